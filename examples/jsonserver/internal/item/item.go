@@ -11,7 +11,7 @@ import (
 const (
 	// DefaultRecords is the number of records that gives the server about
 	// 200 MB of live heap.
-	DefaultRecords = 19000
+	DefaultRecords = 15000
 	// DefaultSeed is the seed both programs use unless told otherwise.
 	DefaultSeed = 1
 )
@@ -59,7 +59,7 @@ func New(seed uint64, id int) *Record {
 		Price:       float64(100+r.IntN(100000)) / 100,
 		Tags:        make([]string, 4),
 		Attrs:       make(map[string]string, len(attrs)),
-		Parts:       make([]Part, 48),
+		Parts:       make([]Part, 64),
 	}
 	for i := range rec.Tags {
 		rec.Tags[i] = code(r)
