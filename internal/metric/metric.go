@@ -66,6 +66,14 @@ func Parse(flag string, higher bool) (*Spec, error) {
 	return &Spec{Name: name, Pattern: re, Higher: higher}, nil
 }
 
+// Missing says why a program's output has no figure for the spec.
+func (s *Spec) Missing() string {
+	if s.Pattern == nil {
+		return "the output has no Go benchmark result with " + s.Name
+	}
+	return fmt.Sprintf("no line of the output matches %q", s.Pattern)
+}
+
 // maxLine bounds the memory that a program without line ends can cost.
 const maxLine = 1 << 20
 

@@ -1,0 +1,150 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// ErrNotSupported is returned where a trial cannot be measured: on systems
+// other than Linux.
+var ErrNotSupported = errors.New("measuring programs needs Linux")
+
+// A Program runs a command as trials. The fields must not change while a trial
+// runs; one trial runs at a time in the whole process, because the orphans of
+// two could not be told apart.
+type Program struct {
+	Command []string
+	Env     []string // base environment; nil means that of this process
+	Dir     string   // working directory; "" means that of this process
+
+	// Stdin is what the program reads: nil means nothing (/dev/null). Input
+	// names a file that is opened anew for every trial and comes before Stdin.
+	Stdin *os.File
+	Input string
+	// Stdout and Stderr receive the program's output, less the trace lines.
+	// Nil means that it is not shown.
+	Stdout, Stderr io.Writer
+
+	// Trace asks Go programs for GODEBUG=gctrace=1.
+	Trace bool
+	// IsGo says that the command is a Go program: one that never collects prints
+	// no trace, and its figures are then zero instead of unknown.
+	IsGo bool
+	// IgnoreExit lets trials count whatever the program's exit code.
+	IgnoreExit bool
+	// Metric is the figure to find in the output; Go benchmarks are always found.
+	Metric *metric.Spec
+	// MaxMemory ends a trial whose processes together hold more; 0 means no bound.
+	MaxMemory uint64
+	// Timeout ends a trial that takes longer; 0 means no bound.
+	Timeout time.Duration
+	// Signals are passed on to the program. They do not end the trial.
+	Signals <-chan os.Signal
+	// Server, when set, makes the program a server under load.
+	Server *Server
+
+	// FS reads the kernel's files; the zero value reads the real ones.
+	FS procmem.FS
+}
+
+// tailBytes is how much output is kept to explain a failure.
+const tailBytes = 4 << 10
+
+// A StartError says that a command could not be started at all.
+type StartError struct {
+	Command string
+	Err     error
+}
+
+func (e *StartError) Error() string {
+	switch {
+	case errors.Is(e.Err, exec.ErrNotFound):
+		return fmt.Sprintf("run %s: command not found: check the name, or give its path", e.Command)
+	case errors.Is(e.Err, exec.ErrDot):
+		return fmt.Sprintf("run %s: it is in the current directory: write ./%s", e.Command, e.Command)
+	case errors.Is(e.Err, os.ErrPermission):
+		return fmt.Sprintf("run %s: permission denied: is it a file that may be executed? (chmod +x)", e.Command)
+	case errors.Is(e.Err, errNoExec):
+		return fmt.Sprintf("run %s: not a program for this machine (a script needs a #! line)", e.Command)
+	case errors.Is(e.Err, os.ErrNotExist):
+		return fmt.Sprintf("run %s: no such file", e.Command)
+	}
+	return fmt.Sprintf("run %s: %v", e.Command, e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Check says whether the command can be found, before anything is measured.
+func (p *Program) Check() error {
+	if len(p.Command) == 0 {
+		return errors.New("no command given")
+	}
+	if _, err := exec.LookPath(p.Command[0]); err != nil {
+		var pe *exec.Error
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return &StartError{Command: p.Command[0], Err: err}
+	}
+	if p.Input != "" {
+		f, err := os.Open(p.Input)
+		if err != nil {
+			return fmt.Errorf("--input: %w", err)
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// TraceNote returns why the collector cannot be traced in this environment, or
+// "" when it can.
+func (p *Program) TraceNote() string {
+	if !p.Trace {
+		return ""
+	}
+	if _, _, ok := traceEnv(p.environ()); !ok {
+		return "collection was not traced: GOFLAGS or GODEBUG in the environment holds a value that cannot be kept safe from a traced compiler; unset -toolexec in GOFLAGS"
+	}
+	return ""
+}
+
+func (p *Program) environ() []string {
+	if p.Env != nil {
+		return p.Env
+	}
+	return os.Environ()
+}
+
+// LastLine returns the last line of a failed program's output that says
+// something, for a one-line error.
+func (s *Sample) LastLine() string {
+	lines := strings.Split(strings.TrimRight(s.Tail, "\n\r\t "), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if r := []rune(last); len(r) > 200 {
+		last = string(r[:200]) + "..."
+	}
+	return last
+}
+
+// tail keeps the last tailBytes that were written to it.
+type tail struct{ buf []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(p) > tailBytes {
+		p = p[len(p)-tailBytes:]
+	}
+	if over := len(t.buf) + len(p) - tailBytes; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	t.buf = append(t.buf, p...)
+	return n, nil
+}

@@ -1,0 +1,418 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/metric"
+)
+
+// oneTrial keeps trials apart: see Program.
+var oneTrial sync.Mutex
+
+// graces for the ways in which a trial ends early.
+const (
+	graceLeftover = time.Second     // processes that the program left behind
+	graceStop     = 2 * time.Second // the search was interrupted
+	graceSignal   = 10 * time.Second
+)
+
+// A running trial.
+type running struct {
+	p       *Program
+	family  *family
+	pid     int
+	files   files
+	sampler *sampler
+	exited  chan struct{} // closed when the root has ended; it is still a zombie then
+	started time.Time
+	ended   time.Time // valid once exited is closed
+	floor   uint64    // folio's own peak: see sampler.peakRSS
+
+	mu     sync.Mutex // guards trace: two pumps write it
+	trace  gctrace.Summary
+	traced bool
+
+	stopped bool // folio ended the program in due course: how it died is no failure
+}
+
+// files are the program's streams as folio holds them.
+type files struct {
+	pumps      [2]*pump
+	collectors [2]*metric.Collector
+	tails      [2]*tail
+	pass       []*os.File // stdin, stdout, stderr of the program
+}
+
+func (f *files) closePassed() {
+	for _, x := range f.pass {
+		x.Close()
+	}
+	f.pass = nil
+}
+
+// Run runs one trial. No process that it started is left when it returns.
+func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
+	oneTrial.Lock()
+	defer oneTrial.Unlock()
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if err := becomeReaper(); err != nil {
+		return nil, err
+	}
+	if p.Server != nil {
+		if err := p.Server.Ready.PortTaken(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r := &running{p: p, family: newFamily(p.FS), exited: make(chan struct{}), floor: ownHWM(p.FS)}
+	if err := r.start(s); err != nil {
+		return nil, err
+	}
+	defer guard()
+	if p.Server != nil {
+		return r.serve(ctx)
+	}
+	return r.run(ctx)
+}
+
+// guard ends all processes if folio itself fails, before it dies of it.
+func guard() {
+	if v := recover(); v != nil {
+		EndAll()
+		panic(v)
+	}
+}
+
+// background runs f, and ends all processes should it panic: a panic in a
+// goroutine ends folio without running the deferred calls of any other.
+func background(f func()) {
+	go func() {
+		defer guard()
+		f()
+	}()
+}
+
+func (r *running) start(s Setting) error {
+	env := s.Environ(r.p.environ())
+	keep := false
+	if r.p.Trace {
+		env, keep, r.traced = traceEnv(env)
+	}
+	if err := r.open(keep); err != nil {
+		return err
+	}
+	for _, p := range r.files.pumps {
+		background(p.run)
+	}
+	r.started = time.Now()
+	pid, err := start(r.p.Command, env, r.p.Dir, s.THP, r.files.pass...)
+	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
+	if err != nil {
+		for _, p := range r.files.pumps {
+			_ = p.finish()
+		}
+		return err
+	}
+	r.pid = pid
+	r.sampler = newSampler(r.p.FS, pid, r.p.MaxMemory)
+	if r.p.Server == nil { // a load generator's orphans would be taken for the server's
+		r.sampler.adopt(r.family.foreign)
+	}
+	background(r.sampler.run)
+	background(func() {
+		_ = awaitExit(pid)
+		r.ended = time.Now()
+		close(r.exited)
+	})
+	return nil
+}
+
+// open makes the program's three streams.
+func (r *running) open(keepTrace bool) (err error) {
+	f := &r.files
+	defer func() {
+		if err != nil {
+			f.closePassed()
+		}
+	}()
+	stdin, err := r.p.stdin()
+	if err != nil {
+		return err
+	}
+	f.pass = append(f.pass, stdin)
+	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {
+		f.tails[i] = new(tail)
+		f.collectors[i] = new(metric.Collector)
+		if r.p.Metric != nil {
+			f.collectors[i].Pattern = r.p.Metric.Pattern
+		}
+		sinks := []io.Writer{f.collectors[i], f.tails[i]}
+		if dst != nil {
+			sinks = append(sinks, dst)
+		}
+		p, w, err := newPump(io.MultiWriter(sinks...), &gctrace.Options{
+			OnCycle: r.addCycle,
+			Elapsed: func() time.Duration { return time.Since(r.started) },
+			Keep:    keepTrace,
+		})
+		if err != nil {
+			return err
+		}
+		f.pumps[i] = p
+		f.pass = append(f.pass, w)
+	}
+	return nil
+}
+
+// stdin returns the program's standard input as a file of its own.
+func (p *Program) stdin() (*os.File, error) {
+	if p.Input != "" {
+		f, err := os.Open(p.Input)
+		if err != nil {
+			return nil, fmt.Errorf("--input: %w", err)
+		}
+		return f, nil
+	}
+	if p.Stdin == nil {
+		return os.Open(os.DevNull)
+	}
+	fd, err := unix.FcntlInt(p.Stdin.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("dup stdin", err)
+	}
+	return os.NewFile(uintptr(fd), "stdin"), nil
+}
+
+func (r *running) addCycle(c gctrace.Cycle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace.Add(c)
+}
+
+// run waits for the program's own end.
+func (r *running) run(ctx context.Context) (*Sample, error) {
+	out := &Sample{}
+	err := r.await(ctx, out, r.exited)
+	ru, ws := r.collect(out)
+	if err != nil {
+		return nil, err
+	}
+	out.Wall = r.ended.Sub(r.started).Seconds()
+	r.fill(out, &ru, ws)
+	return out, r.streamError()
+}
+
+// await waits for done (the program, or its load) and ends the program early
+// where that is due. The error says that the trial does not exist.
+func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}) error {
+	var timeout, tooLate <-chan time.Time
+	if r.p.Timeout > 0 {
+		t := time.NewTimer(r.p.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	for {
+		select {
+		case <-done:
+			return nil
+		case sig := <-r.p.Signals:
+			if tooLate != nil { // a second signal: the user does not want to wait
+				r.family.end(0)
+				continue
+			}
+			r.forward(sig)
+			tooLate = time.After(graceSignal)
+		case <-tooLate:
+			r.family.end(0)
+		case <-r.sampler.over:
+			out.OverMemory = true
+			out.Failure = fmt.Sprintf("ended: its memory passed %s", FormatBytes(r.p.MaxMemory))
+			r.family.end(0)
+			<-r.exited
+			return nil
+		case <-timeout:
+			out.Overdue = true
+			out.Failure = fmt.Sprintf("ended: it took longer than %v", r.p.Timeout.Round(time.Millisecond))
+			r.family.end(graceLeftover)
+			<-r.exited
+			return nil
+		case <-ctx.Done():
+			r.family.end(graceStop)
+			<-r.exited
+			return ctx.Err()
+		}
+	}
+}
+
+// forward passes a signal on, unless the terminal gave it to the program as
+// well: a second interrupt means "now!" to many programs.
+func (r *running) forward(sig os.Signal) {
+	n, ok := sig.(syscall.Signal)
+	if !ok || ((n == unix.SIGINT || n == unix.SIGQUIT) && inForeground()) {
+		return
+	}
+	_ = unix.Kill(r.pid, n)
+}
+
+// inForeground says whether a terminal sends its ctrl-C to this process group,
+// and so to the program, which is in the same group.
+func inForeground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// collect ends what the program left behind, reaps everything and drains the
+// output. except names children that are not the program's.
+func (r *running) collect(out *Sample, except ...int) (unix.Rusage, unix.WaitStatus) {
+	r.sampler.end()
+	ws, ru, _ := reap(r.pid)
+	out.Leftovers = r.family.end(graceLeftover, except...)
+	orphans := r.family.reapOrphans(except...)
+	addRusage(&ru, &orphans)
+	return ru, ws
+}
+
+// streamError drains the output and returns why it could not be passed on. That
+// its reader went away (head, for example) is the program's business: it was
+// told in its turn.
+func (r *running) streamError() error {
+	var errs []error
+	for _, p := range r.files.pumps {
+		if err := p.finish(); err != nil && !errors.Is(err, unix.EPIPE) {
+			errs = append(errs, fmt.Errorf("pass the program's output on: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fill turns what was collected into the sample.
+func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
+	for _, p := range r.files.pumps {
+		_ = p.finish() // streamError reports
+	}
+	out.User = float64(ru.Utime.Nano()) / 1e9
+	out.Sys = float64(ru.Stime.Nano()) / 1e9
+	out.CPU = out.User + out.Sys
+	out.MinorFaults, out.MajorFaults = ru.Minflt, ru.Majflt
+	out.PeakRSS = r.sampler.peakRSS(uint64(ru.Maxrss)<<10, r.floor)
+	if out.PeakRSS != nil {
+		tree := max(r.sampler.peakTree, *out.PeakRSS)
+		out.PeakTreeRSS = &tree
+	}
+	if r.sampler.hugeSeen {
+		huge := r.sampler.peakHuge
+		out.HugePeak = &huge
+	}
+	r.fillTrace(out)
+	r.fillExit(out, ws)
+	if r.p.Server == nil { // else the load generator's output has them
+		fillMetrics(out, r.p.Metric, r.files.collectors[:])
+	}
+	out.Tail = string(r.files.tails[1].buf)
+	if out.Tail == "" {
+		out.Tail = string(r.files.tails[0].buf)
+	}
+}
+
+// fillTrace fills the collector's figures. Without a line they are known to be
+// zero only of a Go program: of others (a shell, say) they are not known.
+func (r *running) fillTrace(out *Sample) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.traced {
+		return
+	}
+	if r.trace.Cycles == 0 && !r.p.IsGo {
+		return
+	}
+	t := r.trace
+	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
+	out.GCCycles, out.GCCPU, out.GCPause, out.GCPauseMax = &t.Cycles, &cpu, &pause, &longest
+	if t.Cycles > 0 {
+		out.HeapPeak = &t.HeapPeak
+	}
+	if out.CPU > 0 {
+		part := min(cpu/out.CPU, 1)
+		out.GCFraction = &part
+	}
+}
+
+func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
+	switch {
+	case ws.Signaled():
+		out.Signal = unix.SignalName(ws.Signal())
+		if out.Failure == "" && !r.stopped {
+			out.Failure = "killed by " + out.Signal
+			if ws.Signal() == unix.SIGKILL {
+				out.Failure += " (out of memory?)"
+			}
+		}
+	case ws.Exited():
+		code := ws.ExitStatus()
+		out.ExitCode = &code
+		if code != 0 && out.Failure == "" && !r.stopped && !r.p.IgnoreExit {
+			out.Failure = fmt.Sprintf("exit code %d", code)
+		}
+	}
+}
+
+// fillMetrics takes the figures from collectors of output.
+func fillMetrics(out *Sample, spec *metric.Spec, from []*metric.Collector) {
+	for _, c := range from {
+		c.Close()
+		for k, v := range c.Benchmarks() {
+			out.setMetric(k, v)
+		}
+		if spec == nil || spec.Pattern == nil {
+			continue
+		}
+		if v, ok, err := c.Value(); ok {
+			out.setMetric(spec.Name, v)
+		} else if err != nil && out.Failure == "" {
+			out.Failure = fmt.Sprintf("metric %s: %v", spec.Name, err)
+		}
+	}
+	if out.Failure == "" && spec != nil && !out.has(spec) {
+		out.Failure = "metric " + spec.Name + ": " + spec.Missing()
+	}
+}
+
+// has says whether the sample has what is to be optimised.
+func (s *Sample) has(spec *metric.Spec) bool {
+	switch {
+	case spec.Pattern != nil:
+		_, ok := s.Metrics[spec.Name]
+		return ok
+	case spec.Name == metric.Bench:
+		return len(metric.BenchKeys(s.Metrics)) > 0
+	}
+	return true
+}
+
+func (s *Sample) setMetric(name string, v float64) {
+	if s.Metrics == nil {
+		s.Metrics = make(map[string]float64)
+	}
+	s.Metrics[name] = v
+}
+
+// A write to a closed standard output must be an error to us, not the end of
+// folio. Catching the signal, unlike ignoring it, is not inherited by programs.
+func init() { signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) }

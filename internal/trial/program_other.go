@@ -1,0 +1,16 @@
+//go:build !linux
+
+package trial
+
+import (
+	"context"
+	"syscall"
+)
+
+var errNoExec error = syscall.ENOEXEC
+
+// Run returns ErrNotSupported: what a trial measures comes from Linux.
+func (p *Program) Run(context.Context, Setting) (*Sample, error) { return nil, ErrNotSupported }
+
+// EndAll does nothing: no process was started.
+func EndAll() {}

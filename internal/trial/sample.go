@@ -1,0 +1,124 @@
+package trial
+
+// A Sample is what one trial measured. Figures that were not measured are nil,
+// and null in JSON. Times are seconds, sizes are bytes; docs/results.md
+// explains each key.
+type Sample struct {
+	Round    int `json:"round"`    // from 1; a warm-up round is 0
+	Sequence int `json:"sequence"` // order in which the trials of a search ran, from 1
+
+	// Wall is from before the process was made until it ended; with a load
+	// generator, the time that the generator took.
+	Wall float64 `json:"wall_seconds"`
+	// User and Sys are processor time of the process and its descendants.
+	User float64 `json:"user_seconds"`
+	Sys  float64 `json:"sys_seconds"`
+	CPU  float64 `json:"cpu_seconds"` // User + Sys
+
+	PeakRSS     *uint64 `json:"peak_rss_bytes"`      // of the largest process
+	PeakTreeRSS *uint64 `json:"peak_tree_rss_bytes"` // of all processes together
+	MinorFaults int64   `json:"minor_faults"`
+	MajorFaults int64   `json:"major_faults"`
+
+	GCCycles   *int     `json:"gc_cycles"`
+	GCCPU      *float64 `json:"gc_cpu_seconds"`
+	GCFraction *float64 `json:"gc_cpu_fraction"` // of CPU
+	GCPause    *float64 `json:"gc_pause_seconds"`
+	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
+	HeapPeak   *uint64  `json:"heap_peak_bytes"`
+	HugePeak   *uint64  `json:"huge_peak_bytes"`
+
+	ExitCode *int   `json:"exit_code"` // nil when a signal ended the program
+	Signal   string `json:"signal,omitempty"`
+
+	// Metrics are the user's own figures, by name; Go benchmark figures have
+	// names such as "Insert-2 ns/op".
+	Metrics map[string]float64 `json:"metrics"`
+
+	// Failure says why the trial does not count; "" when it does.
+	Failure string `json:"failure,omitempty"`
+	// OverMemory says that the trial was ended because it passed the memory bound.
+	OverMemory bool `json:"over_memory,omitempty"`
+	// Overdue says that the trial was ended because it passed the time bound.
+	Overdue bool `json:"overdue,omitempty"`
+
+	// Leftovers counts processes that the program left behind and that were ended.
+	Leftovers int `json:"leftover_processes,omitempty"`
+	// Tail is the end of the program's output, kept to explain a failure.
+	Tail string `json:"-"`
+}
+
+// OK says that the trial counts.
+func (s *Sample) OK() bool { return s.Failure == "" }
+
+// Memory returns the figure that Folio optimises memory by: the peak of the
+// whole tree, which is what a container is billed and killed for.
+func (s *Sample) Memory() (float64, bool) {
+	switch {
+	case s.PeakTreeRSS != nil:
+		return float64(*s.PeakTreeRSS), true
+	case s.PeakRSS != nil:
+		return float64(*s.PeakRSS), true
+	}
+	return 0, false
+}
+
+// A Figure is one column of a sample: its JSON key, the unit it has in the Go
+// benchmark format, and how to read it.
+type Figure struct {
+	Key  string
+	Unit string
+	Get  func(*Sample) (float64, bool)
+}
+
+// Figures lists the numeric figures of a sample in the order of the schema.
+// Tables, JSON summaries and benchmark files are all made from it.
+var Figures = []Figure{
+	{"wall_seconds", "sec/op", func(s *Sample) (float64, bool) { return s.Wall, true }},
+	{"user_seconds", "user-sec/op", func(s *Sample) (float64, bool) { return s.User, true }},
+	{"sys_seconds", "sys-sec/op", func(s *Sample) (float64, bool) { return s.Sys, true }},
+	{"cpu_seconds", "cpu-sec/op", func(s *Sample) (float64, bool) { return s.CPU, true }},
+	{"peak_rss_bytes", "peak-RSS-bytes", func(s *Sample) (float64, bool) { return value(s.PeakRSS) }},
+	{"peak_tree_rss_bytes", "peak-tree-RSS-bytes", func(s *Sample) (float64, bool) { return value(s.PeakTreeRSS) }},
+	{"minor_faults", "minor-faults/op", func(s *Sample) (float64, bool) { return float64(s.MinorFaults), true }},
+	{"major_faults", "major-faults/op", func(s *Sample) (float64, bool) { return float64(s.MajorFaults), true }},
+	{"gc_cycles", "gc-cycles/op", func(s *Sample) (float64, bool) { return value(s.GCCycles) }},
+	{"gc_cpu_seconds", "gc-cpu-sec/op", func(s *Sample) (float64, bool) { return value(s.GCCPU) }},
+	{"gc_cpu_fraction", "gc-cpu-fraction", func(s *Sample) (float64, bool) { return value(s.GCFraction) }},
+	{"gc_pause_seconds", "gc-pause-sec/op", func(s *Sample) (float64, bool) { return value(s.GCPause) }},
+	{"gc_pause_max_seconds", "gc-pause-max-sec", func(s *Sample) (float64, bool) { return value(s.GCPauseMax) }},
+	{"heap_peak_bytes", "heap-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HeapPeak) }},
+	{"huge_peak_bytes", "huge-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HugePeak) }},
+}
+
+// FigureOf returns the figure with a key. The keys are fixed; an unknown one is
+// a mistake in the program.
+func FigureOf(key string) Figure {
+	for _, f := range Figures {
+		if f.Key == key {
+			return f
+		}
+	}
+	panic("trial: no figure " + key)
+}
+
+// Values returns a figure of all samples that count and have it.
+func (f Figure) Values(samples []*Sample) []float64 {
+	var out []float64
+	for _, s := range samples {
+		if !s.OK() {
+			continue
+		}
+		if v, ok := f.Get(s); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func value[T int | uint64 | float64](p *T) (float64, bool) {
+	if p == nil {
+		return 0, false
+	}
+	return float64(*p), true
+}

@@ -1,0 +1,133 @@
+package trial
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// A sampler watches a process tree while it runs: the memory that its processes
+// hold together, the largest process, and the part that is on huge pages. The
+// kernel keeps none of these peaks. It costs at most one part in a hundred of
+// one processor, by looking less often at trees that are slow to look at.
+type sampler struct {
+	tree    *procmem.Tree
+	max     uint64        // bound on the tree's memory; 0 for none
+	over    chan struct{} // closed when the bound was passed
+	quit    chan struct{}
+	done    chan struct{}
+	overOne sync.Once
+	root    int
+
+	peakTree, peakOne, peakHWM uint64
+	peakHuge                   uint64
+	hugeSeen                   bool
+}
+
+const (
+	firstLook = time.Millisecond
+	// minLook and maxLook bound the time between two looks.
+	minLook = 10 * time.Millisecond
+	maxLook = 100 * time.Millisecond
+	// share is the reciprocal of the part of a processor that looking may take.
+	share = 100
+	// hugeShare is that of reading smaps_rollup, which walks the page tables of
+	// the program under its memory lock.
+	hugeShare   = 200
+	minHugeLook = 100 * time.Millisecond
+)
+
+func newSampler(fs procmem.FS, root int, bound uint64) *sampler {
+	return &sampler{
+		tree: fs.NewTree(root), max: bound, root: root,
+		over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// adopt counts orphans whose parents ended before they were seen: they are
+// children of this process now, as nothing but foreign is otherwise.
+func (s *sampler) adopt(foreign []int) {
+	s.tree.SetReaper(os.Getpid())
+	for _, pid := range foreign {
+		s.tree.Exclude(pid)
+	}
+}
+
+func (s *sampler) run() {
+	defer close(s.done)
+	defer s.tree.Close()
+	wait, nextHuge := firstLook, time.Now().Add(2*firstLook)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-timer.C:
+		}
+		start := time.Now()
+		s.look()
+		cost := time.Since(start)
+		if now := time.Now(); now.After(nextHuge) {
+			s.lookHuge()
+			nextHuge = now.Add(max(minHugeLook, hugeShare*time.Since(now)))
+		}
+		// Short programs are looked at early and often: 1, 2, 4, 8 ms...
+		wait = max(min(2*wait, minLook), min(share*cost, maxLook))
+		timer.Reset(wait)
+	}
+}
+
+func (s *sampler) look() {
+	_ = s.tree.Update() // a look that fails leaves the peaks as they are
+	total, largest, _ := s.tree.RSS()
+	s.peakTree = max(s.peakTree, total)
+	s.peakOne = max(s.peakOne, largest)
+	// Only small programs need this: see peakRSS.
+	if largest < 64<<20 {
+		if hwm, ok := s.tree.HWM(s.root); ok {
+			s.peakHWM = max(s.peakHWM, hwm)
+		}
+	}
+	if s.max > 0 && total > s.max {
+		s.overOne.Do(func() { close(s.over) })
+	}
+}
+
+func (s *sampler) lookHuge() {
+	if bytes, ok := s.tree.AnonHuge(); ok {
+		s.peakHuge, s.hugeSeen = max(s.peakHuge, bytes), true
+	}
+}
+
+// end stops the watch; the peaks may be read after it.
+func (s *sampler) end() {
+	close(s.quit)
+	<-s.done
+}
+
+// peakRSS returns the peak of the largest process. ru_maxrss knows it exactly,
+// but the kernel starts its count at the memory of the process that forked: no
+// child of folio ever seems smaller than folio was (floor). For such small
+// programs the high-water mark that was seen last is nearer the truth.
+func (s *sampler) peakRSS(maxrss, floor uint64) *uint64 {
+	peak := maxrss
+	if maxrss <= floor+floor/50 {
+		peak = max(s.peakHWM, s.peakOne)
+		if peak == 0 {
+			return nil // it lived too short to be seen
+		}
+	}
+	return &peak
+}
+
+// ownHWM returns the high-water mark of folio itself.
+func ownHWM(fs procmem.FS) uint64 {
+	st, err := fs.Status(os.Getpid())
+	if err != nil || st.VmHWM == nil {
+		return 0
+	}
+	return *st.VmHWM
+}

@@ -1,0 +1,93 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// An Arm is one setting of an experiment and the samples that it has so far.
+type Arm struct {
+	Name    string
+	Setting Setting
+	Samples []*Sample // counted ones, in the order they were taken
+}
+
+// NewArm returns the arm of a setting, named after it.
+func NewArm(s Setting) *Arm { return &Arm{Name: s.String(), Setting: s} }
+
+// A Runner runs one trial. An error means that no trial was possible (the
+// command is not there, the context ended); a program that ran and failed is a
+// Sample with Failure set.
+type Runner interface {
+	Run(ctx context.Context, s Setting) (*Sample, error)
+}
+
+// A Scheduler runs arms in rounds. Its zero value is not usable: see NewScheduler.
+type Scheduler struct {
+	runner Runner
+	rng    *rand.Rand
+	round  int
+	seq    int
+
+	// Observe, when set, is told before each trial starts (sample nil) and after
+	// it ended.
+	Observe func(arm *Arm, round int, sample *Sample)
+}
+
+// NewScheduler returns a scheduler that orders arms by seed: the same seed and
+// the same calls give the same order.
+func NewScheduler(r Runner, seed uint64) *Scheduler {
+	return &Scheduler{runner: r, rng: rand.New(rand.NewPCG(seed, seed^0x9e3779b97f4a7c15))}
+}
+
+// Round runs each arm once in random order and appends the samples to the arms.
+// On an error the samples taken so far stay.
+func (s *Scheduler) Round(ctx context.Context, arms []*Arm) error {
+	s.round++
+	for _, i := range s.rng.Perm(len(arms)) {
+		sample, err := s.run(ctx, arms[i], s.round)
+		if err != nil {
+			return err
+		}
+		arms[i].Samples = append(arms[i].Samples, sample)
+	}
+	return nil
+}
+
+// Warmup runs each arm once in random order without counting it: files come
+// into the page cache, the processor leaves its idle clock, and a command that
+// cannot run is found. It returns the samples in the order of arms.
+func (s *Scheduler) Warmup(ctx context.Context, arms []*Arm) ([]*Sample, error) {
+	out := make([]*Sample, len(arms))
+	for _, i := range s.rng.Perm(len(arms)) {
+		sample, err := s.run(ctx, arms[i], 0)
+		if err != nil {
+			return out, err
+		}
+		out[i] = sample
+	}
+	return out, nil
+}
+
+// Rounds returns how many counted rounds were begun.
+func (s *Scheduler) Rounds() int { return s.round }
+
+func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.Observe != nil {
+		s.Observe(arm, round, nil)
+	}
+	sample, err := s.runner.Run(ctx, arm.Setting)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arm.Name, err)
+	}
+	s.seq++
+	sample.Round, sample.Sequence = round, s.seq
+	if s.Observe != nil {
+		s.Observe(arm, round, sample)
+	}
+	return sample, nil
+}

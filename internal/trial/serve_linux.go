@@ -1,0 +1,224 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/metric"
+)
+
+// usage is what the living processes of a tree used so far.
+type usage struct {
+	user, sys    time.Duration
+	minor, major uint64
+}
+
+// used adds up the members and the children that they waited for.
+func (r *running) used() (u usage) {
+	for _, pid := range r.family.members() {
+		st, err := r.p.FS.Stat(pid)
+		if err != nil {
+			continue
+		}
+		u.user += st.UTime + st.CUTime
+		u.sys += st.STime + st.CSTime
+		u.minor += st.MinFlt + st.CMinFlt
+		u.major += st.MajFlt + st.CMajFlt
+	}
+	return u
+}
+
+// serve waits until the server answers, runs the load generator, and stops the
+// server. All figures but the peaks of memory are of the time under load.
+func (r *running) serve(ctx context.Context) (*Sample, error) {
+	out := &Sample{}
+	srv := r.p.Server
+	err := r.awaitReady(ctx, out)
+	var before, after usage
+	var load *loadRun
+	if err == nil && out.Failure == "" {
+		r.resetTrace()
+		before = r.used()
+		if load, err = r.startLoad(); err == nil {
+			begin := time.Now()
+			err = r.awaitLoad(ctx, out, load)
+			out.Wall = time.Since(begin).Seconds()
+			if !load.ended.IsZero() {
+				out.Wall = load.ended.Sub(begin).Seconds()
+			}
+			after = r.used()
+		}
+	}
+	trace := r.traceSoFar()
+	// A server that we stop may die of it in any way: that is no failure.
+	r.stopped = !isClosed(r.exited)
+	r.stopServer(srv.stopTimeout())
+	ru, ws := r.collect(out)
+	if err != nil {
+		return nil, err
+	}
+	r.fill(out, &ru, ws)
+	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
+	out.CPU = out.User + out.Sys
+	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
+	r.setTrace(trace)
+	r.fillTrace(out)
+	if load != nil {
+		fillMetrics(out, r.p.Metric, load.files.collectors[:])
+	}
+	return out, r.streamError()
+}
+
+func (r *running) awaitReady(ctx context.Context, out *Sample) error {
+	err := r.p.Server.Ready.wait(ctx, r.p.Server.readyTimeout(), r.exited)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errGone):
+		out.Failure = "the server ended before it answered at " + r.p.Server.Ready.String()
+	default:
+		out.Failure = err.Error()
+	}
+	return nil
+}
+
+// A loadRun is a running load generator. It gets the environment as it is: the
+// setting and the trace are for the server.
+type loadRun struct {
+	pid   int
+	files files
+	done  chan struct{}
+	ended time.Time
+	// server are the processes from before the load, which the end of the load
+	// must not end.
+	server []int
+}
+
+func (r *running) startLoad() (*loadRun, error) {
+	l := &loadRun{done: make(chan struct{}), server: r.family.members()}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	l.files.pass = append(l.files.pass, null)
+	defer l.files.closePassed()
+	for i := range l.files.pumps {
+		l.files.tails[i] = new(tail)
+		l.files.collectors[i] = &metric.Collector{}
+		if r.p.Metric != nil {
+			l.files.collectors[i].Pattern = r.p.Metric.Pattern
+		}
+		p, w, err := newPump(both{l.files.collectors[i], l.files.tails[i]}, &gctrace.Options{Keep: true})
+		if err != nil {
+			return nil, err
+		}
+		l.files.pumps[i] = p
+		l.files.pass = append(l.files.pass, w)
+		background(p.run)
+	}
+	if l.pid, err = start([]string{"sh", "-c", r.p.Server.Load}, r.p.environ(), r.p.Dir, THPSystem, l.files.pass...); err != nil {
+		return nil, fmt.Errorf("--load: %w", err)
+	}
+	background(func() {
+		_ = awaitExit(l.pid)
+		l.ended = time.Now()
+		close(l.done)
+	})
+	return l, nil
+}
+
+type both struct {
+	c *metric.Collector
+	t *tail
+}
+
+func (b both) Write(p []byte) (int, error) {
+	_, _ = b.t.Write(p)
+	return b.c.Write(p)
+}
+
+// awaitLoad waits for the generator and judges how it and the server fared.
+func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error {
+	either := make(chan struct{})
+	background(func() {
+		select {
+		case <-l.done:
+		case <-r.exited:
+		}
+		close(either)
+	})
+	err := r.await(ctx, out, either)
+	serverGone := isClosed(r.exited)
+	// Whatever ended the wait, the generator must not outlive it.
+	_ = unix.Kill(l.pid, unix.SIGTERM)
+	select {
+	case <-l.done:
+	case <-time.After(graceLeftover):
+		r.family.end(0, l.server...)
+		<-l.done
+	}
+	ws, _, _ := reap(l.pid)
+	r.family.end(graceLeftover, l.server...) // what the generator left behind
+	for i := range l.files.pumps {
+		l.files.closePassed()
+		_ = l.files.pumps[i].finish()
+	}
+	if err != nil || out.Failure != "" {
+		return err
+	}
+	switch {
+	case serverGone:
+		out.Failure = "the server ended under load"
+	case ws.Signaled():
+		out.Failure = "the load generator was killed by " + unix.SignalName(ws.Signal())
+	case ws.ExitStatus() != 0:
+		out.Failure = fmt.Sprintf("the load generator failed: exit code %d", ws.ExitStatus())
+		s := Sample{Tail: string(l.files.tails[1].buf)}
+		if s.Tail == "" {
+			s.Tail = string(l.files.tails[0].buf)
+		}
+		if line := s.LastLine(); line != "" {
+			out.Failure += ": " + line
+		}
+	}
+	return nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// stopServer asks the server to end, and makes it.
+func (r *running) stopServer(limit time.Duration) {
+	if !isClosed(r.exited) {
+		_ = unix.Kill(r.pid, unix.SIGTERM)
+		select {
+		case <-r.exited:
+			return
+		case <-time.After(limit):
+			r.family.end(0)
+			<-r.exited
+		}
+	}
+}
+
+func (r *running) resetTrace()                { r.setTrace(gctrace.Summary{}) }
+func (r *running) setTrace(s gctrace.Summary) { r.mu.Lock(); r.trace = s; r.mu.Unlock() }
+func (r *running) traceSoFar() gctrace.Summary {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trace
+}

@@ -1,0 +1,134 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A Server makes a trial of a program that serves: it is started, waited for,
+// put under load by a second command, and stopped.
+type Server struct {
+	Ready        *Ready
+	ReadyTimeout time.Duration // default 60 s
+	Load         string        // a shell command (sh -c); its output is where metrics are found
+	StopTimeout  time.Duration // between TERM and KILL; default 10 s
+}
+
+func (s *Server) readyTimeout() time.Duration {
+	if s.ReadyTimeout > 0 {
+		return s.ReadyTimeout
+	}
+	return 60 * time.Second
+}
+
+func (s *Server) stopTimeout() time.Duration {
+	if s.StopTimeout > 0 {
+		return s.StopTimeout
+	}
+	return 10 * time.Second
+}
+
+// Ready is how to see that a server answers.
+type Ready struct {
+	text string
+	addr string // host:port
+	url  string // "" for a TCP connection alone
+}
+
+// ParseReady reads a --ready flag: tcp:HOST:PORT, or an http:// or https:// URL
+// that must answer with a status below 400.
+func ParseReady(s string) (*Ready, error) {
+	bad := func(why string) error {
+		return fmt.Errorf("--ready %q: %s: want tcp:HOST:PORT or http://HOST:PORT/PATH", s, why)
+	}
+	if addr, ok := strings.CutPrefix(s, "tcp:"); ok {
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil || port == "" {
+			return nil, bad("no host and port")
+		}
+		if _, err := net.LookupPort("tcp", port); err != nil {
+			return nil, bad("no such port")
+		}
+		return &Ready{text: s, addr: net.JoinHostPort(host, port)}, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return nil, bad("neither an address nor a URL")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return &Ready{text: s, addr: net.JoinHostPort(u.Hostname(), port), url: s}, nil
+}
+
+func (r *Ready) String() string { return r.text }
+
+// PortTaken returns an error when something listens already: its answers would
+// be taken for the program's.
+func (r *Ready) PortTaken(ctx context.Context) error {
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(ctx, "tcp", r.addr)
+	if err != nil {
+		return nil
+	}
+	c.Close()
+	return fmt.Errorf("%s: something listens there already: stop it, or give the program another port", r.addr)
+}
+
+const readyPoll = 5 * time.Millisecond
+
+// wait returns when the server answers. gone is closed when the server ended.
+func (r *Ready) wait(ctx context.Context, timeout time.Duration, gone <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	var last error
+	for {
+		if last = r.try(ctx, client); last == nil {
+			return nil
+		}
+		select {
+		case <-gone:
+			return errGone
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("the server did not answer at %s within %v (%w): is --ready the address it listens on? --ready-timeout gives it longer", r.text, timeout, last)
+			}
+			return ctx.Err()
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+var errGone = errors.New("the program ended")
+
+func (r *Ready) try(ctx context.Context, client *http.Client) error {
+	if r.url == "" {
+		d := net.Dialer{Timeout: time.Second}
+		c, err := d.DialContext(ctx, "tcp", r.addr)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if resp.StatusCode >= 400 {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	return nil
+}

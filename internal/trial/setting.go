@@ -1,0 +1,216 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Off is the value of GOGC that turns the collector off.
+const Off = "off"
+
+// THP says what the program's transparent huge pages are.
+type THP string
+
+const (
+	// THPSystem leaves them as the system has them.
+	THPSystem THP = ""
+	// THPOff turns them off for the program and its children
+	// (PR_SET_THP_DISABLE). Needs no privilege.
+	THPOff THP = "off"
+)
+
+// ParseTHP reads a --thp flag.
+func ParseTHP(s string) (THP, error) {
+	switch s {
+	case "", "system":
+		return THPSystem, nil
+	case "off":
+		return THPOff, nil
+	}
+	return "", fmt.Errorf("--thp %q: want system or off", s)
+}
+
+// A Setting is what an arm changes for the program. The zero Setting changes
+// nothing: the program runs as the environment has it.
+type Setting struct {
+	GOGC       string   `json:"gogc"`                 // "" as the environment has it, "off", or a percentage
+	MemLimit   uint64   `json:"gomemlimit_bytes"`     // GOMEMLIMIT; 0 as the environment has it
+	GOMAXPROCS int      `json:"gomaxprocs,omitempty"` // 0 as the environment has it
+	THP        THP      `json:"thp,omitempty"`
+	Env        []string `json:"env,omitempty"` // further KEY=VALUE pairs
+}
+
+// ParseGOGC checks a GOGC value: "off" or a whole percentage.
+func ParseGOGC(s string) (string, error) {
+	if s == "" || s == Off {
+		return s, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > math.MaxInt32 {
+		return "", fmt.Errorf("GOGC %q: want off or a whole percentage such as 200", s)
+	}
+	return strconv.Itoa(n), nil
+}
+
+// IsZero says that the setting changes nothing.
+func (s Setting) IsZero() bool {
+	return s.GOGC == "" && s.MemLimit == 0 && s.GOMAXPROCS == 0 && s.THP == THPSystem && len(s.Env) == 0
+}
+
+// vars returns the environment variables of the setting, in the order in which
+// users read them.
+func (s Setting) vars() []string {
+	var v []string
+	if s.GOGC != "" {
+		v = append(v, "GOGC="+s.GOGC)
+	}
+	if s.MemLimit != 0 {
+		v = append(v, "GOMEMLIMIT="+FormatBytes(s.MemLimit))
+	}
+	if s.GOMAXPROCS != 0 {
+		v = append(v, "GOMAXPROCS="+strconv.Itoa(s.GOMAXPROCS))
+	}
+	return append(v, s.Env...)
+}
+
+// String names the setting as tables print it.
+func (s Setting) String() string {
+	v := s.vars()
+	if s.THP != THPSystem {
+		v = append(v, "thp="+string(s.THP))
+	}
+	if len(v) == 0 {
+		return "default"
+	}
+	return strings.Join(v, " ")
+}
+
+// Environ returns base with the setting's variables put in place of older ones.
+func (s Setting) Environ(base []string) []string { return setenv(base, s.vars()...) }
+
+// setenv returns a copy of base in which each pair replaces every earlier
+// definition of its key: some programs take the first definition, some the last.
+func setenv(base []string, pairs ...string) []string {
+	set := make(map[string]bool, len(pairs))
+	for _, p := range pairs {
+		set[envKey(p)] = true
+	}
+	out := make([]string, 0, len(base)+len(pairs))
+	for _, p := range base {
+		if !set[envKey(p)] {
+			out = append(out, p)
+		}
+	}
+	return append(out, pairs...)
+}
+
+func envKey(pair string) string {
+	key, _, _ := strings.Cut(pair, "=")
+	return key
+}
+
+// getenv returns the last definition of key in env.
+func getenv(env []string, key string) (string, bool) {
+	for i := len(env) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(env[i], "="); ok && k == key {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Line returns a shell line that runs command under the setting. Environment
+// variables do all but THP, which has no variable: there folio itself is named.
+func (s Setting) Line(command []string) string {
+	vars := s.vars()
+	quoted := make([]string, 0, len(vars)+len(command)+4)
+	for _, v := range vars {
+		key, value, _ := strings.Cut(v, "=")
+		quoted = append(quoted, key+"="+Quote(value))
+	}
+	if s.THP != THPSystem {
+		quoted = append(quoted, "folio", "run", "--thp="+string(s.THP), "--")
+	}
+	for _, c := range command {
+		quoted = append(quoted, Quote(c))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// Quote makes a word safe for a POSIX shell, and leaves plain words as they are.
+func Quote(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%^", r)) {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// CommandName returns the short name of a command for tables.
+func CommandName(command []string) string {
+	if len(command) == 0 {
+		return ""
+	}
+	return filepath.Base(command[0])
+}
+
+// FormatBytes prints a size as GOMEMLIMIT takes it, in the largest unit that
+// is exact.
+func FormatBytes(n uint64) string {
+	for _, u := range []struct {
+		size uint64
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.size && n%u.size == 0 {
+			return strconv.FormatUint(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatUint(n, 10) + "B"
+}
+
+// ParseBytes reads a size: a whole or decimal number with B, KiB, MiB, GiB,
+// TiB, or the shorter K, M, G, T, which mean the same powers of 1024.
+func ParseBytes(s string) (uint64, error) {
+	bad := fmt.Errorf("%q is no size: want a number with KiB, MiB or GiB, such as 512MiB", s)
+	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	num, unit := s, ""
+	if i >= 0 {
+		num, unit = s[:i], s[i:]
+	}
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil {
+		return 0, bad
+	}
+	shift := map[string]uint{"": 0, "b": 0, "k": 10, "kib": 10, "kb": 10, "m": 20, "mib": 20, "mb": 20, "g": 30, "gib": 30, "gb": 30, "t": 40, "tib": 40, "tb": 40}
+	n, ok := shift[strings.ToLower(strings.TrimSpace(unit))]
+	if !ok {
+		return 0, bad
+	}
+	v := f * float64(uint64(1)<<n)
+	if v < 1 || v >= math.MaxInt64 {
+		return 0, fmt.Errorf("%q: the size is out of range", s)
+	}
+	return uint64(v), nil
+}
+
+// Baseline describes what the environment already sets, for the default arm's
+// name: "" or, for example, "GOGC=50".
+func Baseline() string {
+	var v []string
+	for _, key := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS"} {
+		if s := os.Getenv(key); s != "" {
+			v = append(v, key+"="+s)
+		}
+	}
+	return strings.Join(v, " ")
+}

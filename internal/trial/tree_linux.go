@@ -1,0 +1,124 @@
+package trial
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// A family is all that descends from this process because of one trial. With
+// this process as reaper, an orphan becomes its child, so nothing can leave the
+// family but by dying.
+type family struct {
+	fs      procmem.FS
+	foreign []int // children of this process from before the trial: not ours to touch
+}
+
+func newFamily(fs procmem.FS) *family {
+	pids, _ := fs.Descendants(os.Getpid())
+	return &family{fs: fs, foreign: pids}
+}
+
+// members returns the living and dead descendants, without those in except and
+// without what descends from them.
+func (f *family) members(except ...int) []int {
+	pids, _ := f.fs.Descendants(os.Getpid())
+	drop := append(slices.Clone(f.foreign), except...)
+	for _, pid := range except {
+		below, _ := f.fs.Descendants(pid)
+		drop = append(drop, below...)
+	}
+	return slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(drop, pid) })
+}
+
+// living returns the members that are not zombies.
+func (f *family) living(except ...int) []int {
+	return slices.DeleteFunc(f.members(except...), func(pid int) bool {
+		st, err := f.fs.Stat(pid)
+		return err != nil || st.Zombie()
+	})
+}
+
+// signal sends sig to every living member and returns how many there were.
+func (f *family) signal(sig unix.Signal, except ...int) int {
+	pids := f.living(except...)
+	for _, pid := range pids {
+		_ = unix.Kill(pid, sig) // one that just ended is what we want
+	}
+	return len(pids)
+}
+
+// end ends every member but those below except: TERM, time to obey, then KILL
+// until none is left. It returns how many had to be ended. A process in
+// uninterruptible sleep can outlive even KILL; after a while end gives up on it.
+func (f *family) end(grace time.Duration, except ...int) int {
+	n := f.signal(unix.SIGTERM, except...)
+	if n == 0 {
+		return 0
+	}
+	if f.waitGone(grace, except...) {
+		return n
+	}
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		// A stopped or forking process may have new children by now: look again.
+		if f.signal(unix.SIGKILL, except...) == 0 {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return n
+}
+
+func (f *family) waitGone(limit time.Duration, except ...int) bool {
+	for deadline := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
+		if len(f.living(except...)) == 0 {
+			return true
+		}
+		if !time.Now().Before(deadline) {
+			return false
+		}
+	}
+}
+
+// reapOrphans collects the dead that became children of this process and
+// returns what they used.
+func (f *family) reapOrphans(except ...int) (total unix.Rusage) {
+	self := os.Getpid()
+	for _, pid := range f.members(except...) {
+		st, err := f.fs.Stat(pid)
+		if err != nil || st.PPID != self || !st.Zombie() {
+			continue
+		}
+		var ws unix.WaitStatus
+		var ru unix.Rusage
+		if got, err := unix.Wait4(pid, &ws, unix.WNOHANG, &ru); err == nil && got == pid {
+			addRusage(&total, &ru)
+		}
+	}
+	return total
+}
+
+// addRusage adds up what two processes used; the peak is the larger one's.
+func addRusage(sum, ru *unix.Rusage) {
+	sum.Utime = addTimeval(sum.Utime, ru.Utime)
+	sum.Stime = addTimeval(sum.Stime, ru.Stime)
+	sum.Minflt += ru.Minflt
+	sum.Majflt += ru.Majflt
+	sum.Maxrss = max(sum.Maxrss, ru.Maxrss)
+}
+
+func addTimeval(a, b unix.Timeval) unix.Timeval {
+	return unix.NsecToTimeval(a.Nano() + b.Nano())
+}
+
+// EndAll ends every process that descends from this one, without a grace
+// period. It is for the moment before folio itself ends out of order.
+func EndAll() {
+	f := &family{}
+	f.end(0)
+	f.reapOrphans()
+}

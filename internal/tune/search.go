@@ -1,0 +1,469 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Options are the bounds of a search. Zero fields take the defaults named.
+type Options struct {
+	Base       trial.Setting // what every arm has besides what is searched
+	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
+	MaxMemory  uint64        // --mem: the bound of the goal "best within"; 0 for none
+	SafeMemory uint64        // no arm may hold more, ever; required
+	Budget     time.Duration // default 5 minutes
+	MaxRounds  int           // most rounds an arm gets; default 10
+	GOMAXPROCS []int         // further values to try with the best setting
+	THPAlways  bool          // the system gives every program huge pages: try without
+	Exhaustive bool          // no race: every arm of the space gets MaxRounds rounds
+	Seed       uint64
+
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+	// Bound is told the time after which a trial is beyond hope.
+	Bound func(time.Duration)
+	// Progress is told before and after every trial.
+	Progress func(Progress)
+}
+
+// Progress is what is known while the search runs.
+type Progress struct {
+	Round, Trials int
+	Arm           *Arm
+	Sample        *trial.Sample // nil: the trial starts
+	Racing        int           // arms in the race
+	Best          *Arm          // nil at first
+	Left          time.Duration // at most
+}
+
+// A Result is what a search found.
+type Result struct {
+	Arms        []*Arm // in the order in which they were first tried; [0] is the default
+	Objective   *metric.Spec
+	Benchmarks  []string // keys of the benchmarks behind ns/op
+	Warmup      *trial.Sample
+	Rounds      int
+	Trials      int
+	Seed        uint64
+	Elapsed     time.Duration
+	Ended       string // why the search ended, for the report
+	Interrupted bool
+	Notes       []string
+	Recommended []Recommendation
+	MaxMemory   uint64
+
+	obj *objective
+}
+
+// Search runs the search. On an error or an interrupt the result holds what was
+// measured until then; it is nil only if not even the default ran.
+func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, error) {
+	opts.setDefaults()
+	s := &search{
+		opts: opts, sched: trial.NewScheduler(runner, opts.Seed), start: opts.Now(),
+		took: make(map[*trial.Arm]time.Duration),
+		res:  &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory},
+	}
+	s.sched.Observe = s.observe
+	err := s.run(ctx)
+	if s.res.Warmup == nil {
+		return nil, err
+	}
+	s.finish(ctx, &err)
+	return s.res, err
+}
+
+func (o *Options) setDefaults() {
+	if o.Budget <= 0 {
+		o.Budget = 5 * time.Minute
+	}
+	if o.MaxRounds <= 0 {
+		o.MaxRounds = 10
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+type search struct {
+	opts  Options
+	sched *trial.Scheduler
+	start time.Time
+	space *space
+	obj   *objective
+	res   *Result
+
+	began  time.Time                    // of the running trial
+	took   map[*trial.Arm]time.Duration // longest whole trial of each arm
+	counts int
+	refine int // how often the neighbourhood of the best was filled in
+}
+
+func (s *search) run(ctx context.Context) error {
+	def := s.add(s.opts.Base)
+	warm, err := s.sched.Warmup(ctx, []*trial.Arm{def.Arm})
+	if err != nil {
+		return err
+	}
+	s.res.Warmup = warm[0]
+	if err := s.begin(warm[0]); err != nil {
+		return err
+	}
+	if s.opts.Exhaustive {
+		return s.exhaust(ctx)
+	}
+	return s.race(ctx, def)
+}
+
+// begin learns from the warm-up what to search and how.
+func (s *search) begin(warm *trial.Sample) error {
+	if !warm.OK() {
+		return failure(warm)
+	}
+	spec := s.opts.Metric
+	if spec == nil {
+		spec = &metric.Spec{Name: metric.Wall}
+		if len(metric.BenchKeys(warm.Metrics)) > 0 {
+			spec = &metric.Spec{Name: metric.Bench}
+		}
+	}
+	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
+	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
+	if s.opts.Bound != nil {
+		s.opts.Bound(6*time.Duration(warm.Wall*float64(time.Second)) + 2*time.Second)
+	}
+	s.space = &space{base: s.opts.Base, procs: s.opts.GOMAXPROCS, heap: heapOf(warm)}
+	s.space.top = s.opts.SafeMemory / 10 * 9
+	if s.opts.MaxMemory > 0 {
+		// The runtime's limit does not cover all that a process holds.
+		s.space.guard = max(s.opts.MaxMemory/10*9>>20<<20, 1<<20)
+		s.space.top = s.space.guard
+	}
+	s.space.top = max(s.space.top>>20<<20, 1<<20)
+	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
+	if !s.space.thpOff {
+		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
+	}
+	return nil
+}
+
+// heapOf estimates the heap that the limits are laid around.
+func heapOf(s *trial.Sample) uint64 {
+	switch {
+	case s.HeapPeak != nil:
+		return *s.HeapPeak
+	case s.PeakRSS != nil:
+		return *s.PeakRSS
+	}
+	return minLimit
+}
+
+// failure is the error for a command that does not even work as it is.
+func failure(s *trial.Sample) error {
+	line := ""
+	if l := s.LastLine(); l != "" {
+		line = ": " + l
+	}
+	return fmt.Errorf("the command failed as it is, before any setting was tried: %s%s", s.Failure, line)
+}
+
+func (s *search) race(ctx context.Context, def *Arm) error {
+	for _, c := range s.space.coarse() {
+		s.add(c)
+	}
+	s.trim()
+	for {
+		arms := s.affordable(s.racing())
+		if len(arms) < 2 {
+			if s.res.Ended == "" {
+				s.res.Ended = "one arm is left"
+			}
+			return nil
+		}
+		if err := s.sched.Round(ctx, plain(arms)); err != nil {
+			return err
+		}
+		s.obj.judge(s.res.Arms, def, s.opts.MaxMemory)
+		if err := s.checkDefault(def); err != nil {
+			return err
+		}
+		if s.widen(def) {
+			continue
+		}
+		if s.obj.settled(s.res.Arms, def, s.opts.MaxRounds) {
+			s.res.Ended = "settled"
+			return nil
+		}
+		if s.opts.Now().Sub(s.start) >= s.opts.Budget {
+			s.res.Ended = "the time budget is spent"
+			return nil
+		}
+	}
+}
+
+// exhaust measures the whole space.
+func (s *search) exhaust(ctx context.Context) error {
+	for _, c := range s.space.grid() {
+		s.add(c)
+	}
+	for range s.opts.MaxRounds {
+		if err := s.sched.Round(ctx, plain(s.res.Arms)); err != nil {
+			return err
+		}
+	}
+	s.res.Ended = "every arm was measured"
+	return nil
+}
+
+// checkDefault ends the search of a program that does not work by itself.
+func (s *search) checkDefault(def *Arm) error {
+	if def.Status == Failed {
+		return failure(def.Samples[len(def.Samples)-1])
+	}
+	return nil
+}
+
+// add enters an arm, once.
+func (s *search) add(set trial.Setting) *Arm {
+	for _, a := range s.res.Arms {
+		if a.Setting.String() == set.String() {
+			return a
+		}
+	}
+	a := &Arm{Arm: trial.NewArm(set), Status: Racing}
+	if len(s.res.Arms) == 0 {
+		a.Name = "default"
+	}
+	s.res.Arms = append(s.res.Arms, a)
+	return a
+}
+
+// widen fills in the neighbourhood of the best after rounds three and six, and
+// crosses the best with the further dimensions. It reports whether arms joined.
+func (s *search) widen(def *Arm) bool {
+	if s.refine >= 2 || s.sched.Rounds() < 3*(s.refine+1) {
+		return false
+	}
+	s.refine++
+	before := len(s.res.Arms)
+	scores := s.obj.scores(s.res.Arms)
+	alive := func(a *Arm) bool { return a.Status != Failed }
+	best := leader(s.res.Arms, scores, alive)
+	if best == nil {
+		return false
+	}
+	around := []*Arm{best}
+	// The cheapest of the nearly best, and the best that fits, are answers too.
+	for _, a := range []*Arm{
+		cheapestWithin(s.res.Arms, scores, best, band),
+		leader(s.res.Arms, scores, func(a *Arm) bool {
+			return alive(a) && s.opts.MaxMemory > 0 && mostMemory(a) <= float64(s.opts.MaxMemory)
+		}),
+	} {
+		if a != nil && !slices.Contains(around, a) {
+			around = append(around, a)
+		}
+	}
+	if s.refine == 1 && best != def && !measurable(s.obj, best, def) {
+		around = nil // nothing beats the default yet: no neighbourhood is worth it
+	}
+	for _, a := range around {
+		for _, c := range s.space.around(a.Setting) {
+			s.add(c)
+		}
+	}
+	if s.refine == 1 {
+		for _, c := range s.space.crosses(best.Setting) {
+			s.add(c)
+		}
+	}
+	return len(s.res.Arms) > before
+}
+
+// measurable says whether a is faster than b in every round so far.
+func measurable(o *objective, a, b *Arm) bool {
+	r := o.against(a, b)
+	return r.N > 0 && r.Hi < 1
+}
+
+func (s *search) racing() []*Arm {
+	var out []*Arm
+	for _, a := range s.res.Arms {
+		if a.racing() && len(a.Samples) < s.opts.MaxRounds {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// trim drops the least informative arms when not even three rounds of all fit
+// into the budget. Two arms always stay.
+func (s *search) trim() {
+	one := s.took[s.res.Arms[0].Arm]
+	if one <= 0 {
+		return
+	}
+	left := s.opts.Budget - s.opts.Now().Sub(s.start)
+	fit := max(int(left/(3*one)), 2)
+	if fit >= len(s.res.Arms) {
+		return
+	}
+	s.note(fmt.Sprintf("one run takes %v: within --budget %v only %d of %d settings could be tried; a larger budget tries them all",
+		one.Round(10*time.Millisecond), s.opts.Budget, fit, len(s.res.Arms)))
+	s.res.Arms = s.res.Arms[:fit]
+}
+
+// affordable returns the arms of the next round: all, or as many of the best as
+// the rest of the budget pays for.
+func (s *search) affordable(arms []*Arm) []*Arm {
+	left := s.opts.Budget - s.opts.Now().Sub(s.start)
+	if s.sched.Rounds() == 0 || s.cost(arms) <= left {
+		return arms
+	}
+	scores := s.obj.scores(arms)
+	slices.SortStableFunc(arms, func(a, b *Arm) int {
+		switch x, y := scores[a], scores[b]; {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	for len(arms) >= 2 && s.cost(arms) > left {
+		arms = arms[:len(arms)-1]
+	}
+	if len(arms) < 2 {
+		s.res.Ended = "the time budget is spent"
+		return nil
+	}
+	return arms
+}
+
+// cost estimates how long a round of arms takes.
+func (s *search) cost(arms []*Arm) time.Duration {
+	var sum time.Duration
+	for _, a := range arms {
+		t, ok := s.took[a.Arm]
+		if !ok {
+			t = s.took[s.res.Arms[0].Arm]
+		}
+		sum += t
+	}
+	return sum
+}
+
+func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
+	now := s.opts.Now()
+	if sample == nil {
+		s.began = now
+	} else {
+		s.took[arm] = max(s.took[arm], now.Sub(s.began))
+		s.counts++
+	}
+	if s.opts.Progress == nil {
+		return
+	}
+	p := Progress{Round: round, Trials: s.counts, Sample: sample}
+	for _, a := range s.res.Arms {
+		if a.Arm == arm {
+			p.Arm = a
+		}
+		if a.racing() {
+			p.Racing++
+		}
+	}
+	if s.obj != nil {
+		p.Best = leader(s.res.Arms, s.obj.scores(s.res.Arms), func(a *Arm) bool { return a.Status != Failed })
+		p.Left = s.left(now)
+	}
+	s.opts.Progress(p)
+}
+
+// left bounds how long the search still takes.
+func (s *search) left(now time.Time) time.Duration {
+	var sum time.Duration
+	for _, a := range s.racing() {
+		sum += time.Duration(s.opts.MaxRounds-len(a.Samples)) * s.cost([]*Arm{a})
+	}
+	if s.opts.Exhaustive {
+		return sum
+	}
+	return max(min(sum, s.opts.Budget-now.Sub(s.start)), 0)
+}
+
+func (s *search) note(text string) {
+	if !slices.Contains(s.res.Notes, text) {
+		s.res.Notes = append(s.res.Notes, text)
+	}
+}
+
+// finish draws the conclusions from whatever was measured.
+func (s *search) finish(ctx context.Context, err *error) {
+	r := s.res
+	r.Rounds, r.Trials, r.Elapsed = s.sched.Rounds(), s.counts, s.opts.Now().Sub(s.start)
+	if *err != nil && ctx.Err() != nil && errors.Is(*err, ctx.Err()) {
+		r.Interrupted, r.Ended, *err = true, "interrupted", nil
+	}
+	// Arms that were entered but never ran tell nothing.
+	r.Arms = append(r.Arms[:1], slices.DeleteFunc(r.Arms[1:], func(a *Arm) bool { return len(a.Samples) == 0 })...)
+	if s.obj == nil {
+		return
+	}
+	s.sayFailures()
+	s.sayNoEffect()
+	r.recommend()
+	if *err == nil && !r.Interrupted {
+		*err = r.unfit()
+	}
+}
+
+// sayFailures notes arms whose program failed, always or at times.
+func (s *search) sayFailures() {
+	for _, a := range s.res.Arms {
+		failed, why := 0, ""
+		for _, sm := range a.Samples {
+			if !sm.OK() {
+				failed, why = failed+1, sm.Failure
+			}
+		}
+		if failed > 0 {
+			s.note(fmt.Sprintf("%s: %d of %d runs failed (%s) and do not count", a.Name, failed, len(a.Samples), why))
+		}
+	}
+}
+
+// sayNoEffect notes a program that sets its own GC percentage: its collections
+// do not follow GOGC.
+func (s *search) sayNoEffect() {
+	const few = 4
+	cycles := make(map[string]float64)
+	for _, a := range s.res.Arms {
+		if a.Setting.MemLimit == 0 {
+			if v := trial.FigureOf("gc_cycles").Values(a.Samples); len(v) > 0 {
+				cycles[a.Setting.GOGC] = v[len(v)/2]
+			}
+		}
+	}
+	low, okLow := cycles[strconv.Itoa(50)]
+	high, okHigh := cycles[strconv.Itoa(800)]
+	if okLow && okHigh && low >= few && high > 0.9*low {
+		s.note("GOGC changed nothing about how often the program collects: it probably calls debug.SetGCPercent itself")
+	}
+}
+
+// plain returns the arms as the scheduler knows them.
+func plain(arms []*Arm) []*trial.Arm {
+	out := make([]*trial.Arm, len(arms))
+	for i, a := range arms {
+		out[i] = a.Arm
+	}
+	return out
+}

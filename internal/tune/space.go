@@ -1,0 +1,168 @@
+package tune
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// coarseGOGC are the levels that every search tries; 100 is the default arm.
+var coarseGOGC = []int{25, 50, 200, 400, 800, 1600, 3200}
+
+// minLimit is the least GOMEMLIMIT that is tried: below it the runtime's own
+// few megabytes decide, not the program.
+const minLimit = 16 << 20
+
+// limitFactors are the multiples of the default arm's heap peak at which
+// GOMEMLIMIT is tried with GOGC=off.
+var limitFactors = []float64{2, 4, 8, 16}
+
+// A space is the set of settings that a search may try.
+type space struct {
+	base   trial.Setting // what every arm has: the user's own flags
+	guard  uint64        // with --mem: the limit that every growing arm gets; else 0
+	top    uint64        // the largest GOMEMLIMIT that may be tried
+	heap   uint64        // heap peak of the default arm
+	procs  []int         // GOMAXPROCS values to cross with the best
+	thpOff bool          // whether thp=off may differ from the default
+}
+
+func (sp *space) gogc(n int) trial.Setting {
+	s := sp.base
+	s.GOGC = strconv.Itoa(n)
+	if n > 100 {
+		s.MemLimit = sp.guard
+	}
+	return s
+}
+
+func (sp *space) limit(bytes uint64) trial.Setting {
+	s := sp.base
+	s.GOGC, s.MemLimit = trial.Off, bytes
+	return s
+}
+
+// coarse returns the first arms, most informative first: when the budget is
+// small only the head of the list is tried. The collector is never off without
+// a memory limit: a program that leaks would take the machine with it.
+func (sp *space) coarse() []trial.Setting {
+	out := []trial.Setting{
+		sp.base, sp.gogc(400), sp.limit(sp.top), sp.gogc(200), sp.gogc(800), sp.gogc(1600), sp.gogc(50), sp.gogc(3200),
+	}
+	for _, l := range sp.limits() {
+		out = append(out, sp.limit(l))
+	}
+	return append(out, sp.gogc(25))
+}
+
+// limits returns the limits to try below the top one, ascending and apart
+// enough to tell them apart.
+func (sp *space) limits() []uint64 {
+	var out []uint64
+	last := uint64(0)
+	add := func(l uint64) {
+		l = roundLimit(l)
+		if l > last && float64(l)*1.2 < float64(sp.top) {
+			out, last = append(out, l), l
+		}
+	}
+	if sp.guard != 0 {
+		for _, part := range []float64{0.4, 0.55, 0.75} {
+			add(uint64(part * float64(sp.top)))
+		}
+		return out
+	}
+	for _, f := range limitFactors {
+		add(uint64(f * float64(sp.heap)))
+	}
+	return out
+}
+
+// roundLimit rounds up to a size that is pleasant to type: two significant
+// binary digits above the MiB.
+func roundLimit(n uint64) uint64 {
+	n = max(n, minLimit)
+	step := uint64(1 << 20)
+	for n/step >= 64 {
+		step *= 2
+	}
+	return (n + step - 1) / step * step
+}
+
+// around returns the settings half-way, on the log scale, between s and its
+// neighbours in the coarse space.
+func (sp *space) around(s trial.Setting) []trial.Setting {
+	var out []trial.Setting
+	if s.GOGC == trial.Off {
+		ladder := append(sp.limits(), sp.top)
+		for i, l := range ladder {
+			if l != s.MemLimit {
+				continue
+			}
+			if i > 0 {
+				out = append(out, sp.limit(middle(ladder[i-1], l)))
+			}
+			if i+1 < len(ladder) {
+				out = append(out, sp.limit(middle(l, ladder[i+1])))
+			}
+		}
+		return out
+	}
+	level := 100
+	if s.GOGC != "" {
+		level, _ = strconv.Atoi(s.GOGC)
+	}
+	for _, f := range []float64{math.Sqrt2 / 2, math.Sqrt2} {
+		n := int(math.Round(float64(level) * f))
+		if n > 25 && n < coarseGOGC[len(coarseGOGC)-1] {
+			out = append(out, sp.gogc(n))
+		}
+	}
+	return out
+}
+
+func middle(a, b uint64) uint64 {
+	return roundLimit(uint64(math.Sqrt(float64(a) * float64(b))))
+}
+
+// crosses returns s with the further dimensions that the user asked for or that
+// this machine offers.
+func (sp *space) crosses(s trial.Setting) []trial.Setting {
+	var out []trial.Setting
+	for _, p := range sp.procs {
+		c := s
+		c.GOMAXPROCS = p
+		out = append(out, c)
+	}
+	if sp.thpOff && s.THP == trial.THPSystem {
+		c := s
+		c.THP = trial.THPOff
+		out = append(out, c)
+	}
+	return out
+}
+
+// grid returns every setting that a search could ever try, for an exhaustive
+// comparison: the coarse arms, all that lies between them, and the crosses of
+// the default.
+func (sp *space) grid() []trial.Setting {
+	out := sp.coarse()
+	seen := make(map[string]bool)
+	for _, s := range out {
+		seen[s.String()] = true
+	}
+	add := func(list []trial.Setting) {
+		for _, s := range list {
+			if !seen[s.String()] {
+				seen[s.String()] = true
+				out = append(out, s)
+			}
+		}
+	}
+	for _, s := range sp.coarse() {
+		add(sp.around(s))
+	}
+	add(sp.crosses(sp.base))
+	return out
+}
