@@ -1,5 +1,26 @@
 // Jsonserver is an HTTP server that keeps a sharded map of records in memory
 // and speaks JSON.
+//
+//	GET  /item?id=N    the record with id N, from 1 up
+//	POST /item         replace the record with the id in the body
+//	GET  /search?q=W   the best matches for a word, among one shard
+//	GET  /healthz      status 200 once the data is loaded
+//
+// The records are made up from -seed, so every run holds the same data. The
+// default of -records leaves 200 MB (191 MiB) of live heap in 5.2 million
+// objects, as runtime.ReadMemStats tells after a collection. It is 209 MB (199
+// MiB) once every record has been replaced by a decoded one.
+//
+// The address is taken at once; a request that comes before the data is
+// loaded waits for it. SIGTERM and SIGINT let the requests under way finish,
+// for up to five seconds, and end the server with status 0. The status is 2
+// for flags it cannot use and 1 if it cannot listen.
+//
+// Its load generator is in the directory loadgen:
+//
+//	go build -o /tmp/ ./examples/jsonserver ./examples/jsonserver/loadgen
+//	/tmp/jsonserver &
+//	/tmp/loadgen
 package main
 
 import (
@@ -63,8 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 
-	// The address is taken before the data is loaded, so that a clash shows
-	// at once, but requests are answered only after.
+	// Listening first shows a clash at once; serving starts after the load.
 	ln, err := net.Listen("tcp", *addr)
 	if err != nil {
 		logger.Print(err)

@@ -1,5 +1,12 @@
 // Loadgen sends a fixed number of requests to the jsonserver example and
-// prints how long they took, in one line.
+// prints how long they took, in one line:
+//
+//	32000 requests in 4.20s: 7617.8 op/s, p50 0.27ms p99 4.49ms max 24.6ms
+//
+// Of the requests 60% get a record, 35% replace one and 5% search. Equal flags
+// send equal requests, each client its own sequence on one connection that it
+// keeps. The status and the id of every reply are checked; the first failure
+// ends the run with one line and status 1.
 package main
 
 import (
@@ -51,7 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("loadgen", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	base := fs.String("url", "http://127.0.0.1:8080", "`URL` of the server")
-	fs.IntVar(&c.requests, "requests", 20000, "number of requests to send")
+	fs.IntVar(&c.requests, "requests", 32000, "number of requests to send")
 	fs.IntVar(&c.clients, "clients", 4, "number of connections to send them on")
 	fs.IntVar(&c.records, "records", item.DefaultRecords, "number of records the server holds")
 	fs.Uint64Var(&c.seed, "seed", item.DefaultSeed, "seed of the requests")
@@ -68,7 +75,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case fs.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	case uerr != nil || u.Scheme != "http" || u.Hostname() == "" || u.Path != "" && u.Path != "/":
-		err = fmt.Errorf("-url %s: want http://host:port", *base)
+		err = fmt.Errorf("-url %q: want http://host:port", *base)
 	case c.requests < 1 || c.clients < 1 || c.records < 1:
 		err = errors.New("-requests, -clients and -records must be at least 1")
 	}

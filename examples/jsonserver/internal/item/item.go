@@ -11,7 +11,7 @@ import (
 const (
 	// DefaultRecords is the number of records that gives the server about
 	// 200 MB of live heap.
-	DefaultRecords = 15000
+	DefaultRecords = 15600
 	// DefaultSeed is the seed both programs use unless told otherwise.
 	DefaultSeed = 1
 )
