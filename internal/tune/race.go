@@ -37,6 +37,8 @@ const (
 	// settleBelow is the worst that an arm may turn out to be, against the
 	// leader, for the race to be over.
 	settleBelow = 0.03
+	// fewRounds is what an arm needs to lead the race.
+	fewRounds = 3
 	// fullRounds is when intervals at the 95% level exist.
 	fullRounds = 6
 	// finalists is how many arms go on after fullRounds.
@@ -131,8 +133,8 @@ func (o *objective) scores(arms []*Arm) map[*Arm]float64 {
 }
 
 // leader returns the arm with the least score among those that qualify. Arms
-// with few rounds do not lead those with many: one lucky run must not win.
-func leader(arms []*Arm, scores map[*Arm]float64, ok func(*Arm) bool) *Arm {
+// with few rounds do not lead those with enough: one lucky run must not win.
+func leader(arms []*Arm, scores map[*Arm]float64, enough int, ok func(*Arm) bool) *Arm {
 	most := 0
 	for _, a := range arms {
 		if ok(a) && scores[a] > 0 {
@@ -141,7 +143,7 @@ func leader(arms []*Arm, scores map[*Arm]float64, ok func(*Arm) bool) *Arm {
 	}
 	var best *Arm
 	for _, a := range arms {
-		if s := scores[a]; s > 0 && ok(a) && len(a.Samples) >= min(3, most) && (best == nil || s < scores[best]) {
+		if s := scores[a]; s > 0 && ok(a) && len(a.Samples) >= min(enough, most) && (best == nil || s < scores[best]) {
 			best = a
 		}
 	}
@@ -161,17 +163,32 @@ func (o *objective) against(a, b *Arm) stat.Summary {
 }
 
 // clearlySlower says whether a ratio to the leader is beyond doubt above the
-// band. With few rounds, Lo is the least ratio that was seen: all rounds agree.
-// The fewer they are the larger the gap must be.
-func clearlySlower(r stat.Summary) bool {
-	margin := map[int]float64{2: 0.15, 3: 0.05, 4: 0.04, 5: 0.03}
+// band. With full rounds the interval says so. With fewer, all rounds must
+// agree, and the gap must stand out from the noise of the race (of one trial, as
+// a part of its value): a busy machine needs more rounds to drop an arm.
+func clearlySlower(r stat.Summary, noise float64) bool {
 	switch {
 	case r.N < 2:
 		return false
-	case r.N < fullRounds:
-		return r.Lo > 1+margin[r.N]
+	case r.N >= fullRounds:
+		return r.Lo > 1+band
 	}
-	return r.Lo > 1+band
+	const sigmas = 2
+	gap := sigmas * noise * math.Sqrt(2/float64(r.N))
+	return r.Lo > 1+band && math.Log(r.Median) > band+gap
+}
+
+// noise estimates how much a trial varies when arm and round are accounted for:
+// the scaled median absolute residual (1.4826 makes it the standard deviation
+// of a normal distribution).
+func (o *objective) noise(arms []*Arm) float64 {
+	y := make(map[string]map[int]float64)
+	for _, a := range arms {
+		if c := o.costs(a); len(c) > 0 {
+			y[a.Name] = c
+		}
+	}
+	return 1.4826 * stat.Median(stat.Residuals(y))
 }
 
 // judge updates the standing of every arm. maxMemory is 0 or the bound of the
@@ -183,22 +200,22 @@ func (o *objective) judge(arms []*Arm, def *Arm, maxMemory uint64) {
 		}
 	}
 	scores := o.scores(arms)
-	alive := func(a *Arm) bool { return a.Status != Failed }
-	best := leader(arms, scores, alive)
+	best := leader(arms, scores, fewRounds, alive)
 	if best == nil {
 		return
 	}
 	within := func(a *Arm) bool { return alive(a) && maxMemory > 0 && mostMemory(a) <= float64(maxMemory) }
-	bestWithin := leader(arms, scores, within)
+	bestWithin := leader(arms, scores, fewRounds, within)
+	noise := o.noise(arms)
 	for _, a := range arms {
 		if !a.racing() || a == best || a == bestWithin || a == def {
 			continue
 		}
 		r := o.against(a, best)
-		if !clearlySlower(r) {
+		if !clearlySlower(r, noise) {
 			continue
 		}
-		if within(a) && bestWithin != nil && !clearlySlower(o.against(a, bestWithin)) {
+		if within(a) && bestWithin != nil && !clearlySlower(o.against(a, bestWithin), noise) {
 			continue // not the fastest, but perhaps the best that fits
 		}
 		a.Status = Dominated
@@ -267,7 +284,7 @@ func (o *objective) cut(arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm
 // race is known to be as good as the leader, within the band.
 func (o *objective) settled(arms []*Arm, def *Arm, maxRounds int) bool {
 	scores := o.scores(arms)
-	best := leader(arms, scores, func(a *Arm) bool { return a.Status != Failed })
+	best := leader(arms, scores, fewRounds, alive)
 	if best == nil {
 		return true
 	}

@@ -35,7 +35,7 @@ func cheapestWithin(arms []*Arm, scores map[*Arm]float64, best *Arm, band float6
 	out := best
 	for _, a := range arms {
 		s, ok := scores[a]
-		if ok && alive(a) && s <= scores[best]*(1+band) && len(a.Samples) >= min(3, len(best.Samples)) && memory(a) < memory(out) {
+		if ok && alive(a) && s <= scores[best]*(1+band) && len(a.Samples) >= min(fewRounds, len(best.Samples)) && memory(a) < memory(out) {
 			out = a
 		}
 	}
@@ -45,7 +45,7 @@ func cheapestWithin(arms []*Arm, scores map[*Arm]float64, best *Arm, band float6
 // recommend fills in the answers.
 func (r *Result) recommend() {
 	scores := r.obj.scores(r.Arms)
-	best := leader(r.Arms, scores, alive)
+	best := leader(r.Arms, scores, fullRounds, alive)
 	if best == nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (r *Result) recommend() {
 	if r.MaxMemory == 0 {
 		return
 	}
-	within := leader(r.Arms, scores, r.fits)
+	within := leader(r.Arms, scores, fullRounds, r.fits)
 	if within == nil {
 		return
 	}
@@ -122,6 +122,21 @@ func (r *Result) unfit() error {
 	}
 	return fmt.Errorf("--mem %s: no setting keeps the program within it: the least that was measured is %.0f MiB, with %s",
 		trial.FormatBytes(r.MaxMemory), math.Ceil(mostMemory(least)/(1<<20)), least.Name)
+}
+
+// Ranked returns the arms as a table shows them: the default, then the others,
+// best first, those without a figure last.
+func (r *Result) Ranked() []*Arm {
+	scores := r.obj.scores(r.Arms)
+	arms := append([]*Arm(nil), r.Arms...)
+	sort.SliceStable(arms[1:], func(i, j int) bool {
+		a, b := scores[arms[1+i]], scores[arms[1+j]]
+		if a == 0 || b == 0 {
+			return a > 0 && b == 0
+		}
+		return a < b
+	})
+	return arms
 }
 
 // Front returns the arms that no other beats in both metric and memory, least

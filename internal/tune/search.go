@@ -31,6 +31,8 @@ type Options struct {
 	Bound func(time.Duration)
 	// Progress is told before and after every trial.
 	Progress func(Progress)
+	// Partial is shown the result so far after every round.
+	Partial func(*Result)
 }
 
 // Progress is what is known while the search runs.
@@ -143,10 +145,10 @@ func (s *search) begin(warm *trial.Sample) error {
 	s.space.top = s.opts.SafeMemory / 10 * 9
 	if s.opts.MaxMemory > 0 {
 		// The runtime's limit does not cover all that a process holds.
-		s.space.guard = max(s.opts.MaxMemory/10*9>>20<<20, 1<<20)
+		s.space.guard = floorLimit(s.opts.MaxMemory / 10 * 9)
 		s.space.top = s.space.guard
 	}
-	s.space.top = max(s.space.top>>20<<20, 1<<20)
+	s.space.top = floorLimit(s.space.top)
 	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
 	if !s.space.thpOff {
 		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
@@ -180,17 +182,15 @@ func (s *search) race(ctx context.Context, def *Arm) error {
 	}
 	s.trim()
 	for {
-		arms := s.affordable(s.racing())
-		if len(arms) < 2 {
-			if s.res.Ended == "" {
-				s.res.Ended = "one arm is left"
-			}
-			return nil
+		arms := s.affordable(s.next(def))
+		if len(arms) == 0 {
+			return nil // Ended says why
 		}
 		if err := s.sched.Round(ctx, plain(arms)); err != nil {
 			return err
 		}
 		s.obj.judge(s.res.Arms, def, s.opts.MaxMemory)
+		s.partial()
 		if err := s.checkDefault(def); err != nil {
 			return err
 		}
@@ -202,10 +202,28 @@ func (s *search) race(ctx context.Context, def *Arm) error {
 			return nil
 		}
 		if s.opts.Now().Sub(s.start) >= s.opts.Budget {
-			s.res.Ended = "the time budget is spent"
+			s.res.Ended = budgetSpent
 			return nil
 		}
 	}
+}
+
+const budgetSpent = "the time budget is spent"
+
+// next returns the arms of the next round: those in the race that have not had
+// all rounds, and the default and the leader to compare them with.
+func (s *search) next(def *Arm) []*Arm {
+	open := s.racing()
+	if len(open) == 0 || len(open) == 1 && open[0] == def && len(def.Samples) >= fullRounds {
+		s.res.Ended = "no setting in the race needs more rounds"
+		return nil
+	}
+	for _, a := range []*Arm{def, leader(s.res.Arms, s.obj.scores(s.res.Arms), fewRounds, alive)} {
+		if a != nil && !slices.Contains(open, a) {
+			open = append(open, a)
+		}
+	}
+	return open
 }
 
 // exhaust measures the whole space.
@@ -217,9 +235,18 @@ func (s *search) exhaust(ctx context.Context) error {
 		if err := s.sched.Round(ctx, plain(s.res.Arms)); err != nil {
 			return err
 		}
+		s.partial()
 	}
 	s.res.Ended = "every arm was measured"
 	return nil
+}
+
+func (s *search) partial() {
+	if s.opts.Partial != nil {
+		r := s.res
+		r.Rounds, r.Trials, r.Elapsed = s.sched.Rounds(), s.counts, s.opts.Now().Sub(s.start)
+		s.opts.Partial(r)
+	}
 }
 
 // checkDefault ends the search of a program that does not work by itself.
@@ -254,8 +281,7 @@ func (s *search) widen(def *Arm) bool {
 	s.refine++
 	before := len(s.res.Arms)
 	scores := s.obj.scores(s.res.Arms)
-	alive := func(a *Arm) bool { return a.Status != Failed }
-	best := leader(s.res.Arms, scores, alive)
+	best := leader(s.res.Arms, scores, fewRounds, alive)
 	if best == nil {
 		return false
 	}
@@ -263,7 +289,7 @@ func (s *search) widen(def *Arm) bool {
 	// The cheapest of the nearly best, and the best that fits, are answers too.
 	for _, a := range []*Arm{
 		cheapestWithin(s.res.Arms, scores, best, band),
-		leader(s.res.Arms, scores, func(a *Arm) bool {
+		leader(s.res.Arms, scores, fewRounds, func(a *Arm) bool {
 			return alive(a) && s.opts.MaxMemory > 0 && mostMemory(a) <= float64(s.opts.MaxMemory)
 		}),
 	} {
@@ -341,7 +367,7 @@ func (s *search) affordable(arms []*Arm) []*Arm {
 		arms = arms[:len(arms)-1]
 	}
 	if len(arms) < 2 {
-		s.res.Ended = "the time budget is spent"
+		s.res.Ended = budgetSpent
 		return nil
 	}
 	return arms
@@ -381,7 +407,7 @@ func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
 		}
 	}
 	if s.obj != nil {
-		p.Best = leader(s.res.Arms, s.obj.scores(s.res.Arms), func(a *Arm) bool { return a.Status != Failed })
+		p.Best = leader(s.res.Arms, s.obj.scores(s.res.Arms), fewRounds, alive)
 		p.Left = s.left(now)
 	}
 	s.opts.Progress(p)

@@ -90,6 +90,15 @@ func roundLimit(n uint64) uint64 {
 	return (n + step - 1) / step * step
 }
 
+// floorLimit rounds down likewise: a bound must not grow.
+func floorLimit(n uint64) uint64 {
+	step := uint64(1 << 20)
+	for n/step >= 1024 {
+		step *= 2
+	}
+	return max(n/step*step, 1<<20)
+}
+
 // around returns the settings half-way, on the log scale, between s and its
 // neighbours in the coarse space.
 func (sp *space) around(s trial.Setting) []trial.Setting {

@@ -1,0 +1,78 @@
+// Command folio finds the time that a Go program loses to memory, and gives it
+// back. Run "folio help" for its commands.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Exit codes. A program that is run once passes its own code on instead.
+const (
+	exitOK          = 0
+	exitFailure     = 1 // what was asked for could not be done
+	exitMisuse      = 2 // it was asked for in the wrong way
+	exitInterrupted = 130
+)
+
+func main() { os.Exit(realMain()) }
+
+func realMain() int {
+	// A bug in folio must not leave the measured program running.
+	defer func() {
+		if v := recover(); v != nil {
+			trial.EndAll()
+			panic(v)
+		}
+	}()
+	return exit(os.Stderr, run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes a command line.
+func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.Writer) error {
+	cmd := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	cmd.SetArgs(args)
+	return cmd.ExecuteContext(ctx)
+}
+
+// exit prints an error in one line and returns the exit code for it.
+func exit(stderr io.Writer, err error) int {
+	var code exitCode
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintln(stderr, "folio: "+err.Error())
+	var misuse *misuseError
+	if errors.As(err, &misuse) {
+		return exitMisuse
+	}
+	return exitFailure
+}
+
+// A misuseError is a mistake in the command line.
+type misuseError struct{ err error }
+
+func (e *misuseError) Error() string { return e.err.Error() }
+func (e *misuseError) Unwrap() error { return e.err }
+
+func misuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &misuseError{err}
+}
+
+func misusef(format string, args ...any) error { return misuse(fmt.Errorf(format, args...)) }
+
+// An exitCode ends folio without a message: all has been said.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }

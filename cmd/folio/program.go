@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// programFlags are what run and tune both take: how to run the program and
+// where results go.
+type programFlags struct {
+	env          []string
+	thp          string
+	metric       string
+	higher       bool
+	input        string
+	timeout      time.Duration
+	noTrace      bool
+	ignoreExit   bool
+	ready        string
+	readyTimeout time.Duration
+	load         string
+	stopTimeout  time.Duration
+	json, bench  string
+}
+
+func (f *programFlags) add(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
+	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off")
+	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
+	fs.BoolVar(&f.higher, "higher", false, "more of the metric is better")
+	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
+	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
+	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the collector are then missing")
+	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
+	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
+	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
+	fs.StringVar(&f.load, "load", "", "shell `command` that puts the server under load; metrics are taken from its output")
+	fs.DurationVar(&f.stopTimeout, "stop-timeout", 10*time.Second, "how long the server may take to end after TERM")
+	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
+}
+
+// A session is a command line put to work: the program, the host and the files.
+type session struct {
+	program *trial.Program
+	base    trial.Setting
+	spec    *metric.Spec
+	host    host.Info
+	file    report.File
+	notes   []string
+	jsonOut *report.Output
+	benOut  *report.Output
+}
+
+// open checks everything that can be checked before measuring.
+func (a *app) open(f *programFlags, kind string, command []string) (*session, error) {
+	if len(command) == 0 {
+		return nil, misusef("%s: no command given: folio %s [flags] -- command args", kind, kind)
+	}
+	s := &session{}
+	if err := s.parse(f); err != nil {
+		return nil, misuse(err)
+	}
+	fs := procmem.New("")
+	var warnings []error
+	s.host, warnings = host.Read(fs)
+	for _, w := range warnings {
+		s.notes = append(s.notes, w.Error())
+	}
+	goVersion, module, isGo := host.Program(command[0])
+	s.program = &trial.Program{
+		Command: command, Input: f.input, Trace: !f.noTrace, IsGo: isGo, IgnoreExit: f.ignoreExit,
+		Metric: s.spec, Timeout: f.timeout, FS: fs,
+	}
+	if err := s.program.Check(); err != nil {
+		return nil, err
+	}
+	if f.ready != "" {
+		ready, err := trial.ParseReady(f.ready)
+		if err != nil {
+			return nil, misuse(err)
+		}
+		s.program.Server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load, StopTimeout: f.stopTimeout}
+	}
+	if note := s.program.TraceNote(); note != "" {
+		s.notes = append(s.notes, note)
+	}
+	s.file = report.File{
+		Schema: report.Schema, Kind: kind, Folio: version(), Created: time.Now().UTC(), Host: s.host,
+		Program: report.Program{Command: command, Ready: f.ready, Load: f.load},
+	}
+	if isGo {
+		s.file.Program.GoVersion = &goVersion
+		if module != "" {
+			s.file.Program.Module = &module
+		}
+	}
+	return s, s.openOutputs(a, f)
+}
+
+// parse checks the flags' values.
+func (s *session) parse(f *programFlags) error {
+	var err error
+	if s.base.THP, err = trial.ParseTHP(f.thp); err != nil {
+		return err
+	}
+	for _, kv := range f.env {
+		key, _, ok := strings.Cut(kv, "=")
+		if !ok || key == "" {
+			return fmt.Errorf("--env %q: want KEY=VALUE", kv)
+		}
+	}
+	s.base.Env = f.env
+	switch {
+	case f.metric != "":
+		if s.spec, err = metric.Parse(f.metric, f.higher); err != nil {
+			return err
+		}
+	case f.higher:
+		return errors.New("--higher goes with --metric 'NAME=PATTERN'")
+	}
+	switch {
+	case f.ready != "" && f.load == "":
+		return errors.New("--ready needs --load: what puts the server under load?")
+	case f.load != "" && f.ready == "":
+		return errors.New("--load needs --ready: how is it known that the server answers?")
+	case f.timeout < 0:
+		return fmt.Errorf("--timeout %v: must not be negative", f.timeout)
+	case f.readyTimeout <= 0:
+		return fmt.Errorf("--ready-timeout %v: must be more than 0", f.readyTimeout)
+	case f.stopTimeout <= 0:
+		return fmt.Errorf("--stop-timeout %v: must be more than 0", f.stopTimeout)
+	case f.json == "-" && f.bench == "-":
+		return errors.New("--json - and --bench -: only one of them can go to standard output")
+	}
+	return nil
+}
+
+func (s *session) openOutputs(a *app, f *programFlags) (err error) {
+	if f.json != "" {
+		if s.jsonOut, err = report.OpenOutput("--json", f.json, a.stdout); err != nil {
+			return err
+		}
+	}
+	if f.bench != "" {
+		s.benOut, err = report.OpenOutput("--bench", f.bench, a.stdout)
+	}
+	return err
+}
+
+// toStdout says that a result file goes to standard output, which must then
+// carry nothing else.
+func (s *session) toStdout() bool {
+	for _, o := range []*report.Output{s.jsonOut, s.benOut} {
+		if o.IsStdout() {
+			return true
+		}
+	}
+	return false
+}
+
+// write brings the result files up to date.
+func (s *session) write() error {
+	var errs []error
+	if s.jsonOut != nil {
+		data, err := s.file.JSON()
+		if err == nil {
+			err = s.jsonOut.Write(data)
+		}
+		errs = append(errs, err)
+	}
+	if s.benOut != nil {
+		data, err := s.file.Bench()
+		if err == nil {
+			err = s.benOut.Write(data)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// close writes the last version and closes the files.
+func (s *session) close() error {
+	err := s.write()
+	for _, o := range []*report.Output{s.jsonOut, s.benOut} {
+		if o != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}
+	return err
+}
+
+// title says what was measured, where.
+func (s *session) title() string {
+	parts := []string{"$ " + trial.Setting{}.Line(s.program.Command)}
+	if s.program.Server != nil {
+		parts[0] += "   under load: " + s.program.Server.Load
+	}
+	what := []string{}
+	if v := s.file.Program.GoVersion; v != nil {
+		what = append(what, *v)
+	}
+	what = append(what, s.host.OS+" "+s.host.Kernel, fmt.Sprintf("%d CPUs", s.host.CPUs))
+	if s.host.THPEnabled != nil {
+		what = append(what, "THP "+*s.host.THPEnabled)
+	}
+	return parts[0] + "\n" + strings.Join(what, ", ")
+}
+
+// terminal returns the file behind w when it is one that a person watches.
+func terminal(w any) (*os.File, bool) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil, false
+	}
+	return f, isTerminal(f)
+}

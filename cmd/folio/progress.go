@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/foliomem/folio/internal/tune"
+)
+
+// A progress is the live line on a terminal: where the search is and how long
+// it still takes. Elsewhere it prints nothing.
+type progress struct {
+	out   *os.File // nil when nobody watches
+	shown bool
+}
+
+func newProgress(w io.Writer) *progress {
+	f, ok := terminal(w)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return &progress{}
+	}
+	return &progress{out: f}
+}
+
+func (p *progress) show(u tune.Progress) {
+	if p.out == nil {
+		return
+	}
+	if u.Sample != nil {
+		return // the next trial's start follows at once
+	}
+	text := "warm-up"
+	if u.Round > 0 {
+		text = fmt.Sprintf("round %d, run %d, %d settings in the race", u.Round, u.Trials+1, u.Racing)
+		if u.Best != nil {
+			text += ", best " + u.Best.Name
+		}
+		text += ", at most " + u.Left.Round(time.Second).String() + " left"
+	}
+	if u.Arm != nil {
+		text += ": " + u.Arm.Name
+	}
+	if r, w := []rune(text), terminalWidth(p.out)-1; len(r) > w {
+		text = string(r[:w])
+	}
+	p.clear()
+	fmt.Fprint(p.out, text)
+	p.shown = true
+}
+
+// clear takes the line away.
+func (p *progress) clear() {
+	if p.out != nil && p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.shown = false
+	}
+}

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+type runFlags struct {
+	programFlags
+	count      int
+	gogc       string
+	memlimit   string
+	gomaxprocs int
+}
+
+const runLong = `Run a program and print its memory sheet: time, processor time, peak memory,
+page faults, what the garbage collector took, huge pages; then, in words, where
+the time goes and what to try next.
+
+The program's output passes through untouched; the sheet goes to standard error.
+With --count 1, the default, the program's exit code becomes folio's (128 + N
+when signal N ended it). With a larger count one more run comes first that does
+not count, and the sheet shows medians.
+
+Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
+the output. Other programs are measured as well, without the collector.`
+
+func newRun(a *app) *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- command [args]",
+		Short: "Measure what memory management costs a program",
+		Long:  runLong,
+		Example: `  folio run -- ./prog args
+  folio run --count 10 --gogc 400 -- ./prog args
+  folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.SortFlags = false
+	fs.IntVar(&f.count, "count", 1, "how `often` to run the program")
+	fs.StringVar(&f.gogc, "gogc", "", "GOGC for the program: a `percentage`, or off (default as the environment has it)")
+	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
+	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS for the program (default as the environment has it)")
+	f.add(fs)
+	return cmd
+}
+
+func (f *runFlags) setting(base trial.Setting) (trial.Setting, error) {
+	var err error
+	if base.GOGC, err = trial.ParseGOGC(f.gogc); err != nil {
+		return base, fmt.Errorf("--gogc: %w", err)
+	}
+	if f.memlimit != "" {
+		if base.MemLimit, err = trial.ParseBytes(f.memlimit); err != nil {
+			return base, fmt.Errorf("--memlimit: %w", err)
+		}
+	}
+	if f.gomaxprocs < 0 {
+		return base, fmt.Errorf("--gomaxprocs %d: must not be negative", f.gomaxprocs)
+	}
+	base.GOMAXPROCS = f.gomaxprocs
+	return base, nil
+}
+
+func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
+	if f.count < 1 {
+		return misusef("--count %d: must be 1 or more", f.count)
+	}
+	base, err := f.setting(trial.Setting{})
+	if err != nil {
+		return misuse(err)
+	}
+	s, err := a.open(&f.programFlags, "run", args)
+	if err != nil {
+		return err
+	}
+	base.THP, base.Env = s.base.THP, s.base.Env
+	s.base = base
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	s.program.Stdout, s.program.Stderr = a.stdout, a.stderr
+	if s.toStdout() {
+		s.program.Stdout = a.stderr // standard output is the result's
+	}
+	arm := trial.NewArm(base)
+	s.file.Arms = []report.Arm{{}}
+	interrupted := false
+	if f.count == 1 {
+		err = a.runOnce(ctx, s, arm)
+	} else {
+		interrupted, err = a.runOften(ctx, s, arm, f.count)
+	}
+	s.keep(arm)
+	if err != nil {
+		return err
+	}
+	if err := a.showRun(s, arm); err != nil {
+		return err
+	}
+	switch {
+	case interrupted:
+		return exitCode(exitInterrupted)
+	case f.count == 1:
+		return code(arm.Samples[0])
+	}
+	return failed(arm.Samples, f.count)
+}
+
+// runOnce runs the program as if folio were not there: its input is ours, and
+// signals are its own business.
+func (a *app) runOnce(ctx context.Context, s *session, arm *trial.Arm) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	s.program.Signals = signals
+	if s.program.Server == nil {
+		s.program.Stdin = a.stdin
+	}
+	sample, err := s.program.Run(ctx, arm.Setting)
+	if sample != nil {
+		sample.Round, sample.Sequence = 1, 1
+		arm.Samples = append(arm.Samples, sample)
+	}
+	return err
+}
+
+// runOften runs the program count times after a warm-up.
+func (a *app) runOften(ctx context.Context, s *session, arm *trial.Arm, count int) (interrupted bool, err error) {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	sched := trial.NewScheduler(s.program, 0)
+	arms := []*trial.Arm{arm}
+	_, err = sched.Warmup(ctx, arms)
+	for range count {
+		if err != nil {
+			break
+		}
+		if err = sched.Round(ctx, arms); err == nil {
+			s.keep(arm)
+			err = s.write()
+		}
+	}
+	if ctx.Err() != nil && len(arm.Samples) > 0 {
+		return true, nil
+	}
+	return false, err
+}
+
+// interruptible returns a context that ends with the first signal that asks
+// folio to; a second one ends folio at once, after its processes.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+			return
+		}
+		if _, ok := <-signals; ok {
+			trial.EndAll()
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+		close(signals)
+	}
+}
+
+// keep puts the samples so far into the result file.
+func (s *session) keep(arm *trial.Arm) {
+	s.file.Rounds = len(arm.Samples)
+	s.file.Metric = report.NewTarget(s.spec, nil)
+	s.file.Arms = []report.Arm{{
+		Name: arm.Name, Setting: report.NewSetting(arm.Setting), Samples: arm.Samples, Summary: report.Summarize(arm.Samples),
+	}}
+}
+
+func (a *app) showRun(s *session, arm *trial.Arm) error {
+	notes := &stat.Notes{}
+	for _, n := range s.notes {
+		notes.Add(n)
+	}
+	sayRun(notes, arm.Samples, s.program)
+	sheet := diagnose.NewSheet(s.host, arm.Setting, s.program.Command, report.Usable(arm.Samples))
+	sheet.Server = s.program.Server != nil
+	title := s.title()
+	if !arm.Setting.IsZero() {
+		title += ", " + arm.Name
+	}
+	if n := len(arm.Samples); n > 1 {
+		title += fmt.Sprintf("; medians of %d runs", n)
+	}
+	s.file.Complete = true
+	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes}
+	err := r.Text(a.stderr)
+	s.file.Notes = notes.Texts()
+	return err
+}
+
+// sayRun notes what a reader of the figures must know.
+func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
+	failed, left := 0, 0
+	for _, s := range samples {
+		if !s.OK() {
+			failed++
+		}
+		left = max(left, s.Leftovers)
+	}
+	if last := samples[len(samples)-1]; failed == len(samples) && failed > 0 {
+		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
+	} else if failed > 0 {
+		notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
+	}
+	if left > 0 {
+		notes.Add(fmt.Sprintf("the program left %d processes behind; they were ended", left))
+	}
+	for _, s := range samples {
+		if s.GCCycles == nil && p.Trace {
+			notes.Add("no gctrace line was seen: the command is no Go program, or it hides its standard error; the collector's figures are missing")
+			break
+		}
+	}
+	for _, s := range samples {
+		if s.HugePeak == nil {
+			notes.Add("the program ended before its huge pages could be counted")
+			break
+		}
+	}
+}
+
+// code returns the program's own exit code as folio's.
+func code(s *trial.Sample) error {
+	switch {
+	case s.ExitCode != nil && *s.ExitCode != 0:
+		return exitCode(*s.ExitCode)
+	case s.Signal != "":
+		return exitCode(128 + int(signalNumber(s.Signal)))
+	case !s.OK():
+		return errors.New(s.Failure)
+	}
+	return nil
+}
+
+// failed is the error when runs of several failed.
+func failed(samples []*trial.Sample, count int) error {
+	n := 0
+	var last *trial.Sample
+	for _, s := range samples {
+		if !s.OK() {
+			n, last = n+1, s
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	line := ""
+	if l := last.LastLine(); l != "" {
+		line = ": " + l
+	}
+	return fmt.Errorf("%d of %d runs failed: %s%s", n, count, last.Failure, line)
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
+)
+
+type tuneFlags struct {
+	programFlags
+	mem        string
+	budget     time.Duration
+	rounds     int
+	gomaxprocs []int
+	seed       uint64
+	exhaustive bool
+	show       bool
+}
+
+const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
+3200 and off, GOMEMLIMIT, huge pages off where they are on, and GOMAXPROCS when
+asked for. The program itself is not changed.
+
+The search is a race. Every setting gets a few rounds, interleaved in random
+order; those that are clearly slower leave; the neighbourhood of the best is
+filled in. It ends when the answer is settled or --budget is spent. The collector
+is never switched off without a memory limit, and a run that takes more memory
+than the machine can spare is ended.
+
+The program must do the same work every time. It is run some hundred times, its
+output is not shown, and it reads nothing (see --input). Servers: see --ready.`
+
+func newTune(a *app) *cobra.Command {
+	f := &tuneFlags{}
+	cmd := &cobra.Command{
+		Use:   "tune [flags] -- command [args]",
+		Short: "Find the settings that give the time back",
+		Long:  tuneLong,
+		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/go"
+  folio tune --mem 1GiB --metric 'op/s=([0-9.]+) op/s' --higher -- ./prog
+  folio tune -- go test -run '^$' -bench Insert ./pkg
+  folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher -- ./server`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.tune(cmd.Context(), f, args, cmd.Flags().Changed("seed"))
+		},
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.SortFlags = false
+	fs.StringVar(&f.mem, "mem", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
+	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "the most `time` the search may take; a round that has begun is ended")
+	fs.IntVar(&f.rounds, "rounds", 10, "the most `rounds` a setting gets")
+	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try these `values` of GOMAXPROCS, such as 1,2,4")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
+	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: give every setting, refined ones too, all rounds; ignores --budget")
+	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
+	f.add(fs)
+	return cmd
+}
+
+func (f *tuneFlags) options(s *session) (tune.Options, error) {
+	o := tune.Options{
+		Base: s.base, Metric: s.spec, Budget: f.budget, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
+		Exhaustive: f.exhaustive, Seed: f.seed,
+	}
+	if f.mem != "" {
+		var err error
+		if o.MaxMemory, err = trial.ParseBytes(f.mem); err != nil {
+			return o, fmt.Errorf("--mem: %w", err)
+		}
+	}
+	switch {
+	case f.budget <= 0:
+		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)
+	case f.rounds < 1:
+		return o, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
+	}
+	for _, n := range f.gomaxprocs {
+		if n < 1 {
+			return o, fmt.Errorf("--gomaxprocs %d: must be 1 or more", n)
+		}
+	}
+	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
+	return o, nil
+}
+
+// safeMemory is what the machine can spare for a trial.
+func safeMemory(s *session) uint64 {
+	free := uint64(4 << 30)
+	if m, err := s.program.FS.Meminfo(); err == nil && m.MemAvailable != nil {
+		free = *m.MemAvailable
+	}
+	if l := s.host.CgroupLimitBytes; l != nil {
+		free = min(free, *l)
+	}
+	return free / 10 * 7
+}
+
+func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool) (err error) {
+	if !seeded {
+		f.seed = rand.Uint64() >> 32 // short enough to type
+	}
+	s, err := a.open(&f.programFlags, "tune", args)
+	if err != nil {
+		return err
+	}
+	opts, err := f.options(s)
+	if err != nil {
+		return misuse(err)
+	}
+	opts.SafeMemory = safeMemory(s)
+	s.program.MaxMemory = opts.SafeMemory
+	if f.timeout == 0 {
+		opts.Bound = func(d time.Duration) { s.program.Timeout = d }
+	}
+	if f.show {
+		s.program.Stdout, s.program.Stderr = a.stderr, a.stderr
+	}
+	s.file.Seed = &f.seed
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	progress := newProgress(a.stderr)
+	var writeErr error
+	opts.Progress = progress.show
+	opts.Partial = func(r *tune.Result) {
+		s.keepTune(r)
+		writeErr = errors.Join(writeErr, s.write())
+	}
+	res, err := tune.Search(ctx, s.program, opts)
+	progress.clear()
+	if res == nil || len(res.Arms[0].Samples) == 0 {
+		if res != nil {
+			s.keepTune(res)
+		}
+		if ctx.Err() != nil {
+			fmt.Fprintln(a.stderr, "folio: interrupted before anything was measured")
+			return exitCode(exitInterrupted)
+		}
+		return err
+	}
+	s.keepTune(res)
+	notes := &stat.Notes{}
+	for _, n := range s.notes {
+		notes.Add(n)
+	}
+	out := io.Writer(a.stdout)
+	if s.toStdout() {
+		out = a.stderr
+	}
+	t := &report.Tune{Title: s.title(), Command: s.program.Command, Result: res, Notes: notes}
+	if b := trial.Baseline(); b != "" {
+		notes.Add("the default has " + b + " from the environment")
+	}
+	textErr := t.Text(out)
+	s.file.Recommendations = t.Recommendations()
+	s.file.Notes = notes.Texts()
+	s.file.Complete = err == nil && !res.Interrupted
+	if err = errors.Join(err, textErr, writeErr); err != nil {
+		return err
+	}
+	if res.Interrupted {
+		return exitCode(exitInterrupted)
+	}
+	return nil
+}
+
+// keepTune puts what is known so far into the result file.
+func (s *session) keepTune(r *tune.Result) {
+	s.file.Rounds, s.file.ElapsedSeconds = r.Rounds, r.Elapsed.Seconds()
+	spec := r.Objective
+	if spec == nil {
+		spec = s.spec
+	}
+	s.file.Metric = report.NewTarget(spec, r.Benchmarks)
+	s.file.Arms = s.file.Arms[:0]
+	for _, a := range r.Arms {
+		if len(a.Samples) == 0 && a != r.Arms[0] {
+			continue
+		}
+		s.file.Arms = append(s.file.Arms, report.Arm{
+			Name: a.Name, Setting: report.NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason,
+			Samples: a.Samples, Summary: report.Summarize(a.Samples),
+		})
+	}
+	if len(r.Notes) > 0 {
+		s.file.Notes = r.Notes
+	}
+}

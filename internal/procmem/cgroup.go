@@ -1,0 +1,145 @@
+package procmem
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// CgroupLimit returns the memory limit in bytes that binds a process: the least
+// of the limits of its cgroup and all cgroups above it that are visible, in
+// version 1 and version 2 hierarchies. pid 0 is the calling process. ok is
+// false when nothing limits it. In a container the limits above the mounted
+// directory cannot be seen.
+//
+// memory.high is not a limit in this sense: it slows a process down and never
+// ends it.
+func (f FS) CgroupLimit(pid int) (limit uint64, ok bool, err error) {
+	groups, err := load(f.procPath(pid, "cgroup"), parseCgroup)
+	if err != nil {
+		return 0, false, err
+	}
+	mounts, err := f.mounts()
+	if err != nil {
+		return 0, false, err
+	}
+	for _, g := range groups {
+		if !g.unified() && !slices.Contains(g.controllers, "memory") {
+			continue
+		}
+		for _, file := range limitFiles(g, mounts) {
+			l, err := load(f.path(file), parseLimit)
+			switch {
+			// A cgroup namespace or a stale path names directories that are not
+			// there, and the root cgroup of version 2 has no memory.max.
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENODEV):
+				continue
+			case err != nil:
+				return 0, false, err
+			}
+			if l != nil && (!ok || *l < limit) {
+				limit, ok = *l, true
+			}
+		}
+	}
+	return limit, ok, nil
+}
+
+// cgroup is one line of /proc/PID/cgroup: "4:memory:/path", or "0::/path" for
+// version 2. See cgroups(7).
+type cgroup struct {
+	controllers []string // none for version 2
+	path        string   // from the root of the reader's cgroup namespace
+}
+
+func (g cgroup) unified() bool { return len(g.controllers) == 0 }
+
+func parseCgroup(data []byte) ([]cgroup, error) {
+	var groups []cgroup
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" {
+			continue
+		}
+		fields := strings.SplitN(line, ":", 3)
+		if len(fields) != 3 || !strings.HasPrefix(fields[2], "/") {
+			return nil, fmt.Errorf("want id:controllers:/path, have %q", line)
+		}
+		g := cgroup{path: fields[2]}
+		if fields[1] != "" {
+			g.controllers = strings.Split(fields[1], ",")
+		} else if fields[0] != "0" {
+			return nil, fmt.Errorf("no controllers in %q", line)
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
+
+// limitFiles lists the files that may limit g, from its own directory up to the
+// mount point.
+func limitFiles(g cgroup, mounts []mount) []string {
+	name := "memory.limit_in_bytes"
+	if g.unified() {
+		name = "memory.max"
+	}
+	var files []string
+	for _, m := range mounts {
+		if g.unified() != (m.fstype == "cgroup2") || !g.unified() && (m.fstype != "cgroup" || !m.has("memory")) {
+			continue
+		}
+		// Where the process lies below what is mounted. A container that has
+		// its host's path in /proc/self/cgroup, or a process outside the cgroup
+		// namespace ("/../other"), is not below it: then the mounted directory
+		// is the best there is, and in a container it is the container's own.
+		below, ok := relative(m.root, g.path)
+		if !ok {
+			below = "/"
+		}
+		for {
+			files = append(files, path.Join(m.point, below, name))
+			if below == "/" {
+				break
+			}
+			below = path.Dir(below)
+		}
+	}
+	return files
+}
+
+// relative returns the part of a cgroup path below root, starting with "/".
+func relative(root, group string) (string, bool) {
+	if slices.Contains(strings.Split(group, "/"), "..") || !path.IsAbs(root) {
+		return "", false
+	}
+	if root == "/" {
+		return path.Clean(group), true
+	}
+	rest, ok := strings.CutPrefix(path.Clean(group), path.Clean(root))
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return path.Join("/", rest), true
+}
+
+// parseLimit returns nil for "max", and for the number near 2^63 that means
+// unlimited in version 1 (it depends on the page size).
+func parseLimit(data []byte) (*uint64, error) {
+	text := strings.TrimSpace(string(data))
+	if text == "max" {
+		return nil, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	if n >= 1<<62 {
+		return nil, nil
+	}
+	return &n, nil
+}

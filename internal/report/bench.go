@@ -1,0 +1,133 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+	"unicode"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Bench returns the samples in the Go benchmark format, which benchstat reads:
+// one result a sample, with the arm and the machine as configuration, so that
+// "benchstat -col gogc,gomemlimit FILE" compares the arms. The program's own Go
+// benchmarks appear under their own names.
+func (f *File) Bench() ([]byte, error) {
+	var b bytes.Buffer
+	w := benchfmt.NewWriter(&b)
+	for _, arm := range f.Arms {
+		for _, s := range arm.Samples {
+			if !s.OK() {
+				continue
+			}
+			for _, r := range f.results(&arm, s) {
+				if err := w.Write(r); err != nil {
+					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
+				}
+			}
+		}
+	}
+	return b.Bytes(), nil
+}
+
+func (f *File) results(arm *Arm, s *trial.Sample) []*benchfmt.Result {
+	config := f.config(arm)
+	own := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f.Program.Command)), Iters: 1}
+	for _, fig := range trial.Figures {
+		if v, ok := fig.Get(s); ok {
+			own.Values = append(own.Values, benchfmt.Value{Value: v, Unit: fig.Unit})
+		}
+	}
+	byName := make(map[string]*benchfmt.Result)
+	keys := make([]string, 0, len(s.Metrics))
+	for k := range s.Metrics {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	out := []*benchfmt.Result{own}
+	for _, k := range keys {
+		name, unit, bench := cutLast(k)
+		if !bench {
+			own.Values = append(own.Values, benchfmt.Value{Value: s.Metrics[k], Unit: k})
+			continue
+		}
+		r := byName[name]
+		if r == nil {
+			r = &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: 1}
+			byName[name], out = r, append(out, r)
+		}
+		r.Values = append(r.Values, benchfmt.Value{Value: s.Metrics[k], Unit: unit})
+	}
+	return out
+}
+
+// cutLast splits the name of a Go benchmark figure, "Insert-2 ns/op"; names of
+// the user's own figures have no space.
+func cutLast(key string) (name, unit string, ok bool) {
+	i := strings.LastIndexByte(key, ' ')
+	if i < 0 {
+		return "", "", false
+	}
+	return key[:i], key[i+1:], true
+}
+
+// config returns the configuration keys of an arm's results.
+func (f *File) config(arm *Arm) []benchfmt.Config {
+	var out []benchfmt.Config
+	add := func(key, value string) {
+		if value != "" {
+			out = append(out, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+		}
+	}
+	h := f.Host
+	add("goos", h.OS)
+	add("goarch", h.Arch)
+	add("kernel", h.Kernel)
+	add("cpu", h.CPU)
+	if h.THPEnabled != nil {
+		add("thp-enabled", *h.THPEnabled)
+	}
+	if h.THPDefrag != nil {
+		add("thp-defrag", *h.THPDefrag)
+	}
+	if f.Program.GoVersion != nil {
+		add("go", *f.Program.GoVersion)
+	}
+	set := arm.Setting
+	gogc, limit, procs := "default", "default", "default"
+	if set.GOGC != nil {
+		gogc = *set.GOGC
+	}
+	if set.MemLimit != nil {
+		limit = trial.FormatBytes(*set.MemLimit)
+	}
+	if set.GOMAXPROCS != nil {
+		procs = fmt.Sprint(*set.GOMAXPROCS)
+	}
+	add("gogc", gogc)
+	add("gomemlimit", limit)
+	add("gomaxprocs", procs)
+	add("thp", set.THP)
+	return out
+}
+
+// benchName makes a benchmark name of a command: its base name in letters that
+// the format allows, the first one upper case.
+func benchName(command []string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '.' {
+			return r
+		}
+		return '_'
+	}, trial.CommandName(command))
+	if clean == "" {
+		clean = "Program"
+	}
+	r := []rune(clean)
+	r[0] = unicode.ToUpper(r[0])
+	return string(r)
+}

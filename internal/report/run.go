@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// A Run is what folio run shows.
+type Run struct {
+	Title   string
+	Samples []*trial.Sample
+	Sheet   diagnose.Sheet
+	Metric  *metric.Spec
+	Notes   *stat.Notes
+}
+
+// Text prints the memory sheet: one figure a line, as source 1 of the project
+// does ("5.12 sec wall clock"), medians when there were several runs.
+func (r *Run) Text(w io.Writer) error {
+	ok := Usable(r.Samples)
+	p := &printer{w: w}
+	p.line("%s", r.Title)
+	p.line("")
+	if err := r.figures(ok).write(w, "  "); err != nil {
+		return err
+	}
+	p.section("Where the time goes", r.Sheet.Time())
+	var next []string
+	for i, f := range r.Sheet.Advise() {
+		next = append(next, fmt.Sprintf("%d. %s", i+1, f.What), "   seen: "+f.Evidence, "   try:  "+f.Fix)
+	}
+	if len(next) == 0 {
+		next = []string{"Nothing about memory: neither the collector nor page faults take a part worth having."}
+		if r.Sheet.GCCPU == nil {
+			next = []string{"Nothing that was measured asks for it; the collector was not measured."}
+		}
+	}
+	p.section("What to try next", next)
+	p.notes(r.Notes)
+	return p.err
+}
+
+// Usable returns the samples that count, or, when none does, all as if they
+// did: a failed run's figures still say how far it came.
+func Usable(samples []*trial.Sample) []*trial.Sample {
+	var good, all []*trial.Sample
+	for _, s := range samples {
+		if s.OK() {
+			good = append(good, s)
+		}
+		c := *s
+		c.Failure = ""
+		all = append(all, &c)
+	}
+	if len(good) > 0 {
+		return good
+	}
+	return all
+}
+
+// figures returns the sheet's table: value, what it is, and how well it is known.
+func (r *Run) figures(samples []*trial.Sample) *table {
+	t := &table{left: map[int]bool{1: true}}
+	row := func(key, text string, format func(float64) string) {
+		v := trial.FigureOf(key).Values(samples)
+		if len(v) == 0 {
+			return
+		}
+		s := stat.Summarize(v)
+		spread := ""
+		if len(samples) > 1 {
+			spread = Spread(s)
+			if spread == "" {
+				r.note(s.Warnings)
+			}
+		}
+		t.rows = append(t.rows, []string{format(s.Median), text, spread})
+	}
+	sec := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	row("wall_seconds", "sec wall clock", sec)
+	row("user_seconds", "sec user", sec)
+	row("sys_seconds", "sec system", sec)
+	row("cpu_seconds", "sec total cpu", sec)
+	row("peak_rss_bytes", "RSS, largest process", Bytes)
+	if many(samples) {
+		row("peak_tree_rss_bytes", "RSS, all processes together", Bytes)
+	}
+	row("minor_faults", "minor page faults", Count)
+	row("major_faults", "major page faults", Count)
+	row("gc_cycles", "collections", Count)
+	row("gc_cpu_seconds", "in the collector", Seconds)
+	row("gc_cpu_fraction", "of total cpu in the collector", Percent)
+	row("gc_pause_seconds", "stopped for collection", Seconds)
+	row("gc_pause_max_seconds", "longest stop", Seconds)
+	row("heap_peak_bytes", "heap peak", Bytes)
+	row("huge_peak_bytes", "on huge pages at the peak", Bytes)
+	if c, ok := coverage(samples); ok {
+		t.rows = append(t.rows, []string{Percent(c), "of RSS on huge pages"})
+	}
+	if r.Metric != nil && r.Metric.Pattern != nil {
+		var v []float64
+		for _, s := range samples {
+			if x, ok := s.Metrics[r.Metric.Name]; ok {
+				v = append(v, x)
+			}
+		}
+		if len(v) > 0 {
+			t.rows = append(t.rows, []string{Metric(r.Metric, stat.Median(v)), r.Metric.Name, Spread(stat.Summarize(v))})
+		}
+	}
+	return t
+}
+
+func (r *Run) note(warnings []error) {
+	for _, w := range warnings {
+		r.Notes.Add(w.Error())
+	}
+}
+
+// many says whether the program was more than one process at a time.
+func many(samples []*trial.Sample) bool {
+	for _, s := range samples {
+		if s.PeakRSS != nil && s.PeakTreeRSS != nil && *s.PeakTreeRSS > *s.PeakRSS+*s.PeakRSS/50 {
+			return true
+		}
+	}
+	return false
+}
+
+// coverage returns the part of the peak memory that was on huge pages. The two
+// peaks need not be of the same moment.
+func coverage(samples []*trial.Sample) (float64, bool) {
+	huge := stat.Median(trial.FigureOf("huge_peak_bytes").Values(samples))
+	rss := stat.Median(trial.FigureOf("peak_tree_rss_bytes").Values(samples))
+	if math.IsNaN(huge) || math.IsNaN(rss) || rss == 0 {
+		return 0, false
+	}
+	return min(huge/rss, 1), true
+}
+
+// A printer writes lines and keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (p *printer) section(title string, lines []string) {
+	p.line("")
+	p.line("%s", title)
+	for _, l := range lines {
+		p.line("  %s", l)
+	}
+}
+
+// notes prints what was collected, numbered.
+func (p *printer) notes(n *stat.Notes) {
+	if n == nil || len(n.Texts()) == 0 {
+		return
+	}
+	p.line("")
+	for i, text := range n.Texts() {
+		p.line("note %d: %s", i+1, text)
+	}
+}

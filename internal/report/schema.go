@@ -1,0 +1,211 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Schema is the version of the JSON results. A new version is a new name; keys
+// may be added to this one. docs/results.md describes it.
+const Schema = "folio/1"
+
+// A File is a result as JSON has it.
+type File struct {
+	Schema   string    `json:"schema"`
+	Kind     string    `json:"kind"` // run, tune
+	Folio    string    `json:"folio_version"`
+	Created  time.Time `json:"created"`
+	Complete bool      `json:"complete"` // false: interrupted, or a version from half-way
+
+	Host    host.Info `json:"host"`
+	Program Program   `json:"program"`
+
+	Seed           *uint64 `json:"seed"`
+	Rounds         int     `json:"rounds"`
+	ElapsedSeconds float64 `json:"elapsed_seconds"`
+	Metric         *Target `json:"metric"`
+
+	Arms            []Arm            `json:"arms"`
+	Recommendations []Recommendation `json:"recommendations"`
+	Notes           []string         `json:"notes"`
+}
+
+// A Program is what was measured.
+type Program struct {
+	Command   []string `json:"command"`
+	GoVersion *string  `json:"go_version"` // from its build information; null for others
+	Module    *string  `json:"module"`
+	Ready     string   `json:"ready,omitempty"`
+	Load      string   `json:"load,omitempty"`
+}
+
+// A Target is what was optimised.
+type Target struct {
+	Name       string   `json:"name"`
+	Pattern    string   `json:"pattern,omitempty"`
+	Higher     bool     `json:"higher_is_better"`
+	Benchmarks []string `json:"benchmarks,omitempty"`
+}
+
+// NewTarget returns the JSON form of a metric.
+func NewTarget(spec *metric.Spec, benchmarks []string) *Target {
+	if spec == nil {
+		return nil
+	}
+	t := &Target{Name: spec.Name, Higher: spec.Higher}
+	if spec.Pattern != nil {
+		t.Pattern = spec.Pattern.String()
+	}
+	if spec.Name == metric.Bench {
+		t.Benchmarks = benchmarks
+	}
+	return t
+}
+
+// An Arm is a setting with all that was measured of it.
+type Arm struct {
+	Name    string          `json:"name"`
+	Setting Setting         `json:"setting"`
+	Status  string          `json:"status,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Samples []*trial.Sample `json:"samples"`
+	Summary Summary         `json:"summary"`
+}
+
+// A Setting is trial.Setting with null for what was not set.
+type Setting struct {
+	GOGC       *string  `json:"gogc"`
+	MemLimit   *uint64  `json:"gomemlimit_bytes"`
+	GOMAXPROCS *int     `json:"gomaxprocs"`
+	THP        string   `json:"thp"`
+	Env        []string `json:"env"`
+}
+
+// NewSetting returns the JSON form of a setting.
+func NewSetting(s trial.Setting) Setting {
+	out := Setting{THP: "system", Env: s.Env}
+	if s.THP != trial.THPSystem {
+		out.THP = string(s.THP)
+	}
+	if s.GOGC != "" {
+		out.GOGC = &s.GOGC
+	}
+	if s.MemLimit != 0 {
+		out.MemLimit = &s.MemLimit
+	}
+	if s.GOMAXPROCS != 0 {
+		out.GOMAXPROCS = &s.GOMAXPROCS
+	}
+	if out.Env == nil {
+		out.Env = []string{}
+	}
+	return out
+}
+
+// A Summary holds the median and interval of every figure that was measured.
+type Summary struct {
+	Figures map[string]Interval
+	Metrics map[string]Interval
+}
+
+// MarshalJSON puts the figures beside "metrics", under the keys of the samples.
+// Figures that were not measured are null.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	m := make(map[string]any, len(trial.Figures)+1)
+	for _, f := range trial.Figures {
+		m[f.Key] = nil
+		if v, ok := s.Figures[f.Key]; ok {
+			m[f.Key] = v
+		}
+	}
+	m["metrics"] = s.Metrics
+	return json.Marshal(m)
+}
+
+// An Interval is a median and what is known of it.
+type Interval struct {
+	N          int      `json:"n"`
+	Median     float64  `json:"median"`
+	Lo         *float64 `json:"lo"` // null with fewer than 6 samples
+	Hi         *float64 `json:"hi"`
+	Confidence float64  `json:"confidence"`
+}
+
+func newInterval(values []float64) Interval {
+	s := stat.Summarize(values)
+	out := Interval{N: s.N, Median: s.Median, Confidence: stat.Confidence}
+	if s.HasInterval {
+		out.Lo, out.Hi = &s.Lo, &s.Hi
+	}
+	return out
+}
+
+// Summarize summarises the samples that count.
+func Summarize(samples []*trial.Sample) Summary {
+	out := Summary{Figures: make(map[string]Interval), Metrics: make(map[string]Interval)}
+	for _, f := range trial.Figures {
+		if v := f.Values(samples); len(v) > 0 {
+			out.Figures[f.Key] = newInterval(v)
+		}
+	}
+	metrics := make(map[string][]float64)
+	for _, s := range samples {
+		if s.OK() {
+			for k, v := range s.Metrics {
+				metrics[k] = append(metrics[k], v)
+			}
+		}
+	}
+	for k, v := range metrics {
+		out.Metrics[k] = newInterval(v)
+	}
+	return out
+}
+
+// A Recommendation is an answer of tune.
+type Recommendation struct {
+	Goal    string  `json:"goal"`
+	Arm     string  `json:"arm"`
+	Setting Setting `json:"setting"`
+	Line    string  `json:"line"` // to paste into a shell
+	// MetricRatio compares with the default; P is of the Mann-Whitney test.
+	MetricRatio *float64 `json:"metric_ratio"`
+	P           float64  `json:"p"`
+	Different   bool     `json:"different"`
+	MemoryRatio *float64 `json:"memory_ratio"`
+	Why         string   `json:"why,omitempty"`
+}
+
+// JSON returns the file's text.
+func (f *File) JSON() ([]byte, error) {
+	if f.Arms == nil {
+		f.Arms = []Arm{}
+	}
+	if f.Recommendations == nil {
+		f.Recommendations = []Recommendation{}
+	}
+	if f.Notes == nil {
+		f.Notes = []string{}
+	}
+	for i := range f.Arms {
+		if f.Arms[i].Samples == nil {
+			f.Arms[i].Samples = []*trial.Sample{}
+		}
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	return append(data, '\n'), err
+}
+
+// finite returns nil for what JSON cannot hold.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

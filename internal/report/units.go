@@ -1,0 +1,84 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchunit"
+
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/stat"
+)
+
+// none stands in tables for what was not measured.
+const none = "-"
+
+// Seconds prints a time, such as 1.213s or 41.20ms.
+func Seconds(v float64) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	if v == 0 {
+		return "0s"
+	}
+	return benchunit.Scale(v, benchunit.Decimal) + "s"
+}
+
+// Bytes prints a size, such as 48.2MiB.
+func Bytes(v float64) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	if v == 0 {
+		return "0B"
+	}
+	return benchunit.Scale(v, benchunit.Binary) + "B"
+}
+
+// Count prints a whole number with thousands apart, such as 76,886.
+func Count(v float64) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	s := strconv.FormatInt(int64(math.Round(v)), 10)
+	neg := strings.HasPrefix(s, "-")
+	s = strings.TrimPrefix(s, "-")
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	if neg {
+		s = "-" + s
+	}
+	return s
+}
+
+// Percent prints a fraction of one, such as 14.2%.
+func Percent(v float64) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	return strconv.FormatFloat(100*v, 'f', 1, 64) + "%"
+}
+
+// Metric prints a value of what is optimised.
+func Metric(spec *metric.Spec, v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return none
+	case spec.Name == metric.Bench:
+		return Seconds(v / 1e9)
+	case spec.Pattern == nil:
+		return Seconds(v)
+	}
+	return benchunit.Scale(v, benchunit.Decimal)
+}
+
+// Spread prints how well a median is known: "± 3%", or "" without an interval.
+func Spread(s stat.Summary) string {
+	r, ok := s.Spread()
+	if !ok {
+		return ""
+	}
+	return "± " + strconv.FormatFloat(math.Ceil(100*r), 'f', 0, 64) + "%"
+}
