@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -40,21 +42,44 @@ func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.W
 	return cmd.ExecuteContext(ctx)
 }
 
-// exit prints an error in one line and returns the exit code for it.
+// exit prints an error in one line and returns the exit code for it. An exit
+// code that comes with errors does not hide them.
 func exit(stderr io.Writer, err error) int {
-	var code exitCode
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.As(err, &code):
+	}
+	var said []string
+	for _, e := range flatten(err) {
+		text := strings.ReplaceAll(e.Error(), "\n", "; ")
+		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if len(said) > 0 {
+		fmt.Fprintln(stderr, "folio: "+strings.Join(said, "; "))
+	}
+	var code exitCode
+	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(stderr, "folio: "+err.Error())
 	var misuse *misuseError
 	if errors.As(err, &misuse) {
 		return exitMisuse
 	}
 	return exitFailure
+}
+
+// flatten returns the errors that were joined into err.
+func flatten(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, flatten(e)...)
+	}
+	return out
 }
 
 // A misuseError is a mistake in the command line.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -104,26 +105,31 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		interrupted, err = a.runOften(ctx, s, arm, f.count)
 	}
 	s.keep(arm)
-	if err != nil {
+	switch {
+	case interrupted && len(arm.Samples) == 0:
+		return errors.Join(err, errNothing)
+	case len(arm.Samples) == 0:
 		return err
 	}
-	if err := a.showRun(s, arm); err != nil {
-		return err
-	}
+	err = errors.Join(err, a.showRun(s, arm))
+	s.file.Complete = err == nil && !interrupted
 	switch {
 	case interrupted:
-		return exitCode(exitInterrupted)
+		return errors.Join(err, exitCode(exitInterrupted))
 	case f.count == 1:
-		return code(arm.Samples[0])
+		return errors.Join(err, code(arm.Samples[0]))
 	}
-	return failed(arm.Samples, f.count)
+	return errors.Join(err, failed(arm.Samples, f.count))
 }
+
+// errNothing ends a measurement that was interrupted too early.
+var errNothing = errors.Join(errors.New("interrupted before anything was measured"), exitCode(exitInterrupted))
 
 // runOnce runs the program as if folio were not there: its input is ours, and
 // signals are its own business.
 func (a *app) runOnce(ctx context.Context, s *session, arm *trial.Arm) error {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	s.program.Signals = signals
 	if s.program.Server == nil {
@@ -143,6 +149,7 @@ func (a *app) runOften(ctx context.Context, s *session, arm *trial.Arm, count in
 	defer stop()
 	sched := trial.NewScheduler(s.program, 0)
 	arms := []*trial.Arm{arm}
+	var writeErr error // measuring goes on: the sheet can still be shown
 	_, err = sched.Warmup(ctx, arms)
 	for range count {
 		if err != nil {
@@ -150,13 +157,23 @@ func (a *app) runOften(ctx context.Context, s *session, arm *trial.Arm, count in
 		}
 		if err = sched.Round(ctx, arms); err == nil {
 			s.keep(arm)
-			err = s.write()
+			writeErr = errors.Join(writeErr, s.write())
 		}
 	}
-	if ctx.Err() != nil && len(arm.Samples) > 0 {
-		return true, nil
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		interrupted, err = true, nil
 	}
-	return false, err
+	return interrupted, errors.Join(err, writeErr)
+}
+
+// notify is signal.Notify for those signals that folio was not told to ignore:
+// under nohup, neither folio nor its program may hear of a hangup.
+func notify(c chan<- os.Signal, signals ...os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
 }
 
 // interruptible returns a context that ends with the first signal that asks
@@ -164,7 +181,7 @@ func (a *app) runOften(ctx context.Context, s *session, arm *trial.Arm, count in
 func interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		select {
 		case <-signals:
@@ -186,7 +203,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 
 // keep puts the samples so far into the result file.
 func (s *session) keep(arm *trial.Arm) {
-	s.file.Rounds = len(arm.Samples)
+	s.file.Rounds, s.file.ElapsedSeconds = len(arm.Samples), time.Since(s.file.Created).Seconds()
 	s.file.Metric = report.NewTarget(s.spec, nil)
 	s.file.Arms = []report.Arm{{
 		Name: arm.Name, Setting: report.NewSetting(arm.Setting), Samples: arm.Samples, Summary: report.Summarize(arm.Samples),
@@ -208,7 +225,6 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 	if n := len(arm.Samples); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)
 	}
-	s.file.Complete = true
 	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes}
 	err := r.Text(a.stderr)
 	s.file.Notes = notes.Texts()

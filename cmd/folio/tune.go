@@ -145,8 +145,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 			s.keepTune(res)
 		}
 		if ctx.Err() != nil {
-			fmt.Fprintln(a.stderr, "folio: interrupted before anything was measured")
-			return exitCode(exitInterrupted)
+			return errNothing
 		}
 		return err
 	}
@@ -167,13 +166,11 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	s.file.Recommendations = t.Recommendations()
 	s.file.Notes = notes.Texts()
 	s.file.Complete = err == nil && !res.Interrupted
-	if err = errors.Join(err, textErr, writeErr); err != nil {
-		return err
-	}
+	err = errors.Join(err, textErr, writeErr)
 	if res.Interrupted {
-		return exitCode(exitInterrupted)
+		err = errors.Join(err, exitCode(exitInterrupted))
 	}
-	return nil
+	return err
 }
 
 // keepTune puts what is known so far into the result file.

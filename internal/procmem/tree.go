@@ -74,6 +74,28 @@ func (f FS) NewTree(roots ...int) *Tree {
 	return t
 }
 
+// NewTreeOf returns a tree of the process that start starts. Nothing of it is
+// older than this call, so that, unlike after [FS.NewTree], the first update
+// need not look at every process of the machine. reaper is as for
+// [Tree.SetReaper]; 0 for none.
+func (f FS) NewTreeOf(reaper int, start func() (pid int, err error)) (*Tree, error) {
+	t := f.NewTree()
+	mark, ok := t.scanner.lastPID()
+	pid, err := start()
+	if err != nil {
+		t.Close()
+		return nil, err
+	}
+	t.AddRoot(pid)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reaper = reaper
+	if ok && pid > mark { // else the ids have wrapped around
+		t.scanAll, t.from, t.last = false, mark, mark
+	}
+	return t, nil
+}
+
 // AddRoot adds a process, and with the next [Tree.Update] its descendants. A
 // member becomes the root of its own part of the tree.
 func (t *Tree) AddRoot(pid int) {

@@ -116,8 +116,13 @@ func (r *running) start(s Setting) error {
 	for _, p := range r.files.pumps {
 		background(p.run)
 	}
-	r.started = time.Now()
-	pid, err := start(r.p.Command, env, r.p.Dir, s.THP, r.files.pass...)
+	// A load generator's orphans would be taken for the server's.
+	orphans := r.p.Server == nil
+	var err error
+	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (int, error) {
+		r.started = time.Now()
+		return start(r.p.Command, env, r.p.Dir, s.THP, r.files.pass...)
+	})
 	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
 	if err != nil {
 		for _, p := range r.files.pumps {
@@ -125,14 +130,10 @@ func (r *running) start(s Setting) error {
 		}
 		return err
 	}
-	r.pid = pid
-	r.sampler = newSampler(r.p.FS, pid, r.p.MaxMemory)
-	if r.p.Server == nil { // a load generator's orphans would be taken for the server's
-		r.sampler.adopt(r.family.foreign)
-	}
+	r.pid = r.sampler.root
 	background(r.sampler.run)
 	background(func() {
-		_ = awaitExit(pid)
+		_ = awaitExit(r.pid)
 		r.ended = time.Now()
 		close(r.exited)
 	})

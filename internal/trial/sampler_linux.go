@@ -39,20 +39,28 @@ const (
 	minHugeLook = 100 * time.Millisecond
 )
 
-func newSampler(fs procmem.FS, root int, bound uint64) *sampler {
-	return &sampler{
-		tree: fs.NewTree(root), max: bound, root: root,
-		over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
+// newSampler starts a process with start and returns its sampler. Orphans whose
+// parents ended before they were seen become children of this process; with
+// orphans set they count, too, as all its children but the foreign ones do.
+func newSampler(fs procmem.FS, bound uint64, orphans bool, foreign []int, start func() (int, error)) (*sampler, error) {
+	s := &sampler{max: bound, over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+	reaper := 0
+	if orphans {
+		reaper = os.Getpid()
 	}
-}
-
-// adopt counts orphans whose parents ended before they were seen: they are
-// children of this process now, as nothing but foreign is otherwise.
-func (s *sampler) adopt(foreign []int) {
-	s.tree.SetReaper(os.Getpid())
+	var err error
+	s.tree, err = fs.NewTreeOf(reaper, func() (int, error) {
+		pid, err := start()
+		s.root = pid
+		return pid, err
+	})
+	if err != nil {
+		return nil, err
+	}
 	for _, pid := range foreign {
 		s.tree.Exclude(pid)
 	}
+	return s, nil
 }
 
 func (s *sampler) run() {

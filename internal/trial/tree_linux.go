@@ -19,13 +19,24 @@ type family struct {
 }
 
 func newFamily(fs procmem.FS) *family {
-	pids, _ := fs.Descendants(os.Getpid())
-	return &family{fs: fs, foreign: pids}
+	f := &family{fs: fs}
+	f.foreign = f.members()
+	return f
+}
+
+// childless says that this process has no child, dead or alive, and so, being
+// the reaper, no descendant. It is one system call where looking takes a scan of
+// all processes.
+func childless() bool {
+	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }
 
 // members returns the living and dead descendants, without those in except and
 // without what descends from them.
 func (f *family) members(except ...int) []int {
+	if childless() {
+		return nil
+	}
 	pids, _ := f.fs.Descendants(os.Getpid())
 	drop := append(slices.Clone(f.foreign), except...)
 	for _, pid := range except {

@@ -1,0 +1,109 @@
+// Package programs prepares the real programs that the benchmarks measure: ones
+// that nobody wrote for Folio, and that every machine with Go can get.
+package programs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// A Program is a command to measure.
+type Program struct {
+	Name    string // for tables
+	Command []string
+	Flags   []string // flags of folio tune that the program needs
+}
+
+// btree is the module whose benchmark is measured.
+const btree = "github.com/google/btree@v1.1.3"
+
+// Prepare builds the programs in dir, which must outlive them.
+func Prepare(dir string) ([]Program, error) {
+	gofmt, err := Gofmt()
+	if err != nil {
+		return nil, err
+	}
+	compile, err := compiler(dir)
+	if err != nil {
+		return nil, err
+	}
+	bench, err := benchmark(dir)
+	if err != nil {
+		return nil, err
+	}
+	return []Program{gofmt, compile, bench}, nil
+}
+
+// Gofmt lists badly formatted files of the standard library's net tree.
+func Gofmt() (Program, error) {
+	root, err := output("", "go", "env", "GOROOT")
+	if err != nil {
+		return Program{}, err
+	}
+	return Program{Name: "gofmt -l net/...", Command: []string{filepath.Join(root, "bin", "gofmt"), "-l", filepath.Join(root, "src", "net")}}, nil
+}
+
+// compiler compiles the standard library's go/types, the way the go command does.
+func compiler(dir string) (Program, error) {
+	const pkg = "go/types"
+	tool, err := output("", "go", "tool", "-n", "compile")
+	if err != nil {
+		return Program{}, err
+	}
+	cfg, err := output("", "go", "list", "-export", "-deps", "-f", "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}", pkg)
+	if err != nil {
+		return Program{}, err
+	}
+	file := filepath.Join(dir, "importcfg")
+	if err := os.WriteFile(file, []byte(cfg+"\n"), 0o644); err != nil {
+		return Program{}, err
+	}
+	src, err := output("", "go", "list", "-f", `{{range .GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`, pkg)
+	if err != nil {
+		return Program{}, err
+	}
+	command := []string{tool, "-o", filepath.Join(dir, "types.a"), "-p", pkg, "-std", "-complete", "-importcfg", file, "-pack"}
+	return Program{Name: "compile go/types", Command: append(command, strings.Fields(src)...)}, nil
+}
+
+// benchmark is a Go benchmark of a module that many programs use.
+func benchmark(dir string) (Program, error) {
+	mod := filepath.Join(dir, "btree")
+	if err := os.MkdirAll(mod, 0o755); err != nil {
+		return Program{}, err
+	}
+	if err := os.WriteFile(filepath.Join(mod, "go.mod"), []byte("module bench\n\ngo 1.26\n"), 0o644); err != nil {
+		return Program{}, err
+	}
+	if _, err := output(mod, "go", "get", btree); err != nil {
+		return Program{}, err
+	}
+	test := filepath.Join(dir, "btree.test")
+	path, _, _ := strings.Cut(btree, "@")
+	if _, err := output(mod, "go", "test", "-c", "-o", test, path); err != nil {
+		return Program{}, err
+	}
+	return Program{
+		Name:    "btree benchmarks",
+		Command: []string{test, "-test.run", "^$", "-test.bench", "Insert$|CloneEachTime$", "-test.benchtime", "100000x"},
+	}, nil
+}
+
+func output(dir string, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		var ee *exec.ExitError
+		if errors.As(err, &ee) {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(ee.Stderr))
+		}
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,196 @@
+// Command tunegrid compares folio tune with an exhaustive search.
+//
+//	go run ./bench/tunegrid [-rounds 10] [-final 20] [-runs 3]
+//
+// For three real programs it measures the whole grid of settings (folio tune
+// --exhaustive), lets folio tune find its answer several times with different
+// seeds, and then runs the grid's best, every answer and the default against
+// each other, interleaved, in fresh processes. Only that final decides how good
+// an answer was: both searches have seen luck in their own samples. The promise
+// is an answer within 3% of the grid's best in at most half of the grid's time.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+type config struct {
+	rounds, final, runs int
+	only                string
+	seed                uint64
+}
+
+func main() {
+	var c config
+	flag.IntVar(&c.rounds, "rounds", 10, "rounds of every arm of the grid")
+	flag.IntVar(&c.final, "final", 20, "rounds of the final")
+	flag.IntVar(&c.runs, "runs", 3, "searches")
+	flag.StringVar(&c.only, "only", "", "only programs whose name contains this")
+	flag.Uint64Var(&c.seed, "seed", 1, "seed of the grid; the searches take the next ones")
+	flag.Parse()
+	if err := run(c, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "tunegrid:", err)
+		os.Exit(1)
+	}
+}
+
+func run(c config, w io.Writer) error {
+	dir, err := os.MkdirTemp("", "tunegrid")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	folio := filepath.Join(dir, "folio")
+	if out, err := exec.Command("go", "build", "-o", folio, "./cmd/folio").CombinedOutput(); err != nil {
+		return fmt.Errorf("build folio: %w: %s", err, out)
+	}
+	progs, err := programs.Prepare(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "| program | grid: arms, time | grid's best against default | seed | search: runs, time, part of the grid's | answer | answer against grid's best |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	for _, p := range progs {
+		if strings.Contains(p.Name, c.only) {
+			if err := c.compare(w, folio, dir, p); err != nil {
+				return fmt.Errorf("%s: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// found is what a result file of folio tune says.
+type found struct {
+	Elapsed float64 `json:"elapsed_seconds"`
+	Metric  struct {
+		Name       string   `json:"name"`
+		Benchmarks []string `json:"benchmarks"`
+	} `json:"metric"`
+	Arms []struct {
+		Samples []json.RawMessage `json:"samples"`
+	} `json:"arms"`
+	Recommendations []struct {
+		Goal    string `json:"goal"`
+		Arm     string `json:"arm"`
+		Setting struct {
+			GOGC     *string `json:"gogc"`
+			MemLimit *uint64 `json:"gomemlimit_bytes"`
+			THP      string  `json:"thp"`
+		} `json:"setting"`
+	} `json:"recommendations"`
+}
+
+// fastest returns the answer to the first goal as a setting.
+func (f *found) fastest() (trial.Setting, error) {
+	for _, r := range f.Recommendations {
+		if r.Goal != "fastest" {
+			continue
+		}
+		var s trial.Setting
+		if r.Setting.GOGC != nil {
+			s.GOGC = *r.Setting.GOGC
+		}
+		if r.Setting.MemLimit != nil {
+			s.MemLimit = *r.Setting.MemLimit
+		}
+		if r.Setting.THP == string(trial.THPOff) {
+			s.THP = trial.THPOff
+		}
+		return s, nil
+	}
+	return trial.Setting{}, fmt.Errorf("no recommendation")
+}
+
+func (f *found) trials() (n int) {
+	for _, a := range f.Arms {
+		n += len(a.Samples)
+	}
+	return n
+}
+
+func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags ...string) (*found, error) {
+	file := filepath.Join(dir, "result.json")
+	args := append([]string{"tune", "--json", file, "--budget", "1h", "--rounds", strconv.Itoa(c.rounds), "--seed", strconv.FormatUint(seed, 10)}, flags...)
+	args = append(append(append(args, p.Flags...), "--"), p.Command...)
+	cmd := exec.Command(folio, args...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("folio tune: %w", err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	f := new(found)
+	return f, json.Unmarshal(data, f)
+}
+
+func (c config) compare(w io.Writer, folio, dir string, p programs.Program) error {
+	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive")
+	if err != nil {
+		return err
+	}
+	best, err := grid.fastest()
+	if err != nil {
+		return err
+	}
+	arms := []*trial.Arm{{Name: "default"}, {Name: "grid's best", Setting: best}}
+	var searches []*found
+	for i := range c.runs {
+		f, err := c.tune(folio, dir, p, c.seed+1+uint64(i))
+		if err != nil {
+			return err
+		}
+		s, err := f.fastest()
+		if err != nil {
+			return err
+		}
+		searches = append(searches, f)
+		arms = append(arms, &trial.Arm{Name: s.String(), Setting: s})
+	}
+	runner := &trial.Program{Command: p.Command, FS: procmem.New("")}
+	sched := trial.NewScheduler(runner, c.seed)
+	if _, err := sched.Warmup(context.Background(), arms); err != nil {
+		return err
+	}
+	for range c.final {
+		if err := sched.Round(context.Background(), arms); err != nil {
+			return err
+		}
+	}
+	cost := func(a *trial.Arm) (out []float64) {
+		for _, s := range a.Samples {
+			v := s.Wall
+			if grid.Metric.Name == metric.Bench {
+				v, _ = metric.BenchMean(s.Metrics, grid.Metric.Benchmarks)
+			}
+			out = append(out, v)
+		}
+		return out
+	}
+	gain := stat.PairedRatio(cost(arms[0]), cost(arms[1]))
+	for i, f := range searches {
+		a := arms[2+i]
+		r := stat.PairedRatio(cost(arms[1]), cost(a))
+		fmt.Fprintf(w, "| %s | %d arms, %d runs, %.0f s | %s: %.3fx [%.3f, %.3f] | %d | %d runs, %.0f s, %.0f%% | %s | %.3fx [%.3f, %.3f] |\n",
+			p.Name, len(grid.Arms), grid.trials(), grid.Elapsed, arms[1].Setting, gain.Median, gain.Lo, gain.Hi,
+			c.seed+1+uint64(i), f.trials(), f.Elapsed, 100*f.Elapsed/grid.Elapsed, a.Name, r.Median, r.Lo, r.Hi)
+	}
+	return nil
+}
