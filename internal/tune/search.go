@@ -70,8 +70,8 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	opts.setDefaults()
 	s := &search{
 		opts: opts, sched: trial.NewScheduler(runner, opts.Seed), start: opts.Now(),
-		took: make(map[*trial.Arm]time.Duration),
-		res:  &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory},
+		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
+		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory},
 	}
 	s.sched.Observe = s.observe
 	err := s.run(ctx)
@@ -102,10 +102,12 @@ type search struct {
 	obj   *objective
 	res   *Result
 
-	began  time.Time                    // of the running trial
-	took   map[*trial.Arm]time.Duration // longest whole trial of each arm
-	counts int
-	refine int // how often the neighbourhood of the best was filled in
+	began   time.Time                    // of the running trial
+	took    map[*trial.Arm]time.Duration // all trials of each arm together
+	trials  map[*trial.Arm]int
+	counts  int
+	refine  int             // how often the neighbourhood of the best was filled in
+	waiting []trial.Setting // coarse arms that the budget has no room for yet
 }
 
 func (s *search) run(ctx context.Context) error {
@@ -177,11 +179,10 @@ func failure(s *trial.Sample) error {
 }
 
 func (s *search) race(ctx context.Context, def *Arm) error {
-	for _, c := range s.space.coarse() {
-		s.add(c)
-	}
-	s.trim()
+	s.waiting = s.space.coarse()
+	defer s.sayWaiting()
 	for {
+		s.admit()
 		arms := s.affordable(s.next(def))
 		if len(arms) == 0 {
 			return nil // Ended says why
@@ -201,7 +202,7 @@ func (s *search) race(ctx context.Context, def *Arm) error {
 			s.res.Ended = "settled"
 			return nil
 		}
-		if s.opts.Now().Sub(s.start) >= s.opts.Budget {
+		if s.left() <= 0 {
 			s.res.Ended = budgetSpent
 			return nil
 		}
@@ -327,102 +328,6 @@ func (s *search) racing() []*Arm {
 		}
 	}
 	return out
-}
-
-// trim drops the least informative arms when not even three rounds of all fit
-// into the budget. Two arms always stay.
-func (s *search) trim() {
-	one := s.took[s.res.Arms[0].Arm]
-	if one <= 0 {
-		return
-	}
-	left := s.opts.Budget - s.opts.Now().Sub(s.start)
-	fit := max(int(left/(3*one)), 2)
-	if fit >= len(s.res.Arms) {
-		return
-	}
-	s.note(fmt.Sprintf("one run takes %v: within --budget %v only %d of %d settings could be tried; a larger budget tries them all",
-		one.Round(10*time.Millisecond), s.opts.Budget, fit, len(s.res.Arms)))
-	s.res.Arms = s.res.Arms[:fit]
-}
-
-// affordable returns the arms of the next round: all, or as many of the best as
-// the rest of the budget pays for.
-func (s *search) affordable(arms []*Arm) []*Arm {
-	left := s.opts.Budget - s.opts.Now().Sub(s.start)
-	if s.sched.Rounds() == 0 || s.cost(arms) <= left {
-		return arms
-	}
-	scores := s.obj.scores(arms)
-	slices.SortStableFunc(arms, func(a, b *Arm) int {
-		switch x, y := scores[a], scores[b]; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
-	for len(arms) >= 2 && s.cost(arms) > left {
-		arms = arms[:len(arms)-1]
-	}
-	if len(arms) < 2 {
-		s.res.Ended = budgetSpent
-		return nil
-	}
-	return arms
-}
-
-// cost estimates how long a round of arms takes.
-func (s *search) cost(arms []*Arm) time.Duration {
-	var sum time.Duration
-	for _, a := range arms {
-		t, ok := s.took[a.Arm]
-		if !ok {
-			t = s.took[s.res.Arms[0].Arm]
-		}
-		sum += t
-	}
-	return sum
-}
-
-func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
-	now := s.opts.Now()
-	if sample == nil {
-		s.began = now
-	} else {
-		s.took[arm] = max(s.took[arm], now.Sub(s.began))
-		s.counts++
-	}
-	if s.opts.Progress == nil {
-		return
-	}
-	p := Progress{Round: round, Trials: s.counts, Sample: sample}
-	for _, a := range s.res.Arms {
-		if a.Arm == arm {
-			p.Arm = a
-		}
-		if a.racing() {
-			p.Racing++
-		}
-	}
-	if s.obj != nil {
-		p.Best = leader(s.res.Arms, s.obj.scores(s.res.Arms), fewRounds, alive)
-		p.Left = s.left(now)
-	}
-	s.opts.Progress(p)
-}
-
-// left bounds how long the search still takes.
-func (s *search) left(now time.Time) time.Duration {
-	var sum time.Duration
-	for _, a := range s.racing() {
-		sum += time.Duration(s.opts.MaxRounds-len(a.Samples)) * s.cost([]*Arm{a})
-	}
-	if s.opts.Exhaustive {
-		return sum
-	}
-	return max(min(sum, s.opts.Budget-now.Sub(s.start)), 0)
 }
 
 func (s *search) note(text string) {

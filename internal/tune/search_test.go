@@ -299,7 +299,7 @@ func TestSearchBudget(t *testing.T) {
 		if answerFor(res, Fastest) == nil {
 			t.Errorf("budget %v: no answer", budget)
 		}
-		if budget == 5*time.Second && !strings.Contains(strings.Join(res.Notes, "\n"), "settings could be tried") {
+		if budget == 5*time.Second && !strings.Contains(strings.Join(res.Notes, "\n"), "coarse settings were not tried") {
 			t.Errorf("budget %v: notes %q", budget, res.Notes)
 		}
 	}
