@@ -1,0 +1,470 @@
+package gctrace
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// A stretch of held bytes can be read in several ways: a packet "5" may be the
+// next number of one line, of another, or text. The filter follows the cheapest
+// few readings (a beam search) until one without an incomplete line wins.
+//
+// The costs weigh two explanations of a line against each other. Coming straight
+// from the runtime, its pieces are exactly the fragments that the runtime writes,
+// and being interrupted between any two of them is nothing special. Coming
+// through a relay, it is cut anywhere, mostly not at fragments, and interruptions
+// are rare. And whatever is not part of a line is text, which costs by the byte.
+const (
+	foreignByte     = 4   // a byte of text
+	firstBreak      = 32  // first interruption of a relayed line: 8 bytes of text
+	directBreak     = 128 // the same where lines have been coming in fragments all along
+	tailBreak       = 6   // the same where it is also the end of a packet
+	nextBreak       = 6   // each further one
+	cleanBreak      = 1   // an interruption of a line that came in fragments
+	cleanPiece      = 1   // a relayed line having a piece that is just a fragment
+	ageing          = 4   // an interrupted relayed line not going on, a packet
+	relayAgeing     = 1   // the same where a relay has shown
+	relayPatience   = 32  // behind a relay: how far open lines may lag and still be waited for
+	cleanMargin     = 32  // readings dearer than the best by more are dropped
+	relayMargin     = 96  // the same where a relay shows
+	maxHypotheses   = 64
+	maxOpen         = 64
+	maxWork         = 384 // open lines in all readings together
+	none            = -1
+	ambiguityMargin = 16 // how far the best has to lead to be decided for early
+)
+
+// node is a piece of a line, linked to the piece before it in the same reading
+// (of whichever line). Bytes between the pieces are text.
+type node struct {
+	prev       *node
+	line       int64 // offset of the line's first byte, which names the line
+	start, end int64
+	done       bool   // completes the line
+	clean      bool   // all pieces of the completed line were fragments
+	cycle      *Cycle // of a completed line, nil for the scavenger's
+}
+
+// open is an incomplete line.
+type open struct {
+	start  int64
+	size   int
+	breaks int // interruptions
+	frags  int // pieces that are just a fragment, longer than a byte
+	state  state
+	clean  bool // all pieces so far are fragments
+	cut    bool // interrupted since its last piece
+}
+
+// hyp is one reading of the held bytes up to pos.
+type hyp struct {
+	tail  *node
+	lines []open // the one that went on last is last
+	cost  int
+	pos   int  // in the segment
+	last  bool // the byte before pos belongs to the last of lines
+	seam  bool // an interrupted line may go on at pos
+}
+
+func (f *Filter) clone(h *hyp) *hyp {
+	var c *hyp
+	if n := len(f.spare); n > 0 {
+		c, f.spare = f.spare[n-1], f.spare[:n-1]
+	} else {
+		c = new(hyp)
+	}
+	l := append(c.lines[:0], h.lines...)
+	*c = *h
+	c.lines = l
+	return c
+}
+
+func (f *Filter) discard(h *hyp) {
+	h.tail = nil
+	f.spare = append(f.spare, h)
+}
+
+// interrupt accounts for something else than the last line going on at pos.
+func (f *Filter) interrupt(h *hyp) {
+	if !h.last {
+		return
+	}
+	h.last = false
+	l := &h.lines[len(h.lines)-1]
+	if !lines.info[l.state].edge {
+		// No writer stops within a fragment: this is not a line.
+		h.abandon(len(h.lines) - 1)
+		return
+	}
+	l.cut = true
+	l.breaks++
+	switch {
+	case l.clean:
+		h.cost += cleanBreak
+	case h.pos == 0:
+		h.cost += tailBreak
+	case l.breaks == 1:
+		h.cost += f.firstBreak()
+	default:
+		h.cost += nextBreak
+	}
+}
+
+func (f *Filter) firstBreak() int {
+	if f.direct >= directAfter {
+		return directBreak
+	}
+	return firstBreak
+}
+
+// abandon makes line i text.
+func (h *hyp) abandon(i int) {
+	h.cost += foreignByte * h.lines[i].size
+	if i == len(h.lines)-1 {
+		h.last = false
+	}
+	h.lines = slices.Delete(h.lines, i, i+1)
+}
+
+// search extends all readings by p, which follows them in held. whole says that
+// p is all that one Write brought, so that it may be a packet.
+func (f *Filter) search(p []byte, whole bool) {
+	off := f.base + int64(len(f.held)-len(p))
+	f.starts = f.starts[:0]
+	for i := nextStart(p, 0, f.relayed > 0); i < len(p); i = nextStart(p, i+1, f.relayed > 0) {
+		f.starts = append(f.starts, i)
+	}
+	f.queue = append(f.queue[:0], f.hyps...)
+	if len(f.queue) == 0 {
+		f.queue = append(f.queue, f.clone(&hyp{}))
+	}
+	for _, h := range f.queue {
+		h.pos, h.seam = 0, true
+	}
+	s := segment{f: f, p: p, off: off, whole: whole}
+	for {
+		// Take the readings that are least far. Nothing later can lead to
+		// their place, so they can be compared now.
+		pos := len(p)
+		for _, h := range f.queue {
+			pos = min(pos, h.pos)
+		}
+		f.group = f.group[:0]
+		rest := f.queue[:0]
+		for _, h := range f.queue {
+			if h.pos == pos {
+				f.group = append(f.group, h)
+			} else {
+				rest = append(rest, h)
+			}
+		}
+		f.queue = rest
+		f.prune()
+		if pos == len(p) {
+			break
+		}
+		for _, h := range f.group {
+			s.expand(h)
+		}
+	}
+	age := ageing
+	if f.relayed > 0 {
+		age = relayAgeing
+	}
+	for _, h := range f.group {
+		for i := range h.lines {
+			if l := &h.lines[i]; l.cut && !l.clean {
+				h.cost += age
+			}
+		}
+	}
+	f.hyps, f.group = f.best(f.group), f.hyps[:0]
+}
+
+// prune drops from the group what cannot or need not win.
+func (f *Filter) prune() {
+	if len(f.dead) > 0 {
+		for _, h := range f.group {
+			for i := len(h.lines) - 1; i >= 0; i-- {
+				if slices.Contains(f.dead, h.lines[i].start) {
+					h.abandon(i)
+				}
+			}
+		}
+	}
+	f.group = f.best(f.group)
+}
+
+// best sorts readings of the same bytes, best first, and keeps the first few.
+// Of those with the same lines in the same states it keeps only the cheapest: the
+// future treats them alike.
+func (f *Filter) best(hyps []*hyp) []*hyp {
+	if len(hyps) < 2 {
+		return hyps
+	}
+	slices.SortStableFunc(hyps, func(a, b *hyp) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.lines), len(b.lines)))
+	})
+	var keys [maxHypotheses]uint64
+	kept, work := hyps[:0], 0
+	limit := hyps[0].cost + cleanMargin
+	if f.relayed > 0 || slices.ContainsFunc(hyps[0].lines, func(l open) bool { return !l.clean }) {
+		limit += relayMargin - cleanMargin
+	}
+	for _, h := range hyps {
+		key := h.key()
+		// The first reading may have any number of lines.
+		work += len(h.lines)
+		if len(kept) == maxHypotheses || work > maxWork && len(kept) > 0 || h.cost > limit || slices.Contains(keys[:len(kept)], key) {
+			f.discard(h)
+			continue
+		}
+		keys[len(kept)] = key
+		kept = append(kept, h)
+	}
+	return kept
+}
+
+// key is the same for readings that the future treats alike. It does not
+// depend on the order of the lines.
+func (h *hyp) key() uint64 {
+	var key uint64
+	for i := range h.lines {
+		l := &h.lines[i]
+		k := uint64(l.state) << 2
+		if l.clean {
+			k |= 1
+		}
+		if l.cut {
+			k |= 2
+		}
+		k = (k + 1) * 0x9e3779b97f4a7c15
+		k ^= k >> 29
+		key += k * 0xbf58476d1ce4e5b9
+	}
+	if h.seam {
+		key ^= 1
+	}
+	return key
+}
+
+// segment is a part of the input being searched.
+type segment struct {
+	f     *Filter
+	p     []byte
+	off   int64 // of p[0]
+	whole bool
+}
+
+// expand queues every way to go on with h, and consumes h.
+func (s *segment) expand(h *hyp) {
+	// certain: one of the ways is so good that the others are not tried.
+	certain := false
+	if _, ok := slices.BinarySearch(s.f.starts, h.pos); ok && len(h.lines) < maxOpen &&
+		!slices.Contains(s.f.dead, s.off+int64(h.pos)) {
+		l := open{start: s.off + int64(h.pos), state: stateStart, clean: true}
+		certain = s.extend(h, none, l)
+	}
+	if h.seam && !certain {
+		i := len(h.lines) - 1
+		if h.last && h.pos > 0 {
+			i-- // it has had all it could
+		}
+		for ; i >= 0; i-- {
+			if l := h.lines[i]; !alike(h.lines[i+1:], l) && s.extend(h, i, l) {
+				certain = true
+			}
+		}
+	}
+	if certain {
+		s.f.discard(h)
+		return
+	}
+	s.f.interrupt(h)
+	next := s.next(h)
+	h.cost += foreignByte * (next - h.pos)
+	h.pos = next
+	h.seam = s.p[next-1] == '\n'
+	s.f.queue = append(s.f.queue, h)
+}
+
+// alike reports whether one of lines is as good a continuation as l. Then the
+// more recent one is taken: processes print their fragments in quick succession.
+func alike(lines []open, l open) bool {
+	for i := range lines {
+		if m := &lines[i]; m.state == l.state && m.clean == l.clean && m.cut == l.cut {
+			return true
+		}
+	}
+	return false
+}
+
+// next returns where the text at h.pos may end.
+func (s *segment) next(h *hyp) int {
+	end := len(s.p)
+	if i, _ := slices.BinarySearch(s.f.starts, h.pos+1); i < len(s.f.starts) {
+		end = s.f.starts[i]
+	}
+	if len(h.lines) == 0 {
+		return end
+	}
+	for q := h.pos; ; {
+		i := bytes.IndexByte(s.p[q:end], '\n')
+		q += i + 1
+		if i < 0 || q == end {
+			return end
+		}
+		for i := range h.lines {
+			if l := &h.lines[i]; l.resumes(s.p[q]) {
+				return q
+			}
+		}
+	}
+}
+
+// resumes reports whether the line can go on with c. A number that something
+// else followed is complete.
+func (l *open) resumes(c byte) bool {
+	to := lines.step(l.state, c)
+	return to != stateNone && !(l.cut && lines.info[l.state].num && lines.info[to].num)
+}
+
+// extend queues the readings in which line l, which is line i of h or a new
+// one, has as much of the bytes at h.pos as it can. It reports whether there is no
+// point in looking for others.
+func (s *segment) extend(h *hyp, i int, l open) (certain bool) {
+	if !l.resumes(s.p[h.pos]) {
+		return false
+	}
+	from, st := h.pos, l.state
+	first := lines.step(st, s.p[from])
+	joins := lines.info[st].num && lines.info[first].num // goes on within a number
+	atEdge := (lines.info[st].edge || st == stateStart) && !joins
+	frag := lines.info[first].frag
+	oneFrag := true
+	end := from
+	edge, before := stop{from, st}, stop{from, st} // the last two edges
+	for end < len(s.p) {
+		to := lines.step(st, s.p[end])
+		if to == stateNone {
+			break
+		}
+		st = to
+		end++
+		info := &lines.info[st]
+		oneFrag = oneFrag && info.frag == frag
+		if info.edge {
+			if !info.num || lines.info[edge.state].frag != info.frag {
+				before = edge
+			}
+			edge = stop{end, st}
+		}
+		if info.done {
+			break
+		}
+	}
+	info := &lines.info[st]
+	clean := s.whole && from == 0 && end == len(s.p) && atEdge && oneFrag && info.edge
+	switch {
+	case info.done:
+		c := s.advance(h, i, l, end, st, clean)
+		whole := l.size == 0
+		if !s.complete(c) {
+			s.f.discard(c)
+			return false
+		}
+		s.f.queue = append(s.f.queue, c)
+		return whole || clean
+	case end == len(s.p):
+		s.f.queue = append(s.f.queue, s.advance(h, i, l, end, st, clean))
+		// A fragment that is not a number is no coincidence, and if it is, then
+		// the program's bytes are the same as the runtime's.
+		if clean && !info.num {
+			return true
+		}
+	}
+	// Or it is interrupted before. Its last number may be that of another line.
+	if edge.end > from && edge.end < len(s.p) {
+		s.f.queue = append(s.f.queue, s.advance(h, i, l, edge.end, edge.state, false))
+	}
+	if lines.info[edge.state].num && before.end > from {
+		s.f.queue = append(s.f.queue, s.advance(h, i, l, before.end, before.state, false))
+	}
+	return false
+}
+
+// stop is a place where a line may be interrupted.
+type stop struct {
+	end   int
+	state state
+}
+
+// advance returns h with line l having the bytes up to end.
+func (s *segment) advance(h *hyp, i int, l open, end int, st state, clean bool) *hyp {
+	c := s.f.clone(h)
+	if !(i != none && c.last && i == len(c.lines)-1) {
+		s.f.interrupt(c) // may only drop the last line, which is not l
+	}
+	if i != none {
+		c.lines = slices.Delete(c.lines, i, i+1)
+	}
+	size := end - c.pos
+	switch {
+	case clean && size > 1 && l.clean:
+		l.frags++
+	case clean && size > 1:
+		c.cost += cleanPiece
+	case !clean && l.clean:
+		// What passed as fragments before was a relay's cut after all.
+		l.clean = false
+		c.cost += cleanPiece * l.frags
+		if l.breaks > 0 {
+			c.cost += s.f.firstBreak() - cleanBreak + (l.breaks-1)*(nextBreak-cleanBreak)
+		}
+	}
+	l.size += size
+	l.state = st
+	l.cut = false
+	c.lines = append(c.lines, l)
+	start := s.off + int64(c.pos)
+	c.tail = &node{prev: c.tail, line: l.start, start: start, end: s.off + int64(end)}
+	c.pos = end
+	c.last = true
+	c.seam = true
+	return c
+}
+
+// complete closes the line that c has just advanced. It reports false if the
+// line turns out not to be one of this run; then it is none in any reading.
+func (s *segment) complete(c *hyp) bool {
+	l := c.lines[len(c.lines)-1]
+	c.tail.done = true
+	c.tail.clean = l.clean
+	if !lines.info[l.state].scavenger {
+		cycle, err := Parse(s.f.lineText(c.tail))
+		if err != nil || s.f.opts.Elapsed != nil && cycle.At > s.f.opts.Elapsed()+tolerance {
+			s.f.dead = append(s.f.dead, l.start)
+			return false
+		}
+		c.tail.cycle = &cycle
+	}
+	c.lines = c.lines[:len(c.lines)-1]
+	c.last = false
+	return true
+}
+
+// lineText returns the bytes of the line that n completes.
+func (f *Filter) lineText(n *node) []byte {
+	f.chain = f.chain[:0]
+	for m := n; m != nil && m.start >= n.line; m = m.prev {
+		if m.line == n.line {
+			f.chain = append(f.chain, m)
+		}
+	}
+	f.text = f.text[:0]
+	for _, m := range slices.Backward(f.chain) {
+		f.text = append(f.text, f.held[m.start-f.base:m.end-f.base]...)
+	}
+	return f.text
+}
