@@ -15,7 +15,7 @@ const (
 	plotHeight = 12
 )
 
-// plot draws the metric against peak memory. Arms on the Pareto front are
+// plot draws the metric against peak memory, both on a log scale. Arms on the Pareto front are
 // letters, listed beside the plot in the order of their memory; the others are
 // dots. Better is down and to the left; when more is better, up and to the left.
 func (t *Tune) plot(front []*tune.Arm) []string {
@@ -27,14 +27,14 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	var points []point
 	for _, a := range r.Arms {
 		x, y := r.Memory(a), stat.Median(r.Values(a))
-		if math.IsNaN(x) || math.IsNaN(y) || x <= 0 || a.Status == tune.Failed {
+		if math.IsNaN(x) || math.IsNaN(y) || x <= 0 || y <= 0 || a.Status == tune.Failed {
 			continue
 		}
 		mark := '·'
 		if i := slices.Index(front, a); i >= 0 {
 			mark = letter(i)
 		}
-		points = append(points, point{math.Log(x), y, mark})
+		points = append(points, point{math.Log(x), math.Log(y), mark})
 	}
 	xs, ys := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
@@ -60,7 +60,7 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 		}
 		grid[y][x] = p.mark
 	}
-	top, bottom := Metric(r.Objective, y1), Metric(r.Objective, y0)
+	top, bottom := Metric(r.Objective, math.Exp(y1)), Metric(r.Objective, math.Exp(y0))
 	margin := max(len([]rune(top)), len([]rune(bottom)))
 	var out []string
 	for y := range grid {
@@ -82,7 +82,7 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	}
 	out = append(out, strings.Repeat(" ", margin+1)+"└"+strings.Repeat("─", plotWidth))
 	left, right := Bytes(math.Exp(x0)), Bytes(math.Exp(x1))
-	axis := t.label() + " against peak RSS (log)"
+	axis := t.label() + " against peak RSS (log, log)"
 	gap := plotWidth - len(left) - len(right) - len(axis)
 	out = append(out, strings.Repeat(" ", margin+2)+left+pad(gap/2)+axis+pad(gap-gap/2)+right)
 	return out
