@@ -51,6 +51,31 @@ func (f *programFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 }
 
+// again returns the flags that another command needs to run and judge the
+// program likewise.
+func (f *programFlags) again() []string {
+	var out []string
+	for _, kv := range f.env {
+		out = append(out, "--env", kv)
+	}
+	for _, x := range []struct{ flag, value string }{
+		{"--metric", f.metric}, {"--input", f.input}, {"--ready", f.ready}, {"--load", f.load},
+	} {
+		if x.value != "" {
+			out = append(out, x.flag, x.value)
+		}
+	}
+	for _, x := range []struct {
+		flag string
+		on   bool
+	}{{"--higher", f.higher}, {"--ignore-exit", f.ignoreExit}} {
+		if x.on {
+			out = append(out, x.flag)
+		}
+	}
+	return out
+}
+
 // A session is a command line put to work: the program, the host and the files.
 type session struct {
 	program *trial.Program

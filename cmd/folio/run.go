@@ -111,13 +111,13 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	case len(arm.Samples) == 0:
 		return err
 	}
-	err = errors.Join(err, a.showRun(s, arm))
+	err = errors.Join(err, a.showRun(s, f, arm))
 	s.file.Complete = err == nil && !interrupted
 	switch {
 	case interrupted:
 		return errors.Join(err, exitCode(exitInterrupted))
 	case f.count == 1:
-		return errors.Join(err, code(arm.Samples[0]))
+		return errors.Join(err, code(arm.Samples[0], s.program.Server != nil))
 	}
 	return errors.Join(err, failed(arm.Samples, f.count))
 }
@@ -210,19 +210,20 @@ func (s *session) keep(arm *trial.Arm) {
 	}}
 }
 
-func (a *app) showRun(s *session, arm *trial.Arm) error {
+func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	notes := &stat.Notes{}
 	for _, n := range s.notes {
 		notes.Add(n)
 	}
 	sayRun(notes, arm.Samples, s.program)
-	sheet := diagnose.NewSheet(s.host, arm.Setting, s.program.Command, report.Usable(arm.Samples))
-	sheet.Server = s.program.Server != nil
+	usable := report.Usable(arm.Samples)
+	sheet := diagnose.NewSheet(s.host, arm.Setting, s.program.Command, usable)
+	sheet.Server, sheet.Flags = s.program.Server != nil, f.again()
 	title := s.title()
 	if !arm.Setting.IsZero() {
 		title += ", " + arm.Name
 	}
-	if n := len(arm.Samples); n > 1 {
+	if n := len(usable); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)
 	}
 	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes}
@@ -262,9 +263,14 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	}
 }
 
-// code returns the program's own exit code as folio's.
-func code(s *trial.Sample) error {
+// code returns the program's own exit code as folio's. A server that was
+// stopped as it should be has none that means anything.
+func code(s *trial.Sample, server bool) error {
 	switch {
+	case server && s.OK():
+		return nil
+	case server:
+		return errors.New(s.Failure)
 	case s.ExitCode != nil && *s.ExitCode != 0:
 		return exitCode(*s.ExitCode)
 	case s.Signal != "":

@@ -166,11 +166,28 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	s.file.Recommendations = t.Recommendations()
 	s.file.Notes = notes.Texts()
 	s.file.Complete = err == nil && !res.Interrupted
+	if err == nil && !res.Interrupted && len(res.Recommended) == 0 {
+		err = nothingCounts(res)
+		s.file.Complete = false
+	}
 	err = errors.Join(err, textErr, writeErr)
 	if res.Interrupted {
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
 	return err
+}
+
+// nothingCounts is the error of a search without an answer: the program worked
+// once, in the warm-up, and then no more.
+func nothingCounts(r *tune.Result) error {
+	for _, a := range r.Arms {
+		for _, s := range a.Samples {
+			if !s.OK() {
+				return fmt.Errorf("the command worked once and then failed in every run: %s", s.Failure)
+			}
+		}
+	}
+	return errors.New("nothing that was measured counts")
 }
 
 // keepTune puts what is known so far into the result file.

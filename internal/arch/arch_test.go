@@ -19,7 +19,7 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"internal/gctrace", "internal/procmem", "internal/stat"},
+	{"internal/gctrace", "internal/procmem", "internal/stat", "internal/testenv"},
 	{"internal/host", "internal/metric"},
 	{"internal/trial"},
 	{"internal/tune", "internal/diagnose"},

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/host"
@@ -23,7 +25,8 @@ type Sheet struct {
 	Host    host.Info
 	Setting trial.Setting
 	Command []string
-	Server  bool // figures are of the time under load
+	Flags   []string // what further folio commands need to run the program as it was run
+	Server  bool     // figures are of the time under load
 
 	Wall, User, Sys, CPU float64
 	Faults               float64
@@ -167,7 +170,7 @@ func adviseCollector(s *Sheet) (float64, Finding, bool) {
 	return share, Finding{
 		What:     fmt.Sprintf("tune the collector: at most %s of the processor time can be gained", percent(share)),
 		Evidence: fmt.Sprintf("%s in %s", seconds(*s.GCCPU), cycles(*s.Cycles)),
-		Fix:      "folio tune -- " + s.line(),
+		Fix:      s.line("tune"),
 	}, true
 }
 
@@ -185,7 +188,7 @@ func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
 	return share, Finding{
 		What:     "collect a small heap less often: what stopping and starting costs is not in the collector's own figure",
 		Evidence: fmt.Sprintf("%.0f collections a second of a heap of at most %.0f MiB", rate, *s.HeapPeak/(1<<20)),
-		Fix:      "folio run --gogc=400 -- " + s.line(),
+		Fix:      s.line("run", "--gogc=400"),
 	}, true
 }
 
@@ -209,15 +212,13 @@ func adviseFaults(s *Sheet) (float64, Finding, bool) {
 	return s.sysShare(), f, true
 }
 
-func (s *Sheet) line() string {
-	out := ""
-	for i, c := range s.Command {
-		if i > 0 {
-			out += " "
-		}
-		out += trial.Quote(c)
+// line returns a folio command on the program, to paste into a shell.
+func (s *Sheet) line(command ...string) string {
+	words := slices.Concat([]string{"folio"}, command, s.Flags, []string{"--"}, s.Command)
+	for i, w := range words {
+		words[i] = trial.Quote(w)
 	}
-	return out
+	return strings.Join(words, " ")
 }
 
 func cycles(n float64) string {

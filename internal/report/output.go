@@ -32,6 +32,8 @@ func OpenOutput(flag, path string, stdout io.Writer) (*Output, error) {
 	// Follow links: the file behind is meant, not the link.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		o.path = real
+	} else if errors.Is(err, os.ErrNotExist) {
+		o.path = missing(path)
 	}
 	info, err := os.Stat(o.path)
 	switch {
@@ -60,6 +62,26 @@ func OpenOutput(flag, path string, stdout io.Writer) (*Output, error) {
 	o.replace = true
 	tmp.Close()
 	return o, o.wrap(os.Remove(tmp.Name()))
+}
+
+// missing returns the path that a link to a file that is not there yet means.
+// Links that only the kernel can follow, such as /dev/fd/3 to a pipe, stay.
+func missing(path string) string {
+	const most = 40 // links, as in the kernel
+	for range most {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return path
 }
 
 // IsStdout says that the output goes to standard output. A nil Output does not.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/foliomem/folio/internal/metric"
@@ -74,6 +75,10 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("run %s: permission denied: is it a file that may be executed? (chmod +x)", e.Command)
 	case errors.Is(e.Err, errNoExec):
 		return fmt.Sprintf("run %s: not a program for this machine (a script needs a #! line)", e.Command)
+	case errors.Is(e.Err, syscall.EISDIR):
+		return fmt.Sprintf("run %s: it is a directory: give the path of a program in it", e.Command)
+	case errors.Is(e.Err, errNoLoader):
+		return fmt.Sprintf("run %s: what is to load it is not there: check the #! line of a script, or the C library of a program", e.Command)
 	case errors.Is(e.Err, os.ErrNotExist):
 		return fmt.Sprintf("run %s: no such file", e.Command)
 	}
@@ -81,6 +86,10 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
+
+// errNoLoader says that the command is there, but not the interpreter that it
+// names. The kernel's error is the same as for a command that is not there.
+var errNoLoader = fmt.Errorf("its interpreter: %w", os.ErrNotExist)
 
 // Check says whether the command can be found, before anything is measured.
 func (p *Program) Check() error {

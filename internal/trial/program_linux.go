@@ -119,7 +119,7 @@ func (r *running) start(s Setting) error {
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
 	var err error
-	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (int, error) {
+	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, r.floor, orphans, r.family.foreign, func() (int, error) {
 		r.started = time.Now()
 		return start(r.p.Command, env, r.p.Dir, s.THP, r.files.pass...)
 	})
@@ -131,6 +131,7 @@ func (r *running) start(s Setting) error {
 		return err
 	}
 	r.pid = r.sampler.root
+	r.family.own = []int{r.pid}
 	background(r.sampler.run)
 	background(func() {
 		_ = awaitExit(r.pid)
@@ -153,6 +154,7 @@ func (r *running) open(keepTrace bool) (err error) {
 		return err
 	}
 	f.pass = append(f.pass, stdin)
+	opened := time.Now() // a little before the start: the pumps run by then
 	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {
 		f.tails[i] = new(tail)
 		f.collectors[i] = new(metric.Collector)
@@ -165,7 +167,7 @@ func (r *running) open(keepTrace bool) (err error) {
 		}
 		p, w, err := newPump(io.MultiWriter(sinks...), &gctrace.Options{
 			OnCycle: r.addCycle,
-			Elapsed: func() time.Duration { return time.Since(r.started) },
+			Elapsed: func() time.Duration { return time.Since(opened) },
 			Keep:    keepTrace,
 		})
 		if err != nil {
@@ -205,7 +207,7 @@ func (r *running) addCycle(c gctrace.Cycle) {
 // run waits for the program's own end.
 func (r *running) run(ctx context.Context) (*Sample, error) {
 	out := &Sample{}
-	err := r.await(ctx, out, r.exited)
+	err := r.await(ctx, out, r.exited, r.p.Timeout)
 	ru, ws := r.collect(out)
 	if err != nil {
 		return nil, err
@@ -216,11 +218,12 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 }
 
 // await waits for done (the program, or its load) and ends the program early
-// where that is due. The error says that the trial does not exist.
-func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}) error {
+// where that is due; limit is for how long it may take, 0 for any time. The
+// error says that the trial does not exist.
+func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, limit time.Duration) error {
 	var timeout, tooLate <-chan time.Time
-	if r.p.Timeout > 0 {
-		t := time.NewTimer(r.p.Timeout)
+	if limit > 0 {
+		t := time.NewTimer(limit)
 		defer t.Stop()
 		timeout = t.C
 	}
@@ -245,7 +248,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}) 
 			return nil
 		case <-timeout:
 			out.Overdue = true
-			out.Failure = fmt.Sprintf("ended: it took longer than %v", r.p.Timeout.Round(time.Millisecond))
+			out.Failure = fmt.Sprintf("ended: it took longer than %v", limit.Round(time.Millisecond))
 			r.family.end(graceLeftover)
 			<-r.exited
 			return nil
@@ -280,19 +283,23 @@ func inForeground() bool {
 }
 
 // collect ends what the program left behind, reaps everything and drains the
-// output. except names children that are not the program's.
-func (r *running) collect(out *Sample, except ...int) (unix.Rusage, unix.WaitStatus) {
+// output.
+func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	r.sampler.end()
 	ws, ru, _ := reap(r.pid)
-	out.Leftovers = r.family.end(graceLeftover, except...)
-	orphans := r.family.reapOrphans(except...)
-	addRusage(&ru, &orphans)
+	r.family.own = nil
+	out.Leftovers = r.family.end(graceLeftover)
+	r.family.reapOrphans()
+	addRusage(&ru, &r.family.used)
+	for _, p := range r.files.pumps {
+		_ = p.finish() // streamError reports
+	}
 	return ru, ws
 }
 
-// streamError drains the output and returns why it could not be passed on. That
-// its reader went away (head, for example) is the program's business: it was
-// told in its turn.
+// streamError returns why the output could not be passed on. That its reader
+// went away (head, for example) is the program's business: it was told in its
+// turn.
 func (r *running) streamError() error {
 	var errs []error
 	for _, p := range r.files.pumps {
@@ -305,9 +312,6 @@ func (r *running) streamError() error {
 
 // fill turns what was collected into the sample.
 func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
-	for _, p := range r.files.pumps {
-		_ = p.finish() // streamError reports
-	}
 	out.User = float64(ru.Utime.Nano()) / 1e9
 	out.Sys = float64(ru.Stime.Nano()) / 1e9
 	out.CPU = out.User + out.Sys
@@ -346,6 +350,7 @@ func (r *running) fillTrace(out *Sample) {
 	t := r.trace
 	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
 	out.GCCycles, out.GCCPU, out.GCPause, out.GCPauseMax = &t.Cycles, &cpu, &pause, &longest
+	out.GCFraction = nil
 	if t.Cycles > 0 {
 		out.HeapPeak = &t.HeapPeak
 	}

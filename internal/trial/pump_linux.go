@@ -55,10 +55,16 @@ func newPump(dst io.Writer, opts *gctrace.Options) (*pump, *os.File, error) {
 	return p, os.NewFile(uintptr(fds[1]), "program|"), nil
 }
 
-// run carries until the program and all its descendants closed the stream, or
-// until stop is closed and the pipe is empty.
+// run carries, and says when it is done. It does not when the reader of the
+// output panics: folio must not go on, and end well, while the panic is on its way.
 func (p *pump) run() {
-	defer close(p.done)
+	p.carry()
+	close(p.done)
+}
+
+// carry ends when the program and all its descendants closed the stream, or
+// when stop is closed and the pipe is empty.
+func (p *pump) carry() {
 	defer p.r.Close()
 	fd := int(p.r.Fd())
 	// Fd makes the file blocking again on some Go versions; the loop needs it not to be.

@@ -15,6 +15,7 @@ import (
 type sampler struct {
 	tree    *procmem.Tree
 	max     uint64        // bound on the tree's memory; 0 for none
+	small   uint64        // up to here the high-water mark is looked at: see peakRSS
 	over    chan struct{} // closed when the bound was passed
 	quit    chan struct{}
 	done    chan struct{}
@@ -42,8 +43,8 @@ const (
 // newSampler starts a process with start and returns its sampler. Orphans whose
 // parents ended before they were seen become children of this process; with
 // orphans set they count, too, as all its children but the foreign ones do.
-func newSampler(fs procmem.FS, bound uint64, orphans bool, foreign []int, start func() (int, error)) (*sampler, error) {
-	s := &sampler{max: bound, over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+func newSampler(fs procmem.FS, bound, floor uint64, orphans bool, foreign []int, start func() (int, error)) (*sampler, error) {
+	s := &sampler{max: bound, small: max(64<<20, 2*floor), over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
 	reaper := 0
 	if orphans {
 		reaper = os.Getpid()
@@ -93,8 +94,7 @@ func (s *sampler) look() {
 	total, largest, _ := s.tree.RSS()
 	s.peakTree = max(s.peakTree, total)
 	s.peakOne = max(s.peakOne, largest)
-	// Only small programs need this: see peakRSS.
-	if largest < 64<<20 {
+	if largest < s.small {
 		if hwm, ok := s.tree.HWM(s.root); ok {
 			s.peakHWM = max(s.peakHWM, hwm)
 		}

@@ -45,8 +45,8 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	if err == nil && out.Failure == "" {
 		r.resetTrace()
 		before = r.used()
+		begin := time.Now()
 		if load, err = r.startLoad(); err == nil {
-			begin := time.Now()
 			err = r.awaitLoad(ctx, out, load)
 			out.Wall = time.Since(begin).Seconds()
 			if !load.ended.IsZero() {
@@ -63,21 +63,35 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.setTrace(trace)
 	r.fill(out, &ru, ws)
 	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
-	r.setTrace(trace)
-	r.fillTrace(out)
+	r.fillTrace(out) // its part of the time under load
 	if load != nil {
 		fillMetrics(out, r.p.Metric, load.files.collectors[:])
 	}
 	return out, r.streamError()
 }
 
+// awaitReady waits for the server's answer. A server may need most of its memory
+// before it answers: all bounds but that on the time hold here, too.
 func (r *running) awaitReady(ctx context.Context, out *Sample) error {
-	err := r.p.Server.Ready.wait(ctx, r.p.Server.readyTimeout(), r.exited)
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var err error
+	done := make(chan struct{})
+	background(func() {
+		err = r.p.Server.Ready.wait(waiting, r.p.Server.readyTimeout(), r.exited)
+		close(done)
+	})
+	ended := r.await(ctx, out, done, 0)
+	cancel()
+	<-done
 	switch {
+	case ended != nil || out.Failure != "":
+		return ended
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -127,6 +141,7 @@ func (r *running) startLoad() (*loadRun, error) {
 	if l.pid, err = start([]string{"sh", "-c", r.p.Server.Load}, r.p.environ(), r.p.Dir, THPSystem, l.files.pass...); err != nil {
 		return nil, fmt.Errorf("--load: %w", err)
 	}
+	r.family.own = []int{r.pid, l.pid}
 	background(func() {
 		_ = awaitExit(l.pid)
 		l.ended = time.Now()
@@ -155,9 +170,11 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 		}
 		close(either)
 	})
-	err := r.await(ctx, out, either)
+	err := r.await(ctx, out, either, r.p.Timeout)
 	serverGone := isClosed(r.exited)
-	// Whatever ended the wait, the generator must not outlive it.
+	// Whatever ended the wait, the generator must not outlive it. What it and
+	// its orphans used does not count as the server's.
+	used := r.family.used
 	_ = unix.Kill(l.pid, unix.SIGTERM)
 	select {
 	case <-l.done:
@@ -166,7 +183,10 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 		<-l.done
 	}
 	ws, _, _ := reap(l.pid)
+	r.family.own = []int{r.pid}
 	r.family.end(graceLeftover, l.server...) // what the generator left behind
+	r.family.reapOrphans(l.server...)
+	r.family.used = used
 	for i := range l.files.pumps {
 		l.files.closePassed()
 		_ = l.files.pumps[i].finish()

@@ -65,6 +65,9 @@ func ParseReady(s string) (*Ready, error) {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return nil, bad("no such port")
+	}
 	return &Ready{text: s, addr: net.JoinHostPort(u.Hostname(), port), url: s}, nil
 }
 
@@ -86,13 +89,18 @@ const readyPoll = 5 * time.Millisecond
 
 // wait returns when the server answers. gone is closed when the server ended.
 func (r *Ready) wait(ctx context.Context, timeout time.Duration, gone <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	deadline := time.Now().Add(timeout)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	var last error
 	for {
-		if last = r.try(ctx, client); last == nil {
+		err := r.try(ctx, client)
+		if err == nil {
 			return nil
+		}
+		if last == nil || time.Now().Before(deadline) { // that time is up explains nothing
+			last = err
 		}
 		select {
 		case <-gone:

@@ -1,10 +1,13 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -95,17 +98,22 @@ func (s Setting) Environ(base []string) []string { return setenv(base, s.vars().
 // setenv returns a copy of base in which each pair replaces every earlier
 // definition of its key: some programs take the first definition, some the last.
 func setenv(base []string, pairs ...string) []string {
-	set := make(map[string]bool, len(pairs))
-	for _, p := range pairs {
-		set[envKey(p)] = true
+	last := make(map[string]int, len(pairs))
+	for i, p := range pairs {
+		last[envKey(p)] = i
 	}
 	out := make([]string, 0, len(base)+len(pairs))
 	for _, p := range base {
-		if !set[envKey(p)] {
+		if _, set := last[envKey(p)]; !set {
 			out = append(out, p)
 		}
 	}
-	return append(out, pairs...)
+	for i, p := range pairs {
+		if last[envKey(p)] == i {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func envKey(pair string) string {
@@ -128,18 +136,27 @@ func getenv(env []string, key string) (string, bool) {
 func (s Setting) Line(command []string) string {
 	vars := s.vars()
 	quoted := make([]string, 0, len(vars)+len(command)+4)
+	if slices.ContainsFunc(vars, func(v string) bool { return !shellName.MatchString(envKey(v)) }) {
+		quoted = append(quoted, "env") // it takes names that a shell does not
+	}
 	for _, v := range vars {
 		key, value, _ := strings.Cut(v, "=")
-		quoted = append(quoted, key+"="+Quote(value))
+		quoted = append(quoted, Quote(key)+"="+Quote(value))
 	}
 	if s.THP != THPSystem {
 		quoted = append(quoted, "folio", "run", "--thp="+string(s.THP), "--")
 	}
-	for _, c := range command {
-		quoted = append(quoted, Quote(c))
+	for i, c := range command {
+		word := Quote(c)
+		if i == 0 && word == c && strings.Contains(c, "=") {
+			word = "'" + c + "'" // else it reads as one more variable
+		}
+		quoted = append(quoted, word)
 	}
 	return strings.Join(quoted, " ")
 }
+
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Quote makes a word safe for a POSIX shell, and leaves plain words as they are.
 func Quote(s string) string {
@@ -188,7 +205,7 @@ func ParseBytes(s string) (uint64, error) {
 		num, unit = s[:i], s[i:]
 	}
 	f, err := strconv.ParseFloat(num, 64)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, bad
 	}
 	shift := map[string]uint{"": 0, "b": 0, "k": 10, "kib": 10, "kb": 10, "m": 20, "mib": 20, "mb": 20, "g": 30, "gib": 30, "gb": 30, "t": 40, "tib": 40, "tb": 40}
@@ -199,6 +216,9 @@ func ParseBytes(s string) (uint64, error) {
 	v := f * float64(uint64(1)<<n)
 	if v < 1 || v >= math.MaxInt64 {
 		return 0, fmt.Errorf("%q: the size is out of range", s)
+	}
+	if whole, err := strconv.ParseUint(num, 10, 64); err == nil {
+		return whole << n, nil // exact, also where a float is not
 	}
 	return uint64(v), nil
 }

@@ -59,6 +59,11 @@ func start(argv, env []string, dir string, thp THP, files ...*os.File) (pid int,
 		}
 		return 0, &StartError{Command: argv[0], Err: err}
 	}
+	if dir != "" {
+		if _, err := os.Stat(dir); err != nil {
+			return 0, fmt.Errorf("working directory: %w", err)
+		}
+	}
 	fds := make([]uintptr, len(files))
 	for i, f := range files {
 		fds[i] = f.Fd()
@@ -76,6 +81,9 @@ func start(argv, env []string, dir string, thp THP, files ...*os.File) (pid int,
 			defer restore()
 		}
 		pid, err = syscall.ForkExec(path, argv, attr)
+		if err == unix.ENOENT {
+			err = errNoLoader // LookPath found the file
+		}
 		if err != nil {
 			err = &StartError{Command: argv[0], Err: err}
 		}

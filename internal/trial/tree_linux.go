@@ -15,7 +15,9 @@ import (
 // family but by dying.
 type family struct {
 	fs      procmem.FS
-	foreign []int // children of this process from before the trial: not ours to touch
+	foreign []int       // descendants of this process from before the trial: not ours to touch
+	own     []int       // children that are reaped by themselves, not as orphans
+	used    unix.Rusage // of the orphans that were reaped
 }
 
 func newFamily(fs procmem.FS) *family {
@@ -38,29 +40,44 @@ func (f *family) members(except ...int) []int {
 		return nil
 	}
 	pids, _ := f.fs.Descendants(os.Getpid())
-	drop := append(slices.Clone(f.foreign), except...)
-	for _, pid := range except {
+	drop := slices.Concat(f.foreign, except)
+	for _, pid := range slices.Concat(f.foreign, except) {
 		below, _ := f.fs.Descendants(pid)
 		drop = append(drop, below...)
 	}
 	return slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(drop, pid) })
 }
 
-// living returns the members that are not zombies.
-func (f *family) living(except ...int) []int {
-	return slices.DeleteFunc(f.members(except...), func(pid int) bool {
-		st, err := f.fs.Stat(pid)
-		return err != nil || st.Zombie()
-	})
+// look returns all members, and those that are not zombies.
+func (f *family) look(except ...int) (all, living []int) {
+	all = f.members(except...)
+	for _, pid := range all {
+		if st, err := f.fs.Stat(pid); err == nil && !st.Zombie() {
+			living = append(living, pid)
+		}
+	}
+	return all, living
+}
+
+// none says for certain that no member lives. A look takes time, in which a
+// process can fork and end: the look finds it dead, and has missed its child.
+// Only when the next look finds nobody but the same dead was nobody missed.
+func (f *family) none(except ...int) bool {
+	dead, living := f.look(except...)
+	if len(living) > 0 || len(dead) == 0 {
+		return len(living) == 0
+	}
+	again, living := f.look(except...)
+	return len(living) == 0 && slices.Equal(dead, again)
 }
 
 // signal sends sig to every living member and returns how many there were.
 func (f *family) signal(sig unix.Signal, except ...int) int {
-	pids := f.living(except...)
-	for _, pid := range pids {
+	_, living := f.look(except...)
+	for _, pid := range living {
 		_ = unix.Kill(pid, sig) // one that just ended is what we want
 	}
-	return len(pids)
+	return len(living)
 }
 
 // end ends every member but those below except: TERM, time to obey, then KILL
@@ -68,25 +85,29 @@ func (f *family) signal(sig unix.Signal, except ...int) int {
 // uninterruptible sleep can outlive even KILL; after a while end gives up on it.
 func (f *family) end(grace time.Duration, except ...int) int {
 	n := f.signal(unix.SIGTERM, except...)
-	if n == 0 {
+	if n == 0 && f.none(except...) {
 		return 0
 	}
+	n = max(n, 1)
 	if f.waitGone(grace, except...) {
 		return n
 	}
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
 		// A stopped or forking process may have new children by now: look again.
-		if f.signal(unix.SIGKILL, except...) == 0 {
+		// Its dead are reaped on the way: the more there are, the longer a look.
+		f.signal(unix.SIGKILL, except...)
+		f.reapOrphans(except...)
+		if f.none(except...) {
 			break
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(time.Millisecond)
 	}
 	return n
 }
 
 func (f *family) waitGone(limit time.Duration, except ...int) bool {
 	for deadline := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
-		if len(f.living(except...)) == 0 {
+		if f.none(except...) {
 			return true
 		}
 		if !time.Now().Before(deadline) {
@@ -95,22 +116,21 @@ func (f *family) waitGone(limit time.Duration, except ...int) bool {
 	}
 }
 
-// reapOrphans collects the dead that became children of this process and
-// returns what they used.
-func (f *family) reapOrphans(except ...int) (total unix.Rusage) {
+// reapOrphans collects the dead that became children of this process and adds
+// up what they used.
+func (f *family) reapOrphans(except ...int) {
 	self := os.Getpid()
 	for _, pid := range f.members(except...) {
 		st, err := f.fs.Stat(pid)
-		if err != nil || st.PPID != self || !st.Zombie() {
+		if err != nil || st.PPID != self || !st.Zombie() || slices.Contains(f.own, pid) {
 			continue
 		}
 		var ws unix.WaitStatus
 		var ru unix.Rusage
 		if got, err := unix.Wait4(pid, &ws, unix.WNOHANG, &ru); err == nil && got == pid {
-			addRusage(&total, &ru)
+			addRusage(&f.used, &ru)
 		}
 	}
-	return total
 }
 
 // addRusage adds up what two processes used; the peak is the larger one's.

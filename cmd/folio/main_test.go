@@ -1,0 +1,147 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The test binary is folio and every program that folio measures here: they are
+// Go programs, so the collector's trace works on them.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"folio":  main,
+		"gcprog": gcprog,
+		"server": server,
+		"load":   load,
+	})
+}
+
+// raceEnv keeps programs built with the race detector from sleeping for a
+// second before they end.
+const raceEnv = "GORACE=atexit_sleep_ms=0"
+
+// Scripts say in their first lines what they are about. Beside the usual
+// commands there are those of scriptCommands.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Cmds:               scriptCommands,
+		Setup: func(env *testscript.Env) error {
+			port, err := freePort()
+			if err != nil {
+				return err
+			}
+			env.Setenv("PORT", port)
+			env.Vars = append(env.Vars, raceEnv)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "root":
+				return os.Getuid() == 0 || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
+			case "thp":
+				_, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled")
+				return err == nil, nil
+			case "thpfree": // THP can be turned off for a process
+				data, err := os.ReadFile("/proc/self/status")
+				return bytes.Contains(data, []byte("THP_enabled:\t1")), err
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// freePort returns a port that nothing uses, from below the range that the
+// kernel gives to outgoing connections: none of those can take it meanwhile.
+func freePort() (string, error) {
+	for range 100 {
+		port := strconv.Itoa(20000 + rand.IntN(12000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		return port, l.Close()
+	}
+	return "", errors.New("no port is free")
+}
+
+func TestExit(t *testing.T) {
+	plain, other := errors.New("a: b"), errors.New("c: d")
+	for _, tt := range []struct {
+		name string
+		err  error
+		code int
+		want string
+	}{
+		{"nil", nil, 0, ""},
+		{"failure", plain, 1, "folio: a: b\n"},
+		{"misuse", misuse(plain), 2, "folio: a: b\n"},
+		{"wrapped misuse", fmt.Errorf("x: %w", misuse(plain)), 2, "folio: x: a: b\n"},
+		{"misuse of nothing", misuse(nil), 0, ""},
+		{"code", exitCode(7), 7, ""},
+		{"code 0", exitCode(0), 0, ""},
+		{"code and failure", errors.Join(exitCode(7), plain), 7, "folio: a: b\n"},
+		{"two failures", errors.Join(plain, other), 1, "folio: a: b; c: d\n"},
+		{"the same twice", errors.Join(plain, errors.Join(nil, other, plain)), 1, "folio: a: b; c: d\n"},
+		{"wrapped join", fmt.Errorf("x: %w", errors.Join(plain, other)), 1, "folio: x: a: b; c: d\n"},
+		{"interrupted early", errors.Join(plain, errNothing), 130, "folio: a: b; interrupted before anything was measured\n"},
+	} {
+		var b bytes.Buffer
+		if got := exit(&b, tt.err); got != tt.code || b.String() != tt.want {
+			t.Errorf("%s: exit code %d, text %q; want %d, %q", tt.name, got, b.String(), tt.code, tt.want)
+		}
+	}
+}
+
+// processesWith returns the processes whose environment has pair, other than
+// this one.
+func processesWith(pair string) []string {
+	var out []string
+	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, p := range paths {
+		if p == fmt.Sprintf("/proc/%d/environ", os.Getpid()) {
+			continue
+		}
+		env, err := os.ReadFile(p)
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+pair+"\x00")) {
+			continue
+		}
+		cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(p), "cmdline"))
+		out = append(out, filepath.Base(filepath.Dir(p))+" "+strings.ReplaceAll(string(cmd), "\x00", " "))
+	}
+	return out
+}
+
+// patience bounds waits for what must happen sooner or later. No test depends
+// on when.
+const patience = time.Minute
+
+// eventually waits until ok.
+func eventually(ok func() bool) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return true
+		}
+	}
+	return ok()
+}
+
+// lines counts the lines of a file; a missing one has none.
+func lines(path string) int {
+	data, _ := os.ReadFile(path)
+	return bytes.Count(data, []byte("\n"))
+}

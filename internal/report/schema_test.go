@@ -1,0 +1,226 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// testFile has an arm with everything and one with next to nothing.
+func testFile() *File {
+	set := trial.Setting{GOGC: "400", MemLimit: 512 << 20, GOMAXPROCS: 2, THP: trial.THPOff, Env: []string{"A=b c"}}
+	var samples []*trial.Sample
+	for i := range 6 {
+		samples = append(samples, goSample(i+1))
+	}
+	samples = append(samples, failedSample(7))
+	return &File{
+		Schema: Schema, Kind: "tune", Folio: "v1.0.0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Complete: true,
+		Host: testHost(), Program: Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"), Module: ptr("example.com/prog")},
+		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: NewTarget(opsPerSecond(), nil),
+		Arms: []Arm{
+			{Name: set.String(), Setting: NewSetting(set), Status: "racing", Samples: samples, Summary: Summarize(samples)},
+			{Name: "default", Setting: NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: Summarize([]*trial.Sample{plainSample()})},
+		},
+		Recommendations: []Recommendation{
+			{Goal: "fastest", Arm: set.String(), Setting: NewSetting(set), Line: set.Line([]string{"./my prog-2", "x"}), MetricRatio: finite(1.5), P: 0.002, Different: true, MemoryRatio: finite(math.NaN()), Why: "because"},
+		},
+		Notes: []string{"a note"},
+	}
+}
+
+func TestJSON(t *testing.T) {
+	data, err := testFile().JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "file.json", data)
+
+	// Lists are never null, and nothing that JSON cannot hold gets in.
+	data, err = (&File{Arms: []Arm{{}}}).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "empty.json", data)
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if finite(v) != nil {
+			t.Errorf("%v is no number of JSON", v)
+		}
+	}
+}
+
+// Every figure has its key in samples and in summaries, null when unknown.
+func TestJSONFigures(t *testing.T) {
+	data, err := testFile().JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Arms []struct {
+			Samples []map[string]any
+			Summary map[string]any
+		}
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for i, arm := range doc.Arms {
+		for _, f := range trial.Figures {
+			in, ok := arm.Samples[0][f.Key]
+			if !ok {
+				t.Errorf("arm %d: samples have no %s", i, f.Key)
+			}
+			sum, ok := arm.Summary[f.Key]
+			if !ok || (sum == nil) != (in == nil) {
+				t.Errorf("arm %d: %s is %v in the sample, %v in the summary", i, f.Key, in, sum)
+			}
+		}
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	s := Summarize(nil)
+	if len(s.Figures) != 0 || len(s.Metrics) != 0 {
+		t.Errorf("of nothing: %+v", s)
+	}
+	s = Summarize([]*trial.Sample{goSample(1), failedSample(500), goSample(3)})
+	wall := s.Figures["wall_seconds"]
+	if wall.N != 2 || wall.Lo != nil || wall.Hi != nil || wall.Median < 5.126 || wall.Median > 5.128 {
+		t.Errorf("wall: %+v", wall)
+	}
+	if m := s.Metrics["op/s"]; m.N != 2 || m.Median != 1250 {
+		t.Errorf("metric: %+v", m)
+	}
+}
+
+func TestNewTarget(t *testing.T) {
+	if NewTarget(nil, nil) != nil {
+		t.Error("no metric is no target")
+	}
+	keys := []string{"Insert-2 ns/op"}
+	if got := NewTarget(&metric.Spec{Name: metric.Bench}, keys); len(got.Benchmarks) != 1 || got.Higher || got.Pattern != "" {
+		t.Errorf("benchmarks: %+v", got)
+	}
+	if got := NewTarget(&metric.Spec{Name: metric.Wall}, keys); got.Benchmarks != nil {
+		t.Errorf("wall: %+v", got)
+	}
+	if got := NewTarget(opsPerSecond(), nil); !got.Higher || got.Pattern != `([0-9.]+) op/s` {
+		t.Errorf("own: %+v", got)
+	}
+}
+
+// readBench parses the format as benchstat does.
+func readBench(t *testing.T, data []byte) []*benchfmt.Result {
+	t.Helper()
+	r := benchfmt.NewReader(bytes.NewReader(data), "test")
+	var out []*benchfmt.Result
+	for r.Scan() {
+		res, ok := r.Result().(*benchfmt.Result)
+		if !ok {
+			t.Fatalf("%v", r.Result())
+		}
+		out = append(out, res.Clone())
+	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestBench(t *testing.T) {
+	f := testFile()
+	data, err := f.Bench()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "bench.txt", data)
+	results := readBench(t, data)
+	// Per sample the program itself and its two benchmarks; failed ones are left out.
+	if want := 6*3 + 1; len(results) != want {
+		t.Fatalf("%d results, want %d", len(results), want)
+	}
+	first := results[0]
+	if first.Name.String() != "My_prog_2" {
+		t.Errorf("name %s", first.Name)
+	}
+	for _, fig := range trial.Figures {
+		want, known := fig.Get(f.Arms[0].Samples[0])
+		got, ok := first.Value(fig.Unit)
+		if ok != known || got != want {
+			t.Errorf("%s: %v %v, want %v %v", fig.Unit, got, ok, want, known)
+		}
+	}
+	if v, ok := first.Value("op/s"); !ok || v != 1250 {
+		t.Errorf("own metric: %v %v", v, ok)
+	}
+	if v, ok := results[1].Value("sec/op"); results[1].Name.String() != "Insert-2" || !ok || math.Abs(v-800e-9) > 1e-18 {
+		t.Errorf("benchmark %s: %v %v", results[1].Name, v, ok)
+	}
+	for key, want := range map[string]string{
+		"goos": "linux", "goarch": "amd64", "kernel": "6.18.0", "cpu": "Test CPU @ 3 GHz", "thp-enabled": "madvise", "thp-defrag": "madvise",
+		"go": "go1.26.0", "gogc": "400", "gomemlimit": "512MiB", "gomaxprocs": "2", "thp": "off",
+	} {
+		if got := first.GetConfig(key); got != want {
+			t.Errorf("key %s is %q, want %q", key, got, want)
+		}
+	}
+	last := results[len(results)-1]
+	for _, key := range []string{"gogc", "gomemlimit", "gomaxprocs"} {
+		if got := last.GetConfig(key); got != "default" {
+			t.Errorf("key %s of the default is %q", key, got)
+		}
+	}
+	if _, ok := last.Value("gc-cycles/op"); ok {
+		t.Error("what was not measured is in the file")
+	}
+}
+
+// Units must be words, or benchstat reads something else.
+func TestBenchUnits(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, fig := range trial.Figures {
+		if fig.Unit == "" || strings.ContainsAny(fig.Unit, " \t\n") || seen[fig.Unit] {
+			t.Errorf("%s: unit %q", fig.Key, fig.Unit)
+		}
+		seen[fig.Unit] = true
+	}
+}
+
+func TestBenchNames(t *testing.T) {
+	for _, tt := range []struct{ command, want string }{
+		{"./prog", "Prog"},
+		{"/usr/bin/go", "Go"},
+		{"json-server", "Json_server"},
+		{"worker-8", "Worker_8"}, // -8 would mean GOMAXPROCS
+		{"a b=c/d e", "D_e"},
+		{"2048", "2048"},
+		{"été", "Été"},
+		{"", "Program"},
+		{"x\ny", "X_y"},
+	} {
+		command := []string{tt.command}
+		if tt.command == "" {
+			command = nil
+		}
+		if got := benchName(command); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.command, got, tt.want)
+			continue
+		}
+		f := &File{Program: Program{Command: command}, Arms: []Arm{{Setting: NewSetting(trial.Setting{}), Samples: []*trial.Sample{plainSample()}}}}
+		data, err := f.Bench()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rs := readBench(t, data); len(rs) != 1 || rs[0].Name.String() != tt.want {
+			t.Errorf("%q: read back as %v", tt.command, rs)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package trial
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestStdin(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cat := func() *Program { out.Reset(); return &Program{Command: []string{"cat"}, Stdout: &out} }
+
+	runOK(t, cat(), Setting{})
+	if out.Len() != 0 {
+		t.Errorf("without an input the program read %q", &out)
+	}
+
+	stdin, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	p := cat()
+	p.Input, p.Stdin = file, stdin
+	for range 2 { // every trial reads it from the start
+		out.Reset()
+		runOK(t, p, Setting{})
+		if out.String() != "one\ntwo\n" {
+			t.Errorf("the program read %q from its input file", &out)
+		}
+	}
+
+	p = cat()
+	p.Stdin = stdin // read by nobody so far: Input came first
+	runOK(t, p, Setting{})
+	if out.String() != "one\ntwo\n" {
+		t.Errorf("the program read %q from its standard input", &out)
+	}
+	out.Reset()
+	runOK(t, p, Setting{})
+	if out.Len() != 0 {
+		t.Errorf("the program read %q from an input that was at its end", &out)
+	}
+	if _, err := stdin.Stat(); err != nil {
+		t.Errorf("the input was closed: %v", err)
+	}
+}
+
+func TestStdinPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	data := randomBytes(1, 1<<20)
+	go func() {
+		defer w.Close()
+		_, _ = w.Write(data)
+	}()
+	var out bytes.Buffer
+	runOK(t, &Program{Command: []string{"cat"}, Stdin: r, Stdout: &out}, Setting{})
+	if !bytes.Equal(out.Bytes(), data) {
+		t.Errorf("%d bytes became %d, or others", len(data), out.Len())
+	}
+}
+
+func TestOutputByteForByte(t *testing.T) {
+	const size = 3 << 20
+	for _, trace := range []bool{false, true} {
+		var out, errOut bytes.Buffer
+		p := role("binary", "1", strconv.Itoa(size))
+		p.Stdout, p.Stderr, p.Trace = &out, &errOut, trace
+		runOK(t, p, Setting{GOGC: Off})
+		for i, got := range [][]byte{out.Bytes(), errOut.Bytes()} {
+			if want := randomBytes(uint64(1+i), size); !bytes.Equal(got, want) {
+				t.Errorf("trace %v, stream %d: %d bytes became %d, first difference at %d", trace, i+1, size, len(got), difference(got, want))
+			}
+		}
+	}
+}
+
+func difference(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// The runtime and the program write to one stream, each when it likes. The
+// lines of each goroutine come out in order and whole, the runtime's not at
+// all, and none of those is missed.
+func TestTraceIsTakenOut(t *testing.T) {
+	const goroutines, lines = 4, 400
+	for _, keep := range []bool{false, true} {
+		var out, errOut bytes.Buffer
+		p := role("collect", strconv.Itoa(goroutines), strconv.Itoa(lines))
+		p.Trace, p.Stdout, p.Stderr = true, &out, &errOut
+		if keep {
+			p.Env = setenv(p.Env, "GODEBUG=gctrace=1")
+		}
+		s := runOK(t, p, Setting{GOGC: "5"})
+		n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out.String(), "collections")))
+		if err != nil {
+			t.Fatalf("stdout %q: %v", &out, err)
+		}
+		if s.GCCycles == nil || *s.GCCycles != n {
+			t.Errorf("keep %v: %v collections counted, the program had %d", keep, orNone(s.GCCycles), n)
+		}
+		if s.GCCPU == nil || *s.GCCPU <= 0 || s.GCFraction == nil || *s.GCFraction <= 0 || *s.GCFraction > 1 ||
+			s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause || s.HeapPeak == nil {
+			t.Errorf("keep %v: figures of the collector %+v", keep, s)
+		}
+		if keep { // the user asked to see it
+			if got := strings.Count(errOut.String(), " MB goal, "); got != n {
+				t.Errorf("%d trace lines are shown of %d", got, n)
+			}
+			continue
+		}
+		var next [goroutines]int
+		for line := range strings.Lines(errOut.String()) {
+			var g, i int
+			if _, err := fmt.Sscanf(line, "goroutine %d line %d ", &g, &i); err != nil || g >= goroutines || line != collectLine(g, i) {
+				t.Fatalf("a line is broken: %q", line)
+			}
+			if i != next[g] {
+				t.Fatalf("line %d of goroutine %d came after line %d", i, g, next[g]-1)
+			}
+			next[g]++
+		}
+		for g, n := range next {
+			if n != lines {
+				t.Errorf("%d lines of goroutine %d, want %d", n, g, lines)
+			}
+		}
+	}
+}
+
+func orNone(p *int) any {
+	if p == nil {
+		return "no"
+	}
+	return *p
+}
+
+// Only of a Go program is it known that no trace means no collection.
+func TestCollectorFiguresAreKnownOrNot(t *testing.T) {
+	p := shell(":")
+	p.Trace = true
+	if s := runOK(t, p, Setting{}); s.GCCycles != nil || s.GCCPU != nil || s.HeapPeak != nil {
+		t.Errorf("a shell has figures of a collector: %+v", s)
+	}
+	p = role("touch", "0", "0")
+	p.Trace = true
+	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCycles == nil || *s.GCCycles != 0 || s.GCCPU == nil || s.HeapPeak != nil {
+		t.Errorf("a Go program without a collection has the figures %+v", s)
+	}
+	p.Trace = false
+	if s := runOK(t, p, Setting{}); s.GCCycles != nil {
+		t.Error("collections are known without a trace")
+	}
+	// A Go program below a shell counts.
+	p = shell(roleLine("collect", "1", "1"))
+	p.Trace = true
+	if s := runOK(t, p, Setting{}); s.GCCycles == nil || *s.GCCycles < 50 {
+		t.Errorf("%v collections of a program that made 51", orNone(s.GCCycles))
+	}
+}
+
+// A reader that leaves early ends the program as it would without folio.
+func TestReaderLeaves(t *testing.T) {
+	for _, lines := range []int{0, 1, 1000} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			defer r.Close()
+			b := bufio.NewReader(r)
+			for range lines {
+				if line, err := b.ReadString('\n'); line != "y\n" || err != nil {
+					t.Errorf("read %q, %v", line, err)
+				}
+			}
+		}()
+		s := run(t, &Program{Command: []string{"yes"}, Stdout: w}, Setting{})
+		if s.Signal != "SIGPIPE" {
+			t.Errorf("after %d lines: signal %q, failure %q", lines, s.Signal, s.Failure)
+		}
+		<-read
+		w.Close()
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// An output that cannot be written is folio's failure, not the program's.
+func TestWriterFails(t *testing.T) {
+	full := errors.New("disk full")
+	for _, p := range []*Program{
+		{Command: []string{"yes"}, Stdout: failingWriter{full}},
+		{Command: []string{"sh", "-c", "while echo x >&2; do :; done"}, Stderr: failingWriter{full}},
+		{Command: []string{"yes"}, Stdout: failingWriter{io.ErrShortWrite}},
+	} {
+		_, err := p.Run(t.Context(), Setting{})
+		checkNoneLeft(t)
+		checkMessage(t, err, "pass the program's output on")
+		if !errors.Is(err, full) && !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// All of it is there when Run returns, also of a trial that does not exist.
+func TestOutputIsCompleteWhenRunReturns(t *testing.T) {
+	p := shell("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; echo ready; exec sleep 1000")
+	_, err := runUntil(t, p)
+	if err == nil {
+		t.Fatal("no error of a trial that was cancelled")
+	}
+	// Without the lock of the writer: the race detector says if one still writes.
+	out := p.Stdout.(*trigger).seen.String()
+	if n := strings.Count(out, "\n"); n != 2001 || !strings.HasSuffix(out, "ready\n") {
+		t.Errorf("%d lines, the last of them %q", n, out[max(0, len(out)-20):])
+	}
+}
+
+// A process outside of the tree may hold the output open for ever: it was given
+// the descriptor. That must not hold up the trial.
+func TestOutputHeldOpenElsewhere(t *testing.T) {
+	var held []*os.File
+	out := onOutput("ready", func() {
+		// The program's descriptor, by its name in /proc.
+		for _, pid := range livingBelow(t) {
+			if f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", pid), os.O_WRONLY, 0); err == nil {
+				held = append(held, f)
+			}
+		}
+	})
+	p := shell("echo ready; sleep 0.2; echo end")
+	p.Stdout = out
+	s := runOK(t, p, Setting{})
+	if len(held) == 0 {
+		t.Skip("the descriptor could not be opened")
+	}
+	for _, f := range held {
+		f.Close()
+	}
+	if out.seen.String() != "ready\nend\n" || s.Tail != "ready\nend\n" {
+		t.Errorf("output %q", out.seen.String())
+	}
+}

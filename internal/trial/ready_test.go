@@ -1,0 +1,141 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseReady(t *testing.T) {
+	for in, addr := range map[string]string{
+		"tcp:localhost:8080":            "localhost:8080",
+		"tcp::8080":                     ":8080",
+		"tcp:[::1]:80":                  "[::1]:80",
+		"http://localhost:8080/healthz": "localhost:8080",
+		"http://localhost":              "localhost:80",
+		"https://example.org/x?y=1":     "example.org:443",
+		"HTTP://localhost:1/":           "localhost:1",
+		"http://[::1]:8080/":            "[::1]:8080",
+	} {
+		r, err := ParseReady(in)
+		if err != nil {
+			t.Errorf("ParseReady(%q): %v", in, err)
+			continue
+		}
+		if r.addr != addr || r.String() != in {
+			t.Errorf("ParseReady(%q) is %s at %s, want %s", in, r, r.addr, addr)
+		}
+		if isURL := !strings.HasPrefix(in, "tcp:"); (r.url != "") != isURL {
+			t.Errorf("ParseReady(%q): URL %q", in, r.url)
+		}
+	}
+	for _, in := range []string{
+		"", "8080", ":8080", "localhost:8080", "tcp:", "tcp:8080", "tcp:localhost", "tcp:localhost:", "tcp:localhost:99999", "tcp:localhost:-1",
+		"tcp:::1:80", "tcp:localhost:no-such-port", "ftp://localhost/", "http://", "http:///x", "http://localhost:x/", "http://localhost:99999/",
+		"/healthz", "tcp:a\nb:1",
+	} {
+		r, err := ParseReady(in)
+		if err == nil && in != "tcp:a\nb:1" { // the resolver will say what it thinks of that name
+			t.Errorf("ParseReady(%q) gave %+v", in, r)
+		}
+		if err != nil {
+			checkMessage(t, err, "--ready", "tcp:HOST:PORT", "http://")
+		}
+	}
+}
+
+func FuzzParseReady(f *testing.F) {
+	for _, s := range []string{"tcp:localhost:80", "tcp:[::1]:http", "http://h:1/p?q#f", "https://u:p@h", "http://[fe80::1%25eth0]:80/", "tcp:", "http://\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := ParseReady(s)
+		if err != nil {
+			checkMessage(t, err, "--ready")
+			return
+		}
+		if r.String() != s {
+			t.Fatalf("%q is shown as %q", s, r)
+		}
+		_, port, err := net.SplitHostPort(r.addr)
+		if err != nil {
+			t.Fatalf("%q gives the address %q: %v", s, r.addr, err)
+		}
+		if _, err := net.LookupPort("tcp", port); err != nil {
+			t.Fatalf("%q gives the port %q: %v", s, port, err)
+		}
+	})
+}
+
+func TestReadyWait(t *testing.T) {
+	var status int
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+	defer srv.Close()
+	never := make(chan struct{})
+	gone := make(chan struct{})
+	close(gone)
+	ctx := context.Background()
+
+	for _, flag := range []string{"tcp:" + srv.Listener.Addr().String(), srv.URL + "/x"} {
+		r, err := ParseReady(flag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status = http.StatusNoContent
+		if err := r.wait(ctx, time.Minute, never); err != nil {
+			t.Errorf("%s: %v", flag, err)
+		}
+		checkMessage(t, r.PortTaken(ctx), srv.Listener.Addr().String(), "another port")
+	}
+	r, err := ParseReady(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status = http.StatusServiceUnavailable // up, but not ready
+	checkMessage(t, r.wait(ctx, 50*time.Millisecond, never), "did not answer", srv.URL, "50ms", "503", "--ready-timeout")
+	if err := r.wait(ctx, time.Minute, gone); !errors.Is(err, errGone) {
+		t.Errorf("the server ended: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := r.wait(cancelled, time.Minute, never); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+
+	free, err := ParseReady("tcp:127.0.0.1:" + strconv.Itoa(freePort(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := free.PortTaken(ctx); err != nil {
+		t.Errorf("nothing listens: %v", err)
+	}
+	checkMessage(t, free.wait(ctx, 50*time.Millisecond, never), "refused")
+}
+
+func TestServerDefaults(t *testing.T) {
+	var s Server
+	if s.readyTimeout() != time.Minute || s.stopTimeout() != 10*time.Second {
+		t.Errorf("zero fields mean %v and %v", s.readyTimeout(), s.stopTimeout())
+	}
+	s = Server{ReadyTimeout: 1, StopTimeout: 2}
+	if s.readyTimeout() != 1 || s.stopTimeout() != 2 {
+		t.Errorf("%+v means %v and %v", s, s.readyTimeout(), s.stopTimeout())
+	}
+}
+
+// freePort returns a port that nothing listens at.
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,142 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// roleServe (address, what=value...) is a server. What it does before it
+// answers: touch MiB, burn ms, gc collections, child to start a process, linger
+// to ignore TERM, deaf to never answer, die to end with an exit code. Under
+// load, each request collects once; that for /die ends the server.
+func roleServe(words []string) error {
+	var hold []byte
+	deaf := false
+	for _, w := range words[1:] {
+		what, value, _ := strings.Cut(w, "=")
+		n, _ := strconv.Atoi(value)
+		switch what {
+		case "touch":
+			var err error
+			if hold, err = touch(n, false); err != nil {
+				return err
+			}
+		case "burn":
+			burn(time.Duration(n) * time.Millisecond)
+		case "gc":
+			for range n {
+				runtime.GC()
+			}
+		case "child":
+			if err := exec.Command("sleep", "1000").Start(); err != nil {
+				return err
+			}
+		case "linger":
+			signal.Ignore(unix.SIGTERM)
+		case "deaf":
+			deaf = true
+		case "die":
+			fmt.Fprintln(os.Stderr, "cannot read the configuration")
+			os.Exit(n)
+		default:
+			return fmt.Errorf("no option %q", w)
+		}
+	}
+	fmt.Println("prepared")
+	if deaf {
+		select {}
+	}
+	l, err := net.Listen("tcp", words[0])
+	if err != nil {
+		return err
+	}
+	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/die" {
+			os.Exit(5)
+		}
+		runtime.GC()
+		_, _ = io.WriteString(w, "hello\n")
+	}))
+	runtime.KeepAlive(hold)
+	return err
+}
+
+// roleLoad (URL, requests) is a load generator.
+func roleLoad(words []string) error {
+	n := number(words, 1)
+	for range n {
+		resp, err := http.Get(words[0])
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			return err
+		}
+		resp.Body.Close()
+	}
+	fmt.Printf("warm-up 1 ops\ntotal %d ops\n", n)
+	return nil
+}
+
+// roleFolio (what) is a folio of its own, for what would end this process. It
+// prints the samples as JSON, a line each, on standard error.
+func roleFolio(words []string) error {
+	report := func(p *Program) error {
+		s, err := p.Run(context.Background(), Setting{})
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stderr).Encode(s)
+	}
+	switch words[0] {
+	case "big": // its own memory must not be taken for the programs'
+		mem, err := touch(number(words, 1), false)
+		if err != nil {
+			return err
+		}
+		defer runtime.KeepAlive(mem)
+		for _, p := range []*Program{shell(":"), shell("sleep 0.3"), role("touch", "200", "400")} {
+			if err := report(p); err != nil {
+				return err
+			}
+		}
+	case "sleep":
+		p := shell("echo pid $$; exec sleep 1000")
+		p.Stdout = os.Stdout
+		return report(p)
+	case "panic":
+		p := shell("trap '' TERM; setsid sleep 1000 & (sleep 1000 &); sleep 1000 & echo now; wait")
+		p.Stdout = panicWriter{}
+		return report(p)
+	case "signal":
+		c := make(chan os.Signal, 2)
+		signal.Notify(c, unix.SIGTERM)
+		p := shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done")
+		p.Signals, p.Stdout = c, os.Stdout
+		return report(p)
+	case "output":
+		p := &Program{Command: []string{"yes"}, Stdout: os.Stdout}
+		return report(p)
+	default:
+		return errors.New("no such folio")
+	}
+	return nil
+}
+
+type panicWriter struct{}
+
+func (panicWriter) Write([]byte) (int, error) { panic("the writer is broken") }

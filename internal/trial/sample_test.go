@@ -1,0 +1,131 @@
+package trial
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestUnknownFiguresAreNull(t *testing.T) {
+	data, err := json.Marshal(&Sample{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{
+		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
+		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics",
+	} {
+		if v, ok := m[key]; !ok || v != nil {
+			t.Errorf("%s is %v (present: %v), want null", key, v, ok)
+		}
+	}
+	if _, ok := m["Tail"]; ok || strings.Contains(string(data), "tail") {
+		t.Errorf("the output's tail is in the results: %s", data)
+	}
+}
+
+// Every number of a sample is a column, under the key that JSON has for it.
+func TestFiguresCoverTheSample(t *testing.T) {
+	s := Sample{
+		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: ptr(uint64(5)), PeakTreeRSS: ptr(uint64(6)), MinorFaults: 7, MajorFaults: 8,
+		GCCycles: ptr(9), GCCPU: ptr(10.0), GCFraction: ptr(11.0), GCPause: ptr(12.0), GCPauseMax: ptr(13.0), HeapPeak: ptr(uint64(14)), HugePeak: ptr(uint64(15)),
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	units := make(map[string]bool)
+	for i, f := range Figures {
+		v, ok := f.Get(&s)
+		if !ok || v != float64(i+1) || m[f.Key] != v {
+			t.Errorf("%s is %v (%v); JSON has %v", f.Key, v, ok, m[f.Key])
+		}
+		if units[f.Unit] || f.Unit == "" || strings.Contains(f.Unit, " ") {
+			t.Errorf("%s: bad unit %q", f.Key, f.Unit)
+		}
+		units[f.Unit] = true
+		if got := FigureOf(f.Key); got.Key != f.Key {
+			t.Errorf("FigureOf(%s) is %s", f.Key, got.Key)
+		}
+	}
+	notFigures := []string{"round", "sequence", "exit_code", "metrics"}
+	for key := range m {
+		if !slices.Contains(notFigures, key) && !slices.ContainsFunc(Figures, func(f Figure) bool { return f.Key == key }) {
+			t.Errorf("%s is in JSON, but is no figure", key)
+		}
+	}
+}
+
+func TestFigureOfUnknownKey(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	FigureOf("no_such_figure")
+}
+
+func TestFigureValues(t *testing.T) {
+	samples := []*Sample{
+		{Wall: 1, GCCycles: ptr(10)}, {Wall: 2, Failure: "exit code 1", GCCycles: ptr(20)}, {Wall: 3}, {Wall: 4, GCCycles: ptr(0)},
+	}
+	if got := FigureOf("wall_seconds").Values(samples); !slices.Equal(got, []float64{1, 3, 4}) {
+		t.Errorf("wall %v: a failed trial must not count", got)
+	}
+	if got := FigureOf("gc_cycles").Values(samples); !slices.Equal(got, []float64{10, 0}) {
+		t.Errorf("cycles %v: unknown is not zero", got)
+	}
+}
+
+func TestSampleMemory(t *testing.T) {
+	for _, c := range []struct {
+		s    Sample
+		want float64
+		ok   bool
+	}{
+		{Sample{}, 0, false},
+		{Sample{PeakRSS: ptr(uint64(5))}, 5, true},
+		{Sample{PeakRSS: ptr(uint64(5)), PeakTreeRSS: ptr(uint64(9))}, 9, true},
+	} {
+		if got, ok := c.s.Memory(); got != c.want || ok != c.ok {
+			t.Errorf("%v, %v; want %v, %v", got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	long := strings.Repeat("ä", 300)
+	for in, want := range map[string]string{
+		"": "", "\n\n": "", "one": "one", "one\ntwo\n": "two", "one\n  two \r\n\n \t": "two", long: strings.Repeat("ä", 200) + "...",
+	} {
+		if got := (&Sample{Tail: in}).LastLine(); got != want {
+			t.Errorf("last line of %q is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var tl tail
+	var all []byte
+	for i := range 300 {
+		p := []byte(strings.Repeat(string(rune('a'+i%26)), i*7%6000))
+		if n, err := tl.Write(p); n != len(p) || err != nil {
+			t.Fatalf("Write is %d, %v", n, err)
+		}
+		all = append(all, p...)
+		if want := all[max(0, len(all)-tailBytes):]; string(tl.buf) != string(want) {
+			t.Fatalf("after %d bytes the tail has %d bytes, or others", len(all), len(tl.buf))
+		}
+	}
+}
