@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -195,20 +196,21 @@ func (s *session) toStdout() bool {
 	return false
 }
 
-// write brings the result files up to date.
+// write brings the result files up to date. Before anything was measured they
+// say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
+	empty := !slices.ContainsFunc(s.file.Arms, func(a report.Arm) bool { return len(a.Samples) > 0 })
 	var errs []error
-	if s.jsonOut != nil {
-		data, err := s.file.JSON()
-		if err == nil {
-			err = s.jsonOut.Write(data)
+	for _, o := range []struct {
+		*report.Output
+		data func() ([]byte, error)
+	}{{s.jsonOut, s.file.JSON}, {s.benOut, s.file.Bench}} {
+		if o.Output == nil || empty && o.HasOld() {
+			continue
 		}
-		errs = append(errs, err)
-	}
-	if s.benOut != nil {
-		data, err := s.file.Bench()
+		data, err := o.data()
 		if err == nil {
-			err = s.benOut.Write(data)
+			err = o.Write(data)
 		}
 		errs = append(errs, err)
 	}

@@ -33,13 +33,8 @@ func newRoot(a *app) *cobra.Command {
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return misuse(unknownCommand(cmd, args[0]))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          onlyCommands,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetOut(a.stdout)
@@ -49,7 +44,38 @@ func newRoot(a *app) *cobra.Command {
 	})
 	root.SetVersionTemplate("folio {{.Version}}\n")
 	root.AddCommand(newRun(a), newTune(a))
+	// Cobra's own commands answer an unknown word with their help and exit code 0.
+	root.InitDefaultCompletionCmd("completion")
+	root.SetHelpCommand(newHelp(root))
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args = onlyCommands
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
+}
+
+// onlyCommands refuses arguments of a command that only has commands.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return misuse(unknownCommand(cmd, args[0]))
+	}
+	return nil
+}
+
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return misuse(unknownCommand(root, args[0]))
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
@@ -57,7 +83,10 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		msg += ": did you mean " + strings.Join(near, " or ") + "?"
 	} else {
-		msg += ": see 'folio --help'; to measure a program: folio run -- " + name
+		msg += ": see '" + cmd.CommandPath() + " --help'"
+		if !cmd.HasParent() {
+			msg += "; to measure a program: folio run -- " + name
+		}
 	}
 	return errors.New(msg)
 }

@@ -29,7 +29,8 @@ const runLong = `Run a program and print its memory sheet: time, processor time,
 page faults, what the garbage collector took, huge pages; then, in words, where
 the time goes and what to try next.
 
-The program's output passes through untouched; the sheet goes to standard error.
+The program's output passes through untouched (it writes to pipes, not to a
+terminal); the sheet goes to standard error.
 With --count 1, the default, the program's exit code becomes folio's (128 + N
 when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.

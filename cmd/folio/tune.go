@@ -59,7 +59,7 @@ func newTune(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVar(&f.mem, "mem", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
 	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "the most `time` the search may take; a round that has begun is ended")
-	fs.IntVar(&f.rounds, "rounds", 10, "the most `rounds` a setting gets")
+	fs.IntVar(&f.rounds, "rounds", 10, "the most `rounds` a setting gets (the default and the leader get more while others\nare compared with them)")
 	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try these `values` of GOMAXPROCS, such as 1,2,4")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: give every setting, refined ones too, all rounds; ignores --budget")

@@ -19,6 +19,7 @@ type Output struct {
 	stdout     io.Writer
 	last       []byte
 	written    bool
+	old        bool
 }
 
 // OpenOutput checks that path can be written. flag names it in errors; "-" is
@@ -43,6 +44,7 @@ func OpenOutput(flag, path string, stdout io.Writer) (*Output, error) {
 		o.file, err = os.OpenFile(o.path, os.O_WRONLY, 0)
 		return o, o.wrap(err)
 	case err == nil:
+		o.old = info.Size() > 0
 		// A rename would replace even a file that may not be written.
 		f, err := os.OpenFile(o.path, os.O_WRONLY, 0)
 		if err != nil {
@@ -86,6 +88,9 @@ func missing(path string) string {
 
 // IsStdout says that the output goes to standard output. A nil Output does not.
 func (o *Output) IsStdout() bool { return o != nil && o.stdout != nil }
+
+// HasOld says that the file held something when it was opened, and still does.
+func (o *Output) HasOld() bool { return o.old && !o.written }
 
 func (o *Output) temp() (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(o.path), "."+filepath.Base(o.path)+".*")

@@ -286,7 +286,7 @@ func (o *objective) settled(arms []*Arm, def *Arm, maxRounds int) bool {
 	scores := o.scores(arms)
 	best := leader(arms, scores, fewRounds, alive)
 	if best == nil {
-		return true
+		return false // every run failed so far: judgeFailures gives each a second one
 	}
 	for _, a := range arms {
 		n := len(a.Samples)

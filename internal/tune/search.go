@@ -171,11 +171,15 @@ func heapOf(s *trial.Sample) uint64 {
 
 // failure is the error for a command that does not even work as it is.
 func failure(s *trial.Sample) error {
+	when := "as it is, before any setting was tried"
+	if s.Round > 0 {
+		when = "under its default setting, though not the first time"
+	}
 	line := ""
 	if l := s.LastLine(); l != "" {
 		line = ": " + l
 	}
-	return fmt.Errorf("the command failed as it is, before any setting was tried: %s%s", s.Failure, line)
+	return fmt.Errorf("the command failed %s: %s%s", when, s.Failure, line)
 }
 
 func (s *search) race(ctx context.Context, def *Arm) error {
