@@ -112,6 +112,12 @@ func (f *Filter) Write(p []byte) (int, error) {
 // line. If nothing more arrives for a while, call [Filter.Flush].
 func (f *Filter) Held() bool { return len(f.held) > 0 }
 
+// Begun reports whether what is held begins like a trace line beyond the letters
+// in which ordinary text may end: a "g" is soon given up on, a "gc " is not.
+func (f *Filter) Begun() bool {
+	return bytes.Contains(f.held, []byte("gc ")) || bytes.Contains(f.held, []byte("scvg"))
+}
+
 // Flush gives up on incomplete lines: all held bytes that are not part of a
 // complete line are passed on in their order. Call it at the end of the stream
 // and when the stream has been quiet for so long that no process can be in the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -387,5 +388,18 @@ func BenchmarkTrace(b *testing.B) {
 				b.Errorf("%d lines, want %d", n, b.N*bb.lines)
 			}
 		})
+	}
+}
+
+// A prompt that ends in "g" may be passed on soon; a line must not be.
+func TestBegun(t *testing.T) {
+	for text, want := range map[string]bool{"Loading": false, "a gc": false, "gc ": true, "x gc 12 @0": true, "scvg1: ": true} {
+		f := NewFilter(io.Discard, nil)
+		if _, err := f.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if !f.Held() || f.Begun() != want {
+			t.Errorf("%q: held %v, begun %v, want begun %v", text, f.Held(), f.Begun(), want)
+		}
 	}
 }

@@ -67,6 +67,7 @@ func TestBuildCacheIsNotPoisoned(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles")
 	}
+	waitForLines(t)
 	dir := module(t, library())
 
 	// The danger is real: without folio's care this is what happens.
@@ -117,6 +118,7 @@ func TestGoRunAndTestAreTraced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles and links")
 	}
+	waitForLines(t)
 	const cycles = 300
 	dir := module(t, map[string]string{
 		"main.go": `package main

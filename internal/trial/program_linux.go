@@ -37,7 +37,6 @@ type running struct {
 	exited  chan struct{} // closed when the root has ended; it is still a zombie then
 	started time.Time
 	ended   time.Time // valid once exited is closed
-	floor   uint64    // folio's own peak: see sampler.peakRSS
 
 	mu     sync.Mutex // guards trace: two pumps write it
 	trace  gctrace.Summary
@@ -76,7 +75,7 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 			return nil, err
 		}
 	}
-	r := &running{p: p, family: newFamily(p.FS), exited: make(chan struct{}), floor: ownHWM(p.FS)}
+	r := &running{p: p, family: newFamily(p.FS), exited: make(chan struct{})}
 	if err := r.start(s); err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func (r *running) start(s Setting) error {
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
 	var err error
-	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, r.floor, orphans, r.family.foreign, func() (int, error) {
+	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (int, error) {
 		r.started = time.Now()
 		return start(r.p.Command, env, r.p.Dir, s.THP, r.files.pass...)
 	})
@@ -315,8 +314,8 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	out.User = float64(ru.Utime.Nano()) / 1e9
 	out.Sys = float64(ru.Stime.Nano()) / 1e9
 	out.CPU = out.User + out.Sys
-	out.MinorFaults, out.MajorFaults = ru.Minflt, ru.Majflt
-	out.PeakRSS = r.sampler.peakRSS(uint64(ru.Maxrss)<<10, r.floor)
+	out.MinorFaults, out.MajorFaults = int64(ru.Minflt), int64(ru.Majflt) // 32 bits on some systems
+	out.PeakRSS = r.sampler.peakRSS(uint64(ru.Maxrss) << 10)
 	if out.PeakRSS != nil {
 		tree := max(r.sampler.peakTree, *out.PeakRSS)
 		out.PeakTreeRSS = &tree

@@ -21,18 +21,30 @@ import (
 type pump struct {
 	r      *os.File
 	filter *gctrace.Filter
+	settle time.Duration
 	stop   chan struct{} // closed: end as soon as the pipe is empty
 	done   chan struct{}
 	err    error // why output could not be passed on
 }
 
+// quiet is how long an unfinished trace line may hold back what follows. Tests
+// make it longer: a machine that stands still in the middle of a line is no error.
+var quiet = time.Second
+
 const (
-	// quiet is how long an unfinished trace line may hold back what follows.
-	quiet = 100 * time.Millisecond
+	// brief is the same for letters in which a prompt may end as well, the "g" of
+	// "Loading".
+	brief = 20 * time.Millisecond
 	// settle is how long to wait for the rest of a trace line before looking
 	// again: one look a line instead of one a piece, so that the program is not
 	// slowed down by waking us forty times.
 	settle = 300 * time.Microsecond
+	// stopLook is how often an idle pump looks whether it is to stop.
+	stopLook = 100 * time.Millisecond
+	// roomy is how many packets a pipe must hold to wait that long. With pages
+	// of 64 KiB, or where the user's pipes have used up their allowance, it holds
+	// less than a trace line, and the program would wait for us.
+	roomy = 128
 	// pipeBytes is the largest pipe that an unprivileged user may have. A packet
 	// takes a page of it, so the default pipe would hold half a trace line.
 	pipeBytes = 1 << 20
@@ -51,6 +63,9 @@ func newPump(dst io.Writer, opts *gctrace.Options) (*pump, *os.File, error) {
 	p := &pump{
 		r: os.NewFile(uintptr(fds[0]), "|program"), filter: gctrace.NewFilter(dst, opts),
 		stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if size, err := unix.FcntlInt(uintptr(fds[0]), unix.F_GETPIPE_SZ, 0); err == nil && size/os.Getpagesize() >= roomy {
+		p.settle = settle
 	}
 	return p, os.NewFile(uintptr(fds[1]), "program|"), nil
 }
@@ -100,8 +115,14 @@ func (p *pump) carry() {
 // idle waits for more output and reports whether to go on.
 func (p *pump) idle(poll []unix.PollFd) bool {
 	if p.filter.Held() {
-		time.Sleep(settle)
-		if n, _ := unix.Poll(poll, int(quiet.Milliseconds())); n == 0 {
+		if p.settle > 0 {
+			time.Sleep(p.settle)
+		}
+		wait := brief
+		if p.filter.Begun() {
+			wait = quiet
+		}
+		if n, _ := unix.Poll(poll, int(wait.Milliseconds())); n == 0 {
 			if p.err = p.filter.Flush(); p.err != nil {
 				return false
 			}
@@ -109,7 +130,7 @@ func (p *pump) idle(poll []unix.PollFd) bool {
 		return true
 	}
 	for {
-		n, err := unix.Poll(poll, int(quiet.Milliseconds()))
+		n, err := unix.Poll(poll, int(stopLook.Milliseconds()))
 		if n > 0 || (err != nil && err != unix.EINTR) {
 			return true // read says what it is
 		}

@@ -15,7 +15,7 @@ import (
 type sampler struct {
 	tree    *procmem.Tree
 	max     uint64        // bound on the tree's memory; 0 for none
-	small   uint64        // up to here the high-water mark is looked at: see peakRSS
+	floor   uint64        // folio's own peak when it forked: see peakRSS
 	over    chan struct{} // closed when the bound was passed
 	quit    chan struct{}
 	done    chan struct{}
@@ -43,8 +43,8 @@ const (
 // newSampler starts a process with start and returns its sampler. Orphans whose
 // parents ended before they were seen become children of this process; with
 // orphans set they count, too, as all its children but the foreign ones do.
-func newSampler(fs procmem.FS, bound, floor uint64, orphans bool, foreign []int, start func() (int, error)) (*sampler, error) {
-	s := &sampler{max: bound, small: max(64<<20, 2*floor), over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+func newSampler(fs procmem.FS, bound uint64, orphans bool, foreign []int, start func() (int, error)) (*sampler, error) {
+	s := &sampler{max: bound, over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
 	reaper := 0
 	if orphans {
 		reaper = os.Getpid()
@@ -52,7 +52,7 @@ func newSampler(fs procmem.FS, bound, floor uint64, orphans bool, foreign []int,
 	var err error
 	s.tree, err = fs.NewTreeOf(reaper, func() (int, error) {
 		pid, err := start()
-		s.root = pid
+		s.root, s.floor = pid, ownHWM(fs)
 		return pid, err
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *sampler) look() {
 	total, largest, _ := s.tree.RSS()
 	s.peakTree = max(s.peakTree, total)
 	s.peakOne = max(s.peakOne, largest)
-	if largest < s.small {
+	if largest < max(64<<20, 2*s.floor) { // see peakRSS
 		if hwm, ok := s.tree.HWM(s.root); ok {
 			s.peakHWM = max(s.peakHWM, hwm)
 		}
@@ -120,9 +120,12 @@ func (s *sampler) end() {
 // but the kernel starts its count at the memory of the process that forked: no
 // child of folio ever seems smaller than folio was (floor). For such small
 // programs the high-water mark that was seen last is nearer the truth.
-func (s *sampler) peakRSS(maxrss, floor uint64) *uint64 {
+func (s *sampler) peakRSS(maxrss uint64) *uint64 {
+	// The kernel counts each processor's pages for itself and adds up now and
+	// then, so two looks at the same peak differ a little.
+	const slack = 1 << 20
 	peak := maxrss
-	if maxrss <= floor+floor/50 {
+	if maxrss <= s.floor+s.floor/50+slack {
 		peak = max(s.peakHWM, s.peakOne)
 		if peak == 0 {
 			return nil // it lived too short to be seen

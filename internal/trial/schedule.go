@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 )
 
@@ -82,7 +81,7 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 	}
 	sample, err := s.runner.Run(ctx, arm.Setting)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", arm.Name, err)
+		return nil, err
 	}
 	s.seq++
 	sample.Round, sample.Sequence = round, s.seq

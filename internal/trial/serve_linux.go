@@ -183,6 +183,14 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 		<-l.done
 	}
 	ws, _, _ := reap(l.pid)
+	if !serverGone && (!ws.Exited() || ws.ExitStatus() != 0) {
+		// It may have failed because the server just ended, and be seen first.
+		select {
+		case <-r.exited:
+			serverGone = true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 	r.family.own = []int{r.pid}
 	r.family.end(graceLeftover, l.server...) // what the generator left behind
 	r.family.reapOrphans(l.server...)

@@ -81,9 +81,16 @@ func (r *Ready) PortTaken(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
-	c.Close()
+	defer c.Close()
+	if toItself(c) {
+		return nil
+	}
 	return fmt.Errorf("%s: something listens there already: stop it, or give the program another port", r.addr)
 }
+
+// toItself says that a connection to a port of this machine was given that very
+// port as its own, which TCP allows, and so reached itself.
+func toItself(c net.Conn) bool { return c.LocalAddr().String() == c.RemoteAddr().String() }
 
 const readyPoll = 5 * time.Millisecond
 
@@ -124,7 +131,11 @@ func (r *Ready) try(ctx context.Context, client *http.Client) error {
 		if err != nil {
 			return err
 		}
-		return c.Close()
+		defer c.Close()
+		if toItself(c) {
+			return errors.New("nobody listens")
+		}
+		return nil
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
 	if err != nil {
