@@ -133,7 +133,7 @@ func (r *running) start(s Setting) error {
 	r.family.own = []int{r.pid}
 	background(r.sampler.run)
 	background(func() {
-		_ = awaitExit(r.pid)
+		awaitExit(r.pid)
 		r.ended = time.Now()
 		close(r.exited)
 	})

@@ -1,10 +1,10 @@
 package trial
 
 import (
-	"errors"
 	"io"
 	"os"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -18,10 +18,19 @@ import (
 // The Go runtime writes a trace line in some forty pieces, and the pieces of two
 // processes, or of a process and its own text, mix in the pipe; with their
 // boundaries known they can be told apart.
+//
+// Every time that folio wakes up it takes a processor from the program; forty
+// times a trace line would cost more than the collection. So the pump does not
+// wait for output to come: it looks every few milliseconds (see nap), and the
+// pipe is large enough for what comes meanwhile. A program that prints much is
+// waited for, since it would soon wait for us.
 type pump struct {
 	r      *os.File
+	fd     int
 	filter *gctrace.Filter
-	settle time.Duration
+	buf    []byte
+	room   int           // packets that the pipe holds
+	poke   chan struct{} // closed: the program has ended, the end of the stream is near
 	stop   chan struct{} // closed: end as soon as the pipe is empty
 	done   chan struct{}
 	err    error // why output could not be passed on
@@ -35,18 +44,12 @@ const (
 	// brief is the same for letters in which a prompt may end as well, the "g" of
 	// "Loading".
 	brief = 20 * time.Millisecond
-	// settle is how long to wait for the rest of a trace line before looking
-	// again: one look a line instead of one a piece, so that the program is not
-	// slowed down by waking us forty times.
-	settle = 300 * time.Microsecond
-	// stopLook is how often an idle pump looks whether it is to stop.
-	stopLook = 100 * time.Millisecond
-	// roomy is how many packets a pipe must hold to wait that long. With pages
-	// of 64 KiB, or where the user's pipes have used up their allowance, it holds
-	// less than a trace line, and the program would wait for us.
-	roomy = 128
+	// Between two looks at a stream pass minNap after it had something, and more
+	// when it had nothing, up to maxNap.
+	minNap = 5 * time.Millisecond
+	maxNap = 40 * time.Millisecond
 	// pipeBytes is the largest pipe that an unprivileged user may have. A packet
-	// takes a page of it, so the default pipe would hold half a trace line.
+	// takes a page of it: with pages of 4 KiB it holds six trace lines.
 	pipeBytes = 1 << 20
 )
 
@@ -57,15 +60,17 @@ func newPump(dst io.Writer, opts *gctrace.Options) (*pump, *os.File, error) {
 		return nil, nil, os.NewSyscallError("pipe2", err)
 	}
 	_, _ = unix.FcntlInt(uintptr(fds[0]), unix.F_SETPIPE_SZ, pipeBytes) // a smaller pipe works, too
+	p := &pump{
+		r: os.NewFile(uintptr(fds[0]), "|program"), fd: fds[0], filter: gctrace.NewFilter(dst, opts),
+		buf: make([]byte, 64<<10), poke: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	if size, err := unix.FcntlInt(uintptr(fds[0]), unix.F_GETPIPE_SZ, 0); err == nil {
+		p.room = size / os.Getpagesize()
+	}
+	// Only our end, and after NewFile, which would put it into the runtime's
+	// poller and so wake us for every packet. The program's end must block.
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		return nil, nil, os.NewSyscallError("fcntl", err)
-	}
-	p := &pump{
-		r: os.NewFile(uintptr(fds[0]), "|program"), filter: gctrace.NewFilter(dst, opts),
-		stop: make(chan struct{}), done: make(chan struct{}),
-	}
-	if size, err := unix.FcntlInt(uintptr(fds[0]), unix.F_GETPIPE_SZ, 0); err == nil && size/os.Getpagesize() >= roomy {
-		p.settle = settle
 	}
 	return p, os.NewFile(uintptr(fds[1]), "program|"), nil
 }
@@ -73,6 +78,7 @@ func newPump(dst io.Writer, opts *gctrace.Options) (*pump, *os.File, error) {
 // run carries, and says when it is done. It does not when the reader of the
 // output panics: folio must not go on, and end well, while the panic is on its way.
 func (p *pump) run() {
+	defer p.r.Close()
 	p.carry()
 	close(p.done)
 }
@@ -80,76 +86,112 @@ func (p *pump) run() {
 // carry ends when the program and all its descendants closed the stream, or
 // when stop is closed and the pipe is empty.
 func (p *pump) carry() {
-	defer p.r.Close()
-	fd := int(p.r.Fd())
-	// Fd makes the file blocking again on some Go versions; the loop needs it not to be.
-	_ = unix.SetNonblock(fd, true)
-	buf := make([]byte, 64<<10)
-	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	nap := minNap
+	var held time.Duration // how long the stream was silent with something held back
 	for {
-		n, err := unix.Read(fd, buf)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN:
-			if p.idle(poll) {
-				continue
-			}
-			return
-		case err != nil:
-			p.err = os.NewSyscallError("read the program's output", err)
-			return
-		case n == 0:
-			p.err = errors.Join(p.err, p.filter.Flush())
+		packets, end := p.drain()
+		if end {
 			return
 		}
-		if _, err := p.filter.Write(buf[:n]); err != nil {
-			// Nobody reads our output any more. Closing the pipe lets the program
-			// find out as it would have without us, by SIGPIPE.
-			p.err = err
-			return
+		if packets > 0 {
+			nap, held = minNap, 0
+		} else {
+			nap = min(2*nap, maxNap)
+			if p.isStopped() {
+				p.err = p.filter.Flush()
+				return
+			}
+		}
+		held += p.wait(packets, nap)
+		if p.filter.Held() && held >= p.patience() {
+			if p.err = p.filter.Flush(); p.err != nil {
+				return
+			}
 		}
 	}
 }
 
-// idle waits for more output and reports whether to go on.
-func (p *pump) idle(poll []unix.PollFd) bool {
-	if p.filter.Held() {
-		if p.settle > 0 {
-			time.Sleep(p.settle)
-		}
-		wait := brief
-		if p.filter.Begun() {
-			wait = quiet
-		}
-		if n, _ := unix.Poll(poll, int(wait.Milliseconds())); n == 0 {
-			if p.err = p.filter.Flush(); p.err != nil {
-				return false
-			}
-		}
-		return true
-	}
+// drain passes on all that is in the pipe and says whether the stream has ended.
+func (p *pump) drain() (packets int, end bool) {
 	for {
-		n, err := unix.Poll(poll, int(stopLook.Milliseconds()))
-		if n > 0 || (err != nil && err != unix.EINTR) {
-			return true // read says what it is
+		n, err := readNow(p.fd, p.buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return packets, false
+		case err != nil:
+			p.err = os.NewSyscallError("read the program's output", err)
+			return packets, true
+		case n == 0:
+			p.err = p.filter.Flush()
+			return packets, true
 		}
-		select {
-		case <-p.stop:
-			return false
-		default:
+		packets++
+		if _, err := p.filter.Write(p.buf[:n]); err != nil {
+			// Nobody reads our output any more. Closing the pipe lets the program
+			// find out as it would have without us, by SIGPIPE.
+			p.err = err
+			return packets, true
 		}
 	}
 }
+
+// readNow reads what is there from a descriptor that does not block. Unlike
+// unix.Read it does not tell the Go scheduler, which would wake a thread to
+// watch over a call that takes a microsecond.
+func readNow(fd int, buf []byte) (int, error) {
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf))) // Safety: buf outlives the call.
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// wait lets time pass until it is worth looking again, and returns how much of
+// it the stream was silent for certain.
+func (p *pump) wait(packets int, nap time.Duration) time.Duration {
+	ended := isClosed(p.poke)
+	if ended || packets >= p.room/4 {
+		fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
+		if n, _ := unix.Poll(fds, int(maxNap.Milliseconds())); n == 0 {
+			return maxNap
+		}
+		return 0
+	}
+	timer := time.NewTimer(nap)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nap
+	case <-p.poke:
+		return 0
+	}
+}
+
+// patience is how long what is held back may be.
+func (p *pump) patience() time.Duration {
+	if p.filter.Begun() {
+		return quiet
+	}
+	return brief
+}
+
+func (p *pump) isStopped() bool { return isClosed(p.stop) }
 
 // finish waits for the end of the stream, which comes when its last writer is
 // gone. A descriptor that a process outside the tree holds would keep it open
 // for ever; so after a while the pipe is given up.
 func (p *pump) finish() error {
+	if !isClosed(p.poke) {
+		close(p.poke)
+	}
 	select {
 	case <-p.done:
 	case <-time.After(time.Second):
-		close(p.stop)
+		if !isClosed(p.stop) {
+			close(p.stop)
+		}
 		<-p.done
 	}
 	return p.err

@@ -29,15 +29,17 @@ type sampler struct {
 
 const (
 	firstLook = time.Millisecond
-	// minLook and maxLook bound the time between two looks.
-	minLook = 10 * time.Millisecond
-	maxLook = 100 * time.Millisecond
+	// minLook and maxLook bound the time between two looks. The peak of a single
+	// process is in the kernel's accounts, so one alone is looked at less often.
+	minLook  = 20 * time.Millisecond
+	soleLook = 50 * time.Millisecond
+	maxLook  = 100 * time.Millisecond
 	// share is the reciprocal of the part of a processor that looking may take.
 	share = 100
 	// hugeShare is that of reading smaps_rollup, which walks the page tables of
 	// the program under its memory lock.
 	hugeShare   = 200
-	minHugeLook = 100 * time.Millisecond
+	minHugeLook = 200 * time.Millisecond
 )
 
 // newSampler starts a process with start and returns its sampler. Orphans whose
@@ -77,21 +79,25 @@ func (s *sampler) run() {
 		case <-timer.C:
 		}
 		start := time.Now()
-		s.look()
+		often := minLook
+		if s.look() == 1 {
+			often = soleLook
+		}
 		cost := time.Since(start)
 		if now := time.Now(); now.After(nextHuge) {
 			s.lookHuge()
 			nextHuge = now.Add(max(minHugeLook, hugeShare*time.Since(now)))
 		}
 		// Short programs are looked at early and often: 1, 2, 4, 8 ms...
-		wait = max(min(2*wait, minLook), min(share*cost, maxLook))
+		wait = max(min(2*wait, often), min(share*cost, maxLook))
 		timer.Reset(wait)
 	}
 }
 
-func (s *sampler) look() {
+// look takes one look and returns how many processes it saw.
+func (s *sampler) look() int {
 	_ = s.tree.Update() // a look that fails leaves the peaks as they are
-	total, largest, _ := s.tree.RSS()
+	total, largest, n := s.tree.RSS()
 	s.peakTree = max(s.peakTree, total)
 	s.peakOne = max(s.peakOne, largest)
 	if largest < max(64<<20, 2*s.floor) { // see peakRSS
@@ -102,6 +108,7 @@ func (s *sampler) look() {
 	if s.max > 0 && total > s.max {
 		s.overOne.Do(func() { close(s.over) })
 	}
+	return n
 }
 
 func (s *sampler) lookHuge() {

@@ -143,7 +143,7 @@ func (r *running) startLoad() (*loadRun, error) {
 	}
 	r.family.own = []int{r.pid, l.pid}
 	background(func() {
-		_ = awaitExit(l.pid)
+		awaitExit(l.pid)
 		l.ended = time.Now()
 		close(l.done)
 	})

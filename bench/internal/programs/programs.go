@@ -48,9 +48,9 @@ func Gofmt() (Program, error) {
 	return Program{Name: "gofmt -l net/...", Command: []string{filepath.Join(root, "bin", "gofmt"), "-l", filepath.Join(root, "src", "net")}}, nil
 }
 
-// compiler compiles the standard library's go/types, the way the go command does.
+// compiler compiles the standard library's encoding/json, the way the go command does.
 func compiler(dir string) (Program, error) {
-	const pkg = "go/types"
+	const pkg = "encoding/json"
 	tool, err := output("", "go", "tool", "-n", "compile")
 	if err != nil {
 		return Program{}, err
@@ -67,8 +67,8 @@ func compiler(dir string) (Program, error) {
 	if err != nil {
 		return Program{}, err
 	}
-	command := []string{tool, "-o", filepath.Join(dir, "types.a"), "-p", pkg, "-std", "-complete", "-importcfg", file, "-pack"}
-	return Program{Name: "compile go/types", Command: append(command, strings.Fields(src)...)}, nil
+	command := []string{tool, "-o", filepath.Join(dir, "pkg.a"), "-p", pkg, "-std", "-complete", "-importcfg", file, "-pack"}
+	return Program{Name: "compile encoding/json", Command: append(command, strings.Fields(src)...)}, nil
 }
 
 // benchmark is a Go benchmark of a module that many programs use.
