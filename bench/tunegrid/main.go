@@ -83,36 +83,72 @@ type found struct {
 		Benchmarks []string `json:"benchmarks"`
 	} `json:"metric"`
 	Arms []struct {
-		Samples []json.RawMessage `json:"samples"`
+		Name    string          `json:"name"`
+		Setting setting         `json:"setting"`
+		Samples []*trial.Sample `json:"samples"`
 	} `json:"arms"`
 	Recommendations []struct {
-		Goal    string `json:"goal"`
-		Arm     string `json:"arm"`
-		Setting struct {
-			GOGC     *string `json:"gogc"`
-			MemLimit *uint64 `json:"gomemlimit_bytes"`
-			THP      string  `json:"thp"`
-		} `json:"setting"`
+		Goal    string  `json:"goal"`
+		Setting setting `json:"setting"`
 	} `json:"recommendations"`
+}
+
+type setting struct {
+	GOGC     *string `json:"gogc"`
+	MemLimit *uint64 `json:"gomemlimit_bytes"`
+	THP      string  `json:"thp"`
+}
+
+func (s setting) trial() (out trial.Setting) {
+	if s.GOGC != nil {
+		out.GOGC = *s.GOGC
+	}
+	if s.MemLimit != nil {
+		out.MemLimit = *s.MemLimit
+	}
+	if s.THP == string(trial.THPOff) {
+		out.THP = trial.THPOff
+	}
+	return out
+}
+
+// cost is what is optimised, of one sample.
+func (f *found) cost(s *trial.Sample) float64 {
+	if f.Metric.Name == metric.Bench {
+		v, _ := metric.BenchMean(s.Metrics, f.Metric.Benchmarks)
+		return v
+	}
+	return s.Wall
+}
+
+// best returns the arm with the least cost, rounds taken out, whether or not it
+// is measurably better than the default: the best that the grid found.
+func (f *found) best() trial.Setting {
+	y := make(map[string]map[int]float64)
+	for _, a := range f.Arms {
+		y[a.Name] = make(map[int]float64)
+		for _, s := range a.Samples {
+			if s.OK() {
+				y[a.Name][s.Round] = f.cost(s)
+			}
+		}
+	}
+	effects := stat.Effects(y)
+	best := 0
+	for i, a := range f.Arms {
+		if e, ok := effects[a.Name]; ok && e < effects[f.Arms[best].Name] {
+			best = i
+		}
+	}
+	return f.Arms[best].Setting.trial()
 }
 
 // fastest returns the answer to the first goal as a setting.
 func (f *found) fastest() (trial.Setting, error) {
 	for _, r := range f.Recommendations {
-		if r.Goal != "fastest" {
-			continue
+		if r.Goal == "fastest" {
+			return r.Setting.trial(), nil
 		}
-		var s trial.Setting
-		if r.Setting.GOGC != nil {
-			s.GOGC = *r.Setting.GOGC
-		}
-		if r.Setting.MemLimit != nil {
-			s.MemLimit = *r.Setting.MemLimit
-		}
-		if r.Setting.THP == string(trial.THPOff) {
-			s.THP = trial.THPOff
-		}
-		return s, nil
 	}
 	return trial.Setting{}, fmt.Errorf("no recommendation")
 }
@@ -146,10 +182,7 @@ func (c config) compare(w io.Writer, folio, dir string, p programs.Program) erro
 	if err != nil {
 		return err
 	}
-	best, err := grid.fastest()
-	if err != nil {
-		return err
-	}
+	best := grid.best()
 	arms := []*trial.Arm{{Name: "default"}, {Name: "grid's best", Setting: best}}
 	var searches []*found
 	for i := range c.runs {
@@ -176,11 +209,7 @@ func (c config) compare(w io.Writer, folio, dir string, p programs.Program) erro
 	}
 	cost := func(a *trial.Arm) (out []float64) {
 		for _, s := range a.Samples {
-			v := s.Wall
-			if grid.Metric.Name == metric.Bench {
-				v, _ = metric.BenchMean(s.Metrics, grid.Metric.Benchmarks)
-			}
-			out = append(out, v)
+			out = append(out, grid.cost(s))
 		}
 		return out
 	}

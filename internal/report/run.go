@@ -75,10 +75,7 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 		s := stat.Summarize(v)
 		spread := ""
 		if len(samples) > 1 {
-			spread = Spread(s)
-			if spread == "" {
-				r.note(s.Warnings)
-			}
+			spread = spreadOrNote(r.Notes, s)
 		}
 		t.rows = append(t.rows, []string{format(s.Median), text, spread})
 	}
@@ -115,12 +112,6 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 		}
 	}
 	return t
-}
-
-func (r *Run) note(warnings []error) {
-	for _, w := range warnings {
-		r.Notes.Add(w.Error())
-	}
 }
 
 // many says whether the program was more than one process at a time.

@@ -75,13 +75,9 @@ func (t *Tune) arms() *table {
 		delta := ""
 		if a != r.Arms[0] {
 			c := r.Compare(a)
-			delta = c.Delta()
-			t.warn(c.Warnings)
+			delta = c.Delta() + marks(t.Notes, c.Warnings)
 		}
-		if s.N > 0 && !s.HasInterval {
-			t.warn(s.Warnings)
-		}
-		row := []string{a.Name, Metric(r.Objective, s.Median), Spread(s), delta, fmt.Sprint(s.N)}
+		row := []string{a.Name, Metric(r.Objective, s.Median), spreadOrNote(t.Notes, s), delta, fmt.Sprint(s.N)}
 		if r.Objective.Name != metric.Wall {
 			row = append(row, t.median(a, "wall_seconds", Seconds))
 		}
@@ -92,12 +88,6 @@ func (t *Tune) arms() *table {
 		tb.add(row...)
 	}
 	return tb
-}
-
-func (t *Tune) warn(warnings []error) {
-	for _, w := range warnings {
-		t.Notes.Add(w.Error())
-	}
 }
 
 func status(a *tune.Arm) string {

@@ -82,3 +82,27 @@ func Spread(s stat.Summary) string {
 	}
 	return "± " + strconv.FormatFloat(math.Ceil(100*r), 'f', 0, 64) + "%"
 }
+
+// marks adds warnings to the notes and returns their numbers as they stand behind
+// a figure: ¹ or ¹˒².
+func marks(n *stat.Notes, warnings []error) string {
+	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
+	var out []string
+	for _, w := range warnings {
+		mark := ""
+		for _, d := range strconv.Itoa(n.Add(w.Error())) {
+			mark += string(digits[d-'0'])
+		}
+		out = append(out, mark)
+	}
+	return strings.Join(out, "˒")
+}
+
+// spreadOrNote returns the spread, or the numbers of the notes that say why
+// there is none.
+func spreadOrNote(n *stat.Notes, s stat.Summary) string {
+	if text := Spread(s); text != "" || s.N == 0 {
+		return text
+	}
+	return marks(n, s.Warnings)
+}

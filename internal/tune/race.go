@@ -41,8 +41,10 @@ const (
 	fewRounds = 3
 	// fullRounds is when intervals at the 95% level exist.
 	fullRounds = 6
-	// finalists is how many arms go on after fullRounds.
-	finalists = 4
+	// semifinalists and finalists are how many arms go on after fewRounds and
+	// after fullRounds.
+	semifinalists = 7
+	finalists     = 4
 )
 
 // An objective reads an arm's cost from samples.
@@ -248,12 +250,18 @@ func (o *objective) judgeFailures(a *Arm) {
 	}
 }
 
-// cut bounds the final: once arms have full rounds, only the best few and the
-// cheapest of the nearly best go on.
+// cut bounds the race: once arms have had some rounds, only the best few and
+// the cheapest of the nearly best go on.
 func (o *objective) cut(arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm]float64) {
+	o.keep(semifinalists, fewRounds, arms, def, best, bestWithin, scores)
+	o.keep(finalists, fullRounds, arms, def, best, bestWithin, scores)
+}
+
+// keep leaves at most n of the arms with that many rounds in the race.
+func (o *objective) keep(n, rounds int, arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm]float64) {
 	var ready []*Arm
 	for _, a := range arms {
-		if a.racing() && a != def && len(o.costs(a)) >= fullRounds {
+		if a.racing() && a != def && len(o.costs(a)) >= rounds {
 			ready = append(ready, a)
 		}
 	}
@@ -263,7 +271,7 @@ func (o *objective) cut(arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm
 			cheapest = a
 		}
 	}
-	for len(ready) > finalists {
+	for len(ready) > n {
 		worst := -1
 		for i, a := range ready {
 			if a != best && a != bestWithin && a != cheapest && (worst < 0 || scores[a] > scores[ready[worst]]) {
@@ -275,7 +283,7 @@ func (o *objective) cut(arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm
 		}
 		a := ready[worst]
 		a.Status = Outranked
-		a.Reason = fmt.Sprintf("%d arms looked better after %d rounds", finalists, len(o.costs(a)))
+		a.Reason = fmt.Sprintf("%d arms looked better after %d rounds", n, len(o.costs(a)))
 		ready = append(ready[:worst], ready[worst+1:]...)
 	}
 }
