@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // childEnv makes the test binary a process with a known size, see child.
@@ -246,7 +248,7 @@ func TestRealTreeClose(t *testing.T) {
 // it was one, and becomes one through the reaper if it was never seen.
 func TestRealOrphan(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		t.Skipf("subreaper: %v", err)
+		testenv.Missing(t, "subreaper: %v", err)
 	}
 	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	var f FS
@@ -323,7 +325,7 @@ func reap(t *testing.T, pid int) {
 func TestRealForks(t *testing.T) {
 	root, pids, _ := start(t, 1, "touch 256 ready fork 80 wait")
 	if _, ok := sameMemory(root, os.Getpid()); !ok {
-		t.Skip("the kernel does not compare address spaces for us")
+		testenv.Missing(t, "the kernel does not compare address spaces for us")
 	}
 	tree := FS{}.NewTree(root)
 	defer tree.Close()
@@ -363,7 +365,7 @@ func TestRealAnonHuge(t *testing.T) {
 	var f FS
 	root, pids, _ := start(t, 2, "spawn touch 16 ready wait")
 	if _, err := f.SmapsRollup(pids[0]); err != nil {
-		t.Skipf("smaps_rollup: %v", err)
+		testenv.Missing(t, "smaps_rollup: %v", err)
 	}
 	tree := f.NewTree(root)
 	defer tree.Close()

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // collectOften makes the compiler collect on small packages, too: without GOGC
@@ -22,7 +24,7 @@ var traceLine = regexp.MustCompile(`(?m)^(gc \d+ @|# )`)
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip(err)
+		testenv.Missing(t, "%v", err)
 	}
 	dir := t.TempDir()
 	files["go.mod"] = "module example.com/m\n\ngo 1.24\n"
@@ -74,7 +76,7 @@ func TestBuildCacheIsNotPoisoned(t *testing.T) {
 	cache := t.TempDir()
 	goRun(t, dir, goEnviron(cache, "GODEBUG=gctrace=1", "GOGC=5"), "build", "./...")
 	if out := goRun(t, dir, goEnviron(cache), "build", "./..."); !traceLine.MatchString(out) {
-		t.Skip("this go command does not keep what a compiler prints")
+		testenv.Missing(t, "this go command does not keep what a compiler prints")
 	}
 
 	for _, godebug := range []string{"", "http2client=0"} {

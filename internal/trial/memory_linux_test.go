@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // said returns the number that a role printed after a word.
@@ -133,7 +134,7 @@ func TestHugePages(t *testing.T) {
 		return runOK(t, p, s), out.String()
 	}
 	if before := thpEnabled(); before == "0" {
-		t.Skip("huge pages are turned off for this process")
+		testenv.Missing(t, "huge pages are turned off for this process")
 	}
 	checkEnabled := func(out, want string) {
 		t.Helper()
