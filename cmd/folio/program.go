@@ -122,6 +122,9 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 	if note := s.program.TraceNote(); note != "" {
 		s.notes = append(s.notes, note)
 	}
+	if trial.CommandName(command) == "go" && !f.noTrace {
+		s.notes = append(s.notes, "the collector's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
+	}
 	s.file = report.File{
 		Schema: report.Schema, Kind: kind, Folio: version(), Created: time.Now().UTC(), Host: s.host,
 		Program: report.Program{Command: command, Ready: f.ready, Load: f.load},
