@@ -14,7 +14,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
@@ -36,9 +35,9 @@ func run(rounds int, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	folio := filepath.Join(dir, "folio")
-	if out, err := exec.Command("go", "build", "-o", folio, "./cmd/folio").CombinedOutput(); err != nil {
-		return fmt.Errorf("build folio: %w: %s", err, out)
+	folio, err := programs.Folio(dir)
+	if err != nil {
+		return err
 	}
 	progs, err := programs.Prepare(dir)
 	if err != nil {

@@ -55,9 +55,9 @@ func run(c config, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	folio := filepath.Join(dir, "folio")
-	if out, err := exec.Command("go", "build", "-o", folio, "./cmd/folio").CombinedOutput(); err != nil {
-		return fmt.Errorf("build folio: %w: %s", err, out)
+	folio, err := programs.Folio(dir)
+	if err != nil {
+		return err
 	}
 	progs, err := programs.Prepare(dir)
 	if err != nil {

@@ -53,6 +53,36 @@ type files struct {
 	pass       []*os.File // stdin, stdout, stderr of the program
 }
 
+// stream makes output stream i (0 is standard output): figures are collected
+// from it, its end is kept, and it goes on to dst unless that is nil.
+func (f *files) stream(i int, dst io.Writer, spec *metric.Spec, opts *gctrace.Options) error {
+	f.tails[i] = new(tail)
+	f.collectors[i] = new(metric.Collector)
+	if spec != nil {
+		f.collectors[i].Pattern = spec.Pattern
+	}
+	sinks := []io.Writer{f.collectors[i], f.tails[i]}
+	if dst != nil {
+		sinks = append(sinks, dst)
+	}
+	p, w, err := newPump(io.MultiWriter(sinks...), opts)
+	if err != nil {
+		return err
+	}
+	f.pumps[i] = p
+	f.pass = append(f.pass, w)
+	return nil
+}
+
+// tail returns the end of standard error, or of standard output when there is
+// none: what is likely to explain a failure.
+func (f *files) tail() string {
+	if len(f.tails[1].buf) > 0 {
+		return string(f.tails[1].buf)
+	}
+	return string(f.tails[0].buf)
+}
+
 func (f *files) closePassed() {
 	for _, x := range f.pass {
 		x.Close()
@@ -155,25 +185,13 @@ func (r *running) open(keepTrace bool) (err error) {
 	f.pass = append(f.pass, stdin)
 	opened := time.Now() // a little before the start: the pumps run by then
 	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {
-		f.tails[i] = new(tail)
-		f.collectors[i] = new(metric.Collector)
-		if r.p.Metric != nil {
-			f.collectors[i].Pattern = r.p.Metric.Pattern
-		}
-		sinks := []io.Writer{f.collectors[i], f.tails[i]}
-		if dst != nil {
-			sinks = append(sinks, dst)
-		}
-		p, w, err := newPump(io.MultiWriter(sinks...), &gctrace.Options{
+		if err := f.stream(i, dst, r.p.Metric, &gctrace.Options{
 			OnCycle: r.addCycle,
 			Elapsed: func() time.Duration { return time.Since(opened) },
 			Keep:    keepTrace,
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
-		f.pumps[i] = p
-		f.pass = append(f.pass, w)
 	}
 	return nil
 }
@@ -329,10 +347,7 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	if r.p.Server == nil { // else the load generator's output has them
 		fillMetrics(out, r.p.Metric, r.files.collectors[:])
 	}
-	out.Tail = string(r.files.tails[1].buf)
-	if out.Tail == "" {
-		out.Tail = string(r.files.tails[0].buf)
-	}
+	out.Tail = r.files.tail()
 }
 
 // fillTrace fills the collector's figures. Without a line they are known to be

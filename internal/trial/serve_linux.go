@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/gctrace"
-	"github.com/foliomem/folio/internal/metric"
 )
 
 // usage is what the living processes of a tree used so far.
@@ -125,18 +124,10 @@ func (r *running) startLoad() (*loadRun, error) {
 	l.files.pass = append(l.files.pass, null)
 	defer l.files.closePassed()
 	for i := range l.files.pumps {
-		l.files.tails[i] = new(tail)
-		l.files.collectors[i] = &metric.Collector{}
-		if r.p.Metric != nil {
-			l.files.collectors[i].Pattern = r.p.Metric.Pattern
-		}
-		p, w, err := newPump(both{l.files.collectors[i], l.files.tails[i]}, &gctrace.Options{Keep: true})
-		if err != nil {
+		if err := l.files.stream(i, nil, r.p.Metric, &gctrace.Options{Keep: true}); err != nil {
 			return nil, err
 		}
-		l.files.pumps[i] = p
-		l.files.pass = append(l.files.pass, w)
-		background(p.run)
+		background(l.files.pumps[i].run)
 	}
 	if l.pid, err = start([]string{"sh", "-c", r.p.Server.Load}, r.p.environ(), r.p.Dir, THPSystem, l.files.pass...); err != nil {
 		return nil, fmt.Errorf("--load: %w", err)
@@ -148,16 +139,6 @@ func (r *running) startLoad() (*loadRun, error) {
 		close(l.done)
 	})
 	return l, nil
-}
-
-type both struct {
-	c *metric.Collector
-	t *tail
-}
-
-func (b both) Write(p []byte) (int, error) {
-	_, _ = b.t.Write(p)
-	return b.c.Write(p)
 }
 
 // awaitLoad waits for the generator and judges how it and the server fared.
@@ -209,10 +190,7 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 		out.Failure = "the load generator was killed by " + unix.SignalName(ws.Signal())
 	case ws.ExitStatus() != 0:
 		out.Failure = fmt.Sprintf("the load generator failed: exit code %d", ws.ExitStatus())
-		s := Sample{Tail: string(l.files.tails[1].buf)}
-		if s.Tail == "" {
-			s.Tail = string(l.files.tails[0].buf)
-		}
+		s := Sample{Tail: l.files.tail()}
 		if line := s.LastLine(); line != "" {
 			out.Failure += ": " + line
 		}

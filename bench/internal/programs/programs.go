@@ -94,6 +94,13 @@ func benchmark(dir string) (Program, error) {
 	}, nil
 }
 
+// Folio builds the command in dir and returns its path.
+func Folio(dir string) (string, error) {
+	path := filepath.Join(dir, "folio")
+	_, err := output("", "go", "build", "-o", path, "./cmd/folio")
+	return path, err
+}
+
 func output(dir string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
