@@ -56,6 +56,8 @@ type Filter struct {
 	held []byte // input not yet decided on
 	base int64  // offset of held[0] in the stream
 
+	straight straight // the line being followed without a search
+
 	hyps    []*hyp // readings of held, best first; none if nothing is held
 	spare   []*hyp // discarded, for reuse
 	queue   []*hyp // search: readings not yet at the end of the segment
@@ -88,7 +90,15 @@ func (f *Filter) Write(p []byte) (int, error) {
 	if f.opts.Keep {
 		f.emit(p)
 	}
-	whole := n <= maxSegment
+	if n > 0 && !f.followStraight(p) {
+		f.take(p)
+	}
+	return n, f.err
+}
+
+// take puts p through the search.
+func (f *Filter) take(p []byte) {
+	whole := len(p) <= maxSegment
 	for len(p) > 0 {
 		if !f.Held() {
 			i := nextStart(p, 0, f.relayed > 0)
@@ -98,6 +108,7 @@ func (f *Filter) Write(p []byte) (int, error) {
 			}
 			whole = whole && i == 0
 			p = p[i:]
+			prepareLines()
 		}
 		seg := p[:min(len(p), maxSegment)]
 		p = p[len(seg):]
@@ -105,7 +116,6 @@ func (f *Filter) Write(p []byte) (int, error) {
 		f.search(seg, whole)
 		f.settle()
 	}
-	return n, f.err
 }
 
 // Held reports whether bytes are held back because they may belong to a trace
@@ -123,6 +133,7 @@ func (f *Filter) Begun() bool {
 // and when the stream has been quiet for so long that no process can be in the
 // middle of a line.
 func (f *Filter) Flush() error {
+	f.leaveStraight()
 	if f.Held() {
 		best, cost := f.hyps[0], 0
 		for i, h := range f.hyps {

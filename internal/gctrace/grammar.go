@@ -1,5 +1,7 @@
 package gctrace
 
+import "sync"
+
 // The filter meets lines byte by byte and has to know at any point whether a
 // line may go on with the bytes at hand, and whether the runtime may have been
 // interrupted there. So the format of the lines is a state machine, built once.
@@ -20,7 +22,10 @@ type machine struct {
 	info  []stateInfo
 }
 
-const maxClass = 64
+const (
+	maxClass  = 64
+	maxStates = 1400 // room for them; a few more would be no error
+)
 
 type stateInfo struct {
 	// frag is the fragment the last byte belongs to. The runtime issues one
@@ -36,15 +41,20 @@ type stateInfo struct {
 
 func (m *machine) step(s state, b byte) state { return m.next[s][m.class[b]] }
 
-var lines = newMachine()
+// lines is the machine of all formats. prepareLines makes it, once: programs
+// that never trace do not pay for it.
+var (
+	lines        machine
+	prepareLines = sync.OnceFunc(func() { lines = newMachine() })
+)
 
-func newMachine() *machine {
-	b := &builder{m: &machine{}}
+func newMachine() machine {
+	b := &builder{m: &machine{next: make([][maxClass]state, 0, maxStates), info: make([]stateInfo, 0, maxStates)}}
 	b.add() // stateNone
 	b.add() // stateStart
 	b.gc()
 	b.scavenger()
-	return b.m
+	return *b.m
 }
 
 // builder adds fragments to a machine. Its methods take the states a fragment

@@ -442,8 +442,8 @@ func (s *segment) complete(c *hyp) bool {
 	c.tail.done = true
 	c.tail.clean = l.clean
 	if !lines.info[l.state].scavenger {
-		cycle, err := Parse(s.f.lineText(c.tail))
-		if err != nil || s.f.opts.Elapsed != nil && cycle.At > s.f.opts.Elapsed()+tolerance {
+		cycle, ok := s.f.cycle(s.f.lineText(c.tail))
+		if !ok {
 			s.f.dead = append(s.f.dead, l.start)
 			return false
 		}
@@ -452,6 +452,12 @@ func (s *segment) complete(c *hyp) bool {
 	c.lines = c.lines[:len(c.lines)-1]
 	c.last = false
 	return true
+}
+
+// cycle parses a complete line. ok is false if it is not one of this run.
+func (f *Filter) cycle(text []byte) (c Cycle, ok bool) {
+	c, err := Parse(text)
+	return c, err == nil && (f.opts.Elapsed == nil || c.At <= f.opts.Elapsed()+tolerance)
 }
 
 // lineText returns the bytes of the line that n completes.

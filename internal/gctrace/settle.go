@@ -172,20 +172,25 @@ func (f *Filter) settleUpTo(tail *node, upTo int64) {
 	text = append(text, f.held[pos-f.base:upTo-f.base]...)
 	f.pass(text)
 	for _, n := range slices.Backward(f.chain) {
-		if !n.done {
-			continue
-		}
-		f.relayed = max(f.relayed-1, 0)
-		f.direct++
-		if !n.clean {
-			f.relayed, f.direct = relayMemory, 0
-		}
-		if n.cycle != nil && f.opts.OnCycle != nil {
-			f.opts.OnCycle(*n.cycle)
+		if n.done {
+			f.count(n.clean, n.cycle)
 		}
 	}
 	rest := copy(f.held, f.held[upTo-f.base:])
 	f.held = f.held[:rest]
 	f.base = upTo
 	f.chain = f.chain[:0]
+}
+
+// count counts a line that was taken out. Its cycle is nil if it is one of the
+// scavenger.
+func (f *Filter) count(clean bool, cycle *Cycle) {
+	f.relayed = max(f.relayed-1, 0)
+	f.direct++
+	if !clean {
+		f.relayed, f.direct = relayMemory, 0
+	}
+	if cycle != nil && f.opts.OnCycle != nil {
+		f.opts.OnCycle(*cycle)
+	}
 }
