@@ -73,7 +73,13 @@ func (f FS) procPath(pid int, file string) string {
 // load reads and parses one file. The errors of os name the operation and the
 // path already.
 func load[T any](path string, parse func([]byte) (T, error)) (T, error) {
-	data, err := os.ReadFile(path)
+	return loadBy(readFile, path, parse)
+}
+
+// loadBy is load with a choice of how to read: by os.ReadFile what takes the
+// kernel a while.
+func loadBy[T any](read func(path string) ([]byte, error), path string, parse func([]byte) (T, error)) (T, error) {
+	data, err := read(path)
 	if err != nil {
 		var none T
 		return none, err

@@ -46,7 +46,7 @@ type member struct {
 	// statm is bound to the process, not to its number: once the process is
 	// reaped, reads fail, also when another got the number. It is nil beyond
 	// maxFiles.
-	statm *os.File
+	statm *file
 	last  Statm
 	// ownMemory is set once the process is known not to run in the memory of
 	// its parent, as it does between vfork and exec.

@@ -1,7 +1,6 @@
 package procmem
 
 import (
-	"os"
 	"slices"
 )
 
@@ -41,7 +40,7 @@ func (t *Tree) adopt(s Stat, parent, root int) *member {
 	if t.files < t.maxFiles {
 		// An open may fail for lack of file descriptors; reads by path do too,
 		// for a moment.
-		m.statm, _ = os.Open(t.fs.procPath(s.PID, "statm"))
+		m.statm, _ = openFile(t.fs.procPath(s.PID, "statm"))
 	}
 	// The file is bound to a process now. That it is the one in s shows in a
 	// start time read after opening it. A thread can be opened by its id like a
@@ -83,7 +82,7 @@ func (t *Tree) read(m *member) bool {
 	var err error
 	if m.statm != nil {
 		var n int
-		if n, err = readStart(m.statm, t.buf); err == nil {
+		if n, err = m.statm.readStart(t.buf); err == nil {
 			st, err = parseStatm(t.buf[:n], t.fs.PageSize())
 		}
 	} else {

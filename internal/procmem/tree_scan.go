@@ -15,8 +15,8 @@ import (
 // the id a little before the process appears in /proc, and a parent can die
 // just after its child was read.
 type scanner struct {
-	loadavg *os.File // nil if the last pid cannot be had
-	scanAll bool     // look at all processes next time
+	loadavg *file // nil if the last pid cannot be had
+	scanAll bool  // look at all processes next time
 	from    int
 	last    int
 	scanned time.Time     // when all processes were looked at
@@ -46,7 +46,7 @@ func (s *scanner) open(f FS) {
 			}
 		}
 	}
-	s.loadavg, _ = os.Open(f.path("proc/loadavg"))
+	s.loadavg, _ = openFile(f.path("proc/loadavg"))
 }
 
 func (s *scanner) close() {
@@ -106,7 +106,7 @@ func (s *scanner) lastPID() (pid int, ok bool) {
 		return 0, false
 	}
 	var buf [128]byte
-	n, err := readStart(s.loadavg, buf[:])
+	n, err := s.loadavg.readStart(buf[:])
 	if err != nil {
 		return 0, false
 	}

@@ -30,7 +30,7 @@ type pump struct {
 	filter *gctrace.Filter
 	buf    []byte
 	room   int           // packets that the pipe holds
-	poke   chan struct{} // closed: the program has ended, the end of the stream is near
+	alarm  *alarm        // rung: the program has ended, the end of the stream is near
 	stop   chan struct{} // closed: end as soon as the pipe is empty
 	done   chan struct{}
 	err    error // why output could not be passed on
@@ -44,10 +44,10 @@ const (
 	// brief is the same for letters in which a prompt may end as well, the "g" of
 	// "Loading".
 	brief = 20 * time.Millisecond
-	// Between two looks at a stream pass minNap after it had something, and more
-	// when it had nothing, up to maxNap.
-	minNap = 5 * time.Millisecond
-	maxNap = 40 * time.Millisecond
+	// Between two looks at a stream pass maxNap, and down to minNap when so much
+	// comes that the pipe would be full by then.
+	minNap = beat
+	maxNap = 8 * beat
 	// pipeBytes is the largest pipe that an unprivileged user may have. A packet
 	// takes a page of it: with pages of 4 KiB it holds six trace lines.
 	pipeBytes = 1 << 20
@@ -55,14 +55,19 @@ const (
 
 // newPump returns the pump and the end of the pipe that the program writes to.
 func newPump(dst io.Writer, opts *gctrace.Options) (*pump, *os.File, error) {
+	alarm, err := newAlarm()
+	if err != nil {
+		return nil, nil, err
+	}
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC|unix.O_DIRECT); err != nil {
+		alarm.close()
 		return nil, nil, os.NewSyscallError("pipe2", err)
 	}
 	_, _ = unix.FcntlInt(uintptr(fds[0]), unix.F_SETPIPE_SZ, pipeBytes) // a smaller pipe works, too
 	p := &pump{
 		r: os.NewFile(uintptr(fds[0]), "|program"), fd: fds[0], filter: gctrace.NewFilter(dst, opts),
-		buf: make([]byte, 64<<10), poke: make(chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		buf: make([]byte, 64<<10), alarm: alarm, stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if size, err := unix.FcntlInt(uintptr(fds[0]), unix.F_GETPIPE_SZ, 0); err == nil {
 		p.room = size / os.Getpagesize()
@@ -94,14 +99,12 @@ func (p *pump) carry() {
 			return
 		}
 		if packets > 0 {
-			nap, held = minNap, 0
-		} else {
-			nap = min(2*nap, maxNap)
-			if p.isStopped() {
-				p.err = p.filter.Flush()
-				return
-			}
+			held = 0
+		} else if p.isStopped() {
+			p.err = p.filter.Flush()
+			return
 		}
+		nap = p.nap(nap, packets)
 		held += p.wait(packets, nap)
 		if p.filter.Held() && held >= p.patience() {
 			if p.err = p.filter.Flush(); p.err != nil {
@@ -109,6 +112,17 @@ func (p *pump) carry() {
 			}
 		}
 	}
+}
+
+// nap returns how long to wait for the next look when packets came since the
+// last, which was as long ago as last: until the pipe is a third full if that
+// goes on. It grows step by step, since programs print in bursts.
+func (p *pump) nap(last time.Duration, packets int) time.Duration {
+	nap := min(2*last, maxNap)
+	if packets > 0 {
+		nap = min(nap, last*time.Duration(p.room)/time.Duration(3*packets))
+	}
+	return max(nap, minNap)
 }
 
 // drain passes on all that is in the pipe and says whether the stream has ended.
@@ -151,22 +165,19 @@ func readNow(fd int, buf []byte) (int, error) {
 // wait lets time pass until it is worth looking again, and returns how much of
 // it the stream was silent for certain.
 func (p *pump) wait(packets int, nap time.Duration) time.Duration {
-	ended := isClosed(p.poke)
-	if ended || packets >= p.room/4 {
+	if p.alarm.rung.Load() || packets >= p.room*3/4 {
 		fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
 		if n, _ := unix.Poll(fds, int(maxNap.Milliseconds())); n == 0 {
 			return maxNap
 		}
 		return 0
 	}
-	timer := time.NewTimer(nap)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nap
-	case <-p.poke:
+	nap = untilTick(nap)
+	p.alarm.wait(nap)
+	if p.alarm.rung.Load() {
 		return 0
 	}
+	return nap
 }
 
 // patience is how long what is held back may be.
@@ -183,9 +194,11 @@ func (p *pump) isStopped() bool { return isClosed(p.stop) }
 // gone. A descriptor that a process outside the tree holds would keep it open
 // for ever; so after a while the pipe is given up.
 func (p *pump) finish() error {
-	if !isClosed(p.poke) {
-		close(p.poke)
+	if isClosed(p.done) {
+		p.alarm.close()
+		return p.err
 	}
+	p.alarm.ring()
 	select {
 	case <-p.done:
 	case <-time.After(time.Second):
@@ -194,5 +207,6 @@ func (p *pump) finish() error {
 		}
 		<-p.done
 	}
+	p.alarm.close()
 	return p.err
 }

@@ -17,7 +17,7 @@ type sampler struct {
 	max     uint64        // bound on the tree's memory; 0 for none
 	floor   uint64        // folio's own peak when it forked: see peakRSS
 	over    chan struct{} // closed when the bound was passed
-	quit    chan struct{}
+	alarm   *alarm // rung: end
 	done    chan struct{}
 	overOne sync.Once
 	root    int
@@ -31,9 +31,9 @@ const (
 	firstLook = time.Millisecond
 	// minLook and maxLook bound the time between two looks. The peak of a single
 	// process is in the kernel's accounts, so one alone is looked at less often.
-	minLook  = 20 * time.Millisecond
-	soleLook = 50 * time.Millisecond
-	maxLook  = 100 * time.Millisecond
+	minLook  = 4 * beat
+	soleLook = 8 * beat
+	maxLook  = 16 * beat
 	// share is the reciprocal of the part of a processor that looking may take.
 	share = 100
 	// hugeShare is that of reading smaps_rollup, which walks the page tables of
@@ -46,18 +46,22 @@ const (
 // parents ended before they were seen become children of this process; with
 // orphans set they count, too, as all its children but the foreign ones do.
 func newSampler(fs procmem.FS, bound uint64, orphans bool, foreign []int, start func() (int, error)) (*sampler, error) {
-	s := &sampler{max: bound, over: make(chan struct{}), quit: make(chan struct{}), done: make(chan struct{})}
+	s := &sampler{max: bound, over: make(chan struct{}), done: make(chan struct{})}
+	var err error
+	if s.alarm, err = newAlarm(); err != nil {
+		return nil, err
+	}
 	reaper := 0
 	if orphans {
 		reaper = os.Getpid()
 	}
-	var err error
 	s.tree, err = fs.NewTreeOf(reaper, func() (int, error) {
 		pid, err := start()
 		s.root, s.floor = pid, ownHWM(fs)
 		return pid, err
 	})
 	if err != nil {
+		s.alarm.close()
 		return nil, err
 	}
 	for _, pid := range foreign {
@@ -70,13 +74,10 @@ func (s *sampler) run() {
 	defer close(s.done)
 	defer s.tree.Close()
 	wait, nextHuge := firstLook, time.Now().Add(2*firstLook)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	for {
-		select {
-		case <-s.quit:
+		s.alarm.wait(untilTick(wait))
+		if s.alarm.rung.Load() {
 			return
-		case <-timer.C:
 		}
 		start := time.Now()
 		often := minLook
@@ -90,7 +91,6 @@ func (s *sampler) run() {
 		}
 		// Short programs are looked at early and often: 1, 2, 4, 8 ms...
 		wait = max(min(2*wait, often), min(share*cost, maxLook))
-		timer.Reset(wait)
 	}
 }
 
@@ -100,7 +100,7 @@ func (s *sampler) look() int {
 	total, largest, n := s.tree.RSS()
 	s.peakTree = max(s.peakTree, total)
 	s.peakOne = max(s.peakOne, largest)
-	if largest < max(64<<20, 2*s.floor) { // see peakRSS
+	if largest < 2*s.floor { // see peakRSS
 		if hwm, ok := s.tree.HWM(s.root); ok {
 			s.peakHWM = max(s.peakHWM, hwm)
 		}
@@ -119,8 +119,9 @@ func (s *sampler) lookHuge() {
 
 // end stops the watch; the peaks may be read after it.
 func (s *sampler) end() {
-	close(s.quit)
+	s.alarm.ring()
 	<-s.done
+	s.alarm.close()
 }
 
 // peakRSS returns the peak of the largest process. ru_maxrss knows it exactly,
