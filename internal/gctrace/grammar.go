@@ -35,11 +35,31 @@ type stateInfo struct {
 	edge bool
 	// num: inside or at the end of a number.
 	num bool
+	// digits is how many the whole part of a number may have here, so that Parse
+	// takes it; 0 for any. It tells whose number a long one is.
+	digits uint8
 	// done: the line is complete. scavenger tells its two kinds apart.
 	done, scavenger bool
 }
 
 func (m *machine) step(s state, b byte) state { return m.next[s][m.class[b]] }
+
+// digits counts those of a number.
+type digits uint8
+
+// fit counts the step to st and reports whether the number is not too long.
+func (n *digits) fit(st state) bool {
+	info := &lines.info[st]
+	if info.digits == 0 {
+		*n = 0
+		if info.num {
+			*n = 1 // the first digit has a state of its own
+		}
+		return true
+	}
+	*n++
+	return *n <= digits(info.digits)
+}
 
 // lines is the machine of all formats. prepareLines makes it, once: programs
 // that never trace do not pay for it.
@@ -123,16 +143,25 @@ func (b *builder) more(from []state, s string) []state {
 	return []state{b.edge(to)}
 }
 
+// How many digits Parse takes in any case, by kind of number.
+const (
+	mibDigits    = 13 // a goal without a limit has as many
+	countDigits  = 9
+	secondDigits = 9
+	milliDigits  = 12
+)
+
 // uint adds a number without leading zeros.
-func (b *builder) uint(from []state) []state {
+func (b *builder) uint(from []state, digits uint8) []state {
 	b.frag++
-	return b.unsigned(from)
+	return b.unsigned(from, digits)
 }
 
-func (b *builder) unsigned(from []state) []state {
+func (b *builder) unsigned(from []state, digits uint8) []state {
 	zero := b.edge(b.on(from, '0'))
 	b.m.info[zero].num = true
 	rest := b.edge(b.digits(from, '1'))
+	b.m.info[rest].digits = digits
 	for c := byte('0'); c <= '9'; c++ {
 		b.m.next[rest][b.m.class[c]] = rest
 	}
@@ -144,7 +173,7 @@ func (b *builder) unsigned(from []state) []state {
 func (b *builder) int(from []state) []state {
 	b.frag++
 	minus := b.edge(b.on(from, '-'))
-	digits := b.unsigned(from)
+	digits := b.unsigned(from, countDigits)
 	for c := byte('1'); c <= '9'; c++ {
 		b.m.next[minus][b.m.class[c]] = digits[1]
 	}
@@ -153,7 +182,7 @@ func (b *builder) int(from []state) []state {
 
 // seconds adds a number with three decimals.
 func (b *builder) seconds(from []state) []state {
-	whole := b.uint(from)
+	whole := b.uint(from, secondDigits)
 	for _, s := range whole {
 		b.m.info[s].edge = false
 	}
@@ -186,6 +215,7 @@ func (b *builder) millis(from []state) []state {
 	unitPoint := []state{num(b.on(unit, '.'))}
 	decimal := b.edge(b.digits(unitPoint, '0'))
 	whole := b.edge(b.digits(unit, '0'))
+	b.m.info[whole].digits = milliDigits
 	for c := byte('0'); c <= '9'; c++ {
 		b.m.next[whole][b.m.class[c]] = whole
 	}
@@ -196,7 +226,7 @@ func (b *builder) millis(from []state) []state {
 func (b *builder) gc() {
 	b.frag = 0
 	s := b.lit([]state{stateStart}, "gc ")
-	s = b.uint(s)
+	s = b.uint(s, countDigits)
 	s = b.lit(s, " @")
 	s = b.seconds(s)
 	s = b.lit(s, "s ")
@@ -214,17 +244,18 @@ func (b *builder) gc() {
 		s = b.lit(s, sep)
 	}
 	for _, sep := range []string{"->", "->", " MB, ", " MB goal, "} {
-		s = b.uint(s)
+		s = b.uint(s, mibDigits)
 		s = b.lit(s, sep)
 	}
-	s = b.uint(s)
+	// The number of processors, or up to that many MiB of stacks.
+	s = b.uint(s, countDigits)
 	frag := b.frag
 	b.procs(s)
 	b.frag = frag
 	s = b.lit(s, " MB stacks, ")
-	s = b.uint(s)
+	s = b.uint(s, mibDigits)
 	s = b.lit(s, " MB globals, ")
-	b.procs(b.uint(s))
+	b.procs(b.uint(s, countDigits))
 }
 
 // procs adds the end of a line, after the number of processors.
@@ -260,7 +291,7 @@ func (b *builder) scavenger() {
 func (b *builder) scavenged(from []state) {
 	frag := b.frag
 	s := b.more(from, ": ")
-	n := b.uint(s)
+	n := b.uint(s, mibDigits)
 	frag2 := b.frag
 	b.end(b.lit(n, " MB released\n"), true)
 	b.frag = frag2
@@ -269,9 +300,9 @@ func (b *builder) scavenged(from []state) {
 	b.frag = frag
 	s = b.more(s, "inuse: ")
 	for _, sep := range []string{", idle: ", ", sys: ", ", released: ", ", consumed: "} {
-		s = b.uint(s)
+		s = b.uint(s, mibDigits)
 		s = b.lit(s, sep)
 	}
-	s = b.uint(s)
+	s = b.uint(s, mibDigits)
 	b.end(b.lit(s, " (MB)\n"), true)
 }

@@ -17,6 +17,7 @@ import (
 // are rare. And whatever is not part of a line is text, which costs by the byte.
 const (
 	foreignByte     = 4   // a byte of text
+	fragmentText    = 16  // a fragment not taken by any line, though some are open
 	firstBreak      = 32  // first interruption of a relayed line: 8 bytes of text
 	directBreak     = 128 // the same where lines have been coming in fragments all along
 	tailBreak       = 6   // the same where it is also the end of a packet
@@ -143,6 +144,7 @@ func (f *Filter) search(p []byte, whole bool) {
 		h.pos, h.seam = 0, true
 	}
 	s := segment{f: f, p: p, off: off, whole: whole}
+	s.fragment = whole && len(f.hyps) > 0 && f.relayed == 0 && f.direct >= directAfter && isFragment(p)
 	for {
 		// Take the readings that are least far. Nothing later can lead to
 		// their place, so they can be compared now.
@@ -235,6 +237,10 @@ func (h *hyp) key() uint64 {
 		k := uint64(l.state) << 2
 		if l.clean {
 			k |= 1
+			if info := &lines.info[l.state]; info.num {
+				// However it was written, it is whole, and the same follows.
+				k = uint64(len(lines.info)+int(info.frag))<<2 | 1
+			}
 		}
 		if l.cut {
 			k |= 2
@@ -255,6 +261,9 @@ type segment struct {
 	p     []byte
 	off   int64 // of p[0]
 	whole bool
+	// fragment: the packet is just what the runtime writes at once. Where no
+	// relay is, it is hardly ever text.
+	fragment bool
 }
 
 // expand queues every way to go on with h, and consumes h.
@@ -284,6 +293,9 @@ func (s *segment) expand(h *hyp) {
 	s.f.interrupt(h)
 	next := s.next(h)
 	h.cost += foreignByte * (next - h.pos)
+	if s.fragment && len(h.lines) > 0 {
+		h.cost += fragmentText
+	}
 	h.pos = next
 	h.seam = s.p[next-1] == '\n'
 	s.f.queue = append(s.f.queue, h)
@@ -345,9 +357,10 @@ func (s *segment) extend(h *hyp, i int, l open) (certain bool) {
 	oneFrag := true
 	end := from
 	edge, before := stop{from, st}, stop{from, st} // the last two edges
+	var n digits
 	for end < len(s.p) {
 		to := lines.step(st, s.p[end])
-		if to == stateNone {
+		if to == stateNone || !n.fit(to) {
 			break
 		}
 		st = to

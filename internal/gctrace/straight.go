@@ -77,11 +77,22 @@ func fragment(st state, p []byte) (state, bool) {
 		return stateNone, false // a number that goes on was not written whole
 	}
 	frag := lines.info[first].frag
+	var n digits
 	for _, c := range p {
 		st = lines.step(st, c)
-		if st == stateNone || lines.info[st].frag != frag {
+		if st == stateNone || lines.info[st].frag != frag || !n.fit(st) {
 			return stateNone, false
 		}
 	}
 	return st, lines.info[st].edge
+}
+
+// isFragment reports whether p is a fragment of some line.
+func isFragment(p []byte) bool {
+	for st := range lines.info {
+		if _, ok := fragment(state(st), p); ok {
+			return true
+		}
+	}
+	return false
 }

@@ -61,3 +61,35 @@ func TestStraight(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoseNumber interrupts a line that waits for the number of processors by
+// one that waits for its goal, which without a limit has 13 digits: too many for
+// the other line, which is no line of this run with them.
+func TestWhoseNumber(t *testing.T) {
+	one := fragments("gc 7 @0.021s 5%: 0.15+0.37+0.25 ms clock, 0.30+0.19/0.39/0.60+0.50 ms cpu, 4->4->0 MB, 8532210231535 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)\n")
+	two := fragments(sample)
+	const toGoal, toProcs = 29, 35
+	if one[toGoal] != "8532210231535" || two[toProcs] != "48" {
+		t.Fatalf("the fragments are %q and %q", one[toGoal], two[toProcs])
+	}
+	for _, goalFirst := range []bool{true, false} {
+		r := newResult(Options{})
+		write := func(parts ...string) {
+			for _, p := range parts {
+				r.filter.Write([]byte(p))
+			}
+		}
+		write(one[:toGoal]...)
+		write(two[:toProcs]...)
+		if goalFirst {
+			write(one[toGoal], two[toProcs])
+		} else {
+			write(two[toProcs], one[toGoal])
+		}
+		write(two[toProcs+1:]...)
+		write(one[toGoal+1:]...)
+		if r.out.Len() > 0 || len(r.cycles) != 2 || r.cycles[1].Goal != 8532210231535<<20 {
+			t.Errorf("goal first: %t: left %q, got %v", goalFirst, &r.out, r.cycles)
+		}
+	}
+}

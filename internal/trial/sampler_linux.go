@@ -17,7 +17,7 @@ type sampler struct {
 	max     uint64        // bound on the tree's memory; 0 for none
 	floor   uint64        // folio's own peak when it forked: see peakRSS
 	over    chan struct{} // closed when the bound was passed
-	alarm   *alarm // rung: end
+	alarm   *alarm        // rung: end
 	done    chan struct{}
 	overOne sync.Once
 	root    int
