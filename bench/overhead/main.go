@@ -2,9 +2,11 @@
 //
 //	go run ./bench/overhead [-rounds 40]
 //
-// Every round runs each program bare and under folio run, in random order, in
-// fresh processes, and takes the difference; the table has the medians over the
-// rounds with their intervals. The promise is 10 ms and 1% of the wall time.
+// Every round runs each program bare, with the runtime's trace thrown away, under
+// folio run --no-gctrace and under folio run, in random order, in fresh
+// processes, and takes the differences to the bare run; the table has the medians
+// over the rounds with their intervals. The promise is 10 ms and 1% of the wall
+// time.
 package main
 
 import (
@@ -45,39 +47,56 @@ func run(rounds int, w io.Writer) error {
 	}
 	// The shortest Go program that every machine has shows the constant part.
 	progs = append([]programs.Program{{Name: "gofmt of nothing", Command: progs[0].Command[:1]}}, progs...)
-	fmt.Fprintf(w, "| program | bare | folio run costs | allowed: 10 ms + 1%% |\n|---|---|---|---|\n")
+	fmt.Fprintf(w, "| program | bare | its trace alone costs | folio run --no-gctrace costs | folio run costs | allowed: 10 ms + 1%% |\n|---|---|---|---|---|---|\n")
 	for _, p := range progs {
-		bare, diff, err := measure(folio, p, rounds)
+		took, err := measure(folio, p, rounds)
 		if err != nil {
 			return err
 		}
-		b, d := stat.Summarize(bare), stat.Summarize(diff)
-		fmt.Fprintf(w, "| %s | %.1f ms | %+.1f ms [%+.1f, %+.1f] | %.1f ms |\n",
-			p.Name, 1e3*b.Median, 1e3*d.Median, 1e3*d.Lo, 1e3*d.Hi, 10+10*b.Median)
+		bare := stat.Median(took[0])
+		fmt.Fprintf(w, "| %s | %.1f ms |", p.Name, 1e3*bare)
+		for _, t := range took[1:] {
+			diff := make([]float64, rounds)
+			for i := range diff {
+				diff[i] = t[i] - took[0][i]
+			}
+			d := stat.Summarize(diff)
+			fmt.Fprintf(w, " %+.1f ms [%+.1f, %+.1f] |", 1e3*d.Median, 1e3*d.Lo, 1e3*d.Hi)
+		}
+		fmt.Fprintf(w, " %.1f ms |\n", 10+10*bare)
 	}
 	return nil
 }
 
-// measure returns the wall time of the bare command and what folio adds, by round.
-func measure(folio string, p programs.Program, rounds int) (bare, diff []float64, err error) {
-	arms := [][]string{p.Command, append([]string{folio, "run", "--"}, p.Command...)}
+// measure returns the wall times by round: of the bare command, of it with its
+// trace on and thrown away, under folio without the trace, and under folio.
+func measure(folio string, p programs.Program, rounds int) (took [4][]float64, err error) {
+	under := func(flags ...string) []string {
+		return append(append(append([]string{folio, "run"}, flags...), "--"), p.Command...)
+	}
+	arms := [4]struct {
+		argv []string
+		env  string
+	}{{argv: p.Command}, {p.Command, "GODEBUG=gctrace=1"}, {argv: under("--no-gctrace")}, {argv: under()}}
 	for round := range rounds + 1 {
-		var took [2]float64
-		for _, i := range rand.Perm(2) {
-			if took[i], err = once(arms[i]); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", p.Name, err)
+		for _, i := range rand.Perm(len(arms)) {
+			t, err := once(arms[i].argv, arms[i].env)
+			if err != nil {
+				return took, fmt.Errorf("%s: %w", p.Name, err)
+			}
+			if round > 0 { // else it is the warm-up
+				took[i] = append(took[i], t)
 			}
 		}
-		if round == 0 {
-			continue // warm-up
-		}
-		bare, diff = append(bare, took[0]), append(diff, took[1]-took[0])
 	}
-	return bare, diff, nil
+	return took, nil
 }
 
-func once(argv []string) (float64, error) {
+func once(argv []string, env string) (float64, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
+	if env != "" {
+		cmd.Env = append(os.Environ(), env)
+	}
 	start := time.Now()
 	err := cmd.Run()
 	return time.Since(start).Seconds(), err
