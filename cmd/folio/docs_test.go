@@ -124,8 +124,8 @@ func checkArgs(args []string) error {
 	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
 		return err
 	}
-	asked := false // for help or the version: then nothing more is needed
-	cmd.Flags().Visit(func(f *pflag.Flag) { asked = asked || f.Name == "help" || f.Name == "version" })
+	asked := false // for what needs no command
+	cmd.Flags().Visit(func(f *pflag.Flag) { asked = asked || f.Name == "help" || f.Name == "version" || f.Name == "attach" })
 	if name := cmd.Name(); !asked && (name == "run" || name == "tune") && cmd.Flags().NArg() == 0 {
 		return fmt.Errorf("%s: no command given", name)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/foliomem/folio/internal/perf"
 )
 
 // The test binary is folio and every program that folio measures here: they are
@@ -53,6 +55,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Getuid() == 0 || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
+			case "sampling":
+				return perf.Check() == nil || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
 			case "thp":
 				_, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled")
 				return err == nil, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,7 @@ type programFlags struct {
 	input        string
 	timeout      time.Duration
 	noTrace      bool
+	sampleRate   int
 	ignoreExit   bool
 	ready        string
 	readyTimeout time.Duration
@@ -35,7 +37,8 @@ type programFlags struct {
 	json, bench  string
 }
 
-func (f *programFlags) add(fs *pflag.FlagSet) {
+// add defines the flags; rate is the default of --sample-rate.
+func (f *programFlags) add(fs *pflag.FlagSet, rate int) {
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
 	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
@@ -43,6 +46,7 @@ func (f *programFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the collector are then missing")
+	fs.IntVar(&f.sampleRate, "sample-rate", rate, "how `often` a second of processor time to sample where it goes; 0 for not at all")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
@@ -77,6 +81,9 @@ func (f *programFlags) again() []string {
 	return out
 }
 
+// maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
+const maxSampleRate = 100000
+
 // A session is a command line put to work: the program, the host and the files.
 type session struct {
 	program *trial.Program
@@ -87,6 +94,8 @@ type session struct {
 	notes   []string
 	jsonOut *report.Output
 	benOut  *report.Output
+	profOut *report.Output
+	profile []byte // for profOut
 }
 
 // open checks everything that can be checked before measuring.
@@ -107,7 +116,7 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 	goVersion, module, isGo := host.Program(command[0])
 	s.program = &trial.Program{
 		Command: command, Input: f.input, Trace: !f.noTrace, IsGo: isGo, IgnoreExit: f.ignoreExit,
-		Metric: s.spec, Timeout: f.timeout, FS: fs,
+		Metric: s.spec, Timeout: f.timeout, FS: fs, Profile: f.sampleRate,
 	}
 	if err := s.program.Check(); err != nil {
 		return nil, err
@@ -164,6 +173,8 @@ func (s *session) parse(f *programFlags) error {
 		return errors.New("--ready needs --load: what puts the server under load?")
 	case f.load != "" && f.ready == "":
 		return errors.New("--load needs --ready: how is it known that the server answers?")
+	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
+		return fmt.Errorf("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	case f.timeout < 0:
 		return fmt.Errorf("--timeout %v: must not be negative", f.timeout)
 	case f.readyTimeout <= 0:
@@ -188,10 +199,37 @@ func (s *session) openOutputs(a *app, f *programFlags) (err error) {
 	return err
 }
 
+// openPprof opens the file of --pprof, if there is one.
+func (s *session) openPprof(a *app, path string) (err error) {
+	if path != "" {
+		s.profOut, err = report.OpenOutput("--pprof", path, a.stdout)
+	}
+	return err
+}
+
+// keepProfile keeps the samples of the last run that has any, for --pprof.
+func (s *session) keepProfile(samples []*trial.Sample) error {
+	if s.profOut == nil {
+		return nil
+	}
+	for _, sample := range slices.Backward(samples) {
+		if sample.Where == nil || sample.Profile == nil {
+			continue
+		}
+		var b bytes.Buffer
+		if err := sample.Profile.WritePprof(&b, time.Duration(sample.Wall*float64(time.Second))); err != nil {
+			return fmt.Errorf("--pprof: %w", err)
+		}
+		s.profile = b.Bytes()
+		return nil
+	}
+	return errors.New("--pprof: no samples: the program ended too early, or could not be sampled (see the notes)")
+}
+
 // toStdout says that a result file goes to standard output, which must then
 // carry nothing else.
 func (s *session) toStdout() bool {
-	for _, o := range []*report.Output{s.jsonOut, s.benOut} {
+	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut} {
 		if o.IsStdout() {
 			return true
 		}
@@ -223,7 +261,10 @@ func (s *session) write() error {
 // close writes the last version and closes the files.
 func (s *session) close() error {
 	err := s.write()
-	for _, o := range []*report.Output{s.jsonOut, s.benOut} {
+	if s.profile != nil {
+		err = errors.Join(err, s.profOut.Write(s.profile))
+	}
+	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut} {
 		if o != nil {
 			err = errors.Join(err, o.Close())
 		}

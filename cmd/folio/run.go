@@ -23,6 +23,9 @@ type runFlags struct {
 	gogc       string
 	memlimit   string
 	gomaxprocs int
+	pprof      string
+	pid        int
+	duration   time.Duration
 }
 
 const runLong = `Run a program and print its memory sheet: time, processor time, peak memory,
@@ -35,6 +38,11 @@ With --count 1, the default, the program's exit code becomes folio's (128 + N
 when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.
 
+Where the time goes is sampled (perf_event_open, 997 times for each second of
+processor time): collection, allocation, zeroing, page faults and so on, and which
+lines of the program pay for them. It needs no root where
+/proc/sys/kernel/perf_event_paranoid is 2 or less.
+
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the collector.`
 
@@ -46,8 +54,18 @@ func newRun(a *app) *cobra.Command {
 		Long:  runLong,
 		Example: `  folio run -- ./prog args
   folio run --count 10 --gogc 400 -- ./prog args
+  folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
+  folio run --attach 1234 --for 30s
   folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case cmd.Flags().Changed("attach"):
+				return a.attach(cmd.Context(), f, args)
+			case cmd.Flags().Changed("for"):
+				return misusef("--for goes with --attach")
+			}
+			return a.run(cmd.Context(), f, args)
+		},
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
@@ -56,7 +74,10 @@ func newRun(a *app) *cobra.Command {
 	fs.StringVar(&f.gogc, "gogc", "", "GOGC for the program: a `percentage`, or off (default as the environment has it)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
 	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS for the program (default as the environment has it)")
-	f.add(fs)
+	f.add(fs, 997)
+	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run to `file` in the format of go tool pprof")
+	fs.IntVar(&f.pid, "attach", 0, "do not run a command: sample the process with this `id`, and its descendants")
+	fs.DurationVar(&f.duration, "for", 10*time.Second, "with --attach: for how long")
 	return cmd
 }
 
@@ -87,6 +108,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	s, err := a.open(&f.programFlags, "run", args)
 	if err != nil {
+		return err
+	}
+	if err := s.openPprof(a, f.pprof); err != nil {
 		return err
 	}
 	base.THP, base.Env = s.base.THP, s.base.Env
@@ -227,10 +251,11 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	if n := len(usable); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)
 	}
+	profErr := s.keepProfile(arm.Samples)
 	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes}
 	err := r.Text(a.stderr)
 	s.file.Notes = notes.Texts()
-	return err
+	return errors.Join(err, profErr)
 }
 
 // sayRun notes what a reader of the figures must know.
@@ -251,6 +276,12 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 		notes.Add(fmt.Sprintf("the program left %d processes behind; they were ended", left))
 	}
 	for _, s := range samples {
+		if s.Unsampled != nil {
+			notes.Add("where the time goes was not sampled: " + s.Unsampled.Error())
+			break
+		}
+	}
+	for _, s := range samples {
 		if s.GCCycles == nil && p.Trace {
 			notes.Add("no gctrace line was seen: the command is no Go program, or it hides its standard error; the collector's figures are missing")
 			break
@@ -260,6 +291,11 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 		if s.HugePeak == nil {
 			notes.Add("the program ended before its huge pages could be counted")
 			break
+		}
+	}
+	if w := report.Where(samples); w != nil {
+		for _, n := range w.Notes {
+			notes.Add(n)
 		}
 	}
 }

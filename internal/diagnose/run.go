@@ -10,6 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/where"
 )
 
 // A Finding is something that was seen, why Folio says so, and what to do.
@@ -35,6 +36,8 @@ type Sheet struct {
 	Cycles, GCCPU        *float64
 	Pause, PauseMax      *float64
 	HeapPeak             *float64
+
+	Where *where.Result // of all samples together; nil: not sampled
 }
 
 // NewSheet takes the medians of samples.
@@ -63,6 +66,15 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 	}
 	if s.RSS == nil {
 		s.RSS = median("peak_rss_bytes")
+	}
+	var sampled []*where.Result
+	for _, sm := range samples {
+		if sm.Where != nil {
+			sampled = append(sampled, sm.Where)
+		}
+	}
+	if w := where.Mean(sampled); w != nil && w.Samples >= fewestSamples {
+		s.Where = w
 	}
 	return s
 }
@@ -103,6 +115,9 @@ func (s *Sheet) Time() []string {
 	} else {
 		out = append(out, "What the collector took is not known: no trace of it was seen.")
 	}
+	if s.Where != nil {
+		return append(append(out, s.tax()...), s.busy()...)
+	}
 	line := fmt.Sprintf("The kernel took %s, %s of all", seconds(s.Sys), percent(s.sysShare()))
 	if s.Faults >= 1 {
 		line += fmt.Sprintf("; part of that were %.0f page faults", s.Faults)
@@ -113,14 +128,19 @@ func (s *Sheet) Time() []string {
 		what = "The program's own work, allocation and collection included, took the other"
 	}
 	out = append(out, fmt.Sprintf("%s %s, %s.", what, seconds(own), percent(own/s.CPU)))
-	if s.Wall > 0 {
-		line := fmt.Sprintf("On average %.1f of %d processors were busy", s.CPU/s.Wall, s.Host.CPUs)
-		if s.Server {
-			line += " with it"
-		}
-		out = append(out, line+".")
+	return append(out, s.busy()...)
+}
+
+// busy says how many processors the program used.
+func (s *Sheet) busy() []string {
+	if s.Wall <= 0 {
+		return nil
 	}
-	return out
+	line := fmt.Sprintf("On average %.1f of %d processors were busy", s.CPU/s.Wall, s.Host.CPUs)
+	if s.Server {
+		line += " with it"
+	}
+	return []string{line + "."}
 }
 
 // rules are the advice, in order of how much each can gain at most.
@@ -129,8 +149,12 @@ var rules = []struct {
 	look func(*Sheet) (gain float64, f Finding, ok bool)
 }{
 	{"collector", adviseCollector},
+	{"collector, sampled", adviseSampledCollector},
 	{"tiny heap", adviseTinyHeap},
 	{"page faults", adviseFaults},
+	{"page faults, sampled", adviseSampledFaults},
+	{"allocation", adviseAllocation},
+	{"growth", adviseGrowth},
 }
 
 // Advise returns what to try next, the largest possible gain first. It returns
@@ -153,6 +177,9 @@ func (s *Sheet) Advise() []Finding {
 	return out
 }
 
+// fewestSamples is how many samples it takes to say anything.
+const fewestSamples = 20
+
 // Thresholds below which nothing is worth a user's time.
 const (
 	littleGC     = 0.02 // of processor time
@@ -164,7 +191,7 @@ const (
 
 func adviseCollector(s *Sheet) (float64, Finding, bool) {
 	share, ok := s.gcShare()
-	if !ok || share < littleGC {
+	if !ok || share < littleGC || s.Where != nil {
 		return 0, Finding{}, false
 	}
 	return share, Finding{
@@ -193,23 +220,28 @@ func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
 }
 
 func adviseFaults(s *Sheet) (float64, Finding, bool) {
-	if s.Faults < manyFaults || s.sysShare() < littleSys || s.CPU <= 0 {
+	if s.Faults < manyFaults || s.sysShare() < littleSys || s.CPU <= 0 || s.splitKernel() {
 		return 0, Finding{}, false
 	}
-	page := float64(s.Host.PageBytes)
 	f := Finding{
 		What:     fmt.Sprintf("take fewer page faults: at most %s of the processor time can be gained", percent(s.sysShare())),
 		Evidence: fmt.Sprintf("%.0f faults, %.0f a second; %s in the kernel, not all of it for faults", s.Faults, s.Faults/math.Max(s.Wall, 1e-9), seconds(s.Sys)),
-		Fix:      "keep the heap from growing and shrinking (a larger GOGC, or reuse of buffers)",
-	}
-	if h := s.Host.HugePageBytes; h != nil && s.Huge != nil && s.RSS != nil && *s.RSS > 64<<20 && *s.Huge < *s.RSS/10 {
-		f.Fix = fmt.Sprintf("huge pages: %s of %s were on them; a huge page takes one fault where %.0f were taken",
-			mib(*s.Huge), mib(*s.RSS), float64(*h)/page)
-		if e := s.Host.THPEnabled; e != nil {
-			f.Fix += fmt.Sprintf(" (THP is %q here; Go asks for none by itself)", *e)
-		}
+		Fix:      s.faultFix(),
 	}
 	return s.sysShare(), f, true
+}
+
+// faultFix says how to take fewer page faults.
+func (s *Sheet) faultFix() string {
+	fix := "keep the heap from growing and shrinking (a larger GOGC, or reuse of buffers)"
+	if h := s.Host.HugePageBytes; h != nil && s.Huge != nil && s.RSS != nil && *s.RSS > 64<<20 && *s.Huge < *s.RSS/10 {
+		fix = fmt.Sprintf("huge pages: %s of %s were on them; a huge page takes one fault where %.0f were taken",
+			mib(*s.Huge), mib(*s.RSS), float64(*h)/float64(s.Host.PageBytes))
+		if e := s.Host.THPEnabled; e != nil {
+			fix += fmt.Sprintf(" (THP is %q here; Go asks for none by itself)", *e)
+		}
+	}
+	return fix
 }
 
 // line returns a folio command on the program, to paste into a shell.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/metric"
@@ -30,14 +31,21 @@ func (r *Run) Text(w io.Writer) error {
 	if err := r.figures(ok).write(w, "  "); err != nil {
 		return err
 	}
-	p.section("Where the time goes", r.Sheet.Time())
+	time := r.Sheet.Time()
+	if res := r.Sheet.Where; res != nil {
+		time = append(append(shares(res), ""), time...) // the bars, then what they mean
+	}
+	p.section("Where the time goes", time)
+	if res := r.Sheet.Where; res != nil && len(res.Sites) > 0 {
+		p.section("Who pays the memory tax", sites(res))
+	}
 	var next []string
 	for i, f := range r.Sheet.Advise() {
 		next = append(next, fmt.Sprintf("%d. %s", i+1, f.What), "   seen: "+f.Evidence, "   try:  "+f.Fix)
 	}
 	if len(next) == 0 {
 		next = []string{"Nothing about memory: neither the collector nor page faults take a part worth having."}
-		if r.Sheet.GCCPU == nil {
+		if r.Sheet.GCCPU == nil && r.Sheet.Where == nil {
 			next = []string{"Nothing that was measured asks for it; the collector was not measured."}
 		}
 	}
@@ -151,7 +159,7 @@ func (p *printer) section(title string, lines []string) {
 	p.line("")
 	p.line("%s", title)
 	for _, l := range lines {
-		p.line("  %s", l)
+		p.line("%s", strings.TrimRight("  "+l, " "))
 	}
 }
 

@@ -69,7 +69,12 @@ func (t *Tune) arms() *table {
 	if r.Objective.Name != metric.CPU {
 		head = append(head, "cpu")
 	}
-	tb.add(append(head, "peak RSS", "faults", "GC share", "")...)
+	sampled := Where(r.Arms[0].Samples) != nil
+	head = append(head, "peak RSS", "faults", "GC share")
+	if sampled {
+		head = append(head, "memory tax")
+	}
+	tb.add(append(head, "")...)
 	for _, a := range r.Ranked() {
 		s := stat.Summarize(r.Values(a))
 		delta := ""
@@ -84,8 +89,11 @@ func (t *Tune) arms() *table {
 		if r.Objective.Name != metric.CPU {
 			row = append(row, t.median(a, "cpu_seconds", Seconds))
 		}
-		row = append(row, t.peak(a), t.median(a, "minor_faults", Count), t.median(a, "gc_cpu_fraction", Percent), status(a))
-		tb.add(row...)
+		row = append(row, t.peak(a), t.median(a, "minor_faults", Count), t.median(a, "gc_cpu_fraction", Percent))
+		if sampled {
+			row = append(row, t.median(a, "memory_tax_fraction", Percent))
+		}
+		tb.add(append(row, status(a))...)
 	}
 	return tb
 }
@@ -157,6 +165,11 @@ func (t *Tune) recommendations(p *printer) {
 		}
 		p.line("%s: %s", goal, t.verdict(rec))
 		p.line("  %s", rec.Arm.Setting.Line(t.Command))
+		if rec.Arm != r.Arms[0] {
+			if what := removed(Where(r.Arms[0].Samples), Where(rec.Arm.Samples), 4); what != "" {
+				p.line("  processor time: %s", what)
+			}
+		}
 	}
 }
 

@@ -36,6 +36,9 @@ type Program struct {
 
 	// Trace asks Go programs for GODEBUG=gctrace=1.
 	Trace bool
+	// Profile is how often a second to sample where the processor time goes; 0
+	// for not at all.
+	Profile int
 	// IsGo says that the command is a Go program: one that never collects prints
 	// no trace, and its figures are then zero instead of unknown.
 	IsGo bool

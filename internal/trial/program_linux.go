@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"sync"
@@ -29,14 +30,16 @@ const (
 
 // A running trial.
 type running struct {
-	p       *Program
-	family  *family
-	pid     int
-	files   files
-	sampler *sampler
-	exited  chan struct{} // closed when the root has ended; it is still a zombie then
-	started time.Time
-	ended   time.Time // valid once exited is closed
+	p         *Program
+	family    *family
+	pid       int
+	files     files
+	sampler   *sampler
+	profile   *profiler     // nil: no sampling
+	unsampled error         // why
+	exited    chan struct{} // closed when the root has ended; it is still a zombie then
+	started   time.Time
+	ended     time.Time // valid once exited is closed
 
 	mu     sync.Mutex // guards trace: two pumps write it
 	trace  gctrace.Summary
@@ -145,6 +148,9 @@ func (r *running) start(s Setting) error {
 	for _, p := range r.files.pumps {
 		background(p.run)
 	}
+	if r.p.Profile > 0 {
+		r.profile, r.unsampled = newProfiler(r.p.Profile)
+	}
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
 	var err error
@@ -154,12 +160,22 @@ func (r *running) start(s Setting) error {
 	})
 	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
 	if err != nil {
+		if r.profile != nil {
+			r.profile.abort()
+		}
 		for _, p := range r.files.pumps {
 			_ = p.finish()
 		}
 		return err
 	}
 	r.pid = r.sampler.root
+	if r.profile != nil {
+		if r.p.Server != nil {
+			r.profile.members = map[int]bool{r.pid: true}
+			r.profile.since.Store(math.MaxUint64) // until the load begins
+		}
+		background(r.profile.run)
+	}
 	r.family.own = []int{r.pid}
 	background(r.sampler.run)
 	background(func() {
@@ -231,6 +247,7 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 	}
 	out.Wall = r.ended.Sub(r.started).Seconds()
 	r.fill(out, &ru, ws)
+	r.fillProfile(out)
 	return out, r.streamError()
 }
 
@@ -308,6 +325,9 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	out.Leftovers = r.family.end(graceLeftover)
 	r.family.reapOrphans()
 	addRusage(&ru, &r.family.used)
+	if r.profile != nil {
+		r.profile.stop()
+	}
 	for _, p := range r.files.pumps {
 		_ = p.finish() // streamError reports
 	}
@@ -371,6 +391,14 @@ func (r *running) fillTrace(out *Sample) {
 	if out.CPU > 0 {
 		part := min(cpu/out.CPU, 1)
 		out.GCFraction = &part
+	}
+}
+
+// fillProfile fills in where the processor time of out went.
+func (r *running) fillProfile(out *Sample) {
+	out.Unsampled = r.unsampled
+	if r.profile != nil {
+		r.profile.fill(out)
 	}
 }
 

@@ -5,6 +5,9 @@ package trial
 import (
 	"context"
 	"syscall"
+	"time"
+
+	"github.com/foliomem/folio/internal/procmem"
 )
 
 var errNoExec error = syscall.ENOEXEC
@@ -14,3 +17,8 @@ func (p *Program) Run(context.Context, Setting) (*Sample, error) { return nil, E
 
 // EndAll does nothing: no process was started.
 func EndAll() {}
+
+// Attach returns ErrNotSupported.
+func Attach(context.Context, procmem.FS, int, int, time.Duration) (*Sample, error) {
+	return nil, ErrNotSupported
+}

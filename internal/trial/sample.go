@@ -1,5 +1,7 @@
 package trial
 
+import "github.com/foliomem/folio/internal/where"
+
 // A Sample is what one trial measured. Figures that were not measured are nil,
 // and null in JSON. Times are seconds, sizes are bytes; docs/results.md
 // explains each key.
@@ -28,6 +30,15 @@ type Sample struct {
 	HeapPeak   *uint64  `json:"heap_peak_bytes"`
 	HugePeak   *uint64  `json:"huge_peak_bytes"`
 
+	// MemoryTax is the part of CPU that managing memory cost, by sampling.
+	MemoryTax *float64 `json:"memory_tax_fraction"`
+	// Where says where the processor time went; nil when it was not sampled.
+	Where *where.Result `json:"where"`
+	// Profile has the samples themselves, for other formats.
+	Profile *where.Collector `json:"-"`
+	// Unsampled says why they are missing.
+	Unsampled error `json:"-"`
+
 	ExitCode *int   `json:"exit_code"` // nil when a signal ended the program
 	Signal   string `json:"signal,omitempty"`
 
@@ -50,6 +61,16 @@ type Sample struct {
 
 // OK says that the trial counts.
 func (s *Sample) OK() bool { return s.Failure == "" }
+
+// setWhere sets where the time went, unless there was nothing to sample.
+func (s *Sample) setWhere(r *where.Result) {
+	if r == nil || r.Samples == 0 {
+		return
+	}
+	s.Where = r
+	tax := r.MemoryTaxFraction
+	s.MemoryTax = &tax
+}
 
 // Memory returns the figure that Folio optimises memory by: the peak of the
 // whole tree, which is what a container is billed and killed for.
@@ -87,6 +108,7 @@ var Figures = []Figure{
 	{"gc_cpu_fraction", "gc-cpu-fraction", func(s *Sample) (float64, bool) { return value(s.GCFraction) }},
 	{"gc_pause_seconds", "gc-pause-sec/op", func(s *Sample) (float64, bool) { return value(s.GCPause) }},
 	{"gc_pause_max_seconds", "gc-pause-max-sec", func(s *Sample) (float64, bool) { return value(s.GCPauseMax) }},
+	{"memory_tax_fraction", "memory-tax-fraction", func(s *Sample) (float64, bool) { return value(s.MemoryTax) }},
 	{"heap_peak_bytes", "heap-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HeapPeak) }},
 	{"huge_peak_bytes", "huge-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HugePeak) }},
 }

@@ -45,6 +45,9 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 		r.resetTrace()
 		before = r.used()
 		begin := time.Now()
+		if r.profile != nil {
+			r.profile.since.Store(clock())
+		}
 		if load, err = r.startLoad(); err == nil {
 			err = r.awaitLoad(ctx, out, load)
 			out.Wall = time.Since(begin).Seconds()
@@ -52,6 +55,9 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 				out.Wall = load.ended.Sub(begin).Seconds()
 			}
 			after = r.used()
+			if r.profile != nil {
+				r.profile.until.Store(clock())
+			}
 		}
 	}
 	trace := r.traceSoFar()
@@ -68,6 +74,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
 	r.fillTrace(out) // its part of the time under load
+	r.fillProfile(out)
 	if load != nil {
 		fillMetrics(out, r.p.Metric, load.files.collectors[:])
 	}

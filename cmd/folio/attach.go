@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// attach samples a process that runs already.
+func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error) {
+	switch {
+	case len(args) > 0:
+		return misusef("--attach %d: it takes no command: the process runs already", f.pid)
+	case f.pid < 1:
+		return misusef("--attach %d: want the id of a process", f.pid)
+	case f.duration <= 0:
+		return misusef("--for %v: must be more than 0", f.duration)
+	case f.sampleRate == 0:
+		return misusef("--sample-rate 0: without samples there is nothing to see of a running process")
+	case f.count != 1 || f.gogc != "" || f.memlimit != "" || f.gomaxprocs != 0 || f.ready != "" || f.load != "" || len(f.env) > 0 || f.input != "" || f.metric != "":
+		return misusef("--attach %d: settings, --count, --metric and --load are for programs that folio starts", f.pid)
+	}
+	s := &session{}
+	if err := s.parse(&f.programFlags); err != nil {
+		return misuse(err)
+	}
+	fs := procmem.New("")
+	var warnings []error
+	s.host, warnings = host.Read(fs)
+	for _, w := range warnings {
+		s.notes = append(s.notes, w.Error())
+	}
+	exe := fmt.Sprintf("/proc/%d/exe", f.pid)
+	goVersion, module, isGo := host.Program(exe)
+	s.program = &trial.Program{Command: commandOf(f.pid), FS: fs, IsGo: isGo}
+	s.file = report.File{
+		Schema: report.Schema, Kind: "run", Folio: version(), Created: time.Now().UTC(), Host: s.host,
+		Program: report.Program{Command: s.program.Command},
+	}
+	if isGo {
+		s.file.Program.GoVersion = &goVersion
+		if module != "" {
+			s.file.Program.Module = &module
+		}
+	}
+	if err := s.openOutputs(a, &f.programFlags); err != nil {
+		return err
+	}
+	if err := s.openPprof(a, f.pprof); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	arm := trial.NewArm(trial.Setting{})
+	sample, err := trial.Attach(ctx, fs, f.pid, f.sampleRate, f.duration)
+	if err != nil {
+		return err
+	}
+	arm.Samples = append(arm.Samples, sample)
+	s.keep(arm)
+	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %v of its life; peaks are of that time, and its collector was not traced", f.pid, time.Duration(sample.Wall*1e9).Round(time.Millisecond)))
+	err = a.showRun(s, f, arm)
+	s.file.Complete = err == nil && ctx.Err() == nil
+	return err
+}
+
+// commandOf returns the command line of a process, or its number if that is
+// hidden.
+func commandOf(pid int) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if data = bytes.TrimRight(data, "\x00"); err != nil || len(data) == 0 {
+		return []string{fmt.Sprintf("process %d", pid)}
+	}
+	return strings.Split(string(data), "\x00")
+}

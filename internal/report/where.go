@@ -1,0 +1,133 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/where"
+)
+
+// barWidth is the length of the bar of the whole processor time.
+const barWidth = 30
+
+// Where returns where the time of samples went, all together; nil when none
+// was sampled.
+func Where(samples []*trial.Sample) *where.Result {
+	var all []*where.Result
+	for _, s := range samples {
+		if s.Where != nil && s.OK() {
+			all = append(all, s.Where)
+		}
+	}
+	return where.Mean(all)
+}
+
+// removed lists the classes whose time a setting changed most, at most n.
+func removed(base, with *where.Result, n int) string {
+	if base == nil || with == nil || min(base.Samples, with.Samples) < enoughSamples {
+		return ""
+	}
+	type change struct {
+		class    where.ClassInfo
+		from, to float64
+	}
+	total := 0.0
+	for _, c := range base.Classes {
+		total += c.Seconds
+	}
+	var all []change
+	for _, c := range where.Classes {
+		ch := change{c, base.Share(c.Class).Seconds, with.Share(c.Class).Seconds}
+		if math.Abs(ch.to-ch.from) >= littleChange*total {
+			all = append(all, ch)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.to-a.from, b.to-b.from) })
+	var out []string
+	for _, c := range all[:min(n, len(all))] {
+		out = append(out, fmt.Sprintf("%s %s -> %s", c.class.Title, Seconds(c.from), Seconds(c.to)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// enoughSamples is how many it takes to compare two settings by them: of 1000, a
+// class of 10% is measured as one of 8 to 12%.
+const enoughSamples = 1000
+
+// littleChange is the part of the processor time below which a change of a class
+// is not worth a word.
+const littleChange = 0.01
+
+// shares draws a bar for each class.
+func shares(r *where.Result) []string {
+	width := 0
+	for _, c := range r.Classes {
+		width = max(width, utf8.RuneCountInString(c.Class.Info().Title))
+	}
+	var out []string
+	for _, c := range r.Classes {
+		bar := strings.Repeat("█", int(c.Fraction*barWidth+0.5))
+		if bar == "" {
+			bar = "▏"
+		}
+		pad := strings.Repeat(" ", width-utf8.RuneCountInString(c.Class.Info().Title))
+		mark := " "
+		if c.Class.Info().Memory {
+			mark = "*"
+		}
+		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, barWidth), Percent(c.Fraction), Seconds(c.Seconds)))
+	}
+	return out
+}
+
+func padRight(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+// sites lists who pays the tax, one call site a line.
+func sites(r *where.Result) []string {
+	var out []string
+	for _, s := range r.Sites {
+		out = append(out, fmt.Sprintf("%6s  %s  %s", Percent(s.Fraction), s.Func, siteOf(s)), "        "+classesOf(s))
+	}
+	return out
+}
+
+// siteOf is a call site as an editor opens it, less the directories.
+func siteOf(s where.Site) string {
+	if s.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", s.File[strings.LastIndexByte(s.File, '/')+1:], s.Line)
+}
+
+// classesOf lists what a site pays for, most first.
+func classesOf(s where.Site) string {
+	type part struct {
+		class where.Class
+		share float64
+	}
+	var parts []part
+	for c, f := range s.Classes {
+		parts = append(parts, part{c, f * s.Fraction})
+	}
+	slices.SortFunc(parts, func(a, b part) int {
+		if a.share != b.share {
+			if a.share > b.share {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(string(a.class), string(b.class))
+	})
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.class.Info().Title+" "+Percent(p.share))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,138 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/where"
+)
+
+// Attach samples a process that runs already, with its descendants, for a while,
+// until it ends, or until ctx does. The process is not touched: of its figures
+// only those are known that the kernel keeps, processor time in steps of 10 ms.
+func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration) (*Sample, error) {
+	st, err := fs.Stat(pid)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || err == nil && st.Zombie():
+		return nil, fmt.Errorf("--attach %d: no such process", pid)
+	case err != nil:
+		return nil, fmt.Errorf("--attach %d: %w", pid, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	session, err := perf.Attach(pid, perf.Config{Frequency: rate, Faults: true})
+	if err != nil {
+		return nil, fmt.Errorf("--attach %d: %w", pid, err)
+	}
+	defer session.Close()
+	tree := fs.NewTree(pid)
+	defer tree.Close()
+	w := &watch{fs: fs, tree: tree, last: make(map[int]procmem.Stat)}
+	collector := where.New(nil)
+	handler := collector.Handler()
+
+	w.look()
+	before, begin := w.sum(), time.Now()
+	ended := pidEnd(ctx, pid)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	ticker := time.NewTicker(drainEvery)
+	defer ticker.Stop()
+	for running := true; running; {
+		select {
+		case <-ticker.C:
+		case <-timer.C:
+			running = false
+		case <-ended:
+			running = false
+		case <-ctx.Done():
+			running = false
+		}
+		if err := session.Drain(handler); err != nil {
+			return nil, fmt.Errorf("--attach %d: %w", pid, err)
+		}
+		w.look()
+	}
+	after := w.sum()
+	out := &Sample{Round: 1, Sequence: 1, Wall: time.Since(begin).Seconds(), Profile: collector}
+	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
+	out.CPU = out.User + out.Sys
+	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
+	if w.peakTree > 0 {
+		out.PeakRSS, out.PeakTreeRSS = &w.peakOne, &w.peakTree
+	}
+	if w.hugeSeen {
+		out.HugePeak = &w.peakHuge
+	}
+	if session.Info().Kernel {
+		collector.SetKernelSymbols(kernelSymbols())
+	}
+	out.setWhere(collector.Result(out.User, out.Sys, session.Info(), session.Lost()))
+	return out, nil
+}
+
+// watch keeps what the processes of a tree used, also after they have ended.
+type watch struct {
+	fs   procmem.FS
+	tree *procmem.Tree
+	last map[int]procmem.Stat
+
+	peakTree, peakOne, peakHuge uint64
+	hugeSeen                    bool
+	nextHuge                    time.Time
+}
+
+func (w *watch) look() {
+	_ = w.tree.Update() // a look that fails leaves what was seen
+	for _, pid := range w.tree.PIDs() {
+		if st, err := w.fs.Stat(pid); err == nil {
+			w.last[pid] = st
+		}
+	}
+	total, largest, _ := w.tree.RSS()
+	w.peakTree, w.peakOne = max(w.peakTree, total), max(w.peakOne, largest)
+	if now := time.Now(); now.After(w.nextHuge) {
+		if bytes, ok := w.tree.AnonHuge(); ok {
+			w.peakHuge, w.hugeSeen = max(w.peakHuge, bytes), true
+		}
+		w.nextHuge = now.Add(max(minHugeLook, hugeShare*time.Since(now)))
+	}
+}
+
+func (w *watch) sum() (u usage) {
+	for _, st := range w.last {
+		u.user += st.UTime
+		u.sys += st.STime
+		u.minor += st.MinFlt
+		u.major += st.MajFlt
+	}
+	return u
+}
+
+// pidEnd returns a channel that is closed when a process, of anyone, ends. It
+// never is on kernels before 5.3.
+func pidEnd(ctx context.Context, pid int) <-chan struct{} {
+	done := make(chan struct{})
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return done
+	}
+	go func() {
+		defer unix.Close(fd)
+		for ctx.Err() == nil {
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			if n, err := unix.Poll(fds, 100); n > 0 || err != nil && err != unix.EINTR {
+				close(done)
+				return
+			}
+		}
+	}()
+	return done
+}

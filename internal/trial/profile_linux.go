@@ -1,0 +1,142 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/symbol"
+	"github.com/foliomem/folio/internal/where"
+)
+
+// drainEvery is how long samples gather in the kernel. Its buffers hold those of
+// about a second; looking rarely costs the program least.
+const drainEvery = 32 * beat
+
+// A profiler samples where the processor time of a program and its descendants
+// goes, from its first instruction on.
+type profiler struct {
+	session   *perf.Session
+	collector *where.Collector
+	handler   *perf.Handler
+	alarm     *alarm // rung: the program has ended
+	done      chan struct{}
+	err       error
+
+	// members are the program and its descendants, nil for all processes: then
+	// nothing else is started by folio, as a load generator would be.
+	members map[int]bool
+	// since and until bound the samples that count; 0 for no bound. The clock is
+	// that of the samples, CLOCK_MONOTONIC.
+	since, until atomic.Uint64
+}
+
+// newProfiler makes the profiler of the program that is started next, by start.
+// The events hang on the thread that forks: a child inherits them, and they
+// begin to count when it becomes the program.
+func newProfiler(rate int) (*profiler, error) {
+	p := &profiler{done: make(chan struct{})}
+	var err error
+	if p.alarm, err = newAlarm(); err != nil {
+		return nil, err
+	}
+	spawn.do(func() {
+		p.session, err = perf.OpenThread(unix.Gettid(), perf.Config{Frequency: rate, Faults: true})
+	})
+	if err != nil {
+		p.alarm.close()
+		return nil, err
+	}
+	p.collector = where.New(nil)
+	p.handler = p.ours(p.collector.Handler())
+	return p, nil
+}
+
+// ours passes on what is the program's. That folio forks is not reported to it,
+// only what its children do from their exec on.
+func (p *profiler) ours(to *perf.Handler) *perf.Handler {
+	h := *to
+	h.Fork = func(pid, parent int) {
+		if p.members[parent] {
+			p.members[pid] = true
+		}
+		to.Fork(pid, parent)
+	}
+	h.Sample = func(s *perf.Sample) {
+		since, until := p.since.Load(), p.until.Load()
+		if s.Time < since || until > 0 && s.Time > until {
+			return
+		}
+		if p.members == nil || p.members[s.PID] {
+			to.Sample(s)
+		}
+	}
+	return &h
+}
+
+// run takes the samples over until the program has ended.
+func (p *profiler) run() {
+	defer close(p.done)
+	for !p.alarm.rung.Load() {
+		p.alarm.wait(untilTick(drainEvery))
+		if err := p.session.Drain(p.handler); err != nil && p.err == nil {
+			p.err = err
+		}
+	}
+}
+
+// stop ends the sampling. The program has ended, so nothing more can come.
+func (p *profiler) stop() {
+	p.alarm.ring()
+	<-p.done
+	p.alarm.close()
+	if err := p.session.Drain(p.handler); err != nil && p.err == nil {
+		p.err = err
+	}
+	_ = p.session.Close()
+}
+
+// abort gives the profiler of a program up that did not start.
+func (p *profiler) abort() {
+	p.alarm.close()
+	_ = p.session.Close()
+}
+
+// fill puts what was found into the sample, whose processor time is known.
+func (p *profiler) fill(out *Sample) {
+	out.Profile = p.collector
+	if p.session.Info().Kernel {
+		p.collector.SetKernelSymbols(kernelSymbols())
+	}
+	out.setWhere(p.collector.Result(out.User, out.Sys, p.session.Info(), p.session.Lost()))
+}
+
+// clock is the time of samples.
+func clock() uint64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return uint64(time.Now().UnixNano()) // it does not fail
+	}
+	return uint64(t.Nano())
+}
+
+// kernelSymbols returns the names of the kernel's functions, nil if they are
+// hidden. Reading them takes a while: only after a program has ended.
+var kernelSymbols = sync.OnceValue(func() *symbol.KernelTable {
+	dir, err := os.UserCacheDir()
+	var k *symbol.KernelTable
+	if err == nil {
+		k, err = symbol.CachedKernel(filepath.Join(dir, "folio"))
+	} else {
+		k, err = symbol.Kernel()
+	}
+	if err != nil {
+		return nil
+	}
+	return k
+})

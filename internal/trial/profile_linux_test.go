@@ -1,0 +1,173 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/where"
+)
+
+const testRate = 997
+
+func needSampling(t *testing.T) {
+	t.Helper()
+	if err := perf.Check(); err != nil {
+		testenv.Missing(t, "no sampling: %v", err)
+	}
+}
+
+// functions returns the names on all stacks of a sample's profile.
+func functions(t *testing.T, s *Sample) map[string]bool {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.Profile.WritePprof(&b, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, f := range p.Function {
+		names[f.Name[strings.LastIndexByte(f.Name, '/')+1:]] = true
+	}
+	return names
+}
+
+// checkWhere checks what holds of every result: its seconds are those of the sample.
+func checkWhere(t *testing.T, s *Sample) {
+	t.Helper()
+	if s.Unsampled != nil || s.Where == nil || s.MemoryTax == nil {
+		t.Fatalf("not sampled: %v", s.Unsampled)
+	}
+	seconds, fraction, tax := 0.0, 0.0, 0.0
+	for _, c := range s.Where.Classes {
+		seconds += c.Seconds
+		fraction += c.Fraction
+		if c.Class.Info().Memory {
+			tax += c.Fraction
+		}
+	}
+	if math.Abs(seconds-s.CPU) > 1e-6 || math.Abs(fraction-1) > 1e-6 || math.Abs(tax-*s.MemoryTax) > 1e-6 {
+		t.Errorf("classes have %v s of %v, %v of 1, a tax of %v of %v", seconds, s.CPU, fraction, tax, *s.MemoryTax)
+	}
+}
+
+func TestProfile(t *testing.T) {
+	needSampling(t)
+	p := role("burn", "300")
+	p.Profile = testRate
+	s := runOK(t, p, Setting{})
+	checkWhere(t, s)
+	// 300 ms of processor time are 299 samples, and what starting took.
+	if s.Where.Samples < 250 {
+		t.Errorf("%d samples", s.Where.Samples)
+	}
+	if names := functions(t, s); !names["trial.burn"] {
+		t.Errorf("trial.burn is not in %v", names)
+	}
+	p.Profile = 0
+	if s := runOK(t, p, Setting{}); s.Where != nil || s.MemoryTax != nil || s.Profile != nil {
+		t.Error("sampled without being asked")
+	}
+}
+
+// TestProfileChildren checks that what the program starts is sampled with it.
+func TestProfileChildren(t *testing.T) {
+	needSampling(t)
+	p := shell("sleep 0.01; " + roleLine("burn", "200") + " & " + roleLine("burn", "200") + "; wait")
+	p.Profile = testRate
+	s := runOK(t, p, Setting{})
+	checkWhere(t, s)
+	if names := functions(t, s); !names["trial.burn"] || s.Where.Samples < 300 {
+		t.Errorf("%d samples, of %v", s.Where.Samples, names)
+	}
+}
+
+// TestProfileServer checks that neither the time before the load nor the load
+// generator is in the profile of a server.
+func TestProfileServer(t *testing.T) {
+	needSampling(t)
+	p := server(t, 300, "burn=200")
+	p.Profile = testRate
+	s := run(t, p, Setting{})
+	if !s.OK() {
+		t.Fatalf("failure %q, tail %q", s.Failure, s.Tail)
+	}
+	names := functions(t, s)
+	if names["trial.burn"] || names["trial.roleLoad"] {
+		t.Errorf("the profile of a server under load has trial.burn: %t, trial.roleLoad: %t", names["trial.burn"], names["trial.roleLoad"])
+	}
+	if !names["trial.roleServe.func1"] && !names["runtime.GC"] && !names["runtime.gcStart"] {
+		t.Errorf("what the server does under load is not in %v", names)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	needSampling(t)
+	cmd := roleCmd("burn", "100000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	for { // until it does what it is there for
+		if st, err := (procmem.FS{}).Stat(cmd.Process.Pid); err == nil && st.UTime >= 50*time.Millisecond {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, 300*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhere(t, s)
+	if s.Wall < 0.3 || s.CPU <= 0 || s.PeakRSS == nil || *s.PeakRSS < 1<<20 {
+		t.Errorf("got %+v", s)
+	}
+	if s.Where.Share(where.Program).Fraction < 0.5 {
+		t.Errorf("a program that only computes: %+v", s.Where.Classes)
+	}
+	if names := functions(t, s); !names["trial.burn"] {
+		t.Errorf("trial.burn is not in %v", names)
+	}
+}
+
+// TestAttachEnds checks that the watch ends with the process, and with its context.
+func TestAttachEnds(t *testing.T) {
+	needSampling(t)
+	cmd := roleCmd("burn", "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour); err != nil && !strings.Contains(err.Error(), "no such process") {
+		t.Error(err)
+	}
+	<-ended
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Attach(ctx, procmem.FS{}, os.Getpid(), testRate, time.Hour); err != nil {
+		t.Error(err)
+	}
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour); err == nil || !strings.Contains(err.Error(), "no such process") {
+		t.Errorf("a process that has ended: got %v", err)
+	}
+}

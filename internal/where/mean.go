@@ -1,0 +1,52 @@
+package where
+
+import "slices"
+
+// Mean returns the result of several runs of one program together: the mean time
+// of each class and call site, and the sum of the samples. nil for none.
+func Mean(results []*Result) *Result {
+	switch len(results) {
+	case 0:
+		return nil
+	case 1:
+		return results[0]
+	}
+	n := float64(len(results))
+	out := &Result{Hardware: results[0].Hardware, Kernel: results[0].Kernel}
+	seconds := make(map[Class]float64)
+	sites, faults := make(tally), make(tally)
+	faultClasses := make(map[Class]float64)
+	for _, r := range results {
+		out.Samples += r.Samples
+		out.Lost += r.Lost
+		out.Unsymbolised += r.Unsymbolised
+		out.Faults += r.Faults
+		out.Hardware = out.Hardware && r.Hardware
+		out.Kernel = out.Kernel && r.Kernel
+		for _, c := range r.Classes {
+			seconds[c.Class] += c.Seconds / n
+		}
+		for _, c := range r.FaultClasses {
+			faultClasses[c.Class] += float64(c.Faults) / n
+		}
+		for _, s := range r.Sites {
+			for class, part := range s.Classes {
+				sites.add(&frame{name: s.Func, file: s.File, line: s.Line}, class, s.Seconds*part/n)
+			}
+		}
+		for _, s := range r.FaultSites {
+			for class, part := range s.Classes {
+				faults.add(&frame{name: s.Func, file: s.File, line: s.Line}, class, float64(s.Faults)*part/n)
+			}
+		}
+		for _, note := range r.Notes {
+			if !slices.Contains(out.Notes, note) {
+				out.Notes = append(out.Notes, note)
+			}
+		}
+	}
+	out.Faults /= uint64(len(results))
+	out.classes(seconds, &sites)
+	out.faults(faultClasses, &faults)
+	return out
+}

@@ -1,0 +1,126 @@
+package where
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/perf"
+)
+
+// mapped returns the mapping of a file as the kernel reports it.
+func mapped(t *testing.T, pid int, path string) *perf.Mapping {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return &perf.Mapping{PID: pid, Path: path, Exec: true, Inode: st.Ino, Major: unix.Major(st.Dev), Minor: unix.Minor(st.Dev)}
+}
+
+func TestOpenObject(t *testing.T) {
+	bin := build(t, "")
+	m := mapped(t, os.Getpid(), bin)
+	o := openObject("", m)
+	if o.err != nil || o.syms == nil || !o.syms.IsGo() {
+		t.Fatalf("open: %+v", o)
+	}
+	o.close()
+
+	// Below a root that is not ours, as a container's is.
+	root := t.TempDir()
+	inside := filepath.Join(root, "proc/7/root/app/program")
+	if err := os.MkdirAll(filepath.Dir(inside), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(bin, inside); err != nil {
+		t.Fatal(err)
+	}
+	n := *m
+	n.PID, n.Path = 7, "/app/program"
+	if o := openObject(root, &n); o.err != nil {
+		t.Errorf("in another root: %v", o.err)
+	} else {
+		o.close()
+	}
+
+	// Another file has its name now.
+	data, err := os.ReadFile(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bin+".new", data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(bin+".new", bin); err != nil {
+		t.Fatal(err)
+	}
+	if o := openObject("", m); !errors.Is(o.err, errReplaced) || o.syms != nil {
+		t.Errorf("replaced: %v", o.err)
+	}
+	if err := os.Remove(bin); err != nil {
+		t.Fatal(err)
+	}
+	if o := openObject("", m); !errors.Is(o.err, os.ErrNotExist) {
+		t.Errorf("removed: %v", o.err)
+	}
+	for _, path := range []string{"/dev/null", "/"} {
+		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}); o.err == nil {
+			t.Errorf("%s was opened", path)
+		}
+	}
+	for _, path := range []string{"", "//anon", "[heap]", "[stack]", "/memfd:jit (deleted)", "/dev/zero (deleted)"} {
+		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}); !o.memory || o.err != nil {
+			t.Errorf("%q: %+v", path, o)
+		}
+	}
+}
+
+// A program whose file is gone is opened as what runs.
+func TestOpenRemovedProgram(t *testing.T) {
+	bin := build(t, "")
+	cmd := exec.Command(bin, "10000", "compute")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	m := mapped(t, cmd.Process.Pid, bin)
+	if err := os.Remove(bin); err != nil {
+		t.Fatal(err)
+	}
+	m.Path += deleted
+	o := openObject("", m)
+	if o.err != nil || !o.syms.IsGo() {
+		t.Fatalf("open: %v", o.err)
+	}
+	o.close()
+}
+
+// A kernel that hides its names, as it does from ordinary users: faults and
+// calls are told apart by who called.
+func TestKernelNamesHidden(t *testing.T) {
+	bin := build(t, "")
+	_, r := collect(t, nil, perf.Config{}, bin, "200", "zeroed", "call")
+	if !r.Kernel {
+		if r.Share(Kernel).Fraction == 0 {
+			t.Errorf("the kernel is not seen, and took no time: %+v", r.Classes)
+		}
+		return
+	}
+	if r.Share(PageFaults).Fraction == 0 || r.Share(Syscalls).Fraction == 0 {
+		t.Errorf("no faults or no calls: %+v", r.Classes)
+	}
+	if !strings.Contains(strings.Join(r.Notes, "\n"), "the kernel hides the names") {
+		t.Errorf("notes: %q", r.Notes)
+	}
+}
