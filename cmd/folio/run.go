@@ -38,7 +38,7 @@ With --count 1, the default, the program's exit code becomes folio's (128 + N
 when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.
 
-Where the time goes is sampled (perf_event_open, 997 times for each second of
+Where the time goes is sampled (perf_event_open, 499 times for each second of
 processor time): collection, allocation, zeroing, page faults and so on, and which
 lines of the program pay for them. It needs no root where
 /proc/sys/kernel/perf_event_paranoid is 2 or less.
@@ -74,7 +74,7 @@ func newRun(a *app) *cobra.Command {
 	fs.StringVar(&f.gogc, "gogc", "", "GOGC for the program: a `percentage`, or off (default as the environment has it)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
 	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS for the program (default as the environment has it)")
-	f.add(fs, 997)
+	f.add(fs, 499)
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run to `file` in the format of go tool pprof")
 	fs.IntVar(&f.pid, "attach", 0, "do not run a command: sample the process with this `id`, and its descendants")
 	fs.DurationVar(&f.duration, "for", 10*time.Second, "with --attach: for how long")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -78,7 +79,7 @@ func TestTraceDiffers(t *testing.T) {
 // TestTooFewSamples checks that nothing is said from a handful of samples.
 func TestTooFewSamples(t *testing.T) {
 	sample := &trial.Sample{CPU: 0.01, Where: &where.Result{Samples: fewestSamples - 1}}
-	if s := NewSheet(testHost(), trial.Setting{}, nil, []*trial.Sample{sample}); s.Where != nil {
+	if s := NewSheet(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Where != nil {
 		t.Errorf("%d samples were taken for a result", fewestSamples-1)
 	}
 }
