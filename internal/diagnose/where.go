@@ -27,7 +27,11 @@ func (s *Sheet) splitKernel() bool { return s.Where != nil && s.Where.Kernel }
 // figure is far from it, why.
 func (s *Sheet) tax() []string {
 	tax := s.Where.MemoryTaxFraction
-	line := fmt.Sprintf("Managing memory (*) took %s of processor time, %s of all: the memory tax.", seconds(tax*s.CPU), percent(tax))
+	line := fmt.Sprintf("Managing memory (*) took %s of processor time, %s of all: the memory tax", seconds(tax*s.CPU), percent(tax))
+	if !s.Where.Kernel {
+		line += ", without the page faults, which are in the kernel's time"
+	}
+	line += "."
 	out := []string{line}
 	share, ok := s.gcShare()
 	if !ok {
