@@ -2,11 +2,11 @@
 //
 //	go run ./bench/overhead [-rounds 40]
 //
-// Every round runs each program bare, with the runtime's trace thrown away, under
-// folio run --no-gctrace and under folio run, in random order, in fresh
-// processes, and takes the differences to the bare run; the table has the medians
-// over the rounds with their intervals. The promise is 10 ms and 1% of the wall
-// time.
+// Every round runs each program bare, with the runtime's trace thrown away, and
+// under folio run with more and more of what it measures, in random order, in
+// fresh processes, and takes the differences to the bare run; the table has the
+// medians over the rounds with their intervals. The promise is 10 ms and 1% of
+// the wall time, and 2% for sampling 997 times a second.
 package main
 
 import (
@@ -16,6 +16,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
@@ -47,7 +49,11 @@ func run(rounds int, w io.Writer) error {
 	}
 	// The shortest Go program that every machine has shows the constant part.
 	progs = append([]programs.Program{{Name: "gofmt of nothing", Command: progs[0].Command[:1]}}, progs...)
-	fmt.Fprintf(w, "| program | bare | its trace alone costs | folio run --no-gctrace costs | folio run costs | allowed: 10 ms + 1%% |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(w, "| program | bare |")
+	for _, a := range arms[1:] {
+		fmt.Fprintf(w, " %s |", a.name)
+	}
+	fmt.Fprintf(w, " allowed: 10 ms + 1%% |\n|%s\n", strings.Repeat("---|", len(arms)+2))
 	for _, p := range progs {
 		took, err := measure(folio, p, rounds)
 		if err != nil {
@@ -68,21 +74,33 @@ func run(rounds int, w io.Writer) error {
 	return nil
 }
 
-// measure returns the wall times by round: of the bare command, of it with its
-// trace on and thrown away, under folio without the trace, and under folio.
-func measure(folio string, p programs.Program, rounds int) (took [4][]float64, err error) {
-	under := func(flags ...string) []string {
-		return append(append(append([]string{folio, "run"}, flags...), "--"), p.Command...)
-	}
-	arms := [4]struct {
-		argv []string
-		env  string
-	}{{argv: p.Command}, {p.Command, "GODEBUG=gctrace=1"}, {argv: under("--no-gctrace")}, {argv: under()}}
+// arms are the ways to run a program; the first is the bare command.
+var arms = []struct {
+	name  string
+	folio bool
+	flags []string
+	env   string
+}{
+	{name: "bare"},
+	{name: "its trace alone", env: "GODEBUG=gctrace=1"},
+	{name: "neither trace nor samples", folio: true, flags: []string{"--no-gctrace", "--sample-rate", "0"}},
+	{name: "trace", folio: true, flags: []string{"--sample-rate", "0"}},
+	{name: "folio run", folio: true},
+	{name: "997 samples a second", folio: true, flags: []string{"--sample-rate", "997"}},
+}
+
+// measure returns the wall times of each arm by round.
+func measure(folio string, p programs.Program, rounds int) ([][]float64, error) {
+	took := make([][]float64, len(arms))
 	for round := range rounds + 1 {
 		for _, i := range rand.Perm(len(arms)) {
-			t, err := once(arms[i].argv, arms[i].env)
+			a, argv := arms[i], p.Command
+			if a.folio {
+				argv = slices.Concat([]string{folio, "run"}, a.flags, []string{"--"}, p.Command)
+			}
+			t, err := once(argv, a.env)
 			if err != nil {
-				return took, fmt.Errorf("%s: %w", p.Name, err)
+				return nil, fmt.Errorf("%s: %w", p.Name, err)
 			}
 			if round > 0 { // else it is the warm-up
 				took[i] = append(took[i], t)

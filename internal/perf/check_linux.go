@@ -76,7 +76,7 @@ func probe(op string) (m mode, missing []string, err error) {
 		break
 	}
 	if m.hardware = cycles(m); !m.hardware {
-		missing = append(missing, "no cycle counter can be used here, as in most virtual machines: time is sampled by the clock")
+		missing = append(missing, "no cycle counter can be used here, as in most virtual machines: time is sampled by the clock, and TLB misses cannot be counted")
 	}
 	return m, missing, nil
 }
