@@ -20,7 +20,7 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 	}
 	for _, key := range []string{
 		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
-		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics",
+		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics", "memory_tax_fraction", "where",
 	} {
 		if v, ok := m[key]; !ok || v != nil {
 			t.Errorf("%s is %v (present: %v), want null", key, v, ok)
@@ -35,7 +35,8 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 func TestFiguresCoverTheSample(t *testing.T) {
 	s := Sample{
 		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: ptr(uint64(5)), PeakTreeRSS: ptr(uint64(6)), MinorFaults: 7, MajorFaults: 8,
-		GCCycles: ptr(9), GCCPU: ptr(10.0), GCFraction: ptr(11.0), GCPause: ptr(12.0), GCPauseMax: ptr(13.0), HeapPeak: ptr(uint64(14)), HugePeak: ptr(uint64(15)),
+		GCCycles: ptr(9), GCCPU: ptr(10.0), GCFraction: ptr(11.0), GCPause: ptr(12.0), GCPauseMax: ptr(13.0),
+		MemoryTax: ptr(14.0), HeapPeak: ptr(uint64(15)), HugePeak: ptr(uint64(16)),
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -59,7 +60,7 @@ func TestFiguresCoverTheSample(t *testing.T) {
 			t.Errorf("FigureOf(%s) is %s", f.Key, got.Key)
 		}
 	}
-	notFigures := []string{"round", "sequence", "exit_code", "metrics"}
+	notFigures := []string{"round", "sequence", "exit_code", "metrics", "where"}
 	for key := range m {
 		if !slices.Contains(notFigures, key) && !slices.ContainsFunc(Figures, func(f Figure) bool { return f.Key == key }) {
 			t.Errorf("%s is in JSON, but is no figure", key)
