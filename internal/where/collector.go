@@ -98,9 +98,7 @@ func New(opts *Options) *Collector {
 	if opts != nil {
 		c.opts = *opts
 	}
-	if k, ok := c.opts.KernelSymbols.(*symbol.KernelTable); ok && k == nil {
-		c.opts.KernelSymbols = nil
-	}
+	c.SetKernelSymbols(c.opts.KernelSymbols)
 	if c.opts.maxStacks == 0 {
 		c.opts.maxStacks = maxStacks
 	}
@@ -112,11 +110,11 @@ func New(opts *Options) *Collector {
 
 // SetKernelSymbols is for symbols that are read late: after the sampling, before
 // the result. nil says that they are hidden.
-func (c *Collector) SetKernelSymbols(k *symbol.KernelTable) {
-	c.opts.KernelSymbols = nil
-	if k != nil {
-		c.opts.KernelSymbols = k
+func (c *Collector) SetKernelSymbols(k interface{ Lookup(addr uint64) string }) {
+	if t, ok := k.(*symbol.KernelTable); ok && t == nil {
+		k = nil
 	}
+	c.opts.KernelSymbols = k
 }
 
 // Close closes the files that were opened for their symbols. Results must have
@@ -220,14 +218,12 @@ func (c *Collector) resolve(p *process, addr uint64, returns bool) uint32 {
 func (c *Collector) sample(s *perf.Sample) {
 	p := c.process(s.PID)
 	key := c.key[:0]
-	kernel := s.Kernel
-	switch {
-	case c.opts.KernelSymbols == nil && s.InKernel:
+	// Symbols may come later, with SetKernelSymbols: keep the addresses.
+	for i, addr := range s.Kernel {
+		key = append(key, c.place(location{object: theKernel, offset: addr, returns: i > 0}))
+	}
+	if s.InKernel && len(s.Kernel) == 0 {
 		key = append(key, c.place(location{object: theKernel}))
-	default:
-		for i, addr := range kernel {
-			key = append(key, c.place(location{object: theKernel, offset: addr, returns: i > 0}))
-		}
 	}
 	split := len(key)
 	for i, addr := range s.User {

@@ -189,15 +189,25 @@ func TestKernelUnseen(t *testing.T) {
 }
 
 func TestKernelSymbols(t *testing.T) {
-	c, h := fakeCollector(nil, Options{KernelSymbols: kernelOf{0x10: "copy_page", 0x1f: "asm_exc_page_fault", 0x2f: "do_syscall_64"}})
-	s := sampleOf(1, computeAt+1)
-	s.InKernel, s.Kernel = true, []uint64{0x10, 0x20}
-	h.Sample(s)
-	s.Kernel = []uint64{0x10, 0x30}
-	h.Sample(s)
-	r := c.Result(0, 2, perf.Info{Kernel: true}, 0)
-	if want := []ClassShare{{PageFaults, 1, 0.5}, {Syscalls, 1, 0.5}}; !reflect.DeepEqual(r.Classes, want) {
-		t.Errorf("%+v, want %+v", r.Classes, want)
+	symbols := kernelOf{0x10: "copy_page", 0x1f: "asm_exc_page_fault", 0x2f: "do_syscall_64"}
+	for _, late := range []bool{false, true} {
+		opts := Options{KernelSymbols: symbols}
+		if late {
+			opts.KernelSymbols = nil
+		}
+		c, h := fakeCollector(nil, opts)
+		s := sampleOf(1, computeAt+1)
+		s.InKernel, s.Kernel = true, []uint64{0x10, 0x20}
+		h.Sample(s)
+		s.Kernel = []uint64{0x10, 0x30}
+		h.Sample(s)
+		if late {
+			c.SetKernelSymbols(symbols)
+		}
+		r := c.Result(0, 2, perf.Info{Kernel: true}, 0)
+		if want := []ClassShare{{PageFaults, 1, 0.5}, {Syscalls, 1, 0.5}}; !reflect.DeepEqual(r.Classes, want) {
+			t.Errorf("late: %t: %+v, want %+v", late, r.Classes, want)
+		}
 	}
 }
 
