@@ -83,10 +83,10 @@ var arms = []struct {
 }{
 	{name: "bare"},
 	{name: "its trace alone", env: "GODEBUG=gctrace=1"},
-	{name: "neither trace nor samples", folio: true, flags: []string{"--no-gctrace", "--sample-rate", "0"}},
-	{name: "trace", folio: true, flags: []string{"--sample-rate", "0"}},
+	{name: "folio run --no-gctrace", folio: true, flags: []string{"--no-gctrace"}},
 	{name: "folio run", folio: true},
-	{name: "997 samples a second", folio: true, flags: []string{"--sample-rate", "997"}},
+	{name: "--sample-rate 499", folio: true, flags: []string{"--sample-rate", "499"}},
+	{name: "--sample-rate 997", folio: true, flags: []string{"--sample-rate", "997"}},
 }
 
 // measure returns the wall times of each arm by round.

@@ -37,8 +37,7 @@ type programFlags struct {
 	json, bench  string
 }
 
-// add defines the flags; rate is the default of --sample-rate.
-func (f *programFlags) add(fs *pflag.FlagSet, rate int) {
+func (f *programFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
 	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
@@ -46,7 +45,7 @@ func (f *programFlags) add(fs *pflag.FlagSet, rate int) {
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the collector are then missing")
-	fs.IntVar(&f.sampleRate, "sample-rate", rate, "how `often` a second of processor time to sample where it goes; 0 for not at all")
+	fs.IntVar(&f.sampleRate, "sample-rate", 0, "how `often` a second of processor time to sample where it goes, such as 499 (default not\nat all; 499 with --pprof and --attach)")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
@@ -80,6 +79,10 @@ func (f *programFlags) again() []string {
 	}
 	return out
 }
+
+// defaultSampleRate is where samples are asked for without a rate: a prime, so
+// that it does not beat with what a program does a hundred times a second.
+const defaultSampleRate = 499
 
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
 const maxSampleRate = 100000

@@ -64,7 +64,7 @@ func newTune(a *app) *cobra.Command {
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: give every setting, refined ones too, all rounds; ignores --budget")
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
-	f.add(fs, 199)
+	f.add(fs)
 	return cmd
 }
 

@@ -29,9 +29,10 @@ type pump struct {
 	fd     int
 	filter *gctrace.Filter
 	buf    []byte
-	room   int           // packets that the pipe holds
-	alarm  *alarm        // rung: the program has ended, the end of the stream is near
-	stop   chan struct{} // closed: end as soon as the pipe is empty
+	room   int                // packets that the pipe holds
+	alarm  *alarm             // rung: the program has ended, the end of the stream is near
+	asked  chan chan struct{} // by look
+	stop   chan struct{}      // closed: end as soon as the pipe is empty
 	done   chan struct{}
 	err    error // why output could not be passed on
 }
@@ -67,7 +68,7 @@ func newPump(dst io.Writer, opts *gctrace.Options) (*pump, *os.File, error) {
 	_, _ = unix.FcntlInt(uintptr(fds[0]), unix.F_SETPIPE_SZ, pipeBytes) // a smaller pipe works, too
 	p := &pump{
 		r: os.NewFile(uintptr(fds[0]), "|program"), fd: fds[0], filter: gctrace.NewFilter(dst, opts),
-		buf: make([]byte, 64<<10), alarm: alarm, stop: make(chan struct{}), done: make(chan struct{}),
+		buf: make([]byte, 64<<10), alarm: alarm, asked: make(chan chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if size, err := unix.FcntlInt(uintptr(fds[0]), unix.F_GETPIPE_SZ, 0); err == nil {
 		p.room = size / os.Getpagesize()
@@ -94,7 +95,15 @@ func (p *pump) carry() {
 	nap := minNap
 	var held time.Duration // how long the stream was silent with something held back
 	for {
+		var reply chan struct{}
+		select {
+		case reply = <-p.asked:
+		default:
+		}
 		packets, end := p.drain()
+		if reply != nil {
+			close(reply)
+		}
 		if end {
 			return
 		}
@@ -172,12 +181,34 @@ func (p *pump) wait(packets int, nap time.Duration) time.Duration {
 		}
 		return 0
 	}
+	if len(p.asked) > 0 {
+		return 0
+	}
 	nap = untilTick(nap)
 	p.alarm.wait(nap)
 	if p.alarm.rung.Load() {
 		return 0
 	}
 	return nap
+}
+
+// look returns when what is in the pipe now has been carried, unless whoever
+// reads it takes his time.
+func (p *pump) look() {
+	reply := make(chan struct{})
+	select {
+	case p.asked <- reply:
+	case <-p.done:
+		return
+	case <-time.After(quiet):
+		return
+	}
+	p.alarm.set(1)
+	select {
+	case <-reply:
+	case <-p.done:
+	case <-time.After(quiet):
+	}
 }
 
 // patience is how long what is held back may be.

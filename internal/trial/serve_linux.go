@@ -42,6 +42,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	var before, after usage
 	var load *loadRun
 	if err == nil && out.Failure == "" {
+		r.look()
 		r.resetTrace()
 		before = r.used()
 		begin := time.Now()
@@ -60,6 +61,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 			}
 		}
 	}
+	r.look()
 	trace := r.traceSoFar()
 	// A server that we stop may die of it in any way: that is no failure.
 	r.stopped = !isClosed(r.exited)
@@ -225,6 +227,13 @@ func (r *running) stopServer(limit time.Duration) {
 			r.family.end(0)
 			<-r.exited
 		}
+	}
+}
+
+// look takes in the trace lines that have been written so far.
+func (r *running) look() {
+	for _, p := range r.files.pumps {
+		p.look()
 	}
 }
 
