@@ -55,7 +55,11 @@ func ParseReady(s string) (*Ready, error) {
 		if _, err := net.LookupPort("tcp", port); err != nil {
 			return nil, bad("no such port")
 		}
-		return &Ready{text: s, addr: net.JoinHostPort(host, port)}, nil
+		addr = net.JoinHostPort(host, port)
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, bad("no such host")
+		}
+		return &Ready{text: s, addr: addr}, nil
 	}
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
@@ -68,7 +72,11 @@ func ParseReady(s string) (*Ready, error) {
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return nil, bad("no such port")
 	}
-	return &Ready{text: s, addr: net.JoinHostPort(u.Hostname(), port), url: s}, nil
+	addr := net.JoinHostPort(u.Hostname(), port)
+	if _, _, err := net.SplitHostPort(addr); err != nil { // a host such as "]"
+		return nil, bad("no such host")
+	}
+	return &Ready{text: s, addr: addr, url: s}, nil
 }
 
 func (r *Ready) String() string { return r.text }
