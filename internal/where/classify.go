@@ -1,22 +1,29 @@
 package where
 
-// stack is a sample with names, innermost first.
-type stack struct {
-	inKernel bool
-	kernel   []string // empty where the kernel's names are hidden
-	user     []frame
+import "iter"
+
+// frames are the calls on a stack, innermost first. They are named as they are
+// asked for: to name all of every stack would take longer than all the rest of a
+// result, and what is near the end of a stack decides most questions.
+type frames = iter.Seq[*frame]
+
+// kernelSide is the part of a stack that is in the kernel.
+type kernelSide struct {
+	in    bool // the sample was taken there
+	named bool // its functions are known, not hidden
+	rules set  // that know them
 }
 
 var table = newMatcher(rules)
 
 // classify says what the time of a sample was spent on.
-func classify(s *stack) Class {
-	if !s.inKernel {
-		return userClass(s.user)
+func classify(k kernelSide, user frames) Class {
+	if !k.in {
+		return userClass(user)
 	}
-	what, known := table.kernel(s.kernel)
-	if !known && len(s.kernel) == 0 {
-		what, known = guessKernel(s.user)
+	what, known := table.kernel(k.rules)
+	if !known && !k.named {
+		what, known = guessKernel(user)
 	}
 	switch {
 	case !known:
@@ -26,7 +33,7 @@ func classify(s *stack) Class {
 	}
 	// A system call is the program's own, or part of what the runtime does: a
 	// lock, returning memory.
-	if c := userClass(s.user); c != Program && c != Other {
+	if c := userClass(user); c != Program && c != Other {
 		return c
 	}
 	return Syscalls
@@ -35,9 +42,9 @@ func classify(s *stack) Class {
 // guessKernel says what the kernel does by who called it: a function that does
 // not enter the kernel can only have been sent there by a fault, or by an
 // interrupt, which is short.
-func guessKernel(user []frame) (Class, bool) {
-	for i := range user {
-		switch f := &user[i]; {
+func guessKernel(user frames) (Class, bool) {
+	for f := range user {
+		switch {
 		case f.origin == fromKernelPage:
 			continue
 		case f.origin != fromGo || f.name == "":
@@ -61,47 +68,49 @@ func entersKernel(name string) bool {
 }
 
 // userClass says what the user's side of a stack is about.
-func userClass(user []frame) Class {
-	var room [64]string
-	names := room[:0]
-	var inner *frame // that has a name
-	for i := range user {
-		f := &user[i]
-		if !f.below() {
+func userClass(user frames) Class {
+	var rules union
+	var first, inner *frame // inner has a name
+	for f := range user {
+		if first == nil {
+			first = f
+		}
+		t := f.traits()
+		if !t.below {
 			break
 		}
 		if f.name != "" && f.origin != fromKernelPage {
-			names = append(names, f.name)
+			rules.add(t.rules)
 			if inner == nil {
 				inner = f
 			}
 		}
 	}
-	if c, ok := table.user(names); ok {
+	if c, ok := table.user(&rules); ok {
 		return c
 	}
 	switch {
 	case inner != nil && inner.ofRuntime():
 		return Other
-	case len(user) > 0 && user[0].origin == fromBroken:
+	case first != nil && first.origin == fromBroken:
 		// What cannot be read may be a Go program: say nothing about it.
 		return Other
 	}
 	return Program
 }
 
-// site returns the index of the frame that a cost is to be charged to: the
-// innermost of the program's own. What the standard library does unasked is
-// charged to it. -1 if only the runtime is on the stack.
-func site(user []frame) int {
-	found := -1
-	for i := range user {
-		f := &user[i]
-		if f.own() {
-			return i
+// site returns the frame that a cost is to be charged to: the innermost of the
+// program's own. What the standard library does unasked is charged to it. nil if
+// only the runtime is on the stack.
+func site(user frames) *frame {
+	var found *frame
+	for f := range user {
+		t := f.traits()
+		if t.own {
+			return f
 		}
-		if found < 0 && f.origin == fromGo && packagePath(f.name) != "" && !f.below() {
-			found = i
+		if found == nil && t.library {
+			found = f
 		}
 	}
 	return found

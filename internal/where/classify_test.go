@@ -9,7 +9,7 @@ import (
 // the runtime, others from the program; "C:" is code that is not Go's, "?" is
 // unknown.
 func user(names ...string) []frame {
-	var frames []frame
+	var stack []frame
 	for _, n := range names {
 		f := frame{name: n, file: "/home/me/x.go", line: 1, origin: fromGo}
 		switch pkg := packagePath(n); {
@@ -24,9 +24,9 @@ func user(names ...string) []frame {
 		case pkg == "" || isRuntime(pkg):
 			f.file = "/usr/local/go/src/runtime/x.go"
 		}
-		frames = append(frames, f)
+		stack = append(stack, f)
 	}
-	return frames
+	return stack
 }
 
 func TestClassify(t *testing.T) {
@@ -103,9 +103,19 @@ func TestClassify(t *testing.T) {
 		{"C, hidden", []string{}, user("C:write"), Kernel},
 		{"nothing known, hidden", []string{}, nil, Kernel},
 	} {
-		got := classify(&stack{inKernel: c.kernel != nil, kernel: c.kernel, user: c.user})
+		got := classify(kernelSide{in: c.kernel != nil, named: len(c.kernel) > 0, rules: table.all(c.kernel)}, each(c.user))
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func each(user []frame) frames {
+	return func(yield func(*frame) bool) {
+		for i := range user {
+			if !yield(&user[i]) {
+				return
+			}
 		}
 	}
 }
@@ -129,8 +139,8 @@ func TestSite(t *testing.T) {
 		{"C", user("C:malloc", "main._Cfunc_work", "main.main"), "main._Cfunc_work"},
 	} {
 		got := ""
-		if i := site(c.stack); i >= 0 {
-			got = c.stack[i].name
+		if f := site(each(c.stack)); f != nil {
+			got = f.name
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -35,7 +35,7 @@ type Collector struct {
 	places  []location
 	byPlace map[location]uint32
 	targets map[uint32]uint64 // by place: what is called before it, 0 if unknown
-	frames  map[uint32][]frame
+	frames  [][]frame         // by place
 	callees map[uint32][]frame
 
 	stacks map[string]*sampled
@@ -92,7 +92,7 @@ func New(opts *Options) *Collector {
 		processes: make(map[int]*process),
 		objects:   []*object{{path: "unknown", memory: true}, {path: "[kernel]"}},
 		byID:      make(map[identity]uint32), byPlace: make(map[location]uint32),
-		targets: make(map[uint32]uint64), frames: make(map[uint32][]frame), callees: make(map[uint32][]frame), stacks: make(map[string]*sampled),
+		targets: make(map[uint32]uint64), callees: make(map[uint32][]frame), stacks: make(map[string]*sampled),
 		scale: [2]float64{1, 1},
 	}
 	if opts != nil {
@@ -311,9 +311,8 @@ func (c *Collector) fold() {
 		class, at := e.folded, uint32(0)
 		user := e.user
 		if class == "" {
-			s := c.name(e)
-			class = c.classOf(e, s)
-			if e.kind == perf.CPU && unnamed(s) {
+			class = c.classOf(e)
+			if e.kind == perf.CPU && c.unnamed(e) {
 				c.foldedUnnamed += e.count
 			}
 			at, user = c.sitePlace(e), nil

@@ -240,15 +240,14 @@ func TestHiddenCaller(t *testing.T) {
 		}
 		h.Sample(s)
 		for _, e := range col.stacks {
-			st := col.name(e)
 			var got []string
-			for _, f := range st.user {
+			for f := range col.user(e) {
 				got = append(got, fmt.Sprintf("%s:%d", f.name, f.line))
 			}
 			if g := strings.Join(got, " "); g != c.want {
 				t.Errorf("%s: %s, want %s", c.name, g, c.want)
 			}
-			if g := col.classOf(e, st); g != c.class {
+			if g := col.classOf(e); g != c.class {
 				t.Errorf("%s: %s, want %s", c.name, g, c.class)
 			}
 		}

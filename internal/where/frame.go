@@ -20,6 +20,27 @@ type frame struct {
 	name, file string
 	line       int
 	origin     origin
+
+	said *traits // once asked for: the same frames come in many stacks
+}
+
+// traits is what a frame's name and file say about it.
+type traits struct {
+	below   bool // it is part of what the runtime does for the program
+	own     bool // it is the program's own code
+	library bool // it is of the standard library, and not of the runtime
+	rules   entry
+}
+
+func (f *frame) traits() *traits {
+	if f.said == nil {
+		f.said = &traits{below: f.below(), own: f.own()}
+		f.said.library = f.origin == fromGo && !f.said.below && packagePath(f.name) != ""
+		if f.said.below && f.name != "" {
+			f.said.rules = table.find(f.name)
+		}
+	}
+	return f.said
 }
 
 // packagePath returns the import path of the package that a Go function is in,

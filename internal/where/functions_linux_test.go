@@ -46,7 +46,9 @@ func TestRuntimeFunctions(t *testing.T) {
 					continue
 				}
 				n++
-				c, ok := table.user([]string{name})
+				var alone union
+				alone.add(e)
+				c, ok := table.user(&alone)
 				if !memoryName.MatchString(name) || slices.ContainsFunc(notMemory, func(p string) bool { return strings.HasPrefix(name, p) }) {
 					continue
 				}

@@ -123,27 +123,35 @@ func (m *matcher) first(s set) (Class, bool) {
 	return m.rules[bits.TrailingZeros64(uint64(s))].class, true
 }
 
-// kernel classifies the kernel's part of a stack: PageFaults, Syscalls, or
-// nothing that the rules know.
-func (m *matcher) kernel(names []string) (Class, bool) {
-	var s set
+// all returns the rules that know any of the functions.
+func (m *matcher) all(names []string) (s set) {
 	for _, n := range names {
 		s |= m.find(n).names
 	}
-	return m.first(s & m.places[inKernel])
+	return s
 }
 
-// user classifies the runtime's part of a stack, innermost function first.
-func (m *matcher) user(names []string) (Class, bool) {
-	var s, under set
-	for i, n := range names {
-		e := m.find(n)
-		places := m.places[anywhere]
-		if i == 0 {
-			places |= m.places[leaf]
-		}
-		s |= e.names & places
-		under |= e.under
+// kernel classifies the kernel's part of a stack by the rules that know it:
+// PageFaults, Syscalls, or nothing.
+func (m *matcher) kernel(s set) (Class, bool) { return m.first(s & m.places[inKernel]) }
+
+// union gathers the rules that know the runtime's part of a stack, innermost
+// function first.
+type union struct {
+	innermost, names, under set
+	some                    bool
+}
+
+func (u *union) add(e entry) {
+	if !u.some {
+		u.innermost, u.some = e.names, true
 	}
-	return m.first(s &^ (m.guards &^ under))
+	u.names |= e.names
+	u.under |= e.under
+}
+
+// user classifies the runtime's part of a stack.
+func (m *matcher) user(u *union) (Class, bool) {
+	s := u.names&m.places[anywhere] | u.innermost&m.places[leaf]
+	return m.first(s &^ (m.guards &^ u.under))
 }

@@ -13,13 +13,13 @@ const noPlace = ^uint32(0)
 // at returns the frames at a place, innermost first: one, or more where calls
 // were inlined.
 func (c *Collector) at(place uint32) []frame {
-	if f, ok := c.frames[place]; ok {
-		return f
+	if n := len(c.places) - len(c.frames); n > 0 {
+		c.frames = append(c.frames, make([][]frame, n)...)
 	}
-	l := c.places[place]
-	f := c.lookup(l)
-	c.frames[place] = f
-	return f
+	if c.frames[place] == nil {
+		c.frames[place] = c.lookup(c.places[place])
+	}
+	return c.frames[place]
 }
 
 func (c *Collector) lookup(l location) []frame {
@@ -59,27 +59,40 @@ func (o *object) named(found []symbol.Frame) []frame {
 	return frames
 }
 
-// name gives a sample's stack its names.
-func (c *Collector) name(e *sampled) *stack {
-	s := &stack{inKernel: e.inKernel}
-	if c.opts.KernelSymbols != nil {
-		for i, n := range e.kernel {
-			addr := c.places[n].offset
-			if i > 0 && addr > 0 {
-				addr--
+// kernelNames returns the names of the kernel's part of a stack, nil if they
+// are hidden.
+func (c *Collector) kernelNames(e *sampled) (names []string) {
+	if c.opts.KernelSymbols == nil {
+		return nil
+	}
+	for i, n := range e.kernel {
+		addr := c.places[n].offset
+		if i > 0 && addr > 0 {
+			addr--
+		}
+		names = append(names, c.opts.KernelSymbols.Lookup(addr))
+	}
+	return names
+}
+
+// user yields the frames of the program's part of a stack.
+func (c *Collector) user(e *sampled) frames {
+	return func(yield func(*frame) bool) {
+		for i, n := range e.user {
+			at := c.at(n)
+			for j := range at {
+				if !yield(&at[j]) {
+					return
+				}
 			}
-			s.kernel = append(s.kernel, c.opts.KernelSymbols.Lookup(addr))
+			if i > 0 {
+				continue
+			}
+			if f, ok := c.hidden(e); ok && !yield(&f[0]) {
+				return
+			}
 		}
 	}
-	for i, n := range e.user {
-		s.user = append(s.user, c.at(n)...)
-		if i == 0 {
-			if f, ok := c.hidden(e); ok {
-				s.user = append(s.user, f...)
-			}
-		}
-	}
-	return s
 }
 
 // hidden returns the caller of a function without a frame, if that is not on
@@ -129,39 +142,38 @@ func (c *Collector) findCallee(place uint32) []frame {
 
 // classOf returns the class of a sample: for time where it was spent, for a
 // fault what the code that faulted was doing.
-func (c *Collector) classOf(e *sampled, s *stack) Class {
+func (c *Collector) classOf(e *sampled) Class {
 	if e.folded != "" {
 		return e.folded
 	}
-	if e.kind == perf.Fault {
-		return userClass(s.user)
+	if e.kind == perf.Fault || !e.inKernel {
+		return userClass(c.user(e))
 	}
-	return classify(s)
+	names := c.kernelNames(e)
+	return classify(kernelSide{in: true, named: len(names) > 0, rules: table.all(names)}, c.user(e))
 }
 
 // sitePlace returns the place in which the site of a stack is.
 func (c *Collector) sitePlace(e *sampled) uint32 {
 	best := noPlace
 	for _, n := range e.user {
-		frames := c.at(n)
-		i := site(frames)
-		if i < 0 {
-			continue
-		}
-		if frames[i].own() {
-			return n
-		}
-		if best == noPlace {
-			best = n
+		at := c.at(n)
+		for j := range at {
+			if at[j].traits().own {
+				return n
+			}
+			if best == noPlace && at[j].traits().library {
+				best = n
+			}
 		}
 	}
 	return best
 }
 
 // unnamed says whether the code that a sample was in has no name.
-func unnamed(s *stack) bool {
-	if len(s.user) == 0 {
-		return !s.inKernel
+func (c *Collector) unnamed(e *sampled) bool {
+	if e.inKernel {
+		return false
 	}
-	return s.user[0].name == "" && !s.inKernel
+	return len(e.user) == 0 || c.at(e.user[0])[0].name == ""
 }

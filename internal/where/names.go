@@ -10,11 +10,14 @@ import "strings"
 // Without files, a function that has the name of another package than the
 // runtime is taken for the runtime's if a rule knows it.
 func ClassOf(kernel, user []string) Class {
-	s := &stack{inKernel: kernel != nil, kernel: kernel}
-	for _, name := range user {
-		s.user = append(s.user, frameOf(name))
-	}
-	return classify(s)
+	side := kernelSide{in: kernel != nil, named: len(kernel) > 0, rules: table.all(kernel)}
+	return classify(side, func(yield func(*frame) bool) {
+		for _, name := range user {
+			if f := frameOf(name); !yield(&f) {
+				return
+			}
+		}
+	})
 }
 
 func frameOf(name string) frame {

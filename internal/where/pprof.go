@@ -53,9 +53,8 @@ func (c *Collector) WritePprof(w io.Writer, duration time.Duration) error {
 			count += values[0]
 			total += values[1]
 		}
-		s := c.name(e)
 		b.p.Sample = append(b.p.Sample, &profile.Sample{
-			Value: values, Location: b.stack(e, s), Label: map[string][]string{"class": {string(c.classOf(e, s))}},
+			Value: values, Location: b.stack(e), Label: map[string][]string{"class": {string(c.classOf(e))}},
 		})
 	}
 	if count > 0 {
@@ -70,12 +69,13 @@ func (c *Collector) WritePprof(w io.Writer, duration time.Duration) error {
 	return nil
 }
 
-func (b *profiler) stack(e *sampled, s *stack) []*profile.Location {
+func (b *profiler) stack(e *sampled) []*profile.Location {
 	var out []*profile.Location
+	kernel := b.c.kernelNames(e)
 	for i, n := range e.kernel {
 		name := "[kernel]"
-		if i < len(s.kernel) && s.kernel[i] != "" {
-			name = s.kernel[i]
+		if i < len(kernel) && kernel[i] != "" {
+			name = kernel[i]
 		}
 		out = append(out, b.location(fmt.Sprint(n), n, []frame{{name: name}}))
 	}
@@ -91,7 +91,7 @@ func (b *profiler) stack(e *sampled, s *stack) []*profile.Location {
 	return out
 }
 
-func (b *profiler) location(key string, place uint32, frames []frame) *profile.Location {
+func (b *profiler) location(key string, place uint32, inlined []frame) *profile.Location {
 	if l := b.locations[key]; l != nil {
 		return l
 	}
@@ -105,7 +105,7 @@ func (b *profiler) location(key string, place uint32, frames []frame) *profile.L
 			l.Address = l.Mapping.Start + at.offset
 		}
 	}
-	for _, f := range frames {
+	for _, f := range inlined {
 		if f.name == "" {
 			f.name = "[" + path + "]"
 		}

@@ -115,19 +115,17 @@ func (c *Collector) Result(userSeconds, sysSeconds float64, info perf.Info, lost
 	missing := make(map[uint32]uint64)
 	var periods [2]uint64
 	for _, e := range c.sorted() {
-		s := c.name(e)
-		class := c.classOf(e, s)
-		at := site(s.user)
+		class := c.classOf(e)
 		if e.kind == perf.Fault {
 			r.Faults += e.period
 			faults[class] += float64(e.period)
-			if at >= 0 {
-				faultSites.add(&s.user[at], class, float64(e.period))
+			if f := site(c.user(e)); f != nil {
+				faultSites.add(f, class, float64(e.period))
 			}
 			continue
 		}
 		r.Samples += e.count
-		if e.folded == "" && unnamed(s) {
+		if e.folded == "" && c.unnamed(e) {
 			r.Unsymbolised += e.count
 			if len(e.user) > 0 {
 				missing[c.places[e.user[0]].object] += e.count
@@ -136,8 +134,11 @@ func (c *Collector) Result(userSeconds, sysSeconds float64, info perf.Info, lost
 		periods[flag(e.inKernel)] += e.period
 		amount := float64(e.period) * c.scale[flag(e.inKernel)] / 1e9
 		seconds[class] += amount
-		if at >= 0 && class.Info().Memory {
-			sites.add(&s.user[at], class, amount)
+		if !class.Info().Memory {
+			continue
+		}
+		if f := site(c.user(e)); f != nil {
+			sites.add(f, class, amount)
 		}
 	}
 	if periods[1] == 0 {
