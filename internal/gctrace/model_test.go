@@ -145,17 +145,6 @@ func ambiguous(text string, states []state) bool {
 	return i < len(text) && i > 0 && ambiguous(text[i:], nil)
 }
 
-// allEdges returns the states in which a line may be interrupted.
-func allEdges() []state {
-	var all []state
-	for s, info := range lines.info {
-		if info.edge && !info.done {
-			all = append(all, state(s))
-		}
-	}
-	return all
-}
-
 type result struct {
 	out    bytes.Buffer
 	cycles []Cycle
@@ -232,7 +221,7 @@ func testPackets(t *rapid.T, maxWriters int) {
 			candidates := slices.Concat(open, before)
 			if len(writers) > 1 {
 				// With numbers contested, a line may be thought to be anywhere.
-				candidates = allEdges()
+				candidates = edges()
 			}
 			for _, s := range candidates {
 				if s != stateNone {

@@ -1,6 +1,9 @@
 package gctrace
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // Nearly always a line comes undisturbed: packet by packet, each just the next
 // fragment of it, from its first to its last. Such a line needs no search, which
@@ -89,10 +92,22 @@ func fragment(st state, p []byte) (state, bool) {
 
 // isFragment reports whether p is a fragment of some line.
 func isFragment(p []byte) bool {
-	for st := range lines.info {
-		if _, ok := fragment(state(st), p); ok {
+	for _, st := range edges() {
+		if _, ok := fragment(st, p); ok {
 			return true
 		}
 	}
 	return false
 }
+
+// edges returns the states in which a line may be interrupted, and what is
+// before any line.
+var edges = sync.OnceValue(func() []state {
+	var all []state
+	for s, info := range lines.info {
+		if info.edge && !info.done || state(s) == stateStart {
+			all = append(all, state(s))
+		}
+	}
+	return all
+})
