@@ -9,9 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -33,25 +30,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	if err := s.parse(&f.programFlags); err != nil {
 		return misuse(err)
 	}
-	fs := procmem.New("")
-	var warnings []error
-	s.host, warnings = host.Read(fs)
-	for _, w := range warnings {
-		s.notes = append(s.notes, w.Error())
-	}
-	exe := fmt.Sprintf("/proc/%d/exe", f.pid)
-	goVersion, module, isGo := host.Program(exe)
-	s.program = &trial.Program{Command: commandOf(f.pid), FS: fs, IsGo: isGo}
-	s.file = report.File{
-		Schema: report.Schema, Kind: "run", Folio: version(), Created: time.Now().UTC(), Host: s.host,
-		Program: report.Program{Command: s.program.Command},
-	}
-	if isGo {
-		s.file.Program.GoVersion = &goVersion
-		if module != "" {
-			s.file.Program.Module = &module
-		}
-	}
+	s.about("run", commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
 	if err := s.openOutputs(a, &f.programFlags); err != nil {
 		return err
 	}
@@ -63,7 +42,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	arm := trial.NewArm(trial.Setting{})
-	sample, err := trial.Attach(ctx, fs, f.pid, f.sampleRate, f.duration)
+	sample, err := trial.Attach(ctx, s.program.FS, f.pid, f.sampleRate, f.duration, f.pprof != "")
 	if err != nil {
 		return err
 	}

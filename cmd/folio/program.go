@@ -110,17 +110,9 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 	if err := s.parse(f); err != nil {
 		return nil, misuse(err)
 	}
-	fs := procmem.New("")
-	var warnings []error
-	s.host, warnings = host.Read(fs)
-	for _, w := range warnings {
-		s.notes = append(s.notes, w.Error())
-	}
-	goVersion, module, isGo := host.Program(command[0])
-	s.program = &trial.Program{
-		Command: command, Input: f.input, Trace: !f.noTrace, IsGo: isGo, IgnoreExit: f.ignoreExit,
-		Metric: s.spec, Timeout: f.timeout, FS: fs, Profile: f.sampleRate,
-	}
+	s.about(kind, command, command[0])
+	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
+	s.program.Metric, s.program.Timeout, s.program.Profile = s.spec, f.timeout, f.sampleRate
 	if err := s.program.Check(); err != nil {
 		return nil, err
 	}
@@ -137,9 +129,24 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 	if trial.CommandName(command) == "go" && !f.noTrace {
 		s.notes = append(s.notes, "the collector's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
+	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
+	return s, s.openOutputs(a, f)
+}
+
+// about begins the result: where it is measured, and what. exe is the program's
+// file.
+func (s *session) about(kind string, command []string, exe string) {
+	fs := procmem.New("")
+	var warnings []error
+	s.host, warnings = host.Read(fs)
+	for _, w := range warnings {
+		s.notes = append(s.notes, w.Error())
+	}
+	goVersion, module, isGo := host.Program(exe)
+	s.program = &trial.Program{Command: command, FS: fs, IsGo: isGo}
 	s.file = report.File{
 		Schema: report.Schema, Kind: kind, Folio: version(), Created: time.Now().UTC(), Host: s.host,
-		Program: report.Program{Command: command, Ready: f.ready, Load: f.load},
+		Program: report.Program{Command: command},
 	}
 	if isGo {
 		s.file.Program.GoVersion = &goVersion
@@ -147,7 +154,6 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 			s.file.Program.Module = &module
 		}
 	}
-	return s, s.openOutputs(a, f)
 }
 
 // parse checks the flags' values.
@@ -205,25 +211,35 @@ func (s *session) openOutputs(a *app, f *programFlags) (err error) {
 // openPprof opens the file of --pprof, if there is one.
 func (s *session) openPprof(a *app, path string) (err error) {
 	if path != "" {
+		s.program.KeepProfile = true
 		s.profOut, err = report.OpenOutput("--pprof", path, a.stdout)
 	}
 	return err
 }
 
-// keepProfile keeps the samples of the last run that has any, for --pprof.
+// keepProfile keeps what --pprof writes of the samples: those of the last run
+// that has any. The others are let go.
 func (s *session) keepProfile(samples []*trial.Sample) error {
-	if s.profOut == nil {
-		return nil
-	}
-	for _, sample := range slices.Backward(samples) {
-		if sample.Where == nil || sample.Profile == nil {
+	for _, sample := range samples {
+		if sample.Profile == nil {
 			continue
 		}
-		var b bytes.Buffer
-		if err := sample.Profile.WritePprof(&b, time.Duration(sample.Wall*float64(time.Second))); err != nil {
-			return fmt.Errorf("--pprof: %w", err)
+		if sample.Where != nil {
+			var b bytes.Buffer
+			if err := sample.Profile.WritePprof(&b, time.Duration(sample.Wall*float64(time.Second))); err != nil {
+				return fmt.Errorf("--pprof: %w", err)
+			}
+			s.profile = b.Bytes()
 		}
-		s.profile = b.Bytes()
+		sample.Profile.Close()
+		sample.Profile = nil
+	}
+	return nil
+}
+
+// noProfile says why --pprof has nothing to write.
+func (s *session) noProfile() error {
+	if s.profOut == nil || s.profile != nil {
 		return nil
 	}
 	return errors.New("--pprof: no samples: the program ended too early, or could not be sampled (see the notes)")

@@ -186,7 +186,7 @@ func (a *app) runOften(ctx context.Context, s *session, arm *trial.Arm, count in
 		}
 		if err = sched.Round(ctx, arms); err == nil {
 			s.keep(arm)
-			writeErr = errors.Join(writeErr, s.write())
+			writeErr = errors.Join(writeErr, s.keepProfile(arm.Samples), s.write())
 		}
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -255,7 +255,7 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	if n := len(usable); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)
 	}
-	profErr := s.keepProfile(arm.Samples)
+	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
 	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes}
 	err := r.Text(a.stderr)
 	s.file.Notes = notes.Texts()
@@ -297,7 +297,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			break
 		}
 	}
-	if w := report.Where(samples); w != nil {
+	if w := trial.Where(samples); w != nil {
 		for _, n := range w.Notes {
 			notes.Add(n)
 		}

@@ -67,13 +67,7 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 	if s.RSS == nil {
 		s.RSS = median("peak_rss_bytes")
 	}
-	var sampled []*where.Result
-	for _, sm := range samples {
-		if sm.Where != nil {
-			sampled = append(sampled, sm.Where)
-		}
-	}
-	if w := where.Mean(sampled); w != nil && w.Samples >= fewestSamples {
+	if w := trial.Where(samples); w != nil && w.Samples >= fewestSamples {
 		s.Where = w
 	}
 	return s

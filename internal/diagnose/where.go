@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/internal/where"
@@ -31,8 +33,13 @@ func (s *Sheet) tax() []string {
 	if !s.Where.Kernel {
 		line += ", without the page faults, which are in the kernel's time"
 	}
-	line += "."
-	out := []string{line}
+	out := []string{line + "."}
+	if tax < littleMemory {
+		out = append(out, "Memory is not this program's problem.")
+	}
+	if n := s.Where.TLBMisses; n != nil {
+		out = append(out, fmt.Sprintf("The processor walked the page tables for %d loads, %.0f a millisecond; what that took is in the figures of the code that did it.", *n, float64(*n)/(1e3*s.CPU)))
+	}
 	share, ok := s.gcShare()
 	if !ok {
 		return out
@@ -44,20 +51,16 @@ func (s *Sheet) tax() []string {
 	case share > sampled+apart:
 		out = append(out, fmt.Sprintf("Sampling sees %s in collection where its trace has %s: the trace counts its workers' time from start to end, also while they wait for a processor.", percent(sampled), percent(share)))
 	}
-	if tax < littleMemory {
-		out = append(out, "Memory is not this program's problem.")
-	}
 	return out
 }
 
-// part is the share of these classes in the processor time.
+// part is the share of these classes in the processor time, 0 if it was not
+// sampled.
 func (s *Sheet) part(classes ...where.Class) float64 {
 	sum := 0.0
-	for _, c := range s.Where.Classes {
-		for _, want := range classes {
-			if c.Class == want {
-				sum += c.Fraction
-			}
+	if s.Where != nil {
+		for _, c := range classes {
+			sum += s.Where.Share(c).Fraction
 		}
 	}
 	return sum
@@ -76,14 +79,14 @@ func (s *Sheet) payers(n int, classes ...where.Class) string {
 			sum += site.Classes[c] * site.Fraction
 		}
 		if sum >= littleTax/2 {
-			all = append(all, payer{place(site), sum})
+			name := site.Func
+			if at := site.Place(); at != "" {
+				name += " (" + at + ")"
+			}
+			all = append(all, payer{name, sum})
 		}
 	}
-	for i := range all { // few: the order is by this cost, not by the whole tax
-		for j := i; j > 0 && all[j].part > all[j-1].part; j-- {
-			all[j], all[j-1] = all[j-1], all[j]
-		}
-	}
+	slices.SortStableFunc(all, func(a, b payer) int { return cmp.Compare(b.part, a.part) })
 	var out []string
 	for _, p := range all[:min(n, len(all))] {
 		out = append(out, fmt.Sprintf("%s %s", p.name, percent(p.part)))
@@ -91,19 +94,9 @@ func (s *Sheet) payers(n int, classes ...where.Class) string {
 	return strings.Join(out, ", ")
 }
 
-func place(s where.Site) string {
-	if s.File == "" {
-		return s.Func
-	}
-	return fmt.Sprintf("%s (%s:%d)", s.Func, s.File[strings.LastIndexByte(s.File, '/')+1:], s.Line)
-}
-
 var collection = []where.Class{where.GCMark, where.GCAssist, where.GCSweep, where.WriteBarrier}
 
 func adviseSampledCollector(s *Sheet) (float64, Finding, bool) {
-	if s.Where == nil {
-		return 0, Finding{}, false
-	}
 	gain := s.part(collection...)
 	if gain < littleTax {
 		return 0, Finding{}, false
@@ -121,12 +114,12 @@ func adviseSampledCollector(s *Sheet) (float64, Finding, bool) {
 }
 
 func adviseAllocation(s *Sheet) (float64, Finding, bool) {
-	if s.Where == nil {
+	gain := s.part(where.Allocation, where.Zeroing)
+	if gain < littleTax {
 		return 0, Finding{}, false
 	}
-	gain := s.part(where.Allocation, where.Zeroing)
 	who := s.payers(3, where.Allocation, where.Zeroing)
-	if gain < littleTax || who == "" {
+	if who == "" {
 		return 0, Finding{}, false
 	}
 	return gain, Finding{
@@ -137,12 +130,12 @@ func adviseAllocation(s *Sheet) (float64, Finding, bool) {
 }
 
 func adviseGrowth(s *Sheet) (float64, Finding, bool) {
-	if s.Where == nil {
+	gain := s.part(where.Growth)
+	if gain < littleTax {
 		return 0, Finding{}, false
 	}
-	gain := s.part(where.Growth)
 	who := s.payers(3, where.Growth)
-	if gain < littleTax || who == "" {
+	if who == "" {
 		return 0, Finding{}, false
 	}
 	return gain, Finding{
@@ -153,9 +146,6 @@ func adviseGrowth(s *Sheet) (float64, Finding, bool) {
 }
 
 func adviseSampledFaults(s *Sheet) (float64, Finding, bool) {
-	if s.Where == nil {
-		return 0, Finding{}, false
-	}
 	gain := s.part(where.PageFaults)
 	if gain < littleTax {
 		return 0, Finding{}, false

@@ -52,11 +52,15 @@ func TestNoProblem(t *testing.T) {
 	if got := s.Advise(); len(got) != 0 {
 		t.Errorf("got advice %v", got)
 	}
-	gc := 0.1
-	n := 1.0
-	s.GCCPU, s.Cycles = &gc, &n
-	if text := strings.Join(s.Time(), " "); !strings.Contains(text, "Memory is not this program's problem.") {
-		t.Errorf("got %q", text)
+	gc, n, misses := 0.1, 1.0, uint64(50_000)
+	for _, traced := range []bool{false, true} {
+		if traced {
+			s.GCCPU, s.Cycles, s.Where.TLBMisses = &gc, &n, &misses
+		}
+		text := strings.Join(s.Time(), " ")
+		if !strings.Contains(text, "Memory is not this program's problem.") || strings.Contains(text, "walked the page tables for 50000 loads, 5 a millisecond") != traced {
+			t.Errorf("traced %t: got %q", traced, text)
+		}
 	}
 }
 

@@ -64,6 +64,11 @@ func (m mode) attr(kind Kind) *unix.PerfEventAttr {
 		a.Config = unix.PERF_COUNT_SW_PAGE_FAULTS
 		a.Sample = faultPeriod
 		a.Sample_type &^= unix.PERF_SAMPLE_PERIOD
+	case kind == TLBMiss:
+		a.Type = unix.PERF_TYPE_HW_CACHE
+		a.Config = unix.PERF_COUNT_HW_CACHE_DTLB | unix.PERF_COUNT_HW_CACHE_OP_READ<<8 | unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16
+		a.Sample_type, a.Sample_stack_user, a.Sample_regs_user = 0, 0, 0
+		a.Bits &^= unix.PerfBitSampleIDAll
 	case m.hardware:
 		a.Type, a.Config = unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES
 		a.Bits |= unix.PerfBitFreq

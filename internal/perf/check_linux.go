@@ -23,25 +23,6 @@ func Check() error {
 	return err
 }
 
-// DTLB says why misses of the processor's cache of address translations cannot
-// be counted here, or nil if they can. Few virtual machines have them.
-func DTLB() error {
-	m, _, err := probe("count dTLB misses")
-	if err != nil {
-		return err
-	}
-	a := m.attr(CPU)
-	a.Type = unix.PERF_TYPE_HW_CACHE
-	a.Config = unix.PERF_COUNT_HW_CACHE_DTLB | unix.PERF_COUNT_HW_CACHE_OP_READ<<8 | unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16
-	a.Sample, a.Sample_type, a.Sample_stack_user, a.Sample_regs_user = 0, 0, 0, 0
-	a.Bits &^= unix.PerfBitFreq | unix.PerfBitSampleIDAll
-	fd, err := openEvent(a, 0, -1)
-	if err != nil {
-		return explain("count dTLB misses", err, 0)
-	}
-	return unix.Close(fd)
-}
-
 // probe finds out what can be sampled, with events on the calling thread that
 // never run. missing is what cannot, for people. Only the search for a cycle
 // counter that works is done once: what the system allows can change.
@@ -76,7 +57,7 @@ func probe(op string) (m mode, missing []string, err error) {
 		break
 	}
 	if m.hardware = cycles(m); !m.hardware {
-		missing = append(missing, "no cycle counter can be used here, as in most virtual machines: time is sampled by the clock, and TLB misses cannot be counted")
+		missing = append(missing, "no cycle counter can be used here, as in most virtual machines: time is sampled by the clock, and misses of the TLB cannot be counted")
 	}
 	return m, missing, nil
 }

@@ -15,6 +15,9 @@ type Kind uint8
 const (
 	CPU   Kind = iota // processor time
 	Fault             // page faults
+	// TLBMiss is counted only: of loads that the processor had to walk the page
+	// tables for.
+	TLBMiss
 )
 
 func (k Kind) String() string {
@@ -23,6 +26,8 @@ func (k Kind) String() string {
 		return "cpu"
 	case Fault:
 		return "fault"
+	case TLBMiss:
+		return "tlb miss"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }

@@ -19,6 +19,7 @@ type Session struct {
 	mu     sync.Mutex
 	mode   mode
 	faults bool
+	tlb    bool
 	info   Info
 	cpus   []int
 
@@ -32,8 +33,9 @@ type Session struct {
 	found []entry    // where they are in buf
 
 	// What the kernel counted, when last asked.
-	eventLost, faultCount uint64
-	closed                bool
+	eventLost, faultCount, tlbCount uint64
+
+	closed bool
 }
 
 // entry is a record in buf.
@@ -90,6 +92,15 @@ func newSession(cfg Config, op string) (*Session, error) {
 			missing = append(missing, "page faults cannot be sampled: "+why(err, 2))
 		}
 	}
+	if m.hardware {
+		// Virtual machines can have cycles, and not this.
+		fd, err := openEvent(m.attr(TLBMiss), 0, -1)
+		if s.tlb = err == nil; s.tlb {
+			unix.Close(fd)
+		} else {
+			missing = append(missing, "misses of the TLB cannot be counted: "+why(err, 2))
+		}
+	}
 	s.info = Info{
 		Hardware: m.hardware, Kernel: m.kernel, Faults: s.faults,
 		Frequency: m.frequency, RingBytes: cfg.RingBytes, Reason: strings.Join(missing, "; "),
@@ -139,9 +150,12 @@ func (s *Session) openAll(tid int, onExec bool) error {
 }
 
 func (s *Session) openOn(tid, cpu int, onExec bool) error {
-	kinds := []Kind{CPU, Fault}
-	if !s.faults {
-		kinds = kinds[:1]
+	kinds := []Kind{CPU}
+	if s.faults {
+		kinds = append(kinds, Fault)
+	}
+	if s.tlb {
+		kinds = append(kinds, TLBMiss)
 	}
 	var fds []int
 	for _, kind := range kinds {
@@ -159,8 +173,10 @@ func (s *Session) openOn(tid, cpu int, onExec bool) error {
 		}
 		s.events = append(s.events, fd)
 		fds = append(fds, fd)
-		if err := s.direct(fd, cpu); err != nil {
-			return err
+		if kind != TLBMiss {
+			if err := s.direct(fd, cpu); err != nil {
+				return err
+			}
 		}
 		c, err := readEvent(fd)
 		if err != nil {
@@ -308,20 +324,33 @@ func (s *Session) Faults() uint64 {
 	return s.faultCount
 }
 
+// TLBMisses returns how many loads missed the processor's cache of address
+// translations; ok is false where that cannot be counted, as in most virtual
+// machines. What a miss cost is not in it.
+func (s *Session) TLBMisses() (n uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ask()
+	return s.tlbCount, s.tlb
+}
+
 // ask reads the counters of all events.
 func (s *Session) ask() {
 	if s.closed {
 		return
 	}
-	s.eventLost, s.faultCount = 0, 0
+	s.eventLost, s.faultCount, s.tlbCount = 0, 0, 0
 	for _, fd := range s.events {
 		c, err := readEvent(fd)
 		if err != nil {
 			continue
 		}
 		s.eventLost += c.lost // 0 where the kernel does not count it
-		if s.kinds[c.id] == Fault {
+		switch s.kinds[c.id] {
+		case Fault:
 			s.faultCount += c.value
+		case TLBMiss:
+			s.tlbCount += c.value
 		}
 	}
 }

@@ -18,9 +18,6 @@ func Attach(int, Config) (*Session, error) { return nil, errNotLinux }
 // Check says that perf events exist on Linux only.
 func Check() error { return errNotLinux }
 
-// DTLB says that perf events exist on Linux only.
-func DTLB() error { return errNotLinux }
-
 // Drain fails.
 func (*Session) Drain(*Handler) error { return errNotLinux }
 
@@ -32,6 +29,9 @@ func (*Session) Lost() uint64 { return 0 }
 
 // Faults returns 0.
 func (*Session) Faults() uint64 { return 0 }
+
+// TLBMisses returns that they are not counted.
+func (*Session) TLBMisses() (uint64, bool) { return 0, false }
 
 // Close does nothing.
 func (*Session) Close() error { return nil }

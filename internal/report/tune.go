@@ -69,7 +69,7 @@ func (t *Tune) arms() *table {
 	if r.Objective.Name != metric.CPU {
 		head = append(head, "cpu")
 	}
-	sampled := Where(r.Arms[0].Samples) != nil
+	sampled := trial.Where(r.Arms[0].Samples) != nil
 	head = append(head, "peak RSS", "faults", "GC share")
 	if sampled {
 		head = append(head, "memory tax")
@@ -166,7 +166,7 @@ func (t *Tune) recommendations(p *printer) {
 		p.line("%s: %s", goal, t.verdict(rec))
 		p.line("  %s", rec.Arm.Setting.Line(t.Command))
 		if rec.Arm != r.Arms[0] {
-			if what := removed(Where(r.Arms[0].Samples), Where(rec.Arm.Samples), 4); what != "" {
+			if what := removed(trial.Where(r.Arms[0].Samples), trial.Where(rec.Arm.Samples), 4); what != "" {
 				p.line("  processor time: %s", what)
 			}
 		}

@@ -8,24 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
 
 // barWidth is the length of the bar of the whole processor time.
 const barWidth = 30
-
-// Where returns where the time of samples went, all together; nil when none
-// was sampled.
-func Where(samples []*trial.Sample) *where.Result {
-	var all []*where.Result
-	for _, s := range samples {
-		if s.Where != nil && s.OK() {
-			all = append(all, s.Where)
-		}
-	}
-	return where.Mean(all)
-}
 
 // removed lists the classes whose time a setting changed most, at most n.
 func removed(base, with *where.Result, n int) string {
@@ -93,17 +80,9 @@ func padRight(s string, n int) string {
 func sites(r *where.Result) []string {
 	var out []string
 	for _, s := range r.Sites {
-		out = append(out, fmt.Sprintf("%6s  %s  %s", Percent(s.Fraction), s.Func, siteOf(s)), "        "+classesOf(s))
+		out = append(out, fmt.Sprintf("%6s  %s  %s", Percent(s.Fraction), s.Func, s.Place()), "        "+classesOf(s))
 	}
 	return out
-}
-
-// siteOf is a call site as an editor opens it, less the directories.
-func siteOf(s where.Site) string {
-	if s.File == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", s.File[strings.LastIndexByte(s.File, '/')+1:], s.Line)
 }
 
 // classesOf lists what a site pays for, most first.

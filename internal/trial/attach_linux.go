@@ -17,7 +17,8 @@ import (
 // Attach samples a process that runs already, with its descendants, for a while,
 // until it ends, or until ctx does. The process is not touched: of its figures
 // only those are known that the kernel keeps, processor time in steps of 10 ms.
-func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration) (*Sample, error) {
+// keep leaves the samples themselves in Sample.Profile.
+func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep bool) (*Sample, error) {
 	st, err := fs.Stat(pid)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || err == nil && st.Zombie():
@@ -61,7 +62,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration) 
 		w.look()
 	}
 	after := w.sum()
-	out := &Sample{Round: 1, Sequence: 1, Wall: time.Since(begin).Seconds(), Profile: collector}
+	out := &Sample{Round: 1, Sequence: 1, Wall: time.Since(begin).Seconds()}
 	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
@@ -71,10 +72,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration) 
 	if w.hugeSeen {
 		out.HugePeak = &w.peakHuge
 	}
-	if session.Info().Kernel {
-		collector.SetKernelSymbols(kernelSymbols())
-	}
-	out.setWhere(collector.Result(out.User, out.Sys, session.Info(), session.Lost()))
+	out.fillWhere(collector, where.AccountsOf(session, out.User, out.Sys), keep)
 	return out, nil
 }
 

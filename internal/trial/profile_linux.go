@@ -103,17 +103,32 @@ func (p *profiler) stop() {
 
 // abort gives the profiler of a program up that did not start.
 func (p *profiler) abort() {
+	p.collector.Close()
 	p.alarm.close()
 	_ = p.session.Close()
 }
 
 // fill puts what was found into the sample, whose processor time is known.
-func (p *profiler) fill(out *Sample) {
-	out.Profile = p.collector
-	if p.session.Info().Kernel {
-		p.collector.SetKernelSymbols(kernelSymbols())
+func (p *profiler) fill(out *Sample, keep bool) {
+	a := where.AccountsOf(p.session, out.User, out.Sys)
+	if p.since.Load() > 0 {
+		a.Faults, a.TLBMisses = 0, nil // they are of the program's whole life
 	}
-	out.setWhere(p.collector.Result(out.User, out.Sys, p.session.Info(), p.session.Lost()))
+	out.fillWhere(p.collector, a, keep)
+}
+
+// fillWhere puts into the sample where its time went. The samples themselves
+// hold memory, and the program's files open: they are kept only on request.
+func (s *Sample) fillWhere(c *where.Collector, a where.Accounts, keep bool) {
+	if a.Info.Kernel {
+		c.SetKernelSymbols(kernelSymbols())
+	}
+	s.setWhere(c.Result(a))
+	if keep {
+		s.Profile = c
+		return
+	}
+	c.Close()
 }
 
 // clock is the time of samples.

@@ -33,6 +33,7 @@ func functions(t *testing.T, s *Sample) map[string]bool {
 	if err := s.Profile.WritePprof(&b, time.Second); err != nil {
 		t.Fatal(err)
 	}
+	s.Profile.Close()
 	p, err := profile.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ func checkWhere(t *testing.T, s *Sample) {
 func TestProfile(t *testing.T) {
 	needSampling(t)
 	p := role("burn", "300")
-	p.Profile = testRate
+	p.Profile, p.KeepProfile = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
 	// 300 ms of processor time are 299 samples, and what starting took.
@@ -86,7 +87,7 @@ func TestProfile(t *testing.T) {
 func TestProfileChildren(t *testing.T) {
 	needSampling(t)
 	p := shell("sleep 0.01; " + roleLine("burn", "200") + " & " + roleLine("burn", "200") + "; wait")
-	p.Profile = testRate
+	p.Profile, p.KeepProfile = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
 	if names := functions(t, s); !names["trial.burn"] || s.Where.Samples < 300 {
@@ -99,7 +100,7 @@ func TestProfileChildren(t *testing.T) {
 func TestProfileServer(t *testing.T) {
 	needSampling(t)
 	p := server(t, 300, "burn=200")
-	p.Profile = testRate
+	p.Profile, p.KeepProfile = testRate, true
 	s := run(t, p, Setting{})
 	if !s.OK() {
 		t.Fatalf("failure %q, tail %q", s.Failure, s.Tail)
@@ -129,7 +130,7 @@ func TestAttach(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	s, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, 300*time.Millisecond)
+	s, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, 300*time.Millisecond, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,17 +158,17 @@ func TestAttachEnds(t *testing.T) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour); err != nil && !strings.Contains(err.Error(), "no such process") {
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err != nil && !strings.Contains(err.Error(), "no such process") {
 		t.Error(err)
 	}
 	<-ended
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Attach(ctx, procmem.FS{}, os.Getpid(), testRate, time.Hour); err != nil {
+	if _, err := Attach(ctx, procmem.FS{}, os.Getpid(), testRate, time.Hour, false); err != nil {
 		t.Error(err)
 	}
-	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour); err == nil || !strings.Contains(err.Error(), "no such process") {
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err == nil || !strings.Contains(err.Error(), "no such process") {
 		t.Errorf("a process that has ended: got %v", err)
 	}
 }

@@ -39,6 +39,8 @@ type Program struct {
 	// Profile is how often a second to sample where the processor time goes; 0
 	// for not at all.
 	Profile int
+	// KeepProfile keeps the samples themselves, in Sample.Profile.
+	KeepProfile bool
 	// IsGo says that the command is a Go program: one that never collects prints
 	// no trace, and its figures are then zero instead of unknown.
 	IsGo bool

@@ -34,7 +34,8 @@ type Sample struct {
 	MemoryTax *float64 `json:"memory_tax_fraction"`
 	// Where says where the processor time went; nil when it was not sampled.
 	Where *where.Result `json:"where"`
-	// Profile has the samples themselves, for other formats.
+	// Profile has the samples themselves, for other formats, if they were to be
+	// kept; whoever asked for them closes it.
 	Profile *where.Collector `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
@@ -70,6 +71,18 @@ func (s *Sample) setWhere(r *where.Result) {
 	s.Where = r
 	tax := r.MemoryTaxFraction
 	s.MemoryTax = &tax
+}
+
+// Where returns where the time of those samples that count went, all together;
+// nil when none was sampled.
+func Where(samples []*Sample) *where.Result {
+	var all []*where.Result
+	for _, s := range samples {
+		if s.Where != nil && s.OK() {
+			all = append(all, s.Where)
+		}
+	}
+	return where.Mean(all)
 }
 
 // Memory returns the figure that Folio optimises memory by: the peak of the

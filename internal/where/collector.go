@@ -45,7 +45,8 @@ type Collector struct {
 	buf           []byte
 	key           []uint32
 
-	scale [2]float64 // ns for each unit of a sample's period, of the user's side and the kernel's
+	scale      [2]float64 // ns for each unit of a sample's period, of the user's side and the kernel's
+	faultScale float64    // faults for each that a sample stands for
 }
 
 // location is a place in code: an offset in a file.
@@ -93,7 +94,7 @@ func New(opts *Options) *Collector {
 		objects:   []*object{{path: "unknown", memory: true}, {path: "[kernel]"}},
 		byID:      make(map[identity]uint32), byPlace: make(map[location]uint32),
 		targets: make(map[uint32]uint64), callees: make(map[uint32][]frame), stacks: make(map[string]*sampled),
-		scale: [2]float64{1, 1},
+		scale: [2]float64{1, 1}, faultScale: 1,
 	}
 	if opts != nil {
 		c.opts = *opts

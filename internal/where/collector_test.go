@@ -130,7 +130,7 @@ func TestResult(t *testing.T) {
 	f.Kind, f.Period = perf.Fault, 31
 	h.Sample(f)
 	// 100 samples in user code are 10 s, 10 in the kernel are 4 s.
-	r := c.Result(10, 4, perf.Info{Kernel: true}, 3)
+	r := c.Result(Accounts{User: 10, Sys: 4, Info: perf.Info{Kernel: true}, Lost: 3})
 	want := map[Class]float64{GCMark: 1, Allocation: 2.9, PageFaults: 2, Program: 6.1, Kernel: 2}
 	sum := 0.0
 	for _, s := range r.Classes {
@@ -158,20 +158,26 @@ func TestResult(t *testing.T) {
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasPrefix(n, "3 samples were lost") }) {
 		t.Errorf("notes: %q", r.Notes)
 	}
-	if again := c.Result(10, 4, perf.Info{Kernel: true}, 3); !reflect.DeepEqual(again, r) {
+	if again := c.Result(Accounts{User: 10, Sys: 4, Info: perf.Info{Kernel: true}, Lost: 3}); !reflect.DeepEqual(again, r) {
 		t.Errorf("the same again: %+v, was %+v", again, r)
+	}
+	// The kernel counted more faults than there are samples of.
+	misses := uint64(5)
+	r = c.Result(Accounts{User: 10, Sys: 4, Faults: 40, TLBMisses: &misses})
+	if r.Faults != 40 || r.FaultSites[0].Faults != 40 || r.FaultSites[0].Fraction != 1 || r.FaultClasses[0] != (FaultShare{Zeroing, 40, 1}) || *r.TLBMisses != 5 {
+		t.Errorf("of 40 faults: %d, %+v, %+v, %d misses of the TLB", r.Faults, r.FaultSites, r.FaultClasses, *r.TLBMisses)
 	}
 }
 
 func TestResultWithoutSamples(t *testing.T) {
 	c := New(nil)
 	defer c.Close()
-	r := c.Result(0.25, 0.75, perf.Info{Reason: "no kernel"}, 0)
+	r := c.Result(Accounts{User: 0.25, Sys: 0.75, Info: perf.Info{Reason: "no kernel"}})
 	want := []ClassShare{{Other, 0.25, 0.25}, {Kernel, 0.75, 0.75}}
 	if !reflect.DeepEqual(r.Classes, want) || r.MemoryTaxFraction != 0 || r.Notes[0] != "no kernel" {
 		t.Errorf("%+v", r)
 	}
-	r = c.Result(0, 0, perf.Info{}, 0)
+	r = c.Result(Accounts{})
 	b, err := json.Marshal(r)
 	if err != nil || !strings.Contains(string(b), `"classes":[],"memory_tax_fraction":0,"sites":[]`) {
 		t.Errorf("%s, %v", b, err)
@@ -182,7 +188,7 @@ func TestResultWithoutSamples(t *testing.T) {
 func TestKernelUnseen(t *testing.T) {
 	c, h := fakeCollector(nil, Options{})
 	h.Sample(sampleOf(1, mallocAt+1, workAt+7))
-	r := c.Result(3, 1, perf.Info{}, 0)
+	r := c.Result(Accounts{User: 3, Sys: 1})
 	if want := []ClassShare{{Allocation, 3, 0.75}, {Kernel, 1, 0.25}}; !reflect.DeepEqual(r.Classes, want) {
 		t.Errorf("%+v, want %+v", r.Classes, want)
 	}
@@ -204,7 +210,7 @@ func TestKernelSymbols(t *testing.T) {
 		if late {
 			c.SetKernelSymbols(symbols)
 		}
-		r := c.Result(0, 2, perf.Info{Kernel: true}, 0)
+		r := c.Result(Accounts{Sys: 2, Info: perf.Info{Kernel: true}})
 		if want := []ClassShare{{PageFaults, 1, 0.5}, {Syscalls, 1, 0.5}}; !reflect.DeepEqual(r.Classes, want) {
 			t.Errorf("late: %t: %+v, want %+v", late, r.Classes, want)
 		}
@@ -270,7 +276,7 @@ func TestFold(t *testing.T) {
 			f.Kind = perf.Fault
 			h.Sample(f)
 		}
-		r := c.Result(7, 0, perf.Info{}, 0)
+		r := c.Result(Accounts{User: 7})
 		if folded := c.folds > 0; folded != (most == 100) {
 			t.Errorf("most %d: %d folds", most, c.folds)
 		}
@@ -300,7 +306,7 @@ func TestUnsymbolised(t *testing.T) {
 	h.Mmap(&perf.Mapping{PID: 1, Addr: 0x40000, Len: 0x1000, Path: "/data"}) // not code
 	h.Sample(sampleOf(1, 0x20000))
 	h.Sample(sampleOf(1, 0x30000))
-	r := c.Result(2, 0, perf.Info{}, 0)
+	r := c.Result(Accounts{User: 2})
 	if r.Unsymbolised != 2 {
 		t.Errorf("%d unsymbolised", r.Unsymbolised)
 	}
@@ -318,7 +324,7 @@ func TestExecForgets(t *testing.T) {
 	h.Sample(sampleOf(1, computeAt))
 	h.Exec(1, "other")
 	h.Sample(sampleOf(1, computeAt))
-	if r := c.Result(1, 0, perf.Info{}, 0); r.Unsymbolised != 1 || r.Samples != 2 {
+	if r := c.Result(Accounts{User: 1}); r.Unsymbolised != 1 || r.Samples != 2 {
 		t.Errorf("%d of %d unsymbolised, want 1 of 2", r.Unsymbolised, r.Samples)
 	}
 }
@@ -330,7 +336,7 @@ func TestEndedProcessesAreForgotten(t *testing.T) {
 		h.Sample(sampleOf(pid, computeAt))
 		h.Exit(pid)
 	}
-	if r := c.Result(1, 0, perf.Info{}, 0); r.Unsymbolised != 0 || r.Samples != 4998 {
+	if r := c.Result(Accounts{User: 1}); r.Unsymbolised != 0 || r.Samples != 4998 {
 		t.Errorf("%d of %d unsymbolised", r.Unsymbolised, r.Samples)
 	}
 	if n := len(c.processes); n > maxEnded+1 {
@@ -347,7 +353,7 @@ func TestWritePprof(t *testing.T) {
 	f := sampleOf(1, computeAt+5)
 	f.Kind, f.Period = perf.Fault, 7
 	h.Sample(f)
-	c.Result(2, 3, perf.Info{Kernel: true}, 0)
+	c.Result(Accounts{User: 2, Sys: 3, Info: perf.Info{Kernel: true}})
 	var b bytes.Buffer
 	if err := c.WritePprof(&b, time.Second); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,9 @@
 package where
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Mean returns the result of several runs of one program together: the mean time
 // of each class and call site, and the sum of the samples. nil for none.
@@ -16,11 +19,14 @@ func Mean(results []*Result) *Result {
 	seconds := make(map[Class]float64)
 	sites, faults := make(tally), make(tally)
 	faultClasses := make(map[Class]float64)
+	misses, counted := 0.0, true
 	for _, r := range results {
 		out.Samples += r.Samples
 		out.Lost += r.Lost
 		out.Unsymbolised += r.Unsymbolised
-		out.Faults += r.Faults
+		if counted = counted && r.TLBMisses != nil; counted {
+			misses += float64(*r.TLBMisses) / n
+		}
 		out.Hardware = out.Hardware && r.Hardware
 		out.Kernel = out.Kernel && r.Kernel
 		for _, c := range r.Classes {
@@ -45,7 +51,10 @@ func Mean(results []*Result) *Result {
 			}
 		}
 	}
-	out.Faults /= uint64(len(results))
+	if counted {
+		m := uint64(math.Round(misses))
+		out.TLBMisses = &m
+	}
 	out.classes(seconds, &sites)
 	out.faults(faultClasses, &faults)
 	return out

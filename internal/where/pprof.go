@@ -46,7 +46,7 @@ func (c *Collector) WritePprof(w io.Writer, duration time.Duration) error {
 	for _, e := range samples {
 		values := make([]int64, len(b.p.SampleType))
 		if e.kind == perf.Fault {
-			values[2] = int64(e.period)
+			values[2] = int64(float64(e.period) * c.faultScale)
 		} else {
 			values[0] = int64(e.count)
 			values[1] = int64(float64(e.period) * c.scale[flag(e.inKernel)])

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/internal/perf"
 )
@@ -24,11 +26,14 @@ type Result struct {
 	// What no place causes, as the collector's workers, is not in them.
 	Sites []Site `json:"sites"`
 
-	Faults       uint64       `json:"faults,omitempty"` // page faults that samples stand for
+	Faults       uint64       `json:"faults,omitempty"` // page faults
 	FaultClasses []FaultShare `json:"fault_classes,omitempty"`
 	// FaultSites are the ten places of the program that cause most page faults.
-	FaultSites []Site   `json:"fault_sites,omitempty"`
-	Notes      []string `json:"notes,omitempty"`
+	FaultSites []Site `json:"fault_sites,omitempty"`
+	// TLBMisses are loads for which the processor had to walk the page tables;
+	// nil where that cannot be counted.
+	TLBMisses *uint64  `json:"tlb_misses,omitempty"`
+	Notes     []string `json:"notes,omitempty"`
 }
 
 // ClassShare is how much time a class took.
@@ -57,6 +62,15 @@ type Site struct {
 	// Classes are the parts that classes have in this place; they add up to 1.
 	Classes map[Class]float64 `json:"classes"`
 	Faults  uint64            `json:"faults,omitempty"`
+}
+
+// Place is the file and line, as an editor opens them, less the directories;
+// empty if they are not known.
+func (s *Site) Place() string {
+	if s.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", s.File[strings.LastIndexByte(s.File, '/')+1:], s.Line)
 }
 
 const (
@@ -104,11 +118,30 @@ func (t tally) top() []Site {
 	return sites[:min(len(sites), mostSites)]
 }
 
-// Result sums up what was collected. The seconds are the process tree's
-// accounts, info and lost those of the session.
-func (c *Collector) Result(userSeconds, sysSeconds float64, info perf.Info, lost uint64) *Result {
-	r := &Result{Lost: lost, Hardware: info.Hardware, Kernel: info.Kernel, Unsymbolised: c.foldedUnnamed}
-	c.rescale(userSeconds, sysSeconds, info)
+// Accounts are what the kernel counted: samples are scaled to them.
+type Accounts struct {
+	User, Sys float64 // seconds of processor time of the process tree
+	// Faults are the page faults of what was sampled; 0 if unknown.
+	Faults uint64
+	// TLBMisses are loads that had to walk the page tables; nil if unknown.
+	TLBMisses *uint64
+	Lost      uint64 // samples
+	Info      perf.Info
+}
+
+// AccountsOf takes over what a session counted; user and sys are seconds.
+func AccountsOf(s *perf.Session, user, sys float64) Accounts {
+	a := Accounts{User: user, Sys: sys, Faults: s.Faults(), Lost: s.Lost(), Info: s.Info()}
+	if n, ok := s.TLBMisses(); ok {
+		a.TLBMisses = &n
+	}
+	return a
+}
+
+// Result sums up what was collected.
+func (c *Collector) Result(a Accounts) *Result {
+	r := &Result{Lost: a.Lost, Hardware: a.Info.Hardware, Kernel: a.Info.Kernel, Unsymbolised: c.foldedUnnamed, TLBMisses: a.TLBMisses}
+	c.rescale(a)
 	seconds := make(map[Class]float64)
 	faults := make(map[Class]float64)
 	sites, faultSites := make(tally), make(tally)
@@ -117,10 +150,10 @@ func (c *Collector) Result(userSeconds, sysSeconds float64, info perf.Info, lost
 	for _, e := range c.sorted() {
 		class := c.classOf(e)
 		if e.kind == perf.Fault {
-			r.Faults += e.period
-			faults[class] += float64(e.period)
+			n := float64(e.period) * c.faultScale
+			faults[class] += n
 			if f := site(c.user(e)); f != nil {
-				faultSites.add(f, class, float64(e.period))
+				faultSites.add(f, class, n)
 			}
 			continue
 		}
@@ -142,32 +175,40 @@ func (c *Collector) Result(userSeconds, sysSeconds float64, info perf.Info, lost
 		}
 	}
 	if periods[1] == 0 {
-		seconds[Kernel] += sysSeconds
+		seconds[Kernel] += a.Sys
 	}
 	if periods[0] == 0 {
-		seconds[Other] += userSeconds
+		seconds[Other] += a.User
 	}
 	r.classes(seconds, &sites)
 	r.faults(faults, &faultSites)
-	c.notes(r, info, missing)
+	c.notes(r, a.Info, missing)
 	return r
 }
 
-// rescale makes the samples of each side add up to its seconds.
-func (c *Collector) rescale(userSeconds, sysSeconds float64, info perf.Info) {
+// rescale makes the samples of each side add up to its seconds, and those of
+// faults to all that were taken: the last of each thread are in no sample.
+func (c *Collector) rescale(a Accounts) {
 	var periods [2]float64
+	sampled := 0.0
 	for _, e := range c.stacks {
 		if e.kind == perf.CPU {
 			periods[flag(e.inKernel)] += float64(e.period)
+		} else {
+			sampled += float64(e.period)
 		}
 	}
-	for i, s := range []float64{userSeconds, sysSeconds} {
+	c.faultScale = 1
+	if sampled > 0 && a.Faults > 0 {
+		c.faultScale = float64(a.Faults) / sampled
+	}
+	for i, s := range []float64{a.User, a.Sys} {
 		c.scale[i] = 0
 		if periods[i] > 0 {
 			c.scale[i] = s * 1e9 / periods[i]
 		}
 	}
-	if userSeconds+sysSeconds == 0 && !info.Hardware {
+	if a.User+a.Sys == 0 && !a.Info.Hardware {
 		// The kernel may account for very short processes by its clock's ticks:
 		// not at all. The samples are all that is known then.
 		c.scale = [2]float64{1, 1}
@@ -208,19 +249,24 @@ func (r *Result) classes(seconds map[Class]float64, sites *tally) {
 }
 
 func (r *Result) faults(faults map[Class]float64, sites *tally) {
+	total := 0.0
+	for _, k := range Classes {
+		total += faults[k.Class]
+	}
+	r.Faults = uint64(math.Round(total))
 	if r.Faults == 0 {
 		return
 	}
 	for _, k := range Classes {
 		if n := faults[k.Class]; n > 0 {
-			r.FaultClasses = append(r.FaultClasses, FaultShare{k.Class, uint64(n), n / float64(r.Faults)})
+			r.FaultClasses = append(r.FaultClasses, FaultShare{k.Class, uint64(math.Round(n)), n / total})
 		}
 	}
 	r.FaultSites = sites.top()
 	for i := range r.FaultSites {
 		s := &r.FaultSites[i]
-		s.Faults, s.Seconds = uint64(s.Seconds), 0
-		s.Fraction = float64(s.Faults) / float64(r.Faults)
+		s.Fraction = s.Seconds / total
+		s.Faults, s.Seconds = uint64(math.Round(s.Seconds)), 0
 	}
 }
 

@@ -95,7 +95,7 @@ func collect(t *testing.T, opts *Options, cfg perf.Config, name string, args ...
 		}
 	}
 	state := cmd.ProcessState
-	return c, c.Result(state.UserTime().Seconds(), state.SystemTime().Seconds(), s.Info(), s.Lost())
+	return c, c.Result(AccountsOf(s, state.UserTime().Seconds(), state.SystemTime().Seconds()))
 }
 
 // kernelNames returns options with the kernel's symbols, or without if they are
