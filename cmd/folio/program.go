@@ -45,7 +45,7 @@ func (f *programFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the collector are then missing")
-	fs.IntVar(&f.sampleRate, "sample-rate", 0, "how `often` a second of processor time to sample where it goes, such as 499 (default not\nat all; 499 with --pprof and --attach)")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of processor time to sample where it goes; 0 for not at all. Of several\nruns of a setting the first are sampled, until there are 1000 samples")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
@@ -79,10 +79,6 @@ func (f *programFlags) again() []string {
 	}
 	return out
 }
-
-// defaultSampleRate is where samples are asked for without a rate: a prime, so
-// that it does not beat with what a program does a hundred times a second.
-const defaultSampleRate = 499
 
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
 const maxSampleRate = 100000
@@ -206,6 +202,16 @@ func (s *session) openOutputs(a *app, f *programFlags) (err error) {
 		s.benOut, err = report.OpenOutput("--bench", f.bench, a.stdout)
 	}
 	return err
+}
+
+// before sets up the next run of an arm: whether it is sampled.
+func (s *session) before(f *programFlags) func(*trial.Arm, int) {
+	return func(arm *trial.Arm, round int) {
+		s.program.Profile = 0
+		if round > 0 && arm.WantsProfile() {
+			s.program.Profile = f.sampleRate
+		}
+	}
 }
 
 // openPprof opens the file of --pprof, if there is one.

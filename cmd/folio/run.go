@@ -38,10 +38,11 @@ With --count 1, the default, the program's exit code becomes folio's (128 + N
 when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.
 
-With --sample-rate 499, where the time goes is sampled (perf_event_open, so often
-for each second of processor time): collection, allocation, zeroing, page faults
-and so on, and which lines of the program pay for them. It needs no root where
-/proc/sys/kernel/perf_event_paranoid is 2 or less, and it slows the program down.
+Where the time goes is sampled (perf_event_open, --sample-rate times for each
+second of processor time): collection, allocation, zeroing, page faults and so on,
+and which lines of the program pay for them. It needs no root where
+/proc/sys/kernel/perf_event_paranoid is 2 or less. It slows a program down, some
+more than others (docs/performance.md): --sample-rate 0 turns it off.
 
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the collector.`
@@ -54,14 +55,11 @@ func newRun(a *app) *cobra.Command {
 		Long:  runLong,
 		Example: `  folio run -- ./prog args
   folio run --count 10 --gogc 400 -- ./prog args
-  folio run --sample-rate 499 -- ./prog args
+  folio run --sample-rate 997 -- ./prog args
   folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
   folio run --attach 1234 --for 30s
   folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (f.pprof != "" || cmd.Flags().Changed("attach")) && !cmd.Flags().Changed("sample-rate") {
-				f.sampleRate = defaultSampleRate
-			}
 			switch {
 			case cmd.Flags().Changed("attach"):
 				return a.attach(cmd.Context(), f, args)
@@ -79,7 +77,7 @@ func newRun(a *app) *cobra.Command {
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
 	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS for the program (default as the environment has it)")
 	f.add(fs)
-	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run to `file` in the format of go tool pprof")
+	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run that was sampled to `file`, in the format of\ngo tool pprof")
 	fs.IntVar(&f.pid, "attach", 0, "do not run a command: sample the process with this `id`, and its descendants")
 	fs.DurationVar(&f.duration, "for", 10*time.Second, "with --attach: for how long")
 	return cmd
@@ -131,7 +129,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	if f.count == 1 {
 		err = a.runOnce(ctx, s, arm)
 	} else {
-		interrupted, err = a.runOften(ctx, s, arm, f.count)
+		interrupted, err = a.runOften(ctx, s, f, arm)
 	}
 	s.keep(arm)
 	switch {
@@ -173,14 +171,20 @@ func (a *app) runOnce(ctx context.Context, s *session, arm *trial.Arm) error {
 }
 
 // runOften runs the program count times after a warm-up.
-func (a *app) runOften(ctx context.Context, s *session, arm *trial.Arm, count int) (interrupted bool, err error) {
+func (a *app) runOften(ctx context.Context, s *session, f *runFlags, arm *trial.Arm) (interrupted bool, err error) {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sched := trial.NewScheduler(s.program, 0)
+	before := s.before(&f.programFlags)
+	sched.Observe = func(arm *trial.Arm, round int, sample *trial.Sample) {
+		if sample == nil {
+			before(arm, round)
+		}
+	}
 	arms := []*trial.Arm{arm}
 	var writeErr error // measuring goes on: the sheet can still be shown
 	_, err = sched.Warmup(ctx, arms)
-	for range count {
+	for range f.count {
 		if err != nil {
 			break
 		}

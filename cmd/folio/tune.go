@@ -133,7 +133,13 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	defer stop()
 	progress := newProgress(a.stderr)
 	var writeErr error
-	opts.Progress = progress.show
+	before := s.before(&f.programFlags)
+	opts.Progress = func(p tune.Progress) {
+		if p.Sample == nil && p.Arm != nil {
+			before(p.Arm.Arm, p.Round)
+		}
+		progress.show(p)
+	}
 	opts.Partial = func(r *tune.Result) {
 		s.keepTune(r)
 		writeErr = errors.Join(writeErr, s.write())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -16,7 +17,7 @@ const barWidth = 30
 
 // removed lists the classes whose time a setting changed most, at most n.
 func removed(base, with *where.Result, n int) string {
-	if base == nil || with == nil || min(base.Samples, with.Samples) < enoughSamples {
+	if base == nil || with == nil || min(base.Samples, with.Samples) < trial.EnoughSamples {
 		return ""
 	}
 	type change struct {
@@ -41,10 +42,6 @@ func removed(base, with *where.Result, n int) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-// enoughSamples is how many it takes to compare two settings by them: of 1000, a
-// class of 10% is measured as one of 8 to 12%.
-const enoughSamples = 1000
 
 // littleChange is the part of the processor time below which a change of a class
 // is not worth a word.

@@ -29,7 +29,7 @@ type Options struct {
 	Now func() time.Time
 	// Bound is told the time after which a trial is beyond hope.
 	Bound func(time.Duration)
-	// Progress is told before and after every trial.
+	// Progress is told before and after every trial; the warm-up is in round 0.
 	Progress func(Progress)
 	// Partial is shown the result so far after every round.
 	Partial func(*Result)

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/page"
+)
+
+type labFlags struct {
+	quick       bool
+	size        string
+	rounds      int
+	allowSystem bool
+	seed        uint64
+	json, bench string
+}
+
+const labLong = `Measure what pages, page faults and giving memory back cost on this machine.
+
+Each experiment compares ways to do the same work, its arms: each in fresh
+processes, interleaved in random order, with medians and intervals; and says in
+the end what the figures mean here. Without a name all of them run; "folio lab
+list" explains them.
+
+Some arms need settings of the whole system: reserved huge pages, the policy for
+transparent huge pages, khugepaged, a memory cgroup. With --allow-system they run,
+as root: each setting is printed before, and put back after each run of the arm,
+also when folio is interrupted or killed. Other programs see it meanwhile.`
+
+func newLab(a *app) *cobra.Command {
+	f := &labFlags{}
+	cmd := &cobra.Command{
+		Use:   "lab [flags] [experiment...]",
+		Short: "Measure what pages, faults and giving memory back cost here",
+		Long:  labLong,
+		Example: `  folio lab list
+  folio lab --quick
+  folio lab pages faults
+  folio lab --allow-system --json lab.json pages
+  folio lab --bench lab.txt madvise && benchstat -col arm lab.txt`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.lab(cmd.Context(), f, args, cmd.Flags().Changed("seed"))
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, e := range lab.Experiments() {
+				names = append(names, e.Name+"\t"+e.Question)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.quick, "quick", false, "less memory and fewer rounds: all experiments within two minutes")
+	fs.StringVar(&f.size, "size", "", "the `size` of memory to measure with, or the largest of several (default each experiment's\nown, as far as memory allows)")
+	fs.IntVar(&f.rounds, "rounds", 0, "how often each arm runs (default each experiment's own)")
+	fs.BoolVar(&f.allowSystem, "allow-system", false, "let arms change settings of the whole system, and put them back")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
+	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "Explain the experiments", Args: onlyCommands,
+		RunE: func(*cobra.Command, []string) error { return report.LabList(a.stdout, lab.ReadMachine()) },
+	}, &cobra.Command{
+		Use: "arm", Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error { return a.labArm(args) },
+	}, &cobra.Command{
+		Use: "guard", Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error { return a.labGuard(args) },
+	})
+	return cmd
+}
+
+func (f *labFlags) options() (lab.Options, error) {
+	o := lab.Options{Quick: f.quick, Rounds: f.rounds, AllowSystem: f.allowSystem, Seed: f.seed}
+	var err error
+	if f.size != "" {
+		if o.Size, err = trial.ParseBytes(f.size); err != nil {
+			return o, fmt.Errorf("--size: %w", err)
+		}
+	}
+	switch {
+	case f.rounds < 0:
+		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
+	case f.json == "-" && f.bench == "-":
+		return o, errors.New("--json - and --bench -: only one of them can go to standard output")
+	}
+	return o, nil
+}
+
+// choose returns the experiments of the names, and what is wrong with the
+// others.
+func choose(names []string) (chosen []*lab.Experiment, err error) {
+	for _, name := range names {
+		e, lerr := lab.Lookup(name)
+		if lerr == nil && !slices.Contains(chosen, e) {
+			chosen = append(chosen, e)
+		}
+		err = errors.Join(err, lerr)
+	}
+	return chosen, err
+}
+
+// A labRun is a lab's command line put to work.
+type labRun struct {
+	file    report.LabFile
+	json    *report.Output
+	bench   *report.Output
+	written error // what went wrong as files were written: measuring goes on
+}
+
+func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool) (err error) {
+	if !seeded {
+		f.seed = rand.Uint64() >> 32 // short enough to type
+	}
+	opts, err := f.options()
+	if err != nil {
+		return misuse(err)
+	}
+	var unknown error
+	if opts.Experiments, unknown = choose(names); unknown != nil {
+		if len(opts.Experiments) == 0 {
+			return misuse(unknown)
+		}
+		exit(a.stderr, unknown) // now, not after all the others
+		unknown = exitCode(exitFailure)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find folio's own program: %w", err)
+	}
+	opts.Runner, opts.Self = lab.Process([]string{self, "lab", "arm"}), []string{self, "lab", "guard"}
+	l := &labRun{}
+	info, warnings := host.Read(procmem.New(""))
+	l.file = report.LabFile{Schema: report.Schema, Kind: "lab", Folio: version(), Created: time.Now().UTC(), Host: info, Quick: f.quick}
+	notes := &stat.Notes{}
+	for _, w := range warnings {
+		notes.Add(w.Error())
+	}
+	if err := l.open(a, f); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	progress := newProgress(a.stderr)
+	defer progress.clear()
+	opts.Progress = func(p lab.Progress) { progress.line(labProgress(p)) }
+	opts.Announce = func(experiment string, changes []lab.Change) {
+		progress.clear()
+		for _, c := range changes {
+			fmt.Fprintf(a.stderr, "%s: --allow-system: %s, put back after each run\n", experiment, c)
+		}
+	}
+	opts.Partial = func(r *lab.Result) {
+		l.file.Keep(r)
+		l.written = errors.Join(l.written, l.write())
+	}
+	res, err := lab.Run(ctx, opts)
+	progress.clear()
+	if len(res.Outcomes) == 0 {
+		return err
+	}
+	l.file.Keep(res)
+	if res.Interrupted && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return o.Rounds > 0 }) {
+		return errors.Join(err, errNothing)
+	}
+	out := io.Writer(a.stdout)
+	if l.json.IsStdout() || l.bench.IsStdout() {
+		out = a.stderr
+	}
+	text := &report.Lab{Title: report.LabTitle(machineName(info), res), Result: res, Notes: notes}
+	err = errors.Join(err, text.Text(out), l.written)
+	l.file.Notes = notes.Texts()
+	l.file.Complete = err == nil && !res.Interrupted
+	for _, o := range res.Outcomes {
+		err = errors.Join(err, o.Err)
+	}
+	if res.Interrupted {
+		err = errors.Join(exitCode(exitInterrupted), err)
+	}
+	return errors.Join(err, unknown)
+}
+
+func machineName(h host.Info) string {
+	parts := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs", h.CPUs)}
+	if h.CPU != "" {
+		parts[1] += " " + h.CPU
+	}
+	if h.THPEnabled != nil {
+		parts = append(parts, "THP "+*h.THPEnabled)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func labProgress(p lab.Progress) string {
+	round := "warm-up"
+	if p.Round > 0 {
+		round = fmt.Sprintf("round %d of %d", p.Round, p.Rounds)
+	}
+	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, p.Left.Round(time.Second), p.Arm)
+}
+
+// line shows a text in place of the last one.
+func (p *progress) line(text string) {
+	if p.out == nil {
+		return
+	}
+	if r, w := []rune(text), terminalWidth(p.out)-1; len(r) > w {
+		text = string(r[:w])
+	}
+	p.clear()
+	fmt.Fprint(p.out, text)
+	p.shown = true
+}
+
+func (l *labRun) open(a *app, f *labFlags) (err error) {
+	if f.json != "" {
+		if l.json, err = report.OpenOutput("--json", f.json, a.stdout); err != nil {
+			return err
+		}
+	}
+	if f.bench != "" {
+		l.bench, err = report.OpenOutput("--bench", f.bench, a.stdout)
+	}
+	return err
+}
+
+// write brings the result files up to date. Before anything was measured, an
+// older result is worth more than an empty one.
+func (l *labRun) write() error {
+	empty := !slices.ContainsFunc(l.file.Experiments, func(e report.LabExperiment) bool {
+		return slices.ContainsFunc(e.Arms, func(a report.LabArm) bool { return len(a.Samples) > 0 })
+	})
+	var errs []error
+	for _, o := range []struct {
+		*report.Output
+		data func() ([]byte, error)
+	}{{l.json, l.file.JSON}, {l.bench, l.file.Bench}} {
+		if o.Output == nil || empty && o.HasOld() {
+			continue
+		}
+		data, err := o.data()
+		if err == nil {
+			err = o.Write(data)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (l *labRun) close() error {
+	err := l.write()
+	for _, o := range []*report.Output{l.json, l.bench} {
+		if o != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}
+	return err
+}
+
+// labArm is the process of an arm: see lab.Work.
+func (a *app) labArm(args []string) error {
+	t, err := lab.ParseTask(args)
+	if err != nil {
+		return misusef("lab arm: %w", err)
+	}
+	if err = lab.Work(t, a.stdout); errors.Is(err, page.ErrNotSupported) {
+		return errors.Join(exitCode(lab.ExitNotSupported), err)
+	}
+	return err
+}
+
+// labGuard is the process that puts settings back: see lab.Guard. The one that
+// folio starts starts the one that stays, and ends.
+func (a *app) labGuard(args []string) error {
+	if len(args) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		return lab.Detach([]string{self, "lab", "guard", "stay"})
+	}
+	lab.Deafen()
+	return lab.Guard(a.stdin, a.stdout)
+}

@@ -1,0 +1,202 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// A Lab is what folio lab shows.
+type Lab struct {
+	Title  string
+	Result *lab.Result
+	Notes  *stat.Notes
+}
+
+// Text prints, for each experiment, its question, the table of its arms, the
+// curves over sizes, what did not run, and what the figures mean.
+func (l *Lab) Text(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s", l.Title)
+	for _, o := range l.Result.Outcomes {
+		if o.Rounds == 0 && o.Err == nil && l.Result.Interrupted {
+			continue // it did not begin
+		}
+		l.outcome(p, o)
+	}
+	p.notes(l.Notes)
+	return p.err
+}
+
+func (l *Lab) outcome(p *printer, o *lab.Outcome) {
+	e := o.Experiment
+	p.line("")
+	p.line("%s: %s", e.Name, e.Question)
+	if t := l.arms(o); len(t.rows) > 1 {
+		p.line("%s, %d rounds", trial.FormatBytes(o.Params.Size), o.Rounds)
+		p.line("")
+		if p.err == nil {
+			p.err = t.write(p.w, "  ")
+		}
+		l.curve(p, o)
+	}
+	if o.Refused {
+		p.line("  not run: %v", o.Err)
+		return
+	}
+	for _, a := range o.Arms {
+		switch {
+		case a.Failure != "":
+			p.line("  failed: %s: %s", a.Arm.Name, a.Failure)
+		case a.Arm.NotRun != "":
+			p.line("  not run: %s: %s", a.Arm.Name, a.Arm.NotRun)
+		}
+	}
+	if m := o.Meaning(); len(m) > 0 {
+		p.line("")
+		for _, s := range m {
+			p.line("  %s", s)
+		}
+	}
+	for _, n := range o.Notes {
+		l.Notes.Add(e.Name + ": " + n)
+	}
+}
+
+// arms returns the table of arms at the largest size.
+func (l *Lab) arms(o *lab.Outcome) *table {
+	t := &table{left: map[int]bool{0: true, 2: true}}
+	var head []string
+	for i, f := range o.Experiment.Figures {
+		if f.Minor {
+			continue
+		}
+		head = append(head, f.Label)
+		if i == 0 {
+			head = append(head, "")
+		}
+	}
+	t.add(append(append([]string{"arm"}, head...), "n")...)
+	for _, a := range o.Arms {
+		if !a.Ran() {
+			continue
+		}
+		row := []string{a.Arm.Name}
+		n := 0
+		for i, f := range o.Experiment.Figures {
+			s := stat.Summarize(a.Values(o.Params.Size, f.Key))
+			if f.Minor {
+				continue
+			}
+			row = append(row, labFigure(f, s.Median))
+			if i == 0 {
+				row, n = append(row, spreadOrNote(l.Notes, s)), s.N
+			}
+		}
+		t.add(append(row, fmt.Sprint(n))...)
+	}
+	return t
+}
+
+// curve prints the first figures by size, an arm each column.
+func (l *Lab) curve(p *printer, o *lab.Outcome) {
+	sizes := o.Sizes()
+	if !o.Experiment.Curve || len(sizes) < 2 {
+		return
+	}
+	figures := o.Experiment.Figures[:1]
+	if o.Experiment.Name == "pages" {
+		figures = o.Experiment.Figures[:2]
+	}
+	for _, f := range figures {
+		t := &table{}
+		head := []string{"size"}
+		var arms []*lab.ArmResult
+		for _, a := range o.Arms {
+			if len(a.Sizes()) > 1 && a.Ran() {
+				arms, head = append(arms, a), append(head, a.Arm.Name)
+			}
+		}
+		if len(arms) == 0 {
+			return
+		}
+		t.add(head...)
+		for _, size := range sizes {
+			row := []string{trial.FormatBytes(size)}
+			for _, a := range arms {
+				row = append(row, labFigure(f, stat.Median(a.Values(size, f.Key))))
+			}
+			t.add(row...)
+		}
+		p.line("")
+		p.line("  %s, by size:", f.Label)
+		if p.err == nil {
+			p.err = t.write(p.w, "  ")
+		}
+	}
+}
+
+// labFigure prints a figure of an experiment in the unit that its key says.
+func labFigure(f lab.Figure, v float64) string {
+	switch {
+	case strings.HasSuffix(f.Key, "_seconds"):
+		return Seconds(v)
+	case strings.HasSuffix(f.Key, "_bytes"):
+		return Bytes(v)
+	case strings.HasSuffix(f.Key, "_fraction"):
+		if math.IsNaN(v) {
+			return none
+		}
+		return fmt.Sprintf("%.0f%%", 100*v)
+	}
+	return Count(v)
+}
+
+// LabList prints what experiments there are: what each asks, what is known of
+// it, and its arms on this machine.
+func LabList(w io.Writer, m *lab.Machine) error {
+	p := &printer{w: w}
+	for i, e := range lab.Experiments() {
+		if i > 0 {
+			p.line("")
+		}
+		size := e.Size()
+		p.line("%s: %s", e.Name, e.Question)
+		p.line("  source: %s", e.Source)
+		p.line("  memory: %s, quick %s", trial.FormatBytes(size[0]), trial.FormatBytes(size[1]))
+		t := &table{left: map[int]bool{0: true, 1: true}}
+		for _, a := range e.List(m) {
+			about := a.About
+			switch {
+			case a.NotRun != "":
+				about += " (not here: " + a.NotRun + ")"
+			case len(a.Changes) > 0:
+				about += " (needs --allow-system)"
+			}
+			t.add(a.Name, about)
+		}
+		if p.err == nil {
+			p.err = t.write(w, "  ")
+		}
+	}
+	return p.err
+}
+
+// labElapsed prints how long a lab took.
+func labElapsed(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+
+// LabTitle says what was measured, where.
+func LabTitle(machine string, r *lab.Result) string {
+	what := "folio lab"
+	ended := ""
+	if r.Interrupted {
+		ended = ", interrupted"
+	}
+	return fmt.Sprintf("%s: %s\n%d experiments in %s, seed %d%s", what, machine, len(r.Outcomes), labElapsed(r.Elapsed), r.Seed, ended)
+}

@@ -1,0 +1,230 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// A LabFile is the result of a lab as JSON has it. docs/results.md describes it.
+type LabFile struct {
+	Schema   string    `json:"schema"`
+	Kind     string    `json:"kind"` // lab
+	Folio    string    `json:"folio_version"`
+	Created  time.Time `json:"created"`
+	Complete bool      `json:"complete"`
+
+	Host           host.Info `json:"host"`
+	Seed           *uint64   `json:"seed"`
+	Quick          bool      `json:"quick"`
+	ElapsedSeconds float64   `json:"elapsed_seconds"`
+
+	Experiments []LabExperiment `json:"experiments"`
+	Notes       []string        `json:"notes"`
+}
+
+// A LabExperiment is what one experiment found.
+type LabExperiment struct {
+	Name           string        `json:"name"`
+	Question       string        `json:"question"`
+	Source         string        `json:"source"`
+	Figure         string        `json:"figure"` // the key of the figure that decides
+	Unit           string        `json:"unit"`
+	Figures        []LabFigure   `json:"figures"`
+	Parameters     LabParameters `json:"parameters"`
+	Complete       bool          `json:"complete"`
+	Error          *string       `json:"error"`
+	ElapsedSeconds float64       `json:"elapsed_seconds"`
+	Arms           []LabArm      `json:"arms"`
+	Meaning        []string      `json:"meaning"`
+	Notes          []string      `json:"notes"`
+}
+
+// A LabFigure explains a key of the points.
+type LabFigure struct {
+	Key   string `json:"key"`
+	Label string `json:"label"`
+	Unit  string `json:"unit"`
+}
+
+// LabParameters are how much work the arms did.
+type LabParameters struct {
+	SizeBytes uint64 `json:"size_bytes"` // the largest
+	Count     int    `json:"count"`
+	Rounds    int    `json:"rounds"` // completed ones
+}
+
+// A LabArm is what one arm measured.
+type LabArm struct {
+	Name    string     `json:"name"`
+	About   string     `json:"about"`
+	Setting LabSetting `json:"setting"`
+	// NotRun is why there are no samples; null when the arm ran.
+	NotRun  *string         `json:"not_run"`
+	Samples []*trial.Sample `json:"samples"`
+	// Median and Interval are of the experiment's figure at the largest size;
+	// null when nothing counts.
+	Median   *float64   `json:"median"`
+	Interval *Interval  `json:"interval"`
+	Points   []LabPoint `json:"points"` // by size, ascending
+}
+
+// LabSetting is what makes the arm.
+type LabSetting struct {
+	Pages     string      `json:"pages"`      // base, thp, hugetlb
+	PageBytes *int        `json:"page_bytes"` // null: the kind's default
+	How       string      `json:"how"`
+	System    []LabChange `json:"system"` // system-wide settings during its trials
+}
+
+// LabChange is a system-wide setting.
+type LabChange struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+}
+
+// LabPoint is what was measured at one size.
+type LabPoint struct {
+	SizeBytes uint64              `json:"size_bytes"`
+	Figures   map[string]Interval `json:"figures"`
+}
+
+// Keep puts what is known so far into the file.
+func (f *LabFile) Keep(r *lab.Result) {
+	f.Seed, f.ElapsedSeconds = &r.Seed, r.Elapsed.Seconds()
+	f.Experiments = f.Experiments[:0]
+	for _, o := range r.Outcomes {
+		f.Experiments = append(f.Experiments, labExperiment(o))
+	}
+}
+
+func labExperiment(o *lab.Outcome) LabExperiment {
+	e := o.Experiment
+	out := LabExperiment{
+		Name: e.Name, Question: e.Question, Source: e.Source, Figure: e.Figures[0].Key, Unit: e.Figures[0].Unit,
+		Parameters: LabParameters{SizeBytes: o.Params.Size, Count: o.Params.Count, Rounds: o.Rounds},
+		Complete:   o.Complete, ElapsedSeconds: o.Elapsed.Seconds(),
+		Arms: []LabArm{}, Meaning: append([]string{}, o.Meaning()...), Notes: append([]string{}, o.Notes...),
+	}
+	for _, fig := range e.Figures {
+		out.Figures = append(out.Figures, LabFigure{fig.Key, fig.Label, fig.Unit})
+	}
+	if o.Err != nil {
+		text := o.Err.Error()
+		out.Error = &text
+	}
+	for _, a := range o.Arms {
+		out.Arms = append(out.Arms, labArm(o, a))
+	}
+	return out
+}
+
+func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
+	t := a.Arm.Task
+	out := LabArm{
+		Name: a.Arm.Name, About: a.Arm.About, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
+		Setting: LabSetting{Pages: t.Kind.String(), How: t.How, System: []LabChange{}},
+	}
+	if t.PageSize != 0 {
+		out.Setting.PageBytes = &t.PageSize
+	}
+	for _, c := range a.Arm.Changes {
+		out.Setting.System = append(out.Setting.System, LabChange{c.Path, c.Value})
+	}
+	switch {
+	case a.Arm.NotRun != "":
+		out.NotRun = &a.Arm.NotRun
+	case a.Failure != "":
+		out.NotRun = &a.Failure
+	case len(a.Samples) == 0:
+		text := "the lab ended before"
+		out.NotRun = &text
+	}
+	for _, size := range a.Sizes() {
+		p := LabPoint{SizeBytes: size, Figures: make(map[string]Interval)}
+		for _, f := range o.Experiment.Figures {
+			if v := a.Values(size, f.Key); len(v) > 0 {
+				p.Figures[f.Key] = newInterval(v)
+			}
+		}
+		out.Points = append(out.Points, p)
+	}
+	if v := a.Values(o.Params.Size, o.Experiment.Figures[0].Key); len(v) > 0 {
+		i := newInterval(v)
+		out.Median, out.Interval = &i.Median, &i
+	}
+	return out
+}
+
+// JSON returns the file's text.
+func (f *LabFile) JSON() ([]byte, error) {
+	if f.Experiments == nil {
+		f.Experiments = []LabExperiment{}
+	}
+	if f.Notes == nil {
+		f.Notes = []string{}
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	return append(data, '\n'), err
+}
+
+// Bench returns the samples in the Go benchmark format, a result for each size,
+// so that "benchstat -col arm FILE" compares the arms.
+func (f *LabFile) Bench() ([]byte, error) {
+	var b bytes.Buffer
+	w := benchfmt.NewWriter(&b)
+	for _, e := range f.Experiments {
+		units := make(map[string]string)
+		for _, fig := range e.Figures {
+			units[fig.Key] = fig.Unit
+		}
+		for _, a := range e.Arms {
+			for _, s := range a.Samples {
+				if !s.OK() {
+					continue
+				}
+				for _, p := range lab.Points(s) {
+					r := &benchfmt.Result{Config: f.config(a), Name: benchfmt.Name(fmt.Sprintf("%s/size=%s", benchName([]string{e.Name}), trial.FormatBytes(p.Size))), Iters: 1}
+					for _, key := range slices.Sorted(maps.Keys(p.Figures)) {
+						r.Values = append(r.Values, benchfmt.Value{Value: p.Figures[key], Unit: units[key]})
+					}
+					if err := w.Write(r); err != nil {
+						return nil, fmt.Errorf("write the Go benchmark format: %w", err)
+					}
+				}
+			}
+		}
+	}
+	return b.Bytes(), nil
+}
+
+func (f *LabFile) config(a LabArm) []benchfmt.Config {
+	var out []benchfmt.Config
+	add := func(key, value string) {
+		if value != "" {
+			out = append(out, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+		}
+	}
+	h := f.Host
+	add("goos", h.OS)
+	add("goarch", h.Arch)
+	add("kernel", h.Kernel)
+	add("cpu", h.CPU)
+	if h.THPEnabled != nil {
+		add("thp-enabled", *h.THPEnabled)
+	}
+	if h.THPDefrag != nil {
+		add("thp-defrag", *h.THPDefrag)
+	}
+	add("arm", a.Name)
+	return out
+}
