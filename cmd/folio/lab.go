@@ -19,7 +19,6 @@ import (
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/page"
 )
 
 type labFlags struct {
@@ -283,10 +282,10 @@ func (a *app) labArm(args []string) error {
 	if err != nil {
 		return misusef("lab arm: %w", err)
 	}
-	if err = lab.Work(t, a.stdout); errors.Is(err, page.ErrNotSupported) {
-		return errors.Join(exitCode(lab.ExitNotSupported), err)
+	if err = lab.Work(t, a.stdout); err != nil {
+		return errors.Join(exitCode(lab.ExitCode(err)), err)
 	}
-	return err
+	return nil
 }
 
 // labGuard is the process that puts settings back: see lab.Guard. The one that
