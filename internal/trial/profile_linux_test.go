@@ -70,8 +70,9 @@ func TestProfile(t *testing.T) {
 	p.Profile, p.KeepProfile = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
-	// 300 ms of processor time are 299 samples, and what starting took.
-	if s.Where.Samples < 250 {
+	// 300 ms of processor time are 299 samples, and what starting took; fewer where
+	// the machine itself does not run all the time.
+	if s.Where.Samples < 150 {
 		t.Errorf("%d samples", s.Where.Samples)
 	}
 	if names := functions(t, s); !names["trial.burn"] {
@@ -90,7 +91,7 @@ func TestProfileChildren(t *testing.T) {
 	p.Profile, p.KeepProfile = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
-	if names := functions(t, s); !names["trial.burn"] || s.Where.Samples < 300 {
+	if names := functions(t, s); !names["trial.burn"] || s.Where.Samples < 200 {
 		t.Errorf("%d samples, of %v", s.Where.Samples, names)
 	}
 }
