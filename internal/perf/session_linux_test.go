@@ -44,8 +44,9 @@ func TestBurn(t *testing.T) {
 		t.Errorf("%d of %d samples in spin return to burn, called by burnRole", whole, inSpin)
 	}
 	// The clock can be sampled as often as it is asked; how close the sum comes
-	// depends on how often the thread changed processors.
-	if got := float64(l.sum(CPU)) / 1e9; !s.Info().Hardware && !near(got, cpuOf(cmd), 0.15) {
+	// depends on how often the thread changed processors, and on whether a virtual
+	// machine itself was stopped.
+	if got := float64(l.sum(CPU)) / 1e9; !s.Info().Hardware && !near(got, cpuOf(cmd), 0.4) {
 		t.Errorf("samples of %.3f s, the process used %.3f s", got, cpuOf(cmd))
 	}
 	pid := cmd.Process.Pid
