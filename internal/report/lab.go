@@ -39,7 +39,11 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 	p.line("")
 	p.line("%s: %s", e.Name, e.Question)
 	if t := l.arms(o); len(t.rows) > 1 {
-		p.line("%s, %d rounds", trial.FormatBytes(o.Params.Size), o.Rounds)
+		rounds := "rounds"
+		if o.Rounds == 1 {
+			rounds = "round"
+		}
+		p.line("%s, %d %s", trial.FormatBytes(o.Params.Size), o.Rounds, rounds)
 		p.line("")
 		if p.err == nil {
 			p.err = t.write(p.w, "  ")
@@ -50,13 +54,19 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 		p.line("  not run: %v", o.Err)
 		return
 	}
+	var forbidden []string
 	for _, a := range o.Arms {
 		switch {
+		case a.Arm.Forbidden:
+			forbidden = append(forbidden, a.Arm.Name)
 		case a.Failure != "":
 			p.line("  failed: %s: %s", a.Arm.Name, a.Failure)
 		case a.Arm.NotRun != "":
 			p.line("  not run: %s: %s", a.Arm.Name, a.Arm.NotRun)
 		}
+	}
+	if len(forbidden) > 0 {
+		p.line("  not run without --allow-system: %s", strings.Join(forbidden, ", "))
 	}
 	if m := o.Meaning(); len(m) > 0 {
 		p.line("")

@@ -1,0 +1,148 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/page"
+)
+
+// An Experiment answers one question about this machine's memory.
+type Experiment struct {
+	Name     string
+	Question string
+	Source   string   // what was reported of it elsewhere, in a line
+	Figures  []Figure // what is measured; the first one decides
+	Curve    bool     // the figures are taken over sizes, else at one
+
+	defaults, quick Params
+	arms            func(*Machine, Params) []*Arm
+	work            func(*probe, Task) error
+	meaning         func(*Outcome) []string
+}
+
+// A Figure is one thing that an arm measures.
+type Figure struct {
+	Key   string // as in JSON: times are seconds, sizes bytes
+	Label string // as a table's heading
+	Unit  string // as in the Go benchmark format
+	Minor bool   // not in the table
+}
+
+// Params are how much work the arms of an experiment do.
+type Params struct {
+	Size   uint64 // bytes of memory, the largest where it is measured over sizes
+	Count  int    // operations for each figure
+	Rounds int
+}
+
+// An Arm is one way to do an experiment's work.
+type Arm struct {
+	Name  string
+	About string
+	Task  Task
+	// Changes are the system-wide settings that the arm needs.
+	Changes []Change
+	// NotRun is why the arm cannot run here; "" if it can.
+	NotRun string
+	// Forbidden says that NotRun is only that system-wide settings may not be changed.
+	Forbidden bool
+	// Missing says that NotRun is a lack of the machine that keeps the
+	// experiment from its answer, not a permission that was not given.
+	Missing bool
+}
+
+// Experiments returns all experiments, in the order in which they run.
+func Experiments() []*Experiment {
+	return []*Experiment{pages, faults, madvise, fork, bloat, stall}
+}
+
+// Lookup returns the experiment of a name. The error suggests the nearest.
+func Lookup(name string) (*Experiment, error) {
+	var names []string
+	for _, e := range Experiments() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	if near := nearest(name, names); near != "" {
+		return nil, fmt.Errorf("unknown experiment %s: did you mean %s?", name, near)
+	}
+	return nil, fmt.Errorf("unknown experiment %s: there are %s", name, strings.Join(names, ", "))
+}
+
+// nearest returns the name that is least different from s, "" when none is near.
+func nearest(s string, names []string) string {
+	best, at := "", 1+max(2, len(s)/3)
+	for _, n := range names {
+		d := distance(strings.ToLower(s), n)
+		if strings.HasPrefix(n, strings.ToLower(s)) && s != "" {
+			d = 1
+		}
+		if d < at {
+			best, at = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters must be put in, left out or changed (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// Arms returns the arms of the experiment on a machine.
+func (e *Experiment) Arms(m *Machine, p Params) []*Arm {
+	arms := e.arms(m, p)
+	for _, a := range arms {
+		a.Task.Experiment, a.Task.Arm = e.Name, a.Name
+		a.Task.Count = p.Count
+		if a.Task.Size == 0 {
+			a.Task.Size = p.Size
+		}
+	}
+	return arms
+}
+
+// memoryArm returns an arm whose memory has pages of a kind and size, with what
+// it needs for bytes of memory.
+func (m *Machine) memoryArm(name, about string, kind page.Kind, size int, bytes uint64) *Arm {
+	a := &Arm{Name: name, About: about, Task: Task{Kind: kind, PageSize: size}}
+	switch kind {
+	case page.THP:
+		m.needTHP(a, size)
+	case page.HugeTLB:
+		m.needPool(a, size, bytes)
+	}
+	return a
+}
+
+// Size returns how much memory the experiment takes by default and under Quick,
+// as far as that fits.
+func (e *Experiment) Size() [2]uint64 { return [2]uint64{e.defaults.Size, e.quick.Size} }
+
+// List returns the arms of the experiment on a machine, at its default size.
+func (e *Experiment) List(m *Machine) []*Arm {
+	p, _, err := e.params(m, Options{})
+	if err != nil {
+		p = e.defaults
+	}
+	return e.Arms(m, p)
+}

@@ -1,0 +1,355 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Options are what a lab runs, and how.
+type Options struct {
+	Experiments []*Experiment // default: all
+	Quick       bool          // less of everything: an answer within two minutes
+	Size        uint64        // bytes, instead of each experiment's own; 0 for that
+	Rounds      int           // likewise
+	Seed        uint64
+
+	// AllowSystem lets arms change settings of the whole system. Announce is told
+	// which, before; Self is then how the guard is started, see [Guard].
+	AllowSystem bool
+	Announce    func(experiment string, changes []Change)
+	Self        []string
+
+	// Runner runs one trial of a task: [Process] does.
+	Runner  func(context.Context, Task, trial.Setting) (*trial.Sample, error)
+	Machine *Machine // default: this one
+
+	Progress func(Progress)
+	// Partial is shown the result so far after every round.
+	Partial func(*Result)
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+}
+
+// Progress is where a lab is, before a trial.
+type Progress struct {
+	Experiment, Arm string
+	Round, Rounds   int // round 0 is the warm-up
+	Left            time.Duration
+}
+
+// Process returns a Runner that has command, with a task's arguments behind it,
+// run tasks as processes.
+func Process(command []string) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
+	return func(ctx context.Context, t Task, s trial.Setting) (*trial.Sample, error) {
+		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute}
+		return p.Run(ctx, s)
+	}
+}
+
+// quickBudget is how long each experiment may take under Quick; a round that
+// has begun is ended.
+const quickBudget = 15 * time.Second
+
+// A run is a lab at work.
+type run struct {
+	Options
+	res     *Result
+	begun   time.Time
+	changer changer
+	guard   *guard
+	pace    pace
+}
+
+// Run runs experiments. What goes wrong within one is in its outcome; the error
+// is of what ends them all: an interrupt, or a setting that could not be put back.
+// The result is never nil.
+func Run(ctx context.Context, o Options) (res *Result, err error) {
+	if o.Experiments == nil {
+		o.Experiments = Experiments()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &run{Options: o, res: &Result{Seed: o.Seed}, begun: o.Now()}
+	if runtime.GOOS != "linux" {
+		return r.res, fmt.Errorf("lab: %w", trial.ErrNotSupported)
+	}
+	if r.Quick {
+		r.pace.bound = quickBudget
+	}
+	if r.Machine == nil {
+		r.Machine = ReadMachine()
+	}
+	defer func() {
+		// Also when this function panics: then the guard has less to do.
+		err = errors.Join(err, r.changer.restore())
+		if r.guard != nil {
+			err = errors.Join(err, r.guard.close())
+		}
+	}()
+	var todo []*Outcome
+	for _, e := range r.Experiments {
+		todo = append(todo, r.prepare(e))
+	}
+	r.res.Outcomes = todo
+	for i, out := range todo {
+		r.pace.rest = todo[i+1:]
+		err = r.experiment(ctx, out)
+		r.res.Elapsed = r.Now().Sub(r.begun)
+		if r.Partial != nil {
+			r.Partial(r.res)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		r.res.Interrupted, err = true, nil
+	}
+	return r.res, err
+}
+
+// prepare lists the arms of an experiment and says which cannot run.
+func (r *run) prepare(e *Experiment) *Outcome {
+	p, notes, err := e.params(r.Machine, r.Options)
+	out := &Outcome{Experiment: e, Params: p, Notes: notes, Err: err, Refused: err != nil}
+	for _, a := range e.Arms(r.Machine, p) {
+		if err != nil && a.NotRun == "" {
+			a.NotRun = err.Error()
+		}
+		if a.NotRun == "" && len(a.Changes) > 0 && !r.AllowSystem {
+			a.NotRun, a.Forbidden = "needs --allow-system, to "+changesText(a.Changes), true
+		}
+		out.Arms = append(out.Arms, &ArmResult{Arm: a})
+	}
+	return out
+}
+
+func changesText(changes []Change) string {
+	var texts []string
+	for _, c := range changes {
+		texts = append(texts, c.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// params returns how much work an experiment does on a machine.
+func (e *Experiment) params(m *Machine, o Options) (Params, []string, error) {
+	p := e.defaults
+	if o.Quick {
+		p = e.quick
+	}
+	if o.Rounds > 0 {
+		p.Rounds = o.Rounds
+	}
+	var notes []string
+	fits := floorPower(m.Spare / e.share())
+	switch {
+	case o.Size > 0:
+		p.Size = max(floorPower(o.Size), uint64(m.BasePage))
+		if p.Size != o.Size {
+			notes = append(notes, fmt.Sprintf("sizes are powers of two: %s instead of %s", trial.FormatBytes(p.Size), trial.FormatBytes(o.Size)))
+		}
+		if p.Size > fits {
+			return p, notes, fmt.Errorf("%s: --size %s is too much: the machine, or this container, can spare %s for it", e.Name, trial.FormatBytes(o.Size), trial.FormatBytes(fits))
+		}
+	case p.Size > fits:
+		if fits < 1<<20 {
+			return p, notes, fmt.Errorf("%s: the machine, or this container, has too little free memory: %s", e.Name, trial.FormatBytes(m.Spare))
+		}
+		notes = append(notes, fmt.Sprintf("%s does not fit into free memory: %s instead", trial.FormatBytes(p.Size), trial.FormatBytes(fits)))
+		p.Size = fits
+	}
+	return p, notes, nil
+}
+
+// share is which part of the memory that can be spared the size of an experiment
+// may be: it holds that much twice or so.
+func (e *Experiment) share() uint64 {
+	if e == pages || e == faults {
+		return 1
+	}
+	return 2
+}
+
+// runnable returns the arms that can go on.
+func (o *Outcome) runnable() []*ArmResult {
+	return slices.DeleteFunc(slices.Clone(o.Arms), func(a *ArmResult) bool { return a.Arm.NotRun != "" || a.Failure != "" })
+}
+
+// experiment runs one experiment. The error ends the lab.
+func (r *run) experiment(ctx context.Context, out *Outcome) error {
+	if out.Err != nil {
+		return nil
+	}
+	begun := r.Now()
+	defer func() { out.Elapsed = r.Now().Sub(begun) }()
+	var changes []Change
+	for _, a := range out.runnable() {
+		for _, c := range a.Arm.Changes {
+			if !slices.Contains(changes, c) {
+				changes = append(changes, c)
+			}
+		}
+	}
+	if len(changes) > 0 {
+		if err := r.startGuard(); err != nil {
+			return err
+		}
+		if r.Announce != nil {
+			r.Announce(out.Experiment.Name, changes)
+		}
+	}
+	if err := r.rounds(ctx, out, begun); err != nil {
+		return err
+	}
+	out.Complete = true
+	out.Err = out.failure()
+	return nil
+}
+
+func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
+	sched := trial.NewScheduler(runnerOf{r, out}, r.Seed)
+	round := 0
+	sched.Observe = func(a *trial.Arm, n int, s *trial.Sample) {
+		if s == nil && r.Progress != nil {
+			r.Progress(Progress{out.Experiment.Name, a.Name, n, out.Params.Rounds, r.pace.left(out, n)})
+		}
+	}
+	if !r.Quick && out.Params.Rounds > 1 && out.Experiment != stall { // each trial of stall makes its own conditions
+		arms := schedulerArms(out)
+		samples, err := sched.Warmup(ctx, arms)
+		if err != nil {
+			return err
+		}
+		for i, a := range out.runnable() {
+			a.judge(samples[i])
+		}
+	}
+	for round < out.Params.Rounds {
+		live := out.runnable()
+		if len(live) == 0 {
+			return nil
+		}
+		arms := schedulerArms(out)
+		began := r.Now()
+		err := sched.Round(ctx, arms)
+		for i, a := range live {
+			if n := len(arms[i].Samples); n > 0 {
+				a.Samples = append(a.Samples, arms[i].Samples[n-1])
+				a.judge(arms[i].Samples[n-1])
+			}
+		}
+		if err != nil {
+			return err
+		}
+		round++
+		out.Rounds = round
+		r.res.Elapsed = r.Now().Sub(r.begun)
+		if r.Partial != nil {
+			r.Partial(r.res)
+		}
+		if now := r.Now(); r.Quick && round < out.Params.Rounds && r.Rounds == 0 && now.Sub(begun)+now.Sub(began) > quickBudget {
+			out.Notes = append(out.Notes, fmt.Sprintf("--quick: %d of %d rounds, for lack of time", round, out.Params.Rounds))
+			return nil
+		}
+	}
+	return nil
+}
+
+// schedulerArms returns the arms that can go on as the engine knows them.
+func schedulerArms(out *Outcome) []*trial.Arm {
+	var arms []*trial.Arm
+	for _, a := range out.runnable() {
+		arms = append(arms, &trial.Arm{Name: a.Arm.Name, Setting: setting(a.Arm)})
+	}
+	return arms
+}
+
+// armVariable tells the runner which arm a setting is of.
+const armVariable = "FOLIO_LAB_ARM"
+
+// setting is what the processes of an arm run under: nothing of the Go runtime
+// interferes with what is measured.
+func setting(a *Arm) trial.Setting {
+	return trial.Setting{GOGC: trial.Off, Env: []string{"GODEBUG=asyncpreemptoff=1", "GOMEMLIMIT=off", armVariable + "=" + a.Name}}
+}
+
+// judge gives an arm up whose trial failed: it would fail again.
+func (a *ArmResult) judge(s *trial.Sample) {
+	if s.OK() {
+		return
+	}
+	line := strings.TrimPrefix(s.LastLine(), "folio: ")
+	line = strings.TrimPrefix(line, a.Arm.Task.Experiment+" "+a.Arm.Name+": ")
+	if s.ExitCode != nil && (*s.ExitCode == exitNotSupported || *s.ExitCode == exitNotHere) {
+		a.Arm.NotRun, a.Arm.Missing = line, *s.ExitCode == exitNotSupported
+		return
+	}
+	a.Failure = s.Failure
+	if line != "" {
+		a.Failure = line
+		if s.ExitCode == nil {
+			a.Failure = s.Failure + ": " + line
+		}
+	}
+}
+
+// failure is the error of an experiment in which arms failed.
+func (o *Outcome) failure() error {
+	var texts []string
+	for _, a := range o.Failed() {
+		why := a.Failure
+		if why == "" {
+			why = a.Arm.NotRun
+		}
+		texts = append(texts, a.Arm.Name+": "+why)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", o.Experiment.Name, strings.Join(texts, "; "))
+}
+
+func (r *run) startGuard() (err error) {
+	if r.guard != nil || len(r.Self) == 0 {
+		return nil
+	}
+	if r.guard, err = startGuard(r.Self); err == nil {
+		r.changer.keeper = r.guard
+	}
+	return err
+}
+
+// runnerOf runs trials of an experiment for the scheduler.
+type runnerOf struct {
+	*run
+	out *Outcome
+}
+
+// Run makes the changes that an arm needs, runs it, and takes them back.
+func (r runnerOf) Run(ctx context.Context, s trial.Setting) (sample *trial.Sample, err error) {
+	var arm *Arm
+	for _, kv := range s.Env {
+		if name, ok := strings.CutPrefix(kv, armVariable+"="); ok {
+			arm = r.out.Arm(name).Arm
+		}
+	}
+	if len(arm.Changes) > 0 {
+		if err := r.changer.apply(arm.Changes); err != nil {
+			return &trial.Sample{Failure: err.Error()}, nil
+		}
+		defer func() { err = errors.Join(err, r.changer.restore()) }()
+	}
+	began := r.Now()
+	sample, err = r.Runner(ctx, arm.Task, s)
+	r.pace.took(r.out, r.Now().Sub(began))
+	return sample, err
+}

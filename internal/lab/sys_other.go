@@ -1,0 +1,7 @@
+//go:build !linux
+
+package lab
+
+func settle() {}
+
+func minorFaults() uint64 { return 0 }
