@@ -23,7 +23,7 @@ func readEntries(s system, p pagemap, r Range, t *tally) error {
 		return fmt.Errorf("parse /proc/self/smaps: %w", err)
 	}
 	for _, a := range areas {
-		e := entries{system: s, pagemap: p, size: uintptr(windowSize(s)), anonymous: a.anonymous}
+		e := entries{system: s, pagemap: p, size: uintptr(windowSize(s)), anonymous: a.anonymous, hugetlb: a.hugetlb}
 		if err := e.area(a, r, t); err != nil {
 			return err
 		}
@@ -39,6 +39,7 @@ type entries struct {
 	// anonymous areas have no file's pages, so it is a page of zeros that is said
 	// to be one.
 	anonymous bool
+	hugetlb   bool // these are never pages of zeros, nor are all of them said to be exclusive
 	buf       []sys.Entry
 }
 
@@ -128,7 +129,7 @@ func (e *entries) candidate(w Range, got []sys.Entry) bool {
 // memory of its own; else it is a page of zeros, or shared with a child.
 func (e *entries) category(entry sys.Entry) sys.Category {
 	switch {
-	case entry.Present() && (entry.File() && !e.anonymous || !entry.File() && entry.Exclusive()):
+	case entry.Present() && (e.hugetlb || entry.File() && !e.anonymous || !entry.File() && entry.Exclusive()):
 		return sys.Present
 	case entry.Present():
 		return sys.Present | sys.ZeroPage

@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"testing"
@@ -154,7 +155,7 @@ func TestReleaseTakesWholePages(t *testing.T) {
 		if f.huge == 0 {
 			t.SkipNow() // no huge pages to keep whole
 		}
-		if f.huge > maxInt/4 {
+		if f.huge > math.MaxInt/4 {
 			t.SkipNow() // more than an address space of 32 bits
 		}
 		m := mapped(t, f, 3*f.huge, &Options{Kind: THP})

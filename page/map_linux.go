@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 	"sync/atomic"
@@ -54,7 +55,7 @@ func mapOptions(s system, size int, o Options) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size > maxInt-pageSize || o.Ahead > maxInt-pageSize {
+	if size > math.MaxInt-pageSize || o.Ahead > math.MaxInt-pageSize {
 		return nil, errors.New("that is more than the address space")
 	}
 	length := roundUp(size, pageSize)
@@ -64,7 +65,7 @@ func mapOptions(s system, size int, o Options) (*Mapping, error) {
 	}
 	m := &Mapping{
 		sys: s, memory: memory, addresses: Of(memory), kind: o.Kind, pageSize: pageSize,
-		commit: o.Commit, ahead: length, name: o.Name,
+		ahead: length, name: o.Name,
 	}
 	if err := m.prepare(&o); err != nil {
 		// The first error is the one to tell; memory that cannot be unmapped either
@@ -92,7 +93,7 @@ func (m *Mapping) prepare(o *Options) error {
 		_ = s.setName(r.Start, r.Len(), o.Name) // shown to people only
 	}
 	hugetlb := m.kind == HugeTLB
-	switch m.commit {
+	switch o.Commit {
 	case Touch:
 		touch(m.memory, m.step())
 	case Populate:
@@ -127,7 +128,7 @@ func mapPages(s system, length, pageSize int, o *Options) ([]byte, error) {
 		return nil, explainUnmap(s, err)
 	}
 	// Map more than is needed, and unmap what is too much at both ends.
-	if length > maxInt-extra {
+	if length > math.MaxInt-extra {
 		return nil, errors.New("that is more than the address space")
 	}
 	p, err = s.mmap(uintptr(length+extra), flags)
@@ -211,3 +212,8 @@ func checkName(name string) error {
 }
 
 func roundUp(n, align int) int { return (n + align - 1) &^ (align - 1) }
+
+func (c *counter) add(bytes int) {
+	c.mappings.Add(1)
+	c.bytes.Add(int64(bytes))
+}

@@ -39,7 +39,6 @@ type Mapping struct {
 	addresses Range
 	kind      Kind
 	pageSize  int
-	commit    Commit
 	piece     int // what Ahead commits at once
 	ahead     int // how much is committed already; all of it without Commit Ahead
 	name      string
@@ -235,11 +234,6 @@ func quoted(name string) string {
 var live counter
 
 type counter struct{ mappings, bytes atomic.Int64 }
-
-func (c *counter) add(bytes int) {
-	c.mappings.Add(1)
-	c.bytes.Add(int64(bytes))
-}
 
 func (c *counter) remove(bytes int) {
 	c.mappings.Add(-1)

@@ -16,9 +16,8 @@ var host system
 
 var errLinux = fmt.Errorf("%w on %s: needs Linux", ErrNotSupported, runtime.GOOS)
 
-func (system) pageSize() int                     { return os.Getpagesize() }
-func (system) hugeSize() int                     { return 0 }
-func (system) munmap(addr, length uintptr) error { return errLinux }
+func (system) pageSize() int { return os.Getpagesize() }
+func (system) hugeSize() int { return 0 }
 
 func windowSize(s system) int                         { return s.pageSize() * (s.pageSize() / 8) }
 func pageSizes(system, Kind) ([]int, error)           { return nil, errLinux }

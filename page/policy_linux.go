@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -62,7 +63,7 @@ func poolSizes(s system, dir string) ([]int, error) {
 		}
 		number, ok = strings.CutSuffix(number, "kB")
 		n, err := strconv.Atoi(number)
-		if !ok || err != nil || n <= 0 || n > maxInt/1024 {
+		if !ok || err != nil || n <= 0 || n > math.MaxInt/1024 {
 			continue // larger than an address space of 32 bits
 		}
 		sizes = append(sizes, n*1024)

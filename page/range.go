@@ -60,9 +60,6 @@ func (r Range) Outward(align int) Range {
 	return Range{start, end}
 }
 
-// and returns the part of r that is in o too; it may be inverted.
-func (r Range) and(o Range) Range { return Range{max(r.Start, o.Start), min(r.End, o.End)} }
-
 // String returns the addresses as /proc/PID/maps writes them.
 func (r Range) String() string { return fmt.Sprintf("%x-%x", r.Start, r.End) }
 

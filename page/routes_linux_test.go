@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/sys"
 	"github.com/foliomem/folio/internal/testenv"
 )
 
@@ -198,6 +199,32 @@ func routesOnTheGoHeap(t testing.TB) {
 		t.Errorf("residency %+v of %d bytes", scan, len(slab))
 	}
 	runtime.KeepAlive(slab)
+}
+
+func TestCategoryOfAnEntry(t *testing.T) {
+	const present, swapped, file, exclusive = 1 << 63, 1 << 62, 1 << 61, 1 << 56
+	anonymous, ordinary, hugetlb := &entries{anonymous: true}, &entries{}, &entries{hugetlb: true}
+	for _, c := range []struct {
+		in    *entries
+		entry sys.Entry
+		want  sys.Category
+	}{
+		{anonymous, 0, 0},
+		{anonymous, swapped, sys.Swapped},
+		{anonymous, present | exclusive, sys.Present},
+		{anonymous, present, sys.Present | sys.ZeroPage},
+		{anonymous, present | file, sys.Present | sys.ZeroPage}, // the huge one
+		{anonymous, present | file | exclusive, sys.Present | sys.ZeroPage},
+		{ordinary, present | file, sys.Present},
+		{ordinary, present | exclusive, sys.Present}, // copied on write
+		{ordinary, present, sys.Present | sys.ZeroPage},
+		{hugetlb, present, sys.Present}, // as pages of 1 GiB are
+		{hugetlb, present | file | exclusive, sys.Present},
+	} {
+		if got := c.in.category(c.entry); got != c.want {
+			t.Errorf("%#x in %+v is %#x, want %#x", uint64(c.entry), *c.in, uint64(got), uint64(c.want))
+		}
+	}
 }
 
 // hugetlbPool has a pool of free pages for the length of a test: it grows it if

@@ -199,3 +199,6 @@ func (t *tally) readTouched(r Range) (bytes uint64) {
 	}
 	return bytes
 }
+
+// and returns the part of r that is in o too; it may be inverted.
+func (r Range) and(o Range) Range { return Range{max(r.Start, o.Start), min(r.End, o.End)} }

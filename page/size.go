@@ -2,8 +2,6 @@ package page
 
 import "fmt"
 
-const maxInt = int(^uint(0) >> 1)
-
 // sizeText writes a size as people do: whole numbers of the largest unit that
 // gives one, else with one decimal.
 func sizeText(n uint64) string {
