@@ -189,7 +189,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	text := &report.Lab{Title: report.LabTitle(machineName(info), res), Result: res, Notes: notes}
 	err = errors.Join(err, text.Text(out), l.written)
 	l.file.Notes = notes.Texts()
-	l.file.Complete = err == nil && !res.Interrupted
+	l.file.Complete = err == nil && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return !o.Complete })
 	for _, o := range res.Outcomes {
 		err = errors.Join(err, o.Err)
 	}

@@ -74,12 +74,11 @@ func faultsWork(p *probe, t Task) error {
 			if err != nil {
 				return err
 			}
-			before := minorFaults()
-			all, writing, err := firstWrites(m, size, t.How)
+			all, writing, n, err := firstWrites(m, size, t.How)
 			if err != nil {
 				return errors.Join(err, m.Close())
 			}
-			faulted = minorFaults() - before
+			faulted = n
 			total, write = append(total, all), append(write, writing)
 			resident, isHuge, err := huge(m)
 			if err = errors.Join(err, m.Close()); err != nil {
@@ -98,9 +97,9 @@ func faultsWork(p *probe, t Task) error {
 }
 
 // firstWrites writes to each page of the first n bytes of m, which may have more:
-// whole huge pages. It returns how long it took in all, and how long the writes
-// themselves.
-func firstWrites(m *page.Mapping, n uint64, how string) (total, writing time.Duration, err error) {
+// whole huge pages. It returns how long it took in all, how long the writes
+// themselves, and how many page faults this thread had meanwhile.
+func firstWrites(m *page.Mapping, n uint64, how string) (total, writing time.Duration, faulted uint64, err error) {
 	base, step := start(m), uint64(page.Size())
 	var ahead sync.WaitGroup
 	var aheadErr error
@@ -121,17 +120,19 @@ func firstWrites(m *page.Mapping, n uint64, how string) (total, writing time.Dur
 		<-ready
 		close(gun)
 	}
+	faulted = minorFaults()
 	begin := time.Now()
 	if how == byPopulate {
 		if err := m.Range().Populate(); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 	}
 	written := time.Now()
 	touch(base, n, step)
 	end := time.Now()
+	faulted = minorFaults() - faulted
 	ahead.Wait()
-	return end.Sub(begin), end.Sub(written), aheadErr
+	return end.Sub(begin), end.Sub(written), faulted, aheadErr
 }
 
 func faultsMeaning(o *Outcome) []string {

@@ -52,16 +52,25 @@ func chase(base unsafe.Pointer, at uint64, n int) uint64 {
 	return at
 }
 
-// read reads n random 8-byte words of 8<<bits bytes, with bits at most 40; no
-// read depends on another.
+// read reads n random 8-byte words of 8<<bits bytes, with bits at most 40, and n
+// a multiple of 4; no read depends on another. How many of them a processor has
+// under way at once depends on how few instructions stand between them: so the
+// loop is unrolled, and the generator's constants come in registers, where the
+// compiler would load them anew for each read.
 //
 //go:norace
 //go:noinline
-func read(base unsafe.Pointer, bits uint, state uint64, n int) (sum uint64) {
+func read(base unsafe.Pointer, bits uint, state, mul, inc uint64, n int) (sum uint64) {
 	mask := uint64(1)<<bits - 1
-	for ; n > 0; n-- {
-		state = state*lcgMul + lcgInc
+	for ; n > 0; n -= 4 {
 		// Safety: the mask leaves the number of one of the 1<<bits words.
+		state = state*mul + inc
+		sum += *(*uint64)(unsafe.Add(base, (state>>24&mask)*8))
+		state = state*mul + inc
+		sum += *(*uint64)(unsafe.Add(base, (state>>24&mask)*8))
+		state = state*mul + inc
+		sum += *(*uint64)(unsafe.Add(base, (state>>24&mask)*8))
+		state = state*mul + inc
 		sum += *(*uint64)(unsafe.Add(base, (state>>24&mask)*8))
 	}
 	return sum

@@ -49,8 +49,8 @@ func pagesArms(m *Machine, p Params) []*Arm {
 const seed = 0x9e3779b97f4a7c15
 
 func pagesWork(p *probe, t Task) error {
-	if t.Size&(t.Size-1) != 0 || t.Size < line {
-		return fmt.Errorf("size %d: must be a power of two", t.Size)
+	if t.Size&(t.Size-1) != 0 || t.Size < 8*line {
+		return fmt.Errorf("size %d: must be a power of two of %d or more", t.Size, 8*line)
 	}
 	if t.Size > 8<<40 {
 		return fmt.Errorf("size %d: more than the generator of random words can reach", t.Size)
@@ -70,21 +70,22 @@ func pagesWork(p *probe, t Task) error {
 		fraction = float64(isHuge) / float64(resident)
 	}
 	var sink uint64
+	count := (t.Count + 3) &^ 3 // see read
 	for _, size := range sizes(t.Size) {
 		n := uint(bits.Len64(size)) - 1
 		link(base, n-6)
-		at := chase(base, 0, min(t.Count, int(size/line))) // warm
+		at := chase(base, 0, min(count, int(size/line))) // warm
 		begin := time.Now()
-		at = chase(base, at, t.Count)
+		at = chase(base, at, count)
 		latency := time.Since(begin)
 
-		sink += at + read(base, n-3, seed, min(t.Count, int(size/line)))
+		sink += at + read(base, n-3, seed, lcgMul, lcgInc, min(count, int(size/line)))
 		begin = time.Now()
-		sink += read(base, n-3, seed, t.Count)
+		sink += read(base, n-3, seed, lcgMul, lcgInc, count)
 		throughput := time.Since(begin)
 
-		p.point(size, value{"latency_seconds", per(latency, uint64(t.Count))},
-			value{"throughput_seconds", per(throughput, uint64(t.Count))}, value{"huge_fraction", fraction})
+		p.point(size, value{"latency_seconds", per(latency, uint64(count))},
+			value{"throughput_seconds", per(throughput, uint64(count))}, value{"huge_fraction", fraction})
 	}
 	keep = sink
 	return m.Close()

@@ -51,7 +51,7 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 		l.curve(p, o)
 	}
 	if o.Refused {
-		p.line("  not run: %v", o.Err)
+		p.line("  not run: %s", strings.TrimPrefix(o.Err.Error(), e.Name+": "))
 		return
 	}
 	var forbidden []string
