@@ -19,10 +19,10 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"internal/gctrace", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/testenv"},
-	{"internal/host", "internal/metric", "internal/where"},
-	{"internal/trial"},
-	{"internal/tune", "internal/diagnose"},
+	{"internal/gctrace", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv"},
+	{"internal/feature", "internal/host", "internal/metric", "internal/where"},
+	{"internal/trial", "page"},
+	{"arena", "internal/diagnose", "internal/lab", "internal/tune"},
 	{"internal/report"},
 	{"cmd/folio"},
 }

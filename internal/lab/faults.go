@@ -142,8 +142,11 @@ func faultsMeaning(o *Outcome) []string {
 	if b == 0 {
 		return nil
 	}
-	out := []string{fmt.Sprintf("A page fault costs %.0f ns here: %s of fresh memory take %.0f ms, memory that is used again %.1f ms.",
-		1e9*b, trial.FormatBytes(size), 1e3*o.at(base, size, "total_seconds"), 1e3*o.at(o.Arm("reused"), size, "total_seconds"))}
+	text := fmt.Sprintf("A page fault costs %.0f ns here: %s of fresh memory take %.3g ms", 1e9*b, trial.FormatBytes(size), 1e3*o.at(base, size, "total_seconds"))
+	if again := o.at(o.Arm("reused"), size, "total_seconds"); again > 0 {
+		text += fmt.Sprintf(", memory that is used again %.3g ms", 1e3*again)
+	}
+	out := []string{text + "."}
 	for _, x := range []struct{ name, text string }{
 		{"thp", "Transparent huge pages make fresh memory %s as fast."},
 		{"populate", "Populating it in one call makes it %s as fast."},

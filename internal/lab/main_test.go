@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == "guard":
 		err = Detach([]string{os.Args[0], "guard", "stay"})
 	default:
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that it starts
 		os.Exit(m.Run())
 	}
 	if err != nil {

@@ -3,6 +3,8 @@ package lab
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial"
@@ -19,7 +21,7 @@ var pages = &Experiment{
 		{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction"},
 	},
 	Curve:    true,
-	defaults: Params{Size: 4 << 30, Count: 4 << 20, Rounds: 7},
+	defaults: Params{Size: 4 << 30, Count: 1 << 20, Rounds: 7},
 	quick:    Params{Size: 1 << 30, Count: 1 << 18, Rounds: 5},
 	arms:     pagesArms,
 	work:     pagesWork,
@@ -87,12 +89,9 @@ func pagesWork(p *probe, t Task) error {
 		p.point(size, value{"latency_seconds", per(latency, uint64(count))},
 			value{"throughput_seconds", per(throughput, uint64(count))}, value{"huge_fraction", fraction})
 	}
-	keep = sink
+	runtime.KeepAlive(sink) // no compiler may leave the loops out
 	return m.Close()
 }
-
-// keep holds what loops computed, so that no compiler may leave them out.
-var keep uint64
 
 func pagesMeaning(o *Outcome) []string {
 	base := o.Arm("base")
@@ -114,22 +113,26 @@ func pagesMeaning(o *Outcome) []string {
 		}
 		out = append(out, text)
 		if reach := tlbReach(o, base, a); reach > 0 {
-			out = append(out, fmt.Sprintf("Up to %s base pages cost nothing that shows; beyond, translating addresses does: smaller working sets gain nothing from huge pages.", trial.FormatBytes(reach)))
+			out = append(out, fmt.Sprintf("Up to %s huge pages gain less than 10%% in latency; beyond that size it is more.", trial.FormatBytes(reach)))
 		}
 	}
 	return out
 }
 
-// tlbReach returns the largest size up to which base pages are no more than 10%
-// slower than huge ones; 0 if there is none, or no larger one.
+// tlbReach returns the size beyond which base pages are always more than 10%
+// slower than huge ones; 0 if there is none. Below it single sizes may be slower,
+// too, by where their pages happen to lie in the caches.
 func tlbReach(o *Outcome, base, hugeArm *ArmResult) uint64 {
-	reach := uint64(0)
-	for _, size := range o.Sizes() {
+	sizes := o.Sizes()
+	for i, size := range slices.Backward(sizes) {
 		b, h := o.at(base, size, "latency_seconds"), o.at(hugeArm, size, "latency_seconds")
 		if h == 0 || b > 1.1*h {
-			return reach
+			continue
 		}
-		reach = size
+		if i == len(sizes)-1 {
+			return 0
+		}
+		return size
 	}
 	return 0
 }

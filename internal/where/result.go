@@ -174,10 +174,11 @@ func (c *Collector) Result(a Accounts) *Result {
 			sites.add(f, class, amount)
 		}
 	}
-	if periods[1] == 0 {
+	whole := a.Info.Kernel && periods[0]+periods[1] > 0 // all time is in the samples
+	if periods[1] == 0 && !whole {
 		seconds[Kernel] += a.Sys
 	}
-	if periods[0] == 0 {
+	if periods[0] == 0 && !whole {
 		seconds[Other] += a.User
 	}
 	r.classes(seconds, &sites)
@@ -186,8 +187,11 @@ func (c *Collector) Result(a Accounts) *Result {
 	return r
 }
 
-// rescale makes the samples of each side add up to its seconds, and those of
-// faults to all that were taken: the last of each thread are in no sample.
+// rescale makes the samples add up to the seconds, and those of faults to all
+// that were taken: the last of each thread are in no sample. Where the kernel's
+// side is seen, the samples also say how much of the time was spent there: many
+// kernels account for that by their clock's ticks, which is sampling as well, less
+// often. Else only the account says it.
 func (c *Collector) rescale(a Accounts) {
 	var periods [2]float64
 	sampled := 0.0
@@ -202,11 +206,16 @@ func (c *Collector) rescale(a Accounts) {
 	if sampled > 0 && a.Faults > 0 {
 		c.faultScale = float64(a.Faults) / sampled
 	}
-	for i, s := range []float64{a.User, a.Sys} {
-		c.scale[i] = 0
-		if periods[i] > 0 {
-			c.scale[i] = s * 1e9 / periods[i]
+	of := func(seconds, period float64) float64 {
+		if period == 0 {
+			return 0
 		}
+		return seconds * 1e9 / period
+	}
+	c.scale = [2]float64{of(a.User, periods[0]), of(a.Sys, periods[1])}
+	if a.Info.Kernel {
+		both := of(a.User+a.Sys, periods[0]+periods[1])
+		c.scale = [2]float64{both, both}
 	}
 	if a.User+a.Sys == 0 && !a.Info.Hardware {
 		// The kernel may account for very short processes by its clock's ticks:
