@@ -218,19 +218,6 @@ func labProgress(p lab.Progress) string {
 	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, p.Left.Round(time.Second), p.Arm)
 }
 
-// line shows a text in place of the last one.
-func (p *progress) line(text string) {
-	if p.out == nil {
-		return
-	}
-	if r, w := []rune(text), terminalWidth(p.out)-1; len(r) > w {
-		text = string(r[:w])
-	}
-	p.clear()
-	fmt.Fprint(p.out, text)
-	p.shown = true
-}
-
 func (l *labRun) open(a *app, f *labFlags) (err error) {
 	if f.json != "" {
 		if l.json, err = report.OpenOutput("--json", f.json, a.stdout); err != nil {

@@ -42,6 +42,14 @@ func (p *progress) show(u tune.Progress) {
 	if u.Arm != nil {
 		text += ": " + u.Arm.Name
 	}
+	p.line(text)
+}
+
+// line shows a text in place of what was there.
+func (p *progress) line(text string) {
+	if p.out == nil {
+		return
+	}
 	if r, w := []rune(text), terminalWidth(p.out)-1; len(r) > w {
 		text = string(r[:w])
 	}
