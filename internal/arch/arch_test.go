@@ -19,11 +19,11 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"internal/gctrace", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv"},
-	{"internal/feature", "internal/host", "internal/metric", "internal/where"},
+	{"internal/config", "internal/gctrace", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv"},
+	{"gctune", "internal/feature", "internal/host", "internal/metric", "internal/where"},
 	{"internal/trial", "page"},
-	{"arena", "internal/diagnose", "internal/lab", "internal/tune"},
-	{"internal/report"},
+	{"arena", "goheap", "internal/diagnose", "internal/lab", "internal/tune"},
+	{"auto", "internal/report"},
 	{"cmd/folio"},
 }
 

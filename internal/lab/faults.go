@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial"
@@ -103,24 +104,31 @@ func firstWrites(m *page.Mapping, n uint64, how string) (total, writing time.Dur
 	base, step := start(m), uint64(page.Size())
 	var ahead sync.WaitGroup
 	var aheadErr error
+	fire := func() {}
 	switch how {
 	case byReuse:
 		touch(base, n, step)
 	case byAhead:
-		ready, gun := make(chan struct{}), make(chan struct{})
+		// Both start at the same instant: to wake a thread takes as long as some
+		// pages do.
+		ready := make(chan struct{})
+		var gun atomic.Bool
 		ahead.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			close(ready)
-			<-gun
+			for !gun.Load() {
+			}
 			for at := piece; at < m.Len() && aheadErr == nil; at += piece {
 				aheadErr = m.Commit(at, min(piece, m.Len()-at))
 			}
 		})
 		<-ready
-		close(gun)
+		defer gun.Store(true) // should anything panic
+		fire = func() { gun.Store(true) }
 	}
 	faulted = minorFaults()
+	fire()
 	begin := time.Now()
 	if how == byPopulate {
 		if err := m.Range().Populate(); err != nil {

@@ -4,6 +4,7 @@
 //	faults KIND PAGE_BYTES HOW SIZE REPEATS
 #include "memory.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define PIECE (2 << 20)
 
@@ -16,12 +17,14 @@ static __attribute__((noinline)) void touch(char *base, size_t n, size_t step) {
 
 struct ahead {
 	struct memory m;
-	pthread_barrier_t *gun;
+	atomic_int *gun;
 };
 
 static void *run_ahead(void *arg) {
 	struct ahead *a = arg;
-	pthread_barrier_wait(a->gun);
+	atomic_store(a->gun, 1);
+	while (atomic_load(a->gun) != 2)
+		;
 	for (size_t at = PIECE; at < a->m.len; at += PIECE)
 		if (madvise(a->m.start + at, a->m.len - at < PIECE ? a->m.len - at : PIECE, MADV_POPULATE_WRITE))
 			die("madvise");
@@ -50,15 +53,16 @@ int main(int argc, char **argv) {
 		for (size_t i = 0; i < n; i++) {
 			struct memory m = map(argv[1], page, size);
 			pthread_t thread;
-			pthread_barrier_t gun;
+			atomic_int gun = 0;
 			struct ahead a = {m, &gun};
 			if (!strcmp(how, "reuse"))
 				touch(m.start, size, step);
 			if (!strcmp(how, "ahead")) {
-				pthread_barrier_init(&gun, 0, 2);
 				pthread_create(&thread, 0, run_ahead, &a);
-				pthread_barrier_wait(&gun);
+				while (atomic_load(&gun) != 1)
+					;
 			}
+			atomic_store(&gun, 2);
 			double begin = now();
 			if (!strcmp(how, "populate") && madvise(m.start, m.len, MADV_POPULATE_WRITE))
 				die("madvise");

@@ -1,0 +1,86 @@
+package arena
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Dangling is a report of debug mode: something that was allocated from an arena
+// is still reachable after the arena was freed or reset, or put into a Pool.
+// Somebody kept a pointer to it.
+type Dangling struct {
+	Arena   string // the name in the arena's options
+	Type    string // of the values
+	Slabs   int    // how many slabs of the type are reachable
+	Objects int    // how many values the slabs held: one or more of them is reachable
+	Made    string // the stack that made the arena
+	Freed   string // the stack of the Free
+	How     string // Free, Reset or Put
+}
+
+// String returns the report as text of several lines.
+func (d Dangling) String() string {
+	name := ""
+	if d.Arena != "" {
+		name = fmt.Sprintf(" %q", d.Arena)
+	}
+	return fmt.Sprintf("arena%s: memory is still reachable after %s: a pointer to one or more of %d values of type %s, in %d slabs, was kept\nthe arena was made by\n%sand %s was called by\n%s",
+		name, d.How, d.Objects, d.Type, d.Slabs, d.Made, d.How, d.Freed)
+}
+
+// OnDangling sets what debug mode does with a report; nil, the default, is to
+// write it to standard error. f is called on a goroutine of its own.
+func OnDangling(f func(Dangling)) {
+	quarantined.mu.Lock()
+	defer quarantined.mu.Unlock()
+	quarantined.report = f
+}
+
+// CheckDangling runs collections and reports, in debug mode, what freed memory
+// is still reachable: for the end of a test or a program, since otherwise debug
+// mode waits for the program's own collections. It returns how many reports
+// there were since it was last called; outside debug mode it does nothing. It
+// must not be called from what OnDangling was given.
+func CheckDangling() int {
+	if !debugging {
+		return 0
+	}
+	for range patience {
+		runtime.GC()
+	}
+	quarantined.inspect()
+	quarantined.inspection.Lock()
+	defer quarantined.inspection.Unlock()
+	n := quarantined.reports
+	quarantined.reports = 0
+	return n
+}
+
+// group makes one report of the slabs of one type and one end of an arena.
+func group(found []*suspect) (all []Dangling) {
+	type key struct {
+		made, freed *uintptr
+		typ         string
+	}
+	index := map[key]int{}
+	for _, s := range found {
+		k := key{first(s.record.made), first(s.record.freed), s.typ}
+		i, ok := index[k]
+		if !ok {
+			i = len(all)
+			index[k] = i
+			all = append(all, Dangling{Arena: s.record.name, Type: s.typ, How: s.record.how, Made: stack(s.record.made), Freed: stack(s.record.freed)})
+		}
+		all[i].Slabs++
+		all[i].Objects += s.objects
+	}
+	return all
+}
+
+// first identifies a stack that was recorded: no two share memory.
+func first(pcs []uintptr) *uintptr {
+	if len(pcs) == 0 {
+		return nil
+	}
+	return &pcs[0]
+}

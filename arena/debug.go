@@ -1,0 +1,87 @@
+package arena
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// debugging is the debug mode. It is chosen once, at the start.
+var debugging = debugBuild || debugFromEnv(os.Getenv("FOLIO"), func(err error) { fmt.Fprintln(os.Stderr, err) })
+
+// debugFromEnv reads the variable FOLIO: settings of Folio's packages as
+// key=value, separated by commas. Those of other packages are ignored.
+func debugFromEnv(env string, complain func(error)) (on bool) {
+	for item := range strings.SplitSeq(env, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(item), "=")
+		if key != "arenadebug" {
+			continue
+		}
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			complain(fmt.Errorf("arena: FOLIO: arenadebug=%s: want 0 or 1", value))
+			continue
+		}
+		on = b
+	}
+	return on
+}
+
+// record is what debug mode knows of an arena.
+type record struct {
+	name  string
+	made  []uintptr
+	freed []uintptr // by the last Free, Reset or Put
+	how   string    // which of them
+}
+
+func newDebug(o *Options) *Arena {
+	a := &Arena{set: resolve(o)}
+	a.more = &more{debug: &record{name: a.set.name, made: callers()}}
+	return a
+}
+
+// debug returns the record of an arena in debug mode, or nil.
+func (a *Arena) debug() *record {
+	if a.more == nil {
+		return nil
+	}
+	return a.more.debug
+}
+
+// end notes where what was allocated from the arena ended.
+func (r *record) end(how string) { r.how, r.freed = how, callers() }
+
+// callers returns the stack of the function of this package that was called.
+func callers() []uintptr {
+	pcs := make([]uintptr, 32)
+	return pcs[:runtime.Callers(4, pcs)]
+}
+
+// history says where the arena was made and freed, for a panic.
+func (r *record) history() string {
+	s := ""
+	if r.name != "" {
+		s += fmt.Sprintf("\narena %q", r.name)
+	}
+	s += "\nthe arena was made by\n" + stack(r.made)
+	if r.freed != nil {
+		s += "and " + r.how + " was called by\n" + stack(r.freed)
+	}
+	return strings.TrimRight(s, "\n")
+}
+
+func stack(pcs []uintptr) string {
+	var b strings.Builder
+	for frames := runtime.CallersFrames(pcs); ; {
+		f, more := frames.Next()
+		if f.Function != "" {
+			fmt.Fprintf(&b, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build foliodebug
+
+package arena
+
+const debugBuild = true

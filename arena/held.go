@@ -1,0 +1,56 @@
+package arena
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// inUseBytes is what the arenas hold that hold largeArena or more. By default
+// as much may be idle as is in use: the memory of arenas then follows use at
+// no more than twice of it, as the heap does with GOGC=100.
+var inUseBytes atomic.Int64
+
+const (
+	// largeArena is from when on an arena is accounted for: small ones come and
+	// go too often, and matter too little.
+	largeArena = 1 << 20
+	// largeSlab is from when on a slab is.
+	largeSlab = 64 << 10
+)
+
+// held is the account of an arena with large slabs.
+type held struct {
+	bytes   int64        // in large slabs
+	told    atomic.Int64 // what of it inUseBytes has: nothing while the arena is not large
+	cleanup runtime.Cleanup
+}
+
+// hold says that the arena holds one slab more, of n bytes.
+func (a *Arena) hold(n int64) {
+	if n < largeSlab {
+		return
+	}
+	h := a.held
+	if h == nil {
+		h = new(held)
+		a.held = h
+	}
+	if h.bytes += n; h.bytes < largeArena {
+		return
+	}
+	told := h.told.Swap(h.bytes)
+	if told == 0 {
+		// An arena that is never freed leaves the account when it is collected.
+		h.cleanup = runtime.AddCleanup(a, func(h *held) { inUseBytes.Add(-h.told.Load()) }, h)
+	}
+	inUseBytes.Add(h.bytes - told)
+}
+
+// drop empties the account.
+func (h *held) drop() {
+	if told := h.told.Swap(0); told != 0 {
+		inUseBytes.Add(-told)
+		h.cleanup.Stop()
+	}
+	h.bytes = 0
+}

@@ -1,0 +1,117 @@
+package arena
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"weak"
+)
+
+// quarantine drops a slab in debug mode: it is cleared, never reused, and held
+// weakly until the collector has taken it.
+func (h *Handle[T]) quarantine(r *record, s *slab[T]) {
+	objects := s.used
+	s.clear()
+	if objects == 0 || h.depot.size == 0 {
+		return
+	}
+	w := weak.Make(&s.buf[0])
+	quarantined.add(&suspect{
+		record:  *r,
+		typ:     h.typ().String(),
+		objects: objects,
+		alive:   func() bool { return w.Value() != nil },
+	})
+}
+
+// suspect is a slab in quarantine.
+type suspect struct {
+	record  record
+	typ     string
+	objects int
+	alive   func() bool
+	born    uint64 // collections until then
+}
+
+// patience is how many collections a slab may survive. The first may have begun
+// before Free, so that this is two whole ones: a stale register of a
+// goroutine that was interrupted is no reason for a report.
+const patience = 3
+
+// quarantined has all slabs in quarantine.
+var quarantined quarantine
+
+type quarantine struct {
+	inspection sync.Mutex // held while reports are made, before mu
+	reports    int        // since the last CheckDangling
+
+	mu       sync.Mutex
+	suspects []*suspect
+	awake    bool
+	report   func(Dangling)
+}
+
+func (q *quarantine) add(s *suspect) {
+	s.born = collections()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.suspects = append(q.suspects, s)
+	q.wake()
+}
+
+// wake arms a bell for the next collection. The quarantine is locked.
+func (q *quarantine) wake() {
+	if !q.awake {
+		q.awake = true
+		runtime.AddCleanup(new(bell), func(q *quarantine) {
+			q.mu.Lock()
+			q.awake = false
+			q.mu.Unlock()
+			q.inspect()
+		}, q)
+	}
+}
+
+// inspect forgets the slabs that are gone, and reports those that are too old.
+func (q *quarantine) inspect() {
+	q.inspection.Lock()
+	defer q.inspection.Unlock()
+
+	q.mu.Lock()
+	now := collections()
+	var found []*suspect
+	left := q.suspects[:0]
+	for _, s := range q.suspects {
+		switch {
+		case !s.alive():
+		case now-s.born >= patience:
+			found = append(found, s)
+		default:
+			left = append(left, s)
+		}
+	}
+	clear(q.suspects[len(left):])
+	q.suspects = left
+	if len(left) > 0 {
+		q.wake()
+	}
+	report := q.report
+	q.mu.Unlock()
+
+	if report == nil {
+		report = func(d Dangling) { fmt.Fprintln(os.Stderr, d) }
+	}
+	for _, d := range group(found) {
+		q.reports++
+		report(d)
+	}
+}
+
+// collections returns how many collections there have been.
+func collections() uint64 {
+	s := [1]metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(s[:])
+	return s[0].Value.Uint64()
+}

@@ -1,0 +1,66 @@
+package arena
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// A slab is a piece of ordinary Go memory, made with make([]T, n), of which an
+// arena hands out the elements in order. The elements from used on are zero.
+type slab[T any] struct {
+	buf  []T
+	used int // elements handed out; the handle knows better for its current slab
+	link *slab[T]
+	size class
+	huge bool // the kernel was asked for huge pages
+}
+
+// class is the size of a slab: minSlab << class bytes, or own.
+type class uint8
+
+const (
+	minSlab    = 512
+	minShift   = 9
+	numClasses = 18         // up to 64 MiB
+	own        = class(255) // of another size, for one slice or one huge object
+)
+
+func (c class) bytes() uintptr { return minSlab << c }
+
+// classBelow returns the largest class of at most n bytes, n being at least
+// minSlab.
+func classBelow(n uintptr) class {
+	return class(bits.Len(uint(n)) - 1 - minShift)
+}
+
+// classAbove returns the smallest class of at least n bytes.
+func classAbove(n uintptr) class {
+	if n <= minSlab {
+		return 0
+	}
+	return class(bits.Len(uint(n-1)) - minShift)
+}
+
+// elems returns how many elements a slab of class c has. The runtime puts a
+// word in front of a small object with pointers of more than 512 bytes; with
+// it the slab must not grow into the next size class of the runtime.
+func (c class) elems(size uintptr, pointers bool) int {
+	b := c.bytes()
+	if pointers && b > 512 && b <= 32<<10 {
+		b -= unsafe.Sizeof(uintptr(0))
+	}
+	return int(b / size)
+}
+
+// bytes returns the size of the slab's memory.
+func (s *slab[T]) bytes() int64 {
+	var zero T
+	return int64(len(s.buf)) * int64(unsafe.Sizeof(zero))
+}
+
+// clear zeroes what was handed out. It is the compiler's clear for the
+// element's type, so that the collector learns of the pointers it drops.
+func (s *slab[T]) clear() {
+	clear(s.buf[:s.used])
+	s.used = 0
+}

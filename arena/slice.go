@@ -1,0 +1,118 @@
+package arena
+
+import (
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// MakeSlice returns a slice of zero values in the arena. It panics like make if
+// len or cap are out of range. Growing it beyond its capacity with the
+// built-in append moves it to the heap; see Append.
+func MakeSlice[T any](a *Arena, len, cap int) []T {
+	if cap < 0 || len < 0 || len > cap {
+		panic("arena: MakeSlice: len or cap out of range")
+	}
+	h := Of[T](a)
+	if cap == 0 {
+		return []T{}
+	}
+	return h.take(cap)[:len]
+}
+
+// Append is the built-in append with the result in the arena: where s has no
+// room it grows in place if it was the last of its type that the arena
+// allocated, and is copied to a larger place in the arena otherwise. s may be nil or
+// from elsewhere.
+func Append[T any](a *Arena, s []T, values ...T) []T {
+	return AppendSlice(a, s, values)
+}
+
+// AppendSlice is Append for the elements of a slice.
+func AppendSlice[T any](a *Arena, s, values []T) []T {
+	n := len(s) + len(values)
+	if n <= cap(s) {
+		return append(s, values...)
+	}
+	if n < 0 {
+		panic("arena: AppendSlice: len out of range")
+	}
+	h := Of[T](a)
+	if t := h.extend(s, n); t != nil {
+		return append(t, values...)
+	}
+	room := n
+	if c := cap(s); c < 1024 {
+		room = max(n, 2*c, 4)
+	} else if c <= maxInt/2 {
+		room = max(n, c+c/4)
+	}
+	t := h.take(room)[:len(s)]
+	copy(t, s)
+	return append(t, values...)
+}
+
+// extend returns s with a capacity of n, in place, or nil.
+func (h *Handle[T]) extend(s []T, n int) []T {
+	from := h.n - cap(s)
+	if cap(s) == 0 || from < 0 || &h.buf[from] != unsafe.SliceData(s) || n > len(h.buf)-from {
+		return nil
+	}
+	h.n = from + n
+	return h.buf[from : from+len(s) : h.n]
+}
+
+// String returns a copy of s in the arena.
+func String(a *Arena, s string) string {
+	if s == "" {
+		return ""
+	}
+	b := Of[byte](a).take(len(s))
+	copy(b, s)
+	// Safety: nobody has b, and the string keeps the slab alive.
+	return unsafe.String(&b[0], len(b))
+}
+
+// Bytes returns a copy of b in the arena; nil for nil.
+func Bytes(a *Arena, b []byte) []byte {
+	if len(b) == 0 {
+		return b[:0:0]
+	}
+	c := Of[byte](a).take(len(b))
+	copy(c, b)
+	return c
+}
+
+// Clone returns a shallow copy on the heap of what a pointer points to, of the
+// elements of a slice or of a string, which may then outlive the arena. T must be a
+// pointer, a slice or a string; otherwise Clone panics. What the copy
+// points to is not copied.
+//
+// Unlike that of Go's experimental package, it copies also what is not in an
+// arena: slabs are ordinary memory, so there is no telling.
+func Clone[T any](v T) T {
+	if s, ok := any(&v).(*string); ok {
+		*s = strings.Clone(*s)
+		return v
+	}
+	r := reflect.ValueOf(&v).Elem()
+	switch r.Kind() {
+	case reflect.Pointer:
+		if !r.IsNil() {
+			p := reflect.New(r.Type().Elem())
+			p.Elem().Set(r.Elem())
+			r.Set(p.Convert(r.Type()))
+		}
+	case reflect.Slice:
+		if !r.IsNil() {
+			s := reflect.MakeSlice(r.Type(), r.Len(), r.Len())
+			reflect.Copy(s, r)
+			r.Set(s)
+		}
+	case reflect.String:
+		r.SetString(strings.Clone(r.String()))
+	default:
+		panic("arena: Clone only supports pointers, slices, and strings")
+	}
+	return v
+}

@@ -1,0 +1,132 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/foliomem/folio/page"
+)
+
+// Stats is what Arena.Stats reports. All sizes are bytes.
+type Stats struct {
+	Name string // from the options
+
+	Objects   uint64 // values in use, elements of slices counted one by one
+	Used      uint64 // handed out since the arena was made or reset
+	Allocated uint64 // handed out in the arena's life: Used and what was before the resets
+	Reserved  uint64 // of the slabs that the arena has; Used is the part of it in use
+	Types     int    // handles
+	Slabs     int
+
+	// Resident is the part of Reserved that the kernel has in memory, Huge the part
+	// of Resident on huge pages; both are measured, and 0 where the system cannot
+	// tell. Residency says what kept them from being measured; nil if nothing.
+	Resident  uint64
+	Huge      uint64
+	Residency error
+
+	// WhyNotHuge says why Coverage is below 90%; nil if it is not, or where there is
+	// nothing resident.
+	WhyNotHuge error
+}
+
+// Coverage returns Huge / Resident; 0 if nothing is resident.
+func (s Stats) Coverage() float64 {
+	if s.Resident == 0 {
+		return 0
+	}
+	return float64(s.Huge) / float64(s.Resident)
+}
+
+// lowCoverage is below what an explanation is due: the edges of a large arena
+// alone take a few percent.
+const lowCoverage = 0.9
+
+// Stats says what the arena has and how it lies in memory, which it asks the kernel:
+// about a millisecond per GiB.
+func (a *Arena) Stats() Stats {
+	c := counter{Stats: Stats{Name: a.settings().name, Allocated: uint64(a.past)}}
+	for h := a.first; h != nil; h = h.next {
+		c.Types++
+		h.self.count(&c)
+	}
+	c.Allocated += c.Used
+	if c.Resident > 0 && c.Coverage() < lowCoverage {
+		c.WhyNotHuge = c.why(a.settings())
+	}
+	return c.Stats
+}
+
+// counter adds up the slabs of an arena.
+type counter struct {
+	Stats
+	asked  uint64 // resident in slabs that are advised
+	whole  uint64 // of that, without huge page in a window that is all the slab's
+	shared uint64 // and in one that is not
+}
+
+func (h *Handle[T]) count(c *counter) {
+	size := uint64(h.depot.size)
+	for s := h.slabs; s != nil; s = s.link {
+		used := s.used
+		if s == h.slabs {
+			used = h.n
+		}
+		c.Objects += uint64(used)
+		c.Used += uint64(used) * size
+		if size > 0 {
+			c.slab(page.Of(s.buf), s.huge)
+		}
+	}
+	for s := h.kept; s != nil; s = s.link {
+		c.slab(page.Of(s.buf), s.huge)
+	}
+}
+
+func (c *counter) slab(r page.Range, huge bool) {
+	c.Slabs++
+	c.Reserved += uint64(r.Len())
+	res, err := r.Residency(&page.ResidencyOptions{Windows: huge})
+	if err != nil {
+		c.Residency = err
+		return
+	}
+	// The kernel counts whole pages, of which a small slab may have a part.
+	c.Resident += min(res.Resident, uint64(r.Len()))
+	c.Huge += min(res.Huge, uint64(r.Len()))
+	if !huge {
+		return
+	}
+	c.asked += res.Resident
+	for _, w := range res.Windows {
+		if w.Huge >= w.Resident {
+			continue
+		}
+		if int64(w.Range.Len()) == hugeSize() {
+			c.whole += w.Resident - w.Huge
+		} else {
+			c.shared += w.Resident - w.Huge
+		}
+	}
+}
+
+// why explains low coverage.
+func (c *counter) why(set *settings) error {
+	switch {
+	case !set.huge:
+		return errors.New("huge pages are off in the arena's options")
+	case hugeSize() == 0:
+		return fmt.Errorf("the system has no transparent huge pages: %w", page.ErrNotSupported)
+	}
+	if err := page.Allowed(page.THP, 0); err != nil {
+		return err
+	}
+	small := c.Resident - min(c.asked, c.Resident)
+	switch {
+	case small >= c.whole && small >= c.shared:
+		return fmt.Errorf("%d of %d bytes are in slabs too small for huge pages of %d bytes", small, c.Resident, hugeSize())
+	case c.shared > c.whole:
+		return fmt.Errorf("%d of %d bytes are in windows that other parts of the heap had touched before: alignment", c.shared, c.Resident)
+	}
+	return fmt.Errorf("%d of %d bytes are in windows for which the kernel had no huge page, or had base pages already: memory is short or fragmented (thp_fault_fallback in /proc/vmstat counts)", c.whole, c.Resident)
+}

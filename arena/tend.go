@@ -1,0 +1,85 @@
+package arena
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// tended are the depots. After each collection, what lay idle in one since the
+// collection before is left to the collector: a pool empties when it is idle.
+var tended depotList
+
+type depotList struct {
+	mu     sync.Mutex
+	depots []tender
+	awake  atomic.Bool // tend runs after the next collection
+}
+
+type tender interface {
+	// tend drops the slabs that were not needed since the last call and
+	// reports whether any are left.
+	tend() bool
+}
+
+func (l *depotList) add(d tender) {
+	l.mu.Lock()
+	l.depots = append(l.depots, d)
+	l.mu.Unlock()
+}
+
+// wake makes tend run after the next collection.
+func (l *depotList) wake() {
+	if !l.awake.Load() && l.awake.CompareAndSwap(false, true) {
+		l.arm()
+	}
+}
+
+// bell is an object whose end says that a collection has been. It has a
+// pointer so that it shares no memory with other small objects.
+type bell struct{ _ *bell }
+
+func (l *depotList) arm() {
+	runtime.AddCleanup(new(bell), func(l *depotList) { l.tend() }, l)
+}
+
+func (l *depotList) tend() {
+	l.awake.Store(false) // before looking: what comes later wakes again
+	l.mu.Lock()
+	depots := l.depots
+	l.mu.Unlock()
+	left := false
+	for _, d := range depots {
+		left = d.tend() || left
+	}
+	if left {
+		l.wake()
+	}
+}
+
+func (d *depot[T]) tend() (left bool) {
+	for i := range d.shards {
+		sh := &d.shards[i]
+		sh.mu.Lock()
+		for c := range sh.lists {
+			l := &sh.lists[c]
+			if l.n == 0 {
+				continue
+			}
+			// The least recently used ones are at the end.
+			p := &l.head
+			for range l.n - l.low {
+				p = &(*p).link
+			}
+			for s := *p; s != nil; s = s.link {
+				sh.tell(-s.bytes())
+			}
+			*p = nil
+			l.n -= l.low
+			l.low = l.n
+			left = left || l.n > 0
+		}
+		sh.mu.Unlock()
+	}
+	return left
+}

@@ -1,0 +1,191 @@
+package auto
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/page"
+)
+
+func TestRead(t *testing.T) {
+	on := settings{heap: true, gc: true}
+	with := func(change func(*settings)) settings { s := on; change(&s); return s }
+	for env, want := range map[string]settings{
+		"":                          on,
+		"off":                       {},
+		"off=1,heap=reserve":        {},
+		"all=off":                   {},
+		"off=0":                     on,
+		"arenadebug=1":              on,
+		"log=1":                     with(func(s *settings) { s.log = true }),
+		"heap=off,gc=off":           {},
+		"gc=off":                    with(func(s *settings) { s.gc = false }),
+		"reserve=4GiB":              with(func(s *settings) { s.options.Reserve = 4 << 30 }),
+		"reserve=auto":              with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),
+		"heap=reserve":              with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = goheap.ReserveAuto, true }),
+		"heap=reserve,reserve=1MiB": with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = 1<<20, true }),
+		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,giveback=0": with(func(s *settings) {
+			s.options = goheap.Options{MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoGiveBack: true}
+		}),
+	} {
+		got, wrong := read(env)
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || wrong != nil {
+			t.Errorf("%q: %+v, %v", env, got, wrong)
+		}
+	}
+	for env, text := range map[string]string{
+		"huge=1":      "FOLIO: huge=1: no such setting: want off, heap, ",
+		"heap=always": "FOLIO: heap=always: want collapse, reserve or off",
+		"reserve=-1":  "FOLIO: reserve=-1: want a size",
+		"density=0.1": "FOLIO: density=0.1: want a number from 0.5 to 1",
+		"gc=maybe":    "FOLIO: gc=maybe: want 1 or 0",
+		"=":           "FOLIO: =: no such setting",
+	} {
+		got, wrong := read(env + ",log=1")
+		if len(wrong) != 1 || !strings.HasPrefix(wrong[0].Error(), text) || !got.heap || !got.gc || !got.log {
+			t.Errorf("%q: %+v, %v", env, got, wrong)
+		}
+	}
+}
+
+// TestTable holds the table of the documentation to the code.
+func TestTable(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "meaning\n")
+	var rows []string
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z]+)`).FindAllStringSubmatch(table, -1) {
+		rows = append(rows, m[1])
+	}
+	if !slices.Equal(rows, keys) {
+		t.Errorf("the table has %v, the code %v", rows, keys)
+	}
+	for _, key := range keys {
+		for _, err := range second(read(key + "=?")) {
+			if strings.Contains(err.Error(), "no such") {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func second[A, B any](_ A, b B) B { return b }
+
+func FuzzRead(f *testing.F) {
+	f.Add("heap=collapse,reserve=4GiB,log=1")
+	f.Fuzz(func(t *testing.T, env string) {
+		s, wrong := read(env)
+		for _, err := range wrong {
+			if !strings.HasPrefix(err.Error(), "FOLIO: ") {
+				t.Error(err)
+			}
+		}
+		if s.options.Reserve < goheap.ReserveAuto {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// state is what a program with the import says about itself.
+type state struct {
+	Heap, Tuner bool
+	Stats       goheap.Stats
+	Error       string
+}
+
+const roleEnv = "AUTO_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleEnv) == "" {
+		if r := program; r.heap != nil {
+			_ = r.heap.Stop()
+		}
+		os.Exit(m.Run())
+	}
+	s := state{Heap: Heap() != nil, Tuner: Tuner() != nil}
+	if os.Getenv(roleEnv) == "grow" && s.Heap {
+		var keep [][]byte
+		for len(keep) < 600 {
+			b := bytes.Repeat([]byte{1}, 1<<20)
+			keep = append(keep, b)
+		}
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) && Heap().Stats().Coverage() < 0.8; {
+			time.Sleep(10 * time.Millisecond)
+		}
+		runtime.KeepAlive(keep)
+		s.Stats = Heap().Stats()
+		if s.Stats.Err != nil {
+			s.Error = s.Stats.Err.Error()
+		}
+		s.Stats.Err, s.Stats.Windows.Reason = nil, nil
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(s)
+	os.Exit(0)
+}
+
+func role(t *testing.T, name, env string) (s state, stderr string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), roleEnv+"="+name, "FOLIO="+env)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, errs.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+		t.Fatalf("%v in %s", err, out.String())
+	}
+	return s, errs.String()
+}
+
+func TestProgram(t *testing.T) {
+	for env, want := range map[string]string{
+		"off":                    "false false ",
+		"heap=off":               "false true ",
+		"heap=off,arenadebug=1":  "false true ",
+		"off,huge=1":             "false false ",
+		"heap=off,gc=off,huge=1": "false false folio: FOLIO: huge=1: no such setting: want " + strings.Join(keys, ", ") + "\n",
+	} {
+		s, stderr := role(t, "start", env)
+		if got := fmt.Sprint(s.Heap, " ", s.Tuner, " ", stderr); got != want {
+			t.Errorf("FOLIO=%s: %q, want %q", env, got, want)
+		}
+	}
+}
+
+// TestDefaults: a heap that has grown is on huge pages soon, with no setting.
+func TestDefaults(t *testing.T) {
+	r, err := goheap.Start(&goheap.Options{MinWait: time.Hour})
+	if errors.Is(err, page.ErrNotSupported) || err != nil && strings.Contains(err.Error(), "PR_SET_THP_DISABLE") {
+		testenv.Missing(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Stop(); err != nil {
+		t.Error(err)
+	}
+	s, stderr := role(t, "grow", "")
+	if !s.Heap || s.Stats.Coverage() < 0.8 || stderr != "" {
+		t.Errorf("%+v\n%s", s, stderr)
+	}
+	t.Logf("%+v", s)
+}

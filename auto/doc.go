@@ -1,0 +1,31 @@
+// Package auto starts what Folio offers to a whole program, by being imported:
+//
+//	import _ "github.com/foliomem/folio/auto"
+//
+// It puts the heap on huge pages ([goheap]) and tunes the collector within the
+// memory of the container ([gctune]). Small programs, and those that collect
+// little, are left as they are. A GOGC or GOMEMLIMIT that is set keeps its meaning.
+//
+// It is configured by the environment variable FOLIO only, settings separated by
+// commas, for example FOLIO=heap=collapse,reserve=4GiB,log=1:
+//
+//	setting        default   meaning
+//	off                      nothing is started (also all=off)
+//	heap=MODE      collapse  collapse: dense parts of the heap are put on huge pages;
+//	                         reserve: the reserve only; off: neither
+//	reserve=SIZE   none      the heap grows into huge pages up to this size from the
+//	                         start; auto: GOMEMLIMIT, or the container's limit
+//	                         (the default of heap=reserve)
+//	minheap=SIZE   256MiB    smaller heaps are not collapsed
+//	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
+//	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1
+//	giveback=0|1   1         give memory back when there is more bloat than that
+//	budget=SHARE   0.25      of one processor, for collapsing, 0.001 to 1
+//	gc=on|off      on        tune the collector
+//	log=0|1        0         say on the standard error what is done
+//	arenadebug=0|1 0         read by package arena
+//
+// Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. What is unknown or wrong is
+// reported once, on the standard error, and ignored. So is what cannot be
+// done here, if FOLIO is set; if it is not, it is ignored without a word.
+package auto

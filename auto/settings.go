@@ -1,0 +1,95 @@
+package auto
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/config"
+)
+
+// settings are what FOLIO says.
+type settings struct {
+	heap, gc, log bool
+	options       goheap.Options
+}
+
+// others are keys that other packages of Folio read.
+var others = map[string]bool{"arenadebug": true}
+
+// read returns what the variable says, and what is wrong with it.
+func read(env string) (s settings, wrong []error) {
+	s = settings{heap: true, gc: true}
+	mode := ""
+	for _, item := range config.Parse(env) {
+		var err error
+		switch item.Key {
+		case "off":
+			var off bool
+			if off, err = item.Bool(); err == nil && off {
+				s.heap, s.gc = false, false
+				return s, wrong
+			}
+		case "all":
+			var on bool
+			if on, err = item.Bool(); err == nil && !on {
+				s.heap, s.gc = false, false
+				return s, wrong
+			}
+		case "heap":
+			switch item.Value {
+			case "collapse", "reserve", "off":
+				mode = item.Value
+			default:
+				err = item.Wrong("collapse, reserve or off")
+			}
+		case "reserve":
+			if item.Value == "auto" {
+				s.options.Reserve = goheap.ReserveAuto
+			} else {
+				s.options.Reserve, err = item.Size()
+			}
+		case "minheap":
+			if s.options.MinHeap, err = item.Size(); err == nil && s.options.MinHeap == 0 {
+				s.options.MinHeap = -1 // any
+			}
+		case "density":
+			s.options.MinDensity, err = item.Share(0.5)
+		case "bloat":
+			s.options.MaxBloat, err = item.Share(0.01)
+		case "budget":
+			s.options.Budget, err = item.Share(0.001)
+		case "giveback":
+			var on bool
+			on, err = item.Bool()
+			s.options.NoGiveBack = err == nil && !on
+		case "gc":
+			var on bool
+			if on, err = item.Bool(); err == nil {
+				s.gc = on
+			}
+		case "log":
+			s.log, err = item.Bool()
+		default:
+			if !others[item.Key] {
+				err = fmt.Errorf("FOLIO: %s: no such setting: want %s", item, strings.Join(keys, ", "))
+			}
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	switch mode {
+	case "off":
+		s.heap = false
+	case "reserve":
+		s.options.NoCollapse = true
+		if s.options.Reserve == 0 {
+			s.options.Reserve = goheap.ReserveAuto
+		}
+	}
+	return s, wrong
+}
+
+// keys are those of the table in the package's documentation.
+var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "giveback", "budget", "gc", "log", "arenadebug"}

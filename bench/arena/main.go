@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+type config struct {
+	depth, rounds, largest int
+	only                   string
+}
+
+func main() {
+	var c config
+	trees := flag.Bool("trees", false, "binary trees, in Go, C and Rust")
+	objects := flag.Bool("objects", false, "the cost of an object, by its size and the arena's")
+	pool := flag.Bool("pool", false, "arena.Pool under several goroutines")
+	flag.IntVar(&c.depth, "depth", 21, "depth of the long lived tree")
+	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5)")
+	flag.IntVar(&c.largest, "largest", 1<<30, "largest arena of -objects in `bytes`")
+	flag.StringVar(&c.only, "only", "", "only arms whose name contains this, and those that others are compared with")
+	touch := flag.Int("touch", 0, "touch so many `bytes` and end (what a round begins with)")
+	flag.Parse()
+	if *touch > 0 {
+		touched(*touch)
+		return
+	}
+	if flag.NArg() > 0 || !*trees && !*objects && !*pool {
+		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects or -pool")
+		os.Exit(2)
+	}
+	if err := run(c, *trees, *objects, *pool, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "arena:", err)
+		os.Exit(1)
+	}
+}
+
+func run(c config, trees, objects, pool bool, w io.Writer) error {
+	if c.depth < minDepth+2 || c.depth > 40 {
+		return fmt.Errorf("-depth %d: give a number from %d to 40", c.depth, minDepth+2)
+	}
+	dir, err := os.MkdirTemp("", "arena")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b, err := newBuilder(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, part := range []struct {
+		on     bool
+		rounds int
+		run    func(config, *builder, io.Writer) error
+	}{
+		{trees, 10, runTrees},
+		{objects, 5, runObjects},
+		{pool, 10, runPool},
+	} {
+		if part.on {
+			c := c
+			if c.rounds == 0 {
+				c.rounds = part.rounds
+			}
+			errs = append(errs, part.run(c, b, w))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// machine describes what was measured on, for the line above a table.
+func machine() string {
+	info, _ := host.Read(procmem.New("")) // what is unknown stays out
+	s := fmt.Sprintf("%s, %d processors, Linux %s, %s", info.CPU, info.CPUs, info.Kernel, runtime.Version())
+	if info.THPEnabled != nil {
+		s += ", THP " + *info.THPEnabled
+	}
+	return s
+}

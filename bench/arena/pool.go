@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/internal/stat"
+)
+
+// poolArms are the ways of the program pool; the first is what the others are
+// compared with.
+var poolArms = []struct{ name, with string }{
+	{"sync.Pool of objects", "sync.Pool"},
+	{"new", "new"},
+	{"sync.Pool of slices, by hand", "slices"},
+	{"arena.Pool", "folio"},
+}
+
+// perSecond is the requests per second of a run of pool.
+func perSecond(s sample) float64 {
+	n, ns, _ := done(s.out) // was checked
+	return 1e9 * n / ns
+}
+
+func runPool(c config, b *builder, w io.Writer) error {
+	progress("building the programs")
+	path, err := b.golang("pool")
+	if err != nil {
+		return err
+	}
+	type row struct {
+		objects, goroutines int
+		arms                []*arm
+	}
+	var rows []*row
+	for _, objects := range []int{8, 64, 1024} {
+		for g := 1; g <= 4*runtime.NumCPU(); g *= 2 {
+			r := &row{objects: objects, goroutines: g}
+			for _, p := range poolArms {
+				r.arms = append(r.arms, &arm{name: p.name, command: []string{path, "-with", p.with, "-goroutines", strconv.Itoa(g), "-objects", strconv.Itoa(objects)}})
+			}
+			rows = append(rows, r)
+		}
+	}
+	for i := range c.rounds {
+		progress("round %d of %d", i+1, c.rounds)
+		if err := touch(); err != nil {
+			return err
+		}
+		for _, j := range rand.Perm(len(rows)) {
+			if err := round(rows[j].arms, true, checkDone); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintf(w, "Thousands of requests per second, %d rounds; %s. In brackets: of the first column's, round by round.\n\n| objects of 48 B a request | goroutines |", c.rounds, machine())
+	for _, p := range poolArms {
+		fmt.Fprintf(w, " %s |", p.name)
+	}
+	fmt.Fprintf(w, "\n|%s\n", strings.Repeat("---|", 2+len(poolArms)))
+	for _, r := range rows {
+		first := stat.Summarize(r.arms[0].values(perSecond))
+		fmt.Fprintf(w, "| %d | %d | %.0f [%.0f, %.0f] |", r.objects, r.goroutines, first.Median/1e3, first.Lo/1e3, first.Hi/1e3)
+		for _, a := range r.arms[1:] {
+			fmt.Fprintf(w, " %.0f (%s) |", a.median(perSecond)/1e3, times(ratio(a, r.arms[0], perSecond)))
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"math"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/testenv"
+)
+
+// The programs that need nothing but the toolchain and a C compiler do the same
+// work; the others are checked whenever the table is made.
+func TestProgramsAgree(t *testing.T) {
+	b, err := newBuilder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees, err := b.golang("trees")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const depth = 10
+	arms := []*arm{
+		{name: "new", command: []string{trees, "10"}},
+		{name: "more threads", command: []string{trees, "-threads", "3", "10"}},
+		{name: "folio", command: []string{trees, "-with", "folio", "10"}},
+		{name: "folio, batches", command: []string{trees, "-with", "folio", "-batch", "4096", "10"}},
+		{name: "folio, reset", command: []string{trees, "-with", "folio", "-reset", "-base", "10"}},
+	}
+	want := counts(depth)
+	for _, a := range arms {
+		check(t, a, want)
+	}
+
+	if _, err := exec.LookPath("cc"); err != nil || runtime.GOOS != "linux" {
+		testenv.Missing(t, "the C programs need Linux and a C compiler: apt-get install gcc libc6-dev")
+	}
+	for l, args := range map[library][][]string{
+		bump:  {{"huge"}, {"base"}, {"huge", "zero"}},
+		glibc: {nil},
+	} {
+		path, err := b.c(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range args {
+			check(t, &arm{name: l.use, command: append([]string{path, "10", "2"}, more...)}, want)
+		}
+	}
+}
+
+func check(t *testing.T, a *arm, want string) {
+	t.Helper()
+	s, err := a.once()
+	if err != nil {
+		t.Error(err)
+	} else if s.out != want {
+		t.Errorf("%s %q printed\n%s\nwant\n%s", a.name, a.command, s.out, want)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	const want = "stretch tree of depth 7\t check: 255\n" +
+		"64\t trees of depth 4\t check: 1984\n" +
+		"16\t trees of depth 6\t check: 2032\n" +
+		"long lived tree of depth 6\t check: 127\n"
+	if got := counts(6); got != want {
+		t.Errorf("counts(6) = %q, want %q", got, want)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, test := range []struct {
+		limit, lo, median, hi float64
+		measured              bool
+		want                  string
+	}{
+		{1, 0.7, 0.8, 0.9, true, "yes"},
+		{1, 0.7, 0.8, 1.1, true, "yes, but the interval has the limit in it"},
+		{1, 0.7, 1.05, 1.1, true, "no, but the interval has the limit in it"},
+		{1, 1.2, 1.3, 1.4, true, "no"},
+		{0, 1.2, 1.3, 1.4, true, "-"},
+		{1, 0, 0, 0, false, "not measured"},
+		{1, math.NaN(), math.NaN(), math.NaN(), true, "not measured"},
+	} {
+		s := stat.Summary{Lo: test.lo, Median: test.median, Hi: test.hi}
+		if got := (bound{limit: test.limit}).verdict(s, test.measured); got != test.want {
+			t.Errorf("limit %v of %v: %q, want %q", test.limit, s, got, test.want)
+		}
+	}
+}
+
+// What a program wrote is refused unless it is two positive numbers.
+func TestDone(t *testing.T) {
+	for _, bad := range []string{"", "12", "x 12", "0 12", "12 -1"} {
+		if _, _, err := done(bad); err == nil {
+			t.Errorf("done(%q): no error", bad)
+		}
+	}
+	if n, ns, err := done("12 345\n"); n != 12 || ns != 345 || err != nil {
+		t.Errorf("done = %v, %v, %v", n, ns, err)
+	}
+}

@@ -1,0 +1,140 @@
+// Command peers runs one workload under one tuner of the collector and prints
+// what was done, as JSON. Command gctune builds it, in a module of its own so that
+// the peers are no dependencies of Folio.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	mathrand "math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	ratio "github.com/bytedance/gopkg/util/gctuner"
+
+	"github.com/foliomem/folio/gctune"
+)
+
+var (
+	name     = flag.String("workload", "json", "which")
+	tuner    = flag.String("tuner", "none", "none, automemlimit, ratio or folio")
+	limit    = flag.Uint64("limit", 1<<30, "memory limit in bytes")
+	inside   = flag.Bool("inside", false, "the limit is that of the cgroup: a tuner finds it itself")
+	warm     = flag.Duration("warm", time.Second, "time that does not count")
+	duration = flag.Duration("time", 5*time.Second, "time that counts")
+	talk     = flag.Bool("v", false, "log the tuner's changes")
+)
+
+func main() {
+	flag.Parse()
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+var done atomic.Uint64
+
+func tune() (stop func(), err error) {
+	switch *tuner {
+	case "none":
+	case "automemlimit":
+		opts := []memlimit.Option{}
+		if !*inside {
+			opts = append(opts, memlimit.WithProvider(memlimit.Limit(*limit)))
+		}
+		_, err = memlimit.Set(opts...)
+	case "ratio":
+		// As its documentation recommends.
+		ratio.Tuning(*limit / 10 * 7)
+	case "folio", "folio-work":
+		o := &gctune.Options{}
+		if !*inside {
+			o.Budget = *limit / 10 * 9
+		}
+		if *talk {
+			o.Logf = log.Printf
+		}
+		if *tuner == "folio-work" {
+			o.Throughput = done.Load
+		}
+		t, err := gctune.Start(o)
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			if *talk {
+				log.Printf("%+v", t.Stats())
+			}
+			t.Stop()
+		}, nil
+	default:
+		err = fmt.Errorf("no tuner %q", *tuner)
+	}
+	return func() {}, err
+}
+
+func run() error {
+	stop, err := tune()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	w, ok := workloads[*name]
+	if !ok {
+		return fmt.Errorf("no workload %q", *name)
+	}
+	work, err := w(*limit)
+	if err != nil {
+		return err
+	}
+	var quit atomic.Bool
+	var wg sync.WaitGroup
+	for i := range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			r := mathrand.New(mathrand.NewPCG(uint64(i), 7))
+			for !quit.Load() {
+				done.Add(uint64(work(i, r)))
+			}
+		})
+	}
+	time.Sleep(*warm)
+	begin, from, usage, gc, cycles := time.Now(), done.Load(), cpu(), collector(), collections()
+	time.Sleep(*duration)
+	elapsed := time.Since(begin).Seconds()
+	out := map[string]float64{
+		"rate": float64(done.Load()-from) / elapsed, "cpu": (cpu() - usage) / elapsed,
+		"gc": (collector() - gc) / (cpu() - usage), "cycles": float64(collections()-cycles) / elapsed,
+	}
+	quit.Store(true)
+	wg.Wait()
+	out["gogc"] = float64(debug.SetGCPercent(100))
+	return json.NewEncoder(os.Stdout).Encode(out)
+}
+
+func cpu() float64 {
+	var ru syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &ru) // it cannot fail
+	return float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+}
+
+func collector() float64 {
+	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}}
+	metrics.Read(s)
+	return s[0].Value.Float64()
+}
+
+func collections() uint64 {
+	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}

@@ -1,0 +1,42 @@
+package gctune
+
+import (
+	"testing"
+
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// BenchmarkLook is what the tuner does when it wakes: at most 50 times a second
+// and only after collections, so 1% of a millisecond is 0.05% of a processor.
+func BenchmarkLook(b *testing.B) {
+	t := &Tuner{c: NewController(Params{})}
+	t.meter = newMeter(procmem.FS{}, newBudgeter(procmem.FS{}, &Options{}), nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		s := t.meter.sample(t.meter.start.Add(t.meter.last.Time))
+		t.c.Next(s)
+	}
+}
+
+// BenchmarkRefresh reads the files of the budget: once a second at most.
+func BenchmarkRefresh(b *testing.B) {
+	budget := newBudgeter(procmem.FS{}, &Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		budget.refresh(budget.at, 0)
+	}
+}
+
+// BenchmarkNext is the decision alone.
+func BenchmarkNext(b *testing.B) {
+	w := simulate(costly(100*mb), Params{})
+	b.ReportAllocs()
+	for b.Loop() {
+		w.s.Time += 20e6
+		w.s.Cycles++
+		w.s.CPU += 40e6
+		w.s.GCTime += 1e6
+		w.s.Allocated += 20 * mb
+		w.c.Next(w.s)
+	}
+}

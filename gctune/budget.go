@@ -1,0 +1,145 @@
+package gctune
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// budgeter finds what this process may use.
+type budgeter struct {
+	fs      procmem.FS
+	groups  []procmem.MemoryGroup
+	wish    atomic.Uint64 // Options.Budget; 0 for none
+	reserve uint64        // Options.Reserve
+	total   uint64        // of the machine, where nothing better is known
+
+	at       time.Time
+	budget   uint64
+	hard     uint64
+	pressure float64
+	waited   time.Duration // for memory, until waitedAt
+	waitedAt time.Time
+	source   atomic.Pointer[string]
+}
+
+const (
+	budgetEvery  = time.Second
+	machineShare = 4 // where nothing limits the process it gets this part of what is free
+	maxReserve   = 1 << 30
+	minSlack     = 4 << 20
+)
+
+func newBudgeter(fs procmem.FS, o *Options) *budgeter {
+	b := &budgeter{fs: fs, reserve: o.Reserve, total: machineMemory()}
+	b.wish.Store(o.Budget)
+	// Without /proc there are no groups, and the machine's memory has to do.
+	b.groups, _ = fs.MemoryGroups(0)
+	return b
+}
+
+// read returns the budget, the hard limit and the pressure; they are 0 when
+// unknown. anon is what the process itself uses.
+func (b *budgeter) read(now time.Time, anon uint64) (budget, hard uint64, pressure float64) {
+	if b.at.IsZero() || now.Sub(b.at) >= budgetEvery {
+		b.at = now
+		b.refresh(now, anon)
+	}
+	budget, hard = b.budget, b.hard
+	if w := b.wish.Load(); w > 0 {
+		budget = w
+		if hard > 0 {
+			budget = min(budget, hard)
+		}
+	}
+	return budget, hard, b.pressure
+}
+
+func (b *budgeter) refresh(now time.Time, anon uint64) {
+	b.budget, b.hard = 0, 0
+	source := "unknown"
+	var machine uint64
+	if m, err := b.fs.Meminfo(); err == nil && m.MemAvailable != nil {
+		// Swap would make the machine's memory seem larger than it is: it is not
+		// counted.
+		machine = anon + *m.MemAvailable
+		b.budget, b.hard, source = machine/machineShare, machine-machine/20, "a quarter of the machine's free memory"
+	} else if b.total > 0 {
+		b.budget, source = b.total/machineShare, "a quarter of the machine's memory"
+	}
+	limited := false
+	for _, g := range b.groups {
+		m, err := g.Read()
+		if err != nil {
+			continue
+		}
+		budget, hard := b.within(m, anon)
+		if budget > 0 && (!limited || budget < b.budget) {
+			if !limited && machine > 0 {
+				// A container may be promised more than the machine has.
+				budget = min(budget, machine-machine/10)
+			}
+			b.budget, limited, source = budget, true, "the memory limit of the cgroup"
+		}
+		if hard > 0 && (b.hard == 0 || hard < b.hard) {
+			b.hard = hard
+		}
+	}
+	if b.wish.Load() > 0 {
+		source = "the program's own setting"
+	}
+	b.source.Store(&source)
+	b.pressure = b.pressed(now)
+}
+
+// within is what a group leaves to this process.
+func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, hard uint64) {
+	limit := m.Limit
+	if limit == nil || m.High != nil && *m.High < *limit {
+		limit = m.High
+	}
+	if limit == nil {
+		return 0, 0
+	}
+	others := func(cache ...*uint64) uint64 {
+		if m.Usage == nil {
+			return 0
+		}
+		n := sub(*m.Usage, anon)
+		for _, c := range cache {
+			if c != nil {
+				n = sub(n, *c)
+			}
+		}
+		return n
+	}
+	slack := max(*limit/50, minSlack)
+	reserve := b.reserve
+	if reserve == 0 {
+		reserve = min(*limit/10, maxReserve)
+	}
+	// Not 0, which would mean that there is no limit.
+	budget = max(sub(*limit, others(m.InactiveFile)+max(reserve, slack)), 1)
+	if m.Limit != nil {
+		hard = max(sub(*m.Limit, others(m.InactiveFile, m.ActiveFile)+slack), 1)
+	}
+	return budget, hard
+}
+
+// pressed is the part of the time since the last look in which some thread
+// waited for memory, in the own cgroup where the kernel says it, else on the
+// machine.
+func (b *budgeter) pressed(now time.Time) float64 {
+	p, ok, err := b.fs.MemoryPressure(0)
+	if err != nil || !ok {
+		b.waitedAt = time.Time{}
+		return 0
+	}
+	last, since := b.waited, b.waitedAt
+	b.waited, b.waitedAt = p.Some, now
+	if since.IsZero() || !now.After(since) {
+		return 0
+	}
+	return min(max(float64(p.Some-last)/float64(now.Sub(since)), 0), 1)
+}

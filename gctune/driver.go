@@ -1,0 +1,138 @@
+package gctune
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// wakeGap bounds how often the tuner looks when collections follow each
+	// other fast.
+	wakeGap = 20 * time.Millisecond
+	// While memory is spent, what happens outside the heap is looked at as
+	// often as this; less and less often while nothing happens.
+	tick    = time.Second
+	maxTick = 30 * time.Second
+	// closeTick is for when there is little room left.
+	closeTick = 100 * time.Millisecond
+)
+
+// inForce reads the settings without changing anything.
+func inForce() settings {
+	s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
+	metrics.Read(s)
+	return settings{gogc: int(int32(s[0].Value.Uint64())), limit: int64(s[1].Value.Uint64())}
+}
+
+// sentinel is garbage from the start: it has a pointer, so that it has a slot of
+// its own in the heap.
+type sentinel struct{ _ *byte }
+
+// arm has the next collection that finds the sentinel dead send to wake. A
+// program that does not collect is not woken.
+func arm(wake chan struct{}) {
+	runtime.AddCleanup(&sentinel{}, func(wake chan struct{}) {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}, wake)
+}
+
+func (t *Tuner) run() {
+	defer close(t.done)
+	wake := make(chan struct{}, 1)
+	arm(wake)
+	pause := tick
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		before := t.meter.last
+		select {
+		case <-t.stop:
+			return
+		case <-t.nudge:
+			t.meter.budget.at = time.Time{}
+		case <-wake:
+			// Cleanups of several collections in a row need no look each.
+			select {
+			case <-t.stop:
+				return
+			case <-time.After(t.settle()):
+			}
+			arm(wake)
+		case <-timer.C:
+		}
+		s, d := t.look()
+		pause = t.pause(pause, &before, &s, &d)
+		if pause > 0 {
+			timer.Reset(pause)
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+// settle is how long to wait before the next look.
+func (t *Tuner) settle() time.Duration {
+	since := time.Since(t.meter.start) - t.meter.last.Time
+	return max(wakeGap-since, 0)
+}
+
+// pause is how long to sleep if no collection comes first; 0 for as long as it
+// takes.
+func (t *Tuner) pause(last time.Duration, before, s *Sample, d *Decision) time.Duration {
+	least := tick
+	switch {
+	case d.State == Emergency || d.State == Shrinking:
+		least = closeTick
+	case d.GOGC == t.found.gogc:
+		return 0 // the program is as it would be without us
+	}
+	if s.Allocated-before.Allocated < 1<<20 && s.Rest < before.Rest+before.Rest/20+1<<20 {
+		return min(max(2*last, least), maxTick)
+	}
+	return least
+}
+
+// look takes a sample and puts in force what follows from it.
+func (t *Tuner) look() (Sample, Decision) {
+	s := t.meter.sample(time.Now())
+	d := t.c.Next(s)
+	var gogc, limit uint64
+	if !d.UserGOGC && d.GOGC != s.GOGC {
+		if was := debug.SetGCPercent(d.GOGC); was != s.GOGC {
+			// Somebody was faster. The next sample will show it.
+			debug.SetGCPercent(was)
+		} else {
+			t.ours.gogc, gogc = d.GOGC, 1
+		}
+	}
+	if !d.UserLimit && d.MemoryLimit != s.MemoryLimit {
+		if was := debug.SetMemoryLimit(d.MemoryLimit); was != s.MemoryLimit {
+			debug.SetMemoryLimit(was)
+		} else {
+			t.ours.limit, limit = d.MemoryLimit, 1
+		}
+	}
+	t.mu.Lock()
+	wasUnmet := t.stats.State == Emergency
+	st := &t.stats
+	st.Decision, st.Live, st.Rest, st.Hard, st.Pressure = d, s.Live, s.Rest, s.Hard, s.Pressure
+	st.BudgetSource = *t.meter.budget.source.Load()
+	st.Wakes++
+	st.GOGCChanges += gogc
+	st.LimitChanges += limit
+	unmet := d.State == Emergency && !wasUnmet
+	if unmet {
+		st.Unmet++
+	}
+	t.mu.Unlock()
+	if unmet && t.opts.OnUnmet != nil {
+		go t.opts.OnUnmet(Unmet{Live: s.Live, Budget: s.Budget, Short: d.Short, Growth: d.Growth})
+	}
+	t.log(&s, &d)
+	return s, d
+}

@@ -1,0 +1,147 @@
+package gctune
+
+import (
+	"errors"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// Tuner sets GOGC and the memory limit of this process until it is stopped.
+type Tuner struct {
+	opts   Options
+	c      *Controller
+	meter  *meter
+	found  settings
+	ours   settings // what is in force because of us
+	stop   chan struct{}
+	nudge  chan struct{}
+	done   chan struct{}
+	once   sync.Once
+	mu     sync.Mutex // guards stats
+	stats  Stats
+	logged Decision
+}
+
+// settings are what a Tuner may change.
+type settings struct {
+	gogc  int
+	limit int64
+}
+
+// Stats are what a Tuner has done and sees. Sizes are bytes.
+type Stats struct {
+	Decision            // the last one
+	BudgetSource string // where Budget comes from, in words
+	Live         uint64 // heap that the last collection found reachable
+	Rest         uint64 // resident memory that the runtime does not know of; Linux only
+	Hard         uint64 // what the process must not exceed or be killed; 0 for no such limit
+	Pressure     float64
+
+	Wakes        uint64 // how often the tuner has looked
+	GOGCChanges  uint64
+	LimitChanges uint64
+	Unmet        uint64 // how often the budget could not be met any more
+}
+
+// ErrRunning is wrapped by the error of a second Start.
+var ErrRunning = errors.New("a tuner is already running in this process: stop it first")
+
+var running atomic.Bool
+
+// Start begins to tune this process. There can be one Tuner at a time: GOGC and
+// the memory limit are the whole process's.
+func Start(o *Options) (*Tuner, error) {
+	return start(o, procmem.FS{})
+}
+
+func start(o *Options, fs procmem.FS) (*Tuner, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if !running.CompareAndSwap(false, true) {
+		return nil, &startError{ErrRunning}
+	}
+	t := &Tuner{opts: *o, stop: make(chan struct{}), nudge: make(chan struct{}, 1), done: make(chan struct{})}
+	t.meter = newMeter(fs, newBudgeter(fs, o), o.Throughput)
+	found := inForce()
+	t.found, t.ours = found, found
+	p := o.params()
+	p.UserGOGC = found.gogc != base || validGOGC(os.Getenv("GOGC"))
+	p.UserLimit = found.limit != math.MaxInt64 || os.Getenv("GOMEMLIMIT") != ""
+	t.c = NewController(p)
+	t.look() // the limit holds from now on, not from the first collection
+	go t.run()
+	return t, nil
+}
+
+type startError struct{ cause error }
+
+func (e *startError) Error() string { return "start gctune: " + e.cause.Error() }
+func (e *startError) Unwrap() error { return e.cause }
+
+func (o *Options) check() error {
+	for _, f := range []struct {
+		name string
+		v    float64
+	}{{"Leave", o.Leave}, {"Target", o.Target}, {"MaxCost", o.MaxCost}} {
+		if !(f.v >= 0 && f.v < 1) {
+			return &startError{errors.New("Options." + f.name + " is not a share from 0 to 1: " + strconv.FormatFloat(f.v, 'g', -1, 64))}
+		}
+	}
+	if o.Floor < 0 || o.Ceiling < 0 || o.MinCycle < 0 {
+		return &startError{errors.New("Options.Floor, Ceiling and MinCycle cannot be negative")}
+	}
+	return nil
+}
+
+// validGOGC reports whether the runtime takes GOGC from the environment: it
+// ignores what it does not understand.
+func validGOGC(v string) bool {
+	if v == "off" {
+		return true
+	}
+	_, err := strconv.ParseInt(v, 10, 32)
+	return err == nil
+}
+
+// SetBudget replaces Options.Budget; 0 goes back to the default.
+func (t *Tuner) SetBudget(budget uint64) {
+	t.meter.budget.wish.Store(budget)
+	select {
+	case t.nudge <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Stats returns what the tuner has done and sees.
+func (t *Tuner) Stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
+}
+
+// Stop ends the tuning and puts back what Start had found. What somebody else
+// has set in the meantime stays. It may be called more than once.
+func (t *Tuner) Stop() {
+	t.once.Do(func() {
+		close(t.stop)
+		<-t.done
+		now := inForce()
+		if now.gogc == t.ours.gogc && now.gogc != t.found.gogc {
+			debug.SetGCPercent(t.found.gogc)
+		}
+		if now.limit == t.ours.limit && now.limit != t.found.limit {
+			debug.SetMemoryLimit(t.found.limit)
+		}
+		running.Store(false)
+	})
+}

@@ -1,0 +1,348 @@
+package goheap
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/page"
+)
+
+var roles = map[string]func() error{
+	"dense": denseRole, "sparse": sparseRole, "shrink": shrinkRole, "bloat": bloatRole, "reserve": reserveRole,
+	"plain": plainRole, "disabled": disabledRole, "small": smallRole, "stress": stressRole, "target": targetRole,
+}
+
+const dense = 200 << 20
+
+func TestDenseHeap(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "dense")
+}
+
+func denseRole() error {
+	all := grow(dense)
+	runtime.GC()
+	before, _, err := rollup()
+	if err != nil {
+		return err
+	}
+	a, err := Start(eager())
+	if err != nil {
+		return err
+	}
+	if _, err := Start(nil); !errors.Is(err, ErrStarted) {
+		return fmt.Errorf("a second advisor: %v", err)
+	}
+	var rss, huge uint64
+	if err := await("coverage of 80%", func() bool {
+		rss, huge, err = rollup()
+		return err != nil || huge >= dense*8/10 && a.Stats().Coverage() >= 0.8
+	}); err != nil {
+		return fmt.Errorf("%w: %d of %d bytes huge, %+v", err, huge, rss, a.Stats())
+	}
+	if err != nil {
+		return err
+	}
+	s := a.Stats()
+	if float64(rss) > 1.05*float64(before) {
+		return fmt.Errorf("RSS went from %d to %d: %+v", before, rss, s)
+	}
+	if s.Windows.Collapsed < dense*8/10/page.HugeSize() || s.Looks == 0 || s.Spent <= 0 || s.Err != nil || size(s.Ranges) != s.Mapped {
+		return fmt.Errorf("%+v", s)
+	}
+	if err := a.Stop(); err != nil {
+		return err
+	}
+	if err := a.Stop(); err != nil {
+		return fmt.Errorf("a second Stop: %w", err)
+	}
+	if err := check(all); err != nil {
+		return err
+	}
+	// Another one may follow.
+	if a, err = Start(eager()); err != nil {
+		return err
+	}
+	return a.Stop()
+}
+
+func TestSparseHeap(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "sparse")
+}
+
+// sparseRole has windows with little in them: they stay as they are.
+func sparseRole() error {
+	kept := thin(grow(dense), 2000)
+	clean()
+	before, _, err := rollup()
+	if err != nil {
+		return err
+	}
+	a, err := Start(eager())
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	if err := await("two looks", func() bool { runtime.GC(); return a.Stats().Looks >= 2 && a.Stats().Windows.Sparse > 0 }); err != nil {
+		return fmt.Errorf("%w: %+v", err, a.Stats())
+	}
+	rss, _, err := rollup()
+	if err != nil || float64(rss) > 1.05*float64(before) {
+		return fmt.Errorf("RSS went from %d to %d, %v: %+v", before, rss, err, a.Stats())
+	}
+	runtime.KeepAlive(kept)
+	return nil
+}
+
+func TestShrinkingHeap(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "shrink")
+}
+
+// shrinkRole drops most of a heap that was collapsed: it takes as much memory then
+// as the runtime wants it to.
+func shrinkRole() error {
+	all := grow(dense)
+	a, err := Start(eager())
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	if err := await("coverage of 80%", func() bool { return a.Stats().Coverage() >= 0.8 }); err != nil {
+		return fmt.Errorf("%w: %+v", err, a.Stats())
+	}
+	kept := thin(all, 2000)
+	all = nil
+	clean()
+	return settle(a, func() { runtime.KeepAlive(kept) })
+}
+
+// settle waits until what is resident is what the runtime has in use.
+func settle(a *Advisor, keep func()) error {
+	err := await("little bloat", func() bool {
+		h := readHeap()
+		res, err := residency()
+		return err == nil && res <= h.committed()+h.committed()/4+2*minGiveBack
+	})
+	keep()
+	if err != nil {
+		return fmt.Errorf("%w: %+v", err, a.Stats())
+	}
+	return nil
+}
+
+func residency() (n uint64, err error) {
+	ranges, err := own(procFS)
+	for _, r := range ranges {
+		res, e := r.Residency(nil)
+		err = errors.Join(err, e)
+		n += res.Resident
+	}
+	return n, err
+}
+
+func TestGiveBack(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "bloat")
+}
+
+// bloatRole fills all holes of a sparse heap, as khugepaged does with
+// max_ptes_none=511: they are given back.
+func bloatRole() error {
+	kept := thin(grow(dense), 2000)
+	clean()
+	ranges, err := own(procFS)
+	if err != nil {
+		return err
+	}
+	before, err := residency()
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		if c, err := r.Collapse(&page.CollapseOptions{MinDensity: -1}); err != nil || c.Collapsed == 0 {
+			return fmt.Errorf("%+v, %w", c, err)
+		}
+	}
+	if bloated, err := residency(); err != nil || bloated < 4*before {
+		return fmt.Errorf("the heap went from %d to %d only, %v", before, bloated, err)
+	}
+	debug.FreeOSMemory()
+	if bloated, err := residency(); err != nil || bloated < 4*before {
+		return fmt.Errorf("the runtime gives it back itself by now: %d, %v", bloated, err)
+	}
+	a, err := Start(eager())
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	if err := await("memory is given back", func() bool { return a.Stats().GiveBacks > 0 }); err != nil {
+		return fmt.Errorf("%w: %+v", err, a.Stats())
+	}
+	if err := settle(a, func() {}); err != nil {
+		return err
+	}
+	if s := a.Stats(); s.GivenBack < dense/2 {
+		return fmt.Errorf("%+v", s)
+	}
+	for _, n := range kept {
+		for j, d := range n.data {
+			if d != n.sum+uint64(j) {
+				return fmt.Errorf("changed: %+v", *n)
+			}
+		}
+	}
+	return nil
+}
+
+func TestReserve(t *testing.T) {
+	needCollapse(t)
+	needTHP(t)
+	var with, without struct{ Before, Faults, Huge int64 }
+	decode(t, asRole(t, "reserve"), &with)
+	decode(t, asRole(t, "plain"), &without)
+	if with.Faults > without.Faults/5 {
+		t.Errorf("%d faults with a reserve, %d without", with.Faults, without.Faults)
+	}
+	if with.Huge < dense*8/10 {
+		t.Errorf("%d bytes are huge", with.Huge)
+	}
+	if with.Before > without.Before+(16<<20) {
+		t.Errorf("the reserve itself takes memory: RSS %d, without %d", with.Before, without.Before)
+	}
+}
+
+func reserveRole() error {
+	o := eager()
+	o.Reserve, o.NoCollapse = 2*dense, true
+	a, err := Start(o)
+	if err != nil {
+		return err
+	}
+	if s := a.Stats(); s.Reserved.Len() < dense || s.Reserved.Len() > 2*dense {
+		return fmt.Errorf("%+v", s)
+	}
+	if err := measureGrowth(); err != nil {
+		return err
+	}
+	reserved := a.Stats().Reserved
+	if err := a.Stop(); err != nil {
+		return err
+	}
+	// Under madvise, the reserve is no longer advised: what is used anew gets base pages.
+	if thp, err := procFS.THP(); err != nil || thp.Enabled.Selected != "madvise" {
+		return err
+	}
+	vmas, err := flagsOf(reserved)
+	if err != nil || strings.Contains(vmas, " hg") {
+		return fmt.Errorf("flags after Stop: %s, %v", vmas, err)
+	}
+	return nil
+}
+
+func plainRole() error { return measureGrowth() }
+
+func measureGrowth() error {
+	before, _, err := rollup()
+	if err != nil {
+		return err
+	}
+	first := faults()
+	all := grow(dense)
+	n := faults() - first
+	_, huge, err := rollup()
+	dump(map[string]int64{"Before": int64(before), "Faults": n, "Huge": int64(huge)})
+	return errors.Join(err, check(all))
+}
+
+func TestDisabled(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "disabled")
+}
+
+func disabledRole() error {
+	if err := unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	for _, o := range []*Options{nil, {Reserve: 64 << 20}} {
+		a, err := Start(o)
+		if a != nil || err == nil || !strings.Contains(err.Error(), "PR_SET_THP_DISABLE") || !strings.HasPrefix(err.Error(), "goheap: ") {
+			return fmt.Errorf("Start(%+v): %v, %v", o, a, err)
+		}
+	}
+	return nil
+}
+
+func TestSmallHeap(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "small")
+}
+
+// smallRole is no business of an advisor: it does not even look at pages.
+func smallRole() error {
+	o := eager()
+	o.MinHeap = 0 // the default
+	a, err := Start(o)
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	all := grow(20 << 20)
+	for range 20 {
+		runtime.GC()
+	}
+	if err := await("time spent", func() bool { return a.Stats().Spent > 0 }); err != nil {
+		return err
+	}
+	_, huge, err := rollup()
+	if s := a.Stats(); s.Looks != 0 || s.Windows.Collapsed != 0 || huge != 0 || err != nil {
+		return fmt.Errorf("%d bytes huge, %v: %+v", huge, err, s)
+	}
+	return check(all)
+}
+
+func TestContentsUnderStress(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "stress")
+}
+
+// stressRole allocates, collects and gives back on several threads, while its heap
+// is collapsed: nothing changes that it holds.
+func stressRole() error {
+	a, err := Start(eager())
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	errs := make([]error, 4)
+	var wg sync.WaitGroup
+	for g := range errs {
+		wg.Go(func() {
+			for round := range 4 {
+				all := grow(16 << 20)
+				if round%2 == g%2 {
+					clean()
+				}
+				if g == 0 {
+					takeReleased(64<<20, farAway())
+				}
+				if errs[g] = check(all); errs[g] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return await("windows were collapsed", func() bool { grow(16 << 20); return a.Stats().Windows.Collapsed > 0 })
+}

@@ -1,0 +1,109 @@
+package goheap
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/foliomem/folio/page"
+)
+
+const (
+	// slice is how often collapsing takes its share of the time, so that other
+	// threads that wait for the kernel's lock on the address space come in between.
+	slice = 50 * time.Millisecond
+	// markWait is how long to wait for the end of a mark phase at a time.
+	markWait = 20 * time.Millisecond
+	// mostRefusals in a row mean that the kernel has none to give.
+	mostRefusals = 4
+)
+
+// collapse does one slice of what there is to collapse, and returns when to go on.
+func (a *Advisor) collapse(now time.Time) (next time.Duration) {
+	a.stats.Waiting = ""
+	if left := a.refused.left(now); left > 0 {
+		a.stats.Waiting = "the kernel refused to make huge pages"
+		return min(left, a.options.MaxWait)
+	}
+	if pressed, err := a.pressure.above(a.fs, now, a.options.MaxPressure); err != nil {
+		a.failed(err)
+	} else if pressed {
+		a.stats.Waiting = "memory pressure"
+		return time.Second
+	}
+	budget := time.Duration(float64(slice) * a.options.Budget)
+	before := a.stats.Windows.Collapsed
+	for len(a.todo) > 0 && time.Since(now) < budget {
+		if marking() {
+			a.stats.Waiting = "the collector marks"
+			break
+		}
+		w := a.todo[0]
+		if !a.affords(w) {
+			a.stats.Windows.Sparse += len(a.todo)
+			a.todo = a.todo[:0]
+			break
+		}
+		a.todo = a.todo[1:]
+		a.window(w)
+		if a.refusals >= mostRefusals {
+			a.refusals = 0
+			a.refused.again(now)
+			break
+		}
+	}
+	if before == 0 && a.stats.Windows.Collapsed > 0 {
+		a.options.Log(fmt.Sprintf("collapsing %d MiB of heap", a.stats.Committed>>20))
+	}
+	if a.stats.Waiting != "" {
+		return markWait
+	}
+	spent := max(time.Since(now), time.Millisecond)
+	return max(time.Duration(float64(spent)*(1/a.options.Budget-1)), time.Millisecond)
+}
+
+// affords reports whether the holes of a window may be filled: of all that was
+// ever collapsed, they are at most half of what bloat may be.
+func (a *Advisor) affords(w page.Window) bool {
+	whole := uint64(w.Range.Len())
+	all := uint64(a.stats.Windows.Collapsed)*whole + whole
+	return float64(a.stats.Filled+whole-w.Resident) <= a.options.MaxBloat/2*float64(all)
+}
+
+// window collapses one window. Its density is looked at again: it may have changed.
+func (a *Advisor) window(w page.Window) {
+	fenced := w.Range.Start < a.stats.Fenced.End && w.Range.End > a.stats.Fenced.Start
+	if fenced {
+		// Only for the moment; khugepaged takes longer to come by.
+		if err := w.Range.Advise(page.Huge); err != nil {
+			a.failed(err)
+			return
+		}
+	}
+	c, err := w.Range.Collapse(&page.CollapseOptions{MinDensity: a.options.MinDensity})
+	if fenced {
+		if err := w.Range.Advise(page.NoHuge); err != nil {
+			a.failed(err)
+		}
+	}
+	s := &a.stats.Windows
+	s.Collapsed += c.Collapsed
+	s.Already += c.Already
+	s.Sparse += c.Sparse
+	s.Empty += c.Empty
+	s.Refused += c.Refused
+	switch {
+	case err != nil:
+		a.failed(err)
+		a.refusals++
+	case c.Refused > 0:
+		s.Reason = c.Reason
+		a.failed(c.Reason)
+		a.refusals++
+	case c.Collapsed > 0:
+		a.stats.Filled += uint64(w.Range.Len()) - w.Resident
+		a.stats.Resident += uint64(w.Range.Len()) - w.Resident
+		a.stats.Huge += uint64(w.Range.Len()) - w.Huge
+		a.refusals = 0
+		a.refused.reset()
+	}
+}

@@ -1,0 +1,140 @@
+package goheap
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/page"
+)
+
+// ErrNoHeap says that no Go heap was found.
+var ErrNoHeap = errors.New("no Go heap found")
+
+// Find returns the addresses of the Go heap of another process, ascending: what
+// the runtime has mapped for objects and stacks of goroutines. Where the runtime
+// names its mappings (Go 1.25+, kernel 5.17+ with CONFIG_ANON_VMA_NAME) it is
+// those; else it is what has the place and the shape of a Go heap, of 64-bit programs
+// only. The shape says little about programs that are not written in Go: do
+// not ask for those. A heap that it is not sure of is an [ErrNoHeap].
+func Find(pid int) ([]page.Range, error) {
+	vmas, err := procmem.New("").Maps(pid)
+	if err != nil {
+		return nil, fmt.Errorf("find the Go heap of process %d: %w", pid, err)
+	}
+	ranges := named(vmas)
+	if ranges == nil {
+		ranges = shaped(vmas)
+	}
+	if len(ranges) == 0 {
+		return nil, fmt.Errorf("find the Go heap of process %d: %w", pid, ErrNoHeap)
+	}
+	return ranges, nil
+}
+
+// The runtime's names, see setVMAName in its sources.
+const (
+	heapName        = "[anon: Go: heap]"
+	reservationName = "[anon: Go: heap reservation]"
+)
+
+// part reports whether a mapping can be a part of a heap: the runtime maps what it
+// uses for reading and writing, and what it only keeps with no permission.
+func part(v procmem.VMA) bool {
+	named := v.Name == "" || v.Name == heapName || v.Name == reservationName
+	return named && v.Anonymous() && !v.Exec && v.Read == v.Write && v.End <= math.MaxUint-1
+}
+
+func used(v procmem.VMA) bool { return v.Read && v.Write }
+
+// named returns the mappings that the runtime named, nil if there are none.
+func named(vmas []procmem.VMA) (out []page.Range) {
+	for _, v := range vmas {
+		if v.Name == heapName && part(v) && used(v) {
+			out = join(out, v)
+		}
+	}
+	return out
+}
+
+// join appends a mapping, as a part of the last range if it follows it.
+func join(to []page.Range, v procmem.VMA) []page.Range {
+	if n := len(to); n > 0 && to[n-1].End == uintptr(v.Start) {
+		to[n-1].End = uintptr(v.End)
+		return to
+	}
+	return append(to, page.Range{Start: uintptr(v.Start), End: uintptr(v.End)})
+}
+
+// region is a run of neighbouring mappings that can be parts of a heap.
+type region struct {
+	start, end uint64
+	used       []page.Range
+}
+
+func regions(vmas []procmem.VMA) (out []region) {
+	for _, v := range vmas {
+		if !part(v) {
+			continue
+		}
+		n := len(out)
+		if n == 0 || out[n-1].end != v.Start {
+			out = append(out, region{start: v.Start})
+			n++
+		}
+		r := &out[n-1]
+		r.end = v.End
+		if used(v) {
+			r.used = join(r.used, v)
+		}
+	}
+	return out
+}
+
+// arenaBytes is the unit in which the runtime reserves address space on 64-bit
+// Linux (heapArenaBytes).
+const arenaBytes = 64 << 20
+
+func (r region) whole() bool {
+	return r.start%arenaBytes == 0 && r.end%arenaBytes == 0 && len(r.used) > 0
+}
+
+// shaped returns what looks like a heap: regions of whole arenas, far below where
+// the kernel puts mappings that have no address in mind. That distance is
+// what tells them from the arenas of glibc's malloc, which have the same size.
+//
+// Without randomisation the runtime begins at 0xc000000000, or 0x4000000000 on arm64, and
+// the race detector wants it there. A heap that is found there is the only one.
+func shaped(vmas []procmem.VMA) []page.Range {
+	if len(vmas) == 0 {
+		return nil
+	}
+	var top uint64 // where the first stack is
+	for _, v := range vmas {
+		if v.Name == "[stack]" || strings.HasPrefix(v.Name, "[vdso") {
+			top = max(top, v.End)
+		}
+	}
+	if top <= math.MaxUint32 {
+		return nil // a 32-bit process, whose heap is among everything else
+	}
+	low := top / 8 * 5 // programs are above that if their address is chosen by the kernel
+	var classic, random []page.Range
+	for _, r := range regions(vmas) {
+		if !r.whole() || r.end > low {
+			continue
+		}
+		switch r.start &^ (0xff << 40) { // the runtime goes on at the next TiB if something is in the way
+		case 0xc0 << 32, 0x40 << 32:
+			classic = append(classic, r.used...)
+		default:
+			random = append(random, r.used...)
+		}
+	}
+	if classic != nil {
+		return classic
+	}
+	return random
+}

@@ -1,0 +1,96 @@
+package goheap
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// bloated reports whether there is more bloat than there may be.
+func (a *Advisor) bloated() bool {
+	return !a.options.NoGiveBack && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), minGiveBack)
+}
+
+const (
+	giveBackTime  = 250 * time.Millisecond
+	largestBlock  = 4 << 20  // as much as the runtime grows the heap by
+	smallestBlock = 8 << 10  // a page of the runtime
+	releasedLeft  = 64 << 10 // is as good as nothing
+)
+
+// giveBack returns memory to the system that the runtime believes it has returned
+// already. It reports whether it did anything.
+//
+// The runtime never releases a page twice: it must have been allocated in between. So
+// all that is released is allocated, which makes it the runtime's to release
+// again. Nobody writes to it meanwhile, so no memory is used that was not there.
+func (a *Advisor) giveBack(now time.Time) bool {
+	if a.giveBacks.left(now) > 0 {
+		a.stats.Waiting = "memory was given back a short while ago"
+		return false
+	}
+	a.stats.Waiting = ""
+	if err := a.fence(); err != nil { // else the next fault there brings a whole window back
+		a.failed(err)
+	}
+	before, bloat := a.stats.Resident, a.stats.Bloat
+	h := readHeap()
+	most := h.released
+	if h.limit > 0 {
+		// Beyond the limit, the collector would run all the time.
+		most = min(most, sub(h.limit, h.total)/2)
+	}
+	if most < minGiveBack {
+		a.stats.Waiting = "the memory limit leaves no room to give memory back"
+		a.giveBacks.again(now)
+		return false
+	}
+	if h := now.Sub(a.giveBacks.until); h > a.giveBacks.most/6 {
+		a.giveBacks.reset() // the last time was long ago
+	}
+	a.giveBacks.again(now)
+	takeReleased(most, now.Add(giveBackTime))
+	debug.FreeOSMemory()
+	if err := a.survey(readHeap(), time.Now()); err != nil {
+		a.failed(err)
+		return true
+	}
+	saved := sub(before, a.stats.Resident)
+	a.stats.GivenBack += saved
+	a.stats.GiveBacks++
+	a.options.Log(fmt.Sprintf("gave back %d MiB of the heap; %d MiB were not in use", saved>>20, bloat>>20))
+	return true
+}
+
+// takeReleased allocates what the runtime has released, up to most bytes of it, and drops
+// it. First large blocks, then smaller ones: the runtime takes the first place
+// that is large enough, and when it grows the heap instead, there is none left.
+func takeReleased(most uint64, deadline time.Time) {
+	first := readHeap()
+	least := sub(first.released, most)
+	// What is free is taken as well, and other goroutines come in between.
+	room := first.released + first.free + 16*largestBlock
+	var blocks []*strings.Builder
+	const every = 8
+	for n := largestBlock; n >= smallestBlock; n /= 2 {
+		mapped := readHeap().mapped
+		for i := 1; room >= uint64(n); i++ {
+			blocks = append(blocks, block(n))
+			room -= uint64(n)
+			if i%every != 0 {
+				continue
+			}
+			h := readHeap()
+			if h.released <= max(least, releasedLeft) || !time.Now().Before(deadline) {
+				runtime.KeepAlive(blocks)
+				return
+			}
+			if h.mapped > mapped {
+				break
+			}
+		}
+	}
+	runtime.KeepAlive(blocks) // none may be used again before all are taken
+}

@@ -1,0 +1,47 @@
+package goheap
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/sys"
+	"github.com/foliomem/folio/page"
+)
+
+// mayCollapse says what forbids collapsing memory that nobody advised.
+func mayCollapse() error {
+	if err := feature.Have(feature.Collapse); errors.Is(err, page.ErrNotSupported) {
+		return err
+	}
+	if page.HugeSize() == 0 {
+		return fmt.Errorf("%w: the kernel shows no size of huge pages: is /sys mounted?", page.ErrNotSupported)
+	}
+	const exceptAdvised = 2 // collapse is allowed then
+	if off, err := sys.THPDisabled(); err == nil && off != 0 && off&exceptAdvised == 0 {
+		return errors.New("huge pages are turned off for this process by prctl PR_SET_THP_DISABLE, perhaps in a parent (systemd: MemoryTHP=)")
+	}
+	return nil
+}
+
+// room says whether memory for n bytes can be mapped, which it tries: the runtime
+// ends the program if it cannot.
+func room(n uint64) error {
+	p, err := sys.Mmap(uintptr(n), 0)
+	if err != nil {
+		return fmt.Errorf("no %d bytes of address space can be mapped (ulimit -v, vm.overcommit_memory): %w", n, err)
+	}
+	return sys.Munmap(uintptr(p), uintptr(n))
+}
+
+// locked reports whether the process locks memory that it maps: then a reserve
+// would be in memory at once.
+func locked() bool {
+	p, err := sys.Mmap(uintptr(page.Size()), 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = sys.Munmap(uintptr(p), uintptr(page.Size())) }()
+	res, err := page.OfPointer(p, uintptr(page.Size())).Residency(nil)
+	return err == nil && res.Resident > 0 // nobody wrote to it
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package goheap
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/foliomem/folio/page"
+)
+
+func mayCollapse() error {
+	return fmt.Errorf("%w on %s: needs Linux", page.ErrNotSupported, runtime.GOOS)
+}
+func room(uint64) error { return mayCollapse() }
+func locked() bool      { return false }

@@ -1,0 +1,154 @@
+package goheap
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/page"
+)
+
+// roleEnv makes the test binary one of the programs in roles: an advisor works on
+// the heap of a process, which should have nothing else in it.
+const roleEnv = "GOHEAP_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(roleEnv); name != "" {
+		if err := roles[name](); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// asRole runs the test binary as one of roles, with variables as GODEBUG=..., and
+// returns what it prints.
+func asRole(t *testing.T, name string, env ...string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), append(env, roleEnv+"="+name)...)
+	var out, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("role %s: %v\n%s%s", name, err, out.String(), stderr.String())
+	}
+	return out.String()
+}
+
+func needCollapse(t testing.TB) {
+	t.Helper()
+	if err := mayCollapse(); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+}
+
+func needTHP(t testing.TB) {
+	t.Helper()
+	if err := page.Allowed(page.THP, 0); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+}
+
+// eager are options for tests: nothing waits for long, nor for a busy machine.
+func eager() *Options {
+	o := &Options{MinHeap: -1, MinWait: 10 * time.Millisecond, Budget: 1, MaxPressure: 1}
+	if os.Getenv("GOHEAP_TEST_LOG") != "" {
+		o.Log = func(s string) { fmt.Fprintln(os.Stderr, s) }
+	}
+	return o
+}
+
+// await waits for what the advisor will do at some time.
+func await(what string, ok func() bool) error {
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return errors.New("not within a minute: " + what)
+		}
+	}
+	return nil
+}
+
+func rollup() (rss, huge uint64, err error) {
+	s, err := procmem.New("").SmapsRollup(0)
+	if err != nil {
+		return 0, 0, err
+	}
+	if s.Rss == nil || s.AnonHugePages == nil {
+		return 0, 0, errors.New("smaps_rollup lacks Rss or AnonHugePages")
+	}
+	return *s.Rss, *s.AnonHugePages, nil
+}
+
+// faults returns the minor faults of this process so far.
+func faults() int64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return u.Minflt
+}
+
+// node is what the tests fill the heap with: pointers and contents that can be
+// checked.
+type node struct {
+	next *node
+	sum  uint64
+	data [14]uint64
+}
+
+func grow(bytes int) (all []*node) {
+	all = make([]*node, bytes/128)
+	var last *node
+	for i := range all {
+		n := &node{next: last, sum: uint64(i) * 0x9e3779b97f4a7c15}
+		for j := range n.data {
+			n.data[j] = n.sum + uint64(j)
+		}
+		all[i], last = n, n
+	}
+	return all
+}
+
+func check(all []*node) error {
+	for i, n := range all {
+		ok := n.sum == uint64(i)*0x9e3779b97f4a7c15
+		for j, d := range n.data {
+			ok = ok && d == n.sum+uint64(j)
+		}
+		if !ok {
+			return fmt.Errorf("node %d changed: %+v", i, *n)
+		}
+	}
+	return nil
+}
+
+// thin keeps one node in each of many runtime pages, and drops the others.
+func thin(all []*node, every int) (kept []*node) {
+	for i := 0; i < len(all); i += every {
+		kept = append(kept, all[i])
+		all[i].next = nil
+	}
+	return kept
+}
+
+// clean collects and releases all that is not used.
+func clean() { runtime.GC(); debug.FreeOSMemory() }
+
+func dump(v any) { _ = json.NewEncoder(os.Stdout).Encode(v) }

@@ -1,0 +1,5 @@
+//go:build !gc
+
+package goheap
+
+func marking() bool { return false }

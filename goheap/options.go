@@ -1,0 +1,102 @@
+package goheap
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// ReserveAuto as [Options.Reserve] is the memory limit of the runtime (GOMEMLIMIT)
+// if there is one, else the limit of the container. Without either it is an error.
+const ReserveAuto = -1
+
+// Options are the options of [Start]. nil and zero fields are the defaults.
+type Options struct {
+	// Reserve is how many bytes of heap begin on huge pages, see the package's
+	// documentation: the size that the heap is expected to reach. It costs address
+	// space, and about 1 MiB of memory for each GiB. Needs a THP policy of
+	// madvise or always. ReserveAuto: see there. Default: no reserve.
+	Reserve int64
+	// NoCollapse leaves the heap beyond the reserve as it is. Default: collapse.
+	NoCollapse bool
+	// MinHeap is the size in bytes of the heap, as far as it is in use, from which on
+	// it is collapsed. Default: 256 MiB. Negative: any.
+	MinHeap int64
+	// MinDensity is the share of a window's pages that must be in memory for it
+	// to be collapsed, from 0.5 to 1. Default: 0.8.
+	MinDensity float64
+	// MaxBloat is how much of the heap's memory, as a share of what the runtime
+	// has in use, may be bloat before it is given back, from 0.01 to 1. Less than
+	// 8 MiB is never given back. Default: 0.05.
+	MaxBloat float64
+	// NoGiveBack turns giving back off, and so the collections that it asks for.
+	// Default: give back.
+	NoGiveBack bool
+	// Budget is the share of one processor that collapsing may take while there is
+	// something to collapse, from 0.001 to 1. A GiB takes about 0.4 s of
+	// it. Default: 0.25.
+	Budget float64
+	// MaxPressure is the share of the time in which some thread may wait for
+	// memory (PSI, of the own cgroup or the machine) before collapsing pauses, from
+	// 0 to 1. It is not known before kernel 4.20; then nothing pauses.
+	// Default: 0.1.
+	MaxPressure float64
+	// MinWait and MaxWait are the shortest and the longest time between two looks at
+	// the heap; the latter is for one that does not change. Default: 250 ms, 30 s.
+	MinWait, MaxWait time.Duration
+	// Log is called with a line of text when something happened that an operator
+	// may want to know: at the start, hazards, the first windows that were
+	// collapsed, memory given back, errors (once each). Default: nothing is logged.
+	Log func(text string)
+}
+
+const (
+	defaultMinHeap = 256 << 20
+	minGiveBack    = 8 << 20
+)
+
+// withDefaults returns what o means.
+func (o *Options) withDefaults() (own Options, err error) {
+	if o != nil {
+		own = *o
+	}
+	share := func(name string, v *float64, otherwise, least float64) {
+		switch {
+		case *v == 0:
+			*v = otherwise
+		case !(*v >= least && *v <= 1):
+			err = errors.Join(err, fmt.Errorf("option %s is %v: want %v to 1", name, *v, least))
+		}
+	}
+	share("MinDensity", &own.MinDensity, 0.8, 0.5)
+	share("MaxBloat", &own.MaxBloat, 0.05, 0.01)
+	share("Budget", &own.Budget, 0.25, 0.001)
+	share("MaxPressure", &own.MaxPressure, 0.1, 0)
+	if own.Reserve < ReserveAuto || own.Reserve > math.MaxInt/2 {
+		err = errors.Join(err, fmt.Errorf("option Reserve is %d: want a size, or ReserveAuto", own.Reserve))
+	}
+	if own.NoCollapse && own.Reserve == 0 {
+		err = errors.Join(err, errors.New("option NoCollapse without Reserve leaves nothing to do"))
+	}
+	switch {
+	case own.MinHeap == 0:
+		own.MinHeap = defaultMinHeap
+	case own.MinHeap < 0:
+		own.MinHeap = 0
+	}
+	if own.MinWait < 0 || own.MaxWait < 0 {
+		err = errors.Join(err, errors.New("options MinWait and MaxWait must not be negative"))
+	}
+	if own.MinWait == 0 {
+		own.MinWait = 250 * time.Millisecond
+	}
+	if own.MaxWait == 0 {
+		own.MaxWait = 30 * time.Second
+	}
+	own.MaxWait = max(own.MaxWait, own.MinWait)
+	if own.Log == nil {
+		own.Log = func(string) {}
+	}
+	return own, err
+}

@@ -1,0 +1,89 @@
+package goheap
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/page"
+)
+
+// ownTries is how often the heap is looked for again when it grew meanwhile.
+const ownTries = 4
+
+// own returns the addresses of the heap of this process. It starts from an object
+// that is known to be there, and compares what it finds with how much the
+// runtime says it has mapped: rather none than a wrong range.
+func own(fs procmem.FS) ([]page.Range, error) {
+	object := new([64]byte)
+	*probe.Load() = object // so that it is on the heap
+	defer runtime.KeepAlive(object)
+	at := uintptr(unsafe.Pointer(object)) // Safety: only compared with other addresses.
+	var err error
+	for range ownTries {
+		before := readHeap()
+		var vmas []procmem.VMA
+		if vmas, err = fs.Maps(0); err != nil {
+			return nil, fmt.Errorf("find the Go heap: %w", err)
+		}
+		var out []page.Range
+		if out, err = around(vmas, at, before.mapped, readHeap()); err == nil {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("find the Go heap: %w", err)
+}
+
+// around returns the heap that has an object at an address. The runtime had mapped
+// at least least bytes for it, and at the end as h says.
+func around(vmas []procmem.VMA, at uintptr, least uint64, h heapState) ([]page.Range, error) {
+	var found []page.Range
+	if names := named(vmas); contains(names, at) {
+		found = names
+	} else {
+		all := regions(vmas)
+		for _, r := range all {
+			if contains(r.used, at) {
+				found = r.used
+			}
+		}
+		if found == nil {
+			return nil, fmt.Errorf("%w: nothing that looks like one is mapped at the address of an object", ErrNoHeap)
+		}
+		// The rest may be elsewhere, if something was in the way. It is the heap if
+		// nothing else looks like it.
+		if missing := sub(least, size(found)); missing > 0 {
+			for _, r := range all {
+				n := size(r.used)
+				if r.whole() && !contains(r.used, at) && missing <= n && n <= missing+h.other {
+					found = append(found, r.used...)
+					break
+				}
+			}
+		}
+	}
+	if n := size(found); n < least || n > h.mapped+h.other {
+		return nil, fmt.Errorf("%w: %d bytes look like it, and the runtime has mapped %d", ErrNoHeap, n, h.mapped)
+	}
+	return found, nil
+}
+
+func contains(ranges []page.Range, at uintptr) bool {
+	for _, r := range ranges {
+		if r.Start <= at && at < r.End {
+			return true
+		}
+	}
+	return false
+}
+
+func size(ranges []page.Range) (n uint64) {
+	for _, r := range ranges {
+		n += uint64(r.Len())
+	}
+	return n
+}
+
+// sub is a - b, 0 if that is negative.
+func sub(a, b uint64) uint64 { return a - min(a, b) }

@@ -1,0 +1,114 @@
+package goheap
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"unsafe"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/page"
+)
+
+// block allocates n bytes of heap that no one has written to or will: neither the
+// program nor, other than by make, the runtime itself. So it costs no memory where
+// there was none.
+func block(n int) *strings.Builder {
+	b := new(strings.Builder)
+	b.Grow(n)
+	return b
+}
+
+// reserve grows the heap by n bytes, advises them, and gives them back to the runtime,
+// which keeps the addresses. Their pages are not in memory before or after.
+func reserve(fs procmem.FS, n uint64) (page.Range, error) {
+	if err := page.Allowed(page.THP, 0); err != nil {
+		return page.Range{}, err
+	}
+	if locked() {
+		return page.Range{}, errors.New("the process locks the memory that it maps (mlockall), so the reserve would be in memory at once: leave Reserve at 0")
+	}
+	if total, err := memory(fs); err == nil && n > total {
+		return page.Range{}, fmt.Errorf("the machine has %d bytes of memory in all", total)
+	}
+	if err := room(n + n/64 + 2*arenaBytes); err != nil {
+		return page.Range{}, err
+	}
+	b := block(int(n))
+	// Safety: the builder is empty, so String is of no use, but a byte of it has the
+	// address of its memory, which b keeps alive until the advice is given.
+	_ = b.WriteByte(0)
+	text := b.String()
+	r := page.OfPointer(unsafe.Pointer(unsafe.StringData(text)), uintptr(n)).Inward(page.WindowSize())
+	err := r.Advise(page.Huge)
+	*probe.Load() = new([64]byte)
+	b.Reset()
+	debug.FreeOSMemory() // the block is collected; the page of the byte goes as well
+	if err != nil {
+		return page.Range{}, err
+	}
+	return r, nil
+}
+
+func memory(fs procmem.FS) (uint64, error) {
+	m, err := fs.Meminfo()
+	if err != nil || m.MemTotal == nil {
+		return 0, errors.Join(err, errors.New("the memory of the machine is not known"))
+	}
+	return *m.MemTotal, nil
+}
+
+// reserveSize returns what Options.Reserve means.
+func reserveSize(fs procmem.FS, o Options) (uint64, error) {
+	if o.Reserve != ReserveAuto {
+		return uint64(o.Reserve), nil
+	}
+	const none = 1 << 62
+	limit := readHeap().limit
+	group, ok, err := fs.CgroupLimit(0)
+	if ok && group < limit {
+		// The rest of the process needs some of it too.
+		limit = group / 10 * 9
+	}
+	if total, memErr := memory(fs); memErr == nil && limit > total && limit < none {
+		limit = total / 10 * 9
+	}
+	if limit >= none {
+		return 0, errors.Join(errors.New("ReserveAuto: there is no limit of memory to go by: set GOMEMLIMIT, or give a size"), err)
+	}
+	return limit, nil
+}
+
+// fence takes the part of the reserve that was used, up to the last window with
+// anything in it, out of khugepaged's reach. What is huge stays so. Faults in what
+// is used again give base pages, which are collapsed if they are dense.
+func (a *Advisor) fence() error { return a.fenceTo(a.reach) }
+
+func (a *Advisor) fenceTo(end uintptr) error {
+	fresh := page.Range{Start: max(a.stats.Fenced.End, a.stats.Reserved.Start), End: end}
+	if fresh.Len() == 0 {
+		return nil
+	}
+	if err := fresh.Advise(page.NoHuge); err != nil {
+		return err
+	}
+	a.stats.Fenced = page.Range{Start: a.stats.Reserved.Start, End: end}
+	return nil
+}
+
+// release undoes the reserve as far as it can be undone. Under madvise, memory that
+// is advised against huge pages is treated like memory that nobody advised; under
+// always it is the other way about.
+func (a *Advisor) release() error {
+	if a.stats.Reserved.Len() == 0 {
+		return nil
+	}
+	if thp, err := a.fs.THP(); err != nil || thp.Enabled.Selected == "always" {
+		if a.stats.Fenced.Len() == 0 {
+			return nil
+		}
+		return a.stats.Fenced.Advise(page.Huge)
+	}
+	return a.fenceTo(a.stats.Reserved.End)
+}

@@ -1,0 +1,55 @@
+package goheap
+
+import (
+	"time"
+
+	"github.com/foliomem/folio/page"
+)
+
+// Stats is what an [Advisor] knows and did. Sizes are in bytes. What it knows of the
+// heap is from its last look ([Stats.Looked]).
+type Stats struct {
+	// Ranges are the addresses of the heap.
+	Ranges []page.Range
+	// Mapped is their size; Committed the part that the runtime has in use or
+	// keeps; Resident what is in memory, Huge the part of that in huge pages.
+	Mapped, Committed, Resident, Huge uint64
+	// Bloat is Resident less Committed: memory that is there although the runtime
+	// has given it back, or never had it. There may be more, in what
+	// the runtime committed and the program never wrote to.
+	Bloat uint64
+	// Windows counts what became of windows since the start. Already, Empty and
+	// Sparse are from the last look.
+	Windows page.Collapsed
+	// Filled is how many bytes of holes collapsing filled.
+	Filled uint64
+	// GivenBack is how many bytes of resident memory giving back saved, in GiveBacks
+	// times.
+	GivenBack uint64
+	GiveBacks int
+	// Reserved is the reserve that is made.
+	Reserved page.Range
+	// Fenced is the part of the reserve that is out of khugepaged's reach by now.
+	Fenced page.Range
+	// Looks counts how often the heap's pages were looked at; Spent is how long that and
+	// all else took.
+	Looks  int
+	Looked time.Time
+	Spent  time.Duration
+	// Waiting says why there is nothing done now, although there is something to
+	// do: "the collector marks", "memory pressure"... "" if it is not waiting.
+	Waiting string
+	// Hazards are settings of the system that work against a heap on huge pages,
+	// with how to change them.
+	Hazards []string
+	// Err is the last error, nil if there was none: also of what was tried again since.
+	Err error
+}
+
+// Coverage returns Huge / Resident, 0 if nothing is resident.
+func (s Stats) Coverage() float64 {
+	if s.Resident == 0 {
+		return 0
+	}
+	return float64(s.Huge) / float64(s.Resident)
+}

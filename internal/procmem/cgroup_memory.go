@@ -1,0 +1,115 @@
+package procmem
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// MemoryGroup is a directory of a memory cgroup, of either version.
+type MemoryGroup struct {
+	dir     string
+	unified bool
+}
+
+// GroupMemory is what a memory cgroup allows and uses, in bytes. What the kernel
+// does not say is nil: the root of version 2 has none of these files.
+type GroupMemory struct {
+	Limit *uint64 // beyond it, processes are killed; nil also for no limit
+	High  *uint64 // beyond it, processes are slowed down; nil also for no limit, and in version 1
+	Usage *uint64 // with the page cache and the kernel's own memory for the group
+
+	// Page cache that was not used lately, and that was. The kernel takes the
+	// first back easily. Both are part of Usage.
+	InactiveFile *uint64
+	ActiveFile   *uint64
+}
+
+// MemoryGroups returns the memory cgroups that a process is in, from its own up
+// to the root or as far as can be seen. pid 0 is the calling process. There are
+// none where nothing counts memory.
+func (f FS) MemoryGroups(pid int) ([]MemoryGroup, error) {
+	groups, err := load(f.procPath(pid, "cgroup"), parseCgroup)
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := f.mounts()
+	if err != nil {
+		return nil, err
+	}
+	var out []MemoryGroup
+	for _, g := range groups {
+		if !g.unified() && !slices.Contains(g.controllers, "memory") {
+			continue
+		}
+		for _, file := range limitFiles(g, mounts) {
+			out = append(out, MemoryGroup{dir: f.path(path.Dir(file)), unified: g.unified()})
+		}
+	}
+	return out, nil
+}
+
+// Read reads what the group allows and uses now.
+func (g MemoryGroup) Read() (m GroupMemory, err error) {
+	limit, usage, inactive, active := "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"
+	if g.unified {
+		limit, usage, inactive, active = "memory.max", "memory.current", "inactive_file", "active_file"
+		if m.High, err = g.number("memory.high"); err != nil {
+			return GroupMemory{}, err
+		}
+	}
+	if m.Limit, err = g.number(limit); err != nil {
+		return GroupMemory{}, err
+	}
+	if m.Usage, err = g.number(usage); err != nil {
+		return GroupMemory{}, err
+	}
+	stat, err := load(g.dir+"/memory.stat", func(data []byte) (map[string]uint64, error) {
+		return parseMemoryStat(data, inactive, active)
+	})
+	if err != nil && !absent(err) {
+		return GroupMemory{}, err
+	}
+	if n, ok := stat[inactive]; ok {
+		m.InactiveFile = &n
+	}
+	if n, ok := stat[active]; ok {
+		m.ActiveFile = &n
+	}
+	return m, nil
+}
+
+func (g MemoryGroup) number(file string) (*uint64, error) {
+	n, err := load(g.dir+"/"+file, parseLimit)
+	if absent(err) {
+		return nil, nil
+	}
+	return n, err
+}
+
+// absent is as in CgroupLimit: a directory that is not there, or a root without
+// these files.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENODEV)
+}
+
+// parseMemoryStat picks some lines "name value" of memory.stat.
+func parseMemoryStat(data []byte, names ...string) (map[string]uint64, error) {
+	out := make(map[string]uint64, len(names))
+	for line := range bytes.Lines(data) {
+		name, value, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+		if !ok || !slices.Contains(names, string(name)) {
+			continue
+		}
+		n, err := strconv.ParseUint(string(value), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		out[string(name)] = n
+	}
+	return out, nil
+}
