@@ -111,11 +111,24 @@ func (d *depot[T]) shard() int {
 	return int(uint32(p>>15)*0x9E3779B1>>16) & (len(d.shards) - 1)
 }
 
+// lock locks a shard and returns its number: this goroutine's own, or, while
+// somebody else has that one, the next that is free. Two goroutines may have
+// chosen the same, and to sleep costs more than a slab is worth.
+func (d *depot[T]) lock() int {
+	own := d.shard()
+	for k := range d.shards {
+		if i := (own + k) & (len(d.shards) - 1); d.shards[i].mu.TryLock() {
+			return i
+		}
+	}
+	d.shards[own].mu.Lock()
+	return own
+}
+
 // get takes a slab of class c, or returns nil.
 func (d *depot[T]) get(c class) *slab[T] {
-	i := d.shard()
+	i := d.lock()
 	sh := &d.shards[i]
-	sh.mu.Lock()
 	s := sh.pop(c)
 	sh.mu.Unlock()
 	if s != nil || idleBytes.Load() <= 0 {
@@ -171,8 +184,7 @@ func (d *depot[T]) put(s *slab[T], most int64) bool {
 		return false
 	}
 	s.clear()
-	sh := &d.shards[d.shard()]
-	sh.mu.Lock()
+	sh := &d.shards[d.lock()]
 	l := &sh.lists[s.size]
 	s.link, l.head = l.head, s
 	l.n++

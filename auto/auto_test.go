@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 		"reserve=-1":  "FOLIO: reserve=-1: want a size",
 		"density=0.1": "FOLIO: density=0.1: want a number from 0.5 to 1",
 		"gc=maybe":    "FOLIO: gc=maybe: want 1 or 0",
-		"=":           "FOLIO: =: no such setting",
+		"=x":          "FOLIO: =x: no such setting",
 	} {
 		got, wrong := read(env + ",log=1")
 		if len(wrong) != 1 || !strings.HasPrefix(wrong[0].Error(), text) || !got.heap || !got.gc || !got.log {

@@ -117,7 +117,7 @@ func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, hard uint
 	slack := max(*limit/50, minSlack)
 	reserve := b.reserve
 	if reserve == 0 {
-		reserve = min(*limit/10, maxReserve)
+		reserve = min(*limit/20, maxReserve)
 	}
 	// Not 0, which would mean that there is no limit.
 	budget = max(sub(*limit, others(m.InactiveFile)+max(reserve, slack)), 1)

@@ -55,14 +55,14 @@ func TestBudget(t *testing.T) {
 		budget, hard uint64 // MB
 		source       string
 	}{
-		// 1000 less 230 of others, less a tenth; the page cache can all go before
+		// 1000 less 230 of others, less a twentieth; the page cache can all go before
 		// anybody is killed.
-		{"v1", v1, Options{}, 1000 - 230 - 100, 1000 - 210 - 20, "memory limit of the cgroup"},
+		{"v1", v1, Options{}, 1000 - 230 - 50, 1000 - 210 - 20, "memory limit of the cgroup"},
 		{"reserve", v1, Options{Reserve: 300 * mb}, 1000 - 230 - 300, 1000 - 210 - 20, "memory limit of the cgroup"},
 		{"asked for", v1, Options{Budget: 123 * mb}, 123, 1000 - 210 - 20, "program's own"},
 		{"asked for too much", v1, Options{Budget: 5 * gb}, 1000 - 210 - 20, 1000 - 210 - 20, "program's own"},
 		// The parent, which others use, binds more than memory.high.
-		{"v2", v2, Options{}, 500 - 200 - 50, 500 - 200 - 10, "memory limit of the cgroup"},
+		{"v2", v2, Options{}, 500 - 200 - 25, 500 - 200 - 10, "memory limit of the cgroup"},
 		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, (4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
 	} {
 		b := newBudgeter(machine(t, c.files), &c.opts)
@@ -92,12 +92,12 @@ func TestBudgetIsReadAgain(t *testing.T) {
 	write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n")
 	b := newBudgeter(procmem.New(root), &Options{})
 	now := time.Now()
-	if budget, hard, _ := b.read(now, 0); budget != 900*mb || hard != 980*mb {
+	if budget, hard, _ := b.read(now, 0); budget != 950*mb || hard != 980*mb {
 		t.Errorf("budget %d, hard %d", budget, hard)
 	}
 	write("sys/fs/cgroup/memory.max", fmt.Sprint(500*mb))
 	write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1250000\n")
-	if budget, hard, pressure := b.read(now.Add(budgetEvery), 0); budget != 450*mb || hard != 490*mb || pressure != 0.25 {
+	if budget, hard, pressure := b.read(now.Add(budgetEvery), 0); budget != 475*mb || hard != 490*mb || pressure != 0.25 {
 		t.Errorf("after it was lowered: budget %d, hard %d, pressure %v", budget, hard, pressure)
 	}
 }

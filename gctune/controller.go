@@ -63,6 +63,7 @@ const (
 	calmWindows  = 8 // for so long, and so many windows, less must be enough
 	calmTime     = 2 * time.Second
 	highPressure = 0.1
+	calmCycles   = 10 // times MinCycle between two collections is what memory is spent for
 )
 
 // Next returns what should be in force from s on. Samples come in the order of
@@ -131,7 +132,7 @@ func (c *Controller) want(s *Sample) {
 	}
 	w := normal
 	if !quiet {
-		w = max(w, c.est.rate*c.p.MinCycle.Seconds())
+		w = max(w, c.est.rate*calmCycles*c.p.MinCycle.Seconds())
 		if cost > c.p.Target {
 			w = max(w, c.est.growthFor(c.p.Target))
 		}

@@ -13,8 +13,9 @@ type Options struct {
 	Budget uint64
 
 	// Reserve is what is left free of a cgroup's limit, for what cannot be
-	// foreseen. It is touched only when the live heap would not fit otherwise.
-	// Default: a tenth of the limit, at most 1 GiB.
+	// foreseen: what lies outside the Go heap is measured and needs none. It is
+	// touched only when the live heap would not fit otherwise, and then but for
+	// a fiftieth of the limit. Default: a twentieth of the limit, at most 1 GiB.
 	Reserve uint64
 
 	// Leave is the share of the processor time that collection may cost before
@@ -36,8 +37,10 @@ type Options struct {
 	// Ceiling is the most that GOGC is set to, in percent. Default: 20000.
 	Ceiling int
 
-	// MinCycle is the least time between two collections that is aimed at.
-	// Default: 20 ms.
+	// MinCycle is the time between two collections below which they are taken to
+	// be costly whatever the runtime's account says: each empties pools, wakes
+	// threads and stops all for a moment, which is in no account. Where memory
+	// is spent, ten times as long is aimed at. Default: 20 ms.
 	MinCycle time.Duration
 
 	// Throughput returns how much work the program has done so far, in any

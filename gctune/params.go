@@ -15,9 +15,10 @@ type Params struct {
 	// before the limit gives way: 0.25 by default. (The runtime itself stops at
 	// 0.5.)
 	MaxCost float64
-	// MinCycle is the least time between two collections: 20 ms by default. It
-	// matters for tiny live heaps, whose collections cost more than the
-	// runtime's account of them says.
+	// MinCycle is the time between two collections below which they are taken to
+	// be costly whatever the runtime's account says: each empties pools, wakes
+	// threads and stops all for a moment, which is in no account. Where memory
+	// is spent, ten times as long is aimed at. Default: 20 ms.
 	MinCycle time.Duration
 	// Floor is the least effective GOGC in percent, that is, how much more than
 	// the live heap there must be before the memory limit gives way: 10 by

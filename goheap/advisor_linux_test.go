@@ -209,7 +209,9 @@ func TestReserve(t *testing.T) {
 	var with, without struct{ Before, Faults, Huge int64 }
 	decode(t, asRole(t, "reserve"), &with)
 	decode(t, asRole(t, "plain"), &without)
-	if with.Faults > without.Faults/5 {
+	// Each base page of what grows is a fault. (The race detector's own memory has
+	// faults as well, in both.)
+	if saved := without.Faults - with.Faults; saved < int64(dense/page.Size())*8/10 {
 		t.Errorf("%d faults with a reserve, %d without", with.Faults, without.Faults)
 	}
 	if with.Huge < dense*8/10 {

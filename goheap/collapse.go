@@ -2,6 +2,7 @@ package goheap
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/foliomem/folio/page"
@@ -30,9 +31,13 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 		a.stats.Waiting = "memory pressure"
 		return time.Second
 	}
+	// Processor time, since on a busy machine most of the rest is waiting for a processor.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	budget := time.Duration(float64(slice) * a.options.Budget)
+	first := threadTime()
 	before := a.stats.Windows.Collapsed
-	for len(a.todo) > 0 && time.Since(now) < budget {
+	for len(a.todo) > 0 && threadTime()-first < budget {
 		if marking() {
 			a.stats.Waiting = "the collector marks"
 			break
@@ -57,7 +62,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	if a.stats.Waiting != "" {
 		return markWait
 	}
-	spent := max(time.Since(now), time.Millisecond)
+	spent := max(threadTime()-first, time.Millisecond)
 	return max(time.Duration(float64(spent)*(1/a.options.Budget-1)), time.Millisecond)
 }
 

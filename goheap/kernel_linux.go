@@ -3,6 +3,9 @@ package goheap
 import (
 	"errors"
 	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/feature"
 	"github.com/foliomem/folio/internal/sys"
@@ -44,4 +47,13 @@ func locked() bool {
 	defer func() { _ = sys.Munmap(uintptr(p), uintptr(page.Size())) }()
 	res, err := page.OfPointer(p, uintptr(page.Size())).Residency(nil)
 	return err == nil && res.Resident > 0 // nobody wrote to it
+}
+
+// threadTime returns the processor time that the calling thread has used.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return time.Duration(time.Now().UnixNano()) // wall time is the more cautious
+	}
+	return time.Duration(t.Nano())
 }

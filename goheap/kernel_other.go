@@ -5,6 +5,7 @@ package goheap
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/foliomem/folio/page"
 )
@@ -14,3 +15,5 @@ func mayCollapse() error {
 }
 func room(uint64) error { return mayCollapse() }
 func locked() bool      { return false }
+
+func threadTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

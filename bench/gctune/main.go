@@ -98,7 +98,7 @@ const (
 
 // grid is every static setting that is tried.
 func grid() (out []arm) {
-	for _, gogc := range []string{"50", "100", "200", "400", "800", "1600", "off"} {
+	for _, gogc := range []string{"100", "200", "400", "800", "1600", "off"} {
 		for _, share := range []float64{0.9, 0.96} {
 			out = append(out, arm{name: fmt.Sprintf("GOGC=%s GOMEMLIMIT=%.0f%%", gogc, 100*share), tuner: "none", gogc: gogc, share: share})
 		}

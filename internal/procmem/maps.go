@@ -79,8 +79,8 @@ func parseVMA(line string) (v VMA, err error) {
 		Start: number(start, 16, 64), End: number(end, 16, 64),
 		Read: perms[0] == 'r', Write: perms[1] == 'w', Exec: perms[2] == 'x', Shared: perms[3] == 's',
 		Offset: number(fields[2], 16, 64),
-		Inode: number(fields[4], 10, 64),
-		Name:  strings.ReplaceAll(strings.TrimLeft(line, " "), `\012`, "\n"), // the kernel escapes nothing else
+		Inode:  number(fields[4], 10, 64),
+		Name:   strings.ReplaceAll(strings.TrimLeft(line, " "), `\012`, "\n"), // the kernel escapes nothing else
 	}
 	if err == nil && v.End <= v.Start {
 		err = fmt.Errorf("want start below end, have %q", fields[0])

@@ -209,8 +209,8 @@ func trees(uint64) (func(int, *mathrand.Rand) int, error) {
 	}, nil
 }
 
-// cache keeps entries of pointers and bytes, as many as it is told.
-type cache struct {
+// cache keeps entries of pointers and bytes, as many as it is told, in shards.
+type cache [64]struct {
 	sync.Mutex
 	m    map[int]*entry
 	keys []int
@@ -229,20 +229,33 @@ func newEntry(k int) *entry {
 	return e
 }
 
+func newCache(entries int) *cache {
+	c := &cache{}
+	for i := range c {
+		c[i].m = make(map[int]*entry)
+	}
+	r := mathrand.New(mathrand.NewPCG(1, 2))
+	for k := range entries {
+		c.set(k, r, entries)
+	}
+	return c
+}
+
 // set replaces the value of a key or adds it, and drops as many others as there
 // are too many.
 func (c *cache) set(k int, r *mathrand.Rand, most int) {
-	c.Lock()
-	defer c.Unlock()
-	if _, ok := c.m[k]; !ok {
-		c.keys = append(c.keys, k)
+	s := &c[k%len(c)]
+	s.Lock()
+	defer s.Unlock()
+	if _, ok := s.m[k]; !ok {
+		s.keys = append(s.keys, k)
 	}
-	c.m[k] = newEntry(k)
-	for n := 0; len(c.keys) > most && n < 16; n++ {
-		i := r.IntN(len(c.keys))
-		delete(c.m, c.keys[i])
-		c.keys[i] = c.keys[len(c.keys)-1]
-		c.keys = c.keys[:len(c.keys)-1]
+	s.m[k] = newEntry(k)
+	for n := 0; len(s.keys) > most/len(c)+1 && n < 16; n++ {
+		i := r.IntN(len(s.keys))
+		delete(s.m, s.keys[i])
+		s.keys[i] = s.keys[len(s.keys)-1]
+		s.keys = s.keys[:len(s.keys)-1]
 	}
 }
 
@@ -259,19 +272,15 @@ func use(r *mathrand.Rand) int {
 	return n
 }
 
-// phases is a cache whose live set doubles and halves every three seconds.
+// phases is a cache whose live set doubles and halves every two seconds.
 func phases(limit uint64) (func(int, *mathrand.Rand) int, error) {
 	const entryBytes = 1300
 	small := int(limit / 6 / entryBytes)
-	c := &cache{m: make(map[int]*entry)}
-	r := mathrand.New(mathrand.NewPCG(1, 2))
-	for k := range small {
-		c.set(k, r, small)
-	}
+	c := newCache(small)
 	begin := time.Now()
 	return func(_ int, r *mathrand.Rand) int {
 		most := small
-		if int(time.Since(begin).Seconds()/3)%2 == 1 {
+		if int(time.Since(begin).Seconds()/2)%2 == 1 {
 			most *= 2
 		}
 		for range 20 {
@@ -286,11 +295,7 @@ func phases(limit uint64) (func(int, *mathrand.Rand) int, error) {
 func near(limit uint64) (func(int, *mathrand.Rand) int, error) {
 	const entryBytes = 1300
 	most := int(float64(limit) * 0.74 / entryBytes)
-	c := &cache{m: make(map[int]*entry, most)}
-	r := mathrand.New(mathrand.NewPCG(1, 2))
-	for k := range most {
-		c.set(k, r, most)
-	}
+	c := newCache(most)
 	return func(_ int, r *mathrand.Rand) int {
 		for range 20 {
 			c.set(r.IntN(most), r, most)

@@ -1,0 +1,166 @@
+package goheap
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/page"
+)
+
+func TestOptions(t *testing.T) {
+	var none *Options
+	o, err := none.withDefaults()
+	if err != nil || o.MinHeap != 256<<20 || o.MinDensity != 0.8 || o.MaxBloat != 0.05 || o.Budget != 0.25 || o.MaxPressure != 0.1 ||
+		o.MinWait != 250*time.Millisecond || o.MaxWait != 30*time.Second || o.Reserve != 0 || o.NoCollapse || o.NoGiveBack || o.Log == nil {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err := (&Options{MinHeap: -1, MinWait: time.Minute}).withDefaults(); err != nil || o.MinHeap != 0 || o.MaxWait != time.Minute {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for name, o := range map[string]Options{
+		"MinDensity": {MinDensity: 0.1}, "MaxBloat": {MaxBloat: 2}, "Budget": {Budget: -1}, "MaxPressure": {MaxPressure: -1},
+		"Reserve": {Reserve: -2}, "NoCollapse": {NoCollapse: true}, "MinWait": {MinWait: -1},
+	} {
+		if _, err := o.withDefaults(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestHazards(t *testing.T) {
+	thp := func(enabled, defrag string, none int) procmem.THP {
+		return procmem.THP{Present: true, Enabled: procmem.Choice{Selected: enabled}, Defrag: procmem.Choice{Selected: defrag}, MaxPtesNone: &none}
+	}
+	all := page.WindowSize()/page.Size() - 1
+	for _, c := range []struct {
+		thp     procmem.THP
+		reserve int64
+		want    []string
+	}{
+		{thp("madvise", "defer", all), 0, nil},
+		{thp("madvise", "defer", all), 1, []string{"in the reserve too"}},
+		{thp("always", "defer", all), 0, []string{"enabled is always"}},
+		{thp("always", "defer", 0), 1, nil},
+		{thp("madvise", "madvise", 0), 1, []string{"defrag is madvise"}},
+		{thp("always", "always", all), 0, []string{"enabled is always", "defrag is always"}},
+		{procmem.THP{}, 1, nil},
+	} {
+		got := hazards(c.thp, Options{Reserve: c.reserve})
+		if len(got) != len(c.want) {
+			t.Errorf("%+v: %q", c.thp, got)
+			continue
+		}
+		for i, w := range c.want {
+			if !strings.Contains(got[i], w) {
+				t.Errorf("%+v: %q, want %q", c.thp, got[i], w)
+			}
+		}
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	b := backoff{least: time.Second, most: 3 * time.Second}
+	now := time.Now()
+	for _, want := range []time.Duration{1, 2, 3, 3} {
+		if b.left(now) != 0 {
+			t.Errorf("left %v", b.left(now))
+		}
+		b.again(now)
+		if got := b.left(now); got != want*time.Second {
+			t.Errorf("%v, want %v s", got, want)
+		}
+		now = now.Add(want * time.Second)
+	}
+	b.again(now)
+	b.reset()
+	if b.left(now) != 0 {
+		t.Error("reset")
+	}
+}
+
+func TestPressureGate(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, "proc", "pressure", "memory")
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var g pressureGate
+	now := time.Now()
+	read := func(total string) bool {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("some total="+total+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		high, err := g.above(procmem.New(root), now, 0.1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+		return high
+	}
+	if read("1000000") || read("1050000") {
+		t.Error("high at 5%")
+	}
+	if !read("1250000") {
+		t.Error("not high at 20%")
+	}
+	if read("1250000") {
+		t.Error("stays high")
+	}
+	now = now.Add(time.Minute)
+	if read("60000000") {
+		t.Error("what was a minute ago counts")
+	}
+	if high, err := new(pressureGate).above(procmem.New(t.TempDir()), now, 0.1); high || err != nil {
+		t.Errorf("a kernel without PSI: %v, %v", high, err)
+	}
+}
+
+func TestAffords(t *testing.T) {
+	a := &Advisor{options: Options{MaxBloat: 0.05}}
+	whole := uint64(page.WindowSize())
+	window := func(resident uint64) page.Window {
+		return page.Window{Range: page.Range{Start: 0, End: uintptr(whole)}, Resident: resident}
+	}
+	if !a.affords(window(whole)) || a.affords(window(whole*9/10)) {
+		t.Error("the first window")
+	}
+	a.stats.Windows.Collapsed = 99
+	if !a.affords(window(whole / 2)) {
+		t.Error("half a window of a hundred")
+	}
+	a.stats.Filled = whole * 5 / 2
+	if a.affords(window(whole / 2)) {
+		t.Error("more than half of MaxBloat")
+	}
+}
+
+func TestReserveSize(t *testing.T) {
+	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: 5}); n != 5 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if readHeap().limit < 1<<62 {
+		t.Skip("GOMEMLIMIT is set")
+	}
+	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); err == nil || !strings.Contains(err.Error(), "GOMEMLIMIT") {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func TestStartSaysWhatIsMissing(t *testing.T) {
+	if mayCollapse() == nil {
+		return // the other tests need that
+	}
+	a, err := Start(nil)
+	if a != nil || err == nil || !strings.HasPrefix(err.Error(), "goheap: ") {
+		t.Errorf("%v, %v", a, err)
+	}
+	if !errors.Is(err, page.ErrNotSupported) && !strings.Contains(err.Error(), "PR_SET_THP_DISABLE") {
+		t.Error(err)
+	}
+}
