@@ -213,9 +213,18 @@ func TestIdleIsBounded(t *testing.T) {
 		if limit == defaultIdleBytes {
 			o = nil
 		}
-		use(o, 50_000) // 40 MB
-		if got, slack := idleBytes.Load(), int64(64*quantum); got > max(limit, 0)+slack || limit < 0 && idleSlabs() > 0 || limit > 0 && got < limit/4 {
-			t.Errorf("IdleBytes %d: %d bytes are idle", limit, got)
+		// A collection that comes between may take what is idle: try again then.
+		kept := false
+		for range 10 {
+			use(o, 50_000) // 40 MB
+			got := idleBytes.Load()
+			if slack := int64(64 * quantum); got > max(limit, 0)+slack || limit < 0 && idleSlabs() > 0 {
+				t.Errorf("IdleBytes %d: %d bytes are idle", limit, got)
+			}
+			kept = kept || got > max(limit/4, 0)
+		}
+		if kept != (limit > 0) {
+			t.Errorf("IdleBytes %d: anything kept: %v", limit, kept)
 		}
 	}
 }

@@ -53,7 +53,9 @@ func (d *dropped[T]) add(s *slab[T]) {
 // are: of slabs that lie side by side, as those of one arena do when they were
 // made one after the other, also the windows that they share. Slabs
 // with pointers are cleared first: the kernel zeroes the pages behind the
-// collector's back, which must have learnt of the pointers that go.
+// collector's back, which must have learnt of the pointers that go. Releasing
+// memory of the Go heap is right only because nothing but the slabs is in those
+// windows, and the runtime expects neither the pages nor zeros there.
 func (d *dropped[T]) giveBack(pointers bool) {
 	if d.bytes < earlyRelease || hugeSize() == 0 {
 		return

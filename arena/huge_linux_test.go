@@ -48,7 +48,7 @@ const largeBytes = 96 << 20
 
 // block is large, so that touching every page takes little time.
 type block struct {
-	next *block
+	_    *block // the collector looks at it
 	seed uint64
 	_    [256 - 8 - unsafe.Sizeof(uintptr(0))]byte
 }

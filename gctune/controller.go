@@ -63,7 +63,7 @@ const (
 	calmWindows  = 8 // for so long, and so many windows, less must be enough
 	calmTime     = 2 * time.Second
 	highPressure = 0.1
-	calmCycles   = 10 // times MinCycle between two collections is what memory is spent for
+	calmCycles   = 25 // times MinCycle between two collections is what memory is spent for
 )
 
 // Next returns what should be in force from s on. Samples come in the order of

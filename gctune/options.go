@@ -40,7 +40,7 @@ type Options struct {
 	// MinCycle is the time between two collections below which they are taken to
 	// be costly whatever the runtime's account says: each empties pools, wakes
 	// threads and stops all for a moment, which is in no account. Where memory
-	// is spent, ten times as long is aimed at. Default: 20 ms.
+	// is spent, 25 times as long is aimed at. Default: 20 ms.
 	MinCycle time.Duration
 
 	// Throughput returns how much work the program has done so far, in any
