@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"math/rand/v2"
+	"time"
 )
 
 // An Arm is one setting of an experiment and the samples that it has so far.
@@ -99,10 +100,36 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := interrupted(ctx, sample); err != nil {
+		return nil, err
+	}
 	s.seq++
 	sample.Round, sample.Sequence = round, s.seq
 	if s.Observe != nil {
 		s.Observe(arm, round, sample)
 	}
 	return sample, nil
+}
+
+// hearsWithin is how long folio may take to hear of a signal that its program
+// has heard of already.
+const hearsWithin = 500 * time.Millisecond
+
+// interrupted returns the error of ctx if it is what ended the sample's program:
+// ctrl-C on a terminal goes to the program and to folio at the same instant, and
+// the program can be gone before folio knows. That is no failure of the program.
+func interrupted(ctx context.Context, s *Sample) error {
+	switch s.Signal {
+	case "SIGINT", "SIGHUP", "SIGTERM", "SIGQUIT":
+	default:
+		return nil
+	}
+	t := time.NewTimer(hearsWithin)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
 }
