@@ -221,7 +221,7 @@ func TestIdleIsBounded(t *testing.T) {
 			if slack := int64(64 * quantum); got > max(limit, 0)+slack || limit < 0 && idleSlabs() > 0 {
 				t.Errorf("IdleBytes %d: %d bytes are idle", limit, got)
 			}
-			kept = kept || got > max(limit/4, 0)
+			kept = kept || limit > 0 && got > limit/4
 		}
 		if kept != (limit > 0) {
 			t.Errorf("IdleBytes %d: anything kept: %v", limit, kept)

@@ -1,6 +1,6 @@
-// Package arena allocates many Go values together and frees them at once: memory that
-// is handed out by counting up, costs the collector next to nothing, and is reused without waiting
-// for it.
+// Package arena allocates many Go values together and frees them at once:
+// memory that is handed out by counting up, costs the collector next to
+// nothing, and is reused without waiting for it.
 //
 //	a := arena.NewArena()
 //	defer a.Free()
@@ -13,15 +13,15 @@
 //	}
 //
 // The names and meanings are those of Go's experimental package arena, so that
-// programs that use it need to change the import line only. What is more is [Of],
-// [Append] and [AppendSlice], [String] and [Bytes], [Arena.Reset], [Arena.Stats],
-// [NewArenaWith] and [Pool].
+// programs that use it need to change the import line only. What is more is
+// [Of], [Append] and [AppendSlice], [String] and [Bytes], [Arena.Reset],
+// [Arena.Stats], [NewArenaWith] and [Pool].
 //
 // # Memory
 //
 // An arena is made of slabs, one list for each type of its values. A slab is
-// ordinary Go memory, made with make([]T, n), of which the elements are
-// handed out in order. Therefore
+// ordinary Go memory, made with make([]T, n), of which the elements are handed
+// out in order. Therefore
 //
 //   - values may hold any Go pointer, into the heap or into arenas; the collector
 //     sees them all. Strings, maps, interfaces, channels and funcs are no exception;
@@ -31,53 +31,56 @@
 //     at the place where a slab was made;
 //   - the race detector works.
 //
-// Slabs start at 512 bytes and double up to Options.SlabBytes, 4 MiB by default;
-// an empty arena costs less than 200 bytes. Free clears what was used and gives the slabs to a
-// pool that all arenas of the process share, separate for each type, where the
-// next arena finds them. What is idle there beyond Options.IdleBytes is left to the collector at
-// once, and large slabs give their memory back to the system at once; what is idle over a whole
-// cycle of the collector is left to it, too. Idle slabs hold only zeros: they keep
+// Slabs start at 512 bytes and double up to Options.SlabBytes, 4 MiB by
+// default; an empty arena costs less than 200 bytes. Free clears what was used
+// and gives the slabs to a pool that all arenas of the process share, separate
+// for each type, where the next arena finds them. What is idle there beyond
+// Options.IdleBytes is left to the collector at once, and large slabs give
+// their memory back to the system at once; what is idle over a whole cycle of
+// the collector is left to it, too. Idle slabs hold only zeros: they keep
 // nothing alive.
 //
 // On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on
-// when arenas hold more than 32 MiB) are put on huge pages
-// before they are touched; these sizes go with a huge page's, here 2 MiB. [Arena.Stats] says what came of it.
+// when arenas hold more than 32 MiB) are put on huge pages before they are
+// touched; with larger huge pages than 2 MiB, 512 KiB and 32 MiB grow with
+// them. [Arena.Stats] says what came of it.
 //
 // # After Free
 //
-// Using what was allocated from an arena after [Arena.Free] or [Arena.Reset] is a bug, but one
-// that cannot corrupt memory. The slab is still Go memory of the same type, so a pointer that was kept leads to
-// zeros, or to a value of the same type that another arena allocated since. It
-// never leads to memory of another type, to unmapped memory or to an object
-// that the collector has freed: the pointer itself keeps the slab alive, and the
-// pointers in it are cleared with the collector's knowledge. What such a program
-// gets is wrong values, as with a slice that is used again too early, and not a
-// wild pointer. A string or byte slice that was kept shows other text.
+// Using what was allocated from an arena after [Arena.Free] or [Arena.Reset] is
+// a bug, but one that cannot corrupt memory. The slab is still Go memory of the
+// same type, so a pointer that was kept leads to the old value, to zeros, or to
+// a value of the same type that was allocated since. It never leads to memory
+// of another type, to unmapped memory or to an object that the collector has
+// freed: the pointer itself keeps the slab alive, and the pointers in it are
+// cleared with the collector's knowledge. What such a program gets is wrong
+// values, as with a slice that is used again too early, and not a wild pointer.
+// A string or byte slice that was kept shows other text.
 //
 // Freeing twice, and allocating after Free, panics.
 //
-// To find such bugs, run the program with FOLIO=arenadebug=1 in its environment,
-// or build it with -tags foliodebug. Freed slabs are then not reused. They are
-// held weakly; one that two whole collections find reachable is reported: where the arena was made and
-// freed, the type, and how many values the slab held. The panics give the same
-// detail. [OnDangling] takes the reports, [CheckDangling] makes them at once: call it
-// at the end of tests.
+// To find such bugs, run the program with FOLIO=arenadebug=1 in its
+// environment, or build it with -tags foliodebug. Freed slabs are then not
+// reused. They are held weakly; one that two whole collections find reachable
+// is reported: where the arena was made and freed, the type, and how many
+// values the slab held. The panics give the same detail. [OnDangling] takes the
+// reports, [CheckDangling] makes them at once: call it at the end of tests.
 //
 // # Goroutines
 //
-// An arena, with its handles, is for one goroutine at a time, like a slice or a map. As
-// with them, using it from two at once is a data race, which
-// the race detector sees and for which the promises above do not hold. The values may be shared like others.
-// Goroutines that each need an arena for a short time use a [Pool].
+// An arena, with its handles, is for one goroutine at a time, like a slice or a
+// map. As with them, using it from two at once is a data race, which the race
+// detector sees and for which the promises above do not hold. The values may be
+// shared like others. Goroutines that each need an arena for a short time use a
+// [Pool].
 //
 // # Finalizers, cleanups, weak pointers
 //
-// runtime.AddCleanup and weak.Make accept pointers into an arena but speak of the
-// slab: a cleanup runs, and a weak pointer becomes nil, when the collector has
-// taken the slab, which may be long after Free or, as it is reused, never.
-// runtime.SetFinalizer ends the program for a pointer that is not the first
-// of a slab. Attach them to an object on the heap that
-// refers to the arena.
+// runtime.AddCleanup and weak.Make accept pointers into an arena but speak of
+// the slab: a cleanup runs, and a weak pointer becomes nil, when the collector
+// has taken the slab, which may be long after Free or, as it is reused, never.
+// runtime.SetFinalizer ends the program for a pointer that is not the first of
+// a slab. Attach them to an object on the heap that refers to the arena.
 //
 // # Differences from Go's experimental package
 //
