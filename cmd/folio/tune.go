@@ -94,18 +94,6 @@ func (f *tuneFlags) options(s *session) (tune.Options, error) {
 	return o, nil
 }
 
-// safeMemory is what the machine can spare for a trial.
-func safeMemory(s *session) uint64 {
-	free := uint64(4 << 30)
-	if m, err := s.program.FS.Meminfo(); err == nil && m.MemAvailable != nil {
-		free = *m.MemAvailable
-	}
-	if l := s.host.CgroupLimitBytes; l != nil {
-		free = min(free, *l)
-	}
-	return free / 10 * 7
-}
-
 func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool) (err error) {
 	if !seeded {
 		f.seed = rand.Uint64() >> 32 // short enough to type
@@ -118,7 +106,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if err != nil {
 		return misuse(err)
 	}
-	opts.SafeMemory = safeMemory(s)
+	opts.SafeMemory = s.program.FS.SpareMemory()
 	s.program.MaxMemory = opts.SafeMemory
 	if f.timeout == 0 {
 		opts.Bound = func(d time.Duration) { s.program.Timeout = d }

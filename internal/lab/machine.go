@@ -34,7 +34,7 @@ type Machine struct {
 
 // ReadMachine looks at this machine.
 func ReadMachine() *Machine {
-	m := &Machine{BasePage: page.Size(), HugePage: page.HugeSize(), CPUs: runtime.NumCPU(), Spare: spare(procmem.FS{})}
+	m := &Machine{BasePage: page.Size(), HugePage: page.HugeSize(), CPUs: runtime.NumCPU(), Spare: procmem.FS{}.SpareMemory()}
 	if f, err := (procmem.FS{}).Meminfo(); err == nil {
 		m.FreeWindows = int(value0(f.MemAvailable) / uint64(page.WindowSize()))
 	}
@@ -47,19 +47,6 @@ func ReadMachine() *Machine {
 	}
 	m.PoolSizes, _ = page.PageSizes(page.HugeTLB)
 	return m
-}
-
-// spare returns the bytes that an experiment may take: with so much of what is
-// free, neither the machine nor the container comes near its end.
-func spare(f procmem.FS) uint64 {
-	free := uint64(4 << 30)
-	if m, err := f.Meminfo(); err == nil && m.MemAvailable != nil {
-		free = *m.MemAvailable
-	}
-	if l, ok, err := f.CgroupLimit(0); err == nil && ok {
-		free = min(free, l)
-	}
-	return free / 10 * 7
 }
 
 // window is the size of a huge page, or what one would have.
