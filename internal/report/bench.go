@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -75,25 +76,35 @@ func cutLast(key string) (name, unit string, ok bool) {
 	return key[:i], key[i+1:], true
 }
 
-// config returns the configuration keys of an arm's results.
-func (f *File) config(arm *Arm) []benchfmt.Config {
-	var out []benchfmt.Config
-	add := func(key, value string) {
-		if value != "" {
-			out = append(out, benchfmt.Config{Key: key, Value: []byte(value), File: true})
-		}
+// configKeys are the configuration keys of results; what is empty is left out.
+type configKeys []benchfmt.Config
+
+func (c *configKeys) add(key, value string) {
+	if value != "" {
+		*c = append(*c, benchfmt.Config{Key: key, Value: []byte(value), File: true})
 	}
-	h := f.Host
-	add("goos", h.OS)
-	add("goarch", h.Arch)
-	add("kernel", h.Kernel)
-	add("cpu", h.CPU)
+}
+
+// hostConfig returns the keys that say where results are from.
+func hostConfig(h host.Info) configKeys {
+	var out configKeys
+	out.add("goos", h.OS)
+	out.add("goarch", h.Arch)
+	out.add("kernel", h.Kernel)
+	out.add("cpu", h.CPU)
 	if h.THPEnabled != nil {
-		add("thp-enabled", *h.THPEnabled)
+		out.add("thp-enabled", *h.THPEnabled)
 	}
 	if h.THPDefrag != nil {
-		add("thp-defrag", *h.THPDefrag)
+		out.add("thp-defrag", *h.THPDefrag)
 	}
+	return out
+}
+
+// config returns the configuration keys of an arm's results.
+func (f *File) config(arm *Arm) []benchfmt.Config {
+	out := hostConfig(f.Host)
+	add := out.add
 	if f.Program.GoVersion != nil {
 		add("go", *f.Program.GoVersion)
 	}

@@ -208,23 +208,7 @@ func (f *LabFile) Bench() ([]byte, error) {
 }
 
 func (f *LabFile) config(a LabArm) []benchfmt.Config {
-	var out []benchfmt.Config
-	add := func(key, value string) {
-		if value != "" {
-			out = append(out, benchfmt.Config{Key: key, Value: []byte(value), File: true})
-		}
-	}
-	h := f.Host
-	add("goos", h.OS)
-	add("goarch", h.Arch)
-	add("kernel", h.Kernel)
-	add("cpu", h.CPU)
-	if h.THPEnabled != nil {
-		add("thp-enabled", *h.THPEnabled)
-	}
-	if h.THPDefrag != nil {
-		add("thp-defrag", *h.THPDefrag)
-	}
-	add("arm", a.Name)
+	out := hostConfig(f.Host)
+	out.add("arm", a.Name)
 	return out
 }
