@@ -153,7 +153,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	for _, w := range warnings {
 		notes.Add(w.Error())
 	}
-	if err := l.open(a, f); err != nil {
+	if l.json, l.bench, err = a.openResults(f.json, f.bench); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
@@ -218,39 +218,13 @@ func labProgress(p lab.Progress) string {
 	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, p.Left.Round(time.Second), p.Arm)
 }
 
-func (l *labRun) open(a *app, f *labFlags) (err error) {
-	if f.json != "" {
-		if l.json, err = report.OpenOutput("--json", f.json, a.stdout); err != nil {
-			return err
-		}
-	}
-	if f.bench != "" {
-		l.bench, err = report.OpenOutput("--bench", f.bench, a.stdout)
-	}
-	return err
-}
-
 // write brings the result files up to date. Before anything was measured, an
 // older result is worth more than an empty one.
 func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e report.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a report.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	var errs []error
-	for _, o := range []struct {
-		*report.Output
-		data func() ([]byte, error)
-	}{{l.json, l.file.JSON}, {l.bench, l.file.Bench}} {
-		if o.Output == nil || empty && o.HasOld() {
-			continue
-		}
-		data, err := o.data()
-		if err == nil {
-			err = o.Write(data)
-		}
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, l.file.Bench))
 }
 
 func (l *labRun) close() error {

@@ -193,14 +193,7 @@ func (s *session) parse(f *programFlags) error {
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {
-	if f.json != "" {
-		if s.jsonOut, err = report.OpenOutput("--json", f.json, a.stdout); err != nil {
-			return err
-		}
-	}
-	if f.bench != "" {
-		s.benOut, err = report.OpenOutput("--bench", f.bench, a.stdout)
-	}
+	s.jsonOut, s.benOut, err = a.openResults(f.json, f.bench)
 	return err
 }
 
@@ -266,21 +259,33 @@ func (s *session) toStdout() bool {
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
 	empty := !slices.ContainsFunc(s.file.Arms, func(a report.Arm) bool { return len(a.Samples) > 0 })
-	var errs []error
-	for _, o := range []struct {
-		*report.Output
-		data func() ([]byte, error)
-	}{{s.jsonOut, s.file.JSON}, {s.benOut, s.file.Bench}} {
-		if o.Output == nil || empty && o.HasOld() {
-			continue
-		}
-		data, err := o.data()
-		if err == nil {
-			err = o.Write(data)
-		}
-		errs = append(errs, err)
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, s.file.Bench))
+}
+
+// writeResult brings one result file up to date. An empty result does not
+// replace an older one.
+func writeResult(o *report.Output, empty bool, result func() ([]byte, error)) error {
+	if o == nil || empty && o.HasOld() {
+		return nil
 	}
-	return errors.Join(errs...)
+	data, err := result()
+	if err != nil {
+		return err
+	}
+	return o.Write(data)
+}
+
+// openResults opens the files of --json and --bench, nil for those not asked for.
+func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *report.Output, err error) {
+	if jsonPath != "" {
+		if jsonOut, err = report.OpenOutput("--json", jsonPath, a.stdout); err != nil {
+			return nil, nil, err
+		}
+	}
+	if benchPath != "" {
+		benchOut, err = report.OpenOutput("--bench", benchPath, a.stdout)
+	}
+	return jsonOut, benchOut, err
 }
 
 // close writes the last version and closes the files.
