@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/internal/stat"
 )
 
@@ -61,6 +62,9 @@ func (a *arm) once() (sample, error) {
 	return s, nil
 }
 
+// held is this machine, while arms run.
+var held quiet.Machine
+
 // round runs each arm that can be run once, in random order, and adds what it
 // took to the samples. check is told what an arm wrote.
 func round(arms []*arm, keep bool, check func(out string) error) error {
@@ -69,7 +73,11 @@ func round(arms []*arm, keep bool, check func(out string) error) error {
 		if a.missing != "" {
 			continue
 		}
-		s, err := a.once()
+		var s sample
+		err := held.Trial(func() (err error) {
+			s, err = a.once()
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/internal/stat"
 )
 
@@ -55,6 +56,7 @@ type bench struct {
 	rounds, search int
 	time           time.Duration
 	worker         string
+	machine        quiet.Machine
 	parent         string // directory for cgroups; "" where there are none
 }
 

@@ -25,8 +25,16 @@ type result struct {
 	killed bool
 }
 
-// once runs a workload under an arm in a fresh process.
-func (b *bench) once(ctx context.Context, workload int, a arm) (result, error) {
+// once runs a workload under an arm in a fresh process, the machine held.
+func (b *bench) once(ctx context.Context, workload int, a arm) (r result, err error) {
+	err = b.machine.Trial(func() error {
+		r, err = b.alone(ctx, workload, a)
+		return err
+	})
+	return r, err
+}
+
+func (b *bench) alone(ctx context.Context, workload int, a arm) (result, error) {
 	l := workloads[workload]
 	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time", b.time.String()}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+10*b.time)
