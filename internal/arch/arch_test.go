@@ -22,7 +22,8 @@ var layers = [][]string{
 	{"internal/config", "internal/gctrace", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv"},
 	{"gctune", "internal/feature", "internal/host", "internal/metric", "internal/where"},
 	{"internal/trial", "page"},
-	{"arena", "goheap", "internal/diagnose", "internal/lab", "internal/tune"},
+	{"arena", "goheap", "internal/diagnose", "internal/tune"},
+	{"internal/lab"},
 	{"auto", "internal/report"},
 	{"cmd/folio"},
 }

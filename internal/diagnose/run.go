@@ -36,6 +36,7 @@ type Sheet struct {
 	Cycles, GCCPU        *float64
 	Pause, PauseMax      *float64
 	HeapPeak             *float64
+	Digest               []string // of the collector's trace, see [Digest]
 
 	Where *where.Result // of all samples together; nil: not sampled
 }
@@ -70,6 +71,7 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 	if w := trial.Where(samples); w != nil && w.Samples >= fewestSamples {
 		s.Where = w
 	}
+	s.Digest = digest(samples, s.Where != nil)
 	return s
 }
 
@@ -103,7 +105,7 @@ func (s *Sheet) Time() []string {
 			if s.Pause != nil {
 				line += fmt.Sprintf("; it stopped the program for %s in all, %s at the longest", seconds(*s.Pause), seconds(*s.PauseMax))
 			}
-			out = append(out, line+".")
+			out = append(append(out, line+"."), s.Digest...)
 		}
 		own -= min(*s.GCCPU, own)
 	} else {

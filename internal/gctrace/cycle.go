@@ -143,12 +143,17 @@ type Summary struct {
 	CPU       time.Duration // all CPU time, idle mark workers included
 	IdleCPU   time.Duration // CPU time of idle mark workers alone
 	AssistCPU time.Duration // CPU time taken from goroutines that allocate
+	PauseCPU  time.Duration // CPU time in which the world was stopped
 
 	PauseTotal time.Duration // world stopped, in all
 	PauseMax   time.Duration // longest single pause
 
 	HeapPeak uint64 // largest HeapEnd, in bytes
 	LivePeak uint64 // largest HeapLive, in bytes
+
+	// Sums over all collections, for means, in bytes. Each size was rounded
+	// down to whole MiB.
+	HeapSum, LiveSum uint64
 }
 
 // Add counts c.
@@ -160,9 +165,28 @@ func (s *Summary) Add(c Cycle) {
 	s.CPU += c.CPU()
 	s.IdleCPU += c.IdleCPU
 	s.AssistCPU += c.AssistCPU
+	s.PauseCPU += c.SweepTermCPU + c.MarkTermCPU
 	total, longest := c.Pause()
 	s.PauseTotal += total
 	s.PauseMax = max(s.PauseMax, longest)
 	s.HeapPeak = max(s.HeapPeak, c.HeapEnd)
 	s.LivePeak = max(s.LivePeak, c.HeapLive)
+	s.HeapSum += c.HeapEnd
+	s.LiveSum += c.HeapLive
+}
+
+// Merge adds what another run counted.
+func (s *Summary) Merge(o Summary) {
+	s.Cycles += o.Cycles
+	s.Forced += o.Forced
+	s.CPU += o.CPU
+	s.IdleCPU += o.IdleCPU
+	s.AssistCPU += o.AssistCPU
+	s.PauseCPU += o.PauseCPU
+	s.PauseTotal += o.PauseTotal
+	s.PauseMax = max(s.PauseMax, o.PauseMax)
+	s.HeapPeak = max(s.HeapPeak, o.HeapPeak)
+	s.LivePeak = max(s.LivePeak, o.LivePeak)
+	s.HeapSum += o.HeapSum
+	s.LiveSum += o.LiveSum
 }

@@ -172,9 +172,17 @@ func TestSummary(t *testing.T) {
 	}
 	s.Add(a)
 	s.Add(b)
-	want := Summary{Cycles: 2, Forced: 1, CPU: 31, IdleCPU: 8, AssistCPU: 2, PauseTotal: 17, PauseMax: 9, HeapPeak: 7, LivePeak: 4}
+	want := Summary{Cycles: 2, Forced: 1, CPU: 31, IdleCPU: 8, AssistCPU: 2, PauseCPU: 17, PauseTotal: 17, PauseMax: 9, HeapPeak: 7, LivePeak: 4, HeapSum: 12, LiveSum: 7}
 	if s != want {
 		t.Errorf("got %+v\nwant %+v", s, want)
+	}
+	var x, y, both Summary
+	x.Add(a)
+	y.Add(b)
+	both.Merge(y)
+	both.Merge(x)
+	if both != want {
+		t.Errorf("merged: got %+v\nwant %+v", both, want)
 	}
 }
 

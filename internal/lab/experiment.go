@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
 )
 
@@ -41,6 +42,12 @@ type Arm struct {
 	Name  string
 	About string
 	Task  Task
+	// Group is the table that the arm is shown in, "" for the only one.
+	Group string
+	// Setting is what its processes run under instead of what keeps the Go
+	// runtime from interfering with what is measured: arms are of the runtime
+	// itself then. Nil for that.
+	Setting *trial.Setting
 	// Changes are the system-wide settings that the arm needs.
 	Changes []Change
 	// NotRun is why the arm cannot run here; "" if it can.

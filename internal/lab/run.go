@@ -279,6 +279,11 @@ const armVariable = "FOLIO_LAB_ARM"
 // setting is what the processes of an arm run under: nothing of the Go runtime
 // interferes with what is measured.
 func setting(a *Arm) trial.Setting {
+	if a.Setting != nil {
+		s := *a.Setting
+		s.Env = append(slices.Clone(s.Env), armVariable+"="+a.Name)
+		return s
+	}
 	return trial.Setting{GOGC: trial.Off, Env: []string{"GODEBUG=asyncpreemptoff=1", "GOMEMLIMIT=off", armVariable + "=" + a.Name}}
 }
 

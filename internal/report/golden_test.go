@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
@@ -61,6 +62,10 @@ func goSample(i int) *trial.Sample {
 		MinorFaults: 76_886, MajorFaults: 0,
 		GCCycles: ptr(120), GCCPU: ptr(2.0), GCFraction: ptr(0.25), GCPause: ptr(0.012), GCPauseMax: ptr(0.0005),
 		HeapPeak: ptr[uint64](96 << 20), HugePeak: ptr[uint64](2 << 20), ExitCode: ptr(0),
+		GC: &gctrace.Summary{
+			Cycles: 120, CPU: 2 * time.Second, AssistCPU: 200 * time.Millisecond, PauseCPU: 20 * time.Millisecond,
+			HeapSum: 120 * 64 << 20, LiveSum: 120 * 32 << 20,
+		},
 		Metrics: map[string]float64{"op/s": 1250, "Insert-2 ns/op": 800, "Insert-2 B/op": 64, "Lookup-2 ns/op": 90.5},
 	}
 }

@@ -384,6 +384,7 @@ func (r *running) fillTrace(out *Sample) {
 	t := r.trace
 	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
 	out.GCCycles, out.GCCPU, out.GCPause, out.GCPauseMax = &t.Cycles, &cpu, &pause, &longest
+	out.GC = &t
 	out.GCFraction = nil
 	if t.Cycles > 0 {
 		out.HeapPeak = &t.HeapPeak

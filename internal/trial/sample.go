@@ -1,6 +1,9 @@
 package trial
 
-import "github.com/foliomem/folio/internal/where"
+import (
+	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/where"
+)
 
 // A Sample is what one trial measured. Figures that were not measured are nil,
 // and null in JSON. Times are seconds, sizes are bytes; docs/results.md
@@ -29,6 +32,8 @@ type Sample struct {
 	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
 	HeapPeak   *uint64  `json:"heap_peak_bytes"`
 	HugePeak   *uint64  `json:"huge_peak_bytes"`
+	// GC has more of what the trace told; nil when GCCycles is.
+	GC *gctrace.Summary `json:"-"`
 
 	// MemoryTax is the part of CPU that managing memory cost, by sampling.
 	MemoryTax *float64 `json:"memory_tax_fraction"`
