@@ -20,7 +20,7 @@ const module = "github.com/foliomem/folio"
 // packages of lower layers: imports point downward.
 var layers = [][]string{
 	{"internal/config", "internal/gctrace", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv"},
-	{"gctune", "internal/feature", "internal/host", "internal/metric", "internal/where"},
+	{"gctune", "internal/feature", "internal/goruntime", "internal/host", "internal/metric", "internal/where"},
 	{"internal/trial", "page"},
 	{"arena", "goheap", "internal/diagnose", "internal/tune"},
 	{"internal/lab"},

@@ -9,6 +9,7 @@ import "os"
 type SmapsRollup struct {
 	Rss        *uint64
 	Pss        *uint64 // each page divided by how many processes map it
+	PssAnon    *uint64 // of Anonymous, each page divided likewise; kernel 5.4+
 	Referenced *uint64
 	Anonymous  *uint64
 	LazyFree   *uint64 // freed with MADV_FREE, not taken back yet; part of Rss
@@ -33,7 +34,7 @@ func (f FS) SmapsRollup(pid int) (SmapsRollup, error) {
 func parseSmapsRollup(data []byte) (SmapsRollup, error) {
 	var s SmapsRollup
 	n, err := setSizes(data, map[string]**uint64{
-		"Rss": &s.Rss, "Pss": &s.Pss, "Referenced": &s.Referenced, "Anonymous": &s.Anonymous,
+		"Rss": &s.Rss, "Pss": &s.Pss, "Pss_Anon": &s.PssAnon, "Referenced": &s.Referenced, "Anonymous": &s.Anonymous,
 		"LazyFree": &s.LazyFree, "AnonHugePages": &s.AnonHugePages,
 		"ShmemPmdMapped": &s.ShmemPmdMapped, "FilePmdMapped": &s.FilePmdMapped,
 		"Shared_Hugetlb": &s.SharedHugetlb, "Private_Hugetlb": &s.PrivateHugetlb, "Swap": &s.Swap,

@@ -13,12 +13,12 @@ func TestSmapsRollup(t *testing.T) {
 		pid     int
 		want    string
 	}{
-		{"linux-5.10", 8024, "1433600 465920 1433600 204800 0 0 0 0 0 2097152 0"},
-		{"linux-6.1-arm64-64k", 31003, "1638400000 1628160000 absent 1612185600 absent 1610612736 0 0 absent absent absent"},
-		{"linux-6.18", 4242, "1646592 465920 1646592 118784 0 0 0 0 absent absent 0"},
+		{"linux-5.10", 8024, "1433600 465920 118784 1433600 204800 0 0 0 0 0 2097152 0"},
+		{"linux-6.1-arm64-64k", 31003, "1638400000 1628160000 absent absent 1612185600 absent 1610612736 0 0 absent absent absent"},
+		{"linux-6.18", 4242, "1646592 465920 absent 1646592 118784 0 0 0 0 absent absent 0"},
 	} {
 		s, err := fixture(c.fixture).SmapsRollup(c.pid)
-		got := strings.Join([]string{have(s.Rss), have(s.Pss), have(s.Referenced), have(s.Anonymous), have(s.LazyFree),
+		got := strings.Join([]string{have(s.Rss), have(s.Pss), have(s.PssAnon), have(s.Referenced), have(s.Anonymous), have(s.LazyFree),
 			have(s.AnonHugePages), have(s.ShmemPmdMapped), have(s.FilePmdMapped),
 			have(s.SharedHugetlb), have(s.PrivateHugetlb), have(s.Swap)}, " ")
 		if err != nil || got != c.want {

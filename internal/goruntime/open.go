@@ -1,0 +1,45 @@
+package goruntime
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/foliomem/folio/internal/procmem"
+)
+
+// A Process is an open process whose runtime can be read.
+type Process struct {
+	*Reader
+	io.Closer
+}
+
+// Open prepares to read a process of this version of Go. A process of another
+// user needs the right to ptrace it (CAP_SYS_PTRACE). What can be read of a
+// process that is opened stays that of this process: its number may be given to
+// another one, its open memory is not.
+func Open(fs procmem.FS, pid int, version string) (*Process, error) {
+	exe, err := os.Open(fs.ProcessFile(pid, "exe"))
+	if err != nil {
+		return nil, err
+	}
+	defer exe.Close()
+	l, err := ReadLayout(exe)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := fs.Entry(pid, l.word)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := os.Open(fs.ProcessFile(pid, "mem"))
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(l, mem, entry, version)
+	if err != nil {
+		mem.Close()
+		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
+	}
+	return &Process{r, mem}, nil
+}

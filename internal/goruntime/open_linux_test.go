@@ -1,0 +1,148 @@
+package goruntime
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
+)
+
+// build builds the program of testdata and returns its path.
+func build(t *testing.T, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	out := filepath.Join(t.TempDir(), "prog")
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), "main.go")...)
+	cmd.Dir = "testdata/prog"
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return out
+}
+
+// start runs the program, waits until it has collected once, and returns what
+// collects once more.
+func start(t *testing.T, path string, args ...string) (pid int, collect func() (cycles uint32, heap uint64)) {
+	t.Helper()
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	lines := bufio.NewReader(out)
+	collect = func() (cycles uint32, heap uint64) {
+		t.Helper()
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := lines.ReadString('\n')
+		if err == nil {
+			_, err = fmt.Sscan(line, &cycles, &heap)
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		return cycles, heap
+	}
+	collect()
+	return cmd.Process.Pid, collect
+}
+
+func TestRead(t *testing.T) {
+	for _, mode := range []string{"exe", "pie"} {
+		t.Run(mode, func(t *testing.T) {
+			if mode == "pie" && runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+				testenv.Missing(t, "no -buildmode=pie without a C compiler")
+			}
+			path := build(t, "-buildmode="+mode)
+			for _, limited := range []bool{false, true} {
+				var args []string
+				if limited {
+					args = []string{"limit"}
+				}
+				pid, collect := start(t, path, args...)
+				p, err := Open(procmem.FS{}, pid, runtime.Version())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					cycles, heap := collect()
+					s, err := p.Read()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if s.Cycles != cycles || *s.Percent != 73 {
+						t.Errorf("%d cycles, GOGC %d; want %d, 73", s.Cycles, *s.Percent, cycles)
+					}
+					if unlimited, ok := s.Unlimited(); !ok || unlimited == limited || limited && *s.Limit != 1<<40 {
+						t.Errorf("limit %d, %t; limited %t", *s.Limit, ok, limited)
+					}
+					// The program holds 32 MiB, and little else.
+					if *s.Marked < 32<<20 || *s.Marked > 2*heap || *s.Live < *s.Marked || *s.Ready < *s.Marked || *s.Ready > 1<<30 {
+						t.Errorf("marked %d, live %d, ready %d; the program says %d", *s.Marked, *s.Live, *s.Ready, heap)
+					}
+				}
+				if _, err := Open(procmem.FS{}, pid, "go1.0.x"); err == nil || !strings.Contains(err.Error(), "not as its file says") {
+					t.Errorf("a wrong version: %v", err)
+				}
+				p.Close()
+			}
+		})
+	}
+}
+
+func TestNoDebugInfo(t *testing.T) {
+	for _, flags := range []string{"-s", "-w"} {
+		pid, _ := start(t, build(t, "-ldflags="+flags))
+		if _, err := Open(procmem.FS{}, pid, runtime.Version()); !errors.Is(err, ErrNoDebugInfo) {
+			t.Errorf("%s: %v", flags, err)
+		}
+	}
+}
+
+func TestNotGo(t *testing.T) {
+	if _, err := ReadLayout(bytes.NewReader([]byte("#!/bin/sh\n"))); err == nil {
+		t.Error("a script has a layout")
+	}
+	if _, err := Open(procmem.New(t.TempDir()), 1, "go1.26"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such process: %v", err)
+	}
+}
+
+func TestUnlimited(t *testing.T) {
+	limit := int64(math.MaxInt64)
+	if u, ok := (State{Limit: &limit}).Unlimited(); !u || !ok {
+		t.Error("no limit is a limit")
+	}
+	if _, ok := (State{}).Unlimited(); ok {
+		t.Error("a limit that is not known is known")
+	}
+}
