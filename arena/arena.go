@@ -15,21 +15,37 @@ import (
 type Arena struct {
 	_ noCopy
 
-	last  store     // the *Handle[T] that was found last
-	first *core     // all handles
-	set   *settings // nil: defaults
-	held  *held     // accounts for a large arena; nil while it is small
-	more  *more     // what most arenas do without
-	past  int64     // bytes handed out before the last Reset
-	state state
-	types uint8 // how many handles there are, up to fewTypes
+	// An arena of 48 bytes, the handle of its first type included, is all that
+	// the collector has of a small arena that comes and goes: the rest is reused.
+	one  handle0
+	more *more // what most arenas do without; nil: in use, with the default options
+}
+
+// handle0 is the memory of the arena's first Handle[T], as it is for any T.
+type handle0 struct {
+	core
+	n        int
+	buf      unsafe.Pointer
+	len, cap int
 }
 
 // more is what most arenas do without.
 type more struct {
-	index map[reflect.Type]store // the handles by type, once they are many
-	debug *record                // in debug mode
+	set   *settings // nil: defaults
+	held  *held     // accounts for a large arena; nil while it is small
+	past  int64     // bytes handed out before the last Reset
+	state state
+
+	rest  *base // the stocks but that of the first handle
+	last  *base // that which was found last
+	types int   // how many there are, up to fewTypes
+	index map[reflect.Type]*base
+	debug *record // in debug mode
 }
+
+// gone is what arenas have that had nothing more when they were freed. Nobody
+// writes to it.
+var gone = more{state: freed}
 
 // state says who may use the arena.
 type state uint8
@@ -39,28 +55,6 @@ const (
 	freed
 	pooled // given back to a Pool
 )
-
-// store is what an Arena needs of its handles without knowing their types.
-type store interface {
-	fill() unsafe.Pointer          // a new element where the slab is full; panics after Free
-	release()                      // for Free
-	reset(keep int64) (kept int64) // for Reset: keeps slabs of at most keep bytes
-	count(*counter)
-	typ() reflect.Type
-}
-
-// core is the part of a handle that is the same for all types. A method of
-// it costs the inliner less than one of the generic type: New needs that.
-type core struct {
-	self  store
-	next  *core // the arena's next handle
-	arena *Arena
-}
-
-// more returns a new element where the current slab is full.
-//
-//go:noinline
-func (c *core) more() unsafe.Pointer { return c.self.fill() }
 
 // noCopy makes go vet report copies.
 type noCopy struct{}
@@ -86,41 +80,71 @@ func NewArenaWith(o *Options) *Arena {
 	if o == nil || *o == (Options{}) {
 		return new(Arena)
 	}
-	return &Arena{set: resolve(o)}
+	return &Arena{more: &more{set: resolve(o)}}
 }
 
 func (a *Arena) settings() *settings {
-	if a.set == nil {
+	if a.more == nil || a.more.set == nil {
 		return &defaults
 	}
-	return a.set
+	return a.more.set
 }
+
+// extra returns what the arena, which is in use, has more, making it.
+func (a *Arena) extra() *more {
+	if a.more == nil {
+		a.more = new(more)
+	}
+	return a.more
+}
+
+// usable reports whether the arena is neither freed nor put into a pool.
+func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 
 // Free frees the arena and everything allocated from it, so that the memory
 // can be reused at once, without a collection. No pointer into the arena may
 // be used afterwards; the package documentation says what happens when one is.
 // Free panics when the arena was freed before.
 func (a *Arena) Free() {
-	if a.state != inUse {
+	if a.more == nil {
+		if b := a.one.in; b != nil {
+			b.self.release()
+		}
+		a.more = &gone
+		return
+	}
+	if a.more.state != inUse {
 		a.misuse("Free")
 	}
 	if r := a.debug(); r != nil {
 		r.end("Free")
 	}
 	a.free()
-	a.state = freed
+	a.more.state = freed
 }
 
 func (a *Arena) free() {
-	if a.held != nil {
-		a.held.drop() // so that what it held does not raise the bound for itself
+	m := a.more
+	if m.held != nil {
+		m.held.drop() // so that what it held does not raise the bound for itself
 	}
-	for c := a.first; c != nil; c = c.next {
-		c.self.release()
+	for b := range a.stocks {
+		b.self.release()
 	}
-	a.last, a.first = nil, nil
-	if a.more != nil {
-		a.more.index = nil
+	m.rest, m.last, m.index = nil, nil, nil
+}
+
+// stocks passes the stocks of all types to yield, which may free them.
+func (a *Arena) stocks(yield func(*base) bool) {
+	if b := a.one.in; b == nil || !yield(b) || a.more == nil {
+		return
+	}
+	for b := a.more.rest; b != nil; {
+		next := b.next
+		if !yield(b) {
+			return
+		}
+		b = next
 	}
 }
 
@@ -129,7 +153,7 @@ func (a *Arena) free() {
 // must not be used afterwards, as after Free. Memory for a slice larger than
 // a slab is not kept.
 func (a *Arena) Reset() {
-	if a.state != inUse {
+	if !a.usable() {
 		a.misuse("Reset")
 	}
 	if r := a.debug(); r != nil {
@@ -144,18 +168,18 @@ const (
 )
 
 func (a *Arena) reset(keep int64) {
-	if a.held != nil {
-		a.held.drop()
+	if m := a.extra(); m.held != nil {
+		m.held.drop()
 	}
-	for c := a.first; c != nil; c = c.next {
-		keep -= c.self.reset(keep)
+	for b := range a.stocks {
+		keep -= b.self.reset(keep)
 	}
 }
 
 // misuse panics: the arena was freed or given back.
 func (a *Arena) misuse(op string) {
 	what := " after Free"
-	if a.state == pooled {
+	if a.more.state == pooled {
 		what = " after Put"
 	}
 	if r := a.debug(); r != nil {

@@ -38,9 +38,8 @@ type record struct {
 }
 
 func newDebug(o *Options) *Arena {
-	a := &Arena{set: resolve(o)}
-	a.more = &more{debug: &record{name: a.set.name, made: callers()}}
-	return a
+	set := resolve(o)
+	return &Arena{more: &more{set: set, debug: &record{name: set.name, made: callers()}}}
 }
 
 // debug returns the record of an arena in debug mode, or nil.

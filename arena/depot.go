@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 )
 
 // A depot holds the idle slabs of one type for all arenas of the process. All
@@ -16,6 +15,12 @@ type depot[T any] struct {
 	pointers bool    // an element holds pointers
 	first    class   // the smallest slab
 	shards   []shard[T]
+
+	// at is where a processor finds its shard, which it put there last. A
+	// sync.Pool is what Go has for want of a processor's number; should two
+	// find the same, that costs time only.
+	at   sync.Pool
+	next atomic.Uint32 // the shard for a processor that finds none
 }
 
 // depots has the *depot[T] of each reflect.Type.
@@ -27,9 +32,8 @@ var idleBytes atomic.Int64
 
 const quantum = 16 << 10
 
-// shard is a part of a depot with a lock of its own. A goroutine uses the
-// shard that its stack's address chooses: for want of a processor's number,
-// this keeps goroutines apart from each other, and each with its own.
+// shard is a part of a depot with a lock of its own. Each processor has one, so
+// that what it freed last, and has in its cache, is what it gets.
 type shard[T any] struct {
 	mu     sync.Mutex
 	lists  [numClasses]list[T]
@@ -58,6 +62,7 @@ func depotOf[T any]() *depot[T] {
 	if d.size > 0 {
 		d.first = d.least(1)
 	}
+	d.at.New = func() any { return &d.shards[int(d.next.Add(1))&(len(d.shards)-1)] }
 	actual, loaded := depots.LoadOrStore(t, d)
 	if !loaded {
 		tended.add(d)
@@ -104,50 +109,60 @@ func (d *depot[T]) make(c class) *slab[T] {
 	return &slab[T]{buf: make([]T, d.most(c)), size: c}
 }
 
-// shard chooses a shard for this goroutine.
-func (d *depot[T]) shard() int {
-	var here byte
-	p := uintptr(unsafe.Pointer(&here)) // Safety: the address is only a number here.
-	return int(uint32(p>>15)*0x9E3779B1>>16) & (len(d.shards) - 1)
+// lock returns this processor's shard, locked.
+func (d *depot[T]) lock() *shard[T] {
+	sh := d.at.Get().(*shard[T])
+	d.at.Put(sh)
+	sh.mu.Lock()
+	return sh
 }
 
-// lock locks a shard and returns its number: this goroutine's own, or, while
-// somebody else has that one, the next that is free. Two goroutines may have
-// chosen the same, and to sleep costs more than a slab is worth.
-func (d *depot[T]) lock() int {
-	own := d.shard()
-	for k := range d.shards {
-		if i := (own + k) & (len(d.shards) - 1); d.shards[i].mu.TryLock() {
-			return i
-		}
+// ready returns a stock for a new handle, with an empty slab if there was an idle
+// one.
+func (d *depot[T]) ready() (*stock[T], *slab[T]) {
+	var l *slab[T]
+	if d.size > 0 && d.first.bytes() < largeSlab {
+		sh := d.lock()
+		l = sh.pop(d.first)
+		sh.mu.Unlock()
 	}
-	d.shards[own].mu.Lock()
-	return own
+	s := (*stock[T])(nil)
+	if l != nil {
+		s, l.spare = l.spare, nil
+	}
+	if s == nil {
+		s = &stock[T]{depot: d}
+		s.self = s
+	}
+	s.grown = d.first
+	if l != nil {
+		s.grown++
+	}
+	return s, l
 }
 
 // get takes a slab of class c, or returns nil.
 func (d *depot[T]) get(c class) *slab[T] {
-	i := d.lock()
-	sh := &d.shards[i]
-	s := sh.pop(c)
-	sh.mu.Unlock()
-	if s != nil || idleBytes.Load() <= 0 {
-		return s
-	}
-	probes := len(d.shards)
-	if c.bytes() < largeSlab {
-		// Looking into the shards of others must not cost more than memory
-		// from the runtime.
-		probes = min(probes, 4)
-	}
-	for k := 1; k < probes && s == nil; k++ {
-		sh := &d.shards[(i+k)&(len(d.shards)-1)]
-		if sh.mu.TryLock() {
-			s = sh.pop(c)
-			sh.mu.Unlock()
+	mine := d.lock()
+	l := mine.pop(c)
+	mine.mu.Unlock()
+	if l == nil && c.bytes() >= largeSlab && idleBytes.Load() > 0 {
+		// What others have is better than memory from the runtime, but for a
+		// small slab looking for it would cost more.
+		for i := range d.shards {
+			if sh := &d.shards[i]; sh != mine && sh.mu.TryLock() {
+				l = sh.pop(c)
+				sh.mu.Unlock()
+				if l != nil {
+					break
+				}
+			}
 		}
 	}
-	return s
+	if l != nil {
+		l.spare = nil
+	}
+	return l
 }
 
 // pop takes a slab of class c, or returns nil. The shard is locked.
@@ -174,20 +189,24 @@ func (sh *shard[T]) tell(n int64) {
 }
 
 // put takes a slab back for reuse, unless more than most bytes would be idle
-// then; with most negative, the default bound. It reports whether it did.
-func (d *depot[T]) put(s *slab[T], most int64) bool {
-	b := s.bytes()
+// then; with most negative, the default bound. It reports whether it did. The
+// stock, if there is one, is reused too.
+func (d *depot[T]) put(l *slab[T], spare *stock[T], most int64) bool {
+	b := l.bytes()
 	if most < 0 {
 		most = max(defaultIdleBytes, inUseBytes.Load())
 	}
-	if s.size == own || idleBytes.Load()+b > most {
+	if l.size == own || idleBytes.Load()+b > most {
 		return false
 	}
-	s.clear()
-	sh := &d.shards[d.lock()]
-	l := &sh.lists[s.size]
-	s.link, l.head = l.head, s
-	l.n++
+	l.clear()
+	if l.size == d.first {
+		l.spare = spare
+	}
+	sh := d.lock()
+	list := &sh.lists[l.size]
+	l.link, list.head = list.head, l
+	list.n++
 	sh.tell(b)
 	sh.mu.Unlock()
 	tended.wake()

@@ -5,49 +5,68 @@ import "reflect"
 // fewTypes is how many types are searched one by one: faster than the map.
 const fewTypes = 12
 
-// find returns the handle of T, making it if there is none, and remembers it
+// find returns the stock of T, making it if there is none, and remembers it
 // as the last one used.
 //
 //go:noinline
-func find[T any](a *Arena) *Handle[T] {
-	if a.more != nil && a.more.index != nil {
-		if s, ok := a.more.index[reflect.TypeFor[T]()]; ok {
-			a.last = s
-			return s.(*Handle[T])
+func find[T any](a *Arena) *stock[T] {
+	m := a.more
+	if m == nil {
+		return add[T](a)
+	}
+	if m.last != nil {
+		if s, ok := m.last.self.(*stock[T]); ok {
+			return s
+		}
+	}
+	if m.index != nil {
+		if b, ok := m.index[reflect.TypeFor[T]()]; ok {
+			m.last = b
+			return b.self.(*stock[T])
 		}
 		return add[T](a)
 	}
-	for c := a.first; c != nil; c = c.next {
-		if h, ok := c.self.(*Handle[T]); ok {
-			a.last = h
-			return h
+	for b := m.rest; b != nil; b = b.next {
+		if s, ok := b.self.(*stock[T]); ok {
+			m.last = b
+			return s
 		}
 	}
 	return add[T](a)
 }
 
-// add makes the handle of T.
-func add[T any](a *Arena) *Handle[T] {
-	if a.state != inUse {
+// add makes the handle of T, and its stock if there is none to be reused.
+func add[T any](a *Arena) *stock[T] {
+	if !a.usable() {
 		a.misuse("New")
 	}
 	d := depotOf[T]()
-	h := &Handle[T]{depot: d, grown: d.first}
-	h.core = core{self: h, next: a.first, arena: a}
-	a.first, a.last = &h.core, h
-	if a.types < fewTypes {
-		a.types++
-		return h
+	s, l := d.ready()
+	s.arena = a
+	if a.one.in == nil {
+		s.handle = handleOne[T](a)
+	} else {
+		s.handle = new(Handle[T])
+		a.extra().list(&s.base)
 	}
-	if a.more == nil {
-		a.more = new(more)
+	s.handle.in = &s.base
+	if l != nil {
+		s.push(l)
 	}
-	if a.more.index == nil {
-		a.more.index = map[reflect.Type]store{}
-		for c := a.first; c != nil; c = c.next {
-			a.more.index[c.self.typ()] = c.self
+	return s
+}
+
+// list adds a stock to those of the arena.
+func (m *more) list(b *base) {
+	b.next, m.rest, m.last = m.rest, b, b
+	if m.types++; m.types < fewTypes {
+		return
+	}
+	if m.index == nil {
+		m.index = map[reflect.Type]*base{}
+		for b := m.rest; b != nil; b = b.next {
+			m.index[b.self.typ()] = b
 		}
 	}
-	a.more.index[h.typ()] = h
-	return h
+	m.index[b.self.typ()] = b
 }

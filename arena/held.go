@@ -30,11 +30,11 @@ func (a *Arena) hold(n int64) {
 	if n < largeSlab {
 		return
 	}
-	h := a.held
-	if h == nil {
-		h = new(held)
-		a.held = h
+	m := a.extra()
+	if m.held == nil {
+		m.held = new(held)
 	}
+	h := m.held
 	if h.bytes += n; h.bytes < largeArena {
 		return
 	}

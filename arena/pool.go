@@ -25,7 +25,7 @@ const defaultKeepBytes = 1 << 20
 // Get returns an empty arena: one that was Put, or a new one.
 func (p *Pool) Get() *Arena {
 	if a, ok := p.arenas.Get().(*Arena); ok {
-		a.state = inUse
+		a.more.state = inUse
 		return a
 	}
 	return NewArenaWith(p.Options)
@@ -36,13 +36,13 @@ func (p *Pool) Get() *Arena {
 // Free. Put panics if the arena was freed or put already. An arena from elsewhere may be put
 // too.
 func (p *Pool) Put(a *Arena) {
-	if a.state != inUse {
+	if !a.usable() {
 		a.misuse("Put")
 	}
 	if r := a.debug(); r != nil {
 		r.end("Put")
 		a.free()
-		a.state = pooled
+		a.more.state = pooled
 		return
 	}
 	keep := int64(p.KeepBytes)
@@ -50,6 +50,6 @@ func (p *Pool) Put(a *Arena) {
 		keep = defaultKeepBytes
 	}
 	a.reset(keep)
-	a.state = pooled
+	a.more.state = pooled
 	p.arenas.Put(a)
 }

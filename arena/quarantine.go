@@ -11,16 +11,16 @@ import (
 
 // quarantine drops a slab in debug mode: it is cleared, never reused, and held
 // weakly until the collector has taken it.
-func (h *Handle[T]) quarantine(r *record, s *slab[T]) {
-	objects := s.used
-	s.clear()
-	if objects == 0 || h.depot.size == 0 {
+func (s *stock[T]) quarantine(r *record, l *slab[T]) {
+	objects := l.used
+	l.clear()
+	if objects == 0 || s.depot.size == 0 {
 		return
 	}
-	w := weak.Make(&s.buf[0])
+	w := weak.Make(&l.buf[0])
 	quarantined.add(&suspect{
 		record:  *r,
-		typ:     h.typ().String(),
+		typ:     s.typ().String(),
 		objects: objects,
 		alive:   func() bool { return w.Value() != nil },
 	})

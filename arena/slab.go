@@ -13,6 +13,8 @@ type slab[T any] struct {
 	link *slab[T]
 	size class
 	huge bool // the kernel was asked for huge pages
+
+	spare *stock[T] // to be reused with this slab, which is idle
 }
 
 // class is the size of a slab: minSlab << class bytes, or own.

@@ -45,16 +45,23 @@ const lowCoverage = 0.9
 // Stats says what the arena has and how it lies in memory, which it asks the kernel:
 // about a millisecond per GiB.
 func (a *Arena) Stats() Stats {
-	c := counter{Stats: Stats{Name: a.settings().name, Allocated: uint64(a.past)}}
-	for h := a.first; h != nil; h = h.next {
+	c := counter{Stats: Stats{Name: a.settings().name, Allocated: a.past()}}
+	for b := range a.stocks {
 		c.Types++
-		h.self.count(&c)
+		b.self.count(&c)
 	}
 	c.Allocated += c.Used
 	if c.Resident > 0 && c.Coverage() < lowCoverage {
 		c.WhyNotHuge = c.why(a.settings())
 	}
 	return c.Stats
+}
+
+func (a *Arena) past() uint64 {
+	if a.more == nil {
+		return 0
+	}
+	return uint64(a.more.past)
 }
 
 // counter adds up the slabs of an arena.
@@ -65,21 +72,21 @@ type counter struct {
 	shared uint64 // and in one that is not
 }
 
-func (h *Handle[T]) count(c *counter) {
-	size := uint64(h.depot.size)
-	for s := h.slabs; s != nil; s = s.link {
-		used := s.used
-		if s == h.slabs {
-			used = h.n
+func (s *stock[T]) count(c *counter) {
+	size := uint64(s.depot.size)
+	for l := s.slabs; l != nil; l = l.link {
+		used := l.used
+		if l == s.slabs {
+			used = s.handle.n
 		}
 		c.Objects += uint64(used)
 		c.Used += uint64(used) * size
 		if size > 0 {
-			c.slab(page.Of(s.buf), s.huge)
+			c.slab(page.Of(l.buf), l.huge)
 		}
 	}
-	for s := h.kept; s != nil; s = s.link {
-		c.slab(page.Of(s.buf), s.huge)
+	for l := s.kept; l != nil; l = l.link {
+		c.slab(page.Of(l.buf), l.huge)
 	}
 }
 
