@@ -19,7 +19,7 @@ type Process struct {
 // process that is opened stays that of this process: its number may be given to
 // another one, its open memory is not.
 func Open(fs procmem.FS, pid int, version string) (*Process, error) {
-	exe, err := os.Open(fs.ProcessFile(pid, "exe"))
+	exe, err := os.Open(fs.ExePath(pid))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Open(fs procmem.FS, pid int, version string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	mem, err := os.Open(fs.ProcessFile(pid, "mem"))
+	mem, err := os.Open(fs.MemPath(pid))
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func parseEntry(data []byte, word int) (uint64, error) {
 	return 0, errEmpty
 }
 
-// ProcessFile names a file of a process, for those that have a reader of their
-// own: exe, mem. pid 0 is the calling process.
-func (f FS) ProcessFile(pid int, file string) string { return f.procPath(pid, file) }
+// MemPath names the memory of a process, as a file that is read at its addresses.
+// A process of another user needs the right to ptrace it (CAP_SYS_PTRACE). pid 0
+// is the calling process.
+func (f FS) MemPath(pid int) string { return f.procPath(pid, "mem") }

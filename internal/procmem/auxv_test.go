@@ -33,7 +33,7 @@ func TestEntry(t *testing.T) {
 	if _, err := parseEntry(auxv64(), 2); err == nil {
 		t.Error("words of 2 bytes are no error")
 	}
-	if got, want := New(root).ProcessFile(7, "mem"), New(root).procPath(7, "mem"); got != want {
+	if got, want := New(root).MemPath(7), New(root).procPath(7, "mem"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
