@@ -1,0 +1,9 @@
+//go:build !linux
+
+package nodes
+
+func read() usage { return usage{} }
+
+func peak() uint64 { return 0 }
+
+func residency() (resident, huge uint64) { return 0, 0 }
