@@ -134,7 +134,7 @@ func (c *Controller) step(s *Sample) {
 		return
 	}
 	c.grow, c.learned = a.b, c.est
-	c.ceiling = a.b
+	c.ceiling, c.why = a.b, NoGain
 	a.rest(s.Time, firstAudit)
 }
 

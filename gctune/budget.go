@@ -9,14 +9,15 @@ import (
 
 // budgeter finds what this process may use.
 type budgeter struct {
-	fs      procmem.FS
-	groups  []procmem.MemoryGroup
-	wish    atomic.Uint64 // Options.Budget; 0 for none
-	reserve uint64        // Options.Reserve
-	total   uint64        // of the machine, where nothing better is known
+	fs     procmem.FS
+	groups []procmem.MemoryGroup
+	wish   atomic.Uint64 // Options.Budget; 0 for none
+	keep   uint64        // Options.Reserve
+	total  uint64        // of the machine, where nothing better is known
 
 	at       time.Time
 	budget   uint64
+	reserve  uint64
 	hard     uint64
 	pressure float64
 	waited   time.Duration // for memory, until waitedAt
@@ -32,32 +33,31 @@ const (
 )
 
 func newBudgeter(fs procmem.FS, o *Options) *budgeter {
-	b := &budgeter{fs: fs, reserve: o.Reserve, total: machineMemory()}
+	b := &budgeter{fs: fs, keep: o.Reserve, total: machineMemory()}
 	b.wish.Store(o.Budget)
 	// Without /proc there are no groups, and the machine's memory has to do.
 	b.groups, _ = fs.MemoryGroups(0)
 	return b
 }
 
-// read returns the budget, the hard limit and the pressure; they are 0 when
-// unknown. anon is what the process itself uses.
-func (b *budgeter) read(now time.Time, anon uint64) (budget, hard uint64, pressure float64) {
+// read puts the budget, what lies beyond it and the pressure into a sample; they
+// are 0 when unknown. anon is what the process itself uses.
+func (b *budgeter) read(s *Sample, now time.Time, anon uint64) {
 	if b.at.IsZero() || now.Sub(b.at) >= budgetEvery {
 		b.at = now
 		b.refresh(now, anon)
 	}
-	budget, hard = b.budget, b.hard
+	s.Budget, s.Reserve, s.Hard, s.Pressure = b.budget, b.reserve, b.hard, b.pressure
 	if w := b.wish.Load(); w > 0 {
-		budget = w
-		if hard > 0 {
-			budget = min(budget, hard)
+		s.Budget, s.Reserve = w, 0
+		if s.Hard > 0 {
+			s.Budget = min(s.Budget, s.Hard)
 		}
 	}
-	return budget, hard, b.pressure
 }
 
 func (b *budgeter) refresh(now time.Time, anon uint64) {
-	b.budget, b.hard = 0, 0
+	b.budget, b.reserve, b.hard = 0, 0, 0
 	source := "unknown"
 	var machine uint64
 	if m, err := b.fs.Meminfo(); err == nil && m.MemAvailable != nil {
@@ -74,13 +74,15 @@ func (b *budgeter) refresh(now time.Time, anon uint64) {
 		if err != nil {
 			continue
 		}
-		budget, hard := b.within(m, anon)
+		budget, reserve, hard := b.within(m, anon)
 		if budget > 0 && (!limited || budget < b.budget) {
 			if !limited && machine > 0 {
 				// A container may be promised more than the machine has.
-				budget = min(budget, machine-machine/10)
+				if most := machine - machine/10; budget > most {
+					budget, reserve = most, 0
+				}
 			}
-			b.budget, limited, source = budget, true, "the memory limit of the cgroup"
+			b.budget, b.reserve, limited, source = budget, reserve, true, "the memory limit of the cgroup"
 		}
 		if hard > 0 && (b.hard == 0 || hard < b.hard) {
 			b.hard = hard
@@ -94,13 +96,15 @@ func (b *budgeter) refresh(now time.Time, anon uint64) {
 }
 
 // within is what a group leaves to this process.
-func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, hard uint64) {
+func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, reserve, hard uint64) {
+	// Beyond memory.high, what asks for memory is made to wait, for so long that
+	// it is no better than being killed.
 	limit := m.Limit
 	if limit == nil || m.High != nil && *m.High < *limit {
 		limit = m.High
 	}
 	if limit == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
 	others := func(cache ...*uint64) uint64 {
 		if m.Usage == nil {
@@ -114,17 +118,16 @@ func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, hard uint
 		}
 		return n
 	}
-	slack := max(*limit/50, minSlack)
-	reserve := b.reserve
+	slack := max(*limit/40, minSlack)
+	reserve = b.keep
 	if reserve == 0 {
 		reserve = min(*limit/20, maxReserve)
 	}
+	reserve = max(reserve, slack)
 	// Not 0, which would mean that there is no limit.
-	budget = max(sub(*limit, others(m.InactiveFile)+max(reserve, slack)), 1)
-	if m.Limit != nil {
-		hard = max(sub(*m.Limit, others(m.InactiveFile, m.ActiveFile)+slack), 1)
-	}
-	return budget, hard
+	budget = max(sub(*limit, others(m.InactiveFile)+reserve), 1)
+	hard = max(sub(*limit, others(m.InactiveFile, m.ActiveFile)+slack), 1)
+	return budget, reserve - slack, hard
 }
 
 // pressed is the part of the time since the last look in which some thread

@@ -2,6 +2,7 @@ package gctune
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,29 +48,35 @@ func TestBudget(t *testing.T) {
 		"sys/fs/cgroup/a/memory.max":       fmt.Sprint(500 * mb),
 		"sys/fs/cgroup/a/memory.current":   fmt.Sprint(300 * mb),
 	}
+	high := maps.Clone(v2)
+	high["sys/fs/cgroup/a/b/memory.high"] = fmt.Sprint(150 * mb)
 	const anon = 100 * mb
 	for _, c := range []struct {
-		name         string
-		files        map[string]string
-		opts         Options
-		budget, hard uint64 // MB
-		source       string
+		name                  string
+		files                 map[string]string
+		opts                  Options
+		budget, reserve, hard uint64 // MB
+		source                string
 	}{
 		// 1000 less 230 of others, less a twentieth; the page cache can all go before
 		// anybody is killed.
-		{"v1", v1, Options{}, 1000 - 230 - 50, 1000 - 210 - 20, "memory limit of the cgroup"},
-		{"reserve", v1, Options{Reserve: 300 * mb}, 1000 - 230 - 300, 1000 - 210 - 20, "memory limit of the cgroup"},
-		{"asked for", v1, Options{Budget: 123 * mb}, 123, 1000 - 210 - 20, "program's own"},
-		{"asked for too much", v1, Options{Budget: 5 * gb}, 1000 - 210 - 20, 1000 - 210 - 20, "program's own"},
+		{"v1", v1, Options{}, 1000 - 230 - 50, 50 - 25, 1000 - 210 - 25, "memory limit of the cgroup"},
+		{"reserve", v1, Options{Reserve: 300 * mb}, 1000 - 230 - 300, 300 - 25, 1000 - 210 - 25, "memory limit of the cgroup"},
+		{"small reserve", v1, Options{Reserve: 1}, 1000 - 230 - 25, 0, 1000 - 210 - 25, "memory limit of the cgroup"},
+		{"asked for", v1, Options{Budget: 123 * mb}, 123, 0, 1000 - 210 - 25, "program's own"},
+		{"asked for too much", v1, Options{Budget: 5 * gb}, 1000 - 210 - 25, 0, 1000 - 210 - 25, "program's own"},
 		// The parent, which others use, binds more than memory.high.
-		{"v2", v2, Options{}, 500 - 200 - 25, 500 - 200 - 10, "memory limit of the cgroup"},
-		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, (4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
+		{"v2", v2, Options{}, 500 - 200 - 25, 12, 500 - 200 - 13, "memory limit of the cgroup"},
+		// Beyond memory.high a process is made to wait: it is no more to be exceeded.
+		{"v2, high", high, Options{}, 150 - 8, 3, 150 - 4, "memory limit of the cgroup"},
+		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, 0, (4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
 	} {
 		b := newBudgeter(machine(t, c.files), &c.opts)
-		budget, hard, _ := b.read(time.Now(), anon)
+		var s Sample
+		b.read(&s, time.Now(), anon)
 		near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= 2 }
-		if !near(budget/mb, c.budget) || !near(hard/mb, c.hard) || !strings.Contains(*b.source.Load(), c.source) {
-			t.Errorf("%s: budget %d MB, hard %d MB, %s", c.name, budget/mb, hard/mb, *b.source.Load())
+		if !near(s.Budget/mb, c.budget) || !near(s.Reserve/mb, c.reserve) || !near(s.Hard/mb, c.hard) || !strings.Contains(*b.source.Load(), c.source) {
+			t.Errorf("%s: budget %d MB, reserve %d MB, hard %d MB, %s", c.name, s.Budget/mb, s.Reserve/mb, s.Hard/mb, *b.source.Load())
 		}
 	}
 }
@@ -92,12 +99,13 @@ func TestBudgetIsReadAgain(t *testing.T) {
 	write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n")
 	b := newBudgeter(procmem.New(root), &Options{})
 	now := time.Now()
-	if budget, hard, _ := b.read(now, 0); budget != 950*mb || hard != 980*mb {
-		t.Errorf("budget %d, hard %d", budget, hard)
+	var s Sample
+	if b.read(&s, now, 0); s.Budget != 950*mb || s.Reserve != 25*mb || s.Hard != 975*mb || s.Pressure != 0 {
+		t.Errorf("%+v", s)
 	}
 	write("sys/fs/cgroup/memory.max", fmt.Sprint(500*mb))
 	write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1250000\n")
-	if budget, hard, pressure := b.read(now.Add(budgetEvery), 0); budget != 475*mb || hard != 490*mb || pressure != 0.25 {
-		t.Errorf("after it was lowered: budget %d, hard %d, pressure %v", budget, hard, pressure)
+	if b.read(&s, now.Add(budgetEvery), 0); s.Budget != 475*mb || s.Reserve > 13*mb || s.Pressure != 0.25 {
+		t.Errorf("after it was lowered: %+v", s)
 	}
 }

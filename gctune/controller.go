@@ -25,6 +25,7 @@ type Controller struct {
 	spending bool
 	grow     float64 // what is wanted between two collections, in bytes
 	ceiling  float64 // found by audits: more buys nothing; 0 for none
+	why      Reason  // for the ceiling
 	held     bool    // more than the ceiling was wanted
 	learned  estimate
 	calm     calm
@@ -60,10 +61,11 @@ const (
 	raiseBand    = 1.25                   // differences in growth that are not worth a change
 	lowerBand    = 0.7
 	auditBand    = 1.05
+	fitBand      = 1.05
 	calmWindows  = 8 // for so long, and so many windows, less must be enough
 	calmTime     = 2 * time.Second
 	highPressure = 0.1
-	calmCycles   = 25 // times MinCycle between two collections is what memory is spent for
+	calmCycles   = 6 // times MinCycle between two collections is what memory is spent for
 )
 
 // Next returns what should be in force from s on. Samples come in the order of
@@ -172,7 +174,7 @@ func (c *Controller) squeeze(s *Sample) {
 		return
 	}
 	c.squeezed = s.Time
-	c.ceiling, c.learned = c.grow/2, c.est
+	c.ceiling, c.learned, c.why = c.grow/2, c.est, Pressure
 	c.grow = max(c.grow/2, growth(base, s.Live, s.Scan))
 	c.audit.rest(s.Time, maxPause)
 }
@@ -222,9 +224,9 @@ func (c *Controller) steadyGOGC(s *Sample, r room, h float64) int {
 	if want == have || have < 0 {
 		return want
 	}
-	// What would not fit must shrink at once; the little by which the overhead
-	// varies is within the margin.
-	if float64(goal(have, s.Live, s.Scan)) > r.goal/margin && want < have {
+	// What would not fit must shrink at once. The little by which the overhead
+	// varies is no reason: for that there is the memory limit.
+	if float64(goal(have, s.Live, s.Scan)) > r.goal*fitBand && want < have {
 		return want
 	}
 	if s.Time-c.asked.changed < minInterval {
@@ -270,7 +272,7 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 	case s.Pressure >= highPressure:
 		return Shrinking, Pressure
 	case c.held:
-		return Holding, NoGain
+		return Holding, c.why
 	case gogc >= c.p.Ceiling:
 		return Spending, CeilingBound
 	case c.est.share(normal) > c.p.Leave:

@@ -94,7 +94,7 @@ func TestTinyHeap(t *testing.T) {
 	w := simulate(p, Params{})
 	w.until(time.Second)
 	gap := w.growth() * w.mutator(0) / w.procs
-	if gap < 0.4 {
+	if gap < 0.11 {
 		t.Errorf("a collection every %.1f ms, %v because %v", 1e3*gap, w.d.State, w.d.Reason)
 	}
 	if w.d.State != Spending || w.d.Reason != Frequent {

@@ -16,9 +16,9 @@
 //
 // The budget is what the container allows less a reserve, or a share of the
 // machine's memory ([Options]). It becomes the soft memory limit of the runtime
-// too, but such that the limit does not make the collector run all the time: as
-// the live heap comes near it, the limit gives way, first into the reserve, and
-// [Options.OnUnmet] is called.
+// too, with the reserve, but such that the limit does not make the collector run
+// all the time: as the live heap comes near it, the limit gives way as far as
+// the container allows, and [Options.OnUnmet] is called.
 //
 // Whoever sets GOGC or GOMEMLIMIT, in the environment or by package
 // runtime/debug, at any time, has the last word: the tuner leaves that setting

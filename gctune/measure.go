@@ -115,7 +115,7 @@ func (m *meter) sample(now time.Time) Sample {
 		}
 	}
 	s.Rest = sub(m.anon, ready)
-	s.Budget, s.Hard, s.Pressure = m.budget.read(now, m.anon)
+	m.budget.read(&s, now, m.anon)
 	m.last = s
 	return s
 }

@@ -10,9 +10,15 @@ const (
 )
 
 // margin is how far below the runtime's own heap goal under the memory limit
-// GOGC stays. Where the limit decides, the runtime gives memory back to the
-// system while the program allocates, and faults it in again.
-const margin = 0.95
+// GOGC stays. From 95% of the limit on, the runtime gives memory back to the
+// system while the program allocates, and faults it in again (see
+// gcController.memoryLimit in mgcscavenge.go): with headroom, margin leaves that.
+// Where that would be much of what can be allocated between two collections,
+// it is the lesser evil.
+const (
+	margin      = 0.98
+	marginShare = 0.125
+)
 
 // unknownMultiple bounds what is spent where nobody knows how much memory there
 // is: the heap may grow to 1+4 times what is live.
@@ -39,15 +45,18 @@ func (c *Controller) roomFor(s *Sample) room {
 	}
 	r := room{known: true}
 	// For the runtime: the process less what it does not know of.
-	soft := math.MaxFloat64
+	soft, net := math.MaxFloat64, math.MaxFloat64
 	if s.Budget > 0 {
 		soft = float64(s.Budget) - float64(s.Rest)
+		net = soft + float64(s.Reserve)
 	}
 	if c.userLimit {
-		soft = min(soft, float64(s.MemoryLimit))
+		soft, net = min(soft, float64(s.MemoryLimit)), min(net, float64(s.MemoryLimit))
 	}
 	live := float64(s.Live)
-	r.goal = heapUnder(soft, c.overhead) * margin
+	r.goal = heapUnder(net, c.overhead)
+	r.goal -= min((1-margin)*r.goal, marginShare*max(r.goal-live, 0))
+	r.goal = max(min(r.goal, soft-c.overhead), 0)
 	r.growth = max(r.goal-live, 0)
 
 	need := limitFor(live+c.floor(s), c.overhead)
@@ -60,7 +69,7 @@ func (c *Controller) roomFor(s *Sample) room {
 	}
 	// The limit gives way to the floor, up to what would have the process
 	// killed: from there on the runtime's own bound on the cost is all there is.
-	limit := max(soft, need)
+	limit := max(net, need)
 	if s.Hard > 0 {
 		limit = min(limit, max(float64(s.Hard)-float64(s.Rest), soft))
 	}

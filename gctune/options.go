@@ -13,9 +13,11 @@ type Options struct {
 	Budget uint64
 
 	// Reserve is what is left free of a cgroup's limit, for what cannot be
-	// foreseen: what lies outside the Go heap is measured and needs none. It is
-	// touched only when the live heap would not fit otherwise, and then but for
-	// a fiftieth of the limit. Default: a twentieth of the limit, at most 1 GiB.
+	// foreseen: what lies outside the Go heap is measured and needs none. GOGC
+	// keeps the heap out of it; the runtime's memory limit lets a live heap
+	// that has jumped, or that would not fit otherwise, use all of it but a
+	// fortieth of the cgroup's limit. Default: a twentieth of the limit, at most
+	// 1 GiB.
 	Reserve uint64
 
 	// Leave is the share of the processor time that collection may cost before
@@ -40,7 +42,7 @@ type Options struct {
 	// MinCycle is the time between two collections below which they are taken to
 	// be costly whatever the runtime's account says: each empties pools, wakes
 	// threads and stops all for a moment, which is in no account. Where memory
-	// is spent, 25 times as long is aimed at. Default: 20 ms.
+	// is spent, 6 times as long is aimed at. Default: 20 ms.
 	MinCycle time.Duration
 
 	// Throughput returns how much work the program has done so far, in any

@@ -18,7 +18,7 @@ type Params struct {
 	// MinCycle is the time between two collections below which they are taken to
 	// be costly whatever the runtime's account says: each empties pools, wakes
 	// threads and stops all for a moment, which is in no account. Where memory
-	// is spent, 25 times as long is aimed at. Default: 20 ms.
+	// is spent, 6 times as long is aimed at. Default: 20 ms.
 	MinCycle time.Duration
 	// Floor is the least effective GOGC in percent, that is, how much more than
 	// the live heap there must be before the memory limit gives way: 10 by

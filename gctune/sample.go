@@ -36,6 +36,9 @@ type Sample struct {
 	// Budget is what the whole process may use; 0 when nobody knows. Hard is
 	// what it must not exceed or be killed, 0 when there is no such limit.
 	Budget, Hard uint64
+	// Reserve is what may be used beyond Budget before that is a failure: the
+	// heap is kept within Budget, and the memory limit is that of both.
+	Reserve uint64
 	// Pressure is the share of the last seconds in which some thread of the
 	// container or the machine waited for memory; 0 also when unknown.
 	Pressure float64
