@@ -1,13 +1,17 @@
 // Command gctune compares package gctune with what else there is.
 //
-//	go run ./bench/gctune [-quick] [-only json] [-rounds 6] [-time 5s]
+//	go run ./bench/gctune [-quick] [-only json] [-rounds 8] [-search 3] [-throughput]
 //
-// Each workload runs inside a memory limit: with Go's defaults, with the best
-// static setting of GOGC and GOMEMLIMIT that an exhaustive search finds under the
-// same limit, with automemlimit, with a tuner by the ratio of memory in use
-// (bytedance/gopkg/util/gctuner), and with gctune, with and without being told
-// the throughput. Fresh processes, in random order in every round; the table has
-// medians, and ratios by rounds with their intervals.
+// Each workload runs inside a memory limit: with Go's defaults, with static
+// settings of GOGC and GOMEMLIMIT, with automemlimit, with a tuner by the ratio of
+// memory in use (bytedance/gopkg/util/gctuner), and with gctune. Fresh processes,
+// in random order in every round.
+//
+// The search for the best static setting runs all of a grid, and drops those that
+// are clearly slower, or killed, after each round. The three best are in the
+// comparison itself, whose table has medians, and ratios by rounds with their
+// intervals; the best static is the one of the three that is fastest there, so
+// that chance favours it.
 //
 // As root on a machine with cgroups of version 1 the limit is that of a cgroup,
 // made for each process and removed again, and a process that exceeds it is
@@ -30,19 +34,21 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
-	"github.com/foliomem/folio/internal/stat"
 )
 
 func main() {
 	b := &bench{}
 	quick := flag.Bool("quick", false, "few and short runs: shows that it works, no more")
 	only := flag.String("only", "", "only workloads whose name contains this")
-	flag.IntVar(&b.rounds, "rounds", 6, "rounds of the comparison")
-	flag.IntVar(&b.search, "search", 2, "rounds of the search for the best static setting")
-	flag.DurationVar(&b.time, "time", 6*time.Second, "time that counts of each run")
+	flag.IntVar(&b.rounds, "rounds", 8, "rounds of the comparison")
+	flag.IntVar(&b.search, "search", 3, "rounds of the search for the best static settings")
+	flag.DurationVar(&b.time, "time", 2500*time.Millisecond, "time that counts of each run of the comparison, after a second that does not")
+	flag.DurationVar(&b.searchTime, "searchtime", 1500*time.Millisecond, "likewise of the search")
+	flag.BoolVar(&b.throughput, "throughput", false, "run gctune with Options.Throughput, too")
+	flag.StringVar(&b.static, "static", "", "compare with these settings, such as '400 90%, off 96%', instead of searching")
 	flag.Parse()
 	if *quick {
-		b.rounds, b.search, b.time = 2, 1, 3*time.Second
+		b.rounds, b.search, b.time, b.searchTime = 2, 1, time.Second, time.Second
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -53,29 +59,41 @@ func main() {
 }
 
 type bench struct {
-	rounds, search int
-	time           time.Duration
-	worker         string
-	machine        quiet.Machine
-	parent         string // directory for cgroups; "" where there are none
+	rounds, search   int
+	time, searchTime time.Duration
+	throughput       bool
+	static           string
+	worker           string
+	machine          quiet.Machine
+	parent           string // directory for cgroups; "" where there are none
 }
 
 const mib = 1 << 20
 
-// workloads are those of the program in peers, each with a limit that leaves
-// something to gain.
-var workloads = []struct {
+// A workload is one of the program in peers, with a limit that leaves something
+// to gain.
+type workload struct {
 	name, what string
 	limit      uint64
-	phases     bool
-}{
-	{"json", "JSON server, about 200 MB live", 1024 * mib, false},
-	{"ecdsa", "ECDSA P-256 signing", 256 * mib, false},
-	{"bleve", "bleve indexing Go sources", 1024 * mib, false},
-	{"gofmt", "gofmt of the Go tree", 512 * mib, false},
-	{"trees", "short-lived trees beside a live one", 512 * mib, false},
-	{"phases", "cache that doubles and halves", 512 * mib, true},
-	{"near", "live heap near the limit", 512 * mib, false},
+	period     time.Duration // of a workload in phases: trials take whole periods
+}
+
+var workloads = []workload{
+	{name: "json", what: "JSON server, about 200 MB live", limit: 1024 * mib},
+	{name: "ecdsa", what: "ECDSA P-256 signing", limit: 256 * mib},
+	{name: "bleve", what: "bleve indexing Go sources", limit: 1024 * mib},
+	{name: "gofmt", what: "gofmt of the Go tree", limit: 512 * mib},
+	{name: "trees", what: "short-lived trees beside a live one", limit: 512 * mib},
+	{name: "phases", what: "cache that doubles and halves", limit: 512 * mib, period: 4 * time.Second},
+	{name: "near", what: "live heap near the limit", limit: 512 * mib},
+}
+
+// span is how long a trial of a workload counts, when it should be about d.
+func (w *workload) span(d time.Duration) time.Duration {
+	if w.period == 0 {
+		return d
+	}
+	return max(d.Round(w.period), w.period)
 }
 
 // arm is a way to run a workload.
@@ -84,26 +102,15 @@ type arm struct {
 	share             float64 // of the limit, for GOMEMLIMIT; 0 for none
 }
 
-var contenders = []arm{
-	{name: "default", tuner: "none"},
-	{name: "best static", tuner: "none"}, // filled in by the search
-	{name: "automemlimit", tuner: "automemlimit"},
-	{name: "ratio tuner", tuner: "ratio"},
-	{name: "gctune", tuner: "folio"},
-	{name: "gctune, throughput", tuner: "folio-work"},
-}
+func (a *arm) isStatic() bool { return a.gogc != "" }
 
-const (
-	static = 1 // index of the best static setting
-	ours   = 4
-)
-
-// grid is every static setting that is tried.
-func grid() (out []arm) {
-	for _, gogc := range []string{"100", "200", "400", "800", "1600", "off"} {
-		for _, share := range []float64{0.9, 0.96} {
-			out = append(out, arm{name: fmt.Sprintf("GOGC=%s GOMEMLIMIT=%.0f%%", gogc, 100*share), tuner: "none", gogc: gogc, share: share})
-		}
+// contenders are all arms of the comparison. The default comes first, gctune
+// last, or before itself with the throughput.
+func (b *bench) contenders(statics []arm) []arm {
+	out := append([]arm{{name: "default", tuner: "none"}}, statics...)
+	out = append(out, arm{name: "automemlimit", tuner: "automemlimit"}, arm{name: "ratio tuner", tuner: "ratio"}, arm{name: "gctune", tuner: "folio"})
+	if b.throughput {
+		out = append(out, arm{name: "gctune, throughput", tuner: "folio-work"})
 	}
 	return out
 }
@@ -123,26 +130,43 @@ func (b *bench) run(ctx context.Context, only string, w io.Writer) error {
 	if b.parent = cgroups(); b.parent == "" {
 		fmt.Fprintln(os.Stderr, "gctune: no memory cgroups can be made here: the limit is only told to the tuners, and judged by peak RSS")
 	}
-	fmt.Fprintln(w, "| workload, limit | arm | work/s | against default | against best static | peak RSS | collections/s | GC CPU | killed | target |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
-	for i, l := range workloads {
+	defer b.machine.Release()
+	head(w)
+	for i := range workloads {
+		l := &workloads[i]
 		if !strings.Contains(l.name, only) {
 			continue
 		}
-		if err := b.compare(ctx, i, w); err != nil {
+		if err := b.compare(ctx, l, w); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
 	return nil
 }
 
+// compare searches the best static settings of a workload, and writes the table
+// of all contenders.
+func (b *bench) compare(ctx context.Context, l *workload, w io.Writer) error {
+	statics, err := b.statics(ctx, l)
+	if err != nil {
+		return err
+	}
+	arms := b.contenders(statics)
+	results, err := b.measure(ctx, l, arms, b.rounds, l.span(b.time))
+	if err != nil {
+		return err
+	}
+	rows(w, l, arms, results)
+	return nil
+}
+
 // measure runs each arm once a round, in random order, and returns the results by
 // arm.
-func (b *bench) measure(ctx context.Context, workload int, arms []arm, rounds int) ([][]result, error) {
+func (b *bench) measure(ctx context.Context, l *workload, arms []arm, rounds int, d time.Duration) ([][]result, error) {
 	out := make([][]result, len(arms))
 	for range rounds {
 		for _, i := range rand.Perm(len(arms)) {
-			r, err := b.once(ctx, workload, arms[i])
+			r, err := b.once(ctx, l, arms[i], d)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", arms[i].name, err)
 			}
@@ -150,64 +174,4 @@ func (b *bench) measure(ctx context.Context, workload int, arms []arm, rounds in
 		}
 	}
 	return out, nil
-}
-
-func (b *bench) compare(ctx context.Context, workload int, w io.Writer) error {
-	l := workloads[workload]
-	settings := grid()
-	found, err := b.measure(ctx, workload, settings, b.search)
-	if err != nil {
-		return err
-	}
-	best, most := settings[0], 0.0
-	for i, rs := range found {
-		// A setting that is killed at times is no setting.
-		if r := rates(rs); killed(rs) == 0 && stat.Median(r) > most {
-			best, most = settings[i], stat.Median(r)
-		}
-	}
-	arms := append([]arm(nil), contenders...)
-	arms[static] = best
-	results, err := b.measure(ctx, workload, arms, b.rounds)
-	if err != nil {
-		return err
-	}
-	for i, a := range arms {
-		rs := results[i]
-		fmt.Fprintf(w, "| %s, %d MiB | %s | %.0f | %s | %s | %.0f MiB | %.1f | %.1f%% | %d of %d | %s |\n",
-			l.what, l.limit/mib, a.name, stat.Median(rates(rs)), ratio(results[0], rs), ratio(results[static], rs),
-			stat.Median(column(rs, func(r result) float64 { return r.rss }))/mib,
-			stat.Median(column(rs, func(r result) float64 { return r.Cycles })),
-			100*stat.Median(column(rs, func(r result) float64 { return r.GC })),
-			killed(rs), len(rs), verdict(i, l.phases, results))
-	}
-	return nil
-}
-
-// verdict says whether gctune meets its targets.
-func verdict(i int, phases bool, results [][]result) string {
-	if i < ours {
-		return ""
-	}
-	least := 0.97
-	if phases {
-		least = 1
-	}
-	var missed []string
-	if killed(results[i]) > 0 {
-		missed = append(missed, "killed")
-	}
-	if r := paired(results[static], results[i]); !(r.Median >= least) {
-		missed = append(missed, fmt.Sprintf("below %.2fx the best static", least))
-	}
-	// Where the default is killed there is nothing to compare with.
-	if killed(results[0]) == 0 {
-		if r := paired(results[0], results[i]); !(r.Median >= 0.99) {
-			missed = append(missed, "below default by more than 1%")
-		}
-	}
-	if missed == nil {
-		return "met"
-	}
-	return "not met: " + strings.Join(missed, ", ")
 }

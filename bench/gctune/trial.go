@@ -12,13 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/foliomem/folio/internal/stat"
 )
 
 // result is what one process did. Its rate is 0 when it was killed.
 type result struct {
 	Rate   float64 `json:"rate"`
+	CPU    float64 `json:"cpu"` // processors
 	GC     float64 `json:"gc"`
 	Cycles float64 `json:"cycles"`
 	rss    float64 // peak, in bytes
@@ -26,18 +25,17 @@ type result struct {
 }
 
 // once runs a workload under an arm in a fresh process, the machine held.
-func (b *bench) once(ctx context.Context, workload int, a arm) (r result, err error) {
+func (b *bench) once(ctx context.Context, l *workload, a arm, d time.Duration) (r result, err error) {
 	err = b.machine.Trial(func() error {
-		r, err = b.alone(ctx, workload, a)
+		r, err = b.alone(ctx, l, a, d)
 		return err
 	})
 	return r, err
 }
 
-func (b *bench) alone(ctx context.Context, workload int, a arm) (result, error) {
-	l := workloads[workload]
-	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time", b.time.String()}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+10*b.time)
+func (b *bench) alone(ctx context.Context, l *workload, a arm, d time.Duration) (result, error) {
+	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time", d.String()}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+10*d)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.worker, args...)
 	if b.parent != "" {
@@ -115,44 +113,4 @@ func removeGroup(dir string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	fmt.Fprintln(os.Stderr, "gctune: cannot remove", dir)
-}
-
-func column(rs []result, f func(result) float64) (out []float64) {
-	for _, r := range rs {
-		if !r.killed {
-			out = append(out, f(r))
-		}
-	}
-	return out
-}
-
-func rates(rs []result) []float64 { return column(rs, func(r result) float64 { return r.Rate }) }
-
-func killed(rs []result) (n int) {
-	for _, r := range rs {
-		if r.killed {
-			n++
-		}
-	}
-	return n
-}
-
-// paired is the ratio of the rates, round by round, of the rounds that both
-// survived.
-func paired(base, rs []result) stat.Summary {
-	var a, b []float64
-	for i := range base {
-		if !base[i].killed && !rs[i].killed {
-			a, b = append(a, base[i].Rate), append(b, rs[i].Rate)
-		}
-	}
-	return stat.PairedRatio(a, b)
-}
-
-func ratio(base, rs []result) string {
-	r := paired(base, rs)
-	if !(r.Median > 0) {
-		return "-"
-	}
-	return fmt.Sprintf("%.3fx [%.3f, %.3f]", r.Median, r.Lo, r.Hi)
 }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/foliomem/folio/internal/stat"
+)
+
+func head(w io.Writer) {
+	fmt.Fprintln(w, "| workload, limit | arm | work/s | against default | against best static | for each CPU second | peak RSS | collections/s | GC CPU | killed | target |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
+}
+
+// rows writes what the arms did, the best static setting marked.
+func rows(w io.Writer, l *workload, arms []arm, results [][]result) {
+	best := 0
+	for i, a := range arms {
+		if a.isStatic() && killed(results[i]) == 0 && (best == 0 || stat.Median(rates(results[i])) > stat.Median(rates(results[best]))) {
+			best = i
+		}
+	}
+	for i, a := range arms {
+		rs := results[i]
+		name := a.name
+		if i == best && best > 0 {
+			name = "**" + name + "**"
+		}
+		target := ""
+		if strings.HasPrefix(a.tuner, "folio") {
+			target = verdict(rs, results[0], results[best], l.period > 0)
+		}
+		fmt.Fprintf(w, "| %s, %d MiB | %s | %.0f | %s | %s | %s | %.0f MiB | %.1f | %.1f%% | %d of %d | %s |\n",
+			l.what, l.limit/mib, name, stat.Median(rates(rs)), ratio(results[0], rs), ratio(results[best], rs), text(paired(results[best], rs, perCPU)),
+			stat.Median(column(rs, func(r result) float64 { return r.rss }))/mib,
+			stat.Median(column(rs, func(r result) float64 { return r.Cycles })),
+			100*stat.Median(column(rs, func(r result) float64 { return r.GC })),
+			killed(rs), len(rs), target)
+	}
+}
+
+// verdict says whether gctune meets its targets.
+func verdict(rs, base, best []result, phases bool) string {
+	least := 0.97
+	if phases {
+		least = 1
+	}
+	var missed []string
+	if killed(rs) > 0 {
+		missed = append(missed, "killed")
+	}
+	if r := paired(best, rs, rate); !(r.Median >= least) {
+		missed = append(missed, fmt.Sprintf("below %.2fx the best static", least))
+	}
+	// Where the default is killed there is nothing to compare with.
+	if killed(base) == 0 {
+		if r := paired(base, rs, rate); !(r.Median >= 0.99) {
+			missed = append(missed, "below default by more than 1%")
+		}
+	}
+	if missed == nil {
+		return "met"
+	}
+	return "not met: " + strings.Join(missed, ", ")
+}
+
+func column(rs []result, f func(result) float64) (out []float64) {
+	for _, r := range rs {
+		if !r.killed {
+			out = append(out, f(r))
+		}
+	}
+	return out
+}
+
+func rate(r result) float64 { return r.Rate }
+
+// perCPU is the work for each second of processor time: other work on the machine
+// disturbs it less.
+func perCPU(r result) float64 {
+	if r.CPU <= 0 {
+		return 0
+	}
+	return r.Rate / r.CPU
+}
+
+func rates(rs []result) []float64 { return column(rs, rate) }
+
+func killed(rs []result) (n int) {
+	for _, r := range rs {
+		if r.killed {
+			n++
+		}
+	}
+	return n
+}
+
+// paired is the ratio of a figure, round by round, of the rounds that both
+// survived.
+func paired(base, rs []result, figure func(result) float64) stat.Summary {
+	var a, b []float64
+	for i := range base {
+		if !base[i].killed && !rs[i].killed {
+			a, b = append(a, figure(base[i])), append(b, figure(rs[i]))
+		}
+	}
+	return stat.PairedRatio(a, b)
+}
+
+func ratio(base, rs []result) string { return text(paired(base, rs, rate)) }
+
+func text(r stat.Summary) string {
+	if !(r.Median > 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%.3fx [%.3f, %.3f]", r.Median, r.Lo, r.Hi)
+}
