@@ -3,9 +3,11 @@ package arena
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // debugging is the debug mode. It is chosen once, at the start.
@@ -84,3 +86,23 @@ func stack(pcs []uintptr) string {
 		}
 	}
 }
+
+// ended is what a handle has in debug mode instead of its stock once the arena
+// is freed: it says whose fault it is.
+type ended struct{ base }
+
+func newEnded(a *Arena) *base {
+	e := &ended{base{arena: a}}
+	e.self = e
+	return &e.base
+}
+
+func (e *ended) fill() unsafe.Pointer {
+	e.arena.misuse("New")
+	return nil
+}
+
+func (e *ended) release()          {}
+func (e *ended) reset(int64) int64 { return 0 }
+func (e *ended) count(*counter)    {}
+func (e *ended) typ() reflect.Type { return nil }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // A depot holds the idle slabs of one type for all arenas of the process. All
@@ -36,6 +37,8 @@ const quantum = 16 << 10
 // that what it freed last, and has in its cache, is what it gets.
 type shard[T any] struct {
 	mu     sync.Mutex
+	stocks tally
+	stock  *stock[T] // the top of a stack
 	lists  [numClasses]list[T]
 	untold int64
 	_      [64]byte // neighbours are on other cache lines
@@ -43,9 +46,21 @@ type shard[T any] struct {
 
 // list is a stack of slabs of one class.
 type list[T any] struct {
+	tally
 	head *slab[T]
-	n    int32
-	low  int32 // the least n since the last collection
+}
+
+// tally says how many there are on a stack of slabs or stocks.
+type tally struct {
+	n   int32
+	low int32 // the least n since the last collection
+}
+
+func (t *tally) push() { t.n++ }
+
+func (t *tally) pop() {
+	t.n--
+	t.low = min(t.low, t.n)
 }
 
 func depotOf[T any]() *depot[T] {
@@ -117,51 +132,79 @@ func (d *depot[T]) lock() *shard[T] {
 	return sh
 }
 
-// ready returns a stock for a new handle, with an empty slab if there was an idle
-// one.
-func (d *depot[T]) ready() (*stock[T], *slab[T]) {
-	var l *slab[T]
-	if d.size > 0 && d.first.bytes() < largeSlab {
-		sh := d.lock()
-		l = sh.pop(d.first)
-		sh.mu.Unlock()
+// manyShards is how many shards of others are looked into for what is small: to
+// look must not cost more than memory from the runtime.
+const manyShards = 4
+
+// take passes this processor's shard to f, and while f finds nothing there those
+// of others.
+func (d *depot[T]) take(large bool, f func(*shard[T]) bool) {
+	mine := d.lock()
+	found := f(mine)
+	mine.mu.Unlock()
+	if found || idleBytes.Load() <= 0 {
+		return
 	}
-	s := (*stock[T])(nil)
-	if l != nil {
-		s, l.spare = l.spare, nil
+	n := len(d.shards)
+	from := int(uintptr(unsafe.Pointer(mine))-uintptr(unsafe.Pointer(&d.shards[0]))) / int(unsafe.Sizeof(*mine))
+	if !large {
+		n = min(n, manyShards)
 	}
+	for i := 1; i < n && !found; i++ {
+		if sh := &d.shards[(from+i)&(len(d.shards)-1)]; sh.mu.TryLock() {
+			found = f(sh)
+			sh.mu.Unlock()
+		}
+	}
+}
+
+// getStock returns a stock for a new handle: an idle one with its slabs, or a new
+// one without.
+func (d *depot[T]) getStock() (s *stock[T]) {
+	d.take(false, func(sh *shard[T]) bool {
+		if s = sh.stock; s == nil {
+			return false
+		}
+		sh.stock, s.idle = s.idle, nil
+		sh.stocks.pop()
+		sh.tell(-s.bytes)
+		return true
+	})
 	if s == nil {
-		s = &stock[T]{depot: d}
+		s = &stock[T]{depot: d, grown: d.first}
 		s.self = s
 	}
-	s.grown = d.first
-	if l != nil {
-		s.grown++
+	return s
+}
+
+// putStock takes a stock back for reuse, unless more than most bytes would be
+// idle then; with most negative, the default bound.
+func (d *depot[T]) putStock(s *stock[T], most int64) {
+	if !room(s.bytes, most) {
+		return
 	}
-	return s, l
+	sh := d.lock()
+	s.idle, sh.stock = sh.stock, s
+	sh.stocks.push()
+	sh.tell(s.bytes)
+	sh.mu.Unlock()
+	tended.wake()
+}
+
+// room reports whether n bytes more may be idle.
+func room(n, most int64) bool {
+	if most < 0 {
+		most = max(defaultIdleBytes, inUseBytes.Load())
+	}
+	return idleBytes.Load()+n <= most
 }
 
 // get takes a slab of class c, or returns nil.
-func (d *depot[T]) get(c class) *slab[T] {
-	mine := d.lock()
-	l := mine.pop(c)
-	mine.mu.Unlock()
-	if l == nil && c.bytes() >= largeSlab && idleBytes.Load() > 0 {
-		// What others have is better than memory from the runtime, but for a
-		// small slab looking for it would cost more.
-		for i := range d.shards {
-			if sh := &d.shards[i]; sh != mine && sh.mu.TryLock() {
-				l = sh.pop(c)
-				sh.mu.Unlock()
-				if l != nil {
-					break
-				}
-			}
-		}
-	}
-	if l != nil {
-		l.spare = nil
-	}
+func (d *depot[T]) get(c class) (l *slab[T]) {
+	d.take(c.bytes() >= largeSlab, func(sh *shard[T]) bool {
+		l = sh.pop(c)
+		return l != nil
+	})
 	return l
 }
 
@@ -173,8 +216,7 @@ func (sh *shard[T]) pop(c class) *slab[T] {
 		return nil
 	}
 	l.head, s.link = s.link, nil
-	l.n--
-	l.low = min(l.low, l.n)
+	l.pop()
 	sh.tell(-s.bytes())
 	return s
 }
@@ -189,24 +231,17 @@ func (sh *shard[T]) tell(n int64) {
 }
 
 // put takes a slab back for reuse, unless more than most bytes would be idle
-// then; with most negative, the default bound. It reports whether it did. The
-// stock, if there is one, is reused too.
-func (d *depot[T]) put(l *slab[T], spare *stock[T], most int64) bool {
+// then; with most negative, the default bound. It reports whether it did.
+func (d *depot[T]) put(l *slab[T], most int64) bool {
 	b := l.bytes()
-	if most < 0 {
-		most = max(defaultIdleBytes, inUseBytes.Load())
-	}
-	if l.size == own || idleBytes.Load()+b > most {
+	if l.size == own || !room(b, most) {
 		return false
 	}
 	l.clear()
-	if l.size == d.first {
-		l.spare = spare
-	}
 	sh := d.lock()
 	list := &sh.lists[l.size]
 	l.link, list.head = list.head, l
-	list.n++
+	list.push()
 	sh.tell(b)
 	sh.mu.Unlock()
 	tended.wake()

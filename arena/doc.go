@@ -32,10 +32,11 @@
 //   - the race detector works.
 //
 // Slabs start at 512 bytes and double up to Options.SlabBytes, 4 MiB by
-// default; an empty arena costs less than 200 bytes. Free clears what was used
-// and gives the slabs to a pool that all arenas of the process share, separate
-// for each type, where the next arena finds them. What is idle there beyond
-// Options.IdleBytes is left to the collector at once, and large slabs give
+// default; an empty arena costs 48 bytes, with one type a few hundred. Free
+// clears what was used and gives the slabs to a pool that all arenas of the
+// process share, separate for each type, where the next arena finds them: small
+// ones together, so that an arena that comes and goes leaves only those 48 bytes
+// to the collector. What is idle there beyond Options.IdleBytes is left to the collector at once, and large slabs give
 // their memory back to the system at once; what is idle over a whole cycle of
 // the collector is left to it, too. Idle slabs hold only zeros: they keep
 // nothing alive.

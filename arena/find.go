@@ -41,7 +41,7 @@ func add[T any](a *Arena) *stock[T] {
 		a.misuse("New")
 	}
 	d := depotOf[T]()
-	s, l := d.ready()
+	s := d.getStock()
 	s.arena = a
 	if a.one.in == nil {
 		s.handle = handleOne[T](a)
@@ -50,7 +50,8 @@ func add[T any](a *Arena) *stock[T] {
 		a.extra().list(&s.base)
 	}
 	s.handle.in = &s.base
-	if l != nil {
+	if l := s.kept; l != nil {
+		s.kept = l.link
 		s.push(l)
 	}
 	return s

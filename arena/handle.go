@@ -79,10 +79,7 @@ func (h *Handle[T]) take(n int) []T {
 		h.n = i + n
 		return h.buf[i:h.n:h.n]
 	}
-	if h.in == nil {
-		panic("arena: MakeSlice after Free")
-	}
-	s := h.in.self.(*stock[T])
+	s := h.in.self.(*stock[T]) // of an arena in use: Of looked
 	s.check("MakeSlice")
 	sl := s.room(n)
 	if sl == s.slabs {

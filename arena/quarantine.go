@@ -9,6 +9,11 @@ import (
 	"weak"
 )
 
+// quarantineAll drops all slabs of the stock in debug mode.
+func (s *stock[T]) quarantineAll(r *record) {
+	s.drain(s.handle, func(l *slab[T]) { s.quarantine(r, l) })
+}
+
 // quarantine drops a slab in debug mode: it is cleared, never reused, and held
 // weakly until the collector has taken it.
 func (s *stock[T]) quarantine(r *record, l *slab[T]) {

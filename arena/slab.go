@@ -13,8 +13,6 @@ type slab[T any] struct {
 	link *slab[T]
 	size class
 	huge bool // the kernel was asked for huge pages
-
-	spare *stock[T] // to be reused with this slab, which is idle
 }
 
 // class is the size of a slab: minSlab << class bytes, or own.
@@ -26,6 +24,10 @@ const (
 	numClasses = 18         // up to 64 MiB
 	own        = class(255) // of another size, for one slice or one huge object
 )
+
+// next is the class of the slab that an arena adds after one of class c, unless
+// that is more than its options allow.
+func (c class) next() class { return min(c+1, numClasses-1) }
 
 func (c class) bytes() uintptr { return minSlab << c }
 

@@ -6,17 +6,20 @@ import (
 )
 
 // A stock is what a handle allocates from: the slabs of one type in one arena.
-// When a small arena is freed, the stock stays with its first slab, to be
-// reused with it by an arena that comes later. Nobody but the handle, which loses it
+// When the arena is freed, the stock stays with its small slabs, to be reused as it
+// is by an arena that comes later: a small arena that comes and goes takes one
+// step into the depot and one out of it. Nobody but the handle, which loses it
 // then, ever refers to a stock; handles and arenas themselves are not reused,
 // so that one that was kept after Free still says so.
 type stock[T any] struct {
 	base
 	handle *Handle[T]
 	slabs  *slab[T] // the first is the current one
-	kept   *slab[T] // empty ones, after Reset
+	kept   *slab[T] // empty ones, the small ones first
 	depot  *depot[T]
-	grown  class // size of the next slab
+	idle   *stock[T] // the next one in the depot
+	bytes  int64     // of kept, in the depot
+	grown  class     // size of the next slab
 }
 
 // base is the part of a stock that is the same for all types.
@@ -95,8 +98,8 @@ func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 			return l
 		}
 	}
-	c := max(s.grown, d.least(n))
-	s.grown = min(c+1, set.maxClass)
+	c := max(min(s.grown, set.maxClass), d.least(n))
+	s.grown = c.next()
 	l := d.get(c)
 	if l == nil {
 		l = d.make(c)
@@ -131,39 +134,63 @@ func (s *stock[T]) drain(h *Handle[T], f func(*slab[T])) {
 func (s *stock[T]) release() {
 	a, h, d := s.arena, s.handle, s.depot
 	if r := a.debug(); r != nil {
-		// The handle keeps its stock, to say more should it be used again.
-		s.drain(h, func(l *slab[T]) { s.quarantine(r, l) })
+		s.quarantineAll(r)
+		h.in = newEnded(a)
 		return
 	}
 	most := a.settings().idle
-	h.in, s.arena, s.next, s.handle = nil, nil, nil, nil
-	if l := s.slabs; l != nil && l.link == nil && s.kept == nil {
+	var out dropped[T]
+	if l := s.slabs; l != nil && l.link == nil && s.kept == nil && l.bytes() < largeSlab && l.size != own {
 		// The one slab of a small arena.
 		l.used = h.n
-		h.n, h.buf, s.slabs = 0, nil, nil
-		if !d.put(l, s, most) {
-			out := dropped[T]{}
-			out.add(l)
-			out.giveBack(d.pointers)
-		}
-		return
+		l.clear()
+		h.n, h.buf = 0, nil
+		s.slabs, s.kept, s.bytes, s.grown = nil, l, l.bytes(), l.size.next()
+	} else {
+		s.sort(h, &out, most)
 	}
-	var out dropped[T]
-	spare := s
+	h.in, s.arena, s.next, s.handle = nil, nil, nil, nil
+	// The bound is for what one may give back; of small slabs that are dropped
+	// the collector takes care.
+	d.putStock(s, most)
+	out.giveBack(d.pointers)
+}
+
+// sort leaves the small slabs in the stock and gives the others to the depot, or
+// to out. What the arena had at hand and did not need does not stay for long: the
+// largest of that goes to the depot each time.
+func (s *stock[T]) sort(h *Handle[T], out *dropped[T], most int64) {
+	unused := s.kept
+	s.kept = nil
+	last, bytes := &s.kept, int64(0)
 	s.drain(h, func(l *slab[T]) {
-		with := spare
-		spare = nil
-		if !d.put(l, with, most) {
+		if b := l.bytes(); l.size != own && bytes+b <= largeSlab {
+			l.clear()
+			*last, last, bytes = l, &l.link, bytes+b
+		} else if !s.depot.put(l, most) {
 			out.add(l)
 		}
 	})
-	out.giveBack(d.pointers)
+	for l := unused; l != nil; {
+		next := l.link
+		l.link = nil
+		if b := l.bytes(); next != nil && bytes+b <= largeSlab {
+			*last, last, bytes = l, &l.link, bytes+b
+		} else if !s.depot.put(l, most) {
+			out.add(l)
+		}
+		l = next
+	}
+	s.bytes, s.grown = bytes, s.depot.first
+	for l := s.kept; l != nil; l = l.link {
+		s.grown = max(s.grown, l.size.next())
+	}
 }
 
 func (s *stock[T]) reset(keep int64) (n int64) {
 	a, h := s.arena, s.handle
-	if a.debug() != nil {
-		s.release()
+	if r := a.debug(); r != nil {
+		s.quarantineAll(r)
 		return 0
 	}
 	size := int64(s.depot.size)
@@ -186,10 +213,10 @@ func (s *stock[T]) reset(keep int64) (n int64) {
 			n += b
 			a.hold(b)
 			l.link, list = list, l
-			s.grown = max(s.grown, min(l.size+1, set.maxClass))
+			s.grown = max(s.grown, l.size.next())
 			return
 		}
-		if !s.depot.put(l, nil, set.idle) {
+		if !s.depot.put(l, set.idle) {
 			out.add(l)
 		}
 	})

@@ -61,6 +61,15 @@ func (d *depot[T]) tend() (left bool) {
 	for i := range d.shards {
 		sh := &d.shards[i]
 		sh.mu.Lock()
+		p := &sh.stock
+		for range sh.stocks.trim() {
+			p = &(*p).idle
+		}
+		for s := *p; s != nil; s = s.idle {
+			sh.tell(-s.bytes)
+		}
+		*p = nil
+		left = left || sh.stocks.n > 0
 		for c := range sh.lists {
 			l := &sh.lists[c]
 			if l.n == 0 {
@@ -68,18 +77,23 @@ func (d *depot[T]) tend() (left bool) {
 			}
 			// The least recently used ones are at the end.
 			p := &l.head
-			for range l.n - l.low {
+			for range l.trim() {
 				p = &(*p).link
 			}
 			for s := *p; s != nil; s = s.link {
 				sh.tell(-s.bytes())
 			}
 			*p = nil
-			l.n -= l.low
-			l.low = l.n
 			left = left || l.n > 0
 		}
 		sh.mu.Unlock()
 	}
 	return left
+}
+
+// trim says how many to keep: those that were needed since the last call.
+func (t *tally) trim() int32 {
+	t.n -= t.low
+	t.low = t.n
+	return t.n
 }
