@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
+)
+
+type doctorFlags struct {
+	watch  time.Duration
+	skip   []string
+	strict bool
+	json   string
+}
+
+const doctorLong = `Check this machine, and a process, for what makes memory slow.
+
+Each check looks for one known hazard: huge pages that are off, that stall, that
+bring returned memory back; reserved memory that nobody uses; swap; a container
+limit that the Go runtime does not know; a tiny heap that is collected all the
+time. What is found is printed with what was read, what it means, how to fix it,
+and where to read on, the worst first. What could not be checked is said, with
+the reason. Nothing is changed.
+
+Without a PID the machine is checked, and the container that folio is in; with
+one, the container of that process, and the process. A process of another user
+needs root (CAP_SYS_PTRACE). "folio doctor list" explains the checks.
+
+It takes a second: what counts up is read twice (--for).
+
+Exit codes: 0 the checks ran, whatever they found; 1 failed, or with --strict
+something was found; 2 wrong use; 130 interrupted.`
+
+func newDoctor(a *app) *cobra.Command {
+	f := &doctorFlags{}
+	cmd := &cobra.Command{
+		Use:   "doctor [flags] [PID]",
+		Short: "Check this machine and a process for what makes memory slow",
+		Long:  doctorLong,
+		Example: `  folio doctor
+  sudo folio doctor 4242
+  folio doctor --strict --skip swappiness,thp-always
+  folio doctor --json - 4242
+  folio doctor list`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.DurationVar(&f.watch, "for", time.Second, "how long to watch what counts up; 0 leaves out the checks that need it")
+	fs.StringSliceVar(&f.skip, "skip", nil, "leave out these `checks` (repeatable, or with commas)")
+	fs.BoolVar(&f.strict, "strict", false, "exit with 1 when anything is found, also a note")
+	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "Explain the checks", Args: onlyCommands,
+		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, a.width()) },
+	})
+	return cmd
+}
+
+// width returns how many columns text for standard output may have.
+func (a *app) width() int {
+	if f, ok := terminal(a.stdout); ok {
+		return min(terminalWidth(f), 120) // longer lines are hard to read
+	}
+	return 80
+}
+
+func (f *doctorFlags) pid(args []string) (int, error) {
+	switch {
+	case len(args) == 0:
+		return 0, nil
+	case len(args) > 1:
+		return 0, fmt.Errorf("doctor: %d arguments: it looks at one process", len(args))
+	}
+	pid, err := strconv.Atoi(args[0])
+	if err != nil || pid < 1 {
+		return 0, fmt.Errorf("doctor %s: want the id of a process", args[0])
+	}
+	return pid, nil
+}
+
+func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err error) {
+	pid, err := f.pid(args)
+	if err != nil {
+		return misuse(err)
+	}
+	if f.watch < 0 {
+		return misusef("--for %v: must not be negative", f.watch)
+	}
+	if err := diagnose.CheckRules(f.skip); err != nil {
+		return misusef("--skip: %w", err)
+	}
+	jsonOut, _, err := a.openResults(f.json, "")
+	if err != nil {
+		return err
+	}
+	if jsonOut != nil {
+		defer func() { err = errors.Join(err, jsonOut.Close()) }()
+	}
+
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	facts, err := diagnose.ReadFacts(ctx, procmem.New(""), &diagnose.ReadOptions{PID: pid, Watch: f.watch})
+	if errors.Is(err, context.Canceled) {
+		return errors.Join(exitCode(exitInterrupted), errors.New("interrupted before anything was found"))
+	}
+	if err != nil {
+		return err
+	}
+	d := facts.Diagnose(f.skip...)
+
+	info, warnings := host.Read(procmem.New(""))
+	if jsonOut != nil {
+		file := report.NewDoctorFile(facts, d)
+		file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
+		for _, w := range warnings {
+			file.Notes = append(file.Notes, w.Error())
+		}
+		if err := writeResult(jsonOut, false, file.JSON); err != nil {
+			return err
+		}
+	}
+	out := io.Writer(a.stdout)
+	if jsonOut.IsStdout() {
+		out = a.stderr
+	}
+	text := &report.Doctor{Title: doctorTitle(info, facts), Diagnosis: d, Width: a.width(), Process: pid != 0}
+	if err := text.Text(out); err != nil {
+		return err
+	}
+	if f.strict && len(d.Hazards) > 0 {
+		return exitCode(exitFailure)
+	}
+	return nil
+}
+
+// doctorTitle says what was looked at.
+func doctorTitle(info host.Info, f *diagnose.Facts) []string {
+	thp := ""
+	if text := f.Policy(); text != "" {
+		thp, info.THPEnabled = text, nil // said at length
+	}
+	title := []string{"folio doctor: " + machineName(info)}
+	if p := f.Process; p != nil {
+		what := fmt.Sprintf("process %d: %s", p.PID, p.Comm)
+		if v := p.GoVersion.Value; v != "" {
+			what += ", " + v
+		}
+		title = append(title, what)
+	}
+	if thp != "" {
+		title = append(title, thp)
+	}
+	return title
+}
