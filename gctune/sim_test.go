@@ -17,8 +17,10 @@ type program struct {
 	scan     uint64
 	rest     func(t time.Duration) float64
 	budget   func(t time.Duration) float64
+	reserve  float64
 	hard     float64
-	noise    func() float64 // factor on the mutator's time, different for each step
+	pace     func(t time.Duration) float64 // factor on busy; nil for 1
+	noise    func() float64                // factor on the mutator's time, different for each step
 	work     bool
 	gogc     func(t time.Duration, now int) int // what the user sets; nil for nothing
 }
@@ -81,7 +83,7 @@ func simulate(p program, params Params) *world {
 // look takes a sample and puts the decision in force.
 func (w *world) look() {
 	t := w.s.Time
-	w.s.Rest, w.s.Budget, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.hard)
+	w.s.Rest, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
 	w.s.Overhead = bytes(2*mb + 0.03*w.heap)
 	if w.gogc != nil {
 		w.s.GOGC = w.gogc(t, w.s.GOGC)
@@ -118,9 +120,17 @@ func (w *world) cycles(n int) *world {
 }
 
 func (w *world) advance(cpu float64) {
-	wall := cpu / w.procs / w.busy
+	wall := cpu / w.procs / w.rate()
 	w.s.CPU += time.Duration(cpu * 1e9)
 	w.s.Time += time.Duration(wall * 1e9)
+}
+
+// rate is the part of the time in which the program runs now.
+func (w *world) rate() float64 {
+	if w.pace == nil {
+		return w.busy
+	}
+	return w.busy * w.pace(w.s.Time)
 }
 
 func (w *world) cycle() {
@@ -129,7 +139,7 @@ func (w *world) cycle() {
 	u := w.mutator(w.goal() - start)
 	var spent float64
 	for w.heap < w.goal() || spent < w.markCost() { // the runtime's limiter: no more than half for the collector
-		step := min(max(w.goal()-w.heap, w.markCost()/u/8, 64<<10), max(0.1*w.procs*w.busy/u, 64<<10))
+		step := min(max(w.goal()-w.heap, w.markCost()/u/8, 64<<10), max(0.1*w.procs*w.rate()/u, 64<<10))
 		w.heap += step
 		w.s.Allocated += bytes(step)
 		w.s.Work += bytes(step) >> 10
