@@ -108,12 +108,11 @@ func limitFor(g float64, overhead float64) float64 {
 }
 
 // steadyLimit keeps the limit as it is while what is wanted differs little: the
-// rest of the process is never quite still.
+// rest of the process is never quite still. It is never above what is wanted.
 func (c *Controller) steadyLimit(want int64) int64 {
-	const up, down = 1.02, 0.995
-	have := float64(c.asked.limit)
-	if w := float64(want); w <= have*up && w >= have*down {
-		return c.asked.limit
+	const band, gap = 0.98, 0.998
+	if have := c.asked.limit; have <= want && float64(have) >= band*float64(want) {
+		return have
 	}
-	return want
+	return int64(gap * float64(want))
 }

@@ -84,7 +84,7 @@ func simulate(p program, params Params) *world {
 func (w *world) look() {
 	t := w.s.Time
 	w.s.Rest, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
-	w.s.Overhead = bytes(2*mb + 0.03*w.heap)
+	w.s.Overhead = bytes(w.overhead())
 	if w.gogc != nil {
 		w.s.GOGC = w.gogc(t, w.s.GOGC)
 	}
@@ -96,10 +96,14 @@ func (w *world) look() {
 	}
 }
 
+// overhead is what the heap takes besides its objects. The runtime knows it at any
+// time, the controller when it looks.
+func (w *world) overhead() float64 { return 2*mb + 0.03*w.heap }
+
 // goal is the runtime's.
 func (w *world) goal() float64 {
 	g := float64(goal(w.s.GOGC, w.s.Live, w.s.Scan))
-	g = min(g, heapUnder(float64(w.s.MemoryLimit), float64(w.s.Overhead)))
+	g = min(g, heapUnder(float64(w.s.MemoryLimit), w.overhead()))
 	return max(g, float64(w.s.Live)+64<<10)
 }
 
@@ -139,7 +143,11 @@ func (w *world) cycle() {
 	u := w.mutator(w.goal() - start)
 	var spent float64
 	for w.heap < w.goal() || spent < w.markCost() { // the runtime's limiter: no more than half for the collector
-		step := min(max(w.goal()-w.heap, w.markCost()/u/8, 64<<10), max(0.1*w.procs*w.rate()/u, 64<<10))
+		step := w.goal() - w.heap
+		if step <= 0 { // beyond the goal, for the limiter
+			step = w.markCost() / u / 8
+		}
+		step = min(max(step, 64<<10), max(0.1*w.procs*w.rate()/u, 64<<10))
 		w.heap += step
 		w.s.Allocated += bytes(step)
 		w.s.Work += bytes(step) >> 10
@@ -172,7 +180,7 @@ func (w *world) check() {
 		return
 	}
 	t := w.s.Time
-	fixed := float64(w.s.Overhead) + w.rest(t)
+	fixed := w.overhead() + w.rest(t)
 	live := max(float64(w.s.Live), w.live(t))
 	if b := w.budget(t); b > 0 && 2*live+8*mb+fixed < 0.9*b {
 		w.worst = max(w.worst, w.heap+fixed-b)
