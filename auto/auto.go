@@ -52,7 +52,7 @@ func begin(env string, w io.Writer) (r running) {
 	if s.gc {
 		o := new(gctune.Options)
 		if s.log {
-			o.Logf = func(format string, args ...any) { say(fmt.Sprintf("gc: "+format, args...)) }
+			o.Logf = func(format string, args ...any) { say(fmt.Sprintf(format, args...)) } // its lines begin with its name
 		}
 		if r.tuner, err = gctune.Start(o); err != nil {
 			failed(err)
