@@ -72,6 +72,10 @@ type kernel interface {
 
 // A Collapser collapses the memory of one process. It is for one goroutine.
 type Collapser struct {
+	// Progress is called after each window with what the pass has done so far, and how
+	// many windows are left. Default: not.
+	Progress func(done Outcome, left int)
+
 	options Options
 	kernel  kernel
 	pace    pace
@@ -160,6 +164,9 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 	return err
 }
 
+// Options returns the options, with the defaults filled in.
+func (c *Collapser) Options() Options { return c.options }
+
 // Close lets go of the process.
 func (c *Collapser) Close() error { return c.kernel.close() }
 
@@ -231,6 +238,9 @@ func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 				out.Left = len(plan.Todo) - i - 1
 				return out, nil
 			}
+		}
+		if c.Progress != nil {
+			c.Progress(out, len(plan.Todo)-i-1)
 		}
 	}
 	return out, nil

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/collapser"
+	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+type collapseFlags struct {
+	density      float64
+	budget, rate string
+	dryRun       bool
+	watch        time.Duration
+	all          bool
+	json         string
+}
+
+const collapseLong = `Put the heap of a running Go program on huge pages. The program is not changed and
+need not know; a goroutine that uses a window just as it is collapsed waits for
+half a millisecond.
+
+Windows (the aligned range of one huge page, 2 MiB on amd64) of which at least
+--min-density is in memory are collapsed, the densest first. A sparse window never
+is: it would take 2 MiB of memory for the little that is in it. What is collapsed
+stays so until the program gives a part of it back; with --watch its growth
+is followed. No setting is changed, and nothing is to be undone.
+
+It needs Linux 6.1, and CAP_SYS_NICE (of processes of other users CAP_SYS_PTRACE,
+too): run it by sudo, or
+  sudo setcap cap_sys_nice,cap_sys_ptrace+ep "$(command -v folio)"
+  docker run --cap-add SYS_NICE --cap-add SYS_PTRACE ...
+It works whatever the system's policy for transparent huge pages is, but not for a
+process that opted out of them (PR_SET_THP_DISABLE).`
+
+// defaultRate keeps the stalls of the program rare: see docs/collapse.md.
+const defaultRate = "256MiB"
+
+func newCollapse(a *app) *cobra.Command {
+	f := &collapseFlags{}
+	cmd := &cobra.Command{
+		Use:   "collapse [flags] pid",
+		Short: "Put the heap of a running program on huge pages",
+		Long:  collapseLong,
+		Example: `  folio collapse --dry-run 1234
+  sudo folio collapse 1234
+  sudo folio collapse --rate 64MiB --budget 4GiB 1234
+  sudo folio collapse --watch 1234
+  sudo folio collapse --all-anonymous 1234`,
+		Args: onePID(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, _ := strconv.Atoi(args[0]) // it was checked
+			return a.collapse(cmd.Context(), f, pid)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "collapse windows of which at least this `share` is in memory, 0.5 to 1")
+	fs.StringVar(&f.budget, "budget", "", "collapse at most this `size`, the densest windows (default no bound)")
+	fs.StringVar(&f.rate, "rate", defaultRate, "collapse at most this `size` a second, evenly, so that few requests wait; off for\nas fast as it goes")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing; needs no CAP_SYS_NICE")
+	watchFlag(fs, &f.watch, "1s", "go on as the program grows, looking every `interval`, until it ends or ctrl-C (default 1s)")
+	fs.BoolVar(&f.all, "all-anonymous", false, "collapse all private anonymous memory but stacks of threads, of any program")
+	fs.StringVar(&f.json, "json", "", "write what was done to `file` as JSON (- for standard output)")
+	return cmd
+}
+
+func (f *collapseFlags) options() (o collapser.Options, err error) {
+	o = collapser.Options{MinDensity: f.density, All: f.all}
+	if f.budget != "" {
+		if o.Budget, err = trial.ParseBytes(f.budget); err != nil {
+			return o, fmt.Errorf("--budget: %w", err)
+		}
+	}
+	if f.rate != trial.Off {
+		if o.Rate, err = trial.ParseBytes(f.rate); err != nil {
+			return o, fmt.Errorf("--rate: %w, or off", err)
+		}
+	}
+	switch {
+	case !(f.density >= inspect.LeastDensity && f.density <= 1):
+		return o, fmt.Errorf("--min-density %v: must be from %v to 1: a window less than half full is never collapsed, it would more than double", f.density, inspect.LeastDensity)
+	case f.watch < 0:
+		return o, fmt.Errorf("--watch=%v: must be more than 0", f.watch)
+	case f.watch > 0 && f.dryRun:
+		return o, errors.New("--dry-run does nothing, so there is nothing to --watch")
+	}
+	return o, nil
+}
+
+func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err error) {
+	o, err := f.options()
+	if err != nil {
+		return misuse(err)
+	}
+	out, _, err := a.openResults(f.json, "")
+	if err != nil {
+		return err
+	}
+	if out != nil {
+		defer func() { err = errors.Join(err, out.Close()) }()
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s := inspect.New()
+	c, err := collapser.Open(s, pid, o, f.dryRun)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r := &report.Collapse{PID: pid, Options: c.Options(), Watched: f.watch > 0, Notes: &stat.Notes{}}
+	if err := aboutProcess(r, s); err != nil {
+		return err
+	}
+	if r.Before, err = c.State(ctx, faultTime); err != nil {
+		return fmt.Errorf("collapse process %d: %w", pid, err)
+	}
+	var failed error
+	if f.dryRun {
+		plan, err := c.Plan()
+		if err != nil {
+			return fmt.Errorf("collapse process %d: %w", pid, err)
+		}
+		r.Plan = &plan
+	} else {
+		failed = a.carryOut(ctx, c, f, r)
+	}
+	data, err := r.JSON(version(), time.Now())
+	if err == nil && out != nil {
+		err = out.Write(data)
+	}
+	if !out.IsStdout() {
+		err = errors.Join(err, r.Text(a.stdout))
+	}
+	return errors.Join(err, failed)
+}
+
+// aboutProcess fills in which process it is, and notes what works against its huge
+// pages.
+func aboutProcess(r *report.Collapse, s *inspect.System) error {
+	p, err := s.Process(r.PID, inspect.Options{MinDensity: r.Options.MinDensity})
+	if err != nil {
+		return err
+	}
+	r.Command, r.Name, r.GoVersion = p.Command, p.Name, p.GoVersion
+	for _, text := range append(p.Hazards, p.Notes...) {
+		r.Notes.Add(text)
+	}
+	return nil
+}
+
+// carryOut collapses, and says in r what became of it. The error is of what was asked
+// for and could not be done.
+func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseFlags, r *report.Collapse) error {
+	progress := newProgress(a.stderr)
+	begin := time.Now()
+	c.Progress = func(done collapser.Outcome, left int) {
+		progress.line(fmt.Sprintf("%s collapsed, %d windows left", report.Bytes(float64(done.Bytes)), left))
+	}
+	var err error
+	if f.watch > 0 {
+		err = c.Watch(ctx, f.watch, func(o collapser.Outcome) {
+			progress.clear()
+			r.Outcome.Add(o)
+			if o.Collapsed > 0 || len(o.Refused) > 0 {
+				fmt.Fprintln(a.stderr, report.CollapseLine(o))
+			}
+		})
+	} else {
+		r.Outcome, err = c.Pass(ctx)
+	}
+	r.Elapsed = time.Since(begin)
+	progress.clear()
+	if r.Outcome.Reason != nil {
+		r.Notes.Add("refused: " + r.Outcome.Reason.Error())
+	}
+	r.Interrupted = ctx.Err() != nil && errors.Is(err, ctx.Err())
+	r.Ended = errors.Is(err, collapser.ErrEnded)
+	if !r.Ended {
+		// The faults of a moment later; an interrupt is not kept waiting.
+		switch after, aerr := c.State(ctx, faultTime); {
+		case errors.Is(aerr, collapser.ErrEnded):
+			r.Ended = true
+		case aerr != nil:
+			r.Notes.Add("how the process is now is not known: " + aerr.Error())
+		default:
+			r.After = &after
+		}
+	}
+	o := r.Outcome
+	refused := 0
+	for _, n := range o.Refused {
+		refused += n
+	}
+	switch {
+	case r.Watched && (r.Interrupted || r.Ended):
+		return nil // that is how it ends
+	case r.Interrupted:
+		return exitCode(exitInterrupted)
+	case err != nil:
+		return fmt.Errorf("collapse process %d: %w", r.PID, err)
+	case refused > 0 && o.Collapsed == 0 && o.Already == 0:
+		return fmt.Errorf("collapse process %d: the kernel refused every window: %w", r.PID, o.Reason)
+	}
+	return nil
+}

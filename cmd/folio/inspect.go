@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/report"
+)
+
+type inspectFlags struct {
+	watch   time.Duration
+	density float64
+	rows    int
+	json    string
+}
+
+const inspectLong = `Show what processes have in memory, and what huge pages would give them.
+
+Without an id: the processes with the most to gain, largest first. Gain is what lies
+in dense windows and is not on huge pages yet: of Go programs in the heap, of
+others in all anonymous memory. A window is the aligned range of one huge page
+(2 MiB on amd64); it is dense if at least --min-density of it is in memory.
+
+With the id of a process: its memory by kind, how much of it is on huge pages, how
+dense its windows are, how much of its huge pages nobody uses, page faults, the
+policy for transparent huge pages, and what is in their way.
+
+It reads /proc only; nothing is stopped or changed. One's own processes need no
+privilege, those of others CAP_SYS_PTRACE; what could not be seen is said.`
+
+func newInspect(a *app) *cobra.Command {
+	f := &inspectFlags{}
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] [pid]",
+		Short: "Show the memory of running processes, and what huge pages would gain",
+		Long:  inspectLong,
+		Example: `  folio inspect
+  sudo folio inspect --watch
+  folio inspect 1234
+  folio inspect --watch=5s 1234
+  folio inspect --json - 1234`,
+		Args: onePID(false),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	watchFlag(fs, &f.watch, "2s", "look again every `interval`, until ctrl-C (default 2s)")
+	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
+	fs.IntVar(&f.rows, "rows", 20, "without a pid: show at most so many processes; 0 for all")
+	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
+	return cmd
+}
+
+// watchFlag adds a --watch that needs no value.
+func watchFlag(fs *pflag.FlagSet, v *time.Duration, interval, usage string) {
+	fs.DurationVar(v, "watch", 0, usage)
+	w := fs.Lookup("watch")
+	w.NoOptDefVal, w.DefValue = interval, ""
+}
+
+// onePID checks that there is one argument, or none if it may be absent, and that it
+// is the id of a process.
+func onePID(needed bool) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 && needed:
+			return misusef("%s: no process given: folio %s PID", cmd.Name(), cmd.Name())
+		case len(args) > 1:
+			return misusef("%s: one process at a time, not %d: folio %s PID (an interval goes with =: --watch=5s)", cmd.Name(), len(args), cmd.Name())
+		case len(args) == 1:
+			if n, err := strconv.Atoi(args[0]); err != nil || n < 1 {
+				return misusef("%s %s: want the id of a process", cmd.Name(), args[0])
+			}
+		}
+		return nil
+	}
+}
+
+// faultTime is how long page faults are counted.
+const faultTime = 300 * time.Millisecond
+
+func (f *inspectFlags) check() error {
+	switch {
+	case !(f.density >= inspect.LeastDensity && f.density <= 1):
+		return fmt.Errorf("--min-density %v: must be from %v to 1", f.density, inspect.LeastDensity)
+	case f.rows < 0:
+		return fmt.Errorf("--rows %d: must not be negative", f.rows)
+	case f.watch < 0:
+		return fmt.Errorf("--watch=%v: must be more than 0", f.watch)
+	}
+	return nil
+}
+
+func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err error) {
+	if err := f.check(); err != nil {
+		return misuse(err)
+	}
+	pid := 0
+	if len(args) > 0 {
+		pid, _ = strconv.Atoi(args[0]) // it was checked
+	}
+	out, _, err := a.openResults(f.json, "")
+	if err != nil {
+		return err
+	}
+	if out != nil {
+		defer func() { err = errors.Join(err, out.Close()) }()
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s := inspect.New()
+	for first := true; ; first = false {
+		begin := time.Now()
+		var text bytes.Buffer
+		file := report.NewInspectFile(version(), begin)
+		err := f.look(ctx, s, pid, &text, file)
+		switch {
+		case ctx.Err() != nil && f.watch > 0:
+			return nil // that is how it ends
+		case ctx.Err() != nil:
+			return errors.Join(errNothing)
+		case errors.Is(err, inspect.ErrNoProcess) && !first:
+			fmt.Fprintf(a.stderr, "process %d has ended\n", pid)
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := a.showLook(out, file, text.Bytes(), f.watch > 0, first); err != nil || f.watch == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(f.watch - time.Since(begin)):
+		}
+	}
+}
+
+// look looks once.
+func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w io.Writer, file *report.InspectFile) error {
+	if pid == 0 {
+		l, err := s.List(ctx, f.density)
+		if err != nil {
+			return fmt.Errorf("inspect all processes: %w", err)
+		}
+		file.SetList(l)
+		return report.InspectList(w, l, f.rows)
+	}
+	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Bloat: true})
+	if err != nil {
+		return err
+	}
+	file.SetProcess(p)
+	return report.Inspect(w, p)
+}
+
+// showLook shows one look: on a terminal in place of the last one.
+func (a *app) showLook(out *report.Output, file *report.InspectFile, text []byte, again, first bool) error {
+	if out.IsStdout() && again {
+		line, err := file.Line()
+		if err == nil {
+			_, err = a.stdout.Write(line)
+		}
+		return err
+	}
+	if out != nil {
+		data, err := file.JSON()
+		if err == nil {
+			err = out.Write(data)
+		}
+		if err != nil || out.IsStdout() {
+			return err
+		}
+	}
+	if again {
+		if _, watched := terminal(a.stdout); watched && os.Getenv("TERM") != "dumb" {
+			text = append([]byte("\x1b[H\x1b[2J"), text...)
+		} else if !first {
+			text = append([]byte("\n"), text...)
+		}
+	}
+	_, err := a.stdout.Write(text)
+	return err
+}

@@ -1,0 +1,250 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/page"
+)
+
+// Inspect prints what was seen of a process, on one screen.
+func Inspect(w io.Writer, p *inspect.Process) error {
+	out := &printer{w: w}
+	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
+	out.line("%s", strings.Join(inspectAbout(p), ", "))
+	out.line("")
+	if p.Memory != nil {
+		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
+			return err
+		}
+	}
+	if p.Windows != nil {
+		title := "Windows of the Go heap"
+		if p.Of != inspect.GoHeap {
+			title = "Windows of anonymous memory"
+		}
+		out.section(fmt.Sprintf("%s, %s each, by how much of them is in memory", title, Bytes(float64(p.Windows.Size))), windowBars(*p.Windows))
+	}
+	out.section("In short", inspectShort(p))
+	if len(p.Hazards) > 0 {
+		var lines []string
+		for i, h := range p.Hazards {
+			lines = append(lines, fmt.Sprintf("%d. %s", i+1, h))
+		}
+		out.section("Hazards", lines)
+	}
+	notes := &stat.Notes{}
+	for _, n := range p.Notes {
+		notes.Add(n)
+	}
+	out.notes(notes)
+	return out.err
+}
+
+// maxCommand is how much of a command line is shown.
+const maxCommand = 100
+
+// commandText returns a command line, or the kernel's name for what has none. It may
+// hold anything: what a terminal would obey is not shown.
+func commandText(command []string, name string) string {
+	text := strings.Join(command, " ")
+	if text == "" {
+		text = "[" + name + "]"
+	}
+	r := []rune(strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text))
+	if len(r) > maxCommand {
+		return string(r[:maxCommand-3]) + "..."
+	}
+	return string(r)
+}
+
+func inspectAbout(p *inspect.Process) (out []string) {
+	switch {
+	case p.IsGo == nil:
+	case !*p.IsGo:
+		out = append(out, "not Go")
+	default:
+		out = append(out, p.GoVersion)
+		if p.Module != "" {
+			out = append(out, p.Module)
+		}
+	}
+	if p.UID != nil {
+		out = append(out, fmt.Sprintf("user %d", *p.UID))
+	}
+	if p.Resident != nil {
+		out = append(out, Bytes(float64(*p.Resident))+" resident")
+	}
+	if p.Swapped != nil && *p.Swapped > 0 {
+		out = append(out, Bytes(float64(*p.Swapped))+" in swap")
+	}
+	return out
+}
+
+func memoryTable(memory []inspect.Memory) *table {
+	t := &table{left: map[int]bool{0: true}}
+	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
+	var sum inspect.Memory
+	row := func(title string, m inspect.Memory) {
+		cells := []string{title, Bytes(float64(m.Resident)), Bytes(float64(m.Huge)), none, Bytes(float64(m.Size)), Bytes(float64(m.Swapped))}
+		if m.Resident > 0 {
+			cells[3] = Percent(float64(m.Huge) / float64(m.Resident))
+		}
+		t.add(cells...)
+	}
+	for _, m := range memory {
+		row(m.Kind.Title(), m)
+		sum.Resident += m.Resident
+		sum.Huge += m.Huge
+		sum.Size += m.Size
+		sum.Swapped += m.Swapped
+	}
+	row("all", sum)
+	return t
+}
+
+// windowBars draws a bar for each step of density, the densest first.
+func windowBars(w inspect.Windows) []string {
+	const label = 9
+	line := func(name string, n int) string {
+		share := 0.0
+		if w.Count > 0 {
+			share = float64(n) / float64(w.Count)
+		}
+		bar := strings.Repeat("█", int(share*barWidth+0.5))
+		if bar == "" && n > 0 {
+			bar = "▏"
+		}
+		return fmt.Sprintf("%*s  %s %7s", label, name, padRight(bar, barWidth), Count(float64(n)))
+	}
+	if w.Count == 0 {
+		return []string{"none: nothing is in memory"}
+	}
+	out := []string{line("huge", w.Huge)}
+	for i := inspect.Bins - 1; i >= 0; i-- {
+		out = append(out, line(fmt.Sprintf("%d-%d%%", 100/inspect.Bins*i, 100/inspect.Bins*(i+1)), w.Density[i]))
+	}
+	return out
+}
+
+// inspectShort lists the figures that need a sentence.
+func inspectShort(p *inspect.Process) (out []string) {
+	add := func(name, format string, args ...any) {
+		out = append(out, padRight(name, 7)+" "+fmt.Sprintf(format, args...))
+	}
+	if w := p.Windows; w != nil {
+		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", Bytes(float64(w.Gain)), Count(float64(w.Dense)))
+		if w.Gain > 0 {
+			text += fmt.Sprintf(", and would take %s more (folio collapse", Bytes(float64(w.Fill)))
+			if p.Of != inspect.GoHeap {
+				text += " --all-anonymous"
+			}
+			text += fmt.Sprintf(" %d)", p.PID)
+		}
+		add("gain", "%s", text)
+	}
+	switch b := p.Bloat; {
+	case b == nil:
+	case b.Pages == 0:
+		add("bloat", "none: there are no huge pages")
+	case b.Read == b.Pages:
+		add("bloat", "at most %s: base pages of huge pages that hold nothing but zeros", Bytes(float64(b.Most)))
+	default:
+		add("bloat", "at most about %s: base pages that hold nothing but zeros, in %d of %s huge pages that were read", Bytes(float64(b.Most)), b.Read, Count(float64(b.Pages)))
+	}
+	if f := p.Faults; f != nil {
+		add("faults", "%s", faultsText(*f))
+	}
+	add("policy", "%s", policyText(p.Policy))
+	add("", "%s", p.Policy.Means())
+	return out
+}
+
+func faultsText(f inspect.Faults) string {
+	minor, major := f.PerSecond()
+	return fmt.Sprintf("%s minor, %s major a second (over %s)", Count(minor), Count(major), Seconds(f.Over.Seconds()))
+}
+
+func policyText(p inspect.Policy) string {
+	var parts []string
+	if s := p.System.Enabled.Selected; s != "" {
+		parts = append(parts, "THP "+s)
+	}
+	if s := p.System.Defrag.Selected; s != "" {
+		parts = append(parts, "defrag "+s)
+	}
+	if n := p.System.MaxPtesNone; n != nil {
+		parts = append(parts, fmt.Sprintf("max_ptes_none %d", *n))
+	}
+	switch {
+	case p.Allowed == nil:
+	case *p.Allowed:
+		parts = append(parts, "process allows")
+	default:
+		parts = append(parts, "process opted out")
+	}
+	if p.Advised != nil && *p.Advised > 0 {
+		parts = append(parts, "advised "+Bytes(float64(*p.Advised)))
+	}
+	if p.Against != nil && *p.Against > 0 {
+		parts = append(parts, "advised against "+Bytes(float64(*p.Against)))
+	}
+	if len(parts) == 0 {
+		return "unknown"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// InspectList prints all processes, at most the first rows of them, 0 for all.
+func InspectList(w io.Writer, l *inspect.List, rows int) error {
+	out := &printer{w: w}
+	shown := l.Rows
+	if rows > 0 && len(shown) > rows {
+		shown = shown[:rows]
+	}
+	if len(l.Rows) == 0 {
+		out.line("no process that could be looked at has a window (%s) of anonymous memory", Bytes(float64(page.WindowSize())))
+	} else {
+		t := &table{left: map[int]bool{2: true, 8: true}}
+		t.add("pid", "user", "go", "resident", "huge", "coverage", "gain", "sparse", "command")
+		for _, r := range shown {
+			t.add(strconv.Itoa(r.PID), userText(r.UID), goText(r.GoVersion), Bytes(float64(r.Resident)), Bytes(float64(r.Windows.HugeSize)),
+				Percent(r.Windows.Coverage()), Bytes(float64(r.Windows.Gain)), Count(float64(r.Windows.Sparse)), commandText(r.Command, r.Name))
+		}
+		if err := t.write(w, ""); err != nil {
+			return err
+		}
+	}
+	out.line("")
+	if n := len(l.Rows) - len(shown); n > 0 {
+		out.line("and %d more with less to gain (--rows)", n)
+	}
+	out.line("gain: what could be on huge pages and is not. Of Go programs the heap counts, of others all anonymous memory.")
+	if l.Denied > 0 {
+		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", l.Denied, Bytes(float64(l.DeniedBytes)))
+	}
+	return out.err
+}
+
+func userText(uid *int) string {
+	if uid == nil {
+		return none
+	}
+	return strconv.Itoa(*uid)
+}
+
+func goText(version string) string {
+	if version == "" {
+		return none
+	}
+	return strings.TrimPrefix(version, "go")
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/foliomem/folio/internal/inspect"
+)
+
+// InspectSchema is the version of the JSON that folio inspect writes: docs/inspect.md.
+const InspectSchema = "folio-inspect/1"
+
+// An InspectFile is what was seen, as JSON has it: of one process, or of all.
+type InspectFile struct {
+	Schema    string         `json:"schema"`
+	Kind      string         `json:"kind"` // process, list
+	Folio     string         `json:"folio_version"`
+	Created   time.Time      `json:"created"`
+	Process   *ProcessJSON   `json:"process,omitempty"`
+	Processes *[]ProcessLine `json:"processes,omitempty"`
+	Unseen    *UnseenJSON    `json:"unseen,omitempty"`
+}
+
+// UnseenJSON counts the processes that a list leaves out.
+type UnseenJSON struct {
+	Small       int    `json:"small"`
+	Denied      int    `json:"denied"`
+	DeniedBytes uint64 `json:"denied_anonymous_bytes"`
+}
+
+// ProcessID says which process it is.
+type ProcessID struct {
+	PID       int      `json:"pid"`
+	Command   []string `json:"command"`
+	Name      string   `json:"name"`
+	UID       *int     `json:"uid"`
+	IsGo      *bool    `json:"is_go"`
+	GoVersion *string  `json:"go_version"`
+	Module    *string  `json:"module"`
+}
+
+// A ProcessLine is a process in a list.
+type ProcessLine struct {
+	ProcessID
+	Resident uint64       `json:"resident_bytes"`
+	Windows  *WindowsJSON `json:"windows"`
+}
+
+// ProcessJSON is a process. What could not be seen is null, and a note says why.
+type ProcessJSON struct {
+	ProcessID
+	Resident *uint64      `json:"resident_bytes"`
+	Swapped  *uint64      `json:"swapped_bytes"`
+	Memory   []MemoryJSON `json:"memory"`
+	Of       string       `json:"windows_of"`
+	Windows  *WindowsJSON `json:"windows"`
+	Bloat    *BloatJSON   `json:"bloat"`
+	Faults   *FaultsJSON  `json:"faults"`
+	Policy   PolicyJSON   `json:"policy"`
+	Hazards  []string     `json:"hazards"`
+	Notes    []string     `json:"notes"`
+}
+
+// MemoryJSON is what there is of one kind.
+type MemoryJSON struct {
+	Kind     string `json:"kind"`
+	Mappings int    `json:"mappings"`
+	Size     uint64 `json:"mapped_bytes"`
+	Resident uint64 `json:"resident_bytes"`
+	Huge     uint64 `json:"huge_bytes"`
+	Swapped  uint64 `json:"swapped_bytes"`
+}
+
+// WindowsJSON are windows, added up.
+type WindowsJSON struct {
+	Size     uint64            `json:"window_bytes"`
+	Count    int               `json:"count"`
+	Huge     int               `json:"huge"`
+	Unknown  int               `json:"huge_unknown"`
+	Dense    int               `json:"dense"`
+	Sparse   int               `json:"sparse"`
+	OptedOut int               `json:"opted_out"`
+	Density  [inspect.Bins]int `json:"density"`
+	Resident uint64            `json:"resident_bytes"`
+	HugeSize uint64            `json:"huge_bytes"`
+	Cut      uint64            `json:"outside_bytes"`
+	Coverage float64           `json:"coverage"`
+	Gain     uint64            `json:"gain_bytes"`
+	Fill     uint64            `json:"fill_bytes"`
+}
+
+// BloatJSON is how much of huge pages nobody needs.
+type BloatJSON struct {
+	Most  uint64 `json:"most_bytes"`
+	Read  int    `json:"huge_pages_read"`
+	Pages int    `json:"huge_pages"`
+}
+
+// FaultsJSON are page faults over a time.
+type FaultsJSON struct {
+	Seconds float64 `json:"seconds"`
+	Minor   uint64  `json:"minor"`
+	Major   uint64  `json:"major"`
+}
+
+// PolicyJSON is what system and program want about huge pages.
+type PolicyJSON struct {
+	Enabled     *string `json:"thp_enabled"`
+	Defrag      *string `json:"thp_defrag"`
+	MaxPtesNone *int    `json:"thp_max_ptes_none"`
+	Allowed     *bool   `json:"process_allows"`
+	Advised     *uint64 `json:"advised_bytes"`
+	Against     *uint64 `json:"advised_against_bytes"`
+	Means       string  `json:"means"`
+}
+
+// NewInspectFile begins a file. Process or Processes are to be set.
+func NewInspectFile(folio string, now time.Time) *InspectFile {
+	return &InspectFile{Schema: InspectSchema, Folio: folio, Created: now.UTC()}
+}
+
+// SetProcess makes it the file of one process.
+func (f *InspectFile) SetProcess(p *inspect.Process) {
+	out := &ProcessJSON{
+		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
+		Resident:  p.Resident, Swapped: p.Swapped, Of: p.Of.String(), Hazards: list(p.Hazards), Notes: list(p.Notes),
+		Policy: PolicyJSON{
+			Enabled: text(p.Policy.System.Enabled.Selected), Defrag: text(p.Policy.System.Defrag.Selected), MaxPtesNone: p.Policy.System.MaxPtesNone,
+			Allowed: p.Policy.Allowed, Advised: p.Policy.Advised, Against: p.Policy.Against, Means: p.Policy.Means(),
+		},
+	}
+	for _, m := range p.Memory {
+		out.Memory = append(out.Memory, MemoryJSON{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})
+	}
+	if p.Windows != nil {
+		out.Windows = newWindows(*p.Windows)
+	}
+	if b := p.Bloat; b != nil {
+		out.Bloat = &BloatJSON{b.Most, b.Read, b.Pages}
+	}
+	out.Faults = newFaults(p.Faults)
+	f.Kind, f.Process = "process", out
+}
+
+// SetList makes it the file of all processes.
+func (f *InspectFile) SetList(l *inspect.List) {
+	lines := []ProcessLine{}
+	for _, r := range l.Rows {
+		isGo := r.GoVersion != ""
+		lines = append(lines, ProcessLine{
+			ProcessID: ProcessID{PID: r.PID, Command: list(r.Command), Name: r.Name, UID: r.UID, IsGo: &isGo, GoVersion: text(r.GoVersion)},
+			Resident:  r.Resident, Windows: newWindows(r.Windows),
+		})
+	}
+	f.Kind, f.Processes = "list", &lines
+	f.Unseen = &UnseenJSON{Small: l.Small, Denied: l.Denied, DeniedBytes: l.DeniedBytes}
+}
+
+func newWindows(w inspect.Windows) *WindowsJSON {
+	return &WindowsJSON{
+		Size: w.Size, Count: w.Count, Huge: w.Huge, Unknown: w.HugeUnknown, Dense: w.Dense, Sparse: w.Sparse, OptedOut: w.OptedOut,
+		Density: w.Density, Resident: w.Resident, HugeSize: w.HugeSize, Cut: w.Cut, Coverage: w.Coverage(), Gain: w.Gain, Fill: w.Fill,
+	}
+}
+
+func newFaults(f *inspect.Faults) *FaultsJSON {
+	if f == nil {
+		return nil
+	}
+	return &FaultsJSON{f.Over.Seconds(), f.Minor, f.Major}
+}
+
+// JSON returns the file's text; Line returns it in one line.
+func (f *InspectFile) JSON() ([]byte, error) { return indented(f) }
+func (f *InspectFile) Line() ([]byte, error) {
+	data, err := json.Marshal(f)
+	return append(data, '\n'), err
+}
+
+func indented(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return append(data, '\n'), err
+}
+
+// text returns nil for what is not known.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// list returns an empty list for none: it is known that there is none.
+func list(l []string) []string {
+	if l == nil {
+		return []string{}
+	}
+	return l
+}
