@@ -5,28 +5,27 @@ import (
 	"os"
 	"reflect"
 	"runtime"
-	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/foliomem/folio/internal/config"
 )
 
 // debugging is the debug mode. It is chosen once, at the start.
 var debugging = debugBuild || debugFromEnv(os.Getenv("FOLIO"), func(err error) { fmt.Fprintln(os.Stderr, err) })
 
-// debugFromEnv reads the variable FOLIO: settings of Folio's packages as
-// key=value, separated by commas. Those of other packages are ignored.
+// debugFromEnv reads the variable FOLIO. Settings of Folio's other packages are
+// not looked at.
 func debugFromEnv(env string, complain func(error)) (on bool) {
-	for item := range strings.SplitSeq(env, ",") {
-		key, value, _ := strings.Cut(strings.TrimSpace(item), "=")
-		if key != "arenadebug" {
+	for _, s := range config.Parse(env) {
+		if s.Key != "arenadebug" {
 			continue
 		}
-		b, err := strconv.ParseBool(value)
-		if err != nil {
-			complain(fmt.Errorf("arena: FOLIO: arenadebug=%s: want 0 or 1", value))
-			continue
+		if b, err := s.Bool(); err != nil {
+			complain(fmt.Errorf("arena: %w", err))
+		} else {
+			on = b
 		}
-		on = b
 	}
 	return on
 }
