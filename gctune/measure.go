@@ -18,7 +18,34 @@ type meter struct {
 
 	resident time.Time // when it was read
 	anon     uint64    // resident memory that belongs to no file; 0 when unknown
+	collect  collection
 	last     Sample
+}
+
+// collection is the processor time of collections, taken from the runtime's
+// account at the end of each.
+type collection struct {
+	cycles    uint64
+	gc, busy  time.Duration // by the runtime's clock, until then
+	cpu       time.Duration // by the kernel's, until then
+	corrected time.Duration
+}
+
+// add takes in what the accounts say after a collection, and returns what all have
+// taken. The runtime's clock goes on for a thread that waits for a processor, on a
+// crowded machine or when a container has used up its share; the kernel's does
+// not. What the runtime counts is therefore scaled by what the kernel gave it.
+func (c *collection) add(cycles uint64, gc, busy, cpu time.Duration) time.Duration {
+	if cycles == c.cycles {
+		return c.corrected
+	}
+	scale := 1.0
+	if d := busy - c.busy; d > 0 {
+		scale = min(max(float64(cpu-c.cpu)/float64(d), 0), 1)
+	}
+	c.corrected += time.Duration(scale * float64(max(gc-c.gc, 0)))
+	c.cycles, c.gc, c.busy, c.cpu = cycles, gc, busy, cpu
+	return c.corrected
 }
 
 // The names of what is read. The order is that of the constants.
@@ -85,14 +112,15 @@ func (m *meter) seconds(i int) time.Duration {
 func (m *meter) sample(now time.Time) Sample {
 	metrics.Read(m.samples)
 	idle := m.seconds(mIdleMark)
+	busy := m.seconds(mTotal) - m.seconds(mIdle)
 	cpu, ok := processTime()
 	if !ok {
-		cpu = m.seconds(mTotal) - m.seconds(mIdle)
+		cpu = busy
 	}
 	s := Sample{
 		Time:   now.Sub(m.start),
 		Cycles: m.count(mCycles), Forced: m.count(mForced),
-		GCTime: m.seconds(mGC) - idle, CPU: cpu - idle,
+		GCTime: m.collect.add(m.count(mCycles), m.seconds(mGC)-idle, busy, cpu), CPU: cpu - idle,
 		Allocated: m.count(mAllocs),
 		Live:      m.count(mLive), Scan: m.count(mStack) + m.count(mGlobals),
 		GOGC: int(int32(m.count(mGOGC))), MemoryLimit: int64(min(m.count(mLimit), math.MaxInt64)),

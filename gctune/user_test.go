@@ -163,3 +163,24 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowded has the kernel give a program half of the time that the runtime
+// believes it has: collection costs half as much, too.
+func TestCrowded(t *testing.T) {
+	var c collection
+	for i := range 11 {
+		n := time.Duration(i)
+		got := c.add(uint64(i), n*200*time.Millisecond, n*2*time.Second, n*time.Second)
+		if want := n * 100 * time.Millisecond; got != want {
+			t.Fatalf("%v after %d collections, want %v", got, i, want)
+		}
+		// Without another collection the accounts say nothing new.
+		if again := c.add(uint64(i), time.Hour, time.Hour, time.Hour); again != got {
+			t.Fatalf("%v without a collection", again)
+		}
+	}
+	// More than the runtime knows of is C's, and no reason to count more.
+	if got := c.add(11, 2200*time.Millisecond, 21*time.Second, 100*time.Second); got != 1200*time.Millisecond {
+		t.Errorf("%v", got)
+	}
+}

@@ -45,6 +45,7 @@ func main() {
 	flag.DurationVar(&b.time, "time", 2500*time.Millisecond, "time that counts of each run of the comparison, after a second that does not")
 	flag.DurationVar(&b.searchTime, "searchtime", 1500*time.Millisecond, "likewise of the search")
 	flag.BoolVar(&b.throughput, "throughput", false, "run gctune with Options.Throughput, too")
+	rest := flag.Duration("rest", 0, "measure nothing but what the tuner costs a program at rest, in so long")
 	flag.StringVar(&b.static, "static", "", "compare with these settings, such as '400 90%, off 96%', instead of searching")
 	flag.Parse()
 	if *quick {
@@ -52,7 +53,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := b.run(ctx, *only, os.Stdout); err != nil {
+	run := func() error { return b.run(ctx, *only, os.Stdout) }
+	if *rest > 0 {
+		run = func() error { return b.rest(ctx, *rest, os.Stdout) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "gctune:", err)
 		os.Exit(1)
 	}
@@ -115,18 +120,29 @@ func (b *bench) contenders(statics []arm) []arm {
 	return out
 }
 
-func (b *bench) run(ctx context.Context, only string, w io.Writer) error {
+// build builds the program with the workloads; remove takes it away.
+func (b *bench) build(ctx context.Context) (remove func(), err error) {
 	dir, err := os.MkdirTemp("", "gctune")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	remove = func() { os.RemoveAll(dir) }
 	b.worker = filepath.Join(dir, "worker")
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("bench", "gctune", "peers"), "-o", b.worker, ".")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("build the workloads (run it from the root of the repository): %w", err)
+		remove()
+		return nil, fmt.Errorf("build the workloads (run it from the root of the repository): %w", err)
 	}
+	return remove, nil
+}
+
+func (b *bench) run(ctx context.Context, only string, w io.Writer) error {
+	remove, err := b.build(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	if b.parent = cgroups(); b.parent == "" {
 		fmt.Fprintln(os.Stderr, "gctune: no memory cgroups can be made here: the limit is only told to the tuners, and judged by peak RSS")
 	}
@@ -174,4 +190,24 @@ func (b *bench) measure(ctx context.Context, l *workload, arms []arm, rounds int
 		}
 	}
 	return out, nil
+}
+
+// rest compares the processor time of a program that does nothing, with and without
+// the tuner, one after the other.
+func (b *bench) rest(ctx context.Context, d time.Duration, w io.Writer) error {
+	remove, err := b.build(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	l := &workload{name: "rest", limit: 512 * mib}
+	fmt.Fprintln(w, "| at rest, 100 MB live | of one processor |\n|---|---|")
+	for _, a := range []arm{{name: "default", tuner: "none"}, {name: "gctune", tuner: "folio"}} {
+		r, err := b.alone(ctx, l, a, d)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| %s | %.4f%% |\n", a.name, 100*r.CPU)
+	}
+	return nil
 }

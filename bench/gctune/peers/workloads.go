@@ -26,7 +26,7 @@ import (
 type workload func(limit uint64) (work func(worker int, r *mathrand.Rand) int, err error)
 
 var workloads = map[string]workload{
-	"json": jsonServer, "ecdsa": sign, "bleve": index, "gofmt": gofmt, "trees": trees, "phases": phases, "near": near,
+	"json": jsonServer, "ecdsa": sign, "bleve": index, "gofmt": gofmt, "trees": trees, "phases": phases, "near": near, "rest": rest,
 }
 
 type order struct {
@@ -302,5 +302,21 @@ func near(limit uint64) (func(int, *mathrand.Rand) int, error) {
 			use(r)
 		}
 		return 20
+	}, nil
+}
+
+// rest keeps 100 MB alive, some of which had to be collected, and does nothing.
+func rest(uint64) (func(int, *mathrand.Rand) int, error) {
+	var live [][]byte
+	for range 1000 {
+		for range 10 {
+			live = append(live, make([]byte, 100<<10))
+			live = live[max(len(live)-1000, 0):]
+		}
+	}
+	return func(int, *mathrand.Rand) int {
+		time.Sleep(time.Second)
+		runtime.KeepAlive(live)
+		return 1
 	}, nil
 }
