@@ -34,6 +34,9 @@ type Outcome struct {
 type ArmResult struct {
 	Arm     *Arm
 	Samples []*trial.Sample
+	// Traced is a run with the collector traced, which does not count; nil if
+	// there is none.
+	Traced *trial.Sample
 	// Failure is why it was given up; "" if it was not. See also Arm.NotRun.
 	Failure string
 }

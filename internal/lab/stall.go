@@ -28,6 +28,7 @@ var stall = &Experiment{
 	quick:    Params{Size: 128 << 20, Count: 12, Rounds: 3},
 	arms:     stallArms,
 	work:     stallWork,
+	noWarmup: true,
 	meaning:  stallMeaning,
 }
 

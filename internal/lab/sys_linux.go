@@ -2,6 +2,7 @@ package lab
 
 import (
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,15 @@ func settle() {
 			return
 		}
 	}
+}
+
+// processTime returns the processor time of this process.
+func processTime() time.Duration {
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) != nil {
+		return 0
+	}
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
 // minorFaults returns how many page faults without disk access this thread has

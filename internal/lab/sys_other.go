@@ -2,6 +2,10 @@
 
 package lab
 
+import "time"
+
 func settle() {}
 
 func minorFaults() uint64 { return 0 }
+
+func processTime() time.Duration { return 0 }

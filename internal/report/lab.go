@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,15 +39,20 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 	e := o.Experiment
 	p.line("")
 	p.line("%s: %s", e.Name, e.Question)
-	if t := l.arms(o); len(t.rows) > 1 {
+	if t := l.tables(o); len(t) > 0 {
 		rounds := "rounds"
 		if o.Rounds == 1 {
 			rounds = "round"
 		}
 		p.line("%s, %d %s", trial.FormatBytes(o.Params.Size), o.Rounds, rounds)
-		p.line("")
-		if p.err == nil {
-			p.err = t.write(p.w, "  ")
+		for _, t := range t {
+			p.line("")
+			if t.title != "" {
+				p.line("  %s:", t.title)
+			}
+			if p.err == nil {
+				p.err = t.write(p.w, "  ")
+			}
 		}
 		l.curve(p, o)
 	}
@@ -79,8 +85,28 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 	}
 }
 
-// arms returns the table of arms at the largest size.
-func (l *Lab) arms(o *lab.Outcome) *table {
+// A labTable is the table of a group of arms.
+type labTable struct {
+	*table
+	title string
+}
+
+// tables returns the tables of the arms that ran, in the order of the arms.
+func (l *Lab) tables(o *lab.Outcome) (out []labTable) {
+	var groups []string
+	for _, a := range o.Arms {
+		if a.Ran() && !slices.Contains(groups, a.Arm.Group) {
+			groups = append(groups, a.Arm.Group)
+		}
+	}
+	for _, g := range groups {
+		out = append(out, labTable{l.arms(o, g), g})
+	}
+	return out
+}
+
+// arms returns the table of a group's arms at the largest size.
+func (l *Lab) arms(o *lab.Outcome, group string) *table {
 	t := &table{left: map[int]bool{0: true, 2: true}}
 	var head []string
 	for i, f := range o.Experiment.Figures {
@@ -94,7 +120,7 @@ func (l *Lab) arms(o *lab.Outcome) *table {
 	}
 	t.add(append(append([]string{"arm"}, head...), "n")...)
 	for _, a := range o.Arms {
-		if !a.Ran() {
+		if !a.Ran() || a.Arm.Group != group {
 			continue
 		}
 		row := []string{a.Arm.Name}
@@ -157,6 +183,8 @@ func labFigure(f lab.Figure, v float64) string {
 	switch {
 	case strings.HasSuffix(f.Key, "_seconds"):
 		return Seconds(v)
+	case strings.HasSuffix(f.Key, "_per_second") && v < 10:
+		return fmt.Sprintf("%.1f", v)
 	case strings.HasSuffix(f.Key, "_bytes"):
 		return Bytes(v)
 	case strings.HasSuffix(f.Key, "_fraction"):

@@ -67,6 +67,7 @@ type LabParameters struct {
 type LabArm struct {
 	Name    string     `json:"name"`
 	About   string     `json:"about"`
+	Group   string     `json:"group,omitempty"` // the table that it is part of, where there are several
 	Setting LabSetting `json:"setting"`
 	// NotRun is why there are no samples; null when the arm ran.
 	NotRun  *string         `json:"not_run"`
@@ -80,10 +81,12 @@ type LabArm struct {
 
 // LabSetting is what makes the arm.
 type LabSetting struct {
-	Pages     string      `json:"pages"`      // base, thp, hugetlb
-	PageBytes *int        `json:"page_bytes"` // null: the kind's default
-	How       string      `json:"how"`
-	System    []LabChange `json:"system"` // system-wide settings during its trials
+	Pages     string `json:"pages"`      // base, thp, hugetlb
+	PageBytes *int   `json:"page_bytes"` // null: the kind's default
+	How       string `json:"how"`
+	// Runtime is the Go runtime's, where it is what the experiment is about.
+	Runtime *Setting    `json:"runtime,omitempty"`
+	System  []LabChange `json:"system"` // system-wide settings during its trials
 }
 
 // LabChange is a system-wide setting.
@@ -131,11 +134,15 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	t := a.Arm.Task
 	out := LabArm{
-		Name: a.Arm.Name, About: a.Arm.About, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
+		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
 		Setting: LabSetting{Pages: t.Kind.String(), How: t.How, System: []LabChange{}},
 	}
 	if t.PageSize != 0 {
 		out.Setting.PageBytes = &t.PageSize
+	}
+	if s := a.Arm.Setting; s != nil {
+		runtime := NewSetting(*s)
+		out.Setting.Runtime = &runtime
 	}
 	for _, c := range a.Arm.Changes {
 		out.Setting.System = append(out.Setting.System, LabChange{c.Path, c.Value})

@@ -176,3 +176,29 @@ func TestLabBench(t *testing.T) {
 		}
 	}
 }
+
+// Arms of several groups have a table each, and JSON says what the runtime was told.
+func TestLabGroups(t *testing.T) {
+	r := labResult(t)
+	o := r.Outcomes[0]
+	o.Arms[0].Arm.Group, o.Arms[1].Arm.Group = "one thing", "another"
+	o.Arms[1].Arm.Setting = &trial.Setting{GOGC: "400", MemLimit: 1 << 30}
+	var b bytes.Buffer
+	if err := (&Lab{Result: r, Notes: &stat.Notes{}}).Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	one, another := strings.Index(text, "\n  one thing:\n  arm "), strings.Index(text, "\n  another:\n  arm ")
+	if one < 0 || another < one || strings.Count(text, "\n  base ") != 1 {
+		t.Error(text)
+	}
+	f := &LabFile{Schema: Schema, Kind: "lab"}
+	f.Keep(r)
+	arms := f.Experiments[0].Arms
+	if s := arms[1].Setting.Runtime; arms[1].Group != "another" || s == nil || *s.GOGC != "400" || *s.MemLimit != 1<<30 {
+		t.Errorf("%+v", arms[1])
+	}
+	if arms[0].Setting.Runtime != nil {
+		t.Errorf("%+v", arms[0].Setting)
+	}
+}

@@ -1,0 +1,166 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+var gogc = &Experiment{
+	Name:     "gogc",
+	Question: "How much work is lost to collections that come too often, and which GOGC gets it back?",
+	Source:   "Vlad Krasnov, Go, don't collect my garbage (2017): 48 goroutines sign 79k times a second with the default GOGC, 691k with GOGC=11300 (24 cores)",
+	Figures: []Figure{
+		{Key: opsKey, Label: "operations/s", Unit: "ops/s"},
+		{Key: "goroutine_ops_per_second", Label: "each goroutine", Unit: "goroutine-ops/s"},
+		{Key: "cycles_per_second", Label: "collections/s", Unit: "gc-cycles/s"},
+		{Key: "gc_cpu_fraction", Label: "in the collector", Unit: "gc-cpu-fraction"},
+		{Key: rssKey, Label: "peak RSS", Unit: "peak-RSS-bytes"},
+		{Key: "gogc", Label: "GOGC in the end", Unit: "gogc", Minor: true},
+	},
+	defaults: Params{Size: 1 << 30, Count: 600, Rounds: 5},
+	quick:    Params{Size: 256 << 20, Count: 150, Rounds: 3},
+	noWarmup: true, // each trial warms up by itself
+	arms:     gogcArms,
+	work:     gogcWork,
+	meaning:  gogcMeaning,
+	trace:    gogcTrace,
+}
+
+const (
+	opsKey = "ops_per_second"
+	rssKey = "rss_bytes"
+)
+
+// fewMillis is the length of a trial, in milliseconds, below which there is time
+// for a few values only.
+const fewMillis = 400
+
+// gogcArms are, for each workload, the numbers of goroutines at the default GOGC,
+// and the values of GOGC at as many goroutines as there are processors. All have
+// the experiment's size as their memory limit: without one, a collector that is
+// off, or nearly so, would take what there is.
+func gogcArms(m *Machine, p Params) []*Arm {
+	values := []string{"50", "100", "200", "400", "800", "1600", "3200", "6400", "12800", "20000", trial.Off}
+	if p.Count < fewMillis {
+		values = []string{"100", "400", "3200", trial.Off}
+	}
+	var arms []*Arm
+	for _, l := range gogcLoads {
+		add := func(name, about, group, value, how string, goroutines int) {
+			arms = append(arms, &Arm{
+				Name: l.name + "-" + name, About: about, Group: l.title + ", " + group,
+				Task:    Task{How: l.name + how, Goroutines: goroutines},
+				Setting: &trial.Setting{GOGC: value, MemLimit: p.Size, Env: env(value)},
+			})
+		}
+		for _, n := range widths(m.CPUs, p.Count < fewMillis) {
+			add(fmt.Sprintf("goroutines-%d", n), "default GOGC", "by goroutines, default GOGC", "100", "", n)
+		}
+		group := "by GOGC, goroutines: " + strconv.Itoa(m.CPUs)
+		for _, v := range values {
+			add(v, "GOGC="+v, group, v, "", m.CPUs)
+		}
+		add("gctune", "package gctune instead of a value", group, "", "/"+tuned, m.CPUs)
+	}
+	return arms
+}
+
+// env keeps a GOGC of the environment away from the arm that is tuned: it would
+// be left alone.
+func env(value string) []string {
+	if value == "" {
+		return []string{"GOGC="}
+	}
+	return nil
+}
+
+// widths are the numbers of goroutines that are tried: up to twice the
+// processors, all of them while they are few.
+func widths(cpus int, few bool) []int {
+	var out []int
+	switch {
+	case few:
+		out = []int{1, cpus, 2 * cpus}
+	case cpus <= 4:
+		for n := range 2 * cpus {
+			out = append(out, n+1)
+		}
+	default:
+		for n := 1; n < cpus; n *= 2 {
+			out = append(out, n)
+		}
+		out = append(out, cpus, cpus+cpus/2, 2*cpus)
+	}
+	return slices.Compact(out)
+}
+
+// A gogcFinding is what was found of one workload.
+type gogcFinding struct {
+	load                gogcLoad
+	base                *ArmResult // GOGC=100
+	best, worst         *ArmResult // of the values
+	tuned               *ArmResult
+	bestRate, worstRate float64
+	baseRate, tunedRate float64
+	bestRSS, tunedRSS   float64
+	different           bool // best and default, as far as so few runs decide it
+	apart               bool // best and worst, likewise
+}
+
+// gogcFindings compares the values of GOGC, for each workload of which the
+// default was measured. The best value is the one that takes the least memory of
+// those within 1% of the fastest.
+func gogcFindings(o *Outcome) (out []gogcFinding) {
+	size := o.Params.Size
+	for _, l := range gogcLoads {
+		f := gogcFinding{load: l, base: o.Arm(l.name + "-100"), tuned: o.Arm(l.name + "-gctune")}
+		f.baseRate, f.tunedRate, f.tunedRSS = o.at(f.base, size, opsKey), o.at(f.tuned, size, opsKey), o.at(f.tuned, size, rssKey)
+		if f.baseRate == 0 {
+			continue
+		}
+		var values []*ArmResult
+		most := 0.0
+		for _, a := range o.Arms {
+			rate := o.at(a, size, opsKey)
+			if how, _, tuned := strings.Cut(a.Arm.Task.How, "/"); how != l.name || tuned || strings.Contains(a.Arm.Name, "-goroutines-") || rate == 0 {
+				continue
+			}
+			values, most = append(values, a), max(most, rate)
+			if f.worst == nil || rate < f.worstRate {
+				f.worst, f.worstRate = a, rate
+			}
+		}
+		for _, a := range values {
+			rate, rss := o.at(a, size, opsKey), o.at(a, size, rssKey)
+			if rate >= 0.99*most && (f.best == nil || rss < f.bestRSS) {
+				f.best, f.bestRate, f.bestRSS = a, rate, rss
+			}
+		}
+		different := func(a, b *ArmResult) bool {
+			return a != nil && b != nil && stat.Compare(a.Values(size, opsKey), b.Values(size, opsKey)).Different
+		}
+		f.different, f.apart = different(f.base, f.best), different(f.worst, f.best)
+		out = append(out, f)
+	}
+	return out
+}
+
+// worth is how much faster the best value must be than another for there to be
+// anything to say.
+const worth = 1.02
+
+// gogcTrace names the arms whose trace is looked at: the slowest and the best
+// value of each workload, where they differ.
+func gogcTrace(o *Outcome) (out []*ArmResult) {
+	for _, f := range gogcFindings(o) {
+		if f.bestRate > worth*f.worstRate {
+			out = append(out, f.worst, f.best)
+		}
+	}
+	return out
+}
