@@ -108,9 +108,11 @@ func (f *labFlags) options() (lab.Options, error) {
 // others.
 func choose(names []string) (chosen []*lab.Experiment, err error) {
 	for _, name := range names {
-		e, lerr := lab.Lookup(name)
-		if lerr == nil && !slices.Contains(chosen, e) {
-			chosen = append(chosen, e)
+		all, lerr := lab.Select(name)
+		for _, e := range all {
+			if !slices.Contains(chosen, e) {
+				chosen = append(chosen, e)
+			}
 		}
 		err = errors.Join(err, lerr)
 	}
@@ -212,7 +214,10 @@ func machineName(h host.Info) string {
 
 func labProgress(p lab.Progress) string {
 	round := "warm-up"
-	if p.Round > 0 {
+	switch {
+	case p.Preparing:
+		round = "preparing"
+	case p.Round > 0:
 		round = fmt.Sprintf("round %d of %d", p.Round, p.Rounds)
 	}
 	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, p.Left.Round(time.Second), p.Arm)

@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/internal/trial"
@@ -11,6 +13,7 @@ import (
 // An Experiment answers one question about this machine's memory.
 type Experiment struct {
 	Name     string
+	Family   string // a name for several experiments together; "" if there is none
 	Question string
 	Source   string   // what was reported of it elsewhere, in a line
 	Figures  []Figure // what is measured; the first one decides
@@ -20,6 +23,10 @@ type Experiment struct {
 	arms            func(*Machine, Params) []*Arm
 	work            func(*probe, Task) error
 	meaning         func(*Outcome) []string
+	noWarmup        bool // each trial makes its own conditions
+	// trace names arms that run once more in the end, with the collector traced:
+	// see [ArmResult.Traced]. Nil for none.
+	trace func(*Outcome) []*ArmResult
 }
 
 // A Figure is one thing that an arm measures.
@@ -28,6 +35,7 @@ type Figure struct {
 	Label string // as a table's heading
 	Unit  string // as in the Go benchmark format
 	Minor bool   // not in the table
+	Same  bool   // all arms must find the same: it says what was done, not how fast
 }
 
 // Params are how much work the arms of an experiment do.
@@ -48,6 +56,10 @@ type Arm struct {
 	// runtime from interfering with what is measured: arms are of the runtime
 	// itself then. Nil for that.
 	Setting *trial.Setting
+	// Prepare makes what the arm needs, before its first trial; nil for nothing.
+	// An error is why it cannot run. The directory is the lab's own, and is removed
+	// when it ends.
+	Prepare func(ctx context.Context, a *Arm, dir string, quick bool) error
 	// Changes are the system-wide settings that the arm needs.
 	Changes []Change
 	// NotRun is why the arm cannot run here; "" if it can.
@@ -61,17 +73,36 @@ type Arm struct {
 
 // Experiments returns all experiments, in the order in which they run.
 func Experiments() []*Experiment {
-	return []*Experiment{pages, faults, madvise, fork, bloat, stall}
+	return []*Experiment{pages, faults, madvise, fork, bloat, stall, gogc, arenas, arenasJSON, arenasIndex}
 }
 
 // Lookup returns the experiment of a name. The error suggests the nearest.
 func Lookup(name string) (*Experiment, error) {
+	all, err := Select(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > 1 {
+		return nil, fmt.Errorf("%s: that is %d experiments, not one", name, len(all))
+	}
+	return all[0], nil
+}
+
+// Select returns the experiment of a name, or those of a family. The error
+// suggests the nearest name.
+func Select(name string) (all []*Experiment, err error) {
 	var names []string
 	for _, e := range Experiments() {
-		if e.Name == name {
-			return e, nil
+		if e.Name == name || e.Family == name && name != "" {
+			all = append(all, e)
+		}
+		if e.Family != "" && !slices.Contains(names, e.Family) {
+			names = append(names, e.Family)
 		}
 		names = append(names, e.Name)
+	}
+	if len(all) > 0 {
+		return all, nil
 	}
 	if near := nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown experiment %s: did you mean %s?", name, near)

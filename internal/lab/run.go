@@ -29,6 +29,8 @@ type Options struct {
 	// Runner runs one trial of a task: [Process] does.
 	Runner  func(context.Context, Task, trial.Setting) (*trial.Sample, error)
 	Machine *Machine // default: this one
+	// Prepare makes what an arm needs; default: the arm's own Prepare.
+	Prepare func(ctx context.Context, a *Arm, dir string, quick bool) error
 
 	Progress func(Progress)
 	// Partial is shown the result so far after every round.
@@ -42,13 +44,14 @@ type Progress struct {
 	Experiment, Arm string
 	Round, Rounds   int // round 0 is the warm-up
 	Left            time.Duration
+	Preparing       bool // no trial, but what the arm needs is made
 }
 
 // Process returns a Runner that has command, with a task's arguments behind it,
 // run tasks as processes.
 func Process(command []string) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
 	return func(ctx context.Context, t Task, s trial.Setting) (*trial.Sample, error) {
-		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute}
+		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute, Trace: t.Trace, IsGo: t.Trace}
 		return p.Run(ctx, s)
 	}
 }
@@ -65,6 +68,7 @@ type run struct {
 	changer changer
 	guard   *guard
 	pace    pace
+	dir     string // of what arms prepare; "" while there is nothing
 }
 
 // Run runs experiments. What goes wrong within one is in its outcome; the error
@@ -89,7 +93,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	}
 	defer func() {
 		// Also when this function panics: then the guard has less to do.
-		err = errors.Join(err, r.changer.restore())
+		err = errors.Join(err, r.changer.restore(), r.tidy())
 		if r.guard != nil {
 			err = errors.Join(err, r.guard.close())
 		}
@@ -173,10 +177,25 @@ func (e *Experiment) params(m *Machine, o Options) (Params, []string, error) {
 // share is which part of the memory that can be spared the size of an experiment
 // may be: it holds that much twice or so.
 func (e *Experiment) share() uint64 {
-	if e == pages || e == faults {
+	switch {
+	case e == pages || e == faults:
 		return 1
+	case e.Family == arenasFamily: // one that collects late holds much more
+		return 12
 	}
 	return 2
+}
+
+// budget is how long the experiment may take under Quick: those of a family
+// are one that is done in parts.
+func (e *Experiment) budget() time.Duration {
+	parts := 0
+	for _, other := range Experiments() {
+		if other == e || e.Family != "" && other.Family == e.Family {
+			parts++
+		}
+	}
+	return quickBudget / time.Duration(max(parts, 1))
 }
 
 // runnable returns the arms that can go on.
@@ -199,6 +218,9 @@ func (r *run) experiment(ctx context.Context, out *Outcome) error {
 			}
 		}
 	}
+	if err := r.ready(ctx, out); err != nil {
+		return err
+	}
 	if len(changes) > 0 {
 		if err := r.startGuard(); err != nil {
 			return err
@@ -207,7 +229,10 @@ func (r *run) experiment(ctx context.Context, out *Outcome) error {
 			r.Announce(out.Experiment.Name, changes)
 		}
 	}
-	if err := r.rounds(ctx, out, begun); err != nil {
+	if err := r.rounds(ctx, out, r.Now()); err != nil {
+		return err
+	}
+	if err := r.traces(ctx, out); err != nil {
 		return err
 	}
 	out.Complete = true
@@ -220,10 +245,10 @@ func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
 	round := 0
 	sched.Observe = func(a *trial.Arm, n int, s *trial.Sample) {
 		if s == nil && r.Progress != nil {
-			r.Progress(Progress{out.Experiment.Name, a.Name, n, out.Params.Rounds, r.pace.left(out, n)})
+			r.Progress(Progress{Experiment: out.Experiment.Name, Arm: a.Name, Round: n, Rounds: out.Params.Rounds, Left: r.pace.left(out, n)})
 		}
 	}
-	if !r.Quick && out.Params.Rounds > 1 && out.Experiment != stall { // each trial of stall makes its own conditions
+	if !r.Quick && out.Params.Rounds > 1 && !out.Experiment.noWarmup {
 		arms := schedulerArms(out)
 		samples, err := sched.Warmup(ctx, arms)
 		if err != nil {
@@ -250,15 +275,36 @@ func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
 		if err != nil {
 			return err
 		}
+		out.agree()
 		round++
 		out.Rounds = round
 		r.res.Elapsed = r.Now().Sub(r.begun)
 		if r.Partial != nil {
 			r.Partial(r.res)
 		}
-		if now := r.Now(); r.Quick && round < out.Params.Rounds && r.Rounds == 0 && now.Sub(begun)+now.Sub(began) > quickBudget {
+		if now := r.Now(); r.Quick && round < out.Params.Rounds && r.Rounds == 0 && now.Sub(begun)+now.Sub(began) > out.Experiment.budget() {
 			out.Notes = append(out.Notes, fmt.Sprintf("--quick: %d of %d rounds, for lack of time", round, out.Params.Rounds))
 			return nil
+		}
+	}
+	return nil
+}
+
+// traces runs some arms once more, with the collector traced. A trace that
+// fails is missing, no more: what was measured is there.
+func (r *run) traces(ctx context.Context, out *Outcome) error {
+	if out.Experiment.trace == nil {
+		return nil
+	}
+	for _, a := range out.Experiment.trace(out) {
+		t := a.Arm.Task
+		t.Trace = true
+		s, err := r.Runner(ctx, t, setting(a.Arm))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && s.OK() {
+			a.Traced = s
 		}
 	}
 	return nil
@@ -276,8 +322,8 @@ func schedulerArms(out *Outcome) []*trial.Arm {
 // armVariable tells the runner which arm a setting is of.
 const armVariable = "FOLIO_LAB_ARM"
 
-// setting is what the processes of an arm run under: nothing of the Go runtime
-// interferes with what is measured.
+// setting is what the processes of an arm run under. Where the arm has none of
+// its own, nothing of the Go runtime interferes with what is measured.
 func setting(a *Arm) trial.Setting {
 	if a.Setting != nil {
 		s := *a.Setting

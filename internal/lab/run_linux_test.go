@@ -42,6 +42,9 @@ func (f *fake) run(ctx context.Context, t Task, s trial.Setting) (*trial.Sample,
 	return good(t, 1), nil
 }
 
+// prepare makes nothing: a fake needs nothing.
+func (f *fake) prepare(ctx context.Context, _ *Arm, _ string, _ bool) error { return ctx.Err() }
+
 func good(t Task, v float64) *trial.Sample {
 	e, _ := Lookup(t.Experiment)
 	m := make(map[string]float64)
@@ -56,7 +59,7 @@ func bad(code int, text string) *trial.Sample {
 }
 
 func (f *fake) options(m *Machine, e ...*Experiment) Options {
-	return Options{Experiments: e, Machine: m, Rounds: 3, Seed: 1, Runner: f.run, Now: func() time.Time { return f.now }}
+	return Options{Experiments: e, Machine: m, Rounds: 3, Seed: 1, Runner: f.run, Now: func() time.Time { return f.now }, Prepare: f.prepare}
 }
 
 func TestRunAll(t *testing.T) {
@@ -64,11 +67,15 @@ func TestRunAll(t *testing.T) {
 	m := machine(kernel(t, nil))
 	o := f.options(m)
 	var progress []Progress
-	o.Progress = func(p Progress) { progress = append(progress, p) }
+	o.Progress = func(p Progress) {
+		if !p.Preparing {
+			progress = append(progress, p)
+		}
+	}
 	partial := 0
 	o.Partial = func(*Result) { partial++ }
 	res, err := Run(context.Background(), o)
-	if err != nil || res.Interrupted || len(res.Outcomes) != 6 {
+	if err != nil || res.Interrupted || len(res.Outcomes) != len(Experiments()) {
 		t.Fatalf("%v, %+v", err, res)
 	}
 	runs := 0
@@ -87,7 +94,7 @@ func TestRunAll(t *testing.T) {
 				t.Errorf("%s %s: %d samples", out.Experiment.Name, a.Arm.Name, len(a.Samples))
 			}
 			runs += 3
-			if out.Experiment != stall {
+			if !out.Experiment.noWarmup {
 				runs++ // the warm-up
 			}
 		}
@@ -95,8 +102,8 @@ func TestRunAll(t *testing.T) {
 			t.Errorf("%s says nothing", out.Experiment.Name)
 		}
 	}
-	if len(f.order) != runs || len(progress) != runs || partial != 6*3+6 {
-		t.Errorf("%d runs, %d progress reports, %d partial results; want %d, %d, %d", len(f.order), len(progress), partial, runs, runs, 24)
+	if len(f.order) != runs || len(progress) != runs || partial != 4*len(Experiments()) {
+		t.Errorf("%d runs, %d progress reports, %d partial results; want %d, %d, %d", len(f.order), len(progress), partial, runs, runs, 4*len(Experiments()))
 	}
 	for i, p := range progress {
 		if p.Left <= 0 || p.Round < 0 || p.Round > p.Rounds || p.Arm != f.order[i] {

@@ -13,12 +13,18 @@ import (
 type Task struct {
 	Experiment, Arm string
 
-	Kind     page.Kind
-	PageSize int    // bytes; 0 for the kind's default
-	How      string // the experiment's own word for how to do it
-	Size     uint64 // bytes of memory, the largest where it is measured over sizes
-	Count    int    // operations for each figure
-	Cgroup   string // directory of the memory cgroup to do it in; "" to stay
+	Kind       page.Kind
+	PageSize   int    // bytes; 0 for the kind's default
+	How        string // the experiment's own word for how to do it
+	Size       uint64 // bytes of memory, the largest where it is measured over sizes
+	Count      int    // operations for each figure
+	Goroutines int    // that work at once; 0 where it is always one
+	Cgroup     string // directory of the memory cgroup to do it in; "" to stay
+	Program    string // that does the work in place of this one; "" for none
+
+	// Trace has the process's collector traced. It is nothing that the process
+	// is told.
+	Trace bool
 }
 
 // Args returns the task as command line arguments.
@@ -33,7 +39,9 @@ func (t Task) Args() []string {
 	add("how", t.How, t.How != "")
 	add("size", strconv.FormatUint(t.Size, 10), t.Size != 0)
 	add("count", strconv.Itoa(t.Count), t.Count != 0)
+	add("goroutines", strconv.Itoa(t.Goroutines), t.Goroutines != 0)
 	add("cgroup", t.Cgroup, t.Cgroup != "")
+	add("program", t.Program, t.Program != "")
 	return args
 }
 
@@ -69,6 +77,8 @@ func (t *Task) set(arg string) error {
 		t.How = value
 	case "cgroup":
 		t.Cgroup = value
+	case "program":
+		t.Program = value
 	case "page":
 		n, err = strconv.ParseUint(value, 10, 31)
 		t.PageSize = int(n)
@@ -77,6 +87,9 @@ func (t *Task) set(arg string) error {
 		if err == nil && t.Size > math.MaxInt {
 			err = fmt.Errorf("more than the address space holds")
 		}
+	case "goroutines":
+		n, err = strconv.ParseUint(value, 10, 31)
+		t.Goroutines = int(n)
 	case "count":
 		n, err = strconv.ParseUint(value, 10, 31)
 		t.Count = int(n)
