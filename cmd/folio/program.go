@@ -39,7 +39,7 @@ type programFlags struct {
 
 func (f *programFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
-	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off")
+	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off,\ncollapse puts the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE)")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
 	fs.BoolVar(&f.higher, "higher", false, "more of the metric is better")
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
@@ -105,6 +105,11 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 	s := &session{}
 	if err := s.parse(f); err != nil {
 		return nil, misuse(err)
+	}
+	if s.base.THP == trial.THPCollapse {
+		if err := trial.MayCollapse(); err != nil {
+			return nil, err // now, not after the warm-up
+		}
 	}
 	s.about(kind, command, command[0])
 	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit

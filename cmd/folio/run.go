@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -266,6 +267,20 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	return errors.Join(err, profErr)
 }
 
+// collapsed says what --thp collapse did, in the last sample that has it.
+func collapsed(samples []*trial.Sample) string {
+	for _, s := range slices.Backward(samples) {
+		switch {
+		case s.CollapsedBytes == nil:
+		case *s.CollapsedBytes == 0:
+			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
+		default:
+			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's processor time", report.Bytes(float64(*s.CollapsedBytes)), report.Seconds(*s.CollapseSeconds))
+		}
+	}
+	return ""
+}
+
 // sayRun notes what a reader of the figures must know.
 func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	failed, left := 0, 0
@@ -294,6 +309,9 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			notes.Add("no gctrace line was seen: the command is no Go program, or it hides its standard error; the collector's figures are missing")
 			break
 		}
+	}
+	if text := collapsed(samples); text != "" {
+		notes.Add(text)
 	}
 	for _, s := range samples {
 		if s.HugePeak == nil {

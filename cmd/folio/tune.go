@@ -28,8 +28,9 @@ type tuneFlags struct {
 }
 
 const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
-3200 and off, GOMEMLIMIT, huge pages off where they are on, and GOMAXPROCS when
-asked for. The program itself is not changed.
+3200 and off, GOMEMLIMIT, huge pages off where they are on, large heaps on huge
+pages where folio may do that (--thp collapse), and GOMAXPROCS when asked for. The
+program itself is not changed.
 
 The search is a race. Every setting gets a few rounds, interleaved in random
 order; those that are clearly slower leave; the neighbourhood of the best is
@@ -90,6 +91,7 @@ func (f *tuneFlags) options(s *session) (tune.Options, error) {
 			return o, fmt.Errorf("--gomaxprocs %d: must be 1 or more", n)
 		}
 	}
+	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
 	return o, nil
 }

@@ -35,6 +35,7 @@ type running struct {
 	pid       int
 	files     files
 	sampler   *sampler
+	follower  *follower     // nil: the heap stays as it is
 	profile   *profiler     // nil: no sampling
 	unsampled error         // why
 	exited    chan struct{} // closed when the root has ended; it is still a zombie then
@@ -99,6 +100,11 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 	defer oneTrial.Unlock()
 	if err := p.Check(); err != nil {
 		return nil, err
+	}
+	if s.THP == THPCollapse {
+		if err := MayCollapse(); err != nil {
+			return nil, err
+		}
 	}
 	if err := becomeReaper(); err != nil {
 		return nil, err
@@ -178,6 +184,10 @@ func (r *running) start(s Setting) error {
 	}
 	r.family.own = []int{r.pid}
 	background(r.sampler.run)
+	if s.THP == THPCollapse {
+		r.follower = newFollower(r.p.FS, r.sampler.tree.PIDs)
+		r.follower.start()
+	}
 	background(func() {
 		awaitExit(r.pid)
 		r.ended = time.Now()
@@ -319,6 +329,9 @@ func inForeground() bool {
 // collect ends what the program left behind, reaps everything and drains the
 // output.
 func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
+	if r.follower != nil {
+		r.follower.end()
+	}
 	r.sampler.end()
 	ws, ru, _ := reap(r.pid)
 	r.family.own = nil
@@ -364,6 +377,9 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	}
 	r.fillTrace(out)
 	r.fillExit(out, ws)
+	if r.follower != nil {
+		r.follower.fill(out)
+	}
 	if r.p.Server == nil { // else the load generator's output has them
 		fillMetrics(out, r.p.Metric, r.files.collectors[:])
 	}

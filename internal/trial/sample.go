@@ -35,6 +35,11 @@ type Sample struct {
 	// GC has more of what the trace told; nil when GCCycles is.
 	GC *gctrace.Summary `json:"-"`
 
+	// CollapsedBytes are what folio put on huge pages under THPCollapse, and
+	// CollapseSeconds how long the kernel took; nil under other settings.
+	CollapsedBytes  *uint64  `json:"collapsed_bytes,omitempty"`
+	CollapseSeconds *float64 `json:"collapse_seconds,omitempty"`
+
 	// MemoryTax is the part of CPU that managing memory cost, by sampling.
 	MemoryTax *float64 `json:"memory_tax_fraction"`
 	// Where says where the processor time went; nil when it was not sampled.

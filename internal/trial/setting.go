@@ -24,6 +24,10 @@ const (
 	// THPOff turns them off for the program and its children
 	// (PR_SET_THP_DISABLE). Needs no privilege.
 	THPOff THP = "off"
+	// THPCollapse has folio put the Go heaps of the program on huge pages as they
+	// grow, as folio collapse --watch does, but as fast as it goes. Needs what
+	// MayCollapse says.
+	THPCollapse THP = "collapse"
 )
 
 // ParseTHP reads a --thp flag.
@@ -33,8 +37,10 @@ func ParseTHP(s string) (THP, error) {
 		return THPSystem, nil
 	case "off":
 		return THPOff, nil
+	case "collapse":
+		return THPCollapse, nil
 	}
-	return "", fmt.Errorf("--thp %q: want system or off", s)
+	return "", fmt.Errorf("--thp %q: want system, off or collapse", s)
 }
 
 // A Setting is what an arm changes for the program. The zero Setting changes

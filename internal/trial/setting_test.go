@@ -129,7 +129,7 @@ func TestParseGOGC(t *testing.T) {
 }
 
 func TestParseTHP(t *testing.T) {
-	for in, want := range map[string]THP{"": THPSystem, "system": THPSystem, "off": THPOff} {
+	for in, want := range map[string]THP{"": THPSystem, "system": THPSystem, "off": THPOff, "collapse": THPCollapse} {
 		if got, err := ParseTHP(in); err != nil || got != want {
 			t.Errorf("ParseTHP(%q) = %q, %v; want %q", in, got, err, want)
 		}

@@ -22,6 +22,7 @@ type Options struct {
 	MaxRounds  int           // most rounds an arm gets; default 10
 	GOMAXPROCS []int         // further values to try with the best setting
 	THPAlways  bool          // the system gives every program huge pages: try without
+	Collapse   bool          // thp=collapse is possible here
 	Exhaustive bool          // no race: every arm of the space gets MaxRounds rounds
 	Seed       uint64
 
@@ -155,8 +156,13 @@ func (s *search) begin(warm *trial.Sample) error {
 	if !s.space.thpOff {
 		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
 	}
+	s.space.collapse = s.opts.Collapse && s.space.heap >= largeHeap
 	return nil
 }
+
+// largeHeap is the heap from which on huge pages are worth a try: smaller ones gain
+// nothing.
+const largeHeap = 256 << 20
 
 // heapOf estimates the heap that the limits are laid around.
 func heapOf(s *trial.Sample) uint64 {

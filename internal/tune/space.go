@@ -26,6 +26,8 @@ type space struct {
 	heap   uint64        // heap peak of the default arm
 	procs  []int         // GOMAXPROCS values to cross with the best
 	thpOff bool          // whether thp=off may differ from the default
+
+	collapse bool // whether thp=collapse is possible, and the heap large enough for it
 }
 
 func (sp *space) gogc(n int) trial.Setting {
@@ -147,6 +149,11 @@ func (sp *space) crosses(s trial.Setting) []trial.Setting {
 	if sp.thpOff && s.THP == trial.THPSystem {
 		c := s
 		c.THP = trial.THPOff
+		out = append(out, c)
+	}
+	if sp.collapse && s.THP == trial.THPSystem {
+		c := s
+		c.THP = trial.THPCollapse
 		out = append(out, c)
 	}
 	return out

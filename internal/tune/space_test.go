@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,8 +16,8 @@ func TestSpaceIsSafe(t *testing.T) {
 		sp := &space{
 			top:    rapid.Uint64Range(1<<20, 1<<40).Draw(t, "top") >> 20 << 20,
 			heap:   rapid.Uint64Range(0, 1<<40).Draw(t, "heap"),
-			thpOff: rapid.Bool().Draw(t, "thp"),
-			procs:  rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs"),
+			thpOff: rapid.Bool().Draw(t, "thp"), collapse: rapid.Bool().Draw(t, "collapse"),
+			procs: rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs"),
 		}
 		if rapid.Bool().Draw(t, "mem") {
 			sp.guard = sp.top
@@ -35,6 +36,25 @@ func TestSpaceIsSafe(t *testing.T) {
 			t.Fatalf("levels missing: %v", seen)
 		}
 	})
+}
+
+// Huge pages are a dimension only where they may change something.
+func TestCrosses(t *testing.T) {
+	base := trial.Setting{GOGC: "400"}
+	for _, c := range []struct {
+		sp   space
+		from trial.Setting
+		want string
+	}{
+		{space{}, base, "[]"},
+		{space{thpOff: true, collapse: true}, base, "[GOGC=400 thp=off GOGC=400 thp=collapse]"},
+		{space{collapse: true, procs: []int{2}}, base, "[GOGC=400 GOMAXPROCS=2 GOGC=400 thp=collapse]"},
+		{space{thpOff: true, collapse: true}, trial.Setting{THP: trial.THPCollapse}, "[]"},
+	} {
+		if got := fmt.Sprint(c.sp.crosses(c.from)); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
 }
 
 func TestAround(t *testing.T) {
