@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +18,7 @@ import (
 var roles = map[string]func() error{
 	"dense": denseRole, "sparse": sparseRole, "shrink": shrinkRole, "bloat": bloatRole, "reserve": reserveRole,
 	"plain": plainRole, "disabled": disabledRole, "small": smallRole, "stress": stressRole, "target": targetRole,
+	"unwanted": unwantedRole, "uncollected": uncollectedRole,
 }
 
 const dense = 200 << 20
@@ -281,6 +283,63 @@ func disabledRole() error {
 		}
 	}
 	return nil
+}
+
+func TestUnwantedByTheUser(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "unwanted", "GODEBUG=disablethp=1")
+}
+
+// unwantedRole runs with GODEBUG=disablethp=1: a reserve would undo that.
+func unwantedRole() error {
+	for _, o := range []*Options{nil, {Reserve: 64 << 20}} {
+		a, err := Start(o)
+		if a != nil || err == nil || !strings.Contains(err.Error(), "GODEBUG=disablethp=1") {
+			return fmt.Errorf("Start(%+v): %v, %v", o, a, err)
+		}
+	}
+	all := grow(16 << 20)
+	ranges, err := own(procFS)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		if flags, err := flagsOf(r); err != nil || strings.Contains(flags, " hg") {
+			return fmt.Errorf("flags %s, %v", flags, err)
+		}
+	}
+	return check(all)
+}
+
+func TestWithoutCollections(t *testing.T) {
+	needCollapse(t)
+	asRole(t, "uncollected", "GOGC=off")
+}
+
+// uncollectedRole has no collections to wake the advisor.
+func uncollectedRole() error {
+	idler := &Advisor{options: Options{MinHeap: 64 << 20, MaxWait: time.Hour}}
+	if _, most := idler.look(time.Now()); most != atLeast {
+		return fmt.Errorf("it waits for up to %v", most)
+	}
+	debug.SetGCPercent(100)
+	if _, most := idler.look(time.Now()); most != time.Hour {
+		return fmt.Errorf("it waits for up to %v, although it would be woken", most)
+	}
+	debug.SetGCPercent(-1)
+	a, err := Start(&Options{MinHeap: dense / 2, MinWait: 10 * time.Millisecond, MaxWait: time.Hour, Budget: 1, MaxPressure: 1})
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	all := grow(dense)
+	if err := await("coverage of 80%", func() bool { return a.Stats().Coverage() >= 0.8 }); err != nil {
+		return fmt.Errorf("%w: %+v", err, a.Stats())
+	}
+	if n := readHeap().cycles; n != 0 {
+		return fmt.Errorf("%d collections", n)
+	}
+	return check(all)
 }
 
 func TestSmallHeap(t *testing.T) {

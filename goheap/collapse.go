@@ -1,8 +1,10 @@
 package goheap
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/foliomem/folio/page"
@@ -14,8 +16,11 @@ const (
 	slice = 50 * time.Millisecond
 	// markWait is how long to wait for the end of a mark phase at a time.
 	markWait = 20 * time.Millisecond
-	// mostRefusals in a row mean that the kernel has none to give.
-	mostRefusals = 4
+	// mostRefusals in a row mean that the kernel has no huge pages to give. That it is
+	// using some of a window's pages just now means less.
+	mostRefusals = 64
+	refusal      = mostRefusals / 4
+	busy         = 1
 )
 
 // collapse does one slice of what there is to collapse, and returns when to go on.
@@ -34,7 +39,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	// Processor time, since on a busy machine most of the rest is waiting for a processor.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	budget := time.Duration(float64(slice) * a.options.Budget)
+	budget := time.Duration(float64(slice) * a.pace.share())
 	first := threadTime()
 	before := a.stats.Windows.Collapsed
 	for len(a.todo) > 0 && threadTime()-first < budget {
@@ -49,6 +54,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 			break
 		}
 		a.todo = a.todo[1:]
+		a.pass.tried++
 		a.window(w)
 		if a.refusals >= mostRefusals {
 			a.refusals = 0
@@ -56,14 +62,16 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 			break
 		}
 	}
+	a.pass.collapsed += a.stats.Windows.Collapsed - before
+	spent := max(threadTime()-first, 0)
+	a.pace.took(a.stats.Windows.Collapsed-before, spent)
 	if before == 0 && a.stats.Windows.Collapsed > 0 {
 		a.options.Log(fmt.Sprintf("collapsing %d MiB of heap", a.stats.Committed>>20))
 	}
 	if a.stats.Waiting != "" {
 		return markWait
 	}
-	spent := max(threadTime()-first, time.Millisecond)
-	return max(time.Duration(float64(spent)*(1/a.options.Budget-1)), time.Millisecond)
+	return max(a.pace.rest(spent), time.Millisecond)
 }
 
 // affords reports whether the holes of a window may be filled: of all that was
@@ -99,11 +107,15 @@ func (a *Advisor) window(w page.Window) {
 	switch {
 	case err != nil:
 		a.failed(err)
-		a.refusals++
+		a.refusals += refusal
 	case c.Refused > 0:
 		s.Reason = c.Reason
+		if errors.Is(c.Reason, syscall.EAGAIN) {
+			a.refusals += busy
+			return
+		}
 		a.failed(c.Reason)
-		a.refusals++
+		a.refusals += refusal
 	case c.Collapsed > 0:
 		a.stats.Filled += uint64(w.Range.Len()) - w.Resident
 		a.stats.Resident += uint64(w.Range.Len()) - w.Resident

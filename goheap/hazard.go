@@ -1,7 +1,9 @@
 package goheap
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/page"
@@ -32,4 +34,15 @@ func hazards(t procmem.THP, o Options) (out []string) {
 		out = append(out, fmt.Sprintf("transparent_hugepage/defrag is %s: when no huge page is free, a page fault waits until one is made, milliseconds perhaps: echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag makes others not wait, defer nobody", t.Defrag.Selected))
 	}
 	return out
+}
+
+// unwanted says that the user has told the runtime that the heap is to have no huge
+// pages: its mappings are advised against them then, and a reserve would undo that.
+func unwanted(godebug string) error {
+	for setting := range strings.SplitSeq(godebug, ",") {
+		if v, ok := strings.CutPrefix(setting, "disablethp="); ok && v != "0" {
+			return errors.New("huge pages are turned off for the heap by GODEBUG=" + setting)
+		}
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ type heapState struct {
 	objects  uint64 // used by objects, dead ones included
 	other    uint64 // metadata, some of which is in the heap's mappings too
 	cycles   uint64 // collections that are complete
+	goal     uint64 // size of the objects at which the next collection is done by
 	limit    uint64 // GOMEMLIMIT
 	total    uint64 // all that the runtime has mapped, heap included, and not released
 }
@@ -35,6 +36,7 @@ func readHeap() heapState {
 		{Name: "/gc/cycles/total:gc-cycles"},
 		{Name: "/gc/gomemlimit:bytes"},
 		{Name: "/memory/classes/total:bytes"},
+		{Name: "/gc/heap/goal:bytes"},
 	}
 	metrics.Read(s[:])
 	v := func(i int) uint64 {
@@ -46,6 +48,6 @@ func readHeap() heapState {
 	return heapState{
 		mapped:   v(0) + v(1) + v(2) + v(3) + v(4),
 		released: v(4), free: v(2), objects: v(0), other: v(5), cycles: v(6), limit: v(7),
-		total: sub(v(8), v(4)),
+		total: sub(v(8), v(4)), goal: v(9),
 	}
 }

@@ -2,8 +2,10 @@ package goheap
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +17,7 @@ import (
 func TestOptions(t *testing.T) {
 	var none *Options
 	o, err := none.withDefaults()
-	if err != nil || o.MinHeap != 256<<20 || o.MinDensity != 0.8 || o.MaxBloat != 0.05 || o.Budget != 0.25 || o.MaxPressure != 0.1 ||
+	if err != nil || o.MinHeap != 256<<20 || o.MinDensity != 0.8 || o.MaxBloat != 0.05 || o.Budget != 0 || o.MaxPressure != 0.1 ||
 		o.MinWait != 250*time.Millisecond || o.MaxWait != 30*time.Second || o.Reserve != 0 || o.NoCollapse || o.NoGiveBack || o.Log == nil {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -144,9 +146,11 @@ func TestReserveSize(t *testing.T) {
 	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: 5}); n != 5 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if readHeap().limit < 1<<62 {
-		t.Skip("GOMEMLIMIT is set")
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
+	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); n != 1<<40 || err != nil {
+		t.Errorf("%d, %v", n, err)
 	}
+	debug.SetMemoryLimit(math.MaxInt64)
 	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); err == nil || !strings.Contains(err.Error(), "GOMEMLIMIT") {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -162,5 +166,51 @@ func TestStartSaysWhatIsMissing(t *testing.T) {
 	}
 	if !errors.Is(err, page.ErrNotSupported) && !strings.Contains(err.Error(), "PR_SET_THP_DISABLE") {
 		t.Error(err)
+	}
+}
+
+func TestPace(t *testing.T) {
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 0.01*want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	windows := func(bytes int) int { return bytes / page.WindowSize() }
+	p := newPace(0, 8)
+	p.todo = windows(512 << 20)
+	near("half a GiB", p.share(), leastShare)
+	p.todo = windows(4 << 30)
+	near("4 GiB, in 1.6 s of processor time", p.share(), 0.8)
+	p.todo = windows(64 << 30)
+	near("64 GiB", p.share(), 1)
+	near("64 GiB, rest", float64(p.rest(time.Second)), 0)
+	one := newPace(0, 1)
+	one.todo = p.todo
+	near("64 GiB, one processor", one.share(), 0.5)
+	near("one processor, rest", float64(one.rest(time.Second)), float64(time.Second))
+
+	// A host that gives memory slowly.
+	p.todo = windows(512 << 20)
+	for range 30 {
+		p.took(10, time.Duration(10*5*float64(aGiB)*float64(page.WindowSize())/(1<<30)))
+	}
+	near("half a GiB, five times as slow", p.share(), 0.5)
+	p.took(0, time.Hour)
+	near("nothing was done", p.share(), 0.5)
+
+	own := newPace(0.1, 8)
+	own.todo = windows(64 << 30)
+	near("what the user has set", own.share(), 0.1)
+}
+
+func TestUnwanted(t *testing.T) {
+	for godebug, want := range map[string]bool{
+		"": false, "gctrace=1": false, "disablethp=0": false, "xdisablethp=1": false,
+		"disablethp=1": true, "gctrace=1,disablethp=1,madvdontneed=1": true,
+	} {
+		if err := unwanted(godebug); (err != nil) != want {
+			t.Errorf("GODEBUG=%s: %v", godebug, err)
+		}
 	}
 }
