@@ -36,7 +36,7 @@ func FuzzController(f *testing.F) {
 			s.GCTime, s.CPU = s.GCTime+time.Duration(next()%(1<<40)), s.CPU+time.Duration(next()%(1<<40))
 			s.Allocated += next()
 			s.Live, s.Scan, s.Overhead, s.Rest = next(), next(), next(), next()
-			s.Budget, s.Hard, s.Pressure = next(), next(), float64(next()%100)/50
+			s.Budget, s.Reserve, s.Hard, s.Pressure = next(), next(), next(), float64(next()%100)/50
 			if v := next(); v%8 == 7 {
 				s.GOGC = int(v>>8) - 1
 			}

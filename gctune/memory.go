@@ -114,5 +114,5 @@ func (c *Controller) steadyLimit(want int64) int64 {
 	if have := c.asked.limit; have <= want && float64(have) >= band*float64(want) {
 		return have
 	}
-	return int64(gap * float64(want))
+	return max(int64(gap*float64(want)), minHeap)
 }
