@@ -20,7 +20,8 @@
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
 //	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1
 //	giveback=0|1   1         give memory back when there is more bloat than that
-//	budget=SHARE   0.25      of one processor, for collapsing, 0.001 to 1
+//	budget=SHARE   by need   of one processor, for collapsing, 0.001 to 1; by need is what
+//	                         takes two seconds, from 0.25 to 1
 //	gc=on|off      on        tune the collector
 //	log=0|1        0         say on the standard error what is done
 //	arenadebug=0|1 0         read by package arena
@@ -28,4 +29,7 @@
 // Sizes are as in GOMEMLIMIT: 512MiB, 4GiB, or bytes. What is unknown or wrong is
 // reported once, on the standard error, and ignored. So is what cannot be
 // done here, if FOLIO is set; if it is not, it is ignored without a word.
+//
+// What it does to the heap, and what can go wrong, is in
+// https://github.com/foliomem/folio/blob/main/docs/goheap.md.
 package auto

@@ -47,14 +47,20 @@
 //
 // # What it costs
 //
-// Collapsing takes about half a millisecond of processor time a window, at most
-// [Options.Budget] of one processor. A goroutine that uses the window at that moment
-// waits for it. It is not done while the collector marks, nor while the system is
-// short of memory. A program whose heap does not change is looked at every half
-// minute, by reading a few counters; a collection is what wakes the advisor earlier.
+// Collapsing takes about a millisecond of processor time a window of 2 MiB, in
+// virtual machines whose host gives memory only when it is touched up to ten
+// times as much; [Options.Budget] bounds it. A goroutine that uses the window at that
+// moment waits for it. It is not done while the collector marks, nor while the system
+// is short of memory. A collection wakes the advisor; besides, a few counters are
+// read once a second, or every half minute if the heap cannot become large without a
+// collection.
 //
 // # Systems
 //
 // Collapse needs Linux 6.1. Elsewhere [Start] returns an error for which
-// errors.Is(err, [page.ErrNotSupported]) holds, and does nothing.
+// errors.Is(err, [page.ErrNotSupported]) holds, and does nothing. Nor does it do anything
+// where the user wants no huge pages: GODEBUG=disablethp=1, or PR_SET_THP_DISABLE.
+//
+// A guide for users, with the hazards, is in
+// https://github.com/foliomem/folio/blob/main/docs/goheap.md.
 package goheap

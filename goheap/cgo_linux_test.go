@@ -1,0 +1,82 @@
+package goheap
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/page"
+)
+
+// TestFindBesideC: memory of C is not the heap, neither for the process itself, nor
+// from outside by name or by shape.
+func TestFindBesideC(t *testing.T) {
+	needCollapse(t)
+	if _, err := exec.LookPath("cc"); err != nil {
+		if _, err := exec.LookPath("gcc"); err != nil {
+			testenv.Missing(t, "no C compiler")
+		}
+	}
+	exe := filepath.Join(t.TempDir(), "cgo")
+	build := exec.Command("go", "build", "-o", exe, "./testdata/cgo")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(exe)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { in.Close(); _ = cmd.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct {
+		Heap, Other []uintptr
+		Ranges      []page.Range
+		Error       string
+	}
+	decode(t, line, &c)
+	if c.Error != "" || len(c.Heap) == 0 || len(c.Other) == 0 {
+		t.Fatalf("%s", line)
+	}
+	heap, other := map[string]uintptr{}, map[string]uintptr{}
+	for i, at := range c.Heap {
+		heap[fmt.Sprint("object ", i)] = at
+	}
+	for i, at := range c.Other {
+		other[fmt.Sprint("memory of C ", i)] = at
+	}
+	found, err := Find(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vmas, err := procFS.Maps(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nameless []procmem.VMA
+	for _, v := range vmas {
+		if v.Name == heapName || v.Name == reservationName {
+			v.Name = ""
+		}
+		nameless = append(nameless, v)
+	}
+	for how, ranges := range map[string][]page.Range{"itself": c.Ranges, "from outside": found, "by shape": shaped(nameless)} {
+		t.Run(how, func(t *testing.T) { expect(t, ranges, heap, other) })
+	}
+}
