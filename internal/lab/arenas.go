@@ -65,7 +65,7 @@ var arenasFigures = []Figure{
 	{Key: "cpu_seconds", Label: "cpu", Unit: "cpu-sec"},
 	{Key: "peak_rss_bytes", Label: "peak RSS", Unit: "peak-RSS-bytes"},
 	{Key: "faults", Label: "faults", Unit: "faults"},
-	{Key: "collections", Label: "GCs", Unit: "collections"},
+	{Key: "collections", Label: "GCs", Unit: "collections", Minor: true},
 	{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction", Minor: true},
 	{Key: "checksum", Label: "checksum", Unit: "checksum", Minor: true, Same: true},
 }
@@ -90,7 +90,7 @@ func arenasArms(m *Machine, p Params) []*Arm {
 		{"folio", "Folio's arenas as they are: huge pages, and idle memory is given back early", "folio", "100", 0},
 		{"folio-base", "without huge pages", "folio-base", "100", 0},
 		{"folio-keep", "without early release", "folio-keep", "100", 0},
-		{"folio-base-keep", "without either", "folio-base-keep", "100", 0},
+		{"folio-plain", "without either", "folio-plain", "100", 0},
 	} {
 		a := &Arm{Name: r.name, About: r.about, Task: Task{How: r.how}}
 		a.Setting = &trial.Setting{GOGC: r.gogc, MemLimit: r.limit}

@@ -34,7 +34,7 @@ func TestArenasSettings(t *testing.T) {
 	for _, e := range []*Experiment{arenas, arenasJSON, arenasIndex} {
 		for name, want := range map[string]string{
 			"new": "100 0 GOMEMLIMIT=off", "gogc-800": "800 0 GOMEMLIMIT=off", "gogc-off": fmt.Sprintf("off %d ", 4*e.defaults.Size),
-			"goarena": "100 0 GOMEMLIMIT=off", "folio-base-keep": "100 0 GOMEMLIMIT=off",
+			"goarena": "100 0 GOMEMLIMIT=off", "folio-plain": "100 0 GOMEMLIMIT=off",
 		} {
 			s := setting(find(t, e, m, name))
 			if got := fmt.Sprint(s.GOGC, " ", s.MemLimit, " ", strings.Join(s.Env[:len(s.Env)-1], " ")); got != want || s.Env[len(s.Env)-1] != armVariable+"="+name {

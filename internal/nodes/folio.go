@@ -12,7 +12,7 @@ func init() {
 	ways["folio"] = func() Way { return &folio{} }
 	ways["folio-base"] = func() Way { return &folio{arena.Options{HugePages: arena.HugeOff}} }
 	ways["folio-keep"] = func() Way { return &folio{arena.Options{IdleBytes: math.MaxInt}} }
-	ways["folio-base-keep"] = func() Way { return &folio{arena.Options{HugePages: arena.HugeOff, IdleBytes: math.MaxInt}} }
+	ways["folio-plain"] = func() Way { return &folio{arena.Options{HugePages: arena.HugeOff, IdleBytes: math.MaxInt}} }
 }
 
 // folio allocates in Folio's arenas.

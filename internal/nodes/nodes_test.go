@@ -13,7 +13,7 @@ import (
 
 // All ways find what the input holds, and the same.
 func TestWays(t *testing.T) {
-	want := []string{"new", "folio", "folio-base", "folio-keep", "folio-base-keep"}
+	want := []string{"new", "folio", "folio-base", "folio-keep", "folio-plain"}
 	if len(ways) != len(want) {
 		t.Errorf("%d ways, want %d", len(ways), len(want))
 	}
