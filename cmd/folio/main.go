@@ -22,7 +22,10 @@ const (
 	exitInterrupted = 130
 )
 
-func main() { os.Exit(realMain()) }
+func main() {
+	vetTool(os.Args[1:])
+	os.Exit(realMain())
+}
 
 func realMain() int {
 	// A bug in folio must not leave the measured program running.

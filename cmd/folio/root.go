@@ -46,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 		return misusef("%s: %w: see 'folio %s --help'", cmd.Name(), err, cmd.Name())
 	})
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a))
+	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newVet(a))
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")
 	root.SetHelpCommand(newHelp(root))

@@ -1,0 +1,33 @@
+package arenavet
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/analysistest"
+
+	"github.com/foliomem/folio/arenavet/internal/flow"
+)
+
+// Each package of testdata has what its analyser must report, marked, among what it
+// must not.
+func TestAnalysers(t *testing.T) {
+	for _, tt := range []struct {
+		a    *analysis.Analyzer
+		pkgs []string
+	}{
+		{Use, []string{"use", "facts/use"}},
+		{Free, []string{"free"}},
+		{Escape, []string{"escape"}},
+		{Append, []string{"appends"}},
+		{Goroutine, []string{"goroutine"}},
+		{Handle, []string{"handle"}},
+		{Mapping, []string{"mapping"}},
+		{GCTune, []string{"tune", "autos"}},
+		{flow.Analyzer, []string{"facts/lib"}},
+	} {
+		t.Run(tt.a.Name, func(t *testing.T) {
+			analysistest.Run(t, analysistest.TestData(), tt.a, tt.pkgs...)
+		})
+	}
+}

@@ -1,0 +1,20 @@
+package arenavet
+
+import "github.com/foliomem/folio/arenavet/internal/flow"
+
+// Free reports arenas that are not freed, or twice.
+var Free = of(flow.Free, "arenafree", `check for arenas that are not freed, or freed twice
+
+An arena that is not freed is no leak, but its memory is not reused before
+the collector finds it. Reported are arenas that a function makes, keeps to
+itself and does not free on some way out. In main.main they need not be.
+Freeing an arena twice panics.
+
+	a := arena.NewArena()
+	if err != nil {
+		return err // the arena is not freed here
+	}
+	a.Free()
+
+The fix is a deferred Free where the arena is made; of a Free that a deferred one
+repeats, that it goes.`)

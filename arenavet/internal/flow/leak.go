@@ -1,0 +1,220 @@
+package flow
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// leaks tells of arenas that this function makes, keeps to itself, and does not
+// free.
+func (f *function) leaks() {
+	if exits(f.fn) {
+		return
+	}
+	var made []ssa.Value
+	for _, v := range f.made {
+		made = append(made, v)
+	}
+	slices.SortFunc(made, func(a, b ssa.Value) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	for _, v := range made {
+		instr, ok := v.(ssa.Instruction)
+		if !ok || f.entry[instr.Block()] == nil || f.escapes(v, map[ssa.Value]bool{}) {
+			continue
+		}
+		f.only = v
+		f.rerun(instr.Block(), index(instr))
+		f.only = nil
+		f.leak(v, instr)
+	}
+	f.begin = nil
+}
+
+// exits reports whether the program ends with the function, so that nothing needs to
+// be freed.
+func exits(fn *ssa.Function) bool {
+	if fn.Pkg == nil || fn.Parent() != nil {
+		return false
+	}
+	return fn.Name() == "TestMain" || fn.Pkg.Pkg.Name() == "main" && (fn.Name() == "main" || fn.Name() == "init")
+}
+
+// leak looks at the returns of a run that began with an arena.
+func (f *function) leak(v ssa.Value, at ssa.Instruction) {
+	var without []*ssa.Return
+	pos := at.Pos()
+	for _, r := range f.ret {
+		a := r.state.of(v)
+		d := r.state.cells[place{v, "defer"}]
+		if a.life == alive && d.life == alive {
+			without = append(without, r.instr)
+		}
+	}
+	if len(without) == 0 || !pos.IsValid() {
+		return
+	}
+	fixes := f.pkg.deferFix(pos)
+	d := f.diagnose(at, "", nil)
+	freed := slices.ContainsFunc(f.ret, func(r atReturn) bool { return r.state.of(v).life != alive })
+	if !freed && !f.deferEnds[v] {
+		d.Message = "the arena is never freed: its memory is reused only once it is"
+		d.SuggestedFixes = fixes
+	} else {
+		line := 0
+		for _, r := range without {
+			p := returnPos(r)
+			if p.IsValid() {
+				line = f.line(p)
+				d.Related = append(d.Related, related(p, "the arena is not freed here"))
+				break
+			}
+		}
+		d.Message = "the arena is not freed on every way out of the function"
+		if line > 0 {
+			d.Message += fmt.Sprintf(": not at the return in line %d", line)
+		}
+	}
+	f.pkg.report(Free, d)
+}
+
+func returnPos(r *ssa.Return) token.Pos {
+	if p := r.Pos(); p.IsValid() {
+		return p
+	}
+	if s := r.Parent().Syntax(); s != nil {
+		return s.End() - 1
+	}
+	return token.NoPos
+}
+
+// escapes reports whether an arena may be freed by others: it is returned, put
+// somewhere, or passed to who may keep it.
+func (f *function) escapes(v ssa.Value, seen map[ssa.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	refs := v.Referrers()
+	if refs == nil {
+		return true
+	}
+	for _, r := range *refs {
+		switch r := r.(type) {
+		case *ssa.Call:
+			if f.keeps(&r.Call, v) {
+				return true
+			}
+		case *ssa.Defer:
+			if f.keeps(&r.Call, v) {
+				return true
+			}
+		case *ssa.Phi:
+			if f.escapes(r, seen) {
+				return true
+			}
+		case *ssa.Store:
+			if r.Addr == v {
+				continue
+			}
+			if f.placeEscapes(r.Addr, seen) {
+				return true
+			}
+		case *ssa.BinOp, *ssa.DebugRef:
+		case *ssa.FieldAddr, *ssa.UnOp: // of the arena itself
+			return true
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// placeEscapes reports whether an arena that is put into a place escapes.
+func (f *function) placeEscapes(addr ssa.Value, seen map[ssa.Value]bool) bool {
+	switch a := addr.(type) {
+	case *ssa.Alloc:
+		return f.variableEscapes(a, seen)
+	case *ssa.FreeVar:
+		if !f.pkg.settled(a) {
+			return true
+		}
+		return f.variableEscapes(a, seen)
+	}
+	// Into a struct: it may be passed on from there.
+	return true
+}
+
+// variableEscapes reports whether an arena in a variable escapes.
+func (f *function) variableEscapes(a ssa.Value, seen map[ssa.Value]bool) bool {
+	if seen[a] {
+		return false
+	}
+	seen[a] = true
+	for _, r := range *a.Referrers() {
+		switch r := r.(type) {
+		case *ssa.Store:
+			if r.Val == a {
+				return true
+			}
+		case *ssa.UnOp:
+			if f.escapes(r, seen) {
+				return true
+			}
+		case *ssa.MakeClosure:
+			// A closure that only allocates from it is no reason. One that may
+			// free it is, unless it is deferred.
+			fn := r.Fn.(*ssa.Function)
+			for n, b := range r.Bindings {
+				if b == a && f.variableEscapes(fn.FreeVars[n], seen) {
+					return true
+				}
+			}
+			if endsSomething(f.pkg.sums[fn]) && !deferredOnly(r) {
+				return true
+			}
+		case *ssa.DebugRef:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func endsSomething(s *Summary) bool { return s == nil || len(s.MayEnd)+len(s.Ends) > 0 }
+
+func deferredOnly(m *ssa.MakeClosure) bool {
+	for _, r := range *m.Referrers() {
+		switch r.(type) {
+		case *ssa.Defer, *ssa.DebugRef:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// keeps reports whether a function may keep an argument.
+func (f *function) keeps(c *ssa.CallCommon, v ssa.Value) bool {
+	if c.Value == v {
+		return true
+	}
+	if _, ok := known(c); ok {
+		return false
+	}
+	s := f.summary(c)
+	if s == nil {
+		return true
+	}
+	for n, a := range arguments(c) {
+		if a == v && slices.Contains(s.Keeps, n) {
+			return true
+		}
+		if a == v && slices.ContainsFunc(s.Results, func(r Source) bool { return r.Kind == same && r.Path.Root == n }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/foliomem/folio/arenavet"
+)
+
+// vetTool is folio as the tool of go vet, which calls it for each package: with
+// -V=full, with -flags, or with a configuration. It returns if it is not called so.
+func vetTool(args []string) {
+	if len(args) == 1 && (args[0] == "-V=full" || args[0] == "-flags") || len(args) > 0 && strings.HasSuffix(args[len(args)-1], ".cfg") && onlyFlags(args[:len(args)-1]) {
+		unitchecker.Main(arenavet.Analyzers()...)
+	}
+}
+
+func onlyFlags(args []string) bool {
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") {
+			return false
+		}
+	}
+	return true
+}
+
+func vetLong() string {
+	var b strings.Builder
+	b.WriteString(`Find mistakes with arenas before they run: uses of memory after Free, arenas
+that are not freed or freed twice, memory that outlives its arena, and so on.
+It checks code that uses Folio's package arena, Go's experimental one, package
+page and package gctune; other code it passes over quickly. docs/arenavet.md says
+what each analyser finds, and what it does not see.
+
+It runs go vet with folio as its tool, so the packages, build flags and flags of
+go vet can be given, and results are cached: -tags, -json, -c=2 for lines of
+context, -fix to apply the suggested fixes, -NAME for one analyser only,
+-NAME=false for all but one.
+
+Exit codes: 0 nothing found; 1 something found, or a package does not build.
+
+Analysers:
+`)
+	for _, a := range arenavet.Analyzers() {
+		summary, _, _ := strings.Cut(a.Doc, "\n")
+		fmt.Fprintf(&b, "  %-16s %s\n", a.Name, strings.TrimPrefix(summary, "check for "))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func newVet(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "vet [flags of go vet] [packages]",
+		Short: "Find mistakes with arenas before they run",
+		Long:  vetLong(),
+		Example: `  folio vet ./...
+  folio vet -arenause -c=2 ./...
+  folio vet -fix ./...
+  go vet -vettool=$(which folio) ./...`,
+		DisableFlagParsing: true, // they are go vet's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if arg == "-h" || arg == "-help" || arg == "--help" {
+					return cmd.Help()
+				}
+			}
+			return a.vet(cmd.Context(), args)
+		},
+	}
+}
+
+func (a *app) vet(ctx context.Context, args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("vet: find the folio command: %w", err)
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("vet: %w: install Go, or put it into PATH", err)
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, goTool, append([]string{"vet", "-vettool=" + self}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return exitCode(exitInterrupted)
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return exitCode(exit.ExitCode()) // go vet has said why
+	}
+	return fmt.Errorf("vet: go vet: %w", err)
+}
