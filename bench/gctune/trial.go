@@ -34,7 +34,7 @@ func (b *bench) once(ctx context.Context, l *workload, a arm, d time.Duration) (
 }
 
 func (b *bench) alone(ctx context.Context, l *workload, a arm, d time.Duration) (result, error) {
-	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time", d.String()}
+	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time", d.String(), fmt.Sprintf("-whole=%v", l.period == 0 && l.name != "rest")}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+10*d)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.worker, args...)

@@ -31,6 +31,7 @@ var (
 	inside   = flag.Bool("inside", false, "the limit is that of the cgroup: a tuner finds it itself")
 	warm     = flag.Duration("warm", time.Second, "time that does not count")
 	duration = flag.Duration("time", 5*time.Second, "time that counts")
+	whole    = flag.Bool("whole", false, "count from the end of a collection to the end of another")
 	talk     = flag.Bool("v", false, "log the tuner's changes")
 )
 
@@ -108,8 +109,10 @@ func run() error {
 		})
 	}
 	time.Sleep(*warm)
+	edge()
 	begin, from, usage, gc, cycles := time.Now(), done.Load(), cpu(), collector(), collections()
 	time.Sleep(*duration)
+	edge()
 	elapsed := time.Since(begin).Seconds()
 	out := map[string]float64{
 		"rate": float64(done.Load()-from) / elapsed, "cpu": (cpu() - usage) / elapsed,
@@ -119,6 +122,18 @@ func run() error {
 	wg.Wait()
 	out["gogc"] = float64(debug.SetGCPercent(100))
 	return json.NewEncoder(os.Stdout).Encode(out)
+}
+
+// edge waits for the end of a collection, so that what counts is whole periods of
+// the collector: else a window with one collection more or less decides, where
+// there are few. It waits for five seconds at most: some arms hardly collect.
+func edge() {
+	if *whole {
+		n := collections()
+		for end := time.Now().Add(5 * time.Second); collections() == n && time.Now().Before(end); {
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
 }
 
 func cpu() float64 {
