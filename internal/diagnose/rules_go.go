@@ -86,10 +86,12 @@ func (p *Process) memoryLimit() (limit uint64, from Reading, sure bool, err erro
 		return 0, Reading{}, false, err
 	}
 	from = Reading{p.file("environ"), "no GOMEMLIMIT"}
-	if !set || value == "" || value == "off" {
+	if set {
+		from.Says = "GOMEMLIMIT=" + value
+	}
+	if value == "" || value == "off" {
 		return math.MaxInt64, from, false, nil
 	}
-	from.Says = "GOMEMLIMIT=" + value
 	limit, err = trial.ParseBytes(value)
 	return limit, from, false, err
 }
