@@ -15,13 +15,18 @@ import (
 // arenasRun runs an experiment on arenas once, in processes of their own.
 func arenasRun(t *testing.T, e *Experiment, size uint64) *Outcome {
 	t.Helper()
+	return arenasRuns(t, size, e)[0]
+}
+
+func arenasRuns(t *testing.T, size uint64, all ...*Experiment) []*Outcome {
+	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	m := ReadMachine()
-	if size > m.Spare/e.share() {
+	if size > m.Spare/arenas.share() {
 		testenv.Missing(t, "too little memory")
 	}
 	res, err := Run(context.Background(), Options{
-		Experiments: []*Experiment{e}, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}),
+		Experiments: all, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,11 +34,12 @@ func arenasRun(t *testing.T, e *Experiment, size uint64) *Outcome {
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	out := res.Outcomes[0]
-	if out.Err != nil || !out.Complete || out.Rounds != 1 {
-		t.Fatalf("%v, complete %v, %d rounds", out.Err, out.Complete, out.Rounds)
+	for _, out := range res.Outcomes {
+		if out.Err != nil || !out.Complete || out.Rounds != 1 {
+			t.Fatalf("%v, complete %v, %d rounds", out.Err, out.Complete, out.Rounds)
+		}
 	}
-	return out
+	return res.Outcomes
 }
 
 // All arms do the same work, those in Go's arenas too.
@@ -41,10 +47,14 @@ func TestArenasWork(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		testenv.Missing(t, "%v", err)
 	}
+	var few []*Experiment
 	for _, e := range []*Experiment{arenas, arenasJSON, arenasIndex} {
-		few := *e
-		few.defaults.Count = 2
-		out := arenasRun(t, &few, 1<<20)
+		less := *e
+		less.defaults.Count = 2
+		few = append(few, &less)
+	}
+	for _, out := range arenasRuns(t, 1<<20, few...) {
+		e := out.Experiment
 		if len(out.Arms) != 9 {
 			t.Errorf("%s: %d arms", e.Name, len(out.Arms))
 		}
@@ -64,8 +74,8 @@ func TestArenasWork(t *testing.T) {
 				t.Errorf("%s %s: checksum %v, want %v", e.Name, a.Arm.Name, got, sum)
 			}
 		}
-		if never, seldom := out.at(out.Arm("new"), 1<<20, "collections"), out.at(out.Arm("gogc-800"), 1<<20, "collections"); seldom > never {
-			t.Errorf("%s: %v collections with GOGC=800, %v with GOGC=100", e.Name, seldom, never)
+		if often, seldom := out.at(out.Arm("new"), 1<<20, "collections"), out.at(out.Arm("gogc-800"), 1<<20, "collections"); seldom > often {
+			t.Errorf("%s: %v collections with GOGC=800, %v with GOGC=100", e.Name, seldom, often)
 		}
 	}
 }
