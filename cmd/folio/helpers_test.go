@@ -41,6 +41,7 @@ func gcprog() {
 		stdin      = flag.Bool("stdin", false, "read all input and print how much it was")
 		work       = flag.Int("work", 0, "allocate so many MiB in small pieces")
 		alloc      = flag.Int("alloc", 0, "hold so many MiB")
+		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
 		figure     = flag.Bool("figure", false, "print a speed that depends on GOGC alone")
 		bench      = flag.Bool("bench", false, "print that speed as two Go benchmarks")
@@ -96,6 +97,9 @@ func gcprog() {
 	held := make([]byte, *alloc<<20)
 	for i := 0; i < len(held); i += 512 {
 		held[i] = 1
+	}
+	if *pidfile != "" {
+		check(os.WriteFile(*pidfile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644))
 	}
 	if *figure {
 		fmt.Printf("%d op/s\n", speed())

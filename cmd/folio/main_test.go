@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // The test binary is folio and every program that folio measures here: they are
@@ -57,6 +58,8 @@ func TestScripts(t *testing.T) {
 				return os.Getuid() == 0 || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
 			case "sampling":
 				return perf.Check() == nil || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
+			case "collapse":
+				return trial.MayCollapse() == nil || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
 			case "thp":
 				_, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled")
 				return err == nil, nil

@@ -28,6 +28,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"order":     cmdOrder,
 	"bench":     cmdBench,
 	"noleft":    cmdNoLeft,
+	"pid":       cmdPID,
 	"tinydisk":  cmdTinyDisk,
 }
 

@@ -16,8 +16,8 @@ func Inspect(w io.Writer, p *inspect.Process) error {
 	out := &printer{w: w}
 	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
 	out.line("%s", strings.Join(inspectAbout(p), ", "))
-	out.line("")
 	if p.Memory != nil {
+		out.line("")
 		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ type ProcessJSON struct {
 	Resident *uint64      `json:"resident_bytes"`
 	Swapped  *uint64      `json:"swapped_bytes"`
 	Memory   []MemoryJSON `json:"memory"`
-	Of       string       `json:"windows_of"`
+	Of       *string      `json:"windows_of"`
 	Windows  *WindowsJSON `json:"windows"`
 	Bloat    *BloatJSON   `json:"bloat"`
 	Faults   *FaultsJSON  `json:"faults"`
@@ -123,7 +123,7 @@ func NewInspectFile(folio string, now time.Time) *InspectFile {
 func (f *InspectFile) SetProcess(p *inspect.Process) {
 	out := &ProcessJSON{
 		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
-		Resident:  p.Resident, Swapped: p.Swapped, Of: p.Of.String(), Hazards: list(p.Hazards), Notes: list(p.Notes),
+		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),
 		Policy: PolicyJSON{
 			Enabled: text(p.Policy.System.Enabled.Selected), Defrag: text(p.Policy.System.Defrag.Selected), MaxPtesNone: p.Policy.System.MaxPtesNone,
 			Allowed: p.Policy.Allowed, Advised: p.Policy.Advised, Against: p.Policy.Against, Means: p.Policy.Means(),
@@ -133,7 +133,7 @@ func (f *InspectFile) SetProcess(p *inspect.Process) {
 		out.Memory = append(out.Memory, MemoryJSON{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})
 	}
 	if p.Windows != nil {
-		out.Windows = newWindows(*p.Windows)
+		out.Windows, out.Of = newWindows(*p.Windows), text(p.Of.String())
 	}
 	if b := p.Bloat; b != nil {
 		out.Bloat = &BloatJSON{b.Most, b.Read, b.Pages}

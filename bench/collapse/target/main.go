@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -27,8 +28,6 @@ type Phase struct {
 	P999    float64 `json:"p999_seconds"`
 	Max     float64 `json:"max_seconds"`
 }
-
-var sink []byte
 
 func main() {
 	entries := flag.Int("entries", 8_000_000, "entries of the map")
@@ -67,7 +66,7 @@ func main() {
 		for range lookups {
 			sum += m[uint64(rng.IntN(*entries))*0x9e3779b97f4a7c15]
 		}
-		sink = make([]byte, 256+sum%256) // an answer
+		runtime.KeepAlive(make([]byte, 256+sum%256)) // an answer
 		now := time.Now()
 		if len(took) < cap(took) {
 			took = append(took, now.Sub(last))
