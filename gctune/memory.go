@@ -78,10 +78,12 @@ func (c *Controller) roomFor(s *Sample) room {
 }
 
 // hold keeps the most overhead of late: it swings with the collections, and the
-// room must be there at its worst.
+// room must be there at its worst. It forgets within a few collections: when most
+// of a heap dies, what is left of it fills many pages for a moment, until
+// they are used again, and a program in phases has no time to wait.
 func (c *Controller) hold(s *Sample, fresh bool) {
 	if fresh {
-		c.overhead -= c.overhead / 16
+		c.overhead -= c.overhead / 4
 	}
 	c.overhead = max(c.overhead, float64(s.Overhead))
 }
