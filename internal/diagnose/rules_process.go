@@ -40,6 +40,15 @@ func (p *Process) file(name string) string { return fmt.Sprintf("/proc/%d/%s", p
 // isGo reports whether it is known to be a Go program.
 func (p *Process) isGo() bool { return p.GoVersion.Err == nil && p.GoVersion.Value != "" }
 
+// prctl is the code that turns huge pages off, or on again, in the language of
+// the program as far as that is known.
+func (p *Process) prctl(disable int) string {
+	if p.isGo() {
+		return fmt.Sprintf("unix.Prctl(unix.PR_SET_THP_DISABLE, %d, 0, 0, 0) // golang.org/x/sys/unix", disable)
+	}
+	return fmt.Sprintf("prctl(PR_SET_THP_DISABLE, %d, 0, 0, 0);", disable)
+}
+
 // missing is the error for what this kernel does not say.
 func missing(what, file, since string) error {
 	return fmt.Errorf("%s is not in %s: it needs Linux %s", what, file, since)
@@ -62,7 +71,7 @@ func lookDisabled(f *Facts) ([]Hazard, error) {
 		Evidence: []Reading{{p.file("status"), "THP_enabled: 0"}},
 		Means:    "It, or what started it, called prctl(PR_SET_THP_DISABLE); children inherit that. Neither madvise nor MADV_COLLAPSE works, so goheap, auto and folio collapse can do nothing.",
 		Fix: []Step{{Do: "Take it out of what starts the process: MemoryTHP=disable of a systemd unit, a launcher, a container's init."},
-			{Do: "Or have the process take it back, early in main (package golang.org/x/sys/unix):", Code: "unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)"}},
+			{Do: "Or have the process take it back, early in main:", Code: p.prctl(0)}},
 	}}, nil
 }
 
@@ -212,7 +221,7 @@ func lookFork(f *Facts) ([]Hazard, error) {
 			size(*s.Anonymous), size(*s.PssAnon), size(*s.AnonHugePages))}},
 		Means: "The first write to each shared huge page splits it and copies one base page: such writes are slow, and what was split stays on base pages after the child is gone, until khugepaged comes.",
 		Fix: []Step{{Do: "Start other programs with os/exec or posix_spawn, which share no pages, and fork copies only of small processes."},
-			{Do: "If it must fork, have it run without huge pages, early in main:", Code: "unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)"}},
+			{Do: "If it must fork, have it run without huge pages, early in main:", Code: p.prctl(1)}},
 	}
 	if n := p.Children.Value; len(n) > 0 {
 		h.Evidence = append(h.Evidence, Reading{"/proc/*/stat", fmt.Sprintf("children under the same name: %s", strings.Trim(fmt.Sprint(n), "[]"))})

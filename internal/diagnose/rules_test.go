@@ -160,7 +160,8 @@ var firing = []struct {
 	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice:"}},
 	{"throttled", k68, func(w *world) { w.write(service+"memory.high", "300000000\n") }, "problem container-throttled", []string{"memory.high"}},
 
-	{"THP off for it", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0") }, "problem thp-disabled", []string{"PR_SET_THP_DISABLE"}},
+	{"THP off for it", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0") }, "problem thp-disabled", []string{"PR_SET_THP_DISABLE", "unix.Prctl("}},
+	{"THP off for it, not Go", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0"); w.version = "" }, "problem thp-disabled", []string{"\nprctl("}},
 	{"THP off for all", k515, func(w *world) {
 		w.field("proc/4242/status", "THP_enabled", "0")
 		w.remove("sys/kernel/mm/transparent_hugepage")

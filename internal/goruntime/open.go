@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,10 @@ func Open(fs procmem.FS, pid int, version string) (*Process, error) {
 		return nil, err
 	}
 	mem, err := os.Open(fs.MemPath(pid))
+	if errors.Is(err, os.ErrPermission) {
+		// More is needed than for the files before, which the same user may read.
+		return nil, &deniedError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -42,4 +47,11 @@ func Open(fs procmem.FS, pid int, version string) (*Process, error) {
 		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
 	}
 	return &Process{r, mem}, nil
+}
+
+// deniedError is for memory that may not be read, although its owner asks.
+type deniedError struct{ err error }
+
+func (e *deniedError) Error() string {
+	return e.err.Error() + ": run as root; kernel.yama.ptrace_scope, where it is above 0, keeps the process's own user out, too"
 }

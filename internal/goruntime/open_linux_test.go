@@ -128,6 +128,14 @@ func TestNoDebugInfo(t *testing.T) {
 	}
 }
 
+// What the user of a process may not read says why, and what to do.
+func TestDenied(t *testing.T) {
+	err := error(&deniedError{os.ErrPermission})
+	if errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "run as root") {
+		t.Errorf("%v: its fix is said already", err)
+	}
+}
+
 func TestNotGo(t *testing.T) {
 	if _, err := ReadLayout(bytes.NewReader([]byte("#!/bin/sh\n"))); err == nil {
 		t.Error("a script has a layout")
