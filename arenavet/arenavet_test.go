@@ -1,6 +1,7 @@
 package arenavet
 
 import (
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/analysis"
@@ -29,5 +30,22 @@ func TestAnalysers(t *testing.T) {
 		t.Run(tt.a.Name, func(t *testing.T) {
 			analysistest.Run(t, analysistest.TestData(), tt.a, tt.pkgs...)
 		})
+	}
+}
+
+func TestFixes(t *testing.T) {
+	for pkg, a := range map[string]*analysis.Analyzer{"fixfree": Free, "fixescape": Escape, "fixappend": Append} {
+		analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), a, pkg)
+	}
+}
+
+func TestAnalysersAreValid(t *testing.T) {
+	if err := analysis.Validate(Analyzers()); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range Analyzers() {
+		if !strings.HasPrefix(a.Doc, "check for ") || !strings.HasSuffix(a.URL, "#"+a.Name) {
+			t.Errorf("%s: %q, %s", a.Name, a.Doc, a.URL)
+		}
 	}
 }

@@ -120,7 +120,7 @@ func quiet(c *ssa.CallCommon) bool {
 }
 
 func (f *function) unknownResult(s *state, i *ssa.Call) {
-	s.forget(i)
+	s.renew(i)
 	v := value{id: i}
 	if w := itemOf(i.Type()); w == anArena || w == aMapping {
 		v.region, v.what = i, w
@@ -137,6 +137,7 @@ func (f *function) result(s *state, at ssa.Instruction, args []ssa.Value, r Sour
 		if v, ok := at.(ssa.Value); ok {
 			f.made[v] = v
 		}
+		s.renew(at)
 		return value{id: at, region: at, what: what(r.What)}
 	case same:
 		v, _ := f.follow(s, args, r.Path, at)
@@ -170,15 +171,14 @@ func (f *function) api(s *state, instr ssa.CallInstruction, result *ssa.Call, c 
 	}
 	switch a.effect {
 	case made:
-		delete(s.ended, result)
+		s.renew(result)
 		if result != nil {
 			f.made[result] = result
 		}
 		set(value{region: result, what: anArena})
 	case mapped:
 		if result != nil {
-			s.forget(result)
-			delete(s.ended, result)
+			s.renew(result)
 			s.cells[place{result, "#0"}] = value{id: inner{result, "#0"}, region: result, what: aMapping}
 			set(value{id: result})
 		}

@@ -115,6 +115,17 @@ func (p *pkg) deferFix(pos token.Pos) []analysis.SuggestedFix {
 	if t := p.pass.TypesInfo.TypeOf(name); t == nil || itemOf(t) != anArena {
 		return nil
 	}
+	loop := p.nodeAt(pos, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt, *ast.FuncDecl, *ast.FuncLit:
+			return true
+		}
+		return false
+	})
+	switch loop.(type) {
+	case *ast.ForStmt, *ast.RangeStmt:
+		return nil // the deferred calls would pile up
+	}
 	line := p.pass.Fset.Position(st.Pos())
 	return []analysis.SuggestedFix{{
 		Message:   "free the arena when the function returns",

@@ -64,7 +64,7 @@ var Analyzer = &analysis.Analyzer{
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	if isArenaPackage(pass.Pkg.Path()) || pass.Pkg.Path() == folioPage || !relevant(pass.Pkg) {
+	if implementation(pass.Pkg) || !relevant(pass.Pkg) {
 		return Findings(nil), nil
 	}
 	p := newPackage(pass)
@@ -86,9 +86,9 @@ type pkg struct {
 	globals map[*ssa.Global]int                   // how many functions store to it
 	stores  map[*ssa.Alloc]map[*ssa.Function]int  // how often functions store to a variable
 	leaked  map[*ssa.Alloc]bool                   // variables whose address is somewhere
-	enders  map[*types.Var]bool                   // fields whose arena some function ends
 	found   Findings
 	seen    map[reported]bool
+	ignored map[line]bool
 }
 
 type reported struct {
@@ -117,10 +117,11 @@ func newPackage(pass *analysis.Pass) *pkg {
 	p := &pkg{
 		pass: pass, sums: map[*ssa.Function]*Summary{}, writers: map[*types.Var]map[*ssa.Function]bool{},
 		globals: map[*ssa.Global]int{}, stores: map[*ssa.Alloc]map[*ssa.Function]int{}, leaked: map[*ssa.Alloc]bool{},
-		enders: map[*types.Var]bool{}, seen: map[reported]bool{},
+		seen: map[reported]bool{}, ignored: map[line]bool{},
 	}
 	p.collect(prog)
 	p.survey()
+	p.directives()
 	return p
 }
 
@@ -154,6 +155,9 @@ func (p *pkg) report(c Category, d analysis.Diagnostic) {
 		return
 	}
 	p.seen[reported{d.Pos, c}] = true
+	if at := p.pass.Fset.Position(d.Pos); p.ignored[line{at.Filename, at.Line}] {
+		return
+	}
 	d.Category = string(c)
 	p.found = append(p.found, Finding{c, d})
 }
@@ -203,4 +207,31 @@ func (p *pkg) export() {
 // takesArena reports whether a function has an arena as a parameter.
 func takesArena(fn *ssa.Function) bool {
 	return slices.ContainsFunc(fn.Params, func(p *ssa.Parameter) bool { return itemOf(p.Type()) != nothing })
+}
+
+// implementation reports whether a package is one that makes arenas or mappings:
+// inside, and in their tests, what callers must not do is done on purpose.
+func implementation(pkg *types.Package) bool {
+	return isArenaPackage(pkg.Path()) || pkg.Path() == folioPage
+}
+
+// directives finds the lines whose findings are not reported: those with the
+// comment arenavet:ignore, and those after such a line.
+func (p *pkg) directives() {
+	for _, f := range p.pass.Files {
+		for _, g := range f.Comments {
+			for _, c := range g.List {
+				if strings.HasPrefix(c.Text, "//arenavet:ignore") {
+					at := p.pass.Fset.Position(c.Pos())
+					p.ignored[line{at.Filename, at.Line}] = true
+					p.ignored[line{at.Filename, at.Line + 1}] = true
+				}
+			}
+		}
+	}
+}
+
+type line struct {
+	file string
+	n    int
 }

@@ -53,7 +53,7 @@ func (f *function) leak(v ssa.Value, at ssa.Instruction) {
 			without = append(without, r.instr)
 		}
 	}
-	if len(without) == 0 || !pos.IsValid() {
+	if len(without) == 0 || !pos.IsValid() || f.outlived(v) {
 		return
 	}
 	fixes := f.pkg.deferFix(pos)
@@ -214,6 +214,28 @@ func (f *function) keeps(c *ssa.CallCommon, v ssa.Value) bool {
 		}
 		if a == v && slices.ContainsFunc(s.Results, func(r Source) bool { return r.Kind == same && r.Path.Root == n }) {
 			return true
+		}
+	}
+	return false
+}
+
+// outlived reports whether memory of an arena leaves the function: then the arena
+// cannot be freed here, and its memory is the collector's.
+func (f *function) outlived(region identity) bool {
+	for _, r := range f.ret {
+		for _, x := range r.instr.Results {
+			v := r.state.of(x)
+			if !v.tracked() {
+				v, _ = r.state.holds(v)
+			}
+			if v.region == region {
+				return true
+			}
+		}
+		for p, v := range r.state.cells {
+			if v.region == region && v.what != anArena && f.outside(p.in) {
+				return true
+			}
 		}
 	}
 	return false

@@ -235,3 +235,27 @@ func (s *state) kill(region identity, e *end, all bool, l life) {
 		s.ended[region] = e
 	}
 }
+
+// renew is called when an instruction makes or finds an object, perhaps not for the
+// first time: what was known of the one before is of no use for this one.
+func (s *state) renew(id identity) {
+	s.forget(id)
+	delete(s.ended, id)
+	lose := func(v value) (value, bool) {
+		if v.region != id || v.life == dead {
+			return v, false
+		}
+		v.region, v.what, v.life, v.end = nil, nothing, alive, nil
+		return v, true
+	}
+	for k, v := range s.vals {
+		if v, ok := lose(v); ok {
+			s.vals[k] = v
+		}
+	}
+	for k, v := range s.cells {
+		if v, ok := lose(v); ok {
+			s.cells[k] = v
+		}
+	}
+}

@@ -17,9 +17,6 @@ func (p *pkg) survey() {
 				if a, ok := i.(*ssa.Alloc); ok && addressUsed(a) {
 					p.leaked[a] = true
 				}
-				if c, ok := i.(ssa.CallInstruction); ok {
-					p.noteEnd(c.Common())
-				}
 			}
 		}
 	}
@@ -55,22 +52,6 @@ func (p *pkg) noteStore(fn *ssa.Function, s *ssa.Store) {
 				p.writers[f][fn] = true
 			}
 		}
-	}
-}
-
-// noteEnd notes the field whose arena a call frees.
-func (p *pkg) noteEnd(c *ssa.CallCommon) {
-	a, ok := known(c)
-	if !ok || a.effect != ended || a.arg >= len(c.Args) {
-		return
-	}
-	switch v := c.Args[a.arg].(type) {
-	case *ssa.UnOp:
-		if fa, ok := v.X.(*ssa.FieldAddr); ok {
-			p.enders[fieldVar(fa)] = true
-		}
-	case *ssa.FieldAddr:
-		p.enders[fieldVar(v)] = true
 	}
 }
 

@@ -126,13 +126,12 @@ func (f *function) set(s *state, i ssa.Value, v value) {
 
 // alloc is an instruction that makes an object.
 func (f *function) alloc(s *state, i ssa.Value) {
-	s.forget(i)
+	s.renew(i)
 	s.fresh[i] = true
 	v := value{id: i}
 	if a, ok := i.(*ssa.Alloc); ok {
 		if w := itemOf(a.Type()); w == anArena {
 			v.region, v.what = i, w
-			delete(s.ended, i)
 			f.made[i] = a
 		}
 	}
@@ -235,6 +234,7 @@ func (f *function) load(s *state, p place, w what, at ssa.Instruction) value {
 		}
 		if p.many() && !c.empty {
 			c.id = content{p.in, p.path, at}
+			s.renew(c.id)
 			c.room = room{}
 		}
 		return c
@@ -249,6 +249,7 @@ func (f *function) load(s *state, p place, w what, at ssa.Instruction) value {
 		}
 	}
 	id := content{p.in, p.path, at}
+	s.renew(id)
 	v := value{id: id}
 	if w != nothing && w != memory {
 		v.region, v.what = id, w
@@ -333,6 +334,9 @@ func (f *function) convert(s *state, i *ssa.Convert) {
 		f.used(s, i, i.X)
 		f.set(s, i, value{id: i, empty: true})
 		return
+	}
+	if b, ok := to.(*types.Basic); ok && b.Kind() == types.UnsafePointer {
+		v = value{} // who does that knows what they do, or nobody does
 	}
 	f.set(s, i, v)
 }

@@ -229,3 +229,40 @@ func forever(c chan int) {
 	}
 	a.Free()
 }
+
+func onPurpose() {
+	//arenavet:ignore the collector is being tested
+	a := arena.NewArena()
+	arena.New[Node](a).X++
+	b := arena.NewArena() //arenavet:ignore
+	arena.New[Node](b).X++
+}
+
+func fields(hs []holder) {
+	for _, h := range hs {
+		h.a.Free()
+	}
+}
+
+// What leaves keeps its slab, and the arena cannot be freed here.
+func outlived() *Node {
+	a := arena.NewArena()
+	return arena.New[Node](a)
+}
+
+func outlivedInside() []*Node {
+	a := arena.NewArena()
+	return append([]*Node{}, arena.New[Node](a))
+}
+
+func outlivedOutside() {
+	a := arena.NewArena()
+	sink = arena.New[Node](a)
+}
+
+func loopNever(n int) {
+	for range n {
+		a := arena.NewArena() // want `the arena is never freed`
+		arena.New[Node](a).X++
+	}
+}
