@@ -49,6 +49,14 @@ func (p *Process) prctl(disable int) string {
 	return fmt.Sprintf("prctl(PR_SET_THP_DISABLE, %d, 0, 0, 0);", disable)
 }
 
+// collapse is the command that puts the process on huge pages (Linux 6.1).
+func (p *Process) collapse() string {
+	if p.isGo() {
+		return fmt.Sprintf("folio collapse %d", p.PID)
+	}
+	return fmt.Sprintf("folio collapse --all-anonymous %d", p.PID)
+}
+
 // missing is the error for what this kernel does not say.
 func missing(what, file, since string) error {
 	return fmt.Errorf("%s is not in %s: it needs Linux %s", what, file, since)
@@ -128,11 +136,7 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 		h.Evidence = append(h.Evidence, Reading{thpEnabled, bracketed(t)})
 	}
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
-		cmd := fmt.Sprintf("folio collapse %d", p.PID)
-		if !p.isGo() {
-			cmd = fmt.Sprintf("folio collapse --all-anonymous %d", p.PID)
-		}
-		h.Fix = append(h.Fix, Step{Do: "Put what is there on huge pages, without a restart:", Code: cmd})
+		h.Fix = append(h.Fix, Step{Do: "Put what is there on huge pages, without a restart:", Code: p.collapse()})
 	}
 	if p.isGo() {
 		h.Fix = append(h.Fix, Step{Do: "For good, have the program ask for them, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`})
@@ -163,13 +167,16 @@ func lookAdvised(f *Facts) ([]Hazard, error) {
 	if word, _ := f.policy(); word == "never" {
 		return nil, nil // that is why, and a hazard of its own
 	}
-	return []Hazard{{
+	h := Hazard{
 		What:     fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", size(e.Anonymous), size(e.Anonymous-e.OnHuge)),
 		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s", size(e.Anonymous), size(e.OnHuge))}},
 		Means:    "Either it was touched before it asked, or no huge page was free then, or huge pages were split since: by returning a part of each (MADV_DONTNEED), by a change of protection, or by fork. huge-pages-split and huge-pages-refused tell which of these happens now.",
-		Fix: []Step{{Do: "Put it on huge pages now:", Code: fmt.Sprintf("folio collapse %d", p.PID)},
-			{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both)."}},
-	}}, nil
+		Fix: []Step{{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both):", Code: "madvise(MADV_HUGEPAGE)"}},
+	}
+	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
+		h.Fix = append([]Step{{Do: "Put it on huge pages now:", Code: p.collapse()}}, h.Fix...)
+	}
+	return []Hazard{h}, nil
 }
 
 func lookOptedOut(f *Facts) ([]Hazard, error) {

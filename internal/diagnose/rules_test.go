@@ -181,6 +181,7 @@ var firing = []struct {
 		w.runtimes(func(_ int, s *goruntime.State) { s.Ready = ptr[uint64](520 << 20) })
 	}, "", nil},
 	{"advised, on base pages", k515, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") }, "warning advised-not-huge", []string{"177.0MiB asked for huge pages"}},
+	{"advised, can be collapsed", k618, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") }, "warning advised-not-huge", []string{"folio collapse 4242"}},
 	{"opted out", k510, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd nh") }, "warning opted-out", []string{"disablethp"}},
 	{"forked", k618, func(w *world) {
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88))
