@@ -41,7 +41,7 @@ func gcprog() {
 		stdin      = flag.Bool("stdin", false, "read all input and print how much it was")
 		work       = flag.Int("work", 0, "allocate so many MiB in small pieces")
 		alloc      = flag.Int("alloc", 0, "hold so many MiB")
-		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there")
+		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there, on base pages")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
 		figure     = flag.Bool("figure", false, "print a speed that depends on GOGC alone")
 		bench      = flag.Bool("bench", false, "print that speed as two Go benchmarks")
@@ -94,11 +94,15 @@ func gcprog() {
 	if *grow {
 		*alloc += speed() / 25
 	}
+	if *pidfile != "" { // for tests that make huge pages of it, whatever the policy is
+		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0))
+	}
 	held := make([]byte, *alloc<<20)
 	for i := 0; i < len(held); i += 512 {
 		held[i] = 1
 	}
 	if *pidfile != "" {
+		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0))
 		check(os.WriteFile(*pidfile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644))
 	}
 	if *figure {

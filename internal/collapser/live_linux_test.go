@@ -49,6 +49,15 @@ type node struct {
 	data [7]uint64
 }
 
+// onBase runs f with huge pages off for this process, whatever the system's policy is.
+func onBase(f func()) error {
+	if err := unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	f()
+	return unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)
+}
+
 func list(bytes int) (head *node) {
 	for i := range bytes / 64 {
 		head = &node{next: head, data: [7]uint64{uint64(i)}}
@@ -69,7 +78,10 @@ func await() { fmt.Println("ready"); _, _ = bufio.NewReader(os.Stdin).ReadString
 
 // denseRole holds a heap that is full.
 func denseRole() error {
-	head := list(heapBytes)
+	var head *node
+	if err := onBase(func() { head = list(heapBytes) }); err != nil {
+		return err
+	}
 	await()
 	if n := count(head); n != heapBytes/64 {
 		return fmt.Errorf("%d nodes are left", n)
@@ -80,9 +92,14 @@ func denseRole() error {
 // sparseRole holds one page in 16 of what its heap was.
 func sparseRole() error {
 	kept := make([]*[4096]byte, heapBytes/4096)
-	for i := range kept {
-		kept[i] = new([4096]byte)
-		kept[i][0] = 1
+	err := onBase(func() {
+		for i := range kept {
+			kept[i] = new([4096]byte)
+			kept[i][0] = 1
+		}
+	})
+	if err != nil {
+		return err
 	}
 	for i := range kept {
 		if i%16 != 0 {
@@ -96,10 +113,13 @@ func sparseRole() error {
 }
 
 func offRole() error {
+	head := list(heapBytes / 8)
 	if err := unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	return denseRole()
+	await()
+	runtime.KeepAlive(head)
+	return nil
 }
 
 // churnRole maps, fills, checks and unmaps memory, and grows and frees its heap, until
