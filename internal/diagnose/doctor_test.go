@@ -185,11 +185,13 @@ func TestNoProcess(t *testing.T) {
 		},
 		"doctor 4242: the process ended while it was looked at": func(w *world) { w.later = func() { w.remove("proc/4242") } },
 	} {
-		w := newWorld(t, "linux-6.18-cgroup-hybrid")
-		breaks(w)
-		if _, err := w.read(orders); err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		t.Run("", func(t *testing.T) {
+			w := newWorld(t, "linux-6.18-cgroup-hybrid")
+			breaks(w)
+			if _, err := w.read(orders); err == nil || err.Error() != want {
+				t.Errorf("%v\nwant %s", err, want)
+			}
+		})
 	}
 	w := newWorld(t, "linux-6.18-cgroup-hybrid")
 	w.later = func() { w.change("proc/4242/stat", " 412233 ", " 999999 ") } // the number was given away

@@ -171,7 +171,7 @@ func lookAdvised(f *Facts) ([]Hazard, error) {
 		What:     fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", size(e.Anonymous), size(e.Anonymous-e.OnHuge)),
 		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s", size(e.Anonymous), size(e.OnHuge))}},
 		Means:    "Either it was touched before it asked, or no huge page was free then, or huge pages were split since: by returning a part of each (MADV_DONTNEED), by a change of protection, or by fork. huge-pages-split and huge-pages-refused tell which of these happens now.",
-		Fix: []Step{{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both):", Code: "madvise(MADV_HUGEPAGE)"}},
+		Fix:      []Step{{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both):", Code: "madvise(MADV_HUGEPAGE)"}},
 	}
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
 		h.Fix = append([]Step{{Do: "Put it on huge pages now:", Code: p.collapse()}}, h.Fix...)

@@ -32,6 +32,8 @@ type world struct {
 	noState error
 	samples Samples
 	later   func() // changes before the second look
+
+	touched []string // files and directories that were changed
 }
 
 // fixtures are the names of all trees.
@@ -46,17 +48,56 @@ func fixtures(t *testing.T) []string {
 	return files
 }
 
+// trees are the fixtures, written once: a test that changes one puts it back.
+var trees = map[string]*tree{}
+
+type tree struct {
+	root  string
+	files map[string]string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, tr := range trees {
+		os.RemoveAll(tr.root)
+	}
+	os.Exit(code)
+}
+
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
-	w := &world{t: t, root: t.TempDir(), page: 4096, watch: time.Second, version: "go1.26.0"}
-	a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range a.Files {
-		w.write(f.Name, string(f.Data))
-	}
+	w := &world{t: t, page: 4096, watch: time.Second, version: "go1.26.0"}
 	w.states = []goruntime.State{state(100, 80<<20), state(103, 90<<20)}
+	tr := trees[name]
+	if tr == nil {
+		a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := os.MkdirTemp("", "folio-"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr = &tree{root, map[string]string{}}
+		trees[name], w.root = tr, root
+		for _, f := range a.Files {
+			tr.files[f.Name] = string(f.Data)
+			w.write(f.Name, string(f.Data))
+		}
+	}
+	w.root, w.touched = tr.root, nil
+	t.Cleanup(func() {
+		for _, name := range w.touched {
+			if _, ok := tr.files[name]; !ok {
+				os.Remove(w.path(name)) // empty directories do no harm
+			}
+			for f, text := range tr.files {
+				if f == name || strings.HasPrefix(f, name+"/") {
+					w.write(f, text)
+				}
+			}
+		}
+	})
 	return w
 }
 
@@ -72,6 +113,8 @@ func (w *world) path(name string) string { return filepath.Join(w.root, filepath
 
 func (w *world) write(name, text string) {
 	w.t.Helper()
+	name = strings.TrimPrefix(name, "/")
+	w.touched = append(w.touched, name)
 	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
@@ -115,6 +158,8 @@ func (w *world) field(name, key, value string) {
 
 func (w *world) remove(name string) {
 	w.t.Helper()
+	name = strings.TrimPrefix(name, "/")
+	w.touched = append(w.touched, name)
 	if _, err := os.Stat(w.path(name)); err != nil {
 		w.t.Fatal(err)
 	}
