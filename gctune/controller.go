@@ -277,6 +277,8 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		return Spending, CeilingBound
 	case c.est.share(normal) > c.p.Leave:
 		return Spending, Costly
+	case gogc == base: // it is about to be left alone, or to be spent on
+		return Resting, Cheap
 	}
 	return Spending, Frequent
 }

@@ -41,16 +41,18 @@ func describe(s *Sample, d *Decision, was int) string {
 		gogc = gogcText(was) + " -> " + gogc
 	}
 	head := fmt.Sprintf("%s: GOGC %s, live heap %s", d.State, gogc, size(float64(s.Live)))
-	if d.GOGC >= 0 && d.State != Resting {
+	if d.GOGC >= 0 && d.State != Resting && d.State != Emergency { // in an emergency the memory limit decides
 		head += ", may grow to " + size(float64(d.Goal))
 	}
 	costs := fmt.Sprintf("collection takes %s of the processor time", percent(d.Cost))
 	if d.GOGC != base {
-		costs += fmt.Sprintf(", at GOGC=100 it would take %s", percent(d.CostAtBase))
+		costs += fmt.Sprintf(", with GOGC=100 it would be %s", percent(d.CostAtBase))
 	}
 	switch d.Reason {
 	case NothingKnown:
 		return head + ": nothing was collected yet"
+	case Costly:
+		return head + ": " + costs
 	case Cheap:
 		return head + ": " + costs + ": nothing to gain"
 	case Frequent:
