@@ -176,13 +176,13 @@ func TestPace(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
-	windows := func(bytes int) int { return bytes / page.WindowSize() }
+	windows := func(mib int) int { return mib << 10 / (page.WindowSize() >> 10) }
 	p := newPace(0, 8)
-	p.todo = windows(512 << 20)
+	p.todo = windows(512)
 	near("half a GiB", p.share(), leastShare)
-	p.todo = windows(4 << 30)
+	p.todo = windows(4 << 10)
 	near("4 GiB, in 1.6 s of processor time", p.share(), 0.8)
-	p.todo = windows(64 << 30)
+	p.todo = windows(64 << 10)
 	near("64 GiB", p.share(), 1)
 	near("64 GiB, rest", float64(p.rest(time.Second)), 0)
 	one := newPace(0, 1)
@@ -191,7 +191,7 @@ func TestPace(t *testing.T) {
 	near("one processor, rest", float64(one.rest(time.Second)), float64(time.Second))
 
 	// A host that gives memory slowly.
-	p.todo = windows(512 << 20)
+	p.todo = windows(512)
 	for range 30 {
 		p.took(10, time.Duration(10*5*float64(aGiB)*float64(page.WindowSize())/(1<<30)))
 	}
@@ -200,7 +200,7 @@ func TestPace(t *testing.T) {
 	near("nothing was done", p.share(), 0.5)
 
 	own := newPace(0.1, 8)
-	own.todo = windows(64 << 30)
+	own.todo = windows(64 << 10)
 	near("what the user has set", own.share(), 0.1)
 }
 

@@ -33,6 +33,7 @@ var timed = []column{
 	{"faults in build", "build faults", "%.0f", 1, true},
 	{"user s", "user", "%.1f", 1, false},
 	{"sys s", "sys", "%.2f", 1, false},
+	{"live heap, MiB", "live", "%.0f", mib, false},
 	{"RSS, MiB", "rss", "%.0f", mib, true},
 	{"peak RSS, MiB", "peak", "%.0f", mib, false},
 	{"coverage of the heap", "coverage", "%.0f%%", 0.01, false},

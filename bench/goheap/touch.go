@@ -26,7 +26,7 @@ func (b *bench) touch(ctx context.Context, l workload) error {
 	if err != nil {
 		return err
 	}
-	return command(ctx, self, touchCommand, strconv.Itoa(l.memory))
+	return command(ctx, self, touchCommand, strconv.FormatInt(l.memory, 10))
 }
 
 func touchMain(args []string) error {

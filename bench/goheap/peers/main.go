@@ -59,7 +59,6 @@ func run() error {
 	faults, user, sys := used()
 	say("ready", map[string]float64{
 		"build": elapsed, "build faults": faults, "build user": user, "build sys": sys,
-		"live": live(), // without what died since
 	})
 	if err := await(); err != nil {
 		return err
@@ -89,7 +88,7 @@ func run() error {
 	faults, user, sys = used()
 	say("done", map[string]float64{
 		"op": times[len(times)/2], "p99": times[len(times)*99/100], "gc": gc[len(gc)/2],
-		"faults": faults, "user": user, "sys": sys,
+		"faults": faults, "user": user, "sys": sys, "live": live(),
 	})
 	err = await()
 	runtime.KeepAlive(work)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"time"
 )
@@ -67,13 +68,20 @@ func lookups(w *worker) error {
 	faults, user, sys = used()
 	if err := w.say("done", map[string]float64{
 		"op": times[len(times)/2] / batch, "p99": times[len(times)*99/100] / batch, "gc": gc[len(gc)/2],
-		"faults": faults, "user": user, "sys": sys,
+		"faults": faults, "user": user, "sys": sys, "live": live(),
 	}); err != nil {
 		return err
 	}
 	err := w.await() // memory is looked at
 	runtime.KeepAlive(m)
 	return err
+}
+
+// live is what the last collection left.
+func live() float64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return float64(s[0].Value.Uint64())
 }
 
 // lookup looks up a batch of entries, and checks them.
