@@ -32,6 +32,7 @@ type Advisor struct {
 	last      heapState // when the heap was last looked at
 	rested    time.Time // when it may be looked at again
 	reach     uintptr   // the end of the last window of the reserve that was used
+	fencedTo  uintptr   // the end of the part of the reserve that is fenced
 	todo      []page.Window
 	pace      pace
 	pass      struct{ tried, collapsed int } // windows, since the last look at the pages
@@ -134,7 +135,7 @@ func (a *Advisor) prepare() error {
 // Stats returns what the advisor knows and did.
 func (a *Advisor) Stats() Stats {
 	s := *a.published.Load()
-	s.Ranges, s.Hazards = slices.Clone(s.Ranges), slices.Clone(s.Hazards)
+	s.Ranges, s.Hazards, s.Fenced = slices.Clone(s.Ranges), slices.Clone(s.Hazards), slices.Clone(s.Fenced)
 	return s
 }
 

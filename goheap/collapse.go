@@ -84,7 +84,7 @@ func (a *Advisor) affords(w page.Window) bool {
 
 // window collapses one window. Its density is looked at again: it may have changed.
 func (a *Advisor) window(w page.Window) {
-	fenced := w.Range.Start < a.stats.Fenced.End && w.Range.End > a.stats.Fenced.Start
+	fenced := a.fenced(w.Range)
 	if fenced {
 		// Only for the moment; khugepaged takes longer to come by.
 		if err := w.Range.Advise(page.Huge); err != nil {

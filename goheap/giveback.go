@@ -32,7 +32,7 @@ func (a *Advisor) giveBack(now time.Time) bool {
 		return false
 	}
 	a.stats.Waiting = ""
-	if err := a.fence(); err != nil { // else the next fault there brings a whole window back
+	if err := a.fenceUsed(); err != nil { // else the next fault there brings a whole window back
 		a.failed(err)
 	}
 	before, bloat := a.stats.Resident, a.stats.Bloat

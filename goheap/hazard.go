@@ -25,7 +25,7 @@ func hazards(t procmem.THP, o Options) (out []string) {
 		n, all := *t.MaxPtesNone, page.WindowSize()/page.Size()
 		switch {
 		case t.Enabled.Selected == "always":
-			out = append(out, fmt.Sprintf("transparent_hugepage/enabled is always, and khugepaged makes a huge page of a window where %d of %d pages are missing: memory that the heap gives back comes back; it is given back again, at the cost of a collection: %s", n, all, lessFilling))
+			out = append(out, fmt.Sprintf("transparent_hugepage/enabled is always, and khugepaged makes a huge page of a window where %d of %d pages are missing: memory that the heap gives back comes back; it is given back again, at the cost of a collection, and what the heap has by then is advised against huge pages, and collapsed by the advisor only: %s", n, all, lessFilling))
 		case o.Reserve != 0:
 			out = append(out, fmt.Sprintf("khugepaged makes a huge page of a window where %d of %d pages are missing, in the reserve too: so what was used of it is advised against huge pages, and collapsed by the advisor only: %s", n, all, lessFilling))
 		}

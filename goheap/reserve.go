@@ -79,36 +79,3 @@ func reserveSize(fs procmem.FS, o Options) (uint64, error) {
 	}
 	return limit, nil
 }
-
-// fence takes the part of the reserve that was used, up to the last window with
-// anything in it, out of khugepaged's reach. What is huge stays so. Faults in what
-// is used again give base pages, which are collapsed if they are dense.
-func (a *Advisor) fence() error { return a.fenceTo(a.reach) }
-
-func (a *Advisor) fenceTo(end uintptr) error {
-	fresh := page.Range{Start: max(a.stats.Fenced.End, a.stats.Reserved.Start), End: end}
-	if fresh.Len() == 0 {
-		return nil
-	}
-	if err := fresh.Advise(page.NoHuge); err != nil {
-		return err
-	}
-	a.stats.Fenced = page.Range{Start: a.stats.Reserved.Start, End: end}
-	return nil
-}
-
-// release undoes the reserve as far as it can be undone. Under madvise, memory that
-// is advised against huge pages is treated like memory that nobody advised; under
-// always it is the other way about.
-func (a *Advisor) release() error {
-	if a.stats.Reserved.Len() == 0 {
-		return nil
-	}
-	if thp, err := a.fs.THP(); err != nil || thp.Enabled.Selected == "always" {
-		if a.stats.Fenced.Len() == 0 {
-			return nil
-		}
-		return a.stats.Fenced.Advise(page.Huge)
-	}
-	return a.fenceTo(a.stats.Reserved.End)
-}

@@ -29,8 +29,9 @@ type Stats struct {
 	GiveBacks int
 	// Reserved is the reserve that is made.
 	Reserved page.Range
-	// Fenced is the part of the reserve that is out of khugepaged's reach by now.
-	Fenced page.Range
+	// Fenced are the parts of the heap that are out of khugepaged's reach by now
+	// (MADV_NOHUGEPAGE), because it would fill them.
+	Fenced []page.Range
 	// Looks counts how often the heap's pages were looked at; Spent is how long that and
 	// all else took.
 	Looks  int

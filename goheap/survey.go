@@ -65,7 +65,7 @@ func (a *Advisor) survey(h heapState, now time.Time) error {
 	}
 	if s.Reserved.Len() > 0 {
 		if thp, err := a.fs.THP(); err == nil && fills(thp) {
-			if err := a.fence(); err != nil {
+			if err := a.fenceReserve(a.reach); err != nil {
 				a.failed(err)
 			}
 		}

@@ -24,6 +24,7 @@ const (
 	all      = "auto+gc"
 	collapse = "folio collapse"
 	always   = "THP=always"
+	both     = "auto+always"
 )
 
 var workloads = []workload{
@@ -53,14 +54,14 @@ var workloads = []workload{
 	{
 		name: "shrink", about: "700 MiB that shrink to one page in 64, 20 s later, with max_ptes_none=511 and a khugepaged that hardly rests",
 		pkg: "./bench/goheap/worker", args: []string{"-workload", "shrink", "-settle", "20s"}, quick: []string{"-settle", "3s"},
-		reserve: "1GiB", arms: []string{stock, auto, reserve, always}, khugepaged: true, columns: sized,
+		reserve: "1GiB", arms: []string{stock, auto, reserve, always, both}, khugepaged: true, columns: sized,
 	},
 }
 
 // environment is what an arm runs with.
 func (l workload) environment(arm string) []string {
 	folio := map[string]string{
-		auto: "gc=off", reserve: "gc=off,reserve=" + l.reserve, all: "", // the defaults
+		auto: "gc=off", both: "gc=off", reserve: "gc=off,reserve=" + l.reserve, all: "", // the defaults
 	}
 	v, ok := folio[arm]
 	if !ok {
@@ -71,7 +72,7 @@ func (l workload) environment(arm string) []string {
 
 // changes are the settings that an arm needs.
 func (l workload) changes(arm string) (out []change) {
-	if arm == always {
+	if arm == always || arm == both {
 		out = append(out, change{thpDir + "enabled", "always"})
 	}
 	if l.khugepaged {
