@@ -54,7 +54,7 @@ func read(env string) (s settings, wrong []error) {
 				s.options.MinHeap = -1 // any
 			}
 		case "density":
-			s.options.MinDensity, err = item.Share(0.5)
+			s.options.MinDensity, err = item.Share(goheap.LeastMinDensity)
 		case "bloat":
 			s.options.MaxBloat, err = item.Share(0.01)
 		case "budget":

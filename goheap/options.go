@@ -24,7 +24,7 @@ type Options struct {
 	// it is collapsed. Default: 256 MiB. Negative: any.
 	MinHeap int64
 	// MinDensity is the share of a window's pages that must be in memory for it
-	// to be collapsed, from 0.5 to 1. Default: 0.8.
+	// to be collapsed, from LeastMinDensity to 1. Default: DefaultMinDensity, 0.8.
 	MinDensity float64
 	// MaxBloat is how much of the heap's memory, as a share of what the runtime
 	// has in use, may be bloat before it is given back, from 0.01 to 1. Less than
@@ -55,6 +55,14 @@ type Options struct {
 	Log func(text string)
 }
 
+// DefaultMinDensity is the density from which on a window is worth a huge page, and
+// LeastMinDensity the least that may be asked for: a window less full would more
+// than double.
+const (
+	DefaultMinDensity = 0.8
+	LeastMinDensity   = 0.5
+)
+
 const (
 	defaultMinHeap = 256 << 20
 	minGiveBack    = 8 << 20
@@ -73,7 +81,7 @@ func (o *Options) withDefaults() (own Options, err error) {
 			err = errors.Join(err, fmt.Errorf("option %s is %v: want %v to 1", name, *v, least))
 		}
 	}
-	share("MinDensity", &own.MinDensity, 0.8, 0.5)
+	share("MinDensity", &own.MinDensity, DefaultMinDensity, LeastMinDensity)
 	share("MaxBloat", &own.MaxBloat, 0.05, 0.01)
 	share("Budget", &own.Budget, 0, 0.001) // 0: see pace
 	share("MaxPressure", &own.MaxPressure, 0.1, 0)
