@@ -1,6 +1,6 @@
 // Command collapse measures what folio collapse does to a live program.
 //
-//	go run ./bench/collapse [-rounds 6] [-entries 8000000] [-rates off,512MiB,256MiB,128MiB]
+//	go run ./bench/collapse [-rounds 6] [-entries 8000000] [-rates off,256MiB,128MiB,64MiB]
 //
 // The program (in target) looks things up in a large map, 256 lookups an operation.
 // Every arm is a rate, every trial a fresh process: its operations are timed for a
@@ -40,7 +40,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 6, "rounds")
 	flag.IntVar(&b.entries, "entries", 8_000_000, "entries of the map")
 	flag.DurationVar(&b.time, "time", 2*time.Second, "how long to look before and after")
-	rates := flag.String("rates", "off,512MiB,256MiB,128MiB", "rates to compare")
+	rates := flag.String("rates", "off,256MiB,128MiB,64MiB", "rates to compare")
 	flag.Parse()
 	b.rates = strings.Split(*rates, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

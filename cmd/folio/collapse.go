@@ -43,7 +43,7 @@ It works whatever the system's policy for transparent huge pages is, but not for
 process that opted out of them (PR_SET_THP_DISABLE).`
 
 // defaultRate keeps the stalls of the program rare: see docs/collapse.md.
-const defaultRate = "256MiB"
+const defaultRate = "128MiB"
 
 func newCollapse(a *app) *cobra.Command {
 	f := &collapseFlags{}
