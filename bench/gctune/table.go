@@ -31,13 +31,21 @@ func rows(w io.Writer, l *workload, arms []arm, results [][]result) {
 		if strings.HasPrefix(a.tuner, "folio") {
 			target = verdict(rs, results[0], results[best], l.period > 0)
 		}
-		fmt.Fprintf(w, "| %s, %d MiB | %s | %.0f | %s | %s | %s | %.0f MiB | %.1f | %.1f%% | %d of %d | %s |\n",
-			l.what, l.limit/mib, name, stat.Median(rates(rs)), ratio(results[0], rs), ratio(results[best], rs), text(paired(results[best], rs, perCPU)),
-			stat.Median(column(rs, func(r result) float64 { return r.rss }))/mib,
-			stat.Median(column(rs, func(r result) float64 { return r.Cycles })),
-			100*stat.Median(column(rs, func(r result) float64 { return r.GC })),
+		fmt.Fprintf(w, "| %s, %d MiB | %s | %s | %s | %s | %s | %s | %s | %s | %d of %d | %s |\n",
+			l.what, l.limit/mib, name, figure("%.0f", rs, rate), ratio(results[0], rs), ratio(results[best], rs), text(paired(results[best], rs, perCPU)),
+			figure("%.0f MiB", rs, func(r result) float64 { return r.rss / mib }),
+			figure("%.1f", rs, func(r result) float64 { return r.Cycles }),
+			figure("%.1f%%", rs, func(r result) float64 { return 100 * r.GC }),
 			killed(rs), len(rs), target)
 	}
+}
+
+// figure is a median as text, where anything survived.
+func figure(format string, rs []result, f func(result) float64) string {
+	if killed(rs) == len(rs) {
+		return "-"
+	}
+	return fmt.Sprintf(format, stat.Median(column(rs, f)))
 }
 
 // verdict says whether gctune meets its targets.
