@@ -1,16 +1,17 @@
 // Command collapse measures what folio collapse does to a live program.
 //
+//	go run ./bench/collapse -inspect 10GiB
 //	go run ./bench/collapse [-rounds 6] [-entries 8000000] [-rates off,256MiB,128MiB,64MiB]
 //
 // The program (in target) looks things up in a large map, 256 lookups an operation.
 // Every arm is a rate, every trial a fresh process: its operations are timed for a
 // while before, while folio collapses its heap from outside, and after. Arms run in
 // random order in every round; the table has medians, and ratios within the
-// trials. What is collapsed at a rate takes long, so p99 there is over a longer time.
+// trials. With -inspect it measures the processor time that folio inspect takes for
+// a process of that size instead. What is collapsed at a rate takes long, so p99 there is over a longer time.
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,11 +42,12 @@ func main() {
 	flag.IntVar(&b.entries, "entries", 8_000_000, "entries of the map")
 	flag.DurationVar(&b.time, "time", 2*time.Second, "how long to look before and after")
 	rates := flag.String("rates", "off,256MiB,128MiB,64MiB", "rates to compare")
+	size := flag.String("inspect", "", "measure folio inspect of a process with so much heap instead")
 	flag.Parse()
 	b.rates = strings.Split(*rates, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := b.run(ctx, os.Stdout); err != nil {
+	if err := b.run(ctx, *size, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "collapse:", err)
 		os.Exit(1)
 	}
@@ -76,7 +78,7 @@ type result struct {
 	from, to              collapser.State
 }
 
-func (b *bench) run(ctx context.Context, w io.Writer) error {
+func (b *bench) run(ctx context.Context, size string, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "collapse")
 	if err != nil {
 		return err
@@ -85,6 +87,9 @@ func (b *bench) run(ctx context.Context, w io.Writer) error {
 	b.target = filepath.Join(dir, "target")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.target, "./bench/collapse/target").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the target (run it from the root of the repository): %w: %s", err, out)
+	}
+	if size != "" {
+		return b.inspect(ctx, size, w)
 	}
 	results := make([][]result, len(b.rates))
 	for range b.rounds {
@@ -148,36 +153,19 @@ func row(w io.Writer, rate string, rs []result) {
 func (b *bench) trial(ctx context.Context, rate string) (r result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.target, "-entries", strconv.Itoa(b.entries))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	t, err := b.start(ctx, "-entries", strconv.Itoa(b.entries))
 	if err != nil {
 		return r, err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return r, err
-	}
-	if err := cmd.Start(); err != nil {
-		return r, err
-	}
-	defer func() {
-		in.Close() // it ends with its input
-		_, _ = io.Copy(io.Discard, out)
-		err = errors.Join(err, cmd.Wait())
-	}()
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "ready" {
-		return r, fmt.Errorf("the target said %q", lines.Text())
-	}
+	defer func() { err = errors.Join(err, t.end()) }()
 	next := func(p *phase) error {
-		if _, err := io.WriteString(in, "\n"); err != nil {
+		if _, err := io.WriteString(t.in, "\n"); err != nil {
 			return err
 		}
-		if !lines.Scan() {
+		if !t.lines.Scan() {
 			return errors.New("the target ended")
 		}
-		return json.Unmarshal(lines.Bytes(), p)
+		return json.Unmarshal(t.lines.Bytes(), p)
 	}
 	var warm phase
 	time.Sleep(time.Second)
@@ -185,7 +173,7 @@ func (b *bench) trial(ctx context.Context, rate string) (r result, err error) {
 		return r, err
 	}
 	time.Sleep(b.time)
-	if err := r.collapse(ctx, rate, cmd.Process.Pid, func() error { return next(&r.before) }, func() error { return next(&r.during) }); err != nil {
+	if err := r.collapse(ctx, rate, t.cmd.Process.Pid, func() error { return next(&r.before) }, func() error { return next(&r.during) }); err != nil {
 		return r, err
 	}
 	time.Sleep(b.time)

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -31,7 +32,12 @@ type Phase struct {
 
 func main() {
 	entries := flag.Int("entries", 8_000_000, "entries of the map")
+	touch := flag.Int("touch", 0, "no map: hold so many bytes of heap, and wait")
 	flag.Parse()
+	if *touch > 0 {
+		hold(*touch)
+		return
+	}
 	m := make(map[uint64]uint64)
 	for i := range *entries {
 		m[uint64(i)*0x9e3779b97f4a7c15] = uint64(i)
@@ -73,6 +79,18 @@ func main() {
 		}
 		last = now
 	}
+}
+
+// hold has heap on base pages until its input ends.
+func hold(bytes int) {
+	debug.SetGCPercent(-1)
+	b := make([]byte, bytes)
+	for i := 0; i < len(b); i += os.Getpagesize() {
+		b[i] = 1
+	}
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	runtime.KeepAlive(b)
 }
 
 func phase(took []time.Duration, d time.Duration) Phase {
