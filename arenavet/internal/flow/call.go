@@ -74,11 +74,16 @@ func (f *function) call(s *state, instr ssa.CallInstruction, c *ssa.CallCommon, 
 			s.forget(result)
 		}
 		s.vals[result] = v
+		f.receive(s, v.at(), args, sum.Results[0].Parts, instr)
 		return
 	}
 	s.forget(result)
 	for n, v := range results {
+		if v.id == nil {
+			v.id = inner{result, "#" + strconv.Itoa(n)}
+		}
 		s.cells[place{result, "#" + strconv.Itoa(n)}] = v
+		f.receive(s, v.at(), args, sum.Results[n].Parts, instr)
 	}
 	s.vals[result] = value{id: result}
 }
@@ -315,7 +320,7 @@ func (f *function) appends(s *state, instr ssa.Instruction, result *ssa.Call, ar
 	from, to := s.of(args[old]), place{result, ""}
 	if from.at().in != to.in {
 		s.copy(from.at(), to)
-		if s.fresh[from.at().in] && !from.tracked() {
+		if s.fresh[from.at().in] || from.empty {
 			s.fresh[result] = true
 		}
 	}

@@ -79,16 +79,17 @@ func run(pass *analysis.Pass) (any, error) {
 
 // pkg is the package that is analysed.
 type pkg struct {
-	pass    *analysis.Pass
-	funcs   []*ssa.Function
-	sums    map[*ssa.Function]*Summary
-	writers map[*types.Var]map[*ssa.Function]bool // who stores to a field
-	globals map[*ssa.Global]int                   // how many functions store to it
-	stores  map[*ssa.Alloc]map[*ssa.Function]int  // how often functions store to a variable
-	leaked  map[*ssa.Alloc]bool                   // variables whose address is somewhere
-	found   Findings
-	seen    map[reported]bool
-	ignored map[line]bool
+	pass     *analysis.Pass
+	funcs    []*ssa.Function
+	sums     map[*ssa.Function]*Summary
+	writers  map[*types.Var]map[*ssa.Function]bool // who stores to a field
+	globals  map[*ssa.Global]int                   // how many functions store to it
+	stores   map[*ssa.Alloc]map[*ssa.Function]int  // how often functions store to a variable
+	leaked   map[*ssa.Alloc]bool                   // variables whose address is somewhere
+	found    Findings
+	seen     map[reported]bool
+	siblings map[*types.Var]int // of a field that is a handle: the field that is its arena, -1 if it has several
+	ignored  map[line]bool
 }
 
 type reported struct {
@@ -117,7 +118,7 @@ func newPackage(pass *analysis.Pass) *pkg {
 	p := &pkg{
 		pass: pass, sums: map[*ssa.Function]*Summary{}, writers: map[*types.Var]map[*ssa.Function]bool{},
 		globals: map[*ssa.Global]int{}, stores: map[*ssa.Alloc]map[*ssa.Function]int{}, leaked: map[*ssa.Alloc]bool{},
-		seen: map[reported]bool{}, ignored: map[line]bool{},
+		seen: map[reported]bool{}, ignored: map[line]bool{}, siblings: map[*types.Var]int{},
 	}
 	p.collect(prog)
 	p.survey()
@@ -206,7 +207,7 @@ func (p *pkg) export() {
 
 // takesArena reports whether a function has an arena as a parameter.
 func takesArena(fn *ssa.Function) bool {
-	return slices.ContainsFunc(fn.Params, func(p *ssa.Parameter) bool { return itemOf(p.Type()) != nothing })
+	return slices.ContainsFunc(fn.Params, func(p *ssa.Parameter) bool { return mayLead(p.Type()) })
 }
 
 // implementation reports whether a package is one that makes arenas or mappings:

@@ -88,7 +88,7 @@ func (p *pkg) analyse(fn *ssa.Function, report bool) *Summary {
 // has a value of their types, or calls a function that has.
 func (f *function) concerned() bool {
 	for _, p := range f.fn.Params {
-		if itemOf(p.Type()) != nothing {
+		if mayLead(p.Type()) {
 			return true
 		}
 	}

@@ -149,6 +149,9 @@ func (f *function) born(id identity) *ssa.BasicBlock {
 		if fv, ok := id.in.(*ssa.FreeVar); ok && f.pkg.settled(fv) {
 			return f.fn.Blocks[0]
 		}
+		if field := f.fields[place{id.in, id.path}]; field != nil && field.Pkg() == f.pkg.pass.Pkg && len(f.pkg.writers[field]) == 0 {
+			return f.born(id.in) // set when the object was made
+		}
 		return id.at.Block()
 	case inner:
 		return f.born(id.in)

@@ -56,7 +56,9 @@ func (f *function) grow(s *state, instr ssa.CallInstruction, args []ssa.Value, o
 	case r.grown:
 		why = "where it has no room left"
 	default:
-		return value{}
+		// What was made with room is taken to have enough.
+		old.room = room{}
+		return old
 	}
 	if old.life == alive {
 		f.reportAppend(instr, args, old, why)

@@ -22,7 +22,7 @@ func (f *function) leaks() {
 	slices.SortFunc(made, func(a, b ssa.Value) int { return cmp.Compare(a.Pos(), b.Pos()) })
 	for _, v := range made {
 		instr, ok := v.(ssa.Instruction)
-		if !ok || f.entry[instr.Block()] == nil || f.escapes(v, map[ssa.Value]bool{}) {
+		if !ok || f.entry[instr.Block()] == nil || f.escapes(v, map[ssa.Value]bool{}, nil) {
 			continue
 		}
 		f.only = v
@@ -88,135 +88,6 @@ func returnPos(r *ssa.Return) token.Pos {
 		return s.End() - 1
 	}
 	return token.NoPos
-}
-
-// escapes reports whether an arena may be freed by others: it is returned, put
-// somewhere, or passed to who may keep it.
-func (f *function) escapes(v ssa.Value, seen map[ssa.Value]bool) bool {
-	if seen[v] {
-		return false
-	}
-	seen[v] = true
-	refs := v.Referrers()
-	if refs == nil {
-		return true
-	}
-	for _, r := range *refs {
-		switch r := r.(type) {
-		case *ssa.Call:
-			if f.keeps(&r.Call, v) {
-				return true
-			}
-		case *ssa.Defer:
-			if f.keeps(&r.Call, v) {
-				return true
-			}
-		case *ssa.Phi:
-			if f.escapes(r, seen) {
-				return true
-			}
-		case *ssa.Store:
-			if r.Addr == v {
-				continue
-			}
-			if f.placeEscapes(r.Addr, seen) {
-				return true
-			}
-		case *ssa.BinOp, *ssa.DebugRef:
-		case *ssa.FieldAddr, *ssa.UnOp: // of the arena itself
-			return true
-		default:
-			return true
-		}
-	}
-	return false
-}
-
-// placeEscapes reports whether an arena that is put into a place escapes.
-func (f *function) placeEscapes(addr ssa.Value, seen map[ssa.Value]bool) bool {
-	switch a := addr.(type) {
-	case *ssa.Alloc:
-		return f.variableEscapes(a, seen)
-	case *ssa.FreeVar:
-		if !f.pkg.settled(a) {
-			return true
-		}
-		return f.variableEscapes(a, seen)
-	}
-	// Into a struct: it may be passed on from there.
-	return true
-}
-
-// variableEscapes reports whether an arena in a variable escapes.
-func (f *function) variableEscapes(a ssa.Value, seen map[ssa.Value]bool) bool {
-	if seen[a] {
-		return false
-	}
-	seen[a] = true
-	for _, r := range *a.Referrers() {
-		switch r := r.(type) {
-		case *ssa.Store:
-			if r.Val == a {
-				return true
-			}
-		case *ssa.UnOp:
-			if f.escapes(r, seen) {
-				return true
-			}
-		case *ssa.MakeClosure:
-			// A closure that only allocates from it is no reason. One that may
-			// free it is, unless it is deferred.
-			fn := r.Fn.(*ssa.Function)
-			for n, b := range r.Bindings {
-				if b == a && f.variableEscapes(fn.FreeVars[n], seen) {
-					return true
-				}
-			}
-			if endsSomething(f.pkg.sums[fn]) && !deferredOnly(r) {
-				return true
-			}
-		case *ssa.DebugRef:
-		default:
-			return true
-		}
-	}
-	return false
-}
-
-func endsSomething(s *Summary) bool { return s == nil || len(s.MayEnd)+len(s.Ends) > 0 }
-
-func deferredOnly(m *ssa.MakeClosure) bool {
-	for _, r := range *m.Referrers() {
-		switch r.(type) {
-		case *ssa.Defer, *ssa.DebugRef:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// keeps reports whether a function may keep an argument.
-func (f *function) keeps(c *ssa.CallCommon, v ssa.Value) bool {
-	if c.Value == v {
-		return true
-	}
-	if _, ok := known(c); ok {
-		return false
-	}
-	s := f.summary(c)
-	if s == nil {
-		return true
-	}
-	for n, a := range arguments(c) {
-		if a == v && slices.Contains(s.Keeps, n) {
-			return true
-		}
-		if a == v && slices.ContainsFunc(s.Results, func(r Source) bool { return r.Kind == same && r.Path.Root == n }) {
-			return true
-		}
-	}
-	return false
 }
 
 // outlived reports whether memory of an arena leaves the function: then the arena

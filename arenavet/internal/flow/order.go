@@ -208,11 +208,8 @@ func (p *pkg) waitsIn(c *ssa.CallCommon, depth int) bool {
 	if fn == nil {
 		return true
 	}
-	if waitName(fn.Name()) {
-		return true
-	}
 	if len(fn.Blocks) == 0 || depth > 4 {
-		return false
+		return waitName(fn.Name())
 	}
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {

@@ -114,7 +114,11 @@ func (f *function) twice(s *state, instr ssa.Instruction, v value, e *end) {
 	text := fmt.Sprintf("%s of an arena after %s: it panics", e.name, f.name(v.end))
 	pos := position(instr)
 	if e.deferred {
-		text = fmt.Sprintf("the deferred %s comes after %s: it panics", e.name, f.name(v.end))
+		name := e.name
+		if e.by != "" {
+			name = e.by
+		}
+		text = fmt.Sprintf("the deferred %s comes after %s: it panics", name, f.name(v.end))
 	}
 	d := f.diagnose(instr, text, v.end)
 	d.Pos = pos

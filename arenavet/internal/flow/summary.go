@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -30,9 +32,17 @@ const (
 
 // A Source says where a result comes from.
 type Source struct {
-	Kind int
+	Kind  int
+	What  int
+	Path  Path
+	Parts []Part
+}
+
+// A Part is what is known of a part of a new object that is returned.
+type Part struct {
+	Step string
 	What int
-	Path Path
+	From Path // of the arena that it is, or that it is from
 }
 
 // A Summary is what callers know of a function.
@@ -42,7 +52,8 @@ type Summary struct {
 	MayEnd  []Path   // on some
 	Allocs  []Path   // arenas and handles that it allocates from
 	Uses    []Path   // what it reads and writes
-	Keeps   []int    // parameters that are arenas, and may be used after it returns
+	Keeps   []int    // parameters that may be used after it returns
+	Holds   []int    // parameters that are in what it returns, and nowhere else
 }
 
 // An Ending is an arena or mapping that a function ends.
@@ -59,8 +70,8 @@ func (s *Summary) String() string { return fmt.Sprintf("%+v", *s) }
 
 // trivial reports whether callers learn nothing.
 func (s *Summary) trivial() bool {
-	return len(s.Ends)+len(s.MayEnd)+len(s.Allocs)+len(s.Keeps) == 0 &&
-		!slices.ContainsFunc(s.Results, func(r Source) bool { return r.Kind > empty })
+	return len(s.Ends)+len(s.MayEnd)+len(s.Allocs)+len(s.Keeps)+len(s.Holds) == 0 &&
+		!slices.ContainsFunc(s.Results, func(r Source) bool { return r.Kind > empty || len(r.Parts) > 0 })
 }
 
 func (s *Summary) equal(t *Summary) bool { return s.String() == t.String() }
@@ -103,7 +114,9 @@ func (f *function) follow(s *state, args []ssa.Value, p Path, at ssa.Instruction
 		return value{}, false
 	}
 	v := s.of(args[p.Root])
+	t := args[p.Root].Type()
 	for i, step := range p.Steps {
+		t = f.noteField(v, t, step)
 		w := nothing
 		if i == len(p.Steps)-1 {
 			w = what(p.What)
@@ -127,6 +140,30 @@ func (f *function) follow(s *state, args []ssa.Value, p Path, at ssa.Instruction
 		v = f.load(s, v.at().step(step), w, at)
 	}
 	return v, true
+}
+
+// noteField notes which field a step leads to, in an object that a pointer of type
+// t leads to. It returns the type of the field, nil if that is not known.
+func (f *function) noteField(v value, t types.Type, step string) types.Type {
+	name, inside := cut(step)
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "."))
+	if t == nil || v.id == nil || err != nil {
+		return nil
+	}
+	ptr, ok := t.Underlying().(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	st, ok := ptr.Elem().Underlying().(*types.Struct)
+	if !ok || n >= st.NumFields() {
+		return nil
+	}
+	field := st.Field(n).Origin()
+	f.fields[v.at().step(name)] = field
+	if inside {
+		return types.NewPointer(field.Type())
+	}
+	return field.Type()
 }
 
 // arguments are those of a call, and what its function captured.
@@ -180,11 +217,11 @@ func (f *function) source(v value) Source {
 	if v.tracked() {
 		if p, ok := f.pathOf(v.id); ok {
 			p.What = int(v.what)
-			return Source{same, int(v.what), p}
+			return Source{Kind: same, What: int(v.what), Path: p}
 		}
 		if p, ok := f.pathOf(v.region); ok {
 			p.What = int(f.kind(v.region))
-			return Source{within, int(v.what), p}
+			return Source{Kind: within, What: int(v.what), Path: p}
 		}
 		return Source{}
 	}
@@ -198,7 +235,10 @@ func (a Source) join(b Source) Source {
 	switch {
 	case a.Kind == empty:
 		return b
-	case b.Kind == empty || a.Kind == b.Kind && a.What == b.What && a.Path.equal(b.Path):
+	case b.Kind == empty:
+		return a
+	case a.Kind == b.Kind && a.What == b.What && a.Path.equal(b.Path):
+		a.Parts = slices.DeleteFunc(slices.Clone(a.Parts), func(p Part) bool { return !slices.ContainsFunc(b.Parts, p.equal) })
 		return a
 	}
 	return Source{}
@@ -216,7 +256,9 @@ func (f *function) summarize() {
 			if !pointers(r.instr.Results[i].Type()) {
 				v = value{empty: true}
 			}
-			sum.Results[i] = sum.Results[i].join(f.source(v))
+			src := f.source(v)
+			src.Parts = f.parts(r.state, v)
+			sum.Results[i] = sum.Results[i].join(src)
 		}
 		if len(f.ret) == 0 {
 			sum.Results[i] = Source{}
@@ -246,8 +288,14 @@ func (f *function) summarize() {
 		}
 	}
 	for i, p := range f.fn.Params {
-		if itemOf(p.Type()) != nothing && f.escapes(p, map[ssa.Value]bool{}) {
+		if !mayLead(p.Type()) {
+			continue
+		}
+		returned := false
+		if f.escapes(p, map[ssa.Value]bool{}, &returned) {
 			sum.Keeps = append(sum.Keeps, i)
+		} else if returned {
+			sum.Holds = append(sum.Holds, i)
 		}
 	}
 }
@@ -310,4 +358,45 @@ func (f *function) excluded(s *state, b *ssa.BasicBlock, succ int) bool {
 		isNil = 1
 	}
 	return succ == isNil
+}
+
+func (p Part) equal(q Part) bool {
+	return p.Step == q.Step && p.What == q.What && p.From.equal(q.From)
+}
+
+// parts returns what callers should know of the parts of a new object.
+func (f *function) parts(s *state, v value) (out []Part) {
+	if v.id == nil || v.empty || v.life == dead {
+		return nil
+	}
+	if _, ok := f.pathOf(v.id); ok {
+		return nil // callers know it
+	}
+	at := v.at()
+	for k, c := range s.cells {
+		if !k.partOf(at) || !c.tracked() || c.mixed || c.life != alive || k.path[len(at.path)] == '&' || k.path[len(at.path)] == 'd' {
+			continue
+		}
+		if p, ok := f.pathOf(c.region); ok && len(p.Steps) <= maxSteps {
+			p.What = int(f.kind(c.region))
+			out = append(out, Part{k.path[len(at.path):], int(c.what), p})
+		}
+	}
+	slices.SortFunc(out, func(a, b Part) int { return strings.Compare(a.Step, b.Step) })
+	return out
+}
+
+// receive records what is known of the parts of a new object that a call returned.
+func (f *function) receive(s *state, to place, args []ssa.Value, parts []Part, at ssa.Instruction) {
+	for _, p := range parts {
+		from, ok := f.follow(s, args, p.From, at)
+		if !ok || !from.tracked() {
+			continue
+		}
+		v := value{id: content{to.in, to.path + p.Step, at}, region: from.region, what: what(p.What), life: from.life, end: from.end}
+		if v.what == anArena {
+			v = from
+		}
+		s.cells[to.step(p.Step)] = v
+	}
 }

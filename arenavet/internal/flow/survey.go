@@ -14,8 +14,11 @@ func (p *pkg) survey() {
 				if s, ok := i.(*ssa.Store); ok {
 					p.noteStore(fn, s)
 				}
-				if a, ok := i.(*ssa.Alloc); ok && addressUsed(a) {
-					p.leaked[a] = true
+				if a, ok := i.(*ssa.Alloc); ok {
+					p.noteHandles(a)
+					if addressUsed(a) {
+						p.leaked[a] = true
+					}
 				}
 			}
 		}
@@ -52,6 +55,48 @@ func (p *pkg) noteStore(fn *ssa.Function, s *ssa.Store) {
 				p.writers[f][fn] = true
 			}
 		}
+	}
+}
+
+// noteHandles notes which fields of a struct that is made are handles of an arena
+// that is another field.
+func (p *pkg) noteHandles(a *ssa.Alloc) {
+	arenas := map[ssa.Value]int{}
+	type handle struct {
+		field *types.Var
+		arena ssa.Value
+	}
+	var handles []handle
+	for _, r := range *a.Referrers() {
+		fa, ok := r.(*ssa.FieldAddr)
+		if !ok {
+			continue
+		}
+		for _, u := range *fa.Referrers() {
+			st, ok := u.(*ssa.Store)
+			if !ok || st.Addr != fa {
+				continue
+			}
+			switch itemOf(st.Val.Type()) {
+			case anArena:
+				arenas[st.Val] = fa.Field
+			case aHandle:
+				h := handle{fieldVar(fa), nil}
+				if c, ok := st.Val.(*ssa.Call); ok {
+					if k, ok := known(&c.Call); ok && k.effect == handled {
+						h.arena = c.Call.Args[0]
+					}
+				}
+				handles = append(handles, h)
+			}
+		}
+	}
+	for _, h := range handles {
+		n, ok := arenas[h.arena]
+		if old, seen := p.siblings[h.field]; seen && old != n || !ok {
+			n = -1
+		}
+		p.siblings[h.field] = n
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -253,6 +254,16 @@ func (f *function) load(s *state, p place, w what, at ssa.Instruction) value {
 	v := value{id: id}
 	if w != nothing && w != memory {
 		v.region, v.what = id, w
+	}
+	if w == aHandle {
+		// A handle that was made together with an arena beside it is that arena's.
+		field := f.fields[p]
+		if n, ok := f.pkg.siblings[field]; ok && n >= 0 && len(f.pkg.writers[field]) == 0 {
+			beside := place{p.in, p.path[:strings.LastIndexByte(p.path, '.')] + "." + strconv.Itoa(n)}
+			if a := f.load(s, beside, anArena, at); a.tracked() {
+				v.region, v.life, v.end = a.region, a.life, a.end
+			}
+		}
 	}
 	if !p.many() {
 		s.cells[p] = v

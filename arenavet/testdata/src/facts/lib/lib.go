@@ -12,7 +12,7 @@ type Doc struct {
 	Root  *Node
 }
 
-func Build(a *arena.Arena) *Node { return New(a, 1) } // want Build:`Results:\[\{Kind:3 What:4 Path:\{Root:0 Steps:\[\] What:1\}\}\]`
+func Build(a *arena.Arena) *Node { return New(a, 1) } // want Build:`Results:\[\{Kind:3 What:4 Path:\{Root:0 Steps:\[\] What:1\}`
 
 func New(a *arena.Arena, x int) *Node { // want New:`Kind:3`
 	n := arena.New[Node](a)
