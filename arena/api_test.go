@@ -211,9 +211,6 @@ func TestIdleIsBounded(t *testing.T) {
 	for _, limit := range []int64{-1, 1 << 20, defaultIdleBytes} {
 		eventually(t, "idle", func() bool { return idleSlabs() == 0 })
 		o := &Options{IdleBytes: int(limit)}
-		if limit == defaultIdleBytes {
-			o = nil
-		}
 		// A collection that comes between may take what is idle: try again then.
 		kept := false
 		for range 10 {
@@ -228,6 +225,24 @@ func TestIdleIsBounded(t *testing.T) {
 			t.Errorf("IdleBytes %d: anything kept: %v", limit, kept)
 		}
 	}
+	// By default what is asked for again soon is kept the next time, but not for long.
+	if lately.regret.Store(0); lately.armed.Load() {
+		eventually(t, "nothing is looked at", func() bool { return !lately.armed.Load() })
+	}
+	eventually(t, "idle", func() bool { return idleSlabs() == 0 })
+	use(nil, 50_000)
+	if got := idleBytes.Load(); got > defaultIdleBytes+64*quantum {
+		t.Errorf("by default: %d bytes are idle after the first time", got)
+	}
+	kept := false
+	for range 10 {
+		use(nil, 50_000)
+		kept = kept || idleBytes.Load() > defaultIdleBytes+64*quantum
+	}
+	if !kept {
+		t.Error("by default: what was asked for again is not kept")
+	}
+	eventually(t, "8 MiB are idle", func() bool { return idleBytes.Load() <= defaultIdleBytes+64*quantum })
 }
 
 func TestPool(t *testing.T) {

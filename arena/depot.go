@@ -193,10 +193,11 @@ func (d *depot[T]) putStock(s *stock[T], most int64) {
 
 // room reports whether n bytes more may be idle.
 func room(n, most int64) bool {
+	n += idleBytes.Load()
 	if most < 0 {
-		most = max(defaultIdleBytes, inUseBytes.Load())
+		return n <= defaultIdleBytes || n <= lately.bound()
 	}
-	return idleBytes.Load()+n <= most
+	return n <= most
 }
 
 // get takes a slab of class c, or returns nil.
@@ -245,5 +246,8 @@ func (d *depot[T]) put(l *slab[T], most int64) bool {
 	sh.tell(b)
 	sh.mu.Unlock()
 	tended.wake()
+	if b >= largeSlab {
+		lately.wake()
+	}
 	return true
 }

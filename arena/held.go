@@ -5,9 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// inUseBytes is what the arenas hold that hold largeArena or more. By default
-// as much may be idle as is in use: the memory of arenas then follows use at
-// no more than twice of it, as the heap does with GOGC=100.
+// inUseBytes is what the arenas hold that hold largeArena or more.
 var inUseBytes atomic.Int64
 
 const (

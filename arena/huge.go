@@ -41,11 +41,25 @@ const heapPage = 8 << 10
 type dropped[T any] struct {
 	list  *slab[T]
 	bytes int64
+	large int64 // of that, which might have been idle
 }
 
 func (d *dropped[T]) add(s *slab[T]) {
 	s.link, d.list = d.list, s
-	d.bytes += s.bytes()
+	b := s.bytes()
+	d.bytes += b
+	if b >= largeSlab && s.size != own {
+		d.large += b
+	}
+}
+
+// end gives the slabs back that one arena dropped because no more than most bytes
+// may be idle.
+func (d *dropped[T]) end(pointers bool, most int64) {
+	if d.large > 0 && most < 0 {
+		lately.gaveBack(d.large)
+	}
+	d.giveBack(pointers)
 }
 
 // giveBack returns the memory of the slabs to the system, if it is much, so

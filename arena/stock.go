@@ -101,11 +101,19 @@ func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 	c := max(min(s.grown, set.maxClass), d.least(n))
 	s.grown = c.next()
 	l := d.get(c)
-	if l == nil {
+	found := l != nil
+	if !found {
 		l = d.make(c)
 		d.advise(l, set)
 	}
-	s.arena.hold(l.bytes())
+	if b := l.bytes(); b >= largeSlab {
+		s.arena.hold(b)
+		if found {
+			lately.took()
+		} else if set.idle < 0 {
+			lately.missed(b)
+		}
+	}
 	return l
 }
 
@@ -153,7 +161,7 @@ func (s *stock[T]) release() {
 	// The bound is for what one may give back; of small slabs that are dropped
 	// the collector takes care.
 	d.putStock(s, most)
-	out.giveBack(d.pointers)
+	out.end(d.pointers, most)
 }
 
 // sort leaves the small slabs in the stock and gives the others to the depot, or
@@ -220,7 +228,7 @@ func (s *stock[T]) reset(keep int64) (n int64) {
 			out.add(l)
 		}
 	})
-	out.giveBack(s.depot.pointers)
+	out.end(s.depot.pointers, set.idle)
 	s.kept = list
 	return n
 }

@@ -20,6 +20,9 @@ type tender interface {
 	// tend drops the slabs that were not needed since the last call and
 	// reports whether any are left.
 	tend() bool
+	// shrink drops slabs, the large ones first, until no more than most bytes
+	// are idle.
+	shrink(most int64)
 }
 
 func (l *depotList) add(d tender) {
