@@ -110,11 +110,13 @@ func run() error {
 	}
 	time.Sleep(*warm)
 	edge()
+	faulted := minorFaults()
 	begin, from, usage, gc, cycles := time.Now(), done.Load(), cpu(), collector(), collections()
 	time.Sleep(*duration)
 	edge()
 	elapsed := time.Since(begin).Seconds()
 	out := map[string]float64{
+		"faults": (minorFaults() - faulted) / max(float64(done.Load()-from), 1),
 		"rate": float64(done.Load()-from) / elapsed, "cpu": (cpu() - usage) / elapsed,
 		"gc": (collector() - gc) / (cpu() - usage), "cycles": float64(collections()-cycles) / elapsed,
 	}
@@ -140,6 +142,12 @@ func cpu() float64 {
 	var ru syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &ru) // it cannot fail
 	return float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+}
+
+func minorFaults() float64 {
+	var ru syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &ru) // it cannot fail
+	return float64(ru.Minflt)
 }
 
 func collector() float64 {
