@@ -22,8 +22,10 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio run -- ./prog args     what memory management costs this program
   folio tune -- ./prog args    the settings that give it back
   folio lab                    what pages and page faults cost on this machine
-  folio inspect 1234           what running processes have in memory, and could gain
-  folio collapse 1234          the heap of a running program on huge pages
+  folio inspect 1234           what a running program has in memory, and could gain
+  folio collapse 1234          its heap on huge pages
+  folio doctor 1234            what makes its memory slow, and the fix
+  folio vet ./...              mistakes with arenas
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 130 interrupted. A program that is
 run once passes its own exit code on.`
@@ -46,7 +48,7 @@ func newRoot(a *app) *cobra.Command {
 		return misusef("%s: %w: see 'folio %s --help'", cmd.Name(), err, cmd.Name())
 	})
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newVet(a))
+	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newVet(a), newAdvise(a), newReport(a), newCompare(a))
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")
 	root.SetHelpCommand(newHelp(root))

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/advise"
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/where"
+)
+
+const adviseLong = `List the call sites of a program that would gain from an arena: how much they
+allocate and how short it lives, what that costs in the collector, what an
+arena would save, and what to write instead. Or say that there is nothing to
+gain.
+
+It needs an allocation profile. For 'go test' it takes the profile itself
+(-memprofile, of one package), and runs the command a second time without tests and
+benchmarks, to know what building costs. Other programs write one themselves,
+
+  f, _ := os.Create("allocs.pprof"); pprof.Lookup("allocs").WriteTo(f, 0)
+
+which is read after the command ends (--profile). Without a command, only the
+profile is read, and what the collector costs is not known.
+
+What would be saved is an estimate: at least half of the site's part of the
+collector's time, at most all of it and nine tenths of its part of the time of
+allocating. The part in the collector's time is that of the bytes.`
+
+type adviseFlags struct {
+	profile    string
+	sampleRate int
+}
+
+func newAdvise(a *app) *cobra.Command {
+	f := &adviseFlags{}
+	cmd := &cobra.Command{
+		Use:   "advise [flags] [-- command [args]]",
+		Short: "List the call sites that would gain from an arena",
+		Long:  adviseLong,
+		Example: `  folio advise -- go test -run '^$' -bench . ./parser
+  folio advise --profile allocs.pprof -- ./prog args
+  folio advise --profile allocs.pprof`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.advise(cmd.Context(), f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.SortFlags = false
+	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`; the command, if there is one, writes it")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of processor time to sample what allocation costs; 0 for not at all")
+	return cmd
+}
+
+func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err error) {
+	goTest := len(command) > 1 && trial.CommandName(command) == "go" && command[1] == "test"
+	switch {
+	case len(command) == 0 && f.profile == "":
+		return misusef("advise: no command and no profile given: folio advise -- go test -bench . , or --profile FILE")
+	case len(command) > 0 && f.profile == "" && !goTest:
+		return misusef("advise: %s: its allocation profile is needed: have it write one with pprof.Lookup(\"allocs\").WriteTo, and give its name with --profile", command[0])
+	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
+		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
+	}
+	r := &report.Advise{Title: "folio advise: " + f.profile}
+	cost, path := advise.Unknown(), f.profile
+	if len(command) > 0 {
+		r.Title = "folio advise: " + strings.Join(command, " ")
+		ctx, stop := interruptible(ctx)
+		defer stop()
+		if goTest && f.profile == "" {
+			dir, err := os.MkdirTemp("", "folio-advise-")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+			path = filepath.Join(dir, "allocs.pprof")
+			cost, err = a.costOfTest(ctx, f, command, dir, path, r)
+			if err != nil {
+				return err
+			}
+		} else {
+			before, _ := os.Stat(f.profile)
+			if cost, err = a.costOf(ctx, f, command, r); err != nil {
+				return err
+			}
+			if after, err := os.Stat(f.profile); err == nil && before != nil && before.ModTime().Equal(after.ModTime()) {
+				r.Notes = append(r.Notes, "the command did not write "+f.profile+": it is of another run")
+			}
+		}
+	}
+	p, err := readProfile(path)
+	if err != nil {
+		return err
+	}
+	r.Advice = advise.Advise(p, cost, newSources().line)
+	return r.Text(a.stdout)
+}
+
+func readProfile(path string) (p *advise.Profile, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if p, err = advise.Read(file); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return p, err
+}
+
+// measure runs a command once.
+func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, show bool) (*trial.Sample, error) {
+	_, _, isGo := host.Program(command[0])
+	p := &trial.Program{Command: command, FS: procmem.New(""), IsGo: isGo, Trace: true, Profile: f.sampleRate}
+	if show {
+		p.Stdout, p.Stderr = a.stderr, a.stderr // standard output is the advice's
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	s, err := p.Run(ctx, trial.Setting{})
+	switch {
+	case ctx.Err() != nil:
+		return nil, exitCode(exitInterrupted)
+	case err != nil:
+		return nil, err
+	case !s.OK():
+		why := s.Failure
+		if l := s.LastLine(); l != "" {
+			why += ": " + l
+		}
+		return nil, fmt.Errorf("%s: %s", command[0], why)
+	}
+	return s, nil
+}
+
+// costOf runs a command for what it costs.
+func (a *app) costOf(ctx context.Context, f *adviseFlags, command []string, r *report.Advise) (advise.Cost, error) {
+	s, err := a.measure(ctx, f, command, true)
+	if err != nil {
+		return advise.Unknown(), err
+	}
+	return costs(s, r), nil
+}
+
+// costs are those of a sample.
+func costs(s *trial.Sample, r *report.Advise) advise.Cost {
+	c := advise.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
+	if s.GCCPU != nil {
+		c.GC = *s.GCCPU
+	} else {
+		r.Notes = append(r.Notes, "no trace of the collector was seen: what it costs is not known")
+	}
+	if s.Where != nil {
+		c.Allocation = s.Where.Share(where.Allocation).Seconds + s.Where.Share(where.Zeroing).Seconds
+	} else if s.Unsampled != nil {
+		r.Notes = append(r.Notes, "what allocation costs was not sampled: "+s.Unsampled.Error())
+	}
+	return c
+}
+
+// costOfTest runs go test with a profile, and without tests for what else it
+// costs: building and linking.
+func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, dir, path string, r *report.Advise) (advise.Cost, error) {
+	if slices.ContainsFunc(command, func(arg string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && (name == "memprofile" || name == "o" || name == "c")
+	}) {
+		return advise.Unknown(), misusef("advise: leave -memprofile, -o and -c away: folio sets them")
+	}
+	with := func(flags ...string) []string { return slices.Concat(command[:2], flags, command[2:]) }
+	binary := "-o=" + filepath.Join(dir, "test")
+	// Flags count where they come last, but those behind -args are the program's.
+	nothing := slices.Clone(command)
+	at := slices.Index(nothing, "-args")
+	if at < 0 {
+		at = len(nothing)
+	}
+	nothing = slices.Insert(nothing, at, "-run=^$", "-bench=^$", binary)
+	if _, err := a.measure(ctx, f, nothing, false); err != nil { // builds
+		return advise.Unknown(), err
+	}
+	base, err := a.measure(ctx, f, nothing, false)
+	if err != nil {
+		return advise.Unknown(), err
+	}
+	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), true)
+	if err != nil {
+		return advise.Unknown(), err
+	}
+	c, b := costs(s, r), costs(base, &report.Advise{})
+	c.Wall = max(c.Wall-b.Wall, 0)
+	c.CPU = max(c.CPU-b.CPU, 0)
+	if !math.IsNaN(b.GC) {
+		c.GC = max(c.GC-b.GC, 0)
+	}
+	if !math.IsNaN(b.Allocation) {
+		c.Allocation = max(c.Allocation-b.Allocation, 0)
+	}
+	if c.CPU < 1 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of processor time says little: take a longer -benchtime or -count", report.Seconds(c.CPU)))
+	}
+	if c.CPU == 0 {
+		return advise.Unknown(), nil
+	}
+	return c, nil
+}
+
+// sources reads lines of source files, each file once.
+type sources struct{ files map[string][]string }
+
+func newSources() *sources { return &sources{map[string][]string{}} }
+
+func (s *sources) line(file string, n int64) string {
+	lines, ok := s.files[file]
+	if !ok {
+		if data, err := os.ReadFile(file); err == nil {
+			lines = strings.Split(string(data), "\n")
+		}
+		s.files[file] = lines
+	}
+	if n < 1 || n > int64(len(lines)) {
+		return ""
+	}
+	return lines[n-1]
+}

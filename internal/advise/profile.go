@@ -1,0 +1,141 @@
+package advise
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// A Site is a line of the program that allocates.
+type Site struct {
+	Func string
+	File string
+	Line int64
+	// Inside is the function of the standard library that the line called and that
+	// allocated; "" if the line allocates by itself.
+	Inside string
+
+	AllocBytes, AllocObjects int64 // in all
+	InuseBytes, InuseObjects int64 // reachable at the last collection before the profile
+}
+
+// Place returns the file's name and line.
+func (s *Site) Place() string {
+	return fmt.Sprintf("%s:%d", s.File[strings.LastIndexByte(s.File, '/')+1:], s.Line)
+}
+
+// A Profile is the allocations of a program by call site, the most bytes first.
+type Profile struct {
+	Sites []Site
+	Total Site  // of all
+	Rate  int64 // about one sample for so many bytes; 0 if it is not known
+}
+
+// columns are the sample types of an allocation profile.
+var columns = [...]string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}
+
+// ErrNotAllocations is wrapped by the error for a profile of something else.
+var ErrNotAllocations = errors.New("it is no allocation profile: write one with go test -memprofile FILE, or pprof.Lookup(\"allocs\")")
+
+// Read reads a profile in pprof's format.
+func Read(r io.Reader) (*Profile, error) {
+	p, err := profile.Parse(r)
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	var at [len(columns)]int
+	for i, c := range columns {
+		at[i] = slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == c })
+		if at[i] < 0 {
+			return nil, fmt.Errorf("read profile: no values of type %s: %w", c, ErrNotAllocations)
+		}
+	}
+	out := &Profile{}
+	if p.PeriodType != nil && p.PeriodType.Type == "space" && p.Period > 0 {
+		out.Rate = p.Period
+	}
+	type key struct {
+		name, file, inside string
+		line               int64
+	}
+	sites := map[key]*Site{}
+	for _, s := range p.Sample {
+		frame, inside, ok := caller(s)
+		if !ok {
+			continue
+		}
+		k := key{frame.Function.Name, frame.Function.Filename, inside, frame.Line}
+		site := sites[k]
+		if site == nil {
+			site = &Site{Func: k.name, File: k.file, Line: k.line, Inside: inside}
+			sites[k] = site
+		}
+		for _, to := range []*Site{site, &out.Total} {
+			to.AllocObjects += max(s.Value[at[0]], 0)
+			to.AllocBytes += max(s.Value[at[1]], 0)
+			to.InuseObjects += max(s.Value[at[2]], 0)
+			to.InuseBytes += max(s.Value[at[3]], 0)
+		}
+	}
+	for _, s := range sites {
+		out.Sites = append(out.Sites, *s)
+	}
+	slices.SortFunc(out.Sites, func(a, b Site) int {
+		return cmp.Or(cmp.Compare(b.AllocBytes, a.AllocBytes), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Inside, b.Inside), strings.Compare(a.Func, b.Func))
+	})
+	return out, nil
+}
+
+// caller returns the innermost line of a stack that is not of the standard library,
+// and the function of the library that it called.
+func caller(s *profile.Sample) (frame profile.Line, inside string, ok bool) {
+	var innermost *profile.Line
+	for _, loc := range s.Location {
+		for _, l := range loc.Line {
+			if l.Function == nil {
+				continue
+			}
+			name := l.Function.Name
+			if innermost == nil && !strings.HasPrefix(name, "runtime.") {
+				innermost = &l
+			}
+			if !standard(name) {
+				return l, inside, true
+			}
+			if !strings.HasPrefix(name, "runtime.") {
+				inside = name
+			}
+		}
+	}
+	if innermost == nil {
+		return profile.Line{}, "", false
+	}
+	return *innermost, innermost.Function.Name, true
+}
+
+// standard reports whether a function is of the standard library, by its name:
+// the first element of the import paths of others has a dot, or is main. A module of
+// another name counts as the program's too.
+func standard(name string) bool {
+	path, _, _ := strings.Cut(name, "[") // what is behind are type parameters
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		path = path[:i]
+	} else {
+		path, _, _ = strings.Cut(path, ".")
+	}
+	first, _, _ := strings.Cut(path, "/")
+	return slices.Contains(library, first)
+}
+
+// library are the first elements of the standard library's import paths.
+var library = []string{
+	"archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding",
+	"errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math",
+	"mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs",
+	"sync", "syscall", "testing", "text", "time", "type", "unicode", "unique", "unsafe", "vendor", "weak",
+}

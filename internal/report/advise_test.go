@@ -1,0 +1,49 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/advise"
+)
+
+func TestAdviseText(t *testing.T) {
+	site := advise.Site{Func: "main.parse", File: "/src/parse.go", Line: 7, AllocBytes: 64 << 20, AllocObjects: 1 << 20}
+	other := advise.Site{Func: "main.name", File: "/src/name.go", Line: 9}
+	for name, tt := range map[string]struct {
+		a    *advise.Advice
+		want []string
+		not  string
+	}{
+		"gain": {&advise.Advice{
+			Cost: advise.Cost{Wall: 2, CPU: 4, GC: 1, Allocation: 0.5}, Total: site,
+			Suggestions: []advise.Suggestion{{Site: site, Share: 0.8, Kept: 0.01, Life: 0.02, GC: 0.2, Low: 0.1, High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
+			Others:      []advise.Other{{Site: other, Share: 0.1, Why: "because"}},
+		}, []string{
+			"  4.000s of processor time: the collector 25.0%, allocation 12.5%\n", "  64.00MiB in 1,048,576 objects were allocated\n",
+			"1. parse.go:7  main.parse\n", "  32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%\n",
+			"  1.0% of it was in use at the end: it lives for about 20.00ms\n",
+			"  it causes 20.0% of the processor time in the collector; an arena would save 10.0% to 30.0%\n", "  line: x\n  try:  y\n",
+			"   10.0%  name.go:9  main.name\n          because\n", "note",
+		}, "nothing to gain"},
+		"unknown": {&advise.Advice{
+			Cost: advise.Unknown(), Total: site,
+			Suggestions: []advise.Suggestion{{Site: site, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(), High: math.NaN(), Samples: math.NaN()}},
+		}, []string{"what the collector costs is not known", "  nothing of it was in use at the end\n"}, "NaN"},
+		"nothing": {&advise.Advice{Cost: advise.Unknown(), Nothing: "it is so"}, []string{"  nothing to gain: it is so\n"}, "How"},
+	} {
+		var b strings.Builder
+		if err := (&Advise{Title: "folio advise: x", Advice: tt.a, Notes: []string{"note"}}).Text(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range tt.want {
+			if !strings.Contains(b.String(), w) {
+				t.Errorf("%s: lacks %q:\n%s", name, w, b.String())
+			}
+		}
+		if strings.Contains(b.String(), tt.not) {
+			t.Errorf("%s: has %q:\n%s", name, tt.not, b.String())
+		}
+	}
+}
