@@ -117,7 +117,7 @@ func run() error {
 	elapsed := time.Since(begin).Seconds()
 	out := map[string]float64{
 		"faults": (minorFaults() - faulted) / max(float64(done.Load()-from), 1),
-		"rate": float64(done.Load()-from) / elapsed, "cpu": (cpu() - usage) / elapsed,
+		"rate":   float64(done.Load()-from) / elapsed, "cpu": (cpu() - usage) / elapsed,
 		"gc": (collector() - gc) / (cpu() - usage), "cycles": float64(collections()-cycles) / elapsed,
 	}
 	quit.Store(true)
