@@ -41,6 +41,8 @@ type Program struct {
 	Profile int
 	// KeepProfile keeps the samples themselves, in Sample.Profile.
 	KeepProfile bool
+	// KeepSeries keeps the memory over time, in Sample.Series.
+	KeepSeries bool
 	// IsGo says that the command is a Go program: one that never collects prints
 	// no trace, and its figures are then zero instead of unknown.
 	IsGo bool

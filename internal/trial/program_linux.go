@@ -35,6 +35,7 @@ type running struct {
 	pid       int
 	files     files
 	sampler   *sampler
+	series    *Series       // nil: not asked for
 	follower  *follower     // nil: the heap stays as it is
 	profile   *profiler     // nil: no sampling
 	unsampled error         // why
@@ -151,6 +152,9 @@ func (r *running) start(s Setting) error {
 	if err := r.open(keep); err != nil {
 		return err
 	}
+	if r.p.KeepSeries {
+		r.series = &Series{start: time.Now()}
+	}
 	for _, p := range r.files.pumps {
 		background(p.run)
 	}
@@ -183,6 +187,7 @@ func (r *running) start(s Setting) error {
 		background(r.profile.run)
 	}
 	r.family.own = []int{r.pid}
+	r.sampler.series = r.series
 	background(r.sampler.run)
 	if s.THP == THPCollapse {
 		r.follower = newFollower(r.p.FS, r.sampler.tree.PIDs)
@@ -245,6 +250,7 @@ func (r *running) addCycle(c gctrace.Cycle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trace.Add(c)
+	r.series.collected(c)
 }
 
 // run waits for the program's own end.
@@ -384,6 +390,7 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 		fillMetrics(out, r.p.Metric, r.files.collectors[:])
 	}
 	out.Tail = r.files.tail()
+	out.Series = r.series
 }
 
 // fillTrace fills the collector's figures. Without a line they are known to be

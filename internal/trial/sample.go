@@ -50,6 +50,9 @@ type Sample struct {
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
 
+	// Series is the memory over time; nil when it was not asked for.
+	Series *Series `json:"series,omitempty"`
+
 	ExitCode *int   `json:"exit_code"` // nil when a signal ended the program
 	Signal   string `json:"signal,omitempty"`
 

@@ -25,6 +25,7 @@ type sampler struct {
 	peakTree, peakOne, peakHWM uint64
 	peakHuge                   uint64
 	hugeSeen                   bool
+	series                     *Series // nil: not to be kept
 }
 
 const (
@@ -99,6 +100,9 @@ func (s *sampler) look() int {
 	_ = s.tree.Update() // a look that fails leaves the peaks as they are
 	total, largest, n := s.tree.RSS()
 	s.peakTree = max(s.peakTree, total)
+	if s.series != nil && n > 0 {
+		s.series.looked(&s.series.RSS, total)
+	}
 	s.peakOne = max(s.peakOne, largest)
 	if largest < 2*s.floor { // see peakRSS
 		if hwm, ok := s.tree.HWM(s.root); ok {
@@ -114,6 +118,9 @@ func (s *sampler) look() int {
 func (s *sampler) lookHuge() {
 	if bytes, ok := s.tree.AnonHuge(); ok {
 		s.peakHuge, s.hugeSeen = max(s.peakHuge, bytes), true
+		if s.series != nil {
+			s.series.looked(&s.series.Huge, bytes)
+		}
 	}
 }
 

@@ -1,0 +1,73 @@
+package trial
+
+import (
+	"time"
+
+	"github.com/foliomem/folio/internal/gctrace"
+)
+
+// A Series is what the memory of a trial was over time. Times are seconds from
+// the start of the process, sizes bytes. Where more was seen than it holds,
+// neighbours were put together: the largest of each stays.
+type Series struct {
+	RSS  Track `json:"rss"`  // of all processes together
+	Huge Track `json:"huge"` // of it on huge pages; looked at less often
+	Heap Track `json:"heap"` // at the end of each collection, of the process that collected
+	Live Track `json:"live"` // of that, what was live
+
+	start time.Time
+}
+
+// A Track is one figure over time.
+type Track struct {
+	Seconds []float64 `json:"seconds"`
+	Bytes   []uint64  `json:"bytes"`
+	// Each is how many looks, or collections, a value stands for.
+	Each int `json:"each"`
+
+	pending int // looks of the last value, when Each is more than 1
+}
+
+// mostPoints bounds a track: a chart shows no more, and a result stays small.
+const mostPoints = 500
+
+func (t *Track) add(at time.Duration, bytes uint64) {
+	if t.Each == 0 {
+		t.Each = 1
+	}
+	if t.pending > 0 && t.pending < t.Each {
+		last := len(t.Bytes) - 1
+		t.Bytes[last] = max(t.Bytes[last], bytes)
+		t.pending++
+		return
+	}
+	if len(t.Bytes) == mostPoints {
+		t.halve()
+	}
+	t.Seconds, t.Bytes = append(t.Seconds, at.Seconds()), append(t.Bytes, bytes)
+	t.pending = 1
+}
+
+// halve puts neighbours together.
+func (t *Track) halve() {
+	n := len(t.Bytes) / 2
+	for i := range n {
+		t.Seconds[i], t.Bytes[i] = t.Seconds[2*i], max(t.Bytes[2*i], t.Bytes[2*i+1])
+	}
+	t.Seconds, t.Bytes = t.Seconds[:n], t.Bytes[:n]
+	t.Each *= 2
+}
+
+// looked adds what a look at the processes saw.
+func (s *Series) looked(track *Track, bytes uint64) {
+	track.add(time.Since(s.start), bytes)
+}
+
+// collected adds a collection that was just reported. A nil series keeps nothing.
+func (s *Series) collected(c gctrace.Cycle) {
+	if s != nil {
+		at := time.Since(s.start)
+		s.Heap.add(at, c.HeapEnd)
+		s.Live.add(at, c.HeapLive)
+	}
+}
