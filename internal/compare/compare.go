@@ -1,0 +1,217 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/internal/stat"
+)
+
+// Options are what is compared; nil means the default.
+type Options struct {
+	// All compares all figures, not the main ones only: wall and processor time,
+	// peak memory, page faults, the collector, and the program's own.
+	All bool
+}
+
+// A Comparison is how two results differ.
+type Comparison struct {
+	Old, New string // names of the files
+	Tables   []Table
+	// Differs lists in what else the two differ: machine, kernel, setting.
+	Differs []string
+	// OnlyOld and OnlyNew are what only one of them has.
+	OnlyOld, OnlyNew []string
+	// Found, Gone and Still are findings of doctor.
+	Found, Gone, Still []string
+	Doctor             bool
+	Notes              stat.Notes
+}
+
+// A Table is the comparison of a unit.
+type Table struct {
+	Unit   string
+	Higher bool // more is better
+	Rows   []Row
+	// Mean is the ratio of the geometric means; 0 if there is none.
+	Mean float64
+}
+
+// A Row is the comparison of what both have.
+type Row struct {
+	Name     string
+	Old, New stat.Summary
+	Test     stat.Comparison
+	Once     bool // single looks: a difference, but no test
+}
+
+// Compare compares two results. Where both have a single setting, these are
+// compared, whatever they are; else settings of the same name. So it is with
+// programs and benchmarks.
+func Compare(before, after *Set, opts *Options) (*Comparison, error) {
+	c := &Comparison{Old: before.Name, New: after.Name, Doctor: before.doctor && after.doctor}
+	if c.Doctor {
+		c.findings(before, after)
+		return c, nil
+	}
+	all := opts != nil && opts.All
+	single := len(before.arms) < 2 && len(after.arms) < 2
+	match := func(k key, in *Set) (key, bool) {
+		if _, ok := in.values[k]; ok {
+			return k, true
+		}
+		if len(before.names) == 1 && len(after.names) == 1 {
+			k.name = in.names[0] // two builds of a program have two names
+		}
+		if single && len(in.arms) == 1 {
+			k.arm = in.arms[0]
+		}
+		_, ok := in.values[k]
+		return k, ok
+	}
+	common := 0
+	for _, k := range before.rows {
+		other, ok := match(k, after)
+		if !ok {
+			c.OnlyOld = appendOnce(c.OnlyOld, k.label(single))
+			continue
+		}
+		common++
+		if !all && slices.Contains(minor, k.unit) {
+			continue
+		}
+		t := c.table(k.unit)
+		t.Higher = before.moreIsBetter(k.unit) || after.moreIsBetter(k.unit)
+		r := Row{Name: k.label(single), Once: before.once || after.once}
+		r.Old, r.New = stat.Summarize(before.values[k]), stat.Summarize(after.values[other])
+		r.Test = stat.Compare(before.values[k], after.values[other])
+		t.Rows = append(t.Rows, r)
+	}
+	for _, k := range after.rows {
+		if _, ok := match(k, before); !ok {
+			c.OnlyNew = appendOnce(c.OnlyNew, k.label(single))
+		}
+	}
+	if len(before.names) == 1 && len(after.names) == 1 && before.names[0] != after.names[0] {
+		c.Differs = append(c.Differs, "name: "+before.names[0]+" -> "+after.names[0])
+	}
+	if common == 0 {
+		return nil, fmt.Errorf("%s and %s: %w", before.Name, after.Name, ErrNothing)
+	}
+	for i := range c.Tables {
+		c.Tables[i].mean()
+	}
+	c.differs(before, after, single)
+	return c, nil
+}
+
+func (k key) label(single bool) string {
+	if single || k.arm == "" {
+		if k.arm == "" && !single {
+			return k.name + " default"
+		}
+		return k.name
+	}
+	return k.name + " " + k.arm
+}
+
+func appendOnce(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+func (c *Comparison) table(unit string) *Table {
+	i := slices.IndexFunc(c.Tables, func(t Table) bool { return t.Unit == unit })
+	if i < 0 {
+		c.Tables = append(c.Tables, Table{Unit: unit})
+		i = len(c.Tables) - 1
+	}
+	return &c.Tables[i]
+}
+
+// mean compares the geometric means of several rows.
+func (t *Table) mean() {
+	var before, after []float64
+	for _, r := range t.Rows {
+		if r.Old.Median <= 0 || r.New.Median <= 0 {
+			return
+		}
+		before, after = append(before, r.Old.Median), append(after, r.New.Median)
+	}
+	if len(t.Rows) > 1 {
+		t.Mean = stat.GeoMean(after) / stat.GeoMean(before)
+	}
+}
+
+// differs lists the configuration that each has one value of, not the same.
+func (c *Comparison) differs(before, after *Set, single bool) {
+	var keys []string
+	for k := range before.config {
+		keys = append(keys, k)
+	}
+	for k := range after.config {
+		keys = appendOnce(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if !single && slices.Contains(armKeys, k) {
+			continue
+		}
+		a, b := strings.Join(before.config[k], ", "), strings.Join(after.config[k], ", ")
+		if a == b || len(before.config[k]) > 3 || len(after.config[k]) > 3 {
+			continue
+		}
+		if a == "" {
+			a = "not known"
+		}
+		if b == "" {
+			b = "not known"
+		}
+		c.Differs = append(c.Differs, k+": "+a+" -> "+b)
+	}
+}
+
+func (c *Comparison) findings(before, after *Set) {
+	for _, r := range after.rules {
+		if slices.Contains(before.rules, r) {
+			c.Still = append(c.Still, r)
+		} else {
+			c.Found = append(c.Found, r)
+		}
+	}
+	for _, r := range before.rules {
+		if !slices.Contains(after.rules, r) {
+			c.Gone = append(c.Gone, r)
+		}
+	}
+}
+
+// Verdict is the difference in a word: "better", "worse", or "" where it is not
+// decided.
+func (r Row) Verdict(higher bool) string {
+	switch {
+	case !r.Test.Different || r.Once || r.Test.Ratio == 1:
+		return ""
+	case (r.Test.Ratio > 1) == higher:
+		return "better"
+	}
+	return "worse"
+}
+
+// Delta is the difference as text, "~" where it is not decided.
+func (r Row) Delta() string {
+	switch {
+	case r.Once && r.Old.Median == r.New.Median:
+		return "same"
+	case r.Once && r.Old.Median == 0:
+		return "from 0"
+	case r.Once:
+		return fmt.Sprintf("%+.1f%%", 100*(r.Test.Ratio-1))
+	case r.Test.Different && r.Old.Median == 0:
+		return "from 0"
+	}
+	return r.Test.Delta()
+}

@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// A Set is all measurements of a file.
+type Set struct {
+	Name   string
+	rows   []key
+	values map[key][]float64
+	config map[string][]string // values of each configuration key, in order
+	higher map[string]bool     // units of which more is better
+	arms   []string
+	names  []string
+	once   bool // a snapshot: single looks, which no test can compare
+	rules  []string
+	doctor bool
+}
+
+// A key says what was measured.
+type key struct{ name, arm, unit string }
+
+// armKeys are the configuration keys that tell arms of one program apart; what
+// else is in a configuration says where it was measured.
+var armKeys = []string{"pkg", "gogc", "gomemlimit", "gomaxprocs", "thp", "arm"}
+
+func newSet(name string) *Set {
+	return &Set{Name: name, values: make(map[key][]float64), config: make(map[string][]string), higher: make(map[string]bool)}
+}
+
+// Read reads a result of folio (JSON), or a file in the Go benchmark format.
+func Read(name string, data []byte) (*Set, error) {
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+		r, err := saved.Read(name, data)
+		if err != nil {
+			return nil, err
+		}
+		return Of(r)
+	}
+	s := newSet(name)
+	if err := s.bench(data); err != nil {
+		return nil, err
+	}
+	if len(s.rows) == 0 {
+		return nil, fmt.Errorf("%s: neither a result of folio nor Go benchmark results: there is no measurement in it", name)
+	}
+	return s, nil
+}
+
+// Of returns the measurements of a result.
+func Of(r *saved.Result) (*Set, error) {
+	s := newSet(r.Name)
+	var text []byte
+	var err error
+	switch {
+	case r.Program != nil:
+		text, err = r.Program.Bench()
+		if m := r.Program.Metric; m != nil && m.Higher {
+			s.higher[m.Name] = true
+		}
+	case r.Lab != nil:
+		text, err = r.Lab.Bench()
+	case r.Inspect != nil:
+		s.inspect(r.Inspect)
+	case r.Doctor != nil:
+		s.doctor = true
+		for _, h := range r.Doctor.Findings {
+			s.rules = append(s.rules, h.Rule+": "+h.What)
+		}
+	}
+	if err == nil && text != nil {
+		err = s.bench(text)
+	}
+	if err == nil && len(s.rows) == 0 && !s.doctor {
+		err = fmt.Errorf("%s: no measurement in it counts", r.Name)
+	}
+	return s, err
+}
+
+// bench adds results in the Go benchmark format.
+func (s *Set) bench(text []byte) error {
+	r := benchfmt.NewReader(bytes.NewReader(text), s.Name)
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.Result:
+			s.result(rec)
+		case *benchfmt.SyntaxError:
+			return rec
+		case *benchfmt.UnitMetadata:
+			if rec.Key == "better" {
+				s.higher[rec.Unit] = rec.Value == "higher"
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (s *Set) result(r *benchfmt.Result) {
+	var arm []string
+	for _, c := range r.Config {
+		value := string(c.Value)
+		if !slices.Contains(s.config[c.Key], value) {
+			s.config[c.Key] = append(s.config[c.Key], value)
+		}
+	}
+	for _, k := range armKeys {
+		if v := r.GetConfig(k); v != "" && v != "default" && !(k == "thp" && v == "system") {
+			if k != "arm" && k != "pkg" {
+				v = k + "=" + v
+			}
+			arm = append(arm, v)
+		}
+	}
+	name := strings.Join(arm, " ")
+	if !slices.Contains(s.arms, name) {
+		s.arms = append(s.arms, name)
+	}
+	for _, v := range r.Values {
+		s.add(key{string(r.Name), name, v.Unit}, v.Value)
+	}
+}
+
+func (s *Set) add(k key, v float64) {
+	if _, ok := s.values[k]; !ok {
+		s.rows = append(s.rows, k)
+		s.names = appendOnce(s.names, k.name)
+	}
+	s.values[k] = append(s.values[k], v)
+}
+
+// inspect adds what a look at processes saw: one value each.
+func (s *Set) inspect(f *report.InspectFile) {
+	s.once = true
+	one := func(name string, resident *uint64, w *report.WindowsJSON) {
+		if resident != nil {
+			s.add(key{name: name, unit: "resident-bytes"}, float64(*resident))
+		}
+		if w != nil {
+			s.add(key{name: name, unit: "huge-bytes"}, float64(w.HugeSize))
+			s.add(key{name: name, unit: "gain-bytes"}, float64(w.Gain))
+			s.add(key{name: name, unit: "huge-fraction"}, w.Coverage)
+		}
+	}
+	if p := f.Process; p != nil {
+		one(p.Name, p.Resident, p.Windows)
+		if b := p.Bloat; b != nil {
+			s.add(key{name: p.Name, unit: "bloat-bytes"}, float64(b.Most))
+		}
+	}
+	if f.Processes != nil {
+		for _, p := range *f.Processes {
+			one(p.Name, &p.Resident, p.Windows)
+		}
+	}
+}
+
+// moreIsBetter says whether more of a unit is better.
+func (s *Set) moreIsBetter(unit string) bool {
+	return s.higher[unit] || strings.HasSuffix(unit, "/s") || unit == "huge-bytes" || unit == "huge-fraction"
+}
+
+// minor are the units of folio's own figures that a first look can do without.
+var minor = func() []string {
+	main := []string{"wall_seconds", "cpu_seconds", "peak_tree_rss_bytes", "minor_faults", "gc_cpu_seconds", "memory_tax_fraction"}
+	var out []string
+	for _, f := range trial.Figures {
+		if !slices.Contains(main, f.Key) {
+			out = append(out, f.Unit)
+		}
+	}
+	return out
+}()
+
+// ErrNothing says that two results have nothing to compare.
+var ErrNothing = errors.New("nothing in common: neither the same benchmarks nor the same experiments")
