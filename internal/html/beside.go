@@ -1,0 +1,243 @@
+package html
+
+import (
+	"slices"
+
+	"github.com/foliomem/folio/internal/compare"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// beside shows several results together: what differs between the first and
+// each other one, and their charts in one.
+func beside(results []*saved.Result) *Section {
+	s := &Section{Kicker: "folio report", Heading: formatf("%d results side by side", len(results))}
+	hosts := hostsTable(results)
+	for i, r := range results[1:] {
+		b := &Block{Title: results[0].Name + " against " + r.Name}
+		if r.Name == results[0].Name {
+			b.Title = formatf("The first %s against number %d", r.Name, i+2)
+		}
+		c, err := compared(results[0], r)
+		if err != nil {
+			b.Words = []string{"Not compared: " + err.Error() + "."}
+			s.Blocks = append(s.Blocks, b)
+			continue
+		}
+		for _, d := range c.Differs {
+			b.Words = append(b.Words, "Differs: "+d)
+		}
+		a := Answer{Goal: b.Title, Main: len(results) == 2}
+		summary(c, &a)
+		s.Answers = append(s.Answers, a)
+		b.Tables = tables(c)
+		s.Blocks = append(s.Blocks, b)
+	}
+	if c := together(results); c != nil {
+		s.Blocks = append([]*Block{{Title: "All in one picture", Charts: c}}, s.Blocks...)
+	}
+	if hosts != nil {
+		s.Blocks = append(s.Blocks, &Block{Title: "Where they are from", Tables: []*Table{hosts}})
+	}
+	return s
+}
+
+func compared(a, b *saved.Result) (*compare.Comparison, error) {
+	x, err := compare.Of(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := compare.Of(b)
+	if err != nil {
+		return nil, err
+	}
+	return compare.Compare(x, y, nil)
+}
+
+// summary says in a sentence how two results differ.
+func summary(c *compare.Comparison, a *Answer) {
+	if c.Doctor {
+		a.Text = formatf("%d findings are new, %d are gone, %d stay.", len(c.Found), len(c.Gone), len(c.Still))
+		a.Figure = formatf("%+d", len(c.Found)-len(c.Gone))
+		return
+	}
+	better, worse, same := 0, 0, 0
+	for _, t := range c.Tables {
+		for _, r := range t.Rows {
+			switch r.Verdict(t.Higher) {
+			case "better":
+				better++
+			case "worse":
+				worse++
+			default:
+				same++
+			}
+		}
+	}
+	a.Text = formatf("Of %d figures that both have, %d are better in the second, %d are worse, and %d are not measurably different.", better+worse+same, better, worse, same)
+	a.Sure = "Mann-Whitney at 0.05, each figure by itself: of many, one in twenty differs by chance."
+	if len(c.Tables) == 0 || len(c.Tables[0].Rows) == 0 {
+		return
+	}
+	t, format := c.Tables[0], compare.Format(c.Tables[0].Unit)
+	r := t.Rows[0]
+	if r.Once {
+		a.Sure = "One look each: no test can say what of it is chance."
+		return
+	}
+	a.Figure = r.Delta()
+	if a.Figure == "~" {
+		a.Text = formatf("%s, %s: not measurably different. ", r.Name, t.Unit) + a.Text
+	} else {
+		a.Text = formatf("%s, %s: %s instead of %s, %s. ", r.Name, t.Unit, format(r.New.Median), format(r.Old.Median), r.Verdict(t.Higher)) + a.Text
+	}
+	a.Sure = formatf("p = %.2g, %d and %d runs. ", r.Test.P, r.Test.N1, r.Test.N2) + a.Sure
+}
+
+// tables lists a comparison, a table for each unit.
+func tables(c *compare.Comparison) []*Table {
+	var out []*Table
+	for _, t := range c.Tables {
+		format := compare.Format(t.Unit)
+		better := "less is better"
+		if t.Higher {
+			better = "more is better"
+		}
+		tb := &Table{Caption: t.Unit + ", " + better, Sort: true, Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "verdict"}, Column{Label: "p", Num: true}, Column{Label: "runs", Num: true})}
+		tb.Head[0].Label = "what"
+		if c.Old == c.New {
+			tb.Head[1].Label, tb.Head[3].Label = "first", "second"
+		}
+		for _, r := range t.Rows {
+			p := num(formatf("%.3f", r.Test.P), r.Test.P)
+			if r.Once {
+				p = plain("one look each")
+			}
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{
+				code(r.Name), num(format(r.Old.Median), r.Old.Median), plain(report.Spread(r.Old)), num(format(r.New.Median), r.New.Median), plain(report.Spread(r.New)),
+				num(r.Delta(), r.Test.Ratio), plain(r.Verdict(t.Higher)), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
+			}})
+		}
+		out = append(out, tb)
+	}
+	for _, l := range []struct {
+		title string
+		items []string
+	}{{"Only in the first", c.OnlyOld}, {"Only in the second", c.OnlyNew}, {"Found in the second only", c.Found}, {"Found in the first only", c.Gone}, {"Found in both", c.Still}} {
+		if len(l.items) == 0 {
+			continue
+		}
+		tb := &Table{Caption: l.title, Wrap: true, Head: []Column{{Label: "what"}}}
+		for _, i := range l.items {
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(i)}})
+		}
+		out = append(out, tb)
+	}
+	return out
+}
+
+// together draws results of one kind in one chart; nil where that makes none.
+func together(results []*saved.Result) []*Chart {
+	var tuned []*saved.Result
+	labs := make(map[string][]*Chart)
+	var order []string
+	for _, r := range results {
+		switch {
+		case r.Program != nil && r.Program.Kind == "tune" && len(r.Program.Arms) > 0:
+			tuned = append(tuned, r)
+		case r.Lab != nil:
+			for i := range r.Lab.Experiments {
+				e := &r.Lab.Experiments[i]
+				l := labOf(e)
+				if len(l.ran) == 0 || !slices.ContainsFunc(l.ran, func(a *report.LabArm) bool { return len(a.Points) > 1 }) {
+					continue
+				}
+				c := l.curve(e.Figure, e.Name)
+				for j := range c.Series {
+					c.Series[j].Name = formatf("%s (%s)", c.Series[j].Name, r.Name)
+					c.Series[j].Dash = len(labs[e.Name]) > 0
+				}
+				if labs[e.Name] == nil {
+					order = append(order, e.Name)
+				}
+				labs[e.Name] = append(labs[e.Name], c)
+			}
+		}
+	}
+	var out []*Chart
+	if len(tuned) > 1 && sameMetric(tuned) {
+		out = append(out, tunedTogether(tuned))
+	}
+	for _, name := range order {
+		if all := labs[name]; len(all) > 1 {
+			c := all[0]
+			for _, o := range all[1:] {
+				c.Series = append(c.Series, o.Series...)
+			}
+			c.Caption = "Dashed: all but the first file."
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func sameMetric(results []*saved.Result) bool {
+	first := targetOf(results[0].Program)
+	return !slices.ContainsFunc(results, func(r *saved.Result) bool {
+		t := targetOf(r.Program)
+		return t.spec.Name != first.spec.Name || t.spec.Higher != first.spec.Higher
+	})
+}
+
+// tunedTogether is the picture of several searches: a colour and shape each.
+func tunedTogether(results []*saved.Result) *Chart {
+	of := targetOf(results[0].Program)
+	c := &Chart{
+		Kind: XY, Title: formatf("%s against peak memory", of.label()), Caption: "A colour and a shape for each file; large: its default and what is recommended.",
+		X: Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: of.axis(), Hint: "Click a point to copy the command line with its setting.",
+	}
+	for i, r := range results {
+		t := newTuned(r.Program)
+		s := Series{Name: formatf("%s: %s", r.Name, trial.Setting{}.Line(r.Program.Program.Command)), Color: 1 + i%6, Shape: i}
+		for j := range t.arms {
+			a := &t.arms[j]
+			if !a.placed() {
+				continue
+			}
+			p := t.point(a, a.memory.Median, nil, nil)
+			if p.Text = t.named(a); p.Text == "" && j == 0 {
+				p.Text = "default"
+			}
+			p.Big = p.Text != ""
+			s.P = append(s.P, p)
+		}
+		if len(s.P) > 0 {
+			c.Series = append(c.Series, s)
+		}
+	}
+	return c
+}
+
+// hostsTable lists where results are from, with what differs.
+func hostsTable(results []*saved.Result) *Table {
+	tb := &Table{Caption: "Machines and times", Wrap: true, Head: []Column{{Label: "file"}, {Label: "kind"}, {Label: "folio"}, {Label: "when"}, {Label: "machine"}}}
+	for _, r := range results {
+		row := Row{Cells: []Cell{code(r.Name)}}
+		var when, kind, folio, where string
+		switch {
+		case r.Program != nil:
+			when, kind, folio = r.Program.Created.UTC().Format("2 Jan 2006 15:04"), r.Program.Kind, r.Program.Folio
+			where = join(machine(r.Program.Host))
+		case r.Lab != nil:
+			when, kind, folio, where = r.Lab.Created.UTC().Format("2 Jan 2006 15:04"), "lab", r.Lab.Folio, join(machine(r.Lab.Host))
+		case r.Doctor != nil:
+			when, kind, folio, where = r.Doctor.Created.UTC().Format("2 Jan 2006 15:04"), "doctor", r.Doctor.Folio, join(machine(r.Doctor.Host))
+		case r.Inspect != nil:
+			when, kind, folio, where = r.Inspect.Created.UTC().Format("2 Jan 2006 15:04"), "inspect", r.Inspect.Folio, "not in the file"
+		}
+		row.Cells = append(row.Cells, plain(kind), plain(folio), plain(when), plain(where))
+		tb.Rows = append(tb.Rows, row)
+	}
+	return tb
+}

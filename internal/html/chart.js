@@ -1,0 +1,320 @@
+'use strict';
+// The charts of a page, in SVG: it prints, takes its colours from the style
+// sheet, so that a change of theme needs no redraw, and can be read by a test.
+// The data is in elements of class chart-data; package html says what it means
+// (page.go). Nothing here makes HTML of a text.
+const folio = (() => {
+  const SHAPES = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross, d3.symbolStar, d3.symbolWye, d3.symbolTimes];
+  const UNITS = {
+    bytes: v => unit(v, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]),
+    seconds: v => unit(v, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]),
+    count: v => unit(v, [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']]),
+    percent: v => short(v * 100) + '%',
+  };
+  const short = v => String(+v.toPrecision(3));
+  function unit(v, units) {
+    if (v === 0) return '0';
+    const [size, name] = units.find(([s]) => Math.abs(v) >= s * 0.9995) || units[units.length - 1];
+    return short(v / size) + (name && name.length > 1 || name === 's' || name === 'B' ? ' ' : '') + name;
+  }
+  const format = axis => UNITS[axis.format] || short;
+
+  // scale returns a scale of d3 over the values, with its ticks.
+  function scale(axis, values, range, count) {
+    let lo = d3.min(values), hi = d3.max(values);
+    if (lo === undefined) { lo = 0; hi = 1; }
+    const log = (axis.scale === 'log' || axis.scale === 'log2') && lo > 0;
+    let s, ticks;
+    if (log) {
+      const pad = Math.max(Math.log(hi / lo) * 0.06, Math.log(1.05));
+      lo *= Math.exp(-pad); hi *= Math.exp(pad);
+      s = d3.scaleLog().domain([lo, hi]).range(range);
+      ticks = logTicks(axis, lo, hi, count);
+    } else {
+      if (axis.zero) lo = Math.min(0, lo);
+      if (lo === hi) { hi = lo + (Math.abs(lo) || 1); }
+      const pad = (hi - lo) * 0.06;
+      if (!(axis.zero && lo === 0)) lo -= pad;
+      s = d3.scaleLinear().domain([lo, hi + pad]).range(range);
+      ticks = evenTicks(axis, lo, hi + pad, count);
+    }
+    return { s, ticks, log };
+  }
+  function evenTicks(axis, lo, hi, count) {
+    if (axis.format !== 'bytes') return d3.ticks(lo, hi, count);
+    const step = 2 ** Math.ceil(Math.log2((hi - lo) / count)); // sizes are read in powers of two
+    return d3.range(Math.ceil(lo / step), Math.floor(hi / step) + 1).map(i => i * step);
+  }
+  function logTicks(axis, lo, hi, count) {
+    if (hi / lo < 6) return evenTicks(axis, lo, hi, count).filter(v => v > 0);
+    const base = axis.scale === 'log2' ? 2 : 10;
+    const first = Math.ceil(Math.log(lo) / Math.log(base) - 1e-9), last = Math.floor(Math.log(hi) / Math.log(base) + 1e-9);
+    let out = [];
+    for (const steps of base === 10 ? [[1, 2, 5], [1, 3], [1]] : [[1]]) {
+      out = [];
+      for (let e = first - 1; e <= last; e++) for (const m of steps) out.push(m * base ** e);
+      out = out.filter(v => v >= lo && v <= hi);
+      if (out.length <= count + 1) break;
+    }
+    const step = Math.ceil(out.length / Math.max(count, 2));
+    return out.filter((_, i) => i % step === 0);
+  }
+
+  const svg = (parent, name, attrs, text) => {
+    const e = parent.append(name);
+    for (const k in attrs) if (attrs[k] !== undefined) e.attr(k, attrs[k]);
+    if (text !== undefined) e.text(text);
+    return e;
+  };
+  const mark = (shape, size) => d3.symbol(SHAPES[shape % SHAPES.length], size)();
+
+  // legend lists the series; a click hides one.
+  function legend(host, c, state, redraw) {
+    if (c.series.length < 2) return;
+    const ul = d3.select(host).append('ul').attr('class', 'legend');
+    c.series.forEach((s, i) => {
+      const b = ul.append('li').append('button').attr('type', 'button').attr('aria-pressed', String(!state.hidden.has(i)))
+        .attr('title', 'show or hide').on('click', () => {
+          state.hidden.has(i) ? state.hidden.delete(i) : state.hidden.add(i);
+          redraw();
+          host.querySelectorAll('.legend button')[i].focus();
+        });
+      const g = b.append('svg').attr('width', 22).attr('height', 14).attr('aria-hidden', 'true');
+      if (s.line) svg(g, 'path', { d: 'M1,7H21', class: 'line c' + s.color + (s.dash ? ' dash' : '') });
+      if (!s.bare) svg(g, 'path', { d: c.kind === 'xy' ? mark(s.shape, 50) : 'M4,2h14v10h-14z', transform: c.kind === 'xy' ? 'translate(11,7)' : undefined, class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') });
+      b.append('span').text(s.name);
+    });
+  }
+
+  // chooser lets pointer and keys choose one of the points, in the order given;
+  // each has x, y (pixels), and of: the point, and series.
+  function chooser(host, root, c, spots, ring) {
+    let at = -1;
+    const show = (i, speak) => {
+      at = i;
+      const p = spots[i];
+      ring.attr('d', p.outline || mark(0, 260)).attr('transform', p.outline ? null : `translate(${p.x},${p.y})`).attr('display', null);
+      tip(host, root, p, c);
+      if (speak) say([p.series.name, p.of.n, ...(p.of.tip || []).map(t => t.join(' '))].filter(Boolean).join(', '));
+    };
+    const hide = () => { at = -1; ring.attr('display', 'none'); hideTip(); };
+    const nearest = e => {
+      const [x, y] = d3.pointer(e, root.node());
+      let best = -1, d = 40 * 40;
+      spots.forEach((p, i) => {
+        const q = p.hit ? (p.hit(x, y) ? 0 : Infinity) : (p.x - x) ** 2 + (p.y - y) ** 2;
+        if (q < d) { d = q; best = i; }
+      });
+      return best;
+    };
+    const copyOf = i => { if (i >= 0 && spots[i].of.c) copy(spots[i].of.c); };
+    root.on('pointermove pointerdown', e => { const i = nearest(e); i >= 0 ? show(i) : hide(); })
+      .on('pointerleave', hide).on('blur', hide)
+      .on('click', e => copyOf(nearest(e)))
+      .on('focus', () => { if (at < 0 && spots.length && root.node().matches(':focus-visible')) show(0, true); })
+      .on('keydown', e => {
+        const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
+        if (move && spots.length) show((at + move + spots.length) % spots.length, true);
+        else if (e.key === 'Home' && spots.length) show(0, true);
+        else if (e.key === 'End' && spots.length) show(spots.length - 1, true);
+        else if (e.key === 'Enter' || e.key === ' ') copyOf(at);
+        else if (e.key === 'Escape') hide();
+        else return;
+        e.preventDefault();
+      });
+  }
+
+  function frame(host, c, w, h) {
+    const points = d3.sum(c.series, s => s.p.length);
+    return d3.select(host).append('svg').attr('viewBox', `0 0 ${w} ${h}`).attr('width', '100%').attr('role', 'img').attr('tabindex', 0)
+      .attr('aria-label', `${c.title}: chart with ${points} points. Arrow keys go through them${c.hint ? ', Enter copies' : ''}. A table follows.`);
+  }
+
+  function drawXY(host, c, state) {
+    const w = Math.max(host.clientWidth, 260), narrow = w < 520, h = c.height || (narrow ? 300 : 380);
+    const seen = c.series.filter((_, i) => !state.hidden.has(i));
+    const all = key => seen.flatMap(s => s.ticks && key === 'y' ? [] : s.p.flatMap(p => [p[key], p[key + 'l'], p[key + 'h']])).filter(v => v !== undefined && isFinite(v));
+    const m = { l: narrow ? 56 : 66, r: 16, t: 26, b: 46 };
+    const root = frame(host, c, w, h);
+    const xs = all('x').concat((c.lines || []).map(l => l.at));
+    const x = scale(c.x, xs, [m.l, w - m.r], narrow ? 4 : 9);
+    const y = scale(c.y, all('y'), [h - m.b, m.t], 6);
+    const fx = format(c.x), fy = format(c.y);
+    const grid = svg(root, 'g', { class: 'grid' });
+    x.ticks.forEach(v => svg(grid, 'path', { d: `M${x.s(v)},${m.t}V${h - m.b}` }));
+    y.ticks.forEach(v => svg(grid, 'path', { d: `M${m.l},${y.s(v)}H${w - m.r}` }));
+    svg(root, 'g', { class: 'axis', transform: `translate(0,${h - m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(fx).tickSizeOuter(0));
+    svg(root, 'g', { class: 'axis', transform: `translate(${m.l},0)` }).call(d3.axisLeft(y.s).tickValues(y.ticks).tickFormat(fy).tickSizeOuter(0));
+    svg(root, 'text', { class: 'label', x: (m.l + w - m.r) / 2, y: h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''));
+    svg(root, 'text', { class: 'label', x: 2, y: 12 }, '↑ ' + c.y.label + (y.log ? ' (log)' : ''));
+    (c.lines || []).forEach((l, i) => {
+      svg(root, 'path', { class: 'upright', d: `M${x.s(l.at)},${m.t}V${h - m.b}` });
+      const right = x.s(l.at) > w * 0.6;
+      svg(root, 'text', { class: 'upright', x: x.s(l.at) + (right ? -4 : 4), y: m.t + 11 + 13 * i, 'text-anchor': right ? 'end' : 'start' }, l.text);
+    });
+    const spots = [];
+    const under = svg(root, 'g'), over = svg(root, 'g'), texts = [];
+    seen.forEach(s => {
+      const line = d3.line(p => x.s(p.x), p => y.s(p.y));
+      if (s.step) line.curve(d3.curveStepAfter);
+      if (s.area) svg(under, 'path', { class: 'area c' + s.color, d: d3.area(p => x.s(p.x), h - m.b, p => y.s(p.y))(s.p) });
+      if (s.line) svg(under, 'path', { class: 'line c' + s.color + (s.dash ? ' dash' : ''), d: line(s.p) });
+      s.p.forEach(p => {
+        const px = x.s(p.x), py = s.ticks ? h - m.b : y.s(p.y);
+        if (s.ticks) {
+          svg(under, 'path', { class: 'tick c' + s.color, d: `M${px},${py}v-10` });
+        } else if (!s.bare) {
+          if (p.yl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${px},${y.s(p.yl)}V${y.s(p.yh)}` });
+          if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}` });
+          svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})` });
+        }
+        if (p.t) texts.push([px, py, p.t + (!narrow && p.n && p.n !== p.t ? ': ' + p.n : '')]);
+        spots.push({ x: px, y: py, of: p, series: s });
+      });
+    });
+    // A name stands where it hides least: of the places around its point, the
+    // one with the fewest points and names, inside the chart.
+    const taken = [];
+    texts.forEach(([px, py, t]) => {
+      const tw = t.length * 7.2;
+      const places = [[8, -11], [-8 - tw, -11], [8, 20], [-8 - tw, 20], [-tw / 2, -16], [-tw / 2, 26], [8, -28], [-8 - tw, -28], [-8 - tw, 36], [8, 36]].map(([dx, dy], i) => {
+        const b = { x0: px + dx, x1: px + dx + tw, y0: py + dy - 11, y1: py + dy + 3, y: py + dy };
+        const cross = o => o.x0 < b.x1 && o.x1 > b.x0 && o.y0 < b.y1 && o.y1 > b.y0;
+        b.cost = i * 0.1 + d3.sum(spots, q => +cross({ x0: q.x - 4, x1: q.x + 4, y0: q.y - 4, y1: q.y + 4 })) + 9 * d3.sum(taken, o => +cross(o))
+          + (b.x0 < m.l || b.x1 > w || b.y0 < 16 || b.y1 > h - m.b ? 50 : 0);
+        return b;
+      });
+      const b = places[d3.minIndex(places, p => p.cost)];
+      if (b.x0 < 0) { b.x1 -= b.x0; b.x0 = 0; }
+      taken.push(b);
+      svg(root, 'text', { class: 'named', x: b.x0, y: b.y }, t);
+    });
+    const ring = svg(root, 'path', { class: 'ring', display: 'none' });
+    spots.sort((a, b) => a.x - b.x || a.y - b.y);
+    chooser(host, root, c, spots, ring);
+  }
+
+  // rows lays out the categories of bars: their heights, and room for names.
+  function rows(host, c, per) {
+    const w = Math.max(host.clientWidth, 260);
+    const longest = d3.max(c.y.categories, t => t.length) || 0;
+    const above = w < 560 || longest * 7 > w * 0.4;
+    const m = { l: above ? 8 : longest * 7 + 20, r: 74, t: 6, b: 42 };
+    const row = per + (above ? 20 : 0) + 10;
+    return { w, above, m, row, top: i => m.t + i * row + (above ? 20 : 5), h: m.t + row * c.y.categories.length + m.b };
+  }
+  function names(root, c, r, per) {
+    c.y.categories.forEach((t, i) => svg(root, 'text', {
+      class: 'category', x: r.above ? r.m.l : r.m.l - 8, y: r.above ? r.top(i) - 6 : r.top(i) + per / 2 + 4, 'text-anchor': r.above ? 'start' : 'end',
+    }, t));
+  }
+
+  function drawBars(host, c, state) {
+    const seen = c.series.filter((_, i) => !state.hidden.has(i));
+    const each = seen.length > 1 ? 15 : 20, per = each * Math.max(seen.length, 1);
+    const r = rows(host, c, per), root = frame(host, c, r.w, r.h);
+    const values = seen.flatMap(s => s.p.flatMap(p => [p.x, p.xl, p.xh])).filter(v => v !== undefined);
+    const x = scale({ ...c.x, zero: true }, c.x.scale === 'log' ? values.filter(v => v > 0) : values.concat(0), [r.m.l, r.w - r.m.r], r.w < 520 ? 3 : 6);
+    const fx = format(c.x), grid = svg(root, 'g', { class: 'grid' });
+    x.ticks.forEach(v => svg(grid, 'path', { d: `M${x.s(v)},${r.m.t}V${r.h - r.m.b}` }));
+    svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(fx).tickSizeOuter(0));
+    svg(root, 'text', { class: 'label', x: (r.m.l + r.w - r.m.r) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''));
+    names(root, c, r, per);
+    const spots = [];
+    seen.forEach((s, k) => s.p.forEach(p => {
+      if (x.log && p.x <= 0) return;
+      const y0 = r.top(p.y) + k * each, mid = y0 + (each - 3) / 2, px = x.s(p.x), zero = x.log ? r.m.l : x.s(0);
+      const cls = 'c' + s.color + (s.ref || p.r ? ' ref' : '');
+      if (x.log) { // the length of a bar means nothing on such a scale
+        svg(root, 'path', { class: 'stem c' + s.color, d: `M${zero},${mid}H${px}` });
+        svg(root, 'path', { class: 'mark ' + cls, d: mark(s.shape, 70), transform: `translate(${px},${mid})` });
+      } else {
+        svg(root, 'rect', { class: 'mark bar ' + cls, x: Math.min(zero, px), y: y0, width: Math.max(Math.abs(px - zero), 1), height: each - 3 });
+      }
+      if (p.xl !== undefined) svg(root, 'path', { class: 'error c0', d: `M${x.s(Math.max(p.xl, x.log ? x.s.domain()[0] : p.xl))},${mid}H${x.s(p.xh)}` });
+      if (p.t) svg(root, 'text', { class: 'value', x: Math.max(px, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5), y: mid + 4 }, p.t);
+      spots.push({ x: px, y: mid, of: p, series: s, hit: (_, py) => py >= y0 && py < y0 + each });
+    }));
+    spots.sort((a, b) => a.y - b.y);
+    chooser(host, root, c, spots, svg(root, 'path', { class: 'ring', display: 'none' }));
+  }
+
+  function drawStack(host, c, state) {
+    const per = 30, r = rows(host, c, per), root = frame(host, c, r.w, r.h);
+    const ends = c.y.categories.map(() => 0), seen = c.series.filter((_, i) => !state.hidden.has(i));
+    seen.forEach(s => s.p.forEach(p => { ends[p.y] += p.x; }));
+    const x = scale({ ...c.x, zero: true }, ends.concat(0), [r.m.l, r.w - 16], r.w < 520 ? 4 : 8);
+    svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(format(c.x)).tickSizeOuter(0));
+    svg(root, 'text', { class: 'label', x: (r.m.l + r.w - 16) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label);
+    names(root, c, r, per);
+    const at = c.y.categories.map(() => 0), spots = [];
+    seen.forEach(s => s.p.forEach(p => {
+      const x0 = x.s(at[p.y]), x1 = x.s(at[p.y] += p.x), y0 = r.top(p.y);
+      svg(root, 'rect', { class: `mark bar c${s.color}` + (s.light ? ' light' : ''), x: x0, y: y0, width: Math.max(x1 - x0 - 1, 0.5), height: per });
+      if (p.t && x1 - x0 > p.t.length * 7 + 8) svg(root, 'text', { class: 'inside' + (s.light ? ' onlight' : ''), x: (x0 + x1) / 2, y: y0 + per / 2 + 4, 'text-anchor': 'middle' }, p.t);
+      spots.push({ x: (x0 + x1) / 2, y: y0 + per / 2, of: p, series: s, outline: `M${x0},${y0}H${x1}V${y0 + per}H${x0}Z`, hit: (px, py) => px >= x0 && px < x1 && py >= y0 && py < y0 + per });
+    }));
+    spots.sort((a, b) => a.y - b.y || a.x - b.x);
+    chooser(host, root, c, spots, svg(root, 'path', { class: 'ring', display: 'none' }));
+  }
+
+  const DRAW = { xy: drawXY, bars: drawBars, stack: drawStack };
+  function chart(host, c) {
+    const state = { hidden: new Set(), width: 0 };
+    const redraw = () => {
+      state.width = host.clientWidth;
+      host.replaceChildren();
+      legend(host, c, state, redraw);
+      DRAW[c.kind](host, c, state);
+      if (c.hint) d3.select(host).append('p').attr('class', 'hint').text(c.hint);
+    };
+    redraw();
+    new ResizeObserver(() => { if (Math.abs(host.clientWidth - state.width) > 1) redraw(); }).observe(host);
+  }
+
+  // What is shown beside a point.
+  const tipBox = document.getElementById('tip'), live = document.getElementById('live');
+  function tip(host, root, p, c) {
+    tipBox.replaceChildren();
+    const t = d3.select(tipBox);
+    t.append('p').attr('class', 'tip-name').text([c.series.length > 1 ? p.series.name : '', p.of.n].filter(Boolean).join(': ') || c.title);
+    const dl = t.append('dl');
+    (p.of.tip || []).forEach(([k, v]) => { dl.append('dt').text(k); dl.append('dd').text(v); });
+    tipBox.hidden = false;
+    const box = root.node().getBoundingClientRect(), k = box.width / root.node().viewBox.baseVal.width;
+    const x = box.left + p.x * k, y = box.top + p.y * k, size = tipBox.getBoundingClientRect();
+    let left = x + 14, top = y - size.height - 10;
+    if (left + size.width > innerWidth - 8) left = Math.max(8, x - size.width - 14);
+    if (top < 8) top = Math.min(y + 16, innerHeight - size.height - 8);
+    tipBox.style.left = left + 'px';
+    tipBox.style.top = Math.max(8, top) + 'px';
+  }
+  function hideTip() { tipBox.hidden = true; }
+  function say(text) { live.textContent = text; }
+
+  async function copy(text) {
+    let done = false;
+    try {
+      await navigator.clipboard.writeText(text);
+      done = true;
+    } catch {
+      const area = document.createElement('textarea'), before = document.activeElement;
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      done = document.execCommand('copy');
+      area.remove();
+      if (before) before.focus();
+    }
+    document.documentElement.dataset.copied = done ? text : '';
+    toast(done ? 'Copied: ' + text : 'Could not copy: ' + text);
+    return done;
+  }
+  function toast(text) {
+    say(text);
+    const t = d3.select(document.body).append('div').attr('class', 'toast').text(text);
+    setTimeout(() => t.remove(), 2500);
+  }
+
+  return { chart, copy, say };
+})();

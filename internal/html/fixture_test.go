@@ -1,0 +1,179 @@
+package html
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/where"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
+
+func testHost() host.Info {
+	return host.Info{
+		OS: "linux", Arch: "amd64", Kernel: "6.18.0", CPU: "Test CPU", CPUs: 2, MemoryBytes: ptr[uint64](8 << 30), PageBytes: 4096,
+		HugePageBytes: ptr[uint64](2 << 20), THPEnabled: ptr("madvise"), THPDefrag: ptr("madvise"), THPMaxPtesNone: ptr(511),
+	}
+}
+
+// sample is a run that took so long and so much memory.
+func sample(round int, wall float64, mem uint64) *trial.Sample {
+	return &trial.Sample{
+		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
+		MinorFaults: int64(mem >> 12), GCCycles: ptr(40), GCCPU: ptr(wall / 5), GCFraction: ptr(0.18), GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
+		HeapPeak: ptr(mem / 2), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
+	}
+}
+
+func sampled(s *trial.Sample) *trial.Sample {
+	s.Where = &where.Result{
+		Samples: 5000, Kernel: true, MemoryTaxFraction: 0.4,
+		Classes: []where.ClassShare{
+			{Class: where.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: where.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
+			{Class: where.PageFaults, Seconds: s.CPU * 0.05, Fraction: 0.05}, {Class: where.Program, Seconds: s.CPU * 0.6, Fraction: 0.6},
+		},
+		Sites: []where.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15, Classes: map[where.Class]float64{where.Allocation: 1}}},
+	}
+	s.MemoryTax = ptr(0.4)
+	return s
+}
+
+// tuneFile is a search over settings of GOGC, each of so many rounds: more GOGC
+// is faster and takes more memory, up to 400. The command is the caller's.
+func tuneFile(rounds int, command ...string) *report.File {
+	f := &report.File{
+		Schema: report.Schema, Kind: "tune", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(),
+		Program: report.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
+		Metric: &report.Target{Name: metric.Wall}, Notes: []string{"a note"},
+	}
+	for i, gogc := range []string{"", "50", "200", "400", "800"} {
+		set := trial.Setting{GOGC: gogc}
+		if i == 4 {
+			set = trial.Setting{GOGC: trial.Off, MemLimit: 512 << 20}
+		}
+		a := report.Arm{Name: set.String(), Setting: report.NewSetting(set), Status: string(tune.Racing)}
+		for r := range rounds {
+			wall := []float64{2, 2.6, 1.5, 1.2, 1.25}[i] * (1 + float64(r%7)/200)
+			a.Samples = append(a.Samples, sample(r+1, wall, uint64([]int{100, 70, 150, 220, 512}[i])<<20+uint64(r%5)<<18))
+		}
+		if rounds > 0 {
+			sampled(a.Samples[0])
+		}
+		a.Summary = report.Summarize(a.Samples)
+		f.Arms = append(f.Arms, a)
+	}
+	best := f.Arms[3]
+	f.Recommendations = []report.Recommendation{
+		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), MetricRatio: ptr(0.6), P: 0.0001, Different: true, MemoryRatio: ptr(2.2)},
+		{Goal: tune.Cheapest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), MetricRatio: ptr(0.6), P: 0.0001, Different: true, MemoryRatio: ptr(2.2)},
+	}
+	return f
+}
+
+// runFile is a run with its memory over time.
+func runFile(runs int) *report.File {
+	f := &report.File{
+		Schema: report.Schema, Kind: "run", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(),
+		Program: report.Program{Command: []string{"./prog", "-n", "5"}, GoVersion: ptr("go1.26.0")}, Rounds: runs,
+	}
+	a := report.Arm{Name: "default", Setting: report.NewSetting(trial.Setting{})}
+	for i := range runs {
+		a.Samples = append(a.Samples, sampled(sample(i+1, 2+float64(i)/100, 100<<20)))
+	}
+	s := &trial.Series{}
+	for i := range 50 {
+		at := float64(i) / 25
+		s.RSS.Seconds, s.RSS.Bytes = append(s.RSS.Seconds, at), append(s.RSS.Bytes, uint64(2+i)<<20)
+		if i%5 == 0 {
+			s.Heap.Seconds, s.Heap.Bytes = append(s.Heap.Seconds, at), append(s.Heap.Bytes, uint64(1+i)<<20)
+			s.Live.Seconds, s.Live.Bytes = append(s.Live.Seconds, at), append(s.Live.Bytes, uint64(1+i/2)<<20)
+		}
+	}
+	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
+	a.Samples[0].Series = s
+	f.Arms = []report.Arm{a}
+	return f
+}
+
+// labFile has experiments of each kind of chart.
+func labFile() *report.LabFile {
+	f := &report.LabFile{Schema: report.Schema, Kind: "lab", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
+	interval := func(v float64) report.Interval {
+		return report.Interval{N: 6, Median: v, Lo: ptr(v * 0.9), Hi: ptr(v * 1.2), Confidence: 0.95}
+	}
+	curve := func(name string, sizes []uint64, arms []string, figures ...report.LabFigure) {
+		e := report.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
+			Parameters: report.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
+		for i, arm := range arms {
+			a := report.LabArm{Name: arm, About: "about " + arm}
+			for j, size := range sizes {
+				p := report.LabPoint{SizeBytes: size, Figures: map[string]report.Interval{}}
+				for k, fig := range figures {
+					v := float64((i+1)*(j+1)*(k+1)) * 1e-8
+					if fig.Key == "ops_per_second" || fig.Key == "faults" || fig.Key == "rss_bytes" || fig.Key == "peak_rss_bytes" || fig.Key == "resident_bytes" {
+						v *= 1e12
+					}
+					p.Figures[fig.Key] = interval(v)
+				}
+				a.Points = append(a.Points, p)
+			}
+			a.Samples = []*trial.Sample{sample(1, 1, 1<<20)}
+			e.Arms = append(e.Arms, a)
+		}
+		e.Arms = append(e.Arms, report.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"), Samples: []*trial.Sample{}, Points: []report.LabPoint{}})
+		f.Experiments = append(f.Experiments, e)
+	}
+	fig := func(keys ...string) (out []report.LabFigure) {
+		for _, k := range keys {
+			out = append(out, report.LabFigure{Key: k, Label: k})
+		}
+		return out
+	}
+	sizes := []uint64{1 << 20, 64 << 20, 4 << 30}
+	curve("pages", sizes, []string{"base", "thp"}, fig("latency_seconds", "throughput_seconds", "huge_fraction")...)
+	curve("faults", sizes, []string{"base", "thp"}, fig("page_seconds", "total_seconds", "faults")...)
+	curve("madvise", sizes, []string{"base-free"}, fig("cycle_seconds", "other_seconds")...)
+	curve("fork", sizes[:1], []string{"base", "thp"}, fig("p50_seconds", "p99_seconds", "fork_seconds")...)
+	curve("bloat", sizes[:1], []string{"base"}, fig("resident_bytes", "release_seconds")...)
+	curve("gogc", sizes[:1], []string{"ecdsa-goroutines-1", "ecdsa-goroutines-2", "ecdsa-100", "ecdsa-400", "ecdsa-off"}, fig("ops_per_second", "rss_bytes")...)
+	curve("arenas-trees", sizes[:1], []string{"new", "folio"}, fig("wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults")...)
+	return f
+}
+
+// read passes a file through JSON, as a page gets it.
+func read(t testing.TB, name string, file any) *saved.Result {
+	t.Helper()
+	data, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := saved.Read(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// pageOf renders a page of files.
+func pageOf(t testing.TB, files ...any) []byte {
+	t.Helper()
+	var results []*saved.Result
+	for i, f := range files {
+		results = append(results, read(t, fmt.Sprintf("file%d.json", i), f))
+	}
+	out, err := Render(Of(results...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,62 @@
+package html
+
+import (
+	"fmt"
+
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Of returns the page of one result, or of several side by side.
+func Of(results ...*saved.Result) *Page {
+	p := &Page{Nav: len(results) > 1, Foot: "Made by folio. This file needs no network: script, style and data are in it."}
+	for _, r := range results {
+		p.Sections = append(p.Sections, section(r))
+	}
+	if len(results) > 1 {
+		p.Title = fmt.Sprintf("folio: %d results", len(results))
+		p.Sections = append([]*Section{beside(results)}, p.Sections...)
+	} else {
+		p.Title = p.Sections[0].Kicker + ": " + p.Sections[0].Heading
+	}
+	return p
+}
+
+func section(r *saved.Result) *Section {
+	var s *Section
+	switch {
+	case r.Lab != nil:
+		s = labSection(r.Lab)
+	case r.Inspect != nil:
+		s = inspectSection(r.Inspect)
+	case r.Doctor != nil:
+		s = doctorSection(r.Doctor)
+	case len(r.Program.Arms) == 0:
+		f := r.Program
+		s = &Section{Kicker: "folio " + f.Kind, Heading: trial.Setting{}.Line(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,
+			Answers: []Answer{{Main: true, Text: "Nothing was measured."}}}
+	case r.Program.Kind == "tune":
+		s = tuneSection(r.Program)
+	default:
+		s = runSection(r.Program)
+	}
+	s.Raw = &Raw{Name: r.Name, JSON: r.JSON, Samples: r.Samples()}
+	return s
+}
+
+// machine describes a host in a few words each.
+func machine(h host.Info) []string {
+	out := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPU)}
+	if m := h.MemoryBytes; m != nil {
+		out = append(out, report.Bytes(float64(*m))+" memory")
+	}
+	if m := h.CgroupLimitBytes; m != nil {
+		out = append(out, report.Bytes(float64(*m))+" cgroup limit")
+	}
+	if h.THPEnabled != nil {
+		out = append(out, "THP "+*h.THPEnabled)
+	}
+	return out
+}

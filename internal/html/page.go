@@ -1,0 +1,218 @@
+package html
+
+import "slices"
+
+// A Page is what is shown in one file.
+type Page struct {
+	Title    string
+	Sections []*Section
+	// Nav lists the sections by name, where there are several.
+	Nav  bool
+	Foot string
+}
+
+// A Section is a result, or a comparison of several.
+type Section struct {
+	ID      string // for links, unique in the page
+	Kicker  string // what kind of result it is
+	Heading string // what was measured
+	Code    bool   // Heading is a command
+	About   []string
+	Answers []Answer
+	Notes   []string
+	Blocks  []*Block
+	// Raw is the result file as it was read, for the list of samples and the
+	// download; nil for none.
+	Raw *Raw
+}
+
+// An Answer is a sentence that says what to do, or what was found.
+type Answer struct {
+	Goal   string // for what purpose, "" for none
+	Text   string
+	Figure string // the figure of it, large: "-38%"
+	Sure   string // how well it is known
+	Line   string // to paste into a shell, "" for none
+	Detail string
+	Main   bool
+}
+
+// A Block is a chart with its table, either alone, or words.
+type Block struct {
+	ID     string // set by finish
+	Title  string
+	Words  []string
+	Charts []*Chart
+	Tables []*Table
+	Fold   bool // the tables are folded away at first
+}
+
+// A Table is shown as such and is what a chart is for those who do not see it.
+type Table struct {
+	Caption string
+	Head    []Column
+	Rows    []Row
+	Sort    bool // rows may be sorted
+	Wrap    bool // cells are sentences: let them wrap
+}
+
+// A Column is a column's heading.
+type Column struct {
+	Label string
+	Num   bool // flush right
+}
+
+// A Row is a line of a table.
+type Row struct {
+	Cells []Cell
+	Mark  bool // what the section recommends
+}
+
+// A Cell is a text, with the number that it is sorted by.
+type Cell struct {
+	Text string
+	Sort *float64
+	Code bool
+}
+
+// Raw is a result file.
+type Raw struct {
+	ID      string // set by finish
+	Name    string // for the download
+	JSON    []byte
+	Samples int
+}
+
+// Chart kinds.
+const (
+	XY    = "xy"    // points and lines
+	Bars  = "bars"  // horizontal bars: x is the value, y the category
+	Stack = "stack" // as Bars, the series behind one another
+)
+
+// Scales of an axis.
+const (
+	Linear = "linear"
+	Log    = "log"
+	Log2   = "log2" // for sizes
+)
+
+// Formats of an axis.
+const (
+	Bytes   = "bytes"
+	Seconds = "seconds"
+	Count   = "count"
+	Percent = "percent"
+)
+
+// A Chart is drawn by the page's script (app.js) from its JSON form.
+type Chart struct {
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind"`
+	Title   string   `json:"title"`
+	Caption string   `json:"-"`
+	X       Axis     `json:"x"`
+	Y       Axis     `json:"y"`
+	Series  []Series `json:"series"`
+	Lines   []Line   `json:"lines,omitempty"` // upright, across the chart
+	Height  int      `json:"height,omitempty"`
+	// Hint says what a click on a point does, "" for nothing.
+	Hint string `json:"hint,omitempty"`
+}
+
+// An Axis says how values are placed and printed.
+type Axis struct {
+	Label      string   `json:"label"`
+	Scale      string   `json:"scale,omitempty"`
+	Format     string   `json:"format,omitempty"`
+	Categories []string `json:"categories,omitempty"` // of Bars and Stack
+	Zero       bool     `json:"zero,omitempty"`       // begins at zero
+}
+
+// A Series is points that belong together.
+type Series struct {
+	Name  string  `json:"name"`
+	Color int     `json:"color"` // of the palette; 0 is grey
+	Shape int     `json:"shape"`
+	Line  bool    `json:"line,omitempty"` // joined by a line
+	Step  bool    `json:"step,omitempty"` // the line goes in steps
+	Bare  bool    `json:"bare,omitempty"` // only the line, no marks
+	Dash  bool    `json:"dash,omitempty"`
+	Ref   bool    `json:"ref,omitempty"`   // from another machine: drawn hollow
+	Light bool    `json:"light,omitempty"` // the colour, lighter
+	Area  bool    `json:"area,omitempty"`
+	Ticks bool    `json:"ticks,omitempty"` // marks at the foot: moments without a value
+	P     []Point `json:"p"`
+}
+
+// A Point is a value with its interval, and what is said of it.
+type Point struct {
+	X    float64     `json:"x"`
+	Y    float64     `json:"y"`
+	XLo  *float64    `json:"xl,omitempty"`
+	XHi  *float64    `json:"xh,omitempty"`
+	YLo  *float64    `json:"yl,omitempty"`
+	YHi  *float64    `json:"yh,omitempty"`
+	Name string      `json:"n,omitempty"`
+	Text string      `json:"t,omitempty"` // beside the point
+	Big  bool        `json:"b,omitempty"`
+	Tip  [][2]string `json:"tip,omitempty"`
+	Copy string      `json:"c,omitempty"` // what a click copies
+	Ref  bool        `json:"r,omitempty"` // from another machine
+}
+
+// A Line is an upright line with a name.
+type Line struct {
+	At   float64 `json:"at"`
+	Text string  `json:"text"`
+}
+
+// dropEmpty leaves out columns without a text.
+func (t *Table) dropEmpty() {
+	for i := len(t.Head) - 1; i > 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].Text != "" }) {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, i, i+1)
+		for j := range t.Rows {
+			t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)
+		}
+	}
+}
+
+// num makes a cell that is sorted by its value.
+func num(text string, v float64) Cell {
+	c := Cell{Text: text}
+	if v == v { // not NaN
+		c.Sort = &v
+	}
+	return c
+}
+
+func plain(text string) Cell { return Cell{Text: text} }
+func code(text string) Cell  { return Cell{Text: text, Code: true} }
+
+// cols makes headings: the first names, the others numbers.
+func cols(labels ...string) []Column {
+	out := make([]Column, len(labels))
+	for i, l := range labels {
+		out[i] = Column{Label: l, Num: i > 0}
+	}
+	return out
+}
+
+// finish gives everything that needs one an ID.
+func (p *Page) finish() {
+	for i, s := range p.Sections {
+		s.ID = "s" + itoa(i)
+		for j, b := range s.Blocks {
+			b.ID = s.ID + "-b" + itoa(j)
+			for k, c := range b.Charts {
+				c.ID = b.ID + "-c" + itoa(k)
+			}
+		}
+		if s.Raw != nil {
+			s.Raw.ID = s.ID + "-raw"
+		}
+	}
+}

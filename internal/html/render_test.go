@@ -1,0 +1,236 @@
+package html
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files in testdata")
+
+var (
+	scripts = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+	styles  = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+	raws    = regexp.MustCompile(`(?s)<script type="application/gzip" id="([^"]*)">(.*?)</script>`)
+	charts  = regexp.MustCompile(`(?s)<script type="application/json" class="chart-data" data-for="([^"]*)">(.*?)</script>`)
+)
+
+// What a page says, without its script and style, must not change unseen.
+func TestGolden(t *testing.T) {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile()} {
+		got := pageOf(t, file)
+		for _, re := range []*regexp.Regexp{scripts, styles, raws, regexp.MustCompile(`content="default-src[^"]*"`)} {
+			got = re.ReplaceAll(got, nil)
+		}
+		path := filepath.Join("testdata", name+".html")
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s differs (-update rewrites it, then look at the difference)", path)
+		}
+	}
+}
+
+// The first thing that a page says is what to do, with the figure and how sure
+// it is, and the line to paste.
+func TestAnswerFirst(t *testing.T) {
+	text := string(pageOf(t, tuneFile(8, "./prog")))
+	answer := strings.Index(text, "Run it with GOGC=400: wall is 40% less, peak memory 2.2 times as much.")
+	if answer < 0 || answer > strings.Index(text, "<figure>") {
+		t.Errorf("the answer is at %d, the first chart at %d", answer, strings.Index(text, "<figure>"))
+	}
+	for _, want := range []string{"−40.0%", "medians of 8 and 8 runs", "(95% interval)", "GOGC=400 ./prog</code>", "also the least memory within 2%"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	f := tuneFile(8, "./prog")
+	f.Recommendations = []report.Recommendation{{Goal: "fastest", Arm: "default", Line: "./prog", Why: "no setting was measurably faster than the default", P: 1}}
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting was measurably faster than the default.") {
+		t.Error("the page does not say to keep the default")
+	}
+	f = tuneFile(0, "./prog")
+	f.Recommendations = nil
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Nothing can be recommended: too little was measured.") {
+		t.Error("the page does not say that nothing was measured")
+	}
+}
+
+// Every chart has a table, and data that its script can read; ids are unique.
+func TestChartsHaveTables(t *testing.T) {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile()} {
+		p := Of(read(t, name, file))
+		n := 0
+		for _, s := range p.Sections {
+			for _, b := range s.Blocks {
+				n += len(b.Charts)
+				if len(b.Charts) > 0 && len(b.Tables) == 0 {
+					t.Errorf("%s: %s: charts without a table", name, b.Title)
+				}
+				for _, tb := range b.Tables {
+					for _, r := range tb.Rows {
+						if len(r.Cells) != len(tb.Head) {
+							t.Errorf("%s: %s: a row of %d cells under %d headings", name, tb.Caption, len(r.Cells), len(tb.Head))
+						}
+					}
+				}
+			}
+		}
+		out, err := Render(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := charts.FindAllSubmatch(out, -1)
+		if len(found) != n || n == 0 {
+			t.Errorf("%s: %d charts, %d with data", name, n, len(found))
+		}
+		for _, m := range found {
+			var c Chart
+			if err := json.Unmarshal(m[2], &c); err != nil {
+				t.Errorf("%s: %s: %v", name, m[1], err)
+			}
+			if bytes.Count(out, []byte(`id="`+string(m[1])+`"`)) != 1 {
+				t.Errorf("%s: the id %s is not unique", name, m[1])
+			}
+		}
+	}
+}
+
+// Whatever a program, a path or a host is called, it stays text.
+func TestHostileNames(t *testing.T) {
+	const evil = `</script><img src=x onerror=alert(1)>"'&<!--` + "\u202egnp.exe\u2066\x00\x1b[31m`${1}\u2028"
+	f := tuneFile(8, "./"+evil, evil)
+	f.Host.CPU, f.Host.Kernel, f.Notes = evil, evil, []string{evil}
+	f.Arms[2].Name, f.Arms[1].Reason = evil, evil
+	f.Arms[0].Samples[0].Metrics = map[string]float64{evil: 1}
+	f.Arms[0].Samples[0].Where.Sites[0].Func = evil
+	f.Program.Load, f.Program.GoVersion = evil, ptr(evil)
+	l := labFile()
+	l.Experiments[0].Name, l.Experiments[0].Meaning, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
+	l.Notes = []string{evil}
+	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l)} {
+		plain := pageOf(t, tuneFile(8, "./prog"))
+		if name == "lab" {
+			plain = pageOf(t, labFile())
+		}
+		text := string(out)
+		if strings.Contains(text, "<img") || strings.Contains(text, "<!--") && !strings.Contains(string(plain), "<!--") {
+			t.Errorf("%s: a name became an element", name)
+		}
+		if got, want := strings.Count(text, "</script>"), strings.Count(text, "<script"); got != want {
+			t.Errorf("%s: %d scripts begin and %d end", name, want, got)
+		}
+		if i := strings.IndexAny(text, "\u202e\u2066\x00\x1b\u2028"); i >= 0 {
+			t.Errorf("%s: what cannot be seen is in the page: %q", name, text[max(0, i-40):i+10])
+		}
+		if !strings.Contains(text, `\u202egnp.exe`) {
+			t.Errorf("%s: what was hidden is not shown", name)
+		}
+	}
+}
+
+// The policy allows exactly the script and style of the page, and no request.
+func TestPolicy(t *testing.T) {
+	out := pageOf(t, tuneFile(8, "./prog"))
+	policy := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindSubmatch(out)
+	if policy == nil {
+		t.Fatal("no policy")
+	}
+	text := strings.NewReplacer("&#39;", "'", "&#43;", "+").Replace(string(policy[1]))
+	for _, m := range append(scripts.FindAllSubmatch(out, -1), styles.FindAllSubmatch(out, -1)...) {
+		if !strings.Contains(text, hash(string(m[1]))) {
+			t.Errorf("the policy does not allow %.40q", m[1])
+		}
+	}
+	if n := len(scripts.FindAll(out, -1)); n != 2 {
+		t.Errorf("%d scripts", n)
+	}
+	for _, bad := range []string{"unsafe", "http:", "https:", "*"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the policy has %s: %s", bad, text)
+		}
+	}
+	if !strings.Contains(text, "default-src 'none'") {
+		t.Errorf("the policy is %s", text)
+	}
+	own := raws.ReplaceAll(scripts.ReplaceAll(out, nil), nil)
+	if m := regexp.MustCompile(`\s(on[a-z]+|style|src)=`).Find(own); m != nil {
+		t.Errorf("an attribute that the policy forbids: %s", m)
+	}
+}
+
+// The result can be taken out of the page as it was.
+func TestRaw(t *testing.T) {
+	f := tuneFile(8, "./prog")
+	m := raws.FindSubmatch(pageOf(t, f))
+	if m == nil {
+		t.Fatal("no result in the page")
+	}
+	zipped, err := base64.StdEncoding.DecodeString(string(m[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the result in the page is another one")
+	}
+}
+
+// A page stays small enough to mail.
+func TestSize(t *testing.T) {
+	for rounds, most := range map[int]int{40: 500 << 10, 2000: 4 << 20} { // 200 and 10,000 samples
+		if n := len(pageOf(t, tuneFile(rounds, "./prog"))); n > most {
+			t.Errorf("%d samples: %d bytes, more than %d", 5*rounds, n, most)
+		}
+	}
+}
+
+// What was not measured does not break a page.
+func TestLittleMeasured(t *testing.T) {
+	empty := &report.File{Schema: report.Schema, Kind: "tune", Program: report.Program{Command: []string{"./prog"}}}
+	failed := tuneFile(1, "./prog")
+	for i := range failed.Arms {
+		failed.Arms[i].Samples[0].Failure = "exit code 1"
+		failed.Arms[i].Status = "failed"
+	}
+	none := runFile(1)
+	none.Arms[0].Samples = nil
+	bare := runFile(1)
+	s := bare.Arms[0].Samples[0]
+	s.Series, s.Where, s.GCCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
+	lab := &report.LabFile{Schema: report.Schema, Kind: "lab"}
+	for i, f := range []any{empty, failed, none, bare, lab} {
+		if out := raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil); bytes.Contains(out, []byte("NaN")) || bytes.Contains(out, []byte("Inf")) {
+			t.Errorf("file %d: the page has what is not a number", i)
+		}
+	}
+	pageOf(t, empty, failed, none, bare, lab)
+}

@@ -1,0 +1,185 @@
+package html
+
+import (
+	"slices"
+
+	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+func runSection(f *report.File) *Section {
+	arm := &f.Arms[0]
+	s := &Section{Kicker: "folio run", Heading: settingOf(arm.Setting).Line(f.Program.Command), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
+	if n := len(arm.Samples); n > 1 {
+		s.About = append(s.About, formatf("medians of %d runs", n))
+	}
+	if !f.Complete {
+		s.Notes = append([]string{"the measurement was not completed"}, s.Notes...)
+	}
+	if len(arm.Samples) == 0 {
+		s.Answers = []Answer{{Main: true, Text: "Nothing was measured."}}
+		return s
+	}
+	samples := report.Usable(arm.Samples)
+	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), f.Program.Command, samples)
+	sheet.Server, sheet.Flags = f.Program.Load != "", again(f)
+	s.Answers = advice(&sheet, samples)
+	if b := timeline(arm.Samples); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if b := whereBlock([]split{{"all", trial.Where(samples)}}); b != nil {
+		b.Charts[0].Y.Categories[0] = "processor time"
+		b.Words = sheet.Time()
+		if tb := sitesTable(trial.Where(samples)); tb != nil {
+			b.Tables = append(b.Tables, tb)
+		}
+		s.Blocks = append(s.Blocks, b)
+	} else {
+		s.Blocks = append(s.Blocks, &Block{Title: "Where the time goes", Words: sheet.Time()})
+	}
+	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(samples)}})
+	return s
+}
+
+// again returns the flags with which folio runs the program as it was run.
+func again(f *report.File) []string {
+	var out []string
+	for _, kv := range f.Arms[0].Setting.Env {
+		out = append(out, "--env", kv)
+	}
+	if m := f.Metric; m != nil {
+		text := m.Name
+		if m.Pattern != "" {
+			text += "=" + m.Pattern
+		}
+		out = append(out, "--metric", text)
+		if m.Higher {
+			out = append(out, "--higher")
+		}
+	}
+	if f.Program.Ready != "" {
+		out = append(out, "--ready", f.Program.Ready, "--load", f.Program.Load)
+	}
+	return out
+}
+
+// advice is what package diagnose advises, the largest gain first.
+func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
+	sure := formatf("wall %s%s, processor time %s, %d run", report.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), report.Seconds(sheet.CPU), len(samples))
+	if len(samples) > 1 {
+		sure += "s"
+	} else {
+		sure += ": how much it varies is not known"
+	}
+	if w := sheet.Where; w != nil {
+		sure = formatf("%s of the processor time is the memory tax, by %d samples; ", report.Percent(w.MemoryTaxFraction), w.Samples) + sure
+	}
+	found := sheet.Advise()
+	if len(found) == 0 {
+		text := "Nothing about memory: neither the collector nor page faults take a part worth having."
+		if sheet.GCCPU == nil && sheet.Where == nil {
+			text = "Nothing that was measured asks for it; the collector was not measured."
+		}
+		return []Answer{{Main: true, Goal: "What to try next", Text: text, Sure: sure}}
+	}
+	var out []Answer
+	for i, f := range found {
+		a := Answer{Main: i == 0, Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
+		if len(f.Fix) > 6 && f.Fix[:6] == "folio " {
+			a.Line, a.Detail = f.Fix, ""
+		}
+		if i == 0 {
+			a.Goal, a.Sure = "What to try first", a.Sure+" "+upper(sure)+"."
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// figures lists every figure of the samples.
+func figures(samples []*trial.Sample) *Table {
+	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs", Head: cols("figure", "median", "interval", "runs")}
+	add := func(label string, format func(float64) string, v []float64) {
+		if len(v) == 0 {
+			return
+		}
+		s := stat.Summarize(v)
+		between := ""
+		if s.HasInterval {
+			between = format(s.Lo) + " to " + format(s.Hi)
+		}
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(s.Median), s.Median), plain(between), num(itoa(s.N), float64(s.N))}})
+	}
+	for _, f := range trial.Figures {
+		add(figureLabel(f.Key), figureFormat(f.Key), f.Values(samples))
+	}
+	var names []string
+	for _, s := range samples {
+		for k := range s.Metrics {
+			if !slices.Contains(names, k) {
+				names = append(names, k)
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, k := range names {
+		of := target{spec: &metric.Spec{Name: k, Pattern: anything}}
+		add(k, of.text, of.values(samples))
+	}
+	return tb
+}
+
+// timeline draws the memory of a run over time: the first that has it.
+func timeline(samples []*trial.Sample) *Block {
+	i := slices.IndexFunc(samples, func(s *trial.Sample) bool { return s.Series != nil && len(s.Series.RSS.Seconds) > 1 })
+	if i < 0 {
+		return &Block{Title: "Memory over time", Words: []string{"Not in this result: the run was too short to be looked at twice, or the result is of a version of folio, or of a command, that does not keep it."}}
+	}
+	s := samples[i].Series
+	c := &Chart{Kind: XY, Title: "Memory over time", Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
+	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
+	for _, x := range []struct {
+		name        string
+		track       trial.Track
+		color       int
+		area, dash_ bool
+	}{
+		{"resident (RSS)", s.RSS, 1, true, false}, {"on huge pages", s.Huge, 3, false, false},
+		{"Go heap after collection", s.Heap, 2, false, false}, {"live of it", s.Live, 4, false, true},
+	} {
+		n := min(len(x.track.Seconds), len(x.track.Bytes))
+		if n == 0 {
+			continue
+		}
+		series := Series{Name: x.name, Color: x.color, Line: true, Bare: true, Area: x.area, Dash: x.dash_}
+		for j := range n {
+			at, bytes := x.track.Seconds[j], float64(x.track.Bytes[j])
+			series.P = append(series.P, Point{X: at, Y: bytes, Tip: [][2]string{{"at", report.Seconds(at)}, {"memory", report.Bytes(bytes)}}})
+		}
+		c.Series = append(c.Series, series)
+		size := func(b uint64) Cell { return num(report.Bytes(float64(b)), float64(b)) }
+		v := x.track.Bytes[:n]
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Each, 1)), float64(n)), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
+	}
+	if n := len(s.Heap.Seconds); n > 0 {
+		gc := Series{Name: "collections", Color: 5, Ticks: true}
+		if s.Heap.Each > 1 {
+			gc.Name = formatf("collections, a mark for %d", s.Heap.Each)
+		}
+		for j, at := range s.Heap.Seconds {
+			p := Point{X: at, Tip: [][2]string{{"at", report.Seconds(at)}}}
+			if j < len(s.Heap.Bytes) {
+				p.Tip = append(p.Tip, [2]string{"heap after it", report.Bytes(float64(s.Heap.Bytes[j]))})
+			}
+			gc.P = append(gc.P, p)
+		}
+		c.Series = append(c.Series, gc)
+	}
+	if len(samples) > 1 {
+		c.Caption += formatf(" This is run %d of %d.", i+1, len(samples))
+	}
+	return &Block{Title: "Memory over time", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
+}

@@ -1,0 +1,100 @@
+package html
+
+import (
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/where"
+)
+
+// A split is where the time of a row of bars went.
+type split struct {
+	name string
+	of   *where.Result
+}
+
+// classColors puts the memory classes on colours, the collector's on warm ones,
+// and leaves the rest grey. Lighter ones are in classLight.
+var classColors = map[where.Class]int{
+	where.GCMark: 2, where.GCAssist: 2, where.GCSweep: 4, where.WriteBarrier: 4,
+	where.Allocation: 1, where.Zeroing: 6, where.Growth: 3, where.PageFaults: 5,
+}
+
+var classLight = map[where.Class]bool{where.GCAssist: true, where.WriteBarrier: true, where.Scheduler: true, where.Program: true, where.Kernel: true}
+
+// whereBlock draws where processor time went, a bar for each split; nil when
+// nothing was sampled.
+func whereBlock(splits []split) *Block {
+	c := &Chart{Kind: Stack, Title: "Processor time by what it was spent on", X: Axis{Label: "seconds of processor time", Format: Seconds}}
+	tb := &Table{Caption: "Processor time; * is part of the memory tax", Head: cols("class")}
+	var rows []split
+	for _, s := range splits {
+		if s.of != nil && s.of.Samples > 0 {
+			rows = append(rows, s)
+			c.Y.Categories = append(c.Y.Categories, s.name)
+			tb.Head = append(tb.Head, Column{Label: s.name, Num: true}, Column{Label: "share", Num: true})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, class := range where.Classes {
+		series := Series{Name: class.Title, Color: classColors[class.Class], Light: classLight[class.Class]}
+		if class.Memory {
+			series.Name += " *"
+		}
+		row := Row{Cells: []Cell{plain(series.Name)}}
+		any := false
+		for i, s := range rows {
+			share := s.of.Share(class.Class)
+			any = any || share.Seconds > 0
+			if share.Seconds > 0 {
+				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: report.Percent(share.Fraction),
+					Tip: [][2]string{{"time", report.Seconds(share.Seconds)}, {"of all", report.Percent(share.Fraction)}}})
+			}
+			row.Cells = append(row.Cells, num(report.Seconds(share.Seconds), share.Seconds), num(report.Percent(share.Fraction), share.Fraction))
+		}
+		if any {
+			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
+		}
+	}
+	tax := Row{Cells: []Cell{plain("memory tax, together")}, Mark: true}
+	for _, s := range rows {
+		tax.Cells = append(tax.Cells, plain(""), num(report.Percent(s.of.MemoryTaxFraction), s.of.MemoryTaxFraction))
+	}
+	tb.Rows = append(tb.Rows, tax)
+	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
+	return &Block{Title: "Where the time goes", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
+}
+
+// sitesTable lists who pays the memory tax.
+func sitesTable(r *where.Result) *Table {
+	if r == nil || len(r.Sites) == 0 {
+		return nil
+	}
+	tb := &Table{Caption: "Who pays the memory tax: the places of the program that cause most of it", Sort: true,
+		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
+	for _, s := range r.Sites {
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Func), code(s.Place()), num(report.Percent(s.Fraction), s.Fraction), num(report.Seconds(s.Seconds), s.Seconds)}})
+	}
+	return tb
+}
+
+// where compares where the time of the default and of the recommended arms went.
+func (t *tuned) where() *Block {
+	splits := []split{{"default", trial.Where(t.arms[0].Samples)}}
+	seen := map[string]bool{t.arms[0].Name: true}
+	for _, r := range t.file.Recommendations {
+		if !seen[r.Arm] {
+			splits = append(splits, split{r.Arm, trial.Where(t.arm(r.Arm).Samples)})
+			seen[r.Arm] = true
+		}
+	}
+	b := whereBlock(splits)
+	if b != nil {
+		if tb := sitesTable(splits[0].of); tb != nil {
+			tb.Caption += " (default)"
+			b.Tables = append(b.Tables, tb)
+		}
+	}
+	return b
+}
