@@ -28,9 +28,11 @@ type labFlags struct {
 	allowSystem bool
 	seed        uint64
 	json, bench string
+	html        string
 }
 
-const labLong = `Measure what pages, page faults and giving memory back cost on this machine.
+const labLong = `Measure what pages, page faults, giving memory back, allocation and collection
+cost on this machine.
 
 Each experiment compares ways to do the same work, its arms: each in fresh
 processes, interleaved in random order, with medians and intervals; and says in
@@ -51,6 +53,7 @@ func newLab(a *app) *cobra.Command {
 		Example: `  folio lab list
   folio lab --quick
   folio lab pages faults
+  folio lab arenas
   folio lab --allow-system --json lab.json pages
   folio lab --bench lab.txt madvise && benchstat -col arm lab.txt`,
 		Args: cobra.ArbitraryArgs,
@@ -73,6 +76,7 @@ func newLab(a *app) *cobra.Command {
 	fs.BoolVar(&f.allowSystem, "allow-system", false, "let arms change settings of the whole system, and put them back")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: onlyCommands,
@@ -98,8 +102,8 @@ func (f *labFlags) options() (lab.Options, error) {
 	switch {
 	case f.rounds < 0:
 		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
-	case f.json == "-" && f.bench == "-":
-		return o, errors.New("--json - and --bench -: only one of them can go to standard output")
+	case twoToStdout(f.json, f.bench, f.html):
+		return o, errTwoToStdout
 	}
 	return o, nil
 }
@@ -124,6 +128,7 @@ type labRun struct {
 	file    report.LabFile
 	json    *report.Output
 	bench   *report.Output
+	page    page
 	written error // what went wrong as files were written: measuring goes on
 }
 
@@ -158,6 +163,9 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	if l.json, l.bench, err = a.openResults(f.json, f.bench); err != nil {
 		return err
 	}
+	if l.page, err = a.openPage(f.html, f.json); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, l.close()) }()
 
 	ctx, stop := interruptible(ctx)
@@ -185,7 +193,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		return errors.Join(err, errNothing)
 	}
 	out := io.Writer(a.stdout)
-	if l.json.IsStdout() || l.bench.IsStdout() {
+	if l.json.IsStdout() || l.bench.IsStdout() || l.page.out.IsStdout() {
 		out = a.stderr
 	}
 	text := &report.Lab{Title: report.LabTitle(machineName(info), res), Result: res, Notes: notes}
@@ -229,12 +237,12 @@ func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e report.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a report.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, l.file.Bench))
+	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, l.file.Bench), l.page.write(empty, l.file.JSON))
 }
 
 func (l *labRun) close() error {
 	err := l.write()
-	for _, o := range []*report.Output{l.json, l.bench} {
+	for _, o := range []*report.Output{l.json, l.bench, l.page.out} {
 		if o != nil {
 			err = errors.Join(err, o.Close())
 		}

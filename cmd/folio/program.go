@@ -35,6 +35,7 @@ type programFlags struct {
 	load         string
 	stopTimeout  time.Duration
 	json, bench  string
+	html         string
 }
 
 func (f *programFlags) add(fs *pflag.FlagSet) {
@@ -52,6 +53,7 @@ func (f *programFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.load, "load", "", "shell `command` that puts the server under load; metrics are taken from its output")
 	fs.DurationVar(&f.stopTimeout, "stop-timeout", 10*time.Second, "how long the server may take to end after TERM")
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 }
 
@@ -94,6 +96,7 @@ type session struct {
 	jsonOut *report.Output
 	benOut  *report.Output
 	profOut *report.Output
+	page    page
 	profile []byte // for profOut
 }
 
@@ -191,14 +194,17 @@ func (s *session) parse(f *programFlags) error {
 		return fmt.Errorf("--ready-timeout %v: must be more than 0", f.readyTimeout)
 	case f.stopTimeout <= 0:
 		return fmt.Errorf("--stop-timeout %v: must be more than 0", f.stopTimeout)
-	case f.json == "-" && f.bench == "-":
-		return errors.New("--json - and --bench -: only one of them can go to standard output")
+	case twoToStdout(f.json, f.bench, f.html):
+		return errTwoToStdout
 	}
 	return nil
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {
-	s.jsonOut, s.benOut, err = a.openResults(f.json, f.bench)
+	if s.jsonOut, s.benOut, err = a.openResults(f.json, f.bench); err != nil {
+		return err
+	}
+	s.page, err = a.openPage(f.html, f.json)
 	return err
 }
 
@@ -252,7 +258,7 @@ func (s *session) noProfile() error {
 // toStdout says that a result file goes to standard output, which must then
 // carry nothing else.
 func (s *session) toStdout() bool {
-	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut} {
+	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
 		if o.IsStdout() {
 			return true
 		}
@@ -264,7 +270,7 @@ func (s *session) toStdout() bool {
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
 	empty := !slices.ContainsFunc(s.file.Arms, func(a report.Arm) bool { return len(a.Samples) > 0 })
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, s.file.Bench))
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, s.file.Bench), s.page.write(empty, s.file.JSON))
 }
 
 // writeResult brings one result file up to date. An empty result does not
@@ -299,7 +305,7 @@ func (s *session) close() error {
 	if s.profile != nil {
 		err = errors.Join(err, s.profOut.Write(s.profile))
 	}
-	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut} {
+	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
 		if o != nil {
 			err = errors.Join(err, o.Close())
 		}

@@ -159,7 +159,7 @@ func (a *app) runOnce(ctx context.Context, s *session, arm *trial.Arm) error {
 	signals := make(chan os.Signal, 4)
 	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
-	s.program.Signals = signals
+	s.program.Signals, s.program.KeepSeries = signals, true
 	if s.program.Server == nil {
 		s.program.Stdin = a.stdin
 	}
@@ -180,6 +180,7 @@ func (a *app) runOften(ctx context.Context, s *session, f *runFlags, arm *trial.
 	sched.Observe = func(arm *trial.Arm, round int, sample *trial.Sample) {
 		if sample == nil {
 			before(arm, round)
+			s.program.KeepSeries = round == 1 // one is enough to look at
 		}
 	}
 	arms := []*trial.Arm{arm}

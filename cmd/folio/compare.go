@@ -1,0 +1,67 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/compare"
+)
+
+type compareFlags struct{ all bool }
+
+const compareLong = `Compare two results: what changed, by how much, and whether that is sure.
+
+The files are results of folio (--json) or in the Go benchmark format (go test
+-bench, --bench). Figures are medians with 95% intervals; a difference is printed
+where the Mann-Whitney test finds one at 0.05, else "~". Where each file has one
+setting these are compared, whatever they are; else settings of the same name.
+Snapshots of inspect are single looks: their differences have no test. Of doctor,
+findings that came and went are listed.
+
+For a page with charts: folio report OLD NEW -o both.html.`
+
+func newCompare(a *app) *cobra.Command {
+	f := &compareFlags{}
+	cmd := &cobra.Command{
+		Use:   "compare [flags] OLD NEW",
+		Short: "Compare two results",
+		Long:  compareLong,
+		Example: `  folio compare before.json after.json
+  folio compare old.txt new.txt
+  folio run --count 10 --json - -- ./prog | folio compare before.json -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the collector and the program's own")
+	return cmd
+}
+
+func (a *app) compare(f *compareFlags, args []string) error {
+	if len(args) != 2 {
+		return misusef("compare: %d files: it compares two: folio compare OLD NEW", len(args))
+	}
+	if args[0] == "-" && args[1] == "-" {
+		return misusef("compare: only one of the two can be standard input")
+	}
+	var sets [2]*compare.Set
+	for i, name := range args {
+		data, err := a.readResult(name)
+		if err != nil {
+			return err
+		}
+		if name != "-" {
+			name = filepath.Clean(name)
+		}
+		if sets[i], err = compare.Read(name, data); err != nil {
+			return err
+		}
+	}
+	c, err := compare.Compare(sets[0], sets[1], &compare.Options{All: f.all})
+	if err != nil {
+		return err
+	}
+	return c.Text(a.stdout, a.width())
+}

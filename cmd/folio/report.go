@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/html"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/saved"
+)
+
+type reportFlags struct{ out string }
+
+const reportLong = `Make saved results into one HTML file that people look at.
+
+The files are what run, tune, lab, inspect and doctor write with --json. Several
+are shown side by side, with what differs between them: two machines, two
+kernels, before and after. The page answers first, then draws, then lists; all
+samples are in it. It needs no network, and loads nothing.
+
+While measuring, --html FILE of run, tune and lab makes the same page.`
+
+func newReport(a *app) *cobra.Command {
+	f := &reportFlags{}
+	cmd := &cobra.Command{
+		Use:   "report [flags] FILE.json...",
+		Short: "Make saved results into a page to look at",
+		Long:  reportLong,
+		Example: `  folio report tune.json -o tune.html
+  folio report before.json after.json -o both.html
+  folio tune --json - -- ./prog | folio report -o tune.html -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return a.report(f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVarP(&f.out, "output", "o", "", "write the page to `file` (- for standard output); required")
+	return cmd
+}
+
+func (a *app) report(f *reportFlags, args []string) (err error) {
+	switch {
+	case len(args) == 0:
+		return misusef("report: no result given: folio report FILE.json -o FILE.html")
+	case f.out == "":
+		return misusef("report: where does the page go? folio report %s -o FILE.html", args[0])
+	}
+	var results []*saved.Result
+	for _, name := range args {
+		data, err := a.readResult(name)
+		if err != nil {
+			return err
+		}
+		r, err := saved.Read(filepath.Base(name), data)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
+	page, err := html.Render(html.Of(results...))
+	if err != nil {
+		return err
+	}
+	out, err := report.OpenOutput("--output", f.out, a.stdout)
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.Write(page), out.Close())
+}
+
+// readResult reads a result file; - is standard input.
+func (a *app) readResult(name string) ([]byte, error) {
+	if name == "-" {
+		return readAll(a.stdin)
+	}
+	return os.ReadFile(name)
+}
+
+func readAll(f *os.File) ([]byte, error) {
+	if f == nil {
+		return nil, errors.New("standard input is closed")
+	}
+	return io.ReadAll(f)
+}
