@@ -3,6 +3,7 @@ package goheap
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -406,4 +407,18 @@ func stressRole() error {
 		return err
 	}
 	return await("windows were collapsed", func() bool { grow(16 << 20); return a.Stats().Windows.Collapsed > 0 })
+}
+
+// TestOnceLarge: a heap that was large is looked at when it is small, too: somebody else
+// may have put it on huge pages.
+func TestOnceLarge(t *testing.T) {
+	a := &Advisor{options: Options{MinHeap: math.MaxInt32, MinDensity: 0.8, MaxBloat: 1, MaxWait: time.Hour}, fs: procFS, said: map[string]bool{}}
+	a.options.Log = func(text string) { t.Log(text) }
+	if a.look(time.Now()); a.stats.Looks != 0 {
+		t.Errorf("%+v", a.stats)
+	}
+	a.stats.Looks = 1
+	if a.look(time.Now()); a.stats.Looks != 2 || a.stats.Resident == 0 || a.stats.Err != nil {
+		t.Errorf("%+v", a.stats)
+	}
 }

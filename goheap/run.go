@@ -77,7 +77,8 @@ func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 	if large || h.goal >= least { // with GOGC=off there may never be a collection
 		most = min(most, max(atLeast, a.options.MinWait))
 	}
-	responsible := a.stats.Windows.Collapsed > 0 || a.stats.Reserved.Len() > 0
+	// A heap that was large once may be bloated, whoever made its huge pages.
+	responsible := a.stats.Looks > 0 || a.stats.Reserved.Len() > 0
 	if !large && !responsible {
 		a.stats.Waiting = ""
 		return idle, most
