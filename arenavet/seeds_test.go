@@ -24,11 +24,7 @@ type seed struct {
 
 func readSeed(t *testing.T, path string) (s seed) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := txtar.Parse(data)
+	a := txtar.Parse([]byte(readFile(t, path)))
 	for line := range strings.Lines(string(a.Comment)) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		if k == "file" {
@@ -44,10 +40,19 @@ func readSeed(t *testing.T, path string) (s seed) {
 	return s
 }
 
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // source is a package as it was loaded, from whose files variants are made.
 type source struct {
 	*packages.Package
-	files map[string][]byte
+	files map[string]string
 }
 
 func load(t *testing.T, patterns ...string) []source {
@@ -60,11 +65,9 @@ func load(t *testing.T, patterns ...string) []source {
 	}
 	var out []source
 	for _, p := range pkgs {
-		s := source{p, map[string][]byte{}}
+		s := source{p, map[string]string{}}
 		for _, f := range p.CompiledGoFiles {
-			if s.files[f], err = os.ReadFile(f); err != nil {
-				t.Fatal(err)
-			}
+			s.files[f] = readFile(t, f)
 		}
 		out = append(out, s)
 	}
@@ -78,7 +81,7 @@ func (s source) with(t *testing.T, file, text string, extra map[string]*types.Pa
 	p.Fset = token.NewFileSet()
 	p.Syntax = nil
 	for _, f := range p.CompiledGoFiles {
-		content := string(s.files[f])
+		content := s.files[f]
 		if f == file {
 			content = text
 		}
@@ -173,7 +176,7 @@ func TestSeeds(t *testing.T) {
 				t.Run(filepath.Base(path), func(t *testing.T) {
 					seed := readSeed(t, path)
 					file := filepath.Join(dir, seed.file)
-					text := string(s.files[file])
+					text := s.files[file]
 					for _, e := range seed.edits {
 						if strings.Count(text, e[0]) != 1 {
 							t.Fatalf("the text occurs %d times:\n%s", strings.Count(text, e[0]), e[0])

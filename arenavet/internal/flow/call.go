@@ -55,6 +55,9 @@ func (f *function) call(s *state, instr ssa.CallInstruction, c *ssa.CallCommon, 
 			continue
 		}
 		f.end(s, instr, v, &end{pos: instr.Pos(), name: e.Name, deferred: deferred, instr: instr, all: e.All, mapping: v.what == aMapping, by: c.StaticCallee().Name()})
+		if id, ok := v.id.(content); ok && e.Replaced {
+			delete(s.cells, place{id.in, id.path})
+		}
 	}
 	for _, p := range sum.MayEnd {
 		if v, ok := f.follow(s, args, p, instr); ok && v.tracked() && v.what != memory {
@@ -373,7 +376,7 @@ func (f *function) clobber(s *state, c *ssa.CallCommon) {
 	for k, v := range s.cells {
 		switch field := f.fields[k]; {
 		case field != nil:
-			if f.pkg.writesElsewhere(field, f.fn) && !(foreign && !field.Exported()) {
+			if f.pkg.writesElsewhere(field, f.fn) && !(foreign && !field.Exported() && field.Pkg() == f.pkg.pass.Pkg) {
 				delete(s.cells, k)
 			}
 		case k.many():

@@ -60,7 +60,7 @@ var Analyzer = &analysis.Analyzer{
 	Run:        run,
 	Requires:   []*analysis.Analyzer{ctrlflow.Analyzer},
 	ResultType: reflect.TypeFor[Findings](),
-	FactTypes:  []analysis.Fact{new(Summary)},
+	FactTypes:  []analysis.Fact{new(Summary), new(Settled)},
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -70,6 +70,7 @@ func run(pass *analysis.Pass) (any, error) {
 	p := newPackage(pass)
 	p.summarize()
 	p.export()
+	p.exportFields()
 	for _, fn := range p.funcs {
 		p.analyse(fn, true)
 	}

@@ -229,6 +229,18 @@ func (f *function) phis(s *state, from, to *ssa.BasicBlock, succ int) {
 			sets = append(sets, set{phi, s.of(phi.Edges[edge])})
 		}
 	}
+	// A variable that gets another arena is another region from now on.
+	for _, x := range sets {
+		if itemOf(x.phi.Type()) == nothing || x.v.id == identity(x.phi) {
+			continue
+		}
+		s.lose(x.phi)
+		for i, y := range sets {
+			if y.v.region == identity(x.phi) && y.v.life != dead {
+				sets[i].v.region, sets[i].v.what, sets[i].v.life, sets[i].v.end = nil, nothing, alive, nil
+			}
+		}
+	}
 	for _, x := range sets {
 		if x.v.id == identity(x.phi) {
 			s.vals[x.phi] = x.v

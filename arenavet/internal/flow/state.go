@@ -240,6 +240,11 @@ func (s *state) kill(region identity, e *end, all bool, l life) {
 // first time: what was known of the one before is of no use for this one.
 func (s *state) renew(id identity) {
 	s.forget(id)
+	s.lose(id)
+}
+
+// lose drops what is known of the values of a region.
+func (s *state) lose(id identity) {
 	delete(s.ended, id)
 	lose := func(v value) (value, bool) {
 		if v.region != id || v.life == dead {

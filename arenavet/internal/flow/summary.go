@@ -61,6 +61,8 @@ type Ending struct {
 	Path Path
 	All  bool // Free, Put or Close; otherwise Reset
 	Name string
+	// Replaced says that something else is there since.
+	Replaced bool
 }
 
 // AFact marks Summary as a fact of the analysis framework.
@@ -269,7 +271,7 @@ func (f *function) summarize() {
 		for id, e := range r.state.ended {
 			if p, ok := f.pathOf(id); ok {
 				p.What = int(f.kind(id))
-				here = append(here, Ending{p, e.all, e.name})
+				here = append(here, Ending{p, e.all, e.name, replaced(r.state, id)})
 			}
 		}
 		if i > 0 {
@@ -398,5 +400,43 @@ func (f *function) receive(s *state, to place, args []ssa.Value, parts []Part, a
 			v = from
 		}
 		s.cells[to.step(p.Step)] = v
+	}
+}
+
+// replaced reports whether something else is where an arena was found.
+func replaced(s *state, id identity) bool {
+	c, ok := id.(content)
+	if !ok {
+		return false
+	}
+	now, ok := s.cells[place{c.in, c.path}]
+	return !ok || now.region != id
+}
+
+// Settled marks a field that is set only where its object is made.
+type Settled struct{}
+
+// AFact marks Settled as a fact of the analysis framework.
+func (*Settled) AFact() {}
+
+func (*Settled) String() string { return "settled" }
+
+// exportFields makes known which fields with arenas are settled.
+func (p *pkg) exportFields() {
+	scope := p.pass.Pkg.Scope()
+	for _, name := range scope.Names() {
+		t, ok := scope.Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		st, ok := t.Type().Underlying().(*types.Struct)
+		if !ok {
+			continue
+		}
+		for f := range st.Fields() {
+			if f.Pkg() == p.pass.Pkg && f.Origin() == f && mayLead(f.Type()) && !f.Exported() && len(p.writers[f]) == 0 {
+				p.pass.ExportObjectFact(f, new(Settled))
+			}
+		}
 	}
 }

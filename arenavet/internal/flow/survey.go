@@ -184,7 +184,7 @@ func (p *pkg) settled(fv *ssa.FreeVar) bool {
 // writesElsewhere reports whether a function other than fn may set a field.
 func (p *pkg) writesElsewhere(field *types.Var, fn *ssa.Function) bool {
 	if field.Pkg() != p.pass.Pkg {
-		return true
+		return !p.pass.ImportObjectFact(field, new(Settled))
 	}
 	for w := range p.writers[field] {
 		if w != fn {

@@ -410,3 +410,154 @@ func structs() {
 	q.b.X = 1
 	q.a.X = 1 // want `memory of the arena is used after Free`
 }
+
+func swap(n int) {
+	cur, next := arena.NewArena(), arena.NewArena()
+	var last *Node
+	for range n {
+		next.Reset()
+		m := arena.New[Node](next)
+		if last != nil {
+			m.X = last.X + 1
+		}
+		cur, next = next, cur
+		last = m
+	}
+	cur.Free()
+	next.Free()
+}
+
+func retry(parse func(*arena.Arena, *Node) error) int {
+	a := arena.NewArena()
+	defer a.Free()
+	for range 3 {
+		a.Reset()
+		n := arena.New[Node](a)
+		if err := parse(a, n); err == nil {
+			return n.X
+		}
+	}
+	return 0
+}
+
+type renewing struct {
+	a     *arena.Arena
+	nodes *arena.Handle[Node]
+	done  bool
+}
+
+func newRenewing() *renewing {
+	a := arena.NewArena()
+	return &renewing{a: a, nodes: arena.Of[Node](a)}
+}
+
+func (r *renewing) renew() {
+	r.a.Free()
+	r.a = arena.NewArena()
+	r.nodes = arena.Of[Node](r.a)
+}
+
+func (r *renewing) close() {
+	if r.done {
+		return
+	}
+	r.done = true
+	r.a.Free()
+}
+
+func renew() {
+	r := newRenewing()
+	defer r.close()
+	n := r.nodes.New()
+	n.X = 1
+	r.renew()
+	n = r.nodes.New()
+	n.X = 2
+	r.renew()
+	arena.New[Node](r.a).X = 3
+	r.close()
+}
+
+type fixed struct {
+	a     *arena.Arena
+	nodes *arena.Handle[Node]
+}
+
+func newFixed() *fixed {
+	a := arena.NewArena()
+	return &fixed{a: a, nodes: arena.Of[Node](a)}
+}
+
+func (f *fixed) close() { f.a.Free() }
+
+func beside() {
+	f := newFixed()
+	n := f.nodes.New()
+	n.X = 1
+	f.close()
+	n.X = 2           // want `memory of the arena is used after Free by close`
+	f.nodes.New().X++ // want `memory of the arena is used after Free by close`
+}
+
+func failing(err error) (*Node, error) {
+	a := arena.NewArena()
+	n := arena.New[Node](a)
+	fail := func(err error) (*Node, error) {
+		a.Free()
+		return nil, err
+	}
+	if err != nil {
+		return fail(err)
+	}
+	n.X = 1
+	return n, nil
+}
+
+func yields(seq func(yield func(string) bool)) int {
+	a := arena.NewArena()
+	defer a.Free()
+	total := 0
+	for s := range seq {
+		t := arena.String(a, s)
+		total += len(t)
+		a.Reset()
+	}
+	return total
+}
+
+func generic[T any](list []T) (sum int) {
+	a := arena.NewArena()
+	defer a.Free()
+	h := arena.Of[T](a)
+	for _, x := range list {
+		p := h.New()
+		*p = x
+		sum++
+	}
+	return sum
+}
+
+func lists(lines []string) {
+	a := arena.NewArena()
+	defer a.Free()
+	var head, tail *Node
+	for _, l := range lines {
+		n := arena.New[Node](a)
+		n.Name = l
+		if tail == nil {
+			head = n
+		} else {
+			tail.Left = n
+		}
+		tail = n
+	}
+	for n := head; n != nil; n = n.Left {
+		fmt.Println(n.Name)
+	}
+	a.Reset()
+	head, tail = nil, nil
+	if head == tail {
+		head = arena.New[Node](a)
+		head.X = 1
+	}
+}

@@ -8,7 +8,7 @@ type Node struct {
 }
 
 type Doc struct {
-	arena *arena.Arena
+	arena *arena.Arena // want arena:`settled`
 	Root  *Node
 }
 
@@ -20,7 +20,7 @@ func New(a *arena.Arena, x int) *Node { // want New:`Kind:3`
 	return n
 }
 
-func End(a *arena.Arena) { a.Free() } // want End:`Ends:\[\{Path:\{Root:0 Steps:\[\] What:1\} All:true Name:Free\}\]`
+func End(a *arena.Arena) { a.Free() } // want End:`Ends:\[\{Path:\{Root:0 Steps:\[\] What:1\} All:true Name:Free Replaced:false\}\]`
 
 func Maybe(a *arena.Arena, x bool) { // want Maybe:`MayEnd:\[\{Root:0`
 	if x {
@@ -49,3 +49,13 @@ func Use(a *arena.Arena) { arena.New[Node](a).X++ } // want Use:`Allocs`
 var last *arena.Arena
 
 func Keep(a *arena.Arena) { last = a } // want Keep:`Keeps:\[0\]`
+
+// Pooled frees its arena and takes a new one.
+type Pooled struct{ arena *arena.Arena }
+
+func (p *Pooled) Renew() { // want Renew:`Replaced:true`
+	p.arena.Free()
+	p.arena = arena.NewArena()
+}
+
+func (p *Pooled) NewNode() *Node { return arena.New[Node](p.arena) } // want NewNode:`Kind:3`

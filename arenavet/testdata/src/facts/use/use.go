@@ -40,3 +40,12 @@ func maybe(x bool) {
 func noArenaHere() int {
 	return lib.Parse().Root.X
 }
+
+func renewed(p *lib.Pooled) {
+	p.Renew()
+	n := p.NewNode()
+	n.X = 1
+	p.Renew()
+	m := p.NewNode()
+	m.X = 2
+}
