@@ -24,7 +24,11 @@
   }
 
   // Tables that sort.
-  const key = cell => cell === undefined ? NaN : cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent.trim() || NaN;
+  const key = cell => {
+    if (cell.dataset.v !== undefined) return Number(cell.dataset.v);
+    const text = cell.textContent.trim();
+    return text === '' || text === '-' ? NaN : text;
+  };
   function order(a, b) {
     const na = Number.isNaN(a), nb = Number.isNaN(b);
     if (na || nb) return na - nb; // what was not measured comes last

@@ -162,7 +162,7 @@ const folio = (() => {
       s.p.forEach(p => {
         const px = x.s(p.x), py = s.ticks ? h - m.b : y.s(p.y);
         if (s.ticks) {
-          svg(under, 'path', { class: 'tick c' + s.color, d: `M${px},${py}v-10` });
+          svg(under, 'path', { class: 'moment c' + s.color, d: `M${px},${py}v-10` });
         } else if (!s.bare) {
           if (p.yl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${px},${y.s(p.yl)}V${y.s(p.yh)}` });
           if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}` });
