@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/foliomem/folio/goheap"
 	"github.com/foliomem/folio/internal/feature"
 	"github.com/foliomem/folio/page"
 )
@@ -13,8 +14,8 @@ import (
 // as in package goheap, and LeastDensity the least that anybody may ask for: below
 // it memory grows by more than it was.
 const (
-	MinDensity   = 0.8
-	LeastDensity = 0.5
+	MinDensity   = goheap.DefaultMinDensity
+	LeastDensity = goheap.LeastMinDensity
 )
 
 // Scan returns the whole windows in ranges in which something is resident, and how
