@@ -49,3 +49,18 @@ func TestAnalysersAreValid(t *testing.T) {
 		}
 	}
 }
+
+// Programs that come close to mistakes and are none, for all analysers that follow
+// values.
+func TestNoFalseAlarms(t *testing.T) {
+	all := &analysis.Analyzer{
+		Name: "all", Doc: "all findings", Requires: []*analysis.Analyzer{flow.Analyzer},
+		Run: func(pass *analysis.Pass) (any, error) {
+			for _, f := range pass.ResultOf[flow.Analyzer].(flow.Findings) {
+				pass.Report(f.Diagnostic)
+			}
+			return nil, nil
+		},
+	}
+	analysistest.Run(t, analysistest.TestData(), all, "clean")
+}

@@ -202,7 +202,7 @@ func (f *function) api(s *state, instr ssa.CallInstruction, result *ssa.Call, c 
 		r := value{region: v.region, what: memory, life: v.life, end: v.end}
 		switch a.name {
 		case "MakeSlice":
-			r.room = made1(c.Args)
+			r.room = roomOf(c.Args)
 		case "Bytes":
 			r.room = room{full: true}
 		}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// made1 returns the room of what MakeSlice made.
-func made1(args []ssa.Value) room {
+// roomOf returns the room of what MakeSlice made.
+func roomOf(args []ssa.Value) room {
 	if len(args) != 3 {
 		return room{}
 	}

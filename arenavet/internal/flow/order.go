@@ -64,10 +64,23 @@ func index(i ssa.Instruction) int {
 // on every way back to a.
 func (o *order) certain(a, b ssa.Instruction) bool {
 	x, y := a.Block(), b.Block()
+	if a == b {
+		return o.each(x)
+	}
 	if x == y {
 		return index(b) > index(a) || o.reaches(x, x, nil)
 	}
 	return o.sure(x, y, 0)
+}
+
+// each reports whether a loop comes to a block in each round.
+func (o *order) each(x *ssa.BasicBlock) bool {
+	for h, body := range o.loops() {
+		if body[x] && !o.reaches(h, h, func(b *ssa.BasicBlock) bool { return b == x || !body[b] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // sure is certain for blocks. Loops count as executed at least once.

@@ -189,6 +189,9 @@ func (f *function) element(s *state, i ssa.Value, x ssa.Value, tuple bool, to ..
 		c = value{id: i}
 	}
 	c.id = i
+	if c.what == anArena || c.what == aMapping {
+		c = value{id: i} // one of several
+	}
 	if !tuple {
 		f.set(s, i, c)
 		return
@@ -237,6 +240,9 @@ func (f *function) load(s *state, p place, w what, at ssa.Instruction) value {
 			c.id = content{p.in, p.path, at}
 			s.renew(c.id)
 			c.room = room{}
+			if c.what == anArena || c.what == aMapping {
+				c = value{id: c.id, region: c.id, what: c.what} // one of several
+			}
 		}
 		return c
 	}

@@ -266,3 +266,11 @@ func loopNever(n int) {
 		arena.New[Node](a).X++
 	}
 }
+
+func inEachRound(n int) {
+	a := arena.NewArena()
+	for range n {
+		arena.New[Node](a).X++
+		a.Free() // want `Free of an arena after Free`
+	}
+}
