@@ -69,8 +69,20 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 // width returns how many columns text for standard output may have.
-func (a *app) width() int {
-	if f, ok := terminal(a.stdout); ok {
+func (a *app) width() int { return widthOf(a.stdout) }
+
+// pictureWidth returns how many columns a picture in text for w may have, 0 where
+// that is not known: for a file it is always the same.
+func pictureWidth(w io.Writer) int {
+	if f, ok := terminal(w); ok {
+		return terminalWidth(f)
+	}
+	return 0
+}
+
+// widthOf returns how many columns text for w may have.
+func widthOf(w io.Writer) int {
+	if f, ok := terminal(w); ok {
 		return min(terminalWidth(f), 120) // longer lines are hard to read
 	}
 	return 80

@@ -262,7 +262,7 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 		title += fmt.Sprintf("; medians of %d runs", n)
 	}
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
-	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes}
+	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes, Width: pictureWidth(a.stderr)}
 	err := r.Text(a.stderr)
 	s.file.Notes = notes.Texts()
 	return errors.Join(err, profErr)

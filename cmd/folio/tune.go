@@ -154,7 +154,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if s.toStdout() {
 		out = a.stderr
 	}
-	t := &report.Tune{Title: s.title(), Command: s.program.Command, Result: res, Notes: notes}
+	t := &report.Tune{Title: s.title(), Command: s.program.Command, Result: res, Notes: notes, Width: pictureWidth(out)}
 	if b := trial.Baseline(); b != "" {
 		notes.Add("the default has " + b + " from the environment")
 	}

@@ -5,15 +5,38 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/tune"
 )
 
+// A plot is as wide as the terminal has room for, within these; wider ones are
+// no easier to read.
 const (
-	plotWidth  = 56
-	plotHeight = 12
+	plotWidth    = 56 // where the width is not known
+	leastPlot    = 32
+	mostPlot     = 96
+	plotHeight   = 12
+	widestLegend = 34 // a longer legend stands below the plot
 )
+
+// plotRoom returns how wide a plot may be in so many columns, beside a margin and
+// a legend, or above the legend where there is no room for both.
+func plotRoom(columns, margin int, front []*tune.Arm) (width int, below bool) {
+	if columns <= 0 {
+		return plotWidth, false
+	}
+	beside := 0
+	for i := range front {
+		beside = max(beside, utf8.RuneCountInString(legend(front, i)))
+	}
+	room := columns - margin - 2
+	if w := room - beside - 2; beside <= widestLegend && w >= leastPlot {
+		return min(w, mostPlot), false
+	}
+	return max(min(room, mostPlot), leastPlot), true
+}
 
 // plot draws the metric against peak memory, both on a log scale. Arms on the Pareto front are
 // letters, listed beside the plot in the order of their memory; the others are
@@ -42,26 +65,25 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	}
 	x0, x1 := slices.Min(xs), slices.Max(xs)
 	y0, y1 := slices.Min(ys), slices.Max(ys)
-	var grid [plotHeight][plotWidth]rune
+	top, bottom := Metric(r.Objective, math.Exp(y1)), Metric(r.Objective, math.Exp(y0))
+	margin := max(len([]rune(top)), len([]rune(bottom)))
+	width, below := plotRoom(t.Width, margin, front)
+	var grid [plotHeight][]rune
 	for y := range grid {
-		for x := range grid[y] {
-			grid[y][x] = ' '
-		}
+		grid[y] = []rune(strings.Repeat(" ", width))
 	}
 	// Dots first, so that a letter is never hidden by one.
 	slices.SortStableFunc(points, func(a, b point) int {
 		return btoi(a.mark != '·') - btoi(b.mark != '·')
 	})
 	for _, p := range points {
-		x := place(p.x, x0, x1, plotWidth)
+		x := place(p.x, x0, x1, width)
 		y := plotHeight - 1 - place(p.y, y0, y1, plotHeight)
-		for x+1 < plotWidth && grid[y][x] != ' ' && grid[y][x] != '·' {
+		for x+1 < width && grid[y][x] != ' ' && grid[y][x] != '·' {
 			x++ // two letters in one place: side by side
 		}
 		grid[y][x] = p.mark
 	}
-	top, bottom := Metric(r.Objective, math.Exp(y1)), Metric(r.Objective, math.Exp(y0))
-	margin := max(len([]rune(top)), len([]rune(bottom)))
 	var out []string
 	for y := range grid {
 		label := ""
@@ -71,20 +93,27 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 		case plotHeight - 1:
 			label = bottom
 		}
-		line := fmt.Sprintf("%*s │%s", margin, label, string(grid[y][:]))
-		if y < len(front) && y < plotHeight {
+		line := fmt.Sprintf("%*s │%s", margin, label, string(grid[y]))
+		if y < len(front) && !below {
 			line += "  " + legend(front, y)
 		}
 		out = append(out, strings.TrimRight(line, " "))
 	}
-	for y := plotHeight; y < len(front); y++ {
-		out = append(out, strings.Repeat(" ", margin+2+plotWidth+2)+legend(front, y))
+	for y := plotHeight; y < len(front) && !below; y++ {
+		out = append(out, strings.Repeat(" ", margin+2+width+2)+legend(front, y))
 	}
-	out = append(out, strings.Repeat(" ", margin+1)+"└"+strings.Repeat("─", plotWidth))
+	out = append(out, strings.Repeat(" ", margin+1)+"└"+strings.Repeat("─", width))
 	left, right := Bytes(math.Exp(x0)), Bytes(math.Exp(x1))
 	axis := t.label() + " against peak RSS (log, log)"
-	gap := plotWidth - len(left) - len(right) - len(axis)
-	out = append(out, strings.Repeat(" ", margin+2)+left+pad(gap/2)+axis+pad(gap-gap/2)+right)
+	gap := width - len(left) - len(right) - len(axis)
+	if gap < 2 && t.Width > 0 { // a line of its own
+		out = append(out, strings.Repeat(" ", margin+2)+left+pad(width-len(left)-len(right))+right, strings.Repeat(" ", margin+2)+axis)
+	} else {
+		out = append(out, strings.Repeat(" ", margin+2)+left+pad(gap/2)+axis+pad(gap-gap/2)+right)
+	}
+	for y := 0; y < len(front) && below; y++ {
+		out = append(out, strings.Repeat(" ", margin+2)+legend(front, y))
+	}
 	return out
 }
 

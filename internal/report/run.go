@@ -19,6 +19,9 @@ type Run struct {
 	Sheet   diagnose.Sheet
 	Metric  *metric.Spec
 	Notes   *stat.Notes
+	// Width is how many columns bars may take with their texts; 0 when that is not
+	// known.
+	Width int
 }
 
 // Text prints the memory sheet: one figure a line, as source 1 of the project
@@ -33,7 +36,7 @@ func (r *Run) Text(w io.Writer) error {
 	}
 	time := r.Sheet.Time()
 	if res := r.Sheet.Where; res != nil {
-		time = append(append(shares(res), ""), time...) // the bars, then what they mean
+		time = append(append(shares(res, r.Width), ""), time...) // the bars, then what they mean
 	}
 	p.section("Where the time goes", time)
 	if res := r.Sheet.Where; res != nil && len(res.Sites) > 0 {

@@ -19,6 +19,9 @@ type Tune struct {
 	Command []string
 	Result  *tune.Result
 	Notes   *stat.Notes
+	// Width is how many columns the plot may take with its legend; 0 when that is
+	// not known.
+	Width int
 }
 
 // Text prints the table of arms, the front and the recommendations.

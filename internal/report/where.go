@@ -12,8 +12,13 @@ import (
 	"github.com/foliomem/folio/internal/where"
 )
 
-// barWidth is the length of the bar of the whole processor time.
-const barWidth = 30
+// barWidth is the length of the bar of the whole processor time where the width
+// of the terminal is not known; else it takes what is left, within bounds.
+const (
+	barWidth          = 30
+	leastBar, mostBar = 10, 60
+	besideBar         = 2 + 3 + 1 + 6 + 2 + 8 // indent, mark, share, time
+)
 
 // removed lists the classes whose time a setting changed most, at most n.
 func removed(base, with *where.Result, n int) string {
@@ -47,15 +52,19 @@ func removed(base, with *where.Result, n int) string {
 // is not worth a word.
 const littleChange = 0.01
 
-// shares draws a bar for each class.
-func shares(r *where.Result) []string {
+// shares draws a bar for each class, in so many columns.
+func shares(r *where.Result, columns int) []string {
 	width := 0
 	for _, c := range r.Classes {
 		width = max(width, utf8.RuneCountInString(c.Class.Info().Title))
 	}
+	long := barWidth
+	if columns > 0 {
+		long = max(leastBar, min(mostBar, columns-width-besideBar))
+	}
 	var out []string
 	for _, c := range r.Classes {
-		bar := strings.Repeat("█", int(c.Fraction*barWidth+0.5))
+		bar := strings.Repeat("█", int(c.Fraction*float64(long)+0.5))
 		if bar == "" {
 			bar = "▏"
 		}
@@ -64,7 +73,7 @@ func shares(r *where.Result) []string {
 		if c.Class.Info().Memory {
 			mark = "*"
 		}
-		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, barWidth), Percent(c.Fraction), Seconds(c.Seconds)))
+		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, long), Percent(c.Fraction), Seconds(c.Seconds)))
 	}
 	return out
 }

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/where"
+)
+
+// Pictures keep to the width of the terminal where it is 60 columns or more, and
+// say all they have in any.
+func TestPicturesKeepToTheWidth(t *testing.T) {
+	res, err := search(t, &fake{perCycle: 20_000}, tune.Options{MaxMemory: 300 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := res.Front()
+	for _, columns := range []int{20, 40, 60, 80, 100, 120, 300} {
+		tn := &Tune{Result: res, Notes: &stat.Notes{}, Width: columns}
+		lines := tn.plot(front)
+		text := strings.Join(lines, "\n")
+		for i := range front {
+			if !strings.Contains(text, legend(front, i)) {
+				t.Errorf("%d columns: %q is missing", columns, legend(front, i))
+			}
+		}
+		lines = append(lines, shares(&where.Result{Classes: []where.ClassShare{{Class: where.GCMark, Seconds: 10, Fraction: 0.99}, {Class: where.Growth, Seconds: 0.1, Fraction: 0.01}}}, columns)...)
+		for _, l := range lines {
+			if n := utf8.RuneCountInString(l); n > columns && columns >= 60 {
+				t.Errorf("%d columns: a line of %d: %q", columns, n, l)
+			}
+		}
+	}
+}
