@@ -32,6 +32,9 @@ func command(ctx context.Context, name string, args ...string) error {
 // settings as the arm wants them.
 func (b *bench) trial(ctx context.Context, l workload, arm string) (r result, err error) {
 	err = b.machine.Trial(func() (err error) {
+		if ctx.Err() != nil { // it may have waited for the machine
+			return ctx.Err()
+		}
 		if err := b.settings.apply(l.changes(arm)); err != nil {
 			return err
 		}
