@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"sort"
 	"strings"
 	"sync"
@@ -48,12 +47,12 @@ func parse(a *arena.Arena, r io.Reader) (*Node, error) {
 	return root, sc.Err()
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *server) handle(w io.Writer, r io.Reader) {
 	a := s.pool.Get()
 	defer s.pool.Put(a)
-	root, err := parse(a, r.Body)
+	root, err := parse(a, r)
 	if err != nil {
-		http.Error(w, err.Error(), 500)
+		fmt.Fprintln(w, err)
 		return
 	}
 	sort.Slice(root.List, func(i, j int) bool { return root.List[i].Name < root.List[j].Name })
