@@ -80,26 +80,3 @@ func TestQuantile(t *testing.T) {
 		t.Errorf("median %v", got)
 	}
 }
-
-func TestParseBuddy(t *testing.T) {
-	const text = "Node 0, zone      DMA      0      0      1\nNode 0, zone   Normal      3      2      1 \n"
-	for order, want := range map[int]int{0: 4 + 3 + 4 + 4, 1: 2 + 2 + 2, 2: 2, 3: 0} {
-		if got, err := parseBuddy(text, order); got != want || err != nil {
-			t.Errorf("order %d: %d, %v, want %d", order, got, err, want)
-		}
-	}
-	for _, bad := range []string{"x\n", "Node 0, zone\n", "Node 0, zone DMA\n", "Node 0, zone DMA x\n", "Node 0, zone DMA -1\n"} {
-		if n, err := parseBuddy(bad, 0); err == nil {
-			t.Errorf("%q: %d, want an error", bad, n)
-		}
-	}
-}
-
-func FuzzParseBuddy(f *testing.F) {
-	f.Add("Node 0, zone   Normal   4822   4614   3411 \n", 9)
-	f.Fuzz(func(t *testing.T, text string, order int) {
-		if n, err := parseBuddy(text, order&15); err == nil && n < 0 {
-			t.Errorf("%d", n)
-		}
-	})
-}
