@@ -91,10 +91,12 @@ func round(arms []*arm, keep bool, check func(out string) error) error {
 	return nil
 }
 
-// chosen returns the arms whose name contains only, and those named always.
+// chosen returns the arms whose name contains one of the words in only, separated
+// by commas, and those named always.
 func chosen(arms []*arm, only string, always ...string) (out []*arm) {
 	for _, a := range arms {
-		if strings.Contains(a.name, only) || slices.Contains(always, a.name) {
+		named := func(word string) bool { return strings.Contains(a.name, word) }
+		if slices.ContainsFunc(strings.Split(only, ","), named) || slices.Contains(always, a.name) {
 			out = append(out, a)
 		}
 	}

@@ -25,7 +25,7 @@ func main() {
 	flag.IntVar(&c.depth, "depth", 21, "depth of the long lived tree")
 	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5)")
 	flag.IntVar(&c.largest, "largest", 1<<30, "largest arena of -objects in `bytes`")
-	flag.StringVar(&c.only, "only", "", "only arms whose name contains this, and those that others are compared with")
+	flag.StringVar(&c.only, "only", "", "only arms whose name contains one of these `words`, separated by commas, and new")
 	touch := flag.Int("touch", 0, "touch so many `bytes` and end (what a round begins with)")
 	flag.Parse()
 	if *touch > 0 {
