@@ -34,7 +34,7 @@ func result(kind, command, kernel string, arms map[string]float64) *report.File 
 		a := report.Arm{Name: set.String(), Setting: report.NewSetting(set)}
 		for i := range 10 {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
-			a.Samples = append(a.Samples, &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem, MinorFaults: 1000, GCCycles: ptr(3), GCCPU: ptr(wall / 10)})
+			a.Samples = append(a.Samples, &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem, MinorFaults: 1000, GCCycles: ptr(3), GCCPU: ptr(wall / 10), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)})
 		}
 		f.Arms = append(f.Arms, a)
 	}

@@ -1,6 +1,9 @@
 package html
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Page is what is shown in one file.
 type Page struct {
@@ -201,6 +204,25 @@ func cols(labels ...string) []Column {
 	return out
 }
 
+// finite leaves out points that have no place, and intervals that have no end:
+// JSON cannot hold them, nor a chart draw them.
+func (c *Chart) finite() {
+	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	for i := range c.Series {
+		s := &c.Series[i]
+		s.P = slices.DeleteFunc(s.P, func(p Point) bool { return bad(p.X) || bad(p.Y) })
+		for j := range s.P {
+			p := &s.P[j]
+			if p.XLo == nil || p.XHi == nil || bad(*p.XLo) || bad(*p.XHi) {
+				p.XLo, p.XHi = nil, nil
+			}
+			if p.YLo == nil || p.YHi == nil || bad(*p.YLo) || bad(*p.YHi) {
+				p.YLo, p.YHi = nil, nil
+			}
+		}
+	}
+}
+
 // finish gives everything that needs one an ID.
 func (p *Page) finish() {
 	for i, s := range p.Sections {
@@ -209,6 +231,7 @@ func (p *Page) finish() {
 			b.ID = s.ID + "-b" + itoa(j)
 			for k, c := range b.Charts {
 				c.ID = b.ID + "-c" + itoa(k)
+				c.finite()
 			}
 		}
 		if s.Raw != nil {

@@ -166,7 +166,7 @@ func (t *tuned) answer(r report.Recommendation, main bool) Answer {
 	if a.Goal == "" {
 		a.Goal = r.Goal
 	}
-	a.Goal = strings.ToUpper(a.Goal[:1]) + a.Goal[1:]
+	a.Goal = upper(a.Goal)
 	if arm == &t.arms[0] {
 		a.Figure, a.Text = "default", "Keep the default."
 		if r.Why != "" {
