@@ -245,6 +245,8 @@ func TestHoverAndCopy(t *testing.T) {
 			t.Errorf("beside the point: %q, want %s", text, want)
 		}
 	}
+	b.keep("hover-light-1280.png")
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, spot[0]+1, spot[1]))
 	b.do(chromedp.MouseClickXY(spot[0], spot[1]))
 	b.until(`document.documentElement.dataset.copied === 'GOGC=400 ./prog'`)
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 5, 5))
