@@ -214,6 +214,13 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 	if c.CPU == 0 {
 		return advise.Unknown(), nil
 	}
+	// What is left of two short runs may be more collection than time.
+	if c.GC > c.CPU {
+		c.GC = math.NaN()
+	}
+	if c.Allocation > c.CPU {
+		c.Allocation = math.NaN()
+	}
 	return c, nil
 }
 

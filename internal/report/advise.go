@@ -28,6 +28,8 @@ func (r *Advise) Text(w io.Writer) error {
 			alloc = ", allocation " + Percent(c.Allocation/c.CPU)
 		}
 		p.line("  %s of processor time: the collector %s%s", Seconds(c.CPU), Percent(c.GC/c.CPU), alloc)
+	} else if c.CPU > 0 {
+		p.line("  %s of processor time: what the collector took of it is not known", Seconds(c.CPU))
 	} else {
 		p.line("  what the collector costs is not known: give the command too, to measure it")
 	}
