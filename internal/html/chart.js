@@ -125,7 +125,7 @@ const folio = (() => {
   }
 
   function frame(host, c, w, h) {
-    const points = d3.sum(c.series, s => s.p.length);
+    const points = d3.sum(c.series, s => s.mute ? 0 : s.p.length);
     return d3.select(host).append('svg').attr('viewBox', `0 0 ${w} ${h}`).attr('width', '100%').attr('role', 'img').attr('tabindex', 0)
       .attr('aria-label', `${c.title}: chart with ${points} points. Arrow keys go through them${c.hint ? ', Enter copies' : ''}. A table follows.`);
   }
@@ -169,7 +169,7 @@ const folio = (() => {
           svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})` });
         }
         if (p.t) texts.push([px, py, p.t + (!narrow && p.n && p.n !== p.t ? ': ' + p.n : '')]);
-        spots.push({ x: px, y: py, of: p, series: s });
+        if (!s.mute) spots.push({ x: px, y: py, of: p, series: s });
       });
     });
     // A name stands where it hides least: of the places around its point, the

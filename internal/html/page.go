@@ -143,6 +143,7 @@ type Series struct {
 	Dash  bool    `json:"dash,omitempty"`
 	Ref   bool    `json:"ref,omitempty"`   // from another machine: drawn hollow
 	Light bool    `json:"light,omitempty"` // the colour, lighter
+	Mute  bool    `json:"mute,omitempty"`  // only a picture: its points are those of others
 	Area  bool    `json:"area,omitempty"`
 	Ticks bool    `json:"ticks,omitempty"` // marks at the foot: moments without a value
 	P     []Point `json:"p"`

@@ -288,7 +288,7 @@ func (t *tuned) scatter() *Chart {
 		X:       Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
-	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true}
+	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
 	for shape, color := range []int{shapeGOGC: 1, shapeDefault: 2, shapeLimit: 3, shapeBoth: 4, shapeTHP: 5} {
 		series := Series{Color: color, Shape: shape}
 		for i := range t.arms {
@@ -313,7 +313,7 @@ func (t *tuned) scatter() *Chart {
 			}
 			series.P = append(series.P, p)
 			if a.front {
-				front.P = append(front.P, Point{X: p.X, Y: p.Y, Name: a.Name, Tip: p.Tip, Copy: p.Copy})
+				front.P = append(front.P, Point{X: p.X, Y: p.Y})
 			}
 		}
 		if len(series.P) > 0 {
