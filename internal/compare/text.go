@@ -52,7 +52,7 @@ func (c *Comparison) Text(w io.Writer, width int) error {
 		}
 		return p.err
 	}
-	if c.flat() {
+	if c.Flat() {
 		c.figures(p)
 	} else {
 		for _, t := range c.Tables {
@@ -70,9 +70,9 @@ func (c *Comparison) Text(w io.Writer, width int) error {
 	return p.err
 }
 
-// flat says that every table has one row, of the same thing: one table holds
+// Flat says that every table has one row, of the same thing: one table holds
 // them all.
-func (c *Comparison) flat() bool {
+func (c *Comparison) Flat() bool {
 	for _, t := range c.Tables {
 		if len(t.Rows) != 1 || t.Rows[0].Name != c.Tables[0].Rows[0].Name {
 			return false

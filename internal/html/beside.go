@@ -114,10 +114,21 @@ func tables(c *compare.Comparison) []*Table {
 			if r.Once {
 				p = plain("one look each")
 			}
+			name := r.Name
+			if c.Flat() {
+				name = t.Unit
+			}
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{
-				code(r.Name), num(format(r.Old.Median), r.Old.Median), plain(report.Spread(r.Old)), num(format(r.New.Median), r.New.Median), plain(report.Spread(r.New)),
+				code(name), num(format(r.Old.Median), r.Old.Median), plain(report.Spread(r.Old)), num(format(r.New.Median), r.New.Median), plain(report.Spread(r.New)),
 				num(r.Delta(), r.Test.Ratio), plain(r.Verdict(t.Higher)), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
 			}})
+		}
+		if c.Flat() && len(out) > 0 {
+			out[0].Rows = append(out[0].Rows, tb.Rows...)
+			continue
+		}
+		if c.Flat() {
+			tb.Caption = t.Rows[0].Name
 		}
 		out = append(out, tb)
 	}
