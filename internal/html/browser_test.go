@@ -362,7 +362,7 @@ func TestSamples(t *testing.T) {
 
 // A page of 10,000 samples opens and shows them; how fast is said with -v.
 func TestManySamples(t *testing.T) {
-	b := open(t, pageOf(t, tuneFile(2000, "./prog")), 1280, 900)
+	b := open(t, largePage(t), 1280, 900)
 	t.Logf("ready after %.0f ms", eval[float64](b, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
 	if got := eval[[]string](b, missingPoints); len(got) > 0 {
 		t.Errorf("%q", got)

@@ -3,6 +3,7 @@ package html
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -162,6 +163,17 @@ func read(t testing.TB, name string, file any) *saved.Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+var large struct {
+	sync.Once
+	page []byte
+}
+
+// largePage is a page of 10,000 samples.
+func largePage(t testing.TB) []byte {
+	large.Do(func() { large.page = pageOf(t, tuneFile(2000, "./prog")) })
+	return large.page
 }
 
 // pageOf renders a page of files.

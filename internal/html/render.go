@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 var (
@@ -50,7 +51,7 @@ func hash(text string) string {
 }
 
 // policy is the page's Content-Security-Policy.
-func policy() string {
+var policy = sync.OnceValue(func() string {
 	return strings.Join([]string{
 		"default-src 'none'",
 		"script-src " + hash(d3) + " " + hash(app),
@@ -59,7 +60,7 @@ func policy() string {
 		"base-uri 'none'",
 		"form-action 'none'",
 	}, "; ")
-}
+})
 
 // Render returns the file of a page.
 func Render(p *Page) ([]byte, error) {
