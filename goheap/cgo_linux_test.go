@@ -1,7 +1,6 @@
 package goheap
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,19 +28,9 @@ func TestFindBesideC(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(exe)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	defer func() { in.Close(); _ = cmd.Wait() }()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := out.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/page"
+
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 var procFS = procmem.New("")
@@ -141,19 +143,9 @@ func TestFindInAnotherProcess(t *testing.T) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), roleEnv+"=target")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	defer func() { in.Close(); _ = cmd.Wait() }()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := out.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,24 +25,14 @@ func another(t *testing.T) (pid int, r Range) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), roleEnv+"=windows")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Error(err) // it checks its memory
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := out.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,17 +196,7 @@ func role(name string, uid int, env ...string) *exec.Cmd {
 func target(t *testing.T, name string, uid int) (pid int, end func()) {
 	t.Helper()
 	cmd := role(name, uid)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	ended := false
 	end = func() {
 		if ended {
@@ -220,7 +210,7 @@ func target(t *testing.T, name string, uid int) (pid int, end func()) {
 		}
 	}
 	t.Cleanup(end)
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+	if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	return cmd.Process.Pid, end

@@ -1,7 +1,6 @@
 package goruntime
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -40,30 +39,19 @@ func start(t *testing.T, path string, args ...string) (pid int, collect func() (
 	t.Helper()
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
-	lines := bufio.NewReader(out)
 	collect = func() (cycles uint32, heap uint64) {
 		t.Helper()
 		if _, err := io.WriteString(in, "\n"); err != nil {
 			t.Fatal(err)
 		}
-		line, err := lines.ReadString('\n')
+		line, err := out.ReadString('\n')
 		if err == nil {
 			_, err = fmt.Sscan(line, &cycles, &heap)
 		}

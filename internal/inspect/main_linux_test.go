@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // roleEnv makes the test binary one of the programs in roles.
@@ -97,17 +99,7 @@ func role(name string, uid int, env ...string) *exec.Cmd {
 func target(t *testing.T, uid int, env ...string) int {
 	t.Helper()
 	cmd := role("target", uid, env...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	t.Cleanup(func() {
 		in.Close()
 		_, _ = io.Copy(io.Discard, out)
@@ -115,7 +107,7 @@ func target(t *testing.T, uid int, env ...string) int {
 			t.Error(err)
 		}
 	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != "ready" {
+	if line, err := out.ReadString('\n'); err != nil || strings.TrimSpace(line) != "ready" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	return cmd.Process.Pid

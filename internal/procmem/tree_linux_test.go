@@ -117,17 +117,7 @@ func start(t testing.TB, n int, words string) (root int, pids []int, stop func()
 	t.Helper()
 	cmd := self(strings.Fields(words)...)
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	stopped := false
 	stop = func() {
 		if !stopped {
@@ -138,9 +128,8 @@ func start(t testing.TB, n int, words string) (root int, pids []int, stop func()
 		}
 	}
 	t.Cleanup(stop)
-	lines := bufio.NewReader(out)
 	for range n {
-		line, err := lines.ReadString('\n')
+		line, err := out.ReadString('\n')
 		if err != nil {
 			t.Fatalf("child %q: %v", words, err)
 		}
