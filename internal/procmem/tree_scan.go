@@ -1,11 +1,6 @@
 package procmem
 
-import (
-	"os"
-	"slices"
-	"strconv"
-	"time"
-)
+import "time"
 
 // scanner finds processes that are new since it last looked.
 //
@@ -117,24 +112,15 @@ func (s *scanner) lastPID() (pid int, ok bool) {
 // scanProc reads the stat of all processes but the known ones, in the order of
 // their ids. Processes that end meanwhile, or that hidepid hides, are left out.
 func scanProc(f FS, known func(pid int) bool) ([]Stat, error) {
-	dir, err := os.Open(f.path("proc"))
+	pids, err := f.PIDs()
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil && len(names) == 0 {
-		return nil, err
-	}
-	pids := make([]int, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && pid > 0 && !known(pid) {
-			pids = append(pids, pid)
-		}
-	}
-	slices.Sort(pids)
 	var found []Stat
 	for _, pid := range pids {
+		if known(pid) {
+			continue
+		}
 		if s, err := f.Stat(pid); err == nil {
 			found = append(found, s)
 		}
