@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"go/token"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -189,18 +190,23 @@ func (o *order) waitsAfter(p *pkg, a ssa.Instruction) bool {
 // waits reports whether instructions may wait for other goroutines.
 func (p *pkg) waits(list []ssa.Instruction) bool {
 	for _, i := range list {
-		switch i := i.(type) {
-		case *ssa.UnOp:
-			if i.Op.String() == "<-" {
-				return true
-			}
-		case *ssa.Select:
+		if receives(i) {
 			return true
-		case *ssa.Call:
-			if p.waitsIn(&i.Call, 0) {
-				return true
-			}
 		}
+		if c, ok := i.(*ssa.Call); ok && p.waitsIn(&c.Call, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// receives reports whether an instruction waits for a channel.
+func receives(i ssa.Instruction) bool {
+	switch i := i.(type) {
+	case *ssa.UnOp:
+		return i.Op == token.ARROW
+	case *ssa.Select:
+		return true
 	}
 	return false
 }
@@ -226,17 +232,11 @@ func (p *pkg) waitsIn(c *ssa.CallCommon, depth int) bool {
 	}
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
-			switch i := i.(type) {
-			case *ssa.UnOp:
-				if i.Op.String() == "<-" {
-					return true
-				}
-			case *ssa.Select:
+			if receives(i) {
 				return true
-			case ssa.CallInstruction:
-				if p.waitsIn(i.Common(), depth+1) {
-					return true
-				}
+			}
+			if c, ok := i.(ssa.CallInstruction); ok && p.waitsIn(c.Common(), depth+1) {
+				return true
 			}
 		}
 	}

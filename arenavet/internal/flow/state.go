@@ -211,26 +211,30 @@ func (s *state) holds(v value) (found value, ok bool) {
 	return found, ok
 }
 
+// change replaces the values for which f says so.
+func (s *state) change(f func(value) (value, bool)) {
+	for k, v := range s.vals {
+		if v, ok := f(v); ok {
+			s.vals[k] = v
+		}
+	}
+	for k, v := range s.cells {
+		if v, ok := f(v); ok {
+			s.cells[k] = v
+		}
+	}
+}
+
 // kill ends the lives of all values of a region, but of the arena itself and its
 // handles only if all is true. The life is unsure if it may only be so.
 func (s *state) kill(region identity, e *end, all bool, l life) {
-	hit := func(v value) (value, bool) {
+	s.change(func(v value) (value, bool) {
 		if v.region != region || v.life >= l || !all && v.what != memory {
 			return v, false
 		}
 		v.life, v.end = l, e
 		return v, true
-	}
-	for k, v := range s.vals {
-		if v, ok := hit(v); ok {
-			s.vals[k] = v
-		}
-	}
-	for k, v := range s.cells {
-		if v, ok := hit(v); ok {
-			s.cells[k] = v
-		}
-	}
+	})
 	if l == dead {
 		s.ended[region] = e
 	}
@@ -246,21 +250,11 @@ func (s *state) renew(id identity) {
 // lose drops what is known of the values of a region.
 func (s *state) lose(id identity) {
 	delete(s.ended, id)
-	lose := func(v value) (value, bool) {
+	s.change(func(v value) (value, bool) {
 		if v.region != id || v.life == dead {
 			return v, false
 		}
 		v.region, v.what, v.life, v.end = nil, nothing, alive, nil
 		return v, true
-	}
-	for k, v := range s.vals {
-		if v, ok := lose(v); ok {
-			s.vals[k] = v
-		}
-	}
-	for k, v := range s.cells {
-		if v, ok := lose(v); ok {
-			s.cells[k] = v
-		}
-	}
+	})
 }
