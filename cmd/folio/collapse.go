@@ -106,9 +106,7 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	if err != nil {
 		return err
 	}
-	if out != nil {
-		defer func() { err = errors.Join(err, out.Close()) }()
-	}
+	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()

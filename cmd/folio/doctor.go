@@ -117,9 +117,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err != nil {
 		return err
 	}
-	if jsonOut != nil {
-		defer func() { err = errors.Join(err, jsonOut.Close()) }()
-	}
+	defer func() { err = errors.Join(err, jsonOut.Close()) }()
 
 	ctx, stop := interruptible(ctx)
 	defer stop()

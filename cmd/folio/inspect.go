@@ -113,9 +113,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	if err != nil {
 		return err
 	}
-	if out != nil {
-		defer func() { err = errors.Join(err, out.Close()) }()
-	}
+	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()

@@ -243,9 +243,7 @@ func (l *labRun) write() error {
 func (l *labRun) close() error {
 	err := l.write()
 	for _, o := range []*report.Output{l.json, l.bench, l.page.out} {
-		if o != nil {
-			err = errors.Join(err, o.Close())
-		}
+		err = errors.Join(err, o.Close())
 	}
 	return err
 }

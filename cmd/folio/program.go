@@ -306,9 +306,7 @@ func (s *session) close() error {
 		err = errors.Join(err, s.profOut.Write(s.profile))
 	}
 	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
-		if o != nil {
-			err = errors.Join(err, o.Close())
-		}
+		err = errors.Join(err, o.Close())
 	}
 	return err
 }

@@ -147,6 +147,9 @@ func (o *Output) rename(data []byte) (err error) {
 
 // Close writes what had to wait.
 func (o *Output) Close() error {
+	if o == nil {
+		return nil // it was not asked for
+	}
 	if o.stdout != nil && o.written {
 		_, err := o.stdout.Write(o.last)
 		return o.wrap(err)
