@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/procmem"
 )
 
 // A node is what gcprog allocates.
@@ -43,6 +45,7 @@ func gcprog() {
 		alloc      = flag.Int("alloc", 0, "hold so many MiB")
 		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there, on base pages")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
+		huge       = flag.Int("huge", 0, "wait until so many MiB are on huge pages")
 		figure     = flag.Bool("figure", false, "print a speed that depends on GOGC alone")
 		bench      = flag.Bool("bench", false, "print that speed as two Go benchmarks")
 		background = flag.Bool("background", false, "leave a process behind that ignores TERM")
@@ -105,6 +108,11 @@ func gcprog() {
 		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0))
 		check(os.WriteFile(*pidfile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644))
 	}
+	if *huge > 0 {
+		for end := time.Now().Add(patience); time.Now().Before(end) && hugeBytes() < *huge<<20; {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 	if *figure {
 		fmt.Printf("%d op/s\n", speed())
 	}
@@ -135,6 +143,16 @@ func gcprog() {
 	}
 	runtime.KeepAlive(held)
 	os.Exit(*code)
+}
+
+// hugeBytes returns how much of this process is on huge pages.
+func hugeBytes() int {
+	s, err := procmem.FS{}.SmapsRollup(os.Getpid())
+	check(err)
+	if s.AnonHugePages == nil {
+		return 0
+	}
+	return int(*s.AnonHugePages)
 }
 
 // speed makes GOGC=3200 the best setting of a search, without any timing.

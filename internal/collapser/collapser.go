@@ -65,6 +65,8 @@ type kernel interface {
 	// collapse collapses one window if it is dense still.
 	collapse(r page.Range, minDensity float64) (page.Collapsed, error)
 	noHuge() ([]page.Range, error)
+	// optedOut reports whether the process has turned huge pages off.
+	optedOut() (bool, error)
 	resident() (uint64, error)
 	faults() (minor, major uint64, err error)
 	close() error
@@ -148,7 +150,7 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 		return err
 	case status.VmRSS == nil:
 		return errors.New("a thread of the kernel: it has no memory of its own")
-	case status.THPEnabled != nil && !*status.THPEnabled:
+	case status.THPDisabled():
 		return ErrOptedOut
 	}
 	_, err = k.system.Areas(k.pid, c.options.All)
@@ -201,7 +203,7 @@ func (c *Collapser) Plan() (Plan, error) {
 }
 
 // Pass makes a plan and carries it out. It ends early, with what was done so far, when
-// ctx does or the process ends (ErrEnded).
+// ctx does, the process ends (ErrEnded), or it turns huge pages off (ErrOptedOut).
 func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 	plan, err := c.Plan()
 	if err != nil {
@@ -228,6 +230,11 @@ func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 		case errors.Is(ended(err), ErrEnded), got.Refused == 0:
 			out.Left = len(plan.Todo) - i
 			return out, ended(err)
+		case errors.Is(err, syscall.EINVAL) && c.optedOut():
+			// Of all windows, since they were planned, and perhaps not for long: it
+			// says nothing of this one.
+			out.Left = len(plan.Todo) - i
+			return out, ErrOptedOut
 		default:
 			out.refuse(err)
 			c.refused[w.Range.Start] = begin.Add(again)
@@ -244,6 +251,11 @@ func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+func (c *Collapser) optedOut() bool {
+	out, err := c.kernel.optedOut()
+	return err == nil && out
 }
 
 // count adds what became of a window that nobody refused.

@@ -17,6 +17,7 @@ import (
 type fake struct {
 	all    []page.Window
 	answer func(i int) (page.Collapsed, error) // for the i-th window; nil: it is collapsed
+	opted  bool                                // out of huge pages
 	asked  []int
 	at     time.Time
 	slept  time.Duration
@@ -41,6 +42,7 @@ func (f *fake) collapser(t *testing.T, o Options) *Collapser {
 
 func (f *fake) windows() ([]page.Window, uint64, error) { return f.all, 0, nil }
 func (f *fake) noHuge() ([]page.Range, error)           { return nil, nil }
+func (f *fake) optedOut() (bool, error)                 { return f.opted, nil }
 func (f *fake) resident() (uint64, error)               { return 1 << 30, nil }
 func (f *fake) faults() (uint64, uint64, error)         { return uint64(f.at.Unix()), 7, nil }
 func (f *fake) close() error                            { return nil }
@@ -166,6 +168,24 @@ func TestNoHugePagesLeft(t *testing.T) {
 	f.answer = func(int) (page.Collapsed, error) { return refused(syscall.EINVAL) }
 	if out, err := f.collapser(t, Options{}).Pass(context.Background()); err != nil || out.Refused["EINVAL"] != 100 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+func TestOptsOutAndInAgain(t *testing.T) {
+	f := dense(5)
+	f.answer = func(i int) (page.Collapsed, error) {
+		if f.opted = i == 2; f.opted {
+			return refused(syscall.EINVAL)
+		}
+		return page.Collapsed{}, nil
+	}
+	c := f.collapser(t, Options{})
+	if out, err := c.Pass(context.Background()); !errors.Is(err, ErrOptedOut) || out.Collapsed != 2 || out.Left != 3 || out.Refused != nil {
+		t.Errorf("opted out: %+v, %v", out, err)
+	}
+	f.answer, f.opted = nil, false
+	if out, err := c.Pass(context.Background()); err != nil || out.Collapsed != 3 || out.Later != 0 {
+		t.Errorf("opted in again: %+v, %v", out, err)
 	}
 }
 

@@ -32,6 +32,11 @@ func (l *live) windows() ([]page.Window, uint64, error) {
 
 func (l *live) noHuge() ([]page.Range, error) { return l.system.NoHuge(l.pid) }
 
+func (l *live) optedOut() (bool, error) {
+	s, err := l.system.FS.Status(l.pid)
+	return s.THPDisabled(), err
+}
+
 func (l *live) resident() (uint64, error) {
 	m, err := l.system.FS.Statm(l.pid)
 	return m.RSS, err

@@ -124,7 +124,7 @@ func (s *System) fillRow(r *Row, status procmem.Status, minDensity float64) erro
 	if err != nil {
 		return err
 	}
-	if status.THPEnabled != nil && !*status.THPEnabled {
+	if status.THPDisabled() {
 		noHuge = ranges
 	}
 	r.Windows = Summarize(windows, cut, minDensity, noHuge)

@@ -89,3 +89,7 @@ func parseStatus(data []byte) (Status, error) {
 	}
 	return s, nil
 }
+
+// THPDisabled reports whether the process turned huge pages off for itself: by prctl, or
+// by inheriting that. Kernels before 5.0 do not say; then it did not.
+func (s Status) THPDisabled() bool { return s.THPEnabled != nil && !*s.THPEnabled }
