@@ -21,6 +21,7 @@ type doctorFlags struct {
 	skip   []string
 	strict bool
 	json   string
+	html   string
 }
 
 const doctorLong = `Check this machine, and a process, for what makes memory slow.
@@ -50,6 +51,7 @@ func newDoctor(a *app) *cobra.Command {
 		Example: `  folio doctor
   sudo folio doctor 4242
   folio doctor --strict --skip swappiness,thp-always
+  folio doctor --html doctor.html 4242
   folio doctor --json - 4242
   folio doctor list`,
 		Args: cobra.ArbitraryArgs,
@@ -61,6 +63,7 @@ func newDoctor(a *app) *cobra.Command {
 	fs.StringSliceVar(&f.skip, "skip", nil, "leave out these `checks` (repeatable, or with commas)")
 	fs.BoolVar(&f.strict, "strict", false, "exit with 1 when anything is found, also a note")
 	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as a page to look at (- for standard output)")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: onlyCommands,
 		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, a.width()) },
@@ -113,11 +116,14 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)
 	}
-	jsonOut, _, err := a.openResults(f.json, "")
+	if err := distinctOutputs(f.json, "", f.html); err != nil {
+		return misuse(err)
+	}
+	files, err := a.openSnapshot(f.json, f.html)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, jsonOut.Close()) }()
+	defer func() { err = errors.Join(err, files.close()) }()
 
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -131,22 +137,18 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	d := facts.Diagnose(f.skip...)
 
 	info, warnings := host.Read(procmem.New(""))
-	if jsonOut != nil {
-		file := report.NewDoctorFile(facts, d)
-		file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
-		for _, w := range warnings {
-			file.Notes = append(file.Notes, w.Error())
-		}
-		if err := writeResult(jsonOut, false, file.JSON); err != nil {
-			return err
-		}
+	file := report.NewDoctorFile(facts, d)
+	file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
+	for _, w := range warnings {
+		file.Notes = append(file.Notes, w.Error())
 	}
+	written := files.write(file.JSON) // the text is shown all the same
 	out := io.Writer(a.stdout)
-	if jsonOut.IsStdout() {
+	if files.toStdout() {
 		out = a.stderr
 	}
 	text := &report.Doctor{Title: doctorTitle(info, facts), Diagnosis: d, Width: a.width(), Process: pid != 0}
-	if err := text.Text(out); err != nil {
+	if err := errors.Join(text.Text(out), written); err != nil {
 		return err
 	}
 	if f.strict && len(d.Hazards) > 0 {

@@ -22,6 +22,7 @@ type inspectFlags struct {
 	density float64
 	rows    int
 	json    string
+	html    string
 }
 
 const inspectLong = `Show what processes have in memory, and what huge pages would give them.
@@ -48,6 +49,7 @@ func newInspect(a *app) *cobra.Command {
   sudo folio inspect --watch
   folio inspect 1234
   folio inspect --watch=5s 1234
+  folio inspect --html inspect.html 1234
   folio inspect --json - 1234`,
 		Args: onePID(false),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
@@ -58,6 +60,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
 	fs.IntVar(&f.rows, "rows", 20, "without a pid: show at most so many processes; 0 for all")
 	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
+	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
 	return cmd
 }
 
@@ -97,8 +100,10 @@ func (f *inspectFlags) check() error {
 		return fmt.Errorf("--rows %d: must not be negative", f.rows)
 	case f.watch < 0:
 		return fmt.Errorf("--watch=%v: must be more than 0", f.watch)
+	case f.watch > 0 && f.html == "-":
+		return errors.New("--html - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
 	}
-	return nil
+	return distinctOutputs(f.json, "", f.html)
 }
 
 func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err error) {
@@ -109,11 +114,11 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	if len(args) > 0 {
 		pid, _ = strconv.Atoi(args[0]) // it was checked
 	}
-	out, _, err := a.openResults(f.json, "")
+	out, err := a.openSnapshot(f.json, f.html)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	defer func() { err = errors.Join(err, out.close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()
@@ -163,22 +168,16 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 }
 
 // showLook shows one look: on a terminal in place of the last one.
-func (a *app) showLook(out *report.Output, file *report.InspectFile, text []byte, again, first bool) error {
-	if out.IsStdout() && again {
+func (a *app) showLook(out snapshotOutputs, file *report.InspectFile, text []byte, again, first bool) error {
+	if out.json.IsStdout() && again {
 		line, err := file.Line()
 		if err == nil {
 			_, err = a.stdout.Write(line)
 		}
-		return err
+		return errors.Join(err, out.page.write(false, file.JSON))
 	}
-	if out != nil {
-		data, err := file.JSON()
-		if err == nil {
-			err = out.Write(data)
-		}
-		if err != nil || out.IsStdout() {
-			return err
-		}
+	if err := out.write(file.JSON); err != nil || out.toStdout() {
+		return err
 	}
 	if again {
 		if _, watched := terminal(a.stdout); watched && os.Getenv("TERM") != "dumb" {

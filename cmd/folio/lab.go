@@ -99,13 +99,10 @@ func (f *labFlags) options() (lab.Options, error) {
 			return o, fmt.Errorf("--size: %w", err)
 		}
 	}
-	switch {
-	case f.rounds < 0:
+	if f.rounds < 0 {
 		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
-	case twoToStdout(f.json, f.bench, f.html):
-		return o, errTwoToStdout
 	}
-	return o, nil
+	return o, distinctOutputs(f.json, f.bench, f.html)
 }
 
 // choose returns the experiments of the names, and what is wrong with the

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/foliomem/folio/internal/html"
@@ -45,15 +47,66 @@ func (p page) write(empty bool, result func() ([]byte, error)) error {
 	})
 }
 
-// twoToStdout says that more than one result is to go to standard output.
-func twoToStdout(paths ...string) bool {
-	n := 0
-	for _, p := range paths {
-		if p == "-" {
-			n++
-		}
-	}
-	return n > 1
+// snapshotOutputs are where a command that only looks writes what it saw.
+type snapshotOutputs struct {
+	json *report.Output // nil: not asked for
+	page page
 }
 
-var errTwoToStdout = errors.New("--json -, --bench - and --html -: only one of them can go to standard output")
+func (a *app) openSnapshot(jsonPath, htmlPath string) (o snapshotOutputs, err error) {
+	if o.json, _, err = a.openResults(jsonPath, ""); err != nil {
+		return o, err
+	}
+	o.page, err = a.openPage(htmlPath, jsonPath)
+	return o, err
+}
+
+// write brings the files up to date.
+func (o snapshotOutputs) write(result func() ([]byte, error)) error {
+	return errors.Join(writeResult(o.json, false, result), o.page.write(false, result))
+}
+
+// toStdout says that one of the files is standard output, which must then carry
+// nothing else.
+func (o snapshotOutputs) toStdout() bool { return o.json.IsStdout() || o.page.out.IsStdout() }
+
+func (o snapshotOutputs) close() error { return errors.Join(o.json.Close(), o.page.out.Close()) }
+
+// distinctOutputs refuses result files of which two are the same: the second would
+// replace the first. Devices take any number.
+func distinctOutputs(jsonPath, benchPath, htmlPath string) error {
+	type output struct{ flag, path string }
+	var outputs []output
+	for _, o := range []output{{"--json", jsonPath}, {"--bench", benchPath}, {"--html", htmlPath}} {
+		for _, before := range outputs {
+			switch {
+			case o.path == "-" && before.path == "-":
+				return fmt.Errorf("%s - and %s -: only one of them can go to standard output", before.flag, o.flag)
+			case sameFile(o.path, before.path):
+				return fmt.Errorf("%s %s and %s %s: each needs a file of its own", before.flag, before.path, o.flag, o.path)
+			}
+		}
+		if o.path != "" {
+			outputs = append(outputs, o)
+		}
+	}
+	return nil
+}
+
+// sameFile says that two paths are one file, there or not, that would be replaced.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" || a == "-" || b == "-" {
+		return false
+	}
+	ai, aerr := os.Stat(a)
+	bi, berr := os.Stat(b)
+	switch {
+	case aerr == nil && berr == nil:
+		return ai.Mode().IsRegular() && os.SameFile(ai, bi)
+	case aerr == nil || berr == nil:
+		return false
+	}
+	aa, aerr := filepath.Abs(a)
+	ba, berr := filepath.Abs(b)
+	return aerr == nil && berr == nil && aa == ba
+}

@@ -194,10 +194,8 @@ func (s *session) parse(f *programFlags) error {
 		return fmt.Errorf("--ready-timeout %v: must be more than 0", f.readyTimeout)
 	case f.stopTimeout <= 0:
 		return fmt.Errorf("--stop-timeout %v: must be more than 0", f.stopTimeout)
-	case twoToStdout(f.json, f.bench, f.html):
-		return errTwoToStdout
 	}
-	return nil
+	return distinctOutputs(f.json, f.bench, f.html)
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {

@@ -22,7 +22,8 @@ are shown side by side, with what differs between them: two machines, two
 kernels, before and after. The page answers first, then draws, then lists; all
 samples are in it. It needs no network, and loads nothing.
 
-While measuring, --html FILE of run, tune and lab makes the same page.`
+While measuring, --html FILE of run, tune, lab, inspect and doctor makes the
+same page.`
 
 func newReport(a *app) *cobra.Command {
 	f := &reportFlags{}
