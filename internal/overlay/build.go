@@ -1,0 +1,52 @@
+package overlay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// BuildOptions say what [Build] builds.
+type BuildOptions struct {
+	Go      string   // the go command; default: go of PATH
+	Dir     string   // where it runs; default: the current directory
+	Env     []string // default: folio's own
+	Flags   []string // of go build
+	Package string   // or .go files
+	Out     string   // the program; required
+	Patches []string // names; default: those of Default
+}
+
+// Build builds a program with patches. An error of the go command holds what it said.
+func Build(ctx context.Context, b BuildOptions) (*Overlay, error) {
+	patches, err := Lookup(b.Patches...)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.Patches) == 0 {
+		patches = Default()
+	}
+	args := slices.Concat([]string{"build"}, b.Flags, []string{"-o", b.Out}, strings.Fields(b.Package))
+	o, args, err := GoCommand{Go: b.Go, Dir: b.Dir, Env: b.Env, Patches: patches, Args: args}.Prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, goOr(b.Go), args...)
+	cmd.Dir, cmd.Env = b.Dir, b.Env
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if text := strings.TrimSpace(said.String()); text != "" {
+			err = errors.New(text)
+		}
+		return nil, fmt.Errorf("go build %s: %w", b.Package, err)
+	}
+	return o, nil
+}

@@ -1,0 +1,171 @@
+package overlay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An Overlay is what a build needs.
+type Overlay struct {
+	File      string // for -overlay
+	Toolchain *Toolchain
+	Patches   []*Patch
+	Patched   []string // files of the standard library that are replaced, below GOROOT
+	Added     []string
+	Record    Record // what the program will say of itself
+}
+
+// replacements is the form of the file of -overlay.
+type replacements struct {
+	Replace map[string]string // by the path of the file; "": there is none
+}
+
+// Apply writes the patched files into the user's cache directory, and the file that
+// -overlay wants. User is the -overlay of the user himself, which is merged: patches
+// apply to what it says that the files are; "" where there is none. Paths in it are
+// relative to dir, the directory that the go command runs in ("": the current one).
+//
+// An error is a [*RefusedError], or says what could not be read or written.
+func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
+	if len(patches) == 0 {
+		return nil, errors.New("no patch")
+	}
+	all, err := userReplacements(user, dir)
+	if err != nil {
+		return nil, err
+	}
+	read := func(file string) ([]byte, error) {
+		if by, ok := all.Replace[t.path(file)]; ok && by == "" {
+			return nil, fs.ErrNotExist
+		} else if ok {
+			return os.ReadFile(by)
+		}
+		return t.read(file)
+	}
+	files, err := render(t, patches, read)
+	if err != nil {
+		return nil, err
+	}
+	o := &Overlay{Toolchain: t, Patches: patches, Record: newRecord(t, patches)}
+	for file := range files {
+		if _, err := read(file); err == nil {
+			o.Patched = append(o.Patched, file)
+		} else {
+			o.Added = append(o.Added, file)
+		}
+	}
+	slices.Sort(o.Patched)
+	slices.Sort(o.Added)
+	files[recordFile] = o.Record.source()
+
+	key := t.Version + "\x00" + t.Root
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		key += "\x00" + file + "\x00" + files[file]
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	version, _, _ := strings.Cut(t.Version, " ")
+	home := filepath.Join(cache, version+"-"+hash(key)[:16])
+	for file, text := range files {
+		to := filepath.Join(home, filepath.FromSlash(file))
+		if err := write(to, []byte(text)); err != nil {
+			return nil, err
+		}
+		all.Replace[t.path(file)] = to
+	}
+	data, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		return nil, err
+	}
+	// With the user's own overlay, another project may want another file at the same time.
+	o.File = filepath.Join(home, "overlay-"+hash(string(data))[:8]+".json")
+	return o, write(o.File, data)
+}
+
+// cacheDir is where patched files are kept: they may be deleted at any time.
+func cacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a place for the patched files: %w (set XDG_CACHE_HOME)", err)
+	}
+	return filepath.Join(dir, "folio", "overlay"), nil
+}
+
+// write makes a file hold what it must, and leaves one that does alone: the go command
+// goes by contents, but other builds may be reading it.
+func write(file string, data []byte) error {
+	if have, err := os.ReadFile(file); err == nil && bytes.Equal(have, data) {
+		return nil
+	}
+	if err := replace(file, data); err != nil {
+		return fmt.Errorf("write the patched files: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file whole or not at all.
+func replace(file string, data []byte) error {
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		os.Remove(tmp.Name()) // no half file stays
+	}
+	return err
+}
+
+// userReplacements reads the user's overlay, with paths made absolute.
+func userReplacements(file, dir string) (replacements, error) {
+	out := replacements{Replace: make(map[string]string)}
+	if file == "" {
+		return out, nil
+	}
+	absolute := func(path string) (string, error) {
+		if path == "" || filepath.IsAbs(path) {
+			return path, nil
+		}
+		return filepath.Abs(filepath.Join(dir, path))
+	}
+	file, err := absolute(file)
+	if err != nil {
+		return out, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return out, fmt.Errorf("-overlay: %w", err)
+	}
+	var got replacements
+	if err := json.Unmarshal(data, &got); err != nil {
+		return out, fmt.Errorf("-overlay %s: %w", file, err)
+	}
+	for from, to := range got.Replace {
+		if from, err = absolute(from); err != nil {
+			return out, err
+		}
+		if to, err = absolute(to); err != nil {
+			return out, err
+		}
+		out.Replace[filepath.Clean(from)] = to
+	}
+	return out, nil
+}
