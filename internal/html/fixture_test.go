@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
@@ -33,6 +34,7 @@ func sample(round int, wall float64, mem uint64) *trial.Sample {
 		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
 		MinorFaults: int64(mem >> 12), GCCycles: ptr(40), GCCPU: ptr(wall / 5), GCFraction: ptr(0.18), GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
 		HeapPeak: ptr(mem / 2), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
+		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7), HeapSum: 20 * mem, LiveSum: 10 * mem},
 	}
 }
 
@@ -102,6 +104,7 @@ func runFile(runs int) *report.File {
 	}
 	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
 	a.Samples[0].Series = s
+	a.Summary = report.Summarize(a.Samples)
 	f.Arms = []report.Arm{a}
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"html/template"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
@@ -70,6 +73,30 @@ func TestAnswerFirst(t *testing.T) {
 	f.Recommendations = nil
 	if text := string(pageOf(t, f)); !strings.Contains(text, "Nothing can be recommended: too little was measured.") {
 		t.Error("the page does not say that nothing was measured")
+	}
+}
+
+// A page says where the time went in the words of the terminal, also those of the
+// collector's trace, which is not in the file.
+func TestTimeInWords(t *testing.T) {
+	f := runFile(3)
+	sheet := diagnose.NewSheet(f.Host, trial.Setting{}, f.Program.Command, report.Usable(f.Arms[0].Samples))
+	if len(sheet.Digest) == 0 {
+		t.Fatal("the samples have no digest")
+	}
+	text := string(pageOf(t, f))
+	for _, line := range sheet.Time() {
+		if !strings.Contains(text, template.HTMLEscapeString(line)) {
+			t.Errorf("the page does not say %q", line)
+		}
+	}
+	f.Arms[0].Summary.Collector = []string{"<b>\u202e"}
+	if text := string(pageOf(t, f)); !strings.Contains(text, `&lt;b&gt;\u202e`) {
+		t.Error("a sentence of a file is not shown as text")
+	}
+	f.Arms[0].Summary.Collector = nil // as older files have it
+	if text := string(pageOf(t, f)); strings.Contains(text, sheet.Digest[0]) || !strings.Contains(text, "The collector took") {
+		t.Error("the page of an older file is another one")
 	}
 }
 

@@ -25,7 +25,7 @@ func runSection(f *report.File) *Section {
 	}
 	samples := report.Usable(arm.Samples)
 	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), f.Program.Command, samples)
-	sheet.Server, sheet.Flags = f.Program.Load != "", again(f)
+	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
 	s.Answers = advice(&sheet, samples)
 	if b := timeline(arm.Samples); b != nil {
 		s.Blocks = append(s.Blocks, b)

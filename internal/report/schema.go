@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
@@ -112,6 +113,9 @@ func NewSetting(s trial.Setting) Setting {
 type Summary struct {
 	Figures map[string]Interval
 	Metrics map[string]Interval
+	// Collector says in sentences what the collector's trace has beyond the figures;
+	// nil where there was none.
+	Collector []string
 }
 
 // MarshalJSON puts the figures beside "metrics", under the keys of the samples.
@@ -125,6 +129,9 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		}
 	}
 	m["metrics"] = s.Metrics
+	if len(s.Collector) > 0 {
+		m["collector"] = s.Collector
+	}
 	return json.Marshal(m)
 }
 
@@ -165,6 +172,7 @@ func Summarize(samples []*trial.Sample) Summary {
 	for k, v := range metrics {
 		out.Metrics[k] = newInterval(v)
 	}
+	out.Collector = diagnose.NewSheet(host.Info{}, trial.Setting{}, nil, Usable(samples)).Digest
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestJSONFigures(t *testing.T) {
 
 func TestSummarize(t *testing.T) {
 	s := Summarize(nil)
-	if len(s.Figures) != 0 || len(s.Metrics) != 0 {
+	if len(s.Figures) != 0 || len(s.Metrics) != 0 || s.Collector != nil {
 		t.Errorf("of nothing: %+v", s)
 	}
 	s = Summarize([]*trial.Sample{goSample(1), failedSample(500), goSample(3)})
@@ -98,6 +99,21 @@ func TestSummarize(t *testing.T) {
 	}
 	if m := s.Metrics["op/s"]; m.N != 2 || m.Median != 1250 {
 		t.Errorf("metric: %+v", m)
+	}
+	if len(s.Collector) == 0 || !strings.Contains(s.Collector[0], "at a heap of 64 MiB") {
+		t.Errorf("collector: %q", s.Collector)
+	}
+	// A file has its sentences when it is read again.
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Summary
+	if err := json.Unmarshal(data, &again); err != nil || !slices.Equal(again.Collector, s.Collector) {
+		t.Errorf("read again: %q, %v", again.Collector, err)
+	}
+	if s := Summarize([]*trial.Sample{failedSample(1)}); len(s.Collector) == 0 {
+		t.Error("a failed run has no sentences, and its sheet has")
 	}
 }
 
