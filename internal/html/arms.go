@@ -1,7 +1,6 @@
 package html
 
 import (
-	"math"
 	"strings"
 
 	"github.com/foliomem/folio/internal/metric"
@@ -12,20 +11,19 @@ import (
 
 // A target is what a file optimises, or judges by.
 type target struct {
-	spec *metric.Spec
-	keys []string // of the benchmarks behind ns/op
+	*report.Target              // nil: wall time
+	spec           *metric.Spec // the same, as texts of it are made
 }
 
 // targetOf returns the metric of a file: wall time where none was named.
 func targetOf(f *report.File) target {
-	t := target{spec: &metric.Spec{Name: metric.Wall}}
+	t := target{f.Metric, &metric.Spec{Name: metric.Wall}}
 	if m := f.Metric; m != nil {
 		t.spec = &metric.Spec{Name: m.Name, Higher: m.Higher}
 		if m.Name != metric.Wall && m.Name != metric.CPU && m.Name != metric.Bench {
 			// Only its presence counts here: it says that the unit is the user's own.
 			t.spec.Pattern = anything
 		}
-		t.keys = m.Benchmarks
 	}
 	return t
 }
@@ -35,8 +33,8 @@ func (t target) label() string {
 	switch {
 	case t.spec.Name != metric.Bench:
 		return t.spec.Name
-	case len(t.keys) > 1:
-		return "time/op (" + itoa(len(t.keys)) + " benchmarks)"
+	case len(t.Benchmarks) > 1:
+		return "time/op (" + itoa(len(t.Benchmarks)) + " benchmarks)"
 	}
 	return "time/op"
 }
@@ -62,47 +60,10 @@ func (t target) axis() Axis {
 	return a
 }
 
-// value returns the metric of a sample.
-func (t target) value(s *trial.Sample) (float64, bool) {
-	if !s.OK() {
-		return 0, false
-	}
-	switch {
-	case t.spec.Name == metric.Wall:
-		return s.Wall, true
-	case t.spec.Name == metric.CPU:
-		return s.CPU, true
-	case t.spec.Name != metric.Bench:
-		v, ok := s.Metrics[t.spec.Name]
-		return v, ok
-	}
-	var all []float64
-	for _, k := range t.keys {
-		v, ok := s.Metrics[k]
-		if !ok {
-			return 0, false
-		}
-		all = append(all, v)
-	}
-	v := stat.GeoMean(all)
-	return v, !math.IsNaN(v)
-}
-
 func (t target) values(samples []*trial.Sample) (out []float64) {
 	for _, s := range samples {
-		if v, ok := t.value(s); ok {
+		if v, ok := t.Value(s); ok {
 			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// rounds returns the metric by round.
-func (t target) rounds(samples []*trial.Sample) map[int]float64 {
-	out := make(map[int]float64)
-	for _, s := range samples {
-		if v, ok := t.value(s); ok {
-			out[s.Round] = v
 		}
 	}
 	return out
@@ -110,7 +71,7 @@ func (t target) rounds(samples []*trial.Sample) map[int]float64 {
 
 // paired compares two arms within the rounds that both ran in.
 func (t target) paired(base, arm []*trial.Sample) stat.Summary {
-	b, a := t.rounds(base), t.rounds(arm)
+	b, a := t.Rounds(base), t.Rounds(arm)
 	var bs, as []float64
 	for round, v := range a {
 		if w, ok := b[round]; ok {

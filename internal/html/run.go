@@ -126,7 +126,7 @@ func figures(samples []*trial.Sample) *Table {
 	}
 	slices.Sort(names)
 	for _, k := range names {
-		of := target{spec: &metric.Spec{Name: k, Pattern: anything}}
+		of := target{&report.Target{Name: k}, &metric.Spec{Name: k, Pattern: anything}}
 		add(k, of.text, of.values(samples))
 	}
 	return tb

@@ -37,24 +37,19 @@ type tunedArm struct {
 
 func newTuned(f *report.File) *tuned {
 	t := &tuned{file: f, of: targetOf(f)}
-	rounds := make(map[string]map[int]float64)
+	var samples [][]*trial.Sample
 	for i := range f.Arms {
 		a := &f.Arms[i]
-		rounds[itoa(i)] = t.of.rounds(a.Samples)
+		samples = append(samples, a.Samples)
 		t.arms = append(t.arms, tunedArm{
 			Arm: a, metric: stat.Summarize(t.of.values(a.Samples)), memory: memory(a.Samples),
-			ratio: t.of.paired(f.Arms[0].Samples, a.Samples), level: math.NaN(),
+			ratio: t.of.paired(f.Arms[0].Samples, a.Samples),
 		})
 	}
-	// A slow minute of the machine counts against no arm: the search judges by
-	// effects, so the picture shows them, on the scale of the default.
-	effects := stat.Effects(rounds)
 	base := t.arms[0].metric.Median
-	for i := range t.arms {
+	for i, level := range t.of.Evened(samples...) {
 		a := &t.arms[i]
-		if e, ok := effects[itoa(i)]; ok && effects["0"] > 0 {
-			a.level = base * e / effects["0"]
-		}
+		a.level = level
 		if a.ratio.HasInterval && i > 0 {
 			lo, hi := min(base*a.ratio.Lo, a.level), max(base*a.ratio.Hi, a.level)
 			a.lo, a.hi = &lo, &hi

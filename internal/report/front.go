@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -41,6 +41,8 @@ func plotRoom(columns, margin int, front []*tune.Arm) (width int, below bool) {
 // plot draws the metric against peak memory, both on a log scale. Arms on the Pareto front are
 // letters, listed beside the plot in the order of their memory; the others are
 // dots. Better is down and to the left; when more is better, up and to the left.
+// The metric is evened, as the front goes by it: by medians as measured, a letter
+// could stand where a dot beats it.
 func (t *Tune) plot(front []*tune.Arm) []string {
 	r := t.Result
 	type point struct {
@@ -48,8 +50,13 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 		mark rune
 	}
 	var points []point
-	for _, a := range r.Arms {
-		x, y := r.Memory(a), stat.Median(r.Values(a))
+	samples := make([][]*trial.Sample, len(r.Arms))
+	for i, a := range r.Arms {
+		samples[i] = a.Samples
+	}
+	evened := NewTarget(r.Objective, r.Benchmarks).Evened(samples...)
+	for i, a := range r.Arms {
+		x, y := r.Memory(a), evened[i]
 		if math.IsNaN(x) || math.IsNaN(y) || x <= 0 || y <= 0 || a.Status == tune.Failed {
 			continue
 		}
@@ -104,9 +111,9 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	}
 	out = append(out, strings.Repeat(" ", margin+1)+"└"+strings.Repeat("─", width))
 	left, right := Bytes(math.Exp(x0)), Bytes(math.Exp(x1))
-	axis := t.label() + " against peak RSS (log, log)"
+	axis := t.label() + ", evened, against peak RSS (log)"
 	gap := width - len(left) - len(right) - len(axis)
-	if gap < 2 && t.Width > 0 { // a line of its own
+	if gap < 2 { // a line of its own
 		out = append(out, strings.Repeat(" ", margin+2)+left+pad(width-len(left)-len(right))+right, strings.Repeat(" ", margin+2)+axis)
 	} else {
 		out = append(out, strings.Repeat(" ", margin+2)+left+pad(gap/2)+axis+pad(gap-gap/2)+right)

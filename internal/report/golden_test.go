@@ -129,6 +129,7 @@ func opsPerSecond() *metric.Spec {
 // It has 50 MiB live, allocates 4,000, and dies of GOGC=25 if fragile.
 type fake struct {
 	perCycle int // µs
+	drift    int // µs: each trial takes so much longer than the one before
 	fragile  bool
 	bench    bool
 	trials   int
@@ -148,7 +149,7 @@ func (f *fake) Run(_ context.Context, set trial.Setting) (*trial.Sample, error) 
 	heap = max(min(heap, 4050), 55)
 	cycles := 4000 / (heap - 50)
 	f.trials++
-	micros := 1_000_000 + cycles*f.perCycle + (f.trials*7919%11-5)*1000
+	micros := 1_000_000 + cycles*f.perCycle + (f.trials*7919%11-5)*1000 + f.trials*f.drift
 	if f.perCycle > 0 {
 		micros += heap * 100 // page faults
 	}

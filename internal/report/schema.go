@@ -7,7 +7,6 @@ import (
 
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -44,29 +43,6 @@ type Program struct {
 	Module    *string  `json:"module"`
 	Ready     string   `json:"ready,omitempty"`
 	Load      string   `json:"load,omitempty"`
-}
-
-// A Target is what was optimised.
-type Target struct {
-	Name       string   `json:"name"`
-	Pattern    string   `json:"pattern,omitempty"`
-	Higher     bool     `json:"higher_is_better"`
-	Benchmarks []string `json:"benchmarks,omitempty"`
-}
-
-// NewTarget returns the JSON form of a metric.
-func NewTarget(spec *metric.Spec, benchmarks []string) *Target {
-	if spec == nil {
-		return nil
-	}
-	t := &Target{Name: spec.Name, Higher: spec.Higher}
-	if spec.Pattern != nil {
-		t.Pattern = spec.Pattern.String()
-	}
-	if spec.Name == metric.Bench {
-		t.Benchmarks = benchmarks
-	}
-	return t
 }
 
 // An Arm is a setting with all that was measured of it.
