@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +43,7 @@ allocating. The part in the collector's time is that of the bytes.`
 type adviseFlags struct {
 	profile    string
 	sampleRate int
+	json       string
 }
 
 func newAdvise(a *app) *cobra.Command {
@@ -51,7 +54,8 @@ func newAdvise(a *app) *cobra.Command {
 		Long:  adviseLong,
 		Example: `  folio advise -- go test -run '^$' -bench . ./parser
   folio advise --profile allocs.pprof -- ./prog args
-  folio advise --profile allocs.pprof`,
+  folio advise --profile allocs.pprof
+  folio advise --json advice.json -- go test -run '^$' -bench . ./parser`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.advise(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
@@ -59,6 +63,7 @@ func newAdvise(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`; the command, if there is one, writes it")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of processor time to sample what allocation costs; 0 for not at all")
+	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
 	return cmd
 }
 
@@ -72,6 +77,11 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
+	jsonOut, _, err := a.openResults(f.json, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, jsonOut.Close()) }()
 	r := &report.Advise{Title: "folio advise: " + f.profile}
 	cost, path := advise.Unknown(), f.profile
 	if len(command) > 0 {
@@ -104,7 +114,26 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		return err
 	}
 	r.Advice = advise.Advise(p, cost, newSources().line)
-	return r.Text(a.stdout)
+	written := writeResult(jsonOut, false, func() ([]byte, error) { return adviseJSON(r, f, command) })
+	out := io.Writer(a.stdout)
+	if jsonOut.IsStdout() {
+		out = a.stderr
+	}
+	return errors.Join(r.Text(out), written)
+}
+
+func adviseJSON(r *report.Advise, f *adviseFlags, command []string) ([]byte, error) {
+	file := r.File()
+	info, warnings := host.Read(procmem.New(""))
+	file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
+	file.Command = append(file.Command, command...)
+	if f.profile != "" {
+		file.Profile = &f.profile
+	}
+	for _, w := range warnings {
+		file.Notes = append(file.Notes, w.Error())
+	}
+	return file.JSON()
 }
 
 func readProfile(path string) (p *advise.Profile, err error) {
@@ -132,7 +161,7 @@ func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, sho
 	s, err := p.Run(ctx, trial.Setting{})
 	switch {
 	case ctx.Err() != nil:
-		return nil, exitCode(exitInterrupted)
+		return nil, errNothing
 	case err != nil:
 		return nil, err
 	case !s.OK():
@@ -224,6 +253,9 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 	return c, nil
 }
 
+// mostSource is more than any source file has, in bytes.
+const mostSource = 64 << 20
+
 // sources reads lines of source files, each file once.
 type sources struct{ files map[string][]string }
 
@@ -232,8 +264,11 @@ func newSources() *sources { return &sources{map[string][]string{}} }
 func (s *sources) line(file string, n int64) string {
 	lines, ok := s.files[file]
 	if !ok {
-		if data, err := os.ReadFile(file); err == nil {
-			lines = strings.Split(string(data), "\n")
+		// The names are the profile's, which may be somebody else's.
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= mostSource {
+			if data, err := os.ReadFile(file); err == nil {
+				lines = strings.Split(string(data), "\n")
+			}
 		}
 		s.files[file] = lines
 	}

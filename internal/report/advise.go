@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/advise"
+	"github.com/foliomem/folio/internal/stat"
 )
 
 // Advise is what folio advise shows.
@@ -20,7 +21,7 @@ type Advise struct {
 func (r *Advise) Text(w io.Writer) error {
 	a := r.Advice
 	p := &printer{w: w}
-	p.line("%s", r.Title)
+	p.line("%s", printable(r.Title))
 	p.line("")
 	if c := a.Cost; !math.IsNaN(c.GC) && c.CPU > 0 {
 		alloc := ""
@@ -38,12 +39,12 @@ func (r *Advise) Text(w io.Writer) error {
 		p.section("An arena", []string{"nothing to gain: " + a.Nothing})
 	}
 	for i, s := range a.Suggestions {
-		p.section(fmt.Sprintf("%d. %s  %s", i+1, s.Place(), s.Func), suggestion(s, a.Cost))
+		p.section(fmt.Sprintf("%d. %s", i+1, siteName(s.Site)), suggestion(s, a.Cost))
 	}
 	if len(a.Others) > 0 {
 		var lines []string
 		for _, o := range a.Others {
-			lines = append(lines, fmt.Sprintf("%6s  %s  %s", Percent(o.Share), o.Place(), o.Func), "        "+o.Why)
+			lines = append(lines, fmt.Sprintf("%6s  %s", Percent(o.Share), siteName(o.Site)), "        "+printable(o.Why))
 		}
 		p.section("Not for an arena, by the share of bytes", lines)
 	}
@@ -54,11 +55,15 @@ func (r *Advise) Text(w io.Writer) error {
 			"What outlives it is copied with arena.Clone. folio vet finds what was forgotten.",
 		})
 	}
-	if len(r.Notes) > 0 {
-		p.section("Notes", r.Notes)
+	notes := &stat.Notes{}
+	for _, n := range r.Notes {
+		notes.Add(n)
 	}
+	p.notes(notes)
 	return p.err
 }
+
+func siteName(s advise.Site) string { return printable(s.Place() + "  " + s.Func) }
 
 // suggestion describes a call site.
 func suggestion(s advise.Suggestion, c advise.Cost) []string {
@@ -86,7 +91,7 @@ func suggestion(s advise.Suggestion, c advise.Cost) []string {
 		out = append(out, fmt.Sprintf("it causes %s of the processor time in the collector; an arena would save %s to %s", Percent(s.GC), Percent(s.Low), Percent(s.High)))
 	}
 	if line := strings.TrimSpace(s.Source); line != "" {
-		out = append(out, "line: "+line)
+		out = append(out, "line: "+printable(strings.ReplaceAll(line, "\t", " ")))
 	}
-	return append(out, "try:  "+s.Sketch)
+	return append(out, "try:  "+printable(s.Sketch))
 }

@@ -25,7 +25,7 @@ func TestAdviseText(t *testing.T) {
 			"1. parse.go:7  main.parse\n", "  32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%\n",
 			"  1.0% of it was in use at the end: it lives for about 20.00ms\n",
 			"  it causes 20.0% of the processor time in the collector; an arena would save 10.0% to 30.0%\n", "  line: x\n  try:  y\n",
-			"   10.0%  name.go:9  main.name\n          because\n", "note",
+			"   10.0%  name.go:9  main.name\n          because\n", "\nnote 1: note\n",
 		}, "nothing to gain"},
 		"unknown": {&advise.Advice{
 			Cost: advise.Unknown(), Total: site,
@@ -45,5 +45,46 @@ func TestAdviseText(t *testing.T) {
 		if strings.Contains(b.String(), tt.not) {
 			t.Errorf("%s: has %q:\n%s", name, tt.not, b.String())
 		}
+	}
+}
+
+// What is not known is null in the file, and never NaN, which JSON does not have.
+func TestAdviseJSON(t *testing.T) {
+	site := advise.Site{Func: "main.parse", File: "/src/parse.go", Line: 7, AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096, InuseObjects: 64}
+	inside := advise.Site{Func: "main.name", File: "/src/name.go", Line: 9, Inside: "fmt.Sprint"}
+	known := &advise.Advice{
+		Cost: advise.Cost{Wall: 2, CPU: 4, GC: 1, Allocation: 0.5}, Total: site,
+		Suggestions: []advise.Suggestion{{Site: site, Share: 0.8, Objects: 0.9, Kept: 0.01, Life: 0.02, GC: 0.2, Low: 0.1, High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
+		Others:      []advise.Other{{Site: inside, Share: 0.1, Why: "because"}},
+	}
+	unknown := &advise.Advice{
+		Cost: advise.Unknown(), Total: site, Nothing: "it is so",
+		Suggestions: []advise.Suggestion{{Site: site, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(), High: math.NaN(), Samples: math.NaN()}},
+	}
+	for name, a := range map[string]*advise.Advice{"known": known, "unknown": unknown} {
+		f := (&Advise{Advice: a, Notes: []string{"a note"}}).File()
+		f.Folio, f.Host = "v0.0.0", testHost()
+		data, err := f.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "advise-"+name+".json", data)
+	}
+}
+
+// A profile is somebody else's: what its names would have a terminal do is not done.
+func TestAdviseTextIsSafe(t *testing.T) {
+	const evil = "\x1b[2J\a\n\u202e"
+	site := advise.Site{Func: evil, File: evil, Line: 7, AllocBytes: 1, AllocObjects: 1}
+	var b strings.Builder
+	a := &advise.Advice{Cost: advise.Unknown(), Total: site, Suggestions: []advise.Suggestion{{Site: site, Source: "a" + evil, Sketch: evil}}, Others: []advise.Other{{Site: site, Why: evil}}}
+	if err := (&Advise{Title: evil, Advice: a}).Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexAny(b.String(), "\x1b\a\u202e"); i >= 0 {
+		t.Errorf("%q", b.String()[i:])
+	}
+	if !strings.Contains(b.String(), "?[2J") {
+		t.Error("the names are not there")
 	}
 }

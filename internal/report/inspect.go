@@ -55,16 +55,21 @@ func commandText(command []string, name string) string {
 	if text == "" {
 		text = "[" + name + "]"
 	}
-	r := []rune(strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text))
+	r := []rune(printable(text))
 	if len(r) > maxCommand {
 		return string(r[:maxCommand-3]) + "..."
 	}
 	return string(r)
+}
+
+// printable returns a text of which a terminal obeys nothing.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 func inspectAbout(p *inspect.Process) (out []string) {

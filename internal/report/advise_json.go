@@ -1,0 +1,112 @@
+package report
+
+import (
+	"time"
+
+	"github.com/foliomem/folio/internal/advise"
+	"github.com/foliomem/folio/internal/host"
+)
+
+// AdviseSchema is the version of the JSON of folio advise: docs/advise.md.
+const AdviseSchema = "folio-advise/1"
+
+// An AdviseFile is advice as JSON has it. What is not known is null.
+type AdviseFile struct {
+	Schema  string    `json:"schema"`
+	Kind    string    `json:"kind"` // advise
+	Folio   string    `json:"folio_version"`
+	Created time.Time `json:"created"`
+
+	Host    host.Info `json:"host"`
+	Command []string  `json:"command"` // empty: only a profile was read
+	Profile *string   `json:"profile"` // the file; null: folio took it itself
+
+	Cost  AdviseCost  `json:"cost"`
+	Total Allocations `json:"total"`
+
+	Suggestions []SuggestionJSON `json:"suggestions"` // the most bytes first
+	Others      []OtherSite      `json:"others"`
+	// Nothing says why there are no suggestions.
+	Nothing *string  `json:"nothing_to_gain"`
+	Notes   []string `json:"notes"`
+}
+
+// AdviseCost is what the run cost.
+type AdviseCost struct {
+	Wall       *float64 `json:"wall_seconds"`
+	CPU        *float64 `json:"cpu_seconds"`
+	GC         *float64 `json:"gc_cpu_seconds"`
+	Allocation *float64 `json:"allocation_seconds"`
+}
+
+// Allocations are counted, or estimated from a profile's samples.
+type Allocations struct {
+	AllocBytes   int64 `json:"alloc_bytes"`
+	AllocObjects int64 `json:"alloc_objects"`
+	InuseBytes   int64 `json:"inuse_bytes"`
+	InuseObjects int64 `json:"inuse_objects"`
+}
+
+// A CallSite is a line of the program that allocates.
+type CallSite struct {
+	Func   string  `json:"func"`
+	File   string  `json:"file"`
+	Line   int64   `json:"line"`
+	Inside *string `json:"inside"` // of the standard library, which allocated; null: the line itself
+	Allocations
+	Share float64 `json:"bytes_fraction"` // of all bytes
+}
+
+// SuggestionJSON is a call site that would gain from an arena.
+type SuggestionJSON struct {
+	CallSite
+	Objects float64  `json:"objects_fraction"`
+	Kept    float64  `json:"inuse_fraction"` // of its bytes
+	Life    *float64 `json:"life_seconds"`
+	Samples *float64 `json:"samples"`
+	// Parts of the processor time.
+	GC     *float64 `json:"gc_cpu_fraction"`
+	Low    *float64 `json:"gain_low_fraction"`
+	High   *float64 `json:"gain_high_fraction"`
+	Source *string  `json:"source"`
+	Sketch string   `json:"sketch"`
+}
+
+// An OtherSite allocates much, and an arena is not the answer.
+type OtherSite struct {
+	CallSite
+	Why string `json:"why"`
+}
+
+func newCallSite(s advise.Site, share float64) CallSite {
+	return CallSite{s.Func, s.File, s.Line, text(s.Inside), newAllocations(s), share}
+}
+
+func newAllocations(s advise.Site) Allocations {
+	return Allocations{s.AllocBytes, s.AllocObjects, s.InuseBytes, s.InuseObjects}
+}
+
+// File returns it as JSON has it. Where it was measured, of what, and when are for
+// the caller to fill in.
+func (r *Advise) File() *AdviseFile {
+	a := r.Advice
+	f := &AdviseFile{
+		Schema: AdviseSchema, Kind: "advise", Command: []string{},
+		Cost:  AdviseCost{finite(a.Cost.Wall), finite(a.Cost.CPU), finite(a.Cost.GC), finite(a.Cost.Allocation)},
+		Total: newAllocations(a.Total), Nothing: text(a.Nothing),
+		Suggestions: []SuggestionJSON{}, Others: []OtherSite{}, Notes: list(r.Notes),
+	}
+	for _, s := range a.Suggestions {
+		f.Suggestions = append(f.Suggestions, SuggestionJSON{
+			CallSite: newCallSite(s.Site, s.Share), Objects: s.Objects, Kept: s.Kept, Life: finite(s.Life), Samples: finite(s.Samples),
+			GC: finite(s.GC), Low: finite(s.Low), High: finite(s.High), Source: text(s.Source), Sketch: s.Sketch,
+		})
+	}
+	for _, o := range a.Others {
+		f.Others = append(f.Others, OtherSite{newCallSite(o.Site, o.Share), o.Why})
+	}
+	return f
+}
+
+// JSON returns the file's text.
+func (f *AdviseFile) JSON() ([]byte, error) { return indented(f) }
