@@ -25,6 +25,7 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio inspect 1234           what a running program has in memory, and could gain
   folio collapse 1234          its heap on huge pages
   folio doctor 1234            what makes its memory slow, and the fix
+  folio build ./cmd/server     a build with a patched Go runtime, without a fork
   folio vet ./...              mistakes with arenas
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 130 interrupted. A program that is
@@ -48,7 +49,7 @@ func newRoot(a *app) *cobra.Command {
 		return misusef("%s: %w: see 'folio %s --help'", cmd.Name(), err, cmd.Name())
 	})
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newVet(a), newAdvise(a), newReport(a), newCompare(a))
+	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newAdvise(a), newReport(a), newCompare(a))
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")
 	root.SetHelpCommand(newHelp(root))

@@ -47,7 +47,7 @@ func (p *Patch) suits(t *Toolchain) error {
 	}
 	switch lang := t.lang(); {
 	case !slices.Contains(p.Go, lang):
-		return refuse(fmt.Sprintf("it is written for %s: build with one of these (GOTOOLCHAIN=%s), or without the patch", strings.Join(p.Go, ", "), p.Go[len(p.Go)-1]+".0 or later"))
+		return refuse(fmt.Sprintf("it is written for %s: choose one of these (GOTOOLCHAIN=%s.0), or build without the patch", strings.Join(p.Go, " and "), p.Go[len(p.Go)-1]))
 	case p.Experiment != "" && !t.experimental(p.Experiment):
 		return refuse(fmt.Sprintf("it needs GOEXPERIMENT=%s: set it in the environment", p.Experiment))
 	}

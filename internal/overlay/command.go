@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,14 @@ import (
 // building are the commands of go that take -overlay, as far as they build something or
 // tell how.
 var building = []string{"build", "install", "run", "test", "vet", "list"}
+
+// CheckCommand returns an error if a command of go takes no patches.
+func CheckCommand(name string) error {
+	if slices.Contains(building, name) {
+		return nil
+	}
+	return fmt.Errorf("go %s: takes no patches: want one of %s", name, strings.Join(building, ", "))
+}
 
 // A GoCommand is a command of go, to be run with patches.
 type GoCommand struct {
@@ -24,12 +31,10 @@ type GoCommand struct {
 
 // Prepare writes the overlay and returns it with the arguments that make go use it.
 func (g GoCommand) Prepare(ctx context.Context) (*Overlay, []string, error) {
-	if len(g.Args) == 0 || !slices.Contains(building, g.Args[0]) {
-		word := "none"
-		if len(g.Args) > 0 {
-			word = g.Args[0]
-		}
-		return nil, nil, fmt.Errorf("go command %s: want one that builds: %s", word, strings.Join(building, ", "))
+	if len(g.Args) == 0 {
+		return nil, nil, CheckCommand("")
+	} else if err := CheckCommand(g.Args[0]); err != nil {
+		return nil, nil, err
 	}
 	dir := g.Dir
 	rest := g.Args[1:]
@@ -83,9 +88,19 @@ func changeDir(args []string) (string, int) {
 	return "", 0
 }
 
-// takeOverlay takes -overlay out of the flags of go: of several the last counts. With
-// firstEnds, what follows the first argument that is no flag is the program's.
+// takeOverlay takes -overlay out of arguments: of several the last counts.
 func takeOverlay(args []string, firstEnds bool) (file string, rest []string, err error) {
+	values, rest, err := TakeFlag(args, "overlay", firstEnds)
+	if len(values) > 0 {
+		file = values[len(values)-1]
+	}
+	return file, rest, err
+}
+
+// TakeFlag takes a flag with its values out of arguments of a go command that builds.
+// With firstEnds, as go run has it, what follows the first argument that is no flag is
+// the program's.
+func TakeFlag(args []string, flag string, firstEnds bool) (values, rest []string, err error) {
 	valued := false // the last argument was a flag that takes this one
 	for i := 0; i < len(args); i++ {
 		name, value, has := flagOf(args[i])
@@ -93,19 +108,20 @@ func takeOverlay(args []string, firstEnds bool) (file string, rest []string, err
 		valued = name != "" && !has && !slices.Contains(switches, name)
 		switch {
 		case name == "args" || args[i] == "--" || name == "" && firstEnds && !wasValued:
-			return file, append(rest, args[i:]...), nil
-		case name != "overlay":
+			return values, append(rest, args[i:]...), nil
+		case name != flag:
 			rest = append(rest, args[i])
 		case has:
-			file = value
+			values = append(values, value)
 		case i+1 < len(args):
 			i++
-			file = args[i]
+			valued = false
+			values = append(values, args[i])
 		default:
-			return "", nil, errors.New("-overlay: want a file")
+			return nil, nil, fmt.Errorf("-%s: want a value", flag)
 		}
 	}
-	return file, rest, nil
+	return values, rest, nil
 }
 
 // flagOf splits a flag as package flag does: -name, --name, -name=value.

@@ -89,3 +89,12 @@ func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
+
+// Names returns the names of patches, with commas between.
+func Names(patches []*Patch) string {
+	var out []string
+	for _, p := range patches {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}

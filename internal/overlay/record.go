@@ -22,17 +22,13 @@ type Recorded struct {
 	Hash string // of the text of the patch
 }
 
-// Names returns the names of the patches.
-func (r Record) Names() []string {
+// String returns the names of the patches, with commas between.
+func (r Record) String() string {
 	var out []string
 	for _, p := range r.Patches {
 		out = append(out, p.Name)
 	}
-	return out
-}
-
-func (r Record) String() string {
-	return strings.Join(r.Names(), ", ")
+	return strings.Join(out, ", ")
 }
 
 func newRecord(t *Toolchain, patches []*Patch) Record {

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/overlay"
+)
+
+const patchesLong = `List the patches of Go's runtime that 'folio build' applies: what each does, and
+whether it fits the Go of this directory. With names: all that is known of
+these, why they are there, what Go's developers say, and when they will go.
+
+A patch is an edit with anchors: it fits when each of them stands in the files of
+that Go exactly as often as the patch says. A Go that is not installed is
+downloaded by the go command (GOTOOLCHAIN).`
+
+type patchesFlags struct {
+	goVersion, of string
+	json          bool
+}
+
+func newPatches(a *app) *cobra.Command {
+	var f patchesFlags
+	cmd := &cobra.Command{
+		Use:   "patches [--goversion VERSION] [name...]",
+		Short: "List the patches of Go's runtime, and whether they fit",
+		Long:  patchesLong,
+		Example: `  folio patches
+  folio patches --goversion go1.25.5
+  folio patches heap-hugepages
+  folio patches --of ./server`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.of != "" {
+				if len(args) > 0 || f.goVersion != "" {
+					return misusef("--of: takes a program alone")
+				}
+				return a.patchesOf(f)
+			}
+			return a.patches(cmd.Context(), f, args)
+		},
+	}
+	cmd.Flags().StringVar(&f.goVersion, "goversion", "", "the `version` of Go, such as go1.25.5; default: that of this directory")
+	cmd.Flags().StringVar(&f.of, "of", "", "say what was patched in a program `file`")
+	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	return cmd
+}
+
+// A patchJSON is what --json says of a patch.
+type patchJSON struct {
+	Name     string   `json:"name"`
+	Hash     string   `json:"hash"`
+	Summary  string   `json:"summary,omitempty"`
+	Why      string   `json:"why,omitempty"`
+	Upstream string   `json:"upstream,omitempty"`
+	Remove   string   `json:"remove,omitempty"`
+	Evidence string   `json:"evidence,omitempty"`
+	Switch   string   `json:"switch,omitempty"`
+	Go       []string `json:"go,omitempty"`
+	Default  bool     `json:"default,omitempty"`
+	Fits     *bool    `json:"fits,omitempty"`
+	Note     string   `json:"note,omitempty"`
+}
+
+// A patchesJSON is the document of --json.
+type patchesJSON struct {
+	Schema  string      `json:"schema"` // folio-patches/1
+	Go      string      `json:"go,omitempty"`
+	Target  string      `json:"target,omitempty"`
+	Patches []patchJSON `json:"patches"`
+}
+
+func (a *app) writeJSON(doc any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(doc)
+}
+
+func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error {
+	list := overlay.Patches()
+	if len(names) > 0 {
+		var err error
+		if list, err = overlay.Lookup(names...); err != nil {
+			return misuse(err)
+		}
+	}
+	env := os.Environ()
+	if v := f.goVersion; v != "" {
+		if !strings.HasPrefix(v, "go") {
+			v = "go" + v
+		}
+		env = append(env, "GOTOOLCHAIN="+v)
+	}
+	t, err := overlay.FindToolchain(ctx, "", "", env)
+	if err != nil {
+		return fmt.Errorf("patches: %w", err)
+	}
+	doc := patchesJSON{Schema: "folio-patches/1", Go: t.Version, Target: t.OS + "/" + t.Arch}
+	for _, p := range list {
+		fits, note, err := fitting(p, t)
+		if err != nil {
+			return fmt.Errorf("patches: %w", err)
+		}
+		doc.Patches = append(doc.Patches, patchJSON{p.Name, p.Hash, p.Summary, p.Why, p.Upstream, p.Remove, p.Evidence, p.Switch, p.Go, p.Default, &fits, note})
+	}
+	switch {
+	case f.json:
+		return a.writeJSON(doc)
+	case len(names) > 0:
+		for i, p := range doc.Patches {
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			a.describe(p, t)
+		}
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s, %s\n\n", t, t.Root)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, p := range doc.Patches {
+		word := "fits"
+		switch {
+		case !*p.Fits:
+			word = "does not fit"
+		case p.Note != "":
+			word = "fits, idle"
+		}
+		if p.Default {
+			word += ", default"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Name, word, p.Summary)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, p := range doc.Patches {
+		if i > 0 && p.Note == doc.Patches[i-1].Note || p.Note == "" {
+			continue
+		}
+		fmt.Fprintf(a.stdout, "\n%s", wrapped(p.Note, "  ", 78))
+	}
+	fmt.Fprintln(a.stdout, "\n  folio patches NAME   why, what Go's developers say, what was measured")
+	return nil
+}
+
+// fitting says whether a patch can be applied, and why not. The experiment that it
+// needs is no matter of the toolchain.
+func fitting(p *overlay.Patch, t *overlay.Toolchain) (fits bool, note string, err error) {
+	with := *t
+	with.Experiment = p.Experiment
+	err = p.Fits(&with)
+	var refused *overlay.RefusedError
+	switch {
+	case errors.As(err, &refused) && refused.File == "":
+		return false, "not for " + refused.Version + ": " + refused.Why, nil
+	case errors.As(err, &refused):
+		return false, err.Error(), nil
+	case err != nil:
+		return false, "", err
+	}
+	if idle := p.Idle(t); idle != "" {
+		return true, "idle: " + idle, nil
+	}
+	return true, "", nil
+}
+
+func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
+	fmt.Fprintf(a.stdout, "%s (%s)\n", p.Name, p.Hash)
+	fits := "to the letter"
+	if p.Note != "" {
+		fits = p.Note
+	}
+	for _, row := range []struct{ what, text string }{
+		{"does", p.Summary}, {"why", p.Why}, {"upstream", p.Upstream}, {"until", p.Remove}, {"measured", p.Evidence}, {"switch", p.Switch},
+		{"written for", strings.Join(p.Go, ", ")}, {"fits " + t.String(), fits},
+	} {
+		if row.text != "" {
+			fmt.Fprintf(a.stdout, "  %s:\n%s", row.what, wrapped(row.text, "    ", 78))
+		}
+	}
+}
+
+// wrapped breaks a text into lines.
+func wrapped(text, indent string, width int) string {
+	var b strings.Builder
+	at := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case at == 0:
+			b.WriteString(indent + word)
+			at = len(indent) + len(word)
+		case at+1+len(word) > width:
+			b.WriteString("\n" + indent + word)
+			at = len(indent) + len(word)
+		default:
+			b.WriteString(" " + word)
+			at += 1 + len(word)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// patchesOf says what was patched in a program.
+func (a *app) patchesOf(f patchesFlags) error {
+	r, err := overlay.ReadFile(f.of)
+	if err != nil {
+		return fmt.Errorf("--of %w", err)
+	}
+	doc := patchesJSON{Schema: "folio-patches/1"}
+	if r != nil {
+		doc.Go = r.Go
+		for _, p := range r.Patches {
+			doc.Patches = append(doc.Patches, patchJSON{Name: p.Name, Hash: p.Hash})
+		}
+	}
+	switch {
+	case f.json:
+		return a.writeJSON(doc)
+	case r == nil:
+		fmt.Fprintf(a.stdout, "%s: nothing was patched in it by folio\n", f.of)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s: %s with\n", f.of, r.Go)
+	for _, p := range r.Patches {
+		note := ""
+		if mine, err := overlay.Lookup(p.Name); err != nil {
+			note = ", which this folio does not know"
+		} else if mine[0].Hash != p.Hash {
+			note = ", another version than this folio's"
+		}
+		fmt.Fprintf(a.stdout, "  %s@%s%s\n", p.Name, p.Hash, note)
+	}
+	return nil
+}
