@@ -50,13 +50,25 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	case f.out == "":
 		return misusef("report: where does the page go? folio report %s -o FILE.html", args[0])
 	}
-	var results []*saved.Result
+	stdins := 0
 	for _, name := range args {
-		data, err := a.readResult(name)
+		if name == "-" {
+			stdins++
+		}
+		if sameFile(name, f.out) {
+			return misusef("report: --output %s: that is one of the results, and would be replaced", f.out)
+		}
+	}
+	if stdins > 1 {
+		return misusef("report: only one of the results can be standard input")
+	}
+	var results []*saved.Result
+	for i, name := range resultNames(args) {
+		data, err := a.readResult(args[i])
 		if err != nil {
 			return err
 		}
-		r, err := saved.Read(filepath.Base(name), data)
+		r, err := saved.Read(name, data)
 		if err != nil {
 			return err
 		}
@@ -71,6 +83,25 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		return err
 	}
 	return errors.Join(out.Write(page), out.Close())
+}
+
+// resultNames returns what a page calls result files: their names without the
+// directories, where these differ.
+func resultNames(paths []string) []string {
+	count := make(map[string]int)
+	for _, p := range paths {
+		count[filepath.Base(p)]++
+	}
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		switch out[i] = filepath.Base(p); {
+		case p == "-":
+			out[i] = "standard input"
+		case count[out[i]] > 1:
+			out[i] = filepath.Clean(p)
+		}
+	}
+	return out
 }
 
 // readResult reads a result file; - is standard input.

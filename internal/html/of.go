@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/report"
@@ -42,8 +43,19 @@ func section(r *saved.Result) *Section {
 	default:
 		s = runSection(r.Program)
 	}
-	s.Raw = &Raw{Name: r.Name, JSON: r.JSON, Samples: r.Samples()}
+	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples()}
 	return s
+}
+
+// fileName makes the name of a JSON file of that of a result, which may be a path.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\ :`, r) {
+			return '-'
+		}
+		return r
+	}, name)
+	return strings.TrimLeft(strings.TrimSuffix(name, ".json"), "-.") + ".json"
 }
 
 // machine describes a host in a few words each.

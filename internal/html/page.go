@@ -81,7 +81,8 @@ type Cell struct {
 // Raw is a result file.
 type Raw struct {
 	ID      string // set by finish
-	Name    string // for the download
+	Name    string
+	File    string // the name of the download
 	JSON    []byte
 	Samples int
 }

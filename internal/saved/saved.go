@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Result struct {
 func Read(name string, data []byte) (*Result, error) {
 	var head struct{ Schema, Kind string }
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("%s: not a result of folio: %w", name, jsonError(err))
+		return nil, fmt.Errorf("%s: not a result of folio: %w", name, notJSON(data, err))
 	}
 	r := &Result{Name: name, JSON: data}
 	var into any
@@ -46,15 +47,35 @@ func Read(name string, data []byte) (*Result, error) {
 		into = r.Doctor
 	case head.Schema == "":
 		return nil, fmt.Errorf("%s: not a result of folio: it names no schema", name)
+	case head.Schema == report.CollapseSchema || head.Schema == report.AdviseSchema:
+		return nil, fmt.Errorf("%s: schema %s: there are no pages and no comparisons of that", name, head.Schema)
 	case strings.HasPrefix(head.Schema, "folio"):
-		return nil, fmt.Errorf("%s: schema %s, kind %s: this folio does not know it: use the one that wrote it, or a newer one", name, head.Schema, head.Kind)
+		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name, head.Schema, head.Kind)
 	default:
 		return nil, fmt.Errorf("%s: not a result of folio: schema %q", name, head.Schema)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return nil, fmt.Errorf("%s: damaged: %w", name, jsonError(err))
 	}
-	return r, r.check()
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", name, err)
+	}
+	return r, nil
+}
+
+// notJSON says why data, of which err is the parser's opinion, is no JSON.
+func notJSON(data []byte, err error) error {
+	text := bytes.TrimSpace(data)
+	var first json.RawMessage
+	switch {
+	case len(text) == 0:
+		return errors.New("it is empty")
+	case bytes.HasPrefix(text, []byte("<!DOCTYPE html>")):
+		return errors.New("it is a page: its button Download JSON takes the result out")
+	case json.NewDecoder(bytes.NewReader(text)).Decode(&first) == nil && len(first) < len(text) && text[len(first)] == '\n':
+		return errors.New("it has more than one result, as inspect --watch --json - writes them: take one line of it")
+	}
+	return jsonError(err)
 }
 
 // jsonError says where in the file an error is.
@@ -66,20 +87,23 @@ func jsonError(err error) error {
 		}
 		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
 	}
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" {
+		return fmt.Errorf("byte %d: %s cannot be a JSON %s", kind.Offset, kind.Field, kind.Value)
+	}
 	return err
 }
 
 // check refuses what the pages could not be made of.
 func (r *Result) check() error {
-	switch {
-	case r.Inspect != nil && r.Inspect.Process == nil && r.Inspect.Processes == nil:
-		return fmt.Errorf("%s: damaged: neither process nor processes", r.Name)
+	if r.Inspect != nil && r.Inspect.Process == nil && r.Inspect.Processes == nil {
+		return errors.New("neither process nor processes")
 	}
 	if r.Program != nil {
 		for _, a := range r.Program.Arms {
 			for _, s := range a.Samples {
 				if s == nil {
-					return fmt.Errorf("%s: damaged: arm %q has a sample that is null", r.Name, a.Name)
+					return fmt.Errorf("arm %q has a sample that is null", a.Name)
 				}
 				whole(s)
 			}
@@ -90,7 +114,7 @@ func (r *Result) check() error {
 			for _, a := range e.Arms {
 				for _, s := range a.Samples {
 					if s == nil {
-						return fmt.Errorf("%s: damaged: arm %q has a sample that is null", r.Name, a.Name)
+						return fmt.Errorf("arm %q has a sample that is null", a.Name)
 					}
 				}
 			}
