@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -129,11 +128,7 @@ func patched(args []string) (overlay.GoCommand, error) {
 
 // goCommand becomes the go command, so that signals, terminal and exit code are its own.
 func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) error {
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		return fmt.Errorf("%s: %w: install Go, or put it into PATH", g.Args[0], err)
-	}
-	o, args, err := g.Prepare(ctx)
+	o, call, err := g.Prepare(ctx)
 	var refused *overlay.RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -147,7 +142,7 @@ func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) error {
 			fmt.Fprintf(a.stderr, "folio: %s %s\n", p.Name, idle)
 		}
 	}
-	return become(goTool, append([]string{"go"}, args...))
+	return become(call)
 }
 
 // filesOf says what an overlay changes.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 )
@@ -31,12 +30,11 @@ func Build(ctx context.Context, b BuildOptions) (*Overlay, error) {
 		patches = Default()
 	}
 	args := slices.Concat([]string{"build"}, b.Flags, []string{"-o", b.Out}, strings.Fields(b.Package))
-	o, args, err := GoCommand{Go: b.Go, Dir: b.Dir, Env: b.Env, Patches: patches, Args: args}.Prepare(ctx)
+	o, call, err := GoCommand{Go: b.Go, Dir: b.Dir, Env: b.Env, Patches: patches, Args: args}.Prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, goOr(b.Go), args...)
-	cmd.Dir, cmd.Env = b.Dir, b.Env
+	cmd := call.Cmd(ctx)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {

@@ -3,6 +3,7 @@ package overlay
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,12 +30,39 @@ type GoCommand struct {
 	Args    []string // build, test ..., its flags, and packages
 }
 
-// Prepare writes the overlay and returns it with the arguments that make go use it.
-func (g GoCommand) Prepare(ctx context.Context) (*Overlay, []string, error) {
+// A Call is how to run a go command.
+type Call struct {
+	Path string
+	Args []string // without its name
+	Env  []string // nil: folio's own
+	Set  []string // variables to add to it
+	Dir  string
+}
+
+// Cmd returns the command, which ends when ctx does.
+func (c Call) Cmd(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	if len(c.Set) > 0 {
+		cmd.Env = append(cmd.Environ(), c.Set...)
+	}
+	return cmd
+}
+
+// Prepare writes the overlay and returns it with the call that makes go use it.
+func (g GoCommand) Prepare(ctx context.Context) (*Overlay, Call, error) {
+	o, call, err := g.prepare(ctx)
+	if err != nil {
+		return nil, Call{}, err
+	}
+	return o, call, nil
+}
+
+func (g GoCommand) prepare(ctx context.Context) (o *Overlay, call Call, err error) {
 	if len(g.Args) == 0 {
-		return nil, nil, CheckCommand("")
+		return nil, call, CheckCommand("")
 	} else if err := CheckCommand(g.Args[0]); err != nil {
-		return nil, nil, err
+		return nil, call, err
 	}
 	dir := g.Dir
 	rest := g.Args[1:]
@@ -48,27 +76,39 @@ func (g GoCommand) Prepare(ctx context.Context) (*Overlay, []string, error) {
 	}
 	t, err := FindToolchain(ctx, g.Go, dir, g.Env)
 	if err != nil {
-		return nil, nil, err
+		return nil, call, err
+	}
+	call = Call{Env: g.Env, Dir: g.Dir}
+	if call.Path, err = exec.LookPath(goOr(g.Go)); err != nil {
+		return nil, call, err
+	}
+	moved := false
+	if t, moved, err = t.inModules(); err != nil {
+		return nil, call, err
+	} else if moved {
+		// Called by its own name it would find out where it really is.
+		call.Path = filepath.Join(t.Root, "bin", "go")
+		call.Set = []string{"GOROOT=" + t.Root, "GOTOOLCHAIN=local"}
 	}
 	user, rest, err := takeOverlay(rest, g.Args[0] == "run")
 	if err != nil {
-		return nil, nil, err
+		return nil, call, err
 	}
 	if user == "" {
 		user, _, err = takeOverlay(strings.Fields(t.Flags), false)
 		if err != nil {
-			return nil, nil, fmt.Errorf("GOFLAGS: %w", err)
+			return nil, call, fmt.Errorf("GOFLAGS: %w", err)
 		}
 	}
 	patches := g.Patches
 	if patches == nil {
 		patches = Default()
 	}
-	o, err := Apply(t, patches, user, dir)
-	if err != nil {
-		return nil, nil, err
+	if o, err = Apply(t, patches, user, dir); err != nil {
+		return nil, call, err
 	}
-	return o, slices.Concat([]string{g.Args[0]}, chdir, []string{"-overlay=" + o.File}, rest), nil
+	call.Args = slices.Concat([]string{g.Args[0]}, chdir, []string{"-overlay=" + o.File}, rest)
+	return o, call, nil
 }
 
 // changeDir returns the directory of go's -C, and in how many arguments it stands.

@@ -23,6 +23,8 @@ type Toolchain struct {
 	OS, Arch   string // built for
 	Experiment string // GOEXPERIMENT, comma-separated
 	Flags      string // GOFLAGS
+
+	cache string // GOMODCACHE
 }
 
 // FindToolchain asks the go command in a directory ("": the current one) for what it
@@ -32,7 +34,7 @@ func FindToolchain(ctx context.Context, goCommand, dir string, env []string) (*T
 	if err != nil {
 		return nil, fmt.Errorf("%w: install Go, or put it into PATH", err)
 	}
-	cmd := exec.CommandContext(ctx, goCommand, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFLAGS")
+	cmd := exec.CommandContext(ctx, goCommand, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFLAGS", "GOMODCACHE")
 	cmd.Dir, cmd.Env = dir, env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -43,14 +45,14 @@ func FindToolchain(ctx context.Context, goCommand, dir string, env []string) (*T
 		}
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	var got struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOEXPERIMENT, GOFLAGS string }
+	var got struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOEXPERIMENT, GOFLAGS, GOMODCACHE string }
 	if err := json.Unmarshal(out, &got); err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	if got.GOROOT == "" {
 		return nil, errors.New("go env: no GOROOT: the go command does not know where its standard library is (set GOROOT)")
 	}
-	return &Toolchain{Root: got.GOROOT, Version: got.GOVERSION, OS: got.GOOS, Arch: got.GOARCH, Experiment: got.GOEXPERIMENT, Flags: got.GOFLAGS}, nil
+	return &Toolchain{Root: got.GOROOT, Version: got.GOVERSION, OS: got.GOOS, Arch: got.GOARCH, Experiment: got.GOEXPERIMENT, Flags: got.GOFLAGS, cache: got.GOMODCACHE}, nil
 }
 
 // lang returns the language version, such as go1.26; of a development version the one
@@ -82,5 +84,43 @@ func (t *Toolchain) read(file string) ([]byte, error) {
 }
 
 func (t *Toolchain) path(file string) string { return filepath.Join(t.Root, filepath.FromSlash(file)) }
+
+// inModules returns the toolchain under a name outside of the module cache, and whether
+// it had to be given one. The go command refuses to replace files in its module cache,
+// where the toolchains are that it downloaded, and a link is enough.
+func (t *Toolchain) inModules() (*Toolchain, bool, error) {
+	if rel, err := filepath.Rel(t.cache, t.Root); t.cache == "" || err != nil || !filepath.IsLocal(rel) {
+		return t, false, nil
+	}
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, false, err
+	}
+	link := filepath.Join(cache, "toolchains", filepath.Base(t.Root)+"-"+hash(t.Root)[:8])
+	if err := linkTo(link, t.Root); err != nil {
+		return nil, false, fmt.Errorf("give %s a name outside of the module cache: %w", t.Version, err)
+	}
+	moved := *t
+	moved.Root = link
+	return &moved, true, nil
+}
+
+func linkTo(link, target string) error {
+	if have, err := os.Readlink(link); err == nil && have == target {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		return err
+	}
+	// Another folio may do the same: a link is made beside it and renamed.
+	tmp := fmt.Sprintf("%s.%d", link, os.Getpid())
+	if err := os.Symlink(target, tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, link); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
+}
 
 func goOr(goCommand string) string { return cmp.Or(goCommand, "go") }

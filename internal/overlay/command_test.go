@@ -1,0 +1,103 @@
+package overlay
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTakeFlag(t *testing.T) {
+	for _, c := range []struct {
+		args      string
+		firstEnds bool
+		values    string
+		rest      string
+	}{
+		{"", false, "", ""},
+		{"-overlay x -v ./...", false, "x", "-v ./..."},
+		{"--overlay=x -overlay=y .", false, "x y", "."},
+		{"-o -overlay .", false, "", ""}, // an error: see below
+		{". -overlay=x", false, "x", "."},
+		{". -overlay=x", true, "", ". -overlay=x"},
+		{"-v -overlay x . -overlay y", true, "x", "-v . -overlay y"},
+		{"-o out -overlay x .", true, "x", "-o out ."},
+		{"-race -tags a,b ./cmd -overlay y", true, "", "-race -tags a,b ./cmd -overlay y"},
+		{"-overlay x . -args -overlay y", false, "x", ". -args -overlay y"},
+		{". -- -overlay y", false, "", ". -- -overlay y"},
+	} {
+		values, rest, err := TakeFlag(strings.Fields(c.args), "overlay", c.firstEnds)
+		if c.args == "-o -overlay ." {
+			// As go itself would read it, -o takes -overlay; nobody means that.
+			if err != nil || len(values) != 1 {
+				t.Errorf("%q: %v, %v", c.args, values, err)
+			}
+			continue
+		}
+		if err != nil || strings.Join(values, " ") != c.values || strings.Join(rest, " ") != c.rest {
+			t.Errorf("%q, %v: %q and %q, %v", c.args, c.firstEnds, values, rest, err)
+		}
+	}
+	if _, _, err := TakeFlag([]string{"-v", "-overlay"}, "overlay", false); err == nil {
+		t.Error("no error without a value")
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module x\n\ngo 1.25\n", "mine.json": `{"Replace": {"a.go": "b.go"}}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"build -v .", "build -overlay=O -v ."},
+		{"test -C " + dir + " -overlay mine.json ./... -run X", "test -C " + dir + " -overlay=O ./... -run X"},
+		{"run -C=" + dir + " . -overlay mine.json", "run -C=" + dir + " -overlay=O . -overlay mine.json"},
+	} {
+		o, call, err := GoCommand{Args: strings.Fields(c.args)}.Prepare(context.Background())
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+			continue
+		}
+		if got := strings.ReplaceAll(strings.Join(call.Args, " "), o.File, "O"); got != c.want {
+			t.Errorf("%s: %s, want %s", c.args, got, c.want)
+		}
+		all, err := userReplacements(o.File, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, mine := all.Replace[filepath.Join(dir, "a.go")]
+		if want := strings.HasPrefix(c.args, "test"); mine != want {
+			t.Errorf("%s: the user's overlay is in: %v, want %v", c.args, mine, want)
+		}
+		if by := all.Replace[o.Toolchain.path("src/runtime/mheap.go")]; !strings.HasPrefix(by, filepath.Dir(o.File)) {
+			t.Errorf("%s: mheap.go is replaced by %q", c.args, by)
+		}
+		if !slices.Contains(o.Patched, "src/runtime/mheap.go") || !slices.Contains(o.Added, "src/runtime/folio_heap_hugepages.go") {
+			t.Errorf("%s: %v, %v", c.args, o.Patched, o.Added)
+		}
+	}
+	for _, args := range []string{"", "generate", "mod tidy", "build -overlay none.json"} {
+		if _, _, err := (GoCommand{Args: strings.Fields(args)}).Prepare(context.Background()); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}
+
+func TestToolchain(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.26.8": "go1.26", "go1.25": "go1.25", "go1.26rc1": "go1.26", "go1.26.8 X:arenas": "go1.26",
+		"devel go1.27-8a91b2c3 Mon Jan 5 10:00:00 2026 +0000": "go1.27", "go1.27-devel_8a91b2c3": "go1.27", "weekly.2011": "",
+	} {
+		if got := (&Toolchain{Version: version}).lang(); got != want {
+			t.Errorf("%s: %q, want %q", version, got, want)
+		}
+	}
+	if _, err := FindToolchain(context.Background(), "", "", append(os.Environ(), "GOTOOLCHAIN=go0.1")); err == nil || !strings.Contains(err.Error(), "go env: ") {
+		t.Errorf("a toolchain that there is not: %v", err)
+	}
+}

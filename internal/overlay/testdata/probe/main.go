@@ -1,0 +1,72 @@
+// Command probe does one kind of work and prints what it cost: page faults, bytes
+// resident and on huge pages, collections. It imports next to nothing, since its tests
+// build the standard library anew.
+package main
+
+import (
+	"runtime"
+	"syscall"
+)
+
+var sink []byte
+
+func main() {
+	work, _ := syscall.Getenv("WORK")
+	switch work {
+	case "map":
+		m := make(map[int64]int64)
+		for i := range int64(8_000_000) {
+			m[i*2654435761] = i
+		}
+		report()
+		runtime.KeepAlive(m)
+	case "garbage": // 64 MiB, none of it live
+		for range 64 << 10 {
+			sink = make([]byte, 1<<10)
+		}
+		report()
+	default:
+		panic("no WORK")
+	}
+}
+
+func report() {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	println("faults", usage.Minflt)
+	println("collections", stats.NumGC)
+	println("resident", rollup("Rss:"))
+	println("huge", rollup("AnonHugePages:"))
+}
+
+// rollup returns a line of smaps_rollup, in bytes.
+func rollup(name string) int {
+	fd, err := syscall.Open("/proc/self/smaps_rollup", syscall.O_RDONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	buf := make([]byte, 4<<10)
+	n, err := syscall.Read(fd, buf)
+	if err != nil {
+		panic(err)
+	}
+	text := string(buf[:n])
+	for i := 0; i+len(name) <= len(text); i++ {
+		if text[i:i+len(name)] != name {
+			continue
+		}
+		kib := 0
+		for _, c := range text[i+len(name):] {
+			if c >= '0' && c <= '9' {
+				kib = kib*10 + int(c-'0')
+			} else if c != ' ' {
+				return kib << 10
+			}
+		}
+	}
+	panic("no " + name)
+}
