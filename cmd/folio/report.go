@@ -68,10 +68,15 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		r, err := saved.Read(name, data)
+		full := args[i] // an error names the file as the user did
+		if full == "-" {
+			full = name
+		}
+		r, err := saved.Read(full, data)
 		if err != nil {
 			return err
 		}
+		r.Name = name
 		results = append(results, r)
 	}
 	page, err := html.Render(html.Of(results...))

@@ -243,9 +243,9 @@ const folio = (() => {
     const per = 30, r = rows(host, c, per), root = frame(host, c, r.w, r.h);
     const ends = c.y.categories.map(() => 0), seen = c.series.filter((_, i) => !state.hidden.has(i));
     seen.forEach(s => s.p.forEach(p => { ends[p.y] += p.x; }));
-    const x = scale({ ...c.x, zero: true }, ends.concat(0), [r.m.l, r.w - 16], r.w < 520 ? 4 : 8);
+    const x = scale({ ...c.x, zero: true }, ends.concat(0), [r.m.l, r.w - 28], r.w < 520 ? 4 : 8);
     svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(format(c.x)).tickSizeOuter(0));
-    svg(root, 'text', { class: 'label', x: (r.m.l + r.w - 16) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label);
+    svg(root, 'text', { class: 'label', x: (r.m.l + r.w - 28) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label);
     names(root, c, r, per);
     const at = c.y.categories.map(() => 0), spots = [];
     seen.forEach(s => s.p.forEach(p => {

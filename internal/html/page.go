@@ -37,8 +37,12 @@ type Answer struct {
 	Sure   string // how well it is known
 	Line   string // to paste into a shell, "" for none
 	Detail string
+	Steps  []Step // what to do, where that is more than a line
 	Main   bool
 }
+
+// A Step is a sentence, with the exact command or code if there is one.
+type Step struct{ Do, Code string }
 
 // A Block is a chart with its table, either alone, or words.
 type Block struct {

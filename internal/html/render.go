@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 var (
@@ -128,15 +129,8 @@ func clean(v reflect.Value) {
 func visible(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	hidden := func(r rune) bool {
-		switch {
-		case r == '\n' || r == '\t':
-			return false
-		case r < 0x20, 0x7f <= r && r <= 0x9f: // control characters
-			return true
-		case r == 0x61c, 0x200b <= r && r <= 0x200f, 0x2028 <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, r == 0xfeff:
-			return true // directions, separators, what has no width
-		}
-		return false
+		// Control characters; directions, tags, what has no width; separators.
+		return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 	}
 	if strings.IndexFunc(s, hidden) < 0 {
 		return s

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -30,7 +31,10 @@ var (
 
 // What a page says, without its script and style, must not change unseen.
 func TestGolden(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile()} {
+	for name, file := range map[string]any{
+		"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile(),
+		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"),
+	} {
 		got := pageOf(t, file)
 		for _, re := range []*regexp.Regexp{scripts, styles, raws, regexp.MustCompile(`content="default-src[^"]*"`)} {
 			got = re.ReplaceAll(got, nil)
@@ -102,7 +106,7 @@ func TestTimeInWords(t *testing.T) {
 
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile()} {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog")} {
 		p := Of(read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
@@ -152,7 +156,8 @@ func TestHostileNames(t *testing.T) {
 	l := labFile()
 	l.Experiments[0].Name, l.Experiments[0].Meaning, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}
-	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l)} {
+	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil))} {
 		plain := pageOf(t, tuneFile(8, "./prog"))
 		if name == "lab" {
 			plain = pageOf(t, labFile())

@@ -27,13 +27,11 @@ func runSection(f *report.File) *Section {
 	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), f.Program.Command, samples)
 	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
 	s.Answers = advice(&sheet, samples)
-	if b := timeline(arm.Samples); b != nil {
-		s.Blocks = append(s.Blocks, b)
-	}
-	if b := whereBlock([]split{{"all", trial.Where(samples)}}); b != nil {
+	s.Blocks = append(s.Blocks, timeline(arm.Samples))
+	if b := whereBlock([]split{{"all", sheet.Where}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "processor time"
 		b.Words = sheet.Time()
-		if tb := sitesTable(trial.Where(samples)); tb != nil {
+		if tb := sitesTable(sheet.Where); tb != nil {
 			b.Tables = append(b.Tables, tb)
 		}
 		s.Blocks = append(s.Blocks, b)
@@ -142,10 +140,10 @@ func timeline(samples []*trial.Sample) *Block {
 	c := &Chart{Kind: XY, Title: "Memory over time", Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
 	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
 	for _, x := range []struct {
-		name        string
-		track       trial.Track
-		color       int
-		area, dash_ bool
+		name       string
+		track      trial.Track
+		color      int
+		area, dash bool
 	}{
 		{"resident (RSS)", s.RSS, 1, true, false}, {"on huge pages", s.Huge, 3, false, false},
 		{"Go heap after collection", s.Heap, 2, false, false}, {"live of it", s.Live, 4, false, true},
@@ -154,15 +152,14 @@ func timeline(samples []*trial.Sample) *Block {
 		if n == 0 {
 			continue
 		}
-		series := Series{Name: x.name, Color: x.color, Line: true, Bare: true, Area: x.area, Dash: x.dash_}
+		series := Series{Name: x.name, Color: x.color, Line: true, Bare: true, Area: x.area, Dash: x.dash}
 		for j := range n {
 			at, bytes := x.track.Seconds[j], float64(x.track.Bytes[j])
 			series.P = append(series.P, Point{X: at, Y: bytes, Tip: [][2]string{{"at", report.Seconds(at)}, {"memory", report.Bytes(bytes)}}})
 		}
 		c.Series = append(c.Series, series)
-		size := func(b uint64) Cell { return num(report.Bytes(float64(b)), float64(b)) }
 		v := x.track.Bytes[:n]
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Each, 1)), float64(n)), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Each, 1)), float64(n*max(x.track.Each, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
 	}
 	if n := len(s.Heap.Seconds); n > 0 {
 		gc := Series{Name: "collections", Color: 5, Ticks: true}

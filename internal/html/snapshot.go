@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/internal/diagnose"
@@ -20,32 +21,52 @@ func sizeOr(v *uint64) string {
 // inspectSection is what folio inspect saw: of one process, or of all.
 func inspectSection(f *report.InspectFile) *Section {
 	s := &Section{Kicker: "folio inspect", About: []string{f.Created.UTC().Format("2 Jan 2006 15:04 UTC")}}
-	if p := f.Process; p != nil {
-		s.inspectProcess(p)
-		return s
+	if f.Process != nil {
+		s.inspectProcess(f.Process)
+	} else {
+		s.inspectList(*f.Processes, f.Unseen)
 	}
+	return s
+}
+
+// inList is how many processes the picture of a list has.
+const inList = 20
+
+func (s *Section) inspectList(processes []report.ProcessLine, unseen *report.UnseenJSON) {
 	s.Heading = "Processes with memory that huge pages could hold"
-	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes}, Caption: "In dense windows: on huge pages now, and not yet."}
+	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes}, Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
+	if len(processes) > inList {
+		c.Caption += formatf(" The first %d of %d processes.", inList, len(processes))
+	}
 	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "to gain", Color: 1}
-	tb := &Table{Caption: "Processes; headings sort", Sort: true, Head: []Column{{Label: "process"}, {Label: "pid", Num: true}, {Label: "Go"}, {Label: "resident", Num: true}, {Label: "on huge pages", Num: true}, {Label: "to gain", Num: true}, {Label: "coverage", Num: true}}}
+	tb := &Table{Caption: "Processes; headings sort", Sort: true, Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
+	tb.Head[3].Num = false
+	tb.Head = append(tb.Head, Column{Label: "command"})
 	var total uint64
-	for _, p := range *f.Processes {
-		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain(text(p.GoVersion)), size(p.Resident)}}
+	for _, p := range processes {
+		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"), size(p.Resident), plain("-"), plain("-"), plain("-"), plain("-"), code(shortened(strings.Join(p.Command, " ")))}}
+		if p.UID != nil {
+			row.Cells[2] = num(itoa(*p.UID), float64(*p.UID))
+		}
+		if p.GoVersion != nil {
+			row.Cells[3] = plain(strings.TrimPrefix(*p.GoVersion, "go"))
+		}
 		if w := p.Windows; w != nil {
 			total += w.Gain
-			if y := float64(len(c.Y.Categories)); y < 20 {
+			if y := float64(len(c.Y.Categories)); y < inList {
 				c.Y.Categories = append(c.Y.Categories, formatf("%s %d", p.Name, p.PID))
 				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: report.Bytes(float64(w.HugeSize))})
 				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: report.Bytes(float64(w.Gain)), Tip: [][2]string{{"to gain", report.Bytes(float64(w.Gain))}, {"coverage", report.Percent(w.Coverage)}}})
 			}
-			row.Cells = append(row.Cells, size(w.HugeSize), size(w.Gain), num(report.Percent(w.Coverage), w.Coverage))
-		} else {
-			row.Cells = append(row.Cells, plain("-"), plain("-"), plain("-"))
+			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(report.Percent(w.Coverage), w.Coverage), size(w.Gain), num(itoa(w.Sparse), float64(w.Sparse))})
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
-	if u := f.Unseen; u != nil && u.Small+u.Denied > 0 {
-		s.Notes = append(s.Notes, formatf("not in the list: %d processes that are small, %d that may not be looked at (%s anonymous memory)", u.Small, u.Denied, report.Bytes(float64(u.DeniedBytes))))
+	if u := unseen; u != nil && u.Denied > 0 {
+		s.Notes = append(s.Notes, formatf("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied, report.Bytes(float64(u.DeniedBytes))))
+	}
+	if u := unseen; u != nil && u.Small > 0 {
+		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
 	}
 	s.Answers = []Answer{{Main: true, Figure: report.Bytes(float64(total)), Text: "could be on huge pages and is not, in dense windows of these processes.", Sure: "One look: it says what is there, not what time it would give back."}}
 	b := &Block{Tables: []*Table{tb}}
@@ -54,6 +75,14 @@ func inspectSection(f *report.InspectFile) *Section {
 		b.Charts = []*Chart{c}
 	}
 	s.Blocks = []*Block{b}
+}
+
+// shortened cuts a command line that is too long for a table.
+func shortened(s string) string {
+	const most = 100
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
 	return s
 }
 
@@ -69,53 +98,71 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	if s.Heading == "" {
 		s.Heading = p.Name
 	}
-	s.About = append([]string{formatf("process %d, %s", p.PID, p.Name), text(p.GoVersion)}, s.About...)
-	if s.About[1] == "" {
-		s.About = append(s.About[:1], s.About[2:]...)
-	}
-	s.Notes = append(append([]string{}, p.Hazards...), p.Notes...)
+	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, p.About(), s.About)
+	s.Notes = slices.Concat(p.Hazards, p.Notes)
 	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + sizeOr(p.Resident) + "."}
 	if w := p.Windows; w != nil {
-		a.Figure = report.Bytes(float64(w.Gain))
-		a.Text = formatf("of its %s memory could be on huge pages and is not; %s is covered now.", text(p.Of), report.Percent(w.Coverage))
+		a.Figure, a.Line = report.Bytes(float64(w.Gain)), p.Collapse()
+		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", p.Area(), report.Percent(w.Coverage))
 		a.Sure += " " + upper(p.Policy.Means) + "."
-		if w.Gain > 0 {
-			a.Line = formatf("folio collapse %d", p.PID)
+		if w.Fill > 0 {
+			a.Sure += formatf(" It would take %s more memory.", report.Bytes(float64(w.Fill)))
 		}
 	}
 	s.Answers = []Answer{a}
+	short := &Table{Caption: "In short", Wrap: true, Head: []Column{{Label: "what"}, {Label: "seen"}}}
+	for _, row := range p.Short() {
+		short.Rows = append(short.Rows, Row{Cells: []Cell{plain(row[0]), plain(row[1])}})
+	}
 	memory := &Chart{Kind: Bars, Title: "Memory by kind", X: Axis{Label: "memory", Format: Bytes}}
 	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
 	tb := &Table{Caption: "Memory by kind", Sort: true, Head: cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped")}
 	for i, m := range p.Memory {
-		memory.Y.Categories = append(memory.Y.Categories, m.Kind)
-		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: m.Kind, Text: report.Bytes(float64(m.Resident))})
-		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: m.Kind, Text: report.Bytes(float64(m.Huge))})
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(m.Kind), num(itoa(m.Mappings), float64(m.Mappings)), size(m.Size), size(m.Resident), size(m.Huge), size(m.Swapped)}})
+		kind := kindTitle(m.Kind)
+		memory.Y.Categories = append(memory.Y.Categories, kind)
+		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: report.Bytes(float64(m.Resident))})
+		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: report.Bytes(float64(m.Huge))})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(kind), num(itoa(m.Mappings), float64(m.Mappings)), size(m.Size), size(m.Resident), size(m.Huge), size(m.Swapped)}})
 	}
+	b := &Block{Title: "What is in memory", Tables: []*Table{short}}
 	if len(p.Memory) > 0 {
 		memory.Series = []Series{resident, huge}
-		s.Blocks = append(s.Blocks, &Block{Title: "What is in memory", Charts: []*Chart{memory}, Tables: []*Table{tb}, Fold: true})
+		b.Charts, b.Tables = []*Chart{memory}, []*Table{short, tb}
 	}
+	s.Blocks = append(s.Blocks, b)
 	if w := p.Windows; w != nil && w.Count > 0 {
-		s.Blocks = append(s.Blocks, densityBlock(text(p.Of), w))
+		s.Blocks = append(s.Blocks, densityBlock(p.Area(), w))
 	}
 }
 
-// densityBlock draws how full the windows are.
+// kindTitle is what people call a kind of memory.
+func kindTitle(key string) string {
+	for k := range inspect.Kinds {
+		if k.String() == key {
+			return k.Title()
+		}
+	}
+	return key
+}
+
+// densityBlock draws how full the windows are: the huge ones, then the densest first.
 func densityBlock(of string, w *report.WindowsJSON) *Block {
-	c := &Chart{Kind: Bars, Title: "How dense the windows are", Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", report.Bytes(float64(w.Size))), X: Axis{Label: "windows", Format: Count}}
+	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory", Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", report.Bytes(float64(w.Size))), X: Axis{Label: "windows", Format: Count}}
 	series := Series{Name: "windows", Color: 1}
-	tb := &Table{Caption: "Windows of " + of, Head: cols("present", "windows")}
-	for i, n := range w.Density {
-		name := formatf("%d to %d%%", 100*i/inspect.Bins, 100*(i+1)/inspect.Bins)
+	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
+	add := func(name string, n int) {
+		y := float64(len(c.Y.Categories))
 		c.Y.Categories = append(c.Y.Categories, name)
-		series.P = append(series.P, Point{X: float64(n), Y: float64(i), Name: name, Text: itoa(n)})
+		series.P = append(series.P, Point{X: float64(n), Y: y, Name: name, Text: itoa(n)})
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(name), num(itoa(n), float64(n))}})
+	}
+	add("huge", w.Huge)
+	for i, n := range slices.Backward(w.Density[:]) {
+		add(formatf("%d to %d%%", 100*i/inspect.Bins, 100*(i+1)/inspect.Bins), n)
 	}
 	c.Series = []Series{series}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
-		Words: []string{formatf("%d windows: %d on huge pages, %d dense, %d sparse, %d opted out. Filling the dense ones would take %s more memory.", w.Count, w.Huge, w.Dense, w.Sparse, w.OptedOut, report.Bytes(float64(w.Fill)))}}
+		Words: []string{formatf("%d windows: %d on huge pages, %d dense, %d sparse, %d opted out.", w.Count, w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
 }
 
 // doctorSection is what folio doctor found.
@@ -123,8 +170,14 @@ func doctorSection(f *report.DoctorFile) *Section {
 	s := &Section{Kicker: "folio doctor", Heading: "This machine", About: append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC")), Notes: f.Notes}
 	if p := f.Process; p != nil {
 		s.Heading = formatf("Process %d: %s", p.PID, p.Name)
+		if v := text(p.GoVersion); v != "" {
+			s.About = slices.Insert(s.About, 0, v)
+		}
+		if line := strings.Join(p.Command, " "); line != "" {
+			s.About = slices.Insert(s.About, 0, shortened(line))
+		}
 	}
-	ran, found := 0, &Block{Title: "What was read, and what it means"}
+	ran, found := 0, &Block{Title: "What was read"}
 	checks := &Table{Caption: "All checks", Sort: true, Wrap: true, Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
 	for _, c := range f.Checks {
 		if c.State == diagnose.Clean || c.State == diagnose.Found {
@@ -132,27 +185,25 @@ func doctorSection(f *report.DoctorFile) *Section {
 		}
 		checks.Rows = append(checks.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)), plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
 	}
+	checks.dropEmpty()
 	for i, h := range f.Findings {
 		a := Answer{Main: i == 0, Goal: upper(string(h.Severity)) + ": " + h.Rule, Text: upper(h.What), Sure: h.Means}
-		for i, step := range h.Fix {
-			if i == 0 {
-				a.Sure, a.Line = a.Sure+" "+step.Do, step.Code
-				continue
-			}
-			a.Detail += step.Do + " " + step.Code + " "
+		for _, step := range h.Fix {
+			a.Steps = append(a.Steps, Step{step.Do, step.Code})
 		}
 		s.Answers = append(s.Answers, a)
-		tb := &Table{Caption: h.Rule + ": what was read (" + h.Reference + ")", Wrap: true, Head: []Column{{Label: "from"}, {Label: "says"}}}
+		tb := &Table{Caption: h.Rule + ": " + h.Reference, Wrap: true, Head: []Column{{Label: "from"}, {Label: "says"}}}
 		for _, e := range h.Evidence {
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(e.From), code(e.Says)}})
 		}
 		found.Tables = append(found.Tables, tb)
 	}
+	title := formatf("%d of %d checks ran", ran, len(f.Checks))
 	if len(f.Findings) == 0 {
-		s.Answers = []Answer{{Main: true, Figure: "none", Text: "Nothing was found.", Sure: formatf("%d of %d checks ran", ran, len(f.Checks))}}
+		s.Answers = []Answer{{Main: true, Figure: "none", Text: "Nothing was found.", Sure: title + "."}}
 	} else {
 		s.Blocks = append(s.Blocks, found)
 	}
-	s.Blocks = append(s.Blocks, &Block{Title: formatf("%d of %d checks ran", ran, len(f.Checks)), Tables: []*Table{checks}})
+	s.Blocks = append(s.Blocks, &Block{Title: title, Tables: []*Table{checks}})
 	return s
 }

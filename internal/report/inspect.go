@@ -13,9 +13,9 @@ import (
 
 // Inspect prints what was seen of a process, on one screen.
 func Inspect(w io.Writer, p *inspect.Process) error {
-	out := &printer{w: w}
+	out, seen := &printer{w: w}, newProcess(p)
 	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
-	out.line("%s", strings.Join(inspectAbout(p), ", "))
+	out.line("%s", strings.Join(seen.About(), ", "))
 	if p.Memory != nil {
 		out.line("")
 		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
@@ -23,13 +23,13 @@ func Inspect(w io.Writer, p *inspect.Process) error {
 		}
 	}
 	if p.Windows != nil {
-		title := "Windows of the Go heap"
-		if p.Of != inspect.GoHeap {
-			title = "Windows of anonymous memory"
-		}
-		out.section(fmt.Sprintf("%s, %s each, by how much of them is in memory", title, Bytes(float64(p.Windows.Size))), windowBars(*p.Windows))
+		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", seen.Area(), Bytes(float64(p.Windows.Size))), windowBars(*p.Windows))
 	}
-	out.section("In short", inspectShort(p))
+	var short []string
+	for _, s := range seen.Short() {
+		short = append(short, padRight(s[0], 7)+" "+s[1])
+	}
+	out.section("In short", short)
 	if len(p.Hazards) > 0 {
 		var lines []string
 		for i, h := range p.Hazards {
@@ -72,15 +72,17 @@ func printable(s string) string {
 	}, s)
 }
 
-func inspectAbout(p *inspect.Process) (out []string) {
+// About says in a few words each what process it is.
+func (p *ProcessJSON) About() (out []string) {
 	switch {
 	case p.IsGo == nil:
 	case !*p.IsGo:
 		out = append(out, "not Go")
 	default:
-		out = append(out, p.GoVersion)
-		if p.Module != "" {
-			out = append(out, p.Module)
+		for _, s := range []*string{p.GoVersion, p.Module} {
+			if s != nil {
+				out = append(out, *s)
+			}
 		}
 	}
 	if p.UID != nil {
@@ -141,19 +143,35 @@ func windowBars(w inspect.Windows) []string {
 	return out
 }
 
-// inspectShort lists the figures that need a sentence.
-func inspectShort(p *inspect.Process) (out []string) {
+// Area names the memory that the windows are of.
+func (p *ProcessJSON) Area() string {
+	if p.Of != nil && *p.Of == inspect.GoHeap.String() {
+		return "the Go heap"
+	}
+	return "anonymous memory"
+}
+
+// Collapse is the command that puts the dense windows on huge pages; "" if there are
+// none to gain by it.
+func (p *ProcessJSON) Collapse() string {
+	switch {
+	case p.Windows == nil || p.Windows.Gain == 0:
+		return ""
+	case p.Of != nil && *p.Of == inspect.GoHeap.String():
+		return fmt.Sprintf("folio collapse %d", p.PID)
+	}
+	return fmt.Sprintf("folio collapse --all-anonymous %d", p.PID)
+}
+
+// Short lists the figures that need a sentence, each with its name.
+func (p *ProcessJSON) Short() (out [][2]string) {
 	add := func(name, format string, args ...any) {
-		out = append(out, padRight(name, 7)+" "+fmt.Sprintf(format, args...))
+		out = append(out, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if w := p.Windows; w != nil {
 		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", Bytes(float64(w.Gain)), Count(float64(w.Dense)))
-		if w.Gain > 0 {
-			text += fmt.Sprintf(", and would take %s more (folio collapse", Bytes(float64(w.Fill)))
-			if p.Of != inspect.GoHeap {
-				text += " --all-anonymous"
-			}
-			text += fmt.Sprintf(" %d)", p.PID)
+		if line := p.Collapse(); line != "" {
+			text += fmt.Sprintf(", and would take %s more (%s)", Bytes(float64(w.Fill)), line)
 		}
 		add("gain", "%s", text)
 	}
@@ -166,28 +184,24 @@ func inspectShort(p *inspect.Process) (out []string) {
 	default:
 		add("bloat", "at most about %s: base pages that hold nothing but zeros, in %d of %s huge pages that were read", Bytes(float64(b.Most)), b.Read, Count(float64(b.Pages)))
 	}
-	if f := p.Faults; f != nil {
-		add("faults", "%s", faultsText(*f))
+	if f := p.Faults; f != nil && f.Seconds > 0 {
+		add("faults", "%s minor, %s major a second (over %s)", Count(float64(f.Minor)/f.Seconds), Count(float64(f.Major)/f.Seconds), Seconds(f.Seconds))
 	}
-	add("policy", "%s", policyText(p.Policy))
-	add("", "%s", p.Policy.Means())
+	add("policy", "%s", p.Policy.words())
+	add("", "%s", p.Policy.Means)
 	return out
 }
 
-func faultsText(f inspect.Faults) string {
-	minor, major := f.PerSecond()
-	return fmt.Sprintf("%s minor, %s major a second (over %s)", Count(minor), Count(major), Seconds(f.Over.Seconds()))
-}
-
-func policyText(p inspect.Policy) string {
+// words lists what is known of the policy.
+func (p PolicyJSON) words() string {
 	var parts []string
-	if s := p.System.Enabled.Selected; s != "" {
-		parts = append(parts, "THP "+s)
+	if p.Enabled != nil {
+		parts = append(parts, "THP "+*p.Enabled)
 	}
-	if s := p.System.Defrag.Selected; s != "" {
-		parts = append(parts, "defrag "+s)
+	if p.Defrag != nil {
+		parts = append(parts, "defrag "+*p.Defrag)
 	}
-	if n := p.System.MaxPtesNone; n != nil {
+	if n := p.MaxPtesNone; n != nil {
 		parts = append(parts, fmt.Sprintf("max_ptes_none %d", *n))
 	}
 	switch {

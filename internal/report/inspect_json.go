@@ -120,7 +120,9 @@ func NewInspectFile(folio string, now time.Time) *InspectFile {
 }
 
 // SetProcess makes it the file of one process.
-func (f *InspectFile) SetProcess(p *inspect.Process) {
+func (f *InspectFile) SetProcess(p *inspect.Process) { f.Kind, f.Process = "process", newProcess(p) }
+
+func newProcess(p *inspect.Process) *ProcessJSON {
 	out := &ProcessJSON{
 		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
 		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),
@@ -139,7 +141,7 @@ func (f *InspectFile) SetProcess(p *inspect.Process) {
 		out.Bloat = &BloatJSON{b.Most, b.Read, b.Pages}
 	}
 	out.Faults = newFaults(p.Faults)
-	f.Kind, f.Process = "process", out
+	return out
 }
 
 // SetList makes it the file of all processes.
