@@ -34,10 +34,10 @@ func Build(ctx context.Context, b BuildOptions) (*Overlay, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := call.Cmd(ctx)
+	cmd := call.Cmd(context.Background()) // runGroup ends it, with its compilers
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Run(); err != nil {
+	if err := runGroup(ctx, cmd); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
