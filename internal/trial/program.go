@@ -46,6 +46,10 @@ type Program struct {
 	// IsGo says that the command is a Go program: one that never collects prints
 	// no trace, and its figures are then zero instead of unknown.
 	IsGo bool
+	// Patched says that the program has the patch heap-hugepages of package
+	// overlay: THPAdvise leaves it on, every other setting turns it off, and the
+	// program is as Go would have built it.
+	Patched bool
 	// IgnoreExit lets trials count whatever the program's exit code.
 	IgnoreExit bool
 	// Metric is the figure to find in the output; Go benchmarks are always found.
@@ -110,14 +114,19 @@ func (p *Program) Check() error {
 		}
 		return &StartError{Command: p.Command[0], Err: err}
 	}
-	if p.Input != "" {
-		f, err := os.Open(p.Input)
-		if err != nil {
-			return fmt.Errorf("--input: %w", err)
-		}
-		f.Close()
+	return CheckInput(p.Input)
+}
+
+// CheckInput says whether the file of Program.Input can be read.
+func CheckInput(path string) error {
+	if path == "" {
+		return nil
 	}
-	return nil
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("--input: %w", err)
+	}
+	return f.Close()
 }
 
 // TraceNote returns why the collector cannot be traced in this environment, or

@@ -107,6 +107,9 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 			return nil, err
 		}
 	}
+	if s.THP == THPAdvise && !p.Patched {
+		return nil, ErrNotPatched
+	}
 	if err := becomeReaper(); err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func background(f func()) {
 }
 
 func (r *running) start(s Setting) error {
-	env := s.Environ(r.p.environ())
+	env := r.p.patched(s.Environ(r.p.environ()), s.THP)
 	keep := false
 	if r.p.Trace {
 		env, keep, r.traced = traceEnv(env)

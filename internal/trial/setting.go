@@ -28,6 +28,10 @@ const (
 	// grow, as folio collapse --watch does, but as fast as it goes. Needs what
 	// MayCollapse says.
 	THPCollapse THP = "collapse"
+	// THPAdvise has the heap of a program ask for huge pages as it is mapped
+	// (MADV_HUGEPAGE). Only a program with a patched runtime does that, see
+	// Program.Patched. Needs no privilege.
+	THPAdvise THP = "advise"
 )
 
 // ParseTHP reads a --thp flag.
@@ -39,8 +43,10 @@ func ParseTHP(s string) (THP, error) {
 		return THPOff, nil
 	case "collapse":
 		return THPCollapse, nil
+	case "advise":
+		return THPAdvise, nil
 	}
-	return "", fmt.Errorf("--thp %q: want system, off or collapse", s)
+	return "", fmt.Errorf("--thp %q: want system, off, collapse or advise", s)
 }
 
 // A Setting is what an arm changes for the program. The zero Setting changes
@@ -160,6 +166,37 @@ func (s Setting) Line(command []string) string {
 		quoted = append(quoted, word)
 	}
 	return strings.Join(quoted, " ")
+}
+
+// BuildLine returns a shell line that builds a package as folio run does and runs
+// it under the setting. All is said by flags: variables would be those of the
+// build, too.
+func (s Setting) BuildLine(pkg string, args []string) string {
+	words := []string{"folio", "run", "--build", Quote(pkg)}
+	if s.GOGC != "" {
+		words = append(words, "--gogc="+Quote(s.GOGC))
+	}
+	if s.MemLimit != 0 {
+		words = append(words, "--memlimit="+FormatBytes(s.MemLimit))
+	}
+	if s.GOMAXPROCS != 0 {
+		words = append(words, "--gomaxprocs="+strconv.Itoa(s.GOMAXPROCS))
+	}
+	thp := s.THP
+	if thp == THPSystem {
+		thp = "system" // with --build, that is not what no flag means
+	}
+	words = append(words, "--thp="+string(thp))
+	for _, kv := range s.Env {
+		words = append(words, "--env", Quote(kv))
+	}
+	if len(args) > 0 {
+		words = append(words, "--")
+	}
+	for _, a := range args {
+		words = append(words, Quote(a))
+	}
+	return strings.Join(words, " ")
 }
 
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

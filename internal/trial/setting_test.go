@@ -129,7 +129,7 @@ func TestParseGOGC(t *testing.T) {
 }
 
 func TestParseTHP(t *testing.T) {
-	for in, want := range map[string]THP{"": THPSystem, "system": THPSystem, "off": THPOff, "collapse": THPCollapse} {
+	for in, want := range map[string]THP{"": THPSystem, "system": THPSystem, "off": THPOff, "collapse": THPCollapse, "advise": THPAdvise} {
 		if got, err := ParseTHP(in); err != nil || got != want {
 			t.Errorf("ParseTHP(%q) = %q, %v; want %q", in, got, err, want)
 		}
@@ -234,6 +234,29 @@ func TestLine(t *testing.T) {
 		if got := c.setting.Line([]string{"./prog", "a b"}); got != c.want {
 			t.Errorf("%v: %s, want %s", c.setting, got, c.want)
 		}
+	}
+}
+
+// A line that builds says all by flags: variables would be those of the build, too.
+func TestBuildLine(t *testing.T) {
+	for _, c := range []struct {
+		setting Setting
+		args    []string
+		want    string
+	}{
+		{Setting{}, nil, "folio run --build ./cmd/x --thp=system"},
+		{Setting{THP: THPAdvise}, []string{"-n", "a b"}, "folio run --build ./cmd/x --thp=advise -- -n 'a b'"},
+		{
+			Setting{GOGC: "off", MemLimit: 1 << 30, GOMAXPROCS: 4, THP: THPAdvise, Env: []string{"A=x y"}}, []string{"y"},
+			"folio run --build ./cmd/x --gogc=off --memlimit=1GiB --gomaxprocs=4 --thp=advise --env 'A=x y' -- y",
+		},
+	} {
+		if got := c.setting.BuildLine("./cmd/x", c.args); got != c.want {
+			t.Errorf("%v: %s, want %s", c.setting, got, c.want)
+		}
+	}
+	if got := (Setting{}).BuildLine("a.go b.go", nil); got != "folio run --build 'a.go b.go' --thp=system" {
+		t.Errorf("of files: %s", got)
 	}
 }
 
