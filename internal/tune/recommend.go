@@ -25,6 +25,9 @@ type Recommendation struct {
 	Time        stat.Comparison
 	MemoryRatio float64 // NaN when unknown
 	Why         string  // "" or why it is the default after all
+	// Keep says how to have it for good, of a program that folio built: a heading, and
+	// the ways to choose from.
+	Keep []string
 }
 
 func alive(a *Arm) bool { return a.Status != Failed }
@@ -78,6 +81,7 @@ func (r *Result) answer(goal string, a *Arm) Recommendation {
 	return Recommendation{
 		Goal: goal, Arm: a, Time: r.Compare(a),
 		MemoryRatio: memory(a) / memory(r.Arms[0]),
+		Keep:        r.keep(a),
 	}
 }
 

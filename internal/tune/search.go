@@ -23,6 +23,8 @@ type Options struct {
 	GOMAXPROCS []int         // further values to try with the best setting
 	THPAlways  bool          // the system gives every program huge pages: try without
 	Collapse   bool          // thp=collapse is possible here
+	Advise     bool          // thp=advise is possible: the program was built for it
+	Package    string        // of a program that folio built: what recommendations name; else ""
 	Exhaustive bool          // no race: every arm of the space gets MaxRounds rounds
 	Seed       uint64
 
@@ -61,8 +63,10 @@ type Result struct {
 	Notes       []string
 	Recommended []Recommendation
 	MaxMemory   uint64
+	Package     string // Options.Package
 
-	obj *objective
+	obj    *objective
+	always bool // Options.THPAlways
 }
 
 // Search runs the search. On an error or an interrupt the result holds what was
@@ -72,7 +76,7 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	s := &search{
 		opts: opts, sched: trial.NewScheduler(runner, opts.Seed), start: opts.Now(),
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
-		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory},
+		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, Package: opts.Package, always: opts.THPAlways},
 	}
 	s.sched.Observe = s.observe
 	err := s.run(ctx)
@@ -153,7 +157,10 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.space.top = floorLimit(s.space.top)
 	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
-	if !s.space.thpOff {
+	if s.opts.Base.THP == trial.THPSystem {
+		s.space.advise, s.space.always = s.opts.Advise, s.opts.THPAlways
+	}
+	if !s.space.thpOff && !s.opts.Advise {
 		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
 	}
 	s.space.collapse = s.opts.Collapse && s.space.heap >= largeHeap
@@ -297,11 +304,15 @@ func (s *search) widen(def *Arm) bool {
 		return false
 	}
 	around := []*Arm{best}
-	// The cheapest of the nearly best, and the best that fits, are answers too.
+	// The cheapest of the nearly best, and the best that fits, are answers too. And
+	// without huge pages the best level may be another.
 	for _, a := range []*Arm{
 		cheapestWithin(s.res.Arms, scores, best, band),
 		leader(s.res.Arms, scores, fewRounds, func(a *Arm) bool {
 			return alive(a) && s.opts.MaxMemory > 0 && mostMemory(a) <= float64(s.opts.MaxMemory)
+		}),
+		leader(s.res.Arms, scores, fewRounds, func(a *Arm) bool {
+			return s.space.advise && a.racing() && a != def && a.Setting.THP == trial.THPSystem
 		}),
 	} {
 		if a != nil && !slices.Contains(around, a) {
@@ -318,6 +329,10 @@ func (s *search) widen(def *Arm) bool {
 	}
 	if s.refine == 1 {
 		for _, c := range s.space.crosses(best.Setting) {
+			s.add(c)
+		}
+	} else if s.space.advise {
+		for _, c := range s.space.other(best.Setting) { // the best may be another one by now
 			s.add(c)
 		}
 	}

@@ -23,8 +23,9 @@ type simulated struct {
 	perMiB      float64 // seconds of page faults
 	procs       map[int]float64
 	noise       float64
-	failBelow   int // GOGC below which the program dies
-	failEvery   int // every n-th trial fails
+	advise      float64 // cost of the program's own work with thp=advise; page faults are then a twentieth
+	failBelow   int     // GOGC below which the program dies
+	failEvery   int     // every n-th trial fails
 
 	rng    *rand.Rand
 	now    time.Time
@@ -52,7 +53,11 @@ func (s *simulated) truth(set trial.Setting) (wall, mem float64) {
 	if set.GOMAXPROCS > 0 {
 		f = s.procs[set.GOMAXPROCS]
 	}
-	return f * (s.base + cycles*s.perCycle + heap*s.perMiB), heap + 10
+	base, perMiB := s.base, s.perMiB
+	if set.THP == trial.THPAdvise {
+		base, perMiB = base*s.advise, perMiB/20
+	}
+	return f * (base + cycles*s.perCycle + heap*perMiB), heap + 10
 }
 
 func (s *simulated) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/foliomem/folio/internal/trial"
@@ -28,34 +29,79 @@ type space struct {
 	thpOff bool          // whether thp=off may differ from the default
 
 	collapse bool // whether thp=collapse is possible, and the heap large enough for it
+	advise   bool // whether thp=advise is possible
+	always   bool // the system gives every program huge pages: asking should change little
 }
 
-func (sp *space) gogc(n int) trial.Setting {
-	s := sp.base
-	s.GOGC = strconv.Itoa(n)
+// gogc returns from with another GOGC.
+func (sp *space) gogc(from trial.Setting, n int) trial.Setting {
+	from.GOGC, from.MemLimit = strconv.Itoa(n), sp.base.MemLimit
 	if n > 100 {
-		s.MemLimit = sp.guard
+		from.MemLimit = sp.guard
 	}
-	return s
+	return from
 }
 
-func (sp *space) limit(bytes uint64) trial.Setting {
-	s := sp.base
-	s.GOGC, s.MemLimit = trial.Off, bytes
-	return s
+// limit returns from with no collections below a limit.
+func (sp *space) limit(from trial.Setting, bytes uint64) trial.Setting {
+	from.GOGC, from.MemLimit = trial.Off, bytes
+	return from
 }
 
 // coarse returns the first arms, most informative first: when the budget is
 // small only the head of the list is tried. The collector is never off without
 // a memory limit: a program that leaks would take the machine with it.
 func (sp *space) coarse() []trial.Setting {
-	out := []trial.Setting{
-		sp.base, sp.gogc(400), sp.limit(sp.top), sp.gogc(200), sp.gogc(800), sp.gogc(1600), sp.gogc(50), sp.gogc(3200),
+	if !sp.advise || sp.always {
+		return sp.ladder(sp.base)
+	}
+	// What collecting less often gains and what huge pages gain hang together: without
+	// huge pages each further megabyte of heap costs page faults. So the levels are
+	// tried with them, and a few of them without, to see what they do; the best is
+	// crossed with the other way later.
+	out := []trial.Setting{sp.base}
+	for _, s := range sp.ladder(sp.advised(sp.base)) {
+		out = append(out, s)
+		if s.GOGC == "400" || s.GOGC == "800" {
+			out = append(out, sp.gogc(sp.base, level(s)))
+		}
+	}
+	return out
+}
+
+// advised returns s with the heap on huge pages.
+func (sp *space) advised(s trial.Setting) trial.Setting {
+	s.THP = trial.THPAdvise
+	return s
+}
+
+// other returns s with the heap asking for huge pages if it does not, and without
+// if it does: how much they have in what s gains.
+func (sp *space) other(s trial.Setting) []trial.Setting {
+	switch s.THP {
+	case trial.THPSystem:
+		return []trial.Setting{sp.advised(s)}
+	case trial.THPAdvise:
+		s.THP = trial.THPSystem
+		return []trial.Setting{s}
+	}
+	return nil
+}
+
+// ladder returns base and all levels of the collector with it.
+func (sp *space) ladder(base trial.Setting) []trial.Setting {
+	out := []trial.Setting{base}
+	add := func(n int) { out = append(out, sp.gogc(base, n)) }
+	add(400)
+	out = append(out, sp.limit(base, sp.top))
+	for _, n := range []int{200, 800, 1600, 50, 3200} {
+		add(n)
 	}
 	for _, l := range sp.limits() {
-		out = append(out, sp.limit(l))
+		out = append(out, sp.limit(base, l))
 	}
-	return append(out, sp.gogc(25))
+	add(25)
+	return out
 }
 
 // limits returns the limits to try below the top one, ascending and apart
@@ -112,25 +158,29 @@ func (sp *space) around(s trial.Setting) []trial.Setting {
 				continue
 			}
 			if i > 0 {
-				out = append(out, sp.limit(middle(ladder[i-1], l)))
+				out = append(out, sp.limit(s, middle(ladder[i-1], l)))
 			}
 			if i+1 < len(ladder) {
-				out = append(out, sp.limit(middle(l, ladder[i+1])))
+				out = append(out, sp.limit(s, middle(l, ladder[i+1])))
 			}
 		}
 		return out
 	}
-	level := 100
-	if s.GOGC != "" {
-		level, _ = strconv.Atoi(s.GOGC)
-	}
 	for _, f := range []float64{math.Sqrt2 / 2, math.Sqrt2} {
-		n := int(math.Round(float64(level) * f))
+		n := int(math.Round(float64(level(s)) * f))
 		if n > 25 && n < coarseGOGC[len(coarseGOGC)-1] {
-			out = append(out, sp.gogc(n))
+			out = append(out, sp.gogc(s, n))
 		}
 	}
 	return out
+}
+
+// level returns the GOGC of a setting that has one; the runtime's default is 100.
+func level(s trial.Setting) int {
+	if n, err := strconv.Atoi(s.GOGC); err == nil {
+		return n
+	}
+	return 100
 }
 
 func middle(a, b uint64) uint64 {
@@ -150,6 +200,9 @@ func (sp *space) crosses(s trial.Setting) []trial.Setting {
 		c := s
 		c.THP = trial.THPOff
 		out = append(out, c)
+	}
+	if sp.advise {
+		out = append(out, sp.other(s)...)
 	}
 	if sp.collapse && s.THP == trial.THPSystem {
 		c := s
@@ -180,5 +233,10 @@ func (sp *space) grid() []trial.Setting {
 		add(sp.around(s))
 	}
 	add(sp.crosses(sp.base))
+	if sp.advise {
+		for _, s := range slices.Clone(out) {
+			add(sp.other(s))
+		}
+	}
 	return out
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -17,6 +18,7 @@ func TestSpaceIsSafe(t *testing.T) {
 			top:    rapid.Uint64Range(1<<20, 1<<40).Draw(t, "top") >> 20 << 20,
 			heap:   rapid.Uint64Range(0, 1<<40).Draw(t, "heap"),
 			thpOff: rapid.Bool().Draw(t, "thp"), collapse: rapid.Bool().Draw(t, "collapse"),
+			advise: rapid.Bool().Draw(t, "advise"), always: rapid.Bool().Draw(t, "always"),
 			procs: rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs"),
 		}
 		if rapid.Bool().Draw(t, "mem") {
@@ -32,8 +34,17 @@ func TestSpaceIsSafe(t *testing.T) {
 			}
 			seen[s.String()] = true
 		}
-		if !seen["default"] || !seen["GOGC=25"] {
+		if !seen["default"] || len(sp.procs) == 0 && sp.guard == 0 && (!seen["GOGC=25"] || !seen["GOGC=800"]) {
 			t.Fatalf("levels missing: %v", seen)
+		}
+		if sp.advise != seen["thp=advise"] {
+			t.Fatalf("advise is %v: %v", sp.advise, seen)
+		}
+		for name := range seen {
+			plain, ok := strings.CutSuffix(name, " thp=advise")
+			if ok && !seen[plain] {
+				t.Fatalf("%s is there, %s is not: %v", name, plain, seen)
+			}
 		}
 	})
 }
@@ -50,10 +61,26 @@ func TestCrosses(t *testing.T) {
 		{space{thpOff: true, collapse: true}, base, "[GOGC=400 thp=off GOGC=400 thp=collapse]"},
 		{space{collapse: true, procs: []int{2}}, base, "[GOGC=400 GOMAXPROCS=2 GOGC=400 thp=collapse]"},
 		{space{thpOff: true, collapse: true}, trial.Setting{THP: trial.THPCollapse}, "[]"},
+		{space{advise: true}, base, "[GOGC=400 thp=advise]"},
+		{space{advise: true, thpOff: true, collapse: true}, trial.Setting{GOGC: "400", THP: trial.THPAdvise}, "[GOGC=400]"},
 	} {
 		if got := fmt.Sprint(c.sp.crosses(c.from)); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
+	}
+}
+
+// With huge pages to ask for, the levels are tried with them, and some without.
+func TestCoarseAdvise(t *testing.T) {
+	sp := &space{top: 1 << 30, heap: 1 << 30, advise: true}
+	want := "[default thp=advise GOGC=400 thp=advise GOGC=400 GOGC=off GOMEMLIMIT=1GiB thp=advise GOGC=200 thp=advise " +
+		"GOGC=800 thp=advise GOGC=800 GOGC=1600 thp=advise GOGC=50 thp=advise GOGC=3200 thp=advise GOGC=25 thp=advise]"
+	if got := fmt.Sprint(sp.coarse()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	sp.always = true // the system gives them anyway
+	if got := fmt.Sprint(sp.coarse()); strings.Contains(got, "advise") {
+		t.Errorf("with THP always: %s", got)
 	}
 }
 
@@ -63,12 +90,16 @@ func TestAround(t *testing.T) {
 	if len(got) != 2 || got[0].String() != "GOGC=283" || got[1].String() != "GOGC=566" {
 		t.Errorf("around 400: %v", got)
 	}
+	got = sp.around(trial.Setting{GOGC: "400", THP: trial.THPAdvise, GOMAXPROCS: 2})
+	if len(got) != 2 || got[0].String() != "GOGC=283 GOMAXPROCS=2 thp=advise" || got[1].String() != "GOGC=566 GOMAXPROCS=2 thp=advise" {
+		t.Errorf("around 400 with more: %v", got)
+	}
 	got = sp.around(trial.Setting{GOGC: "3200"})
 	if len(got) != 1 || got[0].String() != "GOGC=2263" {
 		t.Errorf("around 3200: %v", got)
 	}
 	limits := sp.limits()
-	got = sp.around(sp.limit(limits[1]))
+	got = sp.around(sp.limit(sp.base, limits[1]))
 	if len(got) != 2 || got[0].MemLimit <= limits[0] || got[0].MemLimit >= limits[1] || got[1].MemLimit <= limits[1] || got[1].MemLimit >= limits[2] {
 		t.Errorf("around %d of %v: %v", limits[1], limits, got)
 	}

@@ -1,0 +1,133 @@
+package tune
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// newHungry is a program whose page faults eat what fewer collections gain: only with
+// huge pages does a large heap pay.
+func newHungry(seed uint64) *simulated {
+	s := newSimulated(seed)
+	s.perMiB, s.advise = 0.001, 0.9
+	return s
+}
+
+// The promise of the search holds with huge pages as a second dimension: within 3% of
+// the best of the whole grid, in at most half of its time.
+func TestSearchAdviseAgainstGrid(t *testing.T) {
+	for name, cost := range map[string]float64{"gains": 0.9, "loses": 1.2} {
+		t.Run(name, func(t *testing.T) {
+			const seeds = 20
+			missed := 0
+			for seed := range uint64(seeds) {
+				g, s := newHungry(seed), newHungry(seed+1000)
+				g.advise, s.advise = cost, cost
+				if name == "loses" {
+					g.perMiB, s.perMiB = 0.0001, 0.0001
+				}
+				opts := g.options()
+				opts.Advise, opts.Exhaustive = true, true
+				grid, err := Search(t.Context(), g, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				opts = s.options()
+				opts.Advise, opts.Seed = true, seed
+				res, err := Search(t.Context(), s, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fast, best := answerFor(res, Fastest), bestTruth(g, grid.Arms)
+				if w, _ := s.truth(fast.Arm.Setting); w > 1.03*best {
+					missed++
+					t.Logf("seed %d: %s is %.1f%% off the best", seed, fast.Arm.Name, 100*(w/best-1))
+				}
+				if s.spent > g.spent/2 {
+					t.Errorf("seed %d: took %v of the grid's %v", seed, s.spent, g.spent)
+				}
+				if huge := fast.Arm.Setting.THP == trial.THPAdvise; huge != (name == "gains") {
+					t.Errorf("seed %d: %s is recommended", seed, fast.Arm.Name)
+				}
+			}
+			if missed > seeds/20 {
+				t.Errorf("%d of %d missed the 3%%", missed, seeds)
+			}
+		})
+	}
+}
+
+// Who fixes huge pages by a flag gets a search of the rest.
+func TestAdviseOnlyFromTheSystem(t *testing.T) {
+	for _, thp := range []trial.THP{trial.THPAdvise, trial.THPOff} {
+		s := newHungry(1)
+		opts := s.options()
+		opts.Advise, opts.Base.THP = true, thp
+		res, err := Search(t.Context(), s, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range res.Arms {
+			if a.Setting.THP != thp {
+				t.Errorf("--thp %s: %s was tried", thp, a.Name)
+			}
+		}
+	}
+}
+
+func TestKeep(t *testing.T) {
+	sample := func(mib uint64) *trial.Sample {
+		m := mib << 20
+		return &trial.Sample{PeakTreeRSS: &m}
+	}
+	def := &Arm{Arm: trial.NewArm(trial.Setting{})}
+	const (
+		auto   = `import _ "github.com/foliomem/folio/auto" in package main, and FOLIO=`
+		always = "THP=always for the whole system (as root: echo always > /sys/kernel/mm/transparent_hugepage/enabled)"
+	)
+	for _, c := range []struct {
+		name    string
+		setting trial.Setting
+		want    []string // of each line
+	}{
+		{"both", trial.Setting{GOGC: "400", THP: trial.THPAdvise},
+			[]string{"to keep it: GOGC=400 in the environment of the program, and for the huge pages one of these:", "folio build ./x: ", auto + "reserve=896MiB in the environment", always}},
+		{"limit", trial.Setting{GOGC: trial.Off, MemLimit: 1 << 30, THP: trial.THPAdvise},
+			[]string{"to keep it: GOGC=off GOMEMLIMIT=1GiB in the environment of the program, and for", "folio build ./x: ", auto + "reserve=896MiB in", always}},
+		// What folio's import would do to the collector was not measured.
+		{"huge pages", trial.Setting{THP: trial.THPAdvise},
+			[]string{"to keep it: for the huge pages one of these:", "folio build ./x: ", auto + "reserve=896MiB,gc=off in", always}},
+		{"collector", trial.Setting{GOGC: "400"}, []string{"to keep it: GOGC=400 in the environment of the program; it needs no patch"}},
+		{"off", trial.Setting{GOGC: "400", THP: trial.THPOff}, []string{"to keep it: GOGC=400 in the environment of the program, and folio run --thp=off to start it"}},
+		{"off alone", trial.Setting{THP: trial.THPOff}, []string{"to keep it: folio run --thp=off to start it"}},
+	} {
+		a := &Arm{Arm: trial.NewArm(c.setting)}
+		a.Samples = []*trial.Sample{sample(700), sample(890)}
+		r := &Result{Arms: []*Arm{def, a}, Package: "./x"}
+		got := r.keep(a)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q", c.name, got)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%s: line %d: %q, want %q", c.name, i, got[i], want)
+			}
+		}
+		if r.always = true; len(r.keep(a)) == 4 {
+			t.Errorf("%s: the system's setting is advised where it is", c.name)
+		}
+		if r.keep(def) != nil {
+			t.Error("the default is to be kept by something")
+		}
+		if r.Package = ""; r.keep(a) != nil {
+			t.Errorf("%s: a program that folio did not build: %q", c.name, r.keep(a))
+		}
+	}
+	unknown := &Arm{Arm: trial.NewArm(trial.Setting{THP: trial.THPAdvise})}
+	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[1], "folio build 'a.go b.go':") || !strings.Contains(got[2], "FOLIO=reserve=auto,gc=off ") {
+		t.Errorf("with memory unknown: %q", got)
+	}
+}
