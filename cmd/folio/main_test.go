@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("PORT", port)
-			env.Vars = append(env.Vars, raceEnv, "GOCACHE="+goCache())
+			env.Vars = append(append(env.Vars, raceEnv), goCaches()...)
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

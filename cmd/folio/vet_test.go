@@ -8,14 +8,17 @@ import (
 	"testing"
 )
 
-// goCache is the user's build cache: scripts that run the go command would
-// otherwise compile the standard library each time.
-func goCache() string {
-	out, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		return ""
+// goCaches are the user's caches of the go command, for its environment: scripts that
+// run it would otherwise compile the standard library, and download toolchains, each
+// time.
+func goCaches() []string {
+	var out []string
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		if value, err := exec.Command("go", "env", name).Output(); err == nil {
+			out = append(out, name+"="+strings.TrimSpace(string(value)))
+		}
 	}
-	return strings.TrimSpace(string(out))
+	return out
 }
 
 // go vet calls its tool in three ways; nothing that a user types is one.
