@@ -36,8 +36,8 @@ cost on this machine.
 
 Each experiment compares ways to do the same work, its arms: each in fresh
 processes, interleaved in random order, with medians and intervals; and says in
-the end what the figures mean here. Without a name all of them run; "folio lab
-list" explains them.
+the end what the figures mean here. Without a name all of them run but index and
+malloc, which build programs with the go command; "folio lab list" explains them.
 
 Some arms need settings of the whole system: reserved huge pages, the policy for
 transparent huge pages, khugepaged, a memory cgroup. With --allow-system they run,
@@ -54,6 +54,7 @@ func newLab(a *app) *cobra.Command {
   folio lab --quick
   folio lab pages faults
   folio lab arenas
+  folio lab index
   folio lab --allow-system --json lab.json pages
   folio lab --bench lab.txt madvise && benchstat -col arm lab.txt`,
 		Args: cobra.ArbitraryArgs,
@@ -70,7 +71,7 @@ func newLab(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.quick, "quick", false, "less memory and fewer rounds: all experiments within two minutes")
+	fs.BoolVar(&f.quick, "quick", false, "less memory and fewer rounds: all that run without a name within two minutes")
 	fs.StringVar(&f.size, "size", "", "the `size` of memory to measure with, or the largest of several (default each experiment's\nown, as far as memory allows)")
 	fs.IntVar(&f.rounds, "rounds", 0, "how often each arm runs (default each experiment's own)")
 	fs.BoolVar(&f.allowSystem, "allow-system", false, "let arms change settings of the whole system, and put them back")

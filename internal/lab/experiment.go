@@ -18,6 +18,9 @@ type Experiment struct {
 	Source   string   // what was reported of it elsewhere, in a line
 	Figures  []Figure // what is measured; the first one decides
 	Curve    bool     // the figures are taken over sizes, else at one
+	Base     string   // the arm that the others are compared with; "" for none
+	Across   bool     // each figure is a benchmark: a table has a row for each, and an arm beside the base
+	Apart    bool     // it runs only when it is named: it builds programs, of modules to be downloaded
 
 	defaults, quick Params
 	arms            func(*Machine, Params) []*Arm
@@ -73,7 +76,12 @@ type Arm struct {
 
 // Experiments returns all experiments, in the order in which they run.
 func Experiments() []*Experiment {
-	return []*Experiment{pages, faults, madvise, fork, bloat, stall, gogc, arenas, arenasJSON, arenasIndex}
+	return []*Experiment{pages, faults, madvise, fork, bloat, stall, gogc, arenas, arenasJSON, arenasIndex, index, malloc}
+}
+
+// Default returns the experiments that run where none is named.
+func Default() []*Experiment {
+	return slices.DeleteFunc(Experiments(), func(e *Experiment) bool { return e.Apart })
 }
 
 // Lookup returns the experiment of a name. The error suggests the nearest.

@@ -14,7 +14,7 @@ import (
 
 // Options are what a lab runs, and how.
 type Options struct {
-	Experiments []*Experiment // default: all
+	Experiments []*Experiment // default: those of Default
 	Quick       bool          // less of everything: an answer within two minutes
 	Size        uint64        // bytes, instead of each experiment's own; 0 for that
 	Rounds      int           // likewise
@@ -60,6 +60,9 @@ func Process(command []string) func(context.Context, Task, trial.Setting) (*tria
 // has begun is ended.
 const quickBudget = 15 * time.Second
 
+// quickBudgetApart is the same for one that runs only when it is named.
+const quickBudgetApart = time.Minute
+
 // A run is a lab at work.
 type run struct {
 	Options
@@ -76,7 +79,7 @@ type run struct {
 // The result is never nil.
 func Run(ctx context.Context, o Options) (res *Result, err error) {
 	if o.Experiments == nil {
-		o.Experiments = Experiments()
+		o.Experiments = Default()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -182,6 +185,8 @@ func (e *Experiment) share() uint64 {
 		return 1
 	case e.Family == arenasFamily: // one that collects late holds much more
 		return 12
+	case e == index: // of ten MiB of text, which half a GiB of garbage comes from
+		return 128
 	}
 	return 2
 }
@@ -189,6 +194,9 @@ func (e *Experiment) share() uint64 {
 // budget is how long the experiment may take under Quick: those of a family
 // are one that is done in parts.
 func (e *Experiment) budget() time.Duration {
+	if e.Apart {
+		return quickBudgetApart
+	}
 	parts := 0
 	for _, other := range Experiments() {
 		if other == e || e.Family != "" && other.Family == e.Family {

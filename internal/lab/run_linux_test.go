@@ -65,7 +65,7 @@ func (f *fake) options(m *Machine, e ...*Experiment) Options {
 func TestRunAll(t *testing.T) {
 	f := &fake{}
 	m := machine(kernel(t, nil))
-	o := f.options(m)
+	o := f.options(m, Experiments()...)
 	var progress []Progress
 	o.Progress = func(p Progress) {
 		if !p.Preparing {

@@ -93,6 +93,9 @@ type labTable struct {
 
 // tables returns the tables of the arms that ran, in the order of the arms.
 func (l *Lab) tables(o *lab.Outcome) (out []labTable) {
+	if o.Experiment.Across {
+		return l.across(o)
+	}
 	var groups []string
 	for _, a := range o.Arms {
 		if a.Ran() && !slices.Contains(groups, a.Arm.Group) {
@@ -107,7 +110,12 @@ func (l *Lab) tables(o *lab.Outcome) (out []labTable) {
 
 // arms returns the table of a group's arms at the largest size.
 func (l *Lab) arms(o *lab.Outcome, group string) *table {
-	t := &table{left: map[int]bool{0: true, 2: true}}
+	t := &table{left: map[int]bool{0: true, 2: true, 3: true}}
+	base := o.Arm(o.Experiment.Base)
+	against := "" // a column that is empty throughout takes no room
+	if base.Ran() {
+		against = "vs " + base.Arm.Name
+	}
 	var head []string
 	for i, f := range o.Experiment.Figures {
 		if f.Minor {
@@ -115,7 +123,7 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 		}
 		head = append(head, f.Label)
 		if i == 0 {
-			head = append(head, "")
+			head = append(head, "", against)
 		}
 	}
 	t.add(append(append([]string{"arm"}, head...), "n")...)
@@ -132,7 +140,7 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 			}
 			row = append(row, labFigure(f, s.Median))
 			if i == 0 {
-				row, n = append(row, spreadOrNote(l.Notes, s)), s.N
+				row, n = append(row, spreadOrNote(l.Notes, s), l.against(o, base, a, f.Key)), s.N
 			}
 		}
 		t.add(append(row, fmt.Sprint(n))...)

@@ -200,6 +200,12 @@ func (f *LabFile) Bench() ([]byte, error) {
 					continue
 				}
 				for _, p := range lab.Points(s) {
+					if e.across() {
+						if err := f.writeAcross(w, e, a, p); err != nil {
+							return nil, fmt.Errorf("write the Go benchmark format: %w", err)
+						}
+						continue
+					}
 					r := &benchfmt.Result{Config: f.config(a), Name: benchfmt.Name(fmt.Sprintf("%s/size=%s", benchName([]string{e.Name}), trial.FormatBytes(p.Size))), Iters: 1}
 					for _, key := range slices.Sorted(maps.Keys(p.Figures)) {
 						r.Values = append(r.Values, benchfmt.Value{Value: p.Figures[key], Unit: units[key]})

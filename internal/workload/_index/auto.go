@@ -1,0 +1,5 @@
+//go:build folioauto
+
+package main
+
+import _ "github.com/foliomem/folio/auto"
