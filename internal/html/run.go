@@ -81,7 +81,7 @@ func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
 		if sheet.GCCPU == nil && sheet.Where == nil {
 			text = "Nothing that was measured asks for it; the collector was not measured."
 		}
-		return []Answer{{Main: true, Goal: "What to try next", Text: text, Sure: sure}}
+		return []Answer{{Main: true, Goal: "What to try next", Text: text, Sure: upper(sure) + "."}}
 	}
 	var out []Answer
 	for i, f := range found {
@@ -127,6 +127,7 @@ func figures(samples []*trial.Sample) *Table {
 		of := target{&report.Target{Name: k}, &metric.Spec{Name: k, Pattern: anything}}
 		add(k, of.text, of.values(samples))
 	}
+	tb.dropEmpty()
 	return tb
 }
 
