@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/foliomem/folio/bench/internal/touch"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/procmem"
 )
@@ -18,6 +19,9 @@ type config struct {
 }
 
 func main() {
+	if touch.Asked() {
+		exit(touch.Main())
+	}
 	var c config
 	trees := flag.Bool("trees", false, "binary trees, in Go, C and Rust")
 	objects := flag.Bool("objects", false, "the cost of an object, by its size and the arena's")
@@ -26,20 +30,20 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5)")
 	flag.IntVar(&c.largest, "largest", 1<<30, "largest arena of -objects in `bytes`")
 	flag.StringVar(&c.only, "only", "", "only arms whose name contains one of these `words`, separated by commas, and new")
-	touch := flag.Int("touch", 0, "touch so many `bytes` and end (what a round begins with)")
 	flag.Parse()
-	if *touch > 0 {
-		touched(*touch)
-		return
-	}
 	if flag.NArg() > 0 || !*trees && !*objects && !*pool {
 		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects or -pool")
 		os.Exit(2)
 	}
-	if err := run(c, *trees, *objects, *pool, os.Stdout); err != nil {
+	exit(run(c, *trees, *objects, *pool, os.Stdout))
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "arena:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 func run(c config, trees, objects, pool bool, w io.Writer) error {

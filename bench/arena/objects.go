@@ -73,7 +73,7 @@ func runObjects(c config, b *builder, w io.Writer) error {
 	steady := &arm{name: "steady", command: []string{path, "-arm", "steady"}}
 	for i := range c.rounds {
 		progress("round %d of %d: %d cells", i+1, c.rounds, len(groups))
-		if err := touch(); err != nil {
+		if err := touchMemory(); err != nil {
 			return err
 		}
 		for _, j := range rand.Perm(len(groups)) {

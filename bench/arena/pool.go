@@ -48,7 +48,7 @@ func runPool(c config, b *builder, w io.Writer) error {
 	}
 	for i := range c.rounds {
 		progress("round %d of %d", i+1, c.rounds)
-		if err := touch(); err != nil {
+		if err := touchMemory(); err != nil {
 			return err
 		}
 		for _, j := range rand.Perm(len(rows)) {

@@ -131,7 +131,7 @@ func runTrees(c config, b *builder, w io.Writer) error {
 		return nil
 	}
 	progress("warming up")
-	if err := touch(); err != nil {
+	if err := touchMemory(); err != nil {
 		return err
 	}
 	if err := round(arms, false, check); err != nil {
@@ -139,7 +139,7 @@ func runTrees(c config, b *builder, w io.Writer) error {
 	}
 	for i := range c.rounds {
 		progress("round %d of %d", i+1, c.rounds)
-		if err := touch(); err != nil {
+		if err := touchMemory(); err != nil {
 			return err
 		}
 		if err := round(arms, true, check); err != nil {

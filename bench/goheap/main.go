@@ -29,6 +29,7 @@ import (
 	"syscall"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/bench/internal/touch"
 	"github.com/foliomem/folio/internal/procmem"
 )
 
@@ -36,8 +37,8 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == guardCommand {
 		exit(guardMain(os.Args[2:]))
 	}
-	if len(os.Args) > 1 && os.Args[1] == touchCommand {
-		exit(touchMain(os.Args[2:]))
+	if touch.Asked() {
+		exit(touch.Main())
 	}
 	b := &bench{fs: procmem.New("")}
 	flag.IntVar(&b.rounds, "rounds", 6, "rounds")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/bench/internal/touch"
 	"github.com/foliomem/folio/internal/procmem"
 )
 
@@ -46,6 +47,15 @@ func (b *bench) trial(ctx context.Context, l workload, arm string) (r result, er
 }
 
 const most = 10 * time.Minute // for one trial
+
+// touch touches as much memory as the workload takes: before each trial, and again
+// when the program has built what it has.
+func (b *bench) touch(ctx context.Context, l workload) error {
+	if l.memory == 0 || b.quick {
+		return nil
+	}
+	return touch.Memory(ctx, l.memory)
+}
 
 func (b *bench) alone(ctx context.Context, l workload, arm string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)

@@ -11,8 +11,8 @@ type workload struct {
 	args, quick []string
 	reserve     string // for the arm with a reserve
 	arms        []string
-	khugepaged  bool  // khugepaged hardly rests, in all arms
-	memory      int64 // as much as it takes, in bytes; see touch
+	khugepaged  bool   // khugepaged hardly rests, in all arms
+	memory      uint64 // as much as it takes, in bytes; see touch
 	op          string
 	opUnit      float64
 	columns     []column
