@@ -21,8 +21,8 @@ var GCTune = &analysis.Analyzer{
 Package gctune, and package auto, which starts it, leave a setting alone once the
 program sets it itself: debug.SetGCPercent ends the tuning of GOGC for good, and
 debug.SetMemoryLimit that of the limit. Reported are such calls in a function
-that also calls gctune.Start and does not stop the tuner, and in packages
-that import folio/auto.
+that also calls gctune.Start and does not stop the tuner, or only in the end by
+defer, and in files that import folio/auto.
 
 	t, err := gctune.Start(nil)
 	...
@@ -70,6 +70,9 @@ func checkGCTune(pass *analysis.Pass, fn *ast.FuncDecl, auto bool) {
 	}
 	var settings []setting
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		if _, ok := n.(*ast.DeferStmt); ok && !auto {
+			return false // the tuner runs until then, and what comes in which order is not followed
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true

@@ -25,4 +25,28 @@ func stops() {
 	debug.SetGCPercent(400)
 }
 
+func stopsInTheEnd() {
+	t, err := gctune.Start(nil)
+	if err != nil {
+		return
+	}
+	defer t.Stop()
+	debug.SetGCPercent(400) // want `debug.SetGCPercent in a program that gctune tunes`
+}
+
+func stopsInTheEndToo() {
+	t, _ := gctune.Start(nil)
+	defer func() { t.Stop() }()
+	debug.SetMemoryLimit(1 << 30) // want `gctune leaves the memory limit alone`
+}
+
+func putsBack() {
+	t, _ := gctune.Start(nil)
+	defer func() {
+		t.Stop()
+		debug.SetGCPercent(100)
+	}()
+	defer debug.SetGCPercent(200) // when it runs is not followed
+}
+
 func other() { debug.SetGCPercent(400) }
