@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -21,6 +22,8 @@ type Process struct {
 
 	IsGo              *bool  // nil if its program could not be read
 	GoVersion, Module string // of a Go program
+	// Patches are those of Go's runtime that folio built it with, as name@hash.
+	Patches []string
 
 	Resident, Swapped *uint64
 	Memory            []Memory // by kind; nil if it could not be seen
@@ -135,6 +138,17 @@ func (s *System) fillProgram(p *Process) {
 		return
 	}
 	p.IsGo, p.GoVersion, p.Module = &isGo, version, module
+	if !isGo {
+		return
+	}
+	record, err := overlay.ReadFile(s.FS.ExePath(p.PID))
+	if err != nil {
+		p.note("whether its runtime was patched is not known: %s", denied(err))
+	} else if record != nil {
+		for _, patch := range record.Patches {
+			p.Patches = append(p.Patches, patch.Name+"@"+patch.Hash)
+		}
+	}
 }
 
 // fillMemory looks at mappings and windows. Its errors are of processes that ended.

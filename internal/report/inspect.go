@@ -85,6 +85,13 @@ func (p *ProcessJSON) About() (out []string) {
 			}
 		}
 	}
+	if len(p.Patches) > 0 {
+		names := make([]string, len(p.Patches))
+		for i, patch := range p.Patches {
+			names[i], _, _ = strings.Cut(patch, "@")
+		}
+		out = append(out, "runtime patched: "+strings.Join(names, ", "))
+	}
 	if p.UID != nil {
 		out = append(out, fmt.Sprintf("user %d", *p.UID))
 	}

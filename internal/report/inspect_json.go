@@ -49,6 +49,7 @@ type ProcessLine struct {
 // ProcessJSON is a process. What could not be seen is null, and a note says why.
 type ProcessJSON struct {
 	ProcessID
+	Patches  []string     `json:"patches,omitempty"` // of Go's runtime, as name@hash
 	Resident *uint64      `json:"resident_bytes"`
 	Swapped  *uint64      `json:"swapped_bytes"`
 	Memory   []MemoryJSON `json:"memory"`
@@ -125,6 +126,7 @@ func (f *InspectFile) SetProcess(p *inspect.Process) { f.Kind, f.Process = "proc
 func newProcess(p *inspect.Process) *ProcessJSON {
 	out := &ProcessJSON{
 		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
+		Patches:   p.Patches,
 		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),
 		Policy: PolicyJSON{
 			Enabled: text(p.Policy.System.Enabled.Selected), Defrag: text(p.Policy.System.Defrag.Selected), MaxPtesNone: p.Policy.System.MaxPtesNone,
