@@ -18,6 +18,7 @@ type live struct {
 func (*live) close() error                             { return nil }
 func (*live) windows() ([]page.Window, uint64, error)  { return nil, 0, page.ErrNotSupported }
 func (*live) noHuge() ([]page.Range, error)            { return nil, page.ErrNotSupported }
+func (*live) optedOut() (bool, error)                  { return false, page.ErrNotSupported }
 func (*live) resident() (uint64, error)                { return 0, page.ErrNotSupported }
 func (*live) faults() (minor, major uint64, err error) { return 0, 0, page.ErrNotSupported }
 func (*live) collapse(page.Range, float64) (page.Collapsed, error) {
