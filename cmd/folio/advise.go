@@ -85,7 +85,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 	r := &report.Advise{Title: "folio advise: " + f.profile}
 	cost, path := advise.Unknown(), f.profile
 	if len(command) > 0 {
-		r.Title = "folio advise: " + strings.Join(command, " ")
+		r.Title = "folio advise: " + trial.Setting{}.Line(command)
 		ctx, stop := interruptible(ctx)
 		defer stop()
 		if goTest && f.profile == "" {
