@@ -23,8 +23,8 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 		return misusef("--for %v: must be more than 0", f.duration)
 	case f.sampleRate == 0:
 		return misusef("--sample-rate 0: without samples there is nothing to see of a running process")
-	case f.count != 1 || f.gogc != "" || f.memlimit != "" || f.gomaxprocs != 0 || f.ready != "" || f.load != "" || len(f.env) > 0 || f.input != "" || f.metric != "":
-		return misusef("--attach %d: settings, --count, --metric and --load are for programs that folio starts", f.pid)
+	case f.count != 1 || f.gogc != "" || f.memlimit != "" || f.gomaxprocs != 0 || f.ready != "" || f.load != "" || len(f.env) > 0 || f.input != "" || f.metric != "" || f.build != "":
+		return misusef("--attach %d: settings, --build, --count, --metric and --load are for programs that folio starts", f.pid)
 	}
 	s := &session{}
 	if err := s.parse(&f.programFlags); err != nil {

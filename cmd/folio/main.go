@@ -32,6 +32,7 @@ func realMain() int {
 	defer func() {
 		if v := recover(); v != nil {
 			trial.EndAll()
+			removeScratches()
 			panic(v)
 		}
 	}()

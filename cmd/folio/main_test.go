@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -63,6 +64,10 @@ func TestScripts(t *testing.T) {
 			case "thp":
 				_, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled")
 				return err == nil, nil
+			case "madvise": // huge pages for those who ask, and of the usual sizes
+				thp, err := procmem.New("").THP()
+				st, _ := procmem.New("").Status(os.Getpid())
+				return thp.Enabled.Selected == "madvise" && !st.THPDisabled() && os.Getpagesize() == 4096 && thp.HugePageBytes != nil && *thp.HugePageBytes == 2<<20, err
 			case "thpfree": // THP can be turned off for a process
 				data, err := os.ReadFile("/proc/self/status")
 				return bytes.Contains(data, []byte("THP_enabled:\t1")), err

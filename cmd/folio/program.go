@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
@@ -21,6 +23,7 @@ import (
 // programFlags are what run and tune both take: how to run the program and
 // where results go.
 type programFlags struct {
+	build        string
 	env          []string
 	thp          string
 	metric       string
@@ -36,11 +39,16 @@ type programFlags struct {
 	stopTimeout  time.Duration
 	json, bench  string
 	html         string
+	pprof        string // of run
+
+	given *pflag.FlagSet
 }
 
 func (f *programFlags) add(fs *pflag.FlagSet) {
+	f.given = fs
+	fs.StringVar(&f.build, "build", "", "build this `package` (or .go files) with the patch heap-hugepages, and run it with the\narguments after --. Flags of the build go into GOFLAGS")
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
-	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off,\ncollapse puts the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE)")
+	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off,\ncollapse puts the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE),\nadvise has the heap ask for them as it grows (with --build)")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
 	fs.BoolVar(&f.higher, "higher", false, "more of the metric is better")
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
@@ -65,7 +73,7 @@ func (f *programFlags) again() []string {
 		out = append(out, "--env", kv)
 	}
 	for _, x := range []struct{ flag, value string }{
-		{"--metric", f.metric}, {"--input", f.input}, {"--ready", f.ready}, {"--load", f.load},
+		{"--build", f.build}, {"--metric", f.metric}, {"--input", f.input}, {"--ready", f.ready}, {"--load", f.load},
 	} {
 		if x.value != "" {
 			out = append(out, x.flag, x.value)
@@ -98,11 +106,14 @@ type session struct {
 	profOut *report.Output
 	page    page
 	profile []byte // for profOut
+
+	built *built // nil without --build
 }
 
-// open checks everything that can be checked before measuring.
-func (a *app) open(f *programFlags, kind string, command []string) (*session, error) {
-	if len(command) == 0 {
+// open checks everything that can be checked before measuring, and builds what is to
+// be built.
+func (a *app) open(ctx context.Context, f *programFlags, kind string, args []string) (_ *session, err error) {
+	if len(args) == 0 && !f.given.Changed("build") {
 		return nil, misusef("%s: no command given: folio %s [flags] -- command args", kind, kind)
 	}
 	s := &session{}
@@ -114,27 +125,60 @@ func (a *app) open(f *programFlags, kind string, command []string) (*session, er
 			return nil, err // now, not after the warm-up
 		}
 	}
-	s.about(kind, command, command[0])
+	var ready *trial.Ready
+	if f.ready != "" {
+		if ready, err = trial.ParseReady(f.ready); err != nil {
+			return nil, misuse(err)
+		}
+	}
+	if err := errors.Join(trial.CheckInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
+		return nil, err
+	}
+	if f.build == "" {
+		s.about(kind, args, args[0])
+	} else if err := s.build(ctx, a, f.build, kind, args); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.built.remove())
+		}
+	}()
+	s.program.KeepProfile = s.profOut != nil
 	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
 	s.program.Metric, s.program.Timeout, s.program.Profile = s.spec, f.timeout, f.sampleRate
 	if err := s.program.Check(); err != nil {
 		return nil, err
 	}
-	if f.ready != "" {
-		ready, err := trial.ParseReady(f.ready)
-		if err != nil {
-			return nil, misuse(err)
-		}
+	if ready != nil {
 		s.program.Server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load, StopTimeout: f.stopTimeout}
 	}
 	if note := s.program.TraceNote(); note != "" {
 		s.notes = append(s.notes, note)
 	}
-	if trial.CommandName(command) == "go" && !f.noTrace {
+	if trial.CommandName(args) == "go" && s.built == nil && !f.noTrace {
 		s.notes = append(s.notes, "the collector's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
 	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
-	return s, s.openOutputs(a, f)
+	return s, nil
+}
+
+// build builds the program and begins the result.
+func (s *session) build(ctx context.Context, a *app, pkg, kind string, args []string) error {
+	b, err := a.build(ctx, pkg)
+	if err != nil {
+		return err
+	}
+	command, show := b.command(args)
+	s.about(kind, show, b.file)
+	s.built, s.program.Command, s.program.Patched = b, command, true
+	s.file.Program.Build = b.record()
+	return nil
+}
+
+// advisable says why --thp advise would change nothing for the program.
+func (s *session) advisable() error {
+	return trial.Advisable(s.program.FS, s.base.Environ(os.Environ()))
 }
 
 // about begins the result: where it is measured, and what. exe is the program's
@@ -164,6 +208,9 @@ func (s *session) about(kind string, command []string, exe string) {
 func (s *session) parse(f *programFlags) error {
 	var err error
 	if s.base.THP, err = trial.ParseTHP(f.thp); err != nil {
+		return err
+	}
+	if err := f.checkBuild(s.base.THP); err != nil {
 		return err
 	}
 	for _, kv := range f.env {
@@ -219,7 +266,6 @@ func (s *session) before(f *programFlags) func(*trial.Arm, int) {
 // openPprof opens the file of --pprof, if there is one.
 func (s *session) openPprof(a *app, path string) (err error) {
 	if path != "" {
-		s.program.KeepProfile = true
 		s.profOut, err = report.OpenOutput("--pprof", path, a.stdout)
 	}
 	return err
@@ -306,12 +352,38 @@ func (s *session) close() error {
 	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
 		err = errors.Join(err, o.Close())
 	}
-	return err
+	return errors.Join(err, s.built.remove())
+}
+
+// checkBuild checks what --build is and goes with.
+func (f *programFlags) checkBuild(thp trial.THP) error {
+	switch {
+	case f.build == "" && thp == trial.THPAdvise:
+		return trial.ErrNotPatched
+	case !f.given.Changed("build"):
+		return nil
+	case strings.TrimSpace(f.build) == "":
+		return errors.New("--build: want a package, such as ./cmd/server")
+	}
+	for _, word := range strings.Fields(f.build) {
+		if strings.HasPrefix(word, "-") {
+			return fmt.Errorf("--build %q: want a package or .go files: flags of the build go into GOFLAGS, arguments of the program after --", f.build)
+		}
+	}
+	for _, kv := range f.env {
+		if key, _, _ := strings.Cut(kv, "="); key == overlay.HugePagesVariable {
+			return fmt.Errorf("--env %s: with --build, --thp says that: advise or system", kv)
+		}
+	}
+	return nil
 }
 
 // title says what was measured, where.
 func (s *session) title() string {
-	parts := []string{"$ " + trial.Setting{}.Line(s.program.Command)}
+	parts := []string{"$ " + trial.Setting{}.Line(s.file.Program.Command)}
+	if s.built != nil {
+		parts[0] += fmt.Sprintf("   built from %s with %s", s.built.pkg, s.built.with.Record)
+	}
 	if s.program.Server != nil {
 		parts[0] += "   under load: " + s.program.Server.Load
 	}

@@ -24,7 +24,6 @@ type runFlags struct {
 	gogc       string
 	memlimit   string
 	gomaxprocs int
-	pprof      string
 	pid        int
 	duration   time.Duration
 }
@@ -66,6 +65,8 @@ func newRun(a *app) *cobra.Command {
 				return a.attach(cmd.Context(), f, args)
 			case cmd.Flags().Changed("for"):
 				return misusef("--for goes with --attach")
+			case f.build != "" && !cmd.Flags().Changed("thp"):
+				f.thp = string(trial.THPAdvise) // it was built for that
 			}
 			return a.run(cmd.Context(), f, args)
 		},
@@ -109,16 +110,23 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	if err != nil {
 		return misuse(err)
 	}
-	s, err := a.open(&f.programFlags, "run", args)
-	if err != nil {
-		return err
+	early, stop := interruptible(ctx)
+	s, err := a.open(early, &f.programFlags, "run", args)
+	if err == nil && early.Err() != nil {
+		err = errors.Join(errNothing, s.built.remove())
 	}
-	if err := s.openPprof(a, f.pprof); err != nil {
+	stop()
+	if err != nil {
 		return err
 	}
 	base.THP, base.Env = s.base.THP, s.base.Env
 	s.base = base
 	defer func() { err = errors.Join(err, s.close()) }()
+	if base.THP == trial.THPAdvise {
+		if err := s.advisable(); err != nil {
+			s.notes = append(s.notes, "thp=advise changes nothing here: "+err.Error())
+		}
+	}
 
 	s.program.Stdout, s.program.Stderr = a.stdout, a.stderr
 	if s.toStdout() {
@@ -226,6 +234,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 		}
 		if _, ok := <-signals; ok {
 			trial.EndAll()
+			removeScratches()
 			os.Exit(exitInterrupted)
 		}
 	}()
@@ -252,7 +261,11 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	}
 	sayRun(notes, arm.Samples, s.program)
 	usable := report.Usable(arm.Samples)
-	sheet := diagnose.NewSheet(s.host, arm.Setting, s.program.Command, usable)
+	command := s.program.Command
+	if s.built != nil {
+		command = command[1:] // the flags have the rest
+	}
+	sheet := diagnose.NewSheet(s.host, arm.Setting, command, usable)
 	sheet.Server, sheet.Flags = s.program.Server != nil, f.again()
 	title := s.title()
 	if !arm.Setting.IsZero() {

@@ -69,11 +69,9 @@ func newTune(a *app) *cobra.Command {
 	return cmd
 }
 
-func (f *tuneFlags) options(s *session) (tune.Options, error) {
-	o := tune.Options{
-		Base: s.base, Metric: s.spec, Budget: f.budget, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
-		Exhaustive: f.exhaustive, Seed: f.seed,
-	}
+// options checks the flags: before anything is built or opened.
+func (f *tuneFlags) options() (tune.Options, error) {
+	o := tune.Options{Budget: f.budget, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build}
 	if f.mem != "" {
 		var err error
 		if o.MaxMemory, err = trial.ParseBytes(f.mem); err != nil {
@@ -91,24 +89,41 @@ func (f *tuneFlags) options(s *session) (tune.Options, error) {
 			return o, fmt.Errorf("--gomaxprocs %d: must be 1 or more", n)
 		}
 	}
+	return o, nil
+}
+
+// search adds to the options what the program and the machine have to do with them.
+func (s *session) search(o tune.Options) tune.Options {
+	o.Base, o.Metric = s.base, s.spec
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
-	return o, nil
+	if s.built != nil && s.base.THP == trial.THPSystem {
+		if err := s.advisable(); err != nil {
+			s.notes = append(s.notes, "thp=advise was not tried: "+err.Error())
+		} else {
+			o.Advise = true
+		}
+	}
+	o.SafeMemory = s.program.FS.SpareMemory()
+	return o
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool) (err error) {
 	if !seeded {
 		f.seed = rand.Uint64() >> 32 // short enough to type
 	}
-	s, err := a.open(&f.programFlags, "tune", args)
-	if err != nil {
-		return err
-	}
-	opts, err := f.options(s)
+	opts, err := f.options()
 	if err != nil {
 		return misuse(err)
 	}
-	opts.SafeMemory = s.program.FS.SpareMemory()
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s, err := a.open(ctx, &f.programFlags, "tune", args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	opts = s.search(opts)
 	s.program.MaxMemory = opts.SafeMemory
 	if f.timeout == 0 {
 		opts.Bound = func(d time.Duration) { s.program.Timeout = d }
@@ -117,10 +132,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		s.program.Stdout, s.program.Stderr = a.stderr, a.stderr
 	}
 	s.file.Seed = &f.seed
-	defer func() { err = errors.Join(err, s.close()) }()
 
-	ctx, stop := interruptible(ctx)
-	defer stop()
 	progress := newProgress(a.stderr)
 	var writeErr error
 	before := s.before(&f.programFlags)
@@ -154,7 +166,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if s.toStdout() {
 		out = a.stderr
 	}
-	t := &report.Tune{Title: s.title(), Command: s.program.Command, Result: res, Notes: notes, Width: pictureWidth(out)}
+	t := &report.Tune{Title: s.title(), Program: s.file.Program, Result: res, Notes: notes, Width: pictureWidth(out)}
 	if b := trial.Baseline(); b != "" {
 		notes.Add("the default has " + b + " from the environment")
 	}

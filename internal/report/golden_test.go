@@ -149,16 +149,20 @@ func (f *fake) Run(_ context.Context, set trial.Setting) (*trial.Sample, error) 
 	heap = max(min(heap, 4050), 55)
 	cycles := 4000 / (heap - 50)
 	f.trials++
+	faults := heap * 256
+	if set.THP == trial.THPAdvise {
+		faults /= 512
+	}
 	micros := 1_000_000 + cycles*f.perCycle + (f.trials*7919%11-5)*1000 + f.trials*f.drift
 	if f.perCycle > 0 {
-		micros += heap * 100 // page faults
+		micros += heap*20 + faults*5/16
 	}
 	wall := float64(micros) / 1e6
 	f.now = f.now.Add(time.Duration(micros) * time.Microsecond)
 	gc := float64(cycles*f.perCycle) / 1e6
 	out := &trial.Sample{
 		Wall: wall, User: wall, CPU: wall, PeakRSS: ptr(uint64(heap+10) << 20), PeakTreeRSS: ptr(uint64(heap+10) << 20),
-		MinorFaults: int64(heap) * 256, GCCycles: &cycles, GCCPU: &gc, GCFraction: ptr(gc / wall),
+		MinorFaults: int64(faults), GCCycles: &cycles, GCCPU: &gc, GCFraction: ptr(gc / wall),
 		HeapPeak: ptr(uint64(heap) << 20), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
 	}
 	if f.bench {
@@ -183,7 +187,11 @@ func search(t *testing.T, f *fake, o tune.Options) (*tune.Result, error) {
 
 func tuneText(t *testing.T, res *tune.Result) (*Tune, []byte) {
 	t.Helper()
-	tn := &Tune{Title: "$ ./prog 'a b'\nlinux 6.18.0, 2 CPUs", Command: []string{"./prog", "a b"}, Result: res, Notes: &stat.Notes{}}
+	program := Program{Command: []string{"./prog", "a b"}}
+	if res.Package != "" {
+		program.Build = &Build{Package: res.Package}
+	}
+	tn := &Tune{Title: "$ ./prog 'a b'\nlinux 6.18.0, 2 CPUs", Program: program, Result: res, Notes: &stat.Notes{}}
 	var b bytes.Buffer
 	if err := tn.Text(&b); err != nil {
 		t.Fatal(err)
@@ -201,6 +209,7 @@ func TestTuneText(t *testing.T) {
 		{name: "gain", fake: fake{perCycle: 20_000, fragile: true}, opts: tune.Options{MaxMemory: 300 << 20, GOMAXPROCS: []int{1}}},
 		{name: "few-rounds", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxRounds: 2, Metric: &metric.Spec{Name: metric.CPU}}},
 		{name: "nothing", fake: fake{}, opts: tune.Options{MaxRounds: 4}},
+		{name: "built", fake: fake{perCycle: 20_000}, opts: tune.Options{Advise: true, Package: "./cmd/prog"}},
 		{name: "benchmarks", fake: fake{perCycle: 20_000, bench: true}},
 		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxMemory: 20 << 20, MaxRounds: 6}, fail: "no setting keeps the program within it"},
 	} {
@@ -266,7 +275,7 @@ func TestTextErrors(t *testing.T) {
 	samples := []*trial.Sample{goSample(1)}
 	texts := map[string]func(w *limited) error{
 		"tune": func(w *limited) error {
-			return (&Tune{Result: res, Notes: &stat.Notes{}, Command: []string{"x"}}).Text(w)
+			return (&Tune{Result: res, Notes: &stat.Notes{}, Program: Program{Command: []string{"x"}}}).Text(w)
 		},
 		"run": func(w *limited) error {
 			sheet := diagnose.NewSheet(testHost(), trial.Setting{}, nil, samples)

@@ -43,6 +43,22 @@ type Program struct {
 	Module    *string  `json:"module"`
 	Ready     string   `json:"ready,omitempty"`
 	Load      string   `json:"load,omitempty"`
+	Build     *Build   `json:"build,omitempty"` // of a program that folio built itself
+}
+
+// A Build says what folio built a program from. The first word of Command is then the
+// name that go build gives it.
+type Build struct {
+	Package string   `json:"package"` // or .go files
+	Patches []string `json:"patches"` // of the standard library, as name@hash
+}
+
+// Line returns a shell line that runs the program under a setting.
+func (p Program) Line(s trial.Setting) string {
+	if p.Build != nil && len(p.Command) > 0 {
+		return s.BuildLine(p.Build.Package, p.Command[1:])
+	}
+	return s.Line(p.Command)
 }
 
 // An Arm is a setting with all that was measured of it.
@@ -164,6 +180,7 @@ type Recommendation struct {
 	Different   bool     `json:"different"`
 	MemoryRatio *float64 `json:"memory_ratio"`
 	Why         string   `json:"why,omitempty"`
+	Keep        []string `json:"keep,omitempty"`
 }
 
 // JSON returns the file's text.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // A Tune is what folio tune shows.
 type Tune struct {
 	Title   string
-	Command []string
+	Program Program
 	Result  *tune.Result
 	Notes   *stat.Notes
 	// Width is how many columns the plot may take with its legend; 0 when that is
@@ -161,19 +162,46 @@ func (t *Tune) recommendations(p *printer) {
 		return
 	}
 	p.line("")
+	var kept []*tune.Arm
+	ways := false
 	for _, rec := range r.Recommended {
 		goal := goals[rec.Goal]
 		if rec.Goal == tune.Within {
 			goal = "best within " + trial.FormatBytes(r.MaxMemory)
 		}
 		p.line("%s: %s", goal, t.verdict(rec))
-		p.line("  %s", rec.Arm.Setting.Line(t.Command))
+		p.line("  %s", t.Program.Line(rec.Arm.Setting))
 		if rec.Arm != r.Arms[0] {
 			if what := removed(trial.Where(r.Arms[0].Samples), trial.Where(rec.Arm.Samples), 4); what != "" {
 				p.line("  processor time: %s", what)
 			}
 		}
+		if !slices.Contains(kept, rec.Arm) { // else it has been said
+			kept = append(kept, rec.Arm)
+			ways = keep(p, rec.Keep, ways)
+		}
 	}
+}
+
+// keep prints how to have a setting for good. The ways to choose from differ little from
+// one setting to another: they are said once. It reports whether they have been.
+func keep(p *printer, lines []string, said bool) bool {
+	if len(lines) == 0 {
+		return said
+	}
+	head, some := strings.CutSuffix(lines[0], "these:")
+	switch {
+	case !some:
+		p.line("  %s", lines[0])
+	case said:
+		p.line("  %s", head+"the above")
+	default:
+		p.line("  %s", lines[0])
+		for _, l := range lines[1:] {
+			p.line("    %s", l)
+		}
+	}
+	return said || some
 }
 
 // verdict says in words how a recommended arm compares with the default.
@@ -201,9 +229,9 @@ func (t *Tune) Recommendations() []Recommendation {
 	var out []Recommendation
 	for _, rec := range t.Result.Recommended {
 		out = append(out, Recommendation{
-			Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Line: rec.Arm.Setting.Line(t.Command),
+			Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Line: t.Program.Line(rec.Arm.Setting),
 			MetricRatio: finite(rec.Time.Ratio), P: rec.Time.P, Different: rec.Time.Different,
-			MemoryRatio: finite(rec.MemoryRatio), Why: rec.Why,
+			MemoryRatio: finite(rec.MemoryRatio), Why: rec.Why, Keep: rec.Keep,
 		})
 	}
 	return out
