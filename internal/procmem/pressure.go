@@ -24,7 +24,22 @@ type Pressure struct {
 // the whole machine. ok is false when the kernel has none (before 4.20, without
 // CONFIG_PSI, or booted with psi=0).
 func (f FS) MemoryPressure(pid int) (p Pressure, ok bool, err error) {
-	for _, file := range append(f.pressureFiles(pid), f.path("proc/pressure/memory")) {
+	return f.PressureSource(pid).Read()
+}
+
+// PressureSource is where the memory pressure on a process can be read.
+type PressureSource struct{ files []string }
+
+// PressureSource finds it, for those who read it often: most of the time goes
+// into finding the cgroup among the mounts. A process that moves to another cgroup
+// takes its source not with it.
+func (f FS) PressureSource(pid int) PressureSource {
+	return PressureSource{append(f.pressureFiles(pid), f.path("proc/pressure/memory"))}
+}
+
+// Read reads the pressure, as [FS.MemoryPressure] does.
+func (s PressureSource) Read() (p Pressure, ok bool, err error) {
+	for _, file := range s.files {
 		p, err = load(file, parsePressure)
 		switch {
 		case err == nil:

@@ -48,10 +48,18 @@ func TestMemoryPressureIsTheCgroups(t *testing.T) {
 	write("proc/self/cgroup", "0::/a b.service/main\n")
 	write("sys/fs/cgroup/a b.service/main/memory.pressure", "some total=3\n")
 	check(3*time.Microsecond, true)
+	source := New(root).PressureSource(0)
+	write("sys/fs/cgroup/a b.service/main/memory.pressure", "some total=4\n")
+	if p, ok, err := source.Read(); p.Some != 4*time.Microsecond || !ok || err != nil {
+		t.Errorf("read again: %v, %v, %v", p.Some, ok, err)
+	}
 	write("proc/self/cgroup", "0::/box\n")
 	write("sys/fs/cgroup/box/memory.pressure", "none\n")
 	if _, _, err := New(root).MemoryPressure(0); err == nil {
 		t.Error("no error for what makes no sense")
+	}
+	if p, ok, err := (PressureSource{}).Read(); p != (Pressure{}) || ok || err != nil {
+		t.Errorf("the zero value: %v, %v, %v", p, ok, err)
 	}
 }
 
