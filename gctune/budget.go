@@ -11,6 +11,7 @@ import (
 type budgeter struct {
 	fs     procmem.FS
 	groups []procmem.MemoryGroup
+	waits  procmem.PressureSource
 	wish   atomic.Uint64 // Options.Budget; 0 for none
 	keep   uint64        // Options.Reserve
 	total  uint64        // of the machine, where nothing better is known
@@ -33,7 +34,7 @@ const (
 )
 
 func newBudgeter(fs procmem.FS, o *Options) *budgeter {
-	b := &budgeter{fs: fs, keep: o.Reserve, total: machineMemory()}
+	b := &budgeter{fs: fs, keep: o.Reserve, total: machineMemory(), waits: fs.PressureSource(0)}
 	b.wish.Store(o.Budget)
 	// Without /proc there are no groups, and the machine's memory has to do.
 	b.groups, _ = fs.MemoryGroups(0)
@@ -134,7 +135,7 @@ func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, reserve, 
 // waited for memory, in the own cgroup where the kernel says it, else on the
 // machine.
 func (b *budgeter) pressed(now time.Time) float64 {
-	p, ok, err := b.fs.MemoryPressure(0)
+	p, ok, err := b.waits.Read()
 	if err != nil || !ok {
 		b.waitedAt = time.Time{}
 		return 0

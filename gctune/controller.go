@@ -61,6 +61,7 @@ const (
 	raiseBand    = 1.25                   // differences in growth that are not worth a change
 	lowerBand    = 0.7
 	auditBand    = 1.05
+	budgetBand   = 1.08 // where the budget decides, all of it is worth having
 	fitBand      = 1.05
 	calmWindows  = 8 // for so long, and so many windows, less must be enough
 	calmTime     = 2 * time.Second
@@ -233,8 +234,11 @@ func (c *Controller) steadyGOGC(s *Sample, r room, h float64) int {
 		return have
 	}
 	band := raiseBand
-	if c.audit.phase != 0 {
+	switch {
+	case c.audit.phase != 0:
 		band = auditBand
+	case r.known && c.spending && c.grow > r.growth:
+		band = budgetBand
 	}
 	ratio := h / max(growth(have, s.Live, s.Scan), 1)
 	if want != base && ratio < band && ratio > 1/band {

@@ -75,7 +75,7 @@ func TestUsesWhatIsThere(t *testing.T) {
 			return
 		}
 		used := w.goal() + float64(w.s.Overhead+w.s.Rest)
-		if used < 0.7*budget || used > budget {
+		if used < 0.85*budget || used > budget {
 			t.Fatalf("%.0f of %.0f MB used, %v because %v", used/mb, budget/mb, w.d.State, w.d.Reason)
 		}
 		if w.d.Reason != BudgetBound {

@@ -19,6 +19,8 @@ type meter struct {
 	resident time.Time // when it was read
 	anon     uint64    // resident memory that belongs to no file; 0 when unknown
 	collect  collection
+	ended    Sample // the first after the last collection
+	full     uint64 // objects of the heap when that collection ended, garbage too
 	last     Sample
 }
 
@@ -129,12 +131,10 @@ func (m *meter) sample(now time.Time) Sample {
 		s.Work, s.HasWork = m.work(), true
 	}
 	ready := sub(m.count(mMapped), m.count(mReleased))
-	free, objects, unused, goal := m.count(mFree), m.count(mObjects), m.count(mUnused), m.count(mGoal)
-	// After a collection, much of the heap is unused only until it is
-	// allocated again. What counts is by how much the heap takes more than
-	// its goal when it is full.
-	excess := min(max(sub(objects+unused+free, goal), goal/100), unused)
-	s.Overhead = sub(ready, objects+unused+free) + excess
+	heap := footprint{
+		objects: m.count(mObjects), unused: m.count(mUnused), free: m.count(mFree), goal: m.count(mGoal), full: m.fullest(&s),
+	}
+	s.Overhead = sub(ready, heap.objects+heap.unused+heap.free) + heap.excess()
 	if now.Sub(m.resident) >= residentEvery {
 		m.resident = now
 		m.anon = 0
@@ -146,4 +146,33 @@ func (m *meter) sample(now time.Time) Sample {
 	m.budget.read(&s, now, m.anon)
 	m.last = s
 	return s
+}
+
+// footprint is what the heap takes, in bytes.
+type footprint struct {
+	objects uint64 // live, or garbage that is not swept
+	unused  uint64 // between objects, in spans that are in use
+	free    uint64 // spans that are in no use and not given back
+	goal    uint64
+	full    uint64 // objects when the last collection ended
+}
+
+// excess is by how much the heap takes more than its objects when it is full.
+// Much of what lies unused after a collection will be allocated again, and
+// where most of a heap has died that is most of it: it counts as much as it did
+// when the heap was full last.
+func (f *footprint) excess() uint64 {
+	most := max(f.goal, f.full)
+	return min(max(sub(f.objects+f.unused+f.free, most), f.goal/100), f.unused)
+}
+
+// fullest is how large the heap was when the last collection ended: what was live
+// before it, and what was allocated since then.
+func (m *meter) fullest(s *Sample) uint64 {
+	cycles := sub(s.Cycles, m.ended.Cycles)
+	if cycles > 0 {
+		m.full = m.ended.Live + sub(s.Allocated, m.ended.Allocated)/cycles
+		m.ended = *s
+	}
+	return m.full
 }

@@ -106,3 +106,38 @@ func TestPressureIsNamed(t *testing.T) {
 		t.Errorf("after the pressure: %v because %v", w.d.State, w.d.Reason)
 	}
 }
+
+// TestUsesABudgetInPhases has a live heap that grows by up to twice and shrinks
+// again under a budget that binds in both phases: the heap is as large in both. A heap that grows and
+// shrinks with its phases has all that it gave up to fault in again.
+func TestUsesABudgetInPhases(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		small := rapid.Float64Range(64*mb, 512*mb).Draw(t, "small")
+		budget := small * rapid.Float64Range(5, 8).Draw(t, "budget")
+		every := time.Duration(rapid.IntRange(500, 8000).Draw(t, "every ms")) * time.Millisecond
+		times := rapid.Float64Range(1, 2).Draw(t, "grows by")
+		p := costly(small)
+		p.perByte = rapid.Float64Range(0.2e-9, 0.6e-9).Draw(t, "mark")
+		p.budget = always(budget)
+		p.live = func(d time.Duration) float64 {
+			if d/every%2 == 0 {
+				return small
+			}
+			return times * small
+		}
+		w := simulate(p, Params{}).until(2 * every).cycles(10)
+		least := budget
+		for range 60 {
+			w.cycle()
+			if !w.d.Audit {
+				least = min(least, w.goal())
+			}
+		}
+		if least < 0.86*budget-10*mb {
+			t.Fatalf("a heap of %.0f MB in a budget of %.0f", least/mb, budget/mb)
+		}
+		if w.worst > 0 {
+			t.Fatalf("%.1f MB above the budget", w.worst/mb)
+		}
+	})
+}
