@@ -42,7 +42,7 @@ func main() {
 	only := flag.String("only", "", "only workloads whose name contains this")
 	flag.IntVar(&b.rounds, "rounds", 8, "rounds of the comparison")
 	flag.IntVar(&b.search, "search", 3, "rounds of the search for the best static settings")
-	flag.DurationVar(&b.time, "time", 2500*time.Millisecond, "time that counts of each run of the comparison, after a second that does not")
+	flag.DurationVar(&b.time, "time", 2500*time.Millisecond, "time that counts of each run of the comparison, after one to six seconds that do not")
 	flag.DurationVar(&b.searchTime, "searchtime", 1500*time.Millisecond, "likewise of the search")
 	flag.BoolVar(&b.throughput, "throughput", false, "run gctune with Options.Throughput, too")
 	rest := flag.Duration("rest", 0, "measure nothing but what the tuner costs a program at rest, in so long")

@@ -29,7 +29,8 @@ var (
 	tuner    = flag.String("tuner", "none", "none, automemlimit, ratio or folio")
 	limit    = flag.Uint64("limit", 1<<30, "memory limit in bytes")
 	inside   = flag.Bool("inside", false, "the limit is that of the cgroup: a tuner finds it itself")
-	warm     = flag.Duration("warm", time.Second, "time that does not count")
+	warm     = flag.Duration("warm", time.Second, "time that does not count; more while the heap has not been as large as it gets")
+	touch    = flag.Uint64("touch", 0, "use so many bytes once, and nothing else")
 	duration = flag.Duration("time", 5*time.Second, "time that counts")
 	whole    = flag.Bool("whole", false, "count from the end of a collection to the end of another")
 	talk     = flag.Bool("v", false, "log the tuner's changes")
@@ -37,6 +38,12 @@ var (
 
 func main() {
 	flag.Parse()
+	if *touch > 0 {
+		for b, i := make([]byte, *touch), 0; i < len(b); i += os.Getpagesize() {
+			b[i] = 1
+		}
+		return
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
@@ -108,7 +115,7 @@ func run() error {
 			}
 		})
 	}
-	time.Sleep(*warm)
+	warmUp()
 	edge()
 	faulted := minorFaults()
 	begin, from, usage, gc, cycles := time.Now(), done.Load(), cpu(), collector(), collections()
@@ -124,6 +131,23 @@ func run() error {
 	wg.Wait()
 	out["gogc"] = float64(debug.SetGCPercent(100))
 	return json.NewEncoder(os.Stdout).Encode(out)
+}
+
+// warmUp waits until the heap has been as large as it gets: a page that is used for
+// the first time costs much, above all in a virtual machine, and a program that
+// runs for long pays for it once. It waits for six seconds at most: the heaps of some arms
+// shrink and grow for ever.
+func warmUp() {
+	const step, few = 250 * time.Millisecond, 500 // that many faults cost a percent or less
+	begin, faults := time.Now(), minorFaults()
+	for calm := 0; time.Since(begin) < *warm || calm < 2 && time.Since(begin) < 6*time.Second; {
+		time.Sleep(step)
+		now := minorFaults()
+		if calm++; now-faults > few {
+			calm = 0
+		}
+		faults = now
+	}
 }
 
 // edge waits for the end of a collection, so that what counts is whole periods of
