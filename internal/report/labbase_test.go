@@ -88,7 +88,7 @@ func TestLabAgainst(t *testing.T) {
 		"stock": {"op_seconds": 10}, "auto": {"op_seconds": 5}, "gogc-200": {"documents_per_second": 100},
 	})
 	text := strings.Join(strings.Fields(labText(t, r)), " ")
-	for _, want := range []string{"arm sec/op vs stock docs/s ", " stock 10.00s ± 0% - ", " auto 5.000s ± 0% -50.0% (p=0.002) - "} {
+	for _, want := range []string{"arm sec/op vs stock the first docs/s ", " stock 10.00s ± 0% - ", " auto 5.000s ± 0% -50.0% (p=0.002) - "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, labText(t, r))
 		}

@@ -25,8 +25,7 @@ type meter struct {
 	before used
 }
 
-// newMeter begins to measure. What was made before, such as the input, is
-// collected now.
+// newMeter begins to measure. What was left before is collected now.
 func newMeter() *meter {
 	runtime.GC()
 	m := &meter{before: now()}
