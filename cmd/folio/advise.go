@@ -43,7 +43,7 @@ allocating. The part in the collector's time is that of the bytes.`
 type adviseFlags struct {
 	profile    string
 	sampleRate int
-	json       string
+	json, html string
 }
 
 func newAdvise(a *app) *cobra.Command {
@@ -64,6 +64,7 @@ func newAdvise(a *app) *cobra.Command {
 	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`; the command, if there is one, writes it")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of processor time to sample what allocation costs; 0 for not at all")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the same to `file` as a page to look at (- for standard output)")
 	return cmd
 }
 
@@ -77,11 +78,14 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	jsonOut, _, err := a.openResults(f.json, "")
+	if err := distinctOutputs(f.json, "", f.html); err != nil {
+		return misuse(err)
+	}
+	files, err := a.openSnapshot(f.json, f.html)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, jsonOut.Close()) }()
+	defer func() { err = errors.Join(err, files.close()) }()
 	r := &report.Advise{Title: "folio advise: " + f.profile}
 	cost, path := advise.Unknown(), f.profile
 	if len(command) > 0 {
@@ -114,15 +118,15 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		return err
 	}
 	r.Advice = advise.Advise(p, cost, newSources().line)
-	written := writeResult(jsonOut, false, func() ([]byte, error) { return adviseJSON(r, f, command) })
+	written := files.write(adviseFile(r, f, command).JSON)
 	out := io.Writer(a.stdout)
-	if jsonOut.IsStdout() {
+	if files.toStdout() {
 		out = a.stderr
 	}
 	return errors.Join(r.Text(out), written)
 }
 
-func adviseJSON(r *report.Advise, f *adviseFlags, command []string) ([]byte, error) {
+func adviseFile(r *report.Advise, f *adviseFlags, command []string) *report.AdviseFile {
 	file := r.File()
 	info, warnings := host.Read(procmem.New(""))
 	file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
@@ -133,7 +137,7 @@ func adviseJSON(r *report.Advise, f *adviseFlags, command []string) ([]byte, err
 	for _, w := range warnings {
 		file.Notes = append(file.Notes, w.Error())
 	}
-	return file.JSON()
+	return file
 }
 
 func readProfile(path string) (p *advise.Profile, err error) {

@@ -17,13 +17,13 @@ type reportFlags struct{ out string }
 
 const reportLong = `Make saved results into one HTML file that people look at.
 
-The files are what run, tune, lab, inspect and doctor write with --json. Several
-are shown side by side, with what differs between them: two machines, two
+The files are what run, tune, lab, inspect, doctor and advise write with --json.
+Several are shown side by side, with what differs between them: two machines, two
 kernels, before and after. The page answers first, then draws, then lists; all
 samples are in it. It needs no network, and loads nothing.
 
-While measuring, --html FILE of run, tune, lab, inspect and doctor makes the
-same page.`
+While measuring, --html FILE of run, tune, lab, inspect, doctor and advise
+makes the same page.`
 
 func newReport(a *app) *cobra.Command {
 	f := &reportFlags{}

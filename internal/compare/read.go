@@ -73,6 +73,8 @@ func Of(r *saved.Result) (*Set, error) {
 		text, err = r.Lab.Bench()
 	case r.Inspect != nil:
 		s.inspect(r.Inspect)
+	case r.Advise != nil:
+		return nil, fmt.Errorf("%s: advice is not compared: measure the change with folio run --json", r.Name)
 	case r.Doctor != nil:
 		s.doctor = true
 		for _, h := range r.Doctor.Findings {

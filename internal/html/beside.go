@@ -244,6 +244,8 @@ func hostsTable(results []*saved.Result) *Table {
 			when, kind, folio, where = r.Lab.Created.UTC().Format("2 Jan 2006 15:04"), "lab", r.Lab.Folio, join(machine(r.Lab.Host))
 		case r.Doctor != nil:
 			when, kind, folio, where = r.Doctor.Created.UTC().Format("2 Jan 2006 15:04"), "doctor", r.Doctor.Folio, join(machine(r.Doctor.Host))
+		case r.Advise != nil:
+			when, kind, folio, where = r.Advise.Created.UTC().Format("2 Jan 2006 15:04"), "advise", r.Advise.Folio, join(machine(r.Advise.Host))
 		case r.Inspect != nil:
 			when, kind, folio, where = r.Inspect.Created.UTC().Format("2 Jan 2006 15:04"), "inspect", r.Inspect.Folio, "not in the file"
 		}

@@ -34,6 +34,8 @@ func section(r *saved.Result) *Section {
 		s = inspectSection(r.Inspect)
 	case r.Doctor != nil:
 		s = doctorSection(r.Doctor)
+	case r.Advise != nil:
+		s = adviseSection(r.Advise)
 	case len(r.Program.Arms) == 0:
 		f := r.Program
 		s = &Section{Kicker: "folio " + f.Kind, Heading: trial.Setting{}.Line(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,

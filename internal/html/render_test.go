@@ -33,7 +33,7 @@ var (
 func TestGolden(t *testing.T) {
 	for name, file := range map[string]any{
 		"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile(),
-		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"),
+		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"), "advise": adviseFile("prog"),
 	} {
 		got := pageOf(t, file)
 		for _, re := range []*regexp.Regexp{scripts, styles, raws, regexp.MustCompile(`content="default-src[^"]*"`)} {
@@ -106,7 +106,7 @@ func TestTimeInWords(t *testing.T) {
 
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog")} {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "advise": adviseFile("prog")} {
 		p := Of(read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
@@ -157,7 +157,7 @@ func TestHostileNames(t *testing.T) {
 	l.Experiments[0].Name, l.Experiments[0].Meaning, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}
 	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil))} {
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil)), "advise": pageOf(t, adviseFile(evil))} {
 		plain := pageOf(t, tuneFile(8, "./prog"))
 		if name == "lab" {
 			plain = pageOf(t, labFile())

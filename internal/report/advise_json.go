@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/advise"
@@ -78,6 +79,11 @@ type OtherSite struct {
 	Why string `json:"why"`
 }
 
+// Place returns the file's name and line.
+func (s CallSite) Place() string {
+	return (&advise.Site{File: s.File, Line: s.Line}).Place()
+}
+
 func newCallSite(s advise.Site, share float64) CallSite {
 	return CallSite{s.Func, s.File, s.Line, text(s.Inside), newAllocations(s), share}
 }
@@ -99,7 +105,7 @@ func (r *Advise) File() *AdviseFile {
 	for _, s := range a.Suggestions {
 		f.Suggestions = append(f.Suggestions, SuggestionJSON{
 			CallSite: newCallSite(s.Site, s.Share), Objects: s.Objects, Kept: s.Kept, Life: finite(s.Life), Samples: finite(s.Samples),
-			GC: finite(s.GC), Low: finite(s.Low), High: finite(s.High), Source: text(s.Source), Sketch: s.Sketch,
+			GC: finite(s.GC), Low: finite(s.Low), High: finite(s.High), Source: text(strings.TrimSpace(s.Source)), Sketch: s.Sketch,
 		})
 	}
 	for _, o := range a.Others {

@@ -21,9 +21,10 @@ type Result struct {
 	Lab     *report.LabFile
 	Inspect *report.InspectFile
 	Doctor  *report.DoctorFile
+	Advise  *report.AdviseFile
 }
 
-// Read reads a result file: run, tune and lab (folio/1), inspect and doctor.
+// Read reads a result file: run, tune and lab (folio/1), inspect, doctor and advise.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
 	var head struct{ Schema, Kind string }
@@ -47,7 +48,10 @@ func Read(name string, data []byte) (*Result, error) {
 		into = r.Doctor
 	case head.Schema == "":
 		return nil, fmt.Errorf("%s: not a result of folio: it names no schema", name)
-	case head.Schema == report.CollapseSchema || head.Schema == report.AdviseSchema:
+	case head.Schema == report.AdviseSchema:
+		r.Advise = &report.AdviseFile{}
+		into = r.Advise
+	case head.Schema == report.CollapseSchema:
 		return nil, fmt.Errorf("%s: schema %s: there are no pages and no comparisons of that", name, head.Schema)
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name, head.Schema, head.Kind)
