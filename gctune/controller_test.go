@@ -14,6 +14,21 @@ func costly(live float64) program {
 	return program{live: always(live), perByte: 0.25e-9, budget: always(100 * gb)}
 }
 
+// someParams draws parameters that a user may set.
+func someParams(t *rapid.T) Params {
+	if rapid.Bool().Draw(t, "default parameters") {
+		return Params{}
+	}
+	leave := rapid.Float64Range(0.005, 0.1).Draw(t, "leave")
+	return Params{
+		Leave: leave, Target: leave * rapid.Float64Range(0.2, 1).Draw(t, "target"),
+		MaxCost:  rapid.Float64Range(0.1, 0.4).Draw(t, "most"),
+		MinCycle: time.Duration(rapid.IntRange(1, 200).Draw(t, "cycle ms")) * time.Millisecond,
+		Floor:    rapid.IntRange(1, 40).Draw(t, "floor"),
+		Ceiling:  rapid.IntRange(200, 100_000).Draw(t, "ceiling"),
+	}
+}
+
 func TestLeavesCheapProgramsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := program{
@@ -44,9 +59,11 @@ func TestSettles(t *testing.T) {
 			budget:   always(32*mb + live*rapid.Float64Range(2.5, 60).Draw(t, "budget")),
 			scan:     uint64(rapid.IntRange(0, 4*mb).Draw(t, "scan")),
 		}
-		w := simulate(p, Params{}).until(time.Second).cycles(12)
+		params := someParams(t)
+		most := params.withDefaults().Target * raiseBand
+		w := simulate(p, params).until(time.Second).cycles(12)
 		settled := w.s.Time
-		if cost := w.d.Cost; cost > 0.01*raiseBand && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
+		if cost := w.d.Cost; cost > most && (w.d.State != Resting || cost > params.withDefaults().Leave) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
 			t.Fatalf("a second and 12 collections on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
 		}
 		w.until(settled + 2*time.Minute)
@@ -123,7 +140,7 @@ func TestChangingPrograms(t *testing.T) {
 				return a + f*(b-a)
 			},
 		}
-		w := simulate(p, Params{}).until(60 * time.Second)
+		w := simulate(p, someParams(t)).until(60 * time.Second)
 		if w.worst > 0 || w.overHard > 0 {
 			t.Fatalf("%.1f MB above the budget, %.1f above the hard limit", w.worst/mb, w.overHard/mb)
 		}
@@ -153,7 +170,7 @@ func TestBudgetLowered(t *testing.T) {
 			p.budget = always(before)
 			p.rest = func(d time.Duration) float64 { return 8*mb + before - shift(d) }
 		}
-		w := simulate(p, Params{})
+		w := simulate(p, someParams(t))
 		// The controller looks once a second, and the collection that makes
 		// room takes a moment.
 		w.grace = [2]time.Duration{at, at + 2*time.Second}
