@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +122,6 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "%s, %s\n\n", t, t.Root)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, p := range doc.Patches {
 		word := "fits"
 		switch {
@@ -135,10 +133,7 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 		if p.Default {
 			word += ", default"
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Name, word, p.Summary)
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		fmt.Fprintf(a.stdout, "  %s: %s\n%s%s", p.Name, word, wrapped(p.Summary, "    ", 78), wrapped("measured: "+p.Evidence, "    ", 78))
 	}
 	for i, p := range doc.Patches {
 		if i > 0 && p.Note == doc.Patches[i-1].Note || p.Note == "" {
