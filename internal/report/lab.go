@@ -216,6 +216,9 @@ func LabList(w io.Writer, m *lab.Machine) error {
 		p.line("%s: %s", e.Name, e.Question)
 		p.line("  source: %s", e.Source)
 		p.line("  memory: %s, quick %s", trial.FormatBytes(size[0]), trial.FormatBytes(size[1]))
+		if e.Apart {
+			p.line("  only when it is named: it builds programs with the go command")
+		}
 		t := &table{left: map[int]bool{0: true, 1: true}}
 		for _, a := range e.List(m) {
 			about := a.About
