@@ -160,6 +160,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 		s.notes = append(s.notes, "the collector's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
 	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
+	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit
 	return s, nil
 }
 

@@ -104,6 +104,29 @@ func TestTimeInWords(t *testing.T) {
 	}
 }
 
+// A line to paste runs the program as it was run, with its input and all.
+func TestLinesToPaste(t *testing.T) {
+	f := runFile(1)
+	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
+	f.Metric = &report.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
+	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher --ignore-exit -- ./prog -n 5</code>`) {
+		t.Error("the line for a search is another one")
+	}
+	f = runFile(1)
+	f.Program.Build = &report.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
+	text := string(pageOf(t, f))
+	for _, want := range []string{"<h1><code><bdi>folio run --build ./cmd/prog --thp=system -- -n 5</bdi></code></h1>", "built from ./cmd/prog with heap-hugepages@abc", "folio tune --build ./cmd/prog -- -n 5</code>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("of a program that folio built, the page does not say %q", want)
+		}
+	}
+	g := tuneFile(6, "prog", "-n", "5")
+	g.Program.Build = f.Program.Build
+	if text := string(pageOf(t, g)); !strings.Contains(text, `"c":"folio run --build ./cmd/prog --gogc=400 --thp=system -- -n 5"`) {
+		t.Error("a click on a point copies another line")
+	}
+}
+
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
 	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "advise": adviseFile("prog")} {

@@ -12,7 +12,7 @@ import (
 
 func runSection(f *report.File) *Section {
 	arm := &f.Arms[0]
-	s := &Section{Kicker: "folio run", Heading: settingOf(arm.Setting).Line(f.Program.Command), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
+	s := &Section{Kicker: "folio run", Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
 	if n := len(arm.Samples); n > 1 {
 		s.About = append(s.About, formatf("medians of %d runs", n))
 	}
@@ -24,7 +24,11 @@ func runSection(f *report.File) *Section {
 		return s
 	}
 	samples := report.Usable(arm.Samples)
-	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), f.Program.Command, samples)
+	command := f.Program.Command
+	if f.Program.Build != nil && len(command) > 0 {
+		command = command[1:] // the flags have the rest
+	}
+	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), command, samples)
 	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
 	s.Answers = advice(&sheet, samples)
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
@@ -48,18 +52,31 @@ func again(f *report.File) []string {
 	for _, kv := range f.Arms[0].Setting.Env {
 		out = append(out, "--env", kv)
 	}
+	add := func(flag, value string) {
+		if value != "" {
+			out = append(out, flag, value)
+		}
+	}
+	p, higher := f.Program, false
+	if p.Build != nil {
+		add("--build", p.Build.Package)
+	}
 	if m := f.Metric; m != nil {
 		text := m.Name
 		if m.Pattern != "" {
 			text += "=" + m.Pattern
 		}
-		out = append(out, "--metric", text)
-		if m.Higher {
-			out = append(out, "--higher")
-		}
+		add("--metric", text)
+		higher = m.Higher
 	}
-	if f.Program.Ready != "" {
-		out = append(out, "--ready", f.Program.Ready, "--load", f.Program.Load)
+	add("--input", p.Input)
+	add("--ready", p.Ready)
+	add("--load", p.Load)
+	if higher {
+		out = append(out, "--higher")
+	}
+	if p.IgnoreExit {
+		out = append(out, "--ignore-exit")
 	}
 	return out
 }

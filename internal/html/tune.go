@@ -124,7 +124,13 @@ func about(f *report.File) []string {
 	if v := f.Program.GoVersion; v != nil {
 		out = append(out, *v)
 	}
+	if b := f.Program.Build; b != nil {
+		out = append(out, "built from "+b.Package+" with "+join(b.Patches))
+	}
 	out = append(out, machine(f.Host)...)
+	if f.Program.Input != "" {
+		out = append(out, "input: "+f.Program.Input)
+	}
 	if f.Program.Load != "" {
 		out = append(out, "under load: "+f.Program.Load)
 	}
@@ -257,7 +263,7 @@ func (t *tuned) point(a *tunedArm, x float64, lo, hi *float64) Point {
 }
 
 // line is what is to be pasted into a shell for an arm.
-func (t *tuned) line(a *tunedArm) string { return settingOf(a.Setting).Line(t.file.Program.Command) }
+func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(settingOf(a.Setting)) }
 
 func settingOf(s report.Setting) trial.Setting {
 	out := trial.Setting{Env: s.Env}

@@ -41,9 +41,12 @@ type Program struct {
 	Command   []string `json:"command"`
 	GoVersion *string  `json:"go_version"` // from its build information; null for others
 	Module    *string  `json:"module"`
+	Input     string   `json:"input,omitempty"` // the file that was its standard input
 	Ready     string   `json:"ready,omitempty"`
 	Load      string   `json:"load,omitempty"`
-	Build     *Build   `json:"build,omitempty"` // of a program that folio built itself
+	// IgnoreExit says that runs count whatever the exit code.
+	IgnoreExit bool   `json:"ignore_exit,omitempty"`
+	Build      *Build `json:"build,omitempty"` // of a program that folio built itself
 }
 
 // A Build says what folio built a program from. The first word of Command is then the
