@@ -234,7 +234,8 @@ func (p *Process) tiny(what string, evidence Reading) Hazard {
 		Evidence: []Reading{evidence},
 		Means:    "Each collection stops and starts all processors, which is not in the collector's own figures, and costs more the more processors there are. A few MiB more of heap save almost all of it.",
 		Fix: []Step{{Do: "Let the heap be larger; what that gives is measured by folio tune:", Code: "GOGC=400"},
-			{Do: "Or have the program keep a least heap itself (package gctune):", Code: `import _ "github.com/foliomem/folio/auto"`}},
+			{Do: "Or have the program keep a least heap itself (package gctune):", Code: `import _ "github.com/foliomem/folio/auto"`},
+			{Do: "Or build it with a minimum heap that can be set, and set FOLIO_HEAPMINIMUM=64MiB:", Code: "folio build --patch heap-minimum"}},
 	}
 }
 

@@ -139,7 +139,8 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 		h.Fix = append(h.Fix, Step{Do: "Put what is there on huge pages, without a restart:", Code: p.collapse()})
 	}
 	if p.isGo() {
-		h.Fix = append(h.Fix, Step{Do: "For good, have the program ask for them, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`})
+		h.Fix = append(h.Fix, Step{Do: "For good, have the program ask for them, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`},
+			Step{Do: "Or, without a change, build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
 		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:", Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
 	}

@@ -234,7 +234,7 @@ func (s *Sheet) faultFix() string {
 		fix = fmt.Sprintf("huge pages: %s of %s were on them; a huge page takes one fault where %.0f were taken",
 			mib(*s.Huge), mib(*s.RSS), float64(*h)/float64(s.Host.PageBytes))
 		if e := s.Host.THPEnabled; e != nil {
-			fix += fmt.Sprintf(" (THP is %q here; Go asks for none by itself)", *e)
+			fix += fmt.Sprintf(" (THP is %q here; Go asks for none by itself: import folio/auto, or folio build)", *e)
 		}
 	}
 	return fix

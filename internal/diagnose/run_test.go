@@ -150,7 +150,7 @@ func TestFindings(t *testing.T) {
 		{"tune the collector: at most 20.0% of the processor time can be gained", "3.06 s in 100 collections", "folio tune -- ./prog 'a b'"},
 		{"take fewer page faults: at most 10.0% of the processor time can be gained",
 			"200000 faults, 20000 a second; 1.53 s in the kernel, not all of it for faults",
-			`huge pages: 0 MiB of 200 MiB were on them; a huge page takes one fault where 512 were taken (THP is "madvise" here; Go asks for none by itself)`},
+			`huge pages: 0 MiB of 200 MiB were on them; a huge page takes one fault where 512 were taken (THP is "madvise" here; Go asks for none by itself: import folio/auto, or folio build)`},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %+v\nwant %+v", got, want)
