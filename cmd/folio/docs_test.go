@@ -125,7 +125,9 @@ func checkArgs(args []string) error {
 		return err
 	}
 	asked := false // for what needs no command
-	cmd.Flags().Visit(func(f *pflag.Flag) { asked = asked || f.Name == "help" || f.Name == "version" || f.Name == "attach" || f.Name == "build" })
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		asked = asked || f.Name == "help" || f.Name == "version" || f.Name == "attach" || f.Name == "build"
+	})
 	if name := cmd.Name(); !asked && (name == "run" || name == "tune") && cmd.Flags().NArg() == 0 {
 		return fmt.Errorf("%s: no command given", name)
 	}
