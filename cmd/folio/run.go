@@ -44,6 +44,11 @@ and which lines of the program pay for them. It needs no root where
 /proc/sys/kernel/perf_event_paranoid is 2 or less. It slows a program down, some
 more than others (docs/performance.md): --sample-rate 0 turns it off.
 
+With --build PACKAGE folio builds the program itself with the patch
+heap-hugepages, and what follows -- are its arguments: its heap asks for huge
+pages as it grows (--thp advise, the default then). --thp system turns that off.
+The first build compiles the standard library, about a minute.
+
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the collector.`
 
@@ -55,6 +60,7 @@ func newRun(a *app) *cobra.Command {
 		Long:  runLong,
 		Example: `  folio run -- ./prog args
   folio run --count 10 --gogc 400 -- ./prog args
+  folio run --build ./cmd/prog --gogc 400 -- args
   folio run --sample-rate 997 -- ./prog args
   folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
   folio run --attach 1234 --for 30s

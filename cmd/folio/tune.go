@@ -32,6 +32,10 @@ const tuneLong = `Search the runtime's settings for the best ones for a program:
 pages where folio may do that (--thp collapse), and GOMAXPROCS when asked for. The
 program itself is not changed.
 
+With --build PACKAGE folio builds the program itself, and what follows -- are its
+arguments: its heap then asks for huge pages (thp=advise), or not, and GOGC is
+searched both ways. That needs no root. It says how to keep what it found.
+
 The search is a race. Every setting gets a few rounds, interleaved in random
 order; those that are clearly slower leave; the neighbourhood of the best is
 filled in. It ends when the answer is settled or --budget is spent. The collector
@@ -49,6 +53,7 @@ func newTune(a *app) *cobra.Command {
 		Long:  tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/go"
   folio tune --mem 1GiB --metric 'op/s=([0-9.]+) op/s' --higher -- ./prog
+  folio tune --build ./cmd/server -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
   folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher -- ./server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
