@@ -12,6 +12,10 @@ import (
 // one keeps only that one from running.
 func (r *run) ready(ctx context.Context, out *Outcome) error {
 	for _, a := range out.runnable() {
+		if base := out.Arm(out.Experiment.Base); base != nil && base.Arm.NotRun != "" {
+			a.Arm.NotRun = fmt.Sprintf("there is nothing to compare it with: %s cannot run", base.Arm.Name)
+			continue
+		}
 		if a.Arm.Prepare == nil {
 			continue
 		}
