@@ -5,4 +5,4 @@ import (
 	"syscall"
 )
 
-func minorFaults(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Minflt }
+func minorFaults(s *os.ProcessState) int64 { return int64(s.SysUsage().(*syscall.Rusage).Minflt) }
