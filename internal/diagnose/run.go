@@ -242,7 +242,10 @@ func (s *Sheet) faultFix() string {
 
 // line returns a folio command on the program, to paste into a shell.
 func (s *Sheet) line(command ...string) string {
-	words := slices.Concat([]string{"folio"}, command, s.Flags, []string{"--"}, s.Command)
+	words := slices.Concat([]string{"folio"}, command, s.Flags)
+	if len(s.Command) > 0 { // a program that folio builds may have no arguments
+		words = append(append(words, "--"), s.Command...)
+	}
 	for i, w := range words {
 		words[i] = trial.Quote(w)
 	}
