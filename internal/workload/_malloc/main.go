@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -48,19 +49,37 @@ func run(args []string) error {
 	return nil
 }
 
+// pieces is into how many runs the time of a kind is cut. The middle one counts, so
+// that what disturbs one or two of them does not.
+const pieces = 5
+
 // measure returns the seconds that each of so many calls takes as fill about the
-// time given. The tries that find the number warm up.
+// time given.
 func measure(allocate func(n int), length time.Duration) float64 {
-	for n := 100; ; {
-		// Each try begins with an empty heap, and the sweep of the one before done.
-		runtime.GC()
-		begun := time.Now()
-		allocate(n)
-		took := time.Since(begun)
+	length /= pieces
+	n, took := 100, time.Duration(0)
+	for {
+		// These tries find the number, and warm up.
+		took = timed(allocate, n)
 		if took >= length*9/10 {
-			return took.Seconds() / float64(n)
+			break
 		}
 		// Towards the length, but never trust a try that was too short to tell.
 		n = min(int(float64(n)*float64(length)/float64(took+1)), 100*n) + 1
 	}
+	all := []time.Duration{took}
+	for len(all) < pieces {
+		all = append(all, timed(allocate, n))
+	}
+	slices.Sort(all)
+	return all[pieces/2].Seconds() / float64(n)
+}
+
+// timed returns how long n objects take, from an empty heap on, with the sweep of
+// what was before done.
+func timed(allocate func(n int), n int) time.Duration {
+	runtime.GC()
+	begun := time.Now()
+	allocate(n)
+	return time.Since(begun)
 }
