@@ -53,7 +53,9 @@ func TestScripts(t *testing.T) {
 			// What is built with patches is compiled once for all scripts, and kept: the names
 			// of their files are in the key of Go's build cache.
 			cache, err := os.UserCacheDir()
-			env.Vars = append(append(env.Vars, raceEnv, "USERCACHE="+cache), goCaches()...)
+			// A home of their own: without one they, and the go command, would make /no-home.
+			env.Setenv("HOME", env.WorkDir)
+			env.Vars = append(append(env.Vars, raceEnv, "USERCACHE="+cache, "XDG_CACHE_HOME="+cache), goCaches()...)
 			return err
 		},
 		Condition: func(cond string) (bool, error) {
