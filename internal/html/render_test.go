@@ -69,6 +69,11 @@ func TestAnswerFirst(t *testing.T) {
 		}
 	}
 	f := tuneFile(8, "./prog")
+	f.Recommendations[0].Keep = []string{"to keep it: one of these:", "folio build '<x>'"}
+	if text := string(pageOf(t, f)); !strings.Contains(text, "To keep it: one of these:") || !strings.Contains(text, "folio build &#39;&lt;x&gt;&#39;") {
+		t.Error("the page does not say how to keep what a build has")
+	}
+	f = tuneFile(8, "./prog")
 	f.Recommendations = []report.Recommendation{{Goal: "fastest", Arm: "default", Line: "./prog", Why: "no setting was measurably faster than the default", P: 1}}
 	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting was measurably faster than the default.") {
 		t.Error("the page does not say to keep the default")

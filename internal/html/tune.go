@@ -195,6 +195,12 @@ func (t *tuned) answer(r report.Recommendation, main bool) Answer {
 	} else {
 		a.Sure += "; too few rounds for an interval"
 	}
+	for i, way := range r.Keep { // huge pages of a build with a patched runtime
+		if i == 0 {
+			way = upper(way) // a sentence; those after it begin with commands
+		}
+		a.Steps = append(a.Steps, Step{Do: way})
+	}
 	return a
 }
 
