@@ -21,8 +21,8 @@ var malloc = &Experiment{
 	Base:     stock,
 	Across:   true,
 	Apart:    true,
-	defaults: Params{Size: 32 << 10, Count: 100, Rounds: 10},
-	quick:    Params{Size: 1 << 10, Count: 20, Rounds: 4},
+	defaults: Params{Size: 32 << 10, Count: 25, Rounds: 30}, // short and often: a slow minute is slow for all 27
+	quick:    Params{Size: 1 << 10, Count: 10, Rounds: 10},
 	noWarmup: true, // each loop warms up by itself
 	arms:     mallocArms,
 	work:     func(_ *probe, t Task) error { return become(t, strconv.Itoa(t.Count)) },

@@ -38,7 +38,7 @@ func mallocMeaning(o *Outcome) (out []string) {
 		text := fmt.Sprintf("%s: %+.1f%% time in the geometric mean of %d benchmarks", a.Arm.Name, 100*(stat.GeoMean(ratios)-1), len(ratios))
 		switch {
 		case len(less)+len(more) > 0:
-			text += fmt.Sprintf("; %d take less time%s, %d more%s; by chance one in %.0f would differ", len(less), names(less), len(more), names(more), 1/stat.Alpha)
+			text += fmt.Sprintf("; %d take less time%s, %d more%s; one in %.0f would by chance alone, and more where the machine is slow for a while", len(less), names(less), len(more), names(more), 1/stat.Alpha)
 		case n < enoughRounds:
 			text += "; in so few rounds none differs beyond doubt"
 		default:
