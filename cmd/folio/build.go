@@ -177,6 +177,9 @@ func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 	if len(v.Stock) > 0 {
 		fmt.Fprintf(a.stdout, "%s fail here without the patches too: %s\n", counted(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
 	}
+	if len(v.Unsteady) > 0 {
+		fmt.Fprintf(a.stdout, "%s failed once and passed when run again: %s\n", counted(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
+	}
 	if len(v.Failed) == 0 {
 		return nil
 	}

@@ -60,3 +60,22 @@ func TestVerifyRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMove(t *testing.T) {
+	v := &Verification{Failed: []string{"p.TestA", "p.TestB", "q.TestA"}}
+	v.move("p", []string{"TestA", "TestC"}, &v.Stock)
+	if strings.Join(v.Failed, " ") != "p.TestB q.TestA" || strings.Join(v.Stock, " ") != "p.TestA" {
+		t.Errorf("%v, %v", v.Failed, v.Stock)
+	}
+}
+
+func TestCrashed(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a_test.go:1: too slow\n": false, "x\nfatal error: bad pointer\n": true, "panic: index\n": true,
+		"runtime: marked free object\n": true, "[signal SIGSEGV: segmentation violation]": true, "": false,
+	} {
+		if crashed.MatchString(text) != want {
+			t.Errorf("%q: want %v", text, want)
+		}
+	}
+}
