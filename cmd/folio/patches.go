@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/overlay"
+	"github.com/foliomem/folio/internal/report"
 )
 
 const patchesLong = `List the patches of Go's runtime that 'folio build' applies: what each does, and
@@ -133,13 +134,13 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 		if p.Default {
 			word += ", default"
 		}
-		fmt.Fprintf(a.stdout, "  %s: %s\n%s%s", p.Name, word, wrapped(p.Summary, "    ", 78), wrapped("measured: "+p.Evidence, "    ", 78))
+		fmt.Fprintf(a.stdout, "  %s: %s\n%s%s", p.Name, word, wrapped(p.Summary, "    "), wrapped("measured: "+p.Evidence, "    "))
 	}
 	for i, p := range doc.Patches {
 		if i > 0 && p.Note == doc.Patches[i-1].Note || p.Note == "" {
 			continue
 		}
-		fmt.Fprintf(a.stdout, "\n%s", wrapped(p.Note, "  ", 78))
+		fmt.Fprintf(a.stdout, "\n%s", wrapped(p.Note, "  "))
 	}
 	fmt.Fprintln(a.stdout, "\n  folio patches NAME   why, what Go's developers say, what was measured")
 	return nil
@@ -177,29 +178,14 @@ func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
 		{"written for", strings.Join(p.Go, ", ")}, {"fits " + t.String(), fits},
 	} {
 		if row.text != "" {
-			fmt.Fprintf(a.stdout, "  %s:\n%s", row.what, wrapped(row.text, "    ", 78))
+			fmt.Fprintf(a.stdout, "  %s:\n%s", row.what, wrapped(row.text, "    "))
 		}
 	}
 }
 
-// wrapped breaks a text into lines.
-func wrapped(text, indent string, width int) string {
-	var b strings.Builder
-	at := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case at == 0:
-			b.WriteString(indent + word)
-			at = len(indent) + len(word)
-		case at+1+len(word) > width:
-			b.WriteString("\n" + indent + word)
-			at = len(indent) + len(word)
-		default:
-			b.WriteString(" " + word)
-			at += 1 + len(word)
-		}
-	}
-	return b.String() + "\n"
+// wrapped breaks a text into indented lines.
+func wrapped(text, indent string) string {
+	return strings.Join(report.Wrap(indent, indent, text, 78), "\n") + "\n"
 }
 
 // patchesOf says what was patched in a program.

@@ -50,15 +50,7 @@ func (c Call) Cmd(ctx context.Context) *exec.Cmd {
 }
 
 // Prepare writes the overlay and returns it with the call that makes go use it.
-func (g GoCommand) Prepare(ctx context.Context) (*Overlay, Call, error) {
-	o, call, err := g.prepare(ctx)
-	if err != nil {
-		return nil, Call{}, err
-	}
-	return o, call, nil
-}
-
-func (g GoCommand) prepare(ctx context.Context) (o *Overlay, call Call, err error) {
+func (g GoCommand) Prepare(ctx context.Context) (o *Overlay, call Call, err error) {
 	if len(g.Args) == 0 {
 		return nil, call, CheckCommand("")
 	} else if err := CheckCommand(g.Args[0]); err != nil {

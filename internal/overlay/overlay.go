@@ -56,10 +56,10 @@ func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	}
 	o := &Overlay{Toolchain: t, Patches: patches, Record: newRecord(t, patches)}
 	for file := range files {
-		if _, err := read(file); err == nil {
-			o.Patched = append(o.Patched, file)
-		} else {
+		if slices.ContainsFunc(patches, func(p *Patch) bool { return p.adds(file) }) {
 			o.Added = append(o.Added, file)
+		} else {
+			o.Patched = append(o.Patched, file)
 		}
 	}
 	slices.Sort(o.Patched)

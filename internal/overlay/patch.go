@@ -58,6 +58,12 @@ type newFile struct {
 func (e edit) fits(lang string) bool    { return len(e.only) == 0 || slices.Contains(e.only, lang) }
 func (f newFile) fits(lang string) bool { return len(f.only) == 0 || slices.Contains(f.only, lang) }
 
+// adds reports whether a file is one that the patch adds: none is edited as well, since
+// edits are of files that are there.
+func (p *Patch) adds(file string) bool {
+	return slices.ContainsFunc(p.files, func(f newFile) bool { return f.file == file })
+}
+
 // parse reads the text of a patch. Its form is told in patches/README.md.
 func parse(text string) (*Patch, error) {
 	p := &parser{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}

@@ -28,7 +28,7 @@ func (d *Doctor) Text(w io.Writer) error {
 	}
 	width = max(width, 40)
 	say := func(first, rest, text string) {
-		for _, l := range wrap(first, rest, text, width) {
+		for _, l := range Wrap(first, rest, text, width) {
 			p.line("%s", l)
 		}
 	}
@@ -93,7 +93,7 @@ func (d *Doctor) sum() string {
 				}
 			}
 			if n > 0 {
-				parts = append(parts, count(n, string(s)))
+				parts = append(parts, Counted(n, string(s)))
 			}
 		}
 		text += strings.Join(parts, ", ")
@@ -114,16 +114,17 @@ func (d *Doctor) sum() string {
 	return text + "."
 }
 
-func count(n int, what string) string {
+// Counted says how many: "1 file", "2 files".
+func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// wrap breaks text into lines of at most width columns, the first behind first,
+// Wrap breaks text into lines of at most width columns, the first behind first,
 // the others behind rest. Words are never broken.
-func wrap(first, rest, text string, width int) []string {
+func Wrap(first, rest, text string, width int) []string {
 	var out []string
 	line, empty := first, true
 	for _, word := range strings.Fields(text) {
@@ -153,7 +154,7 @@ func DoctorList(w io.Writer, width int) error {
 			last = r.Scope
 		}
 		p.line("  %-26s %s: %s", r.ID, r.Severity, r.Title)
-		for _, l := range wrap(strings.Repeat(" ", 29)+"reads ", strings.Repeat(" ", 31), strings.Join(r.Reads, ", "), max(width, 60)) {
+		for _, l := range Wrap(strings.Repeat(" ", 29)+"reads ", strings.Repeat(" ", 31), strings.Join(r.Reads, ", "), max(width, 60)) {
 			p.line("%s", l)
 		}
 	}

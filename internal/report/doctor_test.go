@@ -144,7 +144,7 @@ func TestWrap(t *testing.T) {
 		{"", 8, ">"},
 		{"µµµ µµµ", 9, "> µµµ µµµ"},
 	} {
-		if got := strings.Join(wrap("> ", ". ", tt.text, tt.width), "|"); got != tt.want {
+		if got := strings.Join(Wrap("> ", ". ", tt.text, tt.width), "|"); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
