@@ -14,7 +14,7 @@ import (
 
 // grid is every static setting that is tried.
 func grid() (out []arm) {
-	for _, gogc := range []string{"100", "200", "400", "800", "1600", "off"} {
+	for _, gogc := range []string{"100", "200", "400", "800", "1600", "3200", "off"} {
 		for _, share := range []float64{0.9, 0.96} {
 			out = append(out, static(gogc, share))
 		}

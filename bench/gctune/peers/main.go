@@ -32,7 +32,7 @@ var (
 	warm     = flag.Duration("warm", time.Second, "time that does not count; more while the heap has not been as large as it gets")
 	touch    = flag.Uint64("touch", 0, "use so many bytes once, and nothing else")
 	duration = flag.Duration("time", 5*time.Second, "time that counts")
-	whole    = flag.Bool("whole", false, "count from the end of a collection to the end of another")
+	whole    = flag.Bool("whole", false, "count from the end of a collection to the end of another, or whole passes of a workload that has passes")
 	talk     = flag.Bool("v", false, "log the tuner's changes")
 )
 
@@ -50,7 +50,9 @@ func main() {
 	}
 }
 
-var done atomic.Uint64
+// done is the work so far; passes is how often a workload has begun anew, of those that
+// become slower as they go on and then start again.
+var done, passes atomic.Uint64
 
 func tune() (stop func(), err error) {
 	switch *tuner {
@@ -152,13 +154,19 @@ func warmUp() {
 
 // edge waits for the end of a collection, so that what counts is whole periods of
 // the collector: else a window with one collection more or less decides, where
-// there are few. It waits for five seconds at most: some arms hardly collect.
+// there are few. It waits for five seconds at most: some arms hardly collect. Of a
+// workload in passes, only whole ones can be compared.
 func edge() {
-	if *whole {
-		n := collections()
-		for end := time.Now().Add(5 * time.Second); collections() == n && time.Now().Before(end); {
-			time.Sleep(2 * time.Millisecond)
-		}
+	if !*whole {
+		return
+	}
+	count, most := collections, 5*time.Second
+	if passes.Load() > 0 {
+		count, most = passes.Load, time.Minute
+	}
+	n := count()
+	for end := time.Now().Add(most); count() == n && time.Now().Before(end); {
+		time.Sleep(2 * time.Millisecond)
 	}
 }
 

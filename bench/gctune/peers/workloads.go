@@ -133,7 +133,7 @@ func sources(most int, dirs ...string) (out [][]byte, err error) {
 // index puts Go files into an in-memory search index, and begins a new one when
 // all are in.
 func index(uint64) (func(int, *mathrand.Rand) int, error) {
-	files, err := sources(1500, "net", "go", "encoding", "crypto", "runtime")
+	files, err := sources(700, "net", "go", "encoding", "crypto", "runtime")
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +151,7 @@ func index(uint64) (func(int, *mathrand.Rand) int, error) {
 				panic(err)
 			}
 			next = 0
+			passes.Add(1)
 		}
 		b := idx.NewBatch()
 		n := min(50, len(files)-next)
