@@ -26,9 +26,11 @@ func (b *backoff) reset() { b.wait, b.until = 0, time.Time{} }
 
 // pressureGate compares readings of how long threads have waited for memory.
 type pressureGate struct {
-	last procmem.Pressure
-	at   time.Time
-	high bool
+	waits procmem.PressureSource
+	known bool // what waits is
+	last  procmem.Pressure
+	at    time.Time
+	high  bool
 }
 
 // pressureEvery is how long a reading is good for.
@@ -41,7 +43,10 @@ func (g *pressureGate) above(fs procmem.FS, now time.Time, share float64) (bool,
 	if !g.at.IsZero() && since < pressureEvery {
 		return g.high, nil
 	}
-	p, ok, err := fs.MemoryPressure(0)
+	if !g.known {
+		g.waits, g.known = fs.PressureSource(0), true
+	}
+	p, ok, err := g.waits.Read()
 	if err != nil || !ok {
 		g.high = false
 		return false, err

@@ -78,7 +78,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	if err := distinctOutputs(f.json, "", f.html); err != nil {
+	if err := distinctOutputs(output{"--json", f.json}, output{"--html", f.html}); err != nil {
 		return misuse(err)
 	}
 	files, err := a.openSnapshot(f.json, f.html)

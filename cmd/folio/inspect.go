@@ -103,7 +103,7 @@ func (f *inspectFlags) check() error {
 	case f.watch > 0 && f.html == "-":
 		return errors.New("--html - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
 	}
-	return distinctOutputs(f.json, "", f.html)
+	return distinctOutputs(output{"--json", f.json}, output{"--html", f.html})
 }
 
 func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err error) {

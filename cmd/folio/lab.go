@@ -103,7 +103,7 @@ func (f *labFlags) options() (lab.Options, error) {
 	if f.rounds < 0 {
 		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
 	}
-	return o, distinctOutputs(f.json, f.bench, f.html)
+	return o, distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html})
 }
 
 // choose returns the experiments of the names, and what is wrong with the

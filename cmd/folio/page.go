@@ -72,22 +72,20 @@ func (o snapshotOutputs) toStdout() bool { return o.json.IsStdout() || o.page.ou
 
 func (o snapshotOutputs) close() error { return errors.Join(o.json.Close(), o.page.out.Close()) }
 
+// output is a flag that names a file to write, and its value: "" for none.
+type output struct{ flag, path string }
+
 // distinctOutputs refuses result files of which two are the same: the second would
 // replace the first. Devices take any number.
-func distinctOutputs(jsonPath, benchPath, htmlPath string) error {
-	type output struct{ flag, path string }
-	var outputs []output
-	for _, o := range []output{{"--json", jsonPath}, {"--bench", benchPath}, {"--html", htmlPath}} {
-		for _, before := range outputs {
+func distinctOutputs(outputs ...output) error {
+	for i, o := range outputs {
+		for _, before := range outputs[:i] {
 			switch {
 			case o.path == "-" && before.path == "-":
 				return fmt.Errorf("%s - and %s -: only one of them can go to standard output", before.flag, o.flag)
 			case sameFile(o.path, before.path):
 				return fmt.Errorf("%s %s and %s %s: each needs a file of its own", before.flag, before.path, o.flag, o.path)
 			}
-		}
-		if o.path != "" {
-			outputs = append(outputs, o)
 		}
 	}
 	return nil

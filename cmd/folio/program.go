@@ -243,7 +243,7 @@ func (s *session) parse(f *programFlags) error {
 	case f.stopTimeout <= 0:
 		return fmt.Errorf("--stop-timeout %v: must be more than 0", f.stopTimeout)
 	}
-	return distinctOutputs(f.json, f.bench, f.html)
+	return distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html}, output{"--pprof", f.pprof})
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {
