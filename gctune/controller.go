@@ -14,6 +14,7 @@ type Controller struct {
 	est      estimate
 	trend    trend
 	overhead float64 // as Sample.Overhead, the most of late
+	rest     rest
 	audit    audit
 
 	window Sample // where the window that is being measured began
@@ -86,6 +87,7 @@ func (c *Controller) Next(s Sample) Decision {
 
 	fresh := c.measure(&s)
 	c.hold(&s, fresh)
+	c.rest.add(&s)
 	r := c.roomFor(&s)
 	if fresh {
 		c.want(&s)
@@ -214,6 +216,7 @@ func (c *Controller) decide(s *Sample, r room) Decision {
 	}
 	d.Cost = c.est.share(now)
 	d.State, d.Reason = c.explain(s, r, d.GOGC, normal)
+	d.Return = c.rest.displaces(s)
 	return d
 }
 

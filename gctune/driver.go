@@ -7,17 +7,9 @@ import (
 	"time"
 )
 
-const (
-	// wakeGap bounds how often the tuner looks when collections follow each
-	// other fast.
-	wakeGap = 20 * time.Millisecond
-	// While memory is spent, what happens outside the heap is looked at as
-	// often as this; less and less often while nothing happens.
-	tick    = time.Second
-	maxTick = 30 * time.Second
-	// closeTick is for when there is little room left.
-	closeTick = 100 * time.Millisecond
-)
+// wakeGap bounds how often the tuner looks when collections follow each other
+// fast.
+const wakeGap = 20 * time.Millisecond
 
 // inForce reads the settings without changing anything.
 func inForce() settings {
@@ -66,7 +58,7 @@ func (t *Tuner) run() {
 		case <-timer.C:
 		}
 		s, d := t.look()
-		pause = t.pause(pause, &before, &s, &d)
+		pause = nextLook(pause, &before, &s, &d, t.found.gogc)
 		if pause > 0 {
 			timer.Reset(pause)
 		} else {
@@ -79,22 +71,6 @@ func (t *Tuner) run() {
 func (t *Tuner) settle() time.Duration {
 	since := time.Since(t.meter.start) - t.meter.last.Time
 	return max(wakeGap-since, 0)
-}
-
-// pause is how long to sleep if no collection comes first; 0 for as long as it
-// takes.
-func (t *Tuner) pause(last time.Duration, before, s *Sample, d *Decision) time.Duration {
-	least := tick
-	switch {
-	case d.State == Emergency || d.State == Shrinking:
-		least = closeTick
-	case d.GOGC == t.found.gogc:
-		return 0 // the program is as it would be without us
-	}
-	if s.Allocated-before.Allocated < 1<<20 && s.Rest < before.Rest+before.Rest/20+1<<20 {
-		return min(max(2*last, least), maxTick)
-	}
-	return least
 }
 
 // look takes a sample and puts in force what follows from it.
@@ -125,6 +101,9 @@ func (t *Tuner) look() (Sample, Decision) {
 	st.Wakes++
 	st.GOGCChanges += gogc
 	st.LimitChanges += limit
+	if d.Return && t.giveBack() {
+		st.Returns++
+	}
 	unmet := d.State == Emergency && !wasUnmet
 	if unmet {
 		st.Unmet++
@@ -135,4 +114,17 @@ func (t *Tuner) look() (Sample, Decision) {
 	}
 	t.log(&s, &d)
 	return s, d
+}
+
+// giveBack has what the heap does not need returned to the system, unless that is
+// being done. It takes a collection, during which the tuner goes on looking.
+func (t *Tuner) giveBack() bool {
+	if !t.returning.CompareAndSwap(false, true) {
+		return false
+	}
+	go func() {
+		defer t.returning.Store(false)
+		debug.FreeOSMemory()
+	}()
+	return true
 }

@@ -11,6 +11,9 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 	if t.opts.Logf == nil {
 		return
 	}
+	if d.Return {
+		t.opts.Logf("gctune: what lies outside the heap has grown to %s: the heap, with %s, gives back what it does not need", size(float64(s.Rest)), size(float64(s.Ready)))
+	}
 	was := t.logged
 	first := s.Budget != 0 && was.Budget == 0 || t.stats.Wakes == 1
 	moved := !d.Audit && (d.GOGC > was.GOGC+was.GOGC/2 || d.GOGC < was.GOGC-was.GOGC/3)

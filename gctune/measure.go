@@ -18,6 +18,7 @@ type meter struct {
 
 	resident time.Time // when it was read
 	anon     uint64    // resident memory that belongs to no file; 0 when unknown
+	rest     uint64    // of that, what the runtime did not know of at that moment
 	collect  collection
 	ended    Sample // the first after the last collection
 	full     uint64 // objects of the heap when that collection ended, garbage too
@@ -84,7 +85,7 @@ const (
 )
 
 // residentEvery is how old what is known of resident memory may be.
-const residentEvery = 100 * time.Millisecond
+const residentEvery = 40 * time.Millisecond
 
 func newMeter(fs procmem.FS, b *budgeter, work func() uint64) *meter {
 	m := &meter{start: time.Now(), fs: fs, budget: b, work: work, samples: make([]metrics.Sample, len(metricNames))}
@@ -134,15 +135,19 @@ func (m *meter) sample(now time.Time) Sample {
 	heap := footprint{
 		objects: m.count(mObjects), unused: m.count(mUnused), free: m.count(mFree), goal: m.count(mGoal), full: m.fullest(&s),
 	}
-	s.Overhead = sub(ready, heap.objects+heap.unused+heap.free) + heap.excess()
+	s.Ready, s.Overhead = ready, sub(ready, heap.objects+heap.unused+heap.free)+heap.excess()
+	s.Idle = heap.free + sub(heap.objects, s.Live)
 	if now.Sub(m.resident) >= residentEvery {
 		m.resident = now
 		m.anon = 0
 		if st, err := m.fs.Statm(0); err == nil {
 			m.anon = sub(st.RSS, st.Shared)
 		}
+		// Both of one moment: a heap that shrinks between two readings must not
+		// look like something else that grows.
+		m.rest = sub(m.anon, ready)
 	}
-	s.Rest = sub(m.anon, ready)
+	s.Rest = m.rest
 	m.budget.read(&s, now, m.anon)
 	m.last = s
 	return s

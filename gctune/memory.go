@@ -45,12 +45,15 @@ func (c *Controller) roomFor(s *Sample) room {
 	}
 	r := room{known: true}
 	// For the runtime: the process less what it does not know of.
-	soft, net := math.MaxFloat64, math.MaxFloat64
+	soft, net, now := math.MaxFloat64, math.MaxFloat64, math.MaxFloat64
 	if s.Budget > 0 {
-		soft = float64(s.Budget) - float64(s.Rest)
+		// What is kept free for the rest may have to serve as well.
+		now = float64(s.Budget) - float64(s.Rest)
+		soft = float64(s.Budget) - c.rest.claim(s)
 		net = soft + float64(s.Reserve)
 	}
 	if c.userLimit {
+		now = min(now, float64(s.MemoryLimit))
 		soft, net = min(soft, float64(s.MemoryLimit)), min(net, float64(s.MemoryLimit))
 	}
 	live := float64(s.Live)
@@ -60,8 +63,8 @@ func (c *Controller) roomFor(s *Sample) room {
 	r.growth = max(r.goal-live, 0)
 
 	need := limitFor(live+c.floor(s), c.overhead)
-	if need > soft {
-		r.short = bytes(need - soft)
+	if need > now {
+		r.short = bytes(need - now)
 	}
 	if c.userLimit {
 		r.limit = s.MemoryLimit
@@ -71,7 +74,7 @@ func (c *Controller) roomFor(s *Sample) room {
 	// killed: from there on the runtime's own bound on the cost is all there is.
 	limit := max(net, need)
 	if s.Hard > 0 {
-		limit = min(limit, max(float64(s.Hard)-float64(s.Rest), soft))
+		limit = min(limit, max(float64(s.Hard)-float64(s.Rest), now))
 	}
 	r.limit = c.steadyLimit(int64(bytes(max(limit, minHeap))))
 	return r

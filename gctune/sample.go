@@ -32,6 +32,10 @@ type Sample struct {
 	// Rest is the resident memory of the process that the runtime does not
 	// know of: C, mappings, the program's own text.
 	Rest uint64
+	// Ready is what the runtime has of the system: the heap, its garbage and its
+	// free pages, and Overhead. Idle is about what of it could be given back: free
+	// pages, and garbage.
+	Ready, Idle uint64
 
 	// Budget is what the whole process may use; 0 when nobody knows. Hard is
 	// what it must not exceed or be killed, 0 when there is no such limit.
@@ -129,6 +133,9 @@ type Decision struct {
 	// risen without a pause for a while, so that it looks like a leak and not
 	// like a peak; 0 otherwise.
 	Growth float64
+	// Return says that memory which the heap does not need should be given back to
+	// the system at once: something else in the process needs it.
+	Return bool
 	// Audit says that a comparison of two settings is going on.
 	Audit bool
 }

@@ -39,10 +39,11 @@ type world struct {
 	program
 	c *Controller
 
-	s        Sample
+	s, last  Sample // last is what the controller saw
 	d        Decision
 	heap     float64 // allocated and not collected
-	ticks    time.Duration
+	looked   time.Duration
+	pause    time.Duration // until the next look
 	changes  []gogcChange
 	worst    float64 // most by which the process exceeded its budget while there was room
 	overHard float64
@@ -75,6 +76,7 @@ func simulate(p program, params Params) *world {
 		p.budget = always(0)
 	}
 	w := &world{program: p, c: NewController(params)}
+	w.pause = tick
 	w.s = Sample{GOGC: base, MemoryLimit: math.MaxInt64, HasWork: p.work, Scan: p.scan}
 	w.look()
 	return w
@@ -85,11 +87,14 @@ func (w *world) look() {
 	t := w.s.Time
 	w.s.Rest, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
 	w.s.Overhead = bytes(w.overhead())
+	w.s.Ready, w.s.Idle = bytes(w.heap+w.overhead()), bytes(w.heap-float64(w.s.Live))
 	if w.gogc != nil {
 		w.s.GOGC = w.gogc(t, w.s.GOGC)
 	}
 	before, audit := w.s.GOGC, w.d.Audit
 	w.d = w.c.Next(w.s)
+	w.pause = nextLook(w.pause, &w.last, &w.s, &w.d, base)
+	w.looked, w.last = w.s.Time, w.s
 	w.s.GOGC, w.s.MemoryLimit = w.d.GOGC, w.d.MemoryLimit
 	if before != w.d.GOGC {
 		w.changes = append(w.changes, gogcChange{t, w.d.GOGC, audit || w.d.Audit})
@@ -154,8 +159,7 @@ func (w *world) cycle() {
 		spent += step * u
 		w.advance(step * u * w.noise())
 		w.check()
-		if w.s.Time-w.ticks >= time.Second {
-			w.ticks = w.s.Time
+		if w.pause > 0 && w.s.Time-w.looked >= w.pause {
 			w.look()
 		}
 	}

@@ -14,15 +14,18 @@ import (
 
 // Tuner sets GOGC and the memory limit of this process until it is stopped.
 type Tuner struct {
-	opts   Options
-	c      *Controller
-	meter  *meter
-	found  settings
-	ours   settings // what is in force because of us
-	stop   chan struct{}
-	nudge  chan struct{}
-	done   chan struct{}
-	once   sync.Once
+	opts  Options
+	c     *Controller
+	meter *meter
+	found settings
+	ours  settings // what is in force because of us
+	stop  chan struct{}
+	nudge chan struct{}
+	done  chan struct{}
+	once  sync.Once
+
+	returning atomic.Bool // memory is being given back
+
 	mu     sync.Mutex // guards stats
 	stats  Stats
 	logged Decision
@@ -46,6 +49,7 @@ type Stats struct {
 	Wakes        uint64 // how often the tuner has looked
 	GOGCChanges  uint64
 	LimitChanges uint64
+	Returns      uint64 // how often free memory was given back at once, for what grew outside the heap
 	Unmet        uint64 // how often the budget could not be met any more
 }
 

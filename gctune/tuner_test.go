@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -242,6 +243,48 @@ var children = map[string]child{
 			return err
 		}
 		return nil
+	}},
+	"memory outside the heap grows": {run: func() error {
+		// What is resident is made up, so that what the race detector takes does not
+		// count.
+		root, err := os.MkdirTemp("", "gctune")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(root)
+		self := filepath.Join(root, "proc", "self")
+		if err := os.MkdirAll(self, 0o777); err != nil {
+			return err
+		}
+		resident := func(bytes uint64) error {
+			next := filepath.Join(self, "next")
+			if err := os.WriteFile(next, fmt.Appendf(nil, "0 %d 0 0 0 0 0\n", bytes/uint64(os.Getpagesize())), 0o666); err != nil {
+				return err
+			}
+			return os.Rename(next, filepath.Join(self, "statm"))
+		}
+		if err := resident(0); err != nil {
+			return err
+		}
+		t, err := start(&Options{Budget: 512 << 20, Leave: 1e-3, MinCycle: time.Second}, procmem.New(root))
+		if err != nil {
+			return err
+		}
+		defer t.Stop()
+		if err := churn("a large heap", func() bool { return t.Stats().Goal > 300<<20 }); err != nil {
+			return err
+		}
+		for n := uint64(500); n <= 800; n += 10 {
+			if err := resident(n << 20); err != nil {
+				return err
+			}
+			time.Sleep(20 * time.Millisecond)
+			sink = make([]byte, 16<<10)
+		}
+		if err := churn("giving memory back", func() bool { return t.Stats().Returns > 0 }); err != nil {
+			return err
+		}
+		return churn("a smaller heap", func() bool { return t.Stats().Goal < 150<<20 })
 	}},
 	"a program at rest is not woken": {run: func() error {
 		t, err := Start(&Options{Leave: 0.5, MinCycle: time.Nanosecond})

@@ -81,6 +81,7 @@ type workload struct {
 	name, what string
 	limit      uint64
 	period     time.Duration // of a workload in phases: trials take whole periods
+	shares     []float64     // of the limit, for GOMEMLIMIT in the grid; nil for 0.9 and 0.96
 }
 
 var workloads = []workload{
@@ -91,6 +92,8 @@ var workloads = []workload{
 	{name: "trees", what: "short-lived trees beside a live one", limit: 512 * mib},
 	{name: "phases", what: "cache that doubles and halves", limit: 512 * mib, period: 4 * time.Second},
 	{name: "near", what: "live heap near the limit", limit: 512 * mib},
+	// Half of the limit is what the Go runtime gets when the cache is large.
+	{name: "outside", what: "cache outside the heap that doubles and halves", limit: 512 * mib, period: 8 * time.Second, shares: []float64{0.4, 0.44, 0.48, 0.9}},
 }
 
 // span is how long a trial of a workload counts, when it should be about d.

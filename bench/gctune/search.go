@@ -13,9 +13,13 @@ import (
 )
 
 // grid is every static setting that is tried.
-func grid() (out []arm) {
+func (w *workload) grid() (out []arm) {
+	shares := w.shares
+	if shares == nil {
+		shares = []float64{0.9, 0.96}
+	}
 	for _, gogc := range []string{"100", "200", "400", "800", "1600", "3200", "off"} {
-		for _, share := range []float64{0.9, 0.96} {
+		for _, share := range shares {
 			out = append(out, static(gogc, share))
 		}
 	}
@@ -50,7 +54,7 @@ func (b *bench) statics(ctx context.Context, l *workload) ([]arm, error) {
 	if b.static != "" {
 		return parse(b.static)
 	}
-	left := grid()
+	left := l.grid()
 	found := make(map[string][]result)
 	rate := func(a arm) float64 {
 		// A setting that is killed at times is no setting.

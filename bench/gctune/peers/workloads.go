@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
@@ -26,7 +27,7 @@ import (
 type workload func(limit uint64) (work func(worker int, r *mathrand.Rand) int, err error)
 
 var workloads = map[string]workload{
-	"json": jsonServer, "ecdsa": sign, "bleve": index, "gofmt": gofmt, "trees": trees, "phases": phases, "near": near, "rest": rest,
+	"json": jsonServer, "ecdsa": sign, "bleve": index, "gofmt": gofmt, "trees": trees, "phases": phases, "near": near, "outside": outside, "rest": rest,
 }
 
 type order struct {
@@ -286,6 +287,50 @@ func phases(limit uint64) (func(int, *mathrand.Rand) int, error) {
 		}
 		for range 20 {
 			c.set(r.IntN(4*most), r, most)
+			use(r)
+		}
+		return 20
+	}, nil
+}
+
+// outside is a cache whose values lie outside the Go heap, in mappings, as those of
+// VictoriaMetrics/fastcache do: they take a quarter of the limit, and half of it,
+// in turn, four seconds each. The Go heap beside it keeps its size.
+func outside(limit uint64) (func(int, *mathrand.Rand) int, error) {
+	const entryBytes, block, value = 1300, 256 << 10, 2 << 10
+	most := int(limit / 8 / entryBytes)
+	c := newCache(most)
+	var mu sync.Mutex
+	var blocks [][]byte
+	used := block // of the last block
+	begin := time.Now()
+	store := func(v []byte) {
+		blocksWanted := int(limit / 4 / block)
+		if int(time.Since(begin).Seconds()/4)%2 == 1 {
+			blocksWanted *= 2
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if used == block {
+			b, err := syscall.Mmap(-1, 0, block, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+			if err != nil {
+				panic(err)
+			}
+			blocks, used = append(blocks, b), 0
+			for n := 0; len(blocks) > blocksWanted && n < 4; n++ {
+				if err := syscall.Munmap(blocks[0]); err != nil {
+					panic(err)
+				}
+				blocks = append(blocks[:0], blocks[1:]...)
+			}
+		}
+		used += copy(blocks[len(blocks)-1][used:], v)
+	}
+	return func(_ int, r *mathrand.Rand) int {
+		var v [value]byte
+		for range 20 {
+			c.set(r.IntN(most), r, most)
+			store(v[:])
 			use(r)
 		}
 		return 20
