@@ -171,7 +171,7 @@ func TestBudgetLowered(t *testing.T) {
 			p.rest = func(d time.Duration) float64 { return 8*mb + before - shift(d) }
 		}
 		w := simulate(p, someParams(t))
-		// The controller looks once a second, and the collection that makes
+		// The controller looks once a second at least, and the collection that makes
 		// room takes a moment.
 		w.grace = [2]time.Duration{at, at + 2*time.Second}
 		w.until(60 * time.Second)

@@ -12,7 +12,8 @@
 // the heap may grow until a collection costs 1%, or the budget is used up, or a
 // comparison of both settings shows that the memory buys nothing. When the live
 // heap or the rest of the process (stacks, C, mappings) grows, what was spent is
-// taken back at once.
+// taken back at once. What the rest has taken is kept free for it for half a
+// minute at least: a heap cannot give back all at once what it has spread over.
 //
 // The budget is what the container allows less a reserve, or a share of the
 // machine's memory ([Options]). It becomes the soft memory limit of the runtime
@@ -39,7 +40,9 @@
 //
 // The tuner wakes after a collection, at most 50 times a second, and once a
 // second while it has spent memory, which becomes every 30 seconds when nothing
-// happens; a program at rest that does not collect is not woken. Setting GOGC
+// happens; where little of the budget is spare, up to 20 times a second, so that
+// what grows outside the heap at up to half a gigabyte a second is seen in time. A
+// program at rest that is left alone is not woken. Setting GOGC
 // takes the lock of the heap for a moment (it has not stopped the world since Go
 // 1.19). Memory that the collector may use is used: RSS goes up, up to the budget.
 //

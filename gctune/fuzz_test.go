@@ -36,11 +36,16 @@ func FuzzController(f *testing.F) {
 			s.GCTime, s.CPU = s.GCTime+time.Duration(next()%(1<<40)), s.CPU+time.Duration(next()%(1<<40))
 			s.Allocated += next()
 			s.Live, s.Scan, s.Overhead, s.Rest = next(), next(), next(), next()
+			s.Ready, s.Idle = next(), next()
 			s.Budget, s.Reserve, s.Hard, s.Pressure = next(), next(), next(), float64(next()%100)/50
 			if v := next(); v%8 == 7 {
 				s.GOGC = int(v>>8) - 1
 			}
+			before := c.window
 			d := c.Next(s)
+			if pause := nextLook(tick, &before, &s, &d, base); pause < 0 || pause > maxTick {
+				t.Fatalf("the next look after %v", pause)
+			}
 			switch {
 			case d.UserGOGC && d.GOGC != s.GOGC:
 				t.Fatalf("GOGC of the user changed from %d to %d", s.GOGC, d.GOGC)
