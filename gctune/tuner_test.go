@@ -274,14 +274,18 @@ var children = map[string]child{
 		if err := churn("a large heap", func() bool { return t.Stats().Goal > 300<<20 }); err != nil {
 			return err
 		}
-		for n := uint64(500); n <= 800; n += 10 {
-			if err := resident(n << 20); err != nil {
-				return err
-			}
+		// It goes on growing, beside garbage, until a look has come upon both.
+		n := uint64(500 << 20)
+		if err := churn("giving memory back", func() bool {
+			n += 4 << 20
+			err = resident(n)
 			time.Sleep(20 * time.Millisecond)
-			sink = make([]byte, 16<<10)
+			sink = make([]byte, 16<<20)
+			return err != nil || t.Stats().Returns > 0
+		}); err != nil {
+			return err
 		}
-		if err := churn("giving memory back", func() bool { return t.Stats().Returns > 0 }); err != nil {
+		if err != nil {
 			return err
 		}
 		return churn("a smaller heap", func() bool { return t.Stats().Goal < 150<<20 })
