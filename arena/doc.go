@@ -36,11 +36,16 @@
 // clears what was used and gives the slabs to a pool that all arenas of the
 // process share, separate for each type, where the next arena finds them: small
 // ones together, so that an arena that comes and goes leaves only those 48 bytes
-// to the collector. What is idle there beyond Options.IdleBytes is left to the
-// collector at once, and large slabs give their memory back to the system; but a
-// program that asks for it again soon finds it kept the next time. What is idle
-// over a whole cycle of the collector is left to it, too. Idle slabs hold only
-// zeros: they keep nothing alive.
+// to the GC. Idle slabs hold only zeros: they keep nothing alive.
+//
+// What would be idle there beyond Options.IdleBytes is left to the GC at once.
+// If it has no pointers and is 1 MiB or more, its memory is also returned to the
+// OS at once; a program that asks for it again soon finds it kept the next time.
+// Memory with pointers counts in RSS until a GC cycle frees it, like that of new:
+// within two minutes if nothing else starts a cycle, and the runtime then
+// returns it to the OS by and by (debug.FreeOSMemory does both at once). An arena
+// that needs it before the cycle reuses it. What is idle over a whole cycle is
+// left to the GC, too.
 //
 // On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on
 // when arenas hold more than 32 MiB) are put on huge pages before they are

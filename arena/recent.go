@@ -37,6 +37,10 @@ func (r *recent) gaveBack(n int64) {
 	r.when.Store(time.Now().UnixNano())
 }
 
+// again says that a large slab of n bytes was asked for before the GC had freed it:
+// there is nothing to regret.
+func (r *recent) again(n int64) { r.gone.Add(-min(n, r.gone.Load())) }
+
 // missed says that a large slab of n bytes had to be made.
 func (r *recent) missed(n int64) {
 	gone := r.gone.Load()
@@ -82,8 +86,8 @@ func (r *recent) look() {
 	r.wake()
 }
 
-// shrink gives slabs of the depots back to the system and leaves them to the
-// collector, until no more than most bytes are idle.
+// shrink leaves slabs of the depots to the GC, until no more than most bytes are
+// idle.
 func (l *depotList) shrink(most int64) {
 	l.mu.Lock()
 	depots := l.depots
@@ -112,5 +116,5 @@ func (d *depot[T]) shrink(most int64) {
 			sh.mu.Unlock()
 		}
 	}
-	out.giveBack(d.pointers)
+	out.leave(d, true)
 }

@@ -79,7 +79,7 @@ func (s *stock[T]) push(l *slab[T]) {
 }
 
 // obtain returns a slab with at least n zero elements: one that Reset kept,
-// one from the depot, or a new one.
+// or one of the depot's.
 func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 	d := s.depot
 	if d.size == 0 {
@@ -100,20 +100,8 @@ func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 	}
 	c := max(min(s.grown, set.maxClass), d.least(n))
 	s.grown = c.next()
-	l := d.get(c)
-	found := l != nil
-	if !found {
-		l = d.make(c)
-		d.advise(l, set)
-	}
-	if b := l.bytes(); b >= largeSlab {
-		s.arena.hold(b)
-		if found {
-			lately.took()
-		} else if set.idle < 0 {
-			lately.missed(b)
-		}
-	}
+	l := d.obtain(c, set)
+	s.arena.hold(l.bytes())
 	return l
 }
 
@@ -159,9 +147,9 @@ func (s *stock[T]) release() {
 	}
 	h.in, s.arena, s.next, s.handle = nil, nil, nil, nil
 	// The bound is for what one may give back; of small slabs that are dropped
-	// the collector takes care.
+	// the GC takes care.
 	d.putStock(s, most)
-	out.end(d.pointers, most)
+	out.end(d, most)
 }
 
 // sort leaves the small slabs in the stock and gives the others to the depot, or
@@ -228,7 +216,7 @@ func (s *stock[T]) reset(keep int64) (n int64) {
 			out.add(l)
 		}
 	})
-	out.end(s.depot.pointers, set.idle)
+	out.end(s.depot, set.idle)
 	s.kept = list
 	return n
 }
