@@ -41,11 +41,17 @@ type more struct {
 	types int   // how many there are, up to fewTypes
 	index map[reflect.Type]*base
 	debug *record // in debug mode
+
+	first *base // in a Pool: the stock of the first handle
+	large int64 // and bytes in large slabs
 }
 
-// gone is what arenas have that had nothing more when they were freed. Nobody
+// What arenas have once they are over, but for those that keep their own. Nobody
 // writes to it.
-var gone = more{state: freed}
+var (
+	gone = more{state: freed}
+	away = more{state: pooled}
+)
 
 // state says who may use the arena.
 type state uint8
@@ -108,7 +114,7 @@ func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 func (a *Arena) Free() {
 	if a.more == nil {
 		if b := a.one.in; b != nil {
-			b.self.release()
+			b.self.release(a)
 		}
 		a.more = &gone
 		return
@@ -129,7 +135,7 @@ func (a *Arena) free() {
 		m.held.drop() // so that what it held does not raise the bound for itself
 	}
 	for b := range a.stocks {
-		b.self.release()
+		b.self.release(a)
 	}
 	m.rest, m.last, m.index = nil, nil, nil
 }
@@ -153,13 +159,11 @@ func (a *Arena) stocks(yield func(*base) bool) {
 // must not be used afterwards, as after Free. Memory for a slice larger than
 // a slab is not kept.
 func (a *Arena) Reset() {
-	if !a.usable() {
-		a.misuse("Reset")
-	}
+	a.use("Reset")
 	if r := a.debug(); r != nil {
 		r.end("Reset")
 	}
-	a.reset(maxInt64)
+	a.hold(a.reset(maxInt64))
 }
 
 const (
@@ -167,16 +171,28 @@ const (
 	maxInt64 = 1<<63 - 1
 )
 
-func (a *Arena) reset(keep int64) {
+// reset keeps slabs of at most keep bytes and returns how many of these are in
+// large ones.
+func (a *Arena) reset(keep int64) (large int64) {
 	if m := a.extra(); m.held != nil {
 		m.held.drop()
 	}
 	for b := range a.stocks {
-		keep -= b.self.reset(keep)
+		n, l := b.self.reset(a, keep)
+		keep -= n
+		large += l
+	}
+	return large
+}
+
+// use panics if the arena was freed or put into a pool.
+func (a *Arena) use(op string) {
+	if !a.usable() {
+		a.misuse(op)
 	}
 }
 
-// misuse panics: the arena was freed or given back.
+// misuse panics: the arena is over.
 func (a *Arena) misuse(op string) {
 	what := " after Free"
 	if a.more.state == pooled {
