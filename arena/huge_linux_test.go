@@ -60,7 +60,7 @@ const largeBytes = 96 << 20
 // block is large, so that touching every page takes little time.
 type block struct {
 	seed uint64
-	next *block
+	_    *block // the GC looks at it
 	_    [256 - 8 - unsafe.Sizeof(uintptr(0))]byte
 }
 
