@@ -9,9 +9,9 @@ import (
 // at once. It may be used by one goroutine at a time, like a slice. The zero
 // Arena is ready to use with the default options; an Arena must not be copied.
 //
-// An Arena that becomes unreachable without Free costs nothing but the reuse
-// of its memory: its slabs are ordinary Go memory, collected once nothing
-// points into them.
+// An Arena that becomes unreachable without Free is collected like any other Go
+// value, and so are its slabs, once nothing points into them; they are just not
+// reused.
 type Arena struct {
 	_ noCopy
 
@@ -108,9 +108,10 @@ func (a *Arena) extra() *more {
 func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 
 // Free frees the arena and everything allocated from it, so that the memory
-// can be reused at once, without a collection. No pointer into the arena may
-// be used afterwards; the package documentation says what happens when one is.
-// Free panics when the arena was freed before.
+// can be reused at once, without a GC cycle. Neither the arena nor its handles nor
+// a pointer into it may be used afterwards; the package documentation says what
+// happens when one is. Free panics if the arena was freed or put into a Pool
+// before.
 func (a *Arena) Free() {
 	if a.more == nil {
 		if b := a.one.in; b != nil {

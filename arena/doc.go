@@ -41,11 +41,11 @@
 // What would be idle there beyond Options.IdleBytes is left to the GC at once.
 // If it has no pointers and is 1 MiB or more, its memory is also returned to the
 // OS at once; a program that asks for it again soon finds it kept the next time.
-// Memory with pointers counts in RSS until a GC cycle frees it, like that of new:
-// within two minutes if nothing else starts a cycle, and the runtime then
-// returns it to the OS by and by (debug.FreeOSMemory does both at once). An arena
-// that needs it before the cycle reuses it. What is idle over a whole cycle is
-// left to the GC, too.
+// Memory with pointers counts in RSS until a GC cycle frees it and the runtime
+// returns it to the OS, like that of new: that takes two cycles or three, of which
+// an idle program has one every two minutes. debug.FreeOSMemory does it at once.
+// An arena that needs the memory before the first of them reuses it. What is idle
+// over a whole cycle is left to the GC, too.
 //
 // On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on
 // when arenas hold more than 32 MiB) are put on huge pages before they are

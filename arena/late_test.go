@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 var lateFor = flag.Duration("late", time.Minute, "how long TestLateWrites runs, in all")
@@ -53,11 +54,11 @@ func init() {
 	}
 }
 
-// late is what late writers store to. It is large, so that an arena is filled fast.
+// late is what late writers store to: 1 KiB, so that an arena is filled fast.
 type late struct {
 	leaf *lateLeaf
 	_    [126]uint64
-	_    *lateLeaf // to the end the GC has to look
+	_    *lateLeaf // the GC looks at all of it
 }
 
 type lateLeaf struct{ a, b, c, d uint64 }
@@ -76,14 +77,19 @@ const lateKept = 128 // pointers of an arena that are kept
 // lateArena fills an arena of 16 MiB, several windows of huge pages, and
 // returns pointers to lateKept values in it.
 func lateArena(o *Options) (*Arena, *[lateKept]*late) {
-	a, kept := NewArenaWith(o), new([lateKept]*late)
-	h := Of[late](a)
-	for i := range 16 << 10 {
-		if p := h.New(); i%(16<<10/lateKept) == 0 {
-			kept[i/(16<<10/lateKept)] = p
+	a := NewArenaWith(o)
+	return a, lateFill(a)
+}
+
+func lateFill(a *Arena) *[lateKept]*late {
+	const n = 16 << 20 / unsafe.Sizeof(late{})
+	kept, h := new([lateKept]*late), Of[late](a)
+	for i := range n {
+		if p := h.New(); i%(n/lateKept) == 0 {
+			kept[i/(n/lateKept)] = p
 		}
 	}
-	return a, kept
+	return kept
 }
 
 // lateEnds are the ways in which what was allocated from an arena ends, and then its
@@ -100,15 +106,25 @@ var lateEnds = []struct {
 	{"Free, then idle memory shrinks", nil, (*Arena).Free, shrinkAll, false},
 	{"Free, then nothing", nil, (*Arena).Free, func(*Arena) {}, false},
 	{"Free, then reuse", nil, (*Arena).Free, reuseAll, false},
+	{"Put, then Get", nil, latePool.Put, getAll, false},
 	{"Free meanwhile", &Options{IdleBytes: -1}, func(*Arena) {}, (*Arena).Free, true},
 	{"Free, idle memory shrinks meanwhile", nil, (*Arena).Free, shrinkAll, true},
 	{"Free, reuse meanwhile", nil, (*Arena).Free, reuseAll, true},
+	{"Put, Get meanwhile", nil, latePool.Put, getAll, true},
 }
+
+var latePool = Pool{KeepBytes: 12 << 20}
 
 func shrinkAll(*Arena) { tended.shrink(-1 << 40) }
 
 func reuseAll(*Arena) {
 	a, _ := lateArena(nil)
+	a.Free()
+}
+
+func getAll(*Arena) {
+	a := latePool.Get()
+	lateFill(a)
 	a.Free()
 }
 

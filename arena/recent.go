@@ -7,9 +7,10 @@ import (
 
 // lately is what the default bound of idle memory learns. A program that fills an
 // arena, frees it and fills the next one would have its memory given back and asked
-// for again each time, at the price of page faults and zeroing. So what was
-// asked for again soon after it was given back is kept the next time, for as long
-// as it is needed every other moment.
+// for again each time (if it has pointers, each time that a GC cycle comes between),
+// at the price of page faults and zeroing. So what was asked for again soon after
+// it was given back is kept the next time, for as long as it is needed every other
+// moment.
 var lately recent
 
 // moment is long for a request and short for a person.
