@@ -24,7 +24,9 @@ type Pool struct {
 
 const defaultKeepBytes = 1 << 20
 
-// Get returns an empty arena, with memory of one that was Put if there is any.
+// Get returns an empty arena, with memory of one that was Put if there is any. The
+// arena is a new one: it costs the GC 48 bytes, and as much for each type but one
+// that it is used for.
 func (p *Pool) Get() *Arena {
 	if debugging {
 		return newDebug(p.Options)
