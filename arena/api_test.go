@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -274,4 +275,52 @@ func TestPool(t *testing.T) {
 	}
 	wg.Wait()
 	p.Put(NewArena())
+}
+
+// What comes from a pool is a new arena with the memory of one that was put, of each
+// type, and the pool's options.
+func TestPoolKeepsMemory(t *testing.T) {
+	if debugging {
+		t.Skip("debug mode reuses no slabs")
+	}
+	if raceEnabled {
+		t.Skip("with the race detector a sync.Pool loses things")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a cycle empties the pool
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	p := Pool{Options: &Options{Name: "pool"}, KeepBytes: 1 << 20}
+	use := func(a *Arena) {
+		for range 1000 {
+			New[linked](a)
+			New[string](a)
+			New[[2]byte](a)
+		}
+	}
+	foreign := NewArenaWith(&Options{Name: "foreign", SlabBytes: 4096})
+	use(foreign)
+	reserved := foreign.Stats().Reserved
+	p.Put(foreign)
+	a := p.Get()
+	if s := a.Stats(); a == foreign || s.Name != "pool" || s.Reserved != reserved || s.Used != 0 || s.Allocated != 0 {
+		t.Errorf("%+v; %d bytes were put", s, reserved)
+	}
+	use(a)
+	if s := a.Stats(); s.Reserved != reserved || s.Types != 3 || s.Allocated != s.Used {
+		t.Errorf("used as before: %+v, want %d bytes reserved", s, reserved)
+	}
+	p.Put(a)
+	if n := testing.AllocsPerRun(100, func() { a := p.Get(); use(a); p.Put(a) }); n != 3 {
+		t.Errorf("%v allocations, want 3: the arena and two handles", n)
+	}
+	// What is not used for a while is there still, within KeepBytes, and goes with Free.
+	for range 3 {
+		a = p.Get()
+		New[linked](a)
+		p.Put(a)
+	}
+	a = p.Get()
+	if s := a.Stats(); s.Reserved != reserved {
+		t.Errorf("one type used: %+v, want %d bytes reserved", s, reserved)
+	}
+	a.Free()
 }

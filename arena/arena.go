@@ -9,9 +9,9 @@ import (
 // at once. It may be used by one goroutine at a time, like a slice. The zero
 // Arena is ready to use with the default options; an Arena must not be copied.
 //
-// An Arena that becomes unreachable without Free costs nothing but the reuse
-// of its memory: its slabs are ordinary Go memory, collected once nothing
-// points into them.
+// An Arena that becomes unreachable without Free is collected like any other Go
+// value, and so are its slabs, once nothing points into them; they are just not
+// reused.
 type Arena struct {
 	_ noCopy
 
@@ -41,11 +41,17 @@ type more struct {
 	types int   // how many there are, up to fewTypes
 	index map[reflect.Type]*base
 	debug *record // in debug mode
+
+	first *base // in a Pool: the stock of the first handle
+	large int64 // and bytes in large slabs
 }
 
-// gone is what arenas have that had nothing more when they were freed. Nobody
+// What arenas have once they are over, but for those that keep their own. Nobody
 // writes to it.
-var gone = more{state: freed}
+var (
+	gone = more{state: freed}
+	away = more{state: pooled}
+)
 
 // state says who may use the arena.
 type state uint8
@@ -102,13 +108,14 @@ func (a *Arena) extra() *more {
 func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 
 // Free frees the arena and everything allocated from it, so that the memory
-// can be reused at once, without a collection. No pointer into the arena may
-// be used afterwards; the package documentation says what happens when one is.
-// Free panics when the arena was freed before.
+// can be reused at once, without a GC cycle. Neither the arena nor its handles nor
+// a pointer into it may be used afterwards; the package documentation says what
+// happens when one is. Free panics if the arena was freed or put into a Pool
+// before.
 func (a *Arena) Free() {
 	if a.more == nil {
 		if b := a.one.in; b != nil {
-			b.self.release()
+			b.self.release(a)
 		}
 		a.more = &gone
 		return
@@ -129,7 +136,7 @@ func (a *Arena) free() {
 		m.held.drop() // so that what it held does not raise the bound for itself
 	}
 	for b := range a.stocks {
-		b.self.release()
+		b.self.release(a)
 	}
 	m.rest, m.last, m.index = nil, nil, nil
 }
@@ -153,13 +160,11 @@ func (a *Arena) stocks(yield func(*base) bool) {
 // must not be used afterwards, as after Free. Memory for a slice larger than
 // a slab is not kept.
 func (a *Arena) Reset() {
-	if !a.usable() {
-		a.misuse("Reset")
-	}
+	a.use("Reset")
 	if r := a.debug(); r != nil {
 		r.end("Reset")
 	}
-	a.reset(maxInt64)
+	a.hold(a.reset(maxInt64))
 }
 
 const (
@@ -167,16 +172,28 @@ const (
 	maxInt64 = 1<<63 - 1
 )
 
-func (a *Arena) reset(keep int64) {
+// reset keeps slabs of at most keep bytes and returns how many of these are in
+// large ones.
+func (a *Arena) reset(keep int64) (large int64) {
 	if m := a.extra(); m.held != nil {
 		m.held.drop()
 	}
 	for b := range a.stocks {
-		keep -= b.self.reset(keep)
+		n, l := b.self.reset(a, keep)
+		keep -= n
+		large += l
+	}
+	return large
+}
+
+// use panics if the arena was freed or put into a pool.
+func (a *Arena) use(op string) {
+	if !a.usable() {
+		a.misuse(op)
 	}
 }
 
-// misuse panics: the arena was freed or given back.
+// misuse panics: the arena is over.
 func (a *Arena) misuse(op string) {
 	what := " after Free"
 	if a.more.state == pooled {

@@ -86,9 +86,12 @@ func stack(pcs []uintptr) string {
 	}
 }
 
-// ended is what a handle has in debug mode instead of its stock once the arena
-// is freed: it says whose fault it is.
+// ended is what a handle has instead of its stock once its arena is over, in
+// debug mode and in a Pool: it says whose fault it is.
 type ended struct{ base }
+
+// pooledAway is that of arenas that were put into a Pool.
+var pooledAway = newEnded(&Arena{more: &away})
 
 func newEnded(a *Arena) *base {
 	e := &ended{base{arena: a}}
@@ -97,11 +100,15 @@ func newEnded(a *Arena) *base {
 }
 
 func (e *ended) fill() unsafe.Pointer {
-	e.arena.misuse("New")
+	e.arena.misuse("allocation")
 	return nil
 }
 
-func (e *ended) release()          {}
-func (e *ended) reset(int64) int64 { return 0 }
-func (e *ended) count(*counter)    {}
-func (e *ended) typ() reflect.Type { return nil }
+// The rest is never called: an arena that is over has no stocks.
+
+func (e *ended) release(*Arena)                     {}
+func (e *ended) reset(*Arena, int64) (int64, int64) { return 0, 0 }
+func (e *ended) attach(*Arena)                      {}
+func (e *ended) detach()                            {}
+func (e *ended) count(*counter)                     {}
+func (e *ended) typ() reflect.Type                  { return nil }

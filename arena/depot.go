@@ -22,6 +22,8 @@ type depot[T any] struct {
 	// find the same, that costs time only.
 	at   sync.Pool
 	next atomic.Uint32 // the shard for a processor that finds none
+
+	leftovers leftovers[T]
 }
 
 // depots has the *depot[T] of each reflect.Type.
@@ -118,6 +120,27 @@ func (d *depot[T]) least(n int) class {
 
 // most returns how many elements a slab of class c has.
 func (d *depot[T]) most(c class) int { return c.elems(d.size, d.pointers) }
+
+// obtain returns a slab of class c, all zero: an idle one, one that the GC has not
+// freed yet, or a new one.
+func (d *depot[T]) obtain(c class, set *settings) *slab[T] {
+	if l := d.get(c); l != nil {
+		if l.bytes() >= largeSlab {
+			lately.took()
+		}
+		return l
+	}
+	if l := d.leftovers.get(c); l != nil {
+		lately.again(l.bytes())
+		return l
+	}
+	l := d.make(c)
+	d.advise(l, set)
+	if b := l.bytes(); b >= largeSlab && set.idle < 0 {
+		lately.missed(b)
+	}
+	return l
+}
 
 // make returns a new slab.
 func (d *depot[T]) make(c class) *slab[T] {

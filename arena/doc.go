@@ -1,6 +1,6 @@
 // Package arena allocates many Go values together and frees them at once:
-// memory that is handed out by counting up, costs the collector next to
-// nothing, and is reused without waiting for it.
+// memory that is handed out by counting up, costs the GC next to nothing,
+// and is reused without waiting for it.
 //
 //	a := arena.NewArena()
 //	defer a.Free()
@@ -23,8 +23,8 @@
 // ordinary Go memory, made with make([]T, n), of which the elements are handed
 // out in order. Therefore
 //
-//   - values may hold any Go pointer, into the heap or into arenas; the collector
-//     sees them all. Strings, maps, interfaces, channels and funcs are no exception;
+//   - values may hold any Go pointer, into the heap or into arenas; the GC sees
+//     them all. Strings, maps, interfaces, channels and funcs are no exception;
 //   - a pointer into an arena, also into the middle of a value, keeps its slab
 //     alive, even if the arena is not reachable any more;
 //   - memory of arenas counts for GOGC and GOMEMLIMIT and shows in heap profiles,
@@ -36,11 +36,16 @@
 // clears what was used and gives the slabs to a pool that all arenas of the
 // process share, separate for each type, where the next arena finds them: small
 // ones together, so that an arena that comes and goes leaves only those 48 bytes
-// to the collector. What is idle there beyond Options.IdleBytes is left to the
-// collector at once, and large slabs give their memory back to the system; but a
-// program that asks for it again soon finds it kept the next time. What is idle
-// over a whole cycle of the collector is left to it, too. Idle slabs hold only
-// zeros: they keep nothing alive.
+// to the GC. Idle slabs hold only zeros: they keep nothing alive.
+//
+// What would be idle there beyond Options.IdleBytes is left to the GC at once.
+// If it has no pointers and is 1 MiB or more, its memory is also returned to the
+// OS at once; a program that asks for it again soon finds it kept the next time.
+// Memory with pointers counts in RSS until a GC cycle frees it and the runtime
+// returns it to the OS, like that of new: that takes two cycles or three, of which
+// an idle program has one every two minutes. debug.FreeOSMemory does it at once.
+// An arena that needs the memory before the first of them reuses it. What is idle
+// over a whole cycle is left to the GC, too.
 //
 // On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on
 // when arenas hold more than 32 MiB) are put on huge pages before they are
@@ -49,21 +54,38 @@
 //
 // # After Free
 //
-// Using what was allocated from an arena after [Arena.Free] or [Arena.Reset] is
-// a bug, but one that cannot corrupt memory. The slab is still Go memory of the
-// same type, so a pointer that was kept leads to the old value, to zeros, or to
-// a value of the same type that was allocated since. It never leads to memory
-// of another type, to unmapped memory or to an object that the collector has
-// freed: the pointer itself keeps the slab alive, and the pointers in it are
-// cleared with the collector's knowledge. What such a program gets is wrong
-// values, as with a slice that is used again too early, and not a wild pointer.
-// A string or byte slice that was kept shows other text.
+// Using an arena after [Arena.Free] or [Pool.Put], or what was allocated from it
+// after these or [Arena.Reset], is a bug:
 //
-// Freeing twice, and allocating after Free, panics.
+//	                                                         after Free   after Put   after Reset
+//	New, Of, MakeSlice, Append, AppendSlice, String, Bytes   panics       panics      works
+//	New of a handle that was kept                            panics       panics      works
+//	Free, Reset, Pool.Put                                    panics       panics      works
+//	Stats                                                    zeros        zeros       works
+//	reading, writing, append, Clone of what was kept         unseen       unseen      unseen
+//
+// It stays so when the memory is in use again: an arena that [Pool.Get] returns is
+// a new one. The last line is also Append of a kept slice with a live arena:
+// there is no telling where a slice is from. Nor is a copy of an [Arena] or a
+// [Handle] noticed; go vet reports both.
+//
+// What is unseen cannot corrupt memory, as long as it is no data race. The slab is
+// still Go memory of the same type, so a pointer that was kept leads to the old
+// value, to zeros, or to a value of the same type that was allocated since. It never
+// leads to memory of another type, to unmapped memory or to an object that the
+// GC has freed: the pointer itself keeps the slab alive, and all stores to a slab
+// that holds pointers are the program's and known to the GC. What such a program
+// gets is wrong values, as with a slice that is used again too early, and not a
+// wild pointer. A string or byte slice that was kept shows other text.
+//
+// It is a data race if another goroutine frees or resets the arena meanwhile, or has
+// got the memory since. Then it is as with all races in Go: a pointer or a number
+// is one of those that were stored, but half of a string, slice or interface may
+// be old and half of it new, and using that may corrupt memory.
 //
 // To find such bugs, run the program with FOLIO=arenadebug=1 in its
 // environment, or build it with -tags foliodebug. Freed slabs are then not
-// reused. They are held weakly; one that two whole collections find reachable
+// reused. They are held weakly; one that two whole GC cycles find reachable
 // is reported: where the arena was made and freed, the type, and how many
 // values the slab held. The panics give the same detail. [OnDangling] takes the
 // reports, [CheckDangling] makes them at once: call it at the end of tests.
@@ -72,21 +94,21 @@
 //
 // An arena, with its handles, is for one goroutine at a time, like a slice or a
 // map. As with them, using it from two at once is a data race, which the race
-// detector sees and for which the promises above do not hold. The values may be
-// shared like others. Goroutines that each need an arena for a short time use a
-// [Pool].
+// detector sees and which may corrupt memory. The values may be shared like
+// others. Goroutines that each need an arena for a short time use a [Pool].
 //
 // # Finalizers, cleanups, weak pointers
 //
 // runtime.AddCleanup and weak.Make accept pointers into an arena but speak of
-// the slab: a cleanup runs, and a weak pointer becomes nil, when the collector
-// has taken the slab, which may be long after Free or, as it is reused, never.
-// runtime.SetFinalizer ends the program for a pointer that is not the first of
-// a slab. Attach them to an object on the heap that refers to the arena.
+// the slab: a cleanup runs, and a weak pointer becomes nil, when the GC has
+// freed the slab, which may be long after Free or, as it is reused, never.
+// runtime.SetFinalizer ends the program, or does what AddCleanup does: the latter
+// for the first value of a slab and for values without pointers of less than 16
+// bytes. Attach them to an object on the heap that refers to the arena.
 //
 // # Differences from Go's experimental package
 //
-// An arena that is not freed is not freed by the collector, either: its slabs
-// are collected like other memory, when nothing points to them. [Clone] always
+// An arena that is not freed is not freed by the GC, either: its slabs
+// are freed like other memory, when nothing points to them. [Clone] always
 // copies. Reading a value after Free never faults.
 package arena

@@ -19,41 +19,41 @@ func find[T any](a *Arena) *stock[T] {
 			return s
 		}
 	}
+	s := listed[T](m)
+	if s == nil {
+		return add[T](a)
+	}
+	if s.handle == nil {
+		s.attach(a)
+	}
+	m.last = &s.base
+	return s
+}
+
+// listed returns the stock of T that is in the list, or nil.
+func listed[T any](m *more) *stock[T] {
 	if m.index != nil {
 		if b, ok := m.index[reflect.TypeFor[T]()]; ok {
-			m.last = b
 			return b.self.(*stock[T])
 		}
-		return add[T](a)
+		return nil
 	}
 	for b := m.rest; b != nil; b = b.next {
 		if s, ok := b.self.(*stock[T]); ok {
-			m.last = b
 			return s
 		}
 	}
-	return add[T](a)
+	return nil
 }
 
 // add makes the handle of T, and its stock if there is none to be reused.
 func add[T any](a *Arena) *stock[T] {
-	if !a.usable() {
-		a.misuse("New")
-	}
-	d := depotOf[T]()
-	s := d.getStock()
-	s.arena = a
-	if a.one.in == nil {
-		s.handle = handleOne[T](a)
-	} else {
-		s.handle = new(Handle[T])
+	a.use("allocation")
+	s := depotOf[T]().getStock()
+	if a.one.in != nil {
 		a.extra().list(&s.base)
 	}
-	s.handle.in = &s.base
-	if l := s.kept; l != nil {
-		s.kept = l.link
-		s.push(l)
-	}
+	s.attach(a)
 	return s
 }
 

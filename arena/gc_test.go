@@ -260,3 +260,57 @@ func TestCleanupRunsWithTheSlab(t *testing.T) {
 		}
 	})
 }
+
+// What the package documentation says of finalizers.
+func TestFinalizer(t *testing.T) {
+	if debugBuild {
+		t.Skip("debug mode reuses no slabs")
+	}
+	const accepted, ends = "ran: true", "fatal error: runtime.SetFinalizer: pointer not at beginning of allocated block"
+	for value, want := range map[string]string{
+		"first, with pointers":  accepted,
+		"second, with pointers": ends,
+		"second, 8 bytes":       accepted,
+		"second, 16 bytes":      ends,
+		"second, 24 bytes":      ends,
+	} {
+		out, _ := child(t, "finalizer of "+value, "FOLIO=")
+		if line, _, _ := strings.Cut(out, "\n"); line != want {
+			t.Errorf("%s: %q, want %q", value, line, want)
+		}
+	}
+}
+
+func init() {
+	roles["finalizer of first, with pointers"] = func() int { return finalizerOf[linked](1) }
+	roles["finalizer of second, with pointers"] = func() int { return finalizerOf[linked](2) }
+	roles["finalizer of second, 8 bytes"] = func() int { return finalizerOf[uint64](2) }
+	roles["finalizer of second, 16 bytes"] = func() int { return finalizerOf[[2]uint64](2) }
+	roles["finalizer of second, 24 bytes"] = func() int { return finalizerOf[[3]uint64](2) }
+}
+
+// finalizerOf sets a finalizer for the nth value of an arena and says whether it
+// ran once the slab was freed.
+func finalizerOf[T any](n int) int {
+	ran := make(chan bool, 1)
+	func() {
+		a := NewArenaWith(&Options{IdleBytes: -1})
+		var p *T
+		for range n {
+			p = New[T](a)
+		}
+		runtime.SetFinalizer(p, func(*T) { ran <- true })
+		a.Free()
+	}()
+	for range 300 {
+		runtime.GC()
+		select {
+		case <-ran:
+			fmt.Println("ran: true")
+			return 0
+		case <-time.After(time.Millisecond):
+		}
+	}
+	fmt.Println("ran: false")
+	return 0
+}

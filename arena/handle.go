@@ -4,7 +4,8 @@ import "unsafe"
 
 // A Handle allocates values of one type from one arena: the fastest way. It
 // lives as long as its arena, may be used by one goroutine at a time together
-// with it, and panics once the arena is freed.
+// with it, must not be copied, and panics once the arena is freed or put into a
+// Pool.
 type Handle[T any] struct {
 	core     // first: New is within the inliner's budget only so
 	n    int // elements of buf that were handed out
@@ -14,6 +15,7 @@ type Handle[T any] struct {
 // core is the part of a handle that is the same for all types. A method of
 // it costs the inliner less than one of the generic type: New needs that.
 type core struct {
+	_  noCopy
 	in *base // of the handle's stock; nil after Free
 }
 
@@ -22,7 +24,7 @@ type core struct {
 //go:noinline
 func (c *core) more() unsafe.Pointer {
 	if c.in == nil {
-		panic("arena: New after Free")
+		panic("arena: allocation after Free")
 	}
 	return c.in.self.fill()
 }
@@ -80,7 +82,6 @@ func (h *Handle[T]) take(n int) []T {
 		return h.buf[i:h.n:h.n]
 	}
 	s := h.in.self.(*stock[T]) // of an arena in use: Of looked
-	s.check("MakeSlice")
 	sl := s.room(n)
 	if sl == s.slabs {
 		h.n = n

@@ -29,15 +29,16 @@ func (d *depot[T]) advise(s *slab[T], set *settings) {
 	s.huge = page.Of(s.buf).Outward(int(hugeSize())).Advise(page.Huge) == nil
 }
 
-// earlyRelease is from when on what one Free leaves to the collector goes back
-// to the system at once. For less the calls cost more than they are worth.
+// earlyRelease is from when on memory without pointers that one Free leaves to the
+// GC is returned to the system at once. For less the calls cost more than they
+// are worth.
 const earlyRelease = 1 << 20
 
 // heapPage is the unit of the runtime's large objects: the rest of a slab's last
 // one has nothing else in it.
 const heapPage = 8 << 10
 
-// dropped are slabs that are left to the collector.
+// dropped are slabs that are left to the GC.
 type dropped[T any] struct {
 	list  *slab[T]
 	bytes int64
@@ -53,33 +54,57 @@ func (d *dropped[T]) add(s *slab[T]) {
 	}
 }
 
-// end gives the slabs back that one arena dropped because no more than most bytes
-// may be idle.
-func (d *dropped[T]) end(pointers bool, most int64) {
+// end leaves to the GC what one arena dropped because no more than most bytes may
+// be idle.
+func (d *dropped[T]) end(in *depot[T], most int64) {
 	if d.large > 0 && most < 0 {
 		lately.gaveBack(d.large)
 	}
-	d.giveBack(pointers)
+	d.leave(in, most != 0)
 }
 
-// giveBack returns the memory of the slabs to the system, if it is much, so
-// that it does not count until the collector gets to them. Only whole windows
-// are: of slabs that lie side by side, as those of one arena do when they were
-// made one after the other, also the windows that they share. Slabs
-// with pointers are cleared first: the kernel zeroes the pages behind the
-// collector's back, which must have learnt of the pointers that go. Releasing
-// memory of the Go heap is right only because nothing but the slabs is in those
-// windows, and the runtime expects neither the pages nor zeros there.
-func (d *dropped[T]) giveBack(pointers bool) {
+// leave leaves the slabs to the GC. Until it takes them, memory without pointers
+// does not count, and of that with pointers an arena may reuse the large slabs.
+func (d *dropped[T]) leave(in *depot[T], reuse bool) {
+	if !in.pointers {
+		d.discard()
+		return
+	}
+	for s := d.list; s != nil && reuse; {
+		next := s.link
+		s.link = nil
+		if s.bytes() >= largeSlab && s.size != own {
+			in.leftovers.add(s)
+		}
+		s = next
+	}
+}
+
+// discard returns the memory of slabs without pointers to the system, if it is
+// much. Only whole windows are: of slabs that lie side by side, as those of one
+// arena do when they were made one after the other, also the windows that they
+// share. Nothing but the slabs is in those windows, and the runtime expects neither
+// the pages nor zeros there: it clears memory that was in use before it
+// hands it out again.
+//
+// Memory with pointers must never come here, not even if it is cleared first.
+// Discarding stores zeros without a write barrier. While the GC marks, a pointer
+// that is overwritten has to be shaded, since a goroutine whose stack was scanned
+// before may have loaded it. If somebody who kept a pointer past Free or Reset
+// stores q after the clearing, and a cycle begins, and its goroutine is scanned
+// and loads q, then discarding takes the only other copy before the GC has seen it:
+// q is freed in use. No order of clearing and discarding closes that gap, as
+// nobody can stop such a goroutine or keep a cycle from beginning. Leaving the slab
+// to the GC does: it frees the slab when nobody can store to it any more.
+// Without pointers the GC does not look into the slab, and what was kept reads
+// zeros at worst.
+func (d *dropped[T]) discard() {
 	if d.bytes < earlyRelease || hugeSize() == 0 {
 		return
 	}
 	var ranges []page.Range
 	for s := d.list; s != nil; s = s.link {
 		if s.bytes() >= largeSlab {
-			if pointers {
-				s.clear()
-			}
 			ranges = append(ranges, page.Of(s.buf))
 		}
 	}
@@ -89,7 +114,7 @@ func (d *dropped[T]) giveBack(pointers bool) {
 		for ranges = ranges[1:]; len(ranges) > 0 && ranges[0].Start-r.End < heapPage; ranges = ranges[1:] {
 			r.End = ranges[0].End
 		}
-		// An error means that the memory stays until the collector frees it.
+		// An error means that the memory stays until the GC frees it.
 		r.Release(page.DontNeed, nil)
 	}
 	runtime.KeepAlive(d.list)

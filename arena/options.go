@@ -12,11 +12,13 @@ type Options struct {
 	SlabBytes int
 
 	// IdleBytes bounds what all arenas of the process together keep for reuse
-	// after Free, in bytes: this arena's slabs are given to the collector, and
-	// large ones to the system, at once where they would be idle beyond it.
-	// Negative keeps none. Default: 8 MiB, or as much as arenas of 1 MiB or more
-	// hold now, if that is more; and what was given back so and asked for again
+	// after Free, in bytes: this arena's slabs are left to the GC at once where
+	// they would be idle beyond it, and large ones without pointers are returned to
+	// the OS. Negative keeps none. Default: 8 MiB, or as much as arenas of 1 MiB or
+	// more hold now, if that is more; and what was dropped so and asked for again
 	// within a second, until half a second passes in which it is not needed.
+	// Large slabs that the GC has not freed yet are reused beyond the bound,
+	// unless it is negative.
 	IdleBytes int
 
 	// HugePages says whether large slabs are put on huge pages. Default:

@@ -2,10 +2,10 @@ package arena
 
 import "sync"
 
-// A Pool keeps arenas that are ready to use, with handles and memory of their
-// last use, for goroutines that each need one for a short time, such as request
-// handlers. It may be used by many goroutines at once, and scales with them.
-// What is in it for two collections without use is given up, as in a sync.Pool.
+// A Pool keeps the memory of arenas for goroutines that each need an arena for a
+// short time, such as request handlers. It may be used by many goroutines at once,
+// and scales with them. What is in it for two GC cycles without use is left to the
+// GC, as in a sync.Pool.
 // The zero Pool is ready to use; it must not be copied.
 type Pool struct {
 	// Options are those of the arenas. They must not be changed after the first
@@ -17,28 +17,54 @@ type Pool struct {
 	// arena's memory does. Negative keeps none. Default: 1 MiB.
 	KeepBytes int
 
-	arenas sync.Pool
+	once sync.Once
+	set  *settings // of Options
+	idle sync.Pool // of *more: what arenas had when they were put
 }
 
 const defaultKeepBytes = 1 << 20
 
-// Get returns an empty arena: one that was Put, or a new one.
+// Get returns an empty arena, with memory of one that was Put if there is any. The
+// arena is a new one: it costs the GC 48 bytes, and as much for each type but one
+// that it is used for.
 func (p *Pool) Get() *Arena {
-	if a, ok := p.arenas.Get().(*Arena); ok {
-		a.more.state = inUse
-		return a
+	if debugging {
+		return newDebug(p.Options)
 	}
-	return NewArenaWith(p.Options)
+	set := p.settings()
+	m, ok := p.idle.Get().(*more)
+	if !ok {
+		if set == nil {
+			return new(Arena)
+		}
+		m = new(more)
+	}
+	m.set = set
+	// Arenas are not reused: one that was kept after Put must not become somebody
+	// else's.
+	a := &Arena{more: m}
+	if b := m.first; b != nil {
+		b.self.attach(a)
+		a.hold(m.large)
+		m.first = nil
+	}
+	return a
 }
 
-// Put resets the arena and gives it to the pool. Neither the arena nor its
-// handles nor what was allocated from it may be used afterwards, as after
-// Free. Put panics if the arena was freed or put already. An arena from elsewhere may be put
-// too.
-func (p *Pool) Put(a *Arena) {
-	if !a.usable() {
-		a.misuse("Put")
+func (p *Pool) settings() *settings {
+	if p.Options == nil {
+		return nil
 	}
+	p.once.Do(func() { p.set = resolve(p.Options) })
+	return p.set
+}
+
+// Put frees the arena and gives its memory to the pool. Neither the arena nor its
+// handles nor what was allocated from it may be used afterwards, as after Free.
+// Put panics if the arena was freed or put before. An arena from elsewhere may be
+// put, too; its options end with it.
+func (p *Pool) Put(a *Arena) {
+	a.use("Put")
 	if r := a.debug(); r != nil {
 		r.end("Put")
 		a.free()
@@ -49,7 +75,15 @@ func (p *Pool) Put(a *Arena) {
 	if keep == 0 {
 		keep = defaultKeepBytes
 	}
-	a.reset(keep)
-	a.more.state = pooled
-	p.arenas.Put(a)
+	large := a.reset(keep)
+	m := a.more
+	if m.first = a.one.in; m.first != nil {
+		m.first.self.detach()
+	}
+	for b := m.rest; b != nil; b = b.next {
+		b.self.detach()
+	}
+	m.past, m.large, m.last = 0, large, nil
+	a.more = &away
+	p.idle.Put(m)
 }

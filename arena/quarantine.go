@@ -11,7 +11,7 @@ import (
 
 // quarantineAll drops all slabs of the stock in debug mode.
 func (s *stock[T]) quarantineAll(r *record) {
-	s.drain(s.handle, func(l *slab[T]) { s.quarantine(r, l) })
+	s.drain(func(l *slab[T]) { s.quarantine(r, l) })
 }
 
 // quarantine drops a slab in debug mode: it is cleared, never reused, and held

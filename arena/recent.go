@@ -7,9 +7,10 @@ import (
 
 // lately is what the default bound of idle memory learns. A program that fills an
 // arena, frees it and fills the next one would have its memory given back and asked
-// for again each time, at the price of page faults and zeroing. So what was
-// asked for again soon after it was given back is kept the next time, for as long
-// as it is needed every other moment.
+// for again each time (if it has pointers, each time that a GC cycle comes between),
+// at the price of page faults and zeroing. So what was asked for again soon after
+// it was given back is kept the next time, for as long as it is needed every other
+// moment.
 var lately recent
 
 // moment is long for a request and short for a person.
@@ -36,6 +37,10 @@ func (r *recent) gaveBack(n int64) {
 	r.gone.Add(n)
 	r.when.Store(time.Now().UnixNano())
 }
+
+// again says that a large slab of n bytes was asked for before the GC had freed it:
+// there is nothing to regret.
+func (r *recent) again(n int64) { r.gone.Add(-min(n, r.gone.Load())) }
 
 // missed says that a large slab of n bytes had to be made.
 func (r *recent) missed(n int64) {
@@ -82,8 +87,8 @@ func (r *recent) look() {
 	r.wake()
 }
 
-// shrink gives slabs of the depots back to the system and leaves them to the
-// collector, until no more than most bytes are idle.
+// shrink leaves slabs of the depots to the GC, until no more than most bytes are
+// idle.
 func (l *depotList) shrink(most int64) {
 	l.mu.Lock()
 	depots := l.depots
@@ -112,5 +117,5 @@ func (d *depot[T]) shrink(most int64) {
 			sh.mu.Unlock()
 		}
 	}
-	out.giveBack(d.pointers)
+	out.leave(d, true)
 }

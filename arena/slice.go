@@ -30,6 +30,7 @@ func Append[T any](a *Arena, s []T, values ...T) []T {
 
 // AppendSlice is Append for the elements of a slice.
 func AppendSlice[T any](a *Arena, s, values []T) []T {
+	a.use("Append")
 	n := len(s) + len(values)
 	if n <= cap(s) {
 		return append(s, values...)
@@ -65,6 +66,7 @@ func (h *Handle[T]) extend(s []T, n int) []T {
 // String returns a copy of s in the arena.
 func String(a *Arena, s string) string {
 	if s == "" {
+		a.use("String")
 		return ""
 	}
 	b := Of[byte](a).take(len(s))
@@ -76,6 +78,7 @@ func String(a *Arena, s string) string {
 // Bytes returns a copy of b in the arena; nil for nil.
 func Bytes(a *Arena, b []byte) []byte {
 	if len(b) == 0 {
+		a.use("Bytes")
 		return b[:0:0]
 	}
 	c := Of[byte](a).take(len(b))

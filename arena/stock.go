@@ -31,24 +31,19 @@ type base struct {
 
 // store is what an Arena needs of its stocks without knowing their types.
 type store interface {
-	fill() unsafe.Pointer          // a new element where the slab is full; panics after Free
-	release()                      // for Free
-	reset(keep int64) (kept int64) // for Reset: keeps slabs of at most keep bytes
+	fill() unsafe.Pointer                           // a new element where the slab is full; panics after Free
+	release(a *Arena)                               // for Free
+	reset(a *Arena, keep int64) (kept, large int64) // for Reset: keeps slabs of at most keep bytes
+	detach()                                        // for Put, after reset: ends the handle
+	attach(*Arena)                                  // makes a handle
 	count(*counter)
 	typ() reflect.Type
 }
 
 func (s *stock[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
-func (s *stock[T]) check(op string) {
-	if a := s.arena; !a.usable() {
-		a.misuse(op)
-	}
-}
-
 // fill is New where the current slab is full.
 func (s *stock[T]) fill() unsafe.Pointer {
-	s.check("New")
 	s.push(s.obtain(1, s.arena.settings()))
 	h := s.handle
 	h.n = 1
@@ -79,7 +74,7 @@ func (s *stock[T]) push(l *slab[T]) {
 }
 
 // obtain returns a slab with at least n zero elements: one that Reset kept,
-// one from the depot, or a new one.
+// or one of the depot's.
 func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 	d := s.depot
 	if d.size == 0 {
@@ -100,31 +95,22 @@ func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 	}
 	c := max(min(s.grown, set.maxClass), d.least(n))
 	s.grown = c.next()
-	l := d.get(c)
-	found := l != nil
-	if !found {
-		l = d.make(c)
-		d.advise(l, set)
-	}
-	if b := l.bytes(); b >= largeSlab {
-		s.arena.hold(b)
-		if found {
-			lately.took()
-		} else if set.idle < 0 {
-			lately.missed(b)
-		}
-	}
+	l := d.obtain(c, set)
+	s.arena.hold(l.bytes())
 	return l
 }
 
 // drain takes all slabs from the stock and its handle and passes them to f, the
 // oldest, which are the smallest, first. It does not use the stock any more then.
-func (s *stock[T]) drain(h *Handle[T], f func(*slab[T])) {
-	if s.slabs != nil {
-		s.slabs.used = h.n
+func (s *stock[T]) drain(f func(*slab[T])) {
+	if s.slabs != nil && s.handle != nil {
+		s.slabs.used = s.handle.n
 	}
 	lists := [...]*slab[T]{s.kept, s.slabs}
-	h.n, h.buf, s.slabs, s.kept = 0, nil, nil, nil
+	s.slabs, s.kept = nil, nil
+	if h := s.handle; h != nil {
+		h.n, h.buf = 0, nil
+	}
 	for _, l := range lists {
 		var back *slab[T]
 		for l != nil {
@@ -139,8 +125,8 @@ func (s *stock[T]) drain(h *Handle[T], f func(*slab[T])) {
 	}
 }
 
-func (s *stock[T]) release() {
-	a, h, d := s.arena, s.handle, s.depot
+func (s *stock[T]) release(a *Arena) {
+	h, d := s.handle, s.depot
 	if r := a.debug(); r != nil {
 		s.quarantineAll(r)
 		h.in = newEnded(a)
@@ -148,30 +134,33 @@ func (s *stock[T]) release() {
 	}
 	most := a.settings().idle
 	var out dropped[T]
-	if l := s.slabs; l != nil && l.link == nil && s.kept == nil && l.bytes() < largeSlab && l.size != own {
+	if l := s.slabs; h != nil && l != nil && l.link == nil && s.kept == nil && l.bytes() < largeSlab && l.size != own {
 		// The one slab of a small arena.
 		l.used = h.n
 		l.clear()
 		h.n, h.buf = 0, nil
 		s.slabs, s.kept, s.bytes, s.grown = nil, l, l.bytes(), l.size.next()
 	} else {
-		s.sort(h, &out, most)
+		s.sort(&out, most)
 	}
-	h.in, s.arena, s.next, s.handle = nil, nil, nil, nil
+	if h != nil {
+		h.in = nil
+	}
+	s.arena, s.next, s.handle = nil, nil, nil
 	// The bound is for what one may give back; of small slabs that are dropped
-	// the collector takes care.
+	// the GC takes care.
 	d.putStock(s, most)
-	out.end(d.pointers, most)
+	out.end(d, most)
 }
 
 // sort leaves the small slabs in the stock and gives the others to the depot, or
 // to out. What the arena had at hand and did not need does not stay for long: the
 // largest of that goes to the depot each time.
-func (s *stock[T]) sort(h *Handle[T], out *dropped[T], most int64) {
+func (s *stock[T]) sort(out *dropped[T], most int64) {
 	unused := s.kept
 	s.kept = nil
 	last, bytes := &s.kept, int64(0)
-	s.drain(h, func(l *slab[T]) {
+	s.drain(func(l *slab[T]) {
 		if b := l.bytes(); l.size != own && bytes+b <= largeSlab {
 			l.clear()
 			*last, last, bytes = l, &l.link, bytes+b
@@ -195,31 +184,36 @@ func (s *stock[T]) sort(h *Handle[T], out *dropped[T], most int64) {
 	}
 }
 
-func (s *stock[T]) reset(keep int64) (n int64) {
-	a, h := s.arena, s.handle
+func (s *stock[T]) reset(a *Arena, keep int64) (n, large int64) {
 	if r := a.debug(); r != nil {
 		s.quarantineAll(r)
-		return 0
+		return 0, 0
 	}
 	size := int64(s.depot.size)
 	if l := s.slabs; l != nil && l.link == nil && s.kept == nil && l.size != own && l.bytes() <= keep {
-		a.more.past += int64(h.n) * size
-		clear(h.buf[:h.n])
-		h.n = 0
-		a.hold(l.bytes())
-		return l.bytes()
+		if h := s.handle; h != nil {
+			a.more.past += int64(h.n) * size
+			clear(h.buf[:h.n])
+			h.n = 0
+		}
+		if n = l.bytes(); n >= largeSlab {
+			large = n
+		}
+		return n, large
 	}
 	set := a.settings()
 	s.grown = s.depot.first
 	var list *slab[T]
 	var out dropped[T]
-	s.drain(h, func(l *slab[T]) {
+	s.drain(func(l *slab[T]) {
 		b := l.bytes()
 		a.more.past += int64(l.used) * size
 		if l.size != own && n+b <= keep {
 			l.clear()
 			n += b
-			a.hold(b)
+			if b >= largeSlab {
+				large += b
+			}
 			l.link, list = list, l
 			s.grown = max(s.grown, l.size.next())
 			return
@@ -228,7 +222,29 @@ func (s *stock[T]) reset(keep int64) (n int64) {
 			out.add(l)
 		}
 	})
-	out.end(s.depot.pointers, set.idle)
+	out.end(s.depot, set.idle)
 	s.kept = list
-	return n
+	return n, large
+}
+
+// attach makes the stock that of a handle of the arena.
+func (s *stock[T]) attach(a *Arena) {
+	h := handleOne[T](a)
+	if h.in != nil {
+		h = new(Handle[T])
+	}
+	h.in, s.handle, s.arena = &s.base, h, a
+	if l := s.slabs; l != nil {
+		h.buf = l.buf
+	} else if l := s.kept; l != nil {
+		s.kept = l.link
+		s.push(l)
+	}
+}
+
+func (s *stock[T]) detach() {
+	if h := s.handle; h != nil {
+		h.in, h.n, h.buf = pooledAway, 0, nil
+		s.arena, s.handle = nil, nil
+	}
 }

@@ -61,6 +61,7 @@ func (l *depotList) tend() {
 }
 
 func (d *depot[T]) tend() (left bool) {
+	left = d.leftovers.tend()
 	for i := range d.shards {
 		sh := &d.shards[i]
 		sh.mu.Lock()

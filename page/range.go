@@ -89,8 +89,9 @@ func (r Range) Populate() error { return r.failed("populate", populateRange(host
 // other part then costs address translations as base pages do: so it may be less
 // than r, and even 0. See [ReleaseOptions.Split].
 //
-// DontNeed and Free destroy what the memory holds. Never use them on memory of
-// the Go heap, nor on memory that other goroutines use.
+// DontNeed and Free destroy what the memory holds. Never use them on memory that
+// other goroutines use, nor on memory of the Go heap: if it can hold pointers, the GC
+// may free what is in use, even if the memory was cleared before.
 func (r Range) Release(how Release, o *ReleaseOptions) (int, error) {
 	align := WindowSize()
 	if o != nil && o.Split {

@@ -87,7 +87,7 @@ func arenasArms(m *Machine, p Params) []*Arm {
 		{"gogc-800", "new, with GOGC=800", "new", "800", 0},
 		{"gogc-off", "new, with GOGC=off and GOMEMLIMIT=" + trial.FormatBytes(limit), "new", trial.Off, limit},
 		{goArenas, "the arenas of Go's experiment, built here by the go command", goArenas, "100", 0},
-		{"folio", "Folio's arenas as they are: huge pages, and idle memory is given back early", "folio", "100", 0},
+		{"folio", "Folio's arenas as they are: huge pages, and idle memory is left to the GC early", "folio", "100", 0},
 		{"folio-base", "without huge pages", "folio-base", "100", 0},
 		{"folio-keep", "without early release", "folio-keep", "100", 0},
 		{"folio-plain", "without either", "folio-plain", "100", 0},
