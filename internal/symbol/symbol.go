@@ -3,9 +3,9 @@
 // functions of other ELF files; and those of the Linux kernel.
 //
 // For Go it reads the tables that the runtime itself needs for stack traces,
-// so no debugging information has to be there. The formats of Go 1.18 to 1.26
-// are known. A file may be corrupt, or made to harm: what cannot be read is
-// unknown.
+// so no debugging information has to be there. The formats of Go 1.18 to 1.27
+// are known; what is read of another version is marked ([File.Doubt]). A file may
+// be corrupt, or made to harm: what cannot be read is unknown.
 package symbol
 
 import (
@@ -110,6 +110,15 @@ func (f *File) GoVersion() string {
 		f.version = &version
 	}
 	return *f.version
+}
+
+// Doubt says why the names and lines of Go functions in the file may be wrong: it was
+// built by a version of Go whose tables are not known. "" if there is no doubt.
+func (f *File) Doubt() string {
+	if f.pcln == nil {
+		return "" // names come from the symbols, which have one format
+	}
+	return doubt(f.GoVersion())
 }
 
 // Address converts an offset in the file to the address that the linker gave
