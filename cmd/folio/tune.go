@@ -171,6 +171,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if s.toStdout() {
 		out = a.stderr
 	}
+	if w := trial.Where(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
+		notes.Add(w.UncertainNames)
+	}
 	t := &report.Tune{Title: s.title(), Program: s.file.Program, Result: res, Notes: notes, Width: pictureWidth(out)}
 	if b := trial.Baseline(); b != "" {
 		notes.Add("the default has " + b + " from the environment")

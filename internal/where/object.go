@@ -16,6 +16,7 @@ import (
 // symbols is what a collector needs of a [symbol.File].
 type symbols interface {
 	IsGo() bool
+	Doubt() string // why names of Go may be wrong; "" for no doubt
 	Address(fileOffset uint64) (uint64, bool)
 	Lookup(vaddr uint64, callsite bool) []symbol.Frame
 	Close() error
