@@ -25,9 +25,8 @@ const (
 	// ones need a few hundred runs, the longest generated code some millions.
 	maxRuns = 1 << 24
 
-	// These bound what is remembered of a corrupt file's strings to 64 MiB; in
-	// a real one they are no limits.
-	maxStrings = 1 << 16
+	// These bound what is remembered of a corrupt file's strings to 16 MiB.
+	maxStrings = 1 << 14
 	longString = 1 << 10
 )
 

@@ -9,13 +9,13 @@
 package symbol
 
 import (
-	"debug/buildinfo"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
+
+	"github.com/foliomem/folio/internal/executable"
+	"github.com/foliomem/folio/internal/input"
 )
 
 // Frame is a call. File and Line are empty where they are not known, as they
@@ -46,18 +46,11 @@ type File struct {
 func Open(path string) (*File, error) {
 	// A mapping's path can be that of a device or a pipe, opening which waits,
 	// or does something.
-	info, err := os.Stat(path)
+	file, info, err := input.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("symbols of %w", err)
+		return nil, fmt.Errorf("symbols: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("symbols of %s: not a regular file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("symbols of %w", err)
-	}
-	f, err := New(file, info.Size())
+	f, err := New(file, info.Size(), nil)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("symbols of %s: %w", path, err)
@@ -67,15 +60,16 @@ func Open(path string) (*File, error) {
 }
 
 // New reads an ELF file of this size from r, which must stay usable until
-// Close.
-func New(r io.ReaderAt, size int64) (*File, error) {
+// Close. Files that share a budget together keep no more in memory than one; nil is a
+// budget of its own.
+func New(r io.ReaderAt, size int64, b *Budget) (*File, error) {
 	s := newSource(r, size)
-	e, whole, err := openELF(s)
+	if b != nil {
+		s.budget = b
+	}
+	e, whole, err := executable.New(r, s.size)
 	if err != nil {
-		if format := (*elf.FormatError)(nil); errors.As(err, &format) {
-			return nil, fmt.Errorf("not an ELF file, or a corrupt one: %w", err)
-		}
-		return nil, fmt.Errorf("not a whole ELF file: %w", err)
+		return nil, err
 	}
 	f := &File{s: s, whole: whole, elf: e}
 	// A table that cannot be read is like none: an old or later version of Go,
@@ -102,8 +96,8 @@ func (f *File) IsGo() bool { return f.pcln != nil || f.GoVersion() != "" }
 func (f *File) GoVersion() string {
 	if f.version == nil {
 		version := ""
-		if info, err := buildinfo.Read(f.whole); err == nil {
-			version = info.GoVersion
+		if build, err := executable.BuildOf(f.whole, f.s.size); err == nil {
+			version = build.GoVersion
 		} else if f.pcln != nil {
 			version = f.scanVersion()
 		}

@@ -255,7 +255,7 @@ func formats() (out []tiny) {
 func (c tiny) open(t testing.TB) *File {
 	t.Helper()
 	b := c.file()
-	f, err := New(bytes.NewReader(b), int64(len(b)))
+	f, err := New(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		t.Fatalf("%+v: %v", c, err)
 	}
