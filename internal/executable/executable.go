@@ -6,6 +6,7 @@ package executable
 
 import (
 	"bytes"
+	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -230,26 +231,46 @@ func (o overlay) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Section returns the contents of the section of this name, unpacked: at most so many
+// Debug returns the contents of the section .debug_name, unpacked: at most so many
 // bytes. It is nil if there is none.
-func Section(f *elf.File, name string, most int64) ([]byte, error) {
+func Debug(f *elf.File, name string, most int64) ([]byte, error) {
 	for _, s := range f.Sections {
-		if s.Name == name && s.Type != elf.SHT_NOBITS {
-			return contents(s, most)
+		if s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		switch s.Name {
+		case ".debug_" + name:
+			return unpack(s.Open(), s.Name, s.Size, most)
+		case ".zdebug_" + name: // before Go 1.19
+			return unpackOld(s, most)
 		}
 	}
 	return nil, nil
 }
 
-// contents unpacks a section. Its size is what the file claims; it is believed only as
+// unpack reads a section. Its size is what the file claims; it is believed only as
 // far as there is that much.
-func contents(s *elf.Section, most int64) ([]byte, error) {
-	if s.Size > uint64(most) {
-		return nil, &input.TooLargeError{What: "section " + s.Name, Most: most}
+func unpack(r io.Reader, name string, size uint64, most int64) ([]byte, error) {
+	if size > uint64(most) {
+		return nil, &input.TooLargeError{What: "section " + name, Most: most}
 	}
-	data := make([]byte, s.Size)
-	if _, err := io.ReadFull(s.Open(), data); err != nil {
-		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, fmt.Errorf("section %s: %w", name, err)
 	}
 	return data, nil
+}
+
+// unpackOld unpacks a section that begins with "ZLIB" and its size.
+func unpackOld(s *elf.Section, most int64) ([]byte, error) {
+	r := s.Open()
+	var head [12]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "ZLIB" {
+		return nil, fmt.Errorf("section %s: %w", s.Name, errCorrupt)
+	}
+	z, err := zlib.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+	}
+	return unpack(z, s.Name, binary.BigEndian.Uint64(head[4:]), most)
 }

@@ -22,6 +22,9 @@ const (
 	// process can make as long as it likes (PR_SET_MM_MAP), and of which only the
 	// beginning is of interest.
 	MaxProc, MaxArguments = 64 << 20, 64 << 10
+	// MaxEnvironment bounds the environment of a process: the kernel allows 6 MiB at
+	// its start, and the process can say later that it is anywhere.
+	MaxEnvironment = 8 << 20
 	// MaxMappings bounds the mappings of a process, of which the kernel allows 65530
 	// if nobody raises that (vm.max_map_count), and MaxMappingNames the bytes in
 	// their names.
@@ -32,9 +35,11 @@ const (
 	// MaxSection bounds a section that is read whole, after decompression: the types
 	// of a Go program (.debug_info) are some MiB, of the largest 100.
 	MaxSection = 128 << 20
-	// MaxStrings bounds one with strings (.debug_str), and MaxAbbreviations the
-	// descriptions of entries (.debug_abbrev) that are read for one unit.
-	MaxStrings, MaxAbbreviations = 32 << 20, 64 << 10
+	// MaxAbbreviations bounds the descriptions of its entries (.debug_abbrev), and
+	// MaxUnitAbbreviations those of one unit.
+	MaxAbbreviations, MaxUnitAbbreviations = 16 << 20, 64 << 10
+	// MaxUnits bounds the units of .debug_info, which are the packages of a Go program.
+	MaxUnits = 1 << 18
 	// MaxSearch bounds how much of a file is searched for what no header tells, such
 	// as the tables of a program without section headers: a file may have holes of
 	// terabytes, which are read as zeros.

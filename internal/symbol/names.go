@@ -61,32 +61,21 @@ func (n *names) all() iter.Seq[string] {
 }
 
 // readNames reads the functions of .symtab, or of .dynsym in a stripped file.
-func readNames(f *elf.File, s *source) *names {
-	n := &names{strings: span{s: s}}
+func (f *File) readNames() *names {
+	n := &names{}
 	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
-		for _, section := range f.Sections {
-			// Nobody packs what a loader reads: it would be read as it stands.
-			if section.Type != kind || int(section.Link) >= len(f.Sections) || section.Flags&elf.SHF_COMPRESSED != 0 {
-				continue
-			}
-			strings := f.Sections[section.Link]
-			n.strings = s.all().part(int64(strings.Offset), int64(strings.FileSize))
-			n.read(f, s.all().part(int64(section.Offset), int64(section.FileSize)))
-			if len(n.list) > 0 {
-				n.sort()
-				return n
-			}
+		var symbols span
+		symbols, n.strings = f.symtab(kind)
+		if n.read(f.elf, symbols, f.symbolSize()); len(n.list) > 0 {
+			n.sort()
+			return n
 		}
 	}
 	return n
 }
 
 // read takes the functions from a section of symbols.
-func (n *names) read(f *elf.File, section span) {
-	size := elf.Sym64Size
-	if f.Class == elf.ELFCLASS32 {
-		size = elf.Sym32Size
-	}
+func (n *names) read(f *elf.File, section span, size int) {
 	order := f.ByteOrder
 	whole := section.chunks(0, func(_ int64, b []byte) bool {
 		for ; len(b) >= size; b = b[size:] {

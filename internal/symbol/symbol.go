@@ -179,7 +179,7 @@ func (f *File) goTable() *pcln {
 
 func (f *File) symbols() *names {
 	if f.names == nil {
-		f.names = readNames(f.elf, f.s)
+		f.names = f.readNames()
 	}
 	return f.names
 }

@@ -29,7 +29,7 @@ const maxKnown = 1 << 14
 
 // maxMaps bounds the mappings of code that a process has. One that maps and unmaps
 // for ever loses what it had before.
-const maxMaps = 1 << 14
+const maxMaps = 1 << 12
 
 // add maps an object. What was there before is gone: the kernel reports what
 // is mapped, not what is unmapped.
