@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
@@ -257,22 +258,21 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 	return c, nil
 }
 
-// mostSource is more than any source file has, in bytes.
-const mostSource = 64 << 20
-
 // sources reads lines of source files, each file once.
-type sources struct{ files map[string][]string }
+type sources struct {
+	files map[string][]string
+	room  int // bytes that may be kept of more files
+}
 
-func newSources() *sources { return &sources{map[string][]string{}} }
+func newSources() *sources { return &sources{make(map[string][]string), input.MaxSources} }
 
 func (s *sources) line(file string, n int64) string {
 	lines, ok := s.files[file]
 	if !ok {
 		// The names are the profile's, which may be somebody else's.
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= mostSource {
-			if data, err := os.ReadFile(file); err == nil {
-				lines = strings.Split(string(data), "\n")
-			}
+		if data, err := input.ReadFile(file, input.MaxSource); err == nil && len(data) <= s.room {
+			s.room -= len(data)
+			lines = strings.Split(string(data), "\n")
 		}
 		s.files[file] = lines
 	}

@@ -8,11 +8,15 @@ package input
 // 256 MiB, those that read results and profiles below 512 MiB; the tests of the
 // command check that with a file made to harm for each of them.
 const (
-	// MaxResult bounds a result, benchmark text or source file, in bytes.
+	// MaxResult bounds a result or benchmark text, in bytes.
 	MaxResult = 64 << 20
-	// MaxValues bounds the objects, lists and values of a result, each of which takes
-	// memory of its own: 64 MiB of "{}," would be 22 million objects.
-	MaxObjects, MaxValues = 400_000, 8_000_000
+	// MaxObjects and MaxValues bound the objects and lists, and the values, of a
+	// result, each of which takes memory of its own: 64 MiB of "{}," would be 22
+	// million objects. MaxRows bounds the different figures of benchmark text, MaxKeys
+	// the keys of its configuration.
+	MaxObjects, MaxValues, MaxRows, MaxKeys = 400_000, 8_000_000, 1 << 15, 1000
+	// MaxSource bounds a source file of which a line is shown, MaxSources all of them.
+	MaxSource, MaxSources = 8 << 20, 32 << 20
 
 	// MaxProfile bounds a pprof profile, once decompressed, and MaxProfileMemory what
 	// its messages take when they are read.
