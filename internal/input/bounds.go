@@ -14,13 +14,13 @@ const (
 	// result, each of which takes memory of its own: 64 MiB of "{}," would be 22
 	// million objects. MaxRows bounds the different figures of benchmark text, MaxKeys
 	// the keys of its configuration.
-	MaxObjects, MaxValues, MaxRows, MaxKeys = 400_000, 8_000_000, 1 << 15, 1000
+	MaxObjects, MaxValues, MaxRows, MaxKeys = 200_000, 2_000_000, 1 << 15, 1000
 	// MaxSource bounds a source file of which a line is shown, MaxSources all of them.
 	MaxSource, MaxSources = 8 << 20, 32 << 20
 
 	// MaxProfile bounds a pprof profile, once decompressed, and MaxProfileMemory what
 	// its messages take when they are read.
-	MaxProfile, MaxProfileMemory = 64 << 20, 192 << 20
+	MaxProfile, MaxProfileMemory = 64 << 20, 384 << 20
 
 	// MaxProc bounds one file of /proc, and MaxArguments a command line, which a
 	// process can make as long as it likes (PR_SET_MM_MAP), and of which only the
