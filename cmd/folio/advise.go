@@ -158,7 +158,7 @@ func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, sho
 	_, _, isGo := host.Program(command[0])
 	p := &trial.Program{Command: command, FS: procmem.New(""), IsGo: isGo, Trace: true, Profile: f.sampleRate}
 	if show {
-		p.Stdout, p.Stderr = a.stderr, a.stderr // standard output is the advice's
+		p.Stdout, p.Stderr = a.stderr.Raw(), a.stderr.Raw() // standard output is the advice's
 	}
 	if err := p.Check(); err != nil {
 		return nil, err

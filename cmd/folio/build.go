@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -137,10 +138,10 @@ func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", g.Args[0], err)
 	}
-	fmt.Fprintf(a.stderr, "folio: %s with %s: %s\n", o.Toolchain, o.Record, filesOf(o))
+	_ = a.stderr.Line("folio: %s with %s: %s", o.Toolchain, o.Record, filesOf(o))
 	for _, p := range o.Patches {
 		if idle := p.Idle(o.Toolchain); idle != "" {
-			fmt.Fprintf(a.stderr, "folio: %s %s\n", p.Name, idle)
+			_ = a.stderr.Line("folio: %s %s", p.Name, idle)
 		}
 	}
 	return become(call)
@@ -166,17 +167,19 @@ func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 		return fmt.Errorf("verify: %w", err)
 	}
 	names := overlay.Names(v.Patches)
-	fmt.Fprintf(a.stdout, "%s with %s: %s of the standard library passed, %d skipped themselves, %d failed\n",
+	_ = a.stdout.Line("%s with %s: %s of the standard library passed, %d skipped themselves, %d failed",
 		v.Toolchain, names, report.Counted(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
 	if len(v.Stock) > 0 {
-		fmt.Fprintf(a.stdout, "%s fail here without the patches too: %s\n", report.Counted(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
+		_ = a.stdout.Line("%s fail here without the patches too: %s", report.Counted(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
 	}
 	if len(v.Unsteady) > 0 {
-		fmt.Fprintf(a.stdout, "%s failed once and passed when run again: %s\n", report.Counted(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
+		_ = a.stdout.Line("%s failed once and passed when run again: %s", report.Counted(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
 	}
 	if len(v.Failed) == 0 {
 		return nil
 	}
-	fmt.Fprint(a.stderr, v.Output)
+	if _, err := io.WriteString(a.stderr, v.Output); err != nil {
+		return err
+	}
 	return fmt.Errorf("verify: with %s %s: do not build with it, and tell us", names, "these tests fail: "+strings.Join(v.Failed, ", "))
 }

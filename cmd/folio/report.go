@@ -83,7 +83,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := report.OpenOutput("--output", f.out, a.stdout)
+	out, err := report.OpenOutput("--output", f.out, a.stdout.Raw())
 	if err != nil {
 		return err
 	}

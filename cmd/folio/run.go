@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -134,9 +135,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		}
 	}
 
-	s.program.Stdout, s.program.Stderr = a.stdout, a.stderr
+	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
 	if s.toStdout() {
-		s.program.Stdout = a.stderr // standard output is the result's
+		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}
 	arm := trial.NewArm(base)
 	s.file.Arms = []report.Arm{{}}
@@ -275,7 +276,7 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	sheet.Server, sheet.Flags = s.program.Server != nil, f.again()
 	title := s.title()
 	if !arm.Setting.IsZero() {
-		title += ", " + arm.Name
+		title += ", " + console.Line(arm.Name)
 	}
 	if n := len(usable); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)

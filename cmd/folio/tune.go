@@ -134,7 +134,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		opts.Bound = func(d time.Duration) { s.program.Timeout = d }
 	}
 	if f.show {
-		s.program.Stdout, s.program.Stderr = a.stderr, a.stderr
+		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
 	}
 	s.file.Seed = &f.seed
 

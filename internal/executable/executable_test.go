@@ -59,7 +59,9 @@ func TestReadBuild(t *testing.T) {
 
 func TestHeadersThatLie(t *testing.T) {
 	_, data := own(t)
-	half := func(at int, v uint16) func([]byte) { return func(b []byte) { binary.NativeEndian.PutUint16(b[at:], v) } }
+	half := func(at int, v uint16) func([]byte) {
+		return func(b []byte) { binary.NativeEndian.PutUint16(b[at:], v) }
+	}
 	for _, c := range []struct {
 		name     string
 		change   func(b []byte)
