@@ -19,6 +19,7 @@ import (
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -94,13 +95,13 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		ctx, stop := interruptible(ctx)
 		defer stop()
 		if goTest && f.profile == "" {
-			dir, err := os.MkdirTemp("", "folio-advise-")
+			dir, err := scratch.New(os.Getenv("GOTMPDIR"))
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-			path = filepath.Join(dir, "allocs.pprof")
-			cost, err = a.costOfTest(ctx, f, command, dir, path, r)
+			defer func() { err = errors.Join(err, dir.Remove()) }()
+			path = filepath.Join(dir.Path, "allocs.pprof")
+			cost, err = a.costOfTest(ctx, f, command, dir.Path, path, r)
 			if err != nil {
 				return err
 			}
@@ -154,7 +155,7 @@ func readProfile(path string) (p *advise.Profile, err error) {
 }
 
 // measure runs a command once.
-func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, show bool) (*trial.Sample, error) {
+func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, show bool, env ...string) (*trial.Sample, error) {
 	_, _, isGo := host.Program(command[0])
 	p := &trial.Program{Command: command, FS: procmem.New(""), IsGo: isGo, Trace: true, Profile: f.sampleRate}
 	if show {
@@ -163,7 +164,7 @@ func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, sho
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	s, err := p.Run(ctx, trial.Setting{})
+	s, err := p.Run(ctx, trial.Setting{Env: env})
 	switch {
 	case ctx.Err() != nil:
 		return nil, errNothing
@@ -214,7 +215,7 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		return advise.Unknown(), misusef("advise: leave -memprofile, -o and -c away: folio sets them")
 	}
 	with := func(flags ...string) []string { return slices.Concat(command[:2], flags, command[2:]) }
-	binary := "-o=" + filepath.Join(dir, "test")
+	binary, temp := "-o="+filepath.Join(dir, "test"), "GOTMPDIR="+dir
 	// Flags count where they come last, but those behind -args are the program's.
 	nothing := slices.Clone(command)
 	at := slices.Index(nothing, "-args")
@@ -222,14 +223,14 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		at = len(nothing)
 	}
 	nothing = slices.Insert(nothing, at, "-run=^$", "-bench=^$", binary)
-	if _, err := a.measure(ctx, f, nothing, false); err != nil { // builds
+	if _, err := a.measure(ctx, f, nothing, false, temp); err != nil { // builds
 		return advise.Unknown(), err
 	}
-	base, err := a.measure(ctx, f, nothing, false)
+	base, err := a.measure(ctx, f, nothing, false, temp)
 	if err != nil {
 		return advise.Unknown(), err
 	}
-	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), true)
+	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), true, temp)
 	if err != nil {
 		return advise.Unknown(), err
 	}

@@ -128,25 +128,6 @@ func patched(args []string) (overlay.GoCommand, error) {
 	return overlay.GoCommand{Patches: patches, Args: rest}, nil
 }
 
-// goCommand becomes the go command, so that signals, terminal and exit code are its own.
-func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) error {
-	o, call, err := g.Prepare(ctx)
-	var refused *overlay.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return err
-	case err != nil:
-		return fmt.Errorf("%s: %w", g.Args[0], err)
-	}
-	_ = a.stderr.Line("folio: %s with %s: %s", o.Toolchain, o.Record, filesOf(o))
-	for _, p := range o.Patches {
-		if idle := p.Idle(o.Toolchain); idle != "" {
-			_ = a.stderr.Line("folio: %s %s", p.Name, idle)
-		}
-	}
-	return become(call)
-}
-
 // filesOf says what an overlay changes.
 func filesOf(o *overlay.Overlay) string {
 	text := fmt.Sprintf("%s of the standard library patched", report.Counted(len(o.Patched), "file"))
@@ -160,10 +141,13 @@ func filesOf(o *overlay.Overlay) string {
 func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	var w workplace
+	g.Temp = w.make
 	v, err := overlay.Verify(ctx, g, a.stderr)
+	left := w.remove()
 	if ctx.Err() != nil {
-		return exitCode(exitInterrupted)
-	} else if err != nil {
+		return errors.Join(exitCode(exitInterrupted), left)
+	} else if err = errors.Join(err, left); err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
 	names := overlay.Names(v.Patches)

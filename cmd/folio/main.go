@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -33,7 +34,7 @@ func realMain() int {
 	defer func() {
 		if v := recover(); v != nil {
 			trial.EndAll()
-			removeScratches()
+			scratch.RemoveAll()
 			panic(v)
 		}
 	}()

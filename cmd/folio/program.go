@@ -18,6 +18,7 @@ import (
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -136,6 +137,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 		return nil, err
 	}
 	if f.build == "" {
+		sweep()
 		s.about(kind, args, args[0])
 	} else if err := s.build(ctx, a, f.build, kind, args); err != nil {
 		return nil, err
@@ -163,6 +165,14 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
 	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit
 	return s, nil
+}
+
+// sweep removes what a folio left that was killed.
+func sweep() {
+	scratch.Sweep("")
+	if dir := os.Getenv("GOTMPDIR"); dir != "" {
+		scratch.Sweep(dir)
+	}
 }
 
 // build builds the program and begins the result.

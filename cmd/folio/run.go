@@ -15,6 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -241,7 +242,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 		}
 		if _, ok := <-signals; ok {
 			trial.EndAll()
-			removeScratches()
+			scratch.RemoveAll()
 			os.Exit(exitInterrupted)
 		}
 	}()
