@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/gctune"
 	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/console"
 )
 
 // program is what was started.
@@ -28,7 +29,8 @@ func Tuner() *gctune.Tuner { return program.tuner }
 // begin starts what the variable asks for. The program goes on whatever happens.
 func begin(env string, w io.Writer) (r running) {
 	// What is set is told if it cannot be done; so is everything with log=1.
-	say := func(text string) { fmt.Fprintln(w, "folio: "+text) }
+	// The environment is not always the user's own.
+	say := func(text string) { fmt.Fprintln(w, "folio: "+console.Line(text)) }
 	s, wrong := read(env)
 	for _, err := range wrong {
 		say(err.Error())

@@ -16,8 +16,10 @@ import (
 
 	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -93,13 +95,13 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		ctx, stop := interruptible(ctx)
 		defer stop()
 		if goTest && f.profile == "" {
-			dir, err := os.MkdirTemp("", "folio-advise-")
+			dir, err := scratch.New(os.Getenv("GOTMPDIR"))
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-			path = filepath.Join(dir, "allocs.pprof")
-			cost, err = a.costOfTest(ctx, f, command, dir, path, r)
+			defer func() { err = errors.Join(err, dir.Remove()) }()
+			path = filepath.Join(dir.Path, "allocs.pprof")
+			cost, err = a.costOfTest(ctx, f, command, dir.Path, path, r)
 			if err != nil {
 				return err
 			}
@@ -153,16 +155,16 @@ func readProfile(path string) (p *advise.Profile, err error) {
 }
 
 // measure runs a command once.
-func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, show bool) (*trial.Sample, error) {
+func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, show bool, env ...string) (*trial.Sample, error) {
 	_, _, isGo := host.Program(command[0])
 	p := &trial.Program{Command: command, FS: procmem.New(""), IsGo: isGo, Trace: true, Profile: f.sampleRate}
 	if show {
-		p.Stdout, p.Stderr = a.stderr, a.stderr // standard output is the advice's
+		p.Stdout, p.Stderr = a.stderr.Raw(), a.stderr.Raw() // standard output is the advice's
 	}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	s, err := p.Run(ctx, trial.Setting{})
+	s, err := p.Run(ctx, trial.Setting{Env: env})
 	switch {
 	case ctx.Err() != nil:
 		return nil, errNothing
@@ -213,7 +215,7 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		return advise.Unknown(), misusef("advise: leave -memprofile, -o and -c away: folio sets them")
 	}
 	with := func(flags ...string) []string { return slices.Concat(command[:2], flags, command[2:]) }
-	binary := "-o=" + filepath.Join(dir, "test")
+	binary, temp := "-o="+filepath.Join(dir, "test"), "GOTMPDIR="+dir
 	// Flags count where they come last, but those behind -args are the program's.
 	nothing := slices.Clone(command)
 	at := slices.Index(nothing, "-args")
@@ -221,14 +223,14 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		at = len(nothing)
 	}
 	nothing = slices.Insert(nothing, at, "-run=^$", "-bench=^$", binary)
-	if _, err := a.measure(ctx, f, nothing, false); err != nil { // builds
+	if _, err := a.measure(ctx, f, nothing, false, temp); err != nil { // builds
 		return advise.Unknown(), err
 	}
-	base, err := a.measure(ctx, f, nothing, false)
+	base, err := a.measure(ctx, f, nothing, false, temp)
 	if err != nil {
 		return advise.Unknown(), err
 	}
-	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), true)
+	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), true, temp)
 	if err != nil {
 		return advise.Unknown(), err
 	}
@@ -257,22 +259,21 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 	return c, nil
 }
 
-// mostSource is more than any source file has, in bytes.
-const mostSource = 64 << 20
-
 // sources reads lines of source files, each file once.
-type sources struct{ files map[string][]string }
+type sources struct {
+	files map[string][]string
+	room  int // bytes that may be kept of more files
+}
 
-func newSources() *sources { return &sources{map[string][]string{}} }
+func newSources() *sources { return &sources{make(map[string][]string), input.MaxSources} }
 
 func (s *sources) line(file string, n int64) string {
 	lines, ok := s.files[file]
 	if !ok {
 		// The names are the profile's, which may be somebody else's.
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() <= mostSource {
-			if data, err := os.ReadFile(file); err == nil {
-				lines = strings.Split(string(data), "\n")
-			}
+		if data, err := input.ReadFile(file, input.MaxSource); err == nil && len(data) <= s.room {
+			s.room -= len(data)
+			lines = strings.Split(string(data), "\n")
 		}
 		s.files[file] = lines
 	}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -57,9 +55,9 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 // commandOf returns the command line of a process, or its number if that is
 // hidden.
 func commandOf(pid int) []string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if data = bytes.TrimRight(data, "\x00"); err != nil || len(data) == 0 {
+	command, err := procmem.New("").Cmdline(pid)
+	if err != nil || len(command) == 0 {
 		return []string{fmt.Sprintf("process %d", pid)}
 	}
-	return strings.Split(string(data), "\x00")
+	return command
 }

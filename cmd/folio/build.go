@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -127,25 +128,6 @@ func patched(args []string) (overlay.GoCommand, error) {
 	return overlay.GoCommand{Patches: patches, Args: rest}, nil
 }
 
-// goCommand becomes the go command, so that signals, terminal and exit code are its own.
-func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) error {
-	o, call, err := g.Prepare(ctx)
-	var refused *overlay.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return err
-	case err != nil:
-		return fmt.Errorf("%s: %w", g.Args[0], err)
-	}
-	fmt.Fprintf(a.stderr, "folio: %s with %s: %s\n", o.Toolchain, o.Record, filesOf(o))
-	for _, p := range o.Patches {
-		if idle := p.Idle(o.Toolchain); idle != "" {
-			fmt.Fprintf(a.stderr, "folio: %s %s\n", p.Name, idle)
-		}
-	}
-	return become(call)
-}
-
 // filesOf says what an overlay changes.
 func filesOf(o *overlay.Overlay) string {
 	text := fmt.Sprintf("%s of the standard library patched", report.Counted(len(o.Patched), "file"))
@@ -159,24 +141,29 @@ func filesOf(o *overlay.Overlay) string {
 func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	var w workplace
+	g.Temp = w.make
 	v, err := overlay.Verify(ctx, g, a.stderr)
+	left := w.remove()
 	if ctx.Err() != nil {
-		return exitCode(exitInterrupted)
-	} else if err != nil {
+		return errors.Join(exitCode(exitInterrupted), left)
+	} else if err = errors.Join(err, left); err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
 	names := overlay.Names(v.Patches)
-	fmt.Fprintf(a.stdout, "%s with %s: %s of the standard library passed, %d skipped themselves, %d failed\n",
+	_ = a.stdout.Line("%s with %s: %s of the standard library passed, %d skipped themselves, %d failed",
 		v.Toolchain, names, report.Counted(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
 	if len(v.Stock) > 0 {
-		fmt.Fprintf(a.stdout, "%s fail here without the patches too: %s\n", report.Counted(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
+		_ = a.stdout.Line("%s fail here without the patches too: %s", report.Counted(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
 	}
 	if len(v.Unsteady) > 0 {
-		fmt.Fprintf(a.stdout, "%s failed once and passed when run again: %s\n", report.Counted(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
+		_ = a.stdout.Line("%s failed once and passed when run again: %s", report.Counted(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
 	}
 	if len(v.Failed) == 0 {
 		return nil
 	}
-	fmt.Fprint(a.stderr, v.Output)
+	if _, err := io.WriteString(a.stderr, v.Output); err != nil {
+		return err
+	}
 	return fmt.Errorf("verify: with %s %s: do not build with it, and tell us", names, "these tests fail: "+strings.Join(v.Failed, ", "))
 }

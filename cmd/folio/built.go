@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -27,7 +25,7 @@ type built struct {
 	pkg  string // what it was built from
 	with *overlay.Overlay
 
-	scratch *scratch
+	scratch *scratch.Dir
 }
 
 // build builds a package with the patch heap-hugepages. The error is nil, or errNothing
@@ -44,7 +42,7 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 			pkg, toolchain.OS, toolchain.Arch, runtime.GOOS, runtime.GOARCH)
 	}
 	b := &built{pkg: pkg}
-	if b.scratch, err = newScratch(); err != nil {
+	if b.scratch, err = scratch.New(toolchain.Temp); err != nil {
 		return nil, fmt.Errorf("--build %s: %w", pkg, err)
 	}
 	defer func() {
@@ -56,7 +54,7 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 	defer progress.clear()
 	progress.line("building " + pkg + " with " + overlay.HeapHugePages + " (the first time with the standard library, about a minute)")
 
-	work, bin := filepath.Join(b.scratch.dir, "work"), filepath.Join(b.scratch.dir, "bin")
+	work, bin := filepath.Join(b.scratch.Path, "work"), filepath.Join(b.scratch.Path, "bin")
 	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(bin, 0o700)); err != nil {
 		return nil, fmt.Errorf("--build %s: %w", pkg, err)
 	}
@@ -68,13 +66,18 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 	// that is none.
 	args := append([]string{"build", "-o", bin + string(filepath.Separator)}, strings.Fields(pkg)...)
 	var call overlay.Call
-	if b.with, call, err = (overlay.GoCommand{Patches: patches, Args: args}).Prepare(ctx); err != nil {
+	temp := func(string) (string, error) { return work, nil }
+	if b.with, call, err = (overlay.GoCommand{Patches: patches, Args: args, Temp: temp}).Prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil, errNothing
 		}
 		return nil, fmt.Errorf("--build %s: %w", pkg, err)
 	}
-	if err := a.runGo(ctx, call, "GOTMPDIR="+work, progress); err != nil {
+	if b.with.Note != "" {
+		progress.clear()
+		_ = a.stderr.Line("folio: --build %s: %s", pkg, b.with.Note)
+	}
+	if err := a.runGo(ctx, call, progress); err != nil {
 		if err != errNothing {
 			err = fmt.Errorf("--build %s: %w", pkg, err)
 		}
@@ -89,10 +92,10 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 
 // runGo runs the go command as trials are run: none of its compilers is left when it
 // ends, whatever ends it. If it fails, what it said is shown as it said it.
-func (a *app) runGo(ctx context.Context, call overlay.Call, env string, p *progress) error {
+func (a *app) runGo(ctx context.Context, call overlay.Call, p *progress) error {
 	var said bytes.Buffer
 	program := &trial.Program{Command: append([]string{call.Path}, call.Args...), FS: procmem.New(""), Stderr: &said}
-	sample, err := program.Run(ctx, trial.Setting{Env: append(call.Set, env)})
+	sample, err := program.Run(ctx, trial.Setting{Env: call.Set})
 	if err == nil && !sample.OK() {
 		// ctrl-C on a terminal goes to the go command as well, which may end before
 		// folio hears of it.
@@ -144,54 +147,5 @@ func (b *built) remove() error {
 	if b == nil {
 		return nil
 	}
-	return b.scratch.remove()
-}
-
-// A scratch is a directory that is gone when folio ends, by a signal too.
-type scratch struct {
-	dir    string
-	caught chan os.Signal
-}
-
-// scratches are those that are there.
-var scratches = struct {
-	sync.Mutex
-	all map[*scratch]bool
-}{all: make(map[*scratch]bool)}
-
-// newScratch makes a directory where the go command makes its own.
-func newScratch() (*scratch, error) {
-	s := &scratch{caught: make(chan os.Signal, 1)}
-	// No signal ends folio before the directory is removed: those who are told of
-	// signals as well do what they ask for.
-	notify(s.caught, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	var err error
-	if s.dir, err = os.MkdirTemp(os.Getenv("GOTMPDIR"), "folio-build-"); err != nil {
-		signal.Stop(s.caught)
-		return nil, err
-	}
-	scratches.Lock()
-	defer scratches.Unlock()
-	scratches.all[s] = true
-	return s, nil
-}
-
-func (s *scratch) remove() error {
-	scratches.Lock()
-	defer scratches.Unlock()
-	if !scratches.all[s] {
-		return nil
-	}
-	delete(scratches.all, s)
-	defer signal.Stop(s.caught)
-	return os.RemoveAll(s.dir)
-}
-
-// removeScratches is for the moment before folio ends out of order.
-func removeScratches() {
-	scratches.Lock()
-	defer scratches.Unlock()
-	for s := range scratches.all {
-		_ = os.RemoveAll(s.dir)
-	}
+	return b.scratch.Remove()
 }

@@ -170,7 +170,7 @@ func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseF
 			progress.clear()
 			r.Outcome.Add(o)
 			if o.Collapsed > 0 || len(o.Refused) > 0 {
-				fmt.Fprintln(a.stderr, report.CollapseLine(o))
+				_ = a.stderr.Line("%s", report.CollapseLine(o))
 			}
 		})
 	} else {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/internal/console"
 )
 
 // Every folio command line that the documents and the help texts show must name
@@ -29,7 +31,7 @@ func TestDocumentedCommands(t *testing.T) {
 			checkLine(t, filepath.Base(f), l)
 		}
 	}
-	root := newRoot(&app{stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)})
 	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
 		if cmd.Name() == "completion" || cmd.Name() == "help" {
 			continue // cobra's own
@@ -107,7 +109,7 @@ func folioArgs(words []string) ([]string, bool) {
 
 // checkArgs parses a command line as folio would.
 func checkArgs(args []string) error {
-	root := newRoot(&app{stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	root.InitDefaultVersionFlag()

@@ -133,8 +133,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 		case ctx.Err() != nil:
 			return errors.Join(errNothing)
 		case errors.Is(err, inspect.ErrNoProcess) && !first:
-			fmt.Fprintf(a.stderr, "process %d has ended\n", pid)
-			return nil
+			return a.stderr.Line("process %d has ended", pid)
 		case err != nil:
 			return err
 		}
@@ -181,7 +180,9 @@ func (a *app) showLook(out snapshotOutputs, file *report.InspectFile, text []byt
 	}
 	if again {
 		if _, watched := terminal(a.stdout); watched && os.Getenv("TERM") != "dumb" {
-			text = append([]byte("\x1b[H\x1b[2J"), text...)
+			if err := a.stdout.ClearScreen(); err != nil {
+				return err
+			}
 		} else if !first {
 			text = append([]byte("\n"), text...)
 		}

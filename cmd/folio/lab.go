@@ -174,7 +174,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	opts.Announce = func(experiment string, changes []lab.Change) {
 		progress.clear()
 		for _, c := range changes {
-			fmt.Fprintf(a.stderr, "%s: --allow-system: %s, put back after each run\n", experiment, c)
+			_ = a.stderr.Line("%s: --allow-system: %s, put back after each run", experiment, c)
 		}
 	}
 	opts.Partial = func(r *lab.Result) {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -32,18 +34,23 @@ func realMain() int {
 	defer func() {
 		if v := recover(); v != nil {
 			trial.EndAll()
-			removeScratches()
+			scratch.RemoveAll()
 			panic(v)
 		}
 	}()
-	return exit(os.Stderr, run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	stderr := console.New(os.Stderr)
+	code := exit(stderr, run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, stderr))
+	_ = stderr.Flush()
+	return code
 }
 
 // run executes a command line.
 func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.Writer) error {
-	cmd := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	a := &app{stdin: stdin, stdout: console.New(stdout), stderr: console.New(stderr)}
+	cmd := newRoot(a)
 	cmd.SetArgs(args)
-	return cmd.ExecuteContext(ctx)
+	err := cmd.ExecuteContext(ctx)
+	return errors.Join(err, a.stdout.Flush())
 }
 
 // exit prints an error in one line and returns the exit code for it. An exit
@@ -60,7 +67,7 @@ func exit(stderr io.Writer, err error) int {
 		}
 	}
 	if len(said) > 0 {
-		fmt.Fprintln(stderr, "folio: "+strings.Join(said, "; "))
+		_ = console.New(stderr).Line("folio: %s", strings.Join(said, "; "))
 	}
 	var code exitCode
 	if errors.As(err, &code) {

@@ -26,10 +26,12 @@ import (
 // Go programs, so the collector's trace works on them.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"folio":  main,
-		"gcprog": gcprog,
-		"server": server,
-		"load":   load,
+		"folio":   main,
+		"gcprog":  gcprog,
+		"server":  server,
+		"load":    load,
+		"hostile": hostile,
+		"maxrss":  maxrss,
 	})
 }
 

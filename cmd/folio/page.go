@@ -27,7 +27,7 @@ func (a *app) openPage(path, jsonPath string) (p page, err error) {
 	if jsonPath != "" && jsonPath != "-" {
 		p.name = filepath.Base(jsonPath)
 	}
-	p.out, err = report.OpenOutput("--html", path, a.stdout)
+	p.out, err = report.OpenOutput("--html", path, a.stdout.Raw())
 	return p, err
 }
 

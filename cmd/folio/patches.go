@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/report"
 )
@@ -78,9 +79,12 @@ type patchesJSON struct {
 }
 
 func (a *app) writeJSON(doc any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(doc)
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(console.JSON(data), '\n'))
+	return err
 }
 
 func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error {
@@ -116,13 +120,14 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	case len(names) > 0:
 		for i, p := range doc.Patches {
 			if i > 0 {
-				fmt.Fprintln(a.stdout)
+				_ = a.stdout.Line("")
 			}
 			a.describe(p, t)
 		}
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s, %s\n\n", t, t.Root)
+	_ = a.stdout.Line("%s, %s", t, t.Root)
+	_ = a.stdout.Line("")
 	for _, p := range doc.Patches {
 		word := "fits"
 		switch {
@@ -134,16 +139,19 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 		if p.Default {
 			word += ", default"
 		}
-		fmt.Fprintf(a.stdout, "  %s: %s\n%s%s", p.Name, word, wrapped(p.Summary, "    "), wrapped("measured: "+p.Evidence, "    "))
+		_ = a.stdout.Line("  %s: %s", p.Name, word)
+		a.wrapped(p.Summary, "    ")
+		a.wrapped("measured: "+p.Evidence, "    ")
 	}
 	for i, p := range doc.Patches {
 		if i > 0 && p.Note == doc.Patches[i-1].Note || p.Note == "" {
 			continue
 		}
-		fmt.Fprintf(a.stdout, "\n%s", wrapped(p.Note, "  "))
+		_ = a.stdout.Line("")
+		a.wrapped(p.Note, "  ")
 	}
-	fmt.Fprintln(a.stdout, "\n  folio patches NAME   why, what Go's developers say, what was measured")
-	return nil
+	_ = a.stdout.Line("")
+	return a.stdout.Line("  folio patches NAME   why, what Go's developers say, what was measured")
 }
 
 // fitting says whether a patch can be applied, and why not. The experiment that it
@@ -168,7 +176,7 @@ func fitting(p *overlay.Patch, t *overlay.Toolchain) (fits bool, note string, er
 }
 
 func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
-	fmt.Fprintf(a.stdout, "%s (%s)\n", p.Name, p.Hash)
+	_ = a.stdout.Line("%s (%s)", p.Name, p.Hash)
 	fits := "to the letter"
 	if p.Note != "" {
 		fits = p.Note
@@ -178,14 +186,17 @@ func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
 		{"written for", strings.Join(p.Go, ", ")}, {"fits " + t.String(), fits},
 	} {
 		if row.text != "" {
-			fmt.Fprintf(a.stdout, "  %s:\n%s", row.what, wrapped(row.text, "    "))
+			_ = a.stdout.Line("  %s:", row.what)
+			a.wrapped(row.text, "    ")
 		}
 	}
 }
 
-// wrapped breaks a text into indented lines.
-func wrapped(text, indent string) string {
-	return strings.Join(report.Wrap(indent, indent, text, 78), "\n") + "\n"
+// wrapped prints a text as indented lines.
+func (a *app) wrapped(text, indent string) {
+	for _, l := range report.Wrap(indent, indent, text, 78) {
+		_ = a.stdout.Line("%s", l)
+	}
 }
 
 // patchesOf says what was patched in a program.
@@ -205,10 +216,9 @@ func (a *app) patchesOf(f patchesFlags) error {
 	case f.json:
 		return a.writeJSON(doc)
 	case r == nil:
-		fmt.Fprintf(a.stdout, "%s: nothing was patched in it by folio\n", f.of)
-		return nil
+		return a.stdout.Line("%s: nothing was patched in it by folio", f.of)
 	}
-	fmt.Fprintf(a.stdout, "%s: %s with\n", f.of, r.Go)
+	_ = a.stdout.Line("%s: %s with", f.of, r.Go)
 	for _, p := range r.Patches {
 		note := ""
 		if mine, err := overlay.Lookup(p.Name); err != nil {
@@ -216,7 +226,7 @@ func (a *app) patchesOf(f patchesFlags) error {
 		} else if mine[0].Hash != p.Hash {
 			note = ", another version than this folio's"
 		}
-		fmt.Fprintf(a.stdout, "  %s@%s%s\n", p.Name, p.Hash, note)
+		_ = a.stdout.Line("  %s@%s%s", p.Name, p.Hash, note)
 	}
 	return nil
 }

@@ -12,11 +12,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -135,6 +137,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 		return nil, err
 	}
 	if f.build == "" {
+		sweep()
 		s.about(kind, args, args[0])
 	} else if err := s.build(ctx, a, f.build, kind, args); err != nil {
 		return nil, err
@@ -162,6 +165,14 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
 	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit
 	return s, nil
+}
+
+// sweep removes what a folio left that was killed.
+func sweep() {
+	scratch.Sweep("")
+	if dir := os.Getenv("GOTMPDIR"); dir != "" {
+		scratch.Sweep(dir)
+	}
 }
 
 // build builds the program and begins the result.
@@ -267,7 +278,7 @@ func (s *session) before(f *programFlags) func(*trial.Arm, int) {
 // openPprof opens the file of --pprof, if there is one.
 func (s *session) openPprof(a *app, path string) (err error) {
 	if path != "" {
-		s.profOut, err = report.OpenOutput("--pprof", path, a.stdout)
+		s.profOut, err = report.OpenOutput("--pprof", path, a.stdout.Raw())
 	}
 	return err
 }
@@ -334,12 +345,12 @@ func writeResult(o *report.Output, empty bool, result func() ([]byte, error)) er
 // openResults opens the files of --json and --bench, nil for those not asked for.
 func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *report.Output, err error) {
 	if jsonPath != "" {
-		if jsonOut, err = report.OpenOutput("--json", jsonPath, a.stdout); err != nil {
+		if jsonOut, err = report.OpenOutput("--json", jsonPath, a.stdout.Raw()); err != nil {
 			return nil, nil, err
 		}
 	}
 	if benchPath != "" {
-		benchOut, err = report.OpenOutput("--bench", benchPath, a.stdout)
+		benchOut, err = report.OpenOutput("--bench", benchPath, a.stdout.Raw())
 	}
 	return jsonOut, benchOut, err
 }
@@ -396,11 +407,14 @@ func (s *session) title() string {
 	if s.host.THPEnabled != nil {
 		what = append(what, "THP "+*s.host.THPEnabled)
 	}
-	return parts[0] + "\n" + strings.Join(what, ", ")
+	return console.Line(parts[0]) + "\n" + console.Line(strings.Join(what, ", "))
 }
 
 // terminal returns the file behind w when it is one that a person watches.
 func terminal(w any) (*os.File, bool) {
+	if p, ok := w.(*console.Printer); ok {
+		w = p.Raw()
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil, false

@@ -6,22 +6,22 @@ import (
 	"os"
 	"time"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/tune"
 )
 
 // A progress is the live line on a terminal: where the search is and how long
 // it still takes. Elsewhere it prints nothing.
 type progress struct {
-	out   *os.File // nil when nobody watches
+	out   *console.Printer // nil when nobody watches
 	shown bool
 }
 
-func newProgress(w io.Writer) *progress {
-	f, ok := terminal(w)
-	if !ok || os.Getenv("TERM") == "dumb" {
+func newProgress(w *console.Printer) *progress {
+	if _, ok := terminal(w); !ok || os.Getenv("TERM") == "dumb" {
 		return &progress{}
 	}
-	return &progress{out: f}
+	return &progress{out: w}
 }
 
 func (p *progress) show(u tune.Progress) {
@@ -50,18 +50,19 @@ func (p *progress) line(text string) {
 	if p.out == nil {
 		return
 	}
-	if r, w := []rune(text), terminalWidth(p.out)-1; len(r) > w {
+	text = console.Line(text)
+	if r, w := []rune(text), terminalWidth(p.out.File())-1; len(r) > w {
 		text = string(r[:w])
 	}
 	p.clear()
-	fmt.Fprint(p.out, text)
+	_, _ = io.WriteString(p.out, text)
 	p.shown = true
 }
 
 // clear takes the line away.
 func (p *progress) clear() {
 	if p.out != nil && p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
+		_ = p.out.ClearLine()
 		p.shown = false
 	}
 }

@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/html"
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 )
@@ -83,7 +83,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := report.OpenOutput("--output", f.out, a.stdout)
+	out, err := report.OpenOutput("--output", f.out, a.stdout.Raw())
 	if err != nil {
 		return err
 	}
@@ -109,17 +109,19 @@ func resultNames(paths []string) []string {
 	return out
 }
 
-// readResult reads a result file; - is standard input.
+// readResult reads a result file; - is standard input. Pipes are files too, such as
+// those of <(command).
 func (a *app) readResult(name string) ([]byte, error) {
 	if name == "-" {
-		return readAll(a.stdin)
+		if a.stdin == nil {
+			return nil, errors.New("standard input is closed")
+		}
+		return input.ReadAll(a.stdin, "standard input", input.MaxResult)
 	}
-	return os.ReadFile(name)
-}
-
-func readAll(f *os.File) ([]byte, error) {
-	if f == nil {
-		return nil, errors.New("standard input is closed")
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	return io.ReadAll(f)
+	defer f.Close()
+	return input.ReadAll(f, name, input.MaxResult)
 }

@@ -2,18 +2,19 @@ package main
 
 import (
 	"errors"
-	"io"
 	"os"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/console"
 )
 
 // An app is what all commands share.
 type app struct {
 	stdin          *os.File
-	stdout, stderr io.Writer
+	stdout, stderr *console.Printer
 }
 
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,

@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -134,9 +136,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		}
 	}
 
-	s.program.Stdout, s.program.Stderr = a.stdout, a.stderr
+	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
 	if s.toStdout() {
-		s.program.Stdout = a.stderr // standard output is the result's
+		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}
 	arm := trial.NewArm(base)
 	s.file.Arms = []report.Arm{{}}
@@ -240,7 +242,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 		}
 		if _, ok := <-signals; ok {
 			trial.EndAll()
-			removeScratches()
+			scratch.RemoveAll()
 			os.Exit(exitInterrupted)
 		}
 	}()
@@ -275,7 +277,7 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	sheet.Server, sheet.Flags = s.program.Server != nil, f.again()
 	title := s.title()
 	if !arm.Setting.IsZero() {
-		title += ", " + arm.Name
+		title += ", " + console.Line(arm.Name)
 	}
 	if n := len(usable); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)

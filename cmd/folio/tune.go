@@ -134,7 +134,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		opts.Bound = func(d time.Duration) { s.program.Timeout = d }
 	}
 	if f.show {
-		s.program.Stdout, s.program.Stderr = a.stderr, a.stderr
+		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
 	}
 	s.file.Seed = &f.seed
 
@@ -170,6 +170,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	out := io.Writer(a.stdout)
 	if s.toStdout() {
 		out = a.stderr
+	}
+	if w := trial.Where(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
+		notes.Add(w.UncertainNames)
 	}
 	t := &report.Tune{Title: s.title(), Program: s.file.Program, Result: res, Notes: notes, Width: pictureWidth(out)}
 	if b := trial.Baseline(); b != "" {

@@ -76,7 +76,7 @@ func newVet(a *app) *cobra.Command {
 	}
 }
 
-func (a *app) vet(ctx context.Context, args []string) error {
+func (a *app) vet(ctx context.Context, args []string) (err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("vet: find the folio command: %w", err)
@@ -85,20 +85,20 @@ func (a *app) vet(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("vet: %w: install Go, or put it into PATH", err)
 	}
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	cmd := exec.CommandContext(ctx, goTool, append([]string{"vet", "-vettool=" + self}, args...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return exitCode(exitInterrupted)
-	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return exitCode(exit.ExitCode()) // go vet has said why
+	signals, unheard := heard()
+	defer unheard()
+	var w workplace
+	defer func() { err = errors.Join(err, w.remove()) }()
+	temp, err := w.make(os.Getenv("GOTMPDIR"))
+	if err != nil {
+		return fmt.Errorf("vet: %w", err)
 	}
-	return fmt.Errorf("vet: go vet: %w", err)
+	cmd := exec.CommandContext(ctx, goTool, append([]string{"vet", "-vettool=" + self}, args...)...)
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+temp)
+	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
+	told, err := runTold(cmd, signals)
+	if told > 0 {
+		return exitCode(exitInterrupted)
+	}
+	return ended("go vet", err) // it has said why
 }

@@ -44,7 +44,7 @@ var ErrNotAllocations = errors.New("it is no allocation profile: write one with 
 
 // Read reads a profile in pprof's format.
 func Read(r io.Reader) (*Profile, error) {
-	p, err := profile.Parse(r)
+	p, err := parse(r)
 	if err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
 	}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 	"github.com/foliomem/folio/internal/trial"
@@ -92,11 +94,16 @@ func Of(r *saved.Result) (*Set, error) {
 
 // bench adds results in the Go benchmark format.
 func (s *Set) bench(text []byte) error {
+	if err := s.keys(text); err != nil {
+		return err
+	}
 	r := benchfmt.NewReader(bytes.NewReader(text), s.Name)
 	for r.Scan() {
 		switch rec := r.Result().(type) {
 		case *benchfmt.Result:
-			s.result(rec)
+			if s.result(rec); len(s.rows)+len(s.arms)+len(s.higher) > input.MaxRows {
+				return fmt.Errorf("%s: %w", s.Name, &input.TooLargeError{What: "the text", Most: input.MaxRows, Unit: "different figures"})
+			}
 		case *benchfmt.SyntaxError:
 			return rec
 		case *benchfmt.UnitMetadata:
@@ -111,11 +118,27 @@ func (s *Set) bench(text []byte) error {
 	return nil
 }
 
+// keys counts the keys of the configuration, all of which stay with each result.
+func (s *Set) keys(text []byte) error {
+	seen := make(map[string]bool)
+	for line := range bytes.Lines(text) {
+		key, _, ok := bytes.Cut(line, []byte(":"))
+		other := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsUpper(r) } // it is another line then
+		if !ok || seen[string(key)] || bytes.ContainsFunc(key, other) {
+			continue
+		}
+		if seen[string(key)] = true; len(seen) > input.MaxKeys {
+			return fmt.Errorf("%s: %w", s.Name, &input.TooLargeError{What: "the text", Most: input.MaxKeys, Unit: "keys"})
+		}
+	}
+	return nil
+}
+
 func (s *Set) result(r *benchfmt.Result) {
 	var arm []string
 	for _, c := range r.Config {
 		value := string(c.Value)
-		if !slices.Contains(s.config[c.Key], value) {
+		if values := s.config[c.Key]; len(values) <= input.MaxKeys && !slices.Contains(values, value) {
 			s.config[c.Key] = append(s.config[c.Key], value)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/perf/benchunit"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 )
@@ -144,7 +144,7 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, "%s\n", strings.TrimRight(fmt.Sprintf(format, args...), " "))
+		_, p.err = io.WriteString(p.w, console.Line(strings.TrimRight(fmt.Sprintf(format, args...), " "))+"\n")
 	}
 }
 
@@ -167,7 +167,8 @@ func (p *printer) table(rows [][]string) {
 	wide := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {
-			wide[i] = max(wide[i], utf8.RuneCountInString(c))
+			r[i] = console.Line(c) // as it will be seen
+			wide[i] = max(wide[i], console.Width(r[i]))
 		}
 	}
 	rest := 0
@@ -176,7 +177,7 @@ func (p *printer) table(rows [][]string) {
 			rest += n + 2
 		}
 	}
-	wide[0] = min(wide[0], max(p.width-rest, 16, utf8.RuneCountInString(rows[0][0])))
+	wide[0] = min(wide[0], max(p.width-rest, 16, console.Width(rows[0][0])))
 	for _, r := range rows {
 		var b strings.Builder
 		for i, c := range r {
@@ -187,7 +188,7 @@ func (p *printer) table(rows [][]string) {
 				b.WriteString("  ")
 			}
 			c = shorten(c, wide[i])
-			pad := strings.Repeat(" ", wide[i]-utf8.RuneCountInString(c))
+			pad := strings.Repeat(" ", wide[i]-console.Width(c))
 			if left[i] {
 				b.WriteString(c + pad)
 			} else {

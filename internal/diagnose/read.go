@@ -2,14 +2,13 @@ package diagnose
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"time"
 
+	"github.com/foliomem/folio/internal/executable"
 	"github.com/foliomem/folio/internal/goruntime"
 	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/procmem"
@@ -278,16 +277,11 @@ func children(f procmem.FS, pid int, comm string) (out []int, err error) {
 
 // goVersion returns the version of Go that built a program, "" if it is not Go.
 func goVersion(exe string) (string, error) {
-	file, err := os.Open(exe)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	info, err := buildinfo.Read(file)
-	if err != nil {
+	build, err := executable.ReadBuild(exe)
+	if errors.Is(err, executable.ErrNotGo) {
 		return "", nil
 	}
-	return info.GoVersion, nil
+	return build.GoVersion, err
 }
 
 // sample samples a process and its children.

@@ -79,7 +79,7 @@ func (s *Sheet) payers(n int, classes ...where.Class) string {
 			sum += site.Classes[c] * site.Fraction
 		}
 		if sum >= littleTax/2 {
-			name := site.Func
+			name := site.Name()
 			if at := site.Place(); at != "" {
 				name += " (" + at + ")"
 			}

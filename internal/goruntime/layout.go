@@ -1,11 +1,14 @@
 package goruntime
 
 import (
-	"debug/dwarf"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/foliomem/folio/internal/executable"
+	"github.com/foliomem/folio/internal/input"
+	"github.com/foliomem/folio/internal/symbol"
 )
 
 // ErrNoDebugInfo is for programs that cannot be read for want of symbols or
@@ -54,57 +57,36 @@ var variables = []struct {
 	}},
 }
 
-// ReadLayout reads a program's file.
-func ReadLayout(r io.ReaderAt) (*Layout, error) {
-	f, err := elf.NewFile(r)
+// ReadLayout reads a program's file, which has this size.
+func ReadLayout(r io.ReaderAt, size int64) (*Layout, error) {
+	file, err := symbol.New(r, size, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the program's file: %w", err)
 	}
+	f := file.ELF()
 	l := &Layout{entry: f.Entry, order: f.Data, word: 8}
 	if f.Class == elf.ELFCLASS32 {
 		l.word = 4
 	}
-	symbols, err := f.Symbols()
-	if errors.Is(err, elf.ErrNoSymbols) {
-		return nil, ErrNoDebugInfo
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the program's symbols: %w", err)
-	}
-	at := make(map[string]uint64)
-	for _, s := range symbols {
-		switch s.Name {
-		case "runtime.buildVersion", "runtime.memstats", "runtime.gcController", "runtime.gcStart":
-			at[s.Name] = s.Value
-		}
-	}
-	if at["runtime.buildVersion"] == 0 || at["runtime.gcStart"] == 0 || at["runtime.memstats"] == 0 {
+	at := file.Values("runtime.buildVersion", "runtime.memstats", "runtime.gcController")
+	if at["runtime.buildVersion"] == 0 || at["runtime.memstats"] == 0 {
 		return nil, ErrNoDebugInfo
 	}
 	l.version = at["runtime.buildVersion"]
-	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
-		return nil, ErrNoDebugInfo
-	}
-	info, err := f.DWARF()
-	if err != nil {
-		return nil, fmt.Errorf("read the program's debug information: %w", err)
-	}
-	types, err := variableTypes(info, at["runtime.gcStart"])
+	info, err := readDebugInfo(f)
 	if err != nil {
 		return nil, err
 	}
+	types := info.variables("runtime.memstats", "runtime.gcController")
 	for _, v := range variables {
-		t, ok := types[v.name].(*dwarf.StructType)
-		if !ok || at[v.name] == 0 {
+		if types[v.name] == 0 || at[v.name] == 0 {
 			continue // this version of Go has none
 		}
 		for _, field := range v.fields {
-			p, ok := number(t, field.name)
-			if !ok {
-				continue
+			if p, ok := info.number(types[v.name], field.name); ok {
+				p.addr += at[v.name]
+				*field.in(l) = p
 			}
-			p.addr += at[v.name]
-			*field.in(l) = p
 		}
 	}
 	if l.cycles.size == 0 {
@@ -113,68 +95,17 @@ func ReadLayout(r io.ReaderAt) (*Layout, error) {
 	return l, nil
 }
 
-// variableTypes returns the types of the runtime's variables, from the unit that
-// the function at pc is in: package runtime is one unit.
-func variableTypes(info *dwarf.Data, pc uint64) (map[string]dwarf.Type, error) {
-	r := info.Reader()
-	if _, err := r.SeekPC(pc); err != nil {
-		if errors.Is(err, dwarf.ErrUnknownPC) {
-			return nil, ErrNoDebugInfo
-		}
+func readDebugInfo(f *elf.File) (*debugInfo, error) {
+	abbrev, err := executable.Debug(f, "abbrev", input.MaxAbbreviations)
+	if err != nil {
 		return nil, fmt.Errorf("read the program's debug information: %w", err)
 	}
-	types := make(map[string]dwarf.Type)
-	for {
-		e, err := r.Next()
-		if err != nil {
-			return nil, fmt.Errorf("read the program's debug information: %w", err)
-		}
-		if e == nil || e.Tag == 0 {
-			return types, nil
-		}
-		name, _ := e.Val(dwarf.AttrName).(string)
-		off, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
-		if e.Tag == dwarf.TagVariable && ok && (name == "runtime.memstats" || name == "runtime.gcController") {
-			t, err := info.Type(off)
-			if err != nil {
-				return nil, fmt.Errorf("read the type of %s: %w", name, err)
-			}
-			types[name] = resolve(t)
-		}
-		if e.Children {
-			r.SkipChildren()
-		}
+	data, err := executable.Debug(f, "info", input.MaxSection)
+	if err != nil {
+		return nil, fmt.Errorf("read the program's debug information: %w", err)
 	}
-}
-
-func resolve(t dwarf.Type) dwarf.Type {
-	const most = 10 // names for a name
-	for range most {
-		d, ok := t.(*dwarf.TypedefType)
-		if !ok {
-			break
-		}
-		t = d.Type
+	if abbrev == nil || data == nil {
+		return nil, ErrNoDebugInfo
 	}
-	return t
-}
-
-// number returns where in a struct the number of this name is. The atomic types
-// keep theirs in a field value.
-func number(t *dwarf.StructType, name string) (place, bool) {
-	for _, f := range t.Field {
-		if f.Name != name {
-			continue
-		}
-		switch ft := resolve(f.Type).(type) {
-		case *dwarf.StructType:
-			p, ok := number(ft, "value")
-			p.addr += uint64(f.ByteOffset)
-			return p, ok
-		case *dwarf.IntType, *dwarf.UintType:
-			p := place{addr: uint64(f.ByteOffset), size: int(ft.Size())}
-			return p, p.size == 4 || p.size == 8
-		}
-	}
-	return place{}, false
+	return newDebugInfo(f.ByteOrder, data, abbrev), nil
 }

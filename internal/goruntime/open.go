@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/procmem"
 )
 
@@ -20,12 +21,12 @@ type Process struct {
 // process that is opened stays that of this process: its number may be given to
 // another one, its open memory is not.
 func Open(fs procmem.FS, pid int, version string) (*Process, error) {
-	exe, err := os.Open(fs.ExePath(pid))
+	exe, info, err := input.Open(fs.ExePath(pid))
 	if err != nil {
 		return nil, err
 	}
 	defer exe.Close()
-	l, err := ReadLayout(exe)
+	l, err := ReadLayout(exe, info.Size())
 	if err != nil {
 		return nil, err
 	}

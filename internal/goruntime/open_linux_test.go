@@ -125,7 +125,7 @@ func TestDenied(t *testing.T) {
 }
 
 func TestNotGo(t *testing.T) {
-	if _, err := ReadLayout(bytes.NewReader([]byte("#!/bin/sh\n"))); err == nil {
+	if _, err := ReadLayout(bytes.NewReader([]byte("#!/bin/sh\n")), 10); err == nil {
 		t.Error("a script has a layout")
 	}
 	if _, err := Open(procmem.New(t.TempDir()), 1, "go1.26"); !errors.Is(err, os.ErrNotExist) {

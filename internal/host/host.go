@@ -3,11 +3,11 @@
 package host
 
 import (
-	"debug/buildinfo"
 	"fmt"
 	"os/exec"
 	"runtime"
 
+	"github.com/foliomem/folio/internal/executable"
 	"github.com/foliomem/folio/internal/procmem"
 )
 
@@ -88,9 +88,9 @@ func Program(path string) (goVersion, modulePath string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	info, err := buildinfo.ReadFile(file)
+	build, err := executable.ReadBuild(file)
 	if err != nil {
 		return "", "", false
 	}
-	return info.GoVersion, info.Main.Path, true
+	return build.GoVersion, build.Module, true
 }

@@ -13,7 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/foliomem/folio/internal/console"
 )
 
 var (
@@ -119,31 +120,10 @@ func clean(v reflect.Value) {
 			clean(v.Index(i))
 		}
 	case reflect.String:
-		if s := v.String(); visible(s) != s {
-			v.SetString(visible(s))
+		if s := v.String(); console.Escape(s) != s {
+			v.SetString(console.Escape(s))
 		}
 	}
-}
-
-// visible returns s with those characters written as codes that are not seen.
-func visible(s string) string {
-	s = strings.ToValidUTF8(s, "\ufffd")
-	hidden := func(r rune) bool {
-		// Control characters; directions, tags, what has no width; separators.
-		return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-	}
-	if strings.IndexFunc(s, hidden) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -74,7 +74,7 @@ func sitesTable(r *where.Result) *Table {
 	tb := &Table{Caption: "Who pays the memory tax: the places of the program that cause most of it", Sort: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
 	for _, s := range r.Sites {
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Func), code(s.Place()), num(report.Percent(s.Fraction), s.Fraction), num(report.Seconds(s.Seconds), s.Seconds)}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()), num(report.Percent(s.Fraction), s.Fraction), num(report.Seconds(s.Seconds), s.Seconds)}})
 	}
 	return tb
 }

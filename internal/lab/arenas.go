@@ -160,11 +160,15 @@ func buildGoArenas(ctx context.Context, a *Arm, dir string, quick bool) error {
 	if err != nil {
 		return errors.New("it needs the go command, which is not on PATH")
 	}
+	temp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return err
+	}
 	p := &trial.Program{Command: append([]string{command}, source.Args...), Dir: dir, Timeout: buildTime}
 	if quick {
 		p.Timeout = buildTimeQuick
 	}
-	s, err := p.Run(ctx, trial.Setting{Env: append(source.Env, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)})
+	s, err := p.Run(ctx, trial.Setting{Env: append(source.Env, "GOTMPDIR="+temp, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)})
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s cannot build it: %w", command, err)

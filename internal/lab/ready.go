@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+
+	"github.com/foliomem/folio/internal/scratch"
 )
 
 // ready lets the arms of an experiment make what they need. What is missing for
@@ -22,8 +23,8 @@ func (r *run) ready(ctx context.Context, out *Outcome) error {
 		if r.Progress != nil {
 			r.Progress(Progress{Experiment: out.Experiment.Name, Arm: a.Arm.Name, Rounds: out.Params.Rounds, Left: r.pace.left(out, 0), Preparing: true})
 		}
-		if r.dir == "" {
-			dir, err := os.MkdirTemp("", "folio-lab-")
+		if r.dir == nil {
+			dir, err := scratch.New("")
 			if err != nil {
 				a.Arm.NotRun = "nothing can be made for it: " + err.Error()
 				continue
@@ -34,7 +35,7 @@ func (r *run) ready(ctx context.Context, out *Outcome) error {
 		if r.Prepare != nil {
 			prepare = r.Prepare
 		}
-		err := prepare(ctx, a.Arm, r.dir, r.Quick)
+		err := prepare(ctx, a.Arm, r.dir.Path, r.Quick)
 		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), err)
 		}
@@ -47,10 +48,10 @@ func (r *run) ready(ctx context.Context, out *Outcome) error {
 
 // tidy removes what arms had made.
 func (r *run) tidy() error {
-	if r.dir == "" {
+	if r.dir == nil {
 		return nil
 	}
-	return os.RemoveAll(r.dir)
+	return r.dir.Remove()
 }
 
 // agree gives an arm up that did other work than those before it.

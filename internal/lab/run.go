@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -71,7 +72,7 @@ type run struct {
 	changer changer
 	guard   *guard
 	pace    pace
-	dir     string // of what arms prepare; "" while there is nothing
+	dir     *scratch.Dir // of what arms prepare; nil while there is nothing
 }
 
 // Run runs experiments. What goes wrong within one is in its outcome; the error

@@ -66,6 +66,9 @@ func (b *workloadBuild) toolchain(ctx context.Context) (*overlay.Toolchain, erro
 	return overlay.FindToolchain(ctx, "go", b.dir, slices.Concat(os.Environ(), b.env))
 }
 
+// temp is where the go command works: it leaves its directories when it is killed.
+func (b *workloadBuild) temp() string { return filepath.Join(b.dir, "tmp") }
+
 // program is where the built program is.
 func (b *workloadBuild) program() string { return filepath.Join(b.dir, "program.exe") }
 
@@ -89,7 +92,7 @@ func (b *workloadBuild) build(ctx context.Context, quick bool, write func(*workl
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("it needs the go command, which is not on PATH")
 	}
-	if err := os.MkdirAll(b.dir, 0o777); err != nil {
+	if err := os.MkdirAll(b.temp(), 0o777); err != nil {
 		return err
 	}
 	if err := write(b); err != nil {
@@ -107,12 +110,13 @@ func (b *workloadBuild) build(ctx context.Context, quick bool, write func(*workl
 // compile runs the go command.
 func (b *workloadBuild) compile(ctx context.Context, quick bool) error {
 	if len(b.patches) == 0 {
-		return runGo(ctx, b.dir, b.env, quick, slices.Concat([]string{"build"}, b.source.Flags, []string{"-o", b.program(), "."}))
+		return runGo(ctx, b.dir, append(slices.Clone(b.env), "GOTMPDIR="+b.temp()), quick, slices.Concat([]string{"build"}, b.source.Flags, []string{"-o", b.program(), "."}))
 	}
 	within, cancel := context.WithTimeout(ctx, limit(quick))
 	defer cancel()
 	_, err := overlay.Build(within, overlay.BuildOptions{
 		Dir: b.dir, Env: slices.Concat(os.Environ(), b.env), Flags: b.source.Flags, Package: ".", Out: b.program(), Patches: b.patches,
+		Temp: func(string) (string, error) { return b.temp(), nil },
 	})
 	switch {
 	case err == nil:

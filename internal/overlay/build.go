@@ -18,6 +18,7 @@ type BuildOptions struct {
 	Package string   // or .go files
 	Out     string   // the program; required
 	Patches []string // names; default: those of Default
+	Temp    func(base string) (string, error) // as in GoCommand
 }
 
 // Build builds a program with patches. An error of the go command holds what it said.
@@ -30,7 +31,7 @@ func Build(ctx context.Context, b BuildOptions) (*Overlay, error) {
 		patches = Default()
 	}
 	args := slices.Concat([]string{"build"}, b.Flags, []string{"-o", b.Out}, strings.Fields(b.Package))
-	o, call, err := GoCommand{Go: b.Go, Dir: b.Dir, Env: b.Env, Patches: patches, Args: args}.Prepare(ctx)
+	o, call, err := GoCommand{Go: b.Go, Dir: b.Dir, Env: b.Env, Patches: patches, Args: args, Temp: b.Temp}.Prepare(ctx)
 	if err != nil {
 		return nil, err
 	}

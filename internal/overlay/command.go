@@ -28,6 +28,11 @@ type GoCommand struct {
 	Env     []string // default: folio's own
 	Patches []*Patch // default: Default()
 	Args    []string // build, test ..., its flags, and packages
+	// Temp returns a directory of the caller's own in base, which is where the go command
+	// works by itself ("": the system's directory for temporary files). The go command
+	// works there instead, and patched files are there where the user's cache cannot be
+	// used. Default: there is none.
+	Temp func(base string) (string, error)
 }
 
 // A Call is how to run a go command.
@@ -74,13 +79,24 @@ func (g GoCommand) Prepare(ctx context.Context) (o *Overlay, call Call, err erro
 	if call.Path, err = exec.LookPath(goOr(g.Go)); err != nil {
 		return nil, call, err
 	}
+	temp := ""
+	if g.Temp != nil {
+		if temp, err = g.Temp(t.Temp); err != nil {
+			return nil, call, err
+		}
+		call.Set = append(call.Set, "GOTMPDIR="+temp)
+	}
+	s, err := findStore(temp)
+	if err != nil {
+		return nil, call, err
+	}
 	moved := false
-	if t, moved, err = t.inModules(); err != nil {
+	if t, moved, err = t.inModules(s); err != nil {
 		return nil, call, err
 	} else if moved {
 		// Called by its own name it would find out where it really is.
 		call.Path = filepath.Join(t.Root, "bin", "go")
-		call.Set = []string{"GOROOT=" + t.Root, "GOTOOLCHAIN=local"}
+		call.Set = append(call.Set, "GOROOT="+t.Root, "GOTOOLCHAIN=local")
 	}
 	user, rest, err := takeOverlay(rest, g.Args[0] == "run")
 	if err != nil {
@@ -96,7 +112,7 @@ func (g GoCommand) Prepare(ctx context.Context) (o *Overlay, call Call, err erro
 	if patches == nil {
 		patches = Default()
 	}
-	if o, err = Apply(t, patches, user, dir); err != nil {
+	if o, err = s.apply(t, patches, user, dir); err != nil {
 		return nil, call, err
 	}
 	call.Args = slices.Concat([]string{g.Args[0]}, chdir, []string{"-overlay=" + o.File}, rest)

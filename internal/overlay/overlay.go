@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/foliomem/folio/internal/scratch"
 )
 
 // An Overlay is what a build needs.
@@ -21,6 +23,7 @@ type Overlay struct {
 	Patched   []string // files of the standard library that are replaced, below GOROOT
 	Added     []string
 	Record    Record // what the program will say of itself
+	Note      string // why the user's cache is not used; "" if it is
 }
 
 // replacements is the form of the file of -overlay.
@@ -35,6 +38,32 @@ type replacements struct {
 //
 // An error is a [*RefusedError], or says what could not be read or written.
 func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
+	s, err := findStore("")
+	if err != nil {
+		return nil, err
+	}
+	return s.apply(t, patches, user, dir)
+}
+
+// A store is where patched files are kept: builds find theirs again in it.
+type store struct{ dir, note string }
+
+// findStore returns the user's cache. If another user could write in it, or this one
+// cannot, it is a directory in temp, which nobody else has; "" is an error then.
+func findStore(temp string) (store, error) {
+	dir, err := scratch.Cache("overlay")
+	if err == nil || temp == "" {
+		return store{dir: dir}, err
+	}
+	note := err.Error()
+	dir, err = filepath.Join(temp, "overlay"), nil
+	if _, err := os.Stat(temp); err != nil {
+		return store{}, err
+	}
+	return store{dir, note}, err
+}
+
+func (s store) apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	if len(patches) == 0 {
 		return nil, errors.New("no patch")
 	}
@@ -54,7 +83,7 @@ func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Overlay{Toolchain: t, Patches: patches, Record: newRecord(t, patches)}
+	o := &Overlay{Toolchain: t, Patches: patches, Record: newRecord(t, patches), Note: s.note}
 	for file := range files {
 		if slices.ContainsFunc(patches, func(p *Patch) bool { return p.adds(file) }) {
 			o.Added = append(o.Added, file)
@@ -70,15 +99,11 @@ func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		key += "\x00" + file + "\x00" + files[file]
 	}
-	cache, err := cacheDir()
-	if err != nil {
-		return nil, err
-	}
 	version, _, _ := strings.Cut(t.Version, " ")
-	home := filepath.Join(cache, version+"-"+hash(key)[:16])
+	home := filepath.Join(s.dir, version+"-"+hash(key)[:16])
 	for file, text := range files {
 		to := filepath.Join(home, filepath.FromSlash(file))
-		if err := write(to, []byte(text)); err != nil {
+		if err := s.write(to, []byte(text)); err != nil {
 			return nil, err
 		}
 		all.Replace[t.path(file)] = to
@@ -89,49 +114,33 @@ func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	}
 	// With the user's own overlay, another project may want another file at the same time.
 	o.File = filepath.Join(home, "overlay-"+hash(string(data))[:8]+".json")
-	return o, write(o.File, data)
-}
-
-// cacheDir is where patched files are kept: they may be deleted at any time.
-func cacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a place for the patched files: %w (set XDG_CACHE_HOME)", err)
-	}
-	return filepath.Join(dir, "folio", "overlay"), nil
+	return o, s.write(o.File, data)
 }
 
 // write makes a file hold what it must, and leaves one that does alone: the go command
-// goes by contents, but other builds may be reading it.
-func write(file string, data []byte) error {
-	if have, err := os.ReadFile(file); err == nil && bytes.Equal(have, data) {
-		return nil
+// goes by contents, but other builds may be reading it. One that another user could
+// have written, or could still, is replaced.
+func (s store) write(file string, data []byte) error {
+	if have, err := scratch.ReadFile(file, int64(len(data))); err == nil && bytes.Equal(have, data) && s.note == "" {
+		if _, err := scratch.Private(filepath.Dir(file)); err == nil {
+			return nil
+		}
 	}
-	if err := replace(file, data); err != nil {
+	write := scratch.WriteFile
+	if s.note != "" {
+		write = writePlain // below a directory that is new and private
+	}
+	if err := write(file, data); err != nil {
 		return fmt.Errorf("write the patched files: %w", err)
 	}
 	return nil
 }
 
-// replace writes a file whole or not at all.
-func replace(file string, data []byte) error {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func writePlain(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		os.Remove(tmp.Name()) // no half file stays
-	}
-	return err
+	return os.WriteFile(file, data, 0o600)
 }
 
 // userReplacements reads the user's overlay, with paths made absolute.

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // A Record is what a program says of the patches in it.
@@ -73,12 +74,12 @@ func init() { folioPatches = %q }
 // ReadFile returns the record of a program, nil if nothing in it was patched by this
 // package.
 func ReadFile(program string) (*Record, error) {
-	f, err := os.Open(program)
+	f, _, err := input.Open(program)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := Read(f)
+	r, err := Read(io.LimitReader(f, input.MaxSearch))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", program, err)
 	}

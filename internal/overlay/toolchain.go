@@ -23,6 +23,7 @@ type Toolchain struct {
 	OS, Arch   string // built for
 	Experiment string // GOEXPERIMENT, comma-separated
 	Flags      string // GOFLAGS
+	Temp       string // GOTMPDIR; "": the system's directory for temporary files
 
 	cache string // GOMODCACHE
 }
@@ -34,7 +35,7 @@ func FindToolchain(ctx context.Context, goCommand, dir string, env []string) (*T
 	if err != nil {
 		return nil, fmt.Errorf("%w: install Go, or put it into PATH", err)
 	}
-	cmd := exec.CommandContext(ctx, goCommand, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFLAGS", "GOMODCACHE")
+	cmd := exec.CommandContext(ctx, goCommand, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFLAGS", "GOMODCACHE", "GOTMPDIR")
 	cmd.Dir, cmd.Env = dir, env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -45,14 +46,14 @@ func FindToolchain(ctx context.Context, goCommand, dir string, env []string) (*T
 		}
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	var got struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOEXPERIMENT, GOFLAGS, GOMODCACHE string }
+	var got struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOEXPERIMENT, GOFLAGS, GOMODCACHE, GOTMPDIR string }
 	if err := json.Unmarshal(out, &got); err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	if got.GOROOT == "" {
 		return nil, errors.New("go env: no GOROOT: the go command does not know where its standard library is (set GOROOT)")
 	}
-	return &Toolchain{Root: got.GOROOT, Version: got.GOVERSION, OS: got.GOOS, Arch: got.GOARCH, Experiment: got.GOEXPERIMENT, Flags: got.GOFLAGS, cache: got.GOMODCACHE}, nil
+	return &Toolchain{Root: got.GOROOT, Version: got.GOVERSION, OS: got.GOOS, Arch: got.GOARCH, Experiment: got.GOEXPERIMENT, Flags: got.GOFLAGS, Temp: got.GOTMPDIR, cache: got.GOMODCACHE}, nil
 }
 
 // lang returns the language version, such as go1.26; of a development version the one
@@ -88,15 +89,11 @@ func (t *Toolchain) path(file string) string { return filepath.Join(t.Root, file
 // inModules returns the toolchain under a name outside of the module cache, and whether
 // it had to be given one. The go command refuses to replace files in its module cache,
 // where the toolchains are that it downloaded, and a link is enough.
-func (t *Toolchain) inModules() (*Toolchain, bool, error) {
+func (t *Toolchain) inModules(s store) (*Toolchain, bool, error) {
 	if rel, err := filepath.Rel(t.cache, t.Root); t.cache == "" || err != nil || !filepath.IsLocal(rel) {
 		return t, false, nil
 	}
-	cache, err := cacheDir()
-	if err != nil {
-		return nil, false, err
-	}
-	link := filepath.Join(cache, "toolchains", filepath.Base(t.Root)+"-"+hash(t.Root)[:8])
+	link := filepath.Join(s.dir, "toolchains", filepath.Base(t.Root)+"-"+hash(t.Root)[:8])
 	if err := linkTo(link, t.Root); err != nil {
 		return nil, false, fmt.Errorf("give %s a name outside of the module cache: %w", t.Version, err)
 	}
@@ -109,7 +106,7 @@ func linkTo(link, target string) error {
 	if have, err := os.Readlink(link); err == nil && have == target {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
 		return err
 	}
 	// Another folio may do the same: a link is made beside it and renamed.

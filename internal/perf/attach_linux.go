@@ -136,8 +136,10 @@ func look(pid, root, parent int) attached {
 	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	a.comm = strings.TrimSuffix(string(comm), "\n")
-	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	a.mappings = parseMaps(pid, maps)
+	if maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid)); err == nil {
+		defer maps.Close()
+		a.mappings = parseMaps(pid, maps)
+	}
 	return a
 }
 

@@ -1,19 +1,30 @@
 package perf
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"strconv"
 	"strings"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // parseMaps returns the executable mappings in a /proc/PID/maps. Lines that
-// make no sense are left out.
-func parseMaps(pid int, text []byte) []Mapping {
+// make no sense are left out, and those beyond what is read of a process.
+func parseMaps(pid int, text io.Reader) []Mapping {
 	var out []Mapping
-	for line := range bytes.Lines(text) {
-		if m, ok := parseMapsLine(strings.TrimSuffix(string(line), "\n")); ok && m.Exec {
-			m.PID = pid
+	names := 0
+	in := bufio.NewReaderSize(text, 16<<10) // longer than a name can be
+	for len(out) < input.MaxMappings && names <= input.MaxMappingNames {
+		line, err := in.ReadSlice('\n')
+		if m, ok := parseMapsLine(string(bytes.TrimSuffix(line, []byte{'\n'}))); ok && m.Exec {
+			m.PID, m.Path = pid, strings.Clone(m.Path)
 			out = append(out, m)
+			names += len(m.Path)
+		}
+		if err != nil {
+			break
 		}
 	}
 	return out

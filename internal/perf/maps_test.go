@@ -1,12 +1,14 @@
 package perf
 
 import (
+	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 )
 
 func TestParseMaps(t *testing.T) {
-	got := parseMaps(7, []byte(`55d0c0a00000-55d0c0a02000 r--p 00000000 fe:01 1234                       /bin/true
+	got := parseMaps(7, strings.NewReader(`55d0c0a00000-55d0c0a02000 r--p 00000000 fe:01 1234                       /bin/true
 55d0c0a02000-55d0c0b00000 r-xp 00002000 fe:01 1234                       /bin/a name with  spaces (deleted)
 55d0c0c00000-55d0c0c01000 r-xp 00000000 00:00 0 
 7ffd0000-7ffe0000 r-xp 00000000 00:00 0                  [vdso]
@@ -30,7 +32,7 @@ func FuzzMaps(f *testing.F) {
 	f.Add([]byte("55d0c0a02000-55d0c0b00000 r-xp 00002000 fe:01 1234                       /bin/true\n"))
 	f.Add([]byte("7ffd0000-7ffe0000 r-xp 00000000 00:00 0"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, m := range parseMaps(7, b) {
+		for _, m := range parseMaps(7, bytes.NewReader(b)) {
 			if !m.Exec || m.PID != 7 || m.Len == 0 || m.Addr+m.Len < m.Addr {
 				t.Errorf("%+v makes no sense", m)
 			}

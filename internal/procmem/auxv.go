@@ -3,7 +3,6 @@ package procmem
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
 )
 
 // auxvEntry is AT_ENTRY of linux/auxvec.h.
@@ -15,7 +14,7 @@ const auxvEntry = 9
 // the program, 4 or 8. A process of another user needs the right to ptrace it
 // (CAP_SYS_PTRACE).
 func (f FS) Entry(pid, word int) (uint64, error) {
-	return loadBy(os.ReadFile, f.procPath(pid, "auxv"), func(data []byte) (uint64, error) {
+	return loadBy(readSlowly, f.procPath(pid, "auxv"), func(data []byte) (uint64, error) {
 		return parseEntry(data, word)
 	})
 }

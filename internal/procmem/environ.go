@@ -1,8 +1,9 @@
 package procmem
 
 import (
-	"os"
 	"strings"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // Environ reads /proc/PID/environ: the environment that a process was started
@@ -10,7 +11,8 @@ import (
 // since is not in it. A process of another user needs the right to ptrace it
 // (CAP_SYS_PTRACE).
 func (f FS) Environ(pid int) ([]string, error) {
-	return loadBy(os.ReadFile, f.procPath(pid, "environ"), parseEnviron)
+	read := func(path string) ([]byte, error) { return readSlowlyMost(path, input.MaxEnvironment) }
+	return loadBy(read, f.procPath(pid, "environ"), parseEnviron)
 }
 
 // parseEnviron never fails: a program may have written anything there, for

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // file is an open file of /proc or /sys that is read from its start, again and
@@ -59,9 +61,15 @@ func (f *file) read(call uintptr, buf []byte) (int, error) {
 	return n, nil
 }
 
-// readFile reads a whole file. These files may come in pieces of any size, so
-// only an empty one is the end.
+// readFile reads a whole file.
 func readFile(path string) ([]byte, error) {
+	return readMost(path, input.MaxProc, &input.TooLargeError{What: path, Most: input.MaxProc})
+}
+
+// readMost reads a file of at most so many bytes. Of a longer one the beginning comes
+// with an error. These files may come in pieces of any size, so only an empty one is
+// the end.
+func readMost(path string, most int, tooLarge error) ([]byte, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -76,7 +84,9 @@ func readFile(path string) ([]byte, error) {
 		if n == 0 {
 			return buf, nil
 		}
-		buf = buf[:len(buf)+n]
+		if buf = buf[:len(buf)+n]; len(buf) > most {
+			return buf[:most], tooLarge
+		}
 	}
 }
 

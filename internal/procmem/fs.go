@@ -21,6 +21,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // FS reads kernel files below a root. The zero value reads the running system.
@@ -76,7 +78,7 @@ func load[T any](path string, parse func([]byte) (T, error)) (T, error) {
 	return loadBy(readFile, path, parse)
 }
 
-// loadBy is load with a choice of how to read: by os.ReadFile what takes the
+// loadBy is load with a choice of how to read: by readSlowly what takes the
 // kernel a while.
 func loadBy[T any](read func(path string) ([]byte, error), path string, parse func([]byte) (T, error)) (T, error) {
 	data, err := read(path)
@@ -90,6 +92,18 @@ func loadBy[T any](read func(path string) ([]byte, error), path string, parse fu
 		return none, fmt.Errorf("parse %s: %w", path, err)
 	}
 	return v, nil
+}
+
+// readSlowly reads a file that takes the kernel a while: other goroutines go on.
+func readSlowly(path string) ([]byte, error) { return readSlowlyMost(path, input.MaxProc) }
+
+func readSlowlyMost(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return input.ReadAll(f, path, most)
 }
 
 var (

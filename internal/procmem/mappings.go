@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"strconv"
 )
 
@@ -29,20 +29,19 @@ type Mapping struct {
 // all page tables of the process for it: some milliseconds per GiB of base pages.
 // A process of another user needs the right to ptrace it (CAP_SYS_PTRACE).
 func (f FS) Mappings(pid int) ([]Mapping, error) {
-	return loadBy(os.ReadFile, f.procPath(pid, "smaps"), parseMappings)
+	return scan(f.procPath(pid, "smaps"), scanMappings)
 }
 
-// parseMappings does not allocate for the lines that it passes over: a process
+func parseMappings(data []byte) ([]Mapping, error) { return scanMappings(bytes.NewReader(data)) }
+
+// scanMappings does not allocate for the lines that it passes over: a process
 // may have a hundred thousand mappings, of twenty-five lines each.
-func parseMappings(data []byte) ([]Mapping, error) {
+func scanMappings(r io.Reader) ([]Mapping, error) {
 	var all []Mapping
-	for len(data) > 0 {
-		var line []byte
-		if i := bytes.IndexByte(data, '\n'); i >= 0 {
-			line, data = data[:i], data[i+1:]
-		} else {
-			line, data = data, nil
-		}
+	var b bounded
+	in := lines(r)
+	for in.Scan() {
+		line := in.Bytes()
 		if len(line) == 0 {
 			continue
 		}
@@ -51,6 +50,9 @@ func parseMappings(data []byte) ([]Mapping, error) {
 			v, err := parseVMA(string(line))
 			if err != nil {
 				return nil, fmt.Errorf("mapping %d: %w", len(all)+1, err)
+			}
+			if err := b.add(&v); err != nil {
+				return nil, err
 			}
 			all = append(all, Mapping{VMA: v})
 			continue
@@ -62,7 +64,7 @@ func parseMappings(data []byte) ([]Mapping, error) {
 			return nil, fmt.Errorf("mapping %d: %w", len(all), err)
 		}
 	}
-	return all, nil
+	return all, in.Err()
 }
 
 // set takes one line "Key:   123 kB".

@@ -1,11 +1,16 @@
 package procmem
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // VMA is one line of /proc/PID/maps: a mapping as the kernel divides the
@@ -33,18 +38,79 @@ func (v VMA) Anonymous() bool {
 // needs the right to ptrace it (CAP_SYS_PTRACE). A process that changes
 // its mappings meanwhile may have some of them missing, or listed in parts.
 func (f FS) Maps(pid int) ([]VMA, error) {
-	return loadBy(os.ReadFile, f.procPath(pid, "maps"), parseMaps)
+	return scan(f.procPath(pid, "maps"), scanMaps)
 }
 
-// parseMaps parses lines such as
+// scan opens a file and has it read a line at a time: a process can have a hundred
+// thousand mappings, of names as long as a path can be.
+func scan[T any](path string, read func(r io.Reader) ([]T, error)) ([]T, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := read(f)
+	var gone *os.PathError
+	if err != nil && !errors.As(err, &gone) { // that has the path
+		return nil, fmt.Errorf("parse %s: %w", path, err)
+	} else if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// lines returns a scanner for lines that are no longer than a name can be.
+func lines(r io.Reader) *bufio.Scanner {
+	const longest = 64 << 10
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, longest), longest)
+	// As bufio.ScanLines, which takes a carriage return for a part of the line's end.
+	in.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		if atEOF && len(data) > 0 {
+			return len(data), data, nil
+		}
+		return 0, nil, nil
+	})
+	return in
+}
+
+// bounded counts mappings, and keeps their names apart from the lines that they came
+// in: neighbours often have the same.
+type bounded struct {
+	count, names int
+	last         string
+}
+
+func (b *bounded) add(v *VMA) error {
+	if b.count++; b.count > input.MaxMappings {
+		return &input.TooLargeError{What: "the process", Most: input.MaxMappings, Unit: "mappings"}
+	}
+	if v.Name != b.last {
+		b.last = strings.Clone(v.Name)
+		if b.names += len(v.Name); b.names > input.MaxMappingNames {
+			return &input.TooLargeError{What: "the list of the names of its mappings", Most: input.MaxMappingNames}
+		}
+	}
+	v.Name = b.last
+	return nil
+}
+
+func parseMaps(data []byte) ([]VMA, error) { return scanMaps(bytes.NewReader(data)) }
+
+// scanMaps parses lines such as
 //
 //	7f2c84000000-7f2c88000000 rw-p 00000000 fe:01 1234    /usr/lib/a file.so
 //
 // A kernel thread and a zombie have none.
-func parseMaps(data []byte) ([]VMA, error) {
+func scanMaps(r io.Reader) ([]VMA, error) {
 	var all []VMA
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
+	var b bounded
+	in := lines(r)
+	for in.Scan() {
+		line := in.Text()
 		if line == "" {
 			continue
 		}
@@ -52,9 +118,12 @@ func parseMaps(data []byte) ([]VMA, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", len(all)+1, err)
 		}
+		if err := b.add(&v); err != nil {
+			return nil, err
+		}
 		all = append(all, v)
 	}
-	return all, nil
+	return all, in.Err()
 }
 
 func parseVMA(line string) (v VMA, err error) {

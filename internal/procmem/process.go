@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // PIDs returns the processes that /proc shows, ascending.
@@ -30,9 +32,10 @@ func (f FS) PIDs() ([]int, error) {
 }
 
 // Cmdline returns the command line of a process, which it can change itself. It is
-// empty for a kernel thread and a zombie. Everybody may read it.
+// empty for a kernel thread and a zombie, and of a very long one it is the beginning.
+// Everybody may read it.
 func (f FS) Cmdline(pid int) ([]string, error) {
-	data, err := readFile(f.procPath(pid, "cmdline"))
+	data, err := readMost(f.procPath(pid, "cmdline"), input.MaxArguments, nil)
 	if data = bytes.TrimRight(data, "\x00"); err != nil || len(data) == 0 {
 		return nil, err
 	}

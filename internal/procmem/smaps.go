@@ -1,7 +1,5 @@
 package procmem
 
-import "os"
-
 // SmapsRollup is /proc/PID/smaps_rollup: the sums over the mappings of a
 // process. To answer, the kernel walks all page tables of the process and holds
 // its mapping lock for reading: about a millisecond per GiB of base pages.
@@ -28,7 +26,7 @@ type SmapsRollup struct {
 // Kernels before 4.14 have no such file. A process of another user needs the
 // right to ptrace it (CAP_SYS_PTRACE).
 func (f FS) SmapsRollup(pid int) (SmapsRollup, error) {
-	return loadBy(os.ReadFile, f.procPath(pid, "smaps_rollup"), parseSmapsRollup)
+	return loadBy(readSlowly, f.procPath(pid, "smaps_rollup"), parseSmapsRollup)
 }
 
 func parseSmapsRollup(data []byte) (SmapsRollup, error) {

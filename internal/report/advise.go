@@ -20,7 +20,7 @@ type Advise struct {
 // Text prints the call sites that would gain from an arena.
 func (r *Advise) Text(w io.Writer) error {
 	f, p := r.File(), &printer{w: w}
-	p.line("%s", printable(r.Title))
+	p.line("%s", r.Title)
 	p.line("")
 	p.line("  %s", f.Cost.Words())
 	p.line("  %s in %s objects were allocated", Bytes(float64(f.Total.AllocBytes)), Count(float64(f.Total.AllocObjects)))
@@ -28,12 +28,12 @@ func (r *Advise) Text(w io.Writer) error {
 		p.section("An arena", []string{"nothing to gain: " + *f.Nothing})
 	}
 	for i, s := range f.Suggestions {
-		p.section(fmt.Sprintf("%d. %s", i+1, printable(s.Place()+"  "+s.Func)), suggestion(s, f.Cost))
+		p.section(fmt.Sprintf("%d. %s", i+1, s.Place()+"  "+s.Func), suggestion(s, f.Cost))
 	}
 	if len(f.Others) > 0 {
 		var lines []string
 		for _, o := range f.Others {
-			lines = append(lines, fmt.Sprintf("%6s  %s", Percent(o.Share), printable(o.Place()+"  "+o.Func)), "        "+printable(o.Why))
+			lines = append(lines, fmt.Sprintf("%6s  %s", Percent(o.Share), o.Place()+"  "+o.Func), "        "+o.Why)
 		}
 		p.section("Not for an arena, by the share of bytes", lines)
 	}
@@ -52,9 +52,9 @@ func (r *Advise) Text(w io.Writer) error {
 func suggestion(s SuggestionJSON, c AdviseCost) []string {
 	out := s.Words(c)
 	if s.Source != nil {
-		out = append(out, "line: "+printable(strings.ReplaceAll(*s.Source, "\t", " ")))
+		out = append(out, "line: "+strings.ReplaceAll(*s.Source, "\t", " "))
 	}
-	return append(out, "try:  "+printable(s.Sketch))
+	return append(out, "try:  "+s.Sketch)
 }
 
 // Words says in sentences what a call site allocates, how long that lives, and what

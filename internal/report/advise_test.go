@@ -84,7 +84,7 @@ func TestAdviseTextIsSafe(t *testing.T) {
 	if i := strings.IndexAny(b.String(), "\x1b\a\u202e"); i >= 0 {
 		t.Errorf("%q", b.String()[i:])
 	}
-	if !strings.Contains(b.String(), "?[2J") {
+	if !strings.Contains(b.String(), `\x1b[2J`) {
 		t.Error("the names are not there")
 	}
 }

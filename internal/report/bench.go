@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -32,7 +33,7 @@ func (f *File) Bench() ([]byte, error) {
 			}
 		}
 	}
-	return b.Bytes(), nil
+	return []byte(console.Escape(b.String())), nil
 }
 
 func (f *File) results(arm *Arm, s *trial.Sample) []*benchfmt.Result {
@@ -81,7 +82,7 @@ type configKeys []benchfmt.Config
 
 func (c *configKeys) add(key, value string) {
 	if value != "" {
-		*c = append(*c, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+		*c = append(*c, benchfmt.Config{Key: key, Value: []byte(console.Line(value)), File: true})
 	}
 }
 

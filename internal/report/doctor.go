@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 )
 
@@ -127,7 +128,7 @@ func Counted(n int, what string) string {
 func Wrap(first, rest, text string, width int) []string {
 	var out []string
 	line, empty := first, true
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(console.Escape(text)) {
 		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			out = append(out, strings.TrimRight(line, " "))
 			line, empty = rest, true

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/foliomem/folio/internal/diagnose"
@@ -70,6 +69,6 @@ func NewDoctorFile(f *diagnose.Facts, d diagnose.Diagnosis) *DoctorFile {
 
 // JSON returns the file's text.
 func (f *DoctorFile) JSON() ([]byte, error) {
-	data, err := json.MarshalIndent(f, "", "  ")
+	data, err := marshal(f)
 	return append(data, '\n'), err
 }

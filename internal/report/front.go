@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
@@ -124,7 +125,9 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	return out
 }
 
-func legend(front []*tune.Arm, i int) string { return string(letter(i)) + " " + front[i].Name }
+func legend(front []*tune.Arm, i int) string {
+	return string(letter(i)) + " " + console.Line(front[i].Name)
+}
 
 func letter(i int) rune {
 	if i < 26 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/page"
@@ -48,28 +49,17 @@ func Inspect(w io.Writer, p *inspect.Process) error {
 // maxCommand is how much of a command line is shown.
 const maxCommand = 100
 
-// commandText returns a command line, or the kernel's name for what has none. It may
-// hold anything: what a terminal would obey is not shown.
+// commandText returns a command line, or the kernel's name for what has none.
 func commandText(command []string, name string) string {
 	text := strings.Join(command, " ")
 	if text == "" {
 		text = "[" + name + "]"
 	}
-	r := []rune(printable(text))
+	r := []rune(console.Line(text))
 	if len(r) > maxCommand {
 		return string(r[:maxCommand-3]) + "..."
 	}
 	return string(r)
-}
-
-// printable returns a text of which a terminal obeys nothing.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 // About says in a few words each what process it is.

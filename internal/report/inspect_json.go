@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/inspect"
 )
 
@@ -178,11 +179,12 @@ func newFaults(f *inspect.Faults) *FaultsJSON {
 func (f *InspectFile) JSON() ([]byte, error) { return indented(f) }
 func (f *InspectFile) Line() ([]byte, error) {
 	data, err := json.Marshal(f)
+	data = console.JSON(data)
 	return append(data, '\n'), err
 }
 
 func indented(v any) ([]byte, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := marshal(v)
 	return append(data, '\n'), err
 }
 

@@ -24,7 +24,7 @@ type Lab struct {
 // curves over sizes, what did not run, and what the figures mean.
 func (l *Lab) Text(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%s", l.Title)
+	p.lines(l.Title)
 	for _, o := range l.Result.Outcomes {
 		if o.Rounds == 0 && o.Err == nil && l.Result.Interrupted {
 			continue // it did not begin

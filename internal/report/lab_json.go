@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/trial"
@@ -180,7 +180,7 @@ func (f *LabFile) JSON() ([]byte, error) {
 	if f.Notes == nil {
 		f.Notes = []string{}
 	}
-	data, err := json.MarshalIndent(f, "", "  ")
+	data, err := marshal(f)
 	return append(data, '\n'), err
 }
 
@@ -217,7 +217,7 @@ func (f *LabFile) Bench() ([]byte, error) {
 			}
 		}
 	}
-	return b.Bytes(), nil
+	return []byte(console.Escape(b.String())), nil
 }
 
 func (f *LabFile) config(a LabArm) []benchfmt.Config {

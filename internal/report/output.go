@@ -1,11 +1,14 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/foliomem/folio/internal/console"
 )
 
 // An Output is a result file. It is opened before anything is measured, so that
@@ -20,6 +23,12 @@ type Output struct {
 	last       []byte
 	written    bool
 	old        bool
+}
+
+// marshal writes a result as JSON, which may go to a terminal.
+func marshal(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return console.JSON(data), err
 }
 
 // OpenOutput checks that path can be written. flag names it in errors; "-" is

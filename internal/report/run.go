@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
@@ -29,7 +30,7 @@ type Run struct {
 func (r *Run) Text(w io.Writer) error {
 	ok := Usable(r.Samples)
 	p := &printer{w: w}
-	p.line("%s", r.Title)
+	p.lines(r.Title)
 	p.line("")
 	if err := r.figures(ok).write(w, "  "); err != nil {
 		return err
@@ -152,9 +153,17 @@ type printer struct {
 	err error
 }
 
+// line prints one line, whatever is in the arguments.
 func (p *printer) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+		_, p.err = io.WriteString(p.w, console.Line(fmt.Sprintf(format, args...))+"\n")
+	}
+}
+
+// lines prints a text that has several.
+func (p *printer) lines(text string) {
+	for l := range strings.SplitSeq(text, "\n") {
+		p.line("%s", l)
 	}
 }
 

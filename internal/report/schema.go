@@ -202,7 +202,7 @@ func (f *File) JSON() ([]byte, error) {
 			f.Arms[i].Samples = []*trial.Sample{}
 		}
 	}
-	data, err := json.MarshalIndent(f, "", "  ")
+	data, err := marshal(f)
 	return append(data, '\n'), err
 }
 

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/foliomem/folio/internal/console"
 )
 
 // A table is columns of text, flush right but for those named in left.
@@ -19,22 +20,25 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 // every row take no room.
 func (t *table) write(w io.Writer, indent string) error {
 	var width []int
-	for _, r := range t.rows {
+	rows := make([][]string, len(t.rows)) // as they will be seen
+	for n, r := range t.rows {
 		for i, c := range r {
 			if i == len(width) {
 				width = append(width, 0)
 			}
-			width[i] = max(width[i], utf8.RuneCountInString(c))
+			c = console.Line(c)
+			rows[n] = append(rows[n], c)
+			width[i] = max(width[i], console.Width(c))
 		}
 	}
-	for _, r := range t.rows {
+	for _, r := range rows {
 		var b strings.Builder
 		b.WriteString(indent)
 		for i, c := range r {
 			if width[i] == 0 {
 				continue
 			}
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			pad := strings.Repeat(" ", width[i]-console.Width(c))
 			if b.Len() > len(indent) {
 				b.WriteString("  ")
 			}

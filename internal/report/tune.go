@@ -29,7 +29,7 @@ type Tune struct {
 func (t *Tune) Text(w io.Writer) error {
 	r := t.Result
 	p := &printer{w: w}
-	p.line("%s", t.Title)
+	p.lines(t.Title)
 	p.line("%d settings, %d runs in %s, seed %d: %s", len(r.Arms), r.Trials, r.Elapsed.Round(100*time.Millisecond), r.Seed, r.Ended)
 	p.line("")
 	if err := t.arms().write(w, ""); err != nil {

@@ -86,7 +86,7 @@ func padRight(s string, n int) string {
 func sites(r *where.Result) []string {
 	var out []string
 	for _, s := range r.Sites {
-		out = append(out, fmt.Sprintf("%6s  %s  %s", Percent(s.Fraction), s.Func, s.Place()), "        "+classesOf(s))
+		out = append(out, fmt.Sprintf("%6s  %s  %s", Percent(s.Fraction), s.Name(), s.Place()), "        "+classesOf(s))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -27,6 +28,9 @@ type Result struct {
 // Read reads a result file: run, tune and lab (folio/1), inspect, doctor and advise.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
+	if err := bounded(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	var head struct{ Schema, Kind string }
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, fmt.Errorf("%s: not a result of folio: %w", name, notJSON(data, err))
@@ -65,6 +69,34 @@ func Read(name string, data []byte) (*Result, error) {
 		return nil, fmt.Errorf("%s: damaged: %w", name, err)
 	}
 	return r, nil
+}
+
+// bounded counts what would take memory of its own: a few bytes of a file can ask for
+// an object of hundreds.
+func bounded(data []byte) error {
+	objects, values := 0, 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			objects++
+			values++
+		case ',':
+			values++
+		}
+	}
+	switch {
+	case objects > input.MaxObjects:
+		return &input.TooLargeError{What: "the result", Most: input.MaxObjects, Unit: "objects and lists"}
+	case values > input.MaxValues:
+		return &input.TooLargeError{What: "the result", Most: input.MaxValues, Unit: "values"}
+	}
+	return nil
 }
 
 // notJSON says why data, of which err is the parser's opinion, is no JSON.

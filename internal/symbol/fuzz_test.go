@@ -58,7 +58,7 @@ func FuzzFile(f *testing.F) {
 		f.Add(c.file(), uint64(0x20))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, address uint64) {
-		file, err := New(bytes.NewReader(data), int64(len(data)))
+		file, err := New(bytes.NewReader(data), int64(len(data)), nil)
 		if err != nil {
 			return
 		}
@@ -77,7 +77,7 @@ func TestCorruptProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := New(bytes.NewReader(data), int64(len(data)))
+	whole, err := New(bytes.NewReader(data), int64(len(data)), nil)
 	if err != nil || whole.pcln == nil {
 		t.Skipf("programs of this system are not in the ELF format: %v", err)
 	}
@@ -87,7 +87,7 @@ func TestCorruptProgram(t *testing.T) {
 		t.Errorf("the entry %#x has no name", address)
 	}
 	for cut := len(data); cut > 0; cut = cut * 3 / 4 {
-		if f, err := New(bytes.NewReader(data[:cut]), int64(cut)); err == nil {
+		if f, err := New(bytes.NewReader(data[:cut]), int64(cut), nil); err == nil {
 			use(f, address)
 		}
 	}
@@ -103,7 +103,7 @@ func TestCorruptProgram(t *testing.T) {
 		for _, value := range []uint64{0, 1, 1 << 31, ^uint64(0) >> 1, ^uint64(0)} {
 			old := bytes.Clone(data[at : at+8])
 			binary.LittleEndian.PutUint64(data[at:], value)
-			if f, err := New(bytes.NewReader(data), int64(len(data))); err == nil {
+			if f, err := New(bytes.NewReader(data), int64(len(data)), nil); err == nil {
 				use(f, address)
 			}
 			copy(data[at:], old)

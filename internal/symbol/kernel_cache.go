@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/foliomem/folio/internal/scratch"
 )
 
 // The kernel takes a tenth of a second to print its symbols, as long as many a
@@ -22,37 +23,44 @@ const (
 
 var errNoCache = errors.New("no usable cache")
 
-// CachedKernel is [Kernel] with the table kept in a directory, which is made if
-// it is not there. The file says where the kernel is in memory, which is a
-// secret: only its owner may read it.
-func CachedKernel(dir string) (*KernelTable, error) {
+// CachedKernel is [Kernel] with the table kept in the user's cache. The file says where
+// the kernel is in memory, which is a secret: only its owner may read it. The note says
+// why the cache is not used, "" if it is.
+func CachedKernel() (k *KernelTable, note string, err error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return Kernel()
+		k, err = Kernel()
+		return k, "", err
+	}
+	dir, err := scratch.Cache("")
+	if err != nil {
+		var unsafe *scratch.UnsafeError
+		if errors.As(err, &unsafe) {
+			note = "the names of the kernel's functions are not kept: " + err.Error()
+		}
+		k, err = Kernel()
+		return k, note, err
 	}
 	path := filepath.Join(dir, cachePrefix+strings.TrimSpace(string(boot)))
 	if k, err := readCache(path); err == nil {
-		return k, nil
+		return k, "", nil
 	}
-	k, err := Kernel()
-	if err != nil {
-		return nil, err
+	if k, err = Kernel(); err != nil {
+		return nil, "", err
 	}
 	_ = k.writeCache(path) // the next time takes as long again
-	return k, nil
+	return k, "", nil
 }
 
 // readCache reads a table. A file that another user could have written counts
 // for nothing.
 func readCache(path string) (*KernelTable, error) {
-	info, err := os.Lstat(path)
+	f, info, err := scratch.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 || !ownedByUs(info) {
-		return nil, errNoCache
-	}
-	data, err := mapFile(path, info.Size())
+	defer f.Close()
+	data, err := mapFile(f, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -116,26 +124,9 @@ func (k *KernelTable) writeCache(path string) error {
 	}
 	data = append(append(data, ends...), names...)
 
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".kernel-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("write %s: %w", f.Name(), err)
-	}
-	old, _ := filepath.Glob(filepath.Join(dir, cachePrefix+"*"))
+	old, _ := filepath.Glob(filepath.Join(filepath.Dir(path), cachePrefix+"*"))
 	for _, name := range old {
 		_ = os.Remove(name)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	return nil
+	return scratch.WriteFile(path, data)
 }

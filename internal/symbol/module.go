@@ -10,15 +10,13 @@ import (
 // its symbol, so that it is found in a stripped program too: its first words
 // point to the function table and its parts.
 //
-// These are the numbers of its words. They have been the same since Go 1.18,
-// but for the end of the list.
+// These are the numbers of its words. They have been the same since Go 1.18;
+// those that have not are in the table of releases.
 const (
-	moduleText    = 22
-	moduleMinPC   = 20
-	moduleMaxPC   = 21
-	moduleTree118 = 38 // before Go 1.20, which added the coverage counters
-	moduleTree120 = 40
-	moduleWords   = 48
+	moduleText  = 22
+	moduleMinPC = 20
+	moduleMaxPC = 21
+	moduleWords = 48
 
 	// checkedTrees is how many functions' inlined calls are read to see that
 	// the tree is where the module says.
@@ -135,26 +133,37 @@ func (t *pcln) isModule(w []uint64, address uint64) bool {
 // use takes what the module says. It returns false if that cannot be.
 func (f *File) use(t *pcln, w []uint64) bool {
 	t.text = w[moduleText]
-	tree := moduleTree120
-	if t.go118 {
-		tree = moduleTree118
+	if r, known := releaseOf(f.GoVersion()); known {
+		t.sections = f.sectionsAt(t, w, r.sections)
+		if _, ok := f.useTree(t, w[r.tree]); !ok {
+			t.tree = span{}
+		}
+		return true
 	}
-	// Go 1.26 put one more word between the tree and the sections.
-	for _, i := range []int{tree + 1, tree + 2} {
-		if n := w[i+1]; n > 1 && n < 1000 && n == w[i+2] {
-			t.sections = f.textSections(t, w[i], int64(n))
+	// In a version that is not known the words may have moved. The tree is the one
+	// that a hundred functions with inlined calls fit; without one, only the function
+	// that others were inlined into is told.
+	for i := moduleMaxPC + 1; i < moduleWords-2; i++ {
+		if t.sections = f.sectionsAt(t, w, i); len(t.sections) > 1 && t.sections[0].address == t.text {
 			break
 		}
+		t.sections = nil
 	}
-	// If a later Go has moved the word, one of its neighbours is it.
-	for _, i := range []int{tree, tree - 1, tree + 1, tree - 2, tree + 2} {
-		checked, ok := f.useTree(t, w[i])
-		if ok && (i == tree || checked == checkedTrees) {
-			break
+	for i := moduleMaxPC + 1; i < moduleWords; i++ {
+		if checked, ok := f.useTree(t, w[i]); ok && checked == checkedTrees {
+			return true
 		}
-		t.tree = span{} // a few records can look right by chance
 	}
+	t.tree = span{}
 	return true
+}
+
+// sectionsAt returns the sections of the text if word i begins the list of them.
+func (f *File) sectionsAt(t *pcln, w []uint64, i int) []textSection {
+	if n := w[i+1]; n > 1 && n < 1000 && n == w[i+2] {
+		return f.textSections(t, w[i], int64(n))
+	}
+	return nil
 }
 
 // textSections reads the list of the text's sections.

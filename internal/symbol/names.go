@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"iter"
 	"slices"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 // names is the symbol table of a program that is not of Go, and of the C code
@@ -20,6 +22,8 @@ type name struct {
 	size    uint32 // 0 for unknown: it ends where the next one starts
 	name    uint32
 }
+
+const nameSize = 16 // bytes
 
 // end returns where function i ends.
 func (n *names) end(i int) uint64 {
@@ -57,33 +61,23 @@ func (n *names) all() iter.Seq[string] {
 }
 
 // readNames reads the functions of .symtab, or of .dynsym in a stripped file.
-func readNames(f *elf.File, s *source) *names {
-	n := &names{strings: span{s: s}}
+func (f *File) readNames() *names {
+	n := &names{}
 	for _, kind := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
-		for _, section := range f.Sections {
-			if section.Type != kind || int(section.Link) >= len(f.Sections) {
-				continue
-			}
-			strings := f.Sections[section.Link]
-			n.strings = s.all().part(int64(strings.Offset), int64(strings.FileSize))
-			n.read(f, s.all().part(int64(section.Offset), int64(section.FileSize)))
-			if len(n.list) > 0 {
-				n.sort()
-				return n
-			}
+		var symbols span
+		symbols, n.strings = f.symtab(kind)
+		if n.read(f.elf, symbols, f.symbolSize()); len(n.list) > 0 {
+			n.sort()
+			return n
 		}
 	}
 	return n
 }
 
 // read takes the functions from a section of symbols.
-func (n *names) read(f *elf.File, section span) {
-	size := elf.Sym64Size
-	if f.Class == elf.ELFCLASS32 {
-		size = elf.Sym32Size
-	}
+func (n *names) read(f *elf.File, section span, size int) {
 	order := f.ByteOrder
-	section.chunks(0, func(_ int64, b []byte) bool {
+	whole := section.chunks(0, func(_ int64, b []byte) bool {
 		for ; len(b) >= size; b = b[size:] {
 			var s name
 			var info byte
@@ -105,10 +99,16 @@ func (n *names) read(f *elf.File, section span) {
 				s.address &^= 1 // the bit says that it is Thumb code
 			}
 			s.size = uint32(min(length, 1<<32-1))
+			if len(n.list) == input.MaxSymbols || !take(&section.s.budget.memory, nameSize) {
+				return false
+			}
 			n.list = append(n.list, s)
 		}
 		return true
 	})
+	if !whole {
+		n.list = nil // without the rest, addresses would get the names of others
+	}
 }
 
 // sort orders the functions and leaves one name for each address: of several

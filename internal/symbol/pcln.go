@@ -25,9 +25,8 @@ const (
 	// ones need a few hundred runs, the longest generated code some millions.
 	maxRuns = 1 << 24
 
-	// These bound what is remembered of a corrupt file's strings to 64 MiB; in
-	// a real one they are no limits.
-	maxStrings = 1 << 16
+	// These bound what is remembered of a corrupt file's strings to 16 MiB.
+	maxStrings = 1 << 14
 	longString = 1 << 10
 )
 
@@ -74,7 +73,7 @@ func parsePcln(p span, order binary.ByteOrder, pointer int64) (*pcln, error) {
 		t.go118 = true
 	case magic120:
 	default:
-		return nil, fmt.Errorf("function table of an unknown format %#x: Go 1.18 to 1.26 are known", magic)
+		return nil, fmt.Errorf("function table of an unknown format %#x: Go 1.18 to 1.%d are known", magic, newest)
 	}
 	if h[4] != 0 || h[5] != 0 || t.quantum != 1 && t.quantum != 2 && t.quantum != 4 || int64(h[7]) != pointer {
 		return nil, errors.New("the function table's header is corrupt")
@@ -316,8 +315,11 @@ func (t *pcln) frames(address uint64) []Frame {
 	var frames []Frame
 	for range maxInline {
 		index := int32(-1)
-		if f.hasTree && t.tree.size > 0 {
+		if f.hasTree {
 			index = t.value(f, f.inlineIndex, off)
+		}
+		if index >= 0 && t.tree.size == 0 {
+			break // the line is that of a call whose name is not known
 		}
 		file, line := t.line(f, off)
 		if index < 0 {
@@ -331,7 +333,8 @@ func (t *pcln) frames(address uint64) []Frame {
 		frames = appendFrame(frames, Frame{printed(inner), file, line})
 		off = f.entry + call.parent
 	}
-	// The tree is corrupt: what is certain is the function, not the place in it.
+	// The tree is corrupt or unknown: what is certain is the function, not the place
+	// in it.
 	return []Frame{{Func: printed(name)}}
 }
 

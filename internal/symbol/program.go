@@ -4,56 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"io"
 )
-
-// openELF reads the headers. Some programs are shipped with section headers
-// that are cut off or overwritten, and run all the same: the kernel does not
-// look at them, and so neither do we then.
-//
-// The reader it returns is the file as it is to be read.
-func openELF(s *source) (*elf.File, io.ReaderAt, error) {
-	r := io.NewSectionReader(s.r, 0, s.size)
-	e, err := elf.NewFile(r)
-	if err == nil {
-		return e, r, nil
-	}
-	short := withoutSections(s)
-	if e, again := elf.NewFile(short); again == nil {
-		return e, short, nil
-	}
-	return nil, nil, err
-}
-
-// withoutSections is the file with a header that names no sections.
-func withoutSections(s *source) io.ReaderAt {
-	head := bytes.Clone(s.all().at(0, 64))
-	if head == nil {
-		return bytes.NewReader(nil)
-	}
-	if elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64 {
-		clear(head[0x28:0x30]) // where they are
-		clear(head[0x3c:0x40]) // how many, and which one holds their names
-	} else {
-		clear(head[0x20:0x24])
-		clear(head[0x30:0x34])
-	}
-	return overlay{io.NewSectionReader(s.r, 0, s.size), head}
-}
-
-// overlay is a file with another beginning.
-type overlay struct {
-	io.ReaderAt
-	head []byte
-}
-
-func (o overlay) ReadAt(p []byte, off int64) (int, error) {
-	n, err := o.ReaderAt.ReadAt(p, off)
-	if off >= 0 && off < int64(len(o.head)) {
-		copy(p[:n], o.head[off:])
-	}
-	return n, err
-}
 
 // loads returns the parts that are loaded into memory and have contents: those
 // that can be written, those that can only be read, those with code, in the

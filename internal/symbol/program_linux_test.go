@@ -48,10 +48,10 @@ type said struct {
 	frames []Frame
 }
 
-// ask runs the program and returns what it says.
-func ask(t *testing.T, path string) (all []said) {
+// ask runs the program, which may need an emulator, and returns what it says.
+func ask(t *testing.T, command ...string) (all []said) {
 	t.Helper()
-	cmd := exec.Command(path)
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -90,6 +90,15 @@ func check(t *testing.T, path string, all []said, version string) {
 	if !f.IsGo() || f.GoVersion() != version {
 		t.Errorf("IsGo %v, version %q, want %q", f.IsGo(), f.GoVersion(), version)
 	}
+	if doubt := f.Doubt(); doubt != "" {
+		t.Errorf("names are in doubt: %s", doubt)
+	}
+	agree(t, f, all, version)
+}
+
+// agree compares what a file says with what the program says.
+func agree(t *testing.T, f *File, all []said, version string) {
+	t.Helper()
 	wrong, stacks, codes, inlined := 0, 0, 0, 0
 	for _, s := range all {
 		address, ok := f.Address(s.offset)
@@ -147,10 +156,14 @@ func settle(got, want []Frame) ([]Frame, []Frame) {
 	// It leaves out what the compiler wraps around a deferred call, and takes a
 	// function of package reflect for such a wrapper. Both have a line in the
 	// source, so they are worth naming.
-	if n := len(got); n > 1 && n == len(want)+1 && (strings.Contains(got[n-1].Func, ".deferwrap") || got[n-1].Func == "reflect.callMethod") {
+	if n := len(got); n > 1 && n == len(want)+1 && wrapped(got[n-1].Func) {
 		got = got[:n-1]
 	}
 	return got, want
+}
+
+func wrapped(name string) bool {
+	return strings.Contains(name, ".deferwrap") || name == "reflect.callMethod"
 }
 
 // runtimeListsOne tells whether CallersFrames of this version gives one frame
@@ -242,29 +255,93 @@ func rewrite(t *testing.T, from, to string, change func([]byte, binary.ByteOrder
 	}
 }
 
-// TestOldToolchains uses the Go versions that are in the module cache, and
-// where nothing may be skipped it gets them.
-func TestOldToolchains(t *testing.T) {
-	for _, version := range []string{"go1.18.10", "go1.19.13", "go1.20.14", "go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5"} {
+// toolchains are those of the table of releases that are not the one that runs the
+// tests.
+var toolchains = []string{"go1.18.10", "go1.19.13", "go1.20.14", "go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5", "go1.26.8", "go1.27.4"}
+
+// needToolchain returns the environment that builds with a version of Go. It uses
+// those that are in the module cache, and where nothing may be skipped it gets them.
+func needToolchain(t *testing.T, version string) []string {
+	t.Helper()
+	env := []string{"GOTOOLCHAIN=" + version, "CGO_ENABLED=0"}
+	if os.Getenv("FOLIO_TEST_NOSKIP") == "" {
+		env = append(env, "GOPROXY=off")
+	}
+	if version == "go1.19.13" {
+		// Its index of packages does not work in the module cache.
+		env = append(env, "GODEBUG=goindex=0")
+	}
+	cmd := exec.Command("go", "version")
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(version)) {
+		testenv.Missing(t, "no toolchain: GOTOOLCHAIN=%s go version\n%s", version, out)
+	}
+	return env
+}
+
+func TestToolchains(t *testing.T) {
+	for _, version := range toolchains {
 		t.Run(version, func(t *testing.T) {
-			env := []string{"GOTOOLCHAIN=" + version, "CGO_ENABLED=0"}
-			if os.Getenv("FOLIO_TEST_NOSKIP") == "" {
-				env = append(env, "GOPROXY=off")
-			}
-			if version == "go1.19.13" {
-				// Its index of packages does not work in the module cache.
-				env = append(env, "GODEBUG=goindex=0")
-			}
-			cmd := exec.Command("go", "version")
-			cmd.Env = append(os.Environ(), env...)
-			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(version)) {
-				testenv.Missing(t, "no toolchain: GOTOOLCHAIN=%s go version\n%s", version, out)
-			}
+			env := needToolchain(t, version)
 			for _, args := range [][]string{nil, {"-buildmode=pie", "-ldflags=-s -w"}} {
 				t.Run(fmt.Sprint(args), func(t *testing.T) {
 					path := build(t, "program", env, args...)
 					check(t, path, ask(t, path), version)
 				})
+			}
+		})
+	}
+}
+
+// TestEveryAddress compares all addresses of a program, not one of a hundred.
+func TestEveryAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million addresses")
+	}
+	for _, version := range toolchains[len(toolchains)-2:] {
+		t.Run(version, func(t *testing.T) {
+			path := build(t, "program", needToolchain(t, version))
+			check(t, path, ask(t, path, "1"), version)
+		})
+	}
+}
+
+// TestLaterRelease is about programs of a Go that is not known yet: what the file
+// says is marked, and where it cannot be right only the function is told, without a
+// place in it.
+func TestLaterRelease(t *testing.T) {
+	for _, version := range toolchains[len(toolchains)-2:] {
+		t.Run(version, func(t *testing.T) {
+			path := build(t, "program", needToolchain(t, version))
+			all := ask(t, path)
+			f, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			f.version = new(strings.Replace(version, "go1.2", "go1.9", 1))
+			if f.Doubt() == "" {
+				t.Errorf("%s is not in doubt", f.GoVersion())
+			}
+			agree(t, f, all, version) // the words that moved are found
+			// Without the tree, nothing is told that is not so.
+			f.pcln.tree = span{}
+			wrong, told := 0, 0
+			for _, s := range all {
+				address, _ := f.Address(s.offset)
+				got, want := settle(f.Lookup(address, true), s.frames)
+				if s.stack || len(got) == 0 || wrapped(got[0].Func) {
+					continue
+				}
+				told++
+				if len(got) != 1 || !same(want[len(want)-1].Func, got[0].Func) || got[0].File != "?" && (len(want) > 1 || got[0] != want[0]) {
+					if wrong++; wrong <= 5 {
+						t.Errorf("%#x:\n got %v\nwant %v", address, got, want)
+					}
+				}
+			}
+			if wrong > 0 || told < 1000 {
+				t.Errorf("%d of %d wrong", wrong, told)
 			}
 		})
 	}

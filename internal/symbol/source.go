@@ -3,13 +3,15 @@ package symbol
 import (
 	"bytes"
 	"io"
+
+	"github.com/foliomem/folio/internal/input"
 )
 
 const (
 	blockSize = 16 << 10
 	// maxBlocks bounds what a file keeps in memory to 16 MiB, however large it
-	// is and however many addresses are asked for.
-	maxBlocks = 1024
+	// is and however many addresses are asked for. minBlocks may always be kept.
+	maxBlocks, minBlocks = 1024, 8
 	// chunkSize is a multiple of the sizes of the records that are read by
 	// chunks, 16 and 24 bytes.
 	chunkSize = 24 << 15
@@ -25,10 +27,27 @@ type source struct {
 	r      io.ReaderAt
 	size   int64
 	blocks map[int64][]byte
+	budget *Budget
 }
 
 func newSource(r io.ReaderAt, size int64) *source {
-	return &source{r: r, size: max(size, 0), blocks: make(map[int64][]byte)}
+	return &source{r: r, size: max(size, 0), blocks: make(map[int64][]byte), budget: NewBudget()}
+}
+
+// A Budget is what several files together may keep in memory and search. Files
+// that were made to harm cannot be told from real ones, and there can be many.
+// It must not be used by several goroutines at a time.
+type Budget struct{ memory, search int64 }
+
+// NewBudget returns a budget for all that one command looks at.
+func NewBudget() *Budget { return &Budget{memory: input.MaxKept, search: input.MaxSearch} }
+
+func take(from *int64, n int64) bool {
+	if *from < n {
+		return false
+	}
+	*from -= n
+	return true
 }
 
 // block returns the block that holds off, from off to its end. It is empty
@@ -41,10 +60,13 @@ func (s *source) block(off int64) []byte {
 	b, ok := s.blocks[at]
 	if !ok {
 		for old := range s.blocks {
-			if len(s.blocks) < maxBlocks {
+			if len(s.blocks) < minBlocks || len(s.blocks) < maxBlocks && take(&s.budget.memory, blockSize) {
 				break
 			}
 			delete(s.blocks, old) // any: the order of a map is random
+			if len(s.blocks) >= minBlocks {
+				s.budget.memory += blockSize
+			}
 		}
 		b = make([]byte, min(blockSize, s.size-at))
 		n, _ := s.r.ReadAt(b, at)
@@ -125,16 +147,28 @@ func (p span) text(off int64) (string, bool) {
 
 // chunks calls visit with successive pieces of p, which overlap by this many
 // bytes so that nothing is cut in two, until visit returns false. They do not
-// stay in memory: this is for going through a large part once.
-func (p span) chunks(overlap int, visit func(off int64, b []byte) bool) {
+// stay in memory: this is for going through a large part once. It returns false if
+// visit did, or if p could not be read to its end: for an error, or because the budget
+// is spent.
+func (p span) chunks(overlap int, visit func(off int64, b []byte) bool) bool {
 	buf := make([]byte, min(chunkSize, p.size))
 	for off := int64(0); off < p.size; {
+		if !take(&p.s.budget.search, int64(len(buf))) {
+			return false
+		}
 		n, err := p.s.r.ReadAt(buf[:min(int64(len(buf)), p.size-off)], p.off+off)
-		if n == 0 || !visit(off, buf[:n]) || err != nil || off+int64(n) >= p.size || n <= overlap {
-			return
+		if n == 0 || !visit(off, buf[:n]) {
+			return false
+		}
+		if off+int64(n) >= p.size {
+			return true
+		}
+		if err != nil || n <= overlap {
+			return false
 		}
 		off += int64(n - overlap)
 	}
+	return true
 }
 
 // cursor reads bytes one after the other.

@@ -111,7 +111,7 @@ func TestLargeFileIsNotReadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &counter{ReaderAt: file}
-	f, err := New(c, info.Size())
+	f, err := New(c, info.Size(), nil)
 	if err != nil {
 		if runtime.GOOS != "linux" {
 			t.Skip(err)

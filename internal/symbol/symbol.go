@@ -3,19 +3,19 @@
 // functions of other ELF files; and those of the Linux kernel.
 //
 // For Go it reads the tables that the runtime itself needs for stack traces,
-// so no debugging information has to be there. The formats of Go 1.18 to 1.26
-// are known. A file may be corrupt, or made to harm: what cannot be read is
-// unknown.
+// so no debugging information has to be there. The formats of Go 1.18 to 1.27
+// are known; what is read of another version is marked ([File.Doubt]). A file may
+// be corrupt, or made to harm: what cannot be read is unknown.
 package symbol
 
 import (
-	"debug/buildinfo"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
+
+	"github.com/foliomem/folio/internal/executable"
+	"github.com/foliomem/folio/internal/input"
 )
 
 // Frame is a call. File and Line are empty where they are not known, as they
@@ -46,18 +46,11 @@ type File struct {
 func Open(path string) (*File, error) {
 	// A mapping's path can be that of a device or a pipe, opening which waits,
 	// or does something.
-	info, err := os.Stat(path)
+	file, info, err := input.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("symbols of %w", err)
+		return nil, fmt.Errorf("symbols: %w", err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("symbols of %s: not a regular file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("symbols of %w", err)
-	}
-	f, err := New(file, info.Size())
+	f, err := New(file, info.Size(), nil)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("symbols of %s: %w", path, err)
@@ -67,15 +60,16 @@ func Open(path string) (*File, error) {
 }
 
 // New reads an ELF file of this size from r, which must stay usable until
-// Close.
-func New(r io.ReaderAt, size int64) (*File, error) {
+// Close. Files that share a budget together keep no more in memory than one; nil is a
+// budget of its own.
+func New(r io.ReaderAt, size int64, b *Budget) (*File, error) {
 	s := newSource(r, size)
-	e, whole, err := openELF(s)
+	if b != nil {
+		s.budget = b
+	}
+	e, whole, err := executable.New(r, s.size)
 	if err != nil {
-		if format := (*elf.FormatError)(nil); errors.As(err, &format) {
-			return nil, fmt.Errorf("not an ELF file, or a corrupt one: %w", err)
-		}
-		return nil, fmt.Errorf("not a whole ELF file: %w", err)
+		return nil, err
 	}
 	f := &File{s: s, whole: whole, elf: e}
 	// A table that cannot be read is like none: an old or later version of Go,
@@ -102,14 +96,23 @@ func (f *File) IsGo() bool { return f.pcln != nil || f.GoVersion() != "" }
 func (f *File) GoVersion() string {
 	if f.version == nil {
 		version := ""
-		if info, err := buildinfo.Read(f.whole); err == nil {
-			version = info.GoVersion
+		if build, err := executable.BuildOf(f.whole, f.s.size); err == nil {
+			version = build.GoVersion
 		} else if f.pcln != nil {
 			version = f.scanVersion()
 		}
 		f.version = &version
 	}
 	return *f.version
+}
+
+// Doubt says why the names and lines of Go functions in the file may be wrong: it was
+// built by a version of Go whose tables are not known. "" if there is no doubt.
+func (f *File) Doubt() string {
+	if f.pcln == nil {
+		return "" // names come from the symbols, which have one format
+	}
+	return doubt(f.GoVersion())
 }
 
 // Address converts an offset in the file to the address that the linker gave
@@ -176,7 +179,7 @@ func (f *File) goTable() *pcln {
 
 func (f *File) symbols() *names {
 	if f.names == nil {
-		f.names = readNames(f.elf, f.s)
+		f.names = f.readNames()
 	}
 	return f.names
 }

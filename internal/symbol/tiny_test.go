@@ -3,6 +3,7 @@ package symbol
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -24,6 +25,19 @@ type tiny struct {
 	parent uint32
 	// sections makes a second section of text, at another address.
 	sections bool
+	// version is that of the program; "": Go 1.19 or 1.26.
+	version string
+}
+
+// built returns the version of Go that the program is said to be of.
+func (c tiny) built() string {
+	switch {
+	case c.version != "":
+		return c.version
+	case c.go118:
+		return "go1.19.13"
+	}
+	return "go1.26.8"
 }
 
 const (
@@ -201,14 +215,14 @@ func (c tiny) file() []byte {
 	}
 	module[16], module[17], module[18] = module[13], 4, 4
 	module[moduleMinPC], module[moduleMaxPC], module[moduleText] = tinyText, tinyText+0x60, tinyText
-	gofunc := moduleTree120
-	if c.go118 {
-		gofunc = moduleTree118
+	r, known := releaseOf(c.built())
+	if !known {
+		r = releases[len(releases)-1]
 	}
-	module[gofunc] = at(treeAt)
-	module[gofunc+1], module[gofunc+2], module[gofunc+3] = at(listAt), 1, 1
+	module[r.tree] = at(treeAt)
+	module[r.sections], module[r.sections+1], module[r.sections+2] = at(listAt), 1, 1
 	if c.sections {
-		module[gofunc+2], module[gofunc+3] = 2, 2
+		module[r.sections+1], module[r.sections+2] = 2, 2
 	}
 	w.word(module[:]...)
 	return w.Bytes()
@@ -241,10 +255,12 @@ func formats() (out []tiny) {
 func (c tiny) open(t testing.TB) *File {
 	t.Helper()
 	b := c.file()
-	f, err := New(bytes.NewReader(b), int64(len(b)))
+	f, err := New(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		t.Fatalf("%+v: %v", c, err)
 	}
+	version := c.built() // there is no build information in it
+	f.version = &version
 	return f
 }
 
@@ -308,13 +324,60 @@ func TestSeveralTextSections(t *testing.T) {
 }
 
 // TestWrongTree is about a tree that is not where it is looked for, as it may
-// be in a later Go: no inlined calls are better than wrong ones.
+// be in a later Go: no inlined calls are better than wrong ones, and no line is
+// better than that of another function.
 func TestWrongTree(t *testing.T) {
 	for _, c := range formats() {
 		c.parent = 0x1000 // outside of the function
-		got := c.open(t).Lookup(tinyText+0x20, false)
-		if want := []Frame{{"main.outer", "inner.go", 5}}; !slices.Equal(got, want) {
+		f := c.open(t)
+		if got, want := f.Lookup(tinyText+0x20, false), []Frame{{Func: "main.outer"}}; !slices.Equal(got, want) {
 			t.Errorf("%+v: got %v, want %v", c, got, want)
+		}
+		// Where nothing was inlined the line is that of the function.
+		if got, want := f.Lookup(tinyText+0x30, false), []Frame{{"main.outer", "main.go", 12}}; !slices.Equal(got, want) {
+			t.Errorf("%+v: got %v, want %v", c, got, want)
+		}
+	}
+}
+
+// TestUnknownReleaseIsDoubted is about programs of a Go that is not in the table: no
+// name of an inlined call is guessed, and what is told is marked.
+func TestUnknownReleaseIsDoubted(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.28.3":                        "Go 1.28 is newer than this folio knows: function names and lines may be wrong",
+		"go1.100":                         "Go 1.100 is newer than this folio knows: function names and lines may be wrong",
+		"devel go1.27-0123abcd Mon Jan 5": "Go 1.27-devel is not a release that this folio knows: function names and lines may be wrong",
+		"go1.28-devel_0123abcd":           "Go 1.28-devel is not a release that this folio knows: function names and lines may be wrong",
+		"unknown":                         "the version of Go that built it is unknown: function names and lines may be wrong",
+		"go1.17.13":                       "Go 1.17 is older than this folio knows: function names and lines may be wrong",
+	} {
+		c := tiny{order: binary.LittleEndian, pointer: 8, parent: 8, version: version}
+		f := c.open(t)
+		if got := f.Doubt(); got != want {
+			t.Errorf("%s: got %q, want %q", version, got, want)
+		}
+		if got, want := f.Lookup(tinyText+0x20, false), []Frame{{Func: "main.outer"}}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", version, got, want)
+		}
+		if got, want := f.Lookup(tinyText, false), []Frame{{"main.first", "main.go", 3}}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", version, got, want)
+		}
+	}
+}
+
+// TestEveryReleaseIsCertain is about the table of releases: it has no gap, and each
+// layout is read as it says.
+func TestEveryReleaseIsCertain(t *testing.T) {
+	for minor := releases[0].from; minor <= newest; minor++ {
+		version := fmt.Sprintf("go1.%d.1 X:arenas", minor)
+		c := tiny{order: binary.LittleEndian, pointer: 8, parent: 8, go118: minor < 20, version: version}
+		f := c.open(t)
+		if doubt := f.Doubt(); doubt != "" {
+			t.Errorf("%s: %s", version, doubt)
+		}
+		want := []Frame{{"main.inner[...]", "inner.go", 5}, {"main.outer", "main.go", 10}}
+		if got := f.Lookup(tinyText+0x20, false); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", version, got, want)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,10 +118,17 @@ func (p *profiler) fill(out *Sample, keep bool) {
 // fillWhere puts into the sample where its time went. The samples themselves
 // hold memory, and the program's files open: they are kept only on request.
 func (s *Sample) fillWhere(c *where.Collector, a where.Accounts, keep bool) {
+	note := ""
 	if a.Info.Kernel {
-		c.SetKernelSymbols(kernelSymbols())
+		var k *symbol.KernelTable
+		k, note = kernelSymbols()
+		c.SetKernelSymbols(k)
 	}
-	s.setWhere(c.Result(a))
+	r := c.Result(a)
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	s.setWhere(r)
 	if keep {
 		s.Profile = c
 		return
@@ -141,17 +146,12 @@ func clock() uint64 {
 }
 
 // kernelSymbols returns the names of the kernel's functions, nil if they are
-// hidden. Reading them takes a while: only after a program has ended.
-var kernelSymbols = sync.OnceValue(func() *symbol.KernelTable {
-	dir, err := os.UserCacheDir()
-	var k *symbol.KernelTable
-	if err == nil {
-		k, err = symbol.CachedKernel(filepath.Join(dir, "folio"))
-	} else {
-		k, err = symbol.Kernel()
-	}
+// hidden, and what is to be noted. Reading them takes a while: only after a program has
+// ended.
+var kernelSymbols = sync.OnceValues(func() (*symbol.KernelTable, string) {
+	k, note, err := symbol.CachedKernel()
 	if err != nil {
-		return nil
+		return nil, note
 	}
-	return k
+	return k, note
 })

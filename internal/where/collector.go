@@ -3,6 +3,7 @@ package where
 import (
 	"encoding/binary"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/symbol"
 )
@@ -104,7 +105,8 @@ func New(opts *Options) *Collector {
 		c.opts.maxStacks = maxStacks
 	}
 	if c.opts.open == nil {
-		c.opts.open = func(m *perf.Mapping) *object { return openObject(c.opts.Root, m) }
+		budget := symbol.NewBudget()
+		c.opts.open = func(m *perf.Mapping) *object { return openObject(c.opts.Root, m, budget) }
 	}
 	return c
 }
@@ -147,11 +149,25 @@ func (c *Collector) mmap(m *perf.Mapping) {
 	id := identify(m)
 	n, ok := c.byID[id]
 	if !ok {
-		n = uint32(len(c.objects))
-		c.objects = append(c.objects, c.opts.open(m))
+		n = c.object(m)
 		c.byID[id] = n
 	}
 	c.process(m.PID).add(m, n)
+}
+
+// object opens what is mapped. A program can map any number of files: those beyond
+// the bound share one object without names.
+func (c *Collector) object(m *perf.Mapping) uint32 {
+	n := uint32(len(c.objects))
+	switch {
+	case n < input.MaxObjectFiles:
+		c.objects = append(c.objects, c.opts.open(m))
+	case n == input.MaxObjectFiles:
+		c.objects = append(c.objects, &object{path: "other files", err: errMany})
+	default:
+		n = input.MaxObjectFiles
+	}
+	return n
 }
 
 func (c *Collector) exec(pid int, _ string) { c.processes[pid] = &process{} }

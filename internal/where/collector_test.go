@@ -19,9 +19,13 @@ import (
 )
 
 // fakeSymbols has a function at each multiple of 0x100.
-type fakeSymbols struct{ functions []string }
+type fakeSymbols struct {
+	functions []string
+	doubt     string
+}
 
 func (f *fakeSymbols) IsGo() bool                        { return true }
+func (f *fakeSymbols) Doubt() string                     { return f.doubt }
 func (f *fakeSymbols) Close() error                      { return nil }
 func (f *fakeSymbols) Address(off uint64) (uint64, bool) { return off + 0x400000, true }
 func (f *fakeSymbols) Lookup(a uint64, call bool) []symbol.Frame {
@@ -71,6 +75,11 @@ func code(calls map[uint64]uint64) []byte {
 }
 
 func fakeCollector(calls map[uint64]uint64, opts Options) (*Collector, *perf.Handler) {
+	return fakeProgram(calls, opts, "")
+}
+
+// fakeProgram is a collector of a program whose names may be in doubt.
+func fakeProgram(calls map[uint64]uint64, opts Options, doubt string) (*Collector, *perf.Handler) {
 	opts.open = func(m *perf.Mapping) *object {
 		o := &object{path: m.Path}
 		switch m.Path {
@@ -79,7 +88,7 @@ func fakeCollector(calls map[uint64]uint64, opts Options) (*Collector, *perf.Han
 		case "[vdso]":
 			o.vdso = true
 		default:
-			o.syms = &fakeSymbols{fakes}
+			o.syms = &fakeSymbols{fakes, doubt}
 			o.setCode(bytes.NewReader(code(calls)))
 		}
 		return o
@@ -100,6 +109,44 @@ func sampleOf(pid int, offsets ...uint64) *perf.Sample {
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// TestUncertainNamesAreMarked is about programs of a Go that is not known: nothing
+// that repeats a name of theirs does so without saying that it may be wrong.
+func TestUncertainNamesAreMarked(t *testing.T) {
+	const why = "Go 1.99 is newer than this folio knows: function names and lines may be wrong"
+	c, h := fakeProgram(nil, Options{}, why)
+	for range 100 {
+		h.Sample(sampleOf(1, mallocAt, workAt, mainAt))
+		h.Sample(&perf.Sample{PID: 1, Kind: perf.Fault, Period: 1, InKernel: true, User: []uint64{0x10000 + workAt}})
+	}
+	r := c.Result(Accounts{User: 1})
+	for _, r := range []*Result{r, Mean([]*Result{r, r})} {
+		if r.UncertainNames != why || !slices.Contains(r.Notes, why) {
+			t.Errorf("%q, notes %q", r.UncertainNames, r.Notes)
+		}
+		if len(r.Sites) != 1 || len(r.FaultSites) != 1 {
+			t.Fatalf("%d and %d sites", len(r.Sites), len(r.FaultSites))
+		}
+		for _, s := range []Site{r.Sites[0], r.FaultSites[0]} {
+			if !s.Uncertain || s.Name() != "main.inner (name uncertain)" {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := c.WritePprof(&b, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&b)
+	if err != nil || !slices.Contains(p.Comments, why) {
+		t.Errorf("comments %q, %v", p.Comments, err)
+	}
+	known, h := fakeCollector(nil, Options{})
+	h.Sample(sampleOf(1, mallocAt, workAt, mainAt))
+	if r := known.Result(Accounts{User: 1}); r.UncertainNames != "" || r.Sites[0].Uncertain {
+		t.Errorf("%+v", r)
+	}
+}
 
 func TestResult(t *testing.T) {
 	c, h := fakeCollector(nil, Options{})

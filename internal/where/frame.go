@@ -20,6 +20,7 @@ type frame struct {
 	name, file string
 	line       int
 	origin     origin
+	doubt      bool // the name and the line may be wrong
 
 	said *traits // once asked for: the same frames come in many stacks
 }

@@ -1,6 +1,7 @@
 package where
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -16,6 +17,9 @@ func Mean(results []*Result) *Result {
 	}
 	n := float64(len(results))
 	out := &Result{Hardware: results[0].Hardware, Kernel: results[0].Kernel}
+	for _, r := range results {
+		out.UncertainNames = cmp.Or(out.UncertainNames, r.UncertainNames)
+	}
 	seconds := make(map[Class]float64)
 	sites, faults := make(tally), make(tally)
 	faultClasses := make(map[Class]float64)
@@ -37,12 +41,12 @@ func Mean(results []*Result) *Result {
 		}
 		for _, s := range r.Sites {
 			for class, part := range s.Classes {
-				sites.add(&frame{name: s.Func, file: s.File, line: s.Line}, class, s.Seconds*part/n)
+				sites.add(&frame{name: s.Func, file: s.File, line: s.Line, doubt: s.Uncertain}, class, s.Seconds*part/n)
 			}
 		}
 		for _, s := range r.FaultSites {
 			for class, part := range s.Classes {
-				faults.add(&frame{name: s.Func, file: s.File, line: s.Line}, class, float64(s.Faults)*part/n)
+				faults.add(&frame{name: s.Func, file: s.File, line: s.Line, doubt: s.Uncertain}, class, float64(s.Faults)*part/n)
 			}
 		}
 		for _, note := range r.Notes {

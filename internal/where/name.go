@@ -49,11 +49,12 @@ func (o *object) named(found []symbol.Frame) []frame {
 		return []frame{{origin: fromNative}}
 	}
 	frames := make([]frame, len(found))
+	doubt := isGo && o.syms.Doubt() != ""
 	for i, f := range found {
 		frames[i] = frame{name: f.Func, file: f.File, line: f.Line, origin: fromNative}
 		// What cgo links has no file, and no table of Go.
 		if isGo && (f.File != "" || strings.Contains(f.Func, ".")) {
-			frames[i].origin = fromGo
+			frames[i].origin, frames[i].doubt = fromGo, doubt
 		}
 	}
 	return frames

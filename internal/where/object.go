@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/symbol"
 )
@@ -16,6 +17,7 @@ import (
 // symbols is what a collector needs of a [symbol.File].
 type symbols interface {
 	IsGo() bool
+	Doubt() string // why names of Go may be wrong; "" for no doubt
 	Address(fileOffset uint64) (uint64, bool)
 	Lookup(vaddr uint64, callsite bool) []symbol.Frame
 	Close() error
@@ -61,7 +63,7 @@ const deleted = " (deleted)"
 
 // openObject opens what is mapped. It must do so while the process lives: its
 // root, which may be a container's, goes with it.
-func openObject(root string, m *perf.Mapping) *object {
+func openObject(root string, m *perf.Mapping, b *symbol.Budget) *object {
 	o := &object{path: m.Path}
 	switch {
 	case m.Path == "[vdso]" || m.Path == "[vsyscall]":
@@ -82,7 +84,7 @@ func openObject(root string, m *perf.Mapping) *object {
 		candidates = append([]string{filepath.Join(proc, "exe")}, candidates...)
 	}
 	for _, c := range candidates {
-		if o.err = o.open(c, m); o.err == nil {
+		if o.err = o.open(c, m, b); o.err == nil {
 			return o
 		}
 	}
@@ -90,27 +92,20 @@ func openObject(root string, m *perf.Mapping) *object {
 }
 
 var (
-	errNoFile   = errors.New("not a regular file")
 	errReplaced = errors.New("the file was replaced or removed while it ran")
+	errMany     = errors.New("too many files are mapped")
 )
 
-func (o *object) open(path string, m *perf.Mapping) error {
-	// Opening what is not a file may wait, or do something.
-	info, err := os.Stat(path)
+func (o *object) open(path string, m *perf.Mapping, b *symbol.Budget) error {
+	f, info, err := input.Open(path)
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errNoFile
 	}
 	if replaced(info, m) {
+		f.Close()
 		return errReplaced
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	syms, err := symbol.New(f, info.Size())
+	syms, err := symbol.New(f, info.Size(), b)
 	if err != nil {
 		f.Close()
 		return err

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/symbol"
 )
 
 // mapped returns the mapping of a file as the kernel reports it.
@@ -28,7 +29,7 @@ func mapped(t *testing.T, pid int, path string) *perf.Mapping {
 func TestOpenObject(t *testing.T) {
 	bin := build(t, "")
 	m := mapped(t, os.Getpid(), bin)
-	o := openObject("", m)
+	o := openObject("", m, symbol.NewBudget())
 	if o.err != nil || o.syms == nil || !o.syms.IsGo() {
 		t.Fatalf("open: %+v", o)
 	}
@@ -45,7 +46,7 @@ func TestOpenObject(t *testing.T) {
 	}
 	n := *m
 	n.PID, n.Path = 7, "/app/program"
-	if o := openObject(root, &n); o.err != nil {
+	if o := openObject(root, &n, symbol.NewBudget()); o.err != nil {
 		t.Errorf("in another root: %v", o.err)
 	} else {
 		o.close()
@@ -62,22 +63,22 @@ func TestOpenObject(t *testing.T) {
 	if err := os.Rename(bin+".new", bin); err != nil {
 		t.Fatal(err)
 	}
-	if o := openObject("", m); !errors.Is(o.err, errReplaced) || o.syms != nil {
+	if o := openObject("", m, symbol.NewBudget()); !errors.Is(o.err, errReplaced) || o.syms != nil {
 		t.Errorf("replaced: %v", o.err)
 	}
 	if err := os.Remove(bin); err != nil {
 		t.Fatal(err)
 	}
-	if o := openObject("", m); !errors.Is(o.err, os.ErrNotExist) {
+	if o := openObject("", m, symbol.NewBudget()); !errors.Is(o.err, os.ErrNotExist) {
 		t.Errorf("removed: %v", o.err)
 	}
 	for _, path := range []string{"/dev/null", "/"} {
-		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}); o.err == nil {
+		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}, symbol.NewBudget()); o.err == nil {
 			t.Errorf("%s was opened", path)
 		}
 	}
 	for _, path := range []string{"", "//anon", "[heap]", "[stack]", "/memfd:jit (deleted)", "/dev/zero (deleted)"} {
-		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}); !o.memory || o.err != nil {
+		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}, symbol.NewBudget()); !o.memory || o.err != nil {
 			t.Errorf("%q: %+v", path, o)
 		}
 	}
@@ -99,7 +100,7 @@ func TestOpenRemovedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Path += deleted
-	o := openObject("", m)
+	o := openObject("", m, symbol.NewBudget())
 	if o.err != nil || !o.syms.IsGo() {
 		t.Fatalf("open: %v", o.err)
 	}

@@ -60,6 +60,9 @@ func (c *Collector) WritePprof(w io.Writer, duration time.Duration) error {
 	if count > 0 {
 		b.p.Period = total / count
 	}
+	if text := c.uncertain(); text != "" {
+		b.p.Comments = append(b.p.Comments, text)
+	}
 	if err := b.p.CheckValid(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}

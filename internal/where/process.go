@@ -27,12 +27,19 @@ type mapping struct {
 // show any number of addresses.
 const maxKnown = 1 << 14
 
+// maxMaps bounds the mappings of code that a process has. One that maps and unmaps
+// for ever loses what it had before.
+const maxMaps = 1 << 12
+
 // add maps an object. What was there before is gone: the kernel reports what
 // is mapped, not what is unmapped.
 func (p *process) add(m *perf.Mapping, object uint32) {
 	n := mapping{start: m.Addr, end: m.Addr + m.Len, offset: m.Offset, object: object}
 	if n.end <= n.start {
 		return
+	}
+	if len(p.maps) >= maxMaps {
+		p.maps = nil
 	}
 	var maps []mapping // a new one: a child may share the old
 	for _, o := range p.maps {

@@ -1,11 +1,35 @@
 package where
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/foliomem/folio/internal/perf"
 	"pgregory.net/rapid"
+
+	"github.com/foliomem/folio/internal/input"
+	"github.com/foliomem/folio/internal/perf"
 )
+
+// TestEndlessMappings is about a process that maps files for ever, as one can that is
+// attached to: the collector opens a bounded number of them, and remembers a bounded
+// number of places.
+func TestEndlessMappings(t *testing.T) {
+	opened := 0
+	c := New(&Options{open: func(m *perf.Mapping) *object { opened++; return &object{path: m.Path} }})
+	const many = maxMaps + 100
+	for i := range uint64(many) {
+		c.mmap(&perf.Mapping{PID: 1, Addr: i << 12, Len: 1 << 12, Path: fmt.Sprintf("/tmp/%d", i), Exec: true})
+	}
+	if len(c.objects) > input.MaxObjectFiles+1 || opened > input.MaxObjectFiles {
+		t.Errorf("%d objects, %d files opened, want at most %d", len(c.objects), opened, input.MaxObjectFiles)
+	}
+	if n := len(c.process(1).maps); n == 0 || n > maxMaps {
+		t.Errorf("%d mappings are kept, want at most %d", n, maxMaps)
+	}
+	if m := c.process(1).find((many - 1) << 12); m == nil || c.objects[m.object].err == nil {
+		t.Errorf("the last one is not known, or has no reason for its lack of names: %+v", m)
+	}
+}
 
 // A process's mappings against a model that knows each page.
 func TestMappings(t *testing.T) {

@@ -32,8 +32,11 @@ type Result struct {
 	FaultSites []Site `json:"fault_sites,omitempty"`
 	// TLBMisses are loads for which the processor had to walk the page tables;
 	// nil where that cannot be counted.
-	TLBMisses *uint64  `json:"tlb_misses,omitempty"`
-	Notes     []string `json:"notes,omitempty"`
+	TLBMisses *uint64 `json:"tlb_misses,omitempty"`
+	// UncertainNames says why names of functions and lines may be wrong: a program
+	// was built by a version of Go that this folio does not know. "" if none was.
+	UncertainNames string   `json:"uncertain_names,omitempty"`
+	Notes          []string `json:"notes,omitempty"`
 }
 
 // ClassShare is how much time a class took.
@@ -55,6 +58,9 @@ type Site struct {
 	Func string `json:"func"`
 	File string `json:"file"`
 	Line int    `json:"line"`
+	// Uncertain is set if the function and the line may be wrong, see
+	// [Result.UncertainNames].
+	Uncertain bool `json:"uncertain,omitempty"`
 	// Seconds is the memory tax that this place causes; 0 in FaultSites.
 	Seconds float64 `json:"seconds"`
 	// Fraction is the share of user and system time; in FaultSites of all faults.
@@ -62,6 +68,14 @@ type Site struct {
 	// Classes are the parts that classes have in this place; they add up to 1.
 	Classes map[Class]float64 `json:"classes"`
 	Faults  uint64            `json:"faults,omitempty"`
+}
+
+// Name is the function, marked where it may be another.
+func (s *Site) Name() string {
+	if s.Uncertain {
+		return s.Func + " (name uncertain)"
+	}
+	return s.Func
 }
 
 // Place is the file and line, as an editor opens them, less the directories;
@@ -83,13 +97,14 @@ const (
 type siteKey struct {
 	name, file string
 	line       int
+	doubt      bool
 }
 
 // tally sums up sites.
 type tally map[siteKey]map[Class]float64
 
 func (t tally) add(f *frame, class Class, amount float64) {
-	k := siteKey{f.name, f.file, f.line}
+	k := siteKey{f.name, f.file, f.line, f.doubt}
 	if t[k] == nil {
 		t[k] = make(map[Class]float64)
 	}
@@ -100,7 +115,7 @@ func (t tally) add(f *frame, class Class, amount float64) {
 func (t tally) top() []Site {
 	sites := make([]Site, 0, len(t))
 	for k, classes := range t {
-		s := Site{Func: k.name, File: k.file, Line: k.line, Classes: classes}
+		s := Site{Func: k.name, File: k.file, Line: k.line, Uncertain: k.doubt, Classes: classes}
 		for _, class := range slices.Sorted(maps.Keys(classes)) { // the same sum every time
 			s.Seconds += classes[class]
 		}
@@ -183,6 +198,7 @@ func (c *Collector) Result(a Accounts) *Result {
 	}
 	r.classes(seconds, &sites)
 	r.faults(faults, &faultSites)
+	r.UncertainNames = c.uncertain()
 	c.notes(r, a.Info, missing)
 	return r
 }
@@ -289,6 +305,18 @@ func (r *Result) Share(class Class) ClassShare {
 	return ClassShare{Class: class}
 }
 
+// uncertain returns why names that were looked up may be wrong.
+func (c *Collector) uncertain() string {
+	for n, at := range c.frames {
+		for i := range at {
+			if at[i].doubt {
+				return c.objects[c.places[n].object].syms.Doubt()
+			}
+		}
+	}
+	return ""
+}
+
 func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	if info.Reason != "" {
@@ -302,6 +330,9 @@ func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) 
 	}
 	if info.Kernel && c.opts.KernelSymbols == nil && r.Samples > 0 {
 		note("the kernel hides the names of its functions: what it did is told from who called it; echo 0 > /proc/sys/kernel/kptr_restrict shows them")
+	}
+	if r.UncertainNames != "" {
+		note("%s", r.UncertainNames)
 	}
 	// Few samples in code without names matter to nobody.
 	if r.Unsymbolised*100 > r.Samples {

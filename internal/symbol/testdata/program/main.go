@@ -94,6 +94,9 @@ func readMaps() {
 
 func main() {
 	defer out.Flush()
+	if len(os.Args) > 1 {
+		fmt.Sscan(os.Args[1], &step)
+	}
 	readMaps()
 	s := &shape{3}
 	outer(s)
@@ -103,12 +106,15 @@ func main() {
 	everything()
 }
 
+// step is the distance of the addresses that everything looks at; 1 is all of them.
+var step uintptr = 97
+
 // everything prints the frames of places all over the code. The second
 // address, which is none, makes the runtime print the frames around inlined
 // ones, from Go 1.23 on.
 func everything() {
 	for _, m := range maps {
-		for pc := m.from + 1; pc < m.to; pc += 97 {
+		for pc := m.from + 1; pc < m.to; pc += step {
 			if runtime.FuncForPC(pc) == nil || runtime.FuncForPC(pc-1) == nil {
 				continue // not Go
 			}

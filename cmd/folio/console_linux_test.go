@@ -1,0 +1,246 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/foliomem/folio/internal/console"
+)
+
+// evil is a name that sets the title of the terminal, rings, turns what follows
+// around, clears the screen, is no UTF-8, and begins a line of its own.
+const evil = "\x1b]0;owned\a\u202eevil\u2066\u009b2J\x7f\xff\r\nFORGED: all is well"
+
+// obeyed returns what of a text a terminal would obey, or would not show as it is.
+func obeyed(text string) string {
+	for i, r := range text {
+		_, n := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return text[max(0, i-40):min(len(text), i+40)]
+		}
+	}
+	if strings.HasPrefix(text, "FORGED") || strings.Contains(text, "\nFORGED") {
+		return "a line of its own"
+	}
+	return ""
+}
+
+// harmless runs folio and fails if anything that it prints is obeyed. It returns
+// both streams.
+func harmless(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("folio", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir, raceEnv)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code < 0 || code == 2 && strings.Contains(stderr.String(), "goroutine ") {
+		t.Errorf("folio %q: %v\n%s", args, err, &stderr)
+	}
+	for name, text := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String()} {
+		if args[0] == "report" {
+			text = strings.ReplaceAll(text, "\nFORGED", "") // a page has lines of its own
+		}
+		if bad := obeyed(text); bad != "" {
+			t.Errorf("folio %q: %s has %q", args, name, bad)
+		}
+	}
+	return stdout.String() + stderr.String()
+}
+
+// evilFiles writes files that were made by somebody else.
+func evilFiles(t *testing.T, dir string) {
+	t.Helper()
+	sample := map[string]any{"wall_seconds": 1, "metrics": map[string]any{evil: 1}, "failure": "", "last_line": evil}
+	result := map[string]any{
+		"schema": "folio/1", "kind": "run", "folio_version": evil, "notes": []string{evil},
+		"program": map[string]any{"command": []string{evil, evil}, "go_version": evil, "module": evil},
+		"host":    map[string]any{"os": evil, "kernel": evil, "cpu": evil, "thp_enabled": evil},
+		"metric":  map[string]any{"name": evil, "pattern": "x"},
+		"arms":    []any{map[string]any{"name": evil, "samples": []any{sample, sample}}},
+	}
+	tune := make(map[string]any)
+	for k, v := range result {
+		tune[k] = v
+	}
+	tune["kind"] = "tune"
+	tune["arms"] = []any{map[string]any{"name": "default", "samples": []any{sample}}, map[string]any{"name": evil, "samples": []any{sample}}}
+	inspect := map[string]any{"schema": "folio-inspect/1", "processes": []any{map[string]any{"pid": 1, "name": evil, "command": []string{evil}, "resident_bytes": 1}}}
+	doctor := map[string]any{"schema": "folio-doctor/1", "findings": []any{map[string]any{"rule": evil, "what": evil, "severity": evil}}}
+	for name, v := range map[string]any{"run.json": result, "tune.json": tune, "inspect.json": inspect, "doctor.json": doctor} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{name, "other-" + name} {
+			if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	word := strings.Join(strings.Fields(evil), "")
+	bench := "pkg: " + word + "\ngoos: " + word + "\nBenchmark" + word + " 1 1 " + word + "\nBenchmark" + word + " 1 2 ns/op\n"
+	if err := os.WriteFile(filepath.Join(dir, "bench.txt"), []byte(bench), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	function := &profile.Function{ID: 1, Name: "main." + evil, SystemName: evil, Filename: "/" + evil}
+	location := &profile.Location{ID: 1, Line: []profile.Line{{Function: function, Line: 1}}}
+	p := &profile.Profile{
+		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"}, Period: 1,
+		Sample:   []*profile.Sample{{Location: []*profile.Location{location}, Value: []int64{1 << 20, 1 << 30, 1, 1}}},
+		Location: []*profile.Location{location}, Function: []*profile.Function{function},
+	}
+	for _, c := range []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"} {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: c, Unit: "count"})
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "allocs.pprof"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, evil), []byte("neither result nor program "+evil), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, evil+".sh"), []byte("#!/bin/sh\necho out\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTerminalIsNotObeyed has every command print names that come from outside: of
+// processes, programs, functions and files, arguments, results, the environment.
+func TestTerminalIsNotObeyed(t *testing.T) {
+	dir := t.TempDir()
+	evilFiles(t, dir)
+	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)
+	for _, c := range []struct {
+		line []string
+		want string // on one of the streams
+	}{
+		{[]string{"doctor", "--for", "0", pid}, `\x1b[2J\x07\u202e`},
+		{[]string{"doctor", "--for", "0", "--json", "-", pid}, `\u001b]0;owned\u0007\u202e`},
+		{[]string{"inspect", pid}, `\x1b]0;owned`},
+		{[]string{"inspect", "--json", "-", pid}, `\u001b]0;owned`},
+		{[]string{"inspect", "--rows", "0"}, ""},
+		{[]string{"collapse", "--dry-run", pid}, ""},
+		{[]string{"run", "--attach", pid, "--for", "50ms"}, `\x1b]0;owned`},
+		{[]string{"run", "--attach", pid, "--for", "50ms", "--json", "-"}, `\u001b]0;owned`},
+		{[]string{"run", "--", "gcprog", evil}, `\x1b]0;owned`},
+		{[]string{"run", "--env", "EVIL=" + evil, "--json", "-", "--", "gcprog"}, `\u001b]0;owned`},
+		{[]string{"run", "--env", "EVIL=" + evil, "--bench", "-", "--", "gcprog", evil}, ""},
+		{[]string{"run", "--count", "2", "--env", "EVIL=" + evil, "--", "gcprog", "-exit", "3", evil}, `\x1b]0;owned`},
+		{[]string{"run", "--", "./" + evil}, `\x1b]0;owned`},
+		{[]string{"run", "--", "./" + evil + ".sh"}, `\x1b]0;owned`},
+		{[]string{"run", "--", "/nonexistent/" + evil}, `\x1b]0;owned`},
+		{[]string{"run", "--input", evil + "x", "--", "gcprog"}, `\x1b]0;owned`},
+		{[]string{"run", "--gogc", evil, "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"run", "--metric", evil, "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"run", "--json", "/nonexistent/" + evil, "--", "gcprog"}, `\x1b]0;owned`},
+		{[]string{"run", "--build", "./" + evil}, `x1b]0;owned`},
+		{[]string{"run", "--" + evil}, `\x1b]0;owned`},
+		{[]string{"tune", "--runs", evil, "--", "gcprog"}, ""},
+		{[]string{"tune", "--", "gcprog", "-exit", "3", "-err", "x", evil}, ""},
+		{[]string{"lab", evil}, `\x1b]0;owned`},
+		{[]string{"patches", evil}, `\x1b]0;owned`},
+		{[]string{"patches", "--of", evil}, `\x1b]0;owned`},
+		{[]string{"patches", "--of", evil, "--json"}, ""},
+		{[]string{"patches", "--goversion", evil}, `x1b]0;owned`},
+		{[]string{"build", "--patch", evil, "."}, `\x1b]0;owned`},
+		{[]string{"go", evil}, `\x1b]0;owned`},
+		{[]string{"vet", "./" + evil}, ""},
+		{[]string{"advise", "--profile", "allocs.pprof"}, `\x1b]0;owned`},
+		{[]string{"advise", "--profile", "allocs.pprof", "--json", "-"}, `\u001b]0;owned`},
+		{[]string{"advise", "--profile", evil}, `\x1b]0;owned`},
+		{[]string{"report", evil, "-o", "page.html"}, `\x1b]0;owned`},
+		{[]string{"report", "run.json", "tune.json", "inspect.json", "doctor.json", "-o", "-"}, `\u001b]0;owned`},
+		{[]string{"compare", "run.json", "other-run.json"}, ""},
+		{[]string{"compare", "run.json", "tune.json"}, ""},
+		{[]string{"compare", "inspect.json", "other-inspect.json"}, `\x1b]0;owned`},
+		{[]string{"compare", "doctor.json", "other-doctor.json"}, ""},
+		{[]string{"compare", "bench.txt", "bench.txt"}, `\x1b]0;owned`},
+		{[]string{"compare", evil, evil}, `\x1b]0;owned`},
+		{[]string{evil}, `\x1b]0;owned`},
+		{[]string{"--" + evil}, `\x1b]0;owned`},
+		{[]string{"help", evil}, `\x1b]0;owned`},
+		{[]string{"completion", evil}, `\x1b]0;owned`},
+		{[]string{"doctor", evil}, `x1b]0;owned`},
+		{[]string{"doctor", "--skip", evil}, `x1b]0;owned`},
+		{[]string{"inspect", evil}, `x1b]0;owned`},
+		{[]string{"collapse", evil}, `x1b]0;owned`},
+	} {
+		text := harmless(t, dir, c.line...)
+		if !strings.Contains(text, c.want) {
+			t.Errorf("folio %q: %q is not in\n%s", c.line, c.want, text[:min(len(text), 1000)])
+		}
+	}
+}
+
+// TestEveryCommandHasAHostileLine fails when a command is added that the test above
+// does not know.
+func TestEveryCommandHasAHostileLine(t *testing.T) {
+	known := strings.Fields("advise build collapse compare completion doctor go help inspect lab patches report run tune vet")
+	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
+	for _, cmd := range root.Commands() {
+		found := cmd.Hidden
+		for _, k := range known {
+			found = found || k == cmd.Name()
+		}
+		if !found {
+			t.Errorf("folio %s: add it to TestTerminalIsNotObeyed, with names from outside", cmd.Name())
+		}
+	}
+}
+
+// TestProgramOutputPassesUntouched: what a program prints is its own business, also
+// for a terminal.
+func TestProgramOutputPassesUntouched(t *testing.T) {
+	const text = "\x1b[31mred\x1b[0m\a \u202e \xff"
+	c := newChild(t, "run", "--", "gcprog", "-out", text, "-err", text)
+	c.start()
+	c.end(0)
+	if got := c.stdout.String(); got != text+"\n" {
+		t.Errorf("standard output: %q", got)
+	}
+	if got := c.stderr.String(); !strings.HasPrefix(got, text+"\n") {
+		t.Errorf("standard error: %q", got)
+	}
+}
+
+// TestProgressLineIsEscaped: folio's own styles stay, and nothing else does.
+func TestProgressLineIsEscaped(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	p := newPTY(t)
+	line := newProgress(console.New(p.tty))
+	line.line(evil)
+	line.clear()
+	p.tty.Close()
+	var seen strings.Builder
+	buf := make([]byte, 4096)
+	for {
+		n, err := p.user.Read(buf)
+		seen.Write(buf[:n])
+		if err != nil {
+			break
+		}
+	}
+	got := seen.String()
+	if bad := obeyed(strings.TrimSuffix(got, "\r\x1b[K")); bad != "" || !strings.HasSuffix(got, "\r\x1b[K") || !strings.HasPrefix(got, `\x1b]0;owned`) {
+		t.Errorf("%q", got)
+	}
+	if n := utf8.RuneCountInString(got) - len("\r\x1b[K"); n != 59 {
+		t.Errorf("%d columns of 60", n)
+	}
+}

@@ -1,0 +1,70 @@
+package executable
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/foliomem/folio/internal/input"
+)
+
+// ErrNotGo says that a program has no build information of Go.
+var ErrNotGo = errors.New("no build information of Go")
+
+// Build is what a Go program says about how it was built.
+type Build struct {
+	GoVersion string // such as go1.26.8
+	Module    string // path of the main module; "" outside of one
+}
+
+// ReadBuild reads the build information of a program file.
+func ReadBuild(path string) (Build, error) {
+	f, info, err := input.Open(path)
+	if err != nil {
+		return Build{}, err
+	}
+	defer f.Close()
+	return BuildOf(f, info.Size())
+}
+
+// BuildOf reads the build information of a program of this size. What is no Go
+// program is an [ErrNotGo].
+func BuildOf(r io.ReaderAt, size int64) (Build, error) {
+	h, err := readHeader(r, size)
+	switch {
+	case err == nil:
+		if _, r, err = New(r, size); err != nil {
+			return Build{}, ErrNotGo
+		}
+	case h == nil && runtime.GOOS == "linux":
+		return Build{}, ErrNotGo // programs of other systems do not run here
+	}
+	info, err := buildinfo.Read(&meter{r: r, left: input.MaxBuildSearch})
+	if err != nil || len(info.GoVersion) > input.MaxVersion {
+		return Build{}, ErrNotGo
+	}
+	return Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path))}, nil
+}
+
+// cut keeps the beginning of a name that no module has.
+func cut(s string) string {
+	const most = 1 << 10
+	return s[:min(len(s), most)]
+}
+
+// meter bounds how much is read in all and at a time: what is read at a time is kept.
+type meter struct {
+	r    io.ReaderAt
+	left int64
+}
+
+var errMuch = errors.New("more than a program has of it")
+
+func (m *meter) ReadAt(p []byte, off int64) (int, error) {
+	if m.left -= int64(len(p)); m.left < 0 || len(p) > input.MaxBuild {
+		return 0, errMuch
+	}
+	return m.r.ReadAt(p, off)
+}

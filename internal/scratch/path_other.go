@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package scratch
+
+const passThrough = 0
