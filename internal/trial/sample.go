@@ -20,10 +20,16 @@ type Sample struct {
 	Sys  float64 `json:"sys_seconds"`
 	CPU  float64 `json:"cpu_seconds"` // User + Sys
 
-	PeakRSS     *uint64 `json:"peak_rss_bytes"`      // of the largest process
-	PeakTreeRSS *uint64 `json:"peak_tree_rss_bytes"` // of all processes together
-	MinorFaults int64   `json:"minor_faults"`
-	MajorFaults int64   `json:"major_faults"`
+	// PeakRSS is of the largest process, PeakTreeRSS of all processes together.
+	// PeakTreeRSSLooks is how many looks saw a sampled peak to within 5%, counted to 10.
+	PeakRSS           *uint64 `json:"peak_rss_bytes"`
+	PeakRSSSource     Source  `json:"peak_rss_source,omitempty"`
+	PeakTreeRSS       *uint64 `json:"peak_tree_rss_bytes"`
+	PeakTreeRSSSource Source  `json:"peak_tree_rss_source,omitempty"`
+	PeakTreeRSSLooks  int     `json:"peak_tree_rss_looks,omitempty"`
+
+	MinorFaults int64 `json:"minor_faults"`
+	MajorFaults int64 `json:"major_faults"`
 
 	GCCycles   *int     `json:"gc_cycles"`
 	GCCPU      *float64 `json:"gc_cpu_seconds"`
@@ -98,8 +104,8 @@ func Where(samples []*Sample) *where.Result {
 	return where.Mean(all)
 }
 
-// Memory returns the figure that Folio optimises memory by: the peak of the
-// whole tree, which is what a container is billed and killed for.
+// Memory returns the largest peak that is known: of the whole tree, which is what a
+// container is billed and killed for, else of the largest process.
 func (s *Sample) Memory() (float64, bool) {
 	switch {
 	case s.PeakTreeRSS != nil:
@@ -108,6 +114,25 @@ func (s *Sample) Memory() (float64, bool) {
 		return float64(*s.PeakRSS), true
 	}
 	return 0, false
+}
+
+// treeKnown says that the peak of the tree is one to compare by: no luck of sampling.
+func (s *Sample) treeKnown() bool {
+	return s.PeakTreeRSS != nil && (s.PeakTreeRSSSource != Sampled || s.PeakTreeRSSLooks >= trustedLooks)
+}
+
+// MemoryFigure returns the figure by which the memory of sets of samples compares:
+// the peak of the whole tree if it is known well of every sample that counts, else that
+// of the largest process, which the kernel knows exactly.
+func MemoryFigure(sets ...[]*Sample) Figure {
+	for _, set := range sets {
+		for _, s := range set {
+			if s.OK() && !s.treeKnown() {
+				return FigureOf("peak_rss_bytes")
+			}
+		}
+	}
+	return FigureOf("peak_tree_rss_bytes")
 }
 
 // A Figure is one column of a sample: its JSON key, the unit it has in the Go

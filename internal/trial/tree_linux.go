@@ -18,6 +18,7 @@ type family struct {
 	foreign []int       // descendants of this process from before the trial: not ours to touch
 	own     []int       // children that are reaped by themselves, not as orphans
 	used    unix.Rusage // of the orphans that were reaped
+	reaped  int         // how many they were
 }
 
 func newFamily(fs procmem.FS) *family {
@@ -129,6 +130,7 @@ func (f *family) reapOrphans(except ...int) {
 		var ru unix.Rusage
 		if got, err := unix.Wait4(pid, &ws, unix.WNOHANG, &ru); err == nil && got == pid {
 			addRusage(&f.used, &ru)
+			f.reaped++
 		}
 	}
 }
