@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -26,13 +27,19 @@ type Process struct {
 	program *Program
 	pid     int      // 0 if it is forked only by Start
 	socket  *os.File // to the waiting copy of the stub; nil if there is none
+	used    unix.Rusage
 }
+
+// stubOff is set once the stub turned out not to work on this system.
+var stubOff atomic.Bool
 
 // Prepare makes the process that becomes the program. Where the stub does not
 // work, Start forks instead: see [Process.PID].
 func (p *Program) Prepare() (*Process, error) {
-	if proc, err := p.prepareStub(); proc != nil || err != nil {
-		return proc, err
+	if !stubOff.Load() {
+		if proc, err := p.prepareStub(); proc != nil || err != nil {
+			return proc, err
+		}
 	}
 	return p.PrepareFork(), nil
 }
@@ -43,6 +50,10 @@ func (p *Program) PrepareFork() *Process { return &Process{program: p} }
 // PID is the id of the process; ok is false if there is none before Start. Then the
 // kernel's account of its memory begins with the memory of this process.
 func (p *Process) PID() (pid int, ok bool) { return p.pid, p.pid != 0 }
+
+// Used is what the process used so far, which is in the kernel's accounts of the
+// program: a few microseconds and page faults.
+func (p *Process) Used() unix.Rusage { return p.used }
 
 // Thread is the thread whose next exec is the program's, or whose next child's:
 // where to open events that begin with an exec. Nothing but programs is forked from

@@ -9,7 +9,7 @@
 #define PR_SET_THP_DISABLE 41
 
 // The frame: below the stack that the kernel made.
-#define FRAME 256
+#define FRAME 320
 #define IOV_BASE 0
 #define IOV_LEN 8
 #define MSG_NAME 16
@@ -19,12 +19,15 @@
 #define MSG_CONTROL 48
 #define MSG_CONTROLLEN 56
 #define MSG_FLAGS 64
-#define ORDER 72 // two numbers: see stub_linux.go
+#define ORDER 72 // see stub_linux.go
 #define ORDER_PARENT 72
 #define ORDER_THP 76
 #define CONTROL 80
 #define CONTROL_FDS 96
 #define OLDMASK 112
 #define MASK 120
-#define REPORT_PID 128 // two numbers: see stub_linux.go
+#define REPORT 128 // its number of bytes is REPORT_BYTES: see stub_linux.go
+#define REPORT_PID 128
 #define REPORT_ERRNO 132
+#define REPORT_RUSAGE 136
+#define REPORT_BYTES 152

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -37,21 +36,16 @@ import (
 // environment, working directory and so on are already those of the program. The
 // socket closes on exec, which tells that the program runs.
 //
-// An order is our process id and whether huge pages are to be off, a report the
-// copy's process id and an error number or 0: each two numbers of 32 bits.
+// An order is our process id and whether huge pages are to be off, two numbers of 32
+// bits. A report is what follows.
 type report struct {
-	pid   int
-	errno syscall.Errno
+	pid   int32 // of the copy
+	errno int32 // or 0
+	used  unix.Rusage
 }
-
-// stubOff is set once the stub turned out not to work on this system.
-var stubOff atomic.Bool
 
 // prepareStub returns nil if the stub cannot be used.
 func (p *Program) prepareStub() (*Process, error) {
-	if stubOff.Load() {
-		return nil, nil
-	}
 	file, err := stubFile()
 	if err != nil {
 		stubOff.Store(true)
@@ -89,10 +83,10 @@ func (p *Program) prepareStub() (*Process, error) {
 		}
 		return nil, nil
 	}
-	proc := &Process{program: p, pid: r.pid, socket: socket}
+	proc := &Process{program: p, pid: int(r.pid), socket: socket, used: r.used}
 	if r.errno != 0 {
 		proc.Abort()
-		return nil, noTHP(r.errno)
+		return nil, noTHP(syscall.Errno(r.errno))
 	}
 	return proc, nil
 }
@@ -123,9 +117,9 @@ func (p *Program) sendOrder(to *os.File) error {
 // readReport reads what the copy of the stub says. At the end of the stream the
 // error is errGone.
 func readReport(from *os.File) (r report, err error) {
-	var b [8]byte
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&r)), unsafe.Sizeof(r)) // Safety: all bytes are good for its fields.
 	for {
-		n, err := unix.Read(int(from.Fd()), b[:])
+		n, err := unix.Read(int(from.Fd()), b)
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -134,7 +128,6 @@ func readReport(from *os.File) (r report, err error) {
 		case n < len(b):
 			return r, errGone
 		}
-		r.pid, r.errno = int(binary.NativeEndian.Uint32(b[:])), syscall.Errno(binary.NativeEndian.Uint32(b[4:]))
 		return r, nil
 	}
 }
@@ -151,7 +144,7 @@ func (p *Process) release() (pid int, err error) {
 		return p.pid, nil // the socket closed on exec
 	}
 	wait(p.pid)
-	return 0, r.errno
+	return 0, syscall.Errno(r.errno)
 }
 
 // stubFile returns the file in memory that holds the stub. Needs Linux 3.17 and
@@ -208,24 +201,30 @@ func stubImage(code []byte) []byte {
 	if runtime.GOARCH == "arm64" {
 		machine = elf.EM_AARCH64
 	}
-	var h elf.Header64
-	var segments [2]elf.Prog64
-	at := uint64(binary.Size(h) + binary.Size(segments))
+	const header, segment = 64, 56
+	at := uint64(header + 2*segment)
 	end := at + uint64(len(code))
-	h = elf.Header64{
-		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT),
-		Entry: stubBase + at, Phoff: uint64(binary.Size(h)),
-		Ehsize: uint16(binary.Size(h)), Phentsize: uint16(binary.Size(segments[0])), Phnum: uint16(len(segments)),
+	le := binary.LittleEndian
+	b := append([]byte(elf.ELFMAG), byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT))
+	b = append(b, make([]byte, elf.EI_NIDENT-len(b))...)
+	b = le.AppendUint16(b, uint16(elf.ET_EXEC))
+	b = le.AppendUint16(b, uint16(machine))
+	b = le.AppendUint32(b, uint32(elf.EV_CURRENT))
+	for _, v := range []uint64{stubBase + at, header, 0} { // where it begins; where the segments are described, and the sections
+		b = le.AppendUint64(b, v)
 	}
-	copy(h.Ident[:], elf.ELFMAG)
-	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
-	segments = [2]elf.Prog64{
-		{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: stubBase, Paddr: stubBase, Filesz: end, Memsz: end, Align: 64 << 10},
-		{Type: uint32(elf.PT_GNU_STACK), Flags: uint32(elf.PF_R | elf.PF_W), Align: 16}, // a stack that cannot be executed
+	b = le.AppendUint32(b, 0)
+	for _, v := range []uint16{header, segment, 2, 0, 0, 0} {
+		b = le.AppendUint16(b, v)
 	}
-	var b bytes.Buffer
-	_ = binary.Write(&b, binary.LittleEndian, h)
-	_ = binary.Write(&b, binary.LittleEndian, segments)
-	b.Write(code)
-	return b.Bytes()
+	add := func(kind elf.ProgType, flags elf.ProgFlag, base, size, align uint64) {
+		b = le.AppendUint32(b, uint32(kind))
+		b = le.AppendUint32(b, uint32(flags))
+		for _, v := range []uint64{0, base, base, size, size, align} {
+			b = le.AppendUint64(b, v)
+		}
+	}
+	add(elf.PT_LOAD, elf.PF_R|elf.PF_X, stubBase, end, 64<<10)
+	add(elf.PT_GNU_STACK, elf.PF_R|elf.PF_W, 0, 0, 16) // a stack that cannot be executed
+	return append(b, code...)
 }

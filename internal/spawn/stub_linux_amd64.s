@@ -9,6 +9,7 @@
 #define prctl 157
 #define getppid 110
 #define getpid 39
+#define getrusage 98
 #define read 0
 #define write 1
 #define execve 59
@@ -130,12 +131,16 @@ child:
 	NEGL AX
 ready:
 	MOVL AX, REPORT_ERRNO(R13)
+	MOVL $getrusage, AX
+	XORL DI, DI // RUSAGE_SELF
+	LEAQ REPORT_RUSAGE(R13), SI
+	SYSCALL
 	MOVL $write, AX
 	MOVQ BX, DI
-	LEAQ REPORT_PID(R13), SI
-	MOVL $8, DX
+	LEAQ REPORT(R13), SI
+	MOVL $REPORT_BYTES, DX
 	SYSCALL
-	CMPQ AX, $8
+	CMPQ AX, $REPORT_BYTES
 	JNE gone
 
 	MOVL $read, AX
@@ -165,8 +170,8 @@ ready:
 	MOVL AX, REPORT_ERRNO(R13)
 	MOVL $write, AX
 	MOVQ BX, DI
-	LEAQ REPORT_PID(R13), SI
-	MOVL $8, DX
+	LEAQ REPORT(R13), SI
+	MOVL $REPORT_BYTES, DX
 	SYSCALL
 gone:
 	MOVL $127, DI

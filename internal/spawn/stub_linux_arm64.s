@@ -9,6 +9,7 @@
 #define prctl 167
 #define getppid 173
 #define getpid 172
+#define getrusage 165
 #define read 63
 #define write 64
 #define execve 221
@@ -123,12 +124,16 @@ child:
 	NEG R0, R0
 ready:
 	MOVW R0, REPORT_ERRNO(R20)
+	MOVD $getrusage, R8
+	MOVD $0, R0 // RUSAGE_SELF
+	ADD $REPORT_RUSAGE, R20, R1
+	SVC
 	MOVD $write, R8
 	MOVD R21, R0
-	ADD $REPORT_PID, R20, R1
-	MOVD $8, R2
+	ADD $REPORT, R20, R1
+	MOVD $REPORT_BYTES, R2
 	SVC
-	CMP $8, R0
+	CMP $REPORT_BYTES, R0
 	BNE gone
 
 	MOVD $read, R8
@@ -157,8 +162,8 @@ ready:
 	MOVW R0, REPORT_ERRNO(R20)
 	MOVD $write, R8
 	MOVD R21, R0
-	ADD $REPORT_PID, R20, R1
-	MOVD $8, R2
+	ADD $REPORT, R20, R1
+	MOVD $REPORT_BYTES, R2
 	SVC
 gone:
 	MOVD $127, R0

@@ -43,8 +43,8 @@ type running struct {
 	started   time.Time     // when the program was let go
 	ended     time.Time     // valid once exited is closed
 
-	faultsBefore int64 // of the process, before it became the program
-	alone        bool  // the program never had a child, known once it has ended
+	usedBefore unix.Rusage // of the process, before it became the program
+	alone      bool        // the program never had a child, known once it has ended
 
 	mu     sync.Mutex // guards trace: two pumps write it
 	trace  gctrace.Summary
@@ -337,7 +337,7 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	r.family.reapOrphans()
 	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
 	addRusage(&ru, &r.family.used)
-	ru.Minflt = max(ru.Minflt-r.faultsBefore, 0)
+	subtractRusage(&ru, &r.usedBefore)
 	if r.profile != nil {
 		r.profile.stop()
 	}

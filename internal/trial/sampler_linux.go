@@ -135,12 +135,6 @@ func (s *sampler) end() {
 	s.alarm.close()
 }
 
-// abandon ends a watch that has not begun: its program did not start.
-func (s *sampler) abandon() {
-	s.tree.Close()
-	s.alarm.close()
-}
-
 // peakRSS returns the peak of the largest process: what the kernel says, or what was
 // seen where that cannot be it. The kernel starts its count at the memory of the
 // process that forked. That is next to nothing with the stub; without it no child of

@@ -73,38 +73,33 @@ func start(argv, env []string, dir string, files []*os.File) (pid int, err error
 
 // launch starts the program, with all that observes it in place.
 func (r *running) launch(env []string, thp THP) (err error) {
-	var proc *spawn.Process
-	waiting := false // for begin, once all know it
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
+	waited := false
 	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (pid int, err error) {
-		if proc, err = prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass); err != nil {
+		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass)
+		if err != nil {
 			return 0, err
 		}
 		if r.p.Profile > 0 {
 			r.profile, r.unsampled = newProfiler(r.p.Profile, proc.Thread())
 		}
-		if pid, waiting = proc.PID(); waiting {
-			return pid, nil
-		}
+		_, waited = proc.PID()
+		r.usedBefore = proc.Used()
 		return r.begin(proc)
 	})
-	if err == nil {
-		r.pid = r.sampler.root
-		if waiting {
-			r.faultsBefore = r.minorFaults()
-			if _, err = r.begin(proc); err != nil {
-				r.sampler.abandon()
-			}
-		} else {
-			r.sampler.floor = ownHWM(r.p.FS)
-		}
-	}
 	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
-	if err != nil && r.profile != nil {
-		r.profile.abort()
+	if err != nil {
+		if r.profile != nil {
+			r.profile.abort()
+		}
+		return err
 	}
-	return err
+	r.pid = r.sampler.root
+	if !waited {
+		r.sampler.floor = ownHWM(r.p.FS)
+	}
+	return nil
 }
 
 // begin lets the program begin, and time with it.
@@ -116,15 +111,6 @@ func (r *running) begin(proc *spawn.Process) (pid int, err error) {
 	}
 	r.mu.Unlock()
 	return begin(proc, r.p.Command[0])
-}
-
-// minorFaults returns how many page faults the program has taken so far.
-func (r *running) minorFaults() int64 {
-	st, err := r.p.FS.Stat(r.pid)
-	if err != nil {
-		return 0
-	}
-	return int64(st.MinFlt)
 }
 
 // awaitExit returns when a child has ended, and leaves it as a zombie: its pid

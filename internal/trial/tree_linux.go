@@ -144,6 +144,14 @@ func addRusage(sum, ru *unix.Rusage) {
 	sum.Maxrss = max(sum.Maxrss, ru.Maxrss)
 }
 
+// subtractRusage takes away from what a process used what it had used before.
+func subtractRusage(ru, before *unix.Rusage) {
+	ru.Utime = unix.NsecToTimeval(max(ru.Utime.Nano()-before.Utime.Nano(), 0))
+	ru.Stime = unix.NsecToTimeval(max(ru.Stime.Nano()-before.Stime.Nano(), 0))
+	ru.Minflt = max(ru.Minflt-before.Minflt, 0)
+	ru.Majflt = max(ru.Majflt-before.Majflt, 0)
+}
+
 func addTimeval(a, b unix.Timeval) unix.Timeval {
 	return unix.NsecToTimeval(a.Nano() + b.Nano())
 }
