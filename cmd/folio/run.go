@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -118,10 +119,10 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	early, stop := interruptible(ctx)
 	s, err := a.open(early, &f.programFlags, "run", args)
-	if err == nil && early.Err() != nil {
+	stop()
+	if err == nil && context.Cause(early) == errInterrupted {
 		err = errors.Join(errNothing, s.built.remove())
 	}
-	stop()
 	if err != nil {
 		return err
 	}
@@ -226,30 +227,34 @@ func notify(c chan<- os.Signal, signals ...os.Signal) {
 }
 
 // interruptible returns a context that ends with the first signal that asks
-// folio to; a second one ends folio at once, after its processes.
-func interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// folio to, its cause errInterrupted; a second one ends folio at once, after its
+// processes. No signal is lost that came before stop.
+func interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
 	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
+		defer close(done)
+		if _, ok := <-signals; !ok {
 			return
 		}
+		cancel(errInterrupted)
 		if _, ok := <-signals; ok {
 			trial.EndAll()
 			removeScratches()
 			os.Exit(exitInterrupted)
 		}
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
-		cancel()
 		close(signals)
-	}
+		<-done
+		cancel(nil)
+	})
 }
+
+var errInterrupted = errors.New("interrupted")
 
 // keep puts the samples so far into the result file.
 func (s *session) keep(arm *trial.Arm) {
