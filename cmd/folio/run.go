@@ -306,6 +306,19 @@ func collapsed(samples []*trial.Sample) string {
 	return ""
 }
 
+// peaksUnknown says which peak of memory some run lacks, and why.
+func peaksUnknown(samples []*trial.Sample) string {
+	for _, s := range samples {
+		switch {
+		case s.PeakRSS == nil:
+			return "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
+		case s.PeakTreeRSS == nil:
+			return "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
+		}
+	}
+	return ""
+}
+
 // sayRun notes what a reader of the figures must know.
 func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	failed, left := 0, 0
@@ -334,6 +347,9 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			notes.Add("no gctrace line was seen: the command is no Go program, or it hides its standard error; the collector's figures are missing")
 			break
 		}
+	}
+	if text := peaksUnknown(samples); text != "" {
+		notes.Add(text)
 	}
 	if text := collapsed(samples); text != "" {
 		notes.Add(text)
