@@ -28,6 +28,7 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 		fillMetrics(out, r.p.Metric, r.files.collectors[:])
 	}
 	out.Tail = r.files.tail()
+	r.series.finish(r.p.IsGo, r.running)
 	out.Series = r.series
 }
 

@@ -41,6 +41,7 @@ type running struct {
 	unsampled error         // why
 	exited    chan struct{} // closed when the root has ended; it is still a zombie then
 	started   time.Time     // when the program was let go
+	running   time.Duration // since then, when it ran at the latest
 	ended     time.Time     // valid once exited is closed
 
 	usedBefore unix.Rusage // of the process, before it became the program

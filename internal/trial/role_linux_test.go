@@ -27,7 +27,7 @@ var roles map[string]func(words []string) error
 func init() {
 	roles = map[string]func(words []string) error{
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
-		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad, "heap": roleHeap, "unwaited": roleUnwaited,
+		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad, "heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {
 		runtime.LockOSThread() // in init: main is then on the main thread
@@ -208,6 +208,19 @@ func roleCollect(words []string) error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	fmt.Println("collections", m.NumGC)
+	return nil
+}
+
+// rolePaced (n) collects n times, and prints when each GC cycle ended.
+func rolePaced(words []string) error {
+	debug.SetGCPercent(-1)
+	for range number(words, 0) {
+		time.Sleep(7 * time.Millisecond)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		fmt.Println("ended", m.LastGC)
+	}
 	return nil
 }
 

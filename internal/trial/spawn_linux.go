@@ -110,7 +110,9 @@ func (r *running) begin(proc *spawn.Process) (pid int, err error) {
 		r.series.start = r.started
 	}
 	r.mu.Unlock()
-	return begin(proc, r.p.Command[0])
+	pid, err = begin(proc, r.p.Command[0])
+	r.running = time.Since(r.started)
+	return pid, err
 }
 
 // awaitExit returns when a child has ended, and leaves it as a zombie: its pid
