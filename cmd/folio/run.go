@@ -119,6 +119,11 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	early, stop := interruptible(ctx)
 	s, err := a.open(early, &f.programFlags, "run", args)
+	if err == nil && f.count > 1 {
+		if err = s.takeInput(early, a); err != nil {
+			err = errors.Join(err, s.built.remove())
+		}
+	}
 	stop()
 	if err == nil && context.Cause(early) == errInterrupted {
 		err = errors.Join(errNothing, s.built.remove())

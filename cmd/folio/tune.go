@@ -128,6 +128,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.takeInput(ctx, a); err != nil {
+		return err
+	}
 	opts = s.search(opts)
 	s.program.MaxMemory = opts.SafeMemory
 	if f.timeout == 0 {

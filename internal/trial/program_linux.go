@@ -231,6 +231,16 @@ func (p *Program) stdin() (*os.File, error) {
 	if p.Stdin == nil {
 		return os.Open(os.DevNull)
 	}
+	if p.Again {
+		// A descriptor of its own has a position of its own. Whose file it is that
+		// somebody else opened may not be ours to open; then trials share it.
+		if f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", p.Stdin.Fd())); err == nil {
+			return f, nil
+		}
+		if _, err := p.Stdin.Seek(0, io.SeekStart); err != nil && !errors.Is(err, unix.ESPIPE) {
+			return nil, fmt.Errorf("read standard input again: %w", err)
+		}
+	}
 	fd, err := unix.FcntlInt(p.Stdin.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("dup stdin", err)
