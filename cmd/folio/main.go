@@ -19,8 +19,10 @@ import (
 // Exit codes. A program that is run once passes its own code on instead.
 const (
 	exitOK          = 0
-	exitFailure     = 1 // what was asked for could not be done
-	exitMisuse      = 2 // it was asked for in the wrong way
+	exitFailure     = 1   // what was asked for could not be done
+	exitMisuse      = 2   // it was asked for in the wrong way
+	exitCannotRun   = 126 // the program to measure cannot be executed
+	exitNotFound    = 127 // or is not found, as shells say
 	exitInterrupted = 130
 )
 
@@ -77,7 +79,14 @@ func exit(stderr io.Writer, err error) int {
 	if errors.As(err, &misuse) {
 		return exitMisuse
 	}
-	return exitFailure
+	var start *trial.StartError
+	switch {
+	case !errors.As(err, &start):
+		return exitFailure
+	case start.NotFound():
+		return exitNotFound
+	}
+	return exitCannotRun
 }
 
 // flatten returns the errors that were joined into err.

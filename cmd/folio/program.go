@@ -109,7 +109,8 @@ type session struct {
 	page    page
 	profile []byte // for profOut
 
-	built *built // nil without --build
+	built *built   // nil without --build
+	spool *os.File // a copy of standard input; nil for none
 }
 
 // open checks everything that can be checked before measuring, and builds what is to
@@ -363,6 +364,9 @@ func (s *session) close() error {
 	}
 	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
 		err = errors.Join(err, o.Close())
+	}
+	if s.spool != nil {
+		err = errors.Join(err, s.spool.Close())
 	}
 	return errors.Join(err, s.built.remove())
 }

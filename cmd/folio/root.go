@@ -29,8 +29,9 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio build ./cmd/server     a build with a patched Go runtime, without a fork
   folio vet ./...              mistakes with arenas
 
-Exit codes: 0 done; 1 failed; 2 wrong use; 130 interrupted. A program that is
-run once passes its own exit code on.`
+Exit codes: 0 done; 1 failed; 2 wrong use; 126 the program to measure cannot be
+executed; 127 it is not found; 130 interrupted. A program that is run once
+passes its own exit code on.`
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{

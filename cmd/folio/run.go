@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -120,10 +121,15 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	early, stop := interruptible(ctx)
 	s, err := a.open(early, &f.programFlags, "run", args)
-	if err == nil && early.Err() != nil {
-		err = errors.Join(errNothing, s.built.remove())
+	if err == nil && f.count > 1 {
+		if err = s.takeInput(early, a); err != nil {
+			err = errors.Join(err, s.built.remove())
+		}
 	}
 	stop()
+	if err == nil && context.Cause(early) == errInterrupted {
+		err = errors.Join(errNothing, s.built.remove())
+	}
 	if err != nil {
 		return err
 	}
@@ -228,30 +234,34 @@ func notify(c chan<- os.Signal, signals ...os.Signal) {
 }
 
 // interruptible returns a context that ends with the first signal that asks
-// folio to; a second one ends folio at once, after its processes.
-func interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// folio to, its cause errInterrupted; a second one ends folio at once, after its
+// processes. No signal is lost that came before stop.
+func interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
 	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
+		defer close(done)
+		if _, ok := <-signals; !ok {
 			return
 		}
+		cancel(errInterrupted)
 		if _, ok := <-signals; ok {
 			trial.EndAll()
 			scratch.RemoveAll()
 			os.Exit(exitInterrupted)
 		}
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
-		cancel()
 		close(signals)
-	}
+		<-done
+		cancel(nil)
+	})
 }
+
+var errInterrupted = errors.New("interrupted")
 
 // keep puts the samples so far into the result file.
 func (s *session) keep(arm *trial.Arm) {
@@ -303,6 +313,19 @@ func collapsed(samples []*trial.Sample) string {
 	return ""
 }
 
+// peaksUnknown says which peak of memory some run lacks, and why.
+func peaksUnknown(samples []*trial.Sample) string {
+	for _, s := range samples {
+		switch {
+		case s.PeakRSS == nil:
+			return "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
+		case s.PeakTreeRSS == nil:
+			return "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
+		}
+	}
+	return ""
+}
+
 // sayRun notes what a reader of the figures must know.
 func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	failed, left := 0, 0
@@ -331,6 +354,9 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			notes.Add("no gctrace line was seen: the command is no Go program, or it hides its standard error; the collector's figures are missing")
 			break
 		}
+	}
+	if text := peaksUnknown(samples); text != "" {
+		notes.Add(text)
 	}
 	if text := collapsed(samples); text != "" {
 		notes.Add(text)

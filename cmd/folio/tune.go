@@ -128,6 +128,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.takeInput(ctx, a); err != nil {
+		return err
+	}
 	opts = s.search(opts)
 	s.program.MaxMemory = opts.SafeMemory
 	if f.timeout == 0 {
@@ -178,6 +181,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if b := trial.Baseline(); b != "" {
 		notes.Add("the default has " + b + " from the environment")
 	}
+	if text := byLargest(res); text != "" {
+		notes.Add(text)
+	}
 	textErr := t.Text(out)
 	s.file.Recommendations = t.Recommendations()
 	s.file.Notes = notes.Texts()
@@ -191,6 +197,18 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		err = errors.Join(err, exitCode(exitInterrupted))
 	}
 	return err
+}
+
+// byLargest says when memory is compared by less than all processes have.
+func byLargest(r *tune.Result) string {
+	for _, a := range r.Arms {
+		for _, s := range a.Samples {
+			if s.OK() && !s.MemoryOfTree() {
+				return "peak RSS is that of the largest process: what all processes have together can only be sampled, and was not seen for long enough to compare"
+			}
+		}
+	}
+	return ""
 }
 
 // nothingCounts is the error of a search without an answer: the program worked

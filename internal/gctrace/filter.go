@@ -46,7 +46,8 @@ type Options struct {
 }
 
 // Filter takes the trace lines out of a stream and passes everything else on to
-// a writer. Its output is its input less the bytes of the complete trace lines.
+// a writer. Its output is its input less the bytes of the trace lines: the complete ones,
+// and those that their process did not live to complete.
 // A Filter is not safe for concurrent use.
 type Filter struct {
 	dst  io.Writer
@@ -69,12 +70,16 @@ type Filter struct {
 	relayed int     // lines for which to remember that one came by a relay
 	direct  int     // lines in sequence that came in fragments
 	trimAt  int     // size of held that calls for the next trim
-	taken   int64   // bytes of complete lines, for tests
+	gone    []int64 // starts of lines that end unfinished, to be dropped
+	taken   int64   // bytes of lines taken out, for tests
+	dropped int64   // and those of them that were unfinished
+
+	last map[int]time.Duration // time of the last line of each process, by its number
 }
 
 // NewFilter returns a filter that writes to dst.
 func NewFilter(dst io.Writer, opts *Options) *Filter {
-	f := &Filter{dst: dst, trimAt: trimFrom}
+	f := &Filter{dst: dst, trimAt: trimFrom, last: make(map[int]time.Duration)}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -128,21 +133,30 @@ func (f *Filter) Begun() bool {
 	return bytes.Contains(f.held, []byte("gc ")) || bytes.Contains(f.held, []byte("scvg"))
 }
 
-// Flush gives up on incomplete lines: all held bytes that are not part of a
-// complete line are passed on in their order. Call it at the end of the stream
-// and when the stream has been quiet for so long that no process can be in the
-// middle of a line.
+// Flush gives up on incomplete lines: all held bytes are passed on in their order, but
+// those of lines, complete or not, that are the runtime's beyond doubt. Call it at the
+// end of the stream and when the stream has been quiet for so long that no process can
+// be in the middle of a line.
 func (f *Filter) Flush() error {
 	f.leaveStraight()
 	if f.Held() {
+		f.trim() // the lines before tell of those that end here
+		ends := f.endings()
 		best, cost := f.hyps[0], 0
 		for i, h := range f.hyps {
 			c := h.cost
-			for _, l := range h.lines {
-				c += foreignByte * l.size // its bytes become text
+			for j := range h.lines {
+				if l := &h.lines[j]; !ends.drop(l) {
+					c += foreignByte * l.size // its bytes become text
+				}
 			}
 			if i == 0 || c < cost {
 				best, cost = h, c
+			}
+		}
+		for i := range best.lines {
+			if l := &best.lines[i]; ends.drop(l) {
+				f.gone = append(f.gone, l.start)
 			}
 		}
 		f.commit(best)

@@ -93,33 +93,66 @@ func genText(t *rapid.T) string {
 }
 
 type packet struct {
-	data string
-	gc   bool
+	data  string
+	gc    bool
+	piece int    // of its line, from 1
+	cycle *Cycle // of the line that it completes
 }
 
 // writer is a process of the model: packets in order.
 type writer []packet
 
-func genWriter(t *rapid.T, cycles *[]Cycle) writer {
+func genWriter(t *rapid.T) writer {
 	var w writer
 	for range rapid.IntRange(0, 8).Draw(t, "items") {
 		if rapid.Bool().Draw(t, "trace") {
 			line, c := genLine(t)
-			if c != nil {
-				*cycles = append(*cycles, *c)
+			piece := 0
+			add := func(data string) {
+				piece++
+				w = append(w, packet{data: data, gc: true, piece: piece})
 			}
 			for _, f := range fragments(line) {
 				if rapid.Bool().Draw(t, "1.26") && f == "%: " {
-					w = append(w, packet{"%", true}, packet{": ", true})
+					add("%")
+					add(": ")
 					continue
 				}
-				w = append(w, packet{f, true})
+				add(f)
 			}
+			w[len(w)-1].cycle = c
 		} else {
-			w = append(w, packet{genText(t), false})
+			w = append(w, packet{data: genText(t)})
 		}
 	}
 	return w
+}
+
+// die lets the process end while it prints a line, of which enough is there to know it.
+// Another thread may still print text, but no line follows.
+func (w writer) die(t *rapid.T) writer {
+	var at []int
+	for i, p := range w {
+		if p.gc && p.piece >= proof && p.data[len(p.data)-1] != '\n' {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return w
+	}
+	end := rapid.SampledFrom(at).Draw(t, "end")
+	rest := slices.DeleteFunc(slices.Clone(w[end+1:]), func(p packet) bool { return p.gc })
+	return append(slices.Clone(w[:end+1]), rest...)
+}
+
+// cycles returns those of the complete lines.
+func (w writer) cycles() (all []Cycle) {
+	for _, p := range w {
+		if p.cycle != nil {
+			all = append(all, *p.cycle)
+		}
+	}
+	return all
 }
 
 // ambiguous reports whether text fits one of the lines open at states, or begins
@@ -168,19 +201,26 @@ func sortedN(cycles []Cycle) []int {
 }
 
 // testPackets lets writers write in a random order and checks that their text
-// comes out in that order and all their lines are counted.
+// comes out in that order, all their lines are counted, and nothing is left of those
+// that they did not live to complete.
 func testPackets(t *rapid.T, maxWriters int) {
 	var want []Cycle
+	// Where lines of several processes wait for the same, one may be taken for another.
+	contested := false
 	writers := make([]writer, rapid.IntRange(1, maxWriters).Draw(t, "writers"))
 	for i := range writers {
-		writers[i] = genWriter(t, &want)
+		writers[i] = genWriter(t)
+		if rapid.Bool().Draw(t, "dies") {
+			writers[i] = writers[i].die(t)
+			contested = len(writers) > 1
+		}
+		want = append(want, writers[i].cycles()...)
 	}
 	open := make([]state, len(writers))
 	before := make([]state, len(writers)) // the state before the last number
 	r := newResult(Options{})
 	var text, trace strings.Builder
 	cur := 0
-	contested := false
 	for {
 		var ready []int
 		for i, w := range writers {

@@ -122,6 +122,11 @@ func (f *Filter) firstBreak() int {
 // abandon makes line i text.
 func (h *hyp) abandon(i int) {
 	h.cost += foreignByte * h.lines[i].size
+	h.forget(i)
+}
+
+// forget waits for line i no more.
+func (h *hyp) forget(i int) {
 	if i == len(h.lines)-1 {
 		h.last = false
 	}

@@ -35,7 +35,12 @@ func (f *Filter) settle() {
 				oldest = i
 			}
 		}
-		best.abandon(oldest)
+		if l := &best.lines[oldest]; f.ending(best, l).drop {
+			f.gone = append(f.gone, l.start)
+			best.forget(oldest)
+		} else {
+			best.abandon(oldest)
+		}
 		f.trim()
 	}
 	f.trimAt = max(trimFrom, min(2*len(f.held), len(f.held)+trimFrom))
@@ -73,7 +78,7 @@ func (f *Filter) commit(h *hyp) {
 		f.discard(h)
 	}
 	f.hyps = f.hyps[:0]
-	f.dead = f.dead[:0]
+	f.dead, f.gone = f.dead[:0], f.gone[:0]
 	f.trimAt = trimFrom
 }
 
@@ -149,9 +154,12 @@ func ancestor(a, b *node) *node {
 
 // settleUpTo passes the text before offset upTo on and counts the lines that end
 // before it, by the chain of nodes that ends with tail. Pieces of incomplete
-// lines are text.
+// lines are text, but for those that are gone.
 func (f *Filter) settleUpTo(tail *node, upTo int64) {
 	complete := make(map[int64]bool)
+	for _, line := range f.gone {
+		complete[line] = true
+	}
 	f.chain = f.chain[:0]
 	for n := tail; n != nil; n = n.prev {
 		if n.done {
@@ -168,6 +176,9 @@ func (f *Filter) settleUpTo(tail *node, upTo int64) {
 		text = append(text, f.held[pos-f.base:n.start-f.base]...)
 		pos = n.end
 		f.taken += n.end - n.start
+		if slices.Contains(f.gone, n.line) {
+			f.dropped += n.end - n.start
+		}
 	}
 	text = append(text, f.held[pos-f.base:upTo-f.base]...)
 	f.pass(text)
@@ -190,7 +201,15 @@ func (f *Filter) count(clean bool, cycle *Cycle) {
 	if !clean {
 		f.relayed, f.direct = relayMemory, 0
 	}
-	if cycle != nil && f.opts.OnCycle != nil {
+	if cycle == nil {
+		return
+	}
+	const mostProcesses = 4096
+	if delete(f.last, cycle.N-1); len(f.last) >= mostProcesses {
+		clear(f.last)
+	}
+	f.last[cycle.N] = cycle.At
+	if f.opts.OnCycle != nil {
 		f.opts.OnCycle(*cycle)
 	}
 }

@@ -16,10 +16,9 @@ func init() { prepareLines() }
 // disturbed, cut or given up.
 func TestStraight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var cycles []Cycle
 		writers := make([]writer, rapid.IntRange(1, 3).Draw(t, "writers"))
 		for i := range writers {
-			writers[i] = genWriter(t, &cycles)
+			writers[i] = genWriter(t)
 		}
 		opts := Options{Keep: rapid.Bool().Draw(t, "keep")}
 		got, want := newResult(opts), newResult(opts)

@@ -129,7 +129,11 @@ func figures(samples []*trial.Sample) *Table {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(s.Median), s.Median), plain(between), num(itoa(s.N), float64(s.N))}})
 	}
 	for _, f := range trial.Figures {
-		add(figureLabel(f.Key), figureFormat(f.Key), f.Values(samples))
+		label := figureLabel(f.Key)
+		if trial.AnySampled(f.Key, samples) {
+			label += " (sampled)"
+		}
+		add(label, figureFormat(f.Key), f.Values(samples))
 	}
 	var names []string
 	for _, s := range samples {

@@ -11,13 +11,13 @@ import (
 
 // BuildOptions say what [Build] builds.
 type BuildOptions struct {
-	Go      string   // the go command; default: go of PATH
-	Dir     string   // where it runs; default: the current directory
-	Env     []string // default: folio's own
-	Flags   []string // of go build
-	Package string   // or .go files
-	Out     string   // the program; required
-	Patches []string // names; default: those of Default
+	Go      string                            // the go command; default: go of PATH
+	Dir     string                            // where it runs; default: the current directory
+	Env     []string                          // default: folio's own
+	Flags   []string                          // of go build
+	Package string                            // or .go files
+	Out     string                            // the program; required
+	Patches []string                          // names; default: those of Default
 	Temp    func(base string) (string, error) // as in GoCommand
 }
 

@@ -27,6 +27,9 @@ type Status struct {
 	// pages: false after prctl(PR_SET_THP_DISABLE). Kernel 5.0+.
 	THPEnabled *bool
 	Threads    *int
+
+	// Ignored has a bit for each signal that the process ignores: bit 0 is signal 1.
+	Ignored *uint64
 }
 
 // Status reads /proc/PID/status; pid 0 is the calling process.
@@ -64,6 +67,12 @@ func parseStatus(data []byte) (Status, error) {
 			default:
 				return fmt.Errorf("want 0 or 1, have %q", value)
 			}
+		case "SigIgn":
+			n, err := strconv.ParseUint(value, 16, 64)
+			if err != nil {
+				return err
+			}
+			s.Ignored = &n
 		default:
 			return nil
 		}

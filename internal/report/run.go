@@ -84,6 +84,9 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 		if len(v) == 0 {
 			return
 		}
+		if trial.AnySampled(key, samples) {
+			text += " (sampled)"
+		}
 		s := stat.Summarize(v)
 		spread := ""
 		if len(samples) > 1 {

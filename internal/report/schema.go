@@ -42,8 +42,11 @@ type Program struct {
 	GoVersion *string  `json:"go_version"` // from its build information; null for others
 	Module    *string  `json:"module"`
 	Input     string   `json:"input,omitempty"` // the file that was its standard input
-	Ready     string   `json:"ready,omitempty"`
-	Load      string   `json:"load,omitempty"`
+	// Stdin is how many bytes of standard input every run read, where they came from
+	// a pipe or a file.
+	Stdin *uint64 `json:"stdin_bytes,omitempty"`
+	Ready string  `json:"ready,omitempty"`
+	Load  string  `json:"load,omitempty"`
 	// IgnoreExit says that runs count whatever the exit code.
 	IgnoreExit bool   `json:"ignore_exit,omitempty"`
 	Build      *Build `json:"build,omitempty"` // of a program that folio built itself

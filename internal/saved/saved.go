@@ -136,6 +136,7 @@ func (r *Result) check() error {
 		return errors.New("neither process nor processes")
 	}
 	if r.Program != nil {
+		var all []*trial.Sample
 		for _, a := range r.Program.Arms {
 			for _, s := range a.Samples {
 				if s == nil {
@@ -143,7 +144,9 @@ func (r *Result) check() error {
 				}
 				whole(s)
 			}
+			all = append(all, a.Samples...)
 		}
+		trial.Together(all...)
 	}
 	if r.Lab != nil {
 		for _, e := range r.Lab.Experiments {

@@ -66,8 +66,11 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
-	if w.peakTree > 0 {
-		out.PeakRSS, out.PeakTreeRSS = &w.peakOne, &w.peakTree
+	if w.trees.looks > 0 {
+		largest, _ := w.largest.most(0)
+		tree, looks := w.trees.most(0)
+		out.PeakRSS, out.PeakRSSSource = &largest, Sampled
+		out.PeakTreeRSS, out.PeakTreeRSSSource, out.PeakTreeRSSLooks = &tree, Sampled, looks
 	}
 	if w.hugeSeen {
 		out.HugePeak = &w.peakHuge
@@ -82,9 +85,10 @@ type watch struct {
 	tree *procmem.Tree
 	last map[int]procmem.Stat
 
-	peakTree, peakOne, peakHuge uint64
-	hugeSeen                    bool
-	nextHuge                    time.Time
+	trees, largest peaks
+	peakHuge       uint64
+	hugeSeen       bool
+	nextHuge       time.Time
 }
 
 func (w *watch) look() {
@@ -94,8 +98,10 @@ func (w *watch) look() {
 			w.last[pid] = st
 		}
 	}
-	total, largest, _ := w.tree.RSS()
-	w.peakTree, w.peakOne = max(w.peakTree, total), max(w.peakOne, largest)
+	if total, largest, n := w.tree.RSS(); n > 0 {
+		w.trees.add(total)
+		w.largest.add(largest)
+	}
 	if now := time.Now(); now.After(w.nextHuge) {
 		if bytes, ok := w.tree.AnonHuge(); ok {
 			w.peakHuge, w.hugeSeen = max(w.peakHuge, bytes), true

@@ -126,7 +126,7 @@ func TestMaxMemory(t *testing.T) {
 		if !s.OverMemory || s.Overdue || s.Failure != "ended: its memory passed 120MiB" {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if got, ok := s.Memory(); !ok || got <= 120*mib {
+		if got, ok := s.MostMemory(); !ok || got <= 120*mib {
 			t.Errorf("%s: ended at %v bytes", name, got)
 		}
 	}

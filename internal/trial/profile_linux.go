@@ -34,19 +34,15 @@ type profiler struct {
 	since, until atomic.Uint64
 }
 
-// newProfiler makes the profiler of the program that is started next, by start.
-// The events hang on the thread that forks: a child inherits them, and they
-// begin to count when it becomes the program.
-func newProfiler(rate int) (*profiler, error) {
+// newProfiler makes the profiler of the program that thread tid becomes, or starts:
+// see [spawn.Process.Thread]. The events begin to count with the exec.
+func newProfiler(rate, tid int) (*profiler, error) {
 	p := &profiler{done: make(chan struct{})}
 	var err error
 	if p.alarm, err = newAlarm(); err != nil {
 		return nil, err
 	}
-	spawn.do(func() {
-		p.session, err = perf.OpenThread(unix.Gettid(), perf.Config{Frequency: rate, Faults: true})
-	})
-	if err != nil {
+	if p.session, err = perf.OpenThread(tid, perf.Config{Frequency: rate, Faults: true}); err != nil {
 		p.alarm.close()
 		return nil, err
 	}

@@ -27,8 +27,10 @@ type Program struct {
 	Dir     string   // working directory; "" means that of this process
 
 	// Stdin is what the program reads: nil means nothing (/dev/null). Input
-	// names a file that is opened anew for every trial and comes before Stdin.
+	// names a file that is opened anew for every trial and comes before Stdin. Again
+	// says that every trial reads Stdin, a file or a device, from its start.
 	Stdin *os.File
+	Again bool
 	Input string
 	// Stdout and Stderr receive the program's output, less the trace lines.
 	// Nil means that it is not shown.
@@ -97,6 +99,11 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
+
+// NotFound says that there is no such command, rather than one that cannot be run.
+func (e *StartError) NotFound() bool {
+	return errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, exec.ErrDot) || errors.Is(e.Err, os.ErrNotExist) && !errors.Is(e.Err, errNoLoader)
+}
 
 // errNoLoader says that the command is there, but not the interpreter that it
 // names. The kernel's error is the same as for a command that is not there.

@@ -40,8 +40,12 @@ type running struct {
 	profile   *profiler     // nil: no sampling
 	unsampled error         // why
 	exited    chan struct{} // closed when the root has ended; it is still a zombie then
-	started   time.Time
-	ended     time.Time // valid once exited is closed
+	started   time.Time     // when the program was let go
+	running   time.Duration // since then, when it ran at the latest
+	ended     time.Time     // valid once exited is closed
+
+	usedBefore unix.Rusage // of the process, before it became the program
+	alone      bool        // the program never had a child, known once it has ended
 
 	mu     sync.Mutex // guards trace: two pumps write it
 	trace  gctrace.Summary
@@ -156,32 +160,17 @@ func (r *running) start(s Setting) error {
 		return err
 	}
 	if r.p.KeepSeries {
-		r.series = &Series{start: time.Now()}
+		r.series = &Series{}
 	}
 	for _, p := range r.files.pumps {
 		background(p.run)
 	}
-	if r.p.Profile > 0 {
-		r.profile, r.unsampled = newProfiler(r.p.Profile)
-	}
-	// A load generator's orphans would be taken for the server's.
-	orphans := r.p.Server == nil
-	var err error
-	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (int, error) {
-		r.started = time.Now()
-		return start(r.p.Command, env, r.p.Dir, s.THP, r.files.pass...)
-	})
-	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
-	if err != nil {
-		if r.profile != nil {
-			r.profile.abort()
-		}
+	if err := r.launch(env, s.THP); err != nil {
 		for _, p := range r.files.pumps {
 			_ = p.finish()
 		}
 		return err
 	}
-	r.pid = r.sampler.root
 	if r.profile != nil {
 		if r.p.Server != nil {
 			r.profile.members = map[int]bool{r.pid: true}
@@ -241,6 +230,16 @@ func (p *Program) stdin() (*os.File, error) {
 	}
 	if p.Stdin == nil {
 		return os.Open(os.DevNull)
+	}
+	if p.Again {
+		// A descriptor of its own has a position of its own. Whose file it is that
+		// somebody else opened may not be ours to open; then trials share it.
+		if f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", p.Stdin.Fd())); err == nil {
+			return f, nil
+		}
+		if _, err := p.Stdin.Seek(0, io.SeekStart); err != nil && !errors.Is(err, unix.ESPIPE) {
+			return nil, fmt.Errorf("read standard input again: %w", err)
+		}
 	}
 	fd, err := unix.FcntlInt(p.Stdin.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -342,11 +341,14 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 		r.follower.end()
 	}
 	r.sampler.end()
+	childless := r.hadNoChild()
 	ws, ru, _ := reap(r.pid)
 	r.family.own = nil
 	out.Leftovers = r.family.end(graceLeftover)
 	r.family.reapOrphans()
+	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
 	addRusage(&ru, &r.family.used)
+	subtractRusage(&ru, &r.usedBefore)
 	if r.profile != nil {
 		r.profile.stop()
 	}
@@ -367,125 +369,6 @@ func (r *running) streamError() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// fill turns what was collected into the sample.
-func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
-	out.User = float64(ru.Utime.Nano()) / 1e9
-	out.Sys = float64(ru.Stime.Nano()) / 1e9
-	out.CPU = out.User + out.Sys
-	out.MinorFaults, out.MajorFaults = int64(ru.Minflt), int64(ru.Majflt) // 32 bits on some systems
-	out.PeakRSS = r.sampler.peakRSS(uint64(ru.Maxrss) << 10)
-	if out.PeakRSS != nil {
-		tree := max(r.sampler.peakTree, *out.PeakRSS)
-		out.PeakTreeRSS = &tree
-	}
-	if r.sampler.hugeSeen {
-		huge := r.sampler.peakHuge
-		out.HugePeak = &huge
-	}
-	r.fillTrace(out)
-	r.fillExit(out, ws)
-	if r.follower != nil {
-		r.follower.fill(out)
-	}
-	if r.p.Server == nil { // else the load generator's output has them
-		fillMetrics(out, r.p.Metric, r.files.collectors[:])
-	}
-	out.Tail = r.files.tail()
-	out.Series = r.series
-}
-
-// fillTrace fills the collector's figures. Without a line they are known to be
-// zero only of a Go program: of others (a shell, say) they are not known.
-func (r *running) fillTrace(out *Sample) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.traced {
-		return
-	}
-	if r.trace.Cycles == 0 && !r.p.IsGo {
-		return
-	}
-	t := r.trace
-	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
-	out.GCCycles, out.GCCPU, out.GCPause, out.GCPauseMax = &t.Cycles, &cpu, &pause, &longest
-	out.GC = &t
-	out.GCFraction = nil
-	if t.Cycles > 0 {
-		out.HeapPeak = &t.HeapPeak
-	}
-	if out.CPU > 0 {
-		part := min(cpu/out.CPU, 1)
-		out.GCFraction = &part
-	}
-}
-
-// fillProfile fills in where the processor time of out went.
-func (r *running) fillProfile(out *Sample) {
-	out.Unsampled = r.unsampled
-	if r.profile != nil {
-		r.profile.fill(out, r.p.KeepProfile)
-	}
-}
-
-func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
-	switch {
-	case ws.Signaled():
-		out.Signal = unix.SignalName(ws.Signal())
-		if out.Failure == "" && !r.stopped {
-			out.Failure = "killed by " + out.Signal
-			if ws.Signal() == unix.SIGKILL {
-				out.Failure += " (out of memory?)"
-			}
-		}
-	case ws.Exited():
-		code := ws.ExitStatus()
-		out.ExitCode = &code
-		if code != 0 && out.Failure == "" && !r.stopped && !r.p.IgnoreExit {
-			out.Failure = fmt.Sprintf("exit code %d", code)
-		}
-	}
-}
-
-// fillMetrics takes the figures from collectors of output.
-func fillMetrics(out *Sample, spec *metric.Spec, from []*metric.Collector) {
-	for _, c := range from {
-		c.Close()
-		for k, v := range c.Benchmarks() {
-			out.setMetric(k, v)
-		}
-		if spec == nil || spec.Pattern == nil {
-			continue
-		}
-		if v, ok, err := c.Value(); ok {
-			out.setMetric(spec.Name, v)
-		} else if err != nil && out.Failure == "" {
-			out.Failure = fmt.Sprintf("metric %s: %v", spec.Name, err)
-		}
-	}
-	if out.Failure == "" && spec != nil && !out.has(spec) {
-		out.Failure = "metric " + spec.Name + ": " + spec.Missing()
-	}
-}
-
-// has says whether the sample has what is to be optimised.
-func (s *Sample) has(spec *metric.Spec) bool {
-	switch {
-	case spec.Pattern != nil:
-		_, ok := s.Metrics[spec.Name]
-		return ok
-	case spec.Name == metric.Bench:
-		return len(metric.BenchKeys(s.Metrics)) > 0
-	}
-	return true
-}
-
-func (s *Sample) setMetric(name string, v float64) {
-	if s.Metrics == nil {
-		s.Metrics = make(map[string]float64)
-	}
-	s.Metrics[name] = v
 }
 
 // A write to a closed standard output must be an error to us, not the end of

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -26,7 +27,7 @@ var roles map[string]func(words []string) error
 func init() {
 	roles = map[string]func(words []string) error{
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
-		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad, "heap": roleHeap,
+		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad, "heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {
 		runtime.LockOSThread() // in init: main is then on the main thread
@@ -210,6 +211,19 @@ func roleCollect(words []string) error {
 	return nil
 }
 
+// rolePaced (n) collects n times, and prints when each GC cycle ended.
+func rolePaced(words []string) error {
+	debug.SetGCPercent(-1)
+	for range number(words, 0) {
+		time.Sleep(7 * time.Millisecond)
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		fmt.Println("ended", m.LastGC)
+	}
+	return nil
+}
+
 var garbage [16]atomic.Pointer[[64 << 10]byte]
 
 func collectLine(g, i int) string {
@@ -238,6 +252,18 @@ func burn(d time.Duration) {
 }
 
 var sink int
+
+// roleUnwaited has a child that nobody waits for: the kernel forgets it.
+func roleUnwaited([]string) error {
+	signal.Ignore(syscall.SIGCHLD)
+	for range 3 {
+		if _, err := syscall.ForkExec("/bin/true", []string{"true"}, nil); err != nil {
+			return err
+		}
+	}
+	time.Sleep(10 * time.Millisecond)
+	return nil
+}
 
 // roleHeadless (file) ends its main thread and lives on. It makes the file when
 // the process looks like a zombie.

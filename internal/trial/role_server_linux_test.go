@@ -109,11 +109,16 @@ func roleFolio(words []string) error {
 			return err
 		}
 		defer runtime.KeepAlive(mem)
+		forkOnly = len(words) > 2
 		for _, p := range []*Program{shell(":"), shell("sleep 0.3"), role("touch", "200", "400")} {
 			if err := report(p); err != nil {
 				return err
 			}
 		}
+	case "sampled":
+		p := role("burn", "200")
+		p.Profile = testRate
+		return report(p)
 	case "sleep":
 		p := shell("echo pid $$; exec sleep 1000")
 		p.Stdout = os.Stdout

@@ -20,10 +20,16 @@ type Sample struct {
 	Sys  float64 `json:"sys_seconds"`
 	CPU  float64 `json:"cpu_seconds"` // User + Sys
 
-	PeakRSS     *uint64 `json:"peak_rss_bytes"`      // of the largest process
-	PeakTreeRSS *uint64 `json:"peak_tree_rss_bytes"` // of all processes together
-	MinorFaults int64   `json:"minor_faults"`
-	MajorFaults int64   `json:"major_faults"`
+	// PeakRSS is of the largest process, PeakTreeRSS of all processes together.
+	// PeakTreeRSSLooks is how many looks saw a sampled peak to within 5%, counted to 10.
+	PeakRSS           *uint64 `json:"peak_rss_bytes"`
+	PeakRSSSource     Source  `json:"peak_rss_source,omitempty"`
+	PeakTreeRSS       *uint64 `json:"peak_tree_rss_bytes"`
+	PeakTreeRSSSource Source  `json:"peak_tree_rss_source,omitempty"`
+	PeakTreeRSSLooks  int     `json:"peak_tree_rss_looks,omitempty"`
+
+	MinorFaults int64 `json:"minor_faults"`
+	MajorFaults int64 `json:"major_faults"`
 
 	GCCycles   *int     `json:"gc_cycles"`
 	GCCPU      *float64 `json:"gc_cpu_seconds"`
@@ -71,6 +77,8 @@ type Sample struct {
 	Leftovers int `json:"leftover_processes,omitempty"`
 	// Tail is the end of the program's output, kept to explain a failure.
 	Tail string `json:"-"`
+
+	set *set // what the sample is compared with; nil: nothing
 }
 
 // OK says that the trial counts.
@@ -98,16 +106,49 @@ func Where(samples []*Sample) *where.Result {
 	return where.Mean(all)
 }
 
-// Memory returns the figure that Folio optimises memory by: the peak of the
-// whole tree, which is what a container is billed and killed for.
+// Memory returns the figure that Folio compares memory by: the peak of the whole
+// tree, which is what a container is billed and killed for, else that of the largest
+// process. Samples of one search, or put together by [Together], all return the same.
 func (s *Sample) Memory() (float64, bool) {
-	switch {
-	case s.PeakTreeRSS != nil:
-		return float64(*s.PeakTreeRSS), true
-	case s.PeakRSS != nil:
-		return float64(*s.PeakRSS), true
+	if s.MemoryOfTree() {
+		return value(s.PeakTreeRSS)
 	}
-	return 0, false
+	return value(s.PeakRSS)
+}
+
+// MemoryOfTree says that [Sample.Memory] is the peak of the whole tree.
+func (s *Sample) MemoryOfTree() bool { return s.treeKnown() && !(s.set != nil && s.set.largest) }
+
+// MostMemory returns the largest peak that is known: the bound that the sample keeps
+// within may be no less.
+func (s *Sample) MostMemory() (float64, bool) {
+	tree, ok := value(s.PeakTreeRSS)
+	one, ok2 := value(s.PeakRSS)
+	return max(tree, one), ok || ok2
+}
+
+// treeKnown says that the peak of the tree is one to compare by: no luck of sampling.
+func (s *Sample) treeKnown() bool {
+	return s.PeakTreeRSS != nil && (s.PeakTreeRSSSource != Sampled || s.PeakTreeRSSLooks >= trustedLooks)
+}
+
+// A set is samples that are compared. The peak of the tree counts if it is known well
+// of every one; else that of the largest process does, which the kernel knows exactly.
+type set struct{ largest bool }
+
+func (t *set) add(s *Sample) {
+	s.set = t
+	if s.OK() && !s.treeKnown() {
+		t.largest = true
+	}
+}
+
+// Together makes samples comparable by their memory.
+func Together(samples ...*Sample) {
+	t := &set{}
+	for _, s := range samples {
+		t.add(s)
+	}
 }
 
 // A Figure is one column of a sample: its JSON key, the unit it has in the Go
@@ -148,6 +189,17 @@ func FigureOf(key string) Figure {
 		}
 	}
 	panic("trial: no figure " + key)
+}
+
+// AnySampled says that the figure with a key is, in some sample that counts, a peak
+// that was seen by looking now and then. It may have been more.
+func AnySampled(key string, samples []*Sample) bool {
+	for _, s := range samples {
+		if s.OK() && (key == "peak_rss_bytes" && s.PeakRSSSource == Sampled || key == "peak_tree_rss_bytes" && s.PeakTreeRSSSource == Sampled) {
+			return true
+		}
+	}
+	return false
 }
 
 // Values returns a figure of all samples that count and have it.

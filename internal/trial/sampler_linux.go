@@ -10,22 +10,24 @@ import (
 
 // A sampler watches a process tree while it runs: the memory that its processes
 // hold together, the largest process, and the part that is on huge pages. The
-// kernel keeps none of these peaks. It costs at most one part in a hundred of
-// one processor, by looking less often at trees that are slow to look at.
+// kernel keeps none of these peaks but that of a process. It costs at most one part
+// in a hundred of one processor, by looking less often at trees that are slow to
+// look at.
 type sampler struct {
 	tree    *procmem.Tree
 	max     uint64        // bound on the tree's memory; 0 for none
-	floor   uint64        // folio's own peak when it forked: see peakRSS
+	floor   uint64        // where the kernel's peaks begin: see peakRSS
 	over    chan struct{} // closed when the bound was passed
 	alarm   *alarm        // rung: end
 	done    chan struct{}
 	overOne sync.Once
 	root    int
 
-	peakTree, peakOne, peakHWM uint64
-	peakHuge                   uint64
-	hugeSeen                   bool
-	series                     *Series // nil: not to be kept
+	trees, largest peaks
+	several        bool // more than one process was seen
+	peakHuge       uint64
+	hugeSeen       bool
+	series         *Series // nil: not to be kept
 }
 
 const (
@@ -56,10 +58,9 @@ func newSampler(fs procmem.FS, bound uint64, orphans bool, foreign []int, start 
 	if orphans {
 		reaper = os.Getpid()
 	}
-	s.tree, err = fs.NewTreeOf(reaper, func() (int, error) {
-		pid, err := start()
-		s.root, s.floor = pid, ownHWM(fs)
-		return pid, err
+	s.tree, err = fs.NewTreeOf(reaper, func() (pid int, err error) {
+		s.root, err = start()
+		return s.root, err
 	})
 	if err != nil {
 		s.alarm.close()
@@ -99,16 +100,19 @@ func (s *sampler) run() {
 func (s *sampler) look() int {
 	_ = s.tree.Update() // a look that fails leaves the peaks as they are
 	total, largest, n := s.tree.RSS()
-	s.peakTree = max(s.peakTree, total)
-	if s.series != nil && n > 0 {
-		s.series.looked(&s.series.RSS, total)
-	}
-	s.peakOne = max(s.peakOne, largest)
-	if largest < 2*s.floor { // see peakRSS
-		if hwm, ok := s.tree.HWM(s.root); ok {
-			s.peakHWM = max(s.peakHWM, hwm)
+	if n > 0 {
+		s.trees.add(total)
+		if s.series != nil {
+			s.series.looked(&s.series.RSS, total)
 		}
+		if s.floor > 0 && largest < 2*s.floor {
+			if hwm, ok := s.tree.HWM(s.root); ok {
+				largest = max(largest, hwm)
+			}
+		}
+		s.largest.add(largest)
 	}
+	s.several = s.several || n > 1
 	if s.max > 0 && total > s.max {
 		s.overOne.Do(func() { close(s.over) })
 	}
@@ -131,23 +135,27 @@ func (s *sampler) end() {
 	s.alarm.close()
 }
 
-// peakRSS returns the peak of the largest process. ru_maxrss knows it exactly,
-// but the kernel starts its count at the memory of the process that forked: no
-// child of folio ever seems smaller than folio was (floor). For such small
-// programs the high-water mark that was seen last is nearer the truth.
-func (s *sampler) peakRSS(maxrss uint64) *uint64 {
-	// The kernel counts each processor's pages for itself and adds up now and
-	// then, so two looks at the same peak differ a little.
-	const slack = 1 << 20
-	peak := maxrss
-	if maxrss <= s.floor+s.floor/50+slack {
-		peak = max(s.peakHWM, s.peakOne)
-		if peak == 0 {
-			return nil // it lived too short to be seen
+// peakRSS returns the peak of the largest process: what the kernel says, or what was
+// seen where that cannot be it. The kernel starts its count at the memory of the
+// process that forked. That is next to nothing with the stub; without it no child of
+// folio ever seems smaller than folio was (floor).
+func (s *sampler) peakRSS(maxrss uint64) (*uint64, Source) {
+	seen, looks := s.largest.most(0)
+	if s.floor > 0 && maxrss <= s.floor+s.floor/50+slack {
+		if looks < trustedLooks {
+			return nil, ""
 		}
+		return &seen, Sampled
 	}
-	return &peak
+	if seen > maxrss+maxrss/20+slack { // a child that no one waited for: SIGCHLD was ignored
+		return &seen, Sampled
+	}
+	return &maxrss, Kernel
 }
+
+// slack is how far two looks of the kernel at the same peak differ at least: it
+// counts the pages of each processor for itself and adds up now and then.
+const slack = 1 << 20
 
 // ownHWM returns the high-water mark of folio itself.
 func ownHWM(fs procmem.FS) uint64 {

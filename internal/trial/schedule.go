@@ -45,6 +45,7 @@ type Scheduler struct {
 	rng    *rand.Rand
 	round  int
 	seq    int
+	all    set // all counted samples
 
 	// Observe, when set, is told before each trial starts (sample nil) and after
 	// it ended.
@@ -105,6 +106,9 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 	}
 	s.seq++
 	sample.Round, sample.Sequence = round, s.seq
+	if round > 0 {
+		s.all.add(sample)
+	}
 	if s.Observe != nil {
 		s.Observe(arm, round, sample)
 	}

@@ -295,3 +295,31 @@ func TestInterruptIsNoFailure(t *testing.T) {
 		t.Errorf("a program that ended by a signal of its own: error %v, samples %+v", err, as[0].Samples)
 	}
 }
+
+// glimpses is a runner whose trees are seen in so many looks, one after the other.
+type glimpses []int
+
+func (g *glimpses) Run(context.Context, Setting) (*Sample, error) {
+	n := (*g)[0]
+	*g = (*g)[1:]
+	return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(200), PeakTreeRSSSource: Sampled, PeakTreeRSSLooks: n}, nil
+}
+
+// All samples of a search compare by one figure of memory: one whose peak of the tree was
+// hardly seen makes it the exact one for all, also for those from before.
+func TestSchedulerMemory(t *testing.T) {
+	s := NewScheduler(&glimpses{9, 9, 9, 1, 9, 9}, 1)
+	arms := []*Arm{NewArm(Setting{}), NewArm(Setting{GOGC: "400"})}
+	for round, want := range []float64{200, 100, 100} {
+		if err := s.Round(t.Context(), arms); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range arms {
+			for _, sample := range a.Samples {
+				if got, _ := sample.Memory(); got != want {
+					t.Errorf("after round %d: %v, want %v", round+1, got, want)
+				}
+			}
+		}
+	}
+}

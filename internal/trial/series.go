@@ -6,23 +6,24 @@ import (
 	"github.com/foliomem/folio/internal/gctrace"
 )
 
-// A Series is what the memory of a trial was over time. Times are seconds from
-// the start of the process, sizes bytes. Where more was seen than it holds,
-// neighbours were put together: the largest of each stays.
+// A Series is what the memory of a trial was over time. Times are seconds since the
+// program was started, sizes bytes. Where more was seen than it holds, neighbours were put
+// together: the largest of each stays.
 type Series struct {
 	RSS  Track `json:"rss"`  // of all processes together
 	Huge Track `json:"huge"` // of it on huge pages; looked at less often
-	Heap Track `json:"heap"` // at the end of each collection, of the process that collected
+	Heap Track `json:"heap"` // at the end of each GC cycle, of the process that collected
 	Live Track `json:"live"` // of that, what was live
 
 	start time.Time
+	heaps heaps
 }
 
 // A Track is one figure over time.
 type Track struct {
 	Seconds []float64 `json:"seconds"`
 	Bytes   []uint64  `json:"bytes"`
-	// Each is how many looks, or collections, a value stands for.
+	// Each is how many looks, or GC cycles, a value stands for at most.
 	Each int `json:"each"`
 
 	pending int // looks of the last value, when Each is more than 1
@@ -63,11 +64,16 @@ func (s *Series) looked(track *Track, bytes uint64) {
 	track.add(time.Since(s.start), bytes)
 }
 
-// collected adds a collection that was just reported. A nil series keeps nothing.
+// collected adds a GC cycle whose trace line was just read. A nil series keeps nothing.
 func (s *Series) collected(c gctrace.Cycle) {
 	if s != nil {
-		at := time.Since(s.start)
-		s.Heap.add(at, c.HeapEnd)
-		s.Live.add(at, c.HeapLive)
+		s.heaps.add(c, time.Since(s.start))
+	}
+}
+
+// finish places the GC cycles: see [heaps.tracks].
+func (s *Series) finish(isGo bool, running time.Duration) {
+	if s != nil {
+		s.Heap, s.Live = s.heaps.tracks(isGo, running)
 	}
 }

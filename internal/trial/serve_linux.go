@@ -138,7 +138,7 @@ func (r *running) startLoad() (*loadRun, error) {
 		}
 		background(l.files.pumps[i].run)
 	}
-	if l.pid, err = start([]string{"sh", "-c", r.p.Server.Load}, r.p.environ(), r.p.Dir, THPSystem, l.files.pass...); err != nil {
+	if l.pid, err = start([]string{"sh", "-c", r.p.Server.Load}, r.p.environ(), r.p.Dir, l.files.pass); err != nil {
 		return nil, fmt.Errorf("--load: %w", err)
 	}
 	r.family.own = []int{r.pid, l.pid}
@@ -164,7 +164,7 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	serverGone := isClosed(r.exited)
 	// Whatever ended the wait, the generator must not outlive it. What it and
 	// its orphans used does not count as the server's.
-	used := r.family.used
+	used, reaped := r.family.used, r.family.reaped
 	_ = unix.Kill(l.pid, unix.SIGTERM)
 	select {
 	case <-l.done:
@@ -184,7 +184,7 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	r.family.own = []int{r.pid}
 	r.family.end(graceLeftover, l.server...) // what the generator left behind
 	r.family.reapOrphans(l.server...)
-	r.family.used = used
+	r.family.used, r.family.reaped = used, reaped
 	for i := range l.files.pumps {
 		l.files.closePassed()
 		_ = l.files.pumps[i].finish()

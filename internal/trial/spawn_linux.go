@@ -4,42 +4,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/spawn"
 )
 
 // errNoExec is what the kernel says of a file that is no program.
 var errNoExec error = unix.ENOEXEC
-
-// A spawner starts processes from one thread that lives as long as folio does.
-// Two things hang on a thread: PR_SET_PDEATHSIG is sent when the thread that
-// made the child ends, so a thread that the Go scheduler may retire would kill
-// a healthy program; and the child inherits PR_SET_THP_DISABLE while no other
-// child must.
-type spawner struct {
-	once sync.Once
-	jobs chan func()
-}
-
-var spawn spawner
-
-func (s *spawner) do(f func()) {
-	s.once.Do(func() {
-		s.jobs = make(chan func())
-		go func() {
-			runtime.LockOSThread() // never unlocked
-			for job := range s.jobs {
-				job()
-			}
-		}()
-	})
-	done := make(chan struct{})
-	s.jobs <- func() { defer close(done); f() }
-	<-done
-}
 
 // becomeReaper makes this process the parent of every orphan below it, so that
 // none escapes: neither from the accounts nor from being ended.
@@ -50,67 +25,94 @@ var becomeReaper = sync.OnceValue(func() error {
 	return nil
 })
 
-// start makes a process. If folio dies, even by SIGKILL, the kernel kills it.
-func start(argv, env []string, dir string, thp THP, files ...*os.File) (pid int, err error) {
+// forkOnly starts programs as where the stub of package spawn does not work.
+var forkOnly bool
+
+// prepare makes the process that becomes the program.
+func prepare(argv, env []string, dir string, thp THP, files []*os.File) (*spawn.Process, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if e, ok := err.(*exec.Error); ok {
 			err = e.Err
 		}
-		return 0, &StartError{Command: argv[0], Err: err}
+		return nil, &StartError{Command: argv[0], Err: err}
 	}
 	if dir != "" {
 		if _, err := os.Stat(dir); err != nil {
-			return 0, fmt.Errorf("working directory: %w", err)
+			return nil, fmt.Errorf("working directory: %w", err)
 		}
 	}
-	fds := make([]uintptr, len(files))
-	for i, f := range files {
-		fds[i] = f.Fd()
+	p := &spawn.Program{Path: path, Argv: argv, Env: env, Dir: dir, Files: [3]*os.File(files), NoTHP: thp == THPOff}
+	if forkOnly {
+		return p.PrepareFork(), nil
 	}
-	attr := &syscall.ProcAttr{
-		Dir: dir, Env: env, Files: fds,
-		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
-	}
-	spawn.do(func() {
-		if thp == THPOff {
-			var restore func()
-			if restore, err = disableTHP(); err != nil {
-				return
-			}
-			defer restore()
-		}
-		pid, err = syscall.ForkExec(path, argv, attr)
-		if err == unix.ENOENT {
+	return p.Prepare()
+}
+
+// begin lets the process become the program.
+func begin(p *spawn.Process, command string) (pid int, err error) {
+	pid, err = p.Start()
+	if errno, ok := err.(syscall.Errno); ok {
+		err = errno
+		if errno == unix.ENOENT {
 			err = errNoLoader // LookPath found the file
 		}
-		if err != nil {
-			err = &StartError{Command: argv[0], Err: err}
-		}
-	})
-	runtime.KeepAlive(files)
+		err = &StartError{Command: command, Err: err}
+	}
 	return pid, err
 }
 
-// disableTHP turns huge pages off for this process until restore is called. A
-// child gets the flag from the memory of the process that made it, at exec, and
-// keeps it; there is no way to set it for another process. For the moment that
-// a fork takes, folio's own memory gets no huge pages either, which is harmless.
-//
-// Needs Linux 3.15.
-func disableTHP() (restore func(), err error) {
-	was, err := unix.PrctlRetInt(unix.PR_GET_THP_DISABLE, 0, 0, 0, 0)
-	if err == nil && was == 0 {
-		err = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)
-	}
+// start makes a process that is not measured.
+func start(argv, env []string, dir string, files []*os.File) (pid int, err error) {
+	p, err := prepare(argv, env, dir, THPSystem, files)
 	if err != nil {
-		return nil, fmt.Errorf("turn huge pages off for the program (PR_SET_THP_DISABLE, Linux 3.15): %w", err)
+		return 0, err
 	}
-	return func() {
-		if was == 0 {
-			_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)
+	return begin(p, argv[0])
+}
+
+// launch starts the program, with all that observes it in place.
+func (r *running) launch(env []string, thp THP) (err error) {
+	// A load generator's orphans would be taken for the server's.
+	orphans := r.p.Server == nil
+	waited := false
+	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (pid int, err error) {
+		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass)
+		if err != nil {
+			return 0, err
 		}
-	}, nil
+		if r.p.Profile > 0 {
+			r.profile, r.unsampled = newProfiler(r.p.Profile, proc.Thread())
+		}
+		_, waited = proc.PID()
+		r.usedBefore = proc.Used()
+		return r.begin(proc)
+	})
+	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
+	if err != nil {
+		if r.profile != nil {
+			r.profile.abort()
+		}
+		return err
+	}
+	r.pid = r.sampler.root
+	if !waited {
+		r.sampler.floor = ownHWM(r.p.FS)
+	}
+	return nil
+}
+
+// begin lets the program begin, and time with it.
+func (r *running) begin(proc *spawn.Process) (pid int, err error) {
+	r.started = time.Now()
+	r.mu.Lock()
+	if r.series != nil {
+		r.series.start = r.started
+	}
+	r.mu.Unlock()
+	pid, err = begin(proc, r.p.Command[0])
+	r.running = time.Since(r.started)
+	return pid, err
 }
 
 // awaitExit returns when a child has ended, and leaves it as a zombie: its pid

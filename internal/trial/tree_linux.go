@@ -18,6 +18,7 @@ type family struct {
 	foreign []int       // descendants of this process from before the trial: not ours to touch
 	own     []int       // children that are reaped by themselves, not as orphans
 	used    unix.Rusage // of the orphans that were reaped
+	reaped  int         // how many they were
 }
 
 func newFamily(fs procmem.FS) *family {
@@ -129,6 +130,7 @@ func (f *family) reapOrphans(except ...int) {
 		var ru unix.Rusage
 		if got, err := unix.Wait4(pid, &ws, unix.WNOHANG, &ru); err == nil && got == pid {
 			addRusage(&f.used, &ru)
+			f.reaped++
 		}
 	}
 }
@@ -140,6 +142,14 @@ func addRusage(sum, ru *unix.Rusage) {
 	sum.Minflt += ru.Minflt
 	sum.Majflt += ru.Majflt
 	sum.Maxrss = max(sum.Maxrss, ru.Maxrss)
+}
+
+// subtractRusage takes away from what a process used what it had used before.
+func subtractRusage(ru, before *unix.Rusage) {
+	ru.Utime = unix.NsecToTimeval(max(ru.Utime.Nano()-before.Utime.Nano(), 0))
+	ru.Stime = unix.NsecToTimeval(max(ru.Stime.Nano()-before.Stime.Nano(), 0))
+	ru.Minflt = max(ru.Minflt-before.Minflt, 0)
+	ru.Majflt = max(ru.Majflt-before.Majflt, 0)
 }
 
 func addTimeval(a, b unix.Timeval) unix.Timeval {

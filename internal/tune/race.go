@@ -109,7 +109,7 @@ func memory(a *Arm) float64 {
 func mostMemory(a *Arm) float64 {
 	most := math.NaN()
 	for _, s := range a.Samples {
-		if m, ok := s.Memory(); ok && s.OK() && !(m <= most) {
+		if m, ok := s.MostMemory(); ok && s.OK() && !(m <= most) {
 			most = m
 		}
 	}

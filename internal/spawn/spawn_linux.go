@@ -1,0 +1,165 @@
+package spawn
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Program is what to start.
+type Program struct {
+	Path  string // its file, as for execve
+	Argv  []string
+	Env   []string
+	Dir   string      // working directory; "" for that of this process
+	Files [3]*os.File // standard input, output and error
+	NoTHP bool        // no huge pages for the program and its descendants
+}
+
+// A Process is about to become a program. If this process dies, even by SIGKILL,
+// the kernel kills it.
+type Process struct {
+	program *Program
+	pid     int      // 0 if it is forked only by Start
+	socket  *os.File // to the waiting copy of the stub; nil if there is none
+	used    unix.Rusage
+}
+
+// stubOff is set once the stub turned out not to work on this system.
+var stubOff atomic.Bool
+
+// Prepare makes the process that becomes the program. Where the stub does not
+// work, Start forks instead: see [Process.PID].
+func (p *Program) Prepare() (*Process, error) {
+	if !stubOff.Load() {
+		if proc, err := p.prepareStub(); proc != nil || err != nil {
+			return proc, err
+		}
+	}
+	return p.PrepareFork(), nil
+}
+
+// PrepareFork is Prepare without the stub.
+func (p *Program) PrepareFork() *Process { return &Process{program: p} }
+
+// PID is the id of the process; ok is false if there is none before Start. Then the
+// kernel's account of its memory begins with the memory of this process.
+func (p *Process) PID() (pid int, ok bool) { return p.pid, p.pid != 0 }
+
+// Used is what the process used so far, which is in the kernel's accounts of the
+// program: a few microseconds and page faults.
+func (p *Process) Used() unix.Rusage { return p.used }
+
+// Thread is the thread whose next exec is the program's, or whose next child's:
+// where to open events that begin with an exec. Nothing but programs is forked from
+// the thread, and by no other call than Start.
+func (p *Process) Thread() int {
+	if p.pid != 0 {
+		return p.pid
+	}
+	var tid int
+	forker.do(func() { tid = unix.Gettid() })
+	return tid
+}
+
+// Start lets the program begin and returns its process id. The error is that of
+// execve if it is a [syscall.Errno]; there is no process then. Start or Abort must
+// be called once.
+func (p *Process) Start() (pid int, err error) {
+	if p.socket != nil {
+		return p.release()
+	}
+	forker.do(func() { pid, err = p.program.fork() })
+	return pid, err
+}
+
+// Abort gives the process up.
+func (p *Process) Abort() {
+	if p.socket == nil {
+		return
+	}
+	p.socket.Close() // it ends by that, and if it should be stopped, by SIGKILL
+	_ = unix.Kill(p.pid, unix.SIGKILL)
+	wait(p.pid)
+}
+
+// fork starts the program as a child that shares the memory of this process until
+// its exec. It runs on the thread of forker.
+func (p *Program) fork() (pid int, err error) {
+	if p.NoTHP {
+		restore, err := disableTHP()
+		if err != nil {
+			return 0, err
+		}
+		defer restore()
+	}
+	fds := []uintptr{p.Files[0].Fd(), p.Files[1].Fd(), p.Files[2].Fd()}
+	pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
+		Dir: p.Dir, Env: p.Env, Files: fds,
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	runtime.KeepAlive(p.Files)
+	return pid, err
+}
+
+// disableTHP turns huge pages off for this process until restore is called. A
+// child gets the flag from the memory of the process that made it, at exec, and
+// keeps it; there is no way to set it for another process. For the moment that
+// a fork takes, our own memory gets no huge pages either, which is harmless.
+func disableTHP() (restore func(), err error) {
+	was, err := unix.PrctlRetInt(unix.PR_GET_THP_DISABLE, 0, 0, 0, 0)
+	if err == nil && was == 0 {
+		err = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0)
+	}
+	if err != nil {
+		return nil, noTHP(err)
+	}
+	return func() {
+		if was == 0 {
+			_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)
+		}
+	}, nil
+}
+
+func noTHP(err error) error {
+	return fmt.Errorf("turn huge pages off for the program (PR_SET_THP_DISABLE, Linux 3.15): %w", err)
+}
+
+// A thread forks: one that lives as long as this process does. PR_SET_PDEATHSIG is
+// sent when the thread that made the child ends, so a thread that the Go scheduler
+// may retire would kill a healthy program.
+type thread struct {
+	once sync.Once
+	jobs chan func()
+}
+
+var forker thread
+
+func (t *thread) do(f func()) {
+	t.once.Do(func() {
+		t.jobs = make(chan func())
+		go func() {
+			runtime.LockOSThread() // never unlocked
+			for job := range t.jobs {
+				job()
+			}
+		}()
+	})
+	done := make(chan struct{})
+	t.jobs <- func() { defer close(done); f() }
+	<-done
+}
+
+// wait reaps a child of this process.
+func wait(pid int) (ws unix.WaitStatus) {
+	for {
+		if _, err := unix.Wait4(pid, &ws, 0, nil); err != unix.EINTR {
+			return ws
+		}
+	}
+}
