@@ -15,13 +15,12 @@ func sampled() *where.Result {
 	class := func(c where.Class, fraction float64) where.ClassShare {
 		return where.ClassShare{Class: c, Seconds: 8 * fraction, Fraction: fraction}
 	}
-	return &where.Result{
+	r := &where.Result{
 		Samples: 7976, Kernel: true,
 		Classes: []where.ClassShare{
 			class(where.GCMark, 0.25), class(where.GCAssist, 0.0625), class(where.Allocation, 0.125), class(where.Zeroing, 0.03125),
 			class(where.Growth, 0.0625), class(where.PageFaults, 0.03125), class(where.Syscalls, 0.001), class(where.Program, 0.4365),
 		},
-		MemoryTaxFraction: 0.5625,
 		Sites: []where.Site{
 			{Func: "example.com/shop.(*Cart).Add", File: "/src/shop/cart.go", Line: 42, Seconds: 1.25, Fraction: 0.15625,
 				Classes: map[where.Class]float64{where.Allocation: 0.6, where.GCAssist: 0.3, where.Zeroing: 0.1}},
@@ -29,13 +28,16 @@ func sampled() *where.Result {
 				Classes: map[where.Class]float64{where.Growth: 1}},
 		},
 	}
+	r.Recompute()
+	return r
 }
 
 func TestRunTextSampled(t *testing.T) {
 	var samples []*trial.Sample
 	for i := range 6 {
 		s := goSample(i)
-		s.Where, s.MemoryTax = sampled(), ptr(0.5625)
+		s.Where = sampled()
+		s.Recompute()
 		samples = append(samples, s)
 	}
 	command := []string{"./shop", "-n", "1"}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // A Result is a result file that was read.
@@ -109,7 +108,7 @@ func (r *Result) check() error {
 				if s == nil {
 					return fmt.Errorf("arm %q has a sample that is null", a.Name)
 				}
-				whole(s)
+				s.Recompute() // the pages rely on figures that agree
 			}
 		}
 	}
@@ -125,14 +124,6 @@ func (r *Result) check() error {
 		}
 	}
 	return nil
-}
-
-// whole forgets the collector's figures where some are missing: they are known
-// together or not at all, and who reads them relies on that.
-func whole(s *trial.Sample) {
-	if s.GCCycles == nil || s.GCCPU == nil || s.GCPause == nil || s.GCPauseMax == nil {
-		s.GCCycles, s.GCCPU, s.GCFraction, s.GCPause, s.GCPauseMax = nil, nil, nil, nil, nil
-	}
 }
 
 // Samples counts the samples of a result; 0 for a snapshot.

@@ -35,6 +35,8 @@ type running struct {
 	pid       int
 	files     files
 	sampler   *sampler
+	witness   *witness
+	childless bool          // the program started no other, as far as the kernel counts
 	series    *Series       // nil: not asked for
 	follower  *follower     // nil: the heap stays as it is
 	profile   *profiler     // nil: no sampling
@@ -155,6 +157,7 @@ func (r *running) start(s Setting) error {
 	if err := r.open(keep); err != nil {
 		return err
 	}
+	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
 	if r.p.KeepSeries {
 		r.series = &Series{start: time.Now()}
 	}
@@ -163,6 +166,9 @@ func (r *running) start(s Setting) error {
 	}
 	if r.p.Profile > 0 {
 		r.profile, r.unsampled = newProfiler(r.p.Profile)
+	}
+	if r.profile != nil {
+		r.profile.witness = r.witness
 	}
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
@@ -182,6 +188,7 @@ func (r *running) start(s Setting) error {
 		return err
 	}
 	r.pid = r.sampler.root
+	r.witness.root = r.pid
 	if r.profile != nil {
 		if r.p.Server != nil {
 			r.profile.members = map[int]bool{r.pid: true}
@@ -190,7 +197,7 @@ func (r *running) start(s Setting) error {
 		background(r.profile.run)
 	}
 	r.family.own = []int{r.pid}
-	r.sampler.series = r.series
+	r.sampler.series, r.sampler.witness = r.series, r.witness
 	background(r.sampler.run)
 	if s.THP == THPCollapse {
 		r.follower = newFollower(r.p.FS, r.sampler.tree.PIDs)
@@ -267,6 +274,7 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 	out.Wall = r.ended.Sub(r.started).Seconds()
 	r.fill(out, &ru, ws)
 	r.fillProfile(out)
+	r.fillTrace(out)
 	return out, r.streamError()
 }
 
@@ -289,6 +297,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 				r.family.end(0)
 				continue
 			}
+			r.witness.lookNow(r.sampler.tree.PIDs())
 			r.forward(sig)
 			tooLate = time.After(graceSignal)
 		case <-tooLate:
@@ -302,6 +311,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 		case <-timeout:
 			out.Overdue = true
 			out.Failure = fmt.Sprintf("ended: it took longer than %v", limit.Round(time.Millisecond))
+			r.witness.lookNow(r.sampler.tree.PIDs())
 			r.family.end(graceLeftover)
 			<-r.exited
 			return nil
@@ -342,10 +352,13 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 		r.follower.end()
 	}
 	r.sampler.end()
+	st, err := r.p.FS.Stat(r.pid) // of a zombie: it says whether it waited for a child
 	ws, ru, _ := reap(r.pid)
 	r.family.own = nil
 	out.Leftovers = r.family.end(graceLeftover)
 	r.family.reapOrphans()
+	orphans := r.family.used.Minflt > 0 || out.Leftovers > 0
+	r.childless = err == nil && st.CMinFlt+st.CMajFlt == 0 && !orphans
 	addRusage(&ru, &r.family.used)
 	if r.profile != nil {
 		r.profile.stop()
@@ -384,7 +397,6 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 		huge := r.sampler.peakHuge
 		out.HugePeak = &huge
 	}
-	r.fillTrace(out)
 	r.fillExit(out, ws)
 	if r.follower != nil {
 		r.follower.fill(out)
@@ -396,29 +408,20 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	out.Series = r.series
 }
 
-// fillTrace fills the collector's figures. Without a line they are known to be
-// zero only of a Go program: of others (a shell, say) they are not known.
+// fillTrace fills in what the trace tells of GC cycles. Where the time went must be
+// known by then.
 func (r *running) fillTrace(out *Sample) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if r.p.Server == nil {
+		out.Listening = r.witness.listening()
+	}
+	out.Processes = r.witness.processes(r.childless)
 	if !r.traced {
 		return
 	}
-	if r.trace.Cycles == 0 && !r.p.IsGo {
-		return
-	}
-	t := r.trace
-	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
-	out.GCCycles, out.GCCPU, out.GCPause, out.GCPauseMax = &t.Cycles, &cpu, &pause, &longest
-	out.GC = &t
-	out.GCFraction = nil
-	if t.Cycles > 0 {
-		out.HeapPeak = &t.HeapPeak
-	}
-	if out.CPU > 0 {
-		part := min(cpu/out.CPU, 1)
-		out.GCFraction = &part
-	}
+	told := r.profile != nil && r.profile.err == nil && r.profile.session.Lost() == 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out.setTrace(r.witness.verdict(r.p.IsGo, r.childless, told), r.trace)
 }
 
 // fillProfile fills in where the processor time of out went.

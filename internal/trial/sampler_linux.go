@@ -25,7 +25,8 @@ type sampler struct {
 	peakTree, peakOne, peakHWM uint64
 	peakHuge                   uint64
 	hugeSeen                   bool
-	series                     *Series // nil: not to be kept
+	series                     *Series  // nil: not to be kept
+	witness                    *witness // nil: nothing else looks
 }
 
 const (
@@ -98,6 +99,9 @@ func (s *sampler) run() {
 // look takes one look and returns how many processes it saw.
 func (s *sampler) look() int {
 	_ = s.tree.Update() // a look that fails leaves the peaks as they are
+	if s.witness != nil {
+		s.witness.look(s.tree.PIDs())
+	}
 	total, largest, n := s.tree.RSS()
 	s.peakTree = max(s.peakTree, total)
 	if s.series != nil && n > 0 {
