@@ -79,14 +79,20 @@ func (s *Sheet) site(fix string) string {
 	return fix
 }
 
-// fixedHeap is the search of a heap that neither grows nor shrinks.
+// fixedHeap is the search of a heap that neither grows nor shrinks. Within twice the
+// peak it tries limits near what the program needs.
 func (s *Sheet) fixedHeap() string {
 	if !s.Go {
 		return s.site("keep freed memory instead of returning it to the OS")
 	}
-	limit := uint64(*s.RSS)
-	limit = (limit + 1<<20 - 1) &^ (1<<20 - 1) // what the search takes as a size
-	return s.line("tune", "--mem="+trial.FormatBytes(limit))
+	command := []string{"tune"}
+	if limit := (2*uint64(*s.RSS) + 1<<20 - 1) &^ (1<<20 - 1); s.Host.MemoryBytes == nil || limit < *s.Host.MemoryBytes/2 {
+		command = append(command, "--mem="+trial.FormatBytes(limit))
+	}
+	if !slices.Contains(s.Flags, "--metric") {
+		command = append(command, "--metric=cpu") // what faults cost
+	}
+	return s.line(command...)
 }
 
 // hugePages is how to have first touches on huge pages, "" if they can gain little or

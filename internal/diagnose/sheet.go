@@ -27,7 +27,7 @@ type Sheet struct {
 	Huge                 *float64
 	Processes            int      // the most that a run had; 0 if that is not known
 	Listening            []string // TCP addresses
-	Stopped              bool     // a signal or folio ended it, not the program itself
+	Stopped              bool     // a signal or folio ended it, not its work
 	ExitCode             int      // of a program that failed; else 0
 
 	// What the trace of the Go runtimes says. Where AtLeast is set some of it was not
@@ -86,7 +86,7 @@ func (s *Sheet) lookAt(samples []*trial.Sample) {
 		}
 		s.AtLeast = s.AtLeast || x.GCTrace == trial.TracePartial || x.GCCycles == nil
 		s.Processes = max(s.Processes, x.Processes)
-		s.Stopped = s.Stopped || x.Signal != "" || x.Overdue
+		s.Stopped = s.Stopped || x.Signal != "" || x.Overdue || x.Interrupted
 		if len(x.Listening) > 0 {
 			s.Listening = x.Listening
 		}

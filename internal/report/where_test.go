@@ -2,11 +2,17 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -70,4 +76,42 @@ func TestRemoved(t *testing.T) {
 	if got := removed(nil, with, 4); got != "" {
 		t.Errorf("without samples of the default: got %q", got)
 	}
+}
+
+// In each row of the table of folio tune, the GC share is a part of the memory tax, both
+// of the runs that were sampled, and neither is above 100%.
+func TestTuneTableShares(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := &tune.Result{Objective: &metric.Spec{Name: metric.Wall}}
+		for i := range rapid.IntRange(1, 5).Draw(rt, "settings") {
+			a := &tune.Arm{Name: fmt.Sprint("setting ", i)}
+			for range rapid.IntRange(1, 6).Draw(rt, "runs") {
+				s := goSample(1)
+				s.GCTraceCPU = ptr(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
+				if rapid.Bool().Draw(rt, "sampled") {
+					s.Where = &where.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
+					for _, k := range where.Classes {
+						s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
+					}
+				}
+				s.Recompute()
+				a.Samples = append(a.Samples, s)
+			}
+			o.Arms = append(o.Arms, a)
+		}
+		tb := (&Tune{Result: o, Notes: &stat.Notes{}}).arms()
+		gc, tax := slices.Index(tb.rows[0], "GC share"), slices.Index(tb.rows[0], "memory tax")
+		if gc < 0 && tax < 0 {
+			return // the default has too few samples
+		}
+		for _, row := range tb.rows[1:] {
+			if row[gc] == none && row[tax] == none {
+				continue
+			}
+			var x, y float64
+			if _, err := fmt.Sscanf(row[gc]+" "+row[tax], "%f%% %f%%", &x, &y); err != nil || x < 0 || x > y || y > 100 {
+				rt.Fatalf("GC share %s, memory tax %s: %v", row[gc], row[tax], err)
+			}
+		}
+	})
 }

@@ -291,8 +291,10 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 	for {
 		select {
 		case <-done:
+			out.Interrupted = out.Interrupted || len(r.p.Signals) > 0 // of the two, chance picks one
 			return nil
 		case sig := <-r.p.Signals:
+			out.Interrupted = true
 			if tooLate != nil { // a second signal: the user does not want to wait
 				r.family.end(0)
 				continue

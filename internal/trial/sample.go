@@ -76,6 +76,9 @@ type Sample struct {
 	// names such as "Insert-2 ns/op".
 	Metrics map[string]float64 `json:"metrics"`
 
+	// Interrupted says that a signal came for the program, and that it ended after it.
+	Interrupted bool `json:"interrupted,omitempty"`
+
 	// Failure says why the trial does not count; "" when it does.
 	Failure string `json:"failure,omitempty"`
 	// OverMemory says that the trial was ended because it passed the memory bound.

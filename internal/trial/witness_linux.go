@@ -114,7 +114,11 @@ func (w *witness) lookAt(pid int) {
 	if known { // the program that was started can turn its standard error away later
 		visible = visible && was.visible
 	} else if visible {
-		visible = w.asked(pid)
+		env, err := w.fs.Environ(pid)
+		if err == nil && len(env) == 0 {
+			return // an exec has begun, and is not done
+		}
+		visible = err == nil && asked(env)
 	}
 	w.seen[e] = sight{isGo, visible}
 }
@@ -124,12 +128,8 @@ func (w *witness) writesToUs(pid int) bool {
 	return ok && slices.Contains(w.pipes, inode)
 }
 
-// asked says that a process was started with GODEBUG=gctrace=1.
-func (w *witness) asked(pid int) bool {
-	env, err := w.fs.Environ(pid)
-	if err != nil {
-		return false
-	}
+// asked says that a process with this environment was asked for its trace.
+func asked(env []string) bool {
 	value, _ := getenv(env, "GODEBUG")
 	return traced(value)
 }

@@ -2,10 +2,12 @@ package trial
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
@@ -48,14 +50,76 @@ func collect(n int) {
 	runtime.ReadMemStats(new(runtime.MemStats))
 }
 
+type object struct{ left, right *object }
+
+func objects(depth int) *object {
+	if depth == 0 {
+		return &object{}
+	}
+	return &object{objects(depth - 1), objects(depth - 1)}
+}
+
+// roleObjects (MiB, rounds) holds so much memory in small objects, and replaces all of
+// them so many times.
+func roleObjects(words []string) error {
+	const depth, each = 14, 16 << 15
+	held := make([]*object, number(words, 0)<<20/each)
+	for range 1 + number(words, 1) {
+		for i := range held {
+			held[i] = objects(depth)
+		}
+	}
+	fmt.Println(len(held))
+	return nil
+}
+
+// Beside busy loops, GC workers wait for a CPU, and gctrace counts that: more than the
+// program's CPU time, at times. No share may be above 100%, and none above its whole.
+// FOLIO_TEST_OBJECTS is how many MiB the program holds: 2048 shows it best.
+func TestSharesBesideBusyLoops(t *testing.T) {
+	needSampling(t)
+	size := cmp.Or(os.Getenv("FOLIO_TEST_OBJECTS"), "64")
+	for range 2 {
+		busy := roleCmd("burn", "600000")
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer busy.Wait()
+		defer busy.Process.Kill()
+	}
+	p := role("objects", size, "3")
+	p.Trace, p.Profile = true, testRate
+	for _, gogc := range []string{"25", ""} {
+		s, err := p.Run(t.Context(), Setting{GOGC: gogc})
+		if err != nil || !s.OK() {
+			t.Fatal(err, s)
+		}
+		checkSample(t, s) // the invariants
+		checkWhere(t, s)
+		if s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles == 0 || s.GCShare == nil || *s.GCShare == 0 {
+			t.Errorf("GOGC=%q: trace %q, %v cycles, GC share %v", gogc, s.GCTrace, orNone(s.GCCycles), s.GCShare)
+		}
+		sheet := []*Sample{s, s}
+		gc, _ := FigureOf("gc_cpu_fraction").Center(sheet)
+		tax, _ := FigureOf("memory_tax_fraction").Center(sheet)
+		if !(gc <= tax && tax <= 1) {
+			t.Errorf("together: GC share %v, memory tax %v", gc, tax)
+		}
+		t.Logf("GOGC=%q: GC share %.3f, memory tax %.3f; gctrace: %.3f of CPU time", gogc, *s.GCShare, *s.MemoryTax, *s.GCTraceCPU/s.CPU)
+	}
+}
+
 // roleListen says where it listens, and waits for a signal to end it.
 func roleListen([]string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, unix.SIGTERM)
 	fmt.Println("ready", l.Addr())
-	select {}
+	<-asked
+	return nil
 }
 
 // A program whose children throw their standard error away has GC cycles that nobody
@@ -247,7 +311,16 @@ func TestListening(t *testing.T) {
 	if !s.Overdue || addr == "" || !slices.Equal(s.Listening, []string{addr}) {
 		t.Errorf("overdue %v, listened on %q, want %q", s.Overdue, s.Listening, addr)
 	}
-	if s := runOK(t, role("touch", "0", "0"), Setting{}); s.Listening != nil {
-		t.Errorf("a program that does not listen: %q", s.Listening)
+	if s := runOK(t, role("touch", "0", "0"), Setting{}); s.Listening != nil || s.Interrupted {
+		t.Errorf("a program that does not listen: %q, interrupted %v", s.Listening, s.Interrupted)
+	}
+
+	// Also where it ends well on a signal, as servers do.
+	signals := make(chan os.Signal, 1)
+	p = role("listen")
+	p.Signals = signals
+	p.Stdout = onOutput("ready", func() { signals <- unix.SIGTERM })
+	if s := run(t, p, Setting{}); !s.Interrupted || len(s.Listening) != 1 || s.ExitCode == nil || *s.ExitCode != 0 {
+		t.Errorf("interrupted %v, listened on %q, exit code %v", s.Interrupted, s.Listening, orNone(s.ExitCode))
 	}
 }
