@@ -192,15 +192,11 @@ func (a *app) costOf(ctx context.Context, f *adviseFlags, command []string, r *r
 // costs are those of a sample.
 func costs(s *trial.Sample, r *report.Advise) advise.Cost {
 	c := advise.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
-	if s.GCCPU != nil {
-		c.GC = *s.GCCPU
-	} else {
-		r.Notes = append(r.Notes, "no trace of the collector was seen: what it costs is not known")
-	}
-	if s.Where != nil {
+	if s.Where != nil && s.Where.Samples >= where.Fewest {
+		c.GC = *s.GCSeconds
 		c.Allocation = s.Where.Share(where.Allocation).Seconds + s.Where.Share(where.Zeroing).Seconds
 	} else if s.Unsampled != nil {
-		r.Notes = append(r.Notes, "what allocation costs was not sampled: "+s.Unsampled.Error())
+		r.Notes = append(r.Notes, "what GC and allocation cost was not sampled: "+s.Unsampled.Error())
 	}
 	return c
 }

@@ -29,6 +29,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 		return misuse(err)
 	}
 	s.about("run", commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
+	s.file.Program.Attached = f.pid
 	if err := s.openOutputs(a, &f.programFlags); err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	}
 	arm.Samples = append(arm.Samples, sample)
 	s.keep(arm)
-	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %v of its life; peaks are of that time, and its collector was not traced", f.pid, time.Duration(sample.Wall*1e9).Round(time.Millisecond)))
+	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %v of its life; peaks are of that time, and GC cycles are unknown", f.pid, time.Duration(sample.Wall*1e9).Round(time.Millisecond)))
 	err = a.showRun(s, f, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err

@@ -285,6 +285,7 @@ func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
 	}
 	sheet := diagnose.NewSheet(s.host, arm.Setting, command, usable)
 	sheet.Server, sheet.Flags = s.program.Server != nil, f.again()
+	sheet.Go, sheet.PID = sheet.Go || s.program.IsGo, s.file.Program.Attached
 	title := s.title()
 	if !arm.Setting.IsZero() {
 		title += ", " + console.Line(arm.Name)
@@ -326,6 +327,23 @@ func peaksUnknown(samples []*trial.Sample) string {
 	return ""
 }
 
+// unseen says what is not known of GC cycles, and why.
+func unseen(samples []*trial.Sample) string {
+	for _, s := range samples {
+		switch {
+		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
+			return "GC cycles are unknown: samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
+		case s.GCCycles == nil && s.GCTrace == trial.TracePartial:
+			return "GC cycles are unknown: no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
+		case s.GCCycles == nil:
+			return "GC cycles are unknown: no Go program was seen"
+		case s.GCTrace == trial.TracePartial:
+			return "GC cycles and pauses are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
+		}
+	}
+	return ""
+}
+
 // sayRun notes what a reader of the figures must know.
 func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	failed, left := 0, 0
@@ -349,10 +367,9 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			break
 		}
 	}
-	for _, s := range samples {
-		if s.GCCycles == nil && p.Trace {
-			notes.Add("no gctrace line was seen: the command is no Go program, or it hides its standard error; the collector's figures are missing")
-			break
+	if p.Trace {
+		if text := unseen(samples); text != "" {
+			notes.Add(text)
 		}
 	}
 	if text := peaksUnknown(samples); text != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/where"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
@@ -34,7 +35,9 @@ func result(kind, command, kernel string, arms map[string]float64) *report.File 
 		a := report.Arm{Name: set.String(), Setting: report.NewSetting(set)}
 		for i := range 10 {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
-			a.Samples = append(a.Samples, &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem, MinorFaults: 1000, GCCycles: ptr(3), GCCPU: ptr(wall / 10), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)})
+			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem, MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: ptr(3), GCTraceCPU: ptr(wall / 8), Where: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
+			s.Recompute()
+			a.Samples = append(a.Samples, s)
 		}
 		f.Arms = append(f.Arms, a)
 	}
@@ -66,6 +69,11 @@ func bench(scale float64) []byte {
 		fmt.Fprintf(&b, "BenchmarkARatherLongNameOfABenchmarkThatGoesOn/size=1048576-2 \t 1000\t %.1f ns/op\n", 2000+float64(i%3))
 	}
 	return b.Bytes()
+}
+
+// eighth is a run of which an eighth is GC.
+func eighth(cpu float64) *where.Result {
+	return &where.Result{Samples: 100, Classes: []where.ClassShare{{Class: where.GCMark, Seconds: cpu / 8}, {Class: where.Program, Seconds: cpu * 7 / 8}}}
 }
 
 func TestGolden(t *testing.T) {

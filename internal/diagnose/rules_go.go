@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/version"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/internal/trial"
@@ -258,20 +257,15 @@ func lookTinySampled(f *Facts, unread error) ([]Hazard, error) {
 		return nil, fmt.Errorf("%w; %w", unread, p.Samples.Err)
 	case p.Samples.Value.CPU < busy*f.Watched.Seconds():
 		return nil, nil // it hardly runs: whatever it does costs nothing
-	case p.Samples.Value.Result == nil || p.Samples.Value.Result.Samples < fewestSamples:
+	case p.Samples.Value.Result == nil || p.Samples.Value.Result.Samples < where.Fewest:
 		return nil, fmt.Errorf("%w; too few samples of its time were taken", unread)
 	}
-	part := 0.0
-	for _, c := range p.Samples.Value.Result.Classes {
-		if slices.Contains([]where.Class{where.GCMark, where.GCAssist, where.GCSweep}, c.Class) {
-			part += c.Fraction
-		}
-	}
+	part := p.Samples.Value.Result.GCFraction
 	if part < share {
 		return nil, nil
 	}
 	h := p.tiny(fmt.Sprintf("A process of %s collects all the time: that takes %s of its processor time.", size(*anon), percent(part)),
-		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in marking, assists and sweeping", p.Samples.Value.Result.Samples, seconds(f.Watched.Seconds()), percent(part))})
+		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples, seconds(f.Watched.Seconds()), percent(part))})
 	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + size(*anon)})
 	h.Means += " How often it collects could not be read: " + unread.Error() + "."
 	return []Hazard{h}, nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/foliomem/folio/internal/inspect"
 )
 
 var processRules = []Rule{
@@ -14,7 +16,7 @@ var processRules = []Rule{
 		ID: "swapped-out", Title: "part of the process is swapped out", Scope: OfProcess, Severity: Problem,
 		Reads: []string{"/proc/PID/status"}, Reference: docVM + "#swappiness", look: lookSwapped,
 	}, {
-		ID: "heap-on-base-pages", Title: "a large heap is on base pages", Scope: OfProcess, Severity: Warning,
+		ID: "heap-on-base-pages", Title: "64 MiB or more of memory is on base pages", Scope: OfProcess, Severity: Warning,
 		Reads: []string{"/proc/PID/smaps_rollup", thpEnabled}, Reference: docGuideTHP, look: lookBasePages,
 	}, {
 		ID: "advised-not-huge", Title: "memory that asked for huge pages is on base pages", Scope: OfProcess, Severity: Warning,
@@ -112,7 +114,6 @@ func lookSwapped(f *Facts) ([]Hazard, error) {
 }
 
 func lookBasePages(f *Facts) ([]Hazard, error) {
-	const large, covered = 512 << 20, 0.5
 	p := f.Process
 	s, err := p.Rollup.get()
 	if err != nil {
@@ -124,13 +125,16 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 	if s.Anonymous == nil || s.AnonHugePages == nil {
 		return nil, missing("AnonHugePages", p.file("smaps_rollup"), "4.14, with huge pages")
 	}
-	if *s.Anonymous < large || float64(*s.AnonHugePages) >= covered*float64(*s.Anonymous) || p.disabled() {
+	if !inspect.OnBasePages(*s.Anonymous, *s.AnonHugePages) || p.disabled() {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("%s of memory, and %s of it on huge pages.", size(*s.Anonymous), percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
+		What:     fmt.Sprintf("%s of anonymous memory, %s of it on huge pages.", size(*s.Anonymous), percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
 		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous: %s, AnonHugePages: %s", size(*s.Anonymous), size(*s.AnonHugePages))}},
-		Means:    "Programs that walk a heap of this size spend part of their time on address translation and page faults. Huge pages give part of that back.",
+		Means:    "Random reads of a heap of this size wait for address translation, and each first touch is a page fault. Huge pages save part of both.",
+	}
+	if *s.Anonymous < inspect.LargeHeap {
+		h.Severity = Note
 	}
 	if t := f.THP.Value.Enabled; t.Selected != "" {
 		h.Evidence = append(h.Evidence, Reading{thpEnabled, bracketed(t)})
@@ -139,13 +143,20 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 		h.Fix = append(h.Fix, Step{Do: "Put what is there on huge pages, without a restart:", Code: p.collapse()})
 	}
 	if p.isGo() {
-		h.Fix = append(h.Fix, Step{Do: "For good, have the program ask for them, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`},
+		step := Step{Do: "For good, have the program ask for them, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`}
+		if *s.Anonymous < autoHeap {
+			step.Do = "For good, have the program ask for them, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
+		}
+		h.Fix = append(h.Fix, step,
 			Step{Do: "Or, without a change, build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
 		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:", Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
 	}
 	return []Hazard{h}, nil
 }
+
+// autoHeap is the heap from which on package auto looks for huge pages by default.
+const autoHeap = 256 << 20
 
 // disabled reports whether huge pages are off for the process, which is a hazard
 // of its own.

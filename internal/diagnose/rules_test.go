@@ -44,9 +44,11 @@ func (w *world) runtimes(change func(i int, s *goruntime.State)) {
 func kB(mib int) string { return fmt.Sprintf("%d kB", mib<<10) }
 
 func collecting(share float64, samples uint64) Samples {
-	return Samples{CPU: 0.9, Result: &where.Result{Samples: samples, Classes: []where.ClassShare{
-		{Class: where.GCMark, Fraction: share / 2}, {Class: where.GCSweep, Fraction: share / 2}, {Class: where.Program, Fraction: 1 - share},
-	}}}
+	r := &where.Result{Samples: samples, Classes: []where.ClassShare{
+		{Class: where.GCMark, Seconds: share / 2}, {Class: where.WriteBarrier, Seconds: share / 2}, {Class: where.Program, Seconds: 1 - share},
+	}}
+	r.Recompute()
+	return Samples{CPU: 0.9, Result: r}
 }
 
 // firing has, for each rule, what makes it find something, and what just does
@@ -169,11 +171,13 @@ var firing = []struct {
 	{"swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)) }, "problem swapped-out", []string{"200.0MiB", "collection"}},
 	{"swapped out, not Go", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)); w.version = "" }, "problem swapped-out", nil},
 	{"hardly swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", "1000 kB") }, "", nil},
-	{"base pages", k618, func(w *world) { w.field("proc/4242/smaps_rollup", "Anonymous", kB(512)) }, "warning heap-on-base-pages",
+	{"base pages", k618, func(w *world) { w.basePages(512) }, "warning heap-on-base-pages",
 		[]string{"folio collapse 4242", "folio/auto", "AnonHugePages: 0B"}},
-	{"base pages, old kernel, not Go", k510, func(w *world) { w.field("proc/4242/smaps_rollup", "Anonymous", kB(512)); w.version = "" },
+	{"base pages, old kernel, not Go", k510, func(w *world) { w.basePages(512); w.version = "" },
 		"warning heap-on-base-pages", []string{"GLIBC_TUNABLES"}},
-	{"small", k618, func(w *world) { w.field("proc/4242/smaps_rollup", "Anonymous", kB(511)) }, "", nil},
+	{"base pages, not large", k618, func(w *world) { w.basePages(511) }, "note heap-on-base-pages", []string{"folio/auto"}},
+	{"base pages, just", k618, func(w *world) { w.basePages(64) }, "note heap-on-base-pages", []string{"FOLIO=minheap=32MiB"}},
+	{"small", k618, func(w *world) { w.basePages(63) }, "", nil},
 	{"half huge", k618, func(w *world) {
 		w.field("proc/4242/smaps_rollup", "Anonymous", kB(512))
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(512))
@@ -189,7 +193,7 @@ var firing = []struct {
 		w.write("proc/4300/stat", strings.NewReplacer("4242 (orders) S 1 ", "4300 (orders) S 4242 ").Replace(ordersStat))
 		w.write("proc/4301/stat", strings.NewReplacer("4242 (orders) S 1 ", "4301 (other) S 4242 ").Replace(ordersStat))
 	}, "warning fork-copies", []string{"splits it", "children under the same name: 4300", "176.0MiB"}},
-	{"forked, not huge", k618, func(w *world) { w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88)) }, "", nil},
+	{"forked, not huge", k618, func(w *world) { w.basePages(176); w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88)) }, "note heap-on-base-pages", nil},
 	{"forked, before 5.8", k510, func(w *world) {
 		w.write("proc/sys/kernel/osrelease", "5.4.0-150-generic\n")
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88))
@@ -254,7 +258,7 @@ var firing = []struct {
 	}, "", nil},
 	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap", []string{"40.0% of its processor time", "could not be read"}},
 	{"sampled, little collection", k618, func(w *world) { w.sampled(0.09, 500) }, "", nil},
-	{"sampled, few samples", k618, func(w *world) { w.sampled(0.4, fewestSamples-1) }, "", nil},
+	{"sampled, few samples", k618, func(w *world) { w.sampled(0.4, where.Fewest-1) }, "", nil},
 	{"sampled, idle", k618, func(w *world) { w.sampled(0.4, 500); w.samples.CPU = 0.04 }, "", nil},
 	{"sampled, no small process", k618, func(w *world) { w.sampled(0.4, 500); w.field("proc/4242/status", "RssAnon", kB(65)) }, "", nil},
 
@@ -265,9 +269,8 @@ var firing = []struct {
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(300))
 	}, "warning go-returned-memory, note max-ptes-none", []string{"230.0MiB are resident", ptesNone + ": 511"}},
 	{"memory of no huge pages", k618, func(w *world) {
-		w.field("proc/4242/smaps_rollup", "Anonymous", kB(400))
-		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(400))
-	}, "", nil},
+		w.basePages(400)
+	}, "note heap-on-base-pages", nil},
 	{"disablethp", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=http2client=0,disablethp=1") }, "warning go-disablethp", []string{"disablethp=1"}},
 	{"disablethp=0", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=disablethp=1,disablethp=0") }, "", nil},
 }
@@ -282,6 +285,13 @@ func (w *world) sampled(share float64, samples uint64) {
 
 // bigBlocks is of a kernel with more orders, for its larger huge pages.
 const bigBlocks = "Node 0, zone   Normal 411 120 21 9 4 2 1 0 0 0 3 2 4 20\n"
+
+// basePages gives the process so many MiB of its own, none of it on huge pages.
+func (w *world) basePages(mib int) {
+	for field, n := range map[string]int{"Anonymous": mib, "Pss_Anon": mib, "AnonHugePages": 0} {
+		w.field("proc/4242/smaps_rollup", field, kB(n))
+	}
+}
 
 const ordersStat = "4242 (orders) S 1 4242 4242 0 -1 4194560 81233 0 12 0 5123 811 0 0 20 0 11 0 412233 1881890816 50176 0 0\n"
 

@@ -12,18 +12,12 @@ import (
 func sampledSheet(shares map[where.Class]float64, sites ...where.Site) *Sheet {
 	s := &Sheet{Command: []string{"./prog"}, CPU: 10, Wall: 5, Where: &where.Result{Samples: 1000, Kernel: true, Sites: sites}}
 	rest := 1.0
-	for _, c := range where.Classes {
-		f := shares[c.Class]
-		if c.Class == where.Program {
-			continue
-		}
+	for class, f := range shares {
 		rest -= f
-		if c.Memory {
-			s.Where.MemoryTaxFraction += f
-		}
-		s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: c.Class, Seconds: 10 * f, Fraction: f})
+		s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: class, Seconds: 10 * f})
 	}
-	s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: where.Program, Seconds: 10 * rest, Fraction: rest})
+	s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: where.Program, Seconds: 10 * rest})
+	s.Where.Recompute()
 	return s
 }
 
@@ -37,7 +31,7 @@ func TestAdviseByGain(t *testing.T) {
 		what, _, _ := strings.Cut(f.What, ":")
 		got = append(got, what)
 	}
-	want := "allocate less, or in bulk (reuse, an arena); make slices and maps of the right size at once; tune the collector; take fewer page faults"
+	want := "Allocate less, or in bulk (reuse, arenas); Make slices and maps with their final size; Tune the GC; Fewer page faults"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got  %q\nwant %q", strings.Join(got, "; "), want)
 	}
@@ -52,38 +46,68 @@ func TestNoProblem(t *testing.T) {
 	if got := s.Advise(); len(got) != 0 {
 		t.Errorf("got advice %v", got)
 	}
-	gc, n, misses := 0.1, 1.0, uint64(50_000)
-	for _, traced := range []bool{false, true} {
-		if traced {
-			s.GCCPU, s.Cycles, s.Where.TLBMisses = &gc, &n, &misses
-		}
-		text := strings.Join(s.Time(), " ")
-		if !strings.Contains(text, "Memory is not this program's problem.") || strings.Contains(text, "walked the page tables for 50000 loads, 5 a millisecond") != traced {
-			t.Errorf("traced %t: got %q", traced, text)
-		}
+	if got := s.Nothing(); got != "Memory is not the bottleneck: GC, allocation and page faults take 2.0% of CPU time." {
+		t.Error(got)
+	}
+	misses := uint64(50_000)
+	s.Where.TLBMisses = &misses
+	if text := strings.Join(s.Time(), " "); !strings.Contains(text, "TLB: 50000 loads walked the page tables, 5 per ms of CPU time.") {
+		t.Error(text)
+	}
+	s = sampledSheet(map[where.Class]float64{where.Allocation: 0.06}) // by no call site that is known
+	if got := s.Nothing(); len(s.Advise()) != 0 || !strings.HasPrefix(got, "No recommendation: the memory tax is 6.0% of CPU time") {
+		t.Error(got)
+	}
+	if got := (&Sheet{}).Nothing(); !strings.Contains(got, "not sampled") {
+		t.Error(got)
 	}
 }
 
-// TestTraceDiffers checks that a difference between samples and trace is explained.
-func TestTraceDiffers(t *testing.T) {
+// What gctrace counts is never shown as a share beside what samples show, and no
+// sentence denies GC that samples show.
+func TestGCSentences(t *testing.T) {
 	for _, tt := range []struct {
-		trace float64
-		want  string
-	}{{1, "the trace leaves out"}, {5, "the trace counts"}, {3, ""}} {
+		name   string
+		change func(*Sheet)
+		want   []string
+	}{
+		{"sampled and traced", func(*Sheet) {}, []string{"GC: 30.0% of CPU time (3.00 s); 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max."}},
+		{"gctrace counts workers that wait", func(s *Sheet) { *s.TraceCPU = 25 }, []string{"GC: 30.0% of CPU time (3.00 s); 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max."}},
+		{"a child is not seen", func(s *Sheet) { s.AtLeast = true }, []string{"GC: 30.0% of CPU time (3.00 s); at least 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max."}},
+		{"no trace", func(s *Sheet) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil }, []string{"GC: 30.0% of CPU time (3.00 s); cycles unknown: no gctrace line was seen."}},
+		{"no GC", func(s *Sheet) {
+			*s = *sampledSheet(nil)
+			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
+		}, []string{"GC: 0 cycles."}},
+		{"no GC, not sampled", func(s *Sheet) {
+			s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
+		}, []string{"GC: 0 cycles."}},
+		{"not sampled", func(s *Sheet) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max.",
+			"GC CPU by gctrace: 2.50 s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
+		{"not sampled, workers waited", func(s *Sheet) { s.Where, *s.TraceCPU = nil, 25 }, []string{"GC: 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max.",
+			"GC CPU by gctrace: 25.00 s, more than all CPU time: of no use here. gctrace counts"}},
+		{"nothing is known", func(s *Sheet) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil }, []string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
+	} {
 		s := sampledSheet(map[where.Class]float64{where.GCMark: 0.3})
-		n := 4.0
-		s.GCCPU, s.Cycles = &tt.trace, &n
-		text := strings.Join(s.Time(), " ")
-		if explained := strings.Contains(text, "Sampling sees"); explained != (tt.want != "") || !strings.Contains(text, tt.want) {
-			t.Errorf("trace %v of 10 s, sampled 3 s: got %q", tt.trace, text)
+		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(4.0), ptr(2.5), ptr(0.002), ptr(0.001)
+		tt.change(s)
+		got := s.Time()
+		for i, want := range tt.want {
+			if i >= len(got) || !strings.HasPrefix(got[i], want) {
+				t.Errorf("%s: %q, want %q", tt.name, got, want)
+			}
+		}
+		// Only one line may speak of a share of the GC.
+		if n := strings.Count(strings.Join(got, " "), "GC CPU by gctrace") + strings.Count(strings.Join(got, " "), "GC: 30.0%"); s.Where != nil && strings.Contains(strings.Join(got, " "), "by gctrace:") || n > 1 {
+			t.Errorf("%s: two shares: %q", tt.name, got)
 		}
 	}
 }
 
 // TestTooFewSamples checks that nothing is said from a handful of samples.
 func TestTooFewSamples(t *testing.T) {
-	sample := &trial.Sample{CPU: 0.01, Where: &where.Result{Samples: fewestSamples - 1}}
+	sample := &trial.Sample{CPU: 0.01, Where: &where.Result{Samples: where.Fewest - 1}}
 	if s := NewSheet(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Where != nil {
-		t.Errorf("%d samples were taken for a result", fewestSamples-1)
+		t.Errorf("%d samples were taken for a result", where.Fewest-1)
 	}
 }

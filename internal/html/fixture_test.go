@@ -32,7 +32,7 @@ func testHost() host.Info {
 func sample(round int, wall float64, mem uint64) *trial.Sample {
 	return &trial.Sample{
 		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
-		MinorFaults: int64(mem >> 12), GCCycles: ptr(40), GCCPU: ptr(wall / 5), GCFraction: ptr(0.18), GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
+		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: ptr(40), GCTraceCPU: ptr(wall / 5), Processes: 1, GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
 		HeapPeak: ptr(mem / 2), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
 		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7), HeapSum: 20 * mem, LiveSum: 10 * mem},
 	}
@@ -40,14 +40,14 @@ func sample(round int, wall float64, mem uint64) *trial.Sample {
 
 func sampled(s *trial.Sample) *trial.Sample {
 	s.Where = &where.Result{
-		Samples: 5000, Kernel: true, MemoryTaxFraction: 0.4,
+		Samples: 5000, Kernel: true,
 		Classes: []where.ClassShare{
 			{Class: where.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: where.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
 			{Class: where.PageFaults, Seconds: s.CPU * 0.05, Fraction: 0.05}, {Class: where.Program, Seconds: s.CPU * 0.6, Fraction: 0.6},
 		},
 		Sites: []where.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15, Classes: map[where.Class]float64{where.Allocation: 1}}},
 	}
-	s.MemoryTax = ptr(0.4)
+	s.Recompute()
 	return s
 }
 

@@ -30,6 +30,7 @@ func runSection(f *report.File) *Section {
 	}
 	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), command, samples)
 	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
+	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	s.Answers = advice(&sheet, samples)
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
 	if b := whereBlock([]split{{"all", sheet.Where}}); b != nil {
@@ -94,11 +95,7 @@ func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
 	}
 	found := sheet.Advise()
 	if len(found) == 0 {
-		text := "Nothing about memory: neither the collector nor page faults take a part worth having."
-		if sheet.GCCPU == nil && sheet.Where == nil {
-			text = "Nothing that was measured asks for it; the collector was not measured."
-		}
-		return []Answer{{Main: true, Goal: "What to try next", Text: text, Sure: upper(sure) + "."}}
+		return []Answer{{Main: true, Goal: "What to try next", Text: sheet.Nothing(), Sure: upper(sure) + "."}}
 	}
 	var out []Answer
 	for i, f := range found {
@@ -116,7 +113,7 @@ func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
 
 // figures lists every figure of the samples.
 func figures(samples []*trial.Sample) *Table {
-	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs", Head: cols("figure", "median", "interval", "runs")}
+	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: of all runs together", Head: cols("figure", "median", "interval", "runs")}
 	add := func(label string, format func(float64) string, v []float64) {
 		if len(v) == 0 {
 			return
@@ -133,7 +130,12 @@ func figures(samples []*trial.Sample) *Table {
 		if trial.AnySampled(f.Key, samples) {
 			label += " (sampled)"
 		}
-		add(label, figureFormat(f.Key), f.Values(samples))
+		v := f.Values(samples)
+		if !f.Pooled() {
+			add(label, figureFormat(f.Key), v)
+		} else if c, ok := f.Center(samples); ok {
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(figureFormat(f.Key)(c), c), plain(""), num(itoa(len(v)), float64(len(v)))}})
+		}
 	}
 	var names []string
 	for _, s := range samples {
@@ -184,9 +186,9 @@ func timeline(samples []*trial.Sample) *Block {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Each, 1)), float64(n*max(x.track.Each, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
 	}
 	if n := len(s.Heap.Seconds); n > 0 {
-		gc := Series{Name: "collections", Color: 5, Ticks: true}
+		gc := Series{Name: "GC cycles", Color: 5, Ticks: true}
 		if s.Heap.Each > 1 {
-			gc.Name = formatf("collections, a mark for %d", s.Heap.Each)
+			gc.Name = formatf("GC cycles, a mark for %d", s.Heap.Each)
 		}
 		for j, at := range s.Heap.Seconds {
 			p := Point{X: at, Tip: [][2]string{{"at", report.Seconds(at)}}}

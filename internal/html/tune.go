@@ -236,12 +236,12 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		format     func(float64) string
 	}{
 		{"cpu_seconds", "processor time", report.Seconds}, {"minor_faults", "page faults", report.Count},
-		{"gc_cycles", "collections", report.Count}, {"gc_cpu_fraction", "collector", report.Percent},
-		{"gc_pause_max_seconds", "longest stop", report.Seconds}, {"memory_tax_fraction", "memory tax", report.Percent},
+		{"gc_cycles", "GC cycles", report.Count}, {"gc_cpu_fraction", "GC share", report.Percent},
+		{"gc_pause_max_seconds", "stop-the-world, max", report.Seconds}, {"memory_tax_fraction", "memory tax", report.Percent},
 		{"huge_peak_bytes", "on huge pages", report.Bytes},
 	} {
-		if v := trial.FigureOf(f.key).Values(a.Samples); len(v) > 0 {
-			out = append(out, [2]string{f.label, f.format(stat.Median(v))})
+		if v, ok := trial.FigureOf(f.key).Center(a.Samples); ok {
+			out = append(out, [2]string{f.label, f.format(v)})
 		}
 	}
 	return append(out, [2]string{"runs", itoa(a.metric.N)})
@@ -386,7 +386,7 @@ func (t *tuned) table() *Table {
 		Caption: "All settings. Evened: less what the rounds did, so that a slow minute of the machine counts against no setting; the picture shows that. Headings sort.",
 		Sort:    true, Head: cols("setting", t.of.label()+", evened", t.of.label(), "interval", "vs default", "runs"),
 	}
-	more := []struct{ name, key, label string }{{metric.Wall, "wall_seconds", "wall"}, {metric.CPU, "cpu_seconds", "cpu"}, {"", "minor_faults", "faults"}, {"", "gc_cpu_fraction", "collector"}, {"", "memory_tax_fraction", "memory tax"}}
+	more := []struct{ name, key, label string }{{metric.Wall, "wall_seconds", "wall"}, {metric.CPU, "cpu_seconds", "cpu"}, {"", "minor_faults", "faults"}, {"", "gc_cpu_fraction", "GC share"}, {"", "memory_tax_fraction", "memory tax"}}
 	more = slices.DeleteFunc(more, func(m struct{ name, key, label string }) bool { return m.name == t.of.spec.Name })
 	tb.Head = append(tb.Head, Column{Label: "peak memory", Num: true})
 	for _, m := range more {
@@ -423,7 +423,10 @@ func (t *tuned) table() *Table {
 			num(itoa(a.metric.N), float64(a.metric.N)), num(report.Bytes(a.memory.Median), a.memory.Median),
 		}}
 		for _, m := range more {
-			v := stat.Median(trial.FigureOf(m.key).Values(a.Samples))
+			v, ok := trial.FigureOf(m.key).Center(a.Samples)
+			if !ok {
+				v = math.NaN()
+			}
 			row.Cells = append(row.Cells, num(figureFormat(m.key)(v), v))
 		}
 		row.Cells = append(row.Cells, plain(cmp.Or(name, state)))

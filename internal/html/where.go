@@ -57,11 +57,19 @@ func whereBlock(splits []split) *Block {
 			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
 		}
 	}
-	tax := Row{Cells: []Cell{plain("memory tax, together")}, Mark: true}
-	for _, s := range rows {
-		tax.Cells = append(tax.Cells, plain(""), num(report.Percent(s.of.MemoryTaxFraction), s.of.MemoryTaxFraction))
+	for _, sum := range []struct {
+		label string
+		of    func(*where.Result) float64
+	}{
+		{"GC share: marking to write barrier", func(r *where.Result) float64 { return r.GCFraction }},
+		{"memory tax, together", func(r *where.Result) float64 { return r.MemoryTaxFraction }},
+	} {
+		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true}
+		for _, s := range rows {
+			row.Cells = append(row.Cells, plain(""), num(report.Percent(sum.of(s.of)), sum.of(s.of)))
+		}
+		tb.Rows = append(tb.Rows, row)
 	}
-	tb.Rows = append(tb.Rows, tax)
 	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
 	return &Block{Title: "Where the time goes", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }

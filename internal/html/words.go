@@ -23,8 +23,8 @@ func upper(s string) string {
 var figureLabels = map[string]string{
 	"wall_seconds": "wall clock", "user_seconds": "user time", "sys_seconds": "system time", "cpu_seconds": "processor time",
 	"peak_rss_bytes": "peak RSS, largest process", "peak_tree_rss_bytes": "peak RSS, all processes", "minor_faults": "minor page faults", "major_faults": "major page faults",
-	"gc_cycles": "collections", "gc_cpu_seconds": "in the collector", "gc_cpu_fraction": "collector, of processor time", "gc_pause_seconds": "stopped for collection",
-	"gc_pause_max_seconds": "longest stop", "memory_tax_fraction": "memory tax, of processor time", "heap_peak_bytes": "heap peak", "huge_peak_bytes": "most on huge pages",
+	"gc_cycles": "GC cycles", "gc_pause_seconds": "stop-the-world", "gc_trace_cpu_seconds": "GC CPU by gctrace", "gc_cpu_seconds": "GC CPU time", "gc_cpu_fraction": "GC share of CPU time",
+	"gc_pause_max_seconds": "stop-the-world, max", "memory_tax_fraction": "memory tax, share of CPU time", "heap_peak_bytes": "heap peak", "huge_peak_bytes": "most on huge pages",
 }
 
 // figureLabel names a figure of a sample for people.

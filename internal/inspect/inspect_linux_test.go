@@ -64,6 +64,16 @@ func TestProcess(t *testing.T) {
 	if got := *p.Resident; sum < got-got/10 || sum > got+got/10 {
 		t.Errorf("%d bytes by kind, %d in all", sum, got)
 	}
+	// What folio doctor goes by is in another file of the kernel: it says the same.
+	rollup, err := s.FS.SmapsRollup(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const moved = 4 << 20 // the target's runtime is not quite at rest
+	near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= moved }
+	if p.Anonymous == nil || !near(*p.Anonymous, *rollup.Anonymous) || !near(*p.AnonymousHuge, *rollup.AnonHugePages) {
+		t.Errorf("anonymous %v, %v huge; smaps_rollup has %d, %d", p.Anonymous, p.AnonymousHuge, *rollup.Anonymous, *rollup.AnonHugePages)
+	}
 	w := p.Windows
 	if w == nil {
 		t.Fatal("no windows")

@@ -26,7 +26,10 @@ type Process struct {
 	Patches []string
 
 	Resident, Swapped *uint64
-	Memory            []Memory // by kind; nil if it could not be seen
+	// Anonymous is memory of the process itself, not of files, and AnonymousHuge what
+	// of it is on huge pages; nil if that could not be seen. See [OnBasePages].
+	Anonymous, AnonymousHuge *uint64
+	Memory                   []Memory // by kind; nil if it could not be seen
 
 	// Windows are those of Of: the Go heap, else all anonymous memory. nil if they
 	// could not be seen.
@@ -193,11 +196,15 @@ func (s *System) sort(p *Process, mappings []procmem.Mapping, heap []page.Range)
 		vmas[i] = m.VMA
 	}
 	var kinds [Kinds]Memory
+	var anonymous, huge uint64
+	p.Anonymous, p.AnonymousHuge = &anonymous, &huge
 	for i, m := range mappings {
 		kind := classify(vmas, i, heap, s.FS.PageSize())
 		if m.IsHugetlb {
 			kind = Hugetlb
 		}
+		anonymous += m.Anonymous
+		huge += min(m.Huge, m.Anonymous) // huge pages of files are counted with them
 		k := &kinds[kind]
 		k.Mappings++
 		k.Size += m.Len()

@@ -14,18 +14,22 @@ func arenasMeaning(o *Outcome, what string) []string {
 	var out []string
 	plain, folio := o.Arm("new"), o.Arm("folio")
 	if o.ratio(plain, folio, "wall_seconds") > 0 {
-		text := fmt.Sprintf("%s: Folio's arenas are %s as fast as new (%s instead of %s), in %s of the processor time", what,
-			o.times(plain, folio, "wall_seconds"), o.seconds(folio, "wall_seconds"), o.seconds(plain, "wall_seconds"), o.part(plain, folio, "cpu_seconds"))
-		text += o.memory(plain, folio) + "."
-		if !o.gains(plain, folio) {
-			text += " In time they gain nothing here."
+		text := fmt.Sprintf("%s: Folio's arenas take %s, new %s", what, o.seconds(folio, "wall_seconds"), o.seconds(plain, "wall_seconds"))
+		if r := o.times(plain, folio, "wall_seconds"); r != "" {
+			text += ": " + r + " as fast"
 		}
-		out = append(out, text)
+		if o.times(plain, folio, "cpu_seconds") != "" {
+			text += ", in " + o.part(plain, folio, "cpu_seconds") + " of the CPU time"
+		}
+		out = append(out, text+o.memory(plain, folio)+".")
 	}
 	out = append(out, o.hugeArenas(folio, o.Arm("folio-base"))...)
 	if keep := o.Arm("folio-keep"); o.ratio(folio, keep, "peak_rss_bytes") > 0 {
-		out = append(out, fmt.Sprintf("Without early release they are %s as fast, and the peak is %s instead of %s.",
-			o.times(folio, keep, "wall_seconds"), o.bytes(keep), o.bytes(folio)))
+		text := "Without early release "
+		if r := o.times(folio, keep, "wall_seconds"); r != "" {
+			text += "they are " + r + " as fast, and "
+		}
+		out = append(out, text+fmt.Sprintf("the peak is %s instead of %s.", o.bytes(keep), o.bytes(folio)))
 	}
 	return append(out, o.otherThanArenas(plain, folio)...)
 }
@@ -35,7 +39,10 @@ func (o *Outcome) hugeArenas(folio, base *ArmResult) []string {
 	if o.ratio(base, folio, "wall_seconds") == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("Their huge pages make them %s as fast, with %s of the faults", o.times(base, folio, "wall_seconds"), o.part(base, folio, "faults"))
+	text := fmt.Sprintf("Their huge pages take %s of the faults", o.part(base, folio, "faults"))
+	if r := o.times(base, folio, "wall_seconds"); r != "" {
+		text = fmt.Sprintf("Their huge pages make them %s as fast, with %s of the faults", r, o.part(base, folio, "faults"))
+	}
 	if huge := folio.Values(o.Params.Size, "huge_fraction"); len(huge) > 0 {
 		text += fmt.Sprintf("; measured, %.0f%% of the process's memory was huge", 100*stat.Median(huge))
 		if stat.Median(huge) < 0.05 {
@@ -62,18 +69,20 @@ func (o *Outcome) otherThanArenas(plain, folio *ArmResult) []string {
 		if s.MemLimit > 0 {
 			set += " and GOMEMLIMIT=" + trial.FormatBytes(s.MemLimit)
 		}
-		text := fmt.Sprintf("Without a change to the program, %s is %s as fast as new", set, o.times(plain, best, "wall_seconds"))
-		if !o.gains(plain, best) {
-			text = "Settings of the collector gain no time here: the best, " + set + ", is " + o.times(plain, best, "wall_seconds") + " as fast"
+		if r := o.times(plain, best, "wall_seconds"); r != "" {
+			text := fmt.Sprintf("Without a change to the program, %s is %s as fast as new", set, r) + o.memory(plain, best)
+			if r := o.times(best, folio, "wall_seconds"); r != "" {
+				text += "; Folio's arenas are " + r + " as fast as that"
+			}
+			out = append(out, text+".")
 		}
-		text += o.memory(plain, best)
-		if r := o.times(best, folio, "wall_seconds"); r != "" {
-			text += "; Folio's arenas are " + r + " as fast as that"
-		}
-		out = append(out, text+".")
 	}
 	if a := o.Arm(goArenas); o.ratio(plain, a, "wall_seconds") > 0 {
-		text := fmt.Sprintf("The arenas of Go's experiment are %s as fast as new", o.times(plain, a, "wall_seconds")) + o.memory(plain, a)
+		text := fmt.Sprintf("The arenas of Go's experiment take %s", o.seconds(a, "wall_seconds"))
+		if r := o.times(plain, a, "wall_seconds"); r != "" {
+			text = fmt.Sprintf("The arenas of Go's experiment are %s as fast as new", r)
+		}
+		text += o.memory(plain, a)
 		if r := o.times(a, folio, "wall_seconds"); r != "" {
 			text += "; Folio's are " + r + " as fast as they are"
 		}
@@ -107,16 +116,6 @@ func (o *Outcome) part(base, a *ArmResult, key string) string {
 		return fmt.Sprintf("%.1f%%", 100*r)
 	}
 	return fmt.Sprintf("%.0f%%", 100*r)
-}
-
-// gains says that an arm takes less time than another, or that too few rounds
-// ran to tell.
-func (o *Outcome) gains(base, a *ArmResult) bool {
-	x, y := base.Values(o.Params.Size, "wall_seconds"), a.Values(o.Params.Size, "wall_seconds")
-	if stat.Compare(x, y).Different {
-		return stat.Median(y) < stat.Median(x)
-	}
-	return min(len(x), len(y)) < enoughRounds && stat.Median(y) < stat.Median(x)
 }
 
 // enoughRounds are as many as there must be for what is undecided to be taken for

@@ -133,7 +133,8 @@ func bloatMeaning(o *Outcome) []string {
 		return nil
 	}
 	mib := func(v float64) string { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }
-	out := []string{fmt.Sprintf("With one live base page in every other huge page, giving back all that is free leaves %s resident and no huge page there; giving back whole huge pages only leaves %s and keeps them huge.", mib(p), mib(w))}
+	hp, hw := o.at(parts, size, "huge_bytes"), o.at(windows, size, "huge_bytes")
+	out := []string{fmt.Sprintf("With one live base page in every other huge page, releasing all that is free leaves %s resident, %s of it huge; releasing whole huge pages only leaves %s, %s of it huge.", mib(p), mib(hp), mib(w), mib(hw))}
 	for _, a := range o.Arms {
 		r := o.at(a, size, "resident_bytes")
 		if a.Arm.Task.How != freeKhugepaged || r == 0 {
@@ -141,7 +142,7 @@ func bloatMeaning(o *Outcome) []string {
 		}
 		none := strings.TrimPrefix(a.Arm.Name, "khugepaged-")
 		if r > 1.5*p {
-			out = append(out, fmt.Sprintf("With max_ptes_none = %s, khugepaged brings that memory back: %s again, %.0fx what lives. On a machine whose programs give back parts, set it to 0.", none, mib(r), r/live))
+			out = append(out, fmt.Sprintf("With max_ptes_none = %s, khugepaged makes that memory resident again: %s, %.0fx what lives. Where programs release parts of huge pages, set it to 0.", none, mib(r), r/live))
 		} else {
 			out = append(out, fmt.Sprintf("With max_ptes_none = %s it stays at %s.", none, mib(r)))
 		}

@@ -27,7 +27,7 @@ type Experiment struct {
 	work            func(*probe, Task) error
 	meaning         func(*Outcome) []string
 	noWarmup        bool // each trial makes its own conditions
-	// trace names arms that run once more in the end, with the collector traced:
+	// trace names arms that run again in the end, with the GC traced and sampled:
 	// see [ArmResult.Traced]. Nil for none.
 	trace func(*Outcome) []*ArmResult
 }

@@ -150,16 +150,16 @@ func faultsMeaning(o *Outcome) []string {
 	if b == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("A page fault costs %.0f ns here: %s of fresh memory take %.3g ms", 1e9*b, trial.FormatBytes(size), 1e3*o.at(base, size, "total_seconds"))
+	text := fmt.Sprintf("First writes to %s of fresh memory take %.3g ms, %.0f ns a page", trial.FormatBytes(size), 1e3*o.at(base, size, "total_seconds"), 1e9*b)
 	if again := o.at(o.Arm("reused"), size, "total_seconds"); again > 0 {
-		text += fmt.Sprintf(", memory that is used again %.3g ms", 1e3*again)
+		text += fmt.Sprintf("; writes to memory that is used again take %.3g ms", 1e3*again)
 	}
 	out := []string{text + "."}
 	for _, x := range []struct{ name, text string }{
 		{"thp", "Transparent huge pages make fresh memory %s as fast."},
 		{"populate", "Populating it in one call makes it %s as fast."},
 		{"populate-thp", "Both together: %s."},
-		{"ahead", "Another thread that populates ahead: %s, at the price of its processor."},
+		{"ahead", "Another thread that populates ahead: %s, at the price of its CPU time."},
 	} {
 		if r := o.times(base, o.Arm(x.name), "page_seconds"); r != "" {
 			out = append(out, fmt.Sprintf(x.text, r))

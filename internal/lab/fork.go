@@ -123,10 +123,15 @@ func forkMeaning(o *Outcome) []string {
 	be, he := o.at(base, size, "extra_bytes"), o.at(thp, size, "extra_bytes")
 	out := []string{fmt.Sprintf("After a fork, the slowest 1%% of writes take %.1f us or more with base pages and %.1f us with huge pages; %d writes cost %.0f MiB and %.0f MiB of memory.",
 		1e6*b, 1e6*h, min(uint64(o.Params.Count), floorPower(size/uint64(page.Size()))), be/(1<<20), he/(1<<20))}
-	if he < 1.5*be {
-		out = append(out, "This kernel does not copy whole huge pages on such a write: it splits them and copies a base page (Linux 5.8 and later), so what the source says of Redis no longer holds; forking itself is faster with huge pages.")
-	} else {
-		out = append(out, fmt.Sprintf("Huge pages cost %.0fx the memory: a program that forks to save its state should stay without.", he/be))
+	switch {
+	case be == 0:
+	case he < 1.5*be:
+		out = append(out, "This kernel does not copy whole huge pages on such a write: it splits them and copies a base page (Linux 5.8 and later). What the source says of Redis does not hold here.")
+	default:
+		out = append(out, fmt.Sprintf("Huge pages cost %.1fx the memory: a program that forks to save its state should do without.", he/be))
+	}
+	if r := o.times(base, thp, "fork_seconds"); r != "" {
+		out = append(out, fmt.Sprintf("fork itself is %s as fast with huge pages.", r))
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // TestGogcWork runs a few arms of each workload in processes of their own. What
@@ -39,7 +41,7 @@ func TestGogcWork(t *testing.T) {
 		at := func(key string) float64 { return out.at(a, out.Params.Size, key) }
 		between(t, name+" operations", at(opsKey), 1e-9, 1e12)
 		between(t, name+" of each goroutine", at("goroutine_ops_per_second")*float64(a.Arm.Task.Goroutines), 0.999*at(opsKey), 1.001*at(opsKey))
-		between(t, name+" in the collector", at("gc_cpu_fraction"), 0, 1)
+		between(t, name+" in the GC", at(runtimeGC.Key), 0, 1)
 		between(t, name+" memory", at(rssKey), 1<<20, 1<<40)
 		switch _, value, _ := strings.Cut(name, "-"); value {
 		case "off":
@@ -50,10 +52,28 @@ func TestGogcWork(t *testing.T) {
 			between(t, name+" GOGC", at("gogc"), 100, 1e6)
 		}
 	}
-	for _, a := range out.Arms {
-		if s := a.Traced; s != nil && (s.GC == nil || s.GCCycles == nil) {
-			t.Errorf("%s was traced, and nothing was seen: %+v", a.Arm.Name, s)
+}
+
+// A traced run is sampled, too, and no share in it is above its whole.
+func TestGogcTraced(t *testing.T) {
+	run := Process([]string{os.Args[0], "arm"})
+	var arm *Arm
+	for _, a := range gogc.Arms(ReadMachine(), Params{Size: 256 << 20, Count: 60}) {
+		if a.Name == "trees-100" {
+			arm = a
 		}
+	}
+	task := arm.Task
+	task.Trace = true
+	s, err := run(context.Background(), task, setting(arm))
+	if err != nil || !s.OK() {
+		t.Fatal(err, s)
+	}
+	if s.GC == nil || s.GCCycles == nil || *s.GCCycles == 0 || s.GCTrace != trial.TraceComplete {
+		t.Errorf("nothing was seen: %+v", s)
+	}
+	if s.Where != nil && !(*s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1) {
+		t.Errorf("GC share %v, memory tax %v", *s.GCShare, *s.MemoryTax)
 	}
 }
 

@@ -2,9 +2,11 @@ package lab
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -22,17 +24,16 @@ func gogcMeaning(o *Outcome) (out []string) {
 // value says which GOGC is best, what it takes, and what the tuner makes of it.
 func (f *gogcFinding) value(o *Outcome) string {
 	text := f.load.title + ": "
-	if f.bestRate < worth*f.baseRate {
-		text += "no GOGC is faster than the default"
-	} else {
-		text += fmt.Sprintf("%s is best: %.2fx the default's operations", f.best.Arm.About, f.bestRate/f.baseRate)
-		if !f.different {
-			text += " (undecided)"
-		}
-		text += fmt.Sprintf(", with %s instead of %s", mib(f.bestRSS), mib(o.at(f.base, o.Params.Size, rssKey)))
+	switch gain := f.bestRate / f.baseRate; {
+	case gain < worth:
+		text += fmt.Sprintf("no GOGC gains %.0f%% over the default", 100*(worth-1))
+	case !o.decided(f.base, f.best, opsKey, gain):
+		text += "no GOGC is faster than the default beyond doubt"
+	default:
+		text += fmt.Sprintf("%s is best: %.2fx the default's operations, with %s instead of %s", f.best.Arm.About, gain, mib(f.bestRSS), mib(o.at(f.base, o.Params.Size, rssKey)))
 	}
-	if f.tunedRate > 0 {
-		text += fmt.Sprintf("; gctune, told nothing, reaches %.2fx the default with %s", f.tunedRate/f.baseRate, mib(f.tunedRSS))
+	if gain := f.tunedRate / f.baseRate; gain > 0 && o.decided(f.base, f.tuned, opsKey, gain) {
+		text += fmt.Sprintf("; gctune, told nothing, reaches %.2fx the default with %s", gain, mib(f.tunedRSS))
 		if v := o.at(f.tuned, o.Params.Size, "gogc"); v > 0 {
 			text += fmt.Sprintf(" (GOGC=%.0f in the end)", v)
 		}
@@ -61,49 +62,51 @@ func (f *gogcFinding) scaling(o *Outcome) string {
 	return "  With the default, goroutines work, of what one does alone: " + strings.Join(parts, ", ") + "."
 }
 
-// traces puts the traces of the slowest and of the best value into words.
+// traces puts into words what the traced runs of the slowest and of the best value say.
 func (f *gogcFinding) traces(o *Outcome) (out []string) {
-	worst, best := f.worst.Traced, f.best.Traced
-	if worst == nil || best == nil || worst.GC == nil || best.GC == nil {
-		return nil
+	if !f.apart || len(f.worst.Traced) < fewestRuns || len(f.best.Traced) < fewestRuns {
+		return nil // chance may have made the difference
 	}
-	out = append(out, f.digest("slowest", f.worst, worst), f.digest("best", f.best, best))
-	share := func(s *trial.Sample) float64 {
-		if s.CPU <= 0 {
-			return 0
-		}
-		return min(s.GC.CPU.Seconds()/s.CPU, 1)
-	}
+	out = append(out, f.digest("slowest", f.worst), f.digest("best", f.best))
 	rate := func(a *ArmResult) float64 { return o.at(a, o.Params.Size, "cycles_per_second") }
-	switch {
-	case !f.apart: // chance may have made the difference
-		return out
-	case rate(f.worst) < rate(f.best):
+	if rate(f.worst) < rate(f.best) {
 		return append(out, fmt.Sprintf("  %s collects less and does less work: its larger heap costs page faults and caches more than it saves.", f.worst.Arm.About))
 	}
-	// What the account explains: the work is done in the time that it leaves.
-	seen, lost := (1-share(worst))/(1-min(share(best), 0.99)), f.worstRate/f.bestRate
-	if lost < seen-0.02 {
-		out = append(out, fmt.Sprintf("  By the trace, %s should do %.0f%% of the best's work. It does %.0f%%: %s",
-			f.worst.Arm.About, 100*seen, 100*lost, lowerFirst(diagnose.Hidden(*worst.GC, worst.Wall))))
+	// What GC explains: the work is done in the time that it leaves.
+	worst, best := sampledGC(f.worst), sampledGC(f.best)
+	if seen, lost := (1-worst)/(1-min(best, 0.99)), f.worstRate/f.bestRate; lost < seen-0.02 {
+		out = append(out, fmt.Sprintf("  By its GC share, %s should do %.0f%% of the best's work. It does %.0f%%: GC cycles also empty pools and caches, and stop and wake threads.",
+			f.worst.Arm.About, 100*seen, 100*lost))
 	}
 	return out
 }
 
-func (f *gogcFinding) digest(rank string, a *ArmResult, s *trial.Sample) string {
-	text := fmt.Sprintf("  %s, the %s: ", a.Arm.About, rank)
-	lines := diagnose.Digest(*s.GC, s.Wall)
-	if len(lines) == 0 {
-		return text + "the collector did not run."
+// sampledGC is the GC's share of CPU time in the traced runs; NaN where they could not
+// be sampled.
+func sampledGC(a *ArmResult) float64 {
+	share, ok := trial.FigureOf("gc_cpu_fraction").Center(a.Traced)
+	if !ok {
+		return math.NaN()
 	}
-	return text + strings.Join(append([]string{fmt.Sprintf("the collector took %.1f%% of the processor time.", 100*s.GC.CPU.Seconds()/s.CPU)}, lines...), " ")
+	return share
+}
+
+func (f *gogcFinding) digest(rank string, a *ArmResult) string {
+	var all gctrace.Summary
+	wall := 0.0
+	for _, s := range a.Traced {
+		if s.GC != nil {
+			all.Merge(*s.GC)
+			wall += s.Wall
+		}
+	}
+	lines := diagnose.Digest(all, wall)
+	if len(lines) == 0 {
+		lines = []string{"no GC cycle."}
+	} else if share := sampledGC(a); !math.IsNaN(share) {
+		lines = append([]string{fmt.Sprintf("GC takes %.1f%% of CPU time, by sampling;", 100*share)}, lines...)
+	}
+	return fmt.Sprintf("  %s, the %s: %s", a.Arm.About, rank, strings.Join(lines, " "))
 }
 
 func mib(v float64) string { return fmt.Sprintf("%.0f MiB", v/(1<<20)) }
-
-func lowerFirst(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToLower(s[:1]) + s[1:]
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/where"
 )
 
 func TestWidths(t *testing.T) {
@@ -61,11 +62,14 @@ func rated(rates map[string][2]float64) func(Task) (*trial.Sample, error) {
 	return func(t Task) (*trial.Sample, error) {
 		s := good(t, 1)
 		if t.Trace {
+			// The trace counts workers that wait for a CPU: more than all CPU time.
 			s.Wall, s.CPU = 1, 2
-			s.GC = &gctrace.Summary{Cycles: 100, CPU: 200 * time.Millisecond, HeapSum: 400 << 20, LiveSum: 100 << 20}
+			s.GC = &gctrace.Summary{Cycles: 100, CPU: 6 * time.Second, HeapSum: 400 << 20, LiveSum: 100 << 20}
+			s.Where = &where.Result{Samples: 900, Classes: []where.ClassShare{{Class: where.GCMark, Seconds: 0.2}, {Class: where.Program, Seconds: 1.8}}}
 			if t.Arm == "ecdsa-400" {
-				s.GC = &gctrace.Summary{}
+				s.GC, s.Where = &gctrace.Summary{}, &where.Result{Samples: 900, Classes: []where.ClassShare{{Class: where.Program, Seconds: 2}}}
 			}
+			s.Recompute()
 		}
 		name, ok := strings.CutPrefix(t.Arm, "ecdsa-")
 		v, known := rates[name]
@@ -103,26 +107,28 @@ func TestGogcMeaning(t *testing.T) {
 		// 800 is faster by less than can be told, and takes twice the memory.
 		"ECDSA P-256 signing: GOGC=400 is best: 1.20x the default's operations, with 40 MiB instead of 10 MiB; gctune, told nothing, reaches 1.19x the default with 50 MiB (GOGC=1 in the end).",
 		"of what one does alone: 2 of them at 83%, 3 of them at 56%, 4 of them at 38%.",
-		"GOGC=50, the slowest: the collector took 10.0% of the processor time. It ran 100 times a second, on average at a heap of 4 MiB of which 1 MiB was live.",
-		"GOGC=400, the best: the collector did not run.",
-		"By the trace, GOGC=50 should do 90% of the best's work. It does 67%: not in its account: sweeping",
-		"decoding JSON: no GOGC is faster than the default; gctune, told nothing, reaches 1.00x the default",
+		"GOGC=50, the slowest: GC takes 10.0% of CPU time, by sampling; 100 GCs/s; mean heap 4 MiB, 1 MiB live. GC work by gctrace: 100% background marking.",
+		"GOGC=400, the best: no GC cycle.",
+		"By its GC share, GOGC=50 should do 90% of the best's work. It does 67%: ",
+		"decoding JSON: no GOGC gains 2% over the default.",
+		"Undecided by 8 runs an arm: json-gctune against json-100 (1.00x); ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	if strings.Contains(text, "300") {
+		t.Errorf("gctrace's CPU time is a share in\n%s", text)
+	}
 	traced := 0
 	for _, a := range out.Arms {
-		if a.Traced != nil {
-			traced++
-		}
+		traced += len(a.Traced)
 		if len(a.Samples) != 8 {
 			t.Errorf("%s has %d samples: a trace must not count", a.Arm.Name, len(a.Samples))
 		}
 	}
-	if traced != 2 || strings.Contains(strings.Join(f.order[len(f.order)-2:], " "), "json") {
-		t.Errorf("%d arms were traced, the last %q", traced, f.order[len(f.order)-2:])
+	if traced != 2*fewestRuns || strings.Contains(strings.Join(f.order[len(f.order)-2:], " "), "json") {
+		t.Errorf("%d runs were traced, the last %q", traced, f.order[len(f.order)-2:])
 	}
 }
 

@@ -81,7 +81,7 @@ func gogcWork(p *probe, t Task) error {
 		fraction = min(max(after.collection-before.collection, 0)/cpu, 1)
 	}
 	p.point(t.Size, value{opsKey, rate}, value{"goroutine_ops_per_second", rate / float64(t.Goroutines)},
-		value{"cycles_per_second", float64(after.cycles-before.cycles) / elapsed}, value{"gc_cpu_fraction", fraction},
+		value{"cycles_per_second", float64(after.cycles-before.cycles) / elapsed}, value{runtimeGC.Key, fraction},
 		value{rssKey, float64(peak)}, value{"gogc", last})
 	return nil
 }

@@ -30,7 +30,7 @@ var index = &Experiment{
 		{Key: "system_seconds", Label: "system", Unit: "system-sec/op", Minor: true},
 		{Key: "peak_rss_bytes", Label: "peak RSS", Unit: "peak-RSS-bytes"},
 		{Key: "faults", Label: "faults", Unit: "faults"},
-		{Key: "gc_cpu_fraction", Label: "GC CPU", Unit: "gc-cpu-fraction"},
+		runtimeGC,
 		{Key: "collections", Label: "GCs", Unit: "gc-cycles/op", Minor: true},
 		{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction"},
 		{Key: "documents", Label: "documents", Unit: "documents", Minor: true, Same: true},

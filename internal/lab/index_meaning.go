@@ -18,8 +18,7 @@ func indexMeaning(o *Outcome) []string {
 	if o.at(base, o.Params.Size, opKey) == 0 {
 		return nil
 	}
-	out := []string{fmt.Sprintf("Stock takes in %.0f documents a second, with a peak of %s; the collector takes %.0f%% of its processor time.",
-		o.at(base, o.Params.Size, "documents_per_second"), o.bytes(base), 100*o.at(base, o.Params.Size, "gc_cpu_fraction"))}
+	out := []string{fmt.Sprintf("Stock takes in %.0f documents/s, with a peak of %s.", o.at(base, o.Params.Size, "documents_per_second"), o.bytes(base))}
 	if huge := o.at(base, o.Params.Size, "huge_fraction"); huge > 0.05 {
 		out = append(out, fmt.Sprintf("Stock has %.0f%% of its memory on huge pages here, which the system gives to all: there is less to gain.", 100*huge))
 	}
@@ -38,10 +37,11 @@ func indexMeaning(o *Outcome) []string {
 
 // gain says how many times the documents an arm takes in, for what memory.
 func (o *Outcome) gain(what string, base, a *ArmResult) string {
-	if o.ratio(base, a, opKey) == 0 {
+	r := o.times(base, a, opKey)
+	if r == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s the documents a second%s.", what, o.times(base, a, opKey), o.memory(base, a))
+	return fmt.Sprintf("%s: %s the documents/s%s.", what, r, o.memory(base, a))
 }
 
 // bestIndex says which value of GOGC is the fastest of the arms with a prefix that

@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -28,15 +26,16 @@ type Outcome struct {
 	Notes      []string
 	Err        error // why there is no answer, or only a part
 	Refused    bool  // Err came before anything was tried
+
+	undecided []string // differences that the sentences of Meaning do not claim
 }
 
 // An ArmResult is an arm with what was measured of it.
 type ArmResult struct {
 	Arm     *Arm
 	Samples []*trial.Sample
-	// Traced is a run with the collector traced, which does not count; nil if
-	// there is none.
-	Traced *trial.Sample
+	// Traced are runs with the GC traced and sampled, which do not count.
+	Traced []*trial.Sample
 	// Failure is why it was given up; "" if it was not. See also Arm.NotRun.
 	Failure string
 }
@@ -95,9 +94,6 @@ func (o *Outcome) Sizes() []uint64 {
 	return slices.Compact(out)
 }
 
-// Meaning says in plain words what the figures mean for this machine.
-func (o *Outcome) Meaning() []string { return o.Experiment.meaning(o) }
-
 // Failed returns the arms that were to run and have nothing that counts, or
 // that the machine cannot run.
 func (o *Outcome) Failed() []*ArmResult {
@@ -108,43 +104,4 @@ func (o *Outcome) Failed() []*ArmResult {
 		}
 	}
 	return out
-}
-
-// at returns the median of an arm's figure at a size, 0 if there is none.
-func (o *Outcome) at(a *ArmResult, size uint64, key string) float64 {
-	if a == nil {
-		return 0
-	}
-	v := a.Values(size, key)
-	if len(v) == 0 {
-		return 0
-	}
-	return stat.Median(v)
-}
-
-// times says how many times as fast an arm is as base, as [Outcome.ratio], and
-// whether so few runs decide it.
-func (o *Outcome) times(base, a *ArmResult, key string) string {
-	r := o.ratio(base, a, key)
-	if r == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("%.2fx", r)
-	if r >= 10 {
-		text = fmt.Sprintf("%.0fx", r)
-	}
-	if !stat.Compare(base.Values(o.Params.Size, key), a.Values(o.Params.Size, key)).Different {
-		text += " (undecided)"
-	}
-	return text
-}
-
-// ratio returns how many times as fast an arm is as base, by a figure at the
-// largest size; 0 if that is not known.
-func (o *Outcome) ratio(base, a *ArmResult, key string) float64 {
-	b, v := o.at(base, o.Params.Size, key), o.at(a, o.Params.Size, key)
-	if b == 0 || v == 0 {
-		return 0
-	}
-	return b / v
 }

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
-	"slices"
+	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
 )
@@ -98,41 +99,61 @@ func pagesMeaning(o *Outcome) []string {
 	var out []string
 	for _, name := range []string{"thp", "hugetlb-2MiB", "hugetlb-1GiB"} {
 		a := o.Arm(name)
-		lat, tput := o.times(base, a, "latency_seconds"), o.times(base, a, "throughput_seconds")
-		if lat == "" || tput == "" {
-			continue
+		var parts []string
+		if r := o.times(base, a, "latency_seconds"); r != "" {
+			parts = append(parts, r+" as fast when each waits for the one before")
 		}
-		if name != "thp" {
-			out = append(out, fmt.Sprintf("With %s it is %s and %s.", name, lat, tput))
-			continue
+		if r := o.times(base, a, "throughput_seconds"); r != "" {
+			parts = append(parts, r+" as fast when they are independent")
 		}
-		text := fmt.Sprintf("Random reads of %s: transparent huge pages make them %s as fast when each waits for the one before, %s when they are independent.",
-			trial.FormatBytes(o.Params.Size), lat, tput)
-		if f := o.at(a, o.Params.Size, "huge_fraction"); f < 0.99 {
-			text += fmt.Sprintf(" Only %.0f%% of that memory was huge.", 100*f)
+		if len(parts) > 0 {
+			text := fmt.Sprintf("Random reads of %s with %s: %s.", trial.FormatBytes(o.Params.Size), kinds[name], strings.Join(parts, ", "))
+			if f := a.Values(o.Params.Size, "huge_fraction"); len(f) > 0 && stat.Median(f) < 0.99 {
+				text += fmt.Sprintf(" Only %.0f%% of that memory was huge.", 100*stat.Median(f))
+			}
+			out = append(out, text)
 		}
-		out = append(out, text)
-		if reach := tlbReach(o, base, a); reach > 0 {
-			out = append(out, fmt.Sprintf("Up to %s huge pages gain less than 10%% in latency; beyond that size it is more.", trial.FormatBytes(reach)))
+		if name == "thp" {
+			out = append(out, reach(o, base, a)...)
 		}
 	}
 	return out
 }
 
-// tlbReach returns the size beyond which base pages are always more than 10%
-// slower than huge ones; 0 if there is none. Below it single sizes may be slower,
-// too, by where their pages happen to lie in the caches.
-func tlbReach(o *Outcome, base, hugeArm *ArmResult) uint64 {
-	sizes := o.Sizes()
-	for i, size := range slices.Backward(sizes) {
-		b, h := o.at(base, size, "latency_seconds"), o.at(hugeArm, size, "latency_seconds")
-		if h == 0 || b > 1.1*h {
-			continue
+var kinds = map[string]string{
+	"thp": "transparent huge pages", "hugetlb-2MiB": "2 MiB pages from a reserved pool", "hugetlb-1GiB": "1 GiB pages from a reserved pool",
+}
+
+// reach says at which sizes huge pages gain 10% in latency, by all rows of the table:
+// single sizes may be slower, by where their pages happen to lie in the caches.
+func reach(o *Outcome, base, hugeArm *ArmResult) []string {
+	var sizes []uint64
+	var much []bool
+	for _, size := range o.Sizes() {
+		if b, h := o.at(base, size, "latency_seconds"), o.at(hugeArm, size, "latency_seconds"); b > 0 && h > 0 {
+			sizes, much = append(sizes, size), append(much, b >= 1.1*h)
 		}
-		if i == len(sizes)-1 {
-			return 0
-		}
-		return size
 	}
-	return 0
+	if len(sizes) < 2 {
+		return nil
+	}
+	little := 0 // rows in the beginning that gain less than 10%
+	for little < len(much) && !much[little] {
+		little++
+	}
+	from := len(much) // row from which on all gain 10% or more
+	for from > 0 && much[from-1] {
+		from--
+	}
+	switch {
+	case little == len(much):
+		return []string{"In latency, huge pages gain less than 10% at every size."}
+	case from == len(much):
+		return nil // the largest size does not gain what smaller ones do: noise
+	case from == 0:
+		return []string{"In latency, huge pages gain 10% or more at every size."}
+	case from == little:
+		return []string{fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on.", trial.FormatBytes(sizes[little-1]), trial.FormatBytes(sizes[from]))}
+	}
+	return []string{fmt.Sprintf("In latency, huge pages gain 10%% or more at every size from %s on; below, at some.", trial.FormatBytes(sizes[from]))}
 }

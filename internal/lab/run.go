@@ -53,6 +53,9 @@ type Progress struct {
 func Process(command []string) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
 	return func(ctx context.Context, t Task, s trial.Setting) (*trial.Sample, error) {
 		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute, Trace: t.Trace, IsGo: t.Trace}
+		if t.Trace {
+			p.Profile = tracedRate
+		}
 		return p.Run(ctx, s)
 	}
 }
@@ -299,7 +302,10 @@ func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
 	return nil
 }
 
-// traces runs some arms once more, with the collector traced. A trace that
+// tracedRate is how often a second of CPU time traced runs are sampled.
+const tracedRate = 499
+
+// traces runs some arms a few times more, with the GC traced and sampled. A run that
 // fails is missing, no more: what was measured is there.
 func (r *run) traces(ctx context.Context, out *Outcome) error {
 	if out.Experiment.trace == nil {
@@ -308,12 +314,14 @@ func (r *run) traces(ctx context.Context, out *Outcome) error {
 	for _, a := range out.Experiment.trace(out) {
 		t := a.Arm.Task
 		t.Trace = true
-		s, err := r.Runner(ctx, t, setting(a.Arm))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil && s.OK() {
-			a.Traced = s
+		for range fewestRuns {
+			s, err := r.Runner(ctx, t, setting(a.Arm))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err == nil && s.OK() {
+				a.Traced = append(a.Traced, s)
+			}
 		}
 	}
 	return nil

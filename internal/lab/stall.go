@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -160,14 +161,17 @@ func stallMeaning(o *Outcome) []string {
 	ms := func(s float64) string { return fmt.Sprintf("%.2f ms", 1e3*s) }
 	out := []string{fmt.Sprintf("When free memory is in pieces, the slowest 1%% of first touches of a huge page take %s (%s when it is whole, %s with base pages), at worst %s; %.0f%% of that memory became huge.",
 		ms(hp), ms(tp), ms(bp), ms(o.at(o.Arm("thp-pieces"), size, "max_seconds")), 100*o.at(o.Arm("thp-pieces"), size, "huge_fraction"))}
-	best, text := 0.0, ""
+	var settings []*ArmResult // of defrag, the shortest tail first
 	for _, a := range o.Arms {
-		if v := o.at(a, size, "p99_seconds"); len(a.Arm.Changes) > 0 && v > 0 && (text == "" || v < best) {
-			best, text = v, fmt.Sprintf("Of the defrag settings, %s has the shortest tail: %s, with %.0f%% huge.", a.Arm.Name, ms(v), 100*o.at(a, size, "huge_fraction"))
+		if len(a.Arm.Changes) > 0 && o.at(a, size, "p99_seconds") > 0 {
+			settings = append(settings, a)
 		}
 	}
-	if text != "" {
-		out = append(out, text)
+	tail := func(a *ArmResult) float64 { return o.at(a, size, "p99_seconds") }
+	slices.SortStableFunc(settings, func(a, b *ArmResult) int { return cmp.Compare(tail(a), tail(b)) })
+	if len(settings) > 1 && o.decided(settings[1], settings[0], "p99_seconds", tail(settings[1])/tail(settings[0])) {
+		best := settings[0]
+		out = append(out, fmt.Sprintf("Of the defrag settings, %s has the shortest tail: %s, with %.0f%% huge.", best.Arm.Name, ms(tail(best)), 100*o.at(best, size, "huge_fraction")))
 	}
 	return out
 }

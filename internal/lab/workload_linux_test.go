@@ -89,15 +89,15 @@ func TestIndexWork(t *testing.T) {
 			continue
 		}
 		f := figures(t, o, a.Arm.Name)
-		if f["documents"] != documents || f["matches"] <= 0 || f["matches"] > documents || f[opKey] <= 0 || f["peak_rss_bytes"] < 1<<20 || f["gc_cpu_fraction"] > 1 {
+		if f["documents"] != documents || f["matches"] <= 0 || f["matches"] > documents || f[opKey] <= 0 || f["peak_rss_bytes"] < 1<<20 || f[runtimeGC.Key] > 1 {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
 	if often, seldom := figures(t, o, "stock")["collections"], figures(t, o, "gogc-400")["collections"]; seldom > often || often < 2 {
 		t.Errorf("%v collections with GOGC=400, %v with the default", seldom, often)
 	}
-	if len(o.Meaning()) < 5 {
-		t.Errorf("meaning: %q", o.Meaning())
+	if m := o.Meaning(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+		t.Errorf("meaning: %q", m)
 	}
 	needTHP(t)
 	if all, err := readSetting("/" + thpDir + "enabled"); err != nil || all != "madvise" {
@@ -126,7 +126,7 @@ func TestMallocWork(t *testing.T) {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
-	if m := o.Meaning(); len(m) != 2 || !strings.Contains(m[0], "malloc-prefetch: ") || !strings.Contains(m[1], "geometric mean of 27 benchmarks") {
+	if m := o.Meaning(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
 		t.Errorf("meaning: %q", m)
 	}
 }
@@ -170,7 +170,7 @@ func TestNoWorkload(t *testing.T) {
 	// Patches that do not fit the toolchain are no obstacle for stock.
 	needGoAt(t, dir, "#!/bin/sh\n[ $1 = env ] && "+real+" \"$@\" | sed 's/go1\\.[0-9]*/go1.3/' || exec "+real+" \"$@\"\n")
 	t.Setenv("PATH", dir+":"+filepath.Dir(real)+":/bin:/usr/bin")
-	o := workloadRun(t, malloc, Params{Size: 4096, Count: 1, Rounds: 1})
+	o := workloadRun(t, malloc, Params{Size: 4096, Count: 1, Rounds: fewestRuns})
 	if o.Err != nil || !o.Arm(stock).Ran() {
 		t.Fatalf("%v, stock ran: %v", o.Err, o.Arm(stock).Ran())
 	}

@@ -21,6 +21,9 @@ type Stat struct {
 	PPID    int // the subreaper or init once the parent is dead
 	PGRP    int
 	Session int
+	// Forked is set until the process first calls exec: it is a copy of its parent,
+	// or runs in the memory of it.
+	Forked bool
 
 	MinFlt, MajFlt   uint64 // page faults of this process
 	CMinFlt, CMajFlt uint64 // and of its children, once it has waited for them
@@ -77,6 +80,7 @@ func parseStat(data []byte) (Stat, error) {
 		{4, setInt(&s.PPID)},
 		{5, setInt(&s.PGRP)},
 		{6, setInt(&s.Session)},
+		{9, setFlags(&s.Forked)},
 		{10, setUint(&s.MinFlt)},
 		{11, setUint(&s.CMinFlt)},
 		{12, setUint(&s.MajFlt)},
@@ -98,6 +102,15 @@ func parseStat(data []byte) (Stat, error) {
 func setInt(dst *int) func(string) error {
 	return func(text string) (err error) {
 		*dst, err = strconv.Atoi(text)
+		return err
+	}
+}
+
+func setFlags(forked *bool) func(string) error {
+	return func(text string) error {
+		const forkNoExec = 0x40 // PF_FORKNOEXEC
+		n, err := strconv.ParseUint(text, 10, 64)
+		*forked = n&forkNoExec != 0
 		return err
 	}
 }

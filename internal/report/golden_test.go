@@ -59,8 +59,8 @@ func goSample(i int) *trial.Sample {
 		Round: i, Sequence: i + 1,
 		Wall: 5.125 + ms, User: 7.5 + ms, Sys: 0.5, CPU: 8 + ms,
 		PeakRSS: ptr[uint64](200 << 20), PeakTreeRSS: ptr[uint64](201 << 20),
-		MinorFaults: 76_886, MajorFaults: 0,
-		GCCycles: ptr(120), GCCPU: ptr(2.0), GCFraction: ptr(0.25), GCPause: ptr(0.012), GCPauseMax: ptr(0.0005),
+		MinorFaults: 76_886, MajorFaults: 0, Processes: 1,
+		GCTrace: trial.TraceComplete, GCCycles: ptr(120), GCTraceCPU: ptr(2.0), GCPause: ptr(0.012), GCPauseMax: ptr(0.0005),
 		HeapPeak: ptr[uint64](96 << 20), HugePeak: ptr[uint64](2 << 20), ExitCode: ptr(0),
 		GC: &gctrace.Summary{
 			Cycles: 120, CPU: 2 * time.Second, AssistCPU: 200 * time.Millisecond, PauseCPU: 20 * time.Millisecond,
@@ -83,7 +83,7 @@ func failedSample(i int) *trial.Sample {
 
 func TestRunText(t *testing.T) {
 	many := goSample(1)
-	many.PeakTreeRSS = ptr[uint64](700 << 20)
+	many.PeakTreeRSS, many.Processes = ptr[uint64](700<<20), 5
 	var six []*trial.Sample
 	for i := range 6 {
 		six = append(six, goSample(i+1))
@@ -162,7 +162,7 @@ func (f *fake) Run(_ context.Context, set trial.Setting) (*trial.Sample, error) 
 	gc := float64(cycles*f.perCycle) / 1e6
 	out := &trial.Sample{
 		Wall: wall, User: wall, CPU: wall, PeakRSS: ptr(uint64(heap+10) << 20), PeakTreeRSS: ptr(uint64(heap+10) << 20),
-		MinorFaults: int64(faults), GCCycles: &cycles, GCCPU: &gc, GCFraction: ptr(gc / wall),
+		MinorFaults: int64(faults), GCTrace: trial.TraceComplete, GCCycles: &cycles, GCTraceCPU: &gc,
 		HeapPeak: ptr(uint64(heap) << 20), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
 	}
 	if f.bench {

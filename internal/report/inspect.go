@@ -165,6 +165,9 @@ func (p *ProcessJSON) Short() (out [][2]string) {
 	add := func(name, format string, args ...any) {
 		out = append(out, [2]string{name, fmt.Sprintf(format, args...)})
 	}
+	if p.Anonymous != nil && p.AnonymousHuge != nil {
+		add("pages", "%s", inspect.Pages(*p.Anonymous, *p.AnonymousHuge))
+	}
 	if w := p.Windows; w != nil {
 		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", Bytes(float64(w.Gain)), Count(float64(w.Dense)))
 		if line := p.Collapse(); line != "" {

@@ -50,17 +50,23 @@ type ProcessLine struct {
 // ProcessJSON is a process. What could not be seen is null, and a note says why.
 type ProcessJSON struct {
 	ProcessID
-	Patches  []string     `json:"patches,omitempty"` // of Go's runtime, as name@hash
-	Resident *uint64      `json:"resident_bytes"`
-	Swapped  *uint64      `json:"swapped_bytes"`
-	Memory   []MemoryJSON `json:"memory"`
-	Of       *string      `json:"windows_of"`
-	Windows  *WindowsJSON `json:"windows"`
-	Bloat    *BloatJSON   `json:"bloat"`
-	Faults   *FaultsJSON  `json:"faults"`
-	Policy   PolicyJSON   `json:"policy"`
-	Hazards  []string     `json:"hazards"`
-	Notes    []string     `json:"notes"`
+	Patches  []string `json:"patches,omitempty"` // of Go's runtime, as name@hash
+	Resident *uint64  `json:"resident_bytes"`
+	Swapped  *uint64  `json:"swapped_bytes"`
+	// Of the process itself, not of files; and whether that is what folio doctor
+	// calls heap-on-base-pages.
+	Anonymous     *uint64 `json:"anonymous_bytes"`
+	AnonymousHuge *uint64 `json:"anonymous_huge_bytes"`
+	OnBasePages   *bool   `json:"on_base_pages"`
+
+	Memory  []MemoryJSON `json:"memory"`
+	Of      *string      `json:"windows_of"`
+	Windows *WindowsJSON `json:"windows"`
+	Bloat   *BloatJSON   `json:"bloat"`
+	Faults  *FaultsJSON  `json:"faults"`
+	Policy  PolicyJSON   `json:"policy"`
+	Hazards []string     `json:"hazards"`
+	Notes   []string     `json:"notes"`
 }
 
 // MemoryJSON is what there is of one kind.
@@ -133,6 +139,10 @@ func newProcess(p *inspect.Process) *ProcessJSON {
 			Enabled: text(p.Policy.System.Enabled.Selected), Defrag: text(p.Policy.System.Defrag.Selected), MaxPtesNone: p.Policy.System.MaxPtesNone,
 			Allowed: p.Policy.Allowed, Advised: p.Policy.Advised, Against: p.Policy.Against, Means: p.Policy.Means(),
 		},
+	}
+	if p.Anonymous != nil && p.AnonymousHuge != nil {
+		base := inspect.OnBasePages(*p.Anonymous, *p.AnonymousHuge)
+		out.Anonymous, out.AnonymousHuge, out.OnBasePages = p.Anonymous, p.AnonymousHuge, &base
 	}
 	for _, m := range p.Memory {
 		out.Memory = append(out.Memory, MemoryJSON{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})

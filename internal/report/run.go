@@ -48,10 +48,7 @@ func (r *Run) Text(w io.Writer) error {
 		next = append(next, fmt.Sprintf("%d. %s", i+1, f.What), "   seen: "+f.Evidence, "   try:  "+f.Fix)
 	}
 	if len(next) == 0 {
-		next = []string{"Nothing about memory: neither the collector nor page faults take a part worth having."}
-		if r.Sheet.GCCPU == nil && r.Sheet.Where == nil {
-			next = []string{"Nothing that was measured asks for it; the collector was not measured."}
-		}
+		next = []string{r.Sheet.Nothing()}
 	}
 	p.section("What to try next", next)
 	p.notes(r.Notes)
@@ -80,19 +77,19 @@ func Usable(samples []*trial.Sample) []*trial.Sample {
 func (r *Run) figures(samples []*trial.Sample) *table {
 	t := &table{left: map[int]bool{1: true}}
 	row := func(key, text string, format func(float64) string) {
-		v := trial.FigureOf(key).Values(samples)
-		if len(v) == 0 {
+		f := trial.FigureOf(key)
+		center, ok := f.Center(samples)
+		if !ok {
 			return
 		}
 		if trial.AnySampled(key, samples) {
 			text += " (sampled)"
 		}
-		s := stat.Summarize(v)
 		spread := ""
-		if len(samples) > 1 {
-			spread = spreadOrNote(r.Notes, s)
+		if len(samples) > 1 && !f.Pooled() {
+			spread = spreadOrNote(r.Notes, stat.Summarize(f.Values(samples)))
 		}
-		t.rows = append(t.rows, []string{format(s.Median), text, spread})
+		t.rows = append(t.rows, []string{format(center), text, spread})
 	}
 	sec := func(v float64) string { return fmt.Sprintf("%.3f", v) }
 	row("wall_seconds", "sec wall clock", sec)
@@ -105,11 +102,21 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 	}
 	row("minor_faults", "minor page faults", Count)
 	row("major_faults", "major page faults", Count)
-	row("gc_cycles", "collections", Count)
-	row("gc_cpu_seconds", "in the collector", Seconds)
-	row("gc_cpu_fraction", "of total cpu in the collector", Percent)
-	row("gc_pause_seconds", "stopped for collection", Seconds)
-	row("gc_pause_max_seconds", "longest stop", Seconds)
+	if r.Sheet.Cycles != nil {
+		least := ""
+		if r.Sheet.AtLeast {
+			least = ", at least"
+		}
+		row("gc_cycles", "GC cycles"+least, Count)
+		row("gc_pause_seconds", "stop-the-world"+least, Seconds)
+		row("gc_pause_max_seconds", "stop-the-world, max"+least, Seconds)
+	}
+	row("gc_cpu_seconds", "GC CPU time", Seconds)
+	row("gc_cpu_fraction", "GC share of CPU time", Percent)
+	if r.Sheet.Where == nil && r.Sheet.Cycles != nil {
+		row("gc_trace_cpu_seconds", "GC CPU by gctrace", Seconds)
+	}
+	row("memory_tax_fraction", "memory tax, share of CPU time", Percent)
 	row("heap_peak_bytes", "heap peak", Bytes)
 	row("huge_peak_bytes", "on huge pages at the peak", Bytes)
 	if c, ok := coverage(samples); ok {

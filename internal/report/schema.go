@@ -41,7 +41,8 @@ type Program struct {
 	Command   []string `json:"command"`
 	GoVersion *string  `json:"go_version"` // from its build information; null for others
 	Module    *string  `json:"module"`
-	Input     string   `json:"input,omitempty"` // the file that was its standard input
+	Attached  int      `json:"attached_pid,omitempty"` // of a process that ran already: samples are of a window of its life
+	Input     string   `json:"input,omitempty"`        // the file that was its standard input
 	// Stdin is how many bytes of standard input every run read, where they came from
 	// a pipe or a file.
 	Stdin *uint64 `json:"stdin_bytes,omitempty"`
@@ -107,9 +108,11 @@ func NewSetting(s trial.Setting) Setting {
 	return out
 }
 
-// A Summary holds the median and interval of every figure that was measured.
+// A Summary holds the median and interval of every figure that was measured, or,
+// of those by sampling, what all runs have together.
 type Summary struct {
 	Figures map[string]Interval
+	Pooled  map[string]Pooled // see [trial.Figure.Pooled]
 	Metrics map[string]Interval
 	// Collector says in sentences what the collector's trace has beyond the figures;
 	// nil where there was none.
@@ -123,6 +126,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	for _, f := range trial.Figures {
 		m[f.Key] = nil
 		if v, ok := s.Figures[f.Key]; ok {
+			m[f.Key] = v
+		} else if v, ok := s.Pooled[f.Key]; ok {
 			m[f.Key] = v
 		}
 	}
@@ -142,6 +147,13 @@ type Interval struct {
 	Confidence float64  `json:"confidence"`
 }
 
+// Pooled is a figure of the samples of several runs together. It has no interval:
+// runs differ in length, and each is sampled by itself.
+type Pooled struct {
+	N      int     `json:"n"` // runs that were sampled
+	Pooled float64 `json:"pooled"`
+}
+
 func newInterval(values []float64) Interval {
 	s := stat.Summarize(values)
 	out := Interval{N: s.N, Median: s.Median, Confidence: stat.Confidence}
@@ -153,9 +165,12 @@ func newInterval(values []float64) Interval {
 
 // Summarize summarises the samples that count.
 func Summarize(samples []*trial.Sample) Summary {
-	out := Summary{Figures: make(map[string]Interval), Metrics: make(map[string]Interval)}
+	out := Summary{Figures: make(map[string]Interval), Pooled: make(map[string]Pooled), Metrics: make(map[string]Interval)}
 	for _, f := range trial.Figures {
-		if v := f.Values(samples); len(v) > 0 {
+		v := f.Values(samples)
+		if c, ok := f.Center(samples); ok && f.Pooled() {
+			out.Pooled[f.Key] = Pooled{len(v), c}
+		} else if len(v) > 0 && !f.Pooled() {
 			out.Figures[f.Key] = newInterval(v)
 		}
 	}

@@ -73,10 +73,15 @@ func (t *Tune) arms() *table {
 	if r.Objective.Name != metric.CPU {
 		head = append(head, "cpu")
 	}
-	sampled := trial.Where(r.Arms[0].Samples) != nil
-	head = append(head, "peak RSS", "faults", "GC share")
-	if sampled {
-		head = append(head, "memory tax")
+	head = append(head, "peak RSS", "faults")
+	_, sampled := trial.FigureOf("gc_cpu_fraction").Center(r.Arms[0].Samples)
+	_, traced := trial.FigureOf("gc_trace_cpu_seconds").Center(r.Arms[0].Samples)
+	switch {
+	case sampled:
+		head = append(head, "GC share", "memory tax")
+	case traced:
+		head = append(head, "GC by gctrace")
+		t.Notes.Add("GC by gctrace: " + gctraceIs)
 	}
 	tb.add(append(head, "")...)
 	for _, a := range r.Ranked() {
@@ -88,14 +93,17 @@ func (t *Tune) arms() *table {
 		}
 		row := []string{a.Name, Metric(r.Objective, s.Median), spreadOrNote(t.Notes, s), delta, fmt.Sprint(s.N)}
 		if r.Objective.Name != metric.Wall {
-			row = append(row, t.median(a, "wall_seconds", Seconds))
+			row = append(row, t.center(a, "wall_seconds", Seconds))
 		}
 		if r.Objective.Name != metric.CPU {
-			row = append(row, t.median(a, "cpu_seconds", Seconds))
+			row = append(row, t.center(a, "cpu_seconds", Seconds))
 		}
-		row = append(row, t.peak(a), t.median(a, "minor_faults", Count), t.median(a, "gc_cpu_fraction", Percent))
-		if sampled {
-			row = append(row, t.median(a, "memory_tax_fraction", Percent))
+		row = append(row, t.peak(a), t.center(a, "minor_faults", Count))
+		switch {
+		case sampled:
+			row = append(row, t.center(a, "gc_cpu_fraction", Percent), t.center(a, "memory_tax_fraction", Percent))
+		case traced:
+			row = append(row, t.center(a, "gc_trace_cpu_seconds", Seconds))
 		}
 		tb.add(append(row, status(a))...)
 	}
@@ -109,8 +117,16 @@ func status(a *tune.Arm) string {
 	return ""
 }
 
-func (t *Tune) median(a *tune.Arm, key string, format func(float64) string) string {
-	return format(stat.Median(trial.FigureOf(key).Values(a.Samples)))
+// gctraceIs says what the figure is that stands in where nothing was sampled.
+const gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
+
+// center is the median, or, of figures by sampling, that of all runs together.
+func (t *Tune) center(a *tune.Arm, key string, format func(float64) string) string {
+	v, ok := trial.FigureOf(key).Center(a.Samples)
+	if !ok {
+		v = math.NaN()
+	}
+	return format(v)
 }
 
 func (t *Tune) peak(a *tune.Arm) string { return Bytes(t.Result.Memory(a)) }

@@ -2,11 +2,17 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -15,13 +21,12 @@ func sampled() *where.Result {
 	class := func(c where.Class, fraction float64) where.ClassShare {
 		return where.ClassShare{Class: c, Seconds: 8 * fraction, Fraction: fraction}
 	}
-	return &where.Result{
+	r := &where.Result{
 		Samples: 7976, Kernel: true,
 		Classes: []where.ClassShare{
 			class(where.GCMark, 0.25), class(where.GCAssist, 0.0625), class(where.Allocation, 0.125), class(where.Zeroing, 0.03125),
 			class(where.Growth, 0.0625), class(where.PageFaults, 0.03125), class(where.Syscalls, 0.001), class(where.Program, 0.4365),
 		},
-		MemoryTaxFraction: 0.5625,
 		Sites: []where.Site{
 			{Func: "example.com/shop.(*Cart).Add", File: "/src/shop/cart.go", Line: 42, Seconds: 1.25, Fraction: 0.15625,
 				Classes: map[where.Class]float64{where.Allocation: 0.6, where.GCAssist: 0.3, where.Zeroing: 0.1}},
@@ -29,13 +34,16 @@ func sampled() *where.Result {
 				Classes: map[where.Class]float64{where.Growth: 1}},
 		},
 	}
+	r.Recompute()
+	return r
 }
 
 func TestRunTextSampled(t *testing.T) {
 	var samples []*trial.Sample
 	for i := range 6 {
 		s := goSample(i)
-		s.Where, s.MemoryTax = sampled(), ptr(0.5625)
+		s.Where = sampled()
+		s.Recompute()
 		samples = append(samples, s)
 	}
 	command := []string{"./shop", "-n", "1"}
@@ -68,4 +76,42 @@ func TestRemoved(t *testing.T) {
 	if got := removed(nil, with, 4); got != "" {
 		t.Errorf("without samples of the default: got %q", got)
 	}
+}
+
+// In each row of the table of folio tune, the GC share is a part of the memory tax, both
+// of the runs that were sampled, and neither is above 100%.
+func TestTuneTableShares(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		o := &tune.Result{Objective: &metric.Spec{Name: metric.Wall}}
+		for i := range rapid.IntRange(1, 5).Draw(rt, "settings") {
+			a := &tune.Arm{Arm: &trial.Arm{Name: fmt.Sprint("setting ", i)}}
+			for range rapid.IntRange(1, 6).Draw(rt, "runs") {
+				s := goSample(1)
+				s.GCTraceCPU = ptr(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
+				if rapid.Bool().Draw(rt, "sampled") {
+					s.Where = &where.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
+					for _, k := range where.Classes {
+						s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
+					}
+				}
+				s.Recompute()
+				a.Samples = append(a.Samples, s)
+			}
+			o.Arms = append(o.Arms, a)
+		}
+		tb := (&Tune{Result: o, Notes: &stat.Notes{}}).arms()
+		gc, tax := slices.Index(tb.rows[0], "GC share"), slices.Index(tb.rows[0], "memory tax")
+		if gc < 0 && tax < 0 {
+			return // the default has too few samples
+		}
+		for _, row := range tb.rows[1:] {
+			if row[gc] == none && row[tax] == none {
+				continue
+			}
+			var x, y float64
+			if _, err := fmt.Sscanf(row[gc]+" "+row[tax], "%f%% %f%%", &x, &y); err != nil || x < 0 || x > y || y > 100 {
+				rt.Fatalf("GC share %s, memory tax %s: %v", row[gc], row[tax], err)
+			}
+		}
+	})
 }

@@ -142,7 +142,7 @@ func (r *Result) check() error {
 				if s == nil {
 					return fmt.Errorf("arm %q has a sample that is null", a.Name)
 				}
-				whole(s)
+				s.Recompute() // the pages rely on figures that agree
 			}
 			all = append(all, a.Samples...)
 		}
@@ -160,14 +160,6 @@ func (r *Result) check() error {
 		}
 	}
 	return nil
-}
-
-// whole forgets the collector's figures where some are missing: they are known
-// together or not at all, and who reads them relies on that.
-func whole(s *trial.Sample) {
-	if s.GCCycles == nil || s.GCCPU == nil || s.GCPause == nil || s.GCPauseMax == nil {
-		s.GCCycles, s.GCCPU, s.GCFraction, s.GCPause, s.GCPauseMax = nil, nil, nil, nil, nil
-	}
 }
 
 // Samples counts the samples of a result; 0 for a snapshot.

@@ -39,6 +39,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	collector := where.New(nil)
 	handler := collector.Handler()
 
+	listens, _ := fs.Listening(pid) // it may not be known
 	w.look()
 	before, begin := w.sum(), time.Now()
 	ended := pidEnd(ctx, pid)
@@ -74,6 +75,10 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	}
 	if w.hugeSeen {
 		out.HugePeak = &w.peakHuge
+	}
+	out.Processes = len(w.last)
+	for _, a := range listens {
+		out.Listening = append(out.Listening, a.String())
 	}
 	out.fillWhere(collector, where.AccountsOf(session, out.User, out.Sys), keep)
 	return out, nil

@@ -19,7 +19,6 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 		huge := r.sampler.peakHuge
 		out.HugePeak = &huge
 	}
-	r.fillTrace(out)
 	r.fillExit(out, ws)
 	if r.follower != nil {
 		r.follower.fill(out)
@@ -50,29 +49,20 @@ func (r *running) fillMemory(out *Sample, maxrss uint64) {
 	}
 }
 
-// fillTrace fills the collector's figures. Without a line they are known to be
-// zero only of a Go program: of others (a shell, say) they are not known.
+// fillTrace fills in what the trace tells of GC cycles. Where the time went must be
+// known by then.
 func (r *running) fillTrace(out *Sample) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if r.p.Server == nil {
+		out.Listening = r.witness.listening()
+	}
+	out.Processes = r.witness.processes(r.alone)
 	if !r.traced {
 		return
 	}
-	if r.trace.Cycles == 0 && !r.p.IsGo {
-		return
-	}
-	t := r.trace
-	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
-	out.GCCycles, out.GCCPU, out.GCPause, out.GCPauseMax = &t.Cycles, &cpu, &pause, &longest
-	out.GC = &t
-	out.GCFraction = nil
-	if t.Cycles > 0 {
-		out.HeapPeak = &t.HeapPeak
-	}
-	if out.CPU > 0 {
-		part := min(cpu/out.CPU, 1)
-		out.GCFraction = &part
-	}
+	told := r.profile != nil && r.profile.err == nil && r.profile.session.Lost() == 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out.setTrace(r.witness.verdict(r.p.IsGo, r.alone, told), r.trace)
 }
 
 // fillProfile fills in where the processor time of out went.

@@ -156,8 +156,8 @@ func TestSignals(t *testing.T) {
 			if c.name == "not of this system" { // it cannot be forwarded, but it counts: the second ends the program
 				return
 			}
-			if (s.ExitCode == nil) != (c.code < 0) || (s.ExitCode != nil && *s.ExitCode != c.code) || s.Signal != c.signal {
-				t.Errorf("exit code %v, signal %q: %s", orNone(s.ExitCode), s.Signal, s.Failure)
+			if (s.ExitCode == nil) != (c.code < 0) || (s.ExitCode != nil && *s.ExitCode != c.code) || s.Signal != c.signal || !s.Interrupted {
+				t.Errorf("interrupted %v, exit code %v, signal %q: %s", s.Interrupted, orNone(s.ExitCode), s.Signal, s.Failure)
 			}
 		})
 	}

@@ -95,6 +95,9 @@ func checkSample(t *testing.T, s *Sample) {
 	if s.Wall < 0 || s.User < 0 || s.Sys < 0 || s.CPU != s.User+s.Sys || s.MinorFaults < 0 || s.MajorFaults < 0 {
 		t.Errorf("implausible sample %+v", s)
 	}
+	if err := s.contradiction(); err != nil {
+		t.Errorf("%v: %+v", err, s)
+	}
 	if s.PeakRSS != nil && s.PeakTreeRSS != nil && *s.PeakTreeRSS < *s.PeakRSS {
 		t.Errorf("the tree's peak %v is below that of one process, %d", s.PeakTreeRSS, *s.PeakRSS)
 	}

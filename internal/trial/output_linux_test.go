@@ -122,7 +122,7 @@ func TestTraceIsTakenOut(t *testing.T) {
 		if s.GCCycles == nil || *s.GCCycles != n {
 			t.Errorf("keep %v: %v collections counted, the program had %d", keep, orNone(s.GCCycles), n)
 		}
-		if s.GCCPU == nil || *s.GCCPU <= 0 || s.GCFraction == nil || *s.GCFraction <= 0 || *s.GCFraction > 1 ||
+		if s.GCTrace != TraceComplete || s.GCTraceCPU == nil || *s.GCTraceCPU <= 0 || s.GCShare != nil ||
 			s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause || s.HeapPeak == nil {
 			t.Errorf("keep %v: figures of the collector %+v", keep, s)
 		}
@@ -170,12 +170,12 @@ func orNone(p *int) any {
 func TestCollectorFiguresAreKnownOrNot(t *testing.T) {
 	p := shell(":")
 	p.Trace = true
-	if s := runOK(t, p, Setting{}); s.GCCycles != nil || s.GCCPU != nil || s.HeapPeak != nil {
+	if s := runOK(t, p, Setting{}); s.GCCycles != nil || s.GCTraceCPU != nil || s.HeapPeak != nil {
 		t.Errorf("a shell has figures of a collector: %+v", s)
 	}
 	p = role("touch", "0", "0")
 	p.Trace = true
-	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCycles == nil || *s.GCCycles != 0 || s.GCCPU == nil || s.HeapPeak != nil {
+	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCycles == nil || *s.GCCycles != 0 || s.GCTraceCPU == nil || s.HeapPeak != nil {
 		t.Errorf("a Go program without a collection has the figures %+v", s)
 	}
 	p.Trace = false

@@ -26,6 +26,8 @@ type profiler struct {
 	done      chan struct{}
 	err       error
 
+	witness *witness // told of every exec; nil: nobody
+
 	// members are the program and its descendants, nil for all processes: then
 	// nothing else is started by folio, as a load generator would be.
 	members map[int]bool
@@ -61,17 +63,31 @@ func (p *profiler) ours(to *perf.Handler) *perf.Handler {
 		}
 		to.Fork(pid, parent)
 	}
+	h.Exec = func(pid int, comm string) {
+		if p.witness != nil && p.isOurs(pid) {
+			p.witness.exec(pid)
+		}
+		to.Exec(pid, comm)
+	}
+	h.Mmap = func(m *perf.Mapping) {
+		if p.witness != nil {
+			p.witness.mapped(m)
+		}
+		to.Mmap(m)
+	}
 	h.Sample = func(s *perf.Sample) {
 		since, until := p.since.Load(), p.until.Load()
 		if s.Time < since || until > 0 && s.Time > until {
 			return
 		}
-		if p.members == nil || p.members[s.PID] {
+		if p.isOurs(s.PID) {
 			to.Sample(s)
 		}
 	}
 	return &h
 }
+
+func (p *profiler) isOurs(pid int) bool { return p.members == nil || p.members[pid] }
 
 // run takes the samples over until the program has ended.
 func (p *profiler) run() {

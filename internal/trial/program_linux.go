@@ -35,6 +35,7 @@ type running struct {
 	pid       int
 	files     files
 	sampler   *sampler
+	witness   *witness
 	series    *Series       // nil: not asked for
 	follower  *follower     // nil: the heap stays as it is
 	profile   *profiler     // nil: no sampling
@@ -159,6 +160,7 @@ func (r *running) start(s Setting) error {
 	if err := r.open(keep); err != nil {
 		return err
 	}
+	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
 	if r.p.KeepSeries {
 		r.series = &Series{}
 	}
@@ -171,6 +173,7 @@ func (r *running) start(s Setting) error {
 		}
 		return err
 	}
+	r.witness.root = r.pid
 	if r.profile != nil {
 		if r.p.Server != nil {
 			r.profile.members = map[int]bool{r.pid: true}
@@ -179,7 +182,7 @@ func (r *running) start(s Setting) error {
 		background(r.profile.run)
 	}
 	r.family.own = []int{r.pid}
-	r.sampler.series = r.series
+	r.sampler.series, r.sampler.witness = r.series, r.witness
 	background(r.sampler.run)
 	if s.THP == THPCollapse {
 		r.follower = newFollower(r.p.FS, r.sampler.tree.PIDs)
@@ -266,6 +269,7 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 	out.Wall = r.ended.Sub(r.started).Seconds()
 	r.fill(out, &ru, ws)
 	r.fillProfile(out)
+	r.fillTrace(out)
 	return out, r.streamError()
 }
 
@@ -282,12 +286,15 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 	for {
 		select {
 		case <-done:
+			out.Interrupted = out.Interrupted || len(r.p.Signals) > 0 // of the two, chance picks one
 			return nil
 		case sig := <-r.p.Signals:
+			out.Interrupted = true
 			if tooLate != nil { // a second signal: the user does not want to wait
 				r.family.end(0)
 				continue
 			}
+			r.witness.lookNow(r.sampler.tree.PIDs())
 			r.forward(sig)
 			tooLate = time.After(graceSignal)
 		case <-tooLate:
@@ -301,6 +308,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 		case <-timeout:
 			out.Overdue = true
 			out.Failure = fmt.Sprintf("ended: it took longer than %v", limit.Round(time.Millisecond))
+			r.witness.lookNow(r.sampler.tree.PIDs())
 			r.family.end(graceLeftover)
 			<-r.exited
 			return nil

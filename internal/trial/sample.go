@@ -2,6 +2,7 @@ package trial
 
 import (
 	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -31,11 +32,16 @@ type Sample struct {
 	MinorFaults int64 `json:"minor_faults"`
 	MajorFaults int64 `json:"major_faults"`
 
-	GCCycles   *int     `json:"gc_cycles"`
-	GCCPU      *float64 `json:"gc_cpu_seconds"`
-	GCFraction *float64 `json:"gc_cpu_fraction"` // of CPU
-	GCPause    *float64 `json:"gc_pause_seconds"`
-	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
+	// GCTrace says what the figures from here to HeapPeak are, which come from the
+	// trace that Go runtimes print (GODEBUG=gctrace=1).
+	GCTrace    TraceState `json:"gc_trace,omitempty"`
+	GCCycles   *int       `json:"gc_cycles"`
+	GCPause    *float64   `json:"gc_pause_seconds"`
+	GCPauseMax *float64   `json:"gc_pause_max_seconds"`
+	// GCTraceCPU is the runtime's own count of CPU time. It is no part of CPU: GC
+	// workers count from start to end, also while they wait for a CPU, and sweeping
+	// and write barriers are not in it. [Sample.GCShare] is the GC's part of CPU.
+	GCTraceCPU *float64 `json:"gc_trace_cpu_seconds"`
 	HeapPeak   *uint64  `json:"heap_peak_bytes"`
 	HugePeak   *uint64  `json:"huge_peak_bytes"`
 	// GC has more of what the trace told; nil when GCCycles is.
@@ -46,7 +52,10 @@ type Sample struct {
 	CollapsedBytes  *uint64  `json:"collapsed_bytes,omitempty"`
 	CollapseSeconds *float64 `json:"collapse_seconds,omitempty"`
 
-	// MemoryTax is the part of CPU that managing memory cost, by sampling.
+	// GCSeconds is the CPU time of garbage collection by sampling, GCShare its part of
+	// CPU, and MemoryTax the part of all that managing memory cost, GC included.
+	GCSeconds *float64 `json:"gc_cpu_seconds"`
+	GCShare   *float64 `json:"gc_cpu_fraction"`
 	MemoryTax *float64 `json:"memory_tax_fraction"`
 	// Where says where the processor time went; nil when it was not sampled.
 	Where *where.Result `json:"where"`
@@ -59,12 +68,22 @@ type Sample struct {
 	// Series is the memory over time; nil when it was not asked for.
 	Series *Series `json:"series,omitempty"`
 
+	// Processes is how many processes the program was, those that ran one after the
+	// other included. Where sampling is off it can be too small, but is 1 only for one.
+	Processes int `json:"processes,omitempty"`
+
+	// Listening are the TCP addresses that the program listened on: a server.
+	Listening []string `json:"listening,omitempty"`
+
 	ExitCode *int   `json:"exit_code"` // nil when a signal ended the program
 	Signal   string `json:"signal,omitempty"`
 
 	// Metrics are the user's own figures, by name; Go benchmark figures have
 	// names such as "Insert-2 ns/op".
 	Metrics map[string]float64 `json:"metrics"`
+
+	// Interrupted says that a signal came for the program, and that it ended after it.
+	Interrupted bool `json:"interrupted,omitempty"`
 
 	// Failure says why the trial does not count; "" when it does.
 	Failure string `json:"failure,omitempty"`
@@ -84,14 +103,71 @@ type Sample struct {
 // OK says that the trial counts.
 func (s *Sample) OK() bool { return s.Failure == "" }
 
+// TraceState says what the trace tells of the GC cycles of a program.
+type TraceState string
+
+const (
+	// TraceComplete: the trace of every Go process could be seen. The figures are
+	// exact, and no line is no cycle.
+	TraceComplete TraceState = "complete"
+	// TracePartial: that of some process could not, or may not. The figures are lower
+	// bounds, nil where no line was seen.
+	TracePartial TraceState = "partial"
+)
+
+// straySamples is the GC share up to which samples do not prove that a GC cycle ran:
+// one of thousands can fall into what allocations and cycles share. It prints as 0.0%.
+const straySamples = 0.0005
+
+// gcSampled says that samples show GC work.
+func (s *Sample) gcSampled() bool { return s.GCShare != nil && *s.GCShare >= straySamples }
+
+// setTrace sets what the trace tells. Samples must have been set before: where they
+// show GC work, no trace line is not zero cycles.
+func (s *Sample) setTrace(state TraceState, t gctrace.Summary) {
+	s.GCTrace, s.GC, s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.HeapPeak = state, nil, nil, nil, nil, nil, nil
+	if t.Cycles == 0 {
+		if state == TraceComplete && s.gcSampled() {
+			s.GCTrace = TracePartial
+		}
+		if s.GCTrace != TraceComplete {
+			return
+		}
+	} else {
+		s.HeapPeak = &t.HeapPeak
+		if state == "" {
+			s.GCTrace = TracePartial
+		}
+	}
+	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
+	s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.GC = &t.Cycles, &cpu, &pause, &longest, &t
+}
+
 // setWhere sets where the time went, unless there was nothing to sample.
 func (s *Sample) setWhere(r *where.Result) {
+	s.Where, s.GCSeconds, s.GCShare, s.MemoryTax = nil, nil, nil, nil
 	if r == nil || r.Samples == 0 {
 		return
 	}
-	s.Where = r
-	tax := r.MemoryTaxFraction
-	s.MemoryTax = &tax
+	seconds, gc, tax := r.GCFraction*r.CPU(), r.GCFraction, r.MemoryTaxFraction
+	s.Where, s.GCSeconds, s.GCShare, s.MemoryTax = r, &seconds, &gc, &tax
+}
+
+// Recompute makes a sample that was read from a file agree with itself: figures that
+// derive from others are derived again, and those that are known together or not at
+// all are forgotten where some are missing.
+func (s *Sample) Recompute() {
+	if s.Where != nil {
+		s.Where.Recompute()
+	}
+	s.setWhere(s.Where)
+	if s.GCTrace != TraceComplete && s.GCTrace != "" {
+		s.GCTrace = TracePartial
+	}
+	unknown := s.GCTrace == "" || s.GCCycles == nil || s.GCTraceCPU == nil || s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause
+	if unknown || *s.GCCycles < 1 && (s.GCTrace == TracePartial || s.gcSampled()) {
+		s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
+	}
 }
 
 // Where returns where the time of those samples that count went, all together;
@@ -159,6 +235,34 @@ type Figure struct {
 	Get  func(*Sample) (float64, bool)
 }
 
+// pools read the figures by sampling from the samples of several runs together.
+var pools = map[string]func(*where.Result) float64{
+	"gc_cpu_seconds":      func(r *where.Result) float64 { return r.GCFraction * r.CPU() },
+	"gc_cpu_fraction":     func(r *where.Result) float64 { return r.GCFraction },
+	"memory_tax_fraction": func(r *where.Result) float64 { return r.MemoryTaxFraction },
+}
+
+// Pooled says that the figure of several runs is that of their samples together: the
+// time of all runs by the CPU time of all runs. Shares relate to each other then as
+// those of one run do, which medians of them would not.
+func (f Figure) Pooled() bool { return pools[f.Key] != nil }
+
+// Center is the one figure of several runs, those that count: pooled, else the
+// median. ok is false if it is not known, or by too few samples to say anything.
+func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
+	if pool := pools[f.Key]; pool != nil {
+		if w := Where(samples); w != nil && w.Samples >= where.Fewest {
+			return pool(w), true
+		}
+		return 0, false
+	}
+	values := f.Values(samples)
+	if len(values) == 0 {
+		return 0, false
+	}
+	return stat.Median(values), true
+}
+
 // Figures lists the numeric figures of a sample in the order of the schema.
 // Tables, JSON summaries and benchmark files are all made from it.
 var Figures = []Figure{
@@ -171,10 +275,11 @@ var Figures = []Figure{
 	{"minor_faults", "minor-faults/op", func(s *Sample) (float64, bool) { return float64(s.MinorFaults), true }},
 	{"major_faults", "major-faults/op", func(s *Sample) (float64, bool) { return float64(s.MajorFaults), true }},
 	{"gc_cycles", "gc-cycles/op", func(s *Sample) (float64, bool) { return value(s.GCCycles) }},
-	{"gc_cpu_seconds", "gc-cpu-sec/op", func(s *Sample) (float64, bool) { return value(s.GCCPU) }},
-	{"gc_cpu_fraction", "gc-cpu-fraction", func(s *Sample) (float64, bool) { return value(s.GCFraction) }},
 	{"gc_pause_seconds", "gc-pause-sec/op", func(s *Sample) (float64, bool) { return value(s.GCPause) }},
 	{"gc_pause_max_seconds", "gc-pause-max-sec", func(s *Sample) (float64, bool) { return value(s.GCPauseMax) }},
+	{"gc_trace_cpu_seconds", "gc-trace-cpu-sec/op", func(s *Sample) (float64, bool) { return value(s.GCTraceCPU) }},
+	{"gc_cpu_seconds", "gc-cpu-sec/op", func(s *Sample) (float64, bool) { return value(s.GCSeconds) }},
+	{"gc_cpu_fraction", "gc-cpu-fraction", func(s *Sample) (float64, bool) { return value(s.GCShare) }},
 	{"memory_tax_fraction", "memory-tax-fraction", func(s *Sample) (float64, bool) { return value(s.MemoryTax) }},
 	{"heap_peak_bytes", "heap-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HeapPeak) }},
 	{"huge_peak_bytes", "huge-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HugePeak) }},

@@ -19,7 +19,7 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{
-		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
+		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_trace_cpu_seconds", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
 		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics", "memory_tax_fraction", "where",
 	} {
 		if v, ok := m[key]; !ok || v != nil {
@@ -35,8 +35,8 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 func TestFiguresCoverTheSample(t *testing.T) {
 	s := Sample{
 		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: ptr(uint64(5)), PeakTreeRSS: ptr(uint64(6)), MinorFaults: 7, MajorFaults: 8,
-		GCCycles: ptr(9), GCCPU: ptr(10.0), GCFraction: ptr(11.0), GCPause: ptr(12.0), GCPauseMax: ptr(13.0),
-		MemoryTax: ptr(14.0), HeapPeak: ptr(uint64(15)), HugePeak: ptr(uint64(16)),
+		GCCycles: ptr(9), GCPause: ptr(10.0), GCPauseMax: ptr(11.0), GCTraceCPU: ptr(12.0),
+		GCSeconds: ptr(13.0), GCShare: ptr(14.0), MemoryTax: ptr(15.0), HeapPeak: ptr(uint64(16)), HugePeak: ptr(uint64(17)),
 	}
 	data, err := json.Marshal(s)
 	if err != nil {

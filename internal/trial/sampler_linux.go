@@ -27,7 +27,8 @@ type sampler struct {
 	several        bool // more than one process was seen
 	peakHuge       uint64
 	hugeSeen       bool
-	series         *Series // nil: not to be kept
+	series         *Series  // nil: not to be kept
+	witness        *witness // nil: nothing else looks
 }
 
 const (
@@ -99,6 +100,9 @@ func (s *sampler) run() {
 // look takes one look and returns how many processes it saw.
 func (s *sampler) look() int {
 	_ = s.tree.Update() // a look that fails leaves the peaks as they are
+	if s.witness != nil {
+		s.witness.look(s.tree.PIDs())
+	}
 	total, largest, n := s.tree.RSS()
 	if n > 0 {
 		s.trees.add(total)

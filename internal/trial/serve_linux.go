@@ -75,8 +75,8 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
-	r.fillTrace(out) // its part of the time under load
 	r.fillProfile(out)
+	r.fillTrace(out)
 	if load != nil {
 		fillMetrics(out, r.p.Metric, load.files.collectors[:])
 	}

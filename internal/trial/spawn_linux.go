@@ -83,6 +83,9 @@ func (r *running) launch(env []string, thp THP) (err error) {
 		}
 		if r.p.Profile > 0 {
 			r.profile, r.unsampled = newProfiler(r.p.Profile, proc.Thread())
+			if r.profile != nil {
+				r.profile.witness = r.witness
+			}
 		}
 		_, waited = proc.PID()
 		r.usedBefore = proc.Used()

@@ -29,24 +29,42 @@ type ClassInfo struct {
 	Class  Class
 	Title  string
 	Memory bool // part of the memory tax: what managing memory costs
+	GC     bool // part of the GC share, and so of the memory tax
 }
 
 // Classes are all classes in the order of reports.
 var Classes = []ClassInfo{
-	{GCMark, "marking", true},
-	{GCAssist, "mark assist", true},
-	{GCSweep, "sweeping", true}, // and returning memory to the kernel
-	{WriteBarrier, "write barrier", true},
-	{Allocation, "allocation", true},
-	{Zeroing, "zeroing", true},
-	{Growth, "growing slices, maps, stacks", true},
-	{PageFaults, "page faults", true},
-	{Scheduler, "scheduler and locks", false},
-	{Syscalls, "system calls", false},
-	{Program, "the program's own work", false},
-	{Other, "other runtime work", false},
-	{Kernel, "other kernel time", false},
+	{GCMark, "marking", true, true},
+	{GCAssist, "mark assist", true, true},
+	{GCSweep, "sweeping", true, true}, // and returning memory to the OS
+	{WriteBarrier, "write barrier", true, true},
+	{Allocation, "allocation", true, false},
+	{Zeroing, "zeroing", true, false},
+	{Growth, "growing slices, maps, stacks", true, false},
+	{PageFaults, "page faults", true, false},
+	{Scheduler, "scheduler and locks", false, false},
+	{Syscalls, "system calls", false, false},
+	{Program, "the program's own work", false, false},
+	{Other, "other runtime work", false, false},
+	{Kernel, "other kernel time", false, false},
 }
+
+// GC are the classes of the GC share: what a program would not spend if nothing
+// were ever collected. This is the only definition of the GC share in Folio.
+// gctrace and runtime/metrics count something else: the time of GC workers from
+// start to end, also while they wait for a CPU, without sweeping and write
+// barriers.
+var GC = func() (out []Class) {
+	for _, k := range Classes {
+		if k.GC {
+			out = append(out, k.Class)
+		}
+	}
+	return out
+}()
+
+// Fewest is the number of samples below which nothing is said of shares.
+const Fewest = 20
 
 // Info returns the description of a class; unknown ones describe themselves.
 func (c Class) Info() ClassInfo {

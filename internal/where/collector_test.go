@@ -227,7 +227,7 @@ func TestResultWithoutSamples(t *testing.T) {
 	}
 	r = c.Result(Accounts{})
 	b, err := json.Marshal(r)
-	if err != nil || !strings.Contains(string(b), `"classes":[],"memory_tax_fraction":0,"sites":[]`) {
+	if err != nil || !strings.Contains(string(b), `"classes":[],"gc_cpu_fraction":0,"memory_tax_fraction":0,"sites":[]`) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
@@ -339,7 +339,7 @@ func TestFold(t *testing.T) {
 		for i := range r.Sites {
 			r.Sites[i].Seconds, r.Sites[i].Fraction = math.Round(1e6*r.Sites[i].Seconds), 0
 		}
-		r.MemoryTaxFraction = math.Round(1e6 * r.MemoryTaxFraction)
+		r.GCFraction, r.MemoryTaxFraction = math.Round(1e6*r.GCFraction), math.Round(1e6*r.MemoryTaxFraction)
 		return r
 	}
 	few, many := run(100), run(1_000_000)

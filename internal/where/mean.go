@@ -7,7 +7,10 @@ import (
 )
 
 // Mean returns the result of several runs of one program together: the mean time
-// of each class and call site, and the sum of the samples. nil for none.
+// of each class and call site, and the sum of the samples. Its fractions are the
+// pooled ones, the time of a class in all runs by the CPU time of all runs, so that
+// they relate to each other as those of one run do; medians of each would not. nil
+// for none.
 func Mean(results []*Result) *Result {
 	switch len(results) {
 	case 0:

@@ -20,8 +20,11 @@ type Result struct {
 	Kernel       bool   `json:"kernel"`       // the kernel's side was seen
 	// Classes are those that took time, in the order of [Classes]. Their fractions
 	// add up to 1, their seconds to user and system time.
-	Classes           []ClassShare `json:"classes"`
-	MemoryTaxFraction float64      `json:"memory_tax_fraction"`
+	Classes []ClassShare `json:"classes"`
+	// GCFraction is the share of the classes of [GC], MemoryTaxFraction that of
+	// all memory classes: 0 <= GCFraction <= MemoryTaxFraction <= 1.
+	GCFraction        float64 `json:"gc_cpu_fraction"`
+	MemoryTaxFraction float64 `json:"memory_tax_fraction"`
 	// Sites are the ten places of the program that cause most of the memory tax.
 	// What no place causes, as the collector's workers, is not in them.
 	Sites []Site `json:"sites"`
@@ -256,17 +259,27 @@ func (r *Result) classes(seconds map[Class]float64, sites *tally) {
 		total += seconds[k.Class]
 	}
 	r.Classes, r.Sites = []ClassShare{}, []Site{}
+	r.GCFraction, r.MemoryTaxFraction = 0, 0
 	if total <= 0 {
 		return
 	}
+	// All sums run in the order of Classes, so that no rounding makes a part
+	// larger than its whole: GC is a prefix of memory, and memory one of all.
+	gc, memory := 0.0, 0.0
 	for _, k := range Classes {
-		if s := seconds[k.Class]; s > 0 {
-			r.Classes = append(r.Classes, ClassShare{k.Class, s, s / total})
-			if k.Memory {
-				r.MemoryTaxFraction += s / total
-			}
+		s := seconds[k.Class]
+		if s <= 0 {
+			continue
+		}
+		r.Classes = append(r.Classes, ClassShare{k.Class, s, s / total})
+		if k.GC {
+			gc += s
+		}
+		if k.Memory {
+			memory += s
 		}
 	}
+	r.GCFraction, r.MemoryTaxFraction = gc/total, memory/total
 	r.Sites = sites.top()
 	for i := range r.Sites {
 		r.Sites[i].Fraction = r.Sites[i].Seconds / total
@@ -292,6 +305,39 @@ func (r *Result) faults(faults map[Class]float64, sites *tally) {
 		s := &r.FaultSites[i]
 		s.Fraction = s.Seconds / total
 		s.Faults, s.Seconds = uint64(math.Round(s.Seconds)), 0
+	}
+}
+
+// CPU returns the CPU time that the classes share, in seconds.
+func (r *Result) CPU() (seconds float64) {
+	for _, s := range r.Classes {
+		seconds += s.Seconds
+	}
+	return seconds
+}
+
+// Recompute derives all fractions from the seconds of the classes. It is for a
+// result that was read from a file: there a part could be more than its whole.
+// Classes that are unknown, repeated, or without a positive time are dropped.
+func (r *Result) Recompute() {
+	seconds := make(map[Class]float64)
+	for _, s := range r.Classes {
+		if s.Seconds > 0 && !math.IsInf(s.Seconds, 0) {
+			seconds[s.Class] = s.Seconds
+		}
+	}
+	sites := r.Sites
+	r.classes(seconds, &tally{})
+	r.Sites = []Site{}
+	for _, s := range sites {
+		if whole := r.MemoryTaxFraction * r.CPU(); s.Seconds > 0 && whole > 0 {
+			s.Seconds = min(s.Seconds, whole)
+			s.Fraction = s.Seconds / r.CPU()
+			r.Sites = append(r.Sites, s)
+		}
+	}
+	for i := range r.FaultSites {
+		r.FaultSites[i].Fraction = min(max(r.FaultSites[i].Fraction, 0), 1)
 	}
 }
 

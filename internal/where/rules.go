@@ -22,6 +22,10 @@ var rules = []rule{
 	// The program's own profiler: what it interrupted does not matter.
 	{class: Program, names: []string{"runtime.sigprof*", "runtime.(*cpuProfile).*", "runtime.(*profBuf).*"}},
 
+	// A runtime that starts makes what a GC will need. Were that counted as GC, a
+	// program that never collects would have a GC share.
+	{class: Other, names: []string{"runtime.gcenable", "runtime.gcinit"}},
+
 	// The scheduler runs on a stack of its own. Up to Go 1.20 frame pointers lead
 	// from there to the goroutine that ran before, be it a mark worker, so this
 	// must come before all that such a goroutine could be.
@@ -37,20 +41,20 @@ var rules = []rule{
 
 	// Sweeping, on behalf of whom ever, and giving memory back to the kernel.
 	{class: GCSweep, names: []string{
-		"runtime.bgsweep", "runtime.sweepone*", "runtime.deductSweepCredit", "runtime.finishsweep_m", "runtime.gcSweep",
-		"runtime.isSweepDone", "runtime.gcPaceSweeper", "runtime.clobberfree",
-		"runtime.(*sweepLocked).*", "runtime.(*sweepLocker).*", "runtime.(*activeSweep).*", "runtime.(*sweepClass).*",
+		"runtime.bgsweep", "runtime.sweepone*", "runtime.finishsweep_m", "runtime.gcSweep",
+		"runtime.gcPaceSweeper", "runtime.clobberfree",
+		"runtime.(*sweepLocked).*", "runtime.(*sweepLocker).*", "runtime.(*sweepClass).*",
 		"runtime.sweepClass.*",
 		"runtime.(*mspan).ensureSwept", "runtime.(*mspan).reportZombies",
 		"runtime.(*mheap).nextSpanForSweep", "runtime.(*mheap).reclaim*", "runtime.(*mheap).freeSpan*",
-		"runtime.(*mcentral).uncacheSpan", "runtime.(*mcache).prepareForSweep", "runtime.prepareFreeWorkbufs", "runtime.freeSomeWbufs",
+		"runtime.(*mcache).prepareForSweep", "runtime.prepareFreeWorkbufs", "runtime.freeSomeWbufs",
 		"runtime.freeSpecial", "runtime.mProf_Free", "runtime.freeStackSpans", "runtime.nextMarkBitArenaEpoch",
 		"runtime.freeDeadSpanSPMCs",
 		"runtime.(*mspan).moveInlineMarks", "runtime.bgscavenge*", "runtime.gcPaceScavenger", "runtime.scavengeSleep",
 		"runtime.(*pageAlloc).scavenge*", "runtime.(*scavengerState).*", "runtime.(*mheap).scavengeAll", "runtime.wakeScavenger",
 		"runtime.printScavTrace", "runtime/debug.freeOSMemory",
 		"runtime.fillAligned*", "runtime.queuefinalizer", "runtime.(*cleanupQueue).*", "runtime.(*cleanupBlock).*",
-		"runtime.finalizercommit", "runtime.createfing", "runtime.wakefing", "runtime.iterate_finq", "runtime.freeSomeWbufs.*",
+		"runtime.finalizercommit", "runtime.wakefing", "runtime.iterate_finq", "runtime.freeSomeWbufs.*",
 		"runtime.freeUserArenaChunk*",
 	}},
 
@@ -84,10 +88,9 @@ var rules = []rule{
 		"internal/runtime/gc/scan.*", "runtime.(*gcWork).*", "runtime.(*workbuf).*", "runtime.getempty*", "runtime.putempty",
 		"runtime.putfull", "runtime.trygetfull", "runtime.handoff",
 		"runtime.(*spanQueue).*", "runtime.(*localSpanQueue).*", "runtime.(*spanSPMC).*", "runtime.newSpanSPMC",
-		"runtime.(*spanInlineMarkBits).*", "runtime.(*spanScanOwnership).*", "runtime.objptr.*", "runtime.makeObjPtr",
-		"runtime.spanInlineMarkBitsFromBase", "runtime.gcUsesSpanInlineMarkBits",
-		"runtime.gcMarkWorkAvailable", "runtime.gcDumpObject", "runtime.gcenable*", "runtime.gcinit",
-		"runtime.gcParkStrongFromWeak", "runtime.gcWakeAllStrongFromWeak", "runtime.mProf_*", "runtime.startCheckmarks*",
+		"runtime.(*spanScanOwnership).*", "runtime.objptr.*", "runtime.makeObjPtr",
+		"runtime.gcMarkWorkAvailable", "runtime.gcDumpObject", "runtime.gcenable.*",
+		"runtime.gcParkStrongFromWeak", "runtime.gcWakeAllStrongFromWeak", "runtime.startCheckmarks*",
 		"runtime.endCheckmarks", "runtime.setCheckmark", "runtime.getCheckmark", "runtime.runCheckmark", "runtime.readGOGC",
 		"runtime.readGOMEMLIMIT", "runtime.(*stackScanState).*", "runtime.binarySearchTree", "runtime.(*stackObject).*",
 		"runtime.(*stackObjectBuf).*",
@@ -154,7 +157,7 @@ var rules = []rule{
 		"runtime.rawstring*", "runtime.rawbyteslice", "runtime.rawruneslice", "runtime.(*hmap).newoverflow",
 		"runtime.(*hmap).createOverflow", "runtime.(*hmap).incrnoverflow",
 		"runtime.addspecial", "runtime.removespecial*", "runtime.addfinalizer", "runtime.removefinalizer",
-		"runtime.SetFinalizer*", "runtime.AddCleanup*", "runtime.addCleanup", "runtime.setprofilebucket",
+		"runtime.SetFinalizer*", "runtime.createfing", "runtime.AddCleanup*", "runtime.addCleanup", "runtime.setprofilebucket",
 		"runtime.spanHasSpecials", "runtime.spanHasNoSpecials", "runtime.newBucket", "runtime.stkbucket",
 		"runtime.getOrAddWeakHandle*", "runtime.getWeakHandle", "weak.runtime_*", "runtime.newMarkBits",
 		"runtime.newAllocBits", "runtime.newArenaMayUnlock", "runtime.(*specialsIter).*", "runtime.recordspan",
@@ -165,7 +168,9 @@ var rules = []rule{
 		"runtime.newUserArena*", "runtime.userArena*", "arena.*", "runtime.inUserArenaChunk",
 	}},
 
-	// What marking uses and others, too: it is marking if nothing above says whose.
+	// What marking and sweeping use and others, too: it is theirs if nothing above
+	// says whose. An allocation asks whether there is anything to sweep.
+	{class: GCSweep, names: []string{"runtime.deductSweepCredit", "runtime.isSweepDone", "runtime.(*activeSweep).*"}},
 	{class: GCMark, names: []string{
 		"runtime.(*mspan).markBits*", "runtime.(*mspan).inlineMarkBits", "runtime.(*mspan).scannedBits*", "runtime.markBits*",
 		"runtime.(*markBits).*", "runtime.isMarkedOrNotInHeap", "runtime.findObject", "runtime.badPointer",
@@ -174,6 +179,7 @@ var rules = []rule{
 		"runtime.(*limiterEvent).*", "runtime.limiterEventStamp.*", "runtime.makeLimiterEventStamp",
 		"runtime.(*gcCPULimiterState).*", "runtime.(*gcControllerState).*", "runtime.gcTrigger.*",
 		"runtime.pollFractionalWorkerExit", "runtime.gcWaitOnMark", "runtime.dumpScanStats",
+		"runtime.(*spanInlineMarkBits).*", "runtime.spanInlineMarkBitsFromBase", "runtime.gcUsesSpanInlineMarkBits", "runtime.mProf_*",
 		"runtime.setSyncObjectsUntraceable", "runtime.gcRestoreSyncObjects",
 		"runtime.(*piController).*", "runtime.getGCMask*", "runtime.getGCMaskOnDemand*",
 	}},

@@ -65,7 +65,7 @@ func run(args []string) error {
 		{u.system.Seconds(), "system_seconds"},
 		{float64(u.peak), "peak_rss_bytes"},
 		{float64(first.faults + u.faults), "faults"},
-		{u.collection / u.cpu.Seconds(), "gc_cpu_fraction"},
+		{min(u.collection/u.cpu.Seconds(), 1), "gc_runtime_fraction"},
 		{float64(u.cycles), "collections"},
 		{u.huge, "huge_fraction"},
 		{float64(len(docs)), "documents"},
