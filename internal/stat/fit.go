@@ -1,6 +1,9 @@
 package stat
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Effects separates what an arm costs from what a round cost. A round is a
 // stretch of time in which each arm ran at most once; when the machine slows
@@ -62,29 +65,36 @@ func polish(y map[string]map[int]float64) (arms map[string]float64, rounds map[i
 		}
 	}
 	const steps = 30 // converges in a handful; the bound only guards against cycling
+	var res []float64
 	for range steps {
 		moved := 0.0
 		for arm, row := range logs {
-			var res []float64
+			res = res[:0]
 			for r, v := range row {
 				res = append(res, v-rounds[r])
 			}
-			m := Median(res)
+			m := medianOf(res)
 			moved = math.Max(moved, math.Abs(m-arms[arm]))
 			arms[arm] = m
 		}
 		for r := range rounds {
-			var res []float64
+			res = res[:0]
 			for arm, row := range logs {
 				if v, ok := row[r]; ok {
 					res = append(res, v-arms[arm])
 				}
 			}
-			rounds[r] = Median(res)
+			rounds[r] = medianOf(res)
 		}
 		if moved < 1e-9 {
 			break
 		}
 	}
 	return arms, rounds, logs
+}
+
+// medianOf returns the median of values, which it sorts.
+func medianOf(values []float64) float64 {
+	slices.Sort(values)
+	return middle(values)
 }
