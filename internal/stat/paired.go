@@ -22,6 +22,9 @@ type Paired struct {
 	N     int     // pairs
 	Ratio float64 // NaN without a pair
 	P     float64 // two-sided, of no difference; 1 without a pair
+	// Noise is how much log ratios vary: their median distance from their median,
+	// scaled to the standard deviation of a normal distribution.
+	Noise float64
 
 	walsh []float64 // averages of pairs of log ratios, ascending
 }
@@ -48,6 +51,12 @@ func ComparePairs(base, values []float64) Paired {
 	slices.Sort(p.walsh)
 	p.Ratio = math.Exp(middle(p.walsh))
 	p.P = signedRank(d)
+	slices.Sort(d)
+	centre := middle(d)
+	for i := range d {
+		d[i] = math.Abs(d[i] - centre)
+	}
+	p.Noise = 1.4826 * medianOf(d)
 	return p
 }
 
@@ -91,12 +100,13 @@ func signedRank(d []float64) float64 {
 	}
 	slices.SortFunc(all, func(a, b one) int { return cmp.Compare(a.size, b.size) })
 	ranks := make([]int, len(all)) // doubled: means of ranks are halves
-	up, total := 0, 0
+	up, total, tied := 0, 0, false
 	for i := 0; i < len(all); {
 		j := i + 1
 		for j < len(all) && all[j].size <= all[i].size*(1+1e-12) {
 			j++
 		}
+		tied = tied || j > i+1
 		for k := i; k < j; k++ {
 			ranks[k] = i + 1 + j
 			total += ranks[k]
@@ -107,12 +117,15 @@ func signedRank(d []float64) float64 {
 		i = j
 	}
 	least := min(up, total-up)
-	if len(all) > exactPairs {
+	switch n := len(all); {
+	case n > exactPairs:
 		squares := 0.0
 		for _, r := range ranks {
 			squares += float64(r) * float64(r)
 		}
 		return math.Min(1, 2*normalBelow((float64(least)+1-float64(total)/2)/(math.Sqrt(squares)/2)))
+	case !tied:
+		return math.Min(1, 2*signedRankBelow(n)[least/2])
 	}
 	p := 0.0
 	for _, v := range flips(ranks)[:least+1] {
@@ -123,14 +136,20 @@ func signedRank(d []float64) float64 {
 
 // flips returns the distribution of the sum of those ranks whose coin shows heads.
 func flips(ranks []int) []float64 {
-	dist, sum := []float64{1}, 0
+	total := 0
 	for _, r := range ranks {
-		next := make([]float64, sum+r+1)
-		for i, v := range dist {
-			next[i] += v / 2
-			next[i+r] += v / 2
+		total += r
+	}
+	dist := make([]float64, total+1)
+	dist[0] = 1
+	sum := 0
+	for _, r := range ranks {
+		for i := sum; i >= 0; i-- {
+			half := dist[i] / 2
+			dist[i] = half
+			dist[i+r] += half
 		}
-		dist, sum = next, sum+r
+		sum += r
 	}
 	return dist
 }
@@ -150,6 +169,16 @@ func signedRankQuantile(n int, tail float64) int {
 		deviation := math.Sqrt(mean * float64(2*n+1) / 6)
 		return max(int(math.Floor(mean-0.5+deviation*normalQuantile(tail))), -1)
 	}
+	c, found := slices.BinarySearch(signedRankBelow(n), tail)
+	if !found {
+		c--
+	}
+	return c
+}
+
+// signedRankBelow returns the distribution function of the signed-rank statistic of
+// n pairs without ties.
+func signedRankBelow(n int) []float64 {
 	cumulated.Lock()
 	defer cumulated.Unlock()
 	cdf := cumulated.of[n]
@@ -167,11 +196,7 @@ func signedRankQuantile(n int, tail float64) int {
 		}
 		cumulated.of[n] = cdf
 	}
-	c, found := slices.BinarySearch(cdf, tail)
-	if !found {
-		c--
-	}
-	return c
+	return cdf
 }
 
 func normalBelow(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
