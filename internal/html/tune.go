@@ -115,7 +115,7 @@ func (t *tuned) answers() []Answer {
 	said, open := t.file.Said()
 	var out []Answer
 	for i, s := range said {
-		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain, Line: s.Line, Detail: s.Note}
+		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain, Line: s.Line, Detail: strings.Join(s.Notes, " ")}
 		if s.Cost != "" {
 			a.Sure += "; " + s.Cost
 		}
@@ -318,7 +318,14 @@ func (t *tuned) figures() []struct{ name, key, label string } {
 // cells are those of the further columns.
 func (t *tuned) cells(a *tunedArm) (out []Cell) {
 	for _, m := range t.figures() {
-		if v, ok := a.Summary.Figures[m.key]; ok {
+		v, ok := a.Summary.Figures[m.key]
+		switch {
+		case m.name == metric.Wall:
+			v.Median, ok = a.Final.Wall, true
+		case m.name == metric.CPU:
+			v.Median, ok = a.Final.CPU, true
+		}
+		if ok {
 			out = append(out, num(figureFormat(m.key)(v.Median), v.Median))
 		} else {
 			out = append(out, plain("-"))
@@ -340,7 +347,7 @@ func (t *tuned) table() *Table {
 		return t.measured()
 	}
 	tb := &Table{
-		Caption: formatf("The final. %s is adjusted for drift: the default's median times the ratio within rounds; settings are ranked by it. Intervals hold together at 95%%. = cannot be told apart from the recommended setting. Headings sort.", upper(t.of.label())),
+		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = cannot be told apart from the recommended setting. Headings sort.", t.of.label()),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""}, Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
 	}
 	tb.Head[3].Label = "answer"

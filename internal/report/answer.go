@@ -13,13 +13,13 @@ import (
 
 // A Said is an answer of a search in words. All of it was decided by package tune.
 type Said struct {
-	Goal   string // of tune's
-	Set    string // what to do, a sentence
-	Figure string // what it gains, alone: "-31.2%"; "" for nothing
-	Gain   string // the same with its interval, and from what to what
-	Cost   string // in memory
-	Note   string // what else to know: what it is tied with
-	Line   string // to paste into a shell; "" where nothing is to be changed
+	Goal   string   // of tune's
+	Set    string   // what to do, a sentence
+	Figure string   // what it gains, alone: "-31.2%"; "" for nothing
+	Gain   string   // the same with its interval, and from what to what
+	Cost   string   // in memory
+	Notes  []string // what else to know
+	Line   string   // to paste into a shell; "" where nothing is to be changed
 	Keep   []string
 	Arm    *Arm // nil where nothing was measured
 }
@@ -37,7 +37,7 @@ func (f *File) Said() (answers []Said, open string) {
 			s.Set = f.main(rec)
 		}
 		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
-			answers[0].Note = sentences(answers[0].Note, "It is also the "+f.goal(rec.Goal)+".")
+			answers[0].Notes = append(answers[0].Notes, "It is also the "+f.goal(rec.Goal)+".")
 			continue
 		}
 		answers = append(answers, s)
@@ -65,8 +65,6 @@ func plural(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-func sentences(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
 // goal names a goal in the middle of a sentence.
 func (f *File) goal(goal string) string {
@@ -118,8 +116,8 @@ func (f *File) said(rec Recommendation) Said {
 	} else {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
-		if what := removed(trial.Where(def.Samples), trial.Where(arm.Samples), 4); what != "" {
-			s.Note = "CPU time: " + what + "."
+		if what := removed(trial.Where(def.Samples), trial.Where(arm.Samples), 3); what != "" {
+			s.Notes = append(s.Notes, "CPU time: "+what)
 		}
 	}
 	if n := len(rec.Tied); n > 0 && (rec.Goal == tune.Fastest || rec.Goal == tune.Within) {
@@ -127,7 +125,7 @@ func (f *File) said(rec Recommendation) Said {
 		if rec.Least && arm != def {
 			what += "; none takes less memory"
 		}
-		s.Note = sentences(s.Note, what+".")
+		s.Notes = append(s.Notes, what+".")
 	}
 	return s
 }

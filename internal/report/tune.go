@@ -108,7 +108,7 @@ func (t *Tune) answer(p *printer) {
 		p.more(s.Line)
 		ways = keep(p, s.Keep, ways)
 		if i == 0 {
-			p.more(s.Note, open)
+			p.more(append(s.Notes, open)...)
 		}
 	}
 }
@@ -232,6 +232,9 @@ func (t *Tune) columns() []column {
 			return fmt.Sprint(a.Final.N)
 		}},
 	}
+	adjusted := map[string]func(*tune.Final) float64{
+		metric.Wall: func(f *tune.Final) float64 { return f.Wall }, metric.CPU: func(f *tune.Final) float64 { return f.CPU },
+	}
 	for _, c := range []struct {
 		head, key string
 		format    func(float64) string
@@ -244,6 +247,9 @@ func (t *Tune) columns() []column {
 		out = append(out, column{c.head, false, func(a *Arm) string {
 			if a.Final == nil {
 				return "" // of few runs, while the machine was as it was then
+			}
+			if of := adjusted[c.head]; of != nil {
+				return c.format(of(a.Final))
 			}
 			return cell(a)
 		}})
@@ -318,7 +324,7 @@ func (t *Tune) legend(p *printer) {
 	case marked:
 		parts = append(parts, "> recommended, = cannot be told apart from it")
 	}
-	parts = append(parts, f.Metric.Label()+" is adjusted for drift")
+	parts = append(parts, "times are adjusted for drift")
 	p.line("%s", strings.Join(parts, "; "))
 	counts := make(map[string]int)
 	for i := range f.Arms {

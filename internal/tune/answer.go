@@ -97,7 +97,7 @@ func (r *Result) answer(v *verdict) {
 	}
 	for _, a := range v.arms {
 		a.Final.Tied = v.tied(a, main)
-		if a.Final.rests = nil; a != main && v.below(a, main) {
+		if a.Final.rests = nil; v.rests(a, main) {
 			a.Final.rests = main
 		}
 	}
@@ -185,13 +185,21 @@ func (v *verdict) bargain(main *Arm) *Arm {
 	return out
 }
 
-// below says whether an arm is known not to beat main by more than settleBelow.
+// below says whether an arm is known not to beat main by more than settleBelow. What
+// is at stake is little, so each look judges it at the full level.
 func (v *verdict) below(a, main *Arm) bool {
 	if b := v.before[a]; b != nil && b.rests == main {
 		return true // as an earlier look found
 	}
-	lo, _, ok := v.against(a, main).Interval(2 * v.level) // one side of it
+	lo, _, ok := v.against(a, main).Interval(2 * alpha) // one side of it
 	return ok && lo >= 1-settleBelow
+}
+
+// rests says whether an arm needs no more rounds while main is recommended: it does
+// not beat it, and is not what to take instead to save memory.
+func (v *verdict) rests(a, main *Arm) bool {
+	saves := a != v.r.Arms[0] && v.memory(a) < v.memory(main)*(1-band)
+	return a != main && v.below(a, main) && !(saves && v.tied(a, main))
 }
 
 // missing estimates how many more rounds it takes to know that no finalist beats
@@ -203,7 +211,7 @@ func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
 			continue
 		}
 		p := v.against(a, main)
-		if lo, _, ok := p.Interval(2 * v.level); ok {
+		if lo, _, ok := p.Interval(2 * alpha); ok {
 			upTo = math.Max(upTo, 1-lo)
 		}
 		rounds = max(rounds, needed(math.Log(p.Ratio), noise, p.N)-p.N)
@@ -228,7 +236,7 @@ func (v *verdict) noise() float64 {
 // needed estimates how many rounds show that a ratio with that log is not settled
 // below 1, or that it is; there were n, which did not.
 func needed(log, noise float64, n int) int {
-	const sigmas = 2.5 // about what the levels of later looks ask for
+	const sigmas = 2.2 // between what a difference asks for, and what no difference does
 	rounds := math.Inf(1)
 	for _, margin := range []float64{log + settleBelow, -log} {
 		if margin > 0 {

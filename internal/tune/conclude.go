@@ -20,6 +20,9 @@ type Final struct {
 	// Adjusted is the metric adjusted for drift: the default's median times Ratio.
 	// Arms are ranked by it.
 	Adjusted float64 `json:"adjusted"`
+	// Wall and CPU are seconds, adjusted likewise.
+	Wall float64 `json:"adjusted_wall_seconds"`
+	CPU  float64 `json:"adjusted_cpu_seconds"`
 	// Ratio is the metric against the default's; nil for the default.
 	Ratio *Estimate `json:"ratio"`
 	// Memory is the median peak, MemoryRatio that against the default's.
@@ -146,6 +149,7 @@ func (v *verdict) fill() {
 			v.won[a] = f.Ratio.Different && math.Log(v.ratio[a].Ratio) <= -leastGain
 			f.Adjusted *= f.Ratio.Ratio
 		}
+		f.Wall, f.CPU = v.adjusted(wallOf, a), v.adjusted(cpuOf, a)
 		if m := stat.Median(reading(memoryOf).values(v.samples[a])); m > 0 {
 			f.Memory = &m
 		}
@@ -161,6 +165,20 @@ func (v *verdict) fill() {
 		}
 		a.Left.About = base * about
 	}
+}
+
+// adjusted returns a figure of an arm: the default's median times the ratio within
+// rounds, 0 where there is none.
+func (v *verdict) adjusted(read reading, a *Arm) float64 {
+	def := v.r.Arms[0]
+	out := stat.Median(read.values(v.samples[def]))
+	if a != def {
+		out *= read.compare(v.samples[def], v.samples[a]).Ratio
+	}
+	if math.IsNaN(out) || math.IsInf(out, 0) {
+		return 0
+	}
+	return out
 }
 
 // front marks the arms that no other beats in both metric and memory.

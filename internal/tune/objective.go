@@ -53,6 +53,9 @@ func memoryOf(s *trial.Sample) (float64, bool) {
 	return m, ok && s.OK()
 }
 
+func wallOf(s *trial.Sample) (float64, bool) { return s.Wall, s.OK() && s.Wall > 0 }
+func cpuOf(s *trial.Sample) (float64, bool)  { return s.CPU, s.OK() && s.CPU > 0 }
+
 // values returns a figure of all samples that have it.
 func (read reading) values(samples []*trial.Sample) []float64 {
 	var out []float64
