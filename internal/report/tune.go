@@ -74,11 +74,13 @@ func (t *Tune) Text(w io.Writer) error {
 	}
 	elapsed := time.Duration(f.ElapsedSeconds * float64(time.Second)).Round(100 * time.Millisecond)
 	p.line("%d settings, %d runs in %s, seed %d: %s", len(f.Arms), trials, elapsed, *f.Seed, f.Ended)
-	p.line("")
-	if p.err == nil {
-		p.err = t.table().write(w, "")
+	if t.All || f.Answer == nil || f.Answer.State != tune.NoEffect {
+		p.line("")
+		if p.err == nil {
+			p.err = t.table().write(w, "")
+		}
+		t.legend(p)
 	}
-	t.legend(p)
 	t.benchmarks(p)
 	if front := f.front(); len(front) > 1 {
 		p.line("")

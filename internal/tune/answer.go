@@ -236,6 +236,9 @@ func (v *verdict) noise() float64 {
 // needed estimates how many rounds show that a ratio with that log is not settled
 // below 1, or that it is; there were n, which did not.
 func needed(log, noise float64, n int) int {
+	if n < 6 {
+		return finalRounds // how noisy it is, is not known yet
+	}
 	const sigmas = 2.2 // between what a difference asks for, and what no difference does
 	rounds := math.Inf(1)
 	for _, margin := range []float64{log + settleBelow, -log} {

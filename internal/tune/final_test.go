@@ -27,7 +27,7 @@ func collecting(seed uint64, live, alloc float64) *machine {
 		}
 		return min(out, live+alloc)
 	}
-	m.cycles = func(set trial.Setting) int { return int(alloc/(heap(set)-live)*1.0001) - 1 }
+	m.cycles = func(set trial.Setting) int { return int(math.Ceil(alloc/(heap(set)-live)-1e-9)) - 1 }
 	m.memory = heap
 	m.cost = func(set trial.Setting) float64 { return 1 + 0.01*float64(m.cycles(set)) }
 	return m
@@ -91,6 +91,24 @@ func TestOnlyGCChangesNothing(t *testing.T) {
 	for _, a := range r.Arms {
 		if a.Final != nil && a.Setting.GOGC != "" {
 			t.Errorf("%s is in the final", a.Name)
+		}
+	}
+}
+
+// A program whose children collect, and throw their traces away, shows no GC cycle
+// itself. Its memory or its page faults say that GOGC does something.
+func TestChildrenCollect(t *testing.T) {
+	for name, set := range map[string]func(*machine){
+		"memory": func(m *machine) { m.memory = func(set trial.Setting) float64 { return 100 + float64(level(set))/4 } },
+		"faults": func(m *machine) {
+			m.faults = func(set trial.Setting) float64 { return 20_000 - float64(min(level(set), 1000))*5 }
+		},
+	} {
+		m := newMachine(1)
+		m.cycles = func(trial.Setting) int { return 0 }
+		set(m)
+		if r := mustSearch(t, m, m.options(1)); r.Inert != "" || r.Answer.State == NoEffect {
+			t.Errorf("%s: %q", name, r.Inert)
 		}
 	}
 }

@@ -10,17 +10,20 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// What the GC did under a setting.
+// A gcSeen is what the GC did under a setting. Cycles alone are no proof: those of a
+// child that throws its standard error away are not seen. But who collects more often
+// has a smaller heap and takes other page faults.
 type gcSeen struct {
 	cycles float64 // median of the runs
 	most   float64
 	memory float64
+	faults float64
 	known  bool
 }
 
 func seen(a *Arm) gcSeen {
 	cycles := trial.FigureOf("gc_cycles").Values(a.Samples)
-	out := gcSeen{memory: memory(a)}
+	out := gcSeen{memory: memory(a), faults: stat.Median(trial.FigureOf("minor_faults").Values(a.Samples))}
 	out.known = len(cycles) > 0 && len(cycles) == len(a.Samples) && out.memory > 0
 	if out.known {
 		out.cycles, out.most = stat.Median(cycles), slices.Max(cycles)
@@ -31,23 +34,23 @@ func seen(a *Arm) gcSeen {
 const (
 	// fewCycles is how many GC cycles it takes to tell two settings by them.
 	fewCycles = 5
-	// alikeWithin is how far cycles and memory of settings that do the same may be
-	// apart: the GC runs beside the program, so they vary a little.
+	// startCycles is how many there may be before a program turns its GC off.
+	startCycles = 1
+	// alikeWithin is how far the figures of settings that do the same may be apart: the
+	// GC runs beside the program, so they vary a little.
 	alikeWithin = 0.1
 )
 
-// like says whether the GC did the same under two settings, as far as can be seen:
-// as many cycles, several of them, in as much memory; or none in any run.
+// like says whether the GC did the same under two settings, as far as can be seen: as
+// many cycles, several of them, or none in any run; in as much memory, with as many
+// page faults.
 func (g gcSeen) like(h gcSeen) bool {
-	if !g.known || !h.known {
-		return false
-	}
-	if g.most == 0 && h.most == 0 {
-		return true
-	}
-	near := func(x, y float64) bool { return math.Abs(x-y) <= alikeWithin*math.Max(x, y) }
-	return math.Min(g.cycles, h.cycles) >= fewCycles && near(g.cycles, h.cycles) && near(g.memory, h.memory)
+	none := g.most <= startCycles && h.most <= startCycles
+	several := math.Min(g.cycles, h.cycles) >= fewCycles && near(g.cycles, h.cycles, alikeWithin)
+	return g.known && h.known && (none || several) && near(g.memory, h.memory, alikeWithin) && near(g.faults, h.faults, alikeWithin)
 }
+
+func near(x, y, within float64) bool { return math.Abs(x-y) <= within*math.Max(x, y) }
 
 // alike takes settings out of the race that do what another one does: all of a
 // program that sets its GC itself, and limits and levels that it never reaches.
@@ -85,8 +88,8 @@ func (s *search) inert() {
 	// Fewer cycles than none cannot be: only a level below the default's can show that
 	// GOGC does nothing for a program without a cycle. The default may be any level.
 	const apart = 4
-	s.inertGOGC = all(levels) && most >= apart*least && (def.most > 0 || least < 100)
-	s.inertLimit = all(limits) && (def.most > 0 || s.inertGOGC)
+	s.inertGOGC = all(levels) && most >= apart*least && (def.most > startCycles || least < 100)
+	s.inertLimit = all(limits) && (def.most > startCycles || s.inertGOGC)
 	for _, d := range []struct {
 		inert bool
 		arms  []*Arm
@@ -97,7 +100,11 @@ func (s *search) inert() {
 			}
 		}
 	}
-	s.sayInert(def)
+	highest := 0.0
+	for _, a := range slices.Concat([]*Arm{s.def()}, levels, limits) {
+		highest = math.Max(highest, seen(a).most)
+	}
+	s.sayInert(def, highest)
 }
 
 // onlyGC says whether a setting differs from the base by GOGC and GOMEMLIMIT alone.
@@ -106,7 +113,7 @@ func (s *search) onlyGC(set trial.Setting) bool {
 }
 
 // sayInert notes in a line what changes nothing.
-func (s *search) sayInert(def gcSeen) {
+func (s *search) sayInert(def gcSeen, most float64) {
 	what := ""
 	switch {
 	case s.inertGOGC && s.inertLimit:
@@ -119,7 +126,10 @@ func (s *search) sayInert(def gcSeen) {
 		return
 	}
 	cycles, why := "no GC cycle", "the program turns the GC off itself (debug.SetGCPercent), or ends before it is needed"
-	if def.most > 0 {
+	switch {
+	case most > 0 && most <= startCycles:
+		cycles = "at most 1 GC cycle"
+	case most > 0:
 		cycles = strconv.FormatFloat(def.cycles, 'f', -1, 64) + " GC cycles"
 		why = "the program sets them itself (debug.SetGCPercent, debug.SetMemoryLimit) or calls runtime.GC"
 	}
@@ -132,14 +142,14 @@ func (s *search) sayInert(def gcSeen) {
 func (s *search) unreached() {
 	var never []*Arm
 	for _, a := range s.res.Arms {
-		if g := seen(a); alive(a) && g.known && g.most == 0 {
+		if g := seen(a); alive(a) && g.known && g.most <= startCycles {
 			never = append(never, a)
 		}
 	}
 	for _, a := range never {
 		for _, b := range never {
-			if a != b && alive(b) && alive(a) && sameBut(a, b) && s.better(b, a) {
-				a.Status, a.Reason = Same, "the same as "+b.Name+": no GC cycle under either"
+			if a != b && alive(b) && alive(a) && sameBut(a, b) && s.better(b, a) && seen(a).like(seen(b)) {
+				a.Status, a.Reason = Same, "the same as "+b.Name+": no more than one GC cycle under either"
 			}
 		}
 	}
@@ -161,7 +171,7 @@ func (s *search) limited() {
 				continue
 			}
 			ga, gb := seen(a), seen(b)
-			if ga.like(gb) && math.Abs(ga.cycles-gb.cycles) <= band*ga.cycles && math.Abs(ga.memory-gb.memory) <= band*ga.memory {
+			if ga.like(gb) && near(ga.cycles, gb.cycles, band) && near(ga.memory, gb.memory, band) {
 				a.Status, a.Reason = Same, "the same as "+b.Name+": the limit decides when the GC runs"
 			}
 		}

@@ -323,6 +323,8 @@ func (s *search) finish(ctx context.Context, err *error) {
 		}
 		s.estimate()
 	} else if r.Inert != "" && !r.Interrupted && *err == nil {
+		r.Ended = "nothing to compare"
+		r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
 		r.Answer = Answer{State: NoEffect, Inert: r.Inert, Recommended: []Recommendation{{Goal: Fastest, Arm: s.def()}}}
 	}
 	s.sayFailures()

@@ -27,6 +27,7 @@ type machine struct {
 	cost   func(trial.Setting) float64 // seconds on a steady machine
 	memory func(trial.Setting) float64 // MiB
 	cycles func(trial.Setting) int     // nil: not known
+	faults func(trial.Setting) float64 // nil: none
 	hangs  func(trial.Setting) bool    // runs that do not end by themselves; nil: none
 	bound  time.Duration               // as the search sets it
 }
@@ -82,6 +83,9 @@ func (m *machine) Run(ctx context.Context, set trial.Setting) (*trial.Sample, er
 	m.now = m.now.Add(time.Duration(wall * float64(time.Second)))
 	bytes := uint64(m.memory(set) * math.Exp(0.01*m.rng.NormFloat64()) * (1 << 20))
 	out := &trial.Sample{Wall: wall, CPU: wall, PeakRSS: &bytes, PeakTreeRSS: &bytes, Metrics: map[string]float64{"op/s": 1000 / wall}}
+	if m.faults != nil {
+		out.MinorFaults = int64(m.faults(set))
+	}
 	if m.cycles != nil {
 		n := m.cycles(set)
 		out.GCCycles = &n
