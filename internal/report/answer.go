@@ -37,6 +37,9 @@ func (f *File) Said() (answers []Said, open string) {
 			s.Set = f.main(rec)
 		}
 		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
+			if a.State == tune.NotSettled && rec.Arm == f.Arms[0].Name {
+				continue
+			}
 			answers[0].Notes = append(answers[0].Notes, "It is also the "+f.goal(rec.Goal)+".")
 			continue
 		}

@@ -72,7 +72,7 @@ func (s *search) rounds(ctx context.Context, arms []*Arm) error {
 		if err := s.round(ctx, arms, sampleRound(n+1)); err != nil {
 			return err
 		}
-		if n == 0 && s.res.RaceRounds == 0 { // there was no race to find it out in
+		if n == 0 && s.direct { // there was no race to find it out in
 			s.alike()
 		}
 		for _, a := range arms {
