@@ -17,40 +17,18 @@ import (
 //
 // Source: J. W. Tukey, Exploratory Data Analysis, 1977, chapter 11.
 func Effects(y map[string]map[int]float64) map[string]float64 {
-	arms, _, _ := polish(y)
+	arms := polish(y)
 	for arm, v := range arms {
 		arms[arm] = math.Exp(v)
 	}
 	return arms
 }
 
-// Residuals returns, for every measurement, how far it is from what its arm and
-// its round explain: the absolute difference of the logarithms, about the
-// relative error. A fit follows the data, so few rounds give residuals that are
-// too small; they are scaled up by the degrees of freedom that the fit took.
-func Residuals(y map[string]map[int]float64) []float64 {
-	arms, rounds, logs := polish(y)
-	var out []float64
-	for arm, row := range logs {
-		for r, v := range row {
-			out = append(out, math.Abs(v-arms[arm]-rounds[r]))
-		}
-	}
-	n := float64(len(out))
-	free := n - float64(len(arms)) - float64(len(rounds)) + 1
-	if free > 0 {
-		for i := range out {
-			out[i] *= math.Sqrt(n / free)
-		}
-	}
-	return out
-}
-
-// polish fits log y = arm + round by alternating medians.
-func polish(y map[string]map[int]float64) (arms map[string]float64, rounds map[int]float64, logs map[string]map[int]float64) {
-	logs = make(map[string]map[int]float64, len(y))
-	rounds = make(map[int]float64)
-	arms = make(map[string]float64)
+// polish fits log y = arm + round by alternating medians, and returns the arms' part.
+func polish(y map[string]map[int]float64) map[string]float64 {
+	logs := make(map[string]map[int]float64, len(y))
+	rounds := make(map[int]float64)
+	arms := make(map[string]float64)
 	for arm, row := range y {
 		for r, v := range row {
 			if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -90,7 +68,7 @@ func polish(y map[string]map[int]float64) (arms map[string]float64, rounds map[i
 			break
 		}
 	}
-	return arms, rounds, logs
+	return arms
 }
 
 // medianOf returns the median of values, which it sorts.
