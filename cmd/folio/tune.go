@@ -194,7 +194,7 @@ func nothingCounts(r *tune.Result) error {
 	}
 	switch {
 	case worked:
-		return errors.New("nothing was compared: " + r.Ended)
+		return errors.New("nothing was compared: " + r.Ended + "; see the table, or give a larger --budget")
 	case why != "":
 		return fmt.Errorf("the command worked once and then failed in every run: %s", why)
 	}

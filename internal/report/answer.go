@@ -172,7 +172,10 @@ func (f *File) open() string {
 	default:
 		what = plural(f.finalRounds(), "round") + " in the final cannot tell"
 	}
-	if a.Missing > 0 {
+	switch {
+	case a.Missing > 0 && a.Try == "":
+		what += "; this machine is too noisy to tell within a day"
+	case a.Missing > 0:
 		what += fmt.Sprintf("; about %s more would (%s)", tune.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	}
 	return what + "."

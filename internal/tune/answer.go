@@ -292,6 +292,9 @@ func (s *search) estimate() {
 	}
 	missing := time.Duration(a.Rounds) * s.cost(s.open(open))
 	a.Missing = missing.Seconds()
+	if missing > 24*time.Hour {
+		return // no flag is worth a try
+	}
 	if s.opts.MaxRounds > 0 && !s.res.Interrupted && s.left() > 0 {
 		a.Try = fmt.Sprintf("--rounds %d", s.sched.Rounds()-s.res.RaceRounds+a.Rounds)
 		return

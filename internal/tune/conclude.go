@@ -28,7 +28,7 @@ type Final struct {
 	// Memory is the median peak, MemoryRatio that against the default's.
 	Memory      *float64  `json:"memory_bytes"`
 	MemoryRatio *Estimate `json:"memory_ratio"`
-	// Tied says that it cannot be told apart from what is recommended; so is that.
+	// Tied says that it is what is recommended first, or cannot be told apart from that.
 	Tied bool `json:"tied"`
 	// Front says that no other arm of the final has both a better Adjusted and less
 	// memory.

@@ -45,10 +45,13 @@ func (s *search) final(ctx context.Context) error {
 		if err != nil && !spent {
 			return err
 		}
+		if !slices.ContainsFunc(r.Arms[1:], alive) {
+			return nil // finish says so
+		}
 		last := spent || s.opts.MaxRounds > 0 || s.cost(s.open(arms)) > s.left()
 		r.conclude(s.share(last))
 		switch {
-		case r.Answer.State == Settled || r.Answer.State == NoEffect:
+		case r.Answer.State == Settled:
 			r.Ended = "settled"
 			return nil
 		case last && !spent && s.opts.MaxRounds > 0:

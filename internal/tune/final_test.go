@@ -75,6 +75,25 @@ func TestSettingsThatChangeNothing(t *testing.T) {
 	}
 }
 
+// So it is where the budget has no room for a race, and where no other setting
+// survives.
+func TestNothingIsLeftToCompare(t *testing.T) {
+	m := newMachine(1)
+	m.cycles = func(trial.Setting) int { return 40 }
+	opts := m.options(1)
+	opts.Budget = 50 * time.Second
+	opts.settings = []trial.Setting{{GOGC: "25"}, {GOGC: "800"}}
+	if r := mustSearch(t, m, opts); r.Answer.State != NoEffect || m.trials != 4 {
+		t.Errorf("%d trials: %+v", m.trials, r.Answer)
+	}
+	m = newMachine(1)
+	m.hangs = func(set trial.Setting) bool { return !set.IsZero() }
+	r := mustSearch(t, m, m.options(1))
+	if r.Answer.State != TooLittle || r.Ended != "no setting is left to compare with the default" {
+		t.Errorf("%s: %+v", r.Ended, r.Answer)
+	}
+}
+
 // What else can be tried is, of a program that sets its GC itself.
 func TestOnlyGCChangesNothing(t *testing.T) {
 	m := newMachine(1)

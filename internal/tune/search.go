@@ -169,8 +169,7 @@ func (s *search) run(ctx context.Context) error {
 		}
 	}
 	if !slices.ContainsFunc(s.res.Arms[1:], alive) {
-		s.res.Ended = "no setting is left to compare with the default"
-		return nil
+		return nil // finish says so
 	}
 	return s.final(ctx)
 }
@@ -317,15 +316,19 @@ func (s *search) finish(ctx context.Context, err *error) {
 	if s.obj == nil {
 		return
 	}
-	if s.stage == InFinal {
+	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
+	case !compared && *err == nil && !r.Interrupted:
+		r.Ended = "no setting is left to compare with the default"
+		if r.Inert != "" {
+			r.Ended = "nothing to compare"
+			r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
+			r.Answer = Answer{State: NoEffect, Inert: r.Inert, Recommended: []Recommendation{{Goal: Fastest, Arm: s.def()}}}
+		}
+	case s.stage == InFinal:
 		if r.Interrupted || *err != nil { // before the look that was planned
 			r.conclude(s.share(true))
 		}
 		s.estimate()
-	} else if r.Inert != "" && !r.Interrupted && *err == nil {
-		r.Ended = "nothing to compare"
-		r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
-		r.Answer = Answer{State: NoEffect, Inert: r.Inert, Recommended: []Recommendation{{Goal: Fastest, Arm: s.def()}}}
 	}
 	s.sayFailures()
 	if *err == nil && !r.Interrupted {
