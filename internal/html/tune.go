@@ -369,8 +369,8 @@ func (t *tuned) table() *Table {
 		}
 		name := t.named(a)
 		mark := name
-		if name == "" && a.Final.Tied {
-			mark = "="
+		if recs := t.file.Recommendations; a.Final.Tied && len(recs) > 0 && recs[0].Arm != a.Name {
+			mark = strings.TrimPrefix(name+", =", ", ")
 		}
 		tb.Rows = append(tb.Rows, Row{Mark: name != "", Cells: append([]Cell{
 			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more, num(itoa(a.Final.N), float64(a.Final.N)),

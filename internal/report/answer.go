@@ -119,8 +119,8 @@ func (f *File) said(rec Recommendation) Said {
 	} else {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
-		if what := removed(trial.Where(def.Samples), trial.Where(arm.Samples), 3); what != "" {
-			s.Notes = append(s.Notes, "CPU time: "+what)
+		if what := removed(trial.Where(def.Samples), trial.Where(arm.Samples), 3); what != "" && rec.Goal == tune.Fastest {
+			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
 	}
 	if n := len(rec.Tied); n > 0 && (rec.Goal == tune.Fastest || rec.Goal == tune.Within) {
@@ -131,6 +131,14 @@ func (f *File) said(rec Recommendation) Said {
 		s.Notes = append(s.Notes, what+".")
 	}
 	return s
+}
+
+// short prints a ratio without its interval.
+func short(e *tune.Estimate) string {
+	if e == nil || !e.Different {
+		return "~"
+	}
+	return percentOf(e.Ratio)
 }
 
 // memoryChange prints what a setting does to the memory.

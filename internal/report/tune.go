@@ -286,30 +286,55 @@ func (t *Tune) mark(a *Arm) string {
 // listed says whether the table has a row for an arm.
 func (t *Tune) listed(a *Arm) bool { return t.All || !t.File.compared() || a.Final != nil }
 
-// table lists the settings, with as many columns as there is room for.
+// table lists the settings, with as many columns as there is room for. Where there is
+// too little even for the main ones, intervals are left out.
 func (t *Tune) table() *table {
+	const least = 6
 	columns := t.columns()
-	for least := 6; ; columns = columns[:len(columns)-1] {
-		tb := &table{left: make(map[int]bool)}
-		head := make([]string, len(columns))
-		for i, c := range columns {
-			head[i], tb.left[i] = c.head, c.left
-		}
-		tb.add(head...)
-		for _, a := range t.File.ranked() {
-			if !t.listed(a) {
-				continue
-			}
-			row := make([]string, len(columns))
-			for i, c := range columns {
-				row[i] = c.cell(a)
-			}
-			tb.add(row...)
-		}
-		if t.Width <= 0 || tb.width() <= t.Width || len(columns) <= least {
+	for {
+		tb := t.rows(columns)
+		switch {
+		case t.Width <= 0 || tb.width() <= t.Width || columns[len(columns)-1].head == "":
 			return tb
+		case len(columns) > least:
+			columns = columns[:len(columns)-1]
+		case columns[intervals].head == plainHead:
+			return tb
+		default:
+			columns[intervals] = column{plainHead, false, func(a *Arm) string {
+				if a.Final == nil || a.Final.Ratio == nil {
+					return a.LeftEarly()
+				}
+				return short(a.Final.Ratio)
+			}}
 		}
 	}
+}
+
+// intervals is the column that has them, plainHead its heading without them.
+const (
+	intervals = 3
+	plainHead = "vs default"
+)
+
+func (t *Tune) rows(columns []column) *table {
+	tb := &table{left: make(map[int]bool)}
+	head := make([]string, len(columns))
+	for i, c := range columns {
+		head[i], tb.left[i] = c.head, c.left
+	}
+	tb.add(head...)
+	for _, a := range t.File.ranked() {
+		if !t.listed(a) {
+			continue
+		}
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = c.cell(a)
+		}
+		tb.add(row...)
+	}
+	return tb
 }
 
 // legend explains the marks, and says what the table leaves out.
