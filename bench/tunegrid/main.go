@@ -1,14 +1,14 @@
 // Command tunegrid compares folio tune with an exhaustive search.
 //
-//	go run ./bench/tunegrid [-rounds 10] [-judge 40] [-runs 2] [-only gofmt]
+//	go run ./bench/tunegrid [-rounds 10] [-final 0] [-judge 40] [-runs 2] [-only gofmt]
 //
 // For three real programs it measures the whole grid of settings (folio tune
 // --exhaustive), lets folio tune find its answer several times with different
 // seeds, and then runs the grid's best, every answer and the default against
 // each other, interleaved, in fresh processes. Only these runs judge how good an
 // answer is: both searches have seen luck in their own samples. The promise is an
-// answer within 3% of the grid's best in at most half of the grid's time, where
-// both have as many rounds; with -rounds 0 a search goes on until it is settled.
+// answer within 3% of the grid's best; with -final 10, a final of ten rounds only,
+// in at most half of the grid's time.
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/internal/metric"
@@ -33,13 +34,17 @@ import (
 
 type config struct {
 	rounds, judge, runs int
+	final               int
+	budget              time.Duration
 	only                string
 	seed                uint64
 }
 
 func main() {
 	var c config
-	flag.IntVar(&c.rounds, "rounds", 10, "rounds of every arm of the grid, and of a search's final; 0 for 10 and until it is settled")
+	flag.IntVar(&c.rounds, "rounds", 10, "rounds of every arm of the grid")
+	flag.IntVar(&c.final, "final", 0, "most rounds of a search's final; 0 for as many as it takes, within -budget")
+	flag.DurationVar(&c.budget, "budget", 5*time.Minute, "budget of a search")
 	flag.IntVar(&c.judge, "judge", 40, "rounds of the answers against each other")
 	flag.IntVar(&c.runs, "runs", 2, "searches, a seed each")
 	flag.StringVar(&c.only, "only", "", "only programs whose name contains this")
@@ -167,10 +172,7 @@ func (f *found) trials() (n int) {
 
 func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags ...string) (*found, error) {
 	file := filepath.Join(dir, "result.json")
-	args := append([]string{"tune", "--json", file, "--budget", "1h", "--seed", strconv.FormatUint(seed, 10)}, flags...)
-	if c.rounds > 0 {
-		args = append(args, "--rounds", strconv.Itoa(c.rounds))
-	}
+	args := append([]string{"tune", "--json", file, "--seed", strconv.FormatUint(seed, 10)}, flags...)
 	args = append(append(append(args, p.Flags...), "--"), p.Command...)
 	cmd := exec.Command(folio, args...)
 	cmd.Stderr = os.Stderr
@@ -186,7 +188,7 @@ func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags .
 }
 
 func (c config) compare(w io.Writer, folio, dir string, p programs.Program) error {
-	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive")
+	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive", "--rounds", strconv.Itoa(c.rounds))
 	if err != nil {
 		return err
 	}
@@ -195,7 +197,11 @@ func (c config) compare(w io.Writer, folio, dir string, p programs.Program) erro
 	var searches []*found
 	var answers []*trial.Arm
 	for i := range c.runs {
-		f, err := c.tune(folio, dir, p, c.seed+1+uint64(i))
+		flags := []string{"--budget", c.budget.String()}
+		if c.final > 0 {
+			flags = append(flags, "--rounds", strconv.Itoa(c.final))
+		}
+		f, err := c.tune(folio, dir, p, c.seed+1+uint64(i), flags...)
 		if err != nil {
 			return err
 		}
