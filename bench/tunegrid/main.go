@@ -1,13 +1,14 @@
 // Command tunegrid compares folio tune with an exhaustive search.
 //
-//	go run ./bench/tunegrid [-rounds 10] [-final 20] [-runs 3]
+//	go run ./bench/tunegrid [-rounds 10] [-final 0] [-judge 40] [-runs 2] [-only gofmt]
 //
 // For three real programs it measures the whole grid of settings (folio tune
 // --exhaustive), lets folio tune find its answer several times with different
 // seeds, and then runs the grid's best, every answer and the default against
-// each other, interleaved, in fresh processes. Only that final decides how good
-// an answer was: both searches have seen luck in their own samples. The promise
-// is an answer within 3% of the grid's best in at most half of the grid's time.
+// each other, interleaved, in fresh processes. Only these runs judge how good an
+// answer is: both searches have seen luck in their own samples. The promise is an
+// answer within 3% of the grid's best; with -final 10, a final of ten rounds only,
+// in at most half of the grid's time.
 package main
 
 import (
@@ -19,8 +20,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/internal/metric"
@@ -30,7 +33,9 @@ import (
 )
 
 type config struct {
-	rounds, final, runs int
+	rounds, judge, runs int
+	final               int
+	budget              time.Duration
 	only                string
 	seed                uint64
 }
@@ -38,8 +43,10 @@ type config struct {
 func main() {
 	var c config
 	flag.IntVar(&c.rounds, "rounds", 10, "rounds of every arm of the grid")
-	flag.IntVar(&c.final, "final", 20, "rounds of the final")
-	flag.IntVar(&c.runs, "runs", 3, "searches")
+	flag.IntVar(&c.final, "final", 0, "most rounds of a search's final; 0 for as many as it takes, within -budget")
+	flag.DurationVar(&c.budget, "budget", 5*time.Minute, "budget of a search")
+	flag.IntVar(&c.judge, "judge", 40, "rounds of the answers against each other")
+	flag.IntVar(&c.runs, "runs", 2, "searches, a seed each")
 	flag.StringVar(&c.only, "only", "", "only programs whose name contains this")
 	flag.Uint64Var(&c.seed, "seed", 1, "seed of the grid; the searches take the next ones")
 	flag.Parse()
@@ -91,6 +98,9 @@ type found struct {
 		Goal    string  `json:"goal"`
 		Setting setting `json:"setting"`
 	} `json:"recommendations"`
+	Answer struct {
+		State string `json:"state"`
+	} `json:"answer"`
 }
 
 type setting struct {
@@ -162,7 +172,7 @@ func (f *found) trials() (n int) {
 
 func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags ...string) (*found, error) {
 	file := filepath.Join(dir, "result.json")
-	args := append([]string{"tune", "--json", file, "--budget", "1h", "--rounds", strconv.Itoa(c.rounds), "--seed", strconv.FormatUint(seed, 10)}, flags...)
+	args := append([]string{"tune", "--json", file, "--seed", strconv.FormatUint(seed, 10)}, flags...)
 	args = append(append(append(args, p.Flags...), "--"), p.Command...)
 	cmd := exec.Command(folio, args...)
 	cmd.Stderr = os.Stderr
@@ -178,15 +188,20 @@ func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags .
 }
 
 func (c config) compare(w io.Writer, folio, dir string, p programs.Program) error {
-	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive")
+	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive", "--rounds", strconv.Itoa(c.rounds))
 	if err != nil {
 		return err
 	}
 	best := grid.best()
-	arms := []*trial.Arm{{Name: "default"}, {Name: "grid's best", Setting: best}}
+	arms := []*trial.Arm{{Name: "default"}, {Name: best.String(), Setting: best}}
 	var searches []*found
+	var answers []*trial.Arm
 	for i := range c.runs {
-		f, err := c.tune(folio, dir, p, c.seed+1+uint64(i))
+		flags := []string{"--budget", c.budget.String()}
+		if c.final > 0 {
+			flags = append(flags, "--rounds", strconv.Itoa(c.final))
+		}
+		f, err := c.tune(folio, dir, p, c.seed+1+uint64(i), flags...)
 		if err != nil {
 			return err
 		}
@@ -195,31 +210,58 @@ func (c config) compare(w io.Writer, folio, dir string, p programs.Program) erro
 			return err
 		}
 		searches = append(searches, f)
-		arms = append(arms, &trial.Arm{Name: s.String(), Setting: s})
+		at := slices.IndexFunc(arms, func(a *trial.Arm) bool { return a.Setting.String() == s.String() })
+		if at < 0 {
+			at = len(arms)
+			arms = append(arms, trial.NewArm(s))
+		}
+		answers = append(answers, arms[at])
 	}
 	runner := &trial.Program{Command: p.Command, FS: procmem.New("")}
 	sched := trial.NewScheduler(runner, c.seed)
 	if _, err := sched.Warmup(context.Background(), arms); err != nil {
 		return err
 	}
-	for range c.final {
+	for range c.judge {
 		if err := sched.Round(context.Background(), arms); err != nil {
 			return err
 		}
 	}
+	return grid.table(w, p.Name, c.seed, searches, arms, answers)
+}
+
+// table prints how the searches' answers compare with the grid's best.
+func (f *found) table(w io.Writer, name string, seed uint64, searches []*found, arms, answers []*trial.Arm) error {
 	cost := func(a *trial.Arm) (out []float64) {
 		for _, s := range a.Samples {
-			out = append(out, grid.cost(s))
+			out = append(out, f.cost(s))
 		}
 		return out
 	}
-	gain := stat.PairedRatio(cost(arms[0]), cost(arms[1]))
-	for i, f := range searches {
-		a := arms[2+i]
-		r := stat.PairedRatio(cost(arms[1]), cost(a))
-		fmt.Fprintf(w, "| %s | %d arms, %d runs, %.0f s | %s: %.3fx [%.3f, %.3f] | %d | %d runs, %.0f s, %.0f%% | %s | %.3fx [%.3f, %.3f] |\n",
-			p.Name, len(grid.Arms), grid.trials(), grid.Elapsed, arms[1].Setting, gain.Median, gain.Lo, gain.Hi,
-			c.seed+1+uint64(i), f.trials(), f.Elapsed, 100*f.Elapsed/grid.Elapsed, a.Name, r.Median, r.Lo, r.Hi)
+	against := func(base, a *trial.Arm) (ratio, lo, hi float64) {
+		p := stat.ComparePairs(cost(base), cost(a))
+		lo, hi, _ = p.Interval(stat.Alpha)
+		if base == a {
+			lo, hi = 1, 1
+		}
+		return p.Ratio, lo, hi
 	}
-	return nil
+	gain, gl, gh := against(arms[0], arms[1])
+	var ratios, parts []float64
+	beyond := 0
+	for i, s := range searches {
+		r, lo, hi := against(arms[1], answers[i])
+		ratios, parts = append(ratios, r), append(parts, s.Elapsed/f.Elapsed)
+		if lo > 1.03 {
+			beyond++
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %d arms, %d runs, %.0f s | %s: %.3fx [%.3f, %.3f] | %d | %d runs, %.0f s, %.0f%%, %s | %s | %.3fx [%.3f, %.3f] |\n",
+			name, len(f.Arms), f.trials(), f.Elapsed, arms[1].Setting, gain, gl, gh,
+			seed+1+uint64(i), s.trials(), s.Elapsed, 100*s.Elapsed/f.Elapsed, s.Answer.State, answers[i].Setting, r, lo, hi); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(os.Stderr, "%s: median %.3fx of the grid's best, %d of %d intervals wholly above 1.03x, median %.0f%% of the grid's time\n",
+		name, stat.Median(ratios), beyond, len(ratios), 100*stat.Median(parts))
+	return err
 }

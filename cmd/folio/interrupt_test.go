@@ -140,7 +140,7 @@ func TestTuneInterrupted(t *testing.T) {
 			c.awaitRuns(60)
 			c.signal(sig)
 			c.end(130)
-			if out := c.stdout.String(); !strings.Contains(out, ": interrupted\n") || !strings.Contains(out, "\nfastest: ") {
+			if out := c.stdout.String(); !strings.Contains(out, ": interrupted in round ") || !strings.Contains(out, "\n   default ") {
 				t.Error("what is known is not shown")
 			}
 			if c.stderr.Len() > 0 {
@@ -189,6 +189,30 @@ func TestTuneInterruptedInFirstRun(t *testing.T) {
 		if r, n := c.result("f.json"); r.Complete || n > 0 {
 			t.Errorf("%s: result: complete %v, %d samples", args[0], r.Complete, n)
 		}
+	}
+}
+
+// What was measured in the first round is shown and kept.
+func TestTuneInterruptedInRoundOne(t *testing.T) {
+	t.Parallel()
+	c := newChild(t, "tune", "--json", "f.json", "--html", "f.html", "--", "gcprog", "-touch", "runs", "-sleep", "100ms")
+	c.start()
+	c.awaitRuns(8) // the warm-up, six that count, and one that does not
+	c.signal(unix.SIGINT)
+	c.end(130)
+	out := c.stdout.String()
+	if !strings.HasPrefix(out, "Nothing can be compared yet: interrupted in round 1 of the race, after ") || !strings.Contains(out, "\nsetting ") || strings.Contains(out, "vs default") {
+		t.Errorf("standard output: %s", out)
+	}
+	if c.stderr.Len() > 0 {
+		t.Errorf("standard error: %q", &c.stderr)
+	}
+	r, n := c.result("f.json")
+	if r.Complete || n < 6 || len(r.Recommendations) > 0 {
+		t.Errorf("result: complete %v, %d samples, %d recommendations", r.Complete, n, len(r.Recommendations))
+	}
+	if page, err := os.ReadFile(c.path("f.html")); err != nil || !strings.Contains(string(page), "interrupted in round 1 of the race") {
+		t.Errorf("the page does not say that: %v", err)
 	}
 }
 

@@ -31,13 +31,19 @@ func (p *progress) show(u tune.Progress) {
 	if u.Sample != nil {
 		return // the next trial's start follows at once
 	}
-	text := "warm-up"
-	if u.Round > 0 {
-		text = fmt.Sprintf("round %d, run %d, %d settings in the race", u.Round, u.Trials+1, u.Racing)
+	text := string(u.Stage)
+	if u.Stage != tune.InWarmup {
+		text += fmt.Sprintf(": round %d", u.Round)
+		if u.Of > 0 {
+			text += fmt.Sprintf(" of %d", u.Of)
+		}
+		text += fmt.Sprintf(", run %d, %d settings", u.Trials+1, u.Settings)
+		if u.Left > 0 {
+			text += ", at most " + u.Left.Round(time.Second).String() + " left"
+		}
 		if u.Best != nil {
 			text += ", best " + u.Best.Name
 		}
-		text += ", at most " + u.Left.Round(time.Second).String() + " left"
 	}
 	if u.Arm != nil {
 		text += ": " + u.Arm.Name

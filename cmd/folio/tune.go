@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ type tuneFlags struct {
 	seed       uint64
 	exhaustive bool
 	show       bool
+	all        bool
 }
 
 const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
@@ -36,10 +38,12 @@ With --build PACKAGE folio builds the program itself, and what follows -- are it
 arguments: its heap then asks for huge pages (thp=advise), or not, and GOGC is
 searched both ways. That needs no root. It says how to keep what it found.
 
-The search is a race. Every setting gets a few rounds, interleaved in random
-order; those that are clearly slower leave; the neighbourhood of the best is
-filled in. It ends when the answer is settled or --budget is spent. The collector
-is never switched off without a memory limit, and a run that takes more memory
+The search is a race and a final. In the race every setting gets a few rounds,
+interleaved in random order; those that are clearly slower leave, and the
+neighbourhood of the best is filled in. In the final the default, the best and its
+rivals run again, at least ten times each, until the answer is settled or --budget
+is spent: what is recommended, and every difference that is shown, is of the final
+alone. GOGC is never off without a memory limit, and a run that takes more memory
 than the machine can spare is ended.
 
 The program must do the same work every time. It is run some hundred times, its
@@ -64,11 +68,12 @@ func newTune(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
 	fs.StringVar(&f.mem, "mem", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
-	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "the most `time` the search may take; a round that has begun is ended")
-	fs.IntVar(&f.rounds, "rounds", 10, "the most `rounds` a setting gets (the default and the leader get more while others\nare compared with them)")
+	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of the search, builds aside; a run that passes it is ended")
+	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds of the final (default 10, and more while the answer is not settled)")
 	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try these `values` of GOMAXPROCS, such as 1,2,4")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
-	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: give every setting, refined ones too, all rounds; ignores --budget")
+	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
+	fs.BoolVar(&f.all, "all", false, "list all settings, those that left early too")
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
 	f.add(fs)
 	return cmd
@@ -76,7 +81,7 @@ func newTune(a *app) *cobra.Command {
 
 // options checks the flags: before anything is built or opened.
 func (f *tuneFlags) options() (tune.Options, error) {
-	o := tune.Options{Budget: f.budget, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build}
+	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build}
 	if f.mem != "" {
 		var err error
 		if o.MaxMemory, err = trial.ParseBytes(f.mem); err != nil {
@@ -86,7 +91,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	switch {
 	case f.budget <= 0:
 		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)
-	case f.rounds < 1:
+	case f.rounds < 1 && f.given.Changed("rounds"):
 		return o, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
 	for _, n := range f.gomaxprocs {
@@ -133,9 +138,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	}
 	opts = s.search(opts)
 	s.program.MaxMemory = opts.SafeMemory
-	if f.timeout == 0 {
-		opts.Bound = func(d time.Duration) { s.program.Timeout = d }
-	}
+	opts.Bound = func(d time.Duration) { s.program.Timeout = d }
 	if f.show {
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
 	}
@@ -143,10 +146,12 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 
 	progress := newProgress(a.stderr)
 	var writeErr error
-	before := s.before(&f.programFlags)
 	opts.Progress = func(p tune.Progress) {
-		if p.Sample == nil && p.Arm != nil {
-			before(p.Arm.Arm, p.Round)
+		if p.Sample == nil {
+			s.program.Profile = 0
+			if p.Sampled {
+				s.program.Profile = f.sampleRate
+			}
 		}
 		progress.show(p)
 	}
@@ -156,39 +161,18 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	}
 	res, err := tune.Search(ctx, s.program, opts)
 	progress.clear()
-	if res == nil || len(res.Arms[0].Samples) == 0 {
-		if res != nil {
-			s.keepTune(res)
-		}
+	if res != nil {
+		s.keepTune(res)
+	}
+	if !s.measured() {
 		if ctx.Err() != nil {
 			return errNothing
 		}
 		return err
 	}
-	s.keepTune(res)
-	notes := &stat.Notes{}
-	for _, n := range s.notes {
-		notes.Add(n)
-	}
-	out := io.Writer(a.stdout)
-	if s.toStdout() {
-		out = a.stderr
-	}
-	if w := trial.Where(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
-		notes.Add(w.UncertainNames)
-	}
-	t := &report.Tune{Title: s.title(), Program: s.file.Program, Result: res, Notes: notes, Width: pictureWidth(out)}
-	if b := trial.Baseline(); b != "" {
-		notes.Add("the default has " + b + " from the environment")
-	}
-	if text := byLargest(res); text != "" {
-		notes.Add(text)
-	}
-	textErr := t.Text(out)
-	s.file.Recommendations = t.Recommendations()
-	s.file.Notes = notes.Texts()
+	textErr := a.showTune(s, f, res)
 	s.file.Complete = err == nil && !res.Interrupted
-	if err == nil && !res.Interrupted && len(res.Recommended) == 0 {
+	if err == nil && !res.Interrupted && res.Answer.State == tune.TooLittle {
 		err = nothingCounts(res)
 		s.file.Complete = false
 	}
@@ -212,35 +196,61 @@ func byLargest(r *tune.Result) string {
 }
 
 // nothingCounts is the error of a search without an answer: the program worked
-// once, in the warm-up, and then no more.
+// once, in the warm-up, and then no more, or there was no time.
 func nothingCounts(r *tune.Result) error {
+	worked := false
+	why := ""
 	for _, a := range r.Arms {
 		for _, s := range a.Samples {
-			if !s.OK() {
-				return fmt.Errorf("the command worked once and then failed in every run: %s", s.Failure)
+			if worked = worked || s.OK(); !s.OK() {
+				why = s.Failure
 			}
 		}
 	}
-	return errors.New("nothing that was measured counts")
+	switch {
+	case worked:
+		return errors.New("nothing was compared: " + r.Ended + "; see the table, or give a larger --budget")
+	case why != "":
+		return fmt.Errorf("the command worked once and then failed in every run: %s", why)
+	}
+	return errors.New("no run counts: " + r.Ended)
+}
+
+// showTune prints the result.
+func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
+	notes := &stat.Notes{}
+	for _, n := range s.notes {
+		notes.Add(n)
+	}
+	if b := trial.Baseline(); b != "" {
+		notes.Add("the default has " + b + " from the environment")
+	}
+	if w := trial.Where(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
+		notes.Add(w.UncertainNames)
+	}
+	if text := byLargest(res); text != "" {
+		notes.Add(text)
+	}
+	out := io.Writer(a.stdout)
+	if s.toStdout() {
+		out = a.stderr
+	}
+	t := &report.Tune{Title: s.title(), File: &s.file, Notes: notes, Width: pictureWidth(out), All: f.all}
+	err := t.Text(out)
+	s.file.Notes = notes.Texts()
+	return err
+}
+
+// measured says whether any run counts towards the result.
+func (s *session) measured() bool {
+	return slices.ContainsFunc(s.file.Arms, func(a report.Arm) bool { return len(a.Samples) > 0 })
 }
 
 // keepTune puts what is known so far into the result file.
 func (s *session) keepTune(r *tune.Result) {
-	s.file.Rounds, s.file.ElapsedSeconds = r.Rounds, r.Elapsed.Seconds()
-	spec := r.Objective
-	if spec == nil {
-		spec = s.spec
-	}
-	s.file.Metric = report.NewTarget(spec, r.Benchmarks)
-	s.file.Arms = s.file.Arms[:0]
-	for _, a := range r.Arms {
-		if len(a.Samples) == 0 && a != r.Arms[0] {
-			continue
-		}
-		s.file.Arms = append(s.file.Arms, report.Arm{
-			Name: a.Name, Setting: report.NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason,
-			Samples: a.Samples, Summary: report.Summarize(a.Samples),
-		})
+	s.file.SetTune(r)
+	if s.file.Metric == nil {
+		s.file.Metric = report.NewTarget(s.spec, nil)
 	}
 	if len(r.Notes) > 0 {
 		s.file.Notes = r.Notes

@@ -1,8 +1,6 @@
 package html
 
 import (
-	"strings"
-
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -16,28 +14,10 @@ type target struct {
 }
 
 // targetOf returns the metric of a file: wall time where none was named.
-func targetOf(f *report.File) target {
-	t := target{f.Metric, &metric.Spec{Name: metric.Wall}}
-	if m := f.Metric; m != nil {
-		t.spec = &metric.Spec{Name: m.Name, Higher: m.Higher}
-		if m.Name != metric.Wall && m.Name != metric.CPU && m.Name != metric.Bench {
-			// Only its presence counts here: it says that the unit is the user's own.
-			t.spec.Pattern = anything
-		}
-	}
-	return t
-}
+func targetOf(f *report.File) target { return target{f.Metric, f.Metric.Spec()} }
 
 // label names the metric as tables do.
-func (t target) label() string {
-	switch {
-	case t.spec.Name != metric.Bench:
-		return t.spec.Name
-	case len(t.Benchmarks) > 1:
-		return "time/op (" + itoa(len(t.Benchmarks)) + " benchmarks)"
-	}
-	return "time/op"
-}
+func (t target) label() string { return t.Label() }
 
 func (t target) text(v float64) string { return report.Metric(t.spec, v) }
 
@@ -69,27 +49,12 @@ func (t target) values(samples []*trial.Sample) (out []float64) {
 	return out
 }
 
-// paired compares two arms within the rounds that both ran in.
-func (t target) paired(base, arm []*trial.Sample) stat.Summary {
-	b, a := t.Rounds(base), t.Rounds(arm)
-	var bs, as []float64
-	for round, v := range a {
-		if w, ok := b[round]; ok {
-			bs, as = append(bs, w), append(as, v)
-		}
+// spread prints how well a median is known, behind it.
+func spread(s stat.Summary) string {
+	if text := report.Spread(s); text != "" {
+		return " " + text
 	}
-	return stat.PairedRatio(bs, as)
-}
-
-// memory is what Folio goes by: the peak of all processes together.
-func memory(samples []*trial.Sample) stat.Summary {
-	var v []float64
-	for _, s := range samples {
-		if m, ok := s.Memory(); ok && s.OK() {
-			v = append(v, m)
-		}
-	}
-	return stat.Summarize(v)
+	return ""
 }
 
 // shapes of arms, by what they set: colour alone would not survive a copier.
@@ -114,9 +79,4 @@ func kindOf(s report.Setting) (shape int, name string) {
 		return shapeGOGC, "GOGC"
 	}
 	return shapeDefault, "default"
-}
-
-// percentChange prints a ratio as a signed percentage.
-func percentChange(ratio float64) string {
-	return strings.Replace(formatf("%+.1f%%", 100*(ratio-1)), "-", "−", 1)
 }

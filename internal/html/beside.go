@@ -213,10 +213,10 @@ func tunedTogether(results []*saved.Result) *Chart {
 		s := Series{Name: formatf("%s: %s", r.Name, trial.Setting{}.Line(r.Program.Program.Command)), Color: 1 + i%6, Shape: i}
 		for j := range t.arms {
 			a := &t.arms[j]
-			if !a.placed() {
+			if !a.placed {
 				continue
 			}
-			p := t.point(a, a.memory.Median, nil, nil)
+			p := t.point(a, nil, nil)
 			if p.Text = t.named(a); p.Text == "" && j == 0 {
 				p.Text = "default"
 			}

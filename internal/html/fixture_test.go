@@ -57,7 +57,10 @@ func tuneFile(rounds int, command ...string) *report.File {
 	f := &report.File{
 		Schema: report.Schema, Kind: "tune", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(),
 		Program: report.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
-		Metric: &report.Target{Name: metric.Wall}, Notes: []string{"a note"},
+		Metric: &report.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "settled", Answer: &tune.Answer{State: tune.Settled},
+	}
+	estimate := func(ratio float64) *tune.Estimate {
+		return &tune.Estimate{N: rounds, Ratio: ratio, Lo: ptr(ratio * 0.98), Hi: ptr(ratio * 1.02), P: 0.002, Different: true}
 	}
 	for i, gogc := range []string{"", "50", "200", "400", "800"} {
 		set := trial.Setting{GOGC: gogc}
@@ -72,13 +75,24 @@ func tuneFile(rounds int, command ...string) *report.File {
 		if rounds > 0 {
 			sampled(a.Samples[0])
 		}
+		mem := float64([]int{100, 70, 150, 220, 512}[i] << 20)
+		switch wall := []float64{2, 2.6, 1.5, 1.2, 1.25}[i]; {
+		case i == 1:
+			a.Status, a.Left = string(tune.Early), &tune.Left{Rounds: rounds, AtLeast: 1.25, SlowerThan: "default", About: wall}
+		case rounds > 0:
+			a.Status = string(tune.Finalist)
+			a.Final = &tune.Final{Rank: []int{4, 0, 3, 1, 2}[i], N: rounds, Adjusted: wall, Memory: ptr(mem), Front: i != 4, Tied: i > 2}
+			if i > 0 {
+				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
+			}
+		}
 		a.Summary = report.Summarize(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
-	best := f.Arms[3]
+	best, less := f.Arms[3], f.Arms[2]
 	f.Recommendations = []report.Recommendation{
-		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), MetricRatio: ptr(0.6), P: 0.0001, Different: true, MemoryRatio: ptr(2.2)},
-		{Goal: tune.Cheapest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), MetricRatio: ptr(0.6), P: 0.0001, Different: true, MemoryRatio: ptr(2.2)},
+		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
+		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, Line: settingOf(less.Setting).Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}
 	return f
 }

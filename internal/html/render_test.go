@@ -18,6 +18,7 @@ import (
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
@@ -59,12 +60,13 @@ func TestGolden(t *testing.T) {
 // it is, and the line to paste.
 func TestAnswerFirst(t *testing.T) {
 	text := string(pageOf(t, tuneFile(8, "./prog")))
-	answer := strings.Index(text, "Run it with GOGC=400: wall is 40% less, peak memory 2.2 times as much.")
+	answer := strings.Index(text, "Set GOGC=400.")
 	if answer < 0 || answer > strings.Index(text, "<figure>") {
 		t.Errorf("the answer is at %d, the first chart at %d", answer, strings.Index(text, "<figure>"))
 	}
-	for _, want := range []string{"−40.0%", "medians of 8 and 8 runs", "(95% interval)", "GOGC=400 ./prog</code>", "also the least memory within 2%"} {
-		if !strings.Contains(text, want) {
+	for _, want := range []string{"−40.0%", "wall -40.0% [-41.2%, -38.8%]: 1.200s instead of 2.000s; peak RSS +120%: 220.0MiB instead of 100.0MiB", "GOGC=400 ./prog</code>", "Cheaper", "GOGC=200 ./prog</code>",
+		"1 other setting (=) cannot be told apart from it; none takes less memory.", "left early: at least 1.25x slower"} {
+		if !strings.Contains(strings.ReplaceAll(text, "&#43;", "+"), want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
@@ -74,13 +76,17 @@ func TestAnswerFirst(t *testing.T) {
 		t.Error("the page does not say how to keep what a build has")
 	}
 	f = tuneFile(8, "./prog")
-	f.Recommendations = []report.Recommendation{{Goal: "fastest", Arm: "default", Line: "./prog", Why: "no setting was measurably faster than the default", P: 1}}
-	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting was measurably faster than the default.") {
+	f.Recommendations = []report.Recommendation{{Goal: tune.Fastest, Arm: "default"}}
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting is better by more than 3%.") {
 		t.Error("the page does not say to keep the default")
 	}
+	f.Answer = &tune.Answer{State: tune.NotSettled, UpTo: 0.2, Missing: 100, Try: "--budget 7m"}
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Not settled: no setting is known to be better than the default.") || !strings.Contains(text, "about 1m40s more would (--budget 7m)") {
+		t.Error("the page does not say that the search is not settled")
+	}
 	f = tuneFile(0, "./prog")
-	f.Recommendations = nil
-	if text := string(pageOf(t, f)); !strings.Contains(text, "Nothing can be recommended: too little was measured.") {
+	f.Recommendations, f.Answer, f.Ended = nil, &tune.Answer{State: tune.TooLittle}, "interrupted in round 1 of the race"
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Nothing can be compared yet: interrupted in round 1 of the race, after 0 runs.") {
 		t.Error("the page does not say that nothing was measured")
 	}
 }

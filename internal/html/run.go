@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -147,7 +146,8 @@ func figures(samples []*trial.Sample) *Table {
 	}
 	slices.Sort(names)
 	for _, k := range names {
-		of := target{&report.Target{Name: k}, &metric.Spec{Name: k, Pattern: anything}}
+		own := &report.Target{Name: k}
+		of := target{own, own.Spec()}
 		add(k, of.text, of.values(samples))
 	}
 	tb.dropEmpty()

@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,72 +26,24 @@ type tuned struct {
 
 type tunedArm struct {
 	*report.Arm
-	metric stat.Summary // as measured
-	memory stat.Summary
-	ratio  stat.Summary // to the default, round by round
-	level  float64      // metric, less what the rounds did to it; NaN: not known
+	memory report.Interval
+	x, y   float64 // its place in a picture: memory and metric
+	placed bool    // it has one
 	lo, hi *float64
-	front  bool
 }
 
 func newTuned(f *report.File) *tuned {
 	t := &tuned{file: f, of: targetOf(f)}
-	var samples [][]*trial.Sample
 	for i := range f.Arms {
-		a := &f.Arms[i]
-		samples = append(samples, a.Samples)
-		t.arms = append(t.arms, tunedArm{
-			Arm: a, metric: stat.Summarize(t.of.values(a.Samples)), memory: memory(a.Samples),
-			ratio: t.of.paired(f.Arms[0].Samples, a.Samples),
-		})
-	}
-	base := t.arms[0].metric.Median
-	for i, level := range t.of.Evened(samples...) {
-		a := &t.arms[i]
-		a.level = level
-		if a.ratio.HasInterval && i > 0 {
-			lo, hi := min(base*a.ratio.Lo, a.level), max(base*a.ratio.Hi, a.level)
+		a := tunedArm{Arm: &f.Arms[i], memory: f.Arms[i].PeakMemory()}
+		a.x, a.y, a.placed = a.Place()
+		if base := f.Arms[0].Final; a.Final != nil && base != nil && a.Final.Ratio != nil && a.Final.Ratio.Lo != nil && a.Final.Ratio.Hi != nil {
+			lo, hi := base.Adjusted**a.Final.Ratio.Lo, base.Adjusted**a.Final.Ratio.Hi
 			a.lo, a.hi = &lo, &hi
 		}
+		t.arms = append(t.arms, a)
 	}
-	t.markFront()
 	return t
-}
-
-// markFront marks the arms that no other beats in both metric and memory.
-func (t *tuned) markFront() {
-	var order []*tunedArm
-	for i := range t.arms {
-		if t.arms[i].placed() {
-			order = append(order, &t.arms[i])
-		}
-	}
-	cost := func(a *tunedArm) float64 {
-		if t.of.spec.Higher {
-			return 1 / a.level
-		}
-		return a.level
-	}
-	slices.SortStableFunc(order, func(a, b *tunedArm) int {
-		return cmp.Or(cmp.Compare(a.memory.Median, b.memory.Median), cmp.Compare(cost(a), cost(b)))
-	})
-	best := math.Inf(1)
-	for _, a := range order {
-		if c := cost(a); c < best {
-			best, a.front = c, true
-		}
-	}
-}
-
-// placed says that the arm has a place in the picture.
-func (a *tunedArm) placed() bool {
-	return a.Status != string(tune.Failed) && a.level > 0 && a.memory.Median > 0
-}
-
-var goals = map[string]string{
-	tune.Fastest:  "the best",
-	tune.Cheapest: "the least memory within 2% of the best",
-	tune.Within:   "the best within --mem",
 }
 
 func tuneSection(f *report.File) *Section {
@@ -103,12 +54,26 @@ func tuneSection(f *report.File) *Section {
 		n += len(a.Samples)
 	}
 	s.About = append(s.About, formatf("%d settings, %d runs in %.0f s", len(f.Arms), n, f.ElapsedSeconds))
+	if f.Ended != "" {
+		s.About = append(s.About, f.Ended)
+	}
 	s.Answers = t.answers()
 	s.Notes = slices.Clone(f.Notes)
 	if !f.Complete {
 		s.Notes = append([]string{"the search was not completed: this is what was known when it ended"}, s.Notes...)
 	}
-	s.Blocks = append(s.Blocks, &Block{Title: formatf("%s against memory", t.of.label()), Charts: []*Chart{t.scatter()}, Tables: []*Table{t.table()}})
+	title := formatf("%s against memory", t.of.label())
+	if c := t.scatter(); len(c.Series) > 0 {
+		s.Blocks = append(s.Blocks, &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{t.table()}})
+	} else {
+		s.Blocks = append(s.Blocks, &Block{Title: "What was measured", Tables: []*Table{t.table()}})
+	}
+	if tb := t.leftEarly(); tb != nil {
+		s.Blocks = append(s.Blocks, &Block{Title: formatf("%d settings that are not in the final", len(tb.Rows)), Tables: []*Table{tb}, Fold: true})
+	}
+	if b := t.benchmarks(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	if b := t.byGOGC(); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
@@ -147,109 +112,75 @@ func (t *tuned) arm(name string) *tunedArm {
 
 // answers says in sentences what the search recommends.
 func (t *tuned) answers() []Answer {
-	if len(t.file.Recommendations) == 0 {
-		return []Answer{{Main: true, Text: "Nothing can be recommended: too little was measured."}}
-	}
+	said, open := t.file.Said()
 	var out []Answer
-	for _, r := range t.file.Recommendations {
-		if i := slices.IndexFunc(out, func(a Answer) bool { return a.Line == r.Line }); i >= 0 {
-			out[i].Goal += "; also " + goals[r.Goal]
-			continue
+	for i, s := range said {
+		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain, Line: s.Line, Detail: strings.Join(s.Notes, " ")}
+		if s.Cost != "" {
+			a.Sure += "; " + s.Cost
 		}
-		out = append(out, t.answer(r, len(out) == 0))
+		if i == 0 {
+			a.Detail = strings.TrimSpace(a.Detail + " " + open)
+			if s.Arm != nil && s.Figure == "" {
+				a.Figure = "default"
+			}
+		} else {
+			a.Goal, a.Text = report.Heading(s.Goal), "Set "+s.Set+"."
+		}
+		for j, way := range s.Keep { // huge pages of a build with a patched runtime
+			if j == 0 {
+				way = upper(way) // a sentence; those after it begin with commands
+			}
+			a.Steps = append(a.Steps, Step{Do: way})
+		}
+		out = append(out, a)
 	}
 	return out
 }
 
-func (t *tuned) answer(r report.Recommendation, main bool) Answer {
-	a := Answer{Goal: goals[r.Goal], Line: r.Line, Main: main}
-	arm := t.arm(r.Arm)
-	if a.Goal == "" {
-		a.Goal = r.Goal
-	}
-	a.Goal = upper(a.Goal)
-	if arm == &t.arms[0] {
-		a.Figure, a.Text = "default", "Keep the default."
-		if r.Why != "" {
-			a.Text = "Keep the default: " + r.Why + "."
-		}
-		a.Sure = formatf("%s %s%s, peak memory %s, %d runs", t.of.label(), t.of.text(arm.metric.Median), spread(arm.metric), report.Bytes(arm.memory.Median), arm.metric.N)
-		return a
-	}
-	a.Text = "Run it with " + r.Arm
-	switch {
-	case r.MetricRatio == nil:
-	case r.Different:
-		a.Figure = percentChange(*r.MetricRatio)
-		a.Text += formatf(": %s is %s", t.of.label(), moreOrLess(*r.MetricRatio))
-	default:
-		a.Text += formatf(": %s is not measurably different", t.of.label())
-	}
-	if m := r.MemoryRatio; m != nil {
-		a.Text += ", peak memory " + moreOrLess(*m)
-	}
-	a.Text += "."
-	a.Sure = formatf("%s %s instead of %s, medians of %d and %d runs (p = %.2g)", t.of.label(), t.of.text(arm.metric.Median), t.of.text(t.arms[0].metric.Median), arm.metric.N, t.arms[0].metric.N, r.P)
-	if ratio := arm.ratio; ratio.HasInterval {
-		a.Sure += formatf("; compared within rounds %s to %s (95%% interval)", percentChange(ratio.Lo), percentChange(ratio.Hi))
-	} else {
-		a.Sure += "; too few rounds for an interval"
-	}
-	for i, way := range r.Keep { // huge pages of a build with a patched runtime
-		if i == 0 {
-			way = upper(way) // a sentence; those after it begin with commands
-		}
-		a.Steps = append(a.Steps, Step{Do: way})
-	}
-	return a
-}
-
-// moreOrLess says in words what a ratio to the default is.
-func moreOrLess(ratio float64) string {
-	switch {
-	case ratio >= 1.995:
-		return formatf("%.1f times as much", ratio)
-	case ratio > 1.005:
-		return formatf("%.0f%% more", 100*(ratio-1))
-	case ratio < 0.995:
-		return formatf("%.0f%% less", 100*(1-ratio))
-	}
-	return "the same"
-}
-
-func spread(s stat.Summary) string {
-	if text := report.Spread(s); text != "" {
-		return " " + text
-	}
-	return ""
-}
-
 // tip lists what is known of an arm.
 func (t *tuned) tip(a *tunedArm) [][2]string {
-	out := [][2]string{{t.of.label(), t.of.text(a.metric.Median) + spread(a.metric)}}
-	if a.Arm != t.arms[0].Arm {
-		out = append(out, [2]string{"in the default's rounds", percentChange(a.ratio.Median)})
+	var out [][2]string
+	add := func(label, text string) { out = append(out, [2]string{label, text}) }
+	switch f := a.Final; {
+	case f != nil && f.Ratio != nil:
+		add(t.of.label()+", adjusted", t.of.text(f.Adjusted))
+		add("vs default", report.Change(f.Ratio))
+	case f != nil:
+		add(t.of.label(), t.of.text(f.Adjusted))
+	default:
+		add(t.of.label()+", about", t.of.text(a.y))
+		add("left early", strings.TrimPrefix(a.LeftEarly(), "left early: "))
 	}
-	out = append(out, [2]string{"peak memory", report.Bytes(a.memory.Median) + spread(a.memory)})
+	add("peak memory", report.Bytes(a.x))
 	for _, f := range []struct {
 		key, label string
 		format     func(float64) string
 	}{
-		{"cpu_seconds", "processor time", report.Seconds}, {"minor_faults", "page faults", report.Count},
+		{"cpu_seconds", "CPU time", report.Seconds}, {"minor_faults", "page faults", report.Count},
 		{"gc_cycles", "GC cycles", report.Count}, {"gc_cpu_fraction", "GC share", report.Percent},
 		{"gc_pause_max_seconds", "stop-the-world, max", report.Seconds}, {"memory_tax_fraction", "memory tax", report.Percent},
 		{"huge_peak_bytes", "on huge pages", report.Bytes},
 	} {
-		if v, ok := trial.FigureOf(f.key).Center(a.Samples); ok {
-			out = append(out, [2]string{f.label, f.format(v)})
+		if v, ok := a.Summary.Center(f.key); ok {
+			add(f.label, f.format(v))
 		}
 	}
-	return append(out, [2]string{"runs", itoa(a.metric.N)})
+	add("runs", itoa(t.runs(a)))
+	return out
+}
+
+// runs is how many runs the figures of an arm are of.
+func (t *tuned) runs(a *tunedArm) int {
+	if a.Final != nil {
+		return a.Final.N
+	}
+	return len(a.Samples)
 }
 
 // named returns what an arm is recommended as, "" for nothing.
 func (t *tuned) named(a *tunedArm) string {
-	short := map[string]string{tune.Fastest: "best", tune.Cheapest: "least memory", tune.Within: "within --mem"}
+	short := map[string]string{tune.Fastest: "recommended", tune.Cheapest: "least memory", tune.Within: "within --mem", tune.Compromise: "cheaper"}
 	var out []string
 	for _, r := range t.file.Recommendations {
 		if r.Arm == a.Name {
@@ -259,8 +190,8 @@ func (t *tuned) named(a *tunedArm) string {
 	return strings.Join(out, ", ")
 }
 
-func (t *tuned) point(a *tunedArm, x float64, lo, hi *float64) Point {
-	p := Point{X: x, XLo: lo, XHi: hi, Y: t.of.scale(a.level), Name: a.Name, Tip: t.tip(a), Copy: t.line(a)}
+func (t *tuned) point(a *tunedArm, lo, hi *float64) Point {
+	p := Point{X: a.x, XLo: lo, XHi: hi, Y: t.of.scale(a.y), Name: a.Name, Tip: t.tip(a), Copy: t.line(a)}
 	if a.lo != nil {
 		l, h := t.of.scale(*a.lo), t.of.scale(*a.hi)
 		p.YLo, p.YHi = &l, &h
@@ -291,45 +222,45 @@ func settingOf(s report.Setting) trial.Setting {
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
 		Kind: XY, Title: formatf("%s against peak memory, one point for each setting", t.of.label()),
-		Caption: "Better is " + map[bool]string{true: "up", false: "down"}[t.of.spec.Higher] + " and to the left. The line joins the settings that no other beats in both. Upright bars are 95% intervals of the difference to the default within rounds, level ones of memory; a point without bars has too few runs.",
+		Caption: "Better is " + map[bool]string{true: "up", false: "down"}[t.of.spec.Higher] + " and to the left. The line joins the settings of the final that no other beats in both. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
 		X:       Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
 	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
-	for shape, color := range []int{shapeGOGC: 1, shapeDefault: 2, shapeLimit: 3, shapeBoth: 4, shapeTHP: 5} {
-		series := Series{Color: color, Shape: shape}
-		for i := range t.arms {
-			a := &t.arms[i]
-			k, name := kindOf(a.Setting)
-			if i == 0 {
-				k, name = shapeDefault, "default"
-			}
-			if k != shape || !a.placed() {
-				continue
-			}
-			series.Name = name
-			var lo, hi *float64
-			if a.memory.HasInterval {
-				lo, hi = &a.memory.Lo, &a.memory.Hi
-			}
-			p := t.point(a, a.memory.Median, lo, hi)
-			if n := t.named(a); n != "" {
-				p.Text, p.Big = n, true
-			} else if i == 0 {
-				p.Text, p.Big = "default", true
-			}
-			series.P = append(series.P, p)
-			if a.front {
-				front.P = append(front.P, Point{X: p.X, Y: p.Y})
-			}
+	early := Series{Name: "left early, about", Shape: shapeGOGC, Light: true}
+	series := make([]Series, shapeTHP+1)
+	for i := range t.arms {
+		a := &t.arms[i]
+		if !a.placed {
+			continue
 		}
-		if len(series.P) > 0 {
-			c.Series = append(c.Series, series)
+		if a.Final == nil {
+			early.P = append(early.P, t.point(a, nil, nil))
+			continue
+		}
+		shape, name := kindOf(a.Setting)
+		if i == 0 {
+			shape, name = shapeDefault, "default"
+		}
+		p := t.point(a, a.memory.Lo, a.memory.Hi)
+		if p.Text = t.named(a); p.Text == "" && i == 0 {
+			p.Text = "default"
+		}
+		p.Big = p.Text != ""
+		series[shape].Name, series[shape].Shape, series[shape].Color = name, shape, []int{shapeGOGC: 1, shapeDefault: 2, shapeLimit: 3, shapeBoth: 4, shapeTHP: 5}[shape]
+		series[shape].P = append(series[shape].P, p)
+		if a.Final.Front {
+			front.P = append(front.P, Point{X: p.X, Y: p.Y})
 		}
 	}
 	slices.SortFunc(front.P, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 	if len(front.P) > 1 {
-		c.Series = append([]Series{front}, c.Series...)
+		c.Series = append(c.Series, front)
+	}
+	for _, s := range append([]Series{early}, series...) {
+		if len(s.P) > 0 {
+			c.Series = append(c.Series, s)
+		}
 	}
 	return c
 }
@@ -346,15 +277,13 @@ func (t *tuned) byGOGC() *Block {
 		} else if i > 0 {
 			continue
 		}
-		if err != nil || !a.placed() || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || settingOf(a.Setting).THP != trial.THPSystem {
+		if err != nil || !a.placed || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || settingOf(a.Setting).THP != trial.THPSystem {
 			continue
 		}
-		p := t.point(a, x, nil, nil)
+		p := t.point(a, nil, nil)
+		p.X = x
 		m.P = append(m.P, p)
-		p.Y, p.YLo, p.YHi = a.memory.Median, nil, nil
-		if a.memory.HasInterval {
-			p.YLo, p.YHi = &a.memory.Lo, &a.memory.Hi
-		}
+		p.Y, p.YLo, p.YHi = a.memory.Median, a.memory.Lo, a.memory.Hi
 		mem.P = append(mem.P, p)
 	}
 	if len(m.P) < 3 {
@@ -372,7 +301,7 @@ func (t *tuned) byGOGC() *Block {
 	hint := "Click a point to copy the command line with its setting."
 	return &Block{
 		Title: "What GOGC does", Fold: true, Tables: []*Table{tb},
-		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another."},
+		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars left early: they are approximate."},
 		Charts: []*Chart{
 			{Kind: XY, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
 			{Kind: XY, Title: "Peak memory against GOGC", X: x, Y: Axis{Label: "peak memory", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
@@ -380,57 +309,124 @@ func (t *tuned) byGOGC() *Block {
 	}
 }
 
-// table lists all arms, the default first, then the best first.
-func (t *tuned) table() *Table {
-	tb := &Table{
-		Caption: "All settings. Evened: less what the rounds did, so that a slow minute of the machine counts against no setting; the picture shows that. Headings sort.",
-		Sort:    true, Head: cols("setting", t.of.label()+", evened", t.of.label(), "interval", "vs default", "runs"),
+// figures are the further columns of the tables.
+func (t *tuned) figures() []struct{ name, key, label string } {
+	all := []struct{ name, key, label string }{{"", "memory_tax_fraction", "memory tax"}, {"", "gc_cpu_fraction", "GC share"}, {metric.Wall, "wall_seconds", "wall"}, {metric.CPU, "cpu_seconds", "cpu"}, {"", "minor_faults", "faults"}}
+	return slices.DeleteFunc(all, func(m struct{ name, key, label string }) bool { return m.name == t.of.spec.Name })
+}
+
+// cells are those of the further columns.
+func (t *tuned) cells(a *tunedArm) (out []Cell) {
+	for _, m := range t.figures() {
+		v, ok := a.Summary.Center(m.key)
+		switch {
+		case m.name == metric.Wall:
+			v, ok = a.Final.Wall, true
+		case m.name == metric.CPU:
+			v, ok = a.Final.CPU, true
+		}
+		if ok {
+			out = append(out, num(figureFormat(m.key)(v), v))
+		} else {
+			out = append(out, plain("-"))
+		}
 	}
-	more := []struct{ name, key, label string }{{metric.Wall, "wall_seconds", "wall"}, {metric.CPU, "cpu_seconds", "cpu"}, {"", "minor_faults", "faults"}, {"", "gc_cpu_fraction", "GC share"}, {"", "memory_tax_fraction", "memory tax"}}
-	more = slices.DeleteFunc(more, func(m struct{ name, key, label string }) bool { return m.name == t.of.spec.Name })
-	tb.Head = append(tb.Head, Column{Label: "peak memory", Num: true})
-	for _, m := range more {
+	return out
+}
+
+func (t *tuned) heads(tb *Table) {
+	for _, m := range t.figures() {
 		tb.Head = append(tb.Head, Column{Label: m.label, Num: true})
 	}
-	tb.Head = append(tb.Head, Column{Label: "status"})
-	order := make([]*tunedArm, len(t.arms))
-	for i := range t.arms {
-		order[i] = &t.arms[i]
+}
+
+// table lists the final: the default first, then the best first. Where there was none,
+// it lists what was measured.
+func (t *tuned) table() *Table {
+	if len(t.arms) == 0 || t.arms[0].Final == nil {
+		return t.measured()
 	}
-	slices.SortStableFunc(order[1:], func(a, b *tunedArm) int {
-		if an, bn := math.IsNaN(a.level), math.IsNaN(b.level); an || bn {
-			return cmp.Compare(map[bool]int{true: 1}[an], map[bool]int{true: 1}[bn])
+	tb := &Table{
+		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = cannot be told apart from the recommended setting. Headings sort.", t.of.label()),
+		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""}, Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
+	}
+	tb.Head[3].Label = "answer"
+	t.heads(tb)
+	var order []*tunedArm
+	for i := range t.arms {
+		if t.arms[i].Final != nil {
+			order = append(order, &t.arms[i])
 		}
-		if t.of.spec.Higher {
-			return cmp.Compare(b.level, a.level)
+	}
+	slices.SortStableFunc(order[1:], func(a, b *tunedArm) int { return cmp.Compare(a.Final.Rank, b.Final.Rank) })
+	for _, a := range order {
+		delta, more := plain(""), plain("")
+		if e := a.Final.Ratio; e != nil {
+			delta = num(report.Change(e), e.Ratio)
 		}
-		return cmp.Compare(a.level, b.level)
-	})
-	for i, a := range order {
-		delta := plain("")
-		if i > 0 {
-			c := stat.Compare(t.of.values(t.arms[0].Samples), t.of.values(a.Samples))
-			delta = num(c.Delta(), c.Ratio)
-		}
-		width, _ := a.metric.Spread()
-		state := a.Reason
-		if state == "" && a.Status != "racing" {
-			state = a.Status
+		if e := a.Final.MemoryRatio; e != nil && a != order[0] {
+			more = num(report.Change(e), e.Ratio)
 		}
 		name := t.named(a)
-		row := Row{Mark: name != "", Cells: []Cell{
-			code(a.Name), num(t.of.text(a.level), a.level), num(t.of.text(a.metric.Median), a.metric.Median), num(strings.TrimSpace(spread(a.metric)), width), delta,
-			num(itoa(a.metric.N), float64(a.metric.N)), num(report.Bytes(a.memory.Median), a.memory.Median),
-		}}
-		for _, m := range more {
-			v, ok := trial.FigureOf(m.key).Center(a.Samples)
-			if !ok {
-				v = math.NaN()
-			}
-			row.Cells = append(row.Cells, num(figureFormat(m.key)(v), v))
+		mark := name
+		if recs := t.file.Recommendations; a.Final.Tied && len(recs) > 0 && recs[0].Arm != a.Name {
+			mark = strings.TrimPrefix(name+", =", ", ")
 		}
-		row.Cells = append(row.Cells, plain(cmp.Or(name, state)))
-		tb.Rows = append(tb.Rows, row)
+		tb.Rows = append(tb.Rows, Row{Mark: name != "", Cells: append([]Cell{
+			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more, num(itoa(a.Final.N), float64(a.Final.N)),
+		}, t.cells(a)...)})
 	}
 	return tb
+}
+
+func peak(a *tunedArm) Cell {
+	if m := a.Final.Memory; m != nil {
+		return num(report.Bytes(*m), *m)
+	}
+	return plain("-")
+}
+
+// measured lists the arms of a search that ended before anything could be compared.
+func (t *tuned) measured() *Table {
+	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.", Head: append(cols("setting", t.of.label(), "peak memory", "runs"), Column{Label: "status"})}
+	for i := range t.arms {
+		a := &t.arms[i]
+		v := stat.Median(t.of.values(a.Samples))
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), num(t.of.text(v), v), num(report.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(a.LeftEarly())}})
+	}
+	return tb
+}
+
+// leftEarly lists the arms that are not in the final; nil where there is none.
+func (t *tuned) leftEarly() *Table {
+	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.", Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
+	if len(t.arms) == 0 || t.arms[0].Final == nil {
+		return nil
+	}
+	for i := range t.arms {
+		if a := &t.arms[i]; a.Final == nil {
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(a.LeftEarly()), num(report.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+		}
+	}
+	if len(tb.Rows) == 0 {
+		return nil
+	}
+	return tb
+}
+
+// benchmarks compares each Go benchmark, where there are several.
+func (t *tuned) benchmarks() *Block {
+	a := t.file.Answer
+	if a == nil || len(a.Benchmarks) == 0 || len(t.file.Recommendations) == 0 {
+		return nil
+	}
+	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true, Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
+	for _, b := range a.Benchmarks {
+		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+metric.Bench)), num(report.Seconds(b.Default/1e9), b.Default), num(report.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
+		if b.Ratio != nil {
+			row.Cells[3] = num(report.Change(b.Ratio), b.Ratio.Ratio)
+		}
+		tb.Rows = append(tb.Rows, row)
+	}
+	return &Block{Title: "Benchmarks", Tables: []*Table{tb}}
 }

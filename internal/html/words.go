@@ -1,15 +1,11 @@
 package html
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/report"
 )
-
-// anything is the pattern of a metric that is the user's own.
-var anything = regexp.MustCompile("")
 
 // upper makes the first letter of a sentence upper case.
 func upper(s string) string {

@@ -1,14 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // plotRoom returns how wide a plot may be in so many columns, beside a margin and
 // a legend, or above the legend where there is no room for both.
-func plotRoom(columns, margin int, front []*tune.Arm) (width int, below bool) {
+func plotRoom(columns, margin int, front []*Arm) (width int, below bool) {
 	if columns <= 0 {
 		return plotWidth, false
 	}
@@ -39,29 +40,58 @@ func plotRoom(columns, margin int, front []*tune.Arm) (width int, below bool) {
 	return max(min(room, mostPlot), leastPlot), true
 }
 
+// front returns the arms of the final that no other beats in both metric and memory,
+// least memory first.
+func (f *File) front() []*Arm {
+	var out []*Arm
+	for i := range f.Arms {
+		if a := &f.Arms[i]; a.Final != nil && a.Final.Front && a.Final.Memory != nil {
+			out = append(out, a)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Arm) int { return cmp.Compare(*a.Final.Memory, *b.Final.Memory) })
+	return out
+}
+
+// Place returns where an arm stands in a picture of metric and memory: adjusted for
+// drift, of one that left early about. ok is false where that is not known.
+func (a *Arm) Place() (x, y float64, ok bool) {
+	switch {
+	case a.Status == string(tune.Failed):
+	case a.Final != nil && a.Final.Memory != nil:
+		x, y = *a.Final.Memory, a.Final.Adjusted
+	case a.Left != nil:
+		x, y = a.PeakMemory().Median, a.Left.About
+	}
+	return x, y, x > 0 && y > 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0)
+}
+
+// Marks of the plot but for letters.
+const (
+	finalist  = 'o'
+	leftEarly = '·'
+)
+
 // plot draws the metric against peak memory, both on a log scale. Arms on the Pareto front are
-// letters, listed beside the plot in the order of their memory; the others are
-// dots. Better is down and to the left; when more is better, up and to the left.
-// The metric is evened, as the front goes by it: by medians as measured, a letter
-// could stand where a dot beats it.
-func (t *Tune) plot(front []*tune.Arm) []string {
-	r := t.Result
+// letters, listed beside the plot in the order of their memory. Better is down and to
+// the left; when more is better, up and to the left.
+func (t *Tune) plot(front []*Arm) []string {
 	type point struct {
 		x, y float64
 		mark rune
 	}
 	var points []point
-	samples := make([][]*trial.Sample, len(r.Arms))
-	for i, a := range r.Arms {
-		samples[i] = a.Samples
-	}
-	evened := NewTarget(r.Objective, r.Benchmarks).Evened(samples...)
-	for i, a := range r.Arms {
-		x, y := r.Memory(a), evened[i]
-		if math.IsNaN(x) || math.IsNaN(y) || x <= 0 || y <= 0 || a.Status == tune.Failed {
+	spec := t.File.Metric.Spec()
+	for i := range t.File.Arms {
+		a := &t.File.Arms[i]
+		x, y, ok := a.Place()
+		if !ok {
 			continue
 		}
-		mark := '·'
+		mark := leftEarly
+		if a.Final != nil {
+			mark = finalist
+		}
 		if i := slices.Index(front, a); i >= 0 {
 			mark = letter(i)
 		}
@@ -73,21 +103,20 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	}
 	x0, x1 := slices.Min(xs), slices.Max(xs)
 	y0, y1 := slices.Min(ys), slices.Max(ys)
-	top, bottom := Metric(r.Objective, math.Exp(y1)), Metric(r.Objective, math.Exp(y0))
+	top, bottom := Metric(spec, math.Exp(y1)), Metric(spec, math.Exp(y0))
 	margin := max(len([]rune(top)), len([]rune(bottom)))
 	width, below := plotRoom(t.Width, margin, front)
 	var grid [plotHeight][]rune
 	for y := range grid {
 		grid[y] = []rune(strings.Repeat(" ", width))
 	}
-	// Dots first, so that a letter is never hidden by one.
-	slices.SortStableFunc(points, func(a, b point) int {
-		return btoi(a.mark != '·') - btoi(b.mark != '·')
-	})
+	// Letters last, so that none is hidden.
+	order := map[rune]int{leftEarly: -2, finalist: -1}
+	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(order[a.mark], order[b.mark]) })
 	for _, p := range points {
-		x := place(p.x, x0, x1, width)
-		y := plotHeight - 1 - place(p.y, y0, y1, plotHeight)
-		for x+1 < width && grid[y][x] != ' ' && grid[y][x] != '·' {
+		x := cell(p.x, x0, x1, width)
+		y := plotHeight - 1 - cell(p.y, y0, y1, plotHeight)
+		for x+1 < width && unicode.IsLetter(grid[y][x]) && grid[y][x] != finalist {
 			x++ // two letters in one place: side by side
 		}
 		grid[y][x] = p.mark
@@ -112,12 +141,15 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	}
 	out = append(out, strings.Repeat(" ", margin+1)+"└"+strings.Repeat("─", width))
 	left, right := Bytes(math.Exp(x0)), Bytes(math.Exp(x1))
-	axis := t.label() + ", evened, against peak RSS (log)"
+	axis := t.label() + ", adjusted, vs peak RSS (log scale)"
 	gap := width - len(left) - len(right) - len(axis)
 	if gap < 2 { // a line of its own
 		out = append(out, strings.Repeat(" ", margin+2)+left+pad(width-len(left)-len(right))+right, strings.Repeat(" ", margin+2)+axis)
 	} else {
 		out = append(out, strings.Repeat(" ", margin+2)+left+pad(gap/2)+axis+pad(gap-gap/2)+right)
+	}
+	if slices.ContainsFunc(points, func(p point) bool { return p.mark == leftEarly }) {
+		out = append(out, strings.Repeat(" ", margin+2)+"o in the final, · left early (approximate)")
 	}
 	for y := 0; y < len(front) && below; y++ {
 		out = append(out, strings.Repeat(" ", margin+2)+legend(front, y))
@@ -125,9 +157,7 @@ func (t *Tune) plot(front []*tune.Arm) []string {
 	return out
 }
 
-func legend(front []*tune.Arm, i int) string {
-	return string(letter(i)) + " " + console.Line(front[i].Name)
-}
+func legend(front []*Arm, i int) string { return string(letter(i)) + " " + console.Line(front[i].Name) }
 
 func letter(i int) rune {
 	if i < 26 {
@@ -136,8 +166,8 @@ func letter(i int) rune {
 	return '+'
 }
 
-// place puts v of [lo, hi] into one of n cells.
-func place(v, lo, hi float64, n int) int {
+// cell puts v of [lo, hi] into one of n cells.
+func cell(v, lo, hi float64, n int) int {
 	if hi <= lo {
 		return 0
 	}
@@ -145,10 +175,3 @@ func place(v, lo, hi float64, n int) int {
 }
 
 func pad(n int) string { return strings.Repeat(" ", max(n, 1)) }
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

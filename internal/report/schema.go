@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
 )
 
 // Schema is the version of the JSON results. A new version is a new name; keys
@@ -30,6 +32,11 @@ type File struct {
 	Rounds         int     `json:"rounds"`
 	ElapsedSeconds float64 `json:"elapsed_seconds"`
 	Metric         *Target `json:"metric"`
+	// RaceRounds is how many rounds came before the final of a search: samples of later
+	// ones are the final's. Ended says why it ended, Answer what it found.
+	RaceRounds int          `json:"race_rounds,omitempty"`
+	Ended      string       `json:"ended,omitempty"`
+	Answer     *tune.Answer `json:"answer,omitempty"`
 
 	Arms            []Arm            `json:"arms"`
 	Recommendations []Recommendation `json:"recommendations"`
@@ -74,8 +81,10 @@ type Arm struct {
 	Setting Setting         `json:"setting"`
 	Status  string          `json:"status,omitempty"`
 	Reason  string          `json:"reason,omitempty"`
+	Final   *tune.Final     `json:"final,omitempty"`      // of a search: what the final showed
+	Left    *tune.Left      `json:"left_early,omitempty"` // of a search: what is known of it
 	Samples []*trial.Sample `json:"samples"`
-	Summary Summary         `json:"summary"`
+	Summary Summary         `json:"summary"` // of the final's samples, where it was in it
 }
 
 // A Setting is trial.Setting with null for what was not set.
@@ -138,6 +147,66 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Summary) UnmarshalJSON(data []byte) error {
+	var rest struct {
+		Metrics   map[string]Interval `json:"metrics"`
+		Collector []string            `json:"collector"`
+	}
+	if err := json.Unmarshal(data, &rest); err != nil {
+		return err
+	}
+	var figures map[string]json.RawMessage
+	if err := json.Unmarshal(data, &figures); err != nil {
+		return err
+	}
+	*s = Summary{Figures: make(map[string]Interval), Pooled: make(map[string]Pooled), Metrics: rest.Metrics, Collector: rest.Collector}
+	for _, f := range trial.Figures {
+		raw, ok := figures[f.Key]
+		if !ok || string(raw) == "null" {
+			continue
+		}
+		var i Interval
+		var p Pooled
+		into := any(&i)
+		if f.Pooled() {
+			into = &p
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return fmt.Errorf("%s: %w", f.Key, err)
+		}
+		if f.Pooled() {
+			s.Pooled[f.Key] = p
+		} else {
+			s.Figures[f.Key] = i
+		}
+	}
+	return nil
+}
+
+// Center is the one figure of all runs; ok is false if it is not known.
+func (s *Summary) Center(key string) (v float64, ok bool) {
+	if p, ok := s.Pooled[key]; ok {
+		return p.Pooled, true
+	}
+	i, ok := s.Figures[key]
+	return i.Median, ok
+}
+
+// PeakMemory is an arm's peak memory, as the search compared it: of all processes
+// together where that is known of every run, else of the largest.
+func (a *Arm) PeakMemory() Interval {
+	one, tree := a.Summary.Figures["peak_rss_bytes"], a.Summary.Figures["peak_tree_rss_bytes"]
+	out := tree
+	if tree.N < one.N {
+		out = one
+	}
+	if a.Final != nil && a.Final.Memory != nil && *a.Final.Memory != out.Median {
+		out = Interval{N: a.Final.N, Median: *a.Final.Memory}
+	}
+	return out
+}
+
 // An Interval is a median and what is known of it.
 type Interval struct {
 	N          int      `json:"n"`
@@ -194,14 +263,15 @@ type Recommendation struct {
 	Goal    string  `json:"goal"`
 	Arm     string  `json:"arm"`
 	Setting Setting `json:"setting"`
-	Line    string  `json:"line"` // to paste into a shell
-	// MetricRatio compares with the default; P is of the Mann-Whitney test.
-	MetricRatio *float64 `json:"metric_ratio"`
-	P           float64  `json:"p"`
-	Different   bool     `json:"different"`
-	MemoryRatio *float64 `json:"memory_ratio"`
-	Why         string   `json:"why,omitempty"`
-	Keep        []string `json:"keep,omitempty"`
+	Line    string  `json:"line,omitempty"` // to paste into a shell; "" where nothing is to be changed
+	// Ratio and Memory compare with the default; null for the default.
+	Ratio  *tune.Estimate `json:"ratio"`
+	Memory *tune.Estimate `json:"memory_ratio"`
+	// Tied are the settings that cannot be told apart from it; Least says that none of
+	// them takes less memory.
+	Tied  []string `json:"tied"`
+	Least bool     `json:"least_memory"`
+	Keep  []string `json:"keep,omitempty"`
 }
 
 // JSON returns the file's text.
@@ -214,6 +284,11 @@ func (f *File) JSON() ([]byte, error) {
 	}
 	if f.Notes == nil {
 		f.Notes = []string{}
+	}
+	for i := range f.Recommendations {
+		if f.Recommendations[i].Tied == nil {
+			f.Recommendations[i].Tied = []string{}
+		}
 	}
 	for i := range f.Arms {
 		if f.Arms[i].Samples == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
 )
 
 // testFile has an arm with everything and one with next to nothing.
@@ -27,12 +28,13 @@ func testFile() *File {
 		Schema: Schema, Kind: "tune", Folio: "v1.0.0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Complete: true,
 		Host: testHost(), Program: Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"), Module: ptr("example.com/prog")},
 		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: NewTarget(opsPerSecond(), nil),
+		RaceRounds: 2, Ended: "the time budget is spent", Answer: &tune.Answer{State: tune.NotSettled, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
 		Arms: []Arm{
-			{Name: set.String(), Setting: NewSetting(set), Status: "racing", Samples: samples, Summary: Summarize(samples)},
+			{Name: set.String(), Setting: NewSetting(set), Status: "final", Samples: samples, Summary: Summarize(samples)},
 			{Name: "default", Setting: NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: Summarize([]*trial.Sample{plainSample()})},
 		},
 		Recommendations: []Recommendation{
-			{Goal: "fastest", Arm: set.String(), Setting: NewSetting(set), Line: set.Line([]string{"./my prog-2", "x"}), MetricRatio: finite(1.5), P: 0.002, Different: true, MemoryRatio: finite(math.NaN()), Why: "because"},
+			{Goal: "fastest", Arm: set.String(), Setting: NewSetting(set), Line: set.Line([]string{"./my prog-2", "x"}), Ratio: &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
 		},
 		Notes: []string{"a note"},
 	}

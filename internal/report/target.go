@@ -1,11 +1,10 @@
 package report
 
 import (
-	"math"
-	"strconv"
+	"fmt"
+	"regexp"
 
 	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -49,38 +48,29 @@ func (t *Target) Value(s *trial.Sample) (float64, bool) {
 	return v, ok
 }
 
-// Rounds returns it by round.
-func (t *Target) Rounds(samples []*trial.Sample) map[int]float64 {
-	out := make(map[int]float64)
-	for _, s := range samples {
-		if v, ok := t.Value(s); ok {
-			out[s.Round] = v
-		}
+// Spec returns the metric as texts of it are made; wall time where nothing was named.
+func (t *Target) Spec() *metric.Spec {
+	if t == nil {
+		return &metric.Spec{Name: metric.Wall}
+	}
+	out := &metric.Spec{Name: t.Name, Higher: t.Higher}
+	if t.Name != metric.Wall && t.Name != metric.CPU && t.Name != metric.Bench {
+		out.Pattern = anything // only its presence counts: the unit is the user's own
 	}
 	return out
 }
 
-// Evened returns the metric of each arm less what the rounds did to it, on the
-// scale of the first arm's median; NaN where that is not known. A search judges by
-// it, so that a slow minute of the machine counts against no setting.
-func (t *Target) Evened(arms ...[]*trial.Sample) []float64 {
-	rounds := make(map[string]map[int]float64)
-	for i, samples := range arms {
-		rounds[strconv.Itoa(i)] = t.Rounds(samples)
+var anything = regexp.MustCompile("")
+
+// Label names the metric as tables do.
+func (t *Target) Label() string {
+	switch {
+	case t == nil:
+		return metric.Wall
+	case t.Name != metric.Bench:
+		return t.Name
+	case len(t.Benchmarks) > 1:
+		return fmt.Sprintf("time/op (%d)", len(t.Benchmarks))
 	}
-	effects := stat.Effects(rounds)
-	var base []float64
-	for _, s := range arms[0] {
-		if v, ok := t.Value(s); ok {
-			base = append(base, v)
-		}
-	}
-	out := make([]float64, len(arms))
-	for i := range arms {
-		out[i] = math.NaN()
-		if e, ok := effects[strconv.Itoa(i)]; ok && effects["0"] > 0 {
-			out[i] = stat.Median(base) * e / effects["0"]
-		}
-	}
-	return out
+	return "time/op"
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -32,47 +31,23 @@ func TestTargetValue(t *testing.T) {
 	}
 }
 
-// An arm that ran in the slow rounds only is not worse for it.
-func TestEvened(t *testing.T) {
-	wall := func(seconds ...float64) (out []*trial.Sample) {
-		for i, s := range seconds {
-			if s > 0 {
-				out = append(out, &trial.Sample{Round: i + 1, Wall: s})
-			}
-		}
-		return out
-	}
-	var target *Target
-	got := target.Evened(wall(2, 2, 2, 4, 4), wall(1, 1, 1, 2, 2), wall(0, 0, 0, 3, 3), nil)
-	for i, want := range []float64{2, 1, 1.5} {
-		if math.Abs(got[i]-want) > 1e-9 {
-			t.Errorf("arm %d: %v, want %v", i, got[i], want)
-		}
-	}
-	if !math.IsNaN(got[3]) {
-		t.Errorf("an arm without a sample: %v", got[3])
-	}
-	if got := target.Evened(nil, wall(1)); !math.IsNaN(got[0]) || !math.IsNaN(got[1]) {
-		t.Errorf("without a default: %v", got)
-	}
-}
-
-// On a machine that becomes slower, what stays in the race has the worse medians.
-// Still no dot of the plot may be below and to the left of a letter: those are what
+// On a machine that becomes slower, what ran longest has the worse medians. Still no
+// other mark of the plot may be below and to the left of a letter: those are what
 // nothing beats.
 func TestPlotAgreesWithFront(t *testing.T) {
 	res, err := search(t, &fake{perCycle: 20_000, drift: 10_000}, tune.Options{MaxRounds: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tn, _ := tuneText(t, res)
+	tn := &Tune{File: tuneFile(res)}
+	front := tn.File.front()
 	type cell struct{ x, y int }
 	var dots, letters []cell
-	for y, line := range tn.plot(res.Front())[:plotHeight] {
+	for y, line := range tn.plot(front)[:plotHeight] {
 		_, line, _ = strings.Cut(line, "│")
 		for x, r := range []rune(line)[:min(plotWidth, len([]rune(line)))] {
 			switch {
-			case r == '·':
+			case r == finalist || r == leftEarly:
 				dots = append(dots, cell{x, y})
 			case r != ' ':
 				letters = append(letters, cell{x, y})
@@ -90,6 +65,6 @@ func TestPlotAgreesWithFront(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Log("\n" + strings.Join(tn.plot(res.Front()), "\n"))
+		t.Log("\n" + strings.Join(tn.plot(front), "\n"))
 	}
 }

@@ -1,200 +1,135 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
-// A Tune is what folio tune shows.
-type Tune struct {
-	Title   string
-	Program Program
-	Result  *tune.Result
-	Notes   *stat.Notes
-	// Width is how many columns the plot may take with its legend; 0 when that is
-	// not known.
-	Width int
+// SetTune puts what a search found into the file.
+func (f *File) SetTune(r *tune.Result) {
+	f.Rounds, f.RaceRounds, f.ElapsedSeconds, f.Ended = r.Rounds, r.RaceRounds, r.Elapsed.Seconds(), r.Ended
+	f.Seed = &r.Seed
+	if r.Objective != nil {
+		f.Metric = NewTarget(r.Objective, r.Benchmarks)
+	}
+	f.Arms = f.Arms[:0]
+	for i, a := range r.Arms {
+		if len(a.Samples) == 0 && i > 0 {
+			continue
+		}
+		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason, Final: a.Final, Left: a.Left, Samples: a.Samples}
+		summed := a.Samples
+		if a.Final != nil {
+			summed = r.FinalSamples(a)
+		}
+		arm.Summary = Summarize(summed)
+		f.Arms = append(f.Arms, arm)
+	}
+	f.Answer, f.Recommendations = &r.Answer, nil
+	for _, rec := range r.Answer.Recommended {
+		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{}, Least: rec.Least, Keep: rec.Keep}
+		if rec.Arm != r.Arms[0] {
+			out.Line = f.Program.Line(rec.Arm.Setting)
+		}
+		if rec.Arm.Final != nil && rec.Arm != r.Arms[0] {
+			out.Ratio, out.Memory = rec.Arm.Final.Ratio, rec.Arm.Final.MemoryRatio
+		}
+		for _, t := range rec.Tied {
+			out.Tied = append(out.Tied, t.Name)
+		}
+		f.Recommendations = append(f.Recommendations, out)
+	}
 }
 
-// Text prints the table of arms, the front and the recommendations.
+// A Tune is what folio tune shows of a result file.
+type Tune struct {
+	Title string
+	File  *File
+	Notes *stat.Notes
+	// Width is how many columns table and plot may take; 0 when that is not known.
+	Width int
+	// All lists the settings that are not in the final, too.
+	All bool
+}
+
+// Text prints the answer, the table of settings and the front.
 func (t *Tune) Text(w io.Writer) error {
-	r := t.Result
 	p := &printer{w: w}
-	p.lines(t.Title)
-	p.line("%d settings, %d runs in %s, seed %d: %s", len(r.Arms), r.Trials, r.Elapsed.Round(100*time.Millisecond), r.Seed, r.Ended)
+	t.answer(p)
 	p.line("")
-	if err := t.arms().write(w, ""); err != nil {
-		return err
+	p.lines(t.Title)
+	f := t.File
+	trials := 0
+	for _, a := range f.Arms {
+		trials += len(a.Samples)
+	}
+	elapsed := time.Duration(f.ElapsedSeconds * float64(time.Second)).Round(100 * time.Millisecond)
+	p.line("%d settings, %d runs in %s, seed %d: %s", len(f.Arms), trials, elapsed, *f.Seed, f.Ended)
+	if t.All || f.Answer == nil || f.Answer.State != tune.NoEffect {
+		p.line("")
+		if p.err == nil {
+			p.err = t.table().write(w, "")
+		}
+		t.legend(p)
 	}
 	t.benchmarks(p)
-	if front := r.Front(); len(front) > 1 {
+	if front := f.front(); len(front) > 1 {
 		p.line("")
 		for _, l := range t.plot(front) {
 			p.line("%s", l)
 		}
 	}
-	t.recommendations(p)
-	for _, n := range r.Notes {
+	for _, n := range f.Notes {
 		t.Notes.Add(n)
 	}
 	p.notes(t.Notes)
 	return p.err
 }
 
-// label is the heading of what is optimised.
-func (t *Tune) label() string {
-	m := t.Result.Objective
-	if m.Name == metric.Bench && len(t.Result.Benchmarks) > 1 {
-		return fmt.Sprintf("time/op (%d)", len(t.Result.Benchmarks))
-	}
-	if m.Name == metric.Bench {
-		return "time/op"
-	}
-	return m.Name
-}
-
-// arms returns the table: the default first, then the others, best first.
-func (t *Tune) arms() *table {
-	r := t.Result
-	tb := &table{left: map[int]bool{0: true, 2: true}}
-	head := []string{"setting", t.label(), "", "vs default", "n"}
-	if r.Objective.Name != metric.Wall {
-		head = append(head, "wall")
-	}
-	if r.Objective.Name != metric.CPU {
-		head = append(head, "cpu")
-	}
-	head = append(head, "peak RSS", "faults")
-	_, sampled := trial.FigureOf("gc_cpu_fraction").Center(r.Arms[0].Samples)
-	_, traced := trial.FigureOf("gc_trace_cpu_seconds").Center(r.Arms[0].Samples)
-	switch {
-	case sampled:
-		head = append(head, "GC share", "memory tax")
-	case traced:
-		head = append(head, "GC by gctrace")
-		t.Notes.Add("GC by gctrace: " + gctraceIs)
-	}
-	tb.add(append(head, "")...)
-	for _, a := range r.Ranked() {
-		s := stat.Summarize(r.Values(a))
-		delta := ""
-		if a != r.Arms[0] {
-			c := r.Compare(a)
-			delta = c.Delta() + marks(t.Notes, c.Warnings)
-		}
-		row := []string{a.Name, Metric(r.Objective, s.Median), spreadOrNote(t.Notes, s), delta, fmt.Sprint(s.N)}
-		if r.Objective.Name != metric.Wall {
-			row = append(row, t.center(a, "wall_seconds", Seconds))
-		}
-		if r.Objective.Name != metric.CPU {
-			row = append(row, t.center(a, "cpu_seconds", Seconds))
-		}
-		row = append(row, t.peak(a), t.center(a, "minor_faults", Count))
-		switch {
-		case sampled:
-			row = append(row, t.center(a, "gc_cpu_fraction", Percent), t.center(a, "memory_tax_fraction", Percent))
-		case traced:
-			row = append(row, t.center(a, "gc_trace_cpu_seconds", Seconds))
-		}
-		tb.add(append(row, status(a))...)
-	}
-	return tb
-}
-
-func status(a *tune.Arm) string {
-	if a.Status == tune.Failed {
-		return string(a.Status)
-	}
-	return ""
-}
-
-// gctraceIs says what the figure is that stands in where nothing was sampled.
-const gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
-
-// center is the median, or, of figures by sampling, that of all runs together.
-func (t *Tune) center(a *tune.Arm, key string, format func(float64) string) string {
-	v, ok := trial.FigureOf(key).Center(a.Samples)
-	if !ok {
-		v = math.NaN()
-	}
-	return format(v)
-}
-
-func (t *Tune) peak(a *tune.Arm) string { return Bytes(t.Result.Memory(a)) }
-
-// benchmarks prints, when there are several, each Go benchmark under the
-// default and under the fastest setting.
-func (t *Tune) benchmarks(p *printer) {
-	r := t.Result
-	if r.Objective.Name != metric.Bench || len(r.Benchmarks) < 2 || len(r.Recommended) == 0 {
-		return
-	}
-	fast := r.Recommended[0].Arm
-	if fast == r.Arms[0] {
-		return
-	}
-	tb := &table{left: map[int]bool{0: true}}
-	tb.add("benchmark", "default", fast.Name, "")
-	for _, key := range r.Benchmarks {
-		base, values := metricValues(r.Arms[0], key), metricValues(fast, key)
-		tb.add(strings.TrimSuffix(key, " "+metric.Bench), Seconds(stat.Median(base)/1e9), Seconds(stat.Median(values)/1e9), stat.Compare(base, values).Delta())
-	}
-	p.line("")
-	if p.err == nil {
-		p.err = tb.write(p.w, "")
-	}
-}
-
-func metricValues(a *tune.Arm, key string) []float64 {
-	var out []float64
-	for _, s := range a.Samples {
-		if v, ok := s.Metrics[key]; ok && s.OK() {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-var goals = map[string]string{
-	tune.Fastest:  "fastest",
-	tune.Cheapest: "least memory within 2% of the fastest",
-	tune.Within:   "best within --mem",
-}
-
-func (t *Tune) recommendations(p *printer) {
-	r := t.Result
-	if len(r.Recommended) == 0 {
-		p.line("")
-		p.line("Nothing can be recommended: too little was measured.")
-		return
-	}
-	p.line("")
-	var kept []*tune.Arm
+// answer prints what to do: the setting, what it gains, what it costs.
+func (t *Tune) answer(p *printer) {
+	answers, open := t.File.Said()
 	ways := false
-	for _, rec := range r.Recommended {
-		goal := goals[rec.Goal]
-		if rec.Goal == tune.Within {
-			goal = "best within " + trial.FormatBytes(r.MaxMemory)
+	for i, s := range answers {
+		if i == 0 {
+			p.line("%s", s.Set)
+			p.more(s.Gain, s.Cost)
+		} else {
+			p.line("%s: %s", Heading(s.Goal), s.Set)
+			p.more(join(before(s.Gain), before(s.Cost)))
 		}
-		p.line("%s: %s", goal, t.verdict(rec))
-		p.line("  %s", t.Program.Line(rec.Arm.Setting))
-		if rec.Arm != r.Arms[0] {
-			if what := removed(trial.Where(r.Arms[0].Samples), trial.Where(rec.Arm.Samples), 4); what != "" {
-				p.line("  processor time: %s", what)
-			}
+		p.more(s.Line)
+		ways = keep(p, s.Keep, ways)
+		if i == 0 {
+			p.more(append(s.Notes, open)...)
 		}
-		if !slices.Contains(kept, rec.Arm) { // else it has been said
-			kept = append(kept, rec.Arm)
-			ways = keep(p, rec.Keep, ways)
+	}
+}
+
+// before returns what comes before the figures that a difference is of.
+func before(s string) string {
+	s, _, _ = strings.Cut(s, ": ")
+	return s
+}
+
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// more prints lines of an answer, those that are not empty.
+func (p *printer) more(lines ...string) {
+	for _, l := range lines {
+		if l != "" {
+			p.line("  %s", l)
 		}
 	}
 }
@@ -220,35 +155,268 @@ func keep(p *printer, lines []string, said bool) bool {
 	return said || some
 }
 
-// verdict says in words how a recommended arm compares with the default.
-func (t *Tune) verdict(rec tune.Recommendation) string {
-	if rec.Arm == t.Result.Arms[0] {
-		if rec.Why != "" {
-			return "the default (" + rec.Why + ")"
+// ranked returns the arms as the table lists them: the default, the others of the
+// final, best first, and the rest.
+func (f *File) ranked() []*Arm {
+	var out []*Arm
+	for i := range f.Arms {
+		out = append(out, &f.Arms[i])
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	rank := func(a *Arm) int {
+		if a.Final == nil {
+			return len(out) + 1
 		}
-		return "the default"
+		return a.Final.Rank
 	}
-	out := rec.Arm.Name
-	if rec.Time.Different {
-		out += fmt.Sprintf(", %s %s", t.label(), rec.Time.Delta())
-	} else {
-		out += fmt.Sprintf(", %s not measurably different", t.label())
+	slices.SortStableFunc(out[1:], func(a, b *Arm) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
+}
+
+// compared says whether there was a final that compared something.
+func (f *File) compared() bool { return len(f.Arms) > 0 && f.Arms[0].Final != nil }
+
+// A column is one of the table's.
+type column struct {
+	head string
+	left bool
+	cell func(*Arm) string
+}
+
+// columns returns the table's, most important first.
+func (t *Tune) columns() []column {
+	f := t.File
+	spec := f.Metric.Spec()
+	median := func(key string, format func(float64) string) func(*Arm) string {
+		return func(a *Arm) string {
+			if v, ok := a.Summary.Center(key); ok {
+				return format(v)
+			}
+			return none
+		}
 	}
-	if m := rec.MemoryRatio; !math.IsNaN(m) {
-		out += fmt.Sprintf(", peak RSS %+.0f%%", 100*(m-1))
+	count := func(a *Arm) string { return fmt.Sprint(len(a.Samples)) }
+	memory := func(a *Arm) string {
+		if v := a.PeakMemory(); v.N > 0 {
+			return Bytes(v.Median)
+		}
+		return none
+	}
+	if !f.compared() {
+		return []column{{"setting", true, func(a *Arm) string { return a.Name }}, {f.Metric.Label(), false, func(a *Arm) string { return f.asMeasured(a) }},
+			{"peak RSS", false, memory}, {"n", false, count}, {"", true, (*Arm).LeftEarly}}
+	}
+	out := []column{
+		{"", true, t.mark},
+		{"setting", true, func(a *Arm) string { return a.Name }},
+		{f.Metric.Label(), false, func(a *Arm) string {
+			if a.Final == nil {
+				return ""
+			}
+			return Metric(spec, a.Final.Adjusted)
+		}},
+		{"vs default [95%]", true, func(a *Arm) string {
+			if a.Final == nil {
+				return a.LeftEarly()
+			}
+			if a.Final.Ratio == nil {
+				return ""
+			}
+			return Change(a.Final.Ratio)
+		}},
+		{"peak RSS", false, memory},
+		{"n", false, func(a *Arm) string {
+			if a.Final == nil {
+				return count(a)
+			}
+			return fmt.Sprint(a.Final.N)
+		}},
+	}
+	adjusted := map[string]func(*tune.Final) float64{
+		metric.Wall: func(f *tune.Final) float64 { return f.Wall }, metric.CPU: func(f *tune.Final) float64 { return f.CPU },
+	}
+	for _, c := range []struct {
+		head, key string
+		format    func(float64) string
+	}{{"memory tax", "memory_tax_fraction", Percent}, {"GC share", "gc_cpu_fraction", Percent}, {byGctrace, "gc_trace_cpu_seconds", Seconds}, {metric.Wall, "wall_seconds", Seconds}, {metric.CPU, "cpu_seconds", Seconds}, {"faults", "minor_faults", Count}} {
+		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.key); return ok })
+		sampled := slices.ContainsFunc(out, func(c column) bool { return c.head == "GC share" })
+		if c.head == spec.Name || !known || c.head == byGctrace && sampled {
+			continue
+		}
+		cell := median(c.key, c.format)
+		out = append(out, column{c.head, false, func(a *Arm) string {
+			if a.Final == nil {
+				return "" // of few runs, while the machine was as it was then
+			}
+			if of := adjusted[c.head]; of != nil {
+				return c.format(of(a.Final))
+			}
+			return cell(a)
+		}})
 	}
 	return out
 }
 
-// Recommendations returns the answers in their JSON form.
-func (t *Tune) Recommendations() []Recommendation {
-	var out []Recommendation
-	for _, rec := range t.Result.Recommended {
-		out = append(out, Recommendation{
-			Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Line: t.Program.Line(rec.Arm.Setting),
-			MetricRatio: finite(rec.Time.Ratio), P: rec.Time.P, Different: rec.Time.Different,
-			MemoryRatio: finite(rec.MemoryRatio), Why: rec.Why, Keep: rec.Keep,
-		})
+// byGctrace heads what stands in where nothing was sampled, gctraceIs says what it is.
+const (
+	byGctrace = "GC by gctrace"
+	gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
+)
+
+// asMeasured prints the median of an arm where nothing was compared.
+func (f *File) asMeasured(a *Arm) string {
+	var values []float64
+	for _, s := range a.Samples {
+		if v, ok := f.Metric.Value(s); ok {
+			values = append(values, v)
+		}
 	}
-	return out
+	return Metric(f.Metric.Spec(), stat.Median(values))
 }
+
+// mark says how a setting stands to the recommended one.
+func (t *Tune) mark(a *Arm) string {
+	switch {
+	case a.Final == nil || len(t.File.Recommendations) == 0 || a == &t.File.Arms[0] && a.Final.Tied:
+		return ""
+	case a.Name == t.File.Recommendations[0].Arm:
+		return ">"
+	case a.Final.Tied:
+		return "="
+	}
+	return ""
+}
+
+// listed says whether the table has a row for an arm.
+func (t *Tune) listed(a *Arm) bool { return t.All || !t.File.compared() || a.Final != nil }
+
+// table lists the settings, with as many columns as there is room for. Where there is
+// too little even for the main ones, intervals are left out.
+func (t *Tune) table() *table {
+	const least = 6
+	columns := t.columns()
+	for {
+		tb := t.rows(columns)
+		switch {
+		case t.Width <= 0 || tb.width() <= t.Width || columns[len(columns)-1].head == "":
+			return tb
+		case len(columns) > least:
+			columns = columns[:len(columns)-1]
+		case columns[intervals].head == plainHead:
+			return tb
+		default:
+			columns[intervals] = column{plainHead, false, func(a *Arm) string {
+				if a.Final == nil || a.Final.Ratio == nil {
+					return a.LeftEarly()
+				}
+				return short(a.Final.Ratio)
+			}}
+		}
+	}
+}
+
+// intervals is the column that has them, plainHead its heading without them.
+const (
+	intervals = 3
+	plainHead = "vs default"
+)
+
+func (t *Tune) rows(columns []column) *table {
+	tb := &table{left: make(map[int]bool)}
+	head := make([]string, len(columns))
+	for i, c := range columns {
+		head[i], tb.left[i] = c.head, c.left
+	}
+	tb.add(head...)
+	for _, a := range t.File.ranked() {
+		if !t.listed(a) {
+			continue
+		}
+		row := make([]string, len(columns))
+		for i, c := range columns {
+			row[i] = c.cell(a)
+		}
+		tb.add(row...)
+	}
+	return tb
+}
+
+// legend explains the marks, and says what the table leaves out.
+func (t *Tune) legend(p *printer) {
+	f := t.File
+	if !f.compared() {
+		return
+	}
+	var parts []string
+	marked := slices.ContainsFunc(f.Arms[1:], func(a Arm) bool { return t.mark(&a) == "=" })
+	switch keep := len(f.Recommendations) > 0 && f.Recommendations[0].Arm == f.Arms[0].Name; {
+	case marked && keep:
+		parts = append(parts, "= cannot be told apart from the default")
+	case marked:
+		parts = append(parts, "> recommended, = cannot be told apart from it")
+	}
+	parts = append(parts, "times are adjusted for drift")
+	if slices.ContainsFunc(t.columns(), func(c column) bool { return c.head == byGctrace }) {
+		t.Notes.Add(byGctrace + ": " + gctraceIs)
+	}
+	p.line("%s", strings.Join(parts, "; "))
+	counts := make(map[string]int)
+	for i := range f.Arms {
+		if a := &f.Arms[i]; !t.listed(a) {
+			counts[a.Status]++
+		}
+	}
+	var left []string
+	for _, s := range []struct {
+		status tune.Status
+		text   string
+	}{{tune.Early, "left early"}, {tune.Same, "do the same as another"}, {tune.Failed, "failed"}} {
+		if n := counts[string(s.status)]; n > 0 {
+			left = append(left, fmt.Sprintf("%d %s", n, s.text))
+		}
+	}
+	if len(left) > 0 {
+		p.line("more settings: %s (--all lists them)", strings.Join(left, ", "))
+	}
+}
+
+// benchmarks prints, when there are several, each Go benchmark under the default and
+// under what is recommended.
+func (t *Tune) benchmarks(p *printer) {
+	f := t.File
+	if f.Answer == nil || len(f.Answer.Benchmarks) == 0 {
+		return
+	}
+	tb := &table{left: map[int]bool{0: true, 3: true}}
+	tb.add("benchmark", "default", f.Recommendations[0].Arm, "vs default [95%]")
+	for _, b := range f.Answer.Benchmarks {
+		tb.add(benchmarkName(b.Name), Seconds(b.Default/1e9), Seconds(b.Setting/1e9), Change(b.Ratio))
+	}
+	p.line("")
+	if p.err == nil {
+		p.err = tb.write(p.w, "")
+	}
+}
+
+// width is how many columns the table takes.
+func (t *table) width() int {
+	widths := make(map[int]int)
+	for _, r := range t.rows {
+		for i, c := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	sum := -2
+	for _, w := range widths {
+		if w > 0 {
+			sum += w + 2
+		}
+	}
+	return sum
+}
+
+// label is the heading of what is optimised.
+func (t *Tune) label() string { return t.File.Metric.Label() }

@@ -82,9 +82,9 @@ func TestRemoved(t *testing.T) {
 // of the runs that were sampled, and neither is above 100%.
 func TestTuneTableShares(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		o := &tune.Result{Objective: &metric.Spec{Name: metric.Wall}}
+		f := &File{Metric: NewTarget(&metric.Spec{Name: metric.Wall}, nil)}
 		for i := range rapid.IntRange(1, 5).Draw(rt, "settings") {
-			a := &tune.Arm{Arm: &trial.Arm{Name: fmt.Sprint("setting ", i)}}
+			a := Arm{Name: fmt.Sprint("setting ", i), Final: &tune.Final{Rank: i}}
 			for range rapid.IntRange(1, 6).Draw(rt, "runs") {
 				s := goSample(1)
 				s.GCTraceCPU = ptr(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
@@ -97,12 +97,13 @@ func TestTuneTableShares(t *testing.T) {
 				s.Recompute()
 				a.Samples = append(a.Samples, s)
 			}
-			o.Arms = append(o.Arms, a)
+			a.Summary = Summarize(a.Samples)
+			f.Arms = append(f.Arms, a)
 		}
-		tb := (&Tune{Result: o, Notes: &stat.Notes{}}).arms()
+		tb := (&Tune{File: f, Notes: &stat.Notes{}}).table()
 		gc, tax := slices.Index(tb.rows[0], "GC share"), slices.Index(tb.rows[0], "memory tax")
 		if gc < 0 && tax < 0 {
-			return // the default has too few samples
+			return // no setting has enough samples
 		}
 		for _, row := range tb.rows[1:] {
 			if row[gc] == none && row[tax] == none {

@@ -17,15 +17,22 @@ func TestPicturesKeepToTheWidth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := res.Front()
+	f := tuneFile(res)
+	front := f.front()
+	if len(front) < 3 {
+		t.Fatalf("%d settings on the front", len(front))
+	}
 	for _, columns := range []int{20, 40, 60, 80, 100, 120, 300} {
-		tn := &Tune{Result: res, Notes: &stat.Notes{}, Width: columns}
+		tn := &Tune{File: f, Notes: &stat.Notes{}, Width: columns}
 		lines := tn.plot(front)
 		text := strings.Join(lines, "\n")
 		for i := range front {
 			if !strings.Contains(text, legend(front, i)) {
 				t.Errorf("%d columns: %q is missing", columns, legend(front, i))
 			}
+		}
+		if w := tn.table().width(); w > columns && columns >= 80 {
+			t.Errorf("%d columns: a table of %d", columns, w)
 		}
 		lines = append(lines, shares(&where.Result{Classes: []where.ClassShare{{Class: where.GCMark, Seconds: 10, Fraction: 0.99}, {Class: where.Growth, Seconds: 0.1, Fraction: 0.01}}}, columns)...)
 		for _, l := range lines {

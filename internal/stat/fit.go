@@ -1,6 +1,9 @@
 package stat
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Effects separates what an arm costs from what a round cost. A round is a
 // stretch of time in which each arm ran at most once; when the machine slows
@@ -14,40 +17,18 @@ import "math"
 //
 // Source: J. W. Tukey, Exploratory Data Analysis, 1977, chapter 11.
 func Effects(y map[string]map[int]float64) map[string]float64 {
-	arms, _, _ := polish(y)
+	arms := polish(y)
 	for arm, v := range arms {
 		arms[arm] = math.Exp(v)
 	}
 	return arms
 }
 
-// Residuals returns, for every measurement, how far it is from what its arm and
-// its round explain: the absolute difference of the logarithms, about the
-// relative error. A fit follows the data, so few rounds give residuals that are
-// too small; they are scaled up by the degrees of freedom that the fit took.
-func Residuals(y map[string]map[int]float64) []float64 {
-	arms, rounds, logs := polish(y)
-	var out []float64
-	for arm, row := range logs {
-		for r, v := range row {
-			out = append(out, math.Abs(v-arms[arm]-rounds[r]))
-		}
-	}
-	n := float64(len(out))
-	free := n - float64(len(arms)) - float64(len(rounds)) + 1
-	if free > 0 {
-		for i := range out {
-			out[i] *= math.Sqrt(n / free)
-		}
-	}
-	return out
-}
-
-// polish fits log y = arm + round by alternating medians.
-func polish(y map[string]map[int]float64) (arms map[string]float64, rounds map[int]float64, logs map[string]map[int]float64) {
-	logs = make(map[string]map[int]float64, len(y))
-	rounds = make(map[int]float64)
-	arms = make(map[string]float64)
+// polish fits log y = arm + round by alternating medians, and returns the arms' part.
+func polish(y map[string]map[int]float64) map[string]float64 {
+	logs := make(map[string]map[int]float64, len(y))
+	rounds := make(map[int]float64)
+	arms := make(map[string]float64)
 	for arm, row := range y {
 		for r, v := range row {
 			if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -62,29 +43,36 @@ func polish(y map[string]map[int]float64) (arms map[string]float64, rounds map[i
 		}
 	}
 	const steps = 30 // converges in a handful; the bound only guards against cycling
+	var res []float64
 	for range steps {
 		moved := 0.0
 		for arm, row := range logs {
-			var res []float64
+			res = res[:0]
 			for r, v := range row {
 				res = append(res, v-rounds[r])
 			}
-			m := Median(res)
+			m := medianOf(res)
 			moved = math.Max(moved, math.Abs(m-arms[arm]))
 			arms[arm] = m
 		}
 		for r := range rounds {
-			var res []float64
+			res = res[:0]
 			for arm, row := range logs {
 				if v, ok := row[r]; ok {
 					res = append(res, v-arms[arm])
 				}
 			}
-			rounds[r] = Median(res)
+			rounds[r] = medianOf(res)
 		}
 		if moved < 1e-9 {
 			break
 		}
 	}
-	return arms, rounds, logs
+	return arms
+}
+
+// medianOf returns the median of values, which it sorts.
+func medianOf(values []float64) float64 {
+	slices.Sort(values)
+	return middle(values)
 }

@@ -35,7 +35,7 @@ func TestSearchAdviseAgainstGrid(t *testing.T) {
 					t.Fatal(err)
 				}
 				opts = s.options()
-				opts.Advise, opts.Seed = true, seed
+				opts.Advise, opts.Seed, opts.MaxRounds = true, seed, 10
 				res, err := Search(t.Context(), s, opts)
 				if err != nil {
 					t.Fatal(err)

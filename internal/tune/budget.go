@@ -1,62 +1,123 @@
 package tune
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// admit enters the coarse arms, most informative first, as long as the budget
-// has room for a few rounds of all that are in the race. Two arms always run:
-// what one run takes is known better after the first rounds.
-func (s *search) admit() {
-	for len(s.waiting) > 0 {
-		rounds := time.Duration(fewRounds)
-		if len(s.res.Arms) >= 2 && rounds*(s.cost(s.racing())+s.perTrial(nil)) > s.left() {
-			return
-		}
-		s.add(s.waiting[0])
-		s.waiting = s.waiting[1:]
+// errBudget ends a round that the budget has no more time for.
+var errBudget = errors.New("the time budget is spent")
+
+// A timed runner keeps trials within the budget: it starts none that would not fit,
+// and ends those that take longer than there is time.
+type timed struct {
+	runner trial.Runner
+	s      *search
+}
+
+func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+	s := t.s
+	if s.opts.Exhaustive {
+		s.bound(s.limit())
+		return t.runner.Run(ctx, set)
+	}
+	left := s.left()
+	if s.res.Warmup != nil && left < s.perTrial(s.arm(set))*9/10 {
+		return nil, errBudget
+	}
+	limit := s.limit()
+	ours := limit == 0 || left < limit
+	if ours {
+		limit = max(left, time.Millisecond)
+	}
+	s.bound(limit)
+	sample, err := t.runner.Run(ctx, set)
+	switch {
+	case err != nil || !sample.Overdue || !ours:
+		return sample, err
+	case s.res.Warmup == nil:
+		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --load, or give a larger --budget", Span(s.opts.Budget))
+	}
+	return nil, errBudget
+}
+
+// limit is how long a run may take, budget aside; 0 for any time.
+func (s *search) limit() time.Duration {
+	if s.opts.Timeout > 0 || s.res.Warmup == nil {
+		return s.opts.Timeout
+	}
+	return 6*time.Duration(s.res.Warmup.Wall*float64(time.Second)) + 2*time.Second
+}
+
+func (s *search) bound(d time.Duration) {
+	if s.opts.Bound != nil {
+		s.opts.Bound(d)
 	}
 }
 
-func (s *search) sayWaiting() {
-	if n := len(s.waiting); n > 0 {
-		s.note(fmt.Sprintf("%d of %d coarse settings were not tried: one run takes %v and --budget is %v",
-			n, len(s.space.coarse()), s.perTrial(nil).Round(10*time.Millisecond), s.opts.Budget))
+// arm returns the arm of a setting, nil if it is none.
+func (s *search) arm(set trial.Setting) *Arm {
+	name := set.String()
+	for _, a := range s.res.Arms {
+		if a.Setting.String() == name {
+			return a
+		}
 	}
+	return nil
+}
+
+// admit enters the coarse arms, most informative first: as many as the budget has
+// room for, with a final. Where that is no more than a final takes, there is no
+// race: it reports that.
+func (s *search) admit() (direct bool, err error) {
+	coarse := s.space.coarse()
+	each := s.perTrial(nil)
+	runs := int(s.left() / max(each, 1))
+	if runs < 2 {
+		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; give --budget %v or more",
+			Span(s.opts.Budget), each.Round(10*time.Millisecond), Span(minutes(each+2*finalRounds*each)))
+	}
+	n := max(runs/finalRounds, 2) // all of them in the final
+	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
+		n = raced
+	}
+	for _, set := range coarse[:min(n, len(coarse))] {
+		s.add(set)
+	}
+	if n < len(coarse) {
+		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n, len(coarse), each.Round(10*time.Millisecond), Span(s.opts.Budget)))
+	}
+	return len(s.res.Arms) <= finalists, nil
 }
 
 // left is what remains of the budget.
 func (s *search) left() time.Duration { return s.opts.Budget - s.opts.Now().Sub(s.start) }
 
-// affordable returns the arms of the next round: all, or as many of the best as
-// the rest of the budget pays for.
-func (s *search) affordable(arms []*Arm) []*Arm {
-	left := s.left()
-	if s.sched.Rounds() == 0 || s.cost(arms) <= left {
-		return arms
-	}
-	scores := s.obj.scores(arms)
-	slices.SortStableFunc(arms, func(a, b *Arm) int {
-		switch x, y := scores[a], scores[b]; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
+// roomFor says whether the budget has room for a round of the race and a final
+// after it.
+func (s *search) roomFor(arms []*Arm) bool {
+	return s.cost(arms)+leastFinalists*s.finalist() <= s.left()
+}
+
+// finalist estimates how long the rounds of one finalist take.
+func (s *search) finalist() time.Duration {
+	var racing []*Arm
+	for _, a := range s.res.Arms {
+		if a.racing() {
+			racing = append(racing, a)
 		}
-		return 0
-	})
-	for len(arms) >= 2 && s.cost(arms) > left {
-		arms = arms[:len(arms)-1]
 	}
-	if len(arms) < 2 {
-		s.res.Ended = budgetSpent
-		return nil
-	}
-	return arms
+	return finalRounds * s.cost(racing) / time.Duration(max(len(racing), 1))
+}
+
+// seats returns how many finalists the budget has room for.
+func (s *search) seats() int {
+	return min(max(int(s.left()/max(s.finalist(), 1)), leastFinalists), finalists)
 }
 
 // cost estimates how long a round of arms takes.
@@ -72,7 +133,7 @@ func (s *search) cost(arms []*Arm) time.Duration {
 // the next; of an arm that has not run, or nil, what the default took.
 func (s *search) perTrial(a *Arm) time.Duration {
 	if a == nil || s.trials[a.Arm] == 0 {
-		a = s.res.Arms[0]
+		a = s.def()
 	}
 	return s.took[a.Arm] / time.Duration(max(s.trials[a.Arm], 1))
 }
@@ -89,30 +150,38 @@ func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
 	if s.opts.Progress == nil {
 		return
 	}
-	p := Progress{Round: round, Trials: s.counts, Sample: sample}
+	p := Progress{Trials: s.counts, Sample: sample, Stage: s.stage, Round: round, Of: s.aim, Settings: s.running, Best: s.ahead, Sampled: s.sampled && round > 0}
 	for _, a := range s.res.Arms {
 		if a.Arm == arm {
 			p.Arm = a
 		}
-		if a.racing() {
-			p.Racing++
-		}
 	}
-	if s.obj != nil {
-		p.Best = leader(s.res.Arms, s.obj.scores(s.res.Arms), fewRounds, alive)
-		p.Left = s.atMost()
+	if s.stage == InFinal {
+		p.Round -= s.res.RaceRounds
+	}
+	if s.obj != nil && !s.opts.Exhaustive {
+		p.Left = max(s.left(), 0)
 	}
 	s.opts.Progress(p)
 }
 
-// atMost bounds how long the search still takes.
-func (s *search) atMost() time.Duration {
-	var sum time.Duration
-	for _, a := range s.racing() {
-		sum += time.Duration(s.opts.MaxRounds-len(a.Samples)) * s.cost([]*Arm{a})
+// minutes rounds a duration up to what one would type: whole minutes, or tens of
+// seconds below two.
+func minutes(d time.Duration) time.Duration {
+	step := time.Minute
+	switch {
+	case d <= 2*time.Minute:
+		step = 10 * time.Second
+	case d >= 2*time.Hour:
+		step = time.Hour
 	}
-	if s.opts.Exhaustive {
-		return sum
+	return time.Duration(math.Ceil(float64(d)/float64(step))) * step
+}
+
+// About prints a duration roughly, as an estimate is: 40s, 4m, 3h.
+func About(d time.Duration) string {
+	if d > 48*time.Hour {
+		return "days"
 	}
-	return max(min(sum, s.left()), 0)
+	return Span(minutes(d))
 }

@@ -1,15 +1,21 @@
 // Package tune searches the settings of the Go runtime for the best ones for a
 // program.
 //
-// The search is a race. Every arm gets a few rounds; arms run interleaved, each
-// once a round in random order, and are compared with the leader round by
-// round, so that a machine that changes its speed misleads no one. An arm that
-// is clearly slower leaves the race; if it needs no less memory, either, it is
-// dominated, else it stays on the Pareto front of time against memory. After
-// three rounds the neighbourhood of the best is filled in. The race ends when
-// what remains is settled, when every remaining arm has had the most rounds, or
-// when the time budget is spent.
+// The search is a race and a final. In the race every setting gets a few rounds;
+// those that are clearly slower leave, and the neighbourhood of the best is filled
+// in. The race only finds candidates: samples of a setting that was chosen for
+// looking fast flatter it. In the final the default, the best of the race and its
+// rivals run again, interleaved, until the answer is settled or the time budget is
+// spent. Recommendations, and every difference that is shown, are of the final's
+// samples alone.
 //
-// What is compared is a cost: seconds, or the user's metric (its inverse when
-// more is better). Memory is the peak of the whole process tree.
+// In a round each arm runs once, in random order, and arms are compared within
+// rounds only, so that a machine that changes its speed misleads no one. What is
+// compared is a cost: seconds, or the user's metric (its inverse when more is
+// better). Memory is the peak of the whole process tree.
+//
+// Of a program for which no setting matters at most one search in twenty
+// recommends one, however noisy the machine: differences are tested with Wilcoxon's
+// signed-rank test on the rounds' ratios, corrected for the number of settings
+// (Holm) and for looking several times (the error is divided among the looks).
 package tune

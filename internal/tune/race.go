@@ -1,238 +1,169 @@
 package tune
 
 import (
-	"fmt"
+	"cmp"
+	"context"
 	"math"
+	"slices"
 
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// A Status says where an arm stands in the race.
+// A Status says where an arm stands.
 type Status string
 
 const (
-	Racing    Status = "racing"    // may still be the answer
-	Dominated Status = "dominated" // another arm is clearly faster and needs no more memory
-	Slower    Status = "slower"    // another arm is clearly faster, but needs more memory
-	Outranked Status = "outranked" // not clearly slower, but others look better
-	Failed    Status = "failed"    // the program did not survive the setting
+	Racing   Status = "racing"     // the race ended before it was decided
+	Finalist Status = "final"      // ran in the final
+	Early    Status = "left_early" // left the race before the final
+	Same     Status = "same"       // does what another setting does: Reason says which
+	Failed   Status = "failed"     // the program did not survive the setting
 )
 
 // An Arm is a contender with the state of its race.
 type Arm struct {
 	*trial.Arm
 	Status Status
-	Reason string // why it left the race
+	Reason string // why it is not in the final
+	Final  *Final // what the final showed; nil for others
+	Left   *Left  // what is known of an arm that left early; nil for others
 }
 
-// racing says that the arm gets more rounds.
+// racing says that the arm may still come into the final.
 func (a *Arm) racing() bool { return a.Status == Racing }
+
+func alive(a *Arm) bool { return a.Status != Failed && a.Status != Same }
+
+// Left is what is known of an arm that left the race early. Its few samples were
+// taken while the machine was as it was then: no percentage is made of them.
+type Left struct {
+	Rounds int `json:"rounds"`
+	// AtLeast is how many times as slow as SlowerThan it is at least, rounded
+	// down to a coarse step, where that is beyond doubt; else 0.
+	AtLeast    float64 `json:"at_least,omitempty"`
+	SlowerThan string  `json:"slower_than,omitempty"`
+	// About is the metric as the race saw it, on the scale of the final. It places a
+	// point in a picture and is not to be compared; 0 where it is not known.
+	About float64 `json:"about,omitempty"`
+}
 
 const (
 	// band is how much worse than the best an arm may be and still count as
-	// equal: the goal "cheapest within 2% of the fastest" needs to know that much.
+	// equal, in the race and for the goal of least memory.
 	band = 0.02
-	// settleBelow is the worst that an arm may turn out to be, against the
-	// leader, for the race to be over.
+	// settleBelow is by how much another arm may at most be better for an answer to
+	// be settled.
 	settleBelow = 0.03
-	// fewRounds is what an arm needs to lead the race.
+	// fewRounds is what an arm gets in the race.
 	fewRounds = 3
-	// fullRounds is when intervals at the 95% level exist.
-	fullRounds = 6
-	// semifinalists and finalists are how many arms go on after fewRounds and
-	// after fullRounds.
-	semifinalists = 7
-	finalists     = 4
+	// semifinalists is how many arms go on after two rounds.
+	semifinalists = 8
 )
 
-// An objective reads an arm's cost from samples.
-type objective struct {
-	spec *metric.Spec
-	keys []string // benchmarks that count, for ns/op
+// race runs rounds until the candidates are known, as far as the budget allows
+// that leaves room for the final.
+func (s *search) race(ctx context.Context) error {
+	for {
+		arms := s.next()
+		if len(arms) < 2 || !s.roomFor(arms) {
+			return nil
+		}
+		if err := s.round(ctx, arms, false); err != nil {
+			return err
+		}
+		s.alike()
+		s.judge()
+		s.partial()
+		if err := s.checkDefault(); err != nil {
+			return err
+		}
+		s.widen()
+	}
 }
 
-// raw returns the metric as the user knows it.
-func (o *objective) raw(s *trial.Sample) (float64, bool) {
-	if !s.OK() {
-		return 0, false
-	}
-	switch {
-	case o.spec.Pattern != nil:
-		v, ok := s.Metrics[o.spec.Name]
-		return v, ok
-	case o.spec.Name == metric.CPU:
-		return s.CPU, true
-	case o.spec.Name == metric.Bench:
-		return metric.BenchMean(s.Metrics, o.keys)
-	}
-	return s.Wall, true
-}
-
-// cost returns the metric such that less is better.
-func (o *objective) cost(s *trial.Sample) (float64, bool) {
-	v, ok := o.raw(s)
-	if !ok || v <= 0 {
-		return 0, false
-	}
-	if o.spec.Higher {
-		v = 1 / v
-	}
-	return v, true
-}
-
-// costs returns an arm's cost by round.
-func (o *objective) costs(a *Arm) map[int]float64 {
-	out := make(map[int]float64, len(a.Samples))
-	for _, s := range a.Samples {
-		if v, ok := o.cost(s); ok {
-			out[s.Round] = v
+// next returns the arms of the next round: those that have not had their rounds,
+// and the default and the leaders to compare them with.
+func (s *search) next() []*Arm {
+	var open []*Arm
+	for _, a := range s.res.Arms {
+		if a.racing() && a != s.def() && len(a.Samples) < fewRounds {
+			open = append(open, a)
 		}
 	}
-	return out
-}
-
-// memory returns the median of an arm's peak memory.
-func memory(a *Arm) float64 {
-	var v []float64
-	for _, s := range a.Samples {
-		if m, ok := s.Memory(); ok && s.OK() {
-			v = append(v, m)
+	if len(open) == 0 {
+		return nil
+	}
+	for _, a := range s.leaders() {
+		if a != nil && !slices.Contains(open, a) {
+			open = append(open, a)
 		}
 	}
-	return stat.Median(v)
+	return open
 }
 
-// mostMemory returns the largest peak that an arm ever had: a bound must hold
-// for every run.
-func mostMemory(a *Arm) float64 {
-	most := math.NaN()
-	for _, s := range a.Samples {
-		if m, ok := s.MostMemory(); ok && s.OK() && !(m <= most) {
-			most = m
-		}
-	}
-	return most
+// leaders returns the default, the best so far, and the best within --mem, nil
+// for what there is none of.
+func (s *search) leaders() []*Arm {
+	st := s.standing()
+	return []*Arm{s.def(), st.leader(s.res.Arms, fewRounds, alive), st.leader(s.res.Arms, fewRounds, s.res.fits)}
 }
 
-// scores returns each arm's cost, rounds taken out, relative to the others'.
-func (o *objective) scores(arms []*Arm) map[*Arm]float64 {
-	y := make(map[string]map[int]float64)
-	for _, a := range arms {
-		if c := o.costs(a); len(c) > 0 {
-			y[a.Name] = c
-		}
-	}
-	e := stat.Effects(y)
-	out := make(map[*Arm]float64)
-	for _, a := range arms {
-		if v, ok := e[a.Name]; ok {
-			out[a] = v
-		}
-	}
-	return out
-}
-
-// leader returns the arm with the least score among those that qualify. Arms
-// with few rounds do not lead those with enough: one lucky run must not win.
-func leader(arms []*Arm, scores map[*Arm]float64, enough int, ok func(*Arm) bool) *Arm {
-	most := 0
-	for _, a := range arms {
-		if ok(a) && scores[a] > 0 {
-			most = max(most, len(a.Samples))
-		}
-	}
-	var best *Arm
-	for _, a := range arms {
-		if s := scores[a]; s > 0 && ok(a) && len(a.Samples) >= min(enough, most) && (best == nil || s < scores[best]) {
-			best = a
-		}
-	}
-	return best
-}
-
-// against returns the ratio of a's cost to b's over the rounds that both ran in.
-func (o *objective) against(a, b *Arm) stat.Summary {
-	ca, cb := o.costs(a), o.costs(b)
-	var va, vb []float64
-	for r, v := range ca {
-		if w, ok := cb[r]; ok {
-			va, vb = append(va, v), append(vb, w)
-		}
-	}
-	return stat.PairedRatio(vb, va)
-}
-
-// clearlySlower says whether a ratio to the leader is beyond doubt above the
-// band. With full rounds the interval says so. With fewer, all rounds must
-// agree, and the gap must stand out from the noise of the race (of one trial, as
-// a part of its value): a busy machine needs more rounds to drop an arm.
-func clearlySlower(r stat.Summary, noise float64) bool {
-	switch {
-	case r.N < 2:
-		return false
-	case r.N >= fullRounds:
-		return r.Lo > 1+band
-	}
-	const sigmas = 2
-	gap := sigmas * noise * math.Sqrt(2/float64(r.N))
-	return r.Lo > 1+band && math.Log(r.Median) > band+gap
-}
-
-// noise estimates how much a trial varies when arm and round are accounted for:
-// the scaled median absolute residual (1.4826 makes it the standard deviation
-// of a normal distribution).
-func (o *objective) noise(arms []*Arm) float64 {
-	y := make(map[string]map[int]float64)
-	for _, a := range arms {
-		if c := o.costs(a); len(c) > 0 {
-			y[a.Name] = c
-		}
-	}
-	return 1.4826 * stat.Median(stat.Residuals(y))
-}
-
-// judge updates the standing of every arm. maxMemory is 0 or the bound of the
-// goal "best within --mem".
-func (o *objective) judge(arms []*Arm, def *Arm, maxMemory uint64) {
-	for _, a := range arms {
+// judge takes arms out of the race that fail, are clearly slower, or that enough
+// others are better than.
+func (s *search) judge() {
+	for _, a := range s.res.Arms {
 		if a.racing() {
-			o.judgeFailures(a)
+			judgeFailures(a)
 		}
 	}
-	scores := o.scores(arms)
-	best := leader(arms, scores, fewRounds, alive)
+	st := s.standing()
+	lead := s.leaders()
+	best, within := lead[1], lead[2]
 	if best == nil {
 		return
 	}
-	within := func(a *Arm) bool { return alive(a) && maxMemory > 0 && mostMemory(a) <= float64(maxMemory) }
-	bestWithin := leader(arms, scores, fewRounds, within)
-	noise := o.noise(arms)
-	for _, a := range arms {
-		if !a.racing() || a == best || a == bestWithin || a == def {
+	for _, a := range s.res.Arms {
+		if !a.racing() || slices.Contains(lead, a) || !st.slower(a, best) {
 			continue
 		}
-		r := o.against(a, best)
-		if !clearlySlower(r, noise) {
-			continue
-		}
-		if within(a) && bestWithin != nil && !clearlySlower(o.against(a, bestWithin), noise) {
+		if s.res.fits(a) && within != nil && !st.slower(a, within) {
 			continue // not the fastest, but perhaps the best that fits
 		}
-		a.Status = Dominated
-		if memory(a) < memory(best)*(1-band) {
-			a.Status = Slower
-		}
-		a.Reason = fmt.Sprintf("%.0f%% slower than %s after %d rounds", (r.Median-1)*100, best.Name, r.N)
+		a.Status, a.Reason = Early, "slower than "+best.Name
 	}
-	o.cut(arms, def, best, bestWithin, scores)
+	s.cut(lead, st)
+}
+
+// cut bounds the race: once arms have had two rounds only the best few go on, and
+// the cheapest of the nearly best.
+func (s *search) cut(keep []*Arm, st standing) {
+	var ready []*Arm
+	cheapest := keep[1]
+	for _, a := range s.res.Arms {
+		if !a.racing() || a == s.def() || len(st.adjusted[a]) < 2 {
+			continue
+		}
+		ready = append(ready, a)
+		if st.score[a] <= st.score[keep[1]]*(1+band) && memory(a) < memory(cheapest) {
+			cheapest = a
+		}
+	}
+	keep = append(slices.Clone(keep), cheapest)
+	slices.SortStableFunc(ready, func(a, b *Arm) int { return cmp.Compare(st.score[b], st.score[a]) })
+	for left := len(ready); len(ready) > 0 && left > semifinalists; ready = ready[1:] {
+		if a := ready[0]; !slices.Contains(keep, a) {
+			a.Status, a.Reason = Early, "others looked better"
+			left--
+		}
+	}
 }
 
 // judgeFailures takes out an arm that the program does not survive. A bound that
 // was passed needs no second look; other failures get one.
-func (o *objective) judgeFailures(a *Arm) {
+func judgeFailures(a *Arm) {
 	failed := 0
+	a.Reason = ""
 	for _, s := range a.Samples {
 		if s.OverMemory || s.Overdue {
 			a.Status, a.Reason = Failed, s.Failure
@@ -250,67 +181,113 @@ func (o *objective) judgeFailures(a *Arm) {
 	}
 }
 
-// cut bounds the race: once arms have had some rounds, only the best few and
-// the cheapest of the nearly best go on.
-func (o *objective) cut(arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm]float64) {
-	o.keep(semifinalists, fewRounds, arms, def, best, bestWithin, scores)
-	o.keep(finalists, fullRounds, arms, def, best, bestWithin, scores)
+// widen fills in the neighbourhood of the best, twice, once the arms of the race
+// have had their rounds, and crosses the best with the further dimensions.
+func (s *search) widen() {
+	if s.refine >= 2 || len(s.next()) > 0 {
+		return
+	}
+	s.refine++
+	st := s.standing()
+	best := st.leader(s.res.Arms, fewRounds, alive)
+	if best == nil {
+		return
+	}
+	around := []*Arm{best}
+	// The cheapest of the nearly best, and the best that fits, are answers too. And
+	// without huge pages the best level may be another.
+	for _, a := range []*Arm{
+		st.cheapest(s.res.Arms, best),
+		st.leader(s.res.Arms, fewRounds, s.res.fits),
+		st.leader(s.res.Arms, fewRounds, func(a *Arm) bool {
+			return s.space.advise && a.racing() && a != s.def() && a.Setting.THP == trial.THPSystem
+		}),
+	} {
+		if a != nil && !slices.Contains(around, a) {
+			around = append(around, a)
+		}
+	}
+	if best != s.def() && !st.faster(best, s.def()) {
+		around = nil // nothing beats the default yet: no neighbourhood is worth it
+	}
+	for _, a := range around {
+		if a.Setting.GOGC == trial.Off && s.inertLimit || a.Setting.GOGC != trial.Off && s.inertGOGC {
+			continue
+		}
+		for _, c := range s.space.around(a.Setting) {
+			s.add(c)
+		}
+	}
+	if s.refine == 1 {
+		for _, c := range s.space.crosses(best.Setting) {
+			s.add(c)
+		}
+	} else if s.space.advise {
+		for _, c := range s.space.other(best.Setting) { // the best may be another one by now
+			s.add(c)
+		}
+	}
 }
 
-// keep leaves at most n of the arms with that many rounds in the race.
-func (o *objective) keep(n, rounds int, arms []*Arm, def, best, bestWithin *Arm, scores map[*Arm]float64) {
-	var ready []*Arm
+// cheapest returns the arm with the least memory among those that look at most band
+// slower than best.
+func (st standing) cheapest(arms []*Arm, best *Arm) *Arm {
+	out := best
 	for _, a := range arms {
-		if a.racing() && a != def && len(o.costs(a)) >= rounds {
-			ready = append(ready, a)
+		v, ok := st.score[a]
+		if ok && alive(a) && v <= st.score[best]*(1+band) && len(a.Samples) >= min(fewRounds, len(best.Samples)) && memory(a) < memory(out) {
+			out = a
 		}
 	}
-	cheapest := best
-	for _, a := range ready {
-		if scores[a] <= scores[best]*(1+band) && memory(a) < memory(cheapest) {
-			cheapest = a
+	return out
+}
+
+// leave says what is known of the arms that are not in the final.
+func (s *search) leave() {
+	r := s.res
+	st := s.standing()
+	def, best := s.def(), st.leader(r.Arms, fewRounds, alive)
+	for _, a := range r.Arms {
+		if a.Status == Racing {
+			a.Status, a.Reason = Early, "others looked better"
 		}
-	}
-	for len(ready) > n {
-		worst := -1
-		for i, a := range ready {
-			if a != best && a != bestWithin && a != cheapest && (worst < 0 || scores[a] > scores[ready[worst]]) {
-				worst = i
+		if a.Status != Early {
+			continue
+		}
+		a.Left = &Left{Rounds: len(a.Samples)}
+		for _, than := range []*Arm{def, best} {
+			if than == nil || a.Left.AtLeast > 0 {
+				continue
+			}
+			if x := s.atLeast(st, a, than); x > 0 {
+				a.Left.AtLeast, a.Left.SlowerThan = x, than.Name
 			}
 		}
-		if worst < 0 {
-			return
+	}
+	r.about = make(map[*Arm]float64)
+	for a, v := range st.score {
+		if base := st.score[def]; base > 0 {
+			r.about[a] = v / base
 		}
-		a := ready[worst]
-		a.Status = Outranked
-		a.Reason = fmt.Sprintf("%d arms looked better after %d rounds", n, len(o.costs(a)))
-		ready = append(ready[:worst], ready[worst+1:]...)
 	}
 }
 
-// settled says whether more rounds could change the answer: every arm in the
-// race is known to be as good as the leader, within the band.
-func (o *objective) settled(arms []*Arm, def *Arm, maxRounds int) bool {
-	scores := o.scores(arms)
-	best := leader(arms, scores, fewRounds, alive)
-	if best == nil {
-		return false // every run failed so far: judgeFailures gives each a second one
+// atLeast returns the largest coarse step by which a is slower than another arm
+// beyond doubt, 0 for none: every round and every trial shows it, and the middle is
+// further above it than noise goes, five standard errors, since many settings leave.
+func (s *search) atLeast(st standing, a, than *Arm) float64 {
+	const sigmas = 5
+	pairs := stat.PairedRatio(reading(s.obj.cost).pairs(than.Samples, a.Samples))
+	if pairs.N < 2 || len(st.adjusted[a]) < 2 {
+		return 0
 	}
-	for _, a := range arms {
-		n := len(a.Samples)
-		if !a.racing() || n >= maxRounds {
-			continue
-		}
-		if n < fullRounds {
-			return false
-		}
-		if a == best || a == def {
-			continue
-		}
-		r := o.against(a, best)
-		if r.N < fullRounds || r.Hi > 1+settleBelow || r.Lo < 1-settleBelow {
-			return false
+	gap, doubt := st.gap(a, than)
+	bound := min(pairs.Lo, st.least(a, than), math.Exp(gap-sigmas*doubt))
+	out := 0.0
+	for _, step := range []float64{1.25, 1.5, 2, 3, 5, 10, 20, 50, 100} {
+		if bound >= step {
+			out = step
 		}
 	}
-	return true
+	return out
 }

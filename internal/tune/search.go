@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/metric"
@@ -19,33 +19,50 @@ type Options struct {
 	MaxMemory  uint64        // --mem: the bound of the goal "best within"; 0 for none
 	SafeMemory uint64        // no arm may hold more, ever; required
 	Budget     time.Duration // default 5 minutes
-	MaxRounds  int           // most rounds an arm gets; default 10
-	GOMAXPROCS []int         // further values to try with the best setting
-	THPAlways  bool          // the system gives every program huge pages: try without
-	Collapse   bool          // thp=collapse is possible here
-	Advise     bool          // thp=advise is possible: the program was built for it
-	Package    string        // of a program that folio built: what recommendations name; else ""
-	Exhaustive bool          // no race: every arm of the space gets MaxRounds rounds
+	Timeout    time.Duration // of a single run; 0 for none but what the budget and the warm-up say
+	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
+	// the answer is not settled.
+	MaxRounds  int
+	GOMAXPROCS []int  // further values to try with the best setting
+	THPAlways  bool   // the system gives every program huge pages: try without
+	Collapse   bool   // thp=collapse is possible here
+	Advise     bool   // thp=advise is possible: the program was built for it
+	Package    string // of a program that folio built: what recommendations name; else ""
+	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
 	Seed       uint64
+
+	settings []trial.Setting // of tests: instead of the coarse arms of the space
 
 	// Now is the clock; default time.Now.
 	Now func() time.Time
-	// Bound is told the time after which a trial is beyond hope.
+	// Bound is told, before each trial, after which time to end it; 0 for never.
 	Bound func(time.Duration)
-	// Progress is told before and after every trial; the warm-up is in round 0.
+	// Progress is told before and after every trial.
 	Progress func(Progress)
 	// Partial is shown the result so far after every round.
 	Partial func(*Result)
 }
 
+// A Stage is a part of a search.
+type Stage string
+
+const (
+	InWarmup Stage = "warm-up"
+	InRace   Stage = "race"
+	InFinal  Stage = "final"
+)
+
 // Progress is what is known while the search runs.
 type Progress struct {
-	Round, Trials int
-	Arm           *Arm
-	Sample        *trial.Sample // nil: the trial starts
-	Racing        int           // arms in the race
-	Best          *Arm          // nil at first
-	Left          time.Duration // at most
+	Stage     Stage
+	Round, Of int // round of the stage, from 1; Of how many, 0 for not known
+	Trials    int // ended so far
+	Settings  int // in the round
+	Arm       *Arm
+	Sample    *trial.Sample // nil: the trial starts
+	Sampled   bool          // where its CPU time goes is to be sampled
+	Best      *Arm          // so far; nil at first
+	Left      time.Duration // of the budget; 0 where there is none
 }
 
 // A Result is what a search found.
@@ -55,18 +72,22 @@ type Result struct {
 	Benchmarks  []string // keys of the benchmarks behind ns/op
 	Warmup      *trial.Sample
 	Rounds      int
+	RaceRounds  int // rounds before the final: Samples of later rounds are the final's
 	Trials      int
 	Seed        uint64
 	Elapsed     time.Duration
+	Stage       Stage  // in which it ended
 	Ended       string // why the search ended, for the report
 	Interrupted bool
 	Notes       []string
-	Recommended []Recommendation
+	Answer      Answer
 	MaxMemory   uint64
 	Package     string // Options.Package
+	Inert       string // what changes nothing about the program, in a line; "" else
 
 	obj    *objective
-	always bool // Options.THPAlways
+	always bool             // Options.THPAlways
+	about  map[*Arm]float64 // cost against the default's, as the race saw it
 }
 
 // Search runs the search. On an error or an interrupt the result holds what was
@@ -74,10 +95,11 @@ type Result struct {
 func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, error) {
 	opts.setDefaults()
 	s := &search{
-		opts: opts, sched: trial.NewScheduler(runner, opts.Seed), start: opts.Now(),
+		opts: opts, start: opts.Now(), stage: InWarmup,
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
-		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, Package: opts.Package, always: opts.THPAlways},
+		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, Package: opts.Package, always: opts.THPAlways, Answer: Answer{State: TooLittle}},
 	}
+	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
 	s.sched.Observe = s.observe
 	err := s.run(ctx)
 	if s.res.Warmup == nil {
@@ -90,9 +112,6 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 func (o *Options) setDefaults() {
 	if o.Budget <= 0 {
 		o.Budget = 5 * time.Minute
-	}
-	if o.MaxRounds <= 0 {
-		o.MaxRounds = 10
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -107,13 +126,25 @@ type search struct {
 	obj   *objective
 	res   *Result
 
-	began   time.Time                    // of the running trial
-	took    map[*trial.Arm]time.Duration // all trials of each arm together
-	trials  map[*trial.Arm]int
-	counts  int
-	refine  int             // how often the neighbourhood of the best was filled in
-	waiting []trial.Setting // coarse arms that the budget has no room for yet
+	began  time.Time                    // of the running trial
+	took   map[*trial.Arm]time.Duration // all trials of each arm together
+	trials map[*trial.Arm]int
+	counts int
+
+	stage   Stage
+	aim     int     // rounds of the final until the next look
+	running int     // arms in the round
+	sampled bool    // the round is sampled
+	ahead   *Arm    // the best so far
+	direct  bool    // no race: all arms are in the final
+	refine  int     // how often the neighbourhood of the best was filled in
+	spent   float64 // of alpha, on looks
+	stands  standing
+	// GOGC, or GOMEMLIMIT, does nothing for the program.
+	inertGOGC, inertLimit bool
 }
+
+func (s *search) def() *Arm { return s.res.Arms[0] }
 
 func (s *search) run(ctx context.Context) error {
 	def := s.add(s.opts.Base)
@@ -128,7 +159,19 @@ func (s *search) run(ctx context.Context) error {
 	if s.opts.Exhaustive {
 		return s.exhaust(ctx)
 	}
-	return s.race(ctx, def)
+	if s.direct, err = s.admit(); err != nil {
+		return err
+	}
+	if !s.direct {
+		s.stage = InRace
+		if err := s.race(ctx); err != nil && !errors.Is(err, errBudget) {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(s.res.Arms[1:], alive) {
+		return nil // finish says so
+	}
+	return s.final(ctx)
 }
 
 // begin learns from the warm-up what to search and how.
@@ -145,10 +188,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
 	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
-	if s.opts.Bound != nil {
-		s.opts.Bound(6*time.Duration(warm.Wall*float64(time.Second)) + 2*time.Second)
-	}
-	s.space = &space{base: s.opts.Base, procs: s.opts.GOMAXPROCS, heap: heapOf(warm)}
+	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, procs: s.opts.GOMAXPROCS, heap: heapOf(warm)}
 	s.space.top = s.opts.SafeMemory / 10 * 9
 	if s.opts.MaxMemory > 0 {
 		// The runtime's limit does not cover all that a process holds.
@@ -195,81 +235,49 @@ func failure(s *trial.Sample) error {
 	return fmt.Errorf("the command failed %s: %s%s", when, s.Failure, line)
 }
 
-func (s *search) race(ctx context.Context, def *Arm) error {
-	s.waiting = s.space.coarse()
-	defer s.sayWaiting()
-	for {
-		s.admit()
-		arms := s.affordable(s.next(def))
-		if len(arms) == 0 {
-			return nil // Ended says why
-		}
-		if err := s.sched.Round(ctx, plain(arms)); err != nil {
-			return err
-		}
-		s.obj.judge(s.res.Arms, def, s.opts.MaxMemory)
-		s.partial()
-		if err := s.checkDefault(def); err != nil {
-			return err
-		}
-		if s.widen(def) {
-			continue
-		}
-		if s.obj.settled(s.res.Arms, def, s.opts.MaxRounds) {
-			s.res.Ended = "settled"
-			return nil
-		}
-		if s.left() <= 0 {
-			s.res.Ended = budgetSpent
-			return nil
-		}
-	}
-}
-
-const budgetSpent = "the time budget is spent"
-
-// next returns the arms of the next round: those in the race that have not had
-// all rounds, and the default and the leader to compare them with.
-func (s *search) next(def *Arm) []*Arm {
-	open := s.racing()
-	if len(open) == 0 || len(open) == 1 && open[0] == def && len(def.Samples) >= fullRounds {
-		s.res.Ended = "no setting in the race needs more rounds"
-		return nil
-	}
-	for _, a := range []*Arm{def, leader(s.res.Arms, s.obj.scores(s.res.Arms), fewRounds, alive)} {
-		if a != nil && !slices.Contains(open, a) {
-			open = append(open, a)
-		}
-	}
-	return open
-}
-
-// exhaust measures the whole space.
+// exhaust measures the whole space, as a final of all.
 func (s *search) exhaust(ctx context.Context) error {
 	for _, c := range s.space.grid() {
 		s.add(c)
 	}
-	for range s.opts.MaxRounds {
-		if err := s.sched.Round(ctx, plain(s.res.Arms)); err != nil {
-			return err
-		}
-		s.partial()
+	if s.opts.MaxRounds == 0 {
+		s.opts.MaxRounds = finalRounds
 	}
-	s.res.Ended = "every arm was measured"
+	if err := s.final(ctx); err != nil {
+		return err
+	}
+	s.res.Ended = "every setting was measured"
 	return nil
 }
 
+// standing returns how the arms compare so far.
+func (s *search) standing() standing {
+	if s.stands.at != s.counts || s.stands.score == nil {
+		s.stands = s.obj.standing(s.res.Arms)
+		s.stands.at = s.counts
+	}
+	return s.stands
+}
+
+// count brings the result's counts up to date.
+func (s *search) count() {
+	r := s.res
+	r.Rounds, r.Trials, r.Elapsed, r.Stage = s.sched.Rounds(), s.counts, s.opts.Now().Sub(s.start), s.stage
+}
+
 func (s *search) partial() {
+	if s.opts.Progress != nil {
+		s.ahead = s.standing().leader(s.res.Arms, fewRounds, alive)
+	}
 	if s.opts.Partial != nil {
-		r := s.res
-		r.Rounds, r.Trials, r.Elapsed = s.sched.Rounds(), s.counts, s.opts.Now().Sub(s.start)
-		s.opts.Partial(r)
+		s.count()
+		s.opts.Partial(s.res)
 	}
 }
 
 // checkDefault ends the search of a program that does not work by itself.
-func (s *search) checkDefault(def *Arm) error {
-	if def.Status == Failed {
+func (s *search) checkDefault() error {
+	if def := s.def(); def.Status == Failed {
 		return failure(def.Samples[len(def.Samples)-1])
 	}
 	return nil
@@ -290,71 +298,6 @@ func (s *search) add(set trial.Setting) *Arm {
 	return a
 }
 
-// widen fills in the neighbourhood of the best after rounds three and six, and
-// crosses the best with the further dimensions. It reports whether arms joined.
-func (s *search) widen(def *Arm) bool {
-	if s.refine >= 2 || s.sched.Rounds() < 3*(s.refine+1) {
-		return false
-	}
-	s.refine++
-	before := len(s.res.Arms)
-	scores := s.obj.scores(s.res.Arms)
-	best := leader(s.res.Arms, scores, fewRounds, alive)
-	if best == nil {
-		return false
-	}
-	around := []*Arm{best}
-	// The cheapest of the nearly best, and the best that fits, are answers too. And
-	// without huge pages the best level may be another.
-	for _, a := range []*Arm{
-		cheapestWithin(s.res.Arms, scores, best, band),
-		leader(s.res.Arms, scores, fewRounds, func(a *Arm) bool {
-			return alive(a) && s.opts.MaxMemory > 0 && mostMemory(a) <= float64(s.opts.MaxMemory)
-		}),
-		leader(s.res.Arms, scores, fewRounds, func(a *Arm) bool {
-			return s.space.advise && a.racing() && a != def && a.Setting.THP == trial.THPSystem
-		}),
-	} {
-		if a != nil && !slices.Contains(around, a) {
-			around = append(around, a)
-		}
-	}
-	if s.refine == 1 && best != def && !measurable(s.obj, best, def) {
-		around = nil // nothing beats the default yet: no neighbourhood is worth it
-	}
-	for _, a := range around {
-		for _, c := range s.space.around(a.Setting) {
-			s.add(c)
-		}
-	}
-	if s.refine == 1 {
-		for _, c := range s.space.crosses(best.Setting) {
-			s.add(c)
-		}
-	} else if s.space.advise {
-		for _, c := range s.space.other(best.Setting) { // the best may be another one by now
-			s.add(c)
-		}
-	}
-	return len(s.res.Arms) > before
-}
-
-// measurable says whether a is faster than b in every round so far.
-func measurable(o *objective, a, b *Arm) bool {
-	r := o.against(a, b)
-	return r.N > 0 && r.Hi < 1
-}
-
-func (s *search) racing() []*Arm {
-	var out []*Arm
-	for _, a := range s.res.Arms {
-		if a.racing() && len(a.Samples) < s.opts.MaxRounds {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 func (s *search) note(text string) {
 	if !slices.Contains(s.res.Notes, text) {
 		s.res.Notes = append(s.res.Notes, text)
@@ -364,22 +307,37 @@ func (s *search) note(text string) {
 // finish draws the conclusions from whatever was measured.
 func (s *search) finish(ctx context.Context, err *error) {
 	r := s.res
-	r.Rounds, r.Trials, r.Elapsed = s.sched.Rounds(), s.counts, s.opts.Now().Sub(s.start)
+	s.count()
 	if *err != nil && ctx.Err() != nil && errors.Is(*err, ctx.Err()) {
-		r.Interrupted, r.Ended, *err = true, "interrupted", nil
+		r.Interrupted, r.Ended, *err = true, fmt.Sprintf("interrupted in round %d of the %s", s.stageRound(), s.stage), nil
 	}
 	// Arms that were entered but never ran tell nothing.
 	r.Arms = append(r.Arms[:1], slices.DeleteFunc(r.Arms[1:], func(a *Arm) bool { return len(a.Samples) == 0 })...)
 	if s.obj == nil {
 		return
 	}
+	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
+	case !compared && *err == nil && !r.Interrupted:
+		r.Ended = "no setting is left to compare with the default"
+		if r.Inert != "" {
+			r.Ended = "nothing to compare"
+			r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
+			r.Answer = Answer{State: NoEffect, Inert: r.Inert, Recommended: []Recommendation{{Goal: Fastest, Arm: s.def()}}}
+		}
+	case s.stage == InFinal:
+		if r.Interrupted || *err != nil { // before the look that was planned
+			r.conclude(s.share(true))
+		}
+		s.estimate()
+	}
 	s.sayFailures()
-	s.sayNoEffect()
-	r.recommend()
 	if *err == nil && !r.Interrupted {
 		*err = r.unfit()
 	}
 }
+
+// stageRound is the round of the stage that the search is in.
+func (s *search) stageRound() int { return s.sched.Rounds() - s.res.RaceRounds }
 
 // sayFailures notes arms whose program failed, always or at times.
 func (s *search) sayFailures() {
@@ -396,30 +354,14 @@ func (s *search) sayFailures() {
 	}
 }
 
-// sayNoEffect notes a program that sets its own GC percentage: its collections
-// do not follow GOGC.
-func (s *search) sayNoEffect() {
-	const few = 4
-	cycles := make(map[string]float64)
-	for _, a := range s.res.Arms {
-		if a.Setting.MemLimit == 0 {
-			if v := trial.FigureOf("gc_cycles").Values(a.Samples); len(v) > 0 {
-				cycles[a.Setting.GOGC] = v[len(v)/2]
-			}
-		}
+// Span prints a duration without what is zero: 9m, 1m30s.
+func Span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
 	}
-	low, okLow := cycles[strconv.Itoa(50)]
-	high, okHigh := cycles[strconv.Itoa(800)]
-	if okLow && okHigh && low >= few && high > 0.9*low {
-		s.note("GOGC changed nothing about how often the program collects: it probably calls debug.SetGCPercent itself")
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
 	}
-}
-
-// plain returns the arms as the scheduler knows them.
-func plain(arms []*Arm) []*trial.Arm {
-	out := make([]*trial.Arm, len(arms))
-	for i, a := range arms {
-		out[i] = a.Arm
-	}
-	return out
+	return text
 }

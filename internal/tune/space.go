@@ -28,6 +28,8 @@ type space struct {
 	procs  []int         // GOMAXPROCS values to cross with the best
 	thpOff bool          // whether thp=off may differ from the default
 
+	fixed []trial.Setting // the coarse arms, of tests; else they are worked out
+
 	collapse bool // whether thp=collapse is possible, and the heap large enough for it
 	advise   bool // whether thp=advise is possible
 	always   bool // the system gives every program huge pages: asking should change little
@@ -52,6 +54,9 @@ func (sp *space) limit(from trial.Setting, bytes uint64) trial.Setting {
 // small only the head of the list is tried. The collector is never off without
 // a memory limit: a program that leaks would take the machine with it.
 func (sp *space) coarse() []trial.Setting {
+	if sp.fixed != nil {
+		return append([]trial.Setting{sp.base}, sp.fixed...)
+	}
 	if !sp.advise || sp.always {
 		return sp.ladder(sp.base)
 	}

@@ -1,0 +1,244 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
+)
+
+// A Said is an answer of a search in words. All of it was decided by package tune.
+type Said struct {
+	Goal   string   // of tune's
+	Set    string   // what to do, a sentence
+	Figure string   // what it gains, alone: "-31.2%"; "" for nothing
+	Gain   string   // the same with its interval, and from what to what
+	Cost   string   // in memory
+	Notes  []string // what else to know
+	Line   string   // to paste into a shell; "" where nothing is to be changed
+	Keep   []string
+	Arm    *Arm // nil where nothing was measured
+}
+
+// Said returns the answers of a search, the main one first, and what keeps it from
+// being settled, "" for nothing.
+func (f *File) Said() (answers []Said, open string) {
+	a := f.Answer
+	if a == nil || a.State == tune.TooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
+		return []Said{{Set: "Nothing can be compared yet: " + f.tooLittle() + "."}}, ""
+	}
+	for i, rec := range f.Recommendations {
+		s := f.said(rec)
+		if i == 0 {
+			s.Set = f.main(rec)
+		}
+		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
+			if a.State == tune.NotSettled && rec.Arm == f.Arms[0].Name {
+				continue
+			}
+			answers[0].Notes = append(answers[0].Notes, "It is also the "+f.goal(rec.Goal)+".")
+			continue
+		}
+		answers = append(answers, s)
+	}
+	if a.State == tune.NotSettled {
+		open = f.open()
+	}
+	return answers, open
+}
+
+func (f *File) tooLittle() string {
+	if f.Ended == "" {
+		return "too little was measured"
+	}
+	n := 0
+	for _, a := range f.Arms {
+		n += len(a.Samples)
+	}
+	return fmt.Sprintf("%s, after %s", f.Ended, plural(n, "run"))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// goal names a goal in the middle of a sentence.
+func (f *File) goal(goal string) string {
+	switch goal {
+	case tune.Cheapest:
+		return "setting with the least memory within 2% of the best"
+	case tune.Within:
+		return "best setting within --mem"
+	case tune.Compromise:
+		return "cheaper compromise"
+	}
+	return "best setting"
+}
+
+var headings = map[string]string{
+	tune.Fastest: "Best", tune.Cheapest: "Least memory within 2% of the best", tune.Within: "Best within --mem", tune.Compromise: "Cheaper",
+}
+
+// Heading names a goal above its answer.
+func Heading(goal string) string {
+	if h := headings[goal]; h != "" {
+		return h
+	}
+	return goal
+}
+
+// main says what to do.
+func (f *File) main(rec Recommendation) string {
+	switch {
+	case rec.Arm != f.Arms[0].Name:
+		return "Set " + rec.Arm + "."
+	case f.Answer.State == tune.NoEffect:
+		return "Keep the default: " + f.Answer.Inert + "."
+	case f.Answer.State == tune.NotSettled:
+		return "Not settled: no setting is known to be better than the default."
+	}
+	return "Keep the default: no setting is better by more than 3%."
+}
+
+func (f *File) said(rec Recommendation) Said {
+	arm, def := f.arm(rec.Arm), &f.Arms[0]
+	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.Line, Keep: rec.Keep, Arm: arm, Figure: change(rec.Ratio)}
+	if arm.Final == nil || def.Final == nil {
+		return s
+	}
+	spec := f.Metric.Spec()
+	if arm == def {
+		s.Gain = fmt.Sprintf("%s %s, peak RSS %s", f.Metric.Label(), Metric(spec, def.Final.Adjusted), memory(def.Final.Memory))
+	} else {
+		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
+		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
+		if what := removed(trial.Where(def.Samples), trial.Where(arm.Samples), 3); what != "" && rec.Goal == tune.Fastest {
+			s.Notes = append(s.Notes, "CPU time: "+what+".")
+		}
+	}
+	if n := len(rec.Tied); n > 0 && (rec.Goal == tune.Fastest || rec.Goal == tune.Within) {
+		what := plural(n, "other setting") + " (=) cannot be told apart from it"
+		if rec.Least && arm != def {
+			what += "; none takes less memory"
+		}
+		s.Notes = append(s.Notes, what+".")
+	}
+	return s
+}
+
+// short prints a ratio without its interval.
+func short(e *tune.Estimate) string {
+	if e == nil || !e.Different {
+		return "~"
+	}
+	return percentOf(e.Ratio)
+}
+
+// memoryChange prints what a setting does to the memory.
+func memoryChange(e *tune.Estimate) string {
+	switch {
+	case e == nil:
+		return none
+	case !e.Different:
+		return "not measurably different"
+	}
+	return percentOf(e.Ratio)
+}
+
+func (f *File) arm(name string) *Arm {
+	for i := range f.Arms {
+		if f.Arms[i].Name == name {
+			return &f.Arms[i]
+		}
+	}
+	return &f.Arms[0]
+}
+
+func memory(v *float64) string {
+	if v == nil {
+		return none
+	}
+	return Bytes(*v)
+}
+
+// open says how far the answer is from being settled.
+func (f *File) open() string {
+	a := f.Answer
+	what := ""
+	switch main := f.Recommendations[0]; {
+	case a.UpTo > 0 && main.Arm == f.Arms[0].Name:
+		what = fmt.Sprintf("One may be, by up to %s", Percent(a.UpTo))
+	case a.UpTo > 0:
+		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", Percent(a.UpTo))
+	default:
+		what = plural(f.finalRounds(), "round") + " in the final cannot tell"
+	}
+	switch {
+	case a.Missing > 0 && a.Try == "":
+		what += "; this machine is too noisy to tell within a day"
+	case a.Missing > 0:
+		what += fmt.Sprintf("; about %s more would (%s)", tune.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
+	}
+	return what + "."
+}
+
+func (f *File) finalRounds() int { return max(f.Rounds-f.RaceRounds, 0) }
+
+// Change prints a ratio with its interval: "-31.2% [-36.0%, -27.4%]"; a difference
+// that is not known to be one is "~" and its interval.
+func Change(e *tune.Estimate) string {
+	if e == nil {
+		return none
+	}
+	out := "~"
+	if e.Different {
+		out = change(e)
+	}
+	if e.Lo != nil && e.Hi != nil {
+		out += fmt.Sprintf(" [%s, %s]", percentOf(*e.Lo), percentOf(*e.Hi))
+	}
+	return out
+}
+
+// change prints a ratio that is known to be a difference, "" otherwise.
+func change(e *tune.Estimate) string {
+	if e == nil || !e.Different {
+		return ""
+	}
+	return percentOf(e.Ratio)
+}
+
+func percentOf(ratio float64) string {
+	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
+		return none
+	}
+	if ratio >= 2 {
+		return fmt.Sprintf("%+.0f%%", 100*(ratio-1))
+	}
+	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
+}
+
+// LeftEarly says what is known of a setting that is not in the final.
+func (a *Arm) LeftEarly() string {
+	switch {
+	case a.Left != nil && a.Left.AtLeast > 0 && a.Left.SlowerThan == "default":
+		return fmt.Sprintf("left early: at least %gx slower", a.Left.AtLeast)
+	case a.Left != nil && a.Left.AtLeast > 0:
+		return fmt.Sprintf("left early: at least %gx slower than the best", a.Left.AtLeast)
+	case a.Left != nil:
+		return "left early"
+	case a.Status == string(tune.Same), a.Status == string(tune.Failed):
+		return a.Status + ": " + strings.TrimPrefix(a.Reason, "the same ")
+	}
+	return ""
+}
+
+// benchmarkName is the name of a Go benchmark without its unit.
+func benchmarkName(key string) string { return strings.TrimSuffix(key, " "+metric.Bench) }
