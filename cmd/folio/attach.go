@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -30,7 +31,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	if err := s.parse(&f.programFlags); err != nil {
 		return misuse(err)
 	}
-	s.about("run", commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
+	s.about(report.KindAttach, commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
 	if err := s.openOutputs(a, &f.programFlags); err != nil {
 		return err
 	}

@@ -197,6 +197,7 @@ func (s *session) about(kind string, command []string, exe string) {
 		Schema: report.Schema, Kind: kind, Folio: version(), Created: time.Now().UTC(), Host: s.host,
 		Program: report.Program{Command: command},
 	}
+	s.file.Program.Version, s.file.Program.BuildID = host.Build(exe)
 	if isGo {
 		s.file.Program.GoVersion = &goVersion
 		if module != "" {

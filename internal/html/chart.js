@@ -168,7 +168,7 @@ const folio = (() => {
           if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}` });
           svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})` });
         }
-        if (p.t) texts.push([px, py, p.t + (!narrow && p.n && p.n !== p.t ? ': ' + p.n : '')]);
+        if (p.t) texts.push([px, py, p.t + (!narrow && p.n && !p.t.endsWith(p.n) ? ': ' + p.n : '')]);
         if (!s.mute) spots.push({ x: px, y: py, of: p, series: s });
       });
     });

@@ -21,6 +21,7 @@ type Section struct {
 	Heading string // what was measured
 	Code    bool   // Heading is a command
 	About   []string
+	First   []*Table // what must be known before the answers are read
 	Answers []Answer
 	Notes   []string
 	Blocks  []*Block
@@ -39,6 +40,8 @@ type Answer struct {
 	Detail string
 	Steps  []Step // what to do, where that is more than a line
 	Main   bool
+	// Neutral figures are neither good nor bad: nothing says which.
+	Neutral bool
 }
 
 // A Step is a sentence, with the exact command or code if there is one.

@@ -12,7 +12,7 @@ import (
 
 func runSection(f *report.File) *Section {
 	arm := &f.Arms[0]
-	s := &Section{Kicker: "folio run", Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
+	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
 	if n := len(arm.Samples); n > 1 {
 		s.About = append(s.About, formatf("medians of %d runs", n))
 	}
@@ -44,6 +44,13 @@ func runSection(f *report.File) *Section {
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(samples)}})
 	return s
+}
+
+func kicker(f *report.File) string {
+	if f.Kind == report.KindAttach {
+		return "folio run --attach"
+	}
+	return "folio " + f.Kind
 }
 
 // again returns the flags with which folio runs the program as it was run.

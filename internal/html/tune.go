@@ -271,22 +271,7 @@ func (t *tuned) point(a *tunedArm, x float64, lo, hi *float64) Point {
 // line is what is to be pasted into a shell for an arm.
 func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(settingOf(a.Setting)) }
 
-func settingOf(s report.Setting) trial.Setting {
-	out := trial.Setting{Env: s.Env}
-	if s.GOGC != nil {
-		out.GOGC = *s.GOGC
-	}
-	if s.MemLimit != nil {
-		out.MemLimit = *s.MemLimit
-	}
-	if s.GOMAXPROCS != nil {
-		out.GOMAXPROCS = *s.GOMAXPROCS
-	}
-	if s.THP != "" && s.THP != "system" {
-		out.THP = trial.THP(s.THP)
-	}
-	return out
-}
+func settingOf(s report.Setting) trial.Setting { return s.Trial() }
 
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
