@@ -38,7 +38,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	if err := s.openPprof(a, f.pprof); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(err)) }()
 
 	ctx, stop := interruptible(ctx)
 	defer stop()

@@ -52,15 +52,8 @@ func exit(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	var said []string
-	for _, e := range flatten(err) {
-		text := strings.ReplaceAll(e.Error(), "\n", "; ")
-		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
-			said = append(said, text)
-		}
-	}
-	if len(said) > 0 {
-		fmt.Fprintln(stderr, "folio: "+strings.Join(said, "; "))
+	if text := message(err); text != "" {
+		fmt.Fprintln(stderr, "folio: "+text)
 	}
 	var code exitCode
 	if errors.As(err, &code) {
@@ -71,6 +64,31 @@ func exit(stderr io.Writer, err error) int {
 		return exitMisuse
 	}
 	return exitFailure
+}
+
+// message is an error in one line, "" if there is nothing to say.
+func message(err error) string {
+	var said []string
+	for _, e := range flatten(err) {
+		text := strings.ReplaceAll(e.Error(), "\n", "; ")
+		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// reason is what a result says of why it failed, "" if it did not.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	var code exitCode
+	text := message(err)
+	if text == "" && errors.As(err, &code) && code == exitInterrupted {
+		return "interrupted"
+	}
+	return text
 }
 
 // flatten returns the errors that were joined into err.

@@ -345,6 +345,12 @@ func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *report
 	return jsonOut, benchOut, err
 }
 
+// end is close, with the reason of a failure in the files.
+func (s *session) end(err error) error {
+	s.file.Error = reason(err)
+	return s.close()
+}
+
 // close writes the last version and closes the files.
 func (s *session) close() error {
 	err := s.write()

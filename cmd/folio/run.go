@@ -127,7 +127,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	base.THP, base.Env = s.base.THP, s.base.Env
 	s.base = base
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(err)) }()
 	if base.THP == trial.THPAdvise {
 		if err := s.advisable(); err != nil {
 			s.notes = append(s.notes, "thp=advise changes nothing here: "+err.Error())

@@ -127,7 +127,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(err)) }()
 	opts = s.search(opts)
 	s.program.MaxMemory = opts.SafeMemory
 	if f.timeout == 0 {

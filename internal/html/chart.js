@@ -260,6 +260,8 @@ const folio = (() => {
 
   const DRAW = { xy: drawXY, bars: drawBars, stack: drawStack };
   function chart(host, c) {
+    c.series = (c.series || []).map(s => ({ ...s, p: s.p || [] }));
+    c.y.categories ||= [];
     const state = { hidden: new Set(), width: 0 };
     const redraw = () => {
       state.width = host.clientWidth;

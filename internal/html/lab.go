@@ -49,6 +49,9 @@ func labBlock(e *report.LabExperiment) []*Block {
 	b := &Block{Title: e.Name + ": " + e.Question}
 	if len(e.Meaning) > 0 {
 		b.Words = slices.Clone(e.Meaning[1:]) // the first one is above
+		if len(b.Words) > 0 && isDetail(b.Words[0]) {
+			b.Words = slices.Clone(e.Meaning) // a detail needs its sentence
+		}
 	}
 	if e.Source != "" {
 		b.Words = append(b.Words, "Known from elsewhere: "+e.Source)

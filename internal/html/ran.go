@@ -19,7 +19,7 @@ func ranTogether(results []*saved.Result) *Block {
 	tb := &Table{Caption: "Medians of the runs", Head: []Column{{Label: "figure"}}}
 	bars := &Chart{Kind: Bars, Title: formatf("Figures relative to %s", results[0].Name), X: Axis{Label: "of its median", Format: Percent}}
 	order := &Chart{
-		Kind: XY, Title: formatf("%s of each run, in order", targetOf(results[0].Program).label()), Height: 280,
+		Kind: XY, Title: formatf("%s of each run, in order", targetOf(results[0].Program).label()), Height: 280, Partly: true,
 		Caption: "Runs of one file were made one after the other, those of another at another time. A drift along a line is the machine's.",
 		X:       Axis{Label: "run", Format: Count}, Y: targetOf(results[0].Program).axis(),
 	}

@@ -31,6 +31,9 @@ func runSection(f *report.File) *Section {
 	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), command, samples)
 	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
 	s.Answers = advice(&sheet, samples)
+	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*trial.Sample).OK) {
+		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+	}
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
 	if b := whereBlock([]split{{"all", sheet.Where}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "processor time"
@@ -162,7 +165,7 @@ func timeline(samples []*trial.Sample) *Block {
 		return &Block{Title: "Memory over time", Words: []string{"Not in this result: the run was too short to be looked at twice, or the result is of a version of folio, or of a command, that does not keep it."}}
 	}
 	s := samples[i].Series
-	c := &Chart{Kind: XY, Title: "Memory over time", Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
+	c := &Chart{Kind: XY, Title: "Memory over time", Partly: true, Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
 	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
 	for _, x := range []struct {
 		name       string

@@ -29,7 +29,8 @@ type File struct {
 	Kind     string    `json:"kind"` // KindRun, KindTune, KindAttach
 	Folio    string    `json:"folio_version"`
 	Created  time.Time `json:"created"`
-	Complete bool      `json:"complete"` // false: interrupted, or a version from half-way
+	Complete bool      `json:"complete"`        // false: interrupted, or a version from half-way
+	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
 
 	Host    host.Info `json:"host"`
 	Program Program   `json:"program"`
