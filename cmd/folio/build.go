@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/report"
 )
 
 const buildLong = `Build a program with patches of Go's runtime, without a fork: nothing of the
@@ -148,7 +148,7 @@ func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) error {
 
 // filesOf says what an overlay changes.
 func filesOf(o *overlay.Overlay) string {
-	text := fmt.Sprintf("%s of the standard library patched", report.Counted(len(o.Patched), "file"))
+	text := fmt.Sprintf("%s of the standard library patched", count.Of(len(o.Patched), "file"))
 	if n := len(o.Added); n > 0 {
 		text += fmt.Sprintf(", %d added", n)
 	}
@@ -167,12 +167,12 @@ func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 	}
 	names := overlay.Names(v.Patches)
 	fmt.Fprintf(a.stdout, "%s with %s: %s of the standard library passed, %d skipped themselves, %d failed\n",
-		v.Toolchain, names, report.Counted(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
+		v.Toolchain, names, count.Of(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
 	if len(v.Stock) > 0 {
-		fmt.Fprintf(a.stdout, "%s fail here without the patches too: %s\n", report.Counted(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
+		fmt.Fprintf(a.stdout, "%s, failing without the patches too: %s\n", count.Of(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
 	}
 	if len(v.Unsteady) > 0 {
-		fmt.Fprintf(a.stdout, "%s failed once and passed when run again: %s\n", report.Counted(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
+		fmt.Fprintf(a.stdout, "%s, failed once and passed when run again: %s\n", count.Of(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
 	}
 	if len(v.Failed) == 0 {
 		return nil

@@ -215,11 +215,8 @@ func (s *session) parse(f *programFlags) error {
 	if err := f.checkBuild(s.base.THP); err != nil {
 		return err
 	}
-	for _, kv := range f.env {
-		key, _, ok := strings.Cut(kv, "=")
-		if !ok || key == "" {
-			return fmt.Errorf("--env %q: want KEY=VALUE", kv)
-		}
+	if err := checkEnv(f.env); err != nil {
+		return err
 	}
 	s.base.Env = f.env
 	switch {
@@ -243,8 +240,37 @@ func (s *session) parse(f *programFlags) error {
 		return fmt.Errorf("--ready-timeout %v: must be more than 0", f.readyTimeout)
 	case f.stopTimeout <= 0:
 		return fmt.Errorf("--stop-timeout %v: must be more than 0", f.stopTimeout)
+	case f.ready == "" && f.given.Changed("ready-timeout"):
+		return errors.New("--ready-timeout goes with --ready")
+	case f.ready == "" && f.given.Changed("stop-timeout"):
+		return errors.New("--stop-timeout goes with --ready")
 	}
 	return distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html}, output{"--pprof", f.pprof})
+}
+
+// checkEnv refuses variables that are none, or are set twice.
+func checkEnv(env []string) error {
+	seen := make(map[string]string)
+	for _, kv := range env {
+		key, _, ok := strings.Cut(kv, "=")
+		if !ok || key == "" || strings.ContainsRune(kv, 0) {
+			return fmt.Errorf("--env %q: want KEY=VALUE", kv)
+		}
+		if first, twice := seen[key]; twice {
+			return fmt.Errorf("--env %s and --env %s both set %s: give one", first, kv, key)
+		}
+		seen[key] = kv
+	}
+	return nil
+}
+
+// envOf returns what --env sets a variable to, as KEY=VALUE; "" for nothing.
+func (f *programFlags) envOf(variable string) string {
+	i := slices.IndexFunc(f.env, func(kv string) bool { return strings.HasPrefix(kv, variable+"=") })
+	if i < 0 {
+		return ""
+	}
+	return f.env[i]
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -33,7 +35,7 @@ func (p *progress) show(u tune.Progress) {
 	}
 	text := "warm-up"
 	if u.Round > 0 {
-		text = fmt.Sprintf("round %d, run %d, %d settings in the race", u.Round, u.Trials+1, u.Racing)
+		text = fmt.Sprintf("round %d, run %d, %s in the race", u.Round, u.Trials+1, count.Of(u.Racing, "setting"))
 		if u.Best != nil {
 			text += ", best " + u.Best.Name
 		}
@@ -50,12 +52,28 @@ func (p *progress) line(text string) {
 	if p.out == nil {
 		return
 	}
-	if r, w := []rune(text), terminalWidth(p.out)-1; len(r) > w {
-		text = string(r[:w])
-	}
+	text = fitLine(text, terminalWidth(p.out)-1) // the last column would wrap
 	p.clear()
 	fmt.Fprint(p.out, text)
 	p.shown = true
+}
+
+// fitLine cuts a text to a width, after a word where there is one.
+func fitLine(text string, width int) string {
+	r := []rune(text)
+	switch {
+	case len(r) <= width:
+		return text
+	case width < 2:
+		return ""
+	}
+	head := string(r[:width-1]) // one for …
+	if r[width-1] != ' ' {
+		if i := strings.LastIndexByte(head, ' '); i > 0 {
+			head = head[:i]
+		}
+	}
+	return strings.TrimRight(head, " ,:") + "…"
 }
 
 // clear takes the line away.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
@@ -269,11 +270,11 @@ func apart(a, b time.Time) string {
 	}
 	switch {
 	case d >= 48*time.Hour:
-		return report.Counted(int(d/(24*time.Hour)), "day") + " " + word
+		return count.Of(int(d/(24*time.Hour)), "day") + " " + word
 	case d >= 2*time.Hour:
-		return report.Counted(int(d/time.Hour), "hour") + " " + word
+		return count.Of(int(d/time.Hour), "hour") + " " + word
 	case d >= time.Minute:
-		return report.Counted(int(d/time.Minute), "minute") + " " + word
+		return count.Of(int(d/time.Minute), "minute") + " " + word
 	}
 	return "less than a minute " + word
 }

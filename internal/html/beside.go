@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/compare"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 	"github.com/foliomem/folio/internal/trial"
@@ -76,7 +77,7 @@ func compared(a, b *saved.Result) (*compare.Comparison, error) {
 // summary says in a sentence how two results differ.
 func summary(c *compare.Comparison, a *Answer) {
 	if c.Doctor {
-		a.Text = formatf("%d findings are new, %d are gone, %d stay.", len(c.Found), len(c.Gone), len(c.Still))
+		a.Text = formatf("Findings: %d new, %d gone, %d in both.", len(c.Found), len(c.Gone), len(c.Still))
 		a.Figure = formatf("%+d", len(c.Found)-len(c.Gone))
 		return
 	}
@@ -105,8 +106,8 @@ func summary(c *compare.Comparison, a *Answer) {
 			}
 		}
 	}
-	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, report.Counted(differ+same, "figure"), differ)
-	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, report.Counted(r.Test.N2, "run"))
+	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, count.Of(differ+same, "figure"), differ)
+	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, count.Of(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.
