@@ -97,7 +97,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		if goTest && f.profile == "" {
 			dir, err := os.MkdirTemp("", "folio-advise-")
 			if err != nil {
-				return err
+				return fmt.Errorf("advise: make a temporary directory: %w: set TMPDIR to one that can be written", err)
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 			path = filepath.Join(dir, "allocs.pprof")

@@ -45,7 +45,7 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 	}
 	b := &built{pkg: pkg}
 	if b.scratch, err = newScratch(); err != nil {
-		return nil, fmt.Errorf("--build %s: %w", pkg, err)
+		return nil, fmt.Errorf("--build %s: make a temporary directory: %w: set TMPDIR (or GOTMPDIR) to one that can be written", pkg, err)
 	}
 	defer func() {
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -20,6 +21,7 @@ const (
 	exitFailure     = 1 // what was asked for could not be done
 	exitMisuse      = 2 // it was asked for in the wrong way
 	exitInterrupted = 130
+	exitPipe        = 141 // nobody reads standard output any more
 )
 
 func main() {
@@ -41,9 +43,10 @@ func realMain() int {
 
 // run executes a command line.
 func run(ctx context.Context, args []string, stdin *os.File, stdout, stderr io.Writer) error {
-	cmd := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	cmd := newRoot(a)
 	cmd.SetArgs(args)
-	return cmd.ExecuteContext(ctx)
+	return errors.Join(cmd.ExecuteContext(ctx), a.helpErr)
 }
 
 // exit prints an error in one line and returns the exit code for it. An exit
@@ -60,16 +63,23 @@ func exit(stderr io.Writer, err error) int {
 		return int(code)
 	}
 	var misuse *misuseError
-	if errors.As(err, &misuse) {
+	switch {
+	case errors.As(err, &misuse):
 		return exitMisuse
+	case message(err) == "":
+		return exitPipe
 	}
 	return exitFailure
 }
 
-// message is an error in one line, "" if there is nothing to say.
+// message is an error in one line, "" if there is nothing to say. Who closed the pipe
+// that folio writes to, as head does, knows.
 func message(err error) string {
 	var said []string
 	for _, e := range flatten(err) {
+		if errors.Is(e, syscall.EPIPE) {
+			continue
+		}
 		text := strings.ReplaceAll(e.Error(), "\n", "; ")
 		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
 			said = append(said, text)

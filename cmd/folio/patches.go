@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -84,6 +86,7 @@ func (a *app) writeJSON(doc any) error {
 }
 
 func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error {
+	var out bytes.Buffer
 	list := overlay.Patches()
 	if len(names) > 0 {
 		var err error
@@ -116,13 +119,14 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	case len(names) > 0:
 		for i, p := range doc.Patches {
 			if i > 0 {
-				fmt.Fprintln(a.stdout)
+				fmt.Fprintln(&out)
 			}
-			a.describe(p, t)
+			describe(&out, p, t)
 		}
-		return nil
+		_, err := a.stdout.Write(out.Bytes())
+		return err
 	}
-	fmt.Fprintf(a.stdout, "%s, %s\n\n", t, t.Root)
+	fmt.Fprintf(&out, "%s, %s\n\n", t, t.Root)
 	for _, p := range doc.Patches {
 		word := "fits"
 		switch {
@@ -134,16 +138,17 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 		if p.Default {
 			word += ", default"
 		}
-		fmt.Fprintf(a.stdout, "  %s: %s\n%s%s", p.Name, word, wrapped(p.Summary, "    "), wrapped("measured: "+p.Evidence, "    "))
+		fmt.Fprintf(&out, "  %s: %s\n%s%s", p.Name, word, wrapped(p.Summary, "    "), wrapped("measured: "+p.Evidence, "    "))
 	}
 	for i, p := range doc.Patches {
 		if i > 0 && p.Note == doc.Patches[i-1].Note || p.Note == "" {
 			continue
 		}
-		fmt.Fprintf(a.stdout, "\n%s", wrapped(p.Note, "  "))
+		fmt.Fprintf(&out, "\n%s", wrapped(p.Note, "  "))
 	}
-	fmt.Fprintln(a.stdout, "\n  folio patches NAME   why, what Go's developers say, what was measured")
-	return nil
+	fmt.Fprintln(&out, "\n  folio patches NAME   why, what Go's developers say, what was measured")
+	_, err = a.stdout.Write(out.Bytes())
+	return err
 }
 
 // fitting says whether a patch can be applied, and why not. The experiment that it
@@ -167,8 +172,8 @@ func fitting(p *overlay.Patch, t *overlay.Toolchain) (fits bool, note string, er
 	return true, "", nil
 }
 
-func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
-	fmt.Fprintf(a.stdout, "%s (%s)\n", p.Name, p.Hash)
+func describe(w io.Writer, p patchJSON, t *overlay.Toolchain) {
+	fmt.Fprintf(w, "%s (%s)\n", p.Name, p.Hash)
 	fits := "to the letter"
 	if p.Note != "" {
 		fits = p.Note
@@ -178,7 +183,7 @@ func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
 		{"written for", strings.Join(p.Go, ", ")}, {"fits " + t.String(), fits},
 	} {
 		if row.text != "" {
-			fmt.Fprintf(a.stdout, "  %s:\n%s", row.what, wrapped(row.text, "    "))
+			fmt.Fprintf(w, "  %s:\n%s", row.what, wrapped(row.text, "    "))
 		}
 	}
 }
@@ -205,10 +210,11 @@ func (a *app) patchesOf(f patchesFlags) error {
 	case f.json:
 		return a.writeJSON(doc)
 	case r == nil:
-		fmt.Fprintf(a.stdout, "%s: nothing was patched in it by folio\n", f.of)
-		return nil
+		_, err := fmt.Fprintf(a.stdout, "%s: nothing was patched in it by folio\n", f.of)
+		return err
 	}
-	fmt.Fprintf(a.stdout, "%s: %s with\n", f.of, r.Go)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s: %s with\n", f.of, r.Go)
 	for _, p := range r.Patches {
 		note := ""
 		if mine, err := overlay.Lookup(p.Name); err != nil {
@@ -216,7 +222,8 @@ func (a *app) patchesOf(f patchesFlags) error {
 		} else if mine[0].Hash != p.Hash {
 			note = ", another version than this folio's"
 		}
-		fmt.Fprintf(a.stdout, "  %s@%s%s\n", p.Name, p.Hash, note)
+		fmt.Fprintf(&out, "  %s@%s%s\n", p.Name, p.Hash, note)
 	}
-	return nil
+	_, err = a.stdout.Write(out.Bytes())
+	return err
 }

@@ -113,8 +113,11 @@ type session struct {
 // open checks everything that can be checked before measuring, and builds what is to
 // be built.
 func (a *app) open(ctx context.Context, f *programFlags, kind string, args []string) (_ *session, err error) {
-	if len(args) == 0 && !f.given.Changed("build") {
+	switch {
+	case len(args) == 0 && !f.given.Changed("build"):
 		return nil, misusef("%s: no command given: folio %s [flags] -- command args", kind, kind)
+	case len(args) > 0 && args[0] == "" && !f.given.Changed("build"):
+		return nil, misusef("%s: the command is empty: folio %s [flags] -- command args", kind, kind)
 	}
 	s := &session{}
 	if err := s.parse(f); err != nil {
@@ -131,7 +134,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			return nil, misuse(err)
 		}
 	}
-	if err := errors.Join(trial.CheckInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
+	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
 		return nil, err
 	}
 	if f.build == "" {
@@ -246,6 +249,14 @@ func (s *session) parse(f *programFlags) error {
 		return errors.New("--stop-timeout goes with --ready")
 	}
 	return distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html}, output{"--pprof", f.pprof})
+}
+
+// checkInput refuses what no run could read.
+func checkInput(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("--input %s: is a directory", path)
+	}
+	return trial.CheckInput(path)
 }
 
 // checkEnv refuses variables that are none, or are set twice.

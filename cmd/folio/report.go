@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -112,14 +113,26 @@ func resultNames(paths []string) []string {
 // readResult reads a result file; - is standard input.
 func (a *app) readResult(name string) ([]byte, error) {
 	if name == "-" {
-		return readAll(a.stdin)
+		if a.stdin == nil {
+			return nil, errors.New("standard input is closed")
+		}
+		return readAll("standard input", a.stdin)
 	}
-	return os.ReadFile(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(name, f)
 }
 
-func readAll(f *os.File) ([]byte, error) {
-	if f == nil {
-		return nil, errors.New("standard input is closed")
+// mostResult is more than any result has, in bytes.
+const mostResult = 1 << 30
+
+func readAll(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostResult+1))
+	if err == nil && len(data) > mostResult {
+		err = fmt.Errorf("%s: not a result of folio: it is larger than %s", name, report.Bytes(mostResult))
 	}
-	return io.ReadAll(f)
+	return data, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -14,6 +15,8 @@ import (
 type app struct {
 	stdin          *os.File
 	stdout, stderr io.Writer
+
+	helpErr error // of writing a help text, which cobra drops
 }
 
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,
@@ -46,6 +49,13 @@ func newRoot(a *app) *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		help(cmd, args)
+		_, a.helpErr = a.stdout.Write(text.Bytes())
+	})
 	root.SetVersionTemplate("folio {{.Version}}\n")
 	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newAdvise(a), newReport(a), newCompare(a))
 	strict(root)
