@@ -106,10 +106,11 @@ func patched(args []string) (overlay.GoCommand, error) {
 	if err := overlay.CheckCommand(args[0]); err != nil {
 		return overlay.GoCommand{}, misuse(err)
 	}
-	values, rest, err := overlay.TakeFlag(args, "patch", args[0] == "run")
+	values, rest, err := overlay.TakeFlag(args[1:], "patch", args[0] == "run")
 	if err != nil {
 		return overlay.GoCommand{}, misuse(err)
 	}
+	rest = append([]string{args[0]}, rest...)
 	var names []string
 	for _, name := range strings.Split(strings.Join(values, ","), ",") {
 		if name = strings.TrimSpace(name); name != "" {

@@ -257,7 +257,7 @@ func TestGoBlocks(t *testing.T) {
 	}
 	dir := t.TempDir()
 	replace := make(map[string]string)
-	args := []string{"vet", "-overlay=" + filepath.Join(dir, "overlay.json")}
+	args := []string{"build", "-overlay=" + filepath.Join(dir, "overlay.json")}
 	for _, f := range documents(t) {
 		data, err := os.ReadFile(f)
 		if err != nil {

@@ -68,7 +68,7 @@ func fitLine(text string, width int) string {
 		return ""
 	}
 	head := string(r[:width-1]) // one for …
-	if r[width-1] != ' ' {
+	if !strings.ContainsRune(" ,:", r[width-1]) {
 		if i := strings.LastIndexByte(head, ' '); i > 0 {
 			head = head[:i]
 		}

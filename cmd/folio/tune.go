@@ -51,7 +51,7 @@ func newTune(a *app) *cobra.Command {
 		Use:   "tune [flags] -- command [args]",
 		Short: "Find the settings that give the time back",
 		Long:  tuneLong,
-		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/go"
+		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --mem 1GiB --metric 'op/s=([0-9.]+) op/s' --higher -- ./prog
   folio tune --build ./cmd/server -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
