@@ -3,6 +3,7 @@ package html
 import (
 	"slices"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
@@ -93,10 +94,8 @@ func again(f *report.File) []string {
 
 // advice is what package diagnose advises, the largest gain first.
 func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
-	sure := formatf("wall %s%s, processor time %s, %d run", report.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), report.Seconds(sheet.CPU), len(samples))
-	if len(samples) > 1 {
-		sure += "s"
-	} else {
+	sure := formatf("wall %s%s, processor time %s, %s", report.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), report.Seconds(sheet.CPU), count.Of(len(samples), "run"))
+	if len(samples) == 1 {
 		sure += ": how much it varies is not known"
 	}
 	if w := sheet.Where; w != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -102,7 +103,7 @@ func tuneSection(f *report.File) *Section {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	s.About = append(s.About, formatf("%d settings, %d runs in %.0f s", len(f.Arms), n, f.ElapsedSeconds))
+	s.About = append(s.About, formatf("%s, %s in %.0f s", count.Of(len(f.Arms), "setting"), count.Of(n, "run"), f.ElapsedSeconds))
 	s.Answers = t.answers()
 	s.Notes = slices.Clone(f.Notes)
 	if !f.Complete {
@@ -173,7 +174,7 @@ func (t *tuned) answer(r report.Recommendation, main bool) Answer {
 		if r.Why != "" {
 			a.Text = "Keep the default: " + r.Why + "."
 		}
-		a.Sure = formatf("%s %s%s, peak memory %s, %d runs", t.of.label(), t.of.text(arm.metric.Median), spread(arm.metric), report.Bytes(arm.memory.Median), arm.metric.N)
+		a.Sure = formatf("%s %s%s, peak memory %s, %s", t.of.label(), t.of.text(arm.metric.Median), spread(arm.metric), report.Bytes(arm.memory.Median), count.Of(arm.metric.N, "run"))
 		return a
 	}
 	a.Text = "Run it with " + r.Arm
@@ -189,7 +190,7 @@ func (t *tuned) answer(r report.Recommendation, main bool) Answer {
 		a.Text += ", peak memory " + moreOrLess(*m)
 	}
 	a.Text += "."
-	a.Sure = formatf("%s %s instead of %s, medians of %d and %d runs (p = %.2g)", t.of.label(), t.of.text(arm.metric.Median), t.of.text(t.arms[0].metric.Median), arm.metric.N, t.arms[0].metric.N, r.P)
+	a.Sure = formatf("%s %s instead of %s, medians of %d and %s (p = %.2g)", t.of.label(), t.of.text(arm.metric.Median), t.of.text(t.arms[0].metric.Median), arm.metric.N, count.Of(t.arms[0].metric.N, "run"), r.P)
 	if ratio := arm.ratio; ratio.HasInterval {
 		a.Sure += formatf("; compared within rounds %s to %s (95%% interval)", percentChange(ratio.Lo), percentChange(ratio.Hi))
 	} else {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -30,7 +31,7 @@ func (t *Tune) Text(w io.Writer) error {
 	r := t.Result
 	p := &printer{w: w}
 	p.line("%s", t.Title)
-	p.line("%d settings, %d runs in %s, seed %d: %s", len(r.Arms), r.Trials, r.Elapsed.Round(100*time.Millisecond), r.Seed, r.Ended)
+	p.line("%s, %s in %s, seed %d: %s", count.Of(len(r.Arms), "setting"), count.Of(r.Trials, "run"), r.Elapsed.Round(100*time.Millisecond), r.Seed, r.Ended)
 	p.line("")
 	if err := t.arms().write(w, ""); err != nil {
 		return err

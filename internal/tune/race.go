@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -224,7 +225,7 @@ func (o *objective) judge(arms []*Arm, def *Arm, maxMemory uint64) {
 		if memory(a) < memory(best)*(1-band) {
 			a.Status = Slower
 		}
-		a.Reason = fmt.Sprintf("%.0f%% slower than %s after %d rounds", (r.Median-1)*100, best.Name, r.N)
+		a.Reason = fmt.Sprintf("%.0f%% slower than %s after %s", (r.Median-1)*100, best.Name, count.Of(r.N, "round"))
 	}
 	o.cut(arms, def, best, bestWithin, scores)
 }
@@ -283,7 +284,7 @@ func (o *objective) keep(n, rounds int, arms []*Arm, def, best, bestWithin *Arm,
 		}
 		a := ready[worst]
 		a.Status = Outranked
-		a.Reason = fmt.Sprintf("%d arms looked better after %d rounds", n, len(o.costs(a)))
+		a.Reason = fmt.Sprintf("%s looked better after %s", count.Of(n, "arm"), count.Of(len(o.costs(a)), "round"))
 		ready = append(ready[:worst], ready[worst+1:]...)
 	}
 }
