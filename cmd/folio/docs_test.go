@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -238,18 +240,37 @@ func goFile(block string) string {
 	case strings.Contains(block, "return arena.String("):
 		result = " string"
 	}
-	return `package doc
-
-import "github.com/foliomem/folio/arena"
+	imports := "\"github.com/foliomem/folio/arena\"\n"
+	for name, path := range map[string]string{"goheap": "github.com/foliomem/folio/goheap", "gctune": "github.com/foliomem/folio/gctune", "log": "log"} {
+		if strings.Contains(block, name+".") {
+			imports += strconv.Quote(path) + "\n"
+		}
+	}
+	return "package doc\n\nimport (\n" + imports + `)
 
 type node struct{ X int }
 
-var _ = arena.NewArena
+type Node = node
 
-func _(a *arena.Arena, n *node, err error, early bool, lines []string, name string)` + result + " {\n{\n" + block + "\n}\n" + end + "}\n"
+func _(a *arena.Arena, n *node, err error, early bool, lines []string, name string)` + result + " {\n{\n" + unused.ReplaceAllString(block, "$0\n_ = $1") + "\n}\n" + end + "}\n"
 }
 
-// The Go code that the documents show compiles.
+// unused is where a variable begins that the rest of a piece of code may not use.
+var unused = regexp.MustCompile(`(?m)^\s*(\w+)(?:, \w+)? := .*[^{\n]$`)
+
+// docBlocks returns the pieces of Go code in the comment of a package.
+func docBlocks(text string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)(?:^//\t.*\n|^//\n//\t.*\n)+`).FindAllString(text, -1) {
+		block := regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(m, "")
+		if strings.Contains(block, ":=") || strings.Contains(block, "import ") {
+			out = append(out, block)
+		}
+	}
+	return out
+}
+
+// The Go code that documents and package comments show compiles.
 func TestGoBlocks(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -258,13 +279,13 @@ func TestGoBlocks(t *testing.T) {
 	dir := t.TempDir()
 	replace := make(map[string]string)
 	args := []string{"build", "-overlay=" + filepath.Join(dir, "overlay.json")}
-	for _, f := range documents(t) {
+	add := func(f string, blocks func(string) []string) {
 		data, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, block := range goBlocks(string(data)) {
-			pkg := fmt.Sprintf("docs/%s-%d", strings.TrimSuffix(filepath.Base(f), ".md"), i+1)
+		for i, block := range blocks(string(data)) {
+			pkg := fmt.Sprintf("docs/%s-%d", strings.NewReplacer("../../", "", "/", "-", ".", "-").Replace(f), i+1)
 			file := filepath.Join(dir, filepath.Base(pkg)+".go")
 			if err := os.WriteFile(file, []byte(goFile(block)), 0o644); err != nil {
 				t.Fatal(err)
@@ -273,7 +294,16 @@ func TestGoBlocks(t *testing.T) {
 			args = append(args, "./"+pkg)
 		}
 	}
-	if len(replace) < 5 {
+	for _, f := range documents(t) {
+		add(f, goBlocks)
+	}
+	for _, name := range []string{"arena", "auto", "gctune", "goheap"} {
+		before := len(replace)
+		if add("../../"+name+"/doc.go", docBlocks); len(replace) == before {
+			t.Errorf("the comment of package %s shows no code", name)
+		}
+	}
+	if len(replace) < 10 {
 		t.Fatalf("only %d blocks of Go were found", len(replace))
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})

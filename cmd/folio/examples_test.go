@@ -37,6 +37,7 @@ var notRun = []struct {
 	{pattern: `^docker run`, reason: "needs Docker"},
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/overlay run it"},
+	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
 }
 
@@ -50,7 +51,7 @@ var reductions = []struct{ from, to string }{
 	{`/tmp/(loadgen|jsonserver)`, "./$1"},
 	{`/usr/local/go/src/net\b`, `"$$(go env GOROOT)/src/net"`},
 	{`--for [0-9]+s`, "--for 300ms"},
-	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --preserve-status -s INT 1 $1--watch=50ms"},
+	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 1 $1--watch=50ms"},
 	{`\bfolio tune `, "folio tune --rounds 1 --budget 10s "},
 	{`\bgo test -run '\^\$$' -bench`, "go test -run '^$$' -benchtime 10x -bench"},
 	{`(folio lab.*) --quick`, "$1"},
