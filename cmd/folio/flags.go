@@ -11,7 +11,8 @@ import (
 )
 
 // strict makes the flags of a command, and of its commands, refuse what would be lost
-// or misread: an empty value, and a second one that is not the first.
+// or misread: an empty value, the next flag for one, and a second one that is not the
+// first.
 func strict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); list {
@@ -37,6 +38,8 @@ func (v *onceValue) Set(s string) error {
 	switch {
 	case strings.TrimSpace(s) == "" && v.Type() == "string":
 		return errEmpty
+	case strings.HasPrefix(s, "--") && v.Type() == "string":
+		return errFlag
 	case v.given != nil && *v.given != s:
 		return &twiceError{*v.given, s}
 	}
@@ -47,7 +50,10 @@ func (v *onceValue) Set(s string) error {
 	return nil
 }
 
-var errEmpty = errors.New("the value is empty")
+var (
+	errEmpty = errors.New("the value is empty")
+	errFlag  = errors.New("the value is a flag") // its own was forgotten
+)
 
 // A twiceError says that a flag has two values.
 type twiceError struct{ first, second string }
@@ -92,6 +98,8 @@ func invalidValue(e *pflag.InvalidValueError) error {
 	switch want, number := wants[e.GetFlag().Value.Type()]; {
 	case errors.Is(e, errEmpty):
 		return misusef("--%s: the value is empty", name)
+	case errors.Is(e, errFlag):
+		return misusef("--%s: no value given before %s", name, value)
 	case errors.As(e, &twice):
 		return misusef("--%s %s and --%s %s: give one", name, twice.first, name, twice.second)
 	case errors.Is(e, strconv.ErrRange):

@@ -22,7 +22,7 @@ var badValues = map[string][]string{
 	"duration": {"", "x", "5", "-", "1h1", "99999999999999h"},
 	"bool":     {"maybe", "2"},
 	"intSlice": {"", "a", "1,,2", "1,x", "99999999999999999999"},
-	"string":   {"", " "},
+	"string":   {"", " ", "--", "--json"},
 }
 
 // wrongFlags are command lines that each command must refuse before it does anything:
@@ -34,7 +34,7 @@ var wrongFlags = map[string][]string{
 		"--gomaxprocs -1 -- true", "--env A -- true", "--env =A -- true", "--env A=1 --env A=2 -- true", "--thp no -- true", "--metric x -- true", "--metric x=a -- true", "--metric x=( -- true",
 		"--higher -- true", "--timeout -1s -- true", "--sample-rate -1 -- true", "--sample-rate 100001 -- true", "--ready x --load y -- true", "--ready tcp:localhost:1 -- true", "--load y -- true",
 		"--ready-timeout 0s -- true", "--ready-timeout 5s -- true", "--stop-timeout -1s -- true", "--stop-timeout 5s -- true", "--json - --bench - -- true", "--build -x", "--thp advise -- true",
-		"--attach 0", "--attach -1", "--attach 1 -- true", "--attach 1 --for 0s", "--attach 1 --for -1s", "--attach 1 --count 2", "--attach 1 --timeout 5s", "--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--for 5s -- true", "",
+		"--json -- true", "--json --html x -- true", "--attach 0", "--attach -1", "--attach 1 -- true", "--attach 1 --for 0s", "--attach 1 --for -1s", "--attach 1 --count 2", "--attach 1 --timeout 5s", "--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--for 5s -- true", "",
 	},
 	"tune": {
 		"--mem x -- true", "--mem 0 -- true", "--budget 0s -- true", "--budget -1s -- true", "--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
