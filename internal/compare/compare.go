@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
@@ -25,6 +26,7 @@ type Comparison struct {
 	OnlyOldSays, OnlyNewSays []string
 	// Metric is the unit that both were measured for, "" where none was named.
 	Metric string
+	of     []string // the Go benchmarks that the metric is of
 	// OnlyOld and OnlyNew are what only one of them has.
 	OnlyOld, OnlyNew []string
 	// Found, Gone and Still are findings of doctor.
@@ -59,7 +61,7 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 	}
 	c := &Comparison{Old: before.Name, New: after.Name, Doctor: before.doctor && after.doctor}
 	c.differ(before, after)
-	c.Metric = before.metricUnit()
+	c.Metric, c.of = before.metricUnit(), before.benchmarks()
 	if c.Doctor {
 		c.findings(before, after)
 		return c, nil
@@ -143,7 +145,24 @@ func (c *Comparison) Headline() (Table, Row, bool) {
 		return Table{}, Row{}, false
 	}
 	t := c.Tables[max(0, slices.IndexFunc(c.Tables, func(t Table) bool { return t.Unit == c.Metric && len(t.Rows) > 0 }))]
+	for _, r := range t.Rows {
+		if name, _, _ := strings.Cut(r.Name, " "); slices.Contains(c.of, name) {
+			return t, r, true
+		}
+	}
 	return t, t.Rows[0], true
+}
+
+// benchmarks are the names of the Go benchmarks that a result was measured for.
+func (s *Set) benchmarks() []string {
+	if s.target == nil || s.target.Name != metric.Bench {
+		return nil
+	}
+	var out []string
+	for _, b := range s.target.Benchmarks {
+		out = append(out, strings.TrimSuffix(b, " "+metric.Bench))
+	}
+	return out
 }
 
 func (k key) label(single bool) string {

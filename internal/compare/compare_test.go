@@ -294,6 +294,31 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// The row that stands for a comparison is of the metric, not of wall time.
+func TestHeadline(t *testing.T) {
+	for _, c := range []struct {
+		metric     *report.Target
+		unit, name string
+	}{
+		{nil, "sec/op", "Churn"}, {&report.Target{Name: "wall"}, "sec/op", "Churn"}, {&report.Target{Name: "cpu"}, "cpu-sec/op", "Churn"},
+		{&report.Target{Name: "x", Pattern: "(a)"}, "x", "Churn"}, {&report.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, "sec/op", "Insert-2"},
+	} {
+		f := changed(func(f *report.File) {
+			f.Metric = c.metric
+			for _, s := range f.Arms[0].Samples {
+				s.Metrics = map[string]float64{"x": 1, "Insert-2 ns/op": 5}
+			}
+		})
+		got, err := Compare(set(t, "a", f), set(t, "b", f), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table, row, ok := got.Headline(); !ok || table.Unit != c.unit || row.Name != c.name {
+			t.Errorf("%v: %s of %s, want %s of %s", c.metric, table.Unit, row.Name, c.unit, c.name)
+		}
+	}
+}
+
 // What goes to a file or a pipe is never shortened.
 func TestWholeNames(t *testing.T) {
 	c, err := Compare(set(t, "a", bench(1)), set(t, "b", bench(2)), nil)
