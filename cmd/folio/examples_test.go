@@ -51,7 +51,7 @@ var reductions = []struct{ from, to string }{
 	{`/tmp/(loadgen|jsonserver)`, "./$1"},
 	{`/usr/local/go/src/net\b`, `"$$(go env GOROOT)/src/net"`},
 	{`--for [0-9]+s`, "--for 300ms"},
-	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 1 $1--watch=50ms"},
+	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{`\bfolio tune `, "folio tune --rounds 1 --budget 10s "},
 	{`\bgo test -run '\^\$$' -bench`, "go test -run '^$$' -benchtime 10x -bench"},
 	{`(folio lab.*) --quick`, "$1"},
