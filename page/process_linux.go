@@ -67,9 +67,10 @@ func (p *Process) mayCollapse() error {
 	if err := p.sys.have(feature.Collapse); errors.Is(err, ErrNotSupported) {
 		return err
 	}
+	r, _ := p.sys.(*remote)
 	switch err := p.sys.madvise(0, 0, unix.MADV_COLLAPSE); {
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return fmt.Errorf("needs CAP_SYS_NICE, and CAP_SYS_PTRACE for a process of another user: sudo setcap cap_sys_nice,cap_sys_ptrace+ep FILE, or docker run --cap-add SYS_NICE --cap-add SYS_PTRACE: %w", err)
+	case r != nil && (err == unix.EPERM || err == unix.EACCES):
+		return r.denied(err)
 	case errors.Is(err, unix.ESRCH):
 		return fmt.Errorf("it has ended: %w", os.ErrProcessDone)
 	case errors.Is(err, unix.ENOSYS):

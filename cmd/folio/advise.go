@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +99,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		if goTest && f.profile == "" {
 			dir, err := scratch.New(os.Getenv("GOTMPDIR"))
 			if err != nil {
-				return err
+				return fmt.Errorf("advise: make a temporary directory: %w: set TMPDIR to one that can be written", err)
 			}
 			defer func() { err = errors.Join(err, dir.Remove()) }()
 			path = filepath.Join(dir.Path, "allocs.pprof")
@@ -154,12 +156,12 @@ func readProfile(path string) (p *advise.Profile, err error) {
 	return p, err
 }
 
-// measure runs a command once.
-func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, show bool, env ...string) (*trial.Sample, error) {
-	_, _, isGo := host.Program(command[0])
-	p := &trial.Program{Command: command, FS: procmem.New(""), IsGo: isGo, Trace: true, Profile: f.sampleRate}
-	if show {
-		p.Stdout, p.Stderr = a.stderr.Raw(), a.stderr.Raw() // standard output is the advice's
+// measure runs a command once. What it prints goes to stdout, and its errors to
+// standard error, unless stdout is nil.
+func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, stdout io.Writer, env ...string) (*trial.Sample, error) {
+	p := &trial.Program{Command: command, FS: procmem.New(""), Profile: f.sampleRate}
+	if stdout != nil {
+		p.Stdout, p.Stderr = stdout, a.stderr.Raw()
 	}
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, sho
 
 // costOf runs a command for what it costs.
 func (a *app) costOf(ctx context.Context, f *adviseFlags, command []string, r *report.Advise) (advise.Cost, error) {
-	s, err := a.measure(ctx, f, command, true)
+	s, err := a.measure(ctx, f, command, a.stderr.Raw()) // standard output is the advice's
 	if err != nil {
 		return advise.Unknown(), err
 	}
@@ -212,22 +214,23 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 	}
 	with := func(flags ...string) []string { return slices.Concat(command[:2], flags, command[2:]) }
 	binary, temp := "-o="+filepath.Join(dir, "test"), "GOTMPDIR="+dir
-	// Flags count where they come last, but those behind -args are the program's.
-	nothing := slices.Clone(command)
-	at := slices.Index(nothing, "-args")
-	if at < 0 {
-		at = len(nothing)
-	}
-	nothing = slices.Insert(nothing, at, "-run=^$", "-bench=^$", binary)
-	if _, err := a.measure(ctx, f, nothing, false, temp); err != nil { // builds
+	nothing := lastFlags(command, "-run=^$", "-bench=^$", binary)
+	if _, err := a.measure(ctx, f, nothing, nil, temp); err != nil { // builds
+		if strings.Contains(err.Error(), "-o must refer to a directory") {
+			err = errors.New("advise: one package at a time: go test names several here")
+		}
 		return advise.Unknown(), err
 	}
-	base, err := a.measure(ctx, f, nothing, false, temp)
+	base, err := a.measure(ctx, f, nothing, nil, temp)
 	if err != nil {
 		return advise.Unknown(), err
 	}
-	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), true, temp)
+	var said bytes.Buffer
+	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), io.MultiWriter(a.stderr.Raw(), &said), temp)
 	if err != nil {
+		return advise.Unknown(), err
+	}
+	if err := a.nothingRan(ctx, f, command, said.String()); err != nil {
 		return advise.Unknown(), err
 	}
 	c, b := costs(s, r), costs(base, &report.Advise{})
@@ -253,6 +256,65 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		c.Allocation = math.NaN()
 	}
 	return c, nil
+}
+
+// lastFlags adds flags to go test. They count where they come last, but those behind
+// -args are the program's.
+func lastFlags(command []string, flags ...string) []string {
+	out := slices.Clone(command)
+	at := slices.Index(out, "-args")
+	if at < 0 {
+		at = len(out)
+	}
+	return slices.Insert(out, at, flags...)
+}
+
+// benchLine is the result of a benchmark, also in the output of -json.
+var benchLine = regexp.MustCompile(`(?m)(^|")Benchmark\S*?(\s|\\t)+\d+(\s|\\t)`)
+
+// nothingRan is the error of go test that ran nothing, so that its profile is of the
+// testing package alone. said is what it printed.
+func (a *app) nothingRan(ctx context.Context, f *adviseFlags, command []string, said string) error {
+	pattern, asked := benchFlag(command)
+	switch {
+	case strings.Contains(said, "[no test files]"):
+		return errors.New("advise: the package has no tests and no benchmarks")
+	case !asked && strings.Contains(said, "no tests to run"):
+		return errors.New("advise: no test ran: name some with -run, or benchmarks with -bench")
+	case !asked || benchLine.MatchString(said):
+		return nil
+	}
+	var list bytes.Buffer
+	if _, err := a.measure(ctx, f, lastFlags(command, "-list=^Benchmark", "-bench="), &list); err != nil {
+		return err
+	}
+	var names []string
+	for _, l := range strings.Split(list.String(), "\n") {
+		if strings.HasPrefix(l, "Benchmark") {
+			names = append(names, strings.TrimSpace(l))
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("advise: no benchmark matches -bench %s: the package has none", trial.Quote(pattern))
+	}
+	return fmt.Errorf("advise: no benchmark matches -bench %s: there are %s", trial.Quote(pattern), strings.Join(names, ", "))
+}
+
+// benchFlag returns the pattern of go test's -bench.
+func benchFlag(command []string) (pattern string, ok bool) {
+	for i, arg := range command {
+		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		switch {
+		case arg == "-args":
+			return pattern, ok
+		case !strings.HasPrefix(arg, "-") || strings.TrimPrefix(name, "test.") != "bench":
+		case given:
+			pattern, ok = value, true
+		case i+1 < len(command):
+			pattern, ok = command[i+1], true
+		}
+	}
+	return pattern, ok
 }
 
 // sources reads lines of source files, each file once.

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -21,14 +25,15 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 		return misusef("--for %v: must be more than 0", f.duration)
 	case f.sampleRate == 0:
 		return misusef("--sample-rate 0: without samples there is nothing to see of a running process")
-	case f.count != 1 || f.gogc != "" || f.memlimit != "" || f.gomaxprocs != 0 || f.ready != "" || f.load != "" || len(f.env) > 0 || f.input != "" || f.metric != "" || f.build != "":
-		return misusef("--attach %d: settings, --build, --count, --metric and --load are for programs that folio starts", f.pid)
+	}
+	if other := f.notAttach(); other != "" {
+		return misusef("--attach %d: --%s is for programs that folio starts", f.pid, other)
 	}
 	s := &session{}
 	if err := s.parse(&f.programFlags); err != nil {
 		return misuse(err)
 	}
-	s.about("run", commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
+	s.about(report.KindAttach, commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
 	s.file.Program.Attached = f.pid
 	if err := s.openOutputs(a, &f.programFlags); err != nil {
 		return err
@@ -36,7 +41,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	if err := s.openPprof(a, f.pprof); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(err)) }()
 
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -51,6 +56,17 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	err = a.showRun(s, f, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err
+}
+
+// notAttach returns a flag that was given and means nothing for a process that runs
+// already, "" if there is none.
+func (f *runFlags) notAttach() (name string) {
+	f.given.Visit(func(flag *pflag.Flag) {
+		if name == "" && !slices.Contains([]string{"attach", "for", "sample-rate", "json", "html", "bench", "pprof"}, flag.Name) {
+			name = flag.Name
+		}
+	})
+	return name
 }
 
 // commandOf returns the command line of a process, or its number if that is

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/collapser"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -162,7 +163,7 @@ func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseF
 	progress := newProgress(a.stderr)
 	begin := time.Now()
 	c.Progress = func(done collapser.Outcome, left int) {
-		progress.line(fmt.Sprintf("%s collapsed, %d windows left", report.Bytes(float64(done.Bytes)), left))
+		progress.line(fmt.Sprintf("%s collapsed, %s left", report.Bytes(float64(done.Bytes)), count.Of(left, "window")))
 	}
 	var err error
 	if f.watch > 0 {

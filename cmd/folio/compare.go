@@ -6,20 +6,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/compare"
+	"github.com/foliomem/folio/internal/count"
 )
 
 type compareFlags struct{ all bool }
 
-const compareLong = `Compare two results: what changed, by how much, and whether that is sure.
+const compareLong = `Compare two results: what differs between them, and by how much.
 
 The files are results of folio (--json) or in the Go benchmark format (go test
--bench, --bench). Figures are medians with 95% intervals; a difference is printed
-where the Mann-Whitney test finds one at 0.05, else "~". Where each file has one
-setting these are compared, whatever they are; else settings of the same name.
-Snapshots of inspect are single looks: their differences have no test. Of doctor,
-findings that came and went are listed.
+-bench, --bench). What else differs stands first: command, arguments, input,
+setting, build, machine, time. Figures are medians with 95% intervals; a
+difference is printed where the Mann-Whitney test finds one at 0.05, else "~".
+Two results were not interleaved, so a difference may be the machine's: folio
+calls none better or worse. Only 'folio tune' and 'folio lab' can, within one
+result.
 
-For a page with charts: folio report OLD NEW -o both.html.`
+Where each file has one setting these are compared, whatever they are; else
+settings of the same name. Results of different kinds or metrics are refused.
+Snapshots of inspect, and windows of run --attach, are single looks: their
+differences have no test. Of doctor, findings that came and went are listed.
+
+For a page with charts: folio report OLD NEW -o both.html.
+
+Exit codes: 0 compared, whatever differs; 1 a file cannot be read, or the two do
+not compare; 2 wrong use.`
 
 func newCompare(a *app) *cobra.Command {
 	f := &compareFlags{}
@@ -41,7 +51,7 @@ func newCompare(a *app) *cobra.Command {
 
 func (a *app) compare(f *compareFlags, args []string) error {
 	if len(args) != 2 {
-		return misusef("compare: %d files: it compares two: folio compare OLD NEW", len(args))
+		return misusef("compare: %s given: it compares two: folio compare OLD NEW", count.Of(len(args), "file"))
 	}
 	if args[0] == "-" && args[1] == "-" {
 		return misusef("compare: only one of the two can be standard input")
@@ -63,5 +73,5 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.Text(a.stdout, a.width())
+	return c.Text(a.stdout, pictureWidth(a.stdout)) // nothing is shortened in a file or pipe
 }

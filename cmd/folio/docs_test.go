@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,14 +20,10 @@ import (
 )
 
 // Every folio command line that the documents and the help texts show must name
-// commands and flags that exist, with values that they take. None is run.
+// commands and flags that exist, with values that they take. TestExamples runs them.
 func TestDocumentedCommands(t *testing.T) {
-	files, _ := filepath.Glob("../../docs/*.md")
-	for _, f := range append([]string{"../../README.md"}, files...) {
+	for _, f := range documents(t) {
 		data, err := os.ReadFile(f)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +50,20 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Errorf("help of %s: no example", cmd.Name())
 		}
 	}
+}
+
+// documents returns the files of Markdown that users read.
+func documents(t *testing.T) []string {
+	t.Helper()
+	out := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %d files", pattern, err, len(files))
+		}
+		out = append(out, files...)
+	}
+	return out
 }
 
 // shellLines returns the command lines in the shell blocks of a Markdown text.
@@ -190,6 +204,122 @@ func shellCommands(line string) [][]string {
 	}
 	next()
 	return out
+}
+
+// goBlocks returns the Go code in a Markdown text.
+func goBlocks(text string) []string {
+	var out []string
+	var block strings.Builder
+	inside := false
+	for l := range strings.Lines(text) {
+		switch trimmed := strings.TrimSpace(l); {
+		case inside && strings.HasPrefix(trimmed, "```"):
+			out, inside = append(out, block.String()), false
+			block.Reset()
+		case inside:
+			block.WriteString(l)
+		case trimmed == "```go":
+			inside = true
+		}
+	}
+	return out
+}
+
+// goFile makes a file of a piece of Go code: of a file, of imports, or of statements,
+// which may use what is declared here.
+func goFile(block string) string {
+	trimmed := strings.TrimSpace(block)
+	switch {
+	case strings.HasPrefix(trimmed, "package "):
+		return block
+	case strings.HasPrefix(trimmed, "import "):
+		return "package doc\n\n" + block
+	}
+	result, end := "", ""
+	switch {
+	case strings.Contains(block, "return err\n"):
+		result, end = " error", "return nil\n"
+	case strings.Contains(block, "return arena.String("):
+		result = " string"
+	}
+	imports := "\"github.com/foliomem/folio/arena\"\n"
+	for name, path := range map[string]string{"goheap": "github.com/foliomem/folio/goheap", "gctune": "github.com/foliomem/folio/gctune", "log": "log"} {
+		if strings.Contains(block, name+".") {
+			imports += strconv.Quote(path) + "\n"
+		}
+	}
+	return "package doc\n\nimport (\n" + imports + `)
+
+type node struct{ X int }
+
+type Node = node
+
+func _(a *arena.Arena, n *node, err error, early bool, lines []string, name string)` + result + " {\n{\n" + unused.ReplaceAllString(block, "$0\n_ = $1") + "\n}\n" + end + "}\n"
+}
+
+// unused is where a variable begins that the rest of a piece of code may not use.
+var unused = regexp.MustCompile(`(?m)^\s*(\w+)(?:, \w+)? := .*[^{\n]$`)
+
+// docBlocks returns the pieces of Go code in the comment of a package.
+func docBlocks(text string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)(?:^//\t.*\n|^//\n//\t.*\n)+`).FindAllString(text, -1) {
+		block := regexp.MustCompile(`(?m)^//\t?`).ReplaceAllString(m, "")
+		if strings.Contains(block, ":=") || strings.Contains(block, "import ") {
+			out = append(out, block)
+		}
+	}
+	return out
+}
+
+// The Go code that documents and package comments show compiles.
+func TestGoBlocks(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace := make(map[string]string)
+	args := []string{"build", "-overlay=" + filepath.Join(dir, "overlay.json")}
+	add := func(f string, blocks func(string) []string) {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, block := range blocks(string(data)) {
+			pkg := fmt.Sprintf("docs/%s-%d", strings.NewReplacer("../../", "", "/", "-", ".", "-").Replace(f), i+1)
+			file := filepath.Join(dir, filepath.Base(pkg)+".go")
+			if err := os.WriteFile(file, []byte(goFile(block)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			replace[filepath.Join(root, pkg, "doc.go")] = file
+			args = append(args, "./"+pkg)
+		}
+	}
+	for _, f := range documents(t) {
+		add(f, goBlocks)
+	}
+	for _, name := range []string{"arena", "auto", "gctune", "goheap"} {
+		before := len(replace)
+		if add("../../"+name+"/doc.go", docBlocks); len(replace) == before {
+			t.Errorf("the comment of package %s shows no code", name)
+		}
+	}
+	if len(replace) < 10 {
+		t.Fatalf("only %d blocks of Go were found", len(replace))
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func TestShellLines(t *testing.T) {

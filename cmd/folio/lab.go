@@ -164,7 +164,10 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	if l.page, err = a.openPage(f.html, f.json); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.close()) }()
+	defer func() {
+		l.file.Error = reason(err)
+		err = errors.Join(err, l.close())
+	}()
 
 	ctx, stop := interruptible(ctx)
 	defer stop()

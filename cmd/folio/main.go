@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/scratch"
@@ -24,6 +25,7 @@ const (
 	exitCannotRun   = 126 // the program to measure cannot be executed
 	exitNotFound    = 127 // or is not found, as shells say
 	exitInterrupted = 130
+	exitPipe        = 141 // nobody reads standard output any more
 )
 
 func main() {
@@ -61,23 +63,19 @@ func exit(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	var said []string
-	for _, e := range flatten(err) {
-		text := strings.ReplaceAll(e.Error(), "\n", "; ")
-		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
-			said = append(said, text)
-		}
-	}
-	if len(said) > 0 {
-		_ = console.New(stderr).Line("folio: %s", strings.Join(said, "; "))
+	if text := message(err); text != "" {
+		fmt.Fprintln(stderr, "folio: "+text)
 	}
 	var code exitCode
 	if errors.As(err, &code) {
 		return int(code)
 	}
 	var misuse *misuseError
-	if errors.As(err, &misuse) {
+	switch {
+	case errors.As(err, &misuse):
 		return exitMisuse
+	case message(err) == "":
+		return exitPipe
 	}
 	var start *trial.StartError
 	switch {
@@ -87,6 +85,35 @@ func exit(stderr io.Writer, err error) int {
 		return exitNotFound
 	}
 	return exitCannotRun
+}
+
+// message is an error in one line, "" if there is nothing to say. Who closed the pipe
+// that folio writes to, as head does, knows.
+func message(err error) string {
+	var said []string
+	for _, e := range flatten(err) {
+		if errors.Is(e, syscall.EPIPE) {
+			continue
+		}
+		text := strings.ReplaceAll(e.Error(), "\n", "; ")
+		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// reason is what a result says of why it failed, "" if it did not.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	var code exitCode
+	text := message(err)
+	if text == "" && errors.As(err, &code) && code == exitInterrupted {
+		return "interrupted"
+	}
+	return text
 }
 
 // flatten returns the errors that were joined into err.

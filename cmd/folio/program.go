@@ -49,7 +49,7 @@ type programFlags struct {
 func (f *programFlags) add(fs *pflag.FlagSet) {
 	f.given = fs
 	fs.StringVar(&f.build, "build", "", "build this `package` (or .go files) with the patch heap-hugepages, and run it with the\narguments after --. Flags of the build go into GOFLAGS")
-	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable)")
+	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable); not what another flag sets")
 	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off,\ncollapse puts the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE),\nadvise has the heap ask for them as it grows (with --build)")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
 	fs.BoolVar(&f.higher, "higher", false, "more of the metric is better")
@@ -116,8 +116,11 @@ type session struct {
 // open checks everything that can be checked before measuring, and builds what is to
 // be built.
 func (a *app) open(ctx context.Context, f *programFlags, kind string, args []string) (_ *session, err error) {
-	if len(args) == 0 && !f.given.Changed("build") {
+	switch {
+	case len(args) == 0 && !f.given.Changed("build"):
 		return nil, misusef("%s: no command given: folio %s [flags] -- command args", kind, kind)
+	case len(args) > 0 && args[0] == "" && !f.given.Changed("build"):
+		return nil, misusef("%s: the command is empty: folio %s [flags] -- command args", kind, kind)
 	}
 	s := &session{}
 	if err := s.parse(f); err != nil {
@@ -134,7 +137,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			return nil, misuse(err)
 		}
 	}
-	if err := errors.Join(trial.CheckInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
+	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
 		return nil, err
 	}
 	if f.build == "" {
@@ -209,6 +212,7 @@ func (s *session) about(kind string, command []string, exe string) {
 		Schema: report.Schema, Kind: kind, Folio: version(), Created: time.Now().UTC(), Host: s.host,
 		Program: report.Program{Command: command},
 	}
+	s.file.Program.Version, s.file.Program.BuildID = host.Build(exe)
 	if isGo {
 		s.file.Program.GoVersion = &goVersion
 		if module != "" {
@@ -226,11 +230,8 @@ func (s *session) parse(f *programFlags) error {
 	if err := f.checkBuild(s.base.THP); err != nil {
 		return err
 	}
-	for _, kv := range f.env {
-		key, _, ok := strings.Cut(kv, "=")
-		if !ok || key == "" {
-			return fmt.Errorf("--env %q: want KEY=VALUE", kv)
-		}
+	if err := checkEnv(f.env); err != nil {
+		return err
 	}
 	s.base.Env = f.env
 	switch {
@@ -254,8 +255,45 @@ func (s *session) parse(f *programFlags) error {
 		return fmt.Errorf("--ready-timeout %v: must be more than 0", f.readyTimeout)
 	case f.stopTimeout <= 0:
 		return fmt.Errorf("--stop-timeout %v: must be more than 0", f.stopTimeout)
+	case f.ready == "" && f.given.Changed("ready-timeout"):
+		return errors.New("--ready-timeout goes with --ready")
+	case f.ready == "" && f.given.Changed("stop-timeout"):
+		return errors.New("--stop-timeout goes with --ready")
 	}
 	return distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html}, output{"--pprof", f.pprof})
+}
+
+// checkInput refuses what no run could read.
+func checkInput(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("--input %s: is a directory", path)
+	}
+	return trial.CheckInput(path)
+}
+
+// checkEnv refuses variables that are none, or are set twice.
+func checkEnv(env []string) error {
+	seen := make(map[string]string)
+	for _, kv := range env {
+		key, _, ok := strings.Cut(kv, "=")
+		if !ok || key == "" || strings.ContainsRune(kv, 0) {
+			return fmt.Errorf("--env %q: want KEY=VALUE", kv)
+		}
+		if first, twice := seen[key]; twice {
+			return fmt.Errorf("--env %s and --env %s both set %s: give one", first, kv, key)
+		}
+		seen[key] = kv
+	}
+	return nil
+}
+
+// envOf returns what --env sets a variable to, as KEY=VALUE; "" for nothing.
+func (f *programFlags) envOf(variable string) string {
+	i := slices.IndexFunc(f.env, func(kv string) bool { return strings.HasPrefix(kv, variable+"=") })
+	if i < 0 {
+		return ""
+	}
+	return f.env[i]
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {
@@ -354,6 +392,12 @@ func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *report
 		benchOut, err = report.OpenOutput("--bench", benchPath, a.stdout.Raw())
 	}
 	return jsonOut, benchOut, err
+}
+
+// end is close, with the reason of a failure in the files.
+func (s *session) end(err error) error {
+	s.file.Error = reason(err)
+	return s.close()
 }
 
 // close writes the last version and closes the files.

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -37,7 +39,7 @@ func (p *progress) show(u tune.Progress) {
 		if u.Of > 0 {
 			text += fmt.Sprintf(" of %d", u.Of)
 		}
-		text += fmt.Sprintf(", run %d, %d settings", u.Trials+1, u.Settings)
+		text += fmt.Sprintf(", run %d, %s", u.Trials+1, count.Of(u.Settings, "setting"))
 		if u.Left > 0 {
 			text += ", at most " + u.Left.Round(time.Second).String() + " left"
 		}
@@ -56,13 +58,28 @@ func (p *progress) line(text string) {
 	if p.out == nil {
 		return
 	}
-	text = console.Line(text)
-	if r, w := []rune(text), terminalWidth(p.out.File())-1; len(r) > w {
-		text = string(r[:w])
-	}
+	text = fitLine(console.Line(text), terminalWidth(p.out.File())-1) // the last column would wrap
 	p.clear()
 	_, _ = io.WriteString(p.out, text)
 	p.shown = true
+}
+
+// fitLine cuts a text to a width, after a word where there is one.
+func fitLine(text string, width int) string {
+	r := []rune(text)
+	switch {
+	case len(r) <= width:
+		return text
+	case width < 2:
+		return ""
+	}
+	head := string(r[:width-1]) // one for …
+	if !strings.ContainsRune(" ,:", r[width-1]) {
+		if i := strings.LastIndexByte(head, ' '); i > 0 {
+			head = head[:i]
+		}
+	}
+	return strings.TrimRight(head, " ,:") + "…"
 }
 
 // clear takes the line away.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/scratch"
@@ -108,6 +111,13 @@ func (f *runFlags) setting(base trial.Setting) (trial.Setting, error) {
 		return base, fmt.Errorf("--gomaxprocs %d: must not be negative", f.gomaxprocs)
 	}
 	base.GOMAXPROCS = f.gomaxprocs
+	for _, x := range []struct{ variable, flag, value string }{
+		{"GOGC", "--gogc", f.gogc}, {"GOMEMLIMIT", "--memlimit", f.memlimit}, {"GOMAXPROCS", "--gomaxprocs", strings.TrimPrefix(strconv.Itoa(f.gomaxprocs), "0")},
+	} {
+		if kv := f.envOf(x.variable); kv != "" && x.value != "" {
+			return base, fmt.Errorf("--env %s and %s %s both set %s: give one", kv, x.flag, x.value, x.variable)
+		}
+	}
 	return base, nil
 }
 
@@ -135,7 +145,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	base.THP, base.Env = s.base.THP, s.base.Env
 	s.base = base
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(err)) }()
 	if base.THP == trial.THPAdvise {
 		if err := s.advisable(); err != nil {
 			s.notes = append(s.notes, "thp=advise changes nothing here: "+err.Error())
@@ -359,7 +369,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 		notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
 	}
 	if left > 0 {
-		notes.Add(fmt.Sprintf("the program left %d processes behind; they were ended", left))
+		notes.Add("the program left " + count.Of(left, "process") + " behind; ended by folio")
 	}
 	for _, s := range samples {
 		if s.Unsampled != nil {

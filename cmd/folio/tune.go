@@ -55,7 +55,7 @@ func newTune(a *app) *cobra.Command {
 		Use:   "tune [flags] -- command [args]",
 		Short: "Find the settings that give the time back",
 		Long:  tuneLong,
-		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/go"
+		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --mem 1GiB --metric 'op/s=([0-9.]+) op/s' --higher -- ./prog
   folio tune --build ./cmd/server -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
@@ -99,6 +99,12 @@ func (f *tuneFlags) options() (tune.Options, error) {
 			return o, fmt.Errorf("--gomaxprocs %d: must be 1 or more", n)
 		}
 	}
+	for _, variable := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS"} {
+		kv := f.envOf(variable)
+		if searched := variable != "GOMAXPROCS" || len(f.gomaxprocs) > 0; kv != "" && searched {
+			return o, fmt.Errorf("--env %s: tune searches %s itself; for another default, set it before: %s folio tune", kv, variable, kv)
+		}
+	}
 	return o, nil
 }
 
@@ -132,7 +138,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.end(err)) }()
 	if err := s.takeInput(ctx, a); err != nil {
 		return err
 	}

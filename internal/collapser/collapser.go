@@ -139,11 +139,6 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 	if page.HugeSize() == 0 {
 		return fmt.Errorf("%w: no transparent huge pages in this kernel", page.ErrNotSupported)
 	}
-	if !dryRun {
-		if err := k.process.MayCollapse(); err != nil {
-			return err
-		}
-	}
 	status, err := k.system.FS.Status(k.pid)
 	switch {
 	case err != nil:
@@ -156,13 +151,33 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 	_, err = k.system.Areas(k.pid, c.options.All)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("it is another user's, or protected: needs CAP_SYS_PTRACE (sudo): %w", err)
+		if err := k.mayCollapse(); err != nil && dryRun {
+			return fmt.Errorf("%w; a dry run needs CAP_SYS_PTRACE alone", err)
+		} else if err != nil {
+			return err // says what is missing
+		}
+		return fmt.Errorf("its memory may not be looked at: %w", err)
 	case errors.Is(err, inspect.ErrNotGo):
-		return fmt.Errorf("%w: --all-anonymous collapses the memory of any program", err)
+		return fmt.Errorf("%w (its file has no build information): --all-anonymous collapses the memory of any program", inspect.ErrNotGo)
 	case err != nil:
 		return err
 	}
+	// Last: what is the matter with the process, no capability mends.
+	if !dryRun {
+		if err := k.mayCollapse(); err != nil {
+			return err
+		}
+	}
 	c.noHuge, err = k.noHuge()
+	return err
+}
+
+// mayCollapse is page.Process.MayCollapse for an error that says already what is done.
+func (k *live) mayCollapse() error {
+	err := k.process.MayCollapse()
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
 	return err
 }
 

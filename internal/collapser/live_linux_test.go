@@ -388,16 +388,28 @@ func TestUnprivileged(t *testing.T) {
 	}
 	mine, _ := target(t, "dense", nobody)
 	others, _ := target(t, "dense", 0)
+	plain := exec.Command("/bin/sleep", "60")
+	plain.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
+	if err := plain.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = plain.Process.Kill(); _ = plain.Wait() }()
 	for _, c := range []struct {
-		pid  int
-		dry  string
-		want []string
+		pid   int
+		dry   string
+		want  []string
+		never string // what is not the cause
 	}{
-		{mine, "", []string{"CAP_SYS_NICE", "setcap", "--cap-add"}},
-		{mine, "1", []string{"plan of "}},
-		{others, "", []string{"CAP_SYS_PTRACE", "setcap", "--cap-add"}},
-		{others, "1", []string{"CAP_SYS_PTRACE"}},
+		{mine, "", []string{"CAP_SYS_NICE", "setcap", "--cap-add"}, "PTRACE"},
+		{mine, "1", []string{"plan of "}, "CAP_"},
+		{others, "", []string{"it is of user 0, and this is user 65534", "CAP_SYS_PTRACE and CAP_SYS_NICE", "setcap", "--cap-add"}, "protected"},
+		{others, "1", []string{"a dry run needs CAP_SYS_PTRACE alone"}, "protected"},
+		{plain.Process.Pid, "", []string{"not a Go program"}, "CAP_"},
+		{2, "", []string{"a thread of the kernel"}, "CAP_"},
 	} {
+		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", c.pid)); c.pid == 2 && string(comm) != "kthreadd\n" {
+			continue // in a container it is somebody else
+		}
 		out, err := role("collapse", nobody, "COLLAPSER_TEST_PID="+strconv.Itoa(c.pid), "COLLAPSER_TEST_DRY="+c.dry).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -406,6 +418,9 @@ func TestUnprivileged(t *testing.T) {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("own process %v, dry run %q: %q does not say %q", c.pid == mine, c.dry, out, want)
 			}
+		}
+		if strings.Contains(string(out), c.never) {
+			t.Errorf("own process %v, dry run %q: %q names what is not the cause: %s", c.pid == mine, c.dry, out, c.never)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 )
 
@@ -19,8 +20,13 @@ type Options struct {
 type Comparison struct {
 	Old, New string // names of the files
 	Tables   []Table
-	// Differs lists in what else the two differ: machine, kernel, setting.
-	Differs []string
+	// Differs lists what differs beside the figures: command, machine, setting, time.
+	Differs []Difference
+	// OnlyOldSays and OnlyNewSays are what the other one does not say of itself.
+	OnlyOldSays, OnlyNewSays []string
+	// Metric is the unit that both were measured for, "" where none was named.
+	Metric string
+	of     []string // the Go benchmarks that the metric is of
 	// OnlyOld and OnlyNew are what only one of them has.
 	OnlyOld, OnlyNew []string
 	// Found, Gone and Still are findings of doctor.
@@ -48,9 +54,14 @@ type Row struct {
 
 // Compare compares two results. Where both have a single setting, these are
 // compared, whatever they are; else settings of the same name. So it is with
-// programs and benchmarks.
+// programs and benchmarks. Results of different kinds or metrics are refused.
 func Compare(before, after *Set, opts *Options) (*Comparison, error) {
+	if err := refuse(before, after); err != nil {
+		return nil, err
+	}
 	c := &Comparison{Old: before.Name, New: after.Name, Doctor: before.doctor && after.doctor}
+	c.differ(before, after)
+	c.Metric, c.of = before.metricUnit(), before.benchmarks()
 	if c.Doctor {
 		c.findings(before, after)
 		return c, nil
@@ -78,7 +89,7 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 			continue
 		}
 		common++
-		if !all && slices.Contains(minor, k.unit) {
+		if !all && isMinor(k.unit) {
 			continue
 		}
 		t := c.table(k.unit)
@@ -94,7 +105,7 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		}
 	}
 	if len(before.names) == 1 && len(after.names) == 1 && before.names[0] != after.names[0] {
-		c.Differs = append(c.Differs, "name: "+before.names[0]+" -> "+after.names[0])
+		c.renamed(before.names[0], after.names[0])
 	}
 	if common == 0 {
 		return nil, fmt.Errorf("%s and %s: %w", before.Name, after.Name, ErrNothing)
@@ -102,8 +113,56 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 	for i := range c.Tables {
 		c.Tables[i].mean()
 	}
-	c.differs(before, after, single)
 	return c, nil
+}
+
+// renamed notes that one program or benchmark is compared with another, where no
+// fact says so.
+func (c *Comparison) renamed(before, after string) {
+	if !slices.ContainsFunc(c.Differs, func(d Difference) bool { return d.What == "command" }) {
+		c.Differs = slices.Insert(c.Differs, 0, Difference{"name", before, after})
+	}
+}
+
+// metricUnit is the unit of the metric that a result names.
+func (s *Set) metricUnit() string {
+	if s.target == nil {
+		return ""
+	}
+	switch s.target.Name {
+	case metric.Wall, metric.Bench:
+		return "sec/op"
+	case metric.CPU:
+		return "cpu-sec/op"
+	}
+	return s.target.Name
+}
+
+// Headline returns the row that stands for the comparison: of the metric, else the
+// first.
+func (c *Comparison) Headline() (Table, Row, bool) {
+	if len(c.Tables) == 0 || len(c.Tables[0].Rows) == 0 {
+		return Table{}, Row{}, false
+	}
+	t := c.Tables[max(0, slices.IndexFunc(c.Tables, func(t Table) bool { return t.Unit == c.Metric && len(t.Rows) > 0 }))]
+	for _, r := range t.Rows {
+		if name, _, _ := strings.Cut(r.Name, " "); slices.Contains(c.of, name) {
+			return t, r, true
+		}
+	}
+	return t, t.Rows[0], true
+}
+
+// benchmarks are the names of the Go benchmarks that a result was measured for.
+func (s *Set) benchmarks() []string {
+	if s.target == nil || s.target.Name != metric.Bench {
+		return nil
+	}
+	var out []string
+	for _, b := range s.target.Benchmarks {
+		out = append(out, strings.TrimSuffix(b, " "+metric.Bench))
+	}
+	return out
 }
 
 func (k key) label(single bool) string {
@@ -146,34 +205,6 @@ func (t *Table) mean() {
 	}
 }
 
-// differs lists the configuration that each has one value of, not the same.
-func (c *Comparison) differs(before, after *Set, single bool) {
-	var keys []string
-	for k := range before.config {
-		keys = append(keys, k)
-	}
-	for k := range after.config {
-		keys = appendOnce(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		if !single && slices.Contains(armKeys, k) {
-			continue
-		}
-		a, b := strings.Join(before.config[k], ", "), strings.Join(after.config[k], ", ")
-		if a == b || len(before.config[k]) > 3 || len(after.config[k]) > 3 {
-			continue
-		}
-		if a == "" {
-			a = "not known"
-		}
-		if b == "" {
-			b = "not known"
-		}
-		c.Differs = append(c.Differs, k+": "+a+" -> "+b)
-	}
-}
-
 func (c *Comparison) findings(before, after *Set) {
 	for _, r := range after.rules {
 		if slices.Contains(before.rules, r) {
@@ -187,18 +218,6 @@ func (c *Comparison) findings(before, after *Set) {
 			c.Gone = append(c.Gone, r)
 		}
 	}
-}
-
-// Verdict is the difference in a word: "better", "worse", or "" where it is not
-// decided.
-func (r Row) Verdict(higher bool) string {
-	switch {
-	case !r.Test.Different || r.Once || r.Test.Ratio == 1:
-		return ""
-	case (r.Test.Ratio > 1) == higher:
-		return "better"
-	}
-	return "worse"
 }
 
 // Delta is the difference as text, "~" where it is not decided.

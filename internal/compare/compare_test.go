@@ -6,10 +6,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/diagnose"
@@ -23,9 +25,11 @@ var update = flag.Bool("update", false, "write the golden files in testdata")
 
 func ptr[T any](v T) *T { return &v }
 
+var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
+
 // result is a run or tune of arms with so much wall time, ten runs each.
 func result(kind, command, kernel string, arms map[string]float64) *report.File {
-	f := &report.File{Schema: report.Schema, Kind: kind, Complete: true, Host: host.Info{OS: "linux", Arch: "amd64", Kernel: kernel}, Program: report.Program{Command: []string{command}}}
+	f := &report.File{Schema: report.Schema, Kind: kind, Complete: true, Created: created, Host: host.Info{OS: "linux", Arch: "amd64", Kernel: kernel}, Program: report.Program{Command: strings.Fields(command)}}
 	for _, gogc := range []string{"", "50", "400"} {
 		wall, ok := arms[gogc]
 		if !ok {
@@ -143,7 +147,7 @@ func TestBenchOfResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.OnlyOld)+len(c.OnlyNew)+len(c.Differs) > 0 || len(c.Tables) < 5 {
+	if len(c.OnlyOld)+len(c.OnlyNew)+len(c.Differs)+len(c.OnlyNewSays) > 0 || len(c.Tables) < 5 {
 		t.Errorf("they differ: %+v", c)
 	}
 	for _, table := range c.Tables {
@@ -173,6 +177,171 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// changed returns a run after a change.
+func changed(change func(*report.File)) *report.File {
+	f := result("run", "./churn -n 60", "6.1", map[string]float64{"": 2})
+	f.Folio, f.Program.GoVersion, f.Program.Version, f.Program.BuildID = "v1.0.0", ptr("go1.26.0"), "v0.1.0", "abc"
+	f.Host.CPU, f.Host.CPUs, f.Host.THPEnabled = "A", 2, ptr("madvise")
+	if change != nil {
+		change(f)
+	}
+	return f
+}
+
+// What differs between two results stands above their figures, each thing by itself;
+// and of results that were not interleaved nothing is said to be better or worse.
+func TestDiffersFirst(t *testing.T) {
+	for _, c := range []struct {
+		what, want string
+		change     func(*report.File)
+	}{
+		{"arguments", "-n 60 -> -n 300", func(f *report.File) { f.Program.Command[2] = "300" }},
+		{"command", "./churn -> ./other", func(f *report.File) { f.Program.Command[0] = "./other" }},
+		{"input", "none -> a.txt", func(f *report.File) { f.Program.Input = "a.txt" }},
+		{"load", "none -> hey", func(f *report.File) { f.Program.Load = "hey" }},
+		{"setting", "default -> GOGC=400", func(f *report.File) { f.Arms[0].Setting.GOGC = ptr("400") }},
+		{"env", "none -> A=1", func(f *report.File) { f.Arms[0].Setting.Env = []string{"A=1"} }},
+		{"go", "go1.26.0 -> go1.25.0", func(f *report.File) { f.Program.GoVersion = ptr("go1.25.0") }},
+		{"version", "v0.1.0 -> v0.2.0", func(f *report.File) { f.Program.Version = "v0.2.0" }},
+		{"build", "abc -> def", func(f *report.File) { f.Program.BuildID = "def" }},
+		{"system", "linux/amd64 -> linux/arm64", func(f *report.File) { f.Host.Arch = "arm64" }},
+		{"kernel", "6.1 -> 6.18", func(f *report.File) { f.Host.Kernel = "6.18" }},
+		{"cpu", "A -> B", func(f *report.File) { f.Host.CPU = "B" }},
+		{"CPUs", "2 -> 4", func(f *report.File) { f.Host.CPUs = 4 }},
+		{"cgroup limit", "none -> 1.000GiB", func(f *report.File) { f.Host.CgroupLimitBytes = ptr[uint64](1 << 30) }},
+		{"THP", "madvise -> always", func(f *report.File) { f.Host.THPEnabled = ptr("always") }},
+		{"folio", "v1.0.0 -> v2.0.0", func(f *report.File) { f.Folio = "v2.0.0" }},
+		{"measured", "2026-11-21 21:04 UTC -> 2026-11-21 21:14 UTC (10 minutes later)", func(f *report.File) { f.Created = created.Add(10 * time.Minute) }},
+		{"measured", "2026-11-21 21:04 UTC -> 2026-11-20 20:04 UTC (25 hours earlier)", func(f *report.File) { f.Created = created.Add(-25 * time.Hour) }},
+	} {
+		slow := func(f *report.File) {
+			c.change(f)
+			for _, s := range f.Arms[0].Samples {
+				s.Wall *= 3
+			}
+		}
+		got, err := Compare(set(t, "a.json", changed(nil)), set(t, "b.json", changed(slow)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := got.Text(&b, 0); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		line := fmt.Sprintf("\nThey differ in\n  %s  %s\n\nNot interleaved: ", c.what, c.want)
+		if at := strings.Index(text, line); at < 0 || at > strings.Index(text, "sec/op") {
+			t.Errorf("%q is not above the figures:\n%s", line, text)
+		}
+		if !strings.Contains(text, "(p=0.000 n=10)") {
+			t.Errorf("%s: the test is missing:\n%s", c.what, text)
+		}
+		if strings.Contains(text, "better  ") || strings.Contains(text, "worse") {
+			t.Errorf("%s: there is a verdict:\n%s", c.what, text)
+		}
+	}
+	same, err := Compare(set(t, "a.json", changed(nil)), set(t, "b.json", changed(nil)), nil)
+	if err != nil || len(same.Differs)+len(same.OnlyOldSays)+len(same.OnlyNewSays) > 0 {
+		t.Errorf("what is the same differs: %+v, %v", same, err)
+	}
+}
+
+// Different kinds and metrics are refused in a line that names both files.
+func TestRefused(t *testing.T) {
+	metric := func(m *report.Target) func(*report.File) {
+		return func(f *report.File) { f.Metric = m }
+	}
+	kind := func(kind string) func(*report.File) { return func(f *report.File) { f.Kind = kind } }
+	for _, c := range []struct {
+		a, b func(*report.File)
+		want string
+	}{
+		{metric(&report.Target{Name: "wall"}), metric(&report.Target{Name: "cpu"}), "a.json has the metric wall and b.json the metric cpu: these do not compare; measure both with the same --metric"},
+		{metric(&report.Target{Name: "x", Pattern: "(a)"}), metric(&report.Target{Name: "x", Pattern: "(b)"}), "the metric x=(a) and b.json the metric x=(b)"},
+		{metric(&report.Target{Name: "x", Pattern: "(a)"}), metric(&report.Target{Name: "x", Pattern: "(a)", Higher: true}), "the metric x=(a) (higher is better)"},
+		{kind("run"), kind("attach"), "a.json is a run and b.json is a window of a running process (--attach): these do not compare; measure both in the same way"},
+		{kind("run"), kind("tune"), "a.json is a run and b.json is a search"},
+		{metric(nil), metric(&report.Target{Name: "wall"}), ""},
+		{kind("attach"), kind("attach"), ""},
+	} {
+		_, err := Compare(set(t, "a.json", changed(c.a)), set(t, "b.json", changed(c.b)), nil)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	if _, err := Compare(set(t, "a.json", changed(nil)), set(t, "b.txt", bench(1)), nil); !errors.Is(err, ErrNothing) {
+		t.Errorf("a run and benchmarks: %v", err)
+	}
+}
+
+// The length of a window of a running process is no figure; what was counted in it is
+// compared by the second.
+func TestWindows(t *testing.T) {
+	window := func(seconds float64, faults int64) *report.File {
+		return changed(func(f *report.File) {
+			f.Kind = report.KindAttach
+			f.Arms[0].Samples = f.Arms[0].Samples[:1]
+			s := f.Arms[0].Samples[0]
+			s.Wall, s.CPU, s.MinorFaults, s.GCCycles, s.GCPause, s.GCPauseMax = seconds, seconds/2, faults, nil, nil, nil
+		})
+	}
+	c, err := Compare(set(t, "a.json", window(10, 1000)), set(t, "b.json", window(30, 6000)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for _, table := range c.Tables {
+		r := table.Rows[0]
+		if !r.Once {
+			t.Errorf("%s has a test", table.Unit)
+		}
+		got[table.Unit] = fmt.Sprintf("%g %g %s", r.Old.Median, r.New.Median, r.Delta())
+	}
+	if want := map[string]string{"cpu-sec/second": "0.5 0.5 same", "minor-faults/second": "100 200 +100.0%", "peak-tree-RSS-bytes": "2.097152e+08 2.097152e+08 same"}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The row that stands for a comparison is of the metric, not of wall time.
+func TestHeadline(t *testing.T) {
+	for _, c := range []struct {
+		metric     *report.Target
+		unit, name string
+	}{
+		{nil, "sec/op", "Churn"}, {&report.Target{Name: "wall"}, "sec/op", "Churn"}, {&report.Target{Name: "cpu"}, "cpu-sec/op", "Churn"},
+		{&report.Target{Name: "x", Pattern: "(a)"}, "x", "Churn"}, {&report.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, "sec/op", "Insert-2"},
+	} {
+		f := changed(func(f *report.File) {
+			f.Metric = c.metric
+			for _, s := range f.Arms[0].Samples {
+				s.Metrics = map[string]float64{"x": 1, "Insert-2 ns/op": 5}
+			}
+		})
+		got, err := Compare(set(t, "a", f), set(t, "b", f), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table, row, ok := got.Headline(); !ok || table.Unit != c.unit || row.Name != c.name {
+			t.Errorf("%v: %s of %s, want %s of %s", c.metric, table.Unit, row.Name, c.unit, c.name)
+		}
+	}
+}
+
+// What goes to a file or a pipe is never shortened.
+func TestWholeNames(t *testing.T) {
+	c, err := Compare(set(t, "a", bench(1)), set(t, "b", bench(2)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := c.Text(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\nARatherLongNameOfABenchmarkThatGoesOn/size=1048576-2  ") || strings.Contains(b.String(), "…") {
+		t.Errorf("a name is shortened:\n%s", b.String())
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(bench(1))
 	f.Add([]byte(`{"schema":"folio/1","kind":"run","arms":[{"samples":[{"wall_seconds":1}]}]}`))
@@ -188,10 +357,13 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, table := range c.Tables {
 			for _, r := range table.Rows {
-				if v := r.Verdict(table.Higher); v != "" {
-					t.Fatalf("%s is %s than itself", r.Name, v)
+				if !r.Once && r.Test.Different {
+					t.Fatalf("%s differs from itself", r.Name)
 				}
 			}
+		}
+		if len(c.Differs) > 0 {
+			t.Fatalf("it differs from itself in %v", c.Differs)
 		}
 		if err := c.Text(&bytes.Buffer{}, 80); err != nil {
 			t.Fatal(err)

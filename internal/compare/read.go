@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"golang.org/x/perf/benchfmt"
@@ -28,6 +29,11 @@ type Set struct {
 	once   bool // a snapshot: single looks, which no test can compare
 	rules  []string
 	doctor bool
+
+	kind    string // of a result; "" for a benchmark file
+	created time.Time
+	target  *report.Target // nil: none was named
+	about   []fact
 }
 
 // A key says what was measured.
@@ -35,7 +41,9 @@ type key struct{ name, arm, unit string }
 
 // armKeys are the configuration keys that tell arms of one program apart; what
 // else is in a configuration says where it was measured.
-var armKeys = []string{"pkg", "gogc", "gomemlimit", "gomaxprocs", "thp", "arm"}
+var armKeys = append([]string{"pkg", "arm"}, settingKeys...)
+
+var settingKeys = []string{"gogc", "gomemlimit", "gomaxprocs", "thp"}
 
 func newSet(name string) *Set {
 	return &Set{Name: name, values: make(map[key][]float64), config: make(map[string][]string), higher: make(map[string]bool)}
@@ -57,12 +65,14 @@ func Read(name string, data []byte) (*Set, error) {
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: neither a result of folio nor Go benchmark results: there is no measurement in it", name)
 	}
+	s.configured()
 	return s, nil
 }
 
 // Of returns the measurements of a result.
 func Of(r *saved.Result) (*Set, error) {
 	s := newSet(r.Name)
+	s.facts(r)
 	var text []byte
 	var err error
 	switch {
@@ -85,6 +95,9 @@ func Of(r *saved.Result) (*Set, error) {
 	}
 	if err == nil && text != nil {
 		err = s.bench(text)
+	}
+	if s.kind == report.KindAttach {
+		s.perSecond()
 	}
 	if err == nil && len(s.rows) == 0 && !s.doctor {
 		err = fmt.Errorf("%s: no measurement in it counts", r.Name)
@@ -193,9 +206,37 @@ func (s *Set) inspect(f *report.InspectFile) {
 	}
 }
 
+// perSecond makes rates of what was counted in a window of a running process, which
+// is as long as --for says: its length is no figure of the program. There is one
+// window, which no test can compare.
+func (s *Set) perSecond() {
+	s.once = true
+	rows := s.rows
+	s.rows = nil
+	for _, k := range rows {
+		base, counted := strings.CutSuffix(k.unit, "/op")
+		length := s.values[key{k.name, k.arm, "sec/op"}]
+		switch {
+		case k.unit == "sec/op":
+			continue
+		case counted && len(length) == 1 && length[0] > 0:
+			rate := key{k.name, k.arm, base + "/second"}
+			s.values[rate] = []float64{s.values[k][0] / length[0]}
+			s.rows = append(s.rows, rate)
+		case !counted:
+			s.rows = append(s.rows, k)
+		}
+	}
+}
+
 // moreIsBetter says whether more of a unit is better.
 func (s *Set) moreIsBetter(unit string) bool {
 	return s.higher[unit] || strings.HasSuffix(unit, "/s") || unit == "huge-bytes" || unit == "huge-fraction"
+}
+
+// isMinor says that a first look can do without a unit.
+func isMinor(unit string) bool {
+	return slices.Contains(minor, strings.Replace(unit, "/second", "/op", 1))
 }
 
 // minor are the units of folio's own figures that a first look can do without.

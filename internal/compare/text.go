@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/perf/benchunit"
 
@@ -34,13 +35,19 @@ func Format(unit string) func(float64) string {
 	}
 }
 
-// Text prints the comparison, no line wider than width.
+// Text prints the comparison, names shortened so that no line of a table is wider
+// than width; 0 for no bound.
 func (c *Comparison) Text(w io.Writer, width int) error {
-	p := &printer{w: w, width: max(width, 40)}
+	p := &printer{w: w, width: math.MaxInt}
+	if width > 0 {
+		p.width = max(width, 40)
+	}
 	p.line("old: %s", c.Old)
 	p.line("new: %s", c.New)
-	for _, d := range c.Differs {
-		p.line("     %s", d)
+	c.differences(p)
+	if !c.Once() && !c.Doctor {
+		p.line("")
+		p.line(NotInterleaved)
 	}
 	if c.Doctor {
 		p.list("found now, not before", c.Found)
@@ -70,6 +77,44 @@ func (c *Comparison) Text(w io.Writer, width int) error {
 	return p.err
 }
 
+// differences prints what differs beside the figures.
+func (c *Comparison) differences(p *printer) {
+	if len(c.Differs) > 0 {
+		p.line("")
+		p.line("They differ in")
+	}
+	wide := 0
+	for _, d := range c.Differs {
+		wide = max(wide, utf8.RuneCountInString(d.What))
+	}
+	for _, d := range c.Differs {
+		if wide+8+utf8.RuneCountInString(d.Old+d.New) <= p.width {
+			p.line("  %-*s  %s -> %s", wide, d.What, d.Old, d.New)
+			continue
+		}
+		p.line("  %s", d.What)
+		p.line("    old: %s", d.Old)
+		p.line("    new: %s", d.New)
+	}
+	for _, x := range []struct {
+		name string
+		says []string
+	}{{"old", c.OnlyNewSays}, {"new", c.OnlyOldSays}} {
+		if len(x.says) == 0 {
+			continue
+		}
+		p.line("")
+		for _, l := range report.Wrap(x.name+" does not state: ", "  ", strings.Join(x.says, ", "), min(p.width, 100)) {
+			p.line("%s", l)
+		}
+	}
+}
+
+// Once says that the figures are single looks.
+func (c *Comparison) Once() bool {
+	return len(c.Tables) > 0 && len(c.Tables[0].Rows) > 0 && c.Tables[0].Rows[0].Once
+}
+
 // Flat says that every table has one row, of the same thing: one table holds
 // them all.
 func (c *Comparison) Flat() bool {
@@ -83,7 +128,7 @@ func (c *Comparison) Flat() bool {
 
 // figures prints one table with a row for each unit.
 func (c *Comparison) figures(p *printer) {
-	rows := [][]string{{c.Tables[0].Rows[0].Name, "old", "", "new", "", "difference", "", ""}}
+	rows := [][]string{{c.Tables[0].Rows[0].Name, "old", "", "new", "", "difference", ""}}
 	for _, t := range c.Tables {
 		rows = append(rows, c.row(t.Unit, t, t.Rows[0]))
 	}
@@ -102,7 +147,7 @@ func (c *Comparison) row(name string, t Table, r Row) []string {
 	if r.Once {
 		test = "(one look each)"
 	}
-	return []string{name, format(r.Old.Median), c.spread(r, r.Old), format(r.New.Median), c.spread(r, r.New), r.Delta(), r.Verdict(t.Higher), test}
+	return []string{name, format(r.Old.Median), c.spread(r, r.Old), format(r.New.Median), c.spread(r, r.New), r.Delta(), test}
 }
 
 // unit prints the table of a unit.
@@ -111,12 +156,12 @@ func (c *Comparison) unit(p *printer, t Table) {
 	if t.Higher {
 		better = "more is better"
 	}
-	rows := [][]string{{t.Unit, "old", "", "new", "", "difference", "", ""}}
+	rows := [][]string{{t.Unit, "old", "", "new", "", "difference", ""}}
 	for _, r := range t.Rows {
 		rows = append(rows, c.row(r.Name, t, r))
 	}
 	if t.Mean > 0 {
-		rows = append(rows, []string{"geometric mean", "", "", "", "", fmt.Sprintf("%+.1f%%", 100*(t.Mean-1)), "", ""})
+		rows = append(rows, []string{"geometric mean", "", "", "", "", fmt.Sprintf("%+.1f%%", 100*(t.Mean-1)), ""})
 	}
 	p.line("")
 	p.table(rows)
@@ -159,11 +204,10 @@ func (p *printer) list(title string, items []string) {
 	}
 }
 
-// table prints rows, the first column flush left, the difference's word and test
-// too; the first column gives way where the line would be too wide, and is cut
+// table prints rows, the first column flush left, the test too; the first column gives way where the line would be too wide, and is cut
 // in the middle, where names of benchmarks differ least.
 func (p *printer) table(rows [][]string) {
-	left := map[int]bool{0: true, 6: true, 7: true}
+	left := map[int]bool{0: true, 6: true}
 	wide := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {

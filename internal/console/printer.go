@@ -19,6 +19,7 @@ type Printer struct {
 	mu   sync.Mutex
 	w    io.Writer
 	rest []byte // the beginning of a character, whose end is still to come
+	err  error  // the first of writing
 }
 
 // New returns a printer; one for a printer is that one.
@@ -54,13 +55,15 @@ func (p *Printer) Line(format string, args ...any) error {
 	return err
 }
 
-// Flush prints what is left of a text that ended within a character.
+// Flush prints what is left of a text that ended within a character. It returns the
+// first error of all that was printed.
 func (p *Printer) Flush() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rest := p.rest
 	p.rest = nil
-	return p.put(rest)
+	_ = p.put(rest)
+	return p.err
 }
 
 func (p *Printer) put(text []byte) error {
@@ -71,6 +74,9 @@ func (p *Printer) put(text []byte) error {
 		text = []byte(Escape(string(text)))
 	}
 	_, err := p.w.Write(text)
+	if p.err == nil {
+		p.err = err
+	}
 	return err
 }
 

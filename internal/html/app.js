@@ -40,8 +40,7 @@
     heads.forEach((th, i) => {
       if (!th.textContent.trim()) return;
       const text = th.textContent;
-      th.textContent = '';
-      th.append(make('button', { type: 'button', class: 'sort', onclick: () => {
+      th.append(make('button', { type: 'button', class: 'sort', 'aria-label': `sort by ${text}`, onclick: () => {
         const down = th.getAttribute('aria-sort') === 'ascending';
         heads.forEach(h => h.removeAttribute('aria-sort'));
         th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
@@ -49,10 +48,38 @@
         rows.sort(([a], [b]) => Number.isNaN(a) || Number.isNaN(b) ? order(a, b) : down ? order(b, a) : order(a, b));
         table.tBodies[0].append(...rows.map(([, r]) => r));
         folio.say(`sorted by ${text}, ${down ? 'descending' : 'ascending'}`);
-      } }, text));
+      } }));
     });
   }
+
+  // Tables that fit: one that is wider than its place becomes a list of its rows.
+  const ROLES = [['', 'table'], ['tbody', 'rowgroup'], ['tr', 'row'], ['thead th', 'columnheader'], ['tbody th', 'rowheader'], ['td', 'cell']];
+  function fit(box) {
+    const table = box.querySelector('table');
+    if (!table || !box.clientWidth) return;
+    table.classList.remove('cards');
+    if (box.scrollWidth <= box.clientWidth + 1) return;
+    table.classList.add('cards');
+    if (table.getAttribute('role')) return;
+    const heads = [...table.tHead.rows[0].cells].map(th => th.textContent.trim());
+    for (const [of, role] of ROLES) (of ? [...table.querySelectorAll(of)] : [table]).forEach(e => e.setAttribute('role', role));
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((c, i) => {
+        c.dataset.head = heads[i] || '';
+        c.classList.toggle('empty', !c.textContent.trim());
+      });
+    }
+  }
+  const boxes = [...document.querySelectorAll('section:not(.raw) .scroll')];
+  const widths = new Map();
+  const watch = new ResizeObserver(entries => entries.forEach(({ target }) => {
+    if (widths.get(target) === target.clientWidth) return; // only its height is another
+    widths.set(target, target.clientWidth);
+    fit(target);
+  }));
+  boxes.forEach(fit);
   document.querySelectorAll('table.sortable').forEach(sortable);
+  boxes.forEach(b => watch.observe(b));
 
   // Raw samples: parsed when they are asked for, a page at a time.
   const PAGE = 100;

@@ -4,43 +4,62 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/compare"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// beside shows several results together: what differs between the first and
-// each other one, and their charts in one.
+// beside shows several results together: what differs between the first and each
+// other one, and their charts in one.
 func beside(results []*saved.Result) *Section {
 	s := &Section{Kicker: "folio report", Heading: formatf("%d results side by side", len(results))}
-	hosts := hostsTable(results)
 	for i, r := range results[1:] {
 		b := &Block{Title: results[0].Name + " against " + r.Name}
 		if r.Name == results[0].Name {
 			b.Title = formatf("The first %s against number %d", r.Name, i+2)
 		}
+		a := Answer{Goal: b.Title, Main: len(results) == 2, Neutral: true}
 		c, err := compared(results[0], r)
 		if err != nil {
-			b.Words = []string{"Not compared: " + err.Error() + "."}
-			s.Blocks = append(s.Blocks, b)
+			a.Text = "Not compared: " + err.Error() + "."
+			s.Answers = append(s.Answers, a)
 			continue
 		}
-		for _, d := range c.Differs {
-			b.Words = append(b.Words, "Differs: "+d)
+		if t := differences(c, b.Title); t != nil {
+			s.First = append(s.First, t)
 		}
-		a := Answer{Goal: b.Title, Main: len(results) == 2}
 		summary(c, &a)
 		s.Answers = append(s.Answers, a)
 		b.Tables = tables(c)
 		s.Blocks = append(s.Blocks, b)
 	}
-	if c := together(results); c != nil {
-		s.Blocks = append([]*Block{{Title: "All in one picture", Charts: c}}, s.Blocks...)
-	}
-	if hosts != nil {
-		s.Blocks = append(s.Blocks, &Block{Title: "Where they are from", Tables: []*Table{hosts}})
-	}
+	s.Blocks = append(together(results), s.Blocks...)
+	s.Blocks = append(s.Blocks, &Block{Title: "Where they are from", Tables: []*Table{hostsTable(results)}})
 	return s
+}
+
+// differences lists what two results differ in beside their figures; nil for nothing.
+func differences(c *compare.Comparison, title string) *Table {
+	t := &Table{Caption: title + ": they differ in", Wrap: true, Head: []Column{{Label: "what"}, {Label: c.Old}, {Label: c.New}}}
+	if c.Old == c.New {
+		t.Head[1].Label, t.Head[2].Label = "first", "second"
+	}
+	for _, d := range c.Differs {
+		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(d.What), code(d.Old), code(d.New)}})
+	}
+	for _, x := range []struct {
+		what     []string
+		old, new string
+	}{{c.OnlyOldSays, "", "not stated"}, {c.OnlyNewSays, "not stated", ""}} {
+		if len(x.what) > 0 {
+			t.Rows = append(t.Rows, Row{Cells: []Cell{plain(join(x.what)), plain(x.old), plain(x.new)}})
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
 }
 
 func compared(a, b *saved.Result) (*compare.Comparison, error) {
@@ -58,41 +77,37 @@ func compared(a, b *saved.Result) (*compare.Comparison, error) {
 // summary says in a sentence how two results differ.
 func summary(c *compare.Comparison, a *Answer) {
 	if c.Doctor {
-		a.Text = formatf("%d findings are new, %d are gone, %d stay.", len(c.Found), len(c.Gone), len(c.Still))
+		a.Text = formatf("Findings: %d new, %d gone, %d in both.", len(c.Found), len(c.Gone), len(c.Still))
 		a.Figure = formatf("%+d", len(c.Found)-len(c.Gone))
 		return
 	}
-	better, worse, same := 0, 0, 0
+	t, r, ok := c.Headline()
+	if !ok {
+		a.Text = "They have no figure in common that is shown."
+		return
+	}
+	format := compare.Format(t.Unit)
+	a.Figure = r.Delta()
+	values := formatf("%s, %s: %s and %s", r.Name, t.Unit, format(r.Old.Median), format(r.New.Median))
+	if r.Once {
+		a.Text, a.Sure = values+".", "One look each: no test can say what of it is chance."
+		return
+	}
+	if a.Figure == "~" {
+		values += ", not measurably different"
+	}
+	differ, same := 0, 0
 	for _, t := range c.Tables {
 		for _, r := range t.Rows {
-			switch r.Verdict(t.Higher) {
-			case "better":
-				better++
-			case "worse":
-				worse++
-			default:
+			if r.Test.Different {
+				differ++
+			} else {
 				same++
 			}
 		}
 	}
-	a.Text = formatf("Of %d figures that both have, %d are better in the second, %d are worse, and %d are not measurably different.", better+worse+same, better, worse, same)
-	a.Sure = "Mann-Whitney at 0.05, each figure by itself: of many, one in twenty differs by chance."
-	if len(c.Tables) == 0 || len(c.Tables[0].Rows) == 0 {
-		return
-	}
-	t, format := c.Tables[0], compare.Format(c.Tables[0].Unit)
-	r := t.Rows[0]
-	if r.Once {
-		a.Sure = "One look each: no test can say what of it is chance."
-		return
-	}
-	a.Figure = r.Delta()
-	if a.Figure == "~" {
-		a.Text = formatf("%s, %s: not measurably different. ", r.Name, t.Unit) + a.Text
-	} else {
-		a.Text = formatf("%s, %s: %s instead of %s, %s. ", r.Name, t.Unit, format(r.New.Median), format(r.Old.Median), r.Verdict(t.Higher)) + a.Text
-	}
-	a.Sure = formatf("p = %.2g, %d and %d runs. ", r.Test.P, r.Test.N1, r.Test.N2) + a.Sure
+	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, count.Of(differ+same, "figure"), differ)
+	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, count.Of(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.
@@ -104,7 +119,7 @@ func tables(c *compare.Comparison) []*Table {
 		if t.Higher {
 			better = "more is better"
 		}
-		tb := &Table{Caption: t.Unit + ", " + better, Sort: true, Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "verdict"}, Column{Label: "p", Num: true}, Column{Label: "runs", Num: true})}
+		tb := &Table{Caption: t.Unit + ", " + better, Sort: true, Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "p", Num: true}, Column{Label: "runs", Num: true})}
 		tb.Head[0].Label = "what"
 		if c.Old == c.New {
 			tb.Head[1].Label, tb.Head[3].Label = "first", "second"
@@ -120,7 +135,7 @@ func tables(c *compare.Comparison) []*Table {
 			}
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{
 				code(name), num(format(r.Old.Median), r.Old.Median), plain(report.Spread(r.Old)), num(format(r.New.Median), r.New.Median), plain(report.Spread(r.New)),
-				num(r.Delta(), r.Test.Ratio), plain(r.Verdict(t.Higher)), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
+				num(r.Delta(), r.Test.Ratio), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
 			}})
 		}
 		if c.Flat() && len(out) > 0 {
@@ -148,15 +163,18 @@ func tables(c *compare.Comparison) []*Table {
 	return out
 }
 
-// together draws results of one kind in one chart; nil where that makes none.
-func together(results []*saved.Result) []*Chart {
-	var tuned []*saved.Result
+// together draws results of one kind in one chart.
+func together(results []*saved.Result) []*Block {
+	var tuned, ran []*saved.Result
 	labs := make(map[string][]*Chart)
 	var order []string
 	for _, r := range results {
 		switch {
-		case r.Program != nil && r.Program.Kind == "tune" && len(r.Program.Arms) > 0:
+		case r.Program != nil && len(r.Program.Arms) == 0:
+		case r.Program != nil && r.Program.Kind == report.KindTune:
 			tuned = append(tuned, r)
+		case r.Program != nil && r.Program.Kind == report.KindRun:
+			ran = append(ran, r)
 		case r.Lab != nil:
 			for i := range r.Lab.Experiments {
 				e := &r.Lab.Experiments[i]
@@ -176,18 +194,27 @@ func together(results []*saved.Result) []*Chart {
 			}
 		}
 	}
-	var out []*Chart
+	all := &Block{Title: "All in one picture"}
 	if len(tuned) > 1 && sameMetric(tuned) {
-		out = append(out, tunedTogether(tuned))
+		all.Charts = append(all.Charts, tunedTogether(tuned))
 	}
 	for _, name := range order {
-		if all := labs[name]; len(all) > 1 {
-			c := all[0]
-			for _, o := range all[1:] {
+		if of := labs[name]; len(of) > 1 {
+			c := of[0]
+			for _, o := range of[1:] {
 				c.Series = append(c.Series, o.Series...)
 			}
 			c.Caption = "Dashed: all but the first file."
-			out = append(out, c)
+			all.Charts = append(all.Charts, c)
+		}
+	}
+	var out []*Block
+	if len(all.Charts) > 0 {
+		out = append(out, all)
+	}
+	if len(ran) > 1 && sameMetric(ran) {
+		if b := ranTogether(ran); b != nil {
+			out = append(out, b)
 		}
 	}
 	return out
@@ -220,7 +247,9 @@ func tunedTogether(results []*saved.Result) *Chart {
 			if p.Text = t.named(a); p.Text == "" && j == 0 {
 				p.Text = "default"
 			}
-			p.Big = p.Text != ""
+			if p.Text != "" { // each file has a default, and a best
+				p.Text, p.Big = r.Name+": "+p.Text, true
+			}
 			s.P = append(s.P, p)
 		}
 		if len(s.P) > 0 {

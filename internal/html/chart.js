@@ -66,6 +66,27 @@ const folio = (() => {
     if (text !== undefined) e.text(text);
     return e;
   };
+  // textWidth is how wide a text of a chart is, in pixels, or a little less.
+  const canvas = document.createElement('canvas').getContext('2d');
+  const FONTS = { named: '600 12.5px system-ui, sans-serif' };
+  function textWidth(text, cls) {
+    canvas.font = FONTS[cls] || '12px system-ui, sans-serif';
+    return canvas.measureText(text).width * 1.03 + 1;
+  }
+  // cut cuts a text in its middle until it is no wider than room.
+  function cut(text, room, cls) {
+    if (textWidth(text, cls) <= room) return text;
+    let n = text.length;
+    const at = k => text.slice(0, Math.ceil(k / 2)) + '…' + text.slice(text.length - Math.floor(k / 2));
+    while (n > 1 && textWidth(at(n), cls) > room) n--;
+    return at(n);
+  }
+  // words writes a text that keeps within room; the whole of it is its title.
+  function words(parent, cls, attrs, text, room) {
+    const shown = cut(text, room, cls), t = svg(parent, 'text', { class: cls, ...attrs }, shown);
+    if (shown !== text) t.append('title').text(text);
+    return t;
+  }
   const mark = (shape, size) => d3.symbol(SHAPES[shape % SHAPES.length], size)();
 
   // legend lists the series; a click hides one.
@@ -108,9 +129,14 @@ const folio = (() => {
       return best;
     };
     const copyOf = i => { if (i >= 0 && spots[i].of.c) copy(spots[i].of.c); };
-    root.on('pointermove pointerdown', e => { const i = nearest(e); i >= 0 ? show(i) : hide(); })
-      .on('pointerleave', hide).on('blur', hide)
-      .on('click', e => copyOf(nearest(e)))
+    // A finger cannot hover: its first tap shows a point until it taps elsewhere, the
+    // next one on the same point copies.
+    let touch = false, before = -1;
+    const point = e => { const i = nearest(e); i >= 0 ? show(i) : hide(); };
+    root.on('pointerdown', e => { touch = e.pointerType === 'touch'; before = at; point(e); })
+      .on('pointermove', e => { if (e.pointerType !== 'touch') point(e); })
+      .on('pointerleave', e => { if (e.pointerType !== 'touch') hide(); }).on('blur', hide)
+      .on('click', e => { const i = nearest(e); if (!touch || i === before) copyOf(i); })
       .on('focus', () => { if (at < 0 && spots.length && root.node().matches(':focus-visible')) show(0, true); })
       .on('keydown', e => {
         const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
@@ -145,12 +171,12 @@ const folio = (() => {
     y.ticks.forEach(v => svg(grid, 'path', { d: `M${m.l},${y.s(v)}H${w - m.r}` }));
     svg(root, 'g', { class: 'axis', transform: `translate(0,${h - m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(fx).tickSizeOuter(0));
     svg(root, 'g', { class: 'axis', transform: `translate(${m.l},0)` }).call(d3.axisLeft(y.s).tickValues(y.ticks).tickFormat(fy).tickSizeOuter(0));
-    svg(root, 'text', { class: 'label', x: (m.l + w - m.r) / 2, y: h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''));
-    svg(root, 'text', { class: 'label', x: 2, y: 12 }, '↑ ' + c.y.label + (y.log ? ' (log)' : ''));
+    words(root, 'label', { x: (m.l + w - m.r) / 2, y: h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''), w - m.l - m.r);
+    words(root, 'label', { x: 2, y: 12 }, '↑ ' + c.y.label + (y.log ? ' (log)' : ''), w - 4);
     (c.lines || []).forEach((l, i) => {
       svg(root, 'path', { class: 'upright', d: `M${x.s(l.at)},${m.t}V${h - m.b}` });
       const right = x.s(l.at) > w * 0.6;
-      svg(root, 'text', { class: 'upright', x: x.s(l.at) + (right ? -4 : 4), y: m.t + 11 + 13 * i, 'text-anchor': right ? 'end' : 'start' }, l.text);
+      words(root, 'upright', { x: x.s(l.at) + (right ? -4 : 4), y: m.t + 11 + 13 * i, 'text-anchor': right ? 'end' : 'start' }, l.text, right ? x.s(l.at) - 6 : w - x.s(l.at) - 6);
     });
     const spots = [];
     const under = svg(root, 'g'), over = svg(root, 'g'), texts = [];
@@ -168,15 +194,15 @@ const folio = (() => {
           if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}` });
           svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})` });
         }
-        if (p.t) texts.push([px, py, p.t + (!narrow && p.n && p.n !== p.t ? ': ' + p.n : '')]);
+        if (p.t) texts.push([px, py, p.t + (!narrow && p.n && !p.t.endsWith(p.n) ? ': ' + p.n : '')]);
         if (!s.mute) spots.push({ x: px, y: py, of: p, series: s });
       });
     });
     // A name stands where it hides least: of the places around its point, the
     // one with the fewest points and names, inside the chart.
     const taken = [];
-    texts.forEach(([px, py, t]) => {
-      const tw = t.length * 7.2;
+    texts.forEach(([px, py, whole]) => {
+      const t = cut(whole, w - 8, 'named'), tw = textWidth(t, 'named');
       const places = [[8, -11], [-8 - tw, -11], [8, 20], [-8 - tw, 20], [-tw / 2, -16], [-tw / 2, 26], [8, -28], [-8 - tw, -28], [-8 - tw, 36], [8, 36]].map(([dx, dy], i) => {
         const b = { x0: px + dx, x1: px + dx + tw, y0: py + dy - 11, y1: py + dy + 3, y: py + dy };
         const cross = o => o.x0 < b.x1 && o.x1 > b.x0 && o.y0 < b.y1 && o.y1 > b.y0;
@@ -185,7 +211,10 @@ const folio = (() => {
         return b;
       });
       const b = places[d3.minIndex(places, p => p.cost)];
-      if (b.x0 < 0) { b.x1 -= b.x0; b.x0 = 0; }
+      const shift = Math.max(0, -b.x0) - Math.max(0, b.x1 - w);
+      b.x0 += shift;
+      b.x1 += shift;
+      b.y = Math.min(Math.max(b.y, 14), h - 4);
       taken.push(b);
       svg(root, 'text', { class: 'named', x: b.x0, y: b.y }, t);
     });
@@ -197,16 +226,17 @@ const folio = (() => {
   // rows lays out the categories of bars: their heights, and room for names.
   function rows(host, c, per) {
     const w = Math.max(host.clientWidth, 260);
-    const longest = d3.max(c.y.categories, t => t.length) || 0;
-    const above = w < 560 || longest * 7 > w * 0.4;
-    const m = { l: above ? 8 : longest * 7 + 20, r: 74, t: 6, b: 42 };
+    const longest = d3.max(c.y.categories, t => textWidth(t)) || 0;
+    const above = w < 560 || longest > w * 0.4;
+    const beside = d3.max(c.series, s => d3.max(s.p, p => p.t ? textWidth(p.t) : 0)) || 0;
+    const m = { l: above ? 14 : longest + 16, r: Math.max(74, Math.min(beside + 16, w * 0.4)), t: 6, b: 42 };
     const row = per + (above ? 20 : 0) + 10;
     return { w, above, m, row, top: i => m.t + i * row + (above ? 20 : 5), h: m.t + row * c.y.categories.length + m.b };
   }
   function names(root, c, r, per) {
-    c.y.categories.forEach((t, i) => svg(root, 'text', {
-      class: 'category', x: r.above ? r.m.l : r.m.l - 8, y: r.above ? r.top(i) - 6 : r.top(i) + per / 2 + 4, 'text-anchor': r.above ? 'start' : 'end',
-    }, t));
+    c.y.categories.forEach((t, i) => words(root, 'category', {
+      x: r.above ? r.m.l : r.m.l - 8, y: r.above ? r.top(i) - 6 : r.top(i) + per / 2 + 4, 'text-anchor': r.above ? 'start' : 'end',
+    }, t, r.above ? r.w - r.m.l - 4 : r.m.l - 8));
   }
 
   function drawBars(host, c, state) {
@@ -218,7 +248,7 @@ const folio = (() => {
     const fx = format(c.x), grid = svg(root, 'g', { class: 'grid' });
     x.ticks.forEach(v => svg(grid, 'path', { d: `M${x.s(v)},${r.m.t}V${r.h - r.m.b}` }));
     svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(fx).tickSizeOuter(0));
-    svg(root, 'text', { class: 'label', x: (r.m.l + r.w - r.m.r) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''));
+    words(root, 'label', { x: (r.m.l + r.w - r.m.r) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''), r.w - r.m.l - r.m.r);
     names(root, c, r, per);
     const spots = [];
     seen.forEach((s, k) => s.p.forEach(p => {
@@ -232,7 +262,8 @@ const folio = (() => {
         svg(root, 'rect', { class: 'mark bar ' + cls, x: Math.min(zero, px), y: y0, width: Math.max(Math.abs(px - zero), 1), height: each - 3 });
       }
       if (p.xl !== undefined) svg(root, 'path', { class: 'error c0', d: `M${x.s(Math.max(p.xl, x.log ? x.s.domain()[0] : p.xl))},${mid}H${x.s(p.xh)}` });
-      if (p.t) svg(root, 'text', { class: 'value', x: Math.max(px, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5), y: mid + 4 }, p.t);
+      const after = Math.max(px, p.xh === undefined ? px : x.s(p.xh)) + (x.log ? 9 : 5);
+      if (p.t) words(root, 'value', { x: after, y: mid + 4 }, p.t, r.w - after - 2);
       spots.push({ x: px, y: mid, of: p, series: s, hit: (_, py) => py >= y0 && py < y0 + each });
     }));
     spots.sort((a, b) => a.y - b.y);
@@ -245,7 +276,7 @@ const folio = (() => {
     seen.forEach(s => s.p.forEach(p => { ends[p.y] += p.x; }));
     const x = scale({ ...c.x, zero: true }, ends.concat(0), [r.m.l, r.w - 28], r.w < 520 ? 4 : 8);
     svg(root, 'g', { class: 'axis', transform: `translate(0,${r.h - r.m.b})` }).call(d3.axisBottom(x.s).tickValues(x.ticks).tickFormat(format(c.x)).tickSizeOuter(0));
-    svg(root, 'text', { class: 'label', x: (r.m.l + r.w - 28) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label);
+    words(root, 'label', { x: (r.m.l + r.w - 28) / 2, y: r.h - 8, 'text-anchor': 'middle' }, c.x.label, r.w - r.m.l - 28);
     names(root, c, r, per);
     const at = c.y.categories.map(() => 0), spots = [];
     seen.forEach(s => s.p.forEach(p => {
@@ -260,13 +291,15 @@ const folio = (() => {
 
   const DRAW = { xy: drawXY, bars: drawBars, stack: drawStack };
   function chart(host, c) {
+    c.series = (c.series || []).map(s => ({ ...s, p: s.p || [] }));
+    c.y.categories ||= [];
     const state = { hidden: new Set(), width: 0 };
     const redraw = () => {
       state.width = host.clientWidth;
       host.replaceChildren();
       legend(host, c, state, redraw);
       DRAW[c.kind](host, c, state);
-      if (c.hint) d3.select(host).append('p').attr('class', 'hint').text(c.hint);
+      if (c.hint) d3.select(host).append('p').attr('class', 'hint').text(matchMedia('(hover: none)').matches ? c.hint.replace(/^Click a point/, 'Tap a point twice') : c.hint);
     };
     redraw();
     new ResizeObserver(() => { if (Math.abs(host.clientWidth - state.width) > 1) redraw(); }).observe(host);
@@ -290,6 +323,8 @@ const folio = (() => {
     tipBox.style.top = Math.max(8, top) + 'px';
   }
   function hideTip() { tipBox.hidden = true; }
+  // A tap beside all charts puts away what a tap has shown.
+  document.addEventListener('pointerdown', e => { if (!e.target.closest('.chart > svg')) hideTip(); });
   function say(text) { live.textContent = text; }
 
   async function copy(text) {

@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
 
 func labSection(f *report.LabFile) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and giving memory back cost here", Notes: slices.Clone(f.Notes)}
-	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), formatf("%d experiments in %.0f s", len(f.Experiments), f.ElapsedSeconds))
+	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), formatf("%s in %.0f s", count.Of(len(f.Experiments), "experiment"), f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)
 	}
@@ -26,10 +27,7 @@ func labSection(f *report.LabFile) *Section {
 				s.Notes = append(s.Notes, text)
 			}
 		}
-		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %d rounds", trial.FormatBytes(e.Parameters.SizeBytes), e.Parameters.Rounds)}
-		if e.Parameters.Rounds == 1 {
-			a.Sure = strings.TrimSuffix(a.Sure, "s")
-		}
+		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %s", trial.FormatBytes(e.Parameters.SizeBytes), count.Of(e.Parameters.Rounds, "round"))}
 		if e.Parameters.Rounds < 6 {
 			a.Sure += ": too few for an interval"
 		}
@@ -49,6 +47,9 @@ func labBlock(e *report.LabExperiment) []*Block {
 	b := &Block{Title: e.Name + ": " + e.Question}
 	if len(e.Meaning) > 0 {
 		b.Words = slices.Clone(e.Meaning[1:]) // the first one is above
+		if len(b.Words) > 0 && isDetail(b.Words[0]) {
+			b.Words = slices.Clone(e.Meaning) // a detail needs its sentence
+		}
 	}
 	if e.Source != "" {
 		b.Words = append(b.Words, "Known from elsewhere: "+e.Source)

@@ -45,8 +45,31 @@ func section(r *saved.Result) *Section {
 	default:
 		s = runSection(r.Program)
 	}
+	switch {
+	case r.Program != nil:
+		s.failed(r.Program.Error)
+	case r.Lab != nil:
+		s.failed(r.Lab.Error)
+	}
 	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples()}
 	return s
+}
+
+// failed puts first why a result is not what was asked for; "" for nothing.
+func (s *Section) failed(why string) {
+	a := Answer{Bad: true, Goal: "Failed", Text: upper(why) + "."}
+	switch why {
+	case "":
+		return
+	case "interrupted":
+		a.Goal, a.Text = "Not completed", "Interrupted. This is what was known by then."
+	default:
+		a.Main = true
+		for i := range s.Answers {
+			s.Answers[i].Main = false
+		}
+	}
+	s.Answers = append([]Answer{a}, s.Answers...)
 }
 
 // fileName makes the name of a JSON file of that of a result, which may be a path.

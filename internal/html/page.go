@@ -21,6 +21,7 @@ type Section struct {
 	Heading string // what was measured
 	Code    bool   // Heading is a command
 	About   []string
+	First   []*Table // what must be known before the answers are read
 	Answers []Answer
 	Notes   []string
 	Blocks  []*Block
@@ -39,6 +40,9 @@ type Answer struct {
 	Detail string
 	Steps  []Step // what to do, where that is more than a line
 	Main   bool
+	// Neutral figures are neither good nor bad: nothing says which.
+	Neutral bool
+	Bad     bool // something failed
 }
 
 // A Step is a sentence, with the exact command or code if there is one.
@@ -119,6 +123,7 @@ type Chart struct {
 	Kind    string   `json:"kind"`
 	Title   string   `json:"title"`
 	Caption string   `json:"-"`
+	Partly  bool     `json:"-"` // the table has less than the chart
 	X       Axis     `json:"x"`
 	Y       Axis     `json:"y"`
 	Series  []Series `json:"series"`
@@ -210,12 +215,20 @@ func cols(labels ...string) []Column {
 	return out
 }
 
+// empty says that a chart has nothing to draw.
+func (c *Chart) empty() bool {
+	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.P) > 0 })
+}
+
 // finite leaves out points that have no place, and intervals that have no end:
 // JSON cannot hold them, nor a chart draw them.
 func (c *Chart) finite() {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 	for i := range c.Series {
 		s := &c.Series[i]
+		if s.P == nil {
+			s.P = []Point{} // not null
+		}
 		s.P = slices.DeleteFunc(s.P, func(p Point) bool { return bad(p.X) || bad(p.Y) })
 		for j := range s.P {
 			p := &s.P[j]
@@ -234,10 +247,13 @@ func (p *Page) finish() {
 	for i, s := range p.Sections {
 		s.ID = "s" + itoa(i)
 		for j, b := range s.Blocks {
+			for _, c := range b.Charts {
+				c.finite()
+			}
 			b.ID = s.ID + "-b" + itoa(j)
+			b.Charts = slices.DeleteFunc(b.Charts, (*Chart).empty)
 			for k, c := range b.Charts {
 				c.ID = b.ID + "-c" + itoa(k)
-				c.finite()
 			}
 		}
 		if s.Raw != nil {

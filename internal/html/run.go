@@ -3,6 +3,7 @@ package html
 import (
 	"slices"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -11,7 +12,7 @@ import (
 
 func runSection(f *report.File) *Section {
 	arm := &f.Arms[0]
-	s := &Section{Kicker: "folio run", Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
+	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
 	if n := len(arm.Samples); n > 1 {
 		s.About = append(s.About, formatf("medians of %d runs", n))
 	}
@@ -31,6 +32,9 @@ func runSection(f *report.File) *Section {
 	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	s.Answers = advice(&sheet, samples)
+	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*trial.Sample).OK) {
+		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+	}
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
 	if b := whereBlock([]split{{"all", sheet.Where}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "processor time"
@@ -44,6 +48,13 @@ func runSection(f *report.File) *Section {
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(samples)}})
 	return s
+}
+
+func kicker(f *report.File) string {
+	if f.Kind == report.KindAttach {
+		return "folio run --attach"
+	}
+	return "folio " + f.Kind
 }
 
 // again returns the flags with which folio runs the program as it was run.
@@ -83,10 +94,8 @@ func again(f *report.File) []string {
 
 // advice is what package diagnose advises, the largest gain first.
 func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
-	sure := formatf("wall %s%s, processor time %s, %d run", report.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), report.Seconds(sheet.CPU), len(samples))
-	if len(samples) > 1 {
-		sure += "s"
-	} else {
+	sure := formatf("wall %s%s, processor time %s, %s", report.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), report.Seconds(sheet.CPU), count.Of(len(samples), "run"))
+	if len(samples) == 1 {
 		sure += ": how much it varies is not known"
 	}
 	if w := sheet.Where; w != nil {
@@ -161,7 +170,7 @@ func timeline(samples []*trial.Sample) *Block {
 		return &Block{Title: "Memory over time", Words: []string{"Not in this result: the run was too short to be looked at twice, or the result is of a version of folio, or of a command, that does not keep it."}}
 	}
 	s := samples[i].Series
-	c := &Chart{Kind: XY, Title: "Memory over time", Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
+	c := &Chart{Kind: XY, Title: "Memory over time", Partly: true, Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
 	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
 	for _, x := range []struct {
 		name       string

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
@@ -162,7 +163,7 @@ func densityBlock(of string, w *report.WindowsJSON) *Block {
 	}
 	c.Series = []Series{series}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
-		Words: []string{formatf("%d windows: %d on huge pages, %d dense, %d sparse, %d opted out.", w.Count, w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
+		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.", count.Of(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
 }
 
 // doctorSection is what folio doctor found.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -53,7 +54,7 @@ func tuneSection(f *report.File) *Section {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	s.About = append(s.About, formatf("%d settings, %d runs in %.0f s", len(f.Arms), n, f.ElapsedSeconds))
+	s.About = append(s.About, formatf("%s, %s in %.0f s", count.Of(len(f.Arms), "setting"), count.Of(n, "run"), f.ElapsedSeconds))
 	if f.Ended != "" {
 		s.About = append(s.About, f.Ended)
 	}
@@ -202,22 +203,7 @@ func (t *tuned) point(a *tunedArm, lo, hi *float64) Point {
 // line is what is to be pasted into a shell for an arm.
 func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(settingOf(a.Setting)) }
 
-func settingOf(s report.Setting) trial.Setting {
-	out := trial.Setting{Env: s.Env}
-	if s.GOGC != nil {
-		out.GOGC = *s.GOGC
-	}
-	if s.MemLimit != nil {
-		out.MemLimit = *s.MemLimit
-	}
-	if s.GOMAXPROCS != nil {
-		out.GOMAXPROCS = *s.GOMAXPROCS
-	}
-	if s.THP != "" && s.THP != "system" {
-		out.THP = trial.THP(s.THP)
-	}
-	return out
-}
+func settingOf(s report.Setting) trial.Setting { return s.Trial() }
 
 func (t *tuned) scatter() *Chart {
 	c := &Chart{

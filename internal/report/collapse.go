@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/collapser"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/stat"
 )
 
@@ -159,7 +160,7 @@ func round(d time.Duration) float64 {
 
 // CollapseLine says in a line what one look of --watch did.
 func CollapseLine(o collapser.Outcome) string {
-	parts := []string{fmt.Sprintf("%s collapsed in %s windows", Bytes(float64(o.Bytes)), Count(float64(o.Collapsed)))}
+	parts := []string{fmt.Sprintf("%s collapsed in %s", Bytes(float64(o.Bytes)), count.Of(o.Collapsed, "window"))}
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		parts = append(parts, fmt.Sprintf("%d refused: %s", o.Refused[word], word))
 	}

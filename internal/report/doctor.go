@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 )
 
@@ -81,7 +82,7 @@ func (d *Doctor) Text(w io.Writer) error {
 // sum says how many checks there were, and what became of them.
 func (d *Doctor) sum() string {
 	g := d.Diagnosis
-	text := fmt.Sprintf("%d checks: ", g.Count(diagnose.Found)+g.Count(diagnose.Clean))
+	text := count.Of(g.Count(diagnose.Found)+g.Count(diagnose.Clean), "check") + ": "
 	if len(g.Hazards) == 0 {
 		text += "nothing found"
 	} else {
@@ -94,7 +95,7 @@ func (d *Doctor) sum() string {
 				}
 			}
 			if n > 0 {
-				parts = append(parts, Counted(n, string(s)))
+				parts = append(parts, count.Of(n, string(s)))
 			}
 		}
 		text += strings.Join(parts, ", ")
@@ -113,14 +114,6 @@ func (d *Doctor) sum() string {
 		}
 	}
 	return text + "."
-}
-
-// Counted says how many: "1 file", "2 files".
-func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Wrap breaks text into lines of at most width columns, the first behind first,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -247,5 +248,5 @@ func LabTitle(machine string, r *lab.Result) string {
 	if r.Interrupted {
 		ended = ", interrupted"
 	}
-	return fmt.Sprintf("%s: %s\n%d experiments in %s, seed %d%s", what, machine, len(r.Outcomes), labElapsed(r.Elapsed), r.Seed, ended)
+	return fmt.Sprintf("%s: %s\n%s in %s, seed %d%s", what, machine, count.Of(len(r.Outcomes), "experiment"), labElapsed(r.Elapsed), r.Seed, ended)
 }

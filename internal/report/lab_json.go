@@ -22,6 +22,7 @@ type LabFile struct {
 	Folio    string    `json:"folio_version"`
 	Created  time.Time `json:"created"`
 	Complete bool      `json:"complete"`
+	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
 
 	Host           host.Info `json:"host"`
 	Seed           *uint64   `json:"seed"`

@@ -17,13 +17,22 @@ import (
 // may be added to this one. docs/results.md describes it.
 const Schema = "folio/1"
 
+// Kinds of a File. What was watched of a running process is no run: its time is what
+// --for says, and its other figures are of that time.
+const (
+	KindRun    = "run"
+	KindTune   = "tune"
+	KindAttach = "attach"
+)
+
 // A File is a result as JSON has it.
 type File struct {
 	Schema   string    `json:"schema"`
-	Kind     string    `json:"kind"` // run, tune
+	Kind     string    `json:"kind"` // KindRun, KindTune, KindAttach
 	Folio    string    `json:"folio_version"`
 	Created  time.Time `json:"created"`
-	Complete bool      `json:"complete"` // false: interrupted, or a version from half-way
+	Complete bool      `json:"complete"`        // false: interrupted, or a version from half-way
+	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
 
 	Host    host.Info `json:"host"`
 	Program Program   `json:"program"`
@@ -48,8 +57,12 @@ type Program struct {
 	Command   []string `json:"command"`
 	GoVersion *string  `json:"go_version"` // from its build information; null for others
 	Module    *string  `json:"module"`
-	Attached  int      `json:"attached_pid,omitempty"` // of a process that ran already: samples are of a window of its life
-	Input     string   `json:"input,omitempty"`        // the file that was its standard input
+	// Version is the main module's, or the commit; BuildID the linker's. Both tell one
+	// build of a program from another.
+	Version  string `json:"version,omitempty"`
+	BuildID  string `json:"build_id,omitempty"`
+	Attached int    `json:"attached_pid,omitempty"` // of a process that ran already: samples are of a window of its life
+	Input    string `json:"input,omitempty"`        // the file that was its standard input
 	// Stdin is how many bytes of standard input every run read, where they came from
 	// a pipe or a file.
 	Stdin *uint64 `json:"stdin_bytes,omitempty"`
@@ -113,6 +126,24 @@ func NewSetting(s trial.Setting) Setting {
 	}
 	if out.Env == nil {
 		out.Env = []string{}
+	}
+	return out
+}
+
+// Trial returns the setting that s is the JSON form of.
+func (s Setting) Trial() trial.Setting {
+	out := trial.Setting{Env: s.Env}
+	if s.GOGC != nil {
+		out.GOGC = *s.GOGC
+	}
+	if s.MemLimit != nil {
+		out.MemLimit = *s.MemLimit
+	}
+	if s.GOMAXPROCS != nil {
+		out.GOMAXPROCS = *s.GOMAXPROCS
+	}
+	if s.THP != "" && s.THP != "system" {
+		out.THP = trial.THP(s.THP)
 	}
 	return out
 }

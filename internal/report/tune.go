@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/tune"
@@ -73,7 +74,7 @@ func (t *Tune) Text(w io.Writer) error {
 		trials += len(a.Samples)
 	}
 	elapsed := time.Duration(f.ElapsedSeconds * float64(time.Second)).Round(100 * time.Millisecond)
-	p.line("%d settings, %d runs in %s, seed %d: %s", len(f.Arms), trials, elapsed, *f.Seed, f.Ended)
+	p.line("%s, %s in %s, seed %d: %s", count.Of(len(f.Arms), "setting"), count.Of(trials, "run"), elapsed, *f.Seed, f.Ended)
 	if t.All || f.Answer == nil || f.Answer.State != tune.NoEffect {
 		p.line("")
 		if p.err == nil {

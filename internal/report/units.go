@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/perf/benchunit"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 )
@@ -41,16 +42,7 @@ func Count(v float64) string {
 	if math.IsNaN(v) {
 		return none
 	}
-	s := strconv.FormatInt(int64(math.Round(v)), 10)
-	neg := strings.HasPrefix(s, "-")
-	s = strings.TrimPrefix(s, "-")
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	if neg {
-		s = "-" + s
-	}
-	return s
+	return count.Number(int64(math.Round(v)))
 }
 
 // Percent prints a fraction of one, such as 14.2%.

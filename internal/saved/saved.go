@@ -41,7 +41,7 @@ func Read(name string, data []byte) (*Result, error) {
 	case head.Schema == report.Schema && head.Kind == "lab":
 		r.Lab = &report.LabFile{}
 		into = r.Lab
-	case head.Schema == report.Schema && (head.Kind == "run" || head.Kind == "tune"):
+	case head.Schema == report.Schema && (head.Kind == report.KindRun || head.Kind == report.KindTune || head.Kind == report.KindAttach):
 		r.Program = &report.File{}
 		into = r.Program
 	case head.Schema == report.InspectSchema:

@@ -203,7 +203,7 @@ func TestResult(t *testing.T) {
 	if len(r.FaultClasses) != 1 || r.FaultClasses[0] != (FaultShare{Zeroing, 31, 1}) {
 		t.Errorf("fault classes: %+v", r.FaultClasses)
 	}
-	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasPrefix(n, "3 samples were lost") }) {
+	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasPrefix(n, "3 samples lost") }) {
 		t.Errorf("notes: %q", r.Notes)
 	}
 	if again := c.Result(Accounts{User: 7, Sys: 4, Info: perf.Info{Kernel: true}, Lost: 3}); !reflect.DeepEqual(again, r) {

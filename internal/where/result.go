@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/perf"
 )
 
@@ -369,10 +370,10 @@ func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) 
 		note("%s", info.Reason)
 	}
 	if r.Samples < fewSamples {
-		note("only %d samples: shares are rough; run the program for longer", r.Samples)
+		note("only %s: shares are rough; run the program for longer", count.Of(int(r.Samples), "sample"))
 	}
 	if r.Lost > 0 {
-		note("%d samples were lost: the machine was too busy for them to be read in time", r.Lost)
+		note("%s lost: the machine was too busy for them to be read in time", count.Of(int(r.Lost), "sample"))
 	}
 	if info.Kernel && c.opts.KernelSymbols == nil && r.Samples > 0 {
 		note("the kernel hides the names of its functions: what it did is told from who called it; echo 0 > /proc/sys/kernel/kptr_restrict shows them")

@@ -1,0 +1,272 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// An example is a command line that a reader may copy.
+type example struct{ where, line string }
+
+// notRun are the examples that are not run here, each with its reason. Keep it short.
+var notRun = []struct {
+	pattern, reason string
+	seen            bool
+}{
+	{pattern: `^docker run`, reason: "needs Docker"},
+	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
+	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/overlay run it"},
+	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
+	{pattern: `folio lab .*(index|malloc|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
+}
+
+// reductions make an example one that ends within seconds, on what the test has
+// prepared: processes, files and programs of those names.
+var reductions = []struct{ from, to string }{
+	{`^sudo `, ""},
+	{`\bgo run \./cmd/folio\b`, "folio"},
+	{`\b(1234|4242)\b`, "$$PID"},
+	{`\b8080\b`, "$$PORT"},
+	{`/tmp/(loadgen|jsonserver)`, "./$1"},
+	{`/usr/local/go/src/net\b`, `"$$(go env GOROOT)/src/net"`},
+	{`--for [0-9]+s`, "--for 300ms"},
+	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
+	{`\bfolio tune `, "folio tune --rounds 1 --budget 10s "},
+	{`\bgo test -run '\^\$$' -bench`, "go test -run '^$$' -benchtime 10x -bench"},
+	{`(folio lab.*) --quick`, "$1"},
+	{`(folio lab.*) --rounds [0-9]+`, "$1"},
+	{`(folio lab.*) --size [0-9]+MiB`, "$1"},
+	{`\bfolio lab( --| \w|$$)`, "folio lab --quick --rounds 1 --size 4MiB$1"},
+	{`folio lab --quick --rounds 1 --size 4MiB list`, "folio lab list"},
+	{`go1\.25\.5`, runtime.Version()},
+	{` -trimpath`, ""}, // which would compile a standard library of its own
+}
+
+// mayFail are examples whose exit code depends on the machine.
+var mayFail = regexp.MustCompile(`doctor --strict`)
+
+// Every example of the help texts, README.md, docs and package documentation runs, in
+// a smaller form: a copy of it must not be the reader's first failure.
+func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs some sixty commands")
+	}
+	w := newExampleWorld(t)
+	done := make(map[string]bool)
+	count, skipped := 0, 0
+	for _, e := range examples(t) {
+		line, reason := reduced(e.line)
+		if reason == "" {
+			reason = w.missing(line)
+		}
+		switch {
+		case reason != "":
+			skipped++
+			t.Logf("not run, %s: %s: %s", reason, e.where, e.line)
+		case !done[line]:
+			done[line] = true
+			count++
+			w.run(t, e, line)
+		}
+	}
+	t.Logf("%d examples ran, %d did not", count, skipped)
+	for _, n := range notRun {
+		if !n.seen {
+			t.Errorf("no example is %s (%s): take it off the list", n.pattern, n.reason)
+		}
+	}
+	if count < 50 {
+		t.Errorf("only %d examples ran: are they still found?", count)
+	}
+}
+
+// reduced returns the form of an example that is run, or why none is.
+func reduced(line string) (text, reason string) {
+	for i, n := range notRun {
+		if regexp.MustCompile(n.pattern).MatchString(line) {
+			notRun[i].seen = true
+			return "", n.reason
+		}
+	}
+	for _, r := range reductions {
+		line = regexp.MustCompile(r.from).ReplaceAllString(line, r.to)
+	}
+	if strings.Contains(line, "folio tune ") && !strings.Contains(line, "--mem ") {
+		line = strings.Replace(line, "folio tune ", "folio tune --mem 1GiB ", 1)
+	}
+	return line, ""
+}
+
+// examples returns all command lines of folio that are shown to users.
+func examples(t *testing.T) []example {
+	t.Helper()
+	var out []example
+	add := func(where, line string) {
+		for _, words := range shellCommands(line) {
+			if _, ok := folioArgs(words); ok || strings.Contains(line, "folio)") || slices.Contains(words, "folio") {
+				out = append(out, example{where, line})
+				return
+			}
+		}
+	}
+	for _, f := range documents(t) {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range shellLines(string(data)) {
+			add(filepath.Base(f), l)
+		}
+	}
+	root := newRoot(&app{stdout: console.New(io.Discard), stderr: io.Discard})
+	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
+		for _, l := range strings.Split(cmd.Long+"\n"+cmd.Example, "\n") {
+			if strings.HasPrefix(l, "  ") {
+				if cmd == root {
+					l, _, _ = strings.Cut(l, "    ") // an explanation follows
+				}
+				add("help of "+cmd.Name(), strings.TrimSpace(l))
+			}
+		}
+	}
+	for _, dir := range []string{"arena", "arenavet", "auto", "gctune", "goheap", "page", "cmd/folio"} {
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %d files", dir, err, len(files))
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^//\t(.*\bfolio\b.*)$`).FindAllStringSubmatch(string(data), -1) {
+				add(dir+"/"+filepath.Base(f), m[1])
+			}
+		}
+	}
+	return out
+}
+
+// An exampleWorld is the directory that examples run in.
+type exampleWorld struct {
+	dir string
+	env []string
+}
+
+// newExampleWorld prepares the programs, processes and files that examples name.
+func newExampleWorld(t *testing.T) *exampleWorld {
+	t.Helper()
+	w := &exampleWorld{dir: filepath.Join(t.TempDir(), "demo")}
+	if err := os.CopyFS(w.dir, os.DirFS("testdata/examples")); err != nil {
+		t.Fatal(err)
+	}
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(os.Environ(), "PORT="+port, "PATH="+w.dir+"/bin:"+os.Getenv("PATH"))
+	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver")
+	w.sh(t, `for i in before after; do folio run --count 2 --json $i.json -- ./prog; done
+		folio tune --rounds 1 --mem 1GiB --json tune.json -- ./prog
+		folio run --count 2 --bench old.txt -- ./prog; cp old.txt new.txt; cp old.txt results.txt`)
+	cmd := exec.Command("go", "build", "-o", w.dir+"/bin/", "golang.org/x/perf/cmd/benchstat")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build benchstat: %v\n%s", err, out)
+	}
+	target := exec.Command("gcprog", "-alloc", "64", "-sleep", "1h", "-pidfile", w.dir+"/pid")
+	target.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // of which the signal above is told
+	if err := target.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait(); runtime.UnlockOSThread() })
+	if !eventually(func() bool { return lines(w.dir+"/pid") == 1 }) {
+		t.Fatal("the process to look at did not start")
+	}
+	w.env = append(w.env, "PID="+strconv.Itoa(target.Process.Pid))
+	return w
+}
+
+// missing says what this machine has not that an example needs.
+func (w *exampleWorld) missing(line string) string {
+	switch {
+	case strings.Contains(line, "folio collapse") && !strings.Contains(line, "--dry-run") && trial.MayCollapse() != nil:
+		return "needs CAP_SYS_NICE and Linux 6.1"
+	case strings.Contains(line, "--allow-system") && os.Getuid() != 0:
+		return "needs root"
+	case (strings.Contains(line, "--pprof") || strings.Contains(line, "--attach")) && perf.Check() != nil:
+		return "needs perf events"
+	}
+	return ""
+}
+
+func (w *exampleWorld) sh(t *testing.T, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// run runs an example, which must succeed.
+func (w *exampleWorld) run(t *testing.T, e example, line string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	dir := w.dir
+	if strings.Contains(line, "folio build") { // its program is not for the other examples
+		dir = filepath.Join(t.TempDir(), "demo")
+		if err := os.CopyFS(dir, os.DirFS("testdata/examples")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, w.env, 10*time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	begin := time.Now()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if mayFail.MatchString(line) && errors.As(err, &exit) && exit.ExitCode() == exitFailure {
+		err = nil
+	}
+	if err != nil {
+		t.Errorf("%s: %s\nrun as: %s\n%v\n%s", e.where, e.line, line, err, out.String())
+	}
+	t.Logf("%.1f s: %s", time.Since(begin).Seconds(), line)
+}
+
+// The list of what is not run stays a short one.
+func TestNotRun(t *testing.T) {
+	if len(notRun) > 5 {
+		t.Errorf("%d kinds of examples are not run", len(notRun))
+	}
+	all := examples(t)
+	not := slices.DeleteFunc(slices.Clone(all), func(e example) bool { _, reason := reduced(e.line); return reason == "" })
+	if len(not) > 14 || len(all) < 90 {
+		t.Errorf("%d of %d examples are not run: %s", len(not), len(all), fmt.Sprint(not))
+	}
+}

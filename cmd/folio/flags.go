@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// strict makes the flags of a command, and of its commands, refuse what would be lost
+// or misread: an empty value, the next flag for one, and a second one that is not the
+// first.
+func strict(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, list := f.Value.(pflag.SliceValue); list {
+			return
+		}
+		f.Value = &onceValue{Value: f.Value}
+		if f.DefValue == "0s" {
+			f.DefValue = "" // what is zero is not shown; durations were known by their type
+		}
+	})
+	for _, c := range cmd.Commands() {
+		strict(c)
+	}
+}
+
+// A onceValue is the value of a flag that is given once.
+type onceValue struct {
+	pflag.Value
+	given *string
+}
+
+func (v *onceValue) Set(s string) error {
+	switch {
+	case strings.TrimSpace(s) == "" && v.Type() == "string":
+		return errEmpty
+	case strings.HasPrefix(s, "--") && v.Type() == "string":
+		return errFlag
+	case v.given != nil && *v.given != s:
+		return &twiceError{*v.given, s}
+	}
+	if err := v.Value.Set(s); err != nil {
+		return err
+	}
+	v.given = &s
+	return nil
+}
+
+var (
+	errEmpty = errors.New("the value is empty")
+	errFlag  = errors.New("the value is a flag") // its own was forgotten
+)
+
+// A twiceError says that a flag has two values.
+type twiceError struct{ first, second string }
+
+func (e *twiceError) Error() string {
+	return fmt.Sprintf("given twice, as %q and %q", e.first, e.second)
+}
+
+// wants says what the values of a type of flag look like.
+var wants = map[string]string{
+	"int": "want a whole number", "uint64": "want a whole number, 0 or more", "float64": "want a number, such as 0.9",
+	"duration": "want a duration, such as 30s or 5m", "bool": "want true or false", "intSlice": "want whole numbers with commas, such as 1,2,4",
+}
+
+// flagError says in plain words what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	see := fmt.Sprintf(": see '%s --help'", cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := "--" + unknown.GetSpecifiedName()
+		if s := unknown.GetSpecifiedShortnames(); s != "" {
+			return misusef("unknown flag -%s%s", s, see)
+		}
+		if near := nearest(cmd.Flags(), unknown.GetSpecifiedName()); near != "" {
+			return misusef("unknown flag %s: did you mean --%s?", name, near)
+		}
+		return misusef("unknown flag %s%s", name, see)
+	case errors.As(err, &missing):
+		return misusef("--%s: no value given%s", missing.GetFlag().Name, see)
+	case errors.As(err, &invalid):
+		return invalidValue(invalid)
+	}
+	return misusef("%w%s", err, see)
+}
+
+func invalidValue(e *pflag.InvalidValueError) error {
+	name, value := e.GetFlag().Name, e.GetValue()
+	var twice *twiceError
+	switch want, number := wants[e.GetFlag().Value.Type()]; {
+	case errors.Is(e, errEmpty):
+		return misusef("--%s: the value is empty", name)
+	case errors.Is(e, errFlag):
+		return misusef("--%s: no value given before %s", name, value)
+	case errors.As(e, &twice):
+		return misusef("--%s %s and --%s %s: give one", name, twice.first, name, twice.second)
+	case errors.Is(e, strconv.ErrRange):
+		return misusef("--%s %s: the number is too large", name, value)
+	case number:
+		return misusef("--%s %q: %s", name, value, want)
+	}
+	return misusef("--%s %q: %w", name, value, errors.Unwrap(e))
+}
+
+// nearest returns the flag whose name is most like another one, "" if none is.
+func nearest(fs *pflag.FlagSet, name string) string {
+	best, least := "", 3
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		d := distance(f.Name, name)
+		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
+			d = 1
+		}
+		if d < least && d < len(name) {
+			best, least = f.Name, d
+		}
+	})
+	return best
+}
+
+// distance is how many letters are to be changed, added or removed (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost = min(before, row[j], row[j+1]) + 1
+			}
+			before, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

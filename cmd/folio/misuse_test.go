@@ -1,0 +1,120 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// badValues are values that no flag of a type takes.
+var badValues = map[string][]string{
+	"int":      {"", "x", "1.5", "1e9", "0x", "99999999999999999999", "1 2"},
+	"uint64":   {"", "x", "-1", "1.5", "99999999999999999999"},
+	"float64":  {"", "x", "1,5"},
+	"duration": {"", "x", "5", "-", "1h1", "99999999999999h"},
+	"bool":     {"maybe", "2"},
+	"intSlice": {"", "a", "1,,2", "1,x", "99999999999999999999"},
+	"string":   {"", " ", "--", "--json"},
+}
+
+// wrongFlags are command lines that each command must refuse before it does anything:
+// values that are no number, empty, negative or out of range, and flags that
+// contradict each other.
+var wrongFlags = map[string][]string{
+	"run": {
+		"--count -1 -- true", "--count 0 -- true", "--gogc x -- true", "--gogc -1 -- true", "--memlimit x -- true", "--memlimit -1 -- true", "--memlimit 99999999999999TiB -- true",
+		"--gomaxprocs -1 -- true", "--env A -- true", "--env =A -- true", "--env A=1 --env A=2 -- true", "--thp no -- true", "--metric x -- true", "--metric x=a -- true", "--metric x=( -- true",
+		"--higher -- true", "--timeout -1s -- true", "--sample-rate -1 -- true", "--sample-rate 100001 -- true", "--ready x --load y -- true", "--ready tcp:localhost:1 -- true", "--load y -- true",
+		"--ready-timeout 0s -- true", "--ready-timeout 5s -- true", "--stop-timeout -1s -- true", "--stop-timeout 5s -- true", "--json - --bench - -- true", "--build -x", "--thp advise -- true",
+		"--json -- true", "--json --html x -- true", "--attach 0", "--attach -1", "--attach 1 -- true", "--attach 1 --for 0s", "--attach 1 --for -1s", "--attach 1 --count 2", "--attach 1 --timeout 5s", "--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--for 5s -- true", "",
+	},
+	"tune": {
+		"--mem x -- true", "--mem 0 -- true", "--budget 0s -- true", "--budget -1s -- true", "--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
+		"--env GOGC=50 -- true", "--env GOMEMLIMIT=1GiB -- true", "--gomaxprocs 1,2 --env GOMAXPROCS=1 -- true", "",
+	},
+	"lab":         {"--size x", "--size 0", "--rounds -1", "nosuch", "--json - --html -"},
+	"lab list":    {"x"},
+	"doctor":      {"--for -1s", "--skip nosuch", "x", "0", "1 2", "--json - --html -"},
+	"doctor list": {"x"},
+	"inspect":     {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s", "--html - --watch", "x", "0", "1 2", "99999999999999999999"},
+	"collapse":    {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1", "--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch --dry-run 1", "x", "0", "1 2"},
+	"patches":     {"nosuch", "--of x heap-hugepages", "--of x --goversion go1.26"},
+	"advise":      {"", "-- ./prog", "--sample-rate -1 --profile x", "--sample-rate 100001 --profile x", "--json - --html - --profile x"},
+	"report":      {"", "x", "- - -o y", "x -o x"},
+	"compare":     {"", "x", "x y z", "- -"},
+	"help":        {"nosuch"},
+	"build":       {"--patch", "--patch= .", "--patch nosuch ."},
+	"go":          {"frob"},
+}
+
+// Each bad value of each flag of each command is refused with one line that names the
+// flag, in folio's words and not those of the library that reads numbers, with exit
+// code 2, and before anything is done.
+func TestWrongFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var every func(cmd *cobra.Command, path []string)
+	every = func(cmd *cobra.Command, path []string) {
+		if cmd.DisableFlagParsing || cmd.Hidden || cmd.Name() == "completion" {
+			return
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, value := range badValues[f.Value.Type()] {
+				refused(t, append(path, "--"+f.Name+"="+value), "--"+f.Name)
+			}
+			if _, list := f.Value.(pflag.SliceValue); !list && f.Value.Type() != "bool" {
+				one := map[string]string{"int": "1", "uint64": "1", "float64": "0.9", "duration": "1s", "string": "a"}[f.Value.Type()]
+				two := map[string]string{"int": "2", "uint64": "2", "float64": "0.8", "duration": "2s", "string": "b"}[f.Value.Type()]
+				refused(t, append(path, "--"+f.Name+"="+one, "--"+f.Name+"="+two), "--"+f.Name+" "+one+" and --"+f.Name+" "+two+": give one")
+			}
+		})
+		refused(t, append(path, "--nosuch"), "unknown flag --nosuch: see 'folio")
+		refused(t, append(path, "-%"), "unknown flag -%: see 'folio")
+		for _, c := range cmd.Commands() {
+			every(c, append(path[:len(path):len(path)], c.Name()))
+		}
+	}
+	every(newRoot(&app{stdout: io.Discard, stderr: io.Discard}), nil)
+	for name, lines := range wrongFlags {
+		for _, l := range lines {
+			refused(t, append(strings.Fields(name), strings.Fields(l)...), "")
+		}
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("a file was made: %v, %v", left, err)
+	}
+}
+
+// refused checks that folio does not take a command line.
+func refused(t *testing.T, args []string, want string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := exit(&stderr, run(context.Background(), args, nil, &stdout, &stderr))
+	text := stderr.String()
+	switch {
+	case code != exitMisuse || stdout.Len() > 0:
+		t.Errorf("%q: exit code %d, standard output %q, %s", args, code, stdout.String(), text)
+	case !strings.HasPrefix(text, "folio: ") || strings.Count(text, "\n") != 1 || strings.HasPrefix(text, "folio: folio"):
+		t.Errorf("%q: not one line of folio: %q", args, text)
+	case strings.Contains(text, "strconv") || strings.Contains(text, "invalid argument") || strings.Contains(text, "time: ") || strings.Contains(text, "shorthand"):
+		t.Errorf("%q: the words of a library: %s", args, text)
+	case !strings.Contains(text, want):
+		t.Errorf("%q: %q does not say %q", args, text, want)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	fs := newRun(&app{}).Flags()
+	for name, want := range map[string]string{"jsn": "json", "metrics": "metric", "gomaxproc": "gomaxprocs", "xyzzy": "", "q": "", "ready-time": "ready-timeout"} {
+		if got := nearest(fs, name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

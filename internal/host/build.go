@@ -1,0 +1,88 @@
+package host
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"os/exec"
+)
+
+// Build returns what tells one build of a program from another: the version of its
+// main module (with Go 1.24 the commit, too), or its commit; and the build ID that
+// the linker wrote, which differs where the contents do. "" is unknown. A path
+// without a slash is searched in PATH.
+func Build(path string) (version, id string) {
+	file, err := exec.LookPath(path)
+	if err != nil {
+		return "", ""
+	}
+	if info, err := buildinfo.ReadFile(file); err == nil {
+		version = info.Main.Version
+		if version == "(devel)" {
+			version = ""
+		}
+		if version == "" {
+			version = commit(info)
+		}
+	}
+	return version, buildID(file)
+}
+
+func commit(info *buildinfo.BuildInfo) string {
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if revision == "" {
+		return ""
+	}
+	return revision + dirty
+}
+
+// mostNote is more than any note with a build ID has, in bytes.
+const mostNote = 4096
+
+// buildID returns the build ID of an ELF file, shortened: the part of Go's that is of
+// the contents, else that of the GNU linker.
+func buildID(file string) string {
+	f, err := elf.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if desc := note(f, ".note.go.buildid", "Go\x00\x00"); len(desc) > 0 {
+		if i := bytes.LastIndexByte(desc, '/'); i >= 0 {
+			desc = desc[i+1:]
+		}
+		return short(string(desc))
+	}
+	return short(hex.EncodeToString(note(f, ".note.gnu.build-id", "GNU\x00")))
+}
+
+func short(id string) string { return id[:min(len(id), 16)] }
+
+// note returns the contents of a note section that has one note of an owner.
+func note(f *elf.File, section, owner string) []byte {
+	s := f.Section(section)
+	if s == nil || s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_COMPRESSED != 0 {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(s.Open(), mostNote))
+	if err != nil || len(data) < 12 {
+		return nil
+	}
+	var order binary.ByteOrder = f.ByteOrder
+	name, size := order.Uint32(data), order.Uint32(data[4:])
+	if name != uint32(len(owner)) || string(data[12:min(len(data), 12+len(owner))]) != owner || uint64(size) > uint64(len(data)-12-len(owner)) {
+		return nil
+	}
+	return data[12+len(owner):][:size]
+}
