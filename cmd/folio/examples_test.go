@@ -140,7 +140,7 @@ func examples(t *testing.T) []example {
 			add(filepath.Base(f), l)
 		}
 	}
-	root := newRoot(&app{stdout: console.New(io.Discard), stderr: io.Discard})
+	root := newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)})
 	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
 		for _, l := range strings.Split(cmd.Long+"\n"+cmd.Example, "\n") {
 			if strings.HasPrefix(l, "  ") {
