@@ -19,10 +19,10 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"arenavet/internal/flow", "internal/advise", "internal/config", "internal/gctrace", "internal/overlay", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv", "internal/workload"},
-	{"arenavet", "gctune", "internal/feature", "internal/goruntime", "internal/host", "internal/metric", "internal/where"},
-	{"page"},
-	{"arena", "goheap"},
+	{"arenavet/internal/flow", "internal/advise", "internal/config", "internal/gctrace", "internal/launch/killtest", "internal/overlay", "internal/perf", "internal/procmem", "internal/stat", "internal/symbol", "internal/sys", "internal/testenv", "internal/workload"},
+	{"arenavet", "gctune", "internal/codepatch/fixture", "internal/feature", "internal/goruntime", "internal/host", "internal/metric", "internal/where"},
+	{"internal/codepatch", "page"},
+	{"arena", "goheap", "internal/launch"},
 	{"internal/inspect"},
 	{"internal/collapser"},
 	{"internal/trial"},
