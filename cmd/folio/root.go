@@ -49,7 +49,7 @@ func newRoot(a *app) *cobra.Command {
 		return misusef("%s: %w: see 'folio %s --help'", cmd.Name(), err, cmd.Name())
 	})
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newAdvise(a), newReport(a), newCompare(a))
+	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newExec(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newAdvise(a), newReport(a), newCompare(a))
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")
 	root.SetHelpCommand(newHelp(root))
