@@ -1,18 +1,25 @@
 package codepatch
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
-// Shared returns the addresses of the globals that both of two functions of a
-// program use.
-func Shared(f Image, a, b string) ([]uint64, error) {
-	arch, err := acceptable(f)
-	if err != nil {
-		return nil, err
+// Shared returns, for each pair of functions of a program, the addresses of the
+// globals that both of them use.
+func Shared(f Image, pairs ...[2]string) ([][]uint64, error) {
+	arch := processors[f.Machine()]
+	if arch == nil || !f.HasTable() {
+		return nil, refuse(Unreadable, "not a Go program that can be read here")
 	}
-	counts := map[uint64]int{}
-	found := 0
+	want := map[string]map[uint64]bool{}
+	for _, p := range pairs {
+		want[p[0]], want[p[1]] = nil, nil
+	}
+	missing := len(want)
 	for fn := range f.Funcs() {
-		if fn.Name != a && fn.Name != b {
+		if used, wanted := want[fn.Name]; !wanted || used != nil {
 			continue
 		}
 		c, err := code(f, fn)
@@ -23,25 +30,24 @@ func Shared(f Image, a, b string) ([]uint64, error) {
 		if err != nil {
 			return nil, err
 		}
-		seen := map[uint64]bool{}
+		used := map[uint64]bool{}
 		for _, u := range uses {
-			if !u.call && !seen[u.address] {
-				seen[u.address] = true
-				counts[u.address]++
+			if !u.call {
+				used[u.address] = true
 			}
 		}
-		if found++; found == 2 {
+		want[fn.Name] = used
+		if missing--; missing == 0 {
 			break
 		}
 	}
-	if found != 2 {
-		return nil, fmt.Errorf("no functions %s and %s", a, b)
-	}
-	var out []uint64
-	for at, n := range counts {
-		if n == 2 {
-			out = append(out, at)
+	var out [][]uint64
+	for _, p := range pairs {
+		a, b := want[p[0]], want[p[1]]
+		if a == nil || b == nil {
+			return nil, fmt.Errorf("no functions %s and %s", p[0], p[1])
 		}
+		out = append(out, slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(at uint64) bool { return !b[at] }))
 	}
 	return out, nil
 }

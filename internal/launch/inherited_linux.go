@@ -47,16 +47,12 @@ func ReadInherited() (in Inherited, err error) {
 	if err != nil {
 		return now, err
 	}
-	actions, err := codepatch.Shared(f, "runtime.sigfwdgo", "runtime.initsig")
-	if err != nil {
-		return now, err
-	}
-	masks, err := codepatch.Shared(f, "runtime.newm", "runtime.schedinit")
+	shared, err := codepatch.Shared(f, [2]string{"runtime.sigfwdgo", "runtime.initsig"}, [2]string{"runtime.newm", "runtime.schedinit"})
 	if err != nil {
 		return now, err
 	}
 	in, ok := now, 0
-	for _, at := range actions {
+	for _, at := range shared[0] {
 		if ignored, fits := ignoredAt(f, at, bias, now.Ignored); fits {
 			in.Ignored = now.Ignored | ignored
 			ok++
@@ -66,7 +62,7 @@ func ReadInherited() (in Inherited, err error) {
 		return now, errors.New("how signals were handled at the start is not known: runtime.fwdSig was not found")
 	}
 	ok = 0
-	for _, at := range masks {
+	for _, at := range shared[1] {
 		if w := own(f, at, bias, 1); w != nil && (w[0]^now.Blocked)&^unblocked == 0 {
 			in.Blocked = w[0]
 			ok++

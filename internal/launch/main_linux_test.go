@@ -65,6 +65,10 @@ func play(role string, args []string) int {
 		return playHeap(args)
 	case "sum":
 		return playSum(args)
+	case "inherited":
+		in, err := ReadInherited()
+		fmt.Printf("ignored %#x blocked %#x %v\n", in.Ignored, in.Blocked, err)
+		return 0
 	case "chld":
 		select {
 		case <-chld:
