@@ -64,7 +64,7 @@ func exit(stderr io.Writer, err error) int {
 		return exitOK
 	}
 	if text := message(err); text != "" {
-		fmt.Fprintln(stderr, "folio: "+text)
+		_ = console.New(stderr).Line("folio: %s", text)
 	}
 	var code exitCode
 	if errors.As(err, &code) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -81,7 +82,7 @@ func TestWrongFlags(t *testing.T) {
 			every(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	every(newRoot(&app{stdout: io.Discard, stderr: io.Discard}), nil)
+	every(newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}), nil)
 	for name, lines := range wrongFlags {
 		for _, l := range lines {
 			refused(t, append(strings.Fields(name), strings.Fields(l)...), "")

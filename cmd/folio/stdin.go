@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/report"
 )
 
@@ -46,7 +47,7 @@ func (s *session) takeInput(ctx context.Context, a *app) error {
 
 // copyInput copies what is left of a stream. The file is gone when it is closed, or folio
 // ends.
-func copyInput(ctx context.Context, from *os.File, notice io.Writer) (*os.File, error) {
+func copyInput(ctx context.Context, from *os.File, notice *console.Printer) (*os.File, error) {
 	dir := os.TempDir()
 	to, err := unnamed(dir)
 	if err != nil {
@@ -72,7 +73,7 @@ func copyInput(ctx context.Context, from *os.File, notice io.Writer) (*os.File, 
 	for {
 		select {
 		case <-timer.C:
-			fmt.Fprintln(notice, "folio: reading standard input to its end, for all runs; if the program needs none, use </dev/null")
+			_ = notice.Line("folio: reading standard input to its end, for all runs; if the program needs none, use </dev/null")
 		case <-ctx.Done():
 			return nil, errNothing // the copy ends with folio
 		case err := <-done:

@@ -12,6 +12,7 @@ func use(f *File, address uint64) {
 	f.IsGo()
 	f.GoVersion()
 	f.Address(address)
+	useCode(f, address)
 	for _, a := range []uint64{address, tinyText + address%0x80, tinyText + 0x20, ^uint64(0), 0} {
 		f.Lookup(a, false)
 		f.Lookup(a, true)

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// execSwitch is the environment variable that turns folio exec off.
+const execSwitch = "FOLIO_EXEC"
+
+const execLong = `Become a program, with its heap on huge pages from the first touch.
+
+A Go program built with Go 1.21.6 or later asks for huge pages for its heap after
+two instructions of its runtime (runtime.sysMapOS) are changed. folio exec changes
+them in the memory of the process when the kernel has loaded the program and before
+its first instruction. The file stays as it is; no root, no rebuild; the process
+keeps its id, and nothing stays attached to it. It needs transparent huge pages in
+mode madvise or always, and ptrace.
+
+A program that cannot be changed (not Go, an older Go, setuid, ptrace denied) runs as
+it is, and one line on standard error says why; --strict fails instead. ` + execSwitch + `=off
+in the environment turns folio exec off: the program runs as if folio were not there.
+See docs/exec.md.
+
+Exit codes: those of the program; 126 if it cannot be executed, or with --strict not
+changed; 127 if it is not found; 2 for wrong use.`
+
+type execFlags struct {
+	thp, gogc, memlimit string
+	strict              bool
+}
+
+func newExec(a *app) *cobra.Command {
+	f := &execFlags{}
+	cmd := &cobra.Command{
+		Use:   "exec [flags] -- command [args]",
+		Short: "Become a program, with its heap on huge pages",
+		Long:  execLong,
+		Example: `  folio exec -- ./server -port 8080
+  folio exec --gogc 400 --memlimit 2GiB -- ./server
+  ENTRYPOINT ["/folio", "exec", "--", "/server"]
+  ExecStart=/usr/bin/folio exec -- /usr/bin/server`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.exec(f, args) },
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.SortFlags = false
+	fs.StringVar(&f.thp, "thp", "heap", "`what` asks for huge pages: heap, or system for what the program does itself")
+	fs.StringVar(&f.gogc, "gogc", "", "GOGC for the program: a `percentage`, or off (default as the environment has it)")
+	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
+	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 where the program would run as it is")
+	return cmd
+}
+
+// A launch is what folio exec was asked for.
+type launchRequest struct {
+	args    []string
+	path    string
+	heap    bool // on huge pages
+	setting trial.Setting
+	strict  bool
+	off     bool
+	note    string // of the switch
+}
+
+// request checks flags and switch.
+func (f *execFlags) request(args []string) (r launchRequest, err error) {
+	switch {
+	case len(args) == 0:
+		return r, misusef("exec: no command given: folio exec -- command [args]")
+	case f.thp != "heap" && f.thp != "system":
+		return r, misusef("--thp %q: want heap or system", f.thp)
+	}
+	r = launchRequest{args: args, heap: f.thp == "heap", strict: f.strict}
+	if r.setting.GOGC, err = trial.ParseGOGC(f.gogc); err != nil {
+		return r, misusef("--gogc: %w", err)
+	}
+	if f.memlimit != "" {
+		if r.setting.MemLimit, err = trial.ParseBytes(f.memlimit); err != nil {
+			return r, misusef("--memlimit: %w", err)
+		}
+	}
+	switch v := os.Getenv(execSwitch); v {
+	case "", "on":
+	case "off":
+		r.off = true
+	default:
+		// Whoever sets it wants something else than what they have now.
+		r.off = true
+		r.note = fmt.Sprintf("%s=%s: want on or off; taken as off", execSwitch, v)
+	}
+	return r, nil
+}
+
+// find finds the program as the shell does.
+func (r *launchRequest) find() error {
+	path, err := exec.LookPath(r.args[0])
+	if errors.Is(err, exec.ErrDot) {
+		err = nil // PATH names the directory: the user's choice
+	}
+	r.path = path
+	return r.failed(err)
+}
+
+// failed says that the program was not executed.
+func (r *launchRequest) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := exitCode(exitCannotRun)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		code = exitNotFound
+		if r.path != "" {
+			err = errors.New("no such file, or its interpreter does not exist")
+		}
+	}
+	var named *exec.Error
+	if errors.As(err, &named) {
+		err = named.Err
+	}
+	return errors.Join(fmt.Errorf("exec: %s: %s", r.args[0], strings.TrimPrefix(err.Error(), "exec: ")), code)
+}

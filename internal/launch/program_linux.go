@@ -1,0 +1,198 @@
+//go:build linux && (amd64 || arm64)
+
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/codepatch"
+	"github.com/foliomem/folio/internal/symbol"
+)
+
+// A Program is a file that can be executed with its patch.
+type Program struct {
+	Path  string
+	Patch *codepatch.Patch
+	file  identity
+}
+
+// Prepare looks at the program at path. The error is a *codepatch.RefusedError,
+// or says why the file cannot be read: then the program must not be traced, and
+// is to be run as it is.
+func Prepare(path string) (*Program, error) {
+	info, err := os.Stat(path) // opening a pipe would wait
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &codepatch.RefusedError{Kind: codepatch.NotELF, Why: "not a regular file"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return nil, fmt.Errorf("stat %s: %w", path, err)
+	}
+	patch, err := find(f, st.Size)
+	if err != nil {
+		return nil, err
+	}
+	if why, err := gains(f, &st); err != nil {
+		return nil, err
+	} else if why != "" {
+		return nil, &codepatch.RefusedError{Kind: codepatch.Privileged, Why: why}
+	}
+	if patch.Arch != runtime.GOARCH {
+		return nil, &codepatch.RefusedError{Kind: codepatch.Arch, Why: "a program for " + patch.Arch + ", which does not run here by itself"}
+	}
+	return &Program{path, patch, identify(&st)}, nil
+}
+
+func find(f *os.File, size int64) (*codepatch.Patch, error) {
+	if err := codepatch.Magic(f); err != nil {
+		return nil, err
+	}
+	s, err := symbol.New(f, size, nil)
+	if err != nil {
+		return nil, &codepatch.RefusedError{Kind: codepatch.NotELF, Why: err.Error()}
+	}
+	return codepatch.Find(s)
+}
+
+func identify(st *unix.Stat_t) identity {
+	return identity{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Sec, st.Ctim.Sec, st.Mtim.Nsec, st.Ctim.Nsec}
+}
+
+// job prepares the work. proc is a descriptor of the process's directory.
+func (p *Program) job(proc int) (*job, error) {
+	patch := p.Patch
+	j := &job{proc: proc, file: p.file, entry: patch.Entry, movable: patch.Movable, syscallReturn: patch.Proof.SyscallReturn}
+	j.regs.init()
+	for _, c := range []codepatch.Code{patch.Proof.MapOS, patch.Proof.NoHugePageOS, patch.Proof.HugePageOS, {Address: j.syscallReturn, Bytes: returnCode}} {
+		b := &j.checks[j.nchecks]
+		if len(c.Bytes) > len(b.bytes) {
+			return nil, fmt.Errorf("%s has %d bytes of code", c.Name, len(c.Bytes))
+		}
+		b.address, b.n = c.Address, copy(b.bytes[:], c.Bytes)
+		j.nchecks++
+	}
+	for _, e := range patch.Edits {
+		if j.nedits == len(j.edits) || len(e.Old) != len(e.New) || len(e.Old) > len(j.edits[0].old) {
+			return nil, errors.New("the patch has more edits than expected")
+		}
+		d := &j.edits[j.nedits]
+		d.address, d.n = e.Address, copy(d.old[:], e.Old)
+		copy(d.new[:], e.New)
+		j.nedits++
+	}
+	return j, nil
+}
+
+// Apply changes the code of a process that the calling thread traces, and that
+// is stopped at its exec of the program. If it returns an error, the process is
+// as it was, and can be detached from; only when its memory cannot be put back
+// it is ended.
+func (p *Program) Apply(pid int) error {
+	proc, err := unix.Open("/proc/"+strconv.Itoa(pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open /proc/%d: %w", pid, err)
+	}
+	defer unix.Close(proc)
+	j, err := p.job(proc)
+	if err != nil {
+		return err
+	}
+	o := j.apply(pid)
+	runtime.KeepAlive(j)
+	if o == halfWritten {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	return o.err()
+}
+
+func (o outcome) err() error {
+	switch o {
+	case done:
+		return nil
+	case replaced:
+		return errors.New("another file was executed than the one that was checked")
+	case unknownPlace:
+		return errors.New("where the program was loaded cannot be read in /proc")
+	case otherCode:
+		return errors.New("its memory holds other code than its file")
+	case gone:
+		return errors.New("it ended before it ran")
+	case halfWritten:
+		return errors.New("its code could not be put back in memory: ended with SIGKILL")
+	}
+	return errors.New("its code cannot be changed in memory")
+}
+
+// Start makes a child that runs the program with its patch. attr is as for
+// syscall.ForkExec; nothing stays attached to the child. asIs says why it runs
+// without the patch, if it does.
+func (p *Program) Start(argv []string, attr *syscall.ProcAttr) (pid int, asIs, err error) {
+	// All requests of ptrace must come from the thread that made the child.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	traced := syscall.ProcAttr{}
+	if attr != nil {
+		traced = *attr
+	}
+	var sys syscall.SysProcAttr
+	if traced.Sys != nil {
+		sys = *traced.Sys
+	}
+	sys.Ptrace = true
+	traced.Sys = &sys
+	pid, err = syscall.ForkExec(p.Path, argv, &traced)
+	if err != nil {
+		// Tracing may be what is denied, or an exec while traced. If not, the
+		// error comes again.
+		asIs = fmt.Errorf("trace it: %w", err)
+		pid, err = syscall.ForkExec(p.Path, argv, attr)
+		return pid, asIs, err
+	}
+	return pid, p.release(pid), nil
+}
+
+// release patches a child that was made with PTRACE_TRACEME, and detaches.
+func (p *Program) release(pid int) error {
+	for {
+		// A look that leaves the state: the end of the child is for its parent.
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		const trapped = 4 // CLD_TRAPPED
+		if err != nil || info.Code != trapped {
+			return errors.New("it ended before it ran")
+		}
+		var ws unix.WaitStatus
+		if _, err := unix.Wait4(pid, &ws, unix.WALL, nil); err != nil {
+			return fmt.Errorf("wait for its exec: %w", err)
+		}
+		if ws.StopSignal() == unix.SIGTRAP {
+			break
+		}
+		if err := unix.PtraceCont(pid, int(ws.StopSignal())); err != nil {
+			return fmt.Errorf("it ended before it ran: %w", err)
+		}
+	}
+	err := p.Apply(pid)
+	if e := unix.PtraceDetach(pid); e != nil && err == nil {
+		err = fmt.Errorf("detach: %w", e)
+	}
+	return err
+}

@@ -1,0 +1,3 @@
+module state
+
+go 1.21
