@@ -23,6 +23,8 @@ var aroundConsole = map[string]string{
 	"cmd/folio/run.go run Raw":                       "the program's output",
 	"cmd/folio/tune.go tune Raw":                     "the program's output",
 	"cmd/folio/advise.go measure Raw":                "the program's output",
+	"cmd/folio/advise.go costOf Raw":                 "the program's output",
+	"cmd/folio/advise.go costOfTest Raw":             "the output of go test",
 	"cmd/folio/page.go openPage Raw":                 "a page, whose texts are escaped as it is made",
 	"cmd/folio/report.go report Raw":                 "a page, whose texts are escaped as it is made",
 	"cmd/folio/program.go openPprof Raw":             "a profile, which is compressed",
