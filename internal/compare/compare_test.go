@@ -282,7 +282,8 @@ func TestWindows(t *testing.T) {
 			f.Kind = report.KindAttach
 			f.Arms[0].Samples = f.Arms[0].Samples[:1]
 			s := f.Arms[0].Samples[0]
-			s.Wall, s.CPU, s.MinorFaults, s.GCCycles, s.GCPause, s.GCPauseMax = seconds, seconds/2, faults, nil, nil, nil
+			s.Wall, s.CPU, s.MinorFaults, s.GCCycles, s.GCPause, s.GCPauseMax, s.Where = seconds, seconds/2, faults, nil, nil, nil, nil
+			s.Recompute()
 		})
 	}
 	c, err := Compare(set(t, "a.json", window(10, 1000)), set(t, "b.json", window(30, 6000)), nil)
