@@ -171,6 +171,9 @@ func TestPooled(t *testing.T) {
 	if got, ok := FigureOf("gc_cpu_fraction").Center(few); ok {
 		t.Errorf("%v by %d samples", got, where.Fewest-1)
 	}
+	if got := FigureOf("gc_cpu_fraction").Values(few); got != nil {
+		t.Errorf("%v by %d samples", got, where.Fewest-1)
+	}
 	if got, ok := FigureOf("gc_cycles").Center(samples); ok {
 		t.Errorf("%v GC cycles of runs that were not traced", got)
 	}

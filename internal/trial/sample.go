@@ -309,6 +309,11 @@ func AnySampled(key string, samples []*Sample) bool {
 
 // Values returns a figure of all samples that count and have it.
 func (f Figure) Values(samples []*Sample) []float64 {
+	if f.Pooled() {
+		if _, ok := f.Center(samples); !ok {
+			return nil
+		}
+	}
 	var out []float64
 	for _, s := range samples {
 		if !s.OK() {
