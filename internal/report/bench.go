@@ -40,6 +40,9 @@ func (f *File) results(arm *Arm, s *trial.Sample) []*benchfmt.Result {
 	config := f.config(arm)
 	own := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f.Program.Command)), Iters: 1}
 	for _, fig := range trial.Figures {
+		if fig.Values(arm.Samples) == nil {
+			continue // by too few samples
+		}
 		if v, ok := fig.Get(s); ok {
 			own.Values = append(own.Values, benchfmt.Value{Value: v, Unit: fig.Unit})
 		}
