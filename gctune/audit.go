@@ -41,7 +41,7 @@ const (
 )
 
 // rest puts the next audit off, and forgets one that is going on.
-func (a *audit) rest(now, pause time.Duration) {
+func (a *audit) wait(now, pause time.Duration) {
 	*a = audit{since: now, next: now + pause, pause: pause, up: a.up}
 }
 
@@ -58,7 +58,7 @@ func (c *Controller) review(s *Sample, r room) {
 	a := &c.audit
 	normal := growth(base, s.Live, s.Scan)
 	if !c.spending || c.userGOGC || c.unmet {
-		a.rest(s.Time, max(a.pause, firstAudit))
+		a.wait(s.Time, max(a.pause, firstAudit))
 		return
 	}
 	if a.phase != 0 {
@@ -129,20 +129,20 @@ func (c *Controller) step(s *Sample) {
 	if a.streak++; a.streak < 2 {
 		// Luck decides one comparison at times, hardly ever two.
 		next := *a
-		a.rest(s.Time, 0)
+		a.wait(s.Time, 0)
 		a.streak, a.pause = next.streak, next.pause
 		return
 	}
 	c.grow, c.learned = a.b, c.est
 	c.ceiling, c.why = a.b, NoGain
-	a.rest(s.Time, firstAudit)
+	a.wait(s.Time, firstAudit)
 }
 
 // postpone ends an audit without a change. The longer nothing is found, the
 // rarer they are.
 func (a *audit) postpone(now time.Duration) {
 	pause := min(max(2*a.pause, firstAudit), maxPause)
-	a.rest(now, pause)
+	a.wait(now, pause)
 }
 
 // measured is what a unit of work took between two samples.

@@ -14,7 +14,7 @@ type Controller struct {
 	est      estimate
 	trend    trend
 	overhead float64 // as Sample.Overhead, the most of late
-	rest     rest
+	nonGo    nonGo
 	audit    audit
 
 	window Sample // where the window that is being measured began
@@ -78,7 +78,7 @@ func (c *Controller) Next(s Sample) Decision {
 		c.started = true
 		c.window = s
 		c.asked = asked{gogc: s.GOGC, limit: s.MemoryLimit, changed: s.Time - minInterval}
-		c.audit.rest(s.Time, firstAudit)
+		c.audit.wait(s.Time, firstAudit)
 	}
 	// Whoever changes a setting behind our back wants it so. Who puts back
 	// what we had set has only borrowed it.
@@ -87,7 +87,7 @@ func (c *Controller) Next(s Sample) Decision {
 
 	fresh := c.measure(&s)
 	c.hold(&s, fresh)
-	c.rest.add(&s)
+	c.nonGo.add(&s)
 	r := c.roomFor(&s)
 	if fresh {
 		c.want(&s)
@@ -127,9 +127,9 @@ func (c *Controller) want(s *Sample) {
 	if c.est.rate > 0 {
 		gap = time.Duration(min(normal/c.est.rate*1e9, 1e18))
 	}
-	quiet := cost < c.p.Leave/2 && gap > 2*c.p.MinCycle
+	quiet := cost < c.p.Threshold/2 && gap > 2*c.p.MinCycle
 	if !c.spending {
-		if cost <= c.p.Leave && gap >= c.p.MinCycle {
+		if cost <= c.p.Threshold && gap >= c.p.MinCycle {
 			c.grow = normal
 			return
 		}
@@ -179,13 +179,13 @@ func (c *Controller) squeeze(s *Sample) {
 	c.squeezed = s.Time
 	c.ceiling, c.learned, c.why = c.grow/2, c.est, Pressure
 	c.grow = max(c.grow/2, growth(base, s.Live, s.Scan))
-	c.audit.rest(s.Time, maxPause)
+	c.audit.wait(s.Time, maxPause)
 }
 
 // forget drops what audits have found: the program is another one now.
 func (c *Controller) forget(now time.Duration) {
 	c.ceiling = 0
-	c.audit.rest(now, firstAudit)
+	c.audit.wait(now, firstAudit)
 }
 
 // decide puts the settings together and says why they are so.
@@ -216,7 +216,7 @@ func (c *Controller) decide(s *Sample, r room) Decision {
 	}
 	d.Cost = c.est.share(now)
 	d.State, d.Reason = c.explain(s, r, d.GOGC, normal)
-	d.Return = c.rest.displaces(s)
+	d.Release = c.nonGo.displaces(s)
 	return d
 }
 
@@ -265,9 +265,9 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 	case c.userGOGC:
 		return UserSet, UserGOGC
 	case c.est.windows == 0:
-		return Resting, NothingKnown
+		return Inactive, NothingKnown
 	case !c.spending && (!r.known || r.growth >= normal):
-		return Resting, Cheap
+		return Inactive, Cheap
 	case !c.spending || r.growth < wants:
 		if !r.known {
 			return Spending, UnknownMemory
@@ -282,10 +282,10 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		return Holding, c.why
 	case gogc >= c.p.Ceiling:
 		return Spending, CeilingBound
-	case c.est.share(normal) > c.p.Leave:
+	case c.est.share(normal) > c.p.Threshold:
 		return Spending, Costly
 	case gogc == base: // it is about to be left alone, or to be spent on
-		return Resting, Cheap
+		return Inactive, Cheap
 	}
 	return Spending, Frequent
 }

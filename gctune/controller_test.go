@@ -21,7 +21,7 @@ func someParams(t *rapid.T) Params {
 	}
 	leave := rapid.Float64Range(0.005, 0.1).Draw(t, "leave")
 	return Params{
-		Leave: leave, Target: leave * rapid.Float64Range(0.2, 1).Draw(t, "target"),
+		Threshold: leave, Target: leave * rapid.Float64Range(0.2, 1).Draw(t, "target"),
 		MaxCost:  rapid.Float64Range(0.1, 0.4).Draw(t, "most"),
 		MinCycle: time.Duration(rapid.IntRange(1, 200).Draw(t, "cycle ms")) * time.Millisecond,
 		Floor:    rapid.IntRange(1, 40).Draw(t, "floor"),
@@ -42,7 +42,7 @@ func TestLeavesCheapProgramsAlone(t *testing.T) {
 		p.busy = 1
 		p.mutator = func(float64) float64 { return 4e-9 }
 		w := simulate(p, Params{}).cycles(60)
-		if len(w.changes) > 0 || w.d.State != Resting {
+		if len(w.changes) > 0 || w.d.State != Inactive {
 			t.Fatalf("%d changes, %v: %v", len(w.changes), w.d.State, w.changes)
 		}
 	})
@@ -63,7 +63,7 @@ func TestSettles(t *testing.T) {
 		most := params.withDefaults().Target * raiseBand
 		w := simulate(p, params).until(time.Second).cycles(12)
 		settled := w.s.Time
-		if cost := w.d.Cost; cost > most && (w.d.State != Resting || cost > params.withDefaults().Leave) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
+		if cost := w.d.Cost; cost > most && (w.d.State != Inactive || cost > params.withDefaults().Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
 			t.Fatalf("a second and 12 collections on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
 		}
 		w.until(settled + 2*time.Minute)
@@ -91,7 +91,7 @@ func TestUsesWhatIsThere(t *testing.T) {
 		if w.d.Audit {
 			return
 		}
-		used := w.goal() + float64(w.s.Overhead+w.s.Rest)
+		used := w.goal() + float64(w.s.Overhead+w.s.NonGo)
 		if used < 0.85*budget || used > budget {
 			t.Fatalf("%.0f of %.0f MB used, %v because %v", used/mb, budget/mb, w.d.State, w.d.Reason)
 		}

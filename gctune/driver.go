@@ -96,13 +96,13 @@ func (t *Tuner) look() (Sample, Decision) {
 	t.mu.Lock()
 	wasUnmet := t.stats.State == Emergency
 	st := &t.stats
-	st.Decision, st.Live, st.Rest, st.Hard, st.Pressure = d, s.Live, s.Rest, s.Hard, s.Pressure
+	st.Decision, st.Live, st.NonGo, st.Hard, st.Pressure = d, s.Live, s.NonGo, s.Hard, s.Pressure
 	st.BudgetSource = *t.meter.budget.source.Load()
 	st.Wakes++
 	st.GOGCChanges += gogc
 	st.LimitChanges += limit
-	if d.Return && t.giveBack() {
-		st.Returns++
+	if d.Release && t.release() {
+		st.Releases++
 	}
 	unmet := d.State == Emergency && !wasUnmet
 	if unmet {
@@ -118,12 +118,12 @@ func (t *Tuner) look() (Sample, Decision) {
 
 // giveBack has what the heap does not need returned to the system, unless that is
 // being done. It takes a collection, during which the tuner goes on looking.
-func (t *Tuner) giveBack() bool {
-	if !t.returning.CompareAndSwap(false, true) {
+func (t *Tuner) release() bool {
+	if !t.releasing.CompareAndSwap(false, true) {
 		return false
 	}
 	go func() {
-		defer t.returning.Store(false)
+		defer t.releasing.Store(false)
 		debug.FreeOSMemory()
 	}()
 	return true

@@ -23,7 +23,7 @@ func ExampleStart() {
 	}
 	defer tuner.Stop()
 	fmt.Println(tuner.Stats().State)
-	// Output: resting
+	// Output: inactive
 }
 
 // A Controller can be asked what it would do, without a process to tune.
@@ -36,5 +36,5 @@ func ExampleController() {
 	s.Allocated, s.Live = 1<<30, 100<<20
 	d := c.Next(s)
 	fmt.Printf("%v because %v: GOGC %d\n", d.State, d.Reason, d.GOGC)
-	// Output: spending because collection costs too much: GOGC 400
+	// Output: spending because GC costs too much: GOGC 400
 }

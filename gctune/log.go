@@ -5,14 +5,13 @@ import (
 	"strconv"
 )
 
-// log tells what changed, in words. Audits and small changes are not worth a
-// line.
+// log logs what changed, except for audits and small changes.
 func (t *Tuner) log(s *Sample, d *Decision) {
 	if t.opts.Logf == nil {
 		return
 	}
-	if d.Return {
-		t.opts.Logf("gctune: what lies outside the heap has grown to %s: the heap, with %s, gives back what it does not need", size(float64(s.Rest)), size(float64(s.Ready)))
+	if d.Release {
+		t.opts.Logf("gctune: memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)", size(float64(s.NonGo)), size(float64(s.Committed)))
 	}
 	was := t.logged
 	first := s.Budget != 0 && was.Budget == 0 || t.stats.Wakes == 1
@@ -22,52 +21,52 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 	}
 	if first {
 		if s.Budget > 0 {
-			t.opts.Logf("gctune: the budget is %s (%s)", size(float64(s.Budget)), *t.meter.budget.source.Load())
+			t.opts.Logf("gctune: budget %s (%s)", size(float64(s.Budget)), *t.meter.budget.source.Load())
 		} else {
-			t.opts.Logf("gctune: it is unknown how much memory there is: no memory limit is set, and the heap may grow to %d times what is live", 1+unknownMultiple)
+			t.opts.Logf("gctune: memory of the machine unknown: no memory limit set, the heap may grow to %d times the live heap", 1+unknownMultiple)
 		}
 	}
 	if d.UserLimit && !was.UserLimit {
-		t.opts.Logf("gctune: GOMEMLIMIT was set by the user, to %s: it is left alone", limitText(s.MemoryLimit))
+		t.opts.Logf("gctune: GOMEMLIMIT set by the user to %s: left alone", limitText(s.MemoryLimit))
 	}
 	if was.UserLimit && !d.UserLimit {
-		t.opts.Logf("gctune: GOMEMLIMIT is as it was before: the tuner sets it again")
+		t.opts.Logf("gctune: GOMEMLIMIT is back at the tuner's value: tuning it again")
 	}
 	t.opts.Logf("gctune: %s", describe(s, d, was.GOGC))
 	t.logged = *d
 }
 
-// describe is a decision in one line.
+// describe returns a decision in one line.
 func describe(s *Sample, d *Decision, was int) string {
 	gogc := gogcText(d.GOGC)
 	if was != 0 && was != d.GOGC {
 		gogc = gogcText(was) + " -> " + gogc
 	}
 	head := fmt.Sprintf("%s: GOGC %s, live heap %s", d.State, gogc, size(float64(s.Live)))
-	if d.GOGC >= 0 && d.State != Resting && d.State != Emergency { // in an emergency the memory limit decides
+	if d.GOGC >= 0 && d.State != Inactive && d.State != Emergency { // in an emergency the memory limit decides
 		head += ", may grow to " + size(float64(d.Goal))
 	}
-	costs := fmt.Sprintf("collection takes %s of the processor time", percent(d.Cost))
+	costs := fmt.Sprintf("GC takes %s of CPU time", percent(d.Cost))
 	if d.GOGC != base {
-		costs += fmt.Sprintf(", with GOGC=100 it would be %s", percent(d.CostAtBase))
+		costs += fmt.Sprintf(" (%s at GOGC=100)", percent(d.CostAtBase))
 	}
 	switch d.Reason {
 	case NothingKnown:
-		return head + ": nothing was collected yet"
+		return head + ": no GC cycle yet"
 	case Costly:
 		return head + ": " + costs
 	case Cheap:
-		return head + ": " + costs + ": nothing to gain"
+		return head + ": " + costs + ", nothing to gain"
 	case Frequent:
-		return head + ": collections would follow each other too fast; " + costs
+		return head + ": GC cycles would be too frequent; " + costs
 	case UserGOGC:
-		return head + ": GOGC was set by the user and is left alone; " + costs
+		return head + ": GOGC set by the user: left alone; " + costs
 	case BudgetUnmet:
-		what := "peak"
+		what := "a peak"
 		if d.Growth > 0 {
-			what = "leak, it seems: it grows by " + size(d.Growth) + "/s"
+			what = "a leak? it grows by " + size(d.Growth) + "/s"
 		}
-		return fmt.Sprintf("%s: it does not fit into the budget of %s, which is %s short (a %s); %s",
+		return fmt.Sprintf("%s: exceeds the budget of %s by %s (%s); %s",
 			head, size(float64(d.Budget)), size(float64(d.Short)), what, costs)
 	}
 	return head + ": " + d.Reason.String() + "; " + costs
@@ -89,7 +88,7 @@ func limitText(v int64) string {
 
 func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + "%" }
 
-// size is a number of bytes for a person.
+// size formats a number of bytes.
 func size(v float64) string {
 	unit := 0
 	for ; v >= 1000 && unit < len(units)-1; unit++ {

@@ -18,14 +18,14 @@ type meter struct {
 
 	resident time.Time // when it was read
 	anon     uint64    // resident memory that belongs to no file; 0 when unknown
-	rest     uint64    // of that, what the runtime did not know of at that moment
+	nonGo    uint64    // of that, what the runtime did not know of at that moment
 	collect  collection
-	ended    Sample // the first after the last collection
-	full     uint64 // objects of the heap when that collection ended, garbage too
+	ended    Sample // the first after the last GC cycle
+	full     uint64 // heap objects when that cycle ended, with garbage
 	last     Sample
 }
 
-// collection is the processor time of collections, taken from the runtime's
+// collection is the CPU time of GC cycles, taken from the runtime's
 // account at the end of each.
 type collection struct {
 	cycles    uint64
@@ -135,8 +135,8 @@ func (m *meter) sample(now time.Time) Sample {
 	heap := footprint{
 		objects: m.count(mObjects), unused: m.count(mUnused), free: m.count(mFree), goal: m.count(mGoal), full: m.fullest(&s),
 	}
-	s.Ready, s.Overhead = ready, sub(ready, heap.objects+heap.unused+heap.free)+heap.excess()
-	s.Idle = heap.free + sub(heap.objects, s.Live)
+	s.Committed, s.Overhead = ready, sub(ready, heap.objects+heap.unused+heap.free)+heap.excess()
+	s.Releasable = heap.free + sub(heap.objects, s.Live)
 	if now.Sub(m.resident) >= residentEvery {
 		m.resident = now
 		m.anon = 0
@@ -145,9 +145,9 @@ func (m *meter) sample(now time.Time) Sample {
 		}
 		// Both of one moment: a heap that shrinks between two readings must not
 		// look like something else that grows.
-		m.rest = sub(m.anon, ready)
+		m.nonGo = sub(m.anon, ready)
 	}
-	s.Rest = m.rest
+	s.NonGo = m.nonGo
 	m.budget.read(&s, now, m.anon)
 	m.last = s
 	return s
@@ -157,9 +157,9 @@ func (m *meter) sample(now time.Time) Sample {
 type footprint struct {
 	objects uint64 // live, or garbage that is not swept
 	unused  uint64 // between objects, in spans that are in use
-	free    uint64 // spans that are in no use and not given back
+	free    uint64 // free spans that were not released
 	goal    uint64
-	full    uint64 // objects when the last collection ended
+	full    uint64 // objects when the last GC cycle ended
 }
 
 // excess is by how much the heap takes more than its objects when it is full.

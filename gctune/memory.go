@@ -47,9 +47,9 @@ func (c *Controller) roomFor(s *Sample) room {
 	// For the runtime: the process less what it does not know of.
 	soft, net, now := math.MaxFloat64, math.MaxFloat64, math.MaxFloat64
 	if s.Budget > 0 {
-		// What is kept free for the rest may have to serve as well.
-		now = float64(s.Budget) - float64(s.Rest)
-		soft = float64(s.Budget) - c.rest.claim(s)
+		// What is kept free for memory outside the runtime may be needed, too.
+		now = float64(s.Budget) - float64(s.NonGo)
+		soft = float64(s.Budget) - c.nonGo.claim(s)
 		net = soft + float64(s.Reserve)
 	}
 	if c.userLimit {
@@ -74,7 +74,7 @@ func (c *Controller) roomFor(s *Sample) room {
 	// killed: from there on the runtime's own bound on the cost is all there is.
 	limit := max(net, need)
 	if s.Hard > 0 {
-		limit = min(limit, max(float64(s.Hard)-float64(s.Rest), now))
+		limit = min(limit, max(float64(s.Hard)-float64(s.NonGo), now))
 	}
 	r.limit = c.steadyLimit(int64(bytes(max(limit, minHeap))))
 	return r

@@ -5,76 +5,73 @@ import "time"
 // Options of a Tuner. Nil and zero fields mean the defaults; shares are from 0 to
 // 1, sizes are bytes.
 type Options struct {
-	// Budget is what the whole process may use. Default: the least memory limit
-	// of the cgroups of the process (version 1 or 2, memory.high included), less
-	// what others in them use, less Reserve; where there is no limit, a quarter
-	// of what this process and the free memory of the machine come to. It is read
-	// again every second, so a limit may change.
+	// Budget is the most memory that the whole process may use. Default: the
+	// lowest memory limit of its cgroups (version 1 or 2, memory.high included),
+	// less what other processes in them use, less Reserve. Without a limit: a
+	// quarter of the machine's free memory and this process's together. Limits
+	// are read again every second.
 	Budget uint64
 
-	// Reserve is what is left free of a cgroup's limit, for what cannot be
-	// foreseen: what lies outside the Go heap is measured and needs none. GOGC
-	// keeps the heap out of it; the runtime's memory limit lets a live heap
-	// that has jumped, or that would not fit otherwise, use all of it but a
-	// fortieth of the cgroup's limit. Default: a twentieth of the limit, at most
-	// 1 GiB.
+	// Reserve is the part of a cgroup's limit that GOGC keeps free for sudden
+	// growth. Memory outside the Go heap is measured and needs no reserve. The
+	// runtime's memory limit lets a live heap that jumps, or that would not fit
+	// otherwise, use the reserve, but for 2.5% of the cgroup's limit. Default: 5%
+	// of the limit, at most 1 GiB.
 	Reserve uint64
 
-	// Leave is the share of the processor time that collection may cost before
-	// anything is done. Default: 0.02.
-	Leave float64
+	// Threshold is the GC share of CPU time up to which GOGC stays as it is.
+	// Default: 0.02.
+	Threshold float64
 
-	// Target is the share that it should cost when something is done. Default:
-	// half of Leave.
+	// Target is the GC share that memory is spent to reach above Threshold.
+	// Default: half of Threshold.
 	Target float64
 
-	// MaxCost is the share that collection should cost at most as the live
-	// heap comes near the memory limit. Default: 0.25.
+	// MaxCost is the GC share at which the memory limit is raised as the live
+	// heap comes near it. Default: 0.25.
 	MaxCost float64
 
-	// Floor is the least effective GOGC near the memory limit, in percent.
+	// Floor is the lowest effective GOGC near the memory limit, in percent.
 	// Default: 10.
 	Floor int
 
-	// Ceiling is the most that GOGC is set to, in percent. Default: 20000.
+	// Ceiling is the highest GOGC that is set, in percent. Default: 20000.
 	Ceiling int
 
-	// MinCycle is the time between two collections below which they are taken to
-	// be costly whatever the runtime's account says: each empties pools, wakes
-	// threads and stops all for a moment, which is in no account. Where memory
-	// is spent, 6 times as long is aimed at. Default: 20 ms.
+	// MinCycle is the time between two GC cycles below which GC counts as too
+	// frequent, whatever its share: each cycle empties pools, wakes threads and
+	// stops the world, which is in no GC share. Then 6 times MinCycle between
+	// cycles is the goal. Default: 20 ms.
 	MinCycle time.Duration
 
 	// Throughput returns how much work the program has done so far, in any
-	// unit: requests, rows, bytes. With it the tuner judges by results whether
-	// memory buys anything, and by the processor time for each allocated byte
-	// without. It is called after collections, at most 50 times a second.
+	// unit: requests, rows, bytes. Audits then compare work per CPU-second,
+	// without it CPU time per allocated byte. It is called after GC cycles, at
+	// most 50 times a second.
 	Throughput func() uint64
 
-	// OnUnmet is called, in a goroutine of its own, when the budget cannot be
-	// met: there is hardly room for the live heap, or none. It is the moment to
-	// drop caches or refuse work. It is called again only after there was room
-	// in between.
+	// OnUnmet is called, in a goroutine of its own, when the live heap does not
+	// fit into the budget. Drop caches or refuse work then. It is called again
+	// only if the heap fitted in between.
 	OnUnmet func(Unmet)
 
-	// Logf is told of changes, in words. Default: nothing is logged.
+	// Logf logs changes of state and settings. Default: nothing is logged.
 	Logf func(format string, args ...any)
 }
 
 // Unmet is why the budget cannot be met. Sizes are bytes.
 type Unmet struct {
-	Live   uint64 // heap that the last collection found reachable
+	Live   uint64 // heap that the last GC cycle found reachable
 	Budget uint64 // for the whole process
-	Short  uint64 // what the budget lacks
-	// Growth is the trend of the live heap in bytes per second when it has
-	// grown without a pause for a while: a leak, most likely. It is 0 for a
-	// peak.
+	Short  uint64 // missing in the budget
+	// Growth is the trend of the live heap in bytes per second if it has grown
+	// steadily, which suggests a leak; 0 for a peak.
 	Growth float64
 }
 
 func (o *Options) params() Params {
 	return Params{
-		Leave: o.Leave, Target: o.Target, MaxCost: o.MaxCost, MinCycle: o.MinCycle,
+		Threshold: o.Threshold, Target: o.Target, MaxCost: o.MaxCost, MinCycle: o.MinCycle,
 		Floor: o.Floor, Ceiling: o.Ceiling,
 	}
 }

@@ -15,7 +15,7 @@ func goal(gogc int, live, scan uint64) uint64 {
 	return bytes(max(minHeap*f, float64(live)+(float64(live)+float64(scan))*f))
 }
 
-// growth is how much may be allocated from one collection to the next.
+// growth is how much may be allocated from one GC cycle to the next.
 func growth(gogc int, live, scan uint64) float64 {
 	g := goal(gogc, live, scan)
 	if g <= live {
@@ -47,16 +47,16 @@ func bytes(v float64) uint64 {
 	return uint64(v)
 }
 
-// estimate is the model of the program: what collection costs follows from it
+// estimate is the model of the program: what GC costs follows from it
 // for any growth of the heap.
 type estimate struct {
 	windows int
-	mark    float64 // processor seconds for each collection
+	mark    float64 // CPU seconds of a GC cycle
 	mutator float64 // processor seconds of the program itself for each allocated byte
 	rate    float64 // bytes allocated per second
 }
 
-// share is the part of the processor time that collection takes when one comes
+// share is the GC share of CPU time when a cycle comes
 // after every h allocated bytes.
 func (e *estimate) share(h float64) float64 {
 	if e.windows == 0 || e.mark <= 0 {

@@ -2,36 +2,33 @@ package gctune
 
 import "time"
 
-// Params are what a Controller is told once. Zero fields mean the defaults; what
-// is out of range is brought into it.
+// Params are the parameters of a Controller. Zero fields mean the defaults; values
+// out of range are clamped.
 type Params struct {
-	// Leave is the share of the processor time below which collection is left
-	// as it is: 0.02 by default.
-	Leave float64
-	// Target is the share that memory is spent to reach: half of Leave by
+	// Threshold is the GC share of CPU time up to which GOGC stays as it is: 0.02
+	// by default.
+	Threshold float64
+	// Target is the GC share that memory is spent to reach: half of Threshold by
 	// default, and never more.
 	Target float64
-	// MaxCost is the share that collection may cost near the memory limit,
-	// before the limit gives way: 0.25 by default. (The runtime itself stops at
-	// 0.5.)
+	// MaxCost is the GC share near the memory limit at which the limit is raised:
+	// 0.25 by default. (The runtime itself stops at 0.5.)
 	MaxCost float64
-	// MinCycle is the time between two collections below which they are taken to
-	// be costly whatever the runtime's account says: each empties pools, wakes
-	// threads and stops all for a moment, which is in no account. Where memory
-	// is spent, 6 times as long is aimed at. Default: 20 ms.
+	// MinCycle is the time between two GC cycles below which GC counts as too
+	// frequent, whatever its share: see [Options]. Default: 20 ms.
 	MinCycle time.Duration
 	// Floor is the least effective GOGC in percent, that is, how much more than
-	// the live heap there must be before the memory limit gives way: 10 by
+	// the live heap there must be before the memory limit is raised: 10 by
 	// default.
 	Floor int
-	// Ceiling is the most that GOGC is set to, in percent: 20000 by default.
+	// Ceiling is the highest GOGC that is set, in percent: 20000 by default.
 	Ceiling int
 	// UserGOGC and UserLimit say that the user has set GOGC or the memory limit
 	// before the first sample. It is not touched then.
 	UserGOGC, UserLimit bool
 }
 
-// base is the GOGC of a program that nobody tunes.
+// base is the default GOGC.
 const base = 100
 
 func (p Params) withDefaults() Params {
@@ -45,9 +42,9 @@ func (p Params) withDefaults() Params {
 			*v = most
 		}
 	}
-	share(&p.Leave, 0.02, 0.001, 0.5)
-	share(&p.Target, p.Leave/2, 0.0005, p.Leave)
-	share(&p.MaxCost, 0.25, p.Leave, 0.5)
+	share(&p.Threshold, 0.02, 0.001, 0.5)
+	share(&p.Target, p.Threshold/2, 0.0005, p.Threshold)
+	share(&p.MaxCost, 0.25, p.Threshold, 0.5)
 	if p.MinCycle <= 0 {
 		p.MinCycle = 20 * time.Millisecond
 	}

@@ -31,7 +31,7 @@ func nextLook(last time.Duration, before, s *Sample, d *Decision, found int) tim
 	case d.GOGC == found && least == tick:
 		return 0 // the program is as it would be without us
 	}
-	if s.Allocated-before.Allocated < 1<<20 && s.Rest < before.Rest+before.Rest/20+1<<20 {
+	if s.Allocated-before.Allocated < 1<<20 && s.NonGo < before.NonGo+before.NonGo/20+1<<20 {
 		return min(max(2*last, least), most)
 	}
 	return least
@@ -48,5 +48,5 @@ func (s *Sample) spare(d *Decision) (n uint64, known bool) {
 	if limit == 0 {
 		limit = s.Budget + s.Reserve
 	}
-	return sub(limit, s.Rest+max(s.Ready, d.Goal+s.Overhead)), limit > 0
+	return sub(limit, s.NonGo+max(s.Committed, d.Goal+s.Overhead)), limit > 0
 }

@@ -81,11 +81,11 @@ func TestReserve(t *testing.T) {
 		for w.s.Time < 30*time.Second {
 			w.cycle()
 			if w.d.GOGC > base && w.d.State != Emergency {
-				if used := float64(w.d.Goal) + w.c.overhead + float64(w.s.Rest); used > 0.95*limit*fitBand {
+				if used := float64(w.d.Goal) + w.c.overhead + float64(w.s.NonGo); used > 0.95*limit*fitBand {
 					t.Fatalf("GOGC %d leads to %.0f MB of %.0f", w.d.GOGC, used/mb, limit/mb)
 				}
 			}
-			if most := float64(w.s.Hard) - float64(w.s.Rest); float64(w.d.MemoryLimit) > most*1.02 {
+			if most := float64(w.s.Hard) - float64(w.s.NonGo); float64(w.d.MemoryLimit) > most*1.02 {
 				t.Fatalf("memory limit %d MB, %.0f MB are left", w.d.MemoryLimit/mb, most/mb)
 			}
 		}

@@ -85,9 +85,9 @@ func simulate(p program, params Params) *world {
 // look takes a sample and puts the decision in force.
 func (w *world) look() {
 	t := w.s.Time
-	w.s.Rest, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
+	w.s.NonGo, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
 	w.s.Overhead = bytes(w.overhead())
-	w.s.Ready, w.s.Idle = bytes(w.heap+w.overhead()), bytes(w.heap-float64(w.s.Live))
+	w.s.Committed, w.s.Releasable = bytes(w.heap+w.overhead()), bytes(w.heap-float64(w.s.Live))
 	if w.gogc != nil {
 		w.s.GOGC = w.gogc(t, w.s.GOGC)
 	}

@@ -24,33 +24,33 @@ type Tuner struct {
 	done  chan struct{}
 	once  sync.Once
 
-	returning atomic.Bool // memory is being given back
+	releasing atomic.Bool // memory is being released
 
 	mu     sync.Mutex // guards stats
 	stats  Stats
 	logged Decision
 }
 
-// settings are what a Tuner may change.
+// settings are those that a Tuner may change.
 type settings struct {
 	gogc  int
 	limit int64
 }
 
-// Stats are what a Tuner has done and sees. Sizes are bytes.
+// Stats is what a Tuner has done and measured. Sizes are bytes.
 type Stats struct {
 	Decision            // the last one
-	BudgetSource string // where Budget comes from, in words
-	Live         uint64 // heap that the last collection found reachable
-	Rest         uint64 // resident memory that the runtime does not know of; Linux only
-	Hard         uint64 // what the process must not exceed or be killed; 0 for no such limit
+	BudgetSource string // where Budget comes from
+	Live         uint64 // heap that the last GC cycle found reachable
+	NonGo        uint64 // resident memory outside the Go runtime; Linux only
+	Hard         uint64 // the limit at which the process is killed; 0 for none
 	Pressure     float64
 
-	Wakes        uint64 // how often the tuner has looked
+	Wakes        uint64 // how often the tuner has woken
 	GOGCChanges  uint64
 	LimitChanges uint64
-	Returns      uint64 // how often free memory was given back at once, for what grew outside the heap
-	Unmet        uint64 // how often the budget could not be met any more
+	Releases     uint64 // how often free heap memory was released at once, because memory outside the runtime grew
+	Unmet        uint64 // how often the live heap came to exceed the budget
 }
 
 // ErrRunning is wrapped by the error of a second Start.
@@ -58,8 +58,8 @@ var ErrRunning = errors.New("a tuner is already running in this process: stop it
 
 var running atomic.Bool
 
-// Start begins to tune this process. There can be one Tuner at a time: GOGC and
-// the memory limit are the whole process's.
+// Start starts to tune this process. One Tuner can run at a time, since GOGC and the
+// memory limit are the process's.
 func Start(o *Options) (*Tuner, error) {
 	return start(o, procmem.FS{})
 }
@@ -96,7 +96,7 @@ func (o *Options) check() error {
 	for _, f := range []struct {
 		name string
 		v    float64
-	}{{"Leave", o.Leave}, {"Target", o.Target}, {"MaxCost", o.MaxCost}} {
+	}{{"Threshold", o.Threshold}, {"Target", o.Target}, {"MaxCost", o.MaxCost}} {
 		if !(f.v >= 0 && f.v < 1) {
 			return &startError{errors.New("Options." + f.name + " is not a share from 0 to 1: " + strconv.FormatFloat(f.v, 'g', -1, 64))}
 		}
@@ -117,7 +117,7 @@ func validGOGC(v string) bool {
 	return err == nil
 }
 
-// SetBudget replaces Options.Budget; 0 goes back to the default.
+// SetBudget replaces Options.Budget; 0 restores the default.
 func (t *Tuner) SetBudget(budget uint64) {
 	t.meter.budget.wish.Store(budget)
 	select {
@@ -126,15 +126,15 @@ func (t *Tuner) SetBudget(budget uint64) {
 	}
 }
 
-// Stats returns what the tuner has done and sees.
+// Stats returns what the tuner has done and measured.
 func (t *Tuner) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stats
 }
 
-// Stop ends the tuning and puts back what Start had found. What somebody else
-// has set in the meantime stays. It may be called more than once.
+// Stop stops the tuner and restores the settings that Start found, except those that
+// were changed since by others. It may be called more than once.
 func (t *Tuner) Stop() {
 	t.once.Do(func() {
 		close(t.stop)

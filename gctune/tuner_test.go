@@ -72,7 +72,7 @@ func churn(what string, ok func() bool) error {
 }
 
 // eager makes any collection too costly, so that memory is spent.
-var eager = &Options{Budget: 1 << 30, Leave: 1e-3, MinCycle: time.Second}
+var eager = &Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second}
 
 var goDefault = settings{base, math.MaxInt64}
 
@@ -266,7 +266,7 @@ var children = map[string]child{
 		if err := resident(0); err != nil {
 			return err
 		}
-		t, err := start(&Options{Budget: 512 << 20, Leave: 1e-3, MinCycle: time.Second}, procmem.New(root))
+		t, err := start(&Options{Budget: 512 << 20, Threshold: 1e-3, MinCycle: time.Second}, procmem.New(root))
 		if err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ var children = map[string]child{
 			err = resident(n)
 			time.Sleep(20 * time.Millisecond)
 			sink = make([]byte, 16<<20)
-			return err != nil || t.Stats().Returns > 0
+			return err != nil || t.Stats().Releases > 0
 		}); err != nil {
 			return err
 		}
@@ -291,7 +291,7 @@ var children = map[string]child{
 		return churn("a smaller heap", func() bool { return t.Stats().Goal < 150<<20 })
 	}},
 	"a program at rest is not woken": {run: func() error {
-		t, err := Start(&Options{Leave: 0.5, MinCycle: time.Nanosecond})
+		t, err := Start(&Options{Threshold: 0.5, MinCycle: time.Nanosecond})
 		if err != nil {
 			return err
 		}
@@ -310,7 +310,7 @@ var children = map[string]child{
 	}},
 	"words": {run: func() error {
 		var lines []string
-		t, err := Start(&Options{Budget: 1 << 30, Leave: 1e-3, MinCycle: time.Second, Logf: func(format string, args ...any) {
+		t, err := Start(&Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second, Logf: func(format string, args ...any) {
 			lines = append(lines, fmt.Sprintf(format, args...))
 		}})
 		if err != nil {
@@ -321,7 +321,7 @@ var children = map[string]child{
 		}
 		t.Stop() // from here on lines are ours alone
 		text := strings.Join(lines, "\n")
-		for _, want := range []string{"the budget is 1.0 GiB (the program's own setting)", "gctune: resting: GOGC 100, live heap", "gctune: spending: GOGC 100 -> "} {
+		for _, want := range []string{"budget 1.0 GiB (the program's own setting)", "gctune: inactive: GOGC 100, live heap", "gctune: spending: GOGC 100 -> "} {
 			if !strings.Contains(text, want) {
 				return fmt.Errorf("no %q in:\n%s", want, text)
 			}
@@ -331,7 +331,7 @@ var children = map[string]child{
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []Options{{Leave: -1}, {Target: math.NaN()}, {MaxCost: 25}, {Floor: -1}, {Ceiling: -1}, {MinCycle: -1}} {
+	for _, o := range []Options{{Threshold: -1}, {Target: math.NaN()}, {MaxCost: 25}, {Floor: -1}, {Ceiling: -1}, {MinCycle: -1}} {
 		tuner, err := Start(&o)
 		if err == nil {
 			tuner.Stop()

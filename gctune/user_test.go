@@ -134,7 +134,7 @@ func TestForcedCollections(t *testing.T) {
 	s := Sample{GOGC: base, MemoryLimit: math.MaxInt64, Budget: 8 << 30}
 	for range 50 {
 		d := c.Next(s)
-		if d.GOGC != base || d.State != Resting {
+		if d.GOGC != base || d.State != Inactive {
 			t.Fatalf("%+v", d)
 		}
 		s.MemoryLimit = d.MemoryLimit
@@ -149,10 +149,10 @@ func TestForcedCollections(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	if p := (Params{}).withDefaults(); p.Leave != 0.02 || p.Target != 0.01 || p.MaxCost != 0.25 || p.MinCycle != 20*time.Millisecond || p.Floor != 10 || p.Ceiling != 20000 {
+	if p := (Params{}).withDefaults(); p.Threshold != 0.02 || p.Target != 0.01 || p.MaxCost != 0.25 || p.MinCycle != 20*time.Millisecond || p.Floor != 10 || p.Ceiling != 20000 {
 		t.Errorf("%+v", p)
 	}
-	for s := Resting; s <= UserSet; s++ {
+	for s := Inactive; s <= UserSet; s++ {
 		if s.String() == "unknown" {
 			t.Errorf("state %d has no name", s)
 		}

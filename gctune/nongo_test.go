@@ -44,11 +44,11 @@ func TestRestInPhases(t *testing.T) {
 // TestRestIsKeptFree looks at what is claimed for the rest: at once what it will
 // have taken half a second on, then what it had, for 30 to 60 seconds.
 func TestRestIsKeptFree(t *testing.T) {
-	var r rest
+	var r nonGo
 	s := Sample{Budget: gb}
 	at := func(d time.Duration, mbs uint64, want float64) {
 		t.Helper()
-		s.Time, s.Rest = d, mbs*mb
+		s.Time, s.NonGo = d, mbs*mb
 		r.add(&s)
 		if got := r.claim(&s) / mb; got < want-1 || got > want+1 {
 			t.Errorf("after %v with %d MB: %.0f MB are kept free, want %.0f", d, mbs, got, want)
@@ -72,12 +72,12 @@ func TestRestIsKeptFree(t *testing.T) {
 // budget, where that frees something, and once a second.
 func TestReturn(t *testing.T) {
 	ask := func(ready, idle, before, after uint64) func(time.Duration) bool {
-		r := new(rest)
+		r := new(nonGo)
 		for i, v := range []uint64{before, before, after} {
-			r.add(&Sample{Time: time.Duration(i+1) * 100 * time.Millisecond, Budget: gb, Rest: v * mb})
+			r.add(&Sample{Time: time.Duration(i+1) * 100 * time.Millisecond, Budget: gb, NonGo: v * mb})
 		}
 		return func(d time.Duration) bool {
-			return r.displaces(&Sample{Time: 300*time.Millisecond + d, Budget: gb, Rest: after * mb, Ready: ready * mb, Idle: idle * mb})
+			return r.displaces(&Sample{Time: 300*time.Millisecond + d, Budget: gb, NonGo: after * mb, Committed: ready * mb, Releasable: idle * mb})
 		}
 	}
 	displaces := ask(800, 300, 100, 300)
@@ -112,16 +112,16 @@ func TestNextLook(t *testing.T) {
 		last time.Duration
 		want time.Duration
 	}{
-		{"plenty", Sample{Hard: 8 * gb, Ready: gb}, Decision{GOGC: 200}, true, tick, tick},
-		{"plenty, at rest", Sample{Hard: 8 * gb, Ready: gb}, Decision{GOGC: 200}, false, 20 * time.Second, maxTick},
-		{"left alone", Sample{Hard: 8 * gb, Ready: gb}, Decision{GOGC: base}, true, tick, 0},
-		{"nothing known", Sample{Ready: gb}, Decision{GOGC: 200}, true, tick, tick},
-		{"128 MB", Sample{Hard: gb, Ready: gb - 128*mb}, Decision{GOGC: 200}, true, tick, 250 * time.Millisecond},
-		{"128 MB when the heap is full", Sample{Hard: gb, Ready: 100 * mb, Overhead: 10 * mb}, Decision{GOGC: 200, Goal: gb - 138*mb}, true, tick, 250 * time.Millisecond},
-		{"128 MB of a budget", Sample{Budget: gb, Ready: gb - 128*mb}, Decision{GOGC: 200}, true, tick, 250 * time.Millisecond},
-		{"128 MB, at rest", Sample{Hard: gb, Ready: gb - 128*mb}, Decision{GOGC: 200}, false, 20 * time.Second, 8 * time.Second},
-		{"128 MB, left alone", Sample{Hard: gb, Ready: gb - 128*mb}, Decision{GOGC: base}, true, tick, 250 * time.Millisecond},
-		{"nothing", Sample{Hard: gb, Ready: 2 * gb}, Decision{GOGC: 200}, true, tick, closeTick},
+		{"plenty", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: 200}, true, tick, tick},
+		{"plenty, at rest", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: 200}, false, 20 * time.Second, maxTick},
+		{"left alone", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: base}, true, tick, 0},
+		{"nothing known", Sample{Committed: gb}, Decision{GOGC: 200}, true, tick, tick},
+		{"128 MB", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, true, tick, 250 * time.Millisecond},
+		{"128 MB when the heap is full", Sample{Hard: gb, Committed: 100 * mb, Overhead: 10 * mb}, Decision{GOGC: 200, Goal: gb - 138*mb}, true, tick, 250 * time.Millisecond},
+		{"128 MB of a budget", Sample{Budget: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, true, tick, 250 * time.Millisecond},
+		{"128 MB, at rest", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, false, 20 * time.Second, 8 * time.Second},
+		{"128 MB, left alone", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: base}, true, tick, 250 * time.Millisecond},
+		{"nothing", Sample{Hard: gb, Committed: 2 * gb}, Decision{GOGC: 200}, true, tick, closeTick},
 		{"shrinking", Sample{Hard: 8 * gb}, Decision{GOGC: 200, State: Shrinking}, true, tick, closeTick},
 	} {
 		c.s.Allocated = gb
