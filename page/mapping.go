@@ -131,7 +131,7 @@ func (m *Mapping) commitAhead(upto int) error {
 	return nil
 }
 
-// Release gives back n bytes from off, and returns how many bytes that was:
+// Release returns n bytes from off to the OS, and returns how many bytes:
 // whole pages of the mapping's PageSize only, see [Range.Release]. What Ahead
 // committed is not committed again.
 func (m *Mapping) Release(off, n int, how Release, o *ReleaseOptions) (int, error) {

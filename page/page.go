@@ -73,12 +73,11 @@ func (c Commit) String() string {
 	return fmt.Sprintf("Commit(%d)", int(c))
 }
 
-// Release is a way of giving memory back to the system. The addresses stay
-// mapped.
+// Release is a way of returning memory to the OS. The addresses stay mapped.
 type Release int
 
 const (
-	// DontNeed gives the pages back at once. The memory is zero afterwards, RSS
+	// DontNeed releases the pages at once. The memory is zero afterwards, RSS
 	// falls at once, and the next use costs a page fault per page.
 	DontNeed Release = iota
 	// Free lets the kernel take the pages when it needs memory (kernel 4.5+). RSS

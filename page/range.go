@@ -73,7 +73,7 @@ func alignment(align int) uintptr {
 // Advise sets the policy of all base pages that r is part of. For Huge, round
 // outward to [HugeSize] first if the window's other memory is one's own or its
 // owner does not mind, as in the Go heap: a huge page needs the whole window
-// to be advised. Advise is no promise: see [Allowed] and [Range.Residency].
+// to be advised. Advise does not guarantee them: see [Allowed] and [Range.Residency].
 //
 // A part of r that is not mapped is an error, but the rest is advised.
 func (r Range) Advise(a Advice) error { return r.failed("advise", adviseRange(host, r, a)) }
@@ -84,10 +84,9 @@ func (r Range) Advise(a Advice) error { return r.failed("advise", adviseRange(ho
 // except for the limit of a cgroup, which ends the process. Needs kernel 5.14.
 func (r Range) Populate() error { return r.failed("populate", populateRange(host, r, false)) }
 
-// Release gives back memory, and returns how many bytes that was. It takes the
-// whole windows in r only, since giving back a part splits the huge page, whose
-// other part then costs address translations as base pages do: so it may be less
-// than r, and even 0. See [ReleaseOptions.Split].
+// Release returns memory to the OS, and returns how many bytes. It takes only the
+// whole windows in r, since releasing a part of a huge page splits it, and the other
+// part is then mapped by base pages: so it may be less than r, even 0. See [ReleaseOptions.Split].
 //
 // DontNeed and Free destroy what the memory holds. Never use them on memory that
 // other goroutines use, nor on memory of the Go heap: if it can hold pointers, the GC
