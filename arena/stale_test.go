@@ -192,3 +192,36 @@ func TestDocStaleUse(t *testing.T) {
 		t.Errorf("doc.go lacks\n%s", want)
 	}
 }
+
+// TestStaleHandles: a handle that was kept panics whatever its type, used or not, the
+// first of its arena or a later one.
+func TestStaleHandles(t *testing.T) {
+	staleHandle[struct{}](t)
+	staleHandle[byte](t)
+	staleHandle[linked](t)
+	staleHandle[string](t)
+	staleHandle[[1 << 16]*int](t)
+	staleHandle[[5 << 20]byte](t) // larger than a slab
+}
+
+func staleHandle[T any](t *testing.T) {
+	var p Pool
+	for name, end := range map[string]func(a *Arena){"Free": (*Arena).Free, "Put": p.Put} {
+		for _, used := range []int{0, 1, 3} {
+			for _, first := range []bool{true, false} {
+				a := NewArena()
+				if !first {
+					New[[3]int16](a)
+				}
+				h := Of[T](a)
+				for range used {
+					h.New()
+				}
+				end(a)
+				if got, text := outcome(func() { h.New() }); got != "panics" || !strings.HasPrefix(text, "arena: allocation after "+name) {
+					t.Errorf("%T, used %d times, first %v: New after %s: %s %q", *new(T), used, first, name, got, text)
+				}
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,7 @@ func begin(env string, w io.Writer) (r running) {
 		if s.log {
 			s.options.Log = func(text string) { say("heap: " + text) }
 		}
+		s.options.Warn = func(text string) { failed(errors.New("goheap: " + text)) }
 		if r.heap, err = goheap.Start(&s.options); err != nil {
 			failed(err)
 		}

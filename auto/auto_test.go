@@ -118,7 +118,12 @@ type state struct {
 	Heap, Tuner bool
 	Stats       goheap.Stats
 	Error       string
+	Locked, RSS uint64 // when all memory had been locked, and at the end, in bytes
 }
+
+// lockAll locks all memory, and waits until the reserve is released. nil where there is
+// no mlockall.
+var lockAll func() (locked, end uint64)
 
 const roleEnv = "AUTO_TEST_ROLE"
 
@@ -145,6 +150,9 @@ func TestMain(m *testing.M) {
 			s.Error = s.Stats.Err.Error()
 		}
 		s.Stats.Err, s.Stats.Windows.Reason = nil, nil
+	}
+	if lockAll != nil && os.Getenv(roleEnv) == "lock" {
+		s.Locked, s.RSS = lockAll()
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(s)
 	os.Exit(0)

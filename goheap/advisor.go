@@ -42,6 +42,8 @@ type Advisor struct {
 	giveBacks backoff
 	pressure  pressureGate
 	said      map[string]bool // errors that were logged
+	lockedSum uint64          // how much memory was locked at the last look, in bytes
+	lockedAll bool            // the process locks what it maps
 
 	collected chan struct{} // a collection was completed
 	armed     atomic.Bool   // collected will be sent to
@@ -112,7 +114,7 @@ func (a *Advisor) prepare() error {
 			if collapse != nil || a.options.NoCollapse {
 				return err
 			}
-			a.failed(err)
+			a.warn(err)
 		} else {
 			a.options.Log(fmt.Sprintf("reserved %d MiB for the heap to grow into huge pages", a.stats.Reserved.Len()>>20))
 		}
@@ -171,4 +173,10 @@ func (a *Advisor) failed(err error) {
 		a.said[text] = true
 		a.options.Log(text)
 	}
+}
+
+// warn keeps an error about the reserve, and says it.
+func (a *Advisor) warn(err error) {
+	a.stats.Err = err
+	a.options.Warn(err.Error())
 }

@@ -25,7 +25,9 @@
 // into huge pages from the beginning, with a small part of the page faults. It
 // needs the policy to be madvise or always. It is for programs whose heap
 // is known to become large: even a small one is rounded up to whole huge pages. What
-// grows beyond the reserve is left to Collapse.
+// grows beyond the reserve is left to Collapse. A program that locks its memory
+// (mlockall) cannot have a reserve, as the kernel would put all of it in memory: it is
+// refused, or released within a second if memory is locked later ([Options.Warn]).
 //
 // # Memory
 //

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// bloated reports whether there is more bloat than there may be.
+// bloated reports whether there is more bloat than there may be. Where all that is
+// mapped is locked, what the runtime returns stays in memory.
 func (a *Advisor) bloated() bool {
-	return !a.options.NoGiveBack && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), minGiveBack)
+	return !a.lockedAll && !a.options.NoGiveBack && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), minGiveBack)
 }
 
 const (

@@ -37,18 +37,6 @@ func room(n uint64) error {
 	return sys.Munmap(uintptr(p), uintptr(n))
 }
 
-// locked reports whether the process locks memory that it maps: then a reserve
-// would be in memory at once.
-func locked() bool {
-	p, err := sys.Mmap(uintptr(page.Size()), 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = sys.Munmap(uintptr(p), uintptr(page.Size())) }()
-	res, err := page.OfPointer(p, uintptr(page.Size())).Residency(nil)
-	return err == nil && res.Resident > 0 // nobody wrote to it
-}
-
 // threadTime returns the processor time that the calling thread has used.
 func threadTime() time.Duration {
 	var t unix.Timespec

@@ -16,4 +16,6 @@ func mayCollapse() error {
 func room(uint64) error { return mayCollapse() }
 func locked() bool      { return false }
 
+func (*Advisor) heedLock() {}
+
 func threadTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

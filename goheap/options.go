@@ -53,6 +53,10 @@ type Options struct {
 	// may want to know: at the start, hazards, the first windows that were
 	// collapsed, memory given back, errors (once each). Default: nothing is logged.
 	Log func(text string)
+	// Warn is called, and Log is not, with a line of text when the reserve that Reserve
+	// asks for cannot be made, or was released because the program locks its memory
+	// (mlockall). Default: Log.
+	Warn func(text string)
 }
 
 // DefaultMinDensity is the density from which on a window is worth a huge page, and
@@ -109,6 +113,9 @@ func (o *Options) withDefaults() (own Options, err error) {
 	own.MaxWait = max(own.MaxWait, own.MinWait)
 	if own.Log == nil {
 		own.Log = func(string) {}
+	}
+	if own.Warn == nil {
+		own.Warn = own.Log
 	}
 	return own, err
 }

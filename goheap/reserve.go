@@ -27,7 +27,7 @@ func reserve(fs procmem.FS, n uint64) (page.Range, error) {
 		return page.Range{}, err
 	}
 	if locked() {
-		return page.Range{}, errors.New("the process locks the memory that it maps (mlockall), so the reserve would be in memory at once: leave Reserve at 0")
+		return page.Range{}, errors.New("the process locks the memory that it maps (mlockall): all of the reserve would be in memory at once: leave the reserve out")
 	}
 	if total, err := memory(fs); err == nil && n > total {
 		return page.Range{}, fmt.Errorf("the machine has %d bytes of memory in all", total)

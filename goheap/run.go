@@ -70,11 +70,14 @@ func (a *Advisor) arm() {
 // that is 0, after the shortest time; or if it is idle, after twice the time that
 // it waited last, but at most most.
 func (a *Advisor) look(now time.Time) (next, most time.Duration) {
+	a.heedLock()
 	h := readHeap()
 	least := uint64(a.options.MinHeap)
 	large := h.committed() >= least
 	most = a.options.MaxWait
-	if large || h.goal >= least { // with GOGC=off there may never be a collection
+	// With GOGC=off there may never be a collection, and no one says when a program
+	// locks its memory.
+	if large || h.goal >= least || a.stats.Reserved.Len() > 0 {
 		most = min(most, max(atLeast, a.options.MinWait))
 	}
 	// A heap that was large once may be bloated, whoever made its huge pages.

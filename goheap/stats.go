@@ -27,7 +27,8 @@ type Stats struct {
 	// times.
 	GivenBack uint64
 	GiveBacks int
-	// Reserved is the reserve that is made.
+	// Reserved is the reserve that is made; empty when it was released because the
+	// program locked its memory.
 	Reserved page.Range
 	// Fenced are the parts of the heap that are out of khugepaged's reach by now
 	// (MADV_NOHUGEPAGE), because it would fill them.

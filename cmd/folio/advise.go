@@ -99,7 +99,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		if goTest && f.profile == "" {
 			dir, err := scratch.New(os.Getenv("GOTMPDIR"))
 			if err != nil {
-				return fmt.Errorf("advise: make a temporary directory: %w: set TMPDIR to one that can be written", err)
+				return fmt.Errorf("advise: %w", err)
 			}
 			defer func() { err = errors.Join(err, dir.Remove()) }()
 			path = filepath.Join(dir.Path, "allocs.pprof")

@@ -75,7 +75,7 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 	}
 	if b.with.Note != "" {
 		progress.clear()
-		_ = a.stderr.Line("folio: --build %s: %s", pkg, b.with.Note)
+		_ = a.stderr.Line("folio: note: --build %s: %s", pkg, b.with.Note)
 	}
 	if err := a.runGo(ctx, call, progress); err != nil {
 		if err != errNothing {

@@ -22,7 +22,7 @@ func (w *workplace) make(base string) (string, error) {
 	if w.dir == nil {
 		var err error
 		if w.dir, err = scratch.New(base); err != nil {
-			return "", fmt.Errorf("a directory for the go command: %w", err)
+			return "", err
 		}
 	}
 	return w.dir.Path, nil
@@ -57,7 +57,7 @@ func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) (err error) {
 		return fmt.Errorf("%s: %w", g.Args[0], err)
 	}
 	if o.Note != "" {
-		_ = a.stderr.Line("folio: %s", o.Note)
+		_ = a.stderr.Line("folio: note: %s", o.Note)
 	}
 	_ = a.stderr.Line("folio: %s with %s: %s", o.Toolchain, o.Record, filesOf(o))
 	for _, p := range o.Patches {

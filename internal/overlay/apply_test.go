@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, err, want)
 			}
 		}
-		if left, err := os.ReadDir(os.Getenv("XDG_CACHE_HOME")); err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "folio", "overlay")); err != nil || len(left) > 0 {
 			t.Errorf("%s: a refused patch left %v, %v", name, left, err)
 		}
 	}

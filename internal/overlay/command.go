@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -90,14 +91,6 @@ func (g GoCommand) Prepare(ctx context.Context) (o *Overlay, call Call, err erro
 	if err != nil {
 		return nil, call, err
 	}
-	moved := false
-	if t, moved, err = t.inModules(s); err != nil {
-		return nil, call, err
-	} else if moved {
-		// Called by its own name it would find out where it really is.
-		call.Path = filepath.Join(t.Root, "bin", "go")
-		call.Set = append(call.Set, "GOROOT="+t.Root, "GOTOOLCHAIN=local")
-	}
 	user, rest, err := takeOverlay(rest, g.Args[0] == "run")
 	if err != nil {
 		return nil, call, err
@@ -108,15 +101,37 @@ func (g GoCommand) Prepare(ctx context.Context) (o *Overlay, call Call, err erro
 			return nil, call, fmt.Errorf("GOFLAGS: %w", err)
 		}
 	}
-	patches := g.Patches
-	if patches == nil {
-		patches = Default()
+	set := call.Set
+	write := func() error {
+		t, moved, err := t.inModules(s)
+		if err != nil {
+			return err
+		} else if moved {
+			// Called by its own name it would find out where it really is.
+			call.Path = filepath.Join(t.Root, "bin", "go")
+			call.Set = append(slices.Clip(set), "GOROOT="+t.Root, "GOTOOLCHAIN=local")
+		}
+		o, err = s.apply(t, g.patches(), user, dir)
+		return err
 	}
-	if o, err = s.apply(t, patches, user, dir); err != nil {
+	err = write()
+	var unwritten *writeError
+	if errors.As(err, &unwritten) && s.note == "" && temp != "" { // a full disk, a quota, mounted read-only
+		s = storeIn(temp, unwritten.err)
+		err = write()
+	}
+	if err != nil {
 		return nil, call, err
 	}
 	call.Args = slices.Concat([]string{g.Args[0]}, chdir, []string{"-overlay=" + o.File}, rest)
 	return o, call, nil
+}
+
+func (g GoCommand) patches() []*Patch {
+	if g.Patches == nil {
+		return Default()
+	}
+	return g.Patches
 }
 
 // changeDir returns the directory of go's -C, and in how many arguments it stands.

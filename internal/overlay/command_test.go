@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,4 +101,61 @@ func TestToolchain(t *testing.T) {
 	if _, err := FindToolchain(context.Background(), "", "", append(os.Environ(), "GOTOOLCHAIN=go0.1")); err == nil || !strings.Contains(err.Error(), "go env: ") {
 		t.Errorf("a toolchain that there is not: %v", err)
 	}
+}
+
+// TestPrepareWithoutCache: where the cache cannot be used, the patched files are in the
+// directory of the build, and one note says so and why. Where that cannot be written
+// either, there is an error and no note.
+func TestPrepareWithoutCache(t *testing.T) {
+	top := t.TempDir()
+	file, open := filepath.Join(top, "file"), filepath.Join(top, "open")
+	if err := errors.Join(os.WriteFile(file, nil, 0o644), os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	// A cache in which files can be made and nothing written, as on a full disk.
+	blocked := filepath.Join(top, "blocked")
+	if err := os.MkdirAll(filepath.Join(blocked, "folio", "overlay"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if o := prepared(t, blocked, t.TempDir()); o.Note != "" {
+		t.Fatalf("the cache can be used: %s", o.Note)
+	}
+	homes, err := filepath.Glob(filepath.Join(blocked, "folio", "overlay", "*"))
+	if err != nil || len(homes) == 0 {
+		t.Fatal(homes, err)
+	}
+	for _, home := range homes {
+		if err := errors.Join(os.RemoveAll(home), os.WriteFile(home, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cache, want := range map[string]string{
+		file:    "/file: not a directory (XDG_CACHE_HOME moves the cache)",
+		open:    "others may write in it (mode 0777): chmod go-w ",
+		blocked: ": not a directory (XDG_CACHE_HOME moves the cache)",
+	} {
+		temp := t.TempDir()
+		o := prepared(t, cache, temp)
+		if !strings.HasPrefix(o.Note, "the patched files are kept for this build only, not in the cache: ") || !strings.Contains(o.Note, want) {
+			t.Errorf("%s: note %q, want %q in it", cache, o.Note, want)
+		}
+		if !strings.HasPrefix(o.File, temp) {
+			t.Errorf("%s: the overlay is %s", cache, o.File)
+		}
+		nowhere := filepath.Join(file, "temp")
+		o, _, err := GoCommand{Args: []string{"build"}, Temp: func(string) (string, error) { return nowhere, nil }}.Prepare(context.Background())
+		if err == nil || o != nil || !strings.Contains(err.Error(), "write the patched files: ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s, and no temporary directory: %v, %v", cache, o, err)
+		}
+	}
+}
+
+func prepared(t *testing.T, cache, temp string) *Overlay {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	o, _, err := GoCommand{Args: []string{"build"}, Temp: func(string) (string, error) { return temp, nil }}.Prepare(context.Background())
+	if err != nil {
+		t.Fatalf("%s: %v", cache, err)
+	}
+	return o
 }

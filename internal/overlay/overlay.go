@@ -48,20 +48,33 @@ func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 // A store is where patched files are kept: builds find theirs again in it.
 type store struct{ dir, note string }
 
-// findStore returns the user's cache. If another user could write in it, or this one
-// cannot, it is a directory in temp, which nobody else has; "" is an error then.
+// findStore returns the user's cache. If another user could write in it, or it cannot be
+// made, it is a directory in temp, which nobody else has; "" is an error then.
 func findStore(temp string) (store, error) {
 	dir, err := scratch.Cache("overlay")
-	if err == nil || temp == "" {
-		return store{dir: dir}, err
+	switch {
+	case err == nil:
+		return store{dir: dir}, nil
+	case temp == "":
+		return store{}, &writeError{err}
 	}
-	note := err.Error()
-	dir, err = filepath.Join(temp, "overlay"), nil
-	if _, err := os.Stat(temp); err != nil {
-		return store{}, err
-	}
-	return store{dir, note}, err
+	return storeIn(temp, err), nil
 }
+
+// storeIn returns a store for one build, used instead of the cache for a reason.
+func storeIn(temp string, why error) store {
+	fix := ""
+	if !errors.As(why, new(*scratch.UnsafeError)) { // which says it
+		fix = " (XDG_CACHE_HOME moves the cache)"
+	}
+	return store{filepath.Join(temp, "overlay"), fmt.Sprintf("the patched files are kept for this build only, not in the cache: %v%s", why, fix)}
+}
+
+// A writeError says that a file could not be written in a store.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return "write the patched files: " + e.err.Error() }
+func (e *writeError) Unwrap() error { return e.err }
 
 func (s store) apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	if len(patches) == 0 {
@@ -131,9 +144,18 @@ func (s store) write(file string, data []byte) error {
 		write = writePlain // below a directory that is new and private
 	}
 	if err := write(file, data); err != nil {
-		return fmt.Errorf("write the patched files: %w", err)
+		return &writeError{err}
 	}
 	return nil
+}
+
+// makeDir makes a directory of the store that nobody else can write in.
+func (s store) makeDir(dir string) error {
+	if s.note != "" {
+		return os.MkdirAll(dir, 0o700)
+	}
+	_, err := scratch.Private(dir)
+	return err
 }
 
 func writePlain(file string, data []byte) error {

@@ -94,8 +94,10 @@ func (t *Toolchain) inModules(s store) (*Toolchain, bool, error) {
 		return t, false, nil
 	}
 	link := filepath.Join(s.dir, "toolchains", filepath.Base(t.Root)+"-"+hash(t.Root)[:8])
-	if err := linkTo(link, t.Root); err != nil {
-		return nil, false, fmt.Errorf("give %s a name outside of the module cache: %w", t.Version, err)
+	if err := s.makeDir(filepath.Dir(link)); err != nil {
+		return nil, false, &writeError{err}
+	} else if err := linkTo(link, t.Root); err != nil {
+		return nil, false, &writeError{err}
 	}
 	moved := *t
 	moved.Root = link
@@ -105,9 +107,6 @@ func (t *Toolchain) inModules(s store) (*Toolchain, bool, error) {
 func linkTo(link, target string) error {
 	if have, err := os.Readlink(link); err == nil && have == target {
 		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-		return err
 	}
 	// Another folio may do the same: a link is made beside it and renamed.
 	tmp := fmt.Sprintf("%s.%d", link, os.Getpid())

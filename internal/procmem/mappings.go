@@ -23,6 +23,7 @@ type Mapping struct {
 	AdviseHuge   bool
 	AdviseNoHuge bool
 	IsHugetlb    bool // VmFlags ht
+	IsLocked     bool // VmFlags lo: mlock, mlockall
 }
 
 // Mappings reads /proc/PID/smaps; pid 0 is the calling process. The kernel walks
@@ -94,6 +95,8 @@ func (m *Mapping) set(line []byte) error {
 				m.AdviseNoHuge = true
 			case "ht":
 				m.IsHugetlb = true
+			case "lo":
+				m.IsLocked = true
 			}
 		}
 		return nil

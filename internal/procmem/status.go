@@ -17,6 +17,7 @@ type Status struct {
 
 	VmHWM        *uint64 // the most that was ever resident; exec starts it anew
 	VmRSS        *uint64
+	VmLck        *uint64 // in mappings that are locked, in memory or not
 	RssAnon      *uint64 // kernel 4.5+
 	RssFile      *uint64
 	RssShmem     *uint64
@@ -40,7 +41,7 @@ func (f FS) Status(pid int) (Status, error) {
 func parseStatus(data []byte) (Status, error) {
 	var s Status
 	sizes, err := setSizes(data, map[string]**uint64{
-		"VmHWM": &s.VmHWM, "VmRSS": &s.VmRSS, "RssAnon": &s.RssAnon, "RssFile": &s.RssFile,
+		"VmHWM": &s.VmHWM, "VmRSS": &s.VmRSS, "VmLck": &s.VmLck, "RssAnon": &s.RssAnon, "RssFile": &s.RssFile,
 		"RssShmem": &s.RssShmem, "VmSwap": &s.VmSwap, "HugetlbPages": &s.HugetlbPages,
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package scratch
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -34,10 +35,13 @@ var dirs = struct {
 	all map[*Dir]bool
 }{all: make(map[*Dir]bool)}
 
-// New makes a directory, mode 0700, in base, by default where the system has temporary
-// ones. First it removes what was left there.
+// New makes a directory, mode 0700, in base, which is the user's GOTMPDIR; by default
+// where the system has temporary ones. First it removes what was left there.
 func New(base string) (*Dir, error) {
-	base = cmp.Or(base, os.TempDir())
+	variable := "GOTMPDIR"
+	if base == "" {
+		base, variable = os.TempDir(), "TMPDIR"
+	}
 	Sweep(base)
 	d := &Dir{caught: make(chan os.Signal, 1)}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -47,7 +51,7 @@ func New(base string) (*Dir, error) {
 	}
 	if err := d.make(base); err != nil {
 		signal.Stop(d.caught)
-		return nil, err
+		return nil, fmt.Errorf("make a temporary directory: %w: set %s to a directory that can be written", err, variable)
 	}
 	dirs.Lock()
 	defer dirs.Unlock()
