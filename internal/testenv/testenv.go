@@ -15,3 +15,7 @@ func Missing(t testing.TB, format string, args ...any) {
 	}
 	t.Skipf(format, args...)
 }
+
+// Full says whether tests do all of what takes long, such as all combinations of
+// versions and systems: CI sets FOLIO_TEST_FULL.
+func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
