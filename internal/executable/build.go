@@ -17,6 +17,7 @@ var ErrNotGo = errors.New("no build information of Go")
 type Build struct {
 	GoVersion string // such as go1.26.8
 	Module    string // path of the main module; "" outside of one
+	Version   string // of the main module, else its commit; "" is unknown
 }
 
 // ReadBuild reads the build information of a program file.
@@ -45,7 +46,26 @@ func BuildOf(r io.ReaderAt, size int64) (Build, error) {
 	if err != nil || len(info.GoVersion) > input.MaxVersion {
 		return Build{}, ErrNotGo
 	}
-	return Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path))}, nil
+	return Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path)), Version: strings.Clone(cut(version(info)))}, nil
+}
+
+func version(info *buildinfo.BuildInfo) string {
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if revision == "" {
+		return ""
+	}
+	return revision + dirty
 }
 
 // cut keeps the beginning of a name that no module has.

@@ -149,6 +149,22 @@ func (b *tab) until(condition string) {
 	}
 }
 
+// spot is where the first chart has the point of a setting that is in the final.
+func (b *tab) spot(setting string) (x, y float64) {
+	b.Helper()
+	at := eval[[]float64](b, fmt.Sprintf(`(() => {
+		const points = JSON.parse(document.querySelector('script.chart-data').textContent).series.flatMap(s => s.p || []).filter(p => p.b);
+		const chart = document.querySelector('.chart > svg');
+		chart.scrollIntoView({ block: 'center' });
+		const m = chart.querySelectorAll('.mark.big')[points.findIndex(p => p.n === %q)]?.getBoundingClientRect();
+		return m ? [m.x + m.width / 2, m.y + m.height / 2] : [];
+	})()`, setting))
+	if len(at) != 2 {
+		b.Fatalf("the first chart has no point of %s", setting)
+	}
+	return at[0], at[1]
+}
+
 func (b *tab) theme(name string) {
 	b.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
@@ -233,13 +249,8 @@ func (b *tab) keep(name string) {
 // line with the setting.
 func TestHoverAndCopy(t *testing.T) {
 	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
-	spot := eval[[]float64](b, `(() => {
-		const chart = document.querySelector('.chart > svg');
-		chart.scrollIntoView({ block: 'center' });
-		const m = chart.querySelectorAll('.mark.big')[1].getBoundingClientRect();
-		return [m.x + m.width / 2, m.y + m.height / 2];
-	})()`)
-	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, spot[0], spot[1]))
+	x, y := b.spot("GOGC=400")
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
 	b.until(`!document.getElementById('tip').hidden`)
 	text := eval[string](b, `document.getElementById('tip').innerText`)
 	for _, want := range []string{"GOGC: GOGC=400", "wall", "peak memory", "page faults", "GC cycles", "runs"} {
@@ -248,8 +259,8 @@ func TestHoverAndCopy(t *testing.T) {
 		}
 	}
 	b.keep("hover-light-1280.png")
-	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, spot[0]+1, spot[1]))
-	b.do(chromedp.MouseClickXY(spot[0], spot[1]))
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+1, y))
+	b.do(chromedp.MouseClickXY(x, y))
 	b.until(`document.documentElement.dataset.copied === 'GOGC=400 ./prog'`)
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 5, 5))
 	b.until(`document.getElementById('tip').hidden`)

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // runner returns the command that runs a program of another processor. QEMU ends in a fault of its own with
@@ -28,9 +30,17 @@ func runner(t *testing.T, arch, program string) []string {
 
 // TestOtherProcessorsAgreeWithTheirRuntime runs programs of other processors.
 func TestOtherProcessorsAgreeWithTheirRuntime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the standard library for them")
+	}
+	versions := toolchains[len(toolchains)-2:]
+	if !testenv.Full() {
+		versions = versions[:1]
+	}
 	for _, arch := range []string{"386", "arm64", "s390x"} {
-		for _, version := range toolchains[len(toolchains)-2:] {
+		for _, version := range versions {
 			t.Run(arch+" "+version, func(t *testing.T) {
+				t.Parallel()
 				path := build(t, "program", append(needToolchain(t, version), "GOARCH="+arch))
 				check(t, path, ask(t, runner(t, arch, path)...), version)
 			})
@@ -41,8 +51,12 @@ func TestOtherProcessorsAgreeWithTheirRuntime(t *testing.T) {
 // TestOtherProcessors compares programs that cannot run here with what the
 // standard library finds in them: the function and the line, without inlining.
 func TestOtherProcessors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the standard library for them")
+	}
 	for _, arch := range []string{"arm64", "386", "s390x"} {
 		t.Run(arch, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "program")
 			cmd := exec.Command("go", "build", "-o", path, "./testdata/program")
 			cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")

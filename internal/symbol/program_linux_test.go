@@ -280,8 +280,9 @@ func needToolchain(t *testing.T, version string) []string {
 }
 
 func TestToolchains(t *testing.T) {
-	for _, version := range toolchains {
+	for _, version := range testenv.Versions(t, toolchains) {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			env := needToolchain(t, version)
 			for _, args := range [][]string{nil, {"-buildmode=pie", "-ldflags=-s -w"}} {
 				t.Run(fmt.Sprint(args), func(t *testing.T) {
@@ -295,7 +296,7 @@ func TestToolchains(t *testing.T) {
 
 // TestEveryAddress compares all addresses of a program, not one of a hundred.
 func TestEveryAddress(t *testing.T) {
-	if testing.Short() {
+	if !testenv.Full() {
 		t.Skip("a million addresses")
 	}
 	for _, version := range toolchains[len(toolchains)-2:] {

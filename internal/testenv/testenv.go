@@ -15,3 +15,21 @@ func Missing(t testing.TB, format string, args ...any) {
 	}
 	t.Skipf(format, args...)
 }
+
+// Full says whether tests do all of what takes long, such as every combination of
+// versions and systems: CI sets FOLIO_TEST_FULL.
+func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
+
+// Versions returns the toolchains that a test builds with: the first and the last of
+// these, which are in order, or all of them in full tests, or with -short none. The
+// standard library of each is compiled first.
+func Versions(t testing.TB, all []string) []string {
+	t.Helper()
+	switch {
+	case testing.Short():
+		t.Skip("builds with other toolchains")
+	case !Full():
+		return []string{all[0], all[len(all)-1]}
+	}
+	return all
+}

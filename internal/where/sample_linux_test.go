@@ -13,16 +13,19 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
-// works are what the program of testdata can do, with what must be seen of it.
-// How much there is of it is no matter of tests.
-var works = []struct {
+type work struct {
 	name    string
 	classes []Class
 	site    string // where the program causes it
 	faults  bool   // the site takes page faults
-}{
+}
+
+// works are what the program of testdata can do, with what must be seen of it.
+// How much there is of it is no matter of tests.
+var works = []work{
 	{"objects", []Class{GCMark, Allocation}, "main.tree", false},
 	{"growMap", []Class{Growth, Program}, "main.growMap", true},
 	{"growSlice", []Class{Growth, PageFaults}, "main.growSlice", true},
@@ -37,8 +40,8 @@ var works = []struct {
 // A program's samples are a matter of chance: what must be seen of it is looked
 // for in longer and longer runs. What is never seen in them is not there.
 const (
-	firstRun = 300 // ms for each work
-	runs     = 5   // each twice as long as the one before
+	firstRun = 200 // ms of CPU time for each work
+	runs     = 6   // each twice as long as the one before
 )
 
 // sampleUntil samples runs of a program's works until check has nothing to say.
@@ -92,7 +95,20 @@ func missingRules(r *Result) []string {
 	return nil
 }
 
+// TestSampledProgram samples one work after the other.
 func TestSampledProgram(t *testing.T) {
+	bin := build(t, "")
+	for _, w := range works {
+		sampleUntil(t, perf.Config{Faults: true}, bin, []string{w.name}, func(r *Result) []string { return missingOf(r, w) })
+	}
+}
+
+// TestSampledBuilds samples all works in one run, of programs that are built otherwise.
+func TestSampledBuilds(t *testing.T) {
+	var names []string
+	for _, w := range works {
+		names = append(names, w.name)
+	}
 	for _, v := range []struct {
 		name string
 		args []string
@@ -102,35 +118,35 @@ func TestSampledProgram(t *testing.T) {
 		{"pie", []string{"-buildmode=pie"}},
 	} {
 		t.Run(v.name, func(t *testing.T) {
-			bin := build(t, "", v.args...)
-			var names []string
-			for _, w := range works {
-				names = append(names, w.name)
-				sampleUntil(t, perf.Config{Faults: true}, bin, []string{w.name}, func(r *Result) []string {
-					missing := missingClasses(r, w.classes)
-					if w.site != "" {
-						missing = append(missing, missingSite(r.Sites, w.site)...)
-					}
-					if w.faults && r.Faults > 0 {
-						missing = append(missing, missingSite(r.FaultSites, w.site)...)
-					}
-					if r.Unsymbolised*20 > r.Samples {
-						missing = append(missing, fmt.Sprintf("%d of %d samples have no names: %q", r.Unsymbolised, r.Samples, r.Notes))
-					}
-					return missing
-				})
-			}
-			sampleUntil(t, perf.Config{}, bin, names, missingRules)
+			sampleUntil(t, perf.Config{Faults: true}, build(t, "", v.args...), names, func(r *Result) []string {
+				missing := missingRules(r)
+				for _, w := range works {
+					missing = append(missing, missingOf(r, w)...)
+				}
+				return missing
+			})
 		})
 	}
 }
 
+// missingOf says what a result lacks of a work.
+func missingOf(r *Result, w work) []string {
+	missing := missingClasses(r, w.classes)
+	if w.site != "" {
+		missing = append(missing, missingSite(r.Sites, w.site)...)
+	}
+	if w.faults && r.Faults > 0 {
+		missing = append(missing, missingSite(r.FaultSites, w.site)...)
+	}
+	if r.Unsymbolised*20 > r.Samples {
+		missing = append(missing, fmt.Sprintf("%d of %d samples have no names: %q", r.Unsymbolised, r.Samples, r.Notes))
+	}
+	return missing
+}
+
 // The runtimes of older versions, with what their rules find.
 func TestSampledProgramOfOlderGo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds with other toolchains")
-	}
-	for _, version := range versions[1:] {
+	for _, version := range testenv.Versions(t, versions) {
 		t.Run(version, func(t *testing.T) {
 			bin := build(t, version)
 			names := []string{"objects", "growMap", "growSlice", "zeroed", "call", "switches"}

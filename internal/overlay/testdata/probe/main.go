@@ -21,9 +21,13 @@ func main() {
 		report()
 		runtime.KeepAlive(m)
 	case "garbage": // 64 MiB, none of it live
+		var before runtime.MemStats
+		runtime.ReadMemStats(&before)
+		println("first", before.NextGC)
 		for range 64 << 10 {
 			sink = make([]byte, 1<<10)
 		}
+		runtime.GC() // waits for the cycle that is under way, which then counts
 		report()
 	default:
 		panic("no WORK")
@@ -38,7 +42,7 @@ func report() {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	println("faults", usage.Minflt)
-	println("collections", stats.NumGC)
+	println("collections", stats.NumGC-stats.NumForcedGC)
 	println("resident", rollup("Rss:"))
 	println("huge", rollup("AnonHugePages:"))
 }
