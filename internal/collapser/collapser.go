@@ -94,11 +94,8 @@ type Collapser struct {
 // and how to get it. With dryRun no capability is needed, and Pass fails.
 func Open(s *inspect.System, pid int, o Options, dryRun bool) (*Collapser, error) {
 	c, err := open(s, pid, o, dryRun)
-	if procmem.Gone(err) || errors.Is(err, os.ErrProcessDone) {
-		err = inspect.ErrNoProcess
-	}
 	if err != nil {
-		return nil, fmt.Errorf("collapse process %d: %w", pid, err)
+		return nil, fmt.Errorf("collapse process %d: %w", pid, inspect.NoProcess(err))
 	}
 	return c, nil
 }
@@ -111,7 +108,7 @@ func open(s *inspect.System, pid int, o Options, dryRun bool) (*Collapser, error
 	if st, err := s.FS.Stat(pid); err != nil {
 		return nil, err
 	} else if st.Zombie() {
-		return nil, inspect.ErrNoProcess
+		return nil, procmem.ErrEnding
 	}
 	process, err := page.OpenProcess(pid)
 	if err != nil {
@@ -144,7 +141,7 @@ func (c *Collapser) check(k *live, dryRun bool) error {
 	case err != nil:
 		return err
 	case status.VmRSS == nil:
-		return errors.New("a thread of the kernel: it has no memory of its own")
+		return k.system.FS.NoMemory(k.pid)
 	case status.THPDisabled():
 		return ErrOptedOut
 	}

@@ -182,6 +182,10 @@ func TestNoProcess(t *testing.T) {
 		"doctor 4242: is a thread: folio doctor 4240 looks at its process": func(w *world) { w.change("proc/4242/status", "Tgid:\t4242", "Tgid:\t4240") },
 		"doctor 4242: is a thread of the kernel (orders), which has no memory of its own": func(w *world) {
 			w.write("proc/4242/status", "Name:\torders\nTgid:\t4242\nPid:\t4242\nUid:\t0\t0\t0\t0\n")
+			w.write("proc/4242/stat", "4242 (orders) S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 412233 0 0\n")
+		},
+		"doctor 4242: it is ending: its memory has been freed": func(w *world) {
+			w.write("proc/4242/status", "Name:\torders\nTgid:\t4242\nPid:\t4242\nUid:\t0\t0\t0\t0\n")
 		},
 		"doctor 4242: the process ended while it was looked at": func(w *world) { w.later = func() { w.remove("proc/4242") } },
 	} {

@@ -258,9 +258,21 @@ func identify(f procmem.FS, pid int) (identity, error) {
 	case s.TGID != nil && s.PID != nil && *s.TGID != *s.PID:
 		return identity{}, fmt.Errorf("doctor %d: is a thread: folio doctor %d looks at its process", pid, *s.TGID)
 	case s.VmRSS == nil:
-		return identity{}, fmt.Errorf("doctor %d: is a thread of the kernel (%s), which has no memory of its own", pid, st.Comm)
+		return identity{}, noMemory(f, pid, st.Comm)
 	}
 	return identity{st.Comm, st.StartTime}, nil
+}
+
+// noMemory says why there is nothing to look at.
+func noMemory(f procmem.FS, pid int, comm string) error {
+	err := f.NoMemory(pid)
+	switch {
+	case procmem.Gone(err):
+		return fmt.Errorf("doctor %d: no such process", pid)
+	case errors.Is(err, procmem.ErrKernelThread):
+		return fmt.Errorf("doctor %d: is a thread of the kernel (%s), which has no memory of its own", pid, comm)
+	}
+	return fmt.Errorf("doctor %d: %w", pid, err)
 }
 
 // children returns the child processes that go by the same name: a program that

@@ -2,7 +2,6 @@ package gctrace
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 )
 
@@ -56,6 +55,7 @@ type open struct {
 	state  state
 	clean  bool // all pieces so far are fragments
 	cut    bool // interrupted since its last piece
+	joined bool // all pieces so far are fragments, or digits that came behind a number
 }
 
 // hyp is one reading of the held bytes up to pos.
@@ -187,77 +187,6 @@ func (f *Filter) search(p []byte, whole bool) {
 		}
 	}
 	f.hyps, f.group = f.best(f.group), f.hyps[:0]
-}
-
-// prune drops from the group what cannot or need not win.
-func (f *Filter) prune() {
-	if len(f.dead) > 0 {
-		for _, h := range f.group {
-			for i := len(h.lines) - 1; i >= 0; i-- {
-				if slices.Contains(f.dead, h.lines[i].start) {
-					h.abandon(i)
-				}
-			}
-		}
-	}
-	f.group = f.best(f.group)
-}
-
-// best sorts readings of the same bytes, best first, and keeps the first few.
-// Of those with the same lines in the same states it keeps only the cheapest: the
-// future treats them alike.
-func (f *Filter) best(hyps []*hyp) []*hyp {
-	if len(hyps) < 2 {
-		return hyps
-	}
-	slices.SortStableFunc(hyps, func(a, b *hyp) int {
-		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.lines), len(b.lines)))
-	})
-	var keys [maxHypotheses]uint64
-	kept, work := hyps[:0], 0
-	limit := hyps[0].cost + cleanMargin
-	if f.relayed > 0 || slices.ContainsFunc(hyps[0].lines, func(l open) bool { return !l.clean }) {
-		limit += relayMargin - cleanMargin
-	}
-	for _, h := range hyps {
-		key := h.key()
-		// The first reading may have any number of lines.
-		work += len(h.lines)
-		if len(kept) == maxHypotheses || work > maxWork && len(kept) > 0 || h.cost > limit || slices.Contains(keys[:len(kept)], key) {
-			f.discard(h)
-			continue
-		}
-		keys[len(kept)] = key
-		kept = append(kept, h)
-	}
-	return kept
-}
-
-// key is the same for readings that the future treats alike. It does not
-// depend on the order of the lines.
-func (h *hyp) key() uint64 {
-	var key uint64
-	for i := range h.lines {
-		l := &h.lines[i]
-		k := uint64(l.state) << 2
-		if l.clean {
-			k |= 1
-			if info := &lines.info[l.state]; info.num {
-				// However it was written, it is whole, and the same follows.
-				k = uint64(len(lines.info)+int(info.frag))<<2 | 1
-			}
-		}
-		if l.cut {
-			k |= 2
-		}
-		k = (k + 1) * 0x9e3779b97f4a7c15
-		k ^= k >> 29
-		key += k * 0xbf58476d1ce4e5b9
-	}
-	if h.seam {
-		key ^= 1
-	}
-	return key
 }
 
 // segment is a part of the input being searched.
@@ -428,6 +357,9 @@ func (s *segment) advance(h *hyp, i int, l open, end int, st state, clean bool) 
 		c.lines = slices.Delete(c.lines, i, i+1)
 	}
 	size := end - c.pos
+	if l.joined = (l.clean || l.joined) && (clean || s.whole && c.pos == 0 && addsDigits(l.state, s.p[:end])); l.joined && !clean {
+		c.cost += foreignByte * size
+	}
 	switch {
 	case clean && size > 1 && l.clean:
 		l.frags++
@@ -451,6 +383,20 @@ func (s *segment) advance(h *hyp, i int, l open, end int, st state, clean bool) 
 	c.last = true
 	c.seam = true
 	return c
+}
+
+// addsDigits reports whether a piece p has but digits, for the number that a line in state st
+// ends in. A relay that passes whole writes on does not stop within a number, so where
+// nothing else shows one, they are as likely text.
+func addsDigits(st state, p []byte) bool {
+	for _, c := range p {
+		to := lines.step(st, c)
+		if !lines.info[st].num || !lines.info[to].num {
+			return false
+		}
+		st = to
+	}
+	return true
 }
 
 // complete closes the line that c has just advanced. It reports false if the

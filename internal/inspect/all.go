@@ -66,7 +66,7 @@ func (s *System) List(ctx context.Context, minDensity float64) (*List, error) {
 func (l *List) look(s *System, pid int, minDensity float64) {
 	status, err := s.FS.Status(pid)
 	if err != nil || status.VmRSS == nil {
-		return // it ended, or is a thread of the kernel
+		return // it ended, is ending, or is a thread of the kernel
 	}
 	anon := *status.VmRSS
 	if status.RssAnon != nil {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/page"
 )
@@ -251,6 +254,51 @@ func TestOtherPrograms(t *testing.T) {
 	}
 	if _, err := s.Process(1<<30, Options{}); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("nobody: %v", err)
+	}
+}
+
+// A process that is ending has no memory any more. It is not taken for a thread of the
+// kernel, and counts as ended.
+func TestEnding(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "proc/9"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := New()
+	s.FS = procmem.New(dir)
+	write := func(file, text string) {
+		if err := os.WriteFile(filepath.Join(dir, "proc/9", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stat := func(state string, flags int) {
+		write("stat", fmt.Sprintf("9 (x) %s 1 9 9 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 5\n", state, flags))
+	}
+	for _, c := range []struct {
+		name, state string
+		flags       int
+		status      string
+		ended       bool
+		want        string
+	}{
+		{"ending", "R", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"a zombie", "Z", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"ending, after its status was read", "R", 0x40000c, "VmRSS:\t 100 kB\n", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"of the kernel", "S", 0x208040, "", false, "inspect process 9: a thread of the kernel: it has no memory of its own"},
+	} {
+		stat(c.state, c.flags)
+		write("status", "Name:\tx\nTgid:\t9\nPid:\t9\n"+c.status)
+		write("smaps", "")
+		if _, err := s.Process(9, Options{}); err == nil || err.Error() != c.want || errors.Is(err, ErrNoProcess) != c.ended {
+			t.Errorf("%s: %v\nwant %s, ended: %t", c.name, err, c.want, c.ended)
+		}
+	}
+	// It ends while page faults are counted.
+	stat("S", 0x400000)
+	write("smaps", "00400000-00401000 r--p 00000000 00:00 0\nSize: 4 kB\nRss: 4 kB\n")
+	_, err := s.Process(9, Options{FaultTime: time.Millisecond, Sleep: func(time.Duration) { stat("Z", 0x40000c) }})
+	if !errors.Is(err, ErrNoProcess) {
+		t.Errorf("ended while it was looked at: %v", err)
 	}
 }
 

@@ -81,15 +81,32 @@ type Options struct {
 // ErrNoProcess says that there is no such process, or that it has ended.
 var ErrNoProcess = errors.New("no such process")
 
+// An endingError says that a process is there, but has no memory any more. It is an
+// ErrNoProcess.
+type endingError struct{}
+
+func (endingError) Error() string        { return procmem.ErrEnding.Error() }
+func (endingError) Unwrap() error        { return procmem.ErrEnding }
+func (endingError) Is(target error) bool { return target == ErrNoProcess }
+
+// NoProcess makes an ErrNoProcess of an error of reading a process that has ended or is
+// ending, and leaves others as they are.
+func NoProcess(err error) error {
+	switch {
+	case errors.Is(err, procmem.ErrEnding):
+		return endingError{}
+	case procmem.Gone(err), errors.Is(err, os.ErrProcessDone):
+		return ErrNoProcess
+	}
+	return err
+}
+
 // Process looks at one process. The error is an ErrNoProcess, or says why nothing at
 // all could be seen.
 func (s *System) Process(pid int, o Options) (*Process, error) {
 	p, err := s.process(pid, o)
 	if err != nil {
-		if procmem.Gone(err) || errors.Is(err, os.ErrProcessDone) {
-			err = ErrNoProcess
-		}
-		return nil, fmt.Errorf("inspect process %d: %w", pid, err)
+		return nil, fmt.Errorf("inspect process %d: %w", pid, NoProcess(err))
 	}
 	return p, nil
 }
@@ -107,14 +124,14 @@ func (s *System) process(pid int, o Options) (*Process, error) {
 	}
 	begin := time.Now()
 	if before.Zombie() {
-		return nil, ErrNoProcess
+		return nil, procmem.ErrEnding
 	}
 	status, err := s.FS.Status(pid)
 	if err != nil {
 		return nil, err
 	}
 	if status.VmRSS == nil {
-		return nil, errors.New("a thread of the kernel: it has no memory of its own")
+		return nil, s.FS.NoMemory(pid)
 	}
 	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap}
 	p.Command, _ = s.FS.Cmdline(pid) // Name is left
@@ -127,6 +144,9 @@ func (s *System) process(pid int, o Options) (*Process, error) {
 		after, err := s.FS.Stat(pid)
 		if err != nil || after.StartTime != before.StartTime {
 			return nil, ErrNoProcess // what was read may be of two processes
+		}
+		if after.Zombie() {
+			return nil, procmem.ErrEnding // or of a part of its memory
 		}
 		p.Faults = &Faults{time.Since(begin), after.MinFlt - before.MinFlt, after.MajFlt - before.MajFlt}
 	}
@@ -165,6 +185,9 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 		p.note("kinds of memory, huge pages and windows are not known: %s", denied(err))
 		p.Policy = s.policy(status, nil)
 		return nil
+	}
+	if len(mappings) == 0 {
+		return s.FS.NoMemory(p.PID)
 	}
 	var heap []page.Range
 	if p.IsGo != nil && *p.IsGo {

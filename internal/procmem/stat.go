@@ -24,6 +24,8 @@ type Stat struct {
 	// Forked is set until the process first calls exec: it is a copy of its parent,
 	// or runs in the memory of it.
 	Forked bool
+	// Kernel is set for a thread of the kernel, which never has memory of its own.
+	Kernel bool
 
 	MinFlt, MajFlt   uint64 // page faults of this process
 	CMinFlt, CMajFlt uint64 // and of its children, once it has waited for them
@@ -37,6 +39,28 @@ type Stat struct {
 // Zombie reports whether the process is dead and waits to be reaped.
 func (s Stat) Zombie() bool {
 	return s.State == 'X' || s.State == 'Z' && s.Threads <= 1
+}
+
+// Why the status of a process has no memory: see [FS.NoMemory].
+var (
+	ErrKernelThread = errors.New("a thread of the kernel: it has no memory of its own")
+	ErrEnding       = errors.New("it is ending: its memory has been freed")
+	ErrMainThread   = errors.New("its main thread has ended: the kernel does not show the memory of the other threads")
+)
+
+// NoMemory says why a process has no memory in its status: one of the errors above, or
+// one of reading /proc/PID/stat, for which [Gone] may hold.
+func (f FS) NoMemory(pid int) error {
+	s, err := f.Stat(pid)
+	switch {
+	case err != nil:
+		return err
+	case s.Kernel:
+		return ErrKernelThread
+	case s.State == 'Z' && !s.Zombie():
+		return ErrMainThread
+	}
+	return ErrEnding
 }
 
 // Stat reads /proc/PID/stat; pid 0 is the calling process.
@@ -80,7 +104,7 @@ func parseStat(data []byte) (Stat, error) {
 		{4, setInt(&s.PPID)},
 		{5, setInt(&s.PGRP)},
 		{6, setInt(&s.Session)},
-		{9, setFlags(&s.Forked)},
+		{9, setFlags(&s.Forked, &s.Kernel)},
 		{10, setUint(&s.MinFlt)},
 		{11, setUint(&s.CMinFlt)},
 		{12, setUint(&s.MajFlt)},
@@ -106,11 +130,14 @@ func setInt(dst *int) func(string) error {
 	}
 }
 
-func setFlags(forked *bool) func(string) error {
+func setFlags(forked, kernel *bool) func(string) error {
 	return func(text string) error {
-		const forkNoExec = 0x40 // PF_FORKNOEXEC
+		const (
+			forkNoExec = 0x40     // PF_FORKNOEXEC
+			kthread    = 0x200000 // PF_KTHREAD
+		)
 		n, err := strconv.ParseUint(text, 10, 64)
-		*forked = n&forkNoExec != 0
+		*forked, *kernel = n&forkNoExec != 0, n&kthread != 0
 		return err
 	}
 }

@@ -2,6 +2,9 @@ package procmem
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +73,40 @@ func TestZombie(t *testing.T) {
 		if got := (Stat{State: c.state, Threads: c.threads}).Zombie(); got != c.want {
 			t.Errorf("state %c with %d threads: zombie = %v", c.state, c.threads, got)
 		}
+	}
+}
+
+// A thread of the kernel, a process that is ending, and one whose other threads go on
+// have no memory in their status, each for its own reason.
+func TestNoMemory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "proc/9"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		state   string
+		flags   uint64
+		threads int
+		want    error
+	}{
+		{"S", 0x208040, 1, ErrKernelThread}, // kthreadd
+		{"I", 0x4208060, 1, ErrKernelThread},
+		{"R", 0x40000c, 1, ErrEnding}, // PF_EXITING, between freeing its memory and its end
+		{"R", 0x400000, 1, ErrEnding},
+		{"Z", 0x40000c, 1, ErrEnding},
+		{"Z", 0x40000c, 3, ErrMainThread},
+		{"X", 0x40000c, 3, ErrEnding},
+	} {
+		text := fmt.Sprintf("9 (x) %s 1 9 9 0 -1 %d 0 0 0 0 0 0 0 0 20 0 %d 0 5\n", c.state, c.flags, c.threads)
+		if err := os.WriteFile(filepath.Join(dir, "proc/9/stat"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := New(dir).NoMemory(9); err != c.want {
+			t.Errorf("state %s, flags %#x, %d threads: %v, want %v", c.state, c.flags, c.threads, err, c.want)
+		}
+	}
+	if err := New(dir).NoMemory(10); !Gone(err) {
+		t.Errorf("one that is gone: %v", err)
 	}
 }
 

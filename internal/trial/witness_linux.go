@@ -90,36 +90,51 @@ func (w *witness) look(pids []int) {
 }
 
 func (w *witness) lookAt(pid int) {
-	path := w.fs.ExePath(pid)
-	info, err := os.Stat(path)
-	if err != nil {
-		return // it ended, or is another user's: it stays unseen
+	if e, ok := w.executionOf(pid); ok {
+		w.lookAtExecution(e)
 	}
-	e := execution{pid, inodeOf(info)}
+}
+
+// executionOf returns what a process executes; ok is false if it has ended, or is
+// another user's.
+func (w *witness) executionOf(pid int) (e execution, ok bool) {
+	info, err := os.Stat(w.fs.ExePath(pid))
+	if err != nil {
+		return e, false
+	}
+	return execution{pid, inodeOf(info)}, true
+}
+
+func (w *witness) lookAtExecution(e execution) {
 	was, known := w.seen[e]
-	if known && pid != w.root {
+	if known && e.pid != w.root {
 		return
 	}
 	// Before its exec, a process has its parent's program and files.
-	if st, err := w.fs.Stat(pid); err != nil || st.Forked || st.Zombie() {
+	if st, err := w.fs.Stat(e.pid); err != nil || st.Forked || st.Zombie() {
 		return
 	}
 	isGo, ok := w.programs[e.inode]
 	if !ok {
-		_, err := executable.ReadBuild(path)
+		_, err := executable.ReadBuild(w.fs.ExePath(e.pid))
 		isGo = err == nil
-		w.programs[e.inode] = isGo
 	}
-	visible := w.writesToUs(pid)
+	visible := w.writesToUs(e.pid)
 	if known { // the program that was started can turn its standard error away later
 		visible = visible && was.visible
 	} else if visible {
-		env, err := w.fs.Environ(pid)
+		env, err := w.fs.Environ(e.pid)
 		if err == nil && len(env) == 0 {
 			return // an exec has begun, and is not done
 		}
 		visible = err == nil && asked(env)
 	}
+	// A process that ends gives its program up first, its files later. Without files it
+	// seems to have turned its standard error away.
+	if now, ok := w.executionOf(e.pid); !ok || now != e {
+		return
+	}
+	w.programs[e.inode] = isGo
 	w.seen[e] = sight{isGo, visible}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -298,6 +299,69 @@ func TestWitnessLooksAgain(t *testing.T) {
 	if got := wit.verdict(true, true, true); got != TracePartial {
 		t.Errorf("after it turned away: %q", got)
 	}
+}
+
+// A program that ends while it is looked at has no files any more. It has not turned its
+// standard error away, and its file is as much a Go program as before.
+func TestWitnessOfAnEnd(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	for _, looked := range []bool{true, false} {
+		cmd := exec.Command(self(), "listen")
+		cmd.Env, cmd.Stderr = roleEnviron("GODEBUG=gctrace=1"), w
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := drain(bufio.NewReader(out), "ready"); err != nil {
+			t.Fatal(err)
+		}
+		pid := cmd.Process.Pid
+		wit := newWitness(procmem.FS{}, true, [2]*pump{{r: r}, {r: r}})
+		wit.root = pid
+		if looked {
+			wit.look([]int{pid})
+		}
+		e, ok := wit.executionOf(pid)
+		if !ok {
+			t.Fatal("no program")
+		}
+		cmd.Process.Kill()
+		await(t, "its end", func() bool { _, err := os.Stat(procmem.FS{}.ExePath(pid)); return err != nil })
+		wit.lookAtExecution(e)
+		wit.fs = stateless(t, pid) // as if its end had come behind the look at its state
+		wit.lookAtExecution(e)
+		if got := wit.verdict(true, true, false); got != TraceComplete {
+			t.Errorf("looked at before: %t: %q, %v", looked, got, wit.seen)
+		}
+		if isGo, known := wit.programs[e.inode]; known != looked || isGo != looked {
+			t.Errorf("looked at before: %t: its file is Go: %t, known: %t", looked, isGo, known)
+		}
+		cmd.Wait()
+	}
+}
+
+// stateless returns a file system in which a process runs, and has neither program nor
+// files.
+func stateless(t *testing.T, pid int) procmem.FS {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, "proc", fmt.Sprint(pid))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stat := fmt.Sprintf("%d (x) R 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5\n", pid)
+	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return procmem.New(root)
 }
 
 // Where a program listened is known although a signal ended it.
