@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/codepatch"
+	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/symbol"
 )
 
@@ -43,8 +45,15 @@ func Prepare(path string) (*Program, error) {
 		return nil, fmt.Errorf("stat %s: %w", path, err)
 	}
 	patch, err := find(f, st.Size)
+	var refused *codepatch.RefusedError
+	if errors.As(err, &refused) && refused.Kind == codepatch.UnknownForm && built(path) {
+		return nil, &codepatch.RefusedError{Kind: codepatch.Patched, Why: "folio built it with the patch " + overlay.HeapHugePages}
+	}
 	if err != nil {
 		return nil, err
+	}
+	if patch.Applied {
+		return nil, &codepatch.RefusedError{Kind: codepatch.Patched, Why: "it has the patch already"}
 	}
 	if why, err := gains(f, &st); err != nil {
 		return nil, err
@@ -55,6 +64,12 @@ func Prepare(path string) (*Program, error) {
 		return nil, &codepatch.RefusedError{Kind: codepatch.Arch, Why: "a program for " + patch.Arch + ", which does not run here by itself"}
 	}
 	return &Program{path, patch, identify(&st)}, nil
+}
+
+// built tells whether folio built a program so that its heap asks for huge pages.
+func built(path string) bool {
+	r, err := overlay.ReadFile(path)
+	return err == nil && r != nil && slices.ContainsFunc(r.Patches, func(p overlay.Recorded) bool { return p.Name == overlay.HeapHugePages })
 }
 
 func find(f *os.File, size int64) (*codepatch.Patch, error) {
