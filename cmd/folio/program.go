@@ -50,7 +50,7 @@ func (f *programFlags) add(fs *pflag.FlagSet) {
 	f.given = fs
 	fs.StringVar(&f.build, "build", "", "build this `package` (or .go files) with the patch heap-hugepages, and run it with the\narguments after --. Flags of the build go into GOFLAGS")
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable); not what another flag sets")
-	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, off turns them off,\ncollapse puts the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE),\nadvise has the heap ask for them as it grows (with --build)")
+	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, heap has the heap of\na Go program ask for them from its first touch (see folio exec), off turns them off, collapse\nputs the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE)")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
 	fs.BoolVar(&f.higher, "higher", false, "more of the metric is better")
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
@@ -157,6 +157,13 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	if err := s.program.Check(); err != nil {
 		return nil, err
 	}
+	if s.base.THP == trial.THPHeap {
+		if err := s.program.MayHeap(); errors.Is(err, trial.ErrOwnHeap) {
+			s.notes = append(s.notes, err.Error())
+		} else if err != nil {
+			return nil, err // now, not after the warm-up
+		}
+	}
 	if ready != nil {
 		s.program.Server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load, StopTimeout: f.stopTimeout}
 	}
@@ -192,9 +199,9 @@ func (s *session) build(ctx context.Context, a *app, pkg, kind string, args []st
 	return nil
 }
 
-// advisable says why --thp advise would change nothing for the program.
-func (s *session) advisable() error {
-	return trial.Advisable(s.program.FS, s.base.Environ(os.Environ()))
+// getsHuge says why --thp heap would change nothing for the program.
+func (s *session) getsHuge() error {
+	return trial.GetsHuge(s.program.FS, s.base.Environ(os.Environ()))
 }
 
 // about begins the result: where it is measured, and what. exe is the program's
@@ -418,8 +425,6 @@ func (s *session) close() error {
 // checkBuild checks what --build is and goes with.
 func (f *programFlags) checkBuild(thp trial.THP) error {
 	switch {
-	case f.build == "" && thp == trial.THPAdvise:
-		return trial.ErrNotPatched
 	case !f.given.Changed("build"):
 		return nil
 	case strings.TrimSpace(f.build) == "":
@@ -432,7 +437,7 @@ func (f *programFlags) checkBuild(thp trial.THP) error {
 	}
 	for _, kv := range f.env {
 		if key, _, _ := strings.Cut(kv, "="); key == overlay.HugePagesVariable {
-			return fmt.Errorf("--env %s: with --build, --thp says that: advise or system", kv)
+			return fmt.Errorf("--env %s: with --build, --thp says that: heap or system", kv)
 		}
 	}
 	return nil

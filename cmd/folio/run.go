@@ -52,7 +52,7 @@ more than others (docs/performance.md): --sample-rate 0 turns it off.
 
 With --build PACKAGE folio builds the program itself with the patch
 heap-hugepages, and what follows -- are its arguments: its heap asks for huge
-pages as it grows (--thp advise, the default then). --thp system turns that off.
+pages as it grows (--thp heap, the default then). --thp system turns that off.
 The first build compiles the standard library, about a minute.
 
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
@@ -78,7 +78,7 @@ func newRun(a *app) *cobra.Command {
 			case cmd.Flags().Changed("for"):
 				return misusef("--for goes with --attach")
 			case f.build != "" && !cmd.Flags().Changed("thp"):
-				f.thp = string(trial.THPAdvise) // it was built for that
+				f.thp = string(trial.THPHeap) // it was built for that
 			}
 			return a.run(cmd.Context(), f, args)
 		},
@@ -146,9 +146,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	base.THP, base.Env = s.base.THP, s.base.Env
 	s.base = base
 	defer func() { err = errors.Join(err, s.end(err)) }()
-	if base.THP == trial.THPAdvise {
-		if err := s.advisable(); err != nil {
-			s.notes = append(s.notes, "thp=advise changes nothing here: "+err.Error())
+	if base.THP == trial.THPHeap {
+		if err := s.getsHuge(); err != nil {
+			s.notes = append(s.notes, "thp=heap changes nothing here: "+err.Error())
 		}
 	}
 
@@ -324,6 +324,20 @@ func collapsed(samples []*trial.Sample) string {
 	return ""
 }
 
+// heapOnly says which programs --thp heap left as they are.
+func heapOnly(samples []*trial.Sample) string {
+	most := 0
+	for _, s := range samples {
+		if s.GoChildren != nil {
+			most = max(most, *s.GoChildren)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return "--thp heap changes the program alone: it started " + count.Of(most, "Go process") + ", without huge pages for the heap"
+}
+
 // peaksUnknown says which peak of memory some run lacks, and why.
 func peaksUnknown(samples []*trial.Sample) string {
 	for _, s := range samples {
@@ -386,6 +400,9 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 		notes.Add(text)
 	}
 	if text := collapsed(samples); text != "" {
+		notes.Add(text)
+	}
+	if text := heapOnly(samples); text != "" {
 		notes.Add(text)
 	}
 	for _, s := range samples {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ pages where folio may do that (--thp collapse), and GOMAXPROCS when asked for. T
 program itself is not changed.
 
 With --build PACKAGE folio builds the program itself, and what follows -- are its
-arguments: its heap then asks for huge pages (thp=advise), or not, and GOGC is
+arguments: its heap then asks for huge pages (thp=heap), or not, and GOGC is
 searched both ways. That needs no root. It says how to keep what it found.
 
 The search is a race and a final. In the race every setting gets a few rounds,
@@ -113,11 +114,11 @@ func (s *session) search(o tune.Options) tune.Options {
 	o.Base, o.Metric = s.base, s.spec
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
-	if s.built != nil && s.base.THP == trial.THPSystem {
-		if err := s.advisable(); err != nil {
-			s.notes = append(s.notes, "thp=advise was not tried: "+err.Error())
+	if s.program.IsGo && s.base.THP == trial.THPSystem {
+		if err := errors.Join(s.getsHuge(), s.program.MayHeap()); err != nil {
+			s.notes = append(s.notes, "thp=heap was not tried: "+strings.ReplaceAll(strings.TrimPrefix(err.Error(), "--thp heap: "), "\n", "; "))
 		} else {
-			o.Advise = true
+			o.Heap = true
 		}
 	}
 	o.SafeMemory = s.program.FS.SpareMemory()
@@ -233,6 +234,12 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	}
 	if w := trial.Where(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
 		notes.Add(w.UncertainNames)
+	}
+	for _, a := range res.Arms {
+		if text := heapOnly(a.Samples); text != "" {
+			notes.Add(text)
+			break
+		}
 	}
 	if text := byLargest(res); text != "" {
 		notes.Add(text)

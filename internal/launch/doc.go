@@ -8,5 +8,6 @@
 // is never traced: the kernel would take them away.
 //
 // [Program.Exec] is for a process that becomes the program. A parent that has
-// a child of its own stopped at its exec uses [Program.Apply].
+// a child of its own stopped at its exec (AtExec of package spawn) uses
+// [Program.Apply].
 package launch

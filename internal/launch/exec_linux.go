@@ -182,7 +182,7 @@ func (h helper) begin(start, report int) error {
 	case n != len(b):
 		return &AttachError{"the helper process ended before it could attach"}
 	case errno != 0:
-		return &AttachError{whyDenied(errno)}
+		return &AttachError{WhyDenied(errno)}
 	}
 	return nil
 }
@@ -201,8 +201,8 @@ func readable(fd int, timeout time.Duration) error {
 	}
 }
 
-// whyDenied explains an error of ptrace.
-func whyDenied(errno syscall.Errno) string {
+// WhyDenied explains an error of a request to trace a process.
+func WhyDenied(errno syscall.Errno) string {
 	text := "ptrace: " + errno.Error()
 	if errno == unix.ENOSYS {
 		return text + ": the kernel or sandbox has none"

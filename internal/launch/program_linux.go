@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/codepatch"
+	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/symbol"
 )
 
@@ -44,8 +45,15 @@ func Prepare(path string) (*Program, error) {
 		return nil, fmt.Errorf("stat %s: %w", path, err)
 	}
 	patch, err := find(f, st.Size)
+	var refused *codepatch.RefusedError
+	if errors.As(err, &refused) && refused.Kind == codepatch.UnknownForm && built(path) {
+		return nil, &codepatch.RefusedError{Kind: codepatch.Patched, Why: "folio built it with the patch " + overlay.HeapHugePages}
+	}
 	if err != nil {
 		return nil, err
+	}
+	if patch.Applied {
+		return nil, &codepatch.RefusedError{Kind: codepatch.Patched, Why: "it has the patch already"}
 	}
 	if why, err := gains(f, &st); err != nil {
 		return nil, err
@@ -56,6 +64,12 @@ func Prepare(path string) (*Program, error) {
 		return nil, &codepatch.RefusedError{Kind: codepatch.Arch, Why: "a program for " + patch.Arch + ", which does not run here by itself"}
 	}
 	return &Program{path, patch, identify(&st)}, nil
+}
+
+// built tells whether folio built a program so that its heap asks for huge pages.
+func built(path string) bool {
+	r, err := overlay.ReadFile(path)
+	return err == nil && r != nil && slices.ContainsFunc(r.Patches, func(p overlay.Recorded) bool { return p.Name == overlay.HeapHugePages })
 }
 
 func find(f *os.File, size int64) (*codepatch.Patch, error) {
@@ -136,63 +150,4 @@ func (o outcome) err() error {
 		return errors.New("its code could not be put back in memory: ended with SIGKILL")
 	}
 	return errors.New("its code cannot be changed in memory")
-}
-
-// Start makes a child that runs the program with its patch. attr is as for
-// syscall.ForkExec; nothing stays attached to the child. asIs says why it runs
-// without the patch, if it does.
-func (p *Program) Start(argv []string, attr *syscall.ProcAttr) (pid int, asIs, err error) {
-	// All requests of ptrace must come from the thread that made the child.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	traced := syscall.ProcAttr{}
-	if attr != nil {
-		traced = *attr
-	}
-	var sys syscall.SysProcAttr
-	if traced.Sys != nil {
-		sys = *traced.Sys
-	}
-	sys.Ptrace = true
-	traced.Sys = &sys
-	pid, err = syscall.ForkExec(p.Path, argv, &traced)
-	if err != nil {
-		// Tracing may be what is denied, or an exec while traced. If not, the
-		// error comes again.
-		asIs = fmt.Errorf("trace it: %w", err)
-		pid, err = syscall.ForkExec(p.Path, argv, attr)
-		return pid, asIs, err
-	}
-	return pid, p.release(pid), nil
-}
-
-// release patches a child that was made with PTRACE_TRACEME, and detaches.
-func (p *Program) release(pid int) error {
-	for {
-		// A look that leaves the state: the end of the child is for its parent.
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		const trapped = 4 // CLD_TRAPPED
-		if err != nil || info.Code != trapped {
-			return errors.New("it ended before it ran")
-		}
-		var ws unix.WaitStatus
-		if _, err := unix.Wait4(pid, &ws, unix.WALL, nil); err != nil {
-			return fmt.Errorf("wait for its exec: %w", err)
-		}
-		if ws.StopSignal() == unix.SIGTRAP {
-			break
-		}
-		if err := unix.PtraceCont(pid, int(ws.StopSignal())); err != nil {
-			return fmt.Errorf("it ended before it ran: %w", err)
-		}
-	}
-	err := p.Apply(pid)
-	if e := unix.PtraceDetach(pid); e != nil && err == nil {
-		err = fmt.Errorf("detach: %w", e)
-	}
-	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/spawn"
 	"github.com/foliomem/folio/internal/testenv"
 )
 
@@ -136,18 +137,24 @@ func asItIs(t *testing.T, r result, why string) {
 	}
 }
 
-// startChild runs a program as a child with Start.
-func startChild(t *testing.T, p *Program, argv ...string) (r result, asIs error) {
+// startChild runs a program as a child that is patched at its exec.
+func startChild(t *testing.T, p *Program, argv ...string) (r result, err error) {
 	t.Helper()
 	rd, wr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rd.Close()
-	pid, asIs, err := p.Start(argv, &syscall.ProcAttr{Env: append(os.Environ(), isChild+"=1"), Files: []uintptr{0, wr.Fd(), wr.Fd()}})
-	wr.Close()
+	proc, err := (&spawn.Program{
+		Path: p.Path, Argv: argv, Env: append(os.Environ(), isChild+"=1"), Files: [3]*os.File{os.Stdin, wr, wr}, AtExec: p.Apply,
+	}).Prepare()
 	if err != nil {
 		t.Fatal(err)
+	}
+	pid, err := proc.Start()
+	wr.Close()
+	if err != nil {
+		return r, err
 	}
 	var out bytes.Buffer
 	if _, err := out.ReadFrom(rd); err != nil {
@@ -161,7 +168,7 @@ func startChild(t *testing.T, p *Program, argv ...string) (r result, asIs error)
 		r.err = fmt.Errorf("%v", ws)
 	}
 	r.stdout = out.String()
-	return r, asIs
+	return r, nil
 }
 
 // ended waits for a command, but not forever.

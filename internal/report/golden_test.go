@@ -150,7 +150,7 @@ func (f *fake) Run(_ context.Context, set trial.Setting) (*trial.Sample, error) 
 	cycles := 4000 / (heap - 50)
 	f.trials++
 	faults := heap * 256
-	if set.THP == trial.THPAdvise {
+	if set.THP == trial.THPHeap {
 		faults /= 512
 	}
 	micros := 1_000_000 + cycles*f.perCycle + (f.trials*7919%11-5)*1000 + f.trials*f.drift
@@ -218,7 +218,7 @@ func TestTuneText(t *testing.T) {
 		{name: "all", fake: fake{perCycle: 20_000, fragile: true}, all: true},
 		{name: "few-rounds", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxRounds: 2, Metric: &metric.Spec{Name: metric.CPU}}},
 		{name: "nothing", fake: fake{}, opts: tune.Options{MaxRounds: 4}},
-		{name: "built", fake: fake{perCycle: 20_000}, opts: tune.Options{Advise: true, Package: "./cmd/prog"}},
+		{name: "built", fake: fake{perCycle: 20_000}, opts: tune.Options{Heap: true, Package: "./cmd/prog"}},
 		{name: "benchmarks", fake: fake{perCycle: 20_000, bench: true}},
 		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxMemory: 20 << 20, MaxRounds: 6}, fail: "no setting keeps the program within it"},
 	} {

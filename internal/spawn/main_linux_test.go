@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -73,10 +74,33 @@ func role(words ...string) *Program {
 	return &Program{Path: self(), Argv: append([]string{"role"}, words...), Env: environ(), Files: null()}
 }
 
-// ways are the two ways to start a program.
+// ways are the ways to start a program.
 var ways = map[string]func(p *Program) (*Process, error){
-	"stub": (*Program).Prepare,
-	"fork": func(p *Program) (*Process, error) { return p.PrepareFork(), nil },
+	"stub":         (*Program).Prepare,
+	"fork":         func(p *Program) (*Process, error) { return p.PrepareFork(), nil },
+	"stub, traced": func(p *Program) (*Process, error) { return traced(p).Prepare() },
+	"fork, traced": func(p *Program) (*Process, error) { return traced(p).PrepareFork(), nil },
+}
+
+// traced stops a program at its exec. It checks that this is where it is.
+func traced(p *Program) *Program {
+	p.AtExec = func(pid int) error {
+		var got, want unix.Stat_t
+		err := unix.Stat(fmt.Sprintf("/proc/%d/exe", pid), &got)
+		if err == nil {
+			err = unix.Stat(p.Path, &want)
+		}
+		switch {
+		case err != nil:
+			return err
+		case got.Ino != want.Ino || got.Dev != want.Dev:
+			return fmt.Errorf("process %d is not %s", pid, p.Path)
+		}
+		// One that runs cannot be asked for its registers.
+		var regs unix.PtraceRegs
+		return unix.PtraceGetRegs(pid, &regs)
+	}
+	return p
 }
 
 // needStub is for tests of what only the stub does.
@@ -236,6 +260,9 @@ func roleStarter([]string) error {
 	signal.Ignore(syscall.SIGHUP)
 	p := &Program{Path: "/bin/sleep", Argv: []string{"sleep", "1000"}, Env: os.Environ(), Files: null()}
 	for first := true; ; first = false {
+		if p.AtExec = nil; rand.IntN(2) == 0 {
+			p.AtExec = func(int) error { return nil }
+		}
 		proc, err := p.Prepare()
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,12 @@ type Program struct {
 	Dir   string      // working directory; "" for that of this process
 	Files [3]*os.File // standard input, output and error
 	NoTHP bool        // no huge pages for the program and its descendants
+
+	// AtExec, if set, is called when the program is in memory, and stopped before its
+	// first instruction by the calling thread, which traces it (ptrace). Nothing is
+	// attached to it afterwards. An error ends the process and is that of Start. A
+	// program that gains privileges at its exec does not get them.
+	AtExec func(pid int) error
 }
 
 // A Process is about to become a program. If this process dies, even by SIGKILL,
@@ -28,6 +35,7 @@ type Process struct {
 	pid     int      // 0 if it is forked only by Start
 	socket  *os.File // to the waiting copy of the stub; nil if there is none
 	used    unix.Rusage
+	held    time.Duration
 }
 
 // stubOff is set once the stub turned out not to work on this system.
@@ -55,6 +63,9 @@ func (p *Process) PID() (pid int, ok bool) { return p.pid, p.pid != 0 }
 // program: a few microseconds and page faults.
 func (p *Process) Used() unix.Rusage { return p.used }
 
+// Held is how long the program was stopped at its exec, for AtExec.
+func (p *Process) Held() time.Duration { return p.held }
+
 // Thread is the thread whose next exec is the program's, or whose next child's:
 // where to open events that begin with an exec. Nothing but programs is forked from
 // the thread, and by no other call than Start.
@@ -68,13 +79,17 @@ func (p *Process) Thread() int {
 }
 
 // Start lets the program begin and returns its process id. The error is that of
-// execve if it is a [syscall.Errno]; there is no process then. Start or Abort must
+// execve if it is a [syscall.Errno], a *TraceError, or that of AtExec; there is no process then. Start or Abort must
 // be called once.
 func (p *Process) Start() (pid int, err error) {
 	if p.socket != nil {
 		return p.release()
 	}
-	forker.do(func() { pid, err = p.program.fork() })
+	start := p.program.fork
+	if p.program.AtExec != nil {
+		start = p.forkTraced
+	}
+	forker.do(func() { pid, err = start() })
 	return pid, err
 }
 
@@ -101,7 +116,7 @@ func (p *Program) fork() (pid int, err error) {
 	fds := []uintptr{p.Files[0].Fd(), p.Files[1].Fd(), p.Files[2].Fd()}
 	pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
 		Dir: p.Dir, Env: p.Env, Files: fds,
-		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: p.AtExec != nil},
 	})
 	runtime.KeepAlive(p.Files)
 	return pid, err

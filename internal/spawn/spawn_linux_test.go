@@ -72,9 +72,11 @@ func TestSameProgram(t *testing.T) {
 				}
 				seen[way] = d
 			}
-			for _, key := range slices.Sorted(maps.Keys(seen["fork"])) {
-				if a, b := seen["fork"][key], seen["stub"][key]; !reflect.DeepEqual(a, b) {
-					t.Errorf("%s: %v when forked, %v by the stub", key, a, b)
+			for way, d := range seen {
+				for _, key := range slices.Sorted(maps.Keys(seen["fork"])) {
+					if a, b := seen["fork"][key], d[key]; !reflect.DeepEqual(a, b) {
+						t.Errorf("%s: %v when forked, %v by the %s", key, a, b, way)
+					}
 				}
 			}
 			if got := seen["stub"]["status THP_enabled"]; got != nil && (got == "0") != (name == "no THP") {
@@ -85,7 +87,7 @@ func TestSameProgram(t *testing.T) {
 	checkNoneLeft(t)
 }
 
-// What cannot be started fails with the same error in both ways.
+// What cannot be started fails with the same error in all ways.
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
@@ -156,8 +158,12 @@ func TestAccounts(t *testing.T) {
 		large[i] = 1
 	}
 	const mib = 1 << 10 // in KiB
-	for _, kib := range []int{0, 3 * mib, 30 * mib} {
-		text, ws, ru := output(t, role("usage", fmt.Sprint(kib)), (*Program).Prepare)
+	for _, c := range []struct {
+		kib int
+		way string
+	}{{0, "stub"}, {3 * mib, "stub"}, {30 * mib, "stub"}, {0, "stub, traced"}, {30 * mib, "stub, traced"}} {
+		kib := c.kib
+		text, ws, ru := output(t, role("usage", fmt.Sprint(kib)), ways[c.way])
 		var peak, faults int64
 		if _, err := fmt.Sscan(text, &peak, &faults); err != nil || ws != 0 {
 			t.Fatalf("status %x, %v: %q", ws, err, text)
@@ -166,10 +172,10 @@ func TestAccounts(t *testing.T) {
 		// in batches.
 		batch := int64(4*max(32, 2*runtime.NumCPU())) * int64(os.Getpagesize()>>10)
 		if ru.Maxrss < peak || ru.Maxrss > peak+batch || peak < int64(kib) || ru.Maxrss > int64(kib)+50*mib {
-			t.Errorf("%d KiB touched: the kernel says %d KiB, the program %d", kib, ru.Maxrss, peak)
+			t.Errorf("%s, %d KiB touched: the kernel says %d KiB, the program %d", c.way, kib, ru.Maxrss, peak)
 		}
 		if ru.Minflt < faults || ru.Minflt > faults+200 {
-			t.Errorf("%d KiB touched: the kernel says %d page faults, the program %d", kib, ru.Minflt, faults)
+			t.Errorf("%s, %d KiB touched: the kernel says %d page faults, the program %d", c.way, kib, ru.Minflt, faults)
 		}
 	}
 	runtime.KeepAlive(large)
@@ -226,36 +232,84 @@ func TestSignalWhileWaiting(t *testing.T) {
 	needStub(t)
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	for sig, want := range map[syscall.Signal]unix.WaitStatus{syscall.SIGINT: 2, syscall.SIGTERM: 15, syscall.SIGHUP: 0} {
+	for _, way := range []string{"stub", "stub, traced"} {
+		for sig, want := range map[syscall.Signal]unix.WaitStatus{
+			syscall.SIGINT: 2, syscall.SIGTERM: 15, syscall.SIGHUP: 0, syscall.SIGTRAP: 5 | 0x80, syscall.SIGKILL: 9,
+		} {
+			p := &Program{Path: "/bin/true", Argv: []string{"true"}, Env: os.Environ(), Files: null()}
+			proc, err := ways[way](p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, _ := proc.PID()
+			if err := unix.Kill(pid, sig); err != nil {
+				t.Fatal(err)
+			}
+			if _, err = proc.Start(); err != nil {
+				t.Errorf("%s, %v: %v", way, sig, err)
+			}
+			if ws := wait(pid); ws&^0x80 != want&^0x80 { // with a core file or without
+				t.Errorf("%s, %v: status %x, want %x", way, sig, ws, want)
+			}
+		}
+	}
+	checkNoneLeft(t)
+}
+
+// A process that is stopped before its exec stays so until it is continued, traced
+// or not.
+func TestStoppedWhileWaiting(t *testing.T) {
+	needStub(t)
+	for _, way := range []string{"stub", "stub, traced"} {
 		p := &Program{Path: "/bin/true", Argv: []string{"true"}, Env: os.Environ(), Files: null()}
-		proc, err := p.Prepare()
+		proc, err := ways[way](p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pid, _ := proc.PID()
-		if err := unix.Kill(pid, sig); err != nil {
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = proc.Start(); err != nil {
-			t.Errorf("%v: %v", sig, err)
+		started := make(chan error, 1)
+		go func() { _, err := proc.Start(); started <- err }()
+		select {
+		case err := <-started:
+			t.Errorf("%s: it started though it was stopped: %v", way, err)
+		case <-time.After(50 * time.Millisecond):
+			if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-started; err != nil {
+				t.Errorf("%s: %v", way, err)
+			}
 		}
-		if ws := wait(pid); ws != want {
-			t.Errorf("%v: status %x, want %x", sig, ws, want)
+		if ws := wait(pid); ws != 0 {
+			t.Errorf("%s: status %x", way, ws)
 		}
 	}
-	// KILL, which comes at once.
-	p := &Program{Path: "/bin/true", Argv: []string{"true"}, Env: os.Environ(), Files: null()}
-	proc, err := p.Prepare()
-	if err != nil {
-		t.Fatal(err)
+	checkNoneLeft(t)
+}
+
+// An error at the exec ends the process before its first instruction.
+func TestErrorAtExec(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	refused := errors.New("refused")
+	for _, way := range []string{"stub", "fork"} {
+		p := &Program{Path: "/bin/sh", Argv: []string{"sh", "-c", ": >" + mark}, Env: os.Environ(), Files: null()}
+		p.AtExec = func(int) error { return refused }
+		proc, err := ways[way](p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pid, err := proc.Start(); pid != 0 || err != refused {
+			t.Errorf("%s: process %d, %v", way, pid, err)
+		}
 	}
-	pid, _ := proc.PID()
-	_ = unix.Kill(pid, unix.SIGKILL)
-	if _, err = proc.Start(); err != nil {
-		t.Error(err)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the program ran")
 	}
-	if ws := wait(pid); ws != 9 {
-		t.Errorf("status %x", ws)
+	if err := MayTrace(); err != nil {
+		t.Errorf("MayTrace: %v", err)
 	}
 	checkNoneLeft(t)
 }

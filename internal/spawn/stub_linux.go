@@ -137,8 +137,9 @@ var errGone = errors.New("the stub ended")
 // release lets the copy become the program.
 func (p *Process) release() (pid int, err error) {
 	defer p.socket.Close()
-	// If it was killed meanwhile, it cannot be told; who waits for it will see.
-	_ = unix.Sendto(int(p.socket.Fd()), []byte{1}, unix.MSG_NOSIGNAL, nil)
+	if err := p.let(); err != nil {
+		return 0, err
+	}
 	r, err := readReport(p.socket)
 	if err != nil {
 		return p.pid, nil // the socket closed on exec

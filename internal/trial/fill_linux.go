@@ -56,6 +56,10 @@ func (r *running) fillTrace(out *Sample) {
 		out.Listening = r.witness.listening()
 	}
 	out.Processes = r.witness.processes(r.alone)
+	if r.thp == THPHeap && (r.traced || r.profile != nil) { // else nobody looked
+		n := r.witness.goChildren()
+		out.GoChildren = &n
+	}
 	if !r.traced {
 		return
 	}

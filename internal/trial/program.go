@@ -48,9 +48,9 @@ type Program struct {
 	// IsGo says that the command is a Go program: one that never collects prints
 	// no trace, and its figures are then zero instead of unknown.
 	IsGo bool
-	// Patched says that the program has the patch heap-hugepages of package
-	// overlay: THPAdvise leaves it on, every other setting turns it off, and the
-	// program is as Go would have built it.
+	// Patched says that folio built the program with the patch heap-hugepages of
+	// package overlay for these trials: THPHeap leaves it on, every other setting
+	// turns it off, and the program is as Go would have built it.
 	Patched bool
 	// IgnoreExit lets trials count whatever the program's exit code.
 	IgnoreExit bool
@@ -67,6 +67,8 @@ type Program struct {
 
 	// FS reads the kernel's files; the zero value reads the real ones.
 	FS procmem.FS
+
+	heap heapPatch // what THPHeap changes in the program, once that is known
 }
 
 // tailBytes is how much output is kept to explain a failure.

@@ -45,6 +45,7 @@ type running struct {
 	running   time.Duration // since then, when it ran at the latest
 	ended     time.Time     // valid once exited is closed
 
+	thp        THP
 	usedBefore unix.Rusage // of the process, before it became the program
 	alone      bool        // the program never had a child, known once it has ended
 
@@ -112,8 +113,12 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 			return nil, err
 		}
 	}
-	if s.THP == THPAdvise && !p.Patched {
-		return nil, ErrNotPatched
+	var atExec func(pid int) error
+	if s.THP == THPHeap && !p.Patched {
+		var err error
+		if atExec, err = p.heapAtExec(); err != nil && !errors.Is(err, ErrOwnHeap) {
+			return nil, err
+		}
 	}
 	if err := becomeReaper(); err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 		}
 	}
 	r := &running{p: p, family: newFamily(p.FS), exited: make(chan struct{})}
-	if err := r.start(s); err != nil {
+	if err := r.start(s, atExec); err != nil {
 		return nil, err
 	}
 	defer guard()
@@ -151,7 +156,7 @@ func background(f func()) {
 	}()
 }
 
-func (r *running) start(s Setting) error {
+func (r *running) start(s Setting, atExec func(pid int) error) error {
 	env := r.p.patched(s.Environ(r.p.environ()), s.THP)
 	keep := false
 	if r.p.Trace {
@@ -167,13 +172,13 @@ func (r *running) start(s Setting) error {
 	for _, p := range r.files.pumps {
 		background(p.run)
 	}
-	if err := r.launch(env, s.THP); err != nil {
+	if err := r.launch(env, s.THP, atExec); err != nil {
 		for _, p := range r.files.pumps {
 			_ = p.finish()
 		}
 		return err
 	}
-	r.witness.root = r.pid
+	r.witness.root, r.thp = r.pid, s.THP
 	if r.profile != nil {
 		if r.p.Server != nil {
 			r.profile.members = map[int]bool{r.pid: true}

@@ -72,6 +72,10 @@ type Sample struct {
 	// other included. Where sampling is off it can be too small, but is 1 only for one.
 	Processes int `json:"processes,omitempty"`
 
+	// GoChildren is how many of them were Go programs that the program started, as far
+	// as they were seen: THPHeap leaves those as they are. Nil under other settings.
+	GoChildren *int `json:"go_children,omitempty"`
+
 	// Listening are the TCP addresses that the program listened on: a server.
 	Listening []string `json:"listening,omitempty"`
 

@@ -28,10 +28,11 @@ const (
 	// grow, as folio collapse --watch does, but as fast as it goes. Needs what
 	// MayCollapse says.
 	THPCollapse THP = "collapse"
-	// THPAdvise has the heap of a program ask for huge pages as it is mapped
-	// (MADV_HUGEPAGE). Only a program with a patched runtime does that, see
-	// Program.Patched. Needs no privilege.
-	THPAdvise THP = "advise"
+	// THPHeap has the heap of a Go program ask for huge pages as it is mapped
+	// (MADV_HUGEPAGE): six bytes of its code are changed at its exec, in memory,
+	// or folio built it with its patch. Needs what [Program.MayHeap] says, and no
+	// privilege. Programs that it starts run as they are.
+	THPHeap THP = "heap"
 )
 
 // ParseTHP reads a --thp flag.
@@ -43,10 +44,10 @@ func ParseTHP(s string) (THP, error) {
 		return THPOff, nil
 	case "collapse":
 		return THPCollapse, nil
-	case "advise":
-		return THPAdvise, nil
+	case "heap":
+		return THPHeap, nil
 	}
-	return "", fmt.Errorf("--thp %q: want system, off, collapse or advise", s)
+	return "", fmt.Errorf("--thp %q: want system, heap, off or collapse", s)
 }
 
 // A Setting is what an arm changes for the program. The zero Setting changes
@@ -144,9 +145,19 @@ func getenv(env []string, key string) (string, bool) {
 }
 
 // Line returns a shell line that runs command under the setting. Environment
-// variables do all but THP, which has no variable: there folio itself is named.
+// variables do all but THP, which has no variable: there folio itself is named. For
+// THPHeap that is folio exec, which stays in no one's way and is for good.
 func (s Setting) Line(command []string) string {
 	vars := s.vars()
+	var launcher []string
+	switch s.THP {
+	case THPSystem:
+	case THPHeap:
+		launcher = s.exec()
+		vars = Setting{GOMAXPROCS: s.GOMAXPROCS, Env: s.Env}.vars()
+	default:
+		launcher = []string{"folio", "run", "--thp=" + string(s.THP), "--"}
+	}
 	quoted := make([]string, 0, len(vars)+len(command)+4)
 	if slices.ContainsFunc(vars, func(v string) bool { return !shellName.MatchString(envKey(v)) }) {
 		quoted = append(quoted, "env") // it takes names that a shell does not
@@ -155,9 +166,7 @@ func (s Setting) Line(command []string) string {
 		key, value, _ := strings.Cut(v, "=")
 		quoted = append(quoted, Quote(key)+"="+Quote(value))
 	}
-	if s.THP != THPSystem {
-		quoted = append(quoted, "folio", "run", "--thp="+string(s.THP), "--")
-	}
+	quoted = append(quoted, launcher...)
 	for i, c := range command {
 		word := Quote(c)
 		if i == 0 && word == c && strings.Contains(c, "=") {
@@ -166,6 +175,18 @@ func (s Setting) Line(command []string) string {
 		quoted = append(quoted, word)
 	}
 	return strings.Join(quoted, " ")
+}
+
+// exec is the command line of folio exec, up to the program.
+func (s Setting) exec() []string {
+	words := []string{"folio", "exec", "--thp", string(THPHeap)}
+	if s.GOGC != "" {
+		words = append(words, "--gogc", s.GOGC)
+	}
+	if s.MemLimit != 0 {
+		words = append(words, "--memlimit", FormatBytes(s.MemLimit))
+	}
+	return append(words, "--")
 }
 
 // BuildLine returns a shell line that builds a package as folio run does and runs

@@ -129,7 +129,7 @@ func TestParseGOGC(t *testing.T) {
 }
 
 func TestParseTHP(t *testing.T) {
-	for in, want := range map[string]THP{"": THPSystem, "system": THPSystem, "off": THPOff, "collapse": THPCollapse, "advise": THPAdvise} {
+	for in, want := range map[string]THP{"": THPSystem, "system": THPSystem, "off": THPOff, "collapse": THPCollapse, "heap": THPHeap} {
 		if got, err := ParseTHP(in); err != nil || got != want {
 			t.Errorf("ParseTHP(%q) = %q, %v; want %q", in, got, err, want)
 		}
@@ -229,6 +229,9 @@ func TestLine(t *testing.T) {
 		{Setting{GOGC: "200", MemLimit: 1 << 30}, "GOGC=200 GOMEMLIMIT=1GiB ./prog 'a b'"},
 		{Setting{Env: []string{"A=x y", "B="}}, "A='x y' B='' ./prog 'a b'"},
 		// No variable does what this does.
+		{Setting{THP: THPHeap}, "folio exec --thp heap -- ./prog 'a b'"},
+		{Setting{GOGC: "off", MemLimit: 1 << 30, THP: THPHeap}, "folio exec --thp heap --gogc off --memlimit 1GiB -- ./prog 'a b'"},
+		{Setting{GOGC: "50", GOMAXPROCS: 2, Env: []string{"a.b=c"}, THP: THPHeap}, "env GOMAXPROCS=2 a.b=c folio exec --thp heap --gogc 50 -- ./prog 'a b'"},
 		{Setting{GOGC: "50", THP: THPOff}, "GOGC=50 folio run --thp=off -- ./prog 'a b'"},
 	} {
 		if got := c.setting.Line([]string{"./prog", "a b"}); got != c.want {
@@ -245,10 +248,10 @@ func TestBuildLine(t *testing.T) {
 		want    string
 	}{
 		{Setting{}, nil, "folio run --build ./cmd/x --thp=system"},
-		{Setting{THP: THPAdvise}, []string{"-n", "a b"}, "folio run --build ./cmd/x --thp=advise -- -n 'a b'"},
+		{Setting{THP: THPHeap}, []string{"-n", "a b"}, "folio run --build ./cmd/x --thp=heap -- -n 'a b'"},
 		{
-			Setting{GOGC: "off", MemLimit: 1 << 30, GOMAXPROCS: 4, THP: THPAdvise, Env: []string{"A=x y"}}, []string{"y"},
-			"folio run --build ./cmd/x --gogc=off --memlimit=1GiB --gomaxprocs=4 --thp=advise --env 'A=x y' -- y",
+			Setting{GOGC: "off", MemLimit: 1 << 30, GOMAXPROCS: 4, THP: THPHeap, Env: []string{"A=x y"}}, []string{"y"},
+			"folio run --build ./cmd/x --gogc=off --memlimit=1GiB --gomaxprocs=4 --thp=heap --env 'A=x y' -- y",
 		},
 	} {
 		if got := c.setting.BuildLine("./cmd/x", c.args); got != c.want {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,7 +30,7 @@ var becomeReaper = sync.OnceValue(func() error {
 var forkOnly bool
 
 // prepare makes the process that becomes the program.
-func prepare(argv, env []string, dir string, thp THP, files []*os.File) (*spawn.Process, error) {
+func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec func(pid int) error) (*spawn.Process, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if e, ok := err.(*exec.Error); ok {
@@ -42,7 +43,7 @@ func prepare(argv, env []string, dir string, thp THP, files []*os.File) (*spawn.
 			return nil, fmt.Errorf("working directory: %w", err)
 		}
 	}
-	p := &spawn.Program{Path: path, Argv: argv, Env: env, Dir: dir, Files: [3]*os.File(files), NoTHP: thp == THPOff}
+	p := &spawn.Program{Path: path, Argv: argv, Env: env, Dir: dir, Files: [3]*os.File(files), NoTHP: thp == THPOff, AtExec: atExec}
 	if forkOnly {
 		return p.PrepareFork(), nil
 	}
@@ -59,12 +60,16 @@ func begin(p *spawn.Process, command string) (pid int, err error) {
 		}
 		err = &StartError{Command: command, Err: err}
 	}
+	var trace *spawn.TraceError
+	if errors.As(err, &trace) {
+		err = fmt.Errorf("--thp heap: %s: %w", command, untraced(err))
+	}
 	return pid, err
 }
 
 // start makes a process that is not measured.
 func start(argv, env []string, dir string, files []*os.File) (pid int, err error) {
-	p, err := prepare(argv, env, dir, THPSystem, files)
+	p, err := prepare(argv, env, dir, THPSystem, files, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -72,12 +77,12 @@ func start(argv, env []string, dir string, files []*os.File) (pid int, err error
 }
 
 // launch starts the program, with all that observes it in place.
-func (r *running) launch(env []string, thp THP) (err error) {
+func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err error) {
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
 	waited := false
 	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (pid int, err error) {
-		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass)
+		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, atExec)
 		if err != nil {
 			return 0, err
 		}
@@ -107,15 +112,23 @@ func (r *running) launch(env []string, thp THP) (err error) {
 
 // begin lets the program begin, and time with it.
 func (r *running) begin(proc *spawn.Process) (pid int, err error) {
-	r.started = time.Now()
-	r.mu.Lock()
-	if r.series != nil {
-		r.series.start = r.started
-	}
-	r.mu.Unlock()
+	begun := time.Now()
+	r.startAt(begun)
 	pid, err = begin(proc, r.p.Command[0])
+	// While it was stopped at its exec, the program took no time.
+	r.startAt(begun.Add(proc.Held()))
 	r.running = time.Since(r.started)
 	return pid, err
+}
+
+// startAt sets when the program began.
+func (r *running) startAt(t time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = t
+	if r.series != nil {
+		r.series.start = t
+	}
 }
 
 // awaitExit returns when a child has ended, and leaves it as a zombie: its pid

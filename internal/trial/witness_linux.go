@@ -244,6 +244,25 @@ func (w *witness) processes(childless bool) int {
 	return len(pids)
 }
 
+// goChildren counts the Go programs that the program started and that were seen.
+func (w *witness) goChildren() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	counted := map[execution]bool{}
+	for e, s := range w.seen {
+		if counted[e] = true; s.isGo && e.pid != w.root {
+			n++
+		}
+	}
+	for _, e := range w.execs {
+		if !counted[e] && e.pid != w.root && w.isGo(e.inode) {
+			n++
+		}
+		counted[e] = true
+	}
+	return n
+}
+
 // isGo says whether an exec was of a Go program, as far as its file is still there:
 // what cannot be read may be one.
 func (w *witness) isGo(inode uint64) bool {

@@ -9,10 +9,10 @@ import (
 )
 
 // keep says how to have the setting of an arm for good: a heading, and below it the
-// ways to choose from. It is nil for programs that folio did not build, where the line
-// of the setting says all, and for the default.
+// ways to choose from. It is nil for the default, and where the line of the setting
+// says all.
 func (r *Result) keep(a *Arm) []string {
-	if r.Package == "" || a == r.Arms[0] {
+	if a == r.Arms[0] || r.Package == "" && a.Setting.THP != trial.THPHeap {
 		return nil
 	}
 	env := ""
@@ -21,10 +21,19 @@ func (r *Result) keep(a *Arm) []string {
 	if !plain.IsZero() {
 		env = plain.String() + " in the environment of the program"
 	}
+	if r.Package == "" {
+		if env != "" {
+			env = ", with " + env
+		}
+		return []string{
+			"to keep it: this line as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md); where nothing may trace a process:",
+			"folio patch PROGRAM -o COPY: a copy whose heap asks for huge pages; start that" + env,
+		}
+	}
 	switch a.Setting.THP {
 	case trial.THPSystem:
 		return []string{"to keep it: " + env + "; it needs no patch, go build will do"}
-	case trial.THPAdvise:
+	case trial.THPHeap:
 	default:
 		if env != "" {
 			env += ", and "
@@ -36,6 +45,7 @@ func (r *Result) keep(a *Arm) []string {
 	}
 	out := []string{
 		"to keep it: " + env + "for the huge pages one of these:",
+		a.Setting.Line([]string{"PROGRAM"}) + ": no patch in the program, go build will do (docs/exec.md)",
 		fmt.Sprintf("folio build %s: as it was measured, with the patch %s in the program", trial.Quote(r.Package), overlay.HeapHugePages),
 		fmt.Sprintf(`import _ "github.com/foliomem/folio/auto" in package main, and FOLIO=%s in the environment: no patch, the heap grows into huge pages up to that size`, r.auto(a)),
 	}

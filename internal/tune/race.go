@@ -200,7 +200,7 @@ func (s *search) widen() {
 		st.cheapest(s.res.Arms, best),
 		st.leader(s.res.Arms, fewRounds, s.res.fits),
 		st.leader(s.res.Arms, fewRounds, func(a *Arm) bool {
-			return s.space.advise && a.racing() && a != s.def() && a.Setting.THP == trial.THPSystem
+			return s.space.huge && a.racing() && a != s.def() && a.Setting.THP == trial.THPSystem
 		}),
 	} {
 		if a != nil && !slices.Contains(around, a) {
@@ -222,7 +222,7 @@ func (s *search) widen() {
 		for _, c := range s.space.crosses(best.Setting) {
 			s.add(c)
 		}
-	} else if s.space.advise {
+	} else if s.space.huge {
 		for _, c := range s.space.other(best.Setting) { // the best may be another one by now
 			s.add(c)
 		}

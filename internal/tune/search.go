@@ -26,7 +26,7 @@ type Options struct {
 	GOMAXPROCS []int  // further values to try with the best setting
 	THPAlways  bool   // the system gives every program huge pages: try without
 	Collapse   bool   // thp=collapse is possible here
-	Advise     bool   // thp=advise is possible: the program was built for it
+	Heap       bool   // thp=heap is possible: the program can have its heap on huge pages
 	Package    string // of a program that folio built: what recommendations name; else ""
 	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
 	Seed       uint64
@@ -198,9 +198,12 @@ func (s *search) begin(warm *trial.Sample) error {
 	s.space.top = floorLimit(s.space.top)
 	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
 	if s.opts.Base.THP == trial.THPSystem {
-		s.space.advise, s.space.always = s.opts.Advise, s.opts.THPAlways
+		s.space.huge, s.space.always = s.opts.Heap && (s.opts.Package != "" || gainsByHuge(warm)), s.opts.THPAlways
+		if s.opts.Heap && !s.space.huge {
+			s.note("thp=heap was not tried: page faults take less than 1% of the CPU time, and the heap is small")
+		}
 	}
-	if !s.space.thpOff && !s.opts.Advise {
+	if !s.space.thpOff && !s.opts.Heap {
 		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
 	}
 	s.space.collapse = s.opts.Collapse && s.space.heap >= largeHeap
@@ -210,6 +213,17 @@ func (s *search) begin(warm *trial.Sample) error {
 // largeHeap is the heap from which on huge pages are worth a try: smaller ones gain
 // nothing.
 const largeHeap = 256 << 20
+
+// gainsByHuge says whether a heap on huge pages may gain something: by page faults, or
+// by what addresses cost.
+func gainsByHuge(s *trial.Sample) bool {
+	const (
+		fault = 0.5e-6 // CPU seconds of a first touch, about
+		least = 0.01
+		large = 64 << 20
+	)
+	return float64(s.MinorFaults)*fault >= least*s.CPU || heapOf(s) >= large
+}
 
 // heapOf estimates the heap that the limits are laid around.
 func heapOf(s *trial.Sample) uint64 {

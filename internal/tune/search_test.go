@@ -23,7 +23,7 @@ type simulated struct {
 	perMiB      float64 // seconds of page faults
 	procs       map[int]float64
 	noise       float64
-	advise      float64 // cost of the program's own work with thp=advise; page faults are then a twentieth
+	advise      float64 // cost of the program's own work with thp=heap; page faults are then a twentieth
 	failBelow   int     // GOGC below which the program dies
 	failEvery   int     // every n-th trial fails
 
@@ -54,7 +54,7 @@ func (s *simulated) truth(set trial.Setting) (wall, mem float64) {
 		f = s.procs[set.GOMAXPROCS]
 	}
 	base, perMiB := s.base, s.perMiB
-	if set.THP == trial.THPAdvise {
+	if set.THP == trial.THPHeap {
 		base, perMiB = base*s.advise, perMiB/20
 	}
 	return f * (base + cycles*s.perCycle + heap*perMiB), heap + 10

@@ -31,7 +31,7 @@ type space struct {
 	fixed []trial.Setting // the coarse arms, of tests; else they are worked out
 
 	collapse bool // whether thp=collapse is possible, and the heap large enough for it
-	advise   bool // whether thp=advise is possible
+	huge     bool // whether thp=heap is possible
 	always   bool // the system gives every program huge pages: asking should change little
 }
 
@@ -57,7 +57,7 @@ func (sp *space) coarse() []trial.Setting {
 	if sp.fixed != nil {
 		return append([]trial.Setting{sp.base}, sp.fixed...)
 	}
-	if !sp.advise || sp.always {
+	if !sp.huge || sp.always {
 		return sp.ladder(sp.base)
 	}
 	// What collecting less often gains and what huge pages gain hang together: without
@@ -65,7 +65,7 @@ func (sp *space) coarse() []trial.Setting {
 	// tried with them, and a few of them without, to see what they do; the best is
 	// crossed with the other way later.
 	out := []trial.Setting{sp.base}
-	for _, s := range sp.ladder(sp.advised(sp.base)) {
+	for _, s := range sp.ladder(sp.onHuge(sp.base)) {
 		out = append(out, s)
 		if s.GOGC == "400" || s.GOGC == "800" {
 			out = append(out, sp.gogc(sp.base, level(s)))
@@ -74,9 +74,9 @@ func (sp *space) coarse() []trial.Setting {
 	return out
 }
 
-// advised returns s with the heap on huge pages.
-func (sp *space) advised(s trial.Setting) trial.Setting {
-	s.THP = trial.THPAdvise
+// onHuge returns s with the heap on huge pages.
+func (sp *space) onHuge(s trial.Setting) trial.Setting {
+	s.THP = trial.THPHeap
 	return s
 }
 
@@ -85,8 +85,8 @@ func (sp *space) advised(s trial.Setting) trial.Setting {
 func (sp *space) other(s trial.Setting) []trial.Setting {
 	switch s.THP {
 	case trial.THPSystem:
-		return []trial.Setting{sp.advised(s)}
-	case trial.THPAdvise:
+		return []trial.Setting{sp.onHuge(s)}
+	case trial.THPHeap:
 		s.THP = trial.THPSystem
 		return []trial.Setting{s}
 	}
@@ -206,7 +206,7 @@ func (sp *space) crosses(s trial.Setting) []trial.Setting {
 		c.THP = trial.THPOff
 		out = append(out, c)
 	}
-	if sp.advise {
+	if sp.huge {
 		out = append(out, sp.other(s)...)
 	}
 	if sp.collapse && s.THP == trial.THPSystem {
@@ -238,7 +238,7 @@ func (sp *space) grid() []trial.Setting {
 		add(sp.around(s))
 	}
 	add(sp.crosses(sp.base))
-	if sp.advise {
+	if sp.huge {
 		for _, s := range slices.Clone(out) {
 			add(sp.other(s))
 		}

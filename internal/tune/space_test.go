@@ -18,7 +18,7 @@ func TestSpaceIsSafe(t *testing.T) {
 			top:    rapid.Uint64Range(1<<20, 1<<40).Draw(t, "top") >> 20 << 20,
 			heap:   rapid.Uint64Range(0, 1<<40).Draw(t, "heap"),
 			thpOff: rapid.Bool().Draw(t, "thp"), collapse: rapid.Bool().Draw(t, "collapse"),
-			advise: rapid.Bool().Draw(t, "advise"), always: rapid.Bool().Draw(t, "always"),
+			huge: rapid.Bool().Draw(t, "advise"), always: rapid.Bool().Draw(t, "always"),
 			procs: rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs"),
 		}
 		if rapid.Bool().Draw(t, "mem") {
@@ -37,11 +37,11 @@ func TestSpaceIsSafe(t *testing.T) {
 		if !seen["default"] || len(sp.procs) == 0 && sp.guard == 0 && (!seen["GOGC=25"] || !seen["GOGC=800"]) {
 			t.Fatalf("levels missing: %v", seen)
 		}
-		if sp.advise != seen["thp=advise"] {
-			t.Fatalf("advise is %v: %v", sp.advise, seen)
+		if sp.huge != seen["thp=heap"] {
+			t.Fatalf("advise is %v: %v", sp.huge, seen)
 		}
 		for name := range seen {
-			plain, ok := strings.CutSuffix(name, " thp=advise")
+			plain, ok := strings.CutSuffix(name, " thp=heap")
 			if ok && !seen[plain] {
 				t.Fatalf("%s is there, %s is not: %v", name, plain, seen)
 			}
@@ -61,8 +61,8 @@ func TestCrosses(t *testing.T) {
 		{space{thpOff: true, collapse: true}, base, "[GOGC=400 thp=off GOGC=400 thp=collapse]"},
 		{space{collapse: true, procs: []int{2}}, base, "[GOGC=400 GOMAXPROCS=2 GOGC=400 thp=collapse]"},
 		{space{thpOff: true, collapse: true}, trial.Setting{THP: trial.THPCollapse}, "[]"},
-		{space{advise: true}, base, "[GOGC=400 thp=advise]"},
-		{space{advise: true, thpOff: true, collapse: true}, trial.Setting{GOGC: "400", THP: trial.THPAdvise}, "[GOGC=400]"},
+		{space{huge: true}, base, "[GOGC=400 thp=heap]"},
+		{space{huge: true, thpOff: true, collapse: true}, trial.Setting{GOGC: "400", THP: trial.THPHeap}, "[GOGC=400]"},
 	} {
 		if got := fmt.Sprint(c.sp.crosses(c.from)); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
@@ -72,9 +72,9 @@ func TestCrosses(t *testing.T) {
 
 // With huge pages to ask for, the levels are tried with them, and some without.
 func TestCoarseAdvise(t *testing.T) {
-	sp := &space{top: 1 << 30, heap: 1 << 30, advise: true}
-	want := "[default thp=advise GOGC=400 thp=advise GOGC=400 GOGC=off GOMEMLIMIT=1GiB thp=advise GOGC=200 thp=advise " +
-		"GOGC=800 thp=advise GOGC=800 GOGC=1600 thp=advise GOGC=50 thp=advise GOGC=3200 thp=advise GOGC=25 thp=advise]"
+	sp := &space{top: 1 << 30, heap: 1 << 30, huge: true}
+	want := "[default thp=heap GOGC=400 thp=heap GOGC=400 GOGC=off GOMEMLIMIT=1GiB thp=heap GOGC=200 thp=heap " +
+		"GOGC=800 thp=heap GOGC=800 GOGC=1600 thp=heap GOGC=50 thp=heap GOGC=3200 thp=heap GOGC=25 thp=heap]"
 	if got := fmt.Sprint(sp.coarse()); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -90,8 +90,8 @@ func TestAround(t *testing.T) {
 	if len(got) != 2 || got[0].String() != "GOGC=283" || got[1].String() != "GOGC=566" {
 		t.Errorf("around 400: %v", got)
 	}
-	got = sp.around(trial.Setting{GOGC: "400", THP: trial.THPAdvise, GOMAXPROCS: 2})
-	if len(got) != 2 || got[0].String() != "GOGC=283 GOMAXPROCS=2 thp=advise" || got[1].String() != "GOGC=566 GOMAXPROCS=2 thp=advise" {
+	got = sp.around(trial.Setting{GOGC: "400", THP: trial.THPHeap, GOMAXPROCS: 2})
+	if len(got) != 2 || got[0].String() != "GOGC=283 GOMAXPROCS=2 thp=heap" || got[1].String() != "GOGC=566 GOMAXPROCS=2 thp=heap" {
 		t.Errorf("around 400 with more: %v", got)
 	}
 	got = sp.around(trial.Setting{GOGC: "3200"})

@@ -20,7 +20,7 @@ func TestPatchedEnvironment(t *testing.T) {
 		want    []string
 	}{
 		{false, THPSystem, base},
-		{true, THPAdvise, stock[:2]},
+		{true, THPHeap, stock[:2]},
 		{true, THPSystem, stock},
 		{true, THPOff, stock},
 		{true, THPCollapse, stock},
@@ -35,7 +35,7 @@ func TestPatchedEnvironment(t *testing.T) {
 	}
 }
 
-func TestAdvisable(t *testing.T) {
+func TestGetsHuge(t *testing.T) {
 	for _, c := range []struct {
 		name, enabled, status string
 		env                   []string
@@ -64,7 +64,7 @@ func TestAdvisable(t *testing.T) {
 			put("sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n")
 		}
 		put(filepath.Join("proc", strconv.Itoa(os.Getpid()), "status"), "Name:\tx\n"+c.status)
-		err := Advisable(procmem.New(root), c.env)
+		err := GetsHuge(procmem.New(root), c.env)
 		if c.want == "" && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		} else if c.want != "" {

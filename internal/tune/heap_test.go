@@ -29,13 +29,13 @@ func TestSearchAdviseAgainstGrid(t *testing.T) {
 					g.perMiB, s.perMiB = 0.0001, 0.0001
 				}
 				opts := g.options()
-				opts.Advise, opts.Exhaustive = true, true
+				opts.Heap, opts.Exhaustive = true, true
 				grid, err := Search(t.Context(), g, opts)
 				if err != nil {
 					t.Fatal(err)
 				}
 				opts = s.options()
-				opts.Advise, opts.Seed, opts.MaxRounds = true, seed, 10
+				opts.Heap, opts.Seed, opts.MaxRounds = true, seed, 10
 				res, err := Search(t.Context(), s, opts)
 				if err != nil {
 					t.Fatal(err)
@@ -48,7 +48,7 @@ func TestSearchAdviseAgainstGrid(t *testing.T) {
 				if s.spent > g.spent/2 {
 					t.Errorf("seed %d: took %v of the grid's %v", seed, s.spent, g.spent)
 				}
-				if huge := fast.Arm.Setting.THP == trial.THPAdvise; huge != (name == "gains") {
+				if huge := fast.Arm.Setting.THP == trial.THPHeap; huge != (name == "gains") {
 					t.Errorf("seed %d: %s is recommended", seed, fast.Arm.Name)
 				}
 			}
@@ -61,10 +61,10 @@ func TestSearchAdviseAgainstGrid(t *testing.T) {
 
 // Who fixes huge pages by a flag gets a search of the rest.
 func TestAdviseOnlyFromTheSystem(t *testing.T) {
-	for _, thp := range []trial.THP{trial.THPAdvise, trial.THPOff} {
+	for _, thp := range []trial.THP{trial.THPHeap, trial.THPOff} {
 		s := newHungry(1)
 		opts := s.options()
-		opts.Advise, opts.Base.THP = true, thp
+		opts.Heap, opts.Base.THP = true, thp
 		res, err := Search(t.Context(), s, opts)
 		if err != nil {
 			t.Fatal(err)
@@ -92,13 +92,13 @@ func TestKeep(t *testing.T) {
 		setting trial.Setting
 		want    []string // of each line
 	}{
-		{"both", trial.Setting{GOGC: "400", THP: trial.THPAdvise},
-			[]string{"to keep it: GOGC=400 in the environment of the program, and for the huge pages one of these:", "folio build ./x: ", auto + "reserve=896MiB in the environment", always}},
-		{"limit", trial.Setting{GOGC: trial.Off, MemLimit: 1 << 30, THP: trial.THPAdvise},
-			[]string{"to keep it: GOGC=off GOMEMLIMIT=1GiB in the environment of the program, and for", "folio build ./x: ", auto + "reserve=896MiB in", always}},
+		{"both", trial.Setting{GOGC: "400", THP: trial.THPHeap},
+			[]string{"to keep it: GOGC=400 in the environment of the program, and for the huge pages one of these:", "folio exec --thp heap --gogc 400 -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in the environment", always}},
+		{"limit", trial.Setting{GOGC: trial.Off, MemLimit: 1 << 30, THP: trial.THPHeap},
+			[]string{"to keep it: GOGC=off GOMEMLIMIT=1GiB in the environment of the program, and for", "folio exec --thp heap --gogc off --memlimit 1GiB -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in", always}},
 		// What folio's import would do to the collector was not measured.
-		{"huge pages", trial.Setting{THP: trial.THPAdvise},
-			[]string{"to keep it: for the huge pages one of these:", "folio build ./x: ", auto + "reserve=896MiB,gc=off in", always}},
+		{"huge pages", trial.Setting{THP: trial.THPHeap},
+			[]string{"to keep it: for the huge pages one of these:", "folio exec --thp heap -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB,gc=off in", always}},
 		{"collector", trial.Setting{GOGC: "400"}, []string{"to keep it: GOGC=400 in the environment of the program; it needs no patch"}},
 		{"off", trial.Setting{GOGC: "400", THP: trial.THPOff}, []string{"to keep it: GOGC=400 in the environment of the program, and folio run --thp=off to start it"}},
 		{"off alone", trial.Setting{THP: trial.THPOff}, []string{"to keep it: folio run --thp=off to start it"}},
@@ -116,18 +116,23 @@ func TestKeep(t *testing.T) {
 				t.Errorf("%s: line %d: %q, want %q", c.name, i, got[i], want)
 			}
 		}
-		if r.always = true; len(r.keep(a)) == 4 {
+		if r.always = true; len(r.keep(a)) == 5 {
 			t.Errorf("%s: the system's setting is advised where it is", c.name)
 		}
 		if r.keep(def) != nil {
 			t.Error("the default is to be kept by something")
 		}
-		if r.Package = ""; r.keep(a) != nil {
-			t.Errorf("%s: a program that folio did not build: %q", c.name, r.keep(a))
+		r.Package = ""
+		switch got := strings.Join(r.keep(a), "\n"); {
+		case c.setting.THP != trial.THPHeap && got != "":
+			t.Errorf("%s: a program that folio did not build: %q", c.name, got)
+		case c.setting.THP == trial.THPHeap && (!strings.Contains(got, "this line as ENTRYPOINT") || !strings.Contains(got, "folio patch PROGRAM") ||
+			strings.Contains(got, "GOGC=") != (c.setting.GOGC != "")):
+			t.Errorf("%s: a program that folio did not build: %q", c.name, got)
 		}
 	}
-	unknown := &Arm{Arm: trial.NewArm(trial.Setting{THP: trial.THPAdvise})}
-	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[1], "folio build 'a.go b.go':") || !strings.Contains(got[2], "FOLIO=reserve=auto,gc=off ") {
+	unknown := &Arm{Arm: trial.NewArm(trial.Setting{THP: trial.THPHeap})}
+	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[2], "folio build 'a.go b.go':") || !strings.Contains(got[3], "FOLIO=reserve=auto,gc=off ") {
 		t.Errorf("with memory unknown: %q", got)
 	}
 }

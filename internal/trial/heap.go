@@ -11,26 +11,42 @@ import (
 	"github.com/foliomem/folio/internal/procmem"
 )
 
-// ErrNotPatched says that THPAdvise needs a program that folio built.
-var ErrNotPatched = errors.New("--thp advise: needs --build PACKAGE: the heap of a program asks for huge pages only when folio builds it")
+// ErrOwnHeap says that a program needs nothing for THPHeap: its heap asks for huge
+// pages by itself, under every setting.
+var ErrOwnHeap = errors.New("its heap asks for huge pages by itself: it was built or copied with a patch of folio's")
 
-// patched returns env with the variable that turns the patch off, or without it.
-// A program that has no patch gets env as it is.
+// MayHeap says why the command cannot run under THPHeap, or that it need not, with an
+// error that is ErrOwnHeap. Whether the heap then gets huge pages is for the system
+// to say: see [GetsHuge].
+func (p *Program) MayHeap() error {
+	if p.Patched {
+		return nil
+	}
+	return p.mayHeap()
+}
+
+// heapError names the flag and the command.
+func (p *Program) heapError(err error) error {
+	return fmt.Errorf("--thp heap: %s: %w", p.Command[0], err)
+}
+
+// patched returns env with the variable that turns the patch of a program off that
+// folio built, or without it. A program that has no patch gets env as it is.
 func (p *Program) patched(env []string, thp THP) []string {
-	if !p.Patched {
+	if !p.Patched && thp != THPHeap {
 		return env
 	}
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return envKey(kv) == overlay.HugePagesVariable })
-	if thp != THPAdvise {
+	if thp != THPHeap {
 		env = append(env, overlay.HugePagesVariable+"="+overlay.HugePagesOff)
 	}
 	return env
 }
 
-// Advisable says why THPAdvise would change nothing here, for a program with this
+// GetsHuge says why THPHeap would change nothing here, for a program with this
 // environment; nil if nothing is known that would be in its way. The program can
 // run all the same.
-func Advisable(fs procmem.FS, env []string) error {
+func GetsHuge(fs procmem.FS, env []string) error {
 	godebug, _ := getenv(env, "GODEBUG")
 	for _, kv := range strings.Split(godebug, ",") {
 		if kv == "disablethp=1" {
