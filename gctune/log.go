@@ -3,6 +3,8 @@ package gctune
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // log tells what changed, in words. Audits and small changes are not worth a
@@ -12,7 +14,7 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 		return
 	}
 	if d.Return {
-		t.opts.Logf("gctune: what lies outside the heap has grown to %s: the heap, with %s, gives back what it does not need", size(float64(s.Rest)), size(float64(s.Ready)))
+		t.opts.Logf("gctune: what lies outside the heap has grown to %s: the heap, with %s, gives back what it does not need", unit.Bytes(float64(s.Rest)), unit.Bytes(float64(s.Ready)))
 	}
 	was := t.logged
 	first := s.Budget != 0 && was.Budget == 0 || t.stats.Wakes == 1
@@ -22,7 +24,7 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 	}
 	if first {
 		if s.Budget > 0 {
-			t.opts.Logf("gctune: the budget is %s (%s)", size(float64(s.Budget)), *t.meter.budget.source.Load())
+			t.opts.Logf("gctune: the budget is %s (%s)", unit.Bytes(float64(s.Budget)), *t.meter.budget.source.Load())
 		} else {
 			t.opts.Logf("gctune: it is unknown how much memory there is: no memory limit is set, and the heap may grow to %d times what is live", 1+unknownMultiple)
 		}
@@ -43,13 +45,13 @@ func describe(s *Sample, d *Decision, was int) string {
 	if was != 0 && was != d.GOGC {
 		gogc = gogcText(was) + " -> " + gogc
 	}
-	head := fmt.Sprintf("%s: GOGC %s, live heap %s", d.State, gogc, size(float64(s.Live)))
+	head := fmt.Sprintf("%s: GOGC %s, live heap %s", d.State, gogc, unit.Bytes(float64(s.Live)))
 	if d.GOGC >= 0 && d.State != Resting && d.State != Emergency { // in an emergency the memory limit decides
-		head += ", may grow to " + size(float64(d.Goal))
+		head += ", may grow to " + unit.Bytes(float64(d.Goal))
 	}
-	costs := fmt.Sprintf("collection takes %s of the processor time", percent(d.Cost))
+	costs := fmt.Sprintf("collection takes %s of the processor time", unit.Percent(d.Cost))
 	if d.GOGC != base {
-		costs += fmt.Sprintf(", with GOGC=100 it would be %s", percent(d.CostAtBase))
+		costs += fmt.Sprintf(", with GOGC=100 it would be %s", unit.Percent(d.CostAtBase))
 	}
 	switch d.Reason {
 	case NothingKnown:
@@ -65,10 +67,10 @@ func describe(s *Sample, d *Decision, was int) string {
 	case BudgetUnmet:
 		what := "peak"
 		if d.Growth > 0 {
-			what = "leak, it seems: it grows by " + size(d.Growth) + "/s"
+			what = "leak, it seems: it grows by " + unit.Bytes(d.Growth) + "/s"
 		}
 		return fmt.Sprintf("%s: it does not fit into the budget of %s, which is %s short (a %s); %s",
-			head, size(float64(d.Budget)), size(float64(d.Short)), what, costs)
+			head, unit.Bytes(float64(d.Budget)), unit.Bytes(float64(d.Short)), what, costs)
 	}
 	return head + ": " + d.Reason.String() + "; " + costs
 }
@@ -84,22 +86,5 @@ func limitText(v int64) string {
 	if v >= 1<<62 {
 		return "none"
 	}
-	return size(float64(v))
+	return unit.Bytes(float64(v))
 }
-
-func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + "%" }
-
-// size is a number of bytes for a person.
-func size(v float64) string {
-	unit := 0
-	for ; v >= 1000 && unit < len(units)-1; unit++ {
-		v /= 1024
-	}
-	digits := 0
-	if unit > 0 && v < 99.95 {
-		digits = 1
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64) + " " + units[unit]
-}
-
-var units = [...]string{"B", "KiB", "MiB", "GiB", "TiB"}

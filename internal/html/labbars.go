@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // bars draws figures of all arms at the largest size, the figures beside one
@@ -86,12 +87,12 @@ func (l *labView) drawArenas(b *Block) {
 				}
 			}
 		}
-		add(wall, report.Seconds, func(a sourceArm) float64 { return a.wall }, func(a sourceArm) float64 { return a.user }, func(a sourceArm) float64 { return a.system })
-		add(rss, report.Bytes, func(a sourceArm) float64 { return a.rssMB * 1e6 })
-		add(faults, report.Count, func(a sourceArm) float64 { return a.faults })
+		add(wall, unit.Seconds, func(a sourceArm) float64 { return a.wall }, func(a sourceArm) float64 { return a.user }, func(a sourceArm) float64 { return a.system })
+		add(rss, unit.Bytes, func(a sourceArm) float64 { return a.rssMB * 1e6 })
+		add(faults, unit.Count, func(a sourceArm) float64 { return a.faults })
 		tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine), Head: cols("variant", "wall", "user", "system", "RSS", "faults")}
 		for _, a := range src.arms {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.name), num(report.Seconds(a.wall), a.wall), num(report.Seconds(a.user), a.user), num(report.Seconds(a.system), a.system), num(formatf("%.0f MB", a.rssMB), a.rssMB), num(report.Count(a.faults), a.faults)}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.name), num(unit.Seconds(a.wall), a.wall), num(unit.Seconds(a.user), a.user), num(unit.Seconds(a.system), a.system), num(unit.Bytes(a.rssMB*1e6), a.rssMB), num(unit.Count(a.faults), a.faults)}})
 		}
 		b.Tables = append(b.Tables, tb)
 	}
@@ -136,8 +137,8 @@ func (l *labView) drawGOGC(b *Block) {
 		label string
 	}{{procs, sourceGoroutines, "goroutines"}, {gogc, sourceGOGC, "GOGC"}} {
 		x.c.Caption = x.src.caption()
-		x.c.Series = append(x.c.Series, x.src.draw(report.Count, report.Count)...)
-		b.Tables = append(b.Tables, x.src.table(x.label, "operations/s", report.Count, report.Count))
+		x.c.Series = append(x.c.Series, x.src.draw(unit.Count, unit.Count)...)
+		b.Tables = append(b.Tables, x.src.table(x.label, "operations/s", unit.Count, unit.Count))
 	}
 	gogc.Caption += " With the collector off: 413,740 there. GOGC=off and package gctune are in the table."
 	b.Charts = append(b.Charts, procs, gogc, mem)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // upper makes the first letter of a sentence upper case.
@@ -35,20 +35,15 @@ func figureLabel(key string) string {
 func figureFormat(key string) func(float64) string {
 	switch {
 	case strings.HasSuffix(key, "_per_second"):
-		return func(v float64) string {
-			if v < 10 {
-				return formatf("%.2g", v)
-			}
-			return report.Count(v)
-		}
+		return unit.Rate
 	case strings.HasSuffix(key, "_seconds"):
-		return report.Seconds
+		return unit.Seconds
 	case strings.HasSuffix(key, "_bytes"):
-		return report.Bytes
+		return unit.Bytes
 	case strings.HasSuffix(key, "_fraction"):
-		return report.Percent
+		return unit.Percent
 	}
-	return report.Count
+	return unit.Count
 }
 
 // axisFormat is the format of an axis for a figure.

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Run is what folio run shows.
@@ -96,31 +97,31 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 	row("user_seconds", "sec user", sec)
 	row("sys_seconds", "sec system", sec)
 	row("cpu_seconds", "sec total cpu", sec)
-	row("peak_rss_bytes", "RSS, largest process", Bytes)
+	row("peak_rss_bytes", "RSS, largest process", unit.Bytes)
 	if many(samples) {
-		row("peak_tree_rss_bytes", "RSS, all processes together", Bytes)
+		row("peak_tree_rss_bytes", "RSS, all processes together", unit.Bytes)
 	}
-	row("minor_faults", "minor page faults", Count)
-	row("major_faults", "major page faults", Count)
+	row("minor_faults", "minor page faults", unit.Count)
+	row("major_faults", "major page faults", unit.Count)
 	if r.Sheet.Cycles != nil {
 		least := ""
 		if r.Sheet.AtLeast {
 			least = ", at least"
 		}
-		row("gc_cycles", "GC cycles"+least, Count)
-		row("gc_pause_seconds", "stop-the-world"+least, Seconds)
-		row("gc_pause_max_seconds", "stop-the-world, max"+least, Seconds)
+		row("gc_cycles", "GC cycles"+least, unit.Count)
+		row("gc_pause_seconds", "stop-the-world"+least, unit.Seconds)
+		row("gc_pause_max_seconds", "stop-the-world, max"+least, unit.Seconds)
 	}
-	row("gc_cpu_seconds", "GC CPU time", Seconds)
-	row("gc_cpu_fraction", "GC share of CPU time", Percent)
+	row("gc_cpu_seconds", "GC CPU time", unit.Seconds)
+	row("gc_cpu_fraction", "GC share of CPU time", unit.Percent)
 	if r.Sheet.Where == nil && r.Sheet.Cycles != nil {
-		row("gc_trace_cpu_seconds", "GC CPU by gctrace", Seconds)
+		row("gc_trace_cpu_seconds", "GC CPU by gctrace", unit.Seconds)
 	}
-	row("memory_tax_fraction", "memory tax, share of CPU time", Percent)
-	row("heap_peak_bytes", "heap peak", Bytes)
-	row("huge_peak_bytes", "on huge pages at the peak", Bytes)
+	row("memory_tax_fraction", "memory tax, share of CPU time", unit.Percent)
+	row("heap_peak_bytes", "heap peak", unit.Bytes)
+	row("huge_peak_bytes", "on huge pages at the peak", unit.Bytes)
 	if c, ok := coverage(samples); ok {
-		t.rows = append(t.rows, []string{Percent(c), "of RSS on huge pages"})
+		t.rows = append(t.rows, []string{unit.Percent(c), "of RSS on huge pages"})
 	}
 	if r.Metric != nil && r.Metric.Pattern != nil {
 		var v []float64

@@ -6,13 +6,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // SetTune puts what a search found into the file.
@@ -73,8 +72,7 @@ func (t *Tune) Text(w io.Writer) error {
 	for _, a := range f.Arms {
 		trials += len(a.Samples)
 	}
-	elapsed := time.Duration(f.ElapsedSeconds * float64(time.Second)).Round(100 * time.Millisecond)
-	p.line("%s, %s in %s, seed %d: %s", count.Of(len(f.Arms), "setting"), count.Of(trials, "run"), elapsed, *f.Seed, f.Ended)
+	p.line("%s, %s in %s, seed %d: %s", unit.Of(len(f.Arms), "setting"), unit.Of(trials, "run"), unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
 	if t.All || f.Answer == nil || f.Answer.State != tune.NoEffect {
 		p.line("")
 		if p.err == nil {
@@ -201,7 +199,7 @@ func (t *Tune) columns() []column {
 	count := func(a *Arm) string { return fmt.Sprint(len(a.Samples)) }
 	memory := func(a *Arm) string {
 		if v := a.PeakMemory(); v.N > 0 {
-			return Bytes(v.Median)
+			return unit.Bytes(v.Median)
 		}
 		return none
 	}
@@ -241,7 +239,7 @@ func (t *Tune) columns() []column {
 	for _, c := range []struct {
 		head, key string
 		format    func(float64) string
-	}{{"memory tax", "memory_tax_fraction", Percent}, {"GC share", "gc_cpu_fraction", Percent}, {byGctrace, "gc_trace_cpu_seconds", Seconds}, {metric.Wall, "wall_seconds", Seconds}, {metric.CPU, "cpu_seconds", Seconds}, {"faults", "minor_faults", Count}} {
+	}{{"memory tax", "memory_tax_fraction", unit.Percent}, {"GC share", "gc_cpu_fraction", unit.Percent}, {byGctrace, "gc_trace_cpu_seconds", unit.Seconds}, {metric.Wall, "wall_seconds", unit.Seconds}, {metric.CPU, "cpu_seconds", unit.Seconds}, {"faults", "minor_faults", unit.Count}} {
 		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.key); return ok })
 		sampled := slices.ContainsFunc(out, func(c column) bool { return c.head == "GC share" })
 		if c.head == spec.Name || !known || c.head == byGctrace && sampled {
@@ -394,7 +392,7 @@ func (t *Tune) benchmarks(p *printer) {
 	tb := &table{left: map[int]bool{0: true, 3: true}}
 	tb.add("benchmark", "default", f.Recommendations[0].Arm, "vs default [95%]")
 	for _, b := range f.Answer.Benchmarks {
-		tb.add(benchmarkName(b.Name), Seconds(b.Default/1e9), Seconds(b.Setting/1e9), Change(b.Ratio))
+		tb.add(benchmarkName(b.Name), unit.Seconds(b.Default/1e9), unit.Seconds(b.Setting/1e9), Change(b.Ratio))
 	}
 	p.line("")
 	if p.err == nil {
