@@ -7,32 +7,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/perf/benchunit"
-
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
 
 // Format returns how values of a unit are printed.
-func Format(name string) func(float64) string {
-	base, _, _ := strings.Cut(name, "/")
-	switch {
-	case base == "sec" || strings.HasSuffix(base, "-sec"):
-		return unit.Seconds
-	case strings.HasSuffix(base, "-fraction"):
-		return unit.Percent
-	case benchunit.ClassOf(name) == benchunit.Binary && !strings.Contains(name, "/s"):
-		return unit.Bytes
-	case strings.HasSuffix(base, "-faults") || base == "faults" || strings.HasSuffix(base, "-cycles") && name != "gc-cycles/s":
-		return unit.Count
-	}
-	if benchunit.ClassOf(name) == benchunit.Binary {
-		return func(v float64) string { return strings.TrimSuffix(unit.Bytes(v), "B") }
-	}
-	return unit.Scaled
-}
+func Format(name string) func(float64) string { return figure.KindOfUnit(name).Format }
 
 // Text prints the comparison, names shortened so that no line of a table is wider
 // than width; 0 for no bound.

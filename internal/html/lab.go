@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
@@ -116,9 +117,9 @@ func (l *labView) tables() []*Table {
 			}
 			n = max(n, v.N)
 			if j == 0 && v.Lo != nil && v.Hi != nil {
-				between = figureFormat(f.Key)(*v.Lo) + " to " + figureFormat(f.Key)(*v.Hi)
+				between = figure.KindOf(f.Key).Format(*v.Lo) + " to " + figure.KindOf(f.Key).Format(*v.Hi)
 			}
-			text := figureFormat(f.Key)(v.Median)
+			text := figure.KindOf(f.Key).Format(v.Median)
 			if f.Key == "gogc" && v.Median < 0 {
 				text = trial.Off
 			}
@@ -200,7 +201,7 @@ func (l *labView) curve(key, title string) *Chart {
 			pt.YLo, pt.YHi = interval(v)
 			for _, g := range l.Figures {
 				if w, ok := p.Figures[g.Key]; ok {
-					pt.Tip = append(pt.Tip, [2]string{g.Label, figureFormat(g.Key)(w.Median)})
+					pt.Tip = append(pt.Tip, [2]string{g.Label, figure.KindOf(g.Key).Format(w.Median)})
 				}
 			}
 			pt.Tip = append(pt.Tip, [2]string{"runs", itoa(v.N)})
@@ -279,7 +280,7 @@ func (l *labView) bySize(key, title string) *Table {
 			}
 			rows[p.SizeBytes][i] = plain("-")
 			if v, ok := p.Figures[key]; ok {
-				rows[p.SizeBytes][i] = num(figureFormat(key)(v.Median), v.Median)
+				rows[p.SizeBytes][i] = num(figure.KindOf(key).Format(v.Median), v.Median)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -25,9 +26,9 @@ func (l *labView) bars(title string, scale string, keys ...string) *Chart {
 			if !ok {
 				continue
 			}
-			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figureFormat(key)(v.Median), Tip: [][2]string{{f.Label, figureFormat(key)(v.Median)}}}
+			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figure.KindOf(key).Format(v.Median), Tip: [][2]string{{f.Label, figure.KindOf(key).Format(v.Median)}}}
 			if p.XLo, p.XHi = interval(v); p.XLo != nil {
-				p.Tip = append(p.Tip, [2]string{"95% interval", figureFormat(key)(*p.XLo) + " to " + figureFormat(key)(*p.XHi)})
+				p.Tip = append(p.Tip, [2]string{"95% interval", figure.KindOf(key).Format(*p.XLo) + " to " + figure.KindOf(key).Format(*p.XHi)})
 			}
 			p.Tip = append(p.Tip, [2]string{"runs", itoa(v.N)}, [2]string{"what it is", a.About})
 			s.P = append(s.P, p)
@@ -154,7 +155,7 @@ func (l *labView) add(points []Point, a *report.LabArm, x float64, key string) [
 	p.YLo, p.YHi = interval(v)
 	for _, f := range l.Figures {
 		if w, ok := last(a).Figures[f.Key]; ok {
-			p.Tip = append(p.Tip, [2]string{f.Label, figureFormat(f.Key)(w.Median)})
+			p.Tip = append(p.Tip, [2]string{f.Label, figure.KindOf(f.Key).Format(w.Median)})
 		}
 	}
 	return append(points, p)

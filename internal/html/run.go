@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -134,15 +135,15 @@ func figures(samples []*trial.Sample) *Table {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(s.Median), s.Median), plain(between), num(itoa(s.N), float64(s.N))}})
 	}
 	for _, f := range trial.Figures {
-		label := figureLabel(f.Key)
+		label := f.Label
 		if trial.AnySampled(f.Key, samples) {
 			label += " (sampled)"
 		}
 		v := f.Values(samples)
-		if !f.Pooled() {
-			add(label, figureFormat(f.Key), v)
+		if !f.Pooled {
+			add(label, f.Format, v)
 		} else if c, ok := f.Center(samples); ok {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(figureFormat(f.Key)(c), c), plain(""), num(itoa(len(v)), float64(len(v)))}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(figure.KindOf(f.Key).Format(c), c), plain(""), num(itoa(len(v)), float64(len(v)))}})
 		}
 	}
 	var names []string

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
@@ -154,17 +155,9 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		add("left early", strings.TrimPrefix(a.LeftEarly(), "left early: "))
 	}
 	add("peak memory", unit.Bytes(a.x))
-	for _, f := range []struct {
-		key, label string
-		format     func(float64) string
-	}{
-		{"cpu_seconds", "CPU time", unit.Seconds}, {"minor_faults", "page faults", unit.Count},
-		{"gc_cycles", "GC cycles", unit.Count}, {"gc_cpu_fraction", "GC share", unit.Percent},
-		{"gc_pause_max_seconds", "stop-the-world, max", unit.Seconds}, {"memory_tax_fraction", "memory tax", unit.Percent},
-		{"huge_peak_bytes", "on huge pages", unit.Bytes},
-	} {
-		if v, ok := a.Summary.Center(f.key); ok {
-			add(f.label, f.format(v))
+	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds", "memory_tax_fraction", "huge_peak_bytes"} {
+		if v, ok := a.Summary.Center(key); ok {
+			add(figure.Of(key).Short, figure.Of(key).Format(v))
 		}
 	}
 	add("runs", itoa(t.runs(a)))
@@ -296,23 +289,27 @@ func (t *tuned) byGOGC() *Block {
 }
 
 // figures are the further columns of the tables.
-func (t *tuned) figures() []struct{ name, key, label string } {
-	all := []struct{ name, key, label string }{{"", "memory_tax_fraction", "memory tax"}, {"", "gc_cpu_fraction", "GC share"}, {metric.Wall, "wall_seconds", "wall"}, {metric.CPU, "cpu_seconds", "cpu"}, {"", "minor_faults", "faults"}}
-	return slices.DeleteFunc(all, func(m struct{ name, key, label string }) bool { return m.name == t.of.spec.Name })
+func (t *tuned) figures() (out []figure.Figure) {
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "wall_seconds", "cpu_seconds", "minor_faults"} {
+		if f := figure.Of(key); f.Short != t.of.spec.Name {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // cells are those of the further columns.
 func (t *tuned) cells(a *tunedArm) (out []Cell) {
 	for _, m := range t.figures() {
-		v, ok := a.Summary.Center(m.key)
+		v, ok := a.Summary.Center(m.Key)
 		switch {
-		case m.name == metric.Wall:
+		case m.Short == metric.Wall:
 			v, ok = a.Final.Wall, true
-		case m.name == metric.CPU:
+		case m.Short == metric.CPU:
 			v, ok = a.Final.CPU, true
 		}
 		if ok {
-			out = append(out, num(figureFormat(m.key)(v), v))
+			out = append(out, num(m.Format(v), v))
 		} else {
 			out = append(out, plain("-"))
 		}
@@ -322,7 +319,7 @@ func (t *tuned) cells(a *tunedArm) (out []Cell) {
 
 func (t *tuned) heads(tb *Table) {
 	for _, m := range t.figures() {
-		tb.Head = append(tb.Head, Column{Label: m.label, Num: true})
+		tb.Head = append(tb.Head, Column{Label: m.Short, Num: true})
 	}
 }
 

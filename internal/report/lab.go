@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
@@ -136,7 +137,7 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 			if f.Minor {
 				continue
 			}
-			row = append(row, labFigure(f, s.Median))
+			row = append(row, figure.KindOf(f.Key).Format(s.Median))
 			if i == 0 {
 				row, n = append(row, spreadOrNote(l.Notes, s), l.against(o, base, a, f.Key)), s.N
 			}
@@ -172,7 +173,7 @@ func (l *Lab) curve(p *printer, o *lab.Outcome) {
 		for _, size := range sizes {
 			row := []string{unit.Exact(size)}
 			for _, a := range arms {
-				row = append(row, labFigure(f, stat.Median(a.Values(size, f.Key))))
+				row = append(row, figure.KindOf(f.Key).Format(stat.Median(a.Values(size, f.Key))))
 			}
 			t.add(row...)
 		}
@@ -182,21 +183,6 @@ func (l *Lab) curve(p *printer, o *lab.Outcome) {
 			p.err = t.write(p.w, "  ")
 		}
 	}
-}
-
-// labFigure prints a figure of an experiment in the unit that its key says.
-func labFigure(f lab.Figure, v float64) string {
-	switch {
-	case strings.HasSuffix(f.Key, "_seconds"):
-		return unit.Seconds(v)
-	case strings.HasSuffix(f.Key, "_per_second"):
-		return unit.Rate(v)
-	case strings.HasSuffix(f.Key, "_bytes"):
-		return unit.Bytes(v)
-	case strings.HasSuffix(f.Key, "_fraction"):
-		return unit.Percent(v)
-	}
-	return unit.Count(v)
 }
 
 // LabList prints what experiments there are: what each asks, what is known of

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/tune"
@@ -236,22 +237,20 @@ func (t *Tune) columns() []column {
 	adjusted := map[string]func(*tune.Final) float64{
 		metric.Wall: func(f *tune.Final) float64 { return f.Wall }, metric.CPU: func(f *tune.Final) float64 { return f.CPU },
 	}
-	for _, c := range []struct {
-		head, key string
-		format    func(float64) string
-	}{{"memory tax", "memory_tax_fraction", unit.Percent}, {"GC share", "gc_cpu_fraction", unit.Percent}, {byGctrace, "gc_trace_cpu_seconds", unit.Seconds}, {metric.Wall, "wall_seconds", unit.Seconds}, {metric.CPU, "cpu_seconds", unit.Seconds}, {"faults", "minor_faults", unit.Count}} {
-		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.key); return ok })
-		sampled := slices.ContainsFunc(out, func(c column) bool { return c.head == "GC share" })
-		if c.head == spec.Name || !known || c.head == byGctrace && sampled {
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds", "cpu_seconds", "minor_faults"} {
+		c := figure.Of(key)
+		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
+		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.Of("gc_cpu_fraction").Short })
+		if c.Short == spec.Name || !known || c.Short == byGctrace && sampled {
 			continue
 		}
-		cell := median(c.key, c.format)
-		out = append(out, column{c.head, false, func(a *Arm) string {
+		cell := median(c.Key, c.Format)
+		out = append(out, column{c.Short, false, func(a *Arm) string {
 			if a.Final == nil {
 				return "" // of few runs, while the machine was as it was then
 			}
-			if of := adjusted[c.head]; of != nil {
-				return c.format(of(a.Final))
+			if of := adjusted[c.Short]; of != nil {
+				return c.Format(of(a.Final))
 			}
 			return cell(a)
 		}})
@@ -260,8 +259,9 @@ func (t *Tune) columns() []column {
 }
 
 // byGctrace heads what stands in where nothing was sampled, gctraceIs says what it is.
+var byGctrace = figure.Of("gc_trace_cpu_seconds").Short
+
 const (
-	byGctrace = "GC by gctrace"
 	gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
 )
 
