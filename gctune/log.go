@@ -3,6 +3,8 @@ package gctune
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // log logs what changed, except for audits and small changes.
@@ -11,7 +13,7 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 		return
 	}
 	if d.Release {
-		t.opts.Logf("gctune: memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)", size(float64(s.NonGo)), size(float64(s.Committed)))
+		t.opts.Logf("gctune: memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)", unit.Bytes(float64(s.NonGo)), unit.Bytes(float64(s.Committed)))
 	}
 	was := t.logged
 	first := s.Budget != 0 && was.Budget == 0 || t.stats.Wakes == 1
@@ -21,7 +23,7 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 	}
 	if first {
 		if s.Budget > 0 {
-			t.opts.Logf("gctune: budget %s (%s)", size(float64(s.Budget)), *t.meter.budget.source.Load())
+			t.opts.Logf("gctune: budget %s (%s)", unit.Bytes(float64(s.Budget)), *t.meter.budget.source.Load())
 		} else {
 			t.opts.Logf("gctune: memory of the machine unknown: no memory limit set, the heap may grow to %d times the live heap", 1+unknownMultiple)
 		}
@@ -42,13 +44,13 @@ func describe(s *Sample, d *Decision, was int) string {
 	if was != 0 && was != d.GOGC {
 		gogc = gogcText(was) + " -> " + gogc
 	}
-	head := fmt.Sprintf("%s: GOGC %s, live heap %s", d.State, gogc, size(float64(s.Live)))
+	head := fmt.Sprintf("%s: GOGC %s, live heap %s", d.State, gogc, unit.Bytes(float64(s.Live)))
 	if d.GOGC >= 0 && d.State != Inactive && d.State != Emergency { // in an emergency the memory limit decides
-		head += ", may grow to " + size(float64(d.Goal))
+		head += ", may grow to " + unit.Bytes(float64(d.Goal))
 	}
-	costs := fmt.Sprintf("GC takes %s of CPU time", percent(d.Cost))
+	costs := fmt.Sprintf("GC takes %s of CPU time", unit.Percent(d.Cost))
 	if d.GOGC != base {
-		costs += fmt.Sprintf(" (%s at GOGC=100)", percent(d.CostAtBase))
+		costs += fmt.Sprintf(" (%s at GOGC=100)", unit.Percent(d.CostAtBase))
 	}
 	switch d.Reason {
 	case NothingKnown:
@@ -64,10 +66,10 @@ func describe(s *Sample, d *Decision, was int) string {
 	case BudgetUnmet:
 		what := "a peak"
 		if d.Growth > 0 {
-			what = "a leak? it grows by " + size(d.Growth) + "/s"
+			what = "a leak? it grows by " + unit.Bytes(d.Growth) + "/s"
 		}
 		return fmt.Sprintf("%s: exceeds the budget of %s by %s (%s); %s",
-			head, size(float64(d.Budget)), size(float64(d.Short)), what, costs)
+			head, unit.Bytes(float64(d.Budget)), unit.Bytes(float64(d.Short)), what, costs)
 	}
 	return head + ": " + d.Reason.String() + "; " + costs
 }
@@ -83,22 +85,5 @@ func limitText(v int64) string {
 	if v >= 1<<62 {
 		return "none"
 	}
-	return size(float64(v))
+	return unit.Bytes(float64(v))
 }
-
-func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + "%" }
-
-// size formats a number of bytes.
-func size(v float64) string {
-	unit := 0
-	for ; v >= 1000 && unit < len(units)-1; unit++ {
-		v /= 1024
-	}
-	digits := 0
-	if unit > 0 && v < 99.95 {
-		digits = 1
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64) + " " + units[unit]
-}
-
-var units = [...]string{"B", "KiB", "MiB", "GiB", "TiB"}

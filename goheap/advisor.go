@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -116,7 +117,7 @@ func (a *Advisor) prepare() error {
 			}
 			a.warn(err)
 		} else {
-			a.options.Log(fmt.Sprintf("reserved %d MiB for the heap to grow into huge pages", a.stats.Reserved.Len()>>20))
+			a.options.Log(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(a.stats.Reserved.Len())))
 		}
 	}
 	if collapse != nil {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -66,7 +67,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	spent := max(threadTime()-first, 0)
 	a.pace.took(a.stats.Windows.Collapsed-before, spent)
 	if before == 0 && a.stats.Windows.Collapsed > 0 {
-		a.options.Log(fmt.Sprintf("collapsing %d MiB of heap", a.stats.Committed>>20))
+		a.options.Log(fmt.Sprintf("collapsing %s of heap", unit.Size(a.stats.Committed)))
 	}
 	if a.stats.Waiting != "" {
 		return markWait

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // bloated reports whether there is more bloat than there may be. Where all that is
@@ -61,7 +63,7 @@ func (a *Advisor) giveBack(now time.Time) bool {
 	saved := sub(before, a.stats.Resident)
 	a.stats.GivenBack += saved
 	a.stats.GiveBacks++
-	a.options.Log(fmt.Sprintf("gave back %d MiB of the heap; %d MiB were not in use", saved>>20, bloat>>20))
+	a.options.Log(fmt.Sprintf("released %s of the heap; %s were not in use", unit.Size(saved), unit.Size(bloat)))
 	return true
 }
 

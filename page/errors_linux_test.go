@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // on fails one call, or all from there on if nth is negative.
@@ -175,7 +176,7 @@ func TestBadParts(t *testing.T) {
 		_, releaseErr := m.Release(c.off, c.n, DontNeed, nil)
 		_, collapseErr := m.Collapse(c.off, c.n, nil)
 		for op, err := range map[string]error{"commit": m.Commit(c.off, c.n), "release": releaseErr, "collapse": collapseErr} {
-			want := fmt.Sprintf("%s %d bytes at %d of the mapping \"part\" of base pages: not within its %s", op, c.n, c.off, sizeText(uint64(m.Len())))
+			want := fmt.Sprintf("%s %d bytes at %d of the mapping \"part\" of base pages: not within its %s", op, c.n, c.off, unit.Exact(uint64(m.Len())))
 			if err == nil || err.Error() != want {
 				t.Errorf("%s: %v, want %s", op, err, want)
 			}

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // because puts the cause that was found, and the fix, before the kernel's error.
@@ -25,7 +27,7 @@ func explainMap(s system, err error, length uint64, o *Options, pageSize int) er
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return because(err, "mmap is forbidden, probably by a seccomp filter or a security module such as SELinux")
 	case errors.Is(err, unix.EINVAL) && o.Kind == HugeTLB:
-		return because(err, "the kernel does not map hugetlb pages of %s here: see /%s", sizeText(uint64(pageSize)), hugetlbDir)
+		return because(err, "the kernel does not map hugetlb pages of %s here: see /%s", unit.Exact(uint64(pageSize)), hugetlbDir)
 	case !errors.Is(err, unix.ENOMEM):
 		return err
 	}
@@ -41,7 +43,7 @@ func explainMap(s system, err error, length uint64, o *Options, pageSize int) er
 	}
 	if n, limErr := s.limit(unix.RLIMIT_AS); limErr == nil && n != noLimit {
 		if used, ok := addressSpace(s); !ok || used+length > n || used+length < used {
-			return because(err, "the process may have %s of address space (RLIMIT_AS) and has %s: raise ulimit -v", limitText(n), sizeText(used))
+			return because(err, "the process may have %s of address space (RLIMIT_AS) and has %s: raise ulimit -v", limitText(n), unit.Size(used))
 		}
 	}
 	if mode, modeErr := readNumber(s, "proc/sys/vm/overcommit_memory"); modeErr == nil {
@@ -50,10 +52,10 @@ func explainMap(s system, err error, length uint64, o *Options, pageSize int) er
 		case mode == 2:
 			return because(err, "the system promises no more memory than it has (vm.overcommit_memory is 2, see CommitLimit in /proc/meminfo): map less, or sysctl -w vm.overcommit_memory=0")
 		case mode == 0 && m.MemTotal != nil && length > *m.MemTotal+swapOf(m.SwapTotal):
-			return because(err, "that is more than the machine's memory and swap (%s): map less, or sysctl -w vm.overcommit_memory=1", sizeText(*m.MemTotal+swapOf(m.SwapTotal)))
+			return because(err, "that is more than the machine's memory and swap (%s): map less, or sysctl -w vm.overcommit_memory=1", unit.Size(*m.MemTotal+swapOf(m.SwapTotal)))
 		}
 	}
-	return because(err, "no %s of free addresses in one piece, or no memory for page tables: map less", sizeText(length))
+	return because(err, "no %s of free addresses in one piece, or no memory for page tables: map less", unit.Exact(length))
 }
 
 func swapOf(total *uint64) uint64 {
@@ -146,5 +148,5 @@ func limitText(n uint64) string {
 	if n == noLimit {
 		return "no limit"
 	}
-	return sizeText(n)
+	return unit.Exact(n)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliomem/folio/internal/feature"
 	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // needTHP is for tests of which nothing is left without huge pages.
@@ -241,7 +242,7 @@ func TestEveryTHPSize(t *testing.T) {
 	for _, size := range sizes {
 		m := mapped(t, host, 3*size+1, &Options{Kind: THP, PageSize: size, Commit: Populate})
 		if m.PageSize() != size || m.Len() != 4*size || m.Range().Start%uintptr(size) != 0 {
-			t.Errorf("%v with pages of %s: %d bytes at %v", m.Kind(), sizeText(uint64(size)), m.Len(), m.Range())
+			t.Errorf("%v with pages of %s: %d bytes at %v", m.Kind(), unit.Exact(uint64(size)), m.Len(), m.Range())
 		}
 		if res, err := m.Residency(nil); err != nil || res.Resident != uint64(4*size) {
 			t.Errorf("residency %+v, %v", res, err)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // aheadDefault is the piece that the sources of this design found to be large
@@ -27,7 +28,7 @@ func mapMemory(s system, size int, o *Options) (*Mapping, error) {
 	if err != nil {
 		what := fmt.Sprintf("%d bytes", size)
 		if size > 0 {
-			what = sizeText(uint64(size))
+			what = unit.Exact(uint64(size))
 		}
 		return nil, fmt.Errorf("map %s of %v pages%s: %w", what, own.Kind, quoted(own.Name), err)
 	}

@@ -3,6 +3,8 @@ package page
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Options are the options of [Map]. nil and the zero value are the defaults.
@@ -209,7 +211,7 @@ func (m *Mapping) open(method string) {
 // part returns the addresses of n bytes from off.
 func (m *Mapping) part(off, n int) (Range, error) {
 	if off < 0 || n < 0 || off > len(m.memory) || n > len(m.memory)-off {
-		return Range{}, fmt.Errorf("not within its %s", sizeText(uint64(len(m.memory))))
+		return Range{}, fmt.Errorf("not within its %s", unit.Exact(uint64(len(m.memory))))
 	}
 	start := m.addresses.Start + uintptr(off)
 	return Range{start, start + uintptr(n)}, nil

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // system is nothing: all of this needs Linux.
@@ -38,5 +40,5 @@ func mapMemory(_ system, size int, o *Options) (*Mapping, error) {
 	if size <= 0 {
 		return nil, errors.New("map: the size must be positive")
 	}
-	return nil, fmt.Errorf("map %s: %w", sizeText(uint64(size)), errLinux)
+	return nil, fmt.Errorf("map %s: %w", unit.Exact(uint64(size)), errLinux)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 const hugetlbDir = "sys/kernel/mm/hugepages"
@@ -92,9 +93,9 @@ func pageSizeOf(s system, k Kind, size int) (int, error) {
 	if !slices.Contains(sizes, size) {
 		var list []string
 		for _, n := range sizes {
-			list = append(list, sizeText(uint64(n)))
+			list = append(list, unit.Exact(uint64(n)))
 		}
-		return 0, fmt.Errorf("%v pages of %s: %w here: this kernel has %s", k, sizeText(uint64(max(size, 0))), ErrNotSupported, strings.Join(list, ", "))
+		return 0, fmt.Errorf("%v pages of %s: %w here: this kernel has %s", k, unit.Exact(uint64(max(size, 0))), ErrNotSupported, strings.Join(list, ", "))
 	}
 	return size, nil
 }
@@ -138,7 +139,7 @@ func allowedTHP(s system, size int) error {
 		return err
 	}
 	if never(policy) {
-		return fmt.Errorf("thp of %s: /%s is never: echo inherit > /%s (or madvise), as root", sizeText(uint64(size)), own, own)
+		return fmt.Errorf("thp of %s: /%s is never: echo inherit > /%s (or madvise), as root", unit.Exact(uint64(size)), own, own)
 	}
 	if policy == "" || strings.Contains(policy, "[inherit]") {
 		const all = thpDir + "/enabled"
@@ -187,7 +188,7 @@ func (p pool) available() uint64 {
 func (p pool) grow(size int, pages uint64) string {
 	have := p.available()
 	return fmt.Sprintf("%d of %d pages of %s are free: echo %d > /%s/nr_hugepages, as root, and read it back: fragmented memory may give fewer",
-		have, p.total, sizeText(uint64(size)), p.total+pages-min(have, pages), poolDir(hugetlbDir, size))
+		have, p.total, unit.Exact(uint64(size)), p.total+pages-min(have, pages), poolDir(hugetlbDir, size))
 }
 
 func allowedHugeTLB(s system, size int) error {

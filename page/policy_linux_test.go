@@ -104,11 +104,3 @@ func TestHugeSizeIsReadOnce(t *testing.T) {
 		t.Errorf("%d, then %d", first, l.hugeSize())
 	}
 }
-
-func TestSizeText(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0 bytes", 1023: "1023 bytes", 4096: "4 KiB", 1536: "1.5 KiB", 2 << 20: "2 MiB", 1 << 30: "1 GiB", 1 << 40: "1 TiB", 3<<30 + 1<<29: "3.5 GiB"} {
-		if got := sizeText(n); got != want {
-			t.Errorf("sizeText(%d) = %q, want %q", n, got, want)
-		}
-	}
-}

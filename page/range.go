@@ -3,6 +3,8 @@ package page
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Range is a range of addresses [Start, End). It does not keep memory alive:
@@ -130,7 +132,7 @@ func (r Range) failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %v (%s): %w", op, r, sizeText(uint64(r.Len())), err)
+	return fmt.Errorf("%s %v (%s): %w", op, r, unit.Exact(uint64(r.Len())), err)
 }
 
 // ReleaseOptions are the options of a release. nil is the default.

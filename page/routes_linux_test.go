@@ -13,6 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/feature"
 	"github.com/foliomem/folio/internal/sys"
 	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // bothRoutes returns what PAGEMAP_SCAN and what pagemap with smaps say of r, and
@@ -234,7 +235,7 @@ func hugetlbPool(t *testing.T, size, pages int) {
 	t.Helper()
 	before, err := readPool(host, size)
 	if err != nil {
-		testenv.Missing(t, "no pool of hugetlb pages of %s: %v", sizeText(uint64(size)), err)
+		testenv.Missing(t, "no pool of hugetlb pages of %s: %v", unit.Exact(uint64(size)), err)
 	}
 	file, err := os.OpenFile("/"+poolDir(hugetlbDir, size)+"/nr_hugepages", os.O_WRONLY, 0)
 	if err != nil {

@@ -31,9 +31,8 @@ import (
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/internal/collapser"
 	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 func main() {
@@ -134,17 +133,17 @@ func row(w io.Writer, rate string, rs []result) {
 		return fmt.Sprintf("%.2fx", s.Median)
 	}
 	fmt.Fprintf(w, "| %s | %s | %s | %.2f GiB/s | %.1f%% | %s | %s | %s | %s | %s | %s | %s | %s | %d |\n", rate,
-		report.Bytes(col(func(r result) float64 { return float64(r.outcome.Bytes) })),
-		report.Seconds(col(func(r result) float64 { return r.elapsed.Seconds() })),
+		unit.Bytes(col(func(r result) float64 { return float64(r.outcome.Bytes) })),
+		unit.Seconds(col(func(r result) float64 { return r.elapsed.Seconds() })),
 		col(func(r result) float64 { return float64(r.outcome.Bytes) / r.outcome.Spent.Seconds() / (1 << 30) }),
 		100*col(func(r result) float64 { return r.to.Windows.Coverage() }),
 		ratio(func(r result) float64 { return float64(r.to.Resident) / float64(r.from.Resident) }),
-		report.Seconds(col(func(r result) float64 { return r.before.P99 })),
-		report.Seconds(col(func(r result) float64 { return r.during.P99 })),
+		unit.Seconds(col(func(r result) float64 { return r.before.P99 })),
+		unit.Seconds(col(func(r result) float64 { return r.during.P99 })),
 		ratio(func(r result) float64 { return r.during.P99 / r.before.P99 }),
 		ratio(func(r result) float64 { return r.after.P99 / r.before.P99 }),
-		report.Seconds(col(func(r result) float64 { return r.before.Max })),
-		report.Seconds(col(func(r result) float64 { return r.during.Max })),
+		unit.Seconds(col(func(r result) float64 { return r.before.Max })),
+		unit.Seconds(col(func(r result) float64 { return r.during.Max })),
 		ratio(func(r result) float64 { return r.after.Median / r.before.Median }),
 		len(rs))
 }
@@ -185,7 +184,7 @@ func (b *bench) trial(ctx context.Context, rate string) (r result, err error) {
 func (r *result) collapse(ctx context.Context, rate string, pid int, begin, end func() error) (err error) {
 	var o collapser.Options
 	if rate != "off" {
-		if o.Rate, err = trial.ParseBytes(rate); err != nil {
+		if o.Rate, err = unit.ParseSize(rate); err != nil {
 			return err
 		}
 	}

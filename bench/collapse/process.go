@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // process is a target that runs.
@@ -54,7 +54,7 @@ func (t *process) end() error {
 
 // inspect measures what a look at a process takes, in processor time.
 func (b *bench) inspect(ctx context.Context, size string, w io.Writer) error {
-	bytes, err := trial.ParseBytes(size)
+	bytes, err := unit.ParseSize(size)
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,6 @@ func (b *bench) inspect(ctx context.Context, size string, w io.Writer) error {
 	if s.Median >= 0.5 {
 		verdict = "not met"
 	}
-	fmt.Fprintf(w, "| process | processor time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, report.Seconds(s.Median), report.Spread(s), s.N, verdict)
+	fmt.Fprintf(w, "| process | processor time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, unit.Seconds(s.Median), report.Spread(s), s.N, verdict)
 	return nil
 }

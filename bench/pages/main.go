@@ -22,9 +22,9 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -69,7 +69,7 @@ func run(ctx context.Context, o lab.Options, size, only string, sizes bool, w io
 		}
 	}
 	if size != "" {
-		if o.Size, err = trial.ParseBytes(size); err != nil {
+		if o.Size, err = unit.ParseSize(size); err != nil {
 			return err
 		}
 	}
@@ -160,8 +160,8 @@ func table(w io.Writer, o *lab.Outcome, all bool) {
 					continue
 				}
 				r := stat.PairedRatio(c, folio)
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.3f [%.3f, %.3f] |\n", a.Arm.Name, trial.FormatBytes(size), f.Label,
-					report.Seconds(stat.Median(folio)), report.Seconds(stat.Median(c)), r.Median, r.Lo, r.Hi)
+				fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.3f [%.3f, %.3f] |\n", a.Arm.Name, unit.Exact(size), f.Label,
+					unit.Seconds(stat.Median(folio)), unit.Seconds(stat.Median(c)), r.Median, r.Lo, r.Hi)
 			}
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -243,7 +244,7 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		c.Allocation = max(c.Allocation-b.Allocation, 0)
 	}
 	if c.CPU < 1 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s of processor time says little: take a longer -benchtime or -count", report.Seconds(c.CPU)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of processor time says little: take a longer -benchtime or -count", unit.Seconds(c.CPU)))
 	}
 	if c.CPU == 0 {
 		return advise.Unknown(), nil

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // attach samples a process that runs already.
@@ -52,7 +52,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	}
 	arm.Samples = append(arm.Samples, sample)
 	s.keep(arm)
-	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %v of its life; peaks are of that time, and GC cycles are unknown", f.pid, time.Duration(sample.Wall*1e9).Round(time.Millisecond)))
+	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time, and GC cycles are unknown", f.pid, unit.Seconds(sample.Wall)))
 	err = a.showRun(s, f, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 type collapseFlags struct {
@@ -78,12 +78,12 @@ func newCollapse(a *app) *cobra.Command {
 func (f *collapseFlags) options() (o collapser.Options, err error) {
 	o = collapser.Options{MinDensity: f.density, All: f.all}
 	if f.budget != "" {
-		if o.Budget, err = trial.ParseBytes(f.budget); err != nil {
+		if o.Budget, err = unit.ParseSize(f.budget); err != nil {
 			return o, fmt.Errorf("--budget: %w", err)
 		}
 	}
 	if f.rate != trial.Off {
-		if o.Rate, err = trial.ParseBytes(f.rate); err != nil {
+		if o.Rate, err = unit.ParseSize(f.rate); err != nil {
 			return o, fmt.Errorf("--rate: %w, or off", err)
 		}
 	}
@@ -163,7 +163,7 @@ func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseF
 	progress := newProgress(a.stderr)
 	begin := time.Now()
 	c.Progress = func(done collapser.Outcome, left int) {
-		progress.line(fmt.Sprintf("%s collapsed, %s left", report.Bytes(float64(done.Bytes)), count.Of(left, "window")))
+		progress.line(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Of(left, "window")))
 	}
 	var err error
 	if f.watch > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // execSwitch is the environment variable that turns folio exec off.
@@ -84,7 +85,7 @@ func (f *execFlags) request(args []string) (r launchRequest, err error) {
 		return r, misusef("--gogc: %w", err)
 	}
 	if f.memlimit != "" {
-		if r.setting.MemLimit, err = trial.ParseBytes(f.memlimit); err != nil {
+		if r.setting.MemLimit, err = unit.ParseSize(f.memlimit); err != nil {
 			return r, misusef("--memlimit: %w", err)
 		}
 	}

@@ -259,7 +259,7 @@ func TestRunPassesSignals(t *testing.T) {
 		if got := c.stdout.String(); got != "interrupts: 1\n" {
 			t.Errorf("standard output %q", got)
 		}
-		if !strings.Contains(c.stderr.String(), "sec wall clock\n") {
+		if !strings.Contains(c.stderr.String(), "s  wall clock\n") {
 			t.Error("no sheet")
 		}
 		if r, n := c.result("f.json"); !r.Complete || n != 1 {

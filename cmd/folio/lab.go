@@ -18,7 +18,7 @@ import (
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 type labFlags struct {
@@ -96,7 +96,7 @@ func (f *labFlags) options() (lab.Options, error) {
 	o := lab.Options{Quick: f.quick, Rounds: f.rounds, AllowSystem: f.allowSystem, Seed: f.seed}
 	var err error
 	if f.size != "" {
-		if o.Size, err = trial.ParseBytes(f.size); err != nil {
+		if o.Size, err = unit.ParseSize(f.size); err != nil {
 			return o, fmt.Errorf("--size: %w", err)
 		}
 	}
@@ -229,7 +229,7 @@ func labProgress(p lab.Progress) string {
 	case p.Round > 0:
 		round = fmt.Sprintf("round %d of %d", p.Round, p.Rounds)
 	}
-	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, p.Left.Round(time.Second), p.Arm)
+	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, unit.Span(p.Left.Round(time.Second)), p.Arm)
 }
 
 // write brings the result files up to date. Before anything was measured, an

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A progress is the live line on a terminal: where the search is and how long
@@ -39,9 +39,9 @@ func (p *progress) show(u tune.Progress) {
 		if u.Of > 0 {
 			text += fmt.Sprintf(" of %d", u.Of)
 		}
-		text += fmt.Sprintf(", run %d, %s", u.Trials+1, count.Of(u.Settings, "setting"))
+		text += fmt.Sprintf(", run %d, %s", u.Trials+1, unit.Of(u.Settings, "setting"))
 		if u.Left > 0 {
-			text += ", at most " + u.Left.Round(time.Second).String() + " left"
+			text += ", at most " + unit.Span(u.Left.Round(time.Second)) + " left"
 		}
 		if u.Best != nil {
 			text += ", best " + u.Best.Name

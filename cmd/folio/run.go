@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 type runFlags struct {
@@ -103,7 +103,7 @@ func (f *runFlags) setting(base trial.Setting) (trial.Setting, error) {
 		return base, fmt.Errorf("--gogc: %w", err)
 	}
 	if f.memlimit != "" {
-		if base.MemLimit, err = trial.ParseBytes(f.memlimit); err != nil {
+		if base.MemLimit, err = unit.ParseSize(f.memlimit); err != nil {
 			return base, fmt.Errorf("--memlimit: %w", err)
 		}
 	}
@@ -318,7 +318,7 @@ func collapsed(samples []*trial.Sample) string {
 		case *s.CollapsedBytes == 0:
 			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
 		default:
-			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's processor time", report.Bytes(float64(*s.CollapsedBytes)), report.Seconds(*s.CollapseSeconds))
+			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's processor time", unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
 		}
 	}
 	return ""
@@ -335,7 +335,7 @@ func heapOnly(samples []*trial.Sample) string {
 	if most == 0 {
 		return ""
 	}
-	return "--thp heap changes the program alone: it started " + count.Of(most, "Go process") + ", without huge pages for the heap"
+	return "--thp heap changes the program alone: it started " + unit.Of(most, "Go process") + ", without huge pages for the heap"
 }
 
 // peaksUnknown says which peak of memory some run lacks, and why.
@@ -383,7 +383,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 		notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
 	}
 	if left > 0 {
-		notes.Add("the program left " + count.Of(left, "process") + " behind; ended by folio")
+		notes.Add("the program left " + unit.Of(left, "process") + " behind; ended by folio")
 	}
 	for _, s := range samples {
 		if s.Unsampled != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // inputNotice is how long standard input may take to be read without a word.
@@ -81,7 +81,7 @@ func copyInput(ctx context.Context, from *os.File, notice *console.Printer) (*os
 				return to, nil
 			}
 			to.Close()
-			return nil, fmt.Errorf("keep standard input for all runs in %s, after %s: %w; use --input FILE, or set TMPDIR", dir, report.Bytes(float64(n)), withoutPath(err))
+			return nil, fmt.Errorf("keep standard input for all runs in %s, after %s: %w; use --input FILE, or set TMPDIR", dir, unit.Size(n), withoutPath(err))
 		}
 	}
 }

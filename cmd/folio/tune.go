@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 type tuneFlags struct {
@@ -85,7 +86,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build}
 	if f.mem != "" {
 		var err error
-		if o.MaxMemory, err = trial.ParseBytes(f.mem); err != nil {
+		if o.MaxMemory, err = unit.ParseSize(f.mem); err != nil {
 			return o, fmt.Errorf("--mem: %w", err)
 		}
 	}

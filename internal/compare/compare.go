@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Options are what is compared; nil means the default.
@@ -182,10 +183,10 @@ func appendOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
-func (c *Comparison) table(unit string) *Table {
-	i := slices.IndexFunc(c.Tables, func(t Table) bool { return t.Unit == unit })
+func (c *Comparison) table(name string) *Table {
+	i := slices.IndexFunc(c.Tables, func(t Table) bool { return t.Unit == name })
 	if i < 0 {
-		c.Tables = append(c.Tables, Table{Unit: unit})
+		c.Tables = append(c.Tables, Table{Unit: name})
 		i = len(c.Tables) - 1
 	}
 	return &c.Tables[i]
@@ -228,7 +229,7 @@ func (r Row) Delta() string {
 	case r.Once && r.Old.Median == 0:
 		return "from 0"
 	case r.Once:
-		return fmt.Sprintf("%+.1f%%", 100*(r.Test.Ratio-1))
+		return unit.Change(r.Test.Ratio)
 	case r.Test.Different && r.Old.Median == 0:
 		return "from 0"
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Difference is one thing beside the figures in which two results differ.
@@ -40,7 +40,7 @@ func (s *Set) facts(r *saved.Result) {
 	case r.Lab != nil:
 		s.kind, s.created = "lab", r.Lab.Created
 		for _, e := range r.Lab.Experiments {
-			s.fact("size of "+e.Name, trial.FormatBytes(e.Parameters.SizeBytes))
+			s.fact("size of "+e.Name, unit.Exact(e.Parameters.SizeBytes))
 		}
 		s.host(r.Lab.Host, r.Lab.Folio)
 	case r.Doctor != nil:
@@ -118,16 +118,16 @@ func (s *Set) host(h host.Info, folio string) {
 		bytes *uint64
 	}{{"memory", h.MemoryBytes}, {"huge page", h.HugePageBytes}} {
 		if x.bytes != nil {
-			s.fact(x.what, report.Bytes(float64(*x.bytes)))
+			s.fact(x.what, unit.Size(*x.bytes))
 		}
 	}
 	if h.CgroupLimitBytes != nil {
-		s.fact("cgroup limit", report.Bytes(float64(*h.CgroupLimitBytes)))
+		s.fact("cgroup limit", unit.Size(*h.CgroupLimitBytes))
 	} else if h.OS != "" {
 		s.fact("cgroup limit", "none")
 	}
 	if h.PageBytes > 0 {
-		s.fact("page", report.Bytes(float64(h.PageBytes)))
+		s.fact("page", unit.Size(h.PageBytes))
 	}
 	if h.THPEnabled != nil {
 		s.fact("THP", *h.THPEnabled)
@@ -185,7 +185,7 @@ func (s *Set) setting() string {
 		return ""
 	}
 	out.GOGC = one("gogc")
-	out.MemLimit, _ = trial.ParseBytes(one("gomemlimit"))
+	out.MemLimit, _ = unit.ParseSize(one("gomemlimit"))
 	out.GOMAXPROCS, _ = strconv.Atoi(one("gomaxprocs"))
 	out.THP, _ = trial.ParseTHP(one("thp"))
 	return out.String()
@@ -270,11 +270,11 @@ func apart(a, b time.Time) string {
 	}
 	switch {
 	case d >= 48*time.Hour:
-		return count.Of(int(d/(24*time.Hour)), "day") + " " + word
+		return unit.Of(int(d/(24*time.Hour)), "day") + " " + word
 	case d >= 2*time.Hour:
-		return count.Of(int(d/time.Hour), "hour") + " " + word
+		return unit.Of(int(d/time.Hour), "hour") + " " + word
 	case d >= time.Minute:
-		return count.Of(int(d/time.Minute), "minute") + " " + word
+		return unit.Of(int(d/time.Minute), "minute") + " " + word
 	}
 	return "less than a minute " + word
 }

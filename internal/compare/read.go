@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // A Set is all measurements of a file.
@@ -236,20 +236,9 @@ func (s *Set) moreIsBetter(unit string) bool {
 
 // isMinor says that a first look can do without a unit.
 func isMinor(unit string) bool {
-	return slices.Contains(minor, strings.Replace(unit, "/second", "/op", 1))
+	f, own := figure.OfUnit(unit)
+	return own && !f.Main
 }
-
-// minor are the units of folio's own figures that a first look can do without.
-var minor = func() []string {
-	main := []string{"wall_seconds", "cpu_seconds", "peak_tree_rss_bytes", "minor_faults", "gc_cpu_seconds", "memory_tax_fraction"}
-	var out []string
-	for _, f := range trial.Figures {
-		if !slices.Contains(main, f.Key) {
-			out = append(out, f.Unit)
-		}
-	}
-	return out
-}()
 
 // ErrNothing says that two results have nothing to compare.
 var ErrNothing = errors.New("nothing in common: neither the same benchmarks nor the same experiments")

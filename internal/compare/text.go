@@ -7,33 +7,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/perf/benchunit"
-
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Format returns how values of a unit are printed.
-func Format(unit string) func(float64) string {
-	base, _, _ := strings.Cut(unit, "/")
-	switch {
-	case base == "sec" || strings.HasSuffix(base, "-sec"):
-		return report.Seconds
-	case strings.HasSuffix(base, "-fraction"):
-		return report.Percent
-	case benchunit.ClassOf(unit) == benchunit.Binary && !strings.Contains(unit, "/s"):
-		return report.Bytes
-	case strings.HasSuffix(base, "-faults") || base == "faults" || strings.HasSuffix(base, "-cycles") && unit != "gc-cycles/s":
-		return report.Count
-	}
-	return func(v float64) string {
-		if math.IsNaN(v) {
-			return "-"
-		}
-		return benchunit.Scale(v, benchunit.ClassOf(unit))
-	}
-}
+func Format(name string) func(float64) string { return figure.KindOfUnit(name).Format }
 
 // Text prints the comparison, names shortened so that no line of a table is wider
 // than width; 0 for no bound.
@@ -161,7 +143,7 @@ func (c *Comparison) unit(p *printer, t Table) {
 		rows = append(rows, c.row(r.Name, t, r))
 	}
 	if t.Mean > 0 {
-		rows = append(rows, []string{"geometric mean", "", "", "", "", fmt.Sprintf("%+.1f%%", 100*(t.Mean-1)), ""})
+		rows = append(rows, []string{"geometric mean", "", "", "", "", unit.Change(t.Mean), ""})
 	}
 	p.line("")
 	p.table(rows)

@@ -3,11 +3,11 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Setting is one item of the variable.
@@ -65,31 +65,15 @@ func (s Setting) Share(least float64) (float64, error) {
 	return v, nil
 }
 
-// Size returns a number of bytes, as GOMEMLIMIT has it: 4GiB, 512MiB, 1048576.
+// Size returns a number of bytes, as unit.ParseSize reads it: 4GiB, 512MiB, 1048576. 0
+// is a size here.
 func (s Setting) Size() (int64, error) {
-	n, err := parseSize(s.Value)
+	if s.Value == "0" {
+		return 0, nil
+	}
+	n, err := unit.ParseSize(s.Value)
 	if err != nil {
 		return 0, s.Wrong("a size such as 4GiB or 512MiB")
 	}
-	return n, nil
-}
-
-var errSize = errors.New("no size")
-
-func parseSize(text string) (int64, error) {
-	shift := 0
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if number, ok := strings.CutSuffix(text, unit); ok {
-			text, shift = number, 10*(i+1)
-			break
-		}
-	}
-	if shift == 0 {
-		text = strings.TrimSuffix(text, "B")
-	}
-	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil || n > math.MaxInt64>>shift {
-		return 0, errSize
-	}
-	return int64(n) << shift, nil
+	return int64(n), nil
 }

@@ -2,11 +2,11 @@ package diagnose
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // digest is the digest of all samples that were traced.
@@ -29,13 +29,13 @@ func Digest(g gctrace.Summary, wall float64) []string {
 		return nil
 	}
 	n := float64(g.Cycles)
-	heap, live := math.Round(float64(g.HeapSum)/n/(1<<20)), math.Round(float64(g.LiveSum)/n/(1<<20))
+	heap, live := float64(g.HeapSum)/n, float64(g.LiveSum)/n
 	text := fmt.Sprintf("%s; mean heap %s, %s live", frequency(n/wall), atLeast(heap), atLeast(live))
 	switch {
 	case g.Forced == g.Cycles:
 		text += "; all forced (runtime.GC)"
 	case g.Forced > 0:
-		text += fmt.Sprintf("; %.0f%% forced (runtime.GC)", math.Ceil(100*float64(g.Forced)/n))
+		text += fmt.Sprintf("; %s forced (runtime.GC)", unit.Percent(float64(g.Forced)/n))
 	}
 	out := []string{text + "."}
 	if g.CPU > 0 {
@@ -51,7 +51,7 @@ func Digest(g gctrace.Summary, wall float64) []string {
 			{g.PauseCPU.Seconds(), "stop-the-world"},
 		} {
 			if p.cpu >= 0.005*g.CPU.Seconds() {
-				parts = append(parts, fmt.Sprintf("%.0f%% %s", 100*p.cpu/g.CPU.Seconds(), p.what))
+				parts = append(parts, unit.Percent(p.cpu/g.CPU.Seconds())+" "+p.what)
 			}
 		}
 		out = append(out, "GC work by gctrace: "+strings.Join(parts, ", ")+".")
@@ -61,19 +61,16 @@ func Digest(g gctrace.Summary, wall float64) []string {
 
 // frequency says how often GC cycles ran.
 func frequency(perSecond float64) string {
-	switch {
-	case perSecond >= 10:
-		return fmt.Sprintf("%.0f GCs/s", perSecond)
-	case perSecond >= 1:
-		return fmt.Sprintf("%.1f GCs/s", perSecond)
+	if perSecond >= 1 {
+		return unit.Rate(perSecond) + " GCs/s"
 	}
-	return "one GC per " + seconds(1/perSecond)
+	return "one GC per " + unit.Seconds(1/perSecond)
 }
 
-// atLeast is a size in whole MiB, as the trace has it: rounded down.
-func atLeast(m float64) string {
-	if m < 1 {
-		return "less than 1 MiB"
+// atLeast is a mean of sizes in whole MiB, as the trace has them: rounded down.
+func atLeast(v float64) string {
+	if v < 1<<20 {
+		return "less than " + unit.Size(1<<20)
 	}
-	return fmt.Sprintf("%.0f MiB", m)
+	return unit.Bytes(v)
 }

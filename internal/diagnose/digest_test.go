@@ -22,15 +22,15 @@ func TestDigest(t *testing.T) {
 		{"never", gctrace.Summary{}, 1, nil},
 		{"no time", tiny, 0, nil},
 		{"tiny heap", tiny, 10, []string{
-			"200 GCs/s; mean heap 4 MiB, less than 1 MiB live.",
-			"GC work by gctrace: 60% background marking, 10% mark assists, 20% marking on idle CPUs, 10% stop-the-world.",
+			"200 GCs/s; mean heap 4.000MiB, less than 1.000MiB live.",
+			"GC work by gctrace: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
 		}},
 		{"rarely", gctrace.Summary{Cycles: 2, Forced: 2, CPU: 10 * ms, HeapSum: 300 << 20, LiveSum: 200 << 20}, 5, []string{
-			"one GC per 2.50 s; mean heap 150 MiB, 100 MiB live; all forced (runtime.GC).",
-			"GC work by gctrace: 100% background marking.",
+			"one GC per 2.500s; mean heap 150.0MiB, 100.0MiB live; all forced (runtime.GC).",
+			"GC work by gctrace: 100.0% background marking.",
 		}},
 		{"asked for at times", gctrace.Summary{Cycles: 30, Forced: 1, HeapSum: 30 << 20, LiveSum: 30 << 20}, 20, []string{
-			"1.5 GCs/s; mean heap 1 MiB, 1 MiB live; 4% forced (runtime.GC).",
+			"1.5 GCs/s; mean heap 1.000MiB, 1.000MiB live; 3.3% forced (runtime.GC).",
 		}},
 	} {
 		if got := Digest(tt.g, tt.wall); strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
@@ -46,7 +46,7 @@ func TestDigestOfSamples(t *testing.T) {
 	}
 	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), {Wall: 1}}
 	got := digest(samples)
-	if len(got) != 1 || !strings.HasPrefix(got[0], "20 GCs/s; mean heap 1 MiB") {
+	if len(got) != 1 || !strings.HasPrefix(got[0], "20 GCs/s; mean heap 1.000MiB") {
 		t.Errorf("%q", got)
 	}
 	if got := digest(samples[3:]); got != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -25,7 +26,7 @@ const firstTouches, refaults = 1.2, 2
 // touches memory of its own.
 func adviseFaults(s *Sheet) (float64, Finding, bool) {
 	gain := s.part(where.PageFaults)
-	evidence := fmt.Sprintf("%.0f faults took %s of CPU time", s.Faults, percent(gain))
+	evidence := fmt.Sprintf("%s faults took %s of CPU time", unit.Count(s.Faults), unit.Percent(gain))
 	switch {
 	case s.splitKernel():
 		if gain < littleTax {
@@ -35,9 +36,9 @@ func adviseFaults(s *Sheet) (float64, Finding, bool) {
 		return 0, Finding{}, false
 	default:
 		gain = s.sysShare()
-		evidence = fmt.Sprintf("%.0f faults, %.0f/s; system time %s, not all of it for faults", s.Faults, s.Faults/math.Max(s.Wall, 1e-9), percent(gain))
+		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults), unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
 	}
-	f := Finding{What: fmt.Sprintf("Fewer page faults: up to %s less CPU time", percent(gain))}
+	f := Finding{What: fmt.Sprintf("Fewer page faults: up to %s less CPU time", unit.Percent(gain))}
 	var why string
 	why, f.Fix = s.faultFix()
 	f.Evidence = evidence + why
@@ -53,11 +54,11 @@ func (s *Sheet) faultFix() (why, fix string) {
 	case s.RSS == nil || *s.RSS <= 0 || s.PID != 0 || s.Processes == 0:
 		return "", s.site("reuse memory") // whose they are is not known
 	case s.Huge != nil && *s.Huge >= *s.RSS/10: // a fault is of more than a page there
-		return fmt.Sprintf("; %s of %s were on huge pages", mib(*s.Huge), mib(*s.RSS)), s.site("reuse memory")
+		return fmt.Sprintf("; %s of %s were on huge pages", unit.Bytes(*s.Huge), unit.Bytes(*s.RSS)), s.site("reuse memory")
 	case faulted > refaults*(*s.RSS):
-		return fmt.Sprintf("; %s faulted in, peak RSS %s: most was returned to the OS and faulted in again", mib(faulted), mib(*s.RSS)), s.fixedHeap()
+		return fmt.Sprintf("; %s faulted in, peak RSS %s: most was returned to the OS and faulted in again", unit.Bytes(faulted), unit.Bytes(*s.RSS)), s.fixedHeap()
 	}
-	why = fmt.Sprintf("; %s faulted in, peak RSS %s", mib(faulted), mib(*s.RSS))
+	why = fmt.Sprintf("; %s faulted in, peak RSS %s", unit.Bytes(faulted), unit.Bytes(*s.RSS))
 	switch {
 	case s.Server: // the peak is of all its life, the faults are of the load
 	case faulted > firstTouches*(*s.RSS):
@@ -87,7 +88,7 @@ func (s *Sheet) fixedHeap() string {
 	}
 	command := []string{"tune"}
 	if limit := (2*uint64(*s.RSS) + 1<<20 - 1) &^ (1<<20 - 1); s.Host.MemoryBytes == nil || limit < *s.Host.MemoryBytes/2 {
-		command = append(command, "--mem="+trial.FormatBytes(limit))
+		command = append(command, "--mem="+unit.Exact(limit))
 	}
 	if !slices.Contains(s.Flags, "--metric") {
 		command = append(command, "--metric=cpu") // what faults cost
@@ -118,6 +119,6 @@ func (s *Sheet) hugePages() string {
 	}
 	// The package is not known: a program does not say where its source is.
 	todo := fmt.Sprintf("PACKAGE: its main package; the heap then asks for huge pages: one fault per %s instead of %.0f",
-		trial.FormatBytes(*s.Host.HugePageBytes), float64(*s.Host.HugePageBytes)/float64(s.Host.PageBytes))
+		unit.Exact(*s.Host.HugePageBytes), float64(*s.Host.HugePageBytes)/float64(s.Host.PageBytes))
 	return s.lineOf(s.Command[min(1, len(s.Command)):], todo, "tune", "--build", "PACKAGE")
 }

@@ -1,6 +1,10 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/foliomem/folio/internal/unit"
+)
 
 const docGroup = "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory"
 
@@ -43,8 +47,8 @@ func lookFull(f *Facts) ([]Hazard, error) {
 			return nil, nil
 		}
 		return []Hazard{{
-			What:     fmt.Sprintf("The container's memory is nearly used up: %s.", percent(float64(used)/float64(limit))),
-			Evidence: []Reading{g.reading("limit %s, in use %s without caches that are easily dropped", size(limit), size(used))},
+			What:     fmt.Sprintf("The container's memory is nearly used up: %s.", unit.Percent(float64(used)/float64(limit))),
+			Evidence: []Reading{g.reading("limit %s, in use %s without caches that are easily dropped", unit.Size(limit), unit.Size(used))},
 			Means:    "At the limit the kernel takes caches away, and then ends a process. Huge pages need room: they are refused here before that.",
 			Fix:      []Step{{Do: "Raise the limit, or set GOMEMLIMIT of the Go programs in it to about 90% of the limit in all.", Code: "GOMEMLIMIT=" + limitFor(limit)}},
 		}}, nil
@@ -63,7 +67,7 @@ func lookThrottled(f *Facts) ([]Hazard, error) {
 		}
 		return []Hazard{{
 			What:     "The container is slowed down for its memory.",
-			Evidence: []Reading{g.reading("memory.high %s, memory.current %s", size(*g.High), size(*g.Usage))},
+			Evidence: []Reading{g.reading("memory.high %s, memory.current %s", unit.Size(*g.High), unit.Size(*g.Usage))},
 			Means:    "Above memory.high each allocation waits while the kernel takes memory away from the container.",
 			Fix:      []Step{{Do: "Raise memory.high, or keep the program below it:", Code: "GOMEMLIMIT=" + limitFor(*g.High)}},
 		}}, nil
@@ -75,7 +79,7 @@ func lookThrottled(f *Facts) ([]Hazard, error) {
 // is room for what the runtime does not count.
 func limitFor(bytes uint64) string {
 	if bytes < 10<<20 {
-		return fmt.Sprintf("%dKiB", bytes/10*9>>10)
+		return unit.Exact(bytes / 10 * 9 &^ (1<<10 - 1))
 	}
-	return fmt.Sprintf("%dMiB", bytes/10*9>>20)
+	return unit.Exact(bytes / 10 * 9 &^ (1<<20 - 1))
 }

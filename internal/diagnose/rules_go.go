@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -78,7 +78,7 @@ func (p *Process) memoryLimit() (limit uint64, from Reading, sure bool, err erro
 		if unlimited, _ := s.After.Unlimited(); unlimited {
 			return math.MaxInt64, p.runtime("no memory limit"), true, nil
 		}
-		return uint64(max(l, 0)), p.runtime("memory limit %s", size(uint64(max(l, 0)))), true, nil
+		return uint64(max(l, 0)), p.runtime("memory limit %s", unit.Size(uint64(max(l, 0)))), true, nil
 	}
 	value, set, err := p.env("GOMEMLIMIT")
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *Process) memoryLimit() (limit uint64, from Reading, sure bool, err erro
 	if value == "" || value == "off" {
 		return math.MaxInt64, from, false, nil
 	}
-	limit, err = trial.ParseBytes(value)
+	limit, err = unit.ParseSize(value)
 	return limit, from, false, err
 }
 
@@ -114,8 +114,8 @@ func lookNoLimit(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("The container may use %s, and the program does not know.", size(container)),
-		Evidence: []Reading{{dir, "limit " + size(container)}, from},
+		What:     fmt.Sprintf("The container may use %s, and the program does not know.", unit.Size(container)),
+		Evidence: []Reading{{dir, "limit " + unit.Size(container)}, from},
 		Means:    "The heap may grow to twice what lives before it is collected, past the container's limit: then the kernel kills the program, although most of it was garbage. Below the limit there may be room that would save collections.",
 		Fix: []Step{{Do: "Tell it, with 10% to spare for what the runtime does not count:", Code: "GOMEMLIMIT=" + limitFor(container)},
 			{Do: "Or have it find out itself, and tune GOGC within it:", Code: `import _ "github.com/foliomem/folio/auto"`}},
@@ -140,8 +140,8 @@ func lookLimitAbove(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	return []Hazard{{
-		What:     fmt.Sprintf("The program keeps to %s, and the container may use %s.", size(limit), size(container)),
-		Evidence: []Reading{from, {dir, "limit " + size(container)}},
+		What:     fmt.Sprintf("The program keeps to %s, and the container may use %s.", unit.Size(limit), unit.Size(container)),
+		Evidence: []Reading{from, {dir, "limit " + unit.Size(container)}},
 		Means:    "The container's limit is met first: the kernel kills the program before the collector begins to work harder.",
 		Fix:      []Step{{Do: "Set the program's limit below the container's:", Code: "GOMEMLIMIT=" + limitFor(container)}},
 	}}, nil
@@ -162,13 +162,13 @@ func lookLimitLow(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("The live heap fills %s of the memory limit.", percent(float64(*r.Live)/float64(*s.Limit))),
-		Evidence: []Reading{p.runtime("memory limit %s, live heap %s", size(uint64(*s.Limit)), size(*r.Live))},
+		What:     fmt.Sprintf("The live heap fills %s of the memory limit.", unit.Percent(float64(*r.Live)/float64(*s.Limit))),
+		Evidence: []Reading{p.runtime("memory limit %s, live heap %s", unit.Size(uint64(*s.Limit)), unit.Size(*r.Live))},
 		Means:    "What is left is soon full of garbage, so the collector runs all the time: up to half of the processors, and the rest of the program waits for it.",
 		Fix:      []Step{{Do: "Raise the limit, or keep less alive. What each limit costs is measured by:", Code: "folio tune -- ./program"}},
 	}
 	if f.Watched > 0 {
-		h.Evidence = append(h.Evidence, p.runtime("%.1f collections a second, over %s", f.cycles(r.Before.Cycles, s.Cycles), seconds(f.Watched.Seconds())))
+		h.Evidence = append(h.Evidence, p.runtime("%s collections a second, over %s", unit.Rate(f.cycles(r.Before.Cycles, s.Cycles)), unit.Seconds(f.Watched.Seconds())))
 	}
 	return []Hazard{h}, nil
 }
@@ -221,10 +221,10 @@ func lookTiny(f *Facts) ([]Hazard, error) {
 	}
 	live := ""
 	if r.Live != nil {
-		live = " of a live heap of " + size(*r.Live)
+		live = " of a live heap of " + unit.Size(*r.Live)
 	}
-	return []Hazard{p.tiny(fmt.Sprintf("%.0f collections a second%s.", rate, live),
-		p.runtime("collections: %d, %d later (%s)", r.Before.Cycles, s.Cycles-r.Before.Cycles, seconds(f.Watched.Seconds())))}, nil
+	return []Hazard{p.tiny(fmt.Sprintf("%s collections a second%s.", unit.Rate(rate), live),
+		p.runtime("collections: %s, %s later (%s)", unit.Number(int64(r.Before.Cycles)), unit.Number(int64(s.Cycles-r.Before.Cycles)), unit.Seconds(f.Watched.Seconds())))}, nil
 }
 
 func (p *Process) tiny(what string, evidence Reading) Hazard {
@@ -264,9 +264,9 @@ func lookTinySampled(f *Facts, unread error) ([]Hazard, error) {
 	if part < share {
 		return nil, nil
 	}
-	h := p.tiny(fmt.Sprintf("A process of %s collects all the time: that takes %s of its processor time.", size(*anon), percent(part)),
-		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples, seconds(f.Watched.Seconds()), percent(part))})
-	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + size(*anon)})
+	h := p.tiny(fmt.Sprintf("A process of %s collects all the time: that takes %s of its processor time.", unit.Size(*anon), unit.Percent(part)),
+		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples, unit.Seconds(f.Watched.Seconds()), unit.Percent(part))})
+	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + unit.Size(*anon)})
 	h.Means += " How often it collects could not be read: " + unread.Error() + "."
 	return []Hazard{h}, nil
 }
@@ -294,9 +294,9 @@ func lookReturned(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What: fmt.Sprintf("%s are resident that the Go runtime does not hold.", size(*s.Anonymous-*ready)),
-		Evidence: []Reading{p.runtime("holds %s", size(*ready)),
-			{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, AnonHugePages %s", size(*s.Anonymous), size(*s.AnonHugePages))}},
+		What: fmt.Sprintf("%s are resident that the Go runtime does not hold.", unit.Size(*s.Anonymous-*ready)),
+		Evidence: []Reading{p.runtime("holds %s", unit.Size(*ready)),
+			{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, AnonHugePages %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
 		Means: "Either khugepaged made huge pages of memory that was returned, which the runtime cannot return again, or the program has memory outside of the Go heap (cgo, mmap).",
 		Fix: []Step{set("Keep khugepaged from it, and restart the program:", "0", ptesNone),
 			{Do: "Or without root, in the program's environment (Go 1.21.6 and newer), at the price of huge pages:", Code: "GODEBUG=disablethp=1"}},

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/perf/benchunit"
-
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Where the facts come from, and what explains them.
@@ -180,13 +179,13 @@ func lookPtesNone(f *Facts) ([]Hazard, error) {
 		Severity: severity,
 		What:     "khugepaged brings back memory that programs have returned.",
 		Evidence: []Reading{{ptesNone, fmt.Sprint(*t.MaxPtesNone)}, {thpEnabled, bracketed(t.Enabled)}},
-		Means: fmt.Sprintf("It makes a huge page of %s where as few as %d of %d base pages are in use, so a heap that shrinks can come to take %.0f times what it holds. That happens in the background, over minutes.",
-			whose, pages-*t.MaxPtesNone, pages, float64(pages)/float64(pages-min(*t.MaxPtesNone, pages-1))),
+		Means: fmt.Sprintf("It makes a huge page of %s where as few as %d of %d base pages are in use, so a heap that shrinks can come to take %s times what it holds. That happens in the background, over minutes.",
+			whose, pages-*t.MaxPtesNone, pages, unit.Count(float64(pages)/float64(pages-min(*t.MaxPtesNone, pages-1)))),
 		Fix: []Step{set("Make huge pages only of windows that are full:", "0", ptesNone)},
 	}
 	if p := f.Process; p != nil && p.Advice.Err == nil && p.Advice.Value.Huge.Anonymous >= much {
 		h.Severity = Warning
-		h.Evidence = append(h.Evidence, Reading{p.file("smaps"), size(p.Advice.Value.Huge.Anonymous) + " in mappings with the flag hg (asked for huge pages)"})
+		h.Evidence = append(h.Evidence, Reading{p.file("smaps"), unit.Size(p.Advice.Value.Huge.Anonymous) + " in mappings with the flag hg (asked for huge pages)"})
 	}
 	return []Hazard{h}, nil
 }
@@ -203,7 +202,7 @@ func lookHugetlb(f *Facts) ([]Hazard, error) {
 		}
 		file := fmt.Sprintf("%shugepages-%dkB/", hugetlbDir, p.PageBytes/1024)
 		h := Hazard{
-			What: fmt.Sprintf("%s of hugetlb pages are reserved and not used.", size(p.Unused())),
+			What: fmt.Sprintf("%s of hugetlb pages are reserved and not used.", unit.Size(p.Unused())),
 			Evidence: []Reading{{file + "nr_hugepages", fmt.Sprint(p.Pages)}, {file + "free_hugepages", fmt.Sprint(p.Free)},
 				{file + "resv_hugepages", fmt.Sprint(p.Reserved)}},
 			Means: "No other program can have this memory, neither for its heap nor for files. Go heaps never use such pages.",
@@ -211,7 +210,7 @@ func lookHugetlb(f *Facts) ([]Hazard, error) {
 		}
 		if total := f.Meminfo.Value.MemTotal; total != nil {
 			part := float64(p.Unused()) / float64(*total)
-			h.Evidence = append(h.Evidence, Reading{meminfo, fmt.Sprintf("MemTotal %s: %s of it lies idle", size(*total), percent(part))})
+			h.Evidence = append(h.Evidence, Reading{meminfo, fmt.Sprintf("MemTotal %s: %s of it lies idle", unit.Size(*total), unit.Percent(part))})
 			if part >= 0.25 {
 				h.Severity = Problem
 			}
@@ -240,8 +239,8 @@ func lookPieces(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	return []Hazard{{
-		What:     fmt.Sprintf("Free memory is in pieces smaller than a huge page (%s).", size(window)),
-		Evidence: []Reading{{"/proc/buddyinfo", fmt.Sprintf("%s free, %s of it in blocks of order %d or more", size(free), size(whole), order)}},
+		What:     fmt.Sprintf("Free memory is in pieces smaller than a huge page (%s).", unit.Size(window)),
+		Evidence: []Reading{{"/proc/buddyinfo", fmt.Sprintf("%s free, %s of it in blocks of order %d or more", unit.Size(free), unit.Size(whole), order)}},
 		Means:    "A huge page can be had only after other memory was moved: faults get base pages, or wait (see thp_defrag).",
 		Fix: []Step{{Do: "Put free memory together once, which takes a while:", Code: "echo 1 | sudo tee /proc/sys/vm/compact_memory"},
 			{Do: "Or start the programs with large heaps early, before files fill the memory."}},
@@ -262,8 +261,8 @@ func lookSwappiness(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	return []Hazard{{
-		What:     fmt.Sprintf("%s are swapped out, and memory is swapped out readily.", size(*m.SwapTotal-*m.SwapFree)),
-		Evidence: []Reading{{swappiness, fmt.Sprint(n)}, {meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", size(*m.SwapTotal), size(*m.SwapFree))}},
+		What:     fmt.Sprintf("%s are swapped out, and memory is swapped out readily.", unit.Size(*m.SwapTotal-*m.SwapFree)),
+		Evidence: []Reading{{swappiness, fmt.Sprint(n)}, {meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", unit.Size(*m.SwapTotal), unit.Size(*m.SwapFree))}},
 		Means:    "A collection reads the whole live heap: what was swapped out because nobody used it must then be read back. Pages of files would be dropped more cheaply.",
 		Fix:      []Step{{Do: "Swap only when there is nothing else to drop:", Code: "sudo sysctl vm.swappiness=1"}},
 	}}, nil
@@ -274,7 +273,7 @@ func lookPageSize(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("Base pages have %s.", size(uint64(f.PageBytes))),
+		What:     fmt.Sprintf("Base pages have %s.", unit.Size(uint64(f.PageBytes))),
 		Evidence: []Reading{{"getpagesize(2)", fmt.Sprint(f.PageBytes)}},
 		Means:    "Page faults and TLB misses are fewer than with 4 KiB pages, so huge pages gain less here; memory comes and goes in steps of a page, so many small mappings and stacks take more.",
 		Fix:      []Step{{Do: "Nothing, if the memory is there. Figures from machines with 4 KiB pages do not hold here: measure.", Code: "folio lab pages"}},
@@ -282,7 +281,7 @@ func lookPageSize(f *Facts) ([]Hazard, error) {
 	if w := f.window(); w > 0 {
 		h.Evidence = append(h.Evidence, Reading{thpDir + "hpage_pmd_size", fmt.Sprint(w)})
 		if w > 32<<20 {
-			h.Means += fmt.Sprintf(" A huge page has %s: only heaps of many times that can use any.", size(w))
+			h.Means += fmt.Sprintf(" A huge page has %s: only heaps of many times that can use any.", unit.Size(w))
 		}
 	}
 	return []Hazard{h}, nil
@@ -290,13 +289,6 @@ func lookPageSize(f *Facts) ([]Hazard, error) {
 
 // much is an amount of memory that is worth a user's time.
 const much = 64 << 20
-
-func size(n uint64) string {
-	if n == 0 {
-		return "0B"
-	}
-	return benchunit.Scale(float64(n), benchunit.Binary) + "B"
-}
 
 func bracketed(c procmem.Choice) string {
 	words := make([]string, len(c.Options))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 var processRules = []Rule{
@@ -99,8 +100,8 @@ func lookSwapped(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("%s of this process are swapped out.", size(*s.VmSwap)),
-		Evidence: []Reading{{p.file("status"), "VmSwap: " + size(*s.VmSwap)}},
+		What:     fmt.Sprintf("%s of this process are swapped out.", unit.Size(*s.VmSwap)),
+		Evidence: []Reading{{p.file("status"), "VmSwap: " + unit.Size(*s.VmSwap)}},
 		Means:    "What is swapped out comes back page by page, each from the disk, and never as huge pages.",
 		Fix:      []Step{{Do: "Free memory, or give the process less to use. For a service under systemd:", Code: "MemorySwapMax=0"}},
 	}
@@ -129,8 +130,8 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("%s of anonymous memory, %s of it on huge pages.", size(*s.Anonymous), percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
-		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous: %s, AnonHugePages: %s", size(*s.Anonymous), size(*s.AnonHugePages))}},
+		What:     fmt.Sprintf("%s of anonymous memory, %s of it on huge pages.", unit.Size(*s.Anonymous), unit.Percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
+		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous: %s, AnonHugePages: %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
 		Means:    "Random reads of a heap of this size wait for address translation, and each first touch is a page fault. Huge pages save part of both.",
 	}
 	if *s.Anonymous < inspect.LargeHeap {
@@ -180,8 +181,8 @@ func lookAdvised(f *Facts) ([]Hazard, error) {
 		return nil, nil // that is why, and a hazard of its own
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", size(e.Anonymous), size(e.Anonymous-e.OnHuge)),
-		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s", size(e.Anonymous), size(e.OnHuge))}},
+		What:     fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", unit.Size(e.Anonymous), unit.Size(e.Anonymous-e.OnHuge)),
+		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s", unit.Size(e.Anonymous), unit.Size(e.OnHuge))}},
 		Means:    "Either it was touched before it asked, or no huge page was free then, or huge pages were split since: by returning a part of each (MADV_DONTNEED), by a change of protection, or by fork. huge-pages-split and huge-pages-refused tell which of these happens now.",
 		Fix:      []Step{{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both):", Code: "madvise(MADV_HUGEPAGE)"}},
 	}
@@ -203,8 +204,8 @@ func lookOptedOut(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("%s of this process opted out of huge pages.", size(a.NoHuge.Anonymous)),
-		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag nh: Anonymous %s of %s", size(a.NoHuge.Anonymous), size(all))}},
+		What:     fmt.Sprintf("%s of this process opted out of huge pages.", unit.Size(a.NoHuge.Anonymous)),
+		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag nh: Anonymous %s of %s", unit.Size(a.NoHuge.Anonymous), unit.Size(all))}},
 		Means:    "The program called madvise(MADV_NOHUGEPAGE): neither khugepaged nor MADV_COLLAPSE touches this memory.",
 		Fix:      []Step{{Do: "Find what calls it:", Code: fmt.Sprintf("sudo strace -f -e trace=madvise -p %d", p.PID)}},
 	}
@@ -235,9 +236,9 @@ func lookFork(f *Facts) ([]Hazard, error) {
 	}
 	shared = min(shared, *s.Anonymous)
 	h := Hazard{
-		What: fmt.Sprintf("Huge pages are shared with a forked copy of the process (about %s in all).", size(shared)),
+		What: fmt.Sprintf("Huge pages are shared with a forked copy of the process (about %s in all).", unit.Size(shared)),
 		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, Pss_Anon %s (shared pages count in part), AnonHugePages %s",
-			size(*s.Anonymous), size(*s.PssAnon), size(*s.AnonHugePages))}},
+			unit.Size(*s.Anonymous), unit.Size(*s.PssAnon), unit.Size(*s.AnonHugePages))}},
 		Means: "The first write to each shared huge page splits it and copies one base page: such writes are slow, and what was split stays on base pages after the child is gone, until khugepaged comes.",
 		Fix: []Step{{Do: "Start other programs with os/exec or posix_spawn, which share no pages, and fork copies only of small processes."},
 			{Do: "If it must fork, have it run without huge pages, early in main:", Code: p.prctl(1)}},
@@ -247,7 +248,7 @@ func lookFork(f *Facts) ([]Hazard, error) {
 	}
 	if r, err := f.Release.get(); err == nil && !r.AtLeast(5, 8) {
 		h.Severity = Problem
-		h.Means = fmt.Sprintf("Before Linux 5.8 (this is %s) the first write to each shared huge page copies all %s of it: such writes take 512 times as long, and memory grows as fast.", r.Text, size(f.window()))
+		h.Means = fmt.Sprintf("Before Linux 5.8 (this is %s) the first write to each shared huge page copies all %s of it: such writes take 512 times as long, and memory grows as fast.", r.Text, unit.Size(f.window()))
 	}
 	return []Hazard{h}, nil
 }
@@ -265,8 +266,8 @@ func lookLazy(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("%s were freed and still count as used.", size(*s.LazyFree)),
-		Evidence: []Reading{{p.file("smaps_rollup"), "LazyFree: " + size(*s.LazyFree)}},
+		What:     fmt.Sprintf("%s were freed and still count as used.", unit.Size(*s.LazyFree)),
+		Evidence: []Reading{{p.file("smaps_rollup"), "LazyFree: " + unit.Size(*s.LazyFree)}},
 		Means:    "The program frees by MADV_FREE: the kernel takes the memory only when it is short. Until then it is in RSS, and in the container's count. Freeing huge pages so, and taking them in use again, is slower than MADV_DONTNEED.",
 		Fix:      []Step{{Do: "Have its allocator use MADV_DONTNEED."}},
 	}

@@ -124,7 +124,7 @@ var firing = []struct {
 		w.write(thpDir+"hpage_pmd_size", "33554432\n")
 	}, "note base-page-size", []string{"16.00KiB"}},
 
-	{"stalls", k510, func(w *world) { w.counters("compact_stall 2041", "compact_stall 2046") }, "warning compaction-stalls", []string{"5 times a second"}},
+	{"stalls", k510, func(w *world) { w.counters("compact_stall 2041", "compact_stall 2046") }, "warning compaction-stalls", []string{"5.0 times a second"}},
 	{"stalls, just not", k510, func(w *world) { w.counters("compact_stall 2041", "compact_stall 2045") }, "", nil},
 	{"refused", k618, func(w *world) {
 		w.counters("thp_fault_fallback 1032", "thp_fault_fallback 1042", "thp_fault_alloc 204411", "thp_fault_alloc 204421")

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"errors"
 	"fmt"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // watchRules are about what happens while folio looks.
@@ -27,7 +29,7 @@ var watchRules = []Rule{
 
 // watched is a reading of counters that went up.
 func (f *Facts) watched(text string, rate float64) Reading {
-	return Reading{vmstat, fmt.Sprintf("%s: %.0f a second, over %s", text, rate, seconds(f.Watched.Seconds()))}
+	return Reading{vmstat, fmt.Sprintf("%s: %s a second, over %s", text, unit.Rate(rate), unit.Seconds(f.Watched.Seconds()))}
 }
 
 func lookStalls(f *Facts) ([]Hazard, error) {
@@ -37,7 +39,7 @@ func lookStalls(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("Programs wait while huge pages are made, %.0f times a second.", rate),
+		What:     fmt.Sprintf("Programs wait while huge pages are made, %s times a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("compact_stall", rate)},
 		Means:    "A fault that wants a huge page moves other memory around first. That is time of the program, in the kernel, and long pauses.",
 		Fix:      []Step{set("Have huge pages made in the background, for all:", "defer", thpDefrag)},
@@ -59,7 +61,7 @@ func lookRefused(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	return []Hazard{{
-		What:     fmt.Sprintf("%s of the huge pages that programs ask for cannot be had.", percent(refused/(refused+given))),
+		What:     fmt.Sprintf("%s of the huge pages that programs ask for cannot be had.", unit.Percent(refused/(refused+given))),
 		Evidence: []Reading{f.watched("thp_fault_fallback", refused), f.watched("thp_fault_alloc", given)},
 		Means:    "No huge page is free, or the container's limit forbids one: the program gets base pages, and keeps them until khugepaged comes.",
 		Fix: []Step{{Do: "Put free memory together:", Code: "echo 1 | sudo tee /proc/sys/vm/compact_memory"},
@@ -74,7 +76,7 @@ func lookSplit(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	h := Hazard{
-		What:     fmt.Sprintf("Huge pages are split, %.0f a second.", rate),
+		What:     fmt.Sprintf("Huge pages are split, %s a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("thp_split_pmd", rate)},
 		Means:    "A program, not necessarily this one, returns parts of huge pages (MADV_DONTNEED, as Go's scavenger and malloc do), changes their protection, or forks. What is left of each is on base pages, until khugepaged makes it huge again.",
 		Fix: []Step{{Do: "Keep the heap from shrinking and growing again: a higher GOGC, or a memory limit with GOGC=off.", Code: "folio tune -- ./program"},
@@ -93,7 +95,7 @@ func lookSwapping(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	return []Hazard{{
-		What:     fmt.Sprintf("%s a second are swapped in and out.", size(uint64(rate*float64(f.PageBytes)))),
+		What:     fmt.Sprintf("%s a second are swapped in and out.", unit.Size(uint64(rate*float64(f.PageBytes)))),
 		Evidence: []Reading{f.watched("pswpin and pswpout", rate)},
 		Means:    "A collection reads the whole live heap, so Go programs that are swapped out wait for the disk in each one.",
 		Fix: []Step{{Do: "Give the machine's programs less memory, for Go programs by GOMEMLIMIT.", Code: "folio tune --mem 1GiB -- ./program"},
@@ -118,9 +120,9 @@ func lookPressure(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	h := Hazard{
-		What: fmt.Sprintf("Programs wait for memory, %s of the time.", percent(min(share, 1))),
+		What: fmt.Sprintf("Programs wait for memory, %s of the time.", unit.Percent(min(share, 1))),
 		Evidence: []Reading{{"memory pressure (PSI)", fmt.Sprintf("some waited %s of %s, all of them %s",
-			seconds((p.After.Some - p.Before.Some).Seconds()), seconds(f.Watched.Seconds()), seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
+			unit.Seconds((p.After.Some - p.Before.Some).Seconds()), unit.Seconds(f.Watched.Seconds()), unit.Seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
 		Means: "Memory is short: it is taken from caches, moved together, or read back from disk. More huge pages make that worse, and goheap waits until it is over.",
 		Fix:   []Step{{Do: "Raise the memory limit, or have the program use less.", Code: "folio tune --mem 1GiB -- ./program"}},
 	}

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Finding is something that was seen, why Folio says so, and what to do.
@@ -74,7 +74,7 @@ func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
 	}
 	return min(share, 1), Finding{
 		What:     "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
-		Evidence: fmt.Sprintf("%.0f GCs/s, heap at most %.0f MiB", rate, *s.HeapPeak/(1<<20)),
+		Evidence: fmt.Sprintf("%s GCs/s, heap at most %s", unit.Rate(rate), unit.Bytes(*s.HeapPeak)),
 		Fix:      s.line("run", "--gogc=400"),
 	}, true
 }
@@ -129,18 +129,4 @@ func (s *Sheet) ready() string {
 		return fmt.Sprintf("tcp:localhost:%d", addr.Port())
 	}
 	return "tcp:" + s.Listening[0]
-}
-
-func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
-func mib(v float64) string     { return fmt.Sprintf("%.0f MiB", v/(1<<20)) }
-
-func seconds(v float64) string {
-	d := time.Duration(v * float64(time.Second))
-	switch {
-	case d >= time.Second:
-		return fmt.Sprintf("%.2f s", v)
-	case d >= time.Millisecond:
-		return fmt.Sprintf("%.1f ms", v*1e3)
-	}
-	return fmt.Sprintf("%.0f µs", v*1e6)
 }

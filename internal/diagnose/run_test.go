@@ -39,9 +39,9 @@ func TestTime(t *testing.T) {
 		want   []string
 	}{
 		{"all", busy(), nil, []string{
-			"GC: 100 cycles; stop-the-world 50.0 ms total, 1.2 ms max.",
-			"GC CPU by gctrace: 3.06 s, an estimate of 20.0% of CPU time.",
-			"User time 15.00 s, system time 300.0 ms (2.0%); 1000 page faults.",
+			"GC: 100 cycles; stop-the-world 50.00ms total, 1.200ms max.",
+			"GC CPU by gctrace: 3.060s, an estimate of 20.0% of CPU time.",
+			"User time 15.00s, system time 300.0ms (2.0%); 1,000 page faults.",
 			"1.5 of 2 CPUs busy on average.",
 		}},
 		{"server", busy(), func(s *Sheet) { s.Server = true }, []string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
@@ -49,7 +49,7 @@ func TestTime(t *testing.T) {
 		{"no pauses known", busy(), func(s *Sheet) { s.Pause, s.PauseMax = nil, nil }, []string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
 		{"never collected", busy(), func(s *Sheet) { *s.Cycles, *s.TraceCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},
 		{"collector unknown", collectorless(), nil, []string{"GC: unknown.", "User time", "1.5 of"}},
-		{"no faults", busy(), func(s *Sheet) { s.Faults = 0 }, []string{"GC: 100", "GC CPU", "User time 15.00 s, system time 300.0 ms (2.0%).", "1.5 of"}},
+		{"no faults", busy(), func(s *Sheet) { s.Faults = 0 }, []string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
 		{"no wall time", busy(), func(s *Sheet) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
 		{"nothing", Sheet{}, nil, []string{"CPU time is too short to be measured."}},
 	} {
@@ -129,9 +129,9 @@ func TestFindings(t *testing.T) {
 	s.Go, s.Sys, s.Faults = true, 1.53, 60_000
 	got := s.Advise()
 	want := []Finding{
-		{"Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.06 s, in 100 cycles", "folio tune -- ./prog 'a b'"},
+		{"Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
 		{"Fewer page faults: up to 10.0% less CPU time",
-			"60000 faults, 6000/s; system time 10.0%, not all of it for faults; 234 MiB faulted in, peak RSS 200 MiB: first touches",
+			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
 			"folio tune --build PACKAGE -- 'a b'   # PACKAGE: its main package; the heap then asks for huge pages: one fault per 2MiB instead of 512"},
 	}
 	if !slices.Equal(got, want) {
@@ -143,7 +143,7 @@ func TestFindings(t *testing.T) {
 	s.Flags, s.Server = []string{"--ready", "tcp:localhost:80", "--load", "curl x"}, true
 	want = []Finding{{
 		"Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
-		"200 GCs/s, heap at most 4 MiB",
+		"200 GCs/s, heap at most 4.000MiB",
 		"folio run --gogc=400 --ready tcp:localhost:80 --load 'curl x' -- ./prog 'a b'",
 	}}
 	if got := s.Advise(); !slices.Equal(got, want) {
@@ -186,7 +186,7 @@ func TestFaultAdvice(t *testing.T) {
 			s.Sys = 10
 		}, "first touches", "folio tune --build PACKAGE -- 'a b'   # PACKAGE: its main package; the heap then asks for huge pages: one fault per 512MiB instead of 8192"},
 		{"processes not counted", func(s *Sheet) { s.Faults, s.Processes = 9*pages, 0 }, "", reuse},
-		{"a server under load", func(s *Sheet) { s.Faults, s.Server = pages, true }, "peak RSS 200 MiB", huge},
+		{"a server under load", func(s *Sheet) { s.Faults, s.Server = pages, true }, "peak RSS 200.0MiB", huge},
 		{"a server that faults again", func(s *Sheet) { s.Faults, s.Server = 3*pages, true }, "faulted in again", fixed},
 		{"a process that ran already", func(s *Sheet) { s.Faults, s.PID = 9*pages, 42 }, "", reuse},
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -133,9 +134,9 @@ func (s *Sheet) Time() []string {
 	if s.Where != nil {
 		return append(append(out, s.tax()...), s.busy()...)
 	}
-	line := fmt.Sprintf("User time %s, system time %s (%s)", seconds(s.User), seconds(s.Sys), percent(s.sysShare()))
+	line := fmt.Sprintf("User time %s, system time %s (%s)", unit.Seconds(s.User), unit.Seconds(s.Sys), unit.Percent(s.sysShare()))
 	if s.Faults >= 1 {
-		line += fmt.Sprintf("; %.0f page faults", s.Faults)
+		line += fmt.Sprintf("; %s page faults", unit.Count(s.Faults))
 	}
 	return append(append(out, line+"."), s.busy()...)
 }
@@ -146,13 +147,13 @@ func (s *Sheet) gc() []string {
 	share, sampled := s.gcShare()
 	var parts []string
 	if sampled && (share > 0 || s.Cycles == nil || *s.Cycles > 0) {
-		parts = append(parts, fmt.Sprintf("%s of CPU time (%s)", percent(share), seconds(share*s.Where.CPU())))
+		parts = append(parts, fmt.Sprintf("%s of CPU time (%s)", unit.Percent(share), unit.Seconds(share*s.Where.CPU())))
 	}
 	if s.Cycles != nil {
 		parts = append(parts, s.cycles())
 	}
 	if s.Pause != nil && *s.Cycles > 0 {
-		parts = append(parts, fmt.Sprintf("stop-the-world %s total, %s max", seconds(*s.Pause), seconds(*s.PauseMax)))
+		parts = append(parts, fmt.Sprintf("stop-the-world %s total, %s max", unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
 	}
 	switch {
 	case s.Cycles == nil && sampled && share >= 0.0005:
@@ -164,9 +165,9 @@ func (s *Sheet) gc() []string {
 	}
 	out := []string{"GC: " + strings.Join(parts, "; ") + "."}
 	if trace, ok := s.traceShare(); ok && !sampled && *s.Cycles > 0 {
-		text := fmt.Sprintf("GC CPU by gctrace: %s, an estimate of %s of CPU time", seconds(*s.TraceCPU), percent(trace))
+		text := fmt.Sprintf("GC CPU by gctrace: %s, an estimate of %s of CPU time", unit.Seconds(*s.TraceCPU), unit.Percent(trace))
 		if trace >= 1 {
-			text = fmt.Sprintf("GC CPU by gctrace: %s, more than all CPU time: of no use here", seconds(*s.TraceCPU))
+			text = fmt.Sprintf("GC CPU by gctrace: %s, more than all CPU time: of no use here", unit.Seconds(*s.TraceCPU))
 		}
 		out = append(out, text+". "+traceCounts)
 	}
@@ -203,13 +204,13 @@ func (s *Sheet) splitKernel() bool { return s.Where != nil && s.Where.Kernel }
 // tax says what managing memory cost in all.
 func (s *Sheet) tax() []string {
 	tax := s.Where.MemoryTaxFraction
-	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", percent(tax), seconds(tax*s.Where.CPU()))
+	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Where.CPU()))
 	if !s.Where.Kernel {
 		line += ", without page faults, which are in the kernel time"
 	}
 	out := []string{line + "."}
 	if n := s.Where.TLBMisses; n != nil {
-		out = append(out, fmt.Sprintf("TLB: %d loads walked the page tables, %.0f per ms of CPU time. That time is in the figures of the code that did it.", *n, float64(*n)/(1e3*s.CPU)))
+		out = append(out, fmt.Sprintf("TLB: %s loads walked the page tables, %s per second of CPU time. That time is in the figures of the code that did it.", unit.Count(float64(*n)), unit.Rate(float64(*n)/s.CPU)))
 	}
 	return out
 }
@@ -218,9 +219,9 @@ func (s *Sheet) tax() []string {
 func (s *Sheet) Nothing() string {
 	switch {
 	case s.Where != nil && s.Where.Kernel && s.Where.MemoryTaxFraction < littleMemory:
-		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.", percent(s.Where.MemoryTaxFraction))
+		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.", unit.Percent(s.Where.MemoryTaxFraction))
 	case s.Where != nil:
-		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", percent(s.Where.MemoryTaxFraction), percent(littleTax))
+		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Where.MemoryTaxFraction), unit.Percent(littleTax))
 	}
 	return "No recommendation by what was measured. Where CPU time goes was not sampled."
 }
@@ -229,5 +230,5 @@ func cycles(n float64) string {
 	if n == 1 {
 		return "1 cycle"
 	}
-	return fmt.Sprintf("%.0f cycles", n)
+	return unit.Count(n) + " cycles"
 }

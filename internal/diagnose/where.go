@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -56,17 +57,17 @@ func (s *Sheet) payers(n int, classes ...where.Class) string {
 	slices.SortStableFunc(all, func(a, b payer) int { return cmp.Compare(b.part, a.part) })
 	var out []string
 	for _, p := range all[:min(n, len(all))] {
-		out = append(out, fmt.Sprintf("%s %s", p.name, percent(p.part)))
+		out = append(out, fmt.Sprintf("%s %s", p.name, unit.Percent(p.part)))
 	}
 	return strings.Join(out, ", ")
 }
 
 func adviseGC(s *Sheet) (float64, Finding, bool) {
 	gain, sampled := s.gcShare()
-	f := Finding{What: fmt.Sprintf("Tune the GC: up to %s less CPU time", percent(gain))}
+	f := Finding{What: fmt.Sprintf("Tune the GC: up to %s less CPU time", unit.Percent(gain))}
 	if sampled {
 		f.Evidence = fmt.Sprintf("marking %s, assists %s, sweeping %s, write barriers %s of CPU time",
-			percent(s.part(where.GCMark)), percent(s.part(where.GCAssist)), percent(s.part(where.GCSweep)), percent(s.part(where.WriteBarrier)))
+			unit.Percent(s.part(where.GCMark)), unit.Percent(s.part(where.GCAssist)), unit.Percent(s.part(where.GCSweep)), unit.Percent(s.part(where.WriteBarrier)))
 		if s.Cycles != nil {
 			f.Evidence += ", in " + s.cycles()
 		}
@@ -77,7 +78,7 @@ func adviseGC(s *Sheet) (float64, Finding, bool) {
 		}
 		gain = min(estimate, 1)
 		f.What = "Tune the GC: what it costs was not sampled"
-		f.Evidence = fmt.Sprintf("GC CPU by gctrace %s, in %s", seconds(*s.TraceCPU), s.cycles())
+		f.Evidence = fmt.Sprintf("GC CPU by gctrace %s, in %s", unit.Seconds(*s.TraceCPU), s.cycles())
 	}
 	f.Fix = s.line("tune")
 	return gain, f, gain >= littleGC
@@ -90,8 +91,8 @@ func adviseAllocation(s *Sheet) (float64, Finding, bool) {
 		return 0, Finding{}, false
 	}
 	return gain, Finding{
-		What:     fmt.Sprintf("Allocate less, or in bulk (reuse, arenas): up to %s less CPU time, and less GC", percent(gain)),
-		Evidence: fmt.Sprintf("allocation %s, zeroing %s of CPU time", percent(s.part(where.Allocation)), percent(s.part(where.Zeroing))),
+		What:     fmt.Sprintf("Allocate less, or in bulk (reuse, arenas): up to %s less CPU time, and less GC", unit.Percent(gain)),
+		Evidence: fmt.Sprintf("allocation %s, zeroing %s of CPU time", unit.Percent(s.part(where.Allocation)), unit.Percent(s.part(where.Zeroing))),
 		Fix:      "at " + who,
 	}, true
 }
@@ -103,8 +104,8 @@ func adviseGrowth(s *Sheet) (float64, Finding, bool) {
 		return 0, Finding{}, false
 	}
 	return gain, Finding{
-		What:     fmt.Sprintf("Make slices and maps with their final size: up to %s less CPU time", percent(gain)),
-		Evidence: fmt.Sprintf("copying them as they grow took %s of CPU time", percent(gain)),
+		What:     fmt.Sprintf("Make slices and maps with their final size: up to %s less CPU time", unit.Percent(gain)),
+		Evidence: fmt.Sprintf("copying them as they grow took %s of CPU time", unit.Percent(gain)),
 		Fix:      "at " + who,
 	}, true
 }

@@ -51,7 +51,7 @@ func TestNoProblem(t *testing.T) {
 	}
 	misses := uint64(50_000)
 	s.Where.TLBMisses = &misses
-	if text := strings.Join(s.Time(), " "); !strings.Contains(text, "TLB: 50000 loads walked the page tables, 5 per ms of CPU time.") {
+	if text := strings.Join(s.Time(), " "); !strings.Contains(text, "TLB: 50,000 loads walked the page tables, 5,000 per second of CPU time.") {
 		t.Error(text)
 	}
 	s = sampledSheet(map[where.Class]float64{where.Allocation: 0.06}) // by no call site that is known
@@ -71,10 +71,10 @@ func TestGCSentences(t *testing.T) {
 		change func(*Sheet)
 		want   []string
 	}{
-		{"sampled and traced", func(*Sheet) {}, []string{"GC: 30.0% of CPU time (3.00 s); 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max."}},
-		{"gctrace counts workers that wait", func(s *Sheet) { *s.TraceCPU = 25 }, []string{"GC: 30.0% of CPU time (3.00 s); 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max."}},
-		{"a child is not seen", func(s *Sheet) { s.AtLeast = true }, []string{"GC: 30.0% of CPU time (3.00 s); at least 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max."}},
-		{"no trace", func(s *Sheet) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil }, []string{"GC: 30.0% of CPU time (3.00 s); cycles unknown: no gctrace line was seen."}},
+		{"sampled and traced", func(*Sheet) {}, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"gctrace counts workers that wait", func(s *Sheet) { *s.TraceCPU = 25 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"a child is not seen", func(s *Sheet) { s.AtLeast = true }, []string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"no trace", func(s *Sheet) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil }, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
 		{"no GC", func(s *Sheet) {
 			*s = *sampledSheet(nil)
 			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
@@ -82,10 +82,10 @@ func TestGCSentences(t *testing.T) {
 		{"no GC, not sampled", func(s *Sheet) {
 			s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
 		}, []string{"GC: 0 cycles."}},
-		{"not sampled", func(s *Sheet) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max.",
-			"GC CPU by gctrace: 2.50 s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
-		{"not sampled, workers waited", func(s *Sheet) { s.Where, *s.TraceCPU = nil, 25 }, []string{"GC: 4 cycles; stop-the-world 2.0 ms total, 1.0 ms max.",
-			"GC CPU by gctrace: 25.00 s, more than all CPU time: of no use here. gctrace counts"}},
+		{"not sampled", func(s *Sheet) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
+			"GC CPU by gctrace: 2.500s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
+		{"not sampled, workers waited", func(s *Sheet) { s.Where, *s.TraceCPU = nil, 25 }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
+			"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
 		{"nothing is known", func(s *Sheet) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil }, []string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
 	} {
 		s := sampledSheet(map[where.Class]float64{where.GCMark: 0.3})

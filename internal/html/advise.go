@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // adviseSection is what folio advise says: where an arena would help.
@@ -26,7 +27,7 @@ func adviseSection(f *report.AdviseFile) *Section {
 		s.Answers[0].Sure += " " + cost
 	}
 	b := &Block{Title: "What allocates", Charts: []*Chart{allocations(f)}, Tables: []*Table{sites(f)},
-		Words: []string{formatf("%s in %s objects were allocated.", report.Bytes(float64(f.Total.AllocBytes)), report.Count(float64(f.Total.AllocObjects)))}}
+		Words: []string{formatf("%s in %s objects were allocated.", unit.Size(f.Total.AllocBytes), unit.Count(float64(f.Total.AllocObjects)))}}
 	if len(b.Tables[0].Rows) == 0 {
 		b.Charts, b.Tables = nil, nil
 	}
@@ -41,7 +42,7 @@ func adviseSection(f *report.AdviseFile) *Section {
 func suggested(sg report.SuggestionJSON, c report.AdviseCost, main bool) Answer {
 	a := Answer{Main: main, Goal: sg.Place(), Text: formatf("Take what %s makes from an arena.", sg.Func)}
 	if sg.Low != nil && sg.High != nil {
-		a.Figure = formatf("%.0f to %.0f%%", 100**sg.Low, 100**sg.High)
+		a.Figure = unit.Percent(*sg.Low) + " to " + unit.Percent(*sg.High)
 		a.Text = formatf("of the processor time would be saved if %s took this from an arena, by estimate.", sg.Func)
 	}
 	a.Sure = upper(strings.Join(sg.Words(c), "; ")) + "."
@@ -59,8 +60,8 @@ func allocations(f *report.AdviseFile) *Chart {
 	add := func(to *Series, s report.CallSite, more ...[2]string) {
 		y := float64(len(c.Y.Categories))
 		c.Y.Categories = append(c.Y.Categories, s.Place())
-		tip := append([][2]string{{"bytes", report.Bytes(float64(s.AllocBytes))}, {"objects", report.Count(float64(s.AllocObjects))}}, more...)
-		to.P = append(to.P, Point{X: s.Share, Y: y, Name: s.Func, Text: report.Percent(s.Share), Tip: tip})
+		tip := append([][2]string{{"bytes", unit.Size(s.AllocBytes)}, {"objects", unit.Count(float64(s.AllocObjects))}}, more...)
+		to.P = append(to.P, Point{X: s.Share, Y: y, Name: s.Func, Text: unit.Percent(s.Share), Tip: tip})
 	}
 	for _, sg := range f.Suggestions {
 		add(&gain, sg.CallSite)
@@ -85,10 +86,10 @@ func sites(f *report.AdviseFile) *Table {
 		if v == nil {
 			return plain("-")
 		}
-		return num(report.Percent(*v), *v)
+		return num(unit.Percent(*v), *v)
 	}
 	add := func(s report.CallSite, cells ...Cell) {
-		row := []Cell{code(s.Place()), num(report.Percent(s.Share), s.Share), num(report.Bytes(float64(s.AllocBytes)), float64(s.AllocBytes)), num(report.Count(float64(s.AllocObjects)), float64(s.AllocObjects))}
+		row := []Cell{code(s.Place()), num(unit.Percent(s.Share), s.Share), num(unit.Size(s.AllocBytes), float64(s.AllocBytes)), num(unit.Count(float64(s.AllocObjects)), float64(s.AllocObjects))}
 		tb.Rows = append(tb.Rows, Row{Cells: append(row, cells...)})
 	}
 	for _, s := range f.Suggestions {

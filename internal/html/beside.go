@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/compare"
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // beside shows several results together: what differs between the first and each
@@ -106,8 +106,8 @@ func summary(c *compare.Comparison, a *Answer) {
 			}
 		}
 	}
-	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, count.Of(differ+same, "figure"), differ)
-	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, count.Of(r.Test.N2, "run"))
+	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Of(differ+same, "figure"), differ)
+	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, unit.Of(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.

@@ -15,7 +15,7 @@ const folio = (() => {
   function unit(v, units) {
     if (v === 0) return '0';
     const [size, name] = units.find(([s]) => Math.abs(v) >= s * 0.9995) || units[units.length - 1];
-    return short(v / size) + (name && name.length > 1 || name === 's' || name === 'B' ? ' ' : '') + name;
+    return short(v / size) + name;
   }
   const format = axis => UNITS[axis.format] || short;
 

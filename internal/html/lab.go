@@ -5,14 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/count"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 func labSection(f *report.LabFile) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and giving memory back cost here", Notes: slices.Clone(f.Notes)}
-	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), formatf("%s in %.0f s", count.Of(len(f.Experiments), "experiment"), f.ElapsedSeconds))
+	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), unit.Of(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)
 	}
@@ -27,7 +28,7 @@ func labSection(f *report.LabFile) *Section {
 				s.Notes = append(s.Notes, text)
 			}
 		}
-		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %s", trial.FormatBytes(e.Parameters.SizeBytes), count.Of(e.Parameters.Rounds, "round"))}
+		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Of(e.Parameters.Rounds, "round"))}
 		if e.Parameters.Rounds < 6 {
 			a.Sure += ": too few for an interval"
 		}
@@ -116,9 +117,9 @@ func (l *labView) tables() []*Table {
 			}
 			n = max(n, v.N)
 			if j == 0 && v.Lo != nil && v.Hi != nil {
-				between = figureFormat(f.Key)(*v.Lo) + " to " + figureFormat(f.Key)(*v.Hi)
+				between = figure.KindOf(f.Key).Format(*v.Lo) + " to " + figure.KindOf(f.Key).Format(*v.Hi)
 			}
-			text := figureFormat(f.Key)(v.Median)
+			text := figure.KindOf(f.Key).Format(v.Median)
 			if f.Key == "gogc" && v.Median < 0 {
 				text = trial.Off
 			}
@@ -134,7 +135,7 @@ func (l *labView) tables() []*Table {
 }
 
 func (l *labView) caption(group string) string {
-	text := formatf("%s: medians at %s", l.Name, trial.FormatBytes(l.Parameters.SizeBytes))
+	text := formatf("%s: medians at %s", l.Name, unit.Exact(l.Parameters.SizeBytes))
 	if group != "" {
 		text += "; " + group
 	}
@@ -163,10 +164,10 @@ func (l *labView) draw(b *Block) {
 	case l.Name == "faults":
 		c := l.curve("total_seconds", "Time to write to fresh memory")
 		c.Y.Label = "time in all"
-		l.beside(b, c, sourceFaults, report.Seconds)
+		l.beside(b, c, sourceFaults, unit.Seconds)
 	case l.Name == "madvise":
 		b.Charts = append(b.Charts, l.curve("cycle_seconds", "Giving memory back and using it again, for each base page"))
-		l.beside(b, l.curve("other_seconds", "Meanwhile, the first write to other memory, for each base page"), sourceMadvise, report.Seconds)
+		l.beside(b, l.curve("other_seconds", "Meanwhile, the first write to other memory, for each base page"), sourceMadvise, unit.Seconds)
 	case l.Name == "gogc":
 		l.drawGOGC(b)
 	case strings.HasPrefix(l.Name, "arenas"):
@@ -176,7 +177,7 @@ func (l *labView) draw(b *Block) {
 	}
 }
 
-func sizeText(v float64) string { return trial.FormatBytes(uint64(v)) }
+func sizeText(v float64) string { return unit.Exact(uint64(v)) }
 
 func interval(v report.Interval) (lo, hi *float64) {
 	if v.Lo == nil || v.Hi == nil {
@@ -200,7 +201,7 @@ func (l *labView) curve(key, title string) *Chart {
 			pt.YLo, pt.YHi = interval(v)
 			for _, g := range l.Figures {
 				if w, ok := p.Figures[g.Key]; ok {
-					pt.Tip = append(pt.Tip, [2]string{g.Label, figureFormat(g.Key)(w.Median)})
+					pt.Tip = append(pt.Tip, [2]string{g.Label, figure.KindOf(g.Key).Format(w.Median)})
 				}
 			}
 			pt.Tip = append(pt.Tip, [2]string{"runs", itoa(v.N)})
@@ -237,7 +238,7 @@ func (l *labView) drawPages(b *Block) {
 				c.Series = append(c.Series, ref)
 				c.Caption += " Hollow: " + ref.Name + "."
 			} else {
-				c.Caption += formatf(" From another machine (%s): at 4 GiB, 2 MiB pages are %.1f times as fast as base pages, 1 GiB pages %.1f times.", sourcePages.machine, sourceTHPGain, sourceGiBGain)
+				c.Caption += formatf(" From another machine (%s): at 4 GiB, 2MiB pages are %s as fast as base pages, 1GiB pages %s.", sourcePages.machine, unit.Ratio(sourceTHPGain), unit.Ratio(sourceGiBGain))
 			}
 		}
 		b.Charts = append(b.Charts, c)
@@ -256,7 +257,7 @@ func (l *labView) sourceGains(key string) (Series, bool) {
 					gain float64
 					of   string
 				}{{sourceTHPGain, "2 MiB pages"}, {sourceGiBGain, "1 GiB pages"}} {
-					s.P = append(s.P, Point{X: sourceGainAt, Y: v.Median / g.gain, Name: g.of, Tip: [][2]string{{"the source's gain", formatf("%.1f times", g.gain)}, {"on base pages here", report.Seconds(v.Median / g.gain)}}})
+					s.P = append(s.P, Point{X: sourceGainAt, Y: v.Median / g.gain, Name: g.of, Tip: [][2]string{{"the source's gain", unit.Ratio(g.gain)}, {"on base pages here", unit.Seconds(v.Median / g.gain)}}})
 				}
 				return s, true
 			}
@@ -279,7 +280,7 @@ func (l *labView) bySize(key, title string) *Table {
 			}
 			rows[p.SizeBytes][i] = plain("-")
 			if v, ok := p.Figures[key]; ok {
-				rows[p.SizeBytes][i] = num(figureFormat(key)(v.Median), v.Median)
+				rows[p.SizeBytes][i] = num(figure.KindOf(key).Format(v.Median), v.Median)
 			}
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // bars draws figures of all arms at the largest size, the figures beside one
@@ -24,9 +26,9 @@ func (l *labView) bars(title string, scale string, keys ...string) *Chart {
 			if !ok {
 				continue
 			}
-			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figureFormat(key)(v.Median), Tip: [][2]string{{f.Label, figureFormat(key)(v.Median)}}}
+			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figure.KindOf(key).Format(v.Median), Tip: [][2]string{{f.Label, figure.KindOf(key).Format(v.Median)}}}
 			if p.XLo, p.XHi = interval(v); p.XLo != nil {
-				p.Tip = append(p.Tip, [2]string{"95% interval", figureFormat(key)(*p.XLo) + " to " + figureFormat(key)(*p.XHi)})
+				p.Tip = append(p.Tip, [2]string{"95% interval", figure.KindOf(key).Format(*p.XLo) + " to " + figure.KindOf(key).Format(*p.XHi)})
 			}
 			p.Tip = append(p.Tip, [2]string{"runs", itoa(v.N)}, [2]string{"what it is", a.About})
 			s.P = append(s.P, p)
@@ -86,12 +88,12 @@ func (l *labView) drawArenas(b *Block) {
 				}
 			}
 		}
-		add(wall, report.Seconds, func(a sourceArm) float64 { return a.wall }, func(a sourceArm) float64 { return a.user }, func(a sourceArm) float64 { return a.system })
-		add(rss, report.Bytes, func(a sourceArm) float64 { return a.rssMB * 1e6 })
-		add(faults, report.Count, func(a sourceArm) float64 { return a.faults })
+		add(wall, unit.Seconds, func(a sourceArm) float64 { return a.wall }, func(a sourceArm) float64 { return a.user }, func(a sourceArm) float64 { return a.system })
+		add(rss, unit.Bytes, func(a sourceArm) float64 { return a.rssMB * 1e6 })
+		add(faults, unit.Count, func(a sourceArm) float64 { return a.faults })
 		tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine), Head: cols("variant", "wall", "user", "system", "RSS", "faults")}
 		for _, a := range src.arms {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.name), num(report.Seconds(a.wall), a.wall), num(report.Seconds(a.user), a.user), num(report.Seconds(a.system), a.system), num(formatf("%.0f MB", a.rssMB), a.rssMB), num(report.Count(a.faults), a.faults)}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.name), num(unit.Seconds(a.wall), a.wall), num(unit.Seconds(a.user), a.user), num(unit.Seconds(a.system), a.system), num(unit.Bytes(a.rssMB*1e6), a.rssMB), num(unit.Count(a.faults), a.faults)}})
 		}
 		b.Tables = append(b.Tables, tb)
 	}
@@ -136,8 +138,8 @@ func (l *labView) drawGOGC(b *Block) {
 		label string
 	}{{procs, sourceGoroutines, "goroutines"}, {gogc, sourceGOGC, "GOGC"}} {
 		x.c.Caption = x.src.caption()
-		x.c.Series = append(x.c.Series, x.src.draw(report.Count, report.Count)...)
-		b.Tables = append(b.Tables, x.src.table(x.label, "operations/s", report.Count, report.Count))
+		x.c.Series = append(x.c.Series, x.src.draw(unit.Count, unit.Count)...)
+		b.Tables = append(b.Tables, x.src.table(x.label, "operations/s", unit.Count, unit.Count))
 	}
 	gogc.Caption += " With the collector off: 413,740 there. GOGC=off and package gctune are in the table."
 	b.Charts = append(b.Charts, procs, gogc, mem)
@@ -153,7 +155,7 @@ func (l *labView) add(points []Point, a *report.LabArm, x float64, key string) [
 	p.YLo, p.YHi = interval(v)
 	for _, f := range l.Figures {
 		if w, ok := last(a).Figures[f.Key]; ok {
-			p.Tip = append(p.Tip, [2]string{f.Label, figureFormat(f.Key)(w.Median)})
+			p.Tip = append(p.Tip, [2]string{f.Label, figure.KindOf(f.Key).Format(w.Median)})
 		}
 	}
 	return append(points, p)

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Of returns the page of one result, or of several side by side.
@@ -87,10 +87,10 @@ func fileName(name string) string {
 func machine(h host.Info) []string {
 	out := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPU)}
 	if m := h.MemoryBytes; m != nil {
-		out = append(out, report.Bytes(float64(*m))+" memory")
+		out = append(out, unit.Size(*m)+" memory")
 	}
 	if m := h.CgroupLimitBytes; m != nil {
-		out = append(out, report.Bytes(float64(*m))+" cgroup limit")
+		out = append(out, unit.Size(*m)+" cgroup limit")
 	}
 	if h.THPEnabled != nil {
 		out = append(out, "THP "+*h.THPEnabled)

@@ -9,9 +9,6 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// comparedFigures are the figures of runs that are drawn side by side.
-var comparedFigures = []string{"wall_seconds", "cpu_seconds", "peak_tree_rss_bytes", "minor_faults", "gc_cpu_seconds", "memory_tax_fraction"}
-
 // ranTogether draws runs side by side: their figures relative to the first result's,
 // and each run in its order. nil if there is nothing to draw.
 func ranTogether(results []*saved.Result) *Block {
@@ -60,8 +57,11 @@ func ranTogether(results []*saved.Result) *Block {
 	if of := targetOf(results[0].Program); of.spec.Pattern != nil {
 		add(of.label(), of.text, func(r *saved.Result) []float64 { return of.values(usable(r)) })
 	}
-	for _, key := range comparedFigures {
-		add(figureLabel(key), figureFormat(key), func(r *saved.Result) []float64 { return trial.FigureOf(key).Values(usable(r)) })
+	for _, f := range trial.Figures {
+		if !f.Main {
+			continue
+		}
+		add(f.Label, f.Format, func(r *saved.Result) []float64 { return f.Values(usable(r)) })
 	}
 	if len(bars.Y.Categories) == 0 {
 		return nil

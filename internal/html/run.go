@@ -3,11 +3,12 @@ package html
 import (
 	"slices"
 
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 func runSection(f *report.File) *Section {
@@ -94,12 +95,12 @@ func again(f *report.File) []string {
 
 // advice is what package diagnose advises, the largest gain first.
 func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
-	sure := formatf("wall %s%s, processor time %s, %s", report.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), report.Seconds(sheet.CPU), count.Of(len(samples), "run"))
+	sure := formatf("wall %s%s, processor time %s, %s", unit.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), unit.Seconds(sheet.CPU), unit.Of(len(samples), "run"))
 	if len(samples) == 1 {
 		sure += ": how much it varies is not known"
 	}
 	if w := sheet.Where; w != nil {
-		sure = formatf("%s of the processor time is the memory tax, by %d samples; ", report.Percent(w.MemoryTaxFraction), w.Samples) + sure
+		sure = formatf("%s of the processor time is the memory tax, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Of(int(w.Samples), "sample")) + sure
 	}
 	found := sheet.Advise()
 	if len(found) == 0 {
@@ -134,15 +135,15 @@ func figures(samples []*trial.Sample) *Table {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(s.Median), s.Median), plain(between), num(itoa(s.N), float64(s.N))}})
 	}
 	for _, f := range trial.Figures {
-		label := figureLabel(f.Key)
+		label := f.Label
 		if trial.AnySampled(f.Key, samples) {
 			label += " (sampled)"
 		}
 		v := f.Values(samples)
-		if !f.Pooled() {
-			add(label, figureFormat(f.Key), v)
+		if !f.Pooled {
+			add(label, f.Format, v)
 		} else if c, ok := f.Center(samples); ok {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(figureFormat(f.Key)(c), c), plain(""), num(itoa(len(v)), float64(len(v)))}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(figure.KindOf(f.Key).Format(c), c), plain(""), num(itoa(len(v)), float64(len(v)))}})
 		}
 	}
 	var names []string
@@ -188,7 +189,7 @@ func timeline(samples []*trial.Sample) *Block {
 		series := Series{Name: x.name, Color: x.color, Line: true, Bare: true, Area: x.area, Dash: x.dash}
 		for j := range n {
 			at, bytes := x.track.Seconds[j], float64(x.track.Bytes[j])
-			series.P = append(series.P, Point{X: at, Y: bytes, Tip: [][2]string{{"at", report.Seconds(at)}, {"memory", report.Bytes(bytes)}}})
+			series.P = append(series.P, Point{X: at, Y: bytes, Tip: [][2]string{{"at", unit.Seconds(at)}, {"memory", unit.Bytes(bytes)}}})
 		}
 		c.Series = append(c.Series, series)
 		v := x.track.Bytes[:n]
@@ -200,9 +201,9 @@ func timeline(samples []*trial.Sample) *Block {
 			gc.Name = formatf("GC cycles, a mark for %d", s.Heap.Each)
 		}
 		for j, at := range s.Heap.Seconds {
-			p := Point{X: at, Tip: [][2]string{{"at", report.Seconds(at)}}}
+			p := Point{X: at, Tip: [][2]string{{"at", unit.Seconds(at)}}}
 			if j < len(s.Heap.Bytes) {
-				p.Tip = append(p.Tip, [2]string{"heap after it", report.Bytes(float64(s.Heap.Bytes[j]))})
+				p.Tip = append(p.Tip, [2]string{"heap after it", unit.Bytes(float64(s.Heap.Bytes[j]))})
 			}
 			gc.P = append(gc.P, p)
 		}

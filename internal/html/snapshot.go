@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/unit"
 )
 
-func size(v uint64) Cell { return num(report.Bytes(float64(v)), float64(v)) }
+func size(v uint64) Cell { return num(unit.Size(v), float64(v)) }
 
 func sizeOr(v *uint64) string {
 	if v == nil {
 		return "-"
 	}
-	return report.Bytes(float64(*v))
+	return unit.Size(*v)
 }
 
 // inspectSection is what folio inspect saw: of one process, or of all.
@@ -56,20 +56,20 @@ func (s *Section) inspectList(processes []report.ProcessLine, unseen *report.Uns
 			total += w.Gain
 			if y := float64(len(c.Y.Categories)); y < inList {
 				c.Y.Categories = append(c.Y.Categories, formatf("%s %d", p.Name, p.PID))
-				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: report.Bytes(float64(w.HugeSize))})
-				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: report.Bytes(float64(w.Gain)), Tip: [][2]string{{"to gain", report.Bytes(float64(w.Gain))}, {"coverage", report.Percent(w.Coverage)}}})
+				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: unit.Size(w.HugeSize)})
+				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: unit.Size(w.Gain), Tip: [][2]string{{"to gain", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
 			}
-			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(report.Percent(w.Coverage), w.Coverage), size(w.Gain), num(itoa(w.Sparse), float64(w.Sparse))})
+			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(unit.Percent(w.Coverage), w.Coverage), size(w.Gain), num(itoa(w.Sparse), float64(w.Sparse))})
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
 	if u := unseen; u != nil && u.Denied > 0 {
-		s.Notes = append(s.Notes, formatf("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied, report.Bytes(float64(u.DeniedBytes))))
+		s.Notes = append(s.Notes, formatf("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied, unit.Size(u.DeniedBytes)))
 	}
 	if u := unseen; u != nil && u.Small > 0 {
 		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
 	}
-	s.Answers = []Answer{{Main: true, Figure: report.Bytes(float64(total)), Text: "could be on huge pages and is not, in dense windows of these processes.", Sure: "One look: it says what is there, not what time it would give back."}}
+	s.Answers = []Answer{{Main: true, Figure: unit.Size(total), Text: "could be on huge pages and is not, in dense windows of these processes.", Sure: "One look: it says what is there, not what time it would give back."}}
 	b := &Block{Tables: []*Table{tb}}
 	if len(c.Y.Categories) > 0 {
 		c.Series = []Series{huge, gain}
@@ -103,11 +103,11 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	s.Notes = slices.Concat(p.Hazards, p.Notes)
 	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + sizeOr(p.Resident) + "."}
 	if w := p.Windows; w != nil {
-		a.Figure, a.Line = report.Bytes(float64(w.Gain)), p.Collapse()
-		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", p.Area(), report.Percent(w.Coverage))
+		a.Figure, a.Line = unit.Size(w.Gain), p.Collapse()
+		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", p.Area(), unit.Percent(w.Coverage))
 		a.Sure += " " + upper(p.Policy.Means) + "."
 		if w.Fill > 0 {
-			a.Sure += formatf(" It would take %s more memory.", report.Bytes(float64(w.Fill)))
+			a.Sure += formatf(" It would take %s more memory.", unit.Size(w.Fill))
 		}
 	}
 	s.Answers = []Answer{a}
@@ -121,8 +121,8 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	for i, m := range p.Memory {
 		kind := kindTitle(m.Kind)
 		memory.Y.Categories = append(memory.Y.Categories, kind)
-		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: report.Bytes(float64(m.Resident))})
-		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: report.Bytes(float64(m.Huge))})
+		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: unit.Size(m.Resident)})
+		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: unit.Size(m.Huge)})
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(kind), num(itoa(m.Mappings), float64(m.Mappings)), size(m.Size), size(m.Resident), size(m.Huge), size(m.Swapped)}})
 	}
 	b := &Block{Title: "What is in memory", Tables: []*Table{short}}
@@ -148,7 +148,7 @@ func kindTitle(key string) string {
 
 // densityBlock draws how full the windows are: the huge ones, then the densest first.
 func densityBlock(of string, w *report.WindowsJSON) *Block {
-	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory", Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", report.Bytes(float64(w.Size))), X: Axis{Label: "windows", Format: Count}}
+	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory", Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
 	series := Series{Name: "windows", Color: 1}
 	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
 	add := func(name string, n int) {
@@ -163,7 +163,7 @@ func densityBlock(of string, w *report.WindowsJSON) *Block {
 	}
 	c.Series = []Series{series}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
-		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.", count.Of(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
+		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.", unit.Of(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
 }
 
 // doctorSection is what folio doctor found.

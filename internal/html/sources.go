@@ -95,8 +95,8 @@ var sourceArenas = struct {
 	[]sourceArm{
 		{name: "new", wall: 5.12, user: 34.53, system: 5.50, rssMB: 537, faults: 76886},
 		{name: "Go arenas", wall: 12.50, user: 20.80, system: 77.92, rssMB: 750, faults: 2334682},
-		{name: "Go arenas, cleared by 2 MB", wall: 2.55, user: 19.34, system: 0.89, rssMB: 765, faults: 14492},
-		{name: "and unmapped from 8 MB on", wall: 2.71, user: 20.11, system: 0.97, rssMB: 312, faults: 13980},
+		{name: "Go arenas, cleared by 2MiB", wall: 2.55, user: 19.34, system: 0.89, rssMB: 765, faults: 14492},
+		{name: "and unmapped from 8MiB on", wall: 2.71, user: 20.11, system: 0.97, rssMB: 312, faults: 13980},
 	},
 }
 

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/count"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // formatf is fmt.Sprintf by a name that reads well in expressions.
@@ -54,7 +55,7 @@ func tuneSection(f *report.File) *Section {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	s.About = append(s.About, formatf("%s, %s in %.0f s", count.Of(len(f.Arms), "setting"), count.Of(n, "run"), f.ElapsedSeconds))
+	s.About = append(s.About, formatf("%s, %s in %s", unit.Of(len(f.Arms), "setting"), unit.Of(n, "run"), unit.ElapsedSeconds(f.ElapsedSeconds)))
 	if f.Ended != "" {
 		s.About = append(s.About, f.Ended)
 	}
@@ -153,18 +154,10 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		add(t.of.label()+", about", t.of.text(a.y))
 		add("left early", strings.TrimPrefix(a.LeftEarly(), "left early: "))
 	}
-	add("peak memory", report.Bytes(a.x))
-	for _, f := range []struct {
-		key, label string
-		format     func(float64) string
-	}{
-		{"cpu_seconds", "CPU time", report.Seconds}, {"minor_faults", "page faults", report.Count},
-		{"gc_cycles", "GC cycles", report.Count}, {"gc_cpu_fraction", "GC share", report.Percent},
-		{"gc_pause_max_seconds", "stop-the-world, max", report.Seconds}, {"memory_tax_fraction", "memory tax", report.Percent},
-		{"huge_peak_bytes", "on huge pages", report.Bytes},
-	} {
-		if v, ok := a.Summary.Center(f.key); ok {
-			add(f.label, f.format(v))
+	add("peak memory", unit.Bytes(a.x))
+	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds", "memory_tax_fraction", "huge_peak_bytes"} {
+		if v, ok := a.Summary.Center(key); ok {
+			add(figure.Of(key).Short, figure.Of(key).Format(v))
 		}
 	}
 	add("runs", itoa(t.runs(a)))
@@ -281,7 +274,7 @@ func (t *tuned) byGOGC() *Block {
 	tb := &Table{Caption: "Settings of GOGC alone", Head: cols("GOGC", t.of.label(), "peak memory"), Sort: true}
 	for i, p := range m.P {
 		y := p.Y / t.of.scale(1)
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{num(formatf("%g", p.X), p.X), num(t.of.text(y), y), num(report.Bytes(mem.P[i].Y), mem.P[i].Y)}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{num(formatf("%g", p.X), p.X), num(t.of.text(y), y), num(unit.Bytes(mem.P[i].Y), mem.P[i].Y)}})
 	}
 	x := Axis{Label: "GOGC", Scale: Log, Format: Count}
 	hint := "Click a point to copy the command line with its setting."
@@ -296,23 +289,27 @@ func (t *tuned) byGOGC() *Block {
 }
 
 // figures are the further columns of the tables.
-func (t *tuned) figures() []struct{ name, key, label string } {
-	all := []struct{ name, key, label string }{{"", "memory_tax_fraction", "memory tax"}, {"", "gc_cpu_fraction", "GC share"}, {metric.Wall, "wall_seconds", "wall"}, {metric.CPU, "cpu_seconds", "cpu"}, {"", "minor_faults", "faults"}}
-	return slices.DeleteFunc(all, func(m struct{ name, key, label string }) bool { return m.name == t.of.spec.Name })
+func (t *tuned) figures() (out []figure.Figure) {
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "wall_seconds", "cpu_seconds", "minor_faults"} {
+		if f := figure.Of(key); f.Short != t.of.spec.Name {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // cells are those of the further columns.
 func (t *tuned) cells(a *tunedArm) (out []Cell) {
 	for _, m := range t.figures() {
-		v, ok := a.Summary.Center(m.key)
+		v, ok := a.Summary.Center(m.Key)
 		switch {
-		case m.name == metric.Wall:
+		case m.Short == metric.Wall:
 			v, ok = a.Final.Wall, true
-		case m.name == metric.CPU:
+		case m.Short == metric.CPU:
 			v, ok = a.Final.CPU, true
 		}
 		if ok {
-			out = append(out, num(figureFormat(m.key)(v), v))
+			out = append(out, num(m.Format(v), v))
 		} else {
 			out = append(out, plain("-"))
 		}
@@ -322,7 +319,7 @@ func (t *tuned) cells(a *tunedArm) (out []Cell) {
 
 func (t *tuned) heads(tb *Table) {
 	for _, m := range t.figures() {
-		tb.Head = append(tb.Head, Column{Label: m.label, Num: true})
+		tb.Head = append(tb.Head, Column{Label: m.Short, Num: true})
 	}
 }
 
@@ -367,7 +364,7 @@ func (t *tuned) table() *Table {
 
 func peak(a *tunedArm) Cell {
 	if m := a.Final.Memory; m != nil {
-		return num(report.Bytes(*m), *m)
+		return num(unit.Bytes(*m), *m)
 	}
 	return plain("-")
 }
@@ -378,7 +375,7 @@ func (t *tuned) measured() *Table {
 	for i := range t.arms {
 		a := &t.arms[i]
 		v := stat.Median(t.of.values(a.Samples))
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), num(t.of.text(v), v), num(report.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(a.LeftEarly())}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), num(t.of.text(v), v), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(a.LeftEarly())}})
 	}
 	return tb
 }
@@ -391,7 +388,7 @@ func (t *tuned) leftEarly() *Table {
 	}
 	for i := range t.arms {
 		if a := &t.arms[i]; a.Final == nil {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(a.LeftEarly()), num(report.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(a.LeftEarly()), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
 		}
 	}
 	if len(tb.Rows) == 0 {
@@ -408,7 +405,7 @@ func (t *tuned) benchmarks() *Block {
 	}
 	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true, Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
 	for _, b := range a.Benchmarks {
-		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+metric.Bench)), num(report.Seconds(b.Default/1e9), b.Default), num(report.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
+		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+metric.Bench)), num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
 		if b.Ratio != nil {
 			row.Cells[3] = num(report.Change(b.Ratio), b.Ratio.Ratio)
 		}

@@ -1,8 +1,8 @@
 package html
 
 import (
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -48,10 +48,10 @@ func whereBlock(splits []split) *Block {
 			share := s.of.Share(class.Class)
 			any = any || share.Seconds > 0
 			if share.Seconds > 0 {
-				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: report.Percent(share.Fraction),
-					Tip: [][2]string{{"time", report.Seconds(share.Seconds)}, {"of all", report.Percent(share.Fraction)}}})
+				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: unit.Percent(share.Fraction),
+					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", unit.Percent(share.Fraction)}}})
 			}
-			row.Cells = append(row.Cells, num(report.Seconds(share.Seconds), share.Seconds), num(report.Percent(share.Fraction), share.Fraction))
+			row.Cells = append(row.Cells, num(unit.Seconds(share.Seconds), share.Seconds), num(unit.Percent(share.Fraction), share.Fraction))
 		}
 		if any {
 			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
@@ -66,7 +66,7 @@ func whereBlock(splits []split) *Block {
 	} {
 		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true}
 		for _, s := range rows {
-			row.Cells = append(row.Cells, plain(""), num(report.Percent(sum.of(s.of)), sum.of(s.of)))
+			row.Cells = append(row.Cells, plain(""), num(unit.Percent(sum.of(s.of)), sum.of(s.of)))
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
@@ -82,7 +82,7 @@ func sitesTable(r *where.Result) *Table {
 	tb := &Table{Caption: "Who pays the memory tax: the places of the program that cause most of it", Sort: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
 	for _, s := range r.Sites {
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()), num(report.Percent(s.Fraction), s.Fraction), num(report.Seconds(s.Seconds), s.Seconds)}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()), num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
 	}
 	return tb
 }

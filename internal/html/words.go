@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/figure"
 )
 
 // upper makes the first letter of a sentence upper case.
@@ -16,52 +16,10 @@ func upper(s string) string {
 	return strings.ToUpper(string(r)) + s[n:]
 }
 
-var figureLabels = map[string]string{
-	"wall_seconds": "wall clock", "user_seconds": "user time", "sys_seconds": "system time", "cpu_seconds": "processor time",
-	"peak_rss_bytes": "peak RSS, largest process", "peak_tree_rss_bytes": "peak RSS, all processes", "minor_faults": "minor page faults", "major_faults": "major page faults",
-	"gc_cycles": "GC cycles", "gc_pause_seconds": "stop-the-world", "gc_trace_cpu_seconds": "GC CPU by gctrace", "gc_cpu_seconds": "GC CPU time", "gc_cpu_fraction": "GC share of CPU time",
-	"gc_pause_max_seconds": "stop-the-world, max", "memory_tax_fraction": "memory tax, share of CPU time", "heap_peak_bytes": "heap peak", "huge_peak_bytes": "most on huge pages",
-}
-
-// figureLabel names a figure of a sample for people.
-func figureLabel(key string) string {
-	if l, ok := figureLabels[key]; ok {
-		return l
-	}
-	return strings.ReplaceAll(key, "_", " ")
-}
-
-// figureFormat prints a figure in the unit that its key says.
-func figureFormat(key string) func(float64) string {
-	switch {
-	case strings.HasSuffix(key, "_per_second"):
-		return func(v float64) string {
-			if v < 10 {
-				return formatf("%.2g", v)
-			}
-			return report.Count(v)
-		}
-	case strings.HasSuffix(key, "_seconds"):
-		return report.Seconds
-	case strings.HasSuffix(key, "_bytes"):
-		return report.Bytes
-	case strings.HasSuffix(key, "_fraction"):
-		return report.Percent
-	}
-	return report.Count
-}
-
 // axisFormat is the format of an axis for a figure.
 func axisFormat(key string) string {
-	switch {
-	case strings.HasSuffix(key, "_per_second"):
-		return Count
-	case strings.HasSuffix(key, "_seconds"):
-		return Seconds
-	case strings.HasSuffix(key, "_bytes"):
-		return Bytes
-	case strings.HasSuffix(key, "_fraction"):
-		return Percent
+	if k := figure.KindOf(key); k != figure.Rate {
+		return string(k)
 	}
 	return Count
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // ErrNotRegular says that a path is a directory, a pipe, a device or the like.
@@ -22,17 +24,7 @@ func (e *TooLargeError) Error() string {
 	if e.Unit != "" {
 		return fmt.Sprintf("%s has more than the %d %s that folio reads", e.What, e.Most, e.Unit)
 	}
-	return fmt.Sprintf("%s is larger than the %s that folio reads", e.What, size(e.Most))
-}
-
-func size(n int64) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return fmt.Sprintf("%s is larger than the %s that folio reads", e.What, unit.Exact(uint64(e.Most)))
 }
 
 // Open opens a regular file for reading. Whatever else is at the path, now or by the

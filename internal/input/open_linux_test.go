@@ -133,13 +133,13 @@ func TestReadFileIsBounded(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	var large *TooLargeError
-	if _, err := ReadFile(path, 7); !errors.As(err, &large) || !strings.Contains(err.Error(), path+" is larger than the 7 bytes") {
+	if _, err := ReadFile(path, 7); !errors.As(err, &large) || !strings.Contains(err.Error(), path+" is larger than the 7B") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadFile(path, 64<<20); !errors.As(err, &large) || !strings.Contains(err.Error(), "larger than the 64 MiB") {
+	if _, err := ReadFile(path, 64<<20); !errors.As(err, &large) || !strings.Contains(err.Error(), "larger than the 64MiB") {
 		t.Errorf("%v", err)
 	}
 	// What grows, or tells no size, is cut off as well.

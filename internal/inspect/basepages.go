@@ -1,6 +1,10 @@
 package inspect
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/foliomem/folio/internal/unit"
+)
 
 // LittleHeap is the anonymous memory of a process, in bytes, below which huge pages
 // gain little: by folio lab pages, in 8 rounds on a virtual machine, random reads on
@@ -20,12 +24,12 @@ func OnBasePages(anonymous, huge uint64) bool {
 
 // Pages says in words which pages the anonymous memory of a process is on.
 func Pages(anonymous, huge uint64) string {
-	text := fmt.Sprintf("%s of anonymous memory", size(anonymous))
+	text := fmt.Sprintf("%s of anonymous memory", unit.Size(anonymous))
 	if anonymous > 0 {
-		text += fmt.Sprintf(", %.1f%% of it on huge pages", 100*float64(min(huge, anonymous))/float64(anonymous))
+		text += fmt.Sprintf(", %s of it on huge pages", unit.Percent(float64(min(huge, anonymous))/float64(anonymous)))
 	}
 	if anonymous < LittleHeap {
-		text += fmt.Sprintf("; below %d MiB huge pages gain little", LittleHeap>>20)
+		text += fmt.Sprintf("; below %s huge pages gain little", unit.Exact(LittleHeap))
 	}
 	return text
 }

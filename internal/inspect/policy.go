@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliomem/folio/internal/feature"
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -81,14 +82,14 @@ func (s *System) hazards(p *Process) (out []string) {
 		add("defrag is always: a page fault that finds no huge page free waits until one is made: echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag")
 	}
 	if p.Policy.Against != nil && *p.Policy.Against > 0 {
-		add("%s of it is advised against huge pages (MADV_NOHUGEPAGE): the kernel makes none there", size(*p.Policy.Against))
+		add("%s of it is advised against huge pages (MADV_NOHUGEPAGE): the kernel makes none there", unit.Size(*p.Policy.Against))
 	}
 	if p.Swapped != nil && *p.Swapped > 0 {
-		add("%s is in swap: huge pages take memory, and there is too little already", size(*p.Swapped))
+		add("%s is in swap: huge pages take memory, and there is too little already", unit.Size(*p.Swapped))
 	}
 	if w := p.Windows; w != nil && w.Fill > 0 {
 		if left, ok := s.room(p.PID); ok && left < w.Fill {
-			add("collapsing all that is dense enough takes %s more, and its memory cgroup has %s left", size(w.Fill), size(left))
+			add("collapsing all that is dense enough takes %s more, and its memory cgroup has %s left", unit.Size(w.Fill), unit.Size(left))
 		}
 	}
 	if w := p.Windows; w != nil && p.Of == GoHeap && w.Sparse > w.Count/2 && w.Gain < w.Resident/2 {
@@ -118,17 +119,4 @@ func (s *System) room(pid int) (left uint64, ok bool) {
 		}
 	}
 	return left, ok
-}
-
-// size prints bytes in whole units.
-func size(n uint64) string {
-	for _, u := range []struct {
-		shift uint
-		name  string
-	}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
-		if n >= 1<<u.shift {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(uint64(1)<<u.shift), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }

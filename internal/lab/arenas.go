@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/nodes"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // arenasFamily is the name of the three experiments on arenas together.
@@ -85,7 +86,7 @@ func arenasArms(m *Machine, p Params) []*Arm {
 		{"new", "new, as most programs allocate", "new", "100", 0},
 		{"gogc-400", "new, with GOGC=400", "new", "400", 0},
 		{"gogc-800", "new, with GOGC=800", "new", "800", 0},
-		{"gogc-off", "new, with GOGC=off and GOMEMLIMIT=" + trial.FormatBytes(limit), "new", trial.Off, limit},
+		{"gogc-off", "new, with GOGC=off and GOMEMLIMIT=" + unit.Exact(limit), "new", trial.Off, limit},
 		{goArenas, "the arenas of Go's experiment, built here by the go command", goArenas, "100", 0},
 		{"folio", "Folio's arenas as they are: huge pages, and idle memory is left to the GC early", "folio", "100", 0},
 		{"folio-base", "without huge pages", "folio-base", "100", 0},

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // arenasMeaning says what the figures of an experiment on arenas mean: of Folio's
@@ -44,9 +44,9 @@ func (o *Outcome) hugeArenas(folio, base *ArmResult) []string {
 		text = fmt.Sprintf("Their huge pages make them %s as fast, with %s of the faults", r, o.part(base, folio, "faults"))
 	}
 	if huge := folio.Values(o.Params.Size, "huge_fraction"); len(huge) > 0 {
-		text += fmt.Sprintf("; measured, %.0f%% of the process's memory was huge", 100*stat.Median(huge))
+		text += fmt.Sprintf("; measured, %s of the process's memory was huge", unit.Percent(stat.Median(huge)))
 		if stat.Median(huge) < 0.05 {
-			return []string{fmt.Sprintf("They asked for huge pages and got next to none: %.0f%% of the process's memory was huge.", 100*stat.Median(huge))}
+			return []string{fmt.Sprintf("They asked for huge pages and got next to none: %s of the process's memory was huge.", unit.Percent(stat.Median(huge)))}
 		}
 	}
 	return []string{text + "."}
@@ -67,7 +67,7 @@ func (o *Outcome) otherThanArenas(plain, folio *ArmResult) []string {
 		s := best.Arm.Setting
 		set := "GOGC=" + s.GOGC
 		if s.MemLimit > 0 {
-			set += " and GOMEMLIMIT=" + trial.FormatBytes(s.MemLimit)
+			set += " and GOMEMLIMIT=" + unit.Exact(s.MemLimit)
 		}
 		if r := o.times(plain, best, "wall_seconds"); r != "" {
 			text := fmt.Sprintf("Without a change to the program, %s is %s as fast as new", set, r) + o.memory(plain, best)
@@ -109,13 +109,10 @@ func (o *Outcome) memory(base, a *ArmResult) string {
 // part returns an arm's figure as a part of another's, "" if that is not known.
 func (o *Outcome) part(base, a *ArmResult, key string) string {
 	r := o.ratio(a, base, key)
-	switch {
-	case r == 0:
+	if r == 0 {
 		return ""
-	case r < 0.1:
-		return fmt.Sprintf("%.1f%%", 100*r)
 	}
-	return fmt.Sprintf("%.0f%%", 100*r)
+	return unit.Percent(r)
 }
 
 // enoughRounds are as many as there must be for what is undecided to be taken for
@@ -123,9 +120,9 @@ func (o *Outcome) part(base, a *ArmResult, key string) string {
 const enoughRounds = 6
 
 func (o *Outcome) seconds(a *ArmResult, key string) string {
-	return fmt.Sprintf("%.3g s", o.at(a, o.Params.Size, key))
+	return unit.Seconds(o.at(a, o.Params.Size, key))
 }
 
 func (o *Outcome) bytes(a *ArmResult) string {
-	return fmt.Sprintf("%.0f MiB", o.at(a, o.Params.Size, "peak_rss_bytes")/(1<<20))
+	return unit.Bytes(o.at(a, o.Params.Size, "peak_rss_bytes"))
 }

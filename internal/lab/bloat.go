@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -132,9 +133,8 @@ func bloatMeaning(o *Outcome) []string {
 	if live == 0 || w == 0 {
 		return nil
 	}
-	mib := func(v float64) string { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }
 	hp, hw := o.at(parts, size, "huge_bytes"), o.at(windows, size, "huge_bytes")
-	out := []string{fmt.Sprintf("With one live base page in every other huge page, releasing all that is free leaves %s resident, %s of it huge; releasing whole huge pages only leaves %s, %s of it huge.", mib(p), mib(hp), mib(w), mib(hw))}
+	out := []string{fmt.Sprintf("With one live base page in every other huge page, releasing all that is free leaves %s resident, %s of it huge; releasing whole huge pages only leaves %s, %s of it huge.", unit.Bytes(p), unit.Bytes(hp), unit.Bytes(w), unit.Bytes(hw))}
 	for _, a := range o.Arms {
 		r := o.at(a, size, "resident_bytes")
 		if a.Arm.Task.How != freeKhugepaged || r == 0 {
@@ -142,9 +142,9 @@ func bloatMeaning(o *Outcome) []string {
 		}
 		none := strings.TrimPrefix(a.Arm.Name, "khugepaged-")
 		if r > 1.5*p {
-			out = append(out, fmt.Sprintf("With max_ptes_none = %s, khugepaged makes that memory resident again: %s, %.0fx what lives. Where programs release parts of huge pages, set it to 0.", none, mib(r), r/live))
+			out = append(out, fmt.Sprintf("With max_ptes_none = %s, khugepaged makes that memory resident again: %s, %s what lives. Where programs release parts of huge pages, set it to 0.", none, unit.Bytes(r), unit.Ratio(r/live)))
 		} else {
-			out = append(out, fmt.Sprintf("With max_ptes_none = %s it stays at %s.", none, mib(r)))
+			out = append(out, fmt.Sprintf("With max_ptes_none = %s it stays at %s.", none, unit.Bytes(r)))
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // fewestRuns is how many runs an arm must have for a sentence to speak of it. To tell
@@ -21,7 +22,7 @@ func (o *Outcome) Meaning() []string {
 		if n == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).", counted(n, "run"), fewestRuns)}
+		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).", unit.Of(n, "run"), fewestRuns)}
 	}
 	said := *o
 	said.Arms, said.undecided = nil, nil
@@ -55,13 +56,6 @@ func (a *ArmResult) runs() (n int) {
 	return n
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // at returns the median of an arm's figure at a size, 0 if there is none.
 func (o *Outcome) at(a *ArmResult, size uint64, key string) float64 {
 	if a == nil {
@@ -92,7 +86,7 @@ func (o *Outcome) times(base, a *ArmResult, key string) string {
 	if r == 0 || !o.decided(base, a, key, r) {
 		return ""
 	}
-	return factor(r)
+	return unit.Ratio(r)
 }
 
 // decided says whether two arms differ in a figure at the largest size. r is how many
@@ -107,15 +101,8 @@ func (o *Outcome) decided(base, a *ArmResult, key string, r float64) bool {
 			text += ", " + figures[i].Label
 		}
 	}
-	if text += " (" + factor(r) + ")"; !slices.Contains(o.undecided, text) {
+	if text += " (" + unit.Ratio(r) + ")"; !slices.Contains(o.undecided, text) {
 		o.undecided = append(o.undecided, text)
 	}
 	return false
-}
-
-func factor(r float64) string {
-	if r >= 10 {
-		return fmt.Sprintf("%.0fx", r)
-	}
-	return fmt.Sprintf("%.2fx", r)
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -45,7 +45,7 @@ func faultsArms(m *Machine, p Params) []*Arm {
 		m.memoryArm("thp", "MADV_HUGEPAGE: one fault for each huge page", page.THP, 0, p.Size),
 		m.memoryArm("populate", "MADV_POPULATE_WRITE of all of it, then the writes", page.Base, 0, p.Size),
 		m.memoryArm("populate-thp", "both", page.THP, 0, p.Size),
-		m.memoryArm("ahead", "another thread populates, "+trial.FormatBytes(piece)+" ahead", page.Base, 0, p.Size),
+		m.memoryArm("ahead", "another thread populates, "+unit.Exact(piece)+" ahead", page.Base, 0, p.Size),
 		m.memoryArm("reused", "memory that was written to before", page.Base, 0, p.Size),
 	}
 	for i, how := range []string{byWriting, byWriting, byPopulate, byPopulate, byAhead, byReuse} {
@@ -150,9 +150,9 @@ func faultsMeaning(o *Outcome) []string {
 	if b == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("First writes to %s of fresh memory take %.3g ms, %.0f ns a page", trial.FormatBytes(size), 1e3*o.at(base, size, "total_seconds"), 1e9*b)
+	text := fmt.Sprintf("First writes to %s of fresh memory take %s, %s a page", unit.Exact(size), unit.Seconds(o.at(base, size, "total_seconds")), unit.Seconds(b))
 	if again := o.at(o.Arm("reused"), size, "total_seconds"); again > 0 {
-		text += fmt.Sprintf("; writes to memory that is used again take %.3g ms", 1e3*again)
+		text += fmt.Sprintf("; writes to memory that is used again take %s", unit.Seconds(again))
 	}
 	out := []string{text + "."}
 	for _, x := range []struct{ name, text string }{

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -41,7 +41,7 @@ func forkArms(m *Machine, p Params) []*Arm {
 		if uint64(size) > p.Size/4 {
 			continue // too few pages to write to
 		}
-		text := trial.FormatBytes(uint64(size))
+		text := unit.Exact(uint64(size))
 		// The copies come from the pool, too.
 		arms = append(arms, m.memoryArm("hugetlb-"+text, text+" pages from a reserved pool", page.HugeTLB, size, 2*p.Size))
 	}
@@ -121,14 +121,14 @@ func forkMeaning(o *Outcome) []string {
 		return nil
 	}
 	be, he := o.at(base, size, "extra_bytes"), o.at(thp, size, "extra_bytes")
-	out := []string{fmt.Sprintf("After a fork, the slowest 1%% of writes take %.1f us or more with base pages and %.1f us with huge pages; %d writes cost %.0f MiB and %.0f MiB of memory.",
-		1e6*b, 1e6*h, min(uint64(o.Params.Count), floorPower(size/uint64(page.Size()))), be/(1<<20), he/(1<<20))}
+	out := []string{fmt.Sprintf("After a fork, the slowest 1%% of writes take %s or more with base pages and %s with huge pages; %s writes cost %s and %s of memory.",
+		unit.Seconds(b), unit.Seconds(h), unit.Number(int64(min(uint64(o.Params.Count), floorPower(size/uint64(page.Size()))))), unit.Bytes(be), unit.Bytes(he))}
 	switch {
 	case be == 0:
 	case he < 1.5*be:
 		out = append(out, "This kernel does not copy whole huge pages on such a write: it splits them and copies a base page (Linux 5.8 and later). What the source says of Redis does not hold here.")
 	default:
-		out = append(out, fmt.Sprintf("Huge pages cost %.1fx the memory: a program that forks to save its state should do without.", he/be))
+		out = append(out, fmt.Sprintf("Huge pages cost %s the memory: a program that forks to save its state should do without.", unit.Ratio(he/be)))
 	}
 	if r := o.times(base, thp, "fork_seconds"); r != "" {
 		out = append(out, fmt.Sprintf("fork itself is %s as fast with huge pages.", r))

@@ -8,6 +8,7 @@ import (
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 func gogcMeaning(o *Outcome) (out []string) {
@@ -26,14 +27,14 @@ func (f *gogcFinding) value(o *Outcome) string {
 	text := f.load.title + ": "
 	switch gain := f.bestRate / f.baseRate; {
 	case gain < worth:
-		text += fmt.Sprintf("no GOGC gains %.0f%% over the default", 100*(worth-1))
+		text += fmt.Sprintf("no GOGC gains %s over the default", unit.Percent(worth-1))
 	case !o.decided(f.base, f.best, opsKey, gain):
 		text += "no GOGC is faster than the default beyond doubt"
 	default:
-		text += fmt.Sprintf("%s is best: %.2fx the default's operations, with %s instead of %s", f.best.Arm.About, gain, mib(f.bestRSS), mib(o.at(f.base, o.Params.Size, rssKey)))
+		text += fmt.Sprintf("%s is best: %s the default's operations, with %s instead of %s", f.best.Arm.About, unit.Ratio(gain), unit.Bytes(f.bestRSS), unit.Bytes(o.at(f.base, o.Params.Size, rssKey)))
 	}
 	if gain := f.tunedRate / f.baseRate; gain > 0 && o.decided(f.base, f.tuned, opsKey, gain) {
-		text += fmt.Sprintf("; gctune, told nothing, reaches %.2fx the default with %s", gain, mib(f.tunedRSS))
+		text += fmt.Sprintf("; gctune, told nothing, reaches %s the default with %s", unit.Ratio(gain), unit.Bytes(f.tunedRSS))
 		if v := o.at(f.tuned, o.Params.Size, "gogc"); v > 0 {
 			text += fmt.Sprintf(" (GOGC=%.0f in the end)", v)
 		}
@@ -54,7 +55,7 @@ func (f *gogcFinding) scaling(o *Outcome) string {
 		if n < 2 || rate == 0 || !strings.HasPrefix(a.Arm.Name, f.load.name+"-goroutines-") {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%d of them at %.0f%%", n, 100*rate/one))
+		parts = append(parts, fmt.Sprintf("%d of them at %s", n, unit.Percent(rate/one)))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -75,8 +76,8 @@ func (f *gogcFinding) traces(o *Outcome) (out []string) {
 	// What GC explains: the work is done in the time that it leaves.
 	worst, best := sampledGC(f.worst), sampledGC(f.best)
 	if seen, lost := (1-worst)/(1-min(best, 0.99)), f.worstRate/f.bestRate; lost < seen-0.02 {
-		out = append(out, fmt.Sprintf("  By its GC share, %s should do %.0f%% of the best's work. It does %.0f%%: GC cycles also empty pools and caches, and stop and wake threads.",
-			f.worst.Arm.About, 100*seen, 100*lost))
+		out = append(out, fmt.Sprintf("  By its GC share, %s should do %s of the best's work. It does %s: GC cycles also empty pools and caches, and stop and wake threads.",
+			f.worst.Arm.About, unit.Percent(seen), unit.Percent(lost)))
 	}
 	return out
 }
@@ -104,9 +105,7 @@ func (f *gogcFinding) digest(rank string, a *ArmResult) string {
 	if len(lines) == 0 {
 		lines = []string{"no GC cycle."}
 	} else if share := sampledGC(a); !math.IsNaN(share) {
-		lines = append([]string{fmt.Sprintf("GC takes %.1f%% of CPU time, by sampling;", 100*share)}, lines...)
+		lines = append([]string{fmt.Sprintf("GC takes %s of CPU time, by sampling;", unit.Percent(share))}, lines...)
 	}
 	return fmt.Sprintf("  %s, the %s: %s", a.Arm.About, rank, strings.Join(lines, " "))
 }
-
-func mib(v float64) string { return fmt.Sprintf("%.0f MiB", v/(1<<20)) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // indexMemory is how much of stock's peak memory a setting may take to be called
@@ -18,9 +19,9 @@ func indexMeaning(o *Outcome) []string {
 	if o.at(base, o.Params.Size, opKey) == 0 {
 		return nil
 	}
-	out := []string{fmt.Sprintf("Stock takes in %.0f documents/s, with a peak of %s.", o.at(base, o.Params.Size, "documents_per_second"), o.bytes(base))}
+	out := []string{fmt.Sprintf("Stock takes in %s documents/s, with a peak of %s.", unit.Rate(o.at(base, o.Params.Size, "documents_per_second")), o.bytes(base))}
 	if huge := o.at(base, o.Params.Size, "huge_fraction"); huge > 0.05 {
-		out = append(out, fmt.Sprintf("Stock has %.0f%% of its memory on huge pages here, which the system gives to all: there is less to gain.", 100*huge))
+		out = append(out, fmt.Sprintf("Stock has %s of its memory on huge pages here, which the system gives to all: there is less to gain.", unit.Percent(huge)))
 	}
 	for _, name := range []string{overlay.MallocPrefetch, overlay.HeapHugePages, withAuto} {
 		if text := o.gain(name, base, o.Arm(name)); text != "" {

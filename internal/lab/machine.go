@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -90,7 +90,7 @@ func (m *Machine) needTHP(a *Arm, size int) {
 	own, err := readSetting(m.thpFile(size))
 	switch {
 	case err != nil && size != m.HugePage:
-		a.NotRun, a.Missing = fmt.Sprintf("the kernel has no THP of %s", trial.FormatBytes(uint64(size))), true
+		a.NotRun, a.Missing = fmt.Sprintf("the kernel has no THP of %s", unit.Exact(uint64(size))), true
 		return
 	case err != nil || own == "inherit": // before 6.8 there is one policy only
 		if all == "never" {
@@ -125,7 +125,7 @@ func (m *Machine) needPool(a *Arm, size int, bytes uint64) {
 	free, err2 := count("free_hugepages")
 	reserved, err3 := count("resv_hugepages")
 	if err := cmp.Or(err1, err2, err3); err != nil {
-		a.NotRun, a.Missing = fmt.Sprintf("the pool of %s pages cannot be read: %v", trial.FormatBytes(uint64(size)), err), true
+		a.NotRun, a.Missing = fmt.Sprintf("the pool of %s pages cannot be read: %v", unit.Exact(uint64(size)), err), true
 		return
 	}
 	need := (bytes + uint64(size) - 1) / uint64(size)
@@ -134,7 +134,7 @@ func (m *Machine) needPool(a *Arm, size int, bytes uint64) {
 		return
 	}
 	if more := (need - free) * uint64(size); more > m.Spare {
-		a.NotRun = fmt.Sprintf("its pool needs %s more, the machine can spare %s", trial.FormatBytes(more), trial.FormatBytes(m.Spare>>20<<20))
+		a.NotRun = fmt.Sprintf("its pool needs %s more, the machine can spare %s", unit.Exact(more), unit.Exact(m.Spare>>20<<20))
 		return
 	}
 	a.Changes = append(a.Changes, Change{Path: filepath.Join(dir, "nr_hugepages"), Value: strconv.FormatUint(total+need-free, 10), Pool: true})

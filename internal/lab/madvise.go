@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -156,16 +156,16 @@ func madviseMeaning(o *Outcome) []string {
 		if a == 0 || b == 0 {
 			continue
 		}
-		text := fmt.Sprintf("With %s, to release memory and use it again costs %.0f ns per page with MADV_DONTNEED and %.0f ns with MADV_FREE", kind.text, 1e9*a, 1e9*b)
+		text := fmt.Sprintf("With %s, to release memory and use it again costs %s per page with MADV_DONTNEED and %s with MADV_FREE", kind.text, unit.Seconds(a), unit.Seconds(b))
 		if o.decided(d, f, "cycle_seconds", a/b) {
 			better, r := "MADV_FREE", a/b
 			if r < 1 {
 				better, r = "MADV_DONTNEED", 1/r
 			}
-			text += fmt.Sprintf(": %s is %s as fast", better, factor(r))
+			text += fmt.Sprintf(": %s is %s as fast", better, unit.Ratio(r))
 		}
 		if k := o.at(f, size, "kept_fraction"); k > 0.5 {
-			text += fmt.Sprintf("; after MADV_FREE %.0f%% stays resident until the kernel is short of memory", 100*k)
+			text += fmt.Sprintf("; after MADV_FREE %s stays resident until the kernel is short of memory", unit.Percent(k))
 		}
 		out = append(out, text+".")
 		dp, fp := o.Arm(kind.name+"-dontneed"+pressure), o.Arm(kind.name+"-free"+pressure)
@@ -173,8 +173,8 @@ func madviseMeaning(o *Outcome) []string {
 		if x == 0 || y == 0 {
 			continue
 		}
-		text = fmt.Sprintf("Under memory pressure, with %s, other memory of %s costs %.0f ns per page after MADV_DONTNEED and %.0f ns after MADV_FREE (%.0f%% and %.0f%% of it huge)",
-			kind.text, trial.FormatBytes(size), 1e9*x, 1e9*y, 100*o.at(dp, size, "other_huge_fraction"), 100*o.at(fp, size, "other_huge_fraction"))
+		text = fmt.Sprintf("Under memory pressure, with %s, other memory of %s costs %s per page after MADV_DONTNEED and %s after MADV_FREE (%s and %s of it huge)",
+			kind.text, unit.Exact(size), unit.Seconds(x), unit.Seconds(y), unit.Percent(o.at(dp, size, "other_huge_fraction")), unit.Percent(o.at(fp, size, "other_huge_fraction")))
 		if y > x && o.decided(dp, fp, "other_seconds", x/y) {
 			text += ": what was freed lazily must be reclaimed first"
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -31,18 +31,18 @@ var pages = &Experiment{
 
 func pagesArms(m *Machine, p Params) []*Arm {
 	arms := []*Arm{
-		m.memoryArm("base", trial.FormatBytes(uint64(m.BasePage))+" pages", page.Base, 0, p.Size),
+		m.memoryArm("base", unit.Exact(uint64(m.BasePage))+" pages", page.Base, 0, p.Size),
 		m.memoryArm("thp", "transparent huge pages (MADV_HUGEPAGE)", page.THP, 0, p.Size),
 	}
 	for _, size := range m.PoolSizes {
-		text := trial.FormatBytes(uint64(size))
+		text := unit.Exact(uint64(size))
 		arms = append(arms, m.memoryArm("hugetlb-"+text, text+" pages from a reserved pool", page.HugeTLB, size, p.Size))
 	}
 	for _, size := range m.THPSizes {
 		if size == m.HugePage {
 			continue
 		}
-		text := trial.FormatBytes(uint64(size))
+		text := unit.Exact(uint64(size))
 		arms = append(arms, m.memoryArm("thp-"+text, "transparent huge pages of "+text, page.THP, size, p.Size))
 	}
 	return arms
@@ -107,9 +107,9 @@ func pagesMeaning(o *Outcome) []string {
 			parts = append(parts, r+" as fast when they are independent")
 		}
 		if len(parts) > 0 {
-			text := fmt.Sprintf("Random reads of %s with %s: %s.", trial.FormatBytes(o.Params.Size), kinds[name], strings.Join(parts, ", "))
+			text := fmt.Sprintf("Random reads of %s with %s: %s.", unit.Exact(o.Params.Size), kinds[name], strings.Join(parts, ", "))
 			if f := a.Values(o.Params.Size, "huge_fraction"); len(f) > 0 && stat.Median(f) < 0.99 {
-				text += fmt.Sprintf(" Only %.0f%% of that memory was huge.", 100*stat.Median(f))
+				text += fmt.Sprintf(" Only %s of that memory was huge.", unit.Percent(stat.Median(f)))
 			}
 			out = append(out, text)
 		}
@@ -153,7 +153,7 @@ func reach(o *Outcome, base, hugeArm *ArmResult) []string {
 	case from == 0:
 		return []string{"In latency, huge pages gain 10% or more at every size."}
 	case from == little:
-		return []string{fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on.", trial.FormatBytes(sizes[little-1]), trial.FormatBytes(sizes[from]))}
+		return []string{fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on.", unit.Exact(sizes[little-1]), unit.Exact(sizes[from]))}
 	}
-	return []string{fmt.Sprintf("In latency, huge pages gain 10%% or more at every size from %s on; below, at some.", trial.FormatBytes(sizes[from]))}
+	return []string{fmt.Sprintf("In latency, huge pages gain 10%% or more at every size from %s on; below, at some.", unit.Exact(sizes[from]))}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Options are what a lab runs, and how.
@@ -166,16 +167,16 @@ func (e *Experiment) params(m *Machine, o Options) (Params, []string, error) {
 	case o.Size > 0:
 		p.Size = max(floorPower(o.Size), uint64(m.BasePage))
 		if p.Size != o.Size {
-			notes = append(notes, fmt.Sprintf("sizes are powers of two: %s instead of %s", trial.FormatBytes(p.Size), trial.FormatBytes(o.Size)))
+			notes = append(notes, fmt.Sprintf("sizes are powers of two: %s instead of %s", unit.Exact(p.Size), unit.Exact(o.Size)))
 		}
 		if p.Size > fits {
-			return p, notes, fmt.Errorf("%s: --size %s is too much: the machine, or this container, can spare %s for it", e.Name, trial.FormatBytes(o.Size), trial.FormatBytes(fits))
+			return p, notes, fmt.Errorf("%s: --size %s is too much: the machine, or this container, can spare %s for it", e.Name, unit.Exact(o.Size), unit.Exact(fits))
 		}
 	case p.Size > fits:
 		if fits < 1<<20 {
-			return p, notes, fmt.Errorf("%s: the machine, or this container, has too little free memory: %s", e.Name, trial.FormatBytes(m.Spare))
+			return p, notes, fmt.Errorf("%s: the machine, or this container, has too little free memory: %s", e.Name, unit.Exact(m.Spare))
 		}
-		notes = append(notes, fmt.Sprintf("%s does not fit into free memory: %s instead", trial.FormatBytes(p.Size), trial.FormatBytes(fits)))
+		notes = append(notes, fmt.Sprintf("%s does not fit into free memory: %s instead", unit.Exact(p.Size), unit.Exact(fits)))
 		p.Size = fits
 	}
 	return p, notes, nil

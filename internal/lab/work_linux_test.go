@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -21,7 +22,7 @@ func measured(t *testing.T, e *Experiment, size uint64) func(arm, key string) fl
 	m := ReadMachine()
 	size = max(size, 4*uint64(page.WindowSize()))
 	if size > m.Spare/2 {
-		testenv.Missing(t, "too little memory for %s", trial.FormatBytes(size))
+		testenv.Missing(t, "too little memory for %s", unit.Exact(size))
 	}
 	res, err := Run(context.Background(), Options{
 		Experiments: []*Experiment{e}, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}),

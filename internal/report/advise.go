@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Advise is what folio advise shows.
@@ -23,7 +24,7 @@ func (r *Advise) Text(w io.Writer) error {
 	p.line("%s", r.Title)
 	p.line("")
 	p.line("  %s", f.Cost.Words())
-	p.line("  %s in %s objects were allocated", Bytes(float64(f.Total.AllocBytes)), Count(float64(f.Total.AllocObjects)))
+	p.line("  %s in %s objects were allocated", unit.Size(f.Total.AllocBytes), unit.Count(float64(f.Total.AllocObjects)))
 	if f.Nothing != nil {
 		p.section("An arena", []string{"nothing to gain: " + *f.Nothing})
 	}
@@ -33,7 +34,7 @@ func (r *Advise) Text(w io.Writer) error {
 	if len(f.Others) > 0 {
 		var lines []string
 		for _, o := range f.Others {
-			lines = append(lines, fmt.Sprintf("%6s  %s", Percent(o.Share), o.Place()+"  "+o.Func), "        "+o.Why)
+			lines = append(lines, fmt.Sprintf("%6s  %s", unit.Percent(o.Share), o.Place()+"  "+o.Func), "        "+o.Why)
 		}
 		p.section("Not for an arena, by the share of bytes", lines)
 	}
@@ -62,26 +63,26 @@ func suggestion(s SuggestionJSON, c AdviseCost) []string {
 func (s SuggestionJSON) Words(c AdviseCost) []string {
 	rate := ""
 	if c.Wall != nil && *c.Wall > 0 {
-		rate = fmt.Sprintf("%s/s, %s objects/s, ", Bytes(float64(s.AllocBytes) / *c.Wall), Count(float64(s.AllocObjects) / *c.Wall))
+		rate = fmt.Sprintf("%s/s, %s objects/s, ", unit.Bytes(float64(s.AllocBytes) / *c.Wall), unit.Count(float64(s.AllocObjects) / *c.Wall))
 	}
 	each := none
 	if s.AllocObjects > 0 {
-		each = Bytes(math.Round(float64(s.AllocBytes) / float64(s.AllocObjects)))
+		each = unit.Bytes(math.Round(float64(s.AllocBytes) / float64(s.AllocObjects)))
 	}
 	known := ""
 	if s.Samples != nil && *s.Samples > 0 {
-		known = fmt.Sprintf(" ± %.0f%%", math.Ceil(200/math.Sqrt(*s.Samples)))
+		known = " " + unit.Spread(2/math.Sqrt(*s.Samples))
 	}
-	out := []string{rate + fmt.Sprintf("%s each; %s of all bytes%s", each, Percent(s.Share), known)}
-	life := fmt.Sprintf("%s of it was in use at the end", Percent(s.Kept))
+	out := []string{rate + fmt.Sprintf("%s each; %s of all bytes%s", each, unit.Percent(s.Share), known)}
+	life := fmt.Sprintf("%s of it was in use at the end", unit.Percent(s.Kept))
 	if s.Life != nil && *s.Life > 0 {
-		life += ": it lives for about " + Seconds(*s.Life)
+		life += ": it lives for about " + unit.Seconds(*s.Life)
 	} else if s.Kept == 0 {
 		life = "nothing of it was in use at the end"
 	}
 	out = append(out, life)
 	if s.GC != nil && s.Low != nil && s.High != nil {
-		out = append(out, fmt.Sprintf("it causes %s of the processor time in the collector; an arena would save %s to %s", Percent(*s.GC), Percent(*s.Low), Percent(*s.High)))
+		out = append(out, fmt.Sprintf("it causes %s of the processor time in the collector; an arena would save %s to %s", unit.Percent(*s.GC), unit.Percent(*s.Low), unit.Percent(*s.High)))
 	}
 	return out
 }
@@ -92,11 +93,11 @@ func (c AdviseCost) Words() string {
 	case c.CPU == nil || *c.CPU <= 0:
 		return "what the collector costs is not known: give the command too, to measure it"
 	case c.GC == nil:
-		return Seconds(*c.CPU) + " of processor time: what the collector took of it is not known"
+		return unit.Seconds(*c.CPU) + " of processor time: what the collector took of it is not known"
 	case c.Allocation == nil:
-		return fmt.Sprintf("%s of processor time: the collector %s", Seconds(*c.CPU), Percent(*c.GC / *c.CPU))
+		return fmt.Sprintf("%s of processor time: the collector %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU))
 	}
-	return fmt.Sprintf("%s of processor time: the collector %s, allocation %s", Seconds(*c.CPU), Percent(*c.GC / *c.CPU), Percent(*c.Allocation / *c.CPU))
+	return fmt.Sprintf("%s of processor time: the collector %s, allocation %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU), unit.Percent(*c.Allocation / *c.CPU))
 }
 
 // ArenaHow says how a program comes to use an arena.

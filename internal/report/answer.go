@@ -2,13 +2,13 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Said is an answer of a search in words. All of it was decided by package tune.
@@ -59,14 +59,7 @@ func (f *File) tooLittle() string {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	return fmt.Sprintf("%s, after %s", f.Ended, plural(n, "run"))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s, after %s", f.Ended, unit.Of(n, "run"))
 }
 
 // goal names a goal in the middle of a sentence.
@@ -124,7 +117,7 @@ func (f *File) said(rec Recommendation) Said {
 		}
 	}
 	if n := len(rec.Tied); n > 0 && (rec.Goal == tune.Fastest || rec.Goal == tune.Within) {
-		what := plural(n, "other setting") + " (=) cannot be told apart from it"
+		what := unit.Of(n, "other setting") + " (=) cannot be told apart from it"
 		if rec.Least && arm != def {
 			what += "; none takes less memory"
 		}
@@ -138,7 +131,7 @@ func short(e *tune.Estimate) string {
 	if e == nil || !e.Different {
 		return "~"
 	}
-	return percentOf(e.Ratio)
+	return unit.Change(e.Ratio)
 }
 
 // memoryChange prints what a setting does to the memory.
@@ -149,7 +142,7 @@ func memoryChange(e *tune.Estimate) string {
 	case !e.Different:
 		return "not measurably different"
 	}
-	return percentOf(e.Ratio)
+	return unit.Change(e.Ratio)
 }
 
 func (f *File) arm(name string) *Arm {
@@ -165,7 +158,7 @@ func memory(v *float64) string {
 	if v == nil {
 		return none
 	}
-	return Bytes(*v)
+	return unit.Bytes(*v)
 }
 
 // open says how far the answer is from being settled.
@@ -174,17 +167,17 @@ func (f *File) open() string {
 	what := ""
 	switch main := f.Recommendations[0]; {
 	case a.UpTo > 0 && main.Arm == f.Arms[0].Name:
-		what = fmt.Sprintf("One may be, by up to %s", Percent(a.UpTo))
+		what = fmt.Sprintf("One may be, by up to %s", unit.Percent(a.UpTo))
 	case a.UpTo > 0:
-		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", Percent(a.UpTo))
+		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
 	default:
-		what = plural(f.finalRounds(), "round") + " in the final cannot tell"
+		what = unit.Of(f.finalRounds(), "round") + " in the final cannot tell"
 	}
 	switch {
 	case a.Missing > 0 && a.Try == "":
 		what += "; this machine is too noisy to tell within a day"
 	case a.Missing > 0:
-		what += fmt.Sprintf("; about %s more would (%s)", tune.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
+		what += fmt.Sprintf("; about %s more would (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	}
 	return what + "."
 }
@@ -202,7 +195,7 @@ func Change(e *tune.Estimate) string {
 		out = change(e)
 	}
 	if e.Lo != nil && e.Hi != nil {
-		out += fmt.Sprintf(" [%s, %s]", percentOf(*e.Lo), percentOf(*e.Hi))
+		out += fmt.Sprintf(" [%s, %s]", unit.Change(*e.Lo), unit.Change(*e.Hi))
 	}
 	return out
 }
@@ -212,17 +205,7 @@ func change(e *tune.Estimate) string {
 	if e == nil || !e.Different {
 		return ""
 	}
-	return percentOf(e.Ratio)
-}
-
-func percentOf(ratio float64) string {
-	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
-		return none
-	}
-	if ratio >= 2 {
-		return fmt.Sprintf("%+.0f%%", 100*(ratio-1))
-	}
-	return fmt.Sprintf("%+.1f%%", 100*(ratio-1))
+	return unit.Change(e.Ratio)
 }
 
 // LeftEarly says what is known of a setting that is not in the final.

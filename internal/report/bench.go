@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Bench returns the samples in the Go benchmark format, which benchstat reads:
@@ -118,7 +119,7 @@ func (f *File) config(arm *Arm) []benchfmt.Config {
 		gogc = *set.GOGC
 	}
 	if set.MemLimit != nil {
-		limit = trial.FormatBytes(*set.MemLimit)
+		limit = unit.Exact(*set.MemLimit)
 	}
 	if set.GOMAXPROCS != nil {
 		procs = fmt.Sprint(*set.GOMAXPROCS)

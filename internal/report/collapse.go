@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Collapse is what folio collapse did, or would do.
@@ -49,7 +49,7 @@ func (c *Collapse) Text(w io.Writer) error {
 	if err := c.states().write(w, "  "); err != nil {
 		return err
 	}
-	title := fmt.Sprintf("Windows, %s each", Bytes(float64(c.Before.Windows.Size)))
+	title := fmt.Sprintf("Windows, %s each", unit.Size(c.Before.Windows.Size))
 	if c.Plan != nil {
 		p.section(title+", that would be", c.planned())
 	} else {
@@ -66,10 +66,10 @@ func (c *Collapse) states() *table {
 		if s == nil {
 			return [4]string{none, none, none, none}
 		}
-		out := [4]string{Bytes(float64(s.Resident)), Bytes(float64(s.Windows.HugeSize)), Percent(s.Windows.Coverage()), none}
+		out := [4]string{unit.Size(s.Resident), unit.Size(s.Windows.HugeSize), unit.Percent(s.Windows.Coverage()), none}
 		if s.Faults != nil {
 			minor, major := s.Faults.PerSecond()
-			out[3] = Count(minor + major)
+			out[3] = unit.Count(minor + major)
 		}
 		return out
 	}
@@ -91,14 +91,14 @@ type rows []string
 
 func (r *rows) add(n int, format string, args ...any) {
 	if n > 0 {
-		*r = append(*r, fmt.Sprintf("%7s  ", Count(float64(n)))+fmt.Sprintf(format, args...))
+		*r = append(*r, fmt.Sprintf("%7s  ", unit.Count(float64(n)))+fmt.Sprintf(format, args...))
 	}
 }
 
 func (c *Collapse) planned() []string {
 	var out rows
 	p := c.Plan
-	out.add(len(p.Todo), "collapsed: %s, which takes %s more memory%s", Bytes(float64(p.Bytes)), Bytes(float64(p.Fill)), c.atRate(p.Bytes))
+	out.add(len(p.Todo), "collapsed: %s, which takes %s more memory%s", unit.Size(p.Bytes), unit.Size(p.Fill), c.atRate(p.Bytes))
 	c.others(&out, p.Already, p.Sparse, p.OptedOut, p.Beyond)
 	if len(p.Todo) == 0 {
 		out = append(out, "nothing is to be done")
@@ -110,23 +110,23 @@ func (c *Collapse) atRate(bytes uint64) string {
 	if c.Options.Rate == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", in %s at %s/s", Seconds(float64(bytes)/float64(c.Options.Rate)), Bytes(float64(c.Options.Rate)))
+	return fmt.Sprintf(", in %s at %s/s", unit.Seconds(float64(bytes)/float64(c.Options.Rate)), unit.Size(c.Options.Rate))
 }
 
 func (c *Collapse) others(out *rows, already, sparse, optedOut, beyond int) {
 	out.add(already, "huge already")
 	out.add(sparse, "left alone: less than %.0f%% in memory", 100*c.Options.MinDensity)
 	out.add(optedOut, "left alone: the program advised against huge pages there (MADV_NOHUGEPAGE)")
-	out.add(beyond, "left alone: beyond --budget %s", Bytes(float64(c.Options.Budget)))
+	out.add(beyond, "left alone: beyond --budget %s", unit.Size(c.Options.Budget))
 }
 
 func (c *Collapse) outcomes() []string {
 	var out rows
 	o := c.Outcome
 	if o.Collapsed > 0 {
-		text := fmt.Sprintf("collapsed: %s in %s", Bytes(float64(o.Bytes)), Seconds(round(c.Elapsed)))
+		text := fmt.Sprintf("collapsed: %s in %s", unit.Size(o.Bytes), unit.Duration(c.Elapsed))
 		if s := o.Spent.Seconds(); s > 0 {
-			text += fmt.Sprintf(", %s of it in the kernel (%s/s)", Seconds(round(o.Spent)), Bytes(float64(o.Bytes)/s))
+			text += fmt.Sprintf(", %s of it in the kernel (%s/s)", unit.Duration(o.Spent), unit.Bytes(float64(o.Bytes)/s))
 		}
 		out.add(o.Collapsed, "%s", text)
 	}
@@ -150,22 +150,14 @@ func (c *Collapse) outcomes() []string {
 	return out
 }
 
-// round rounds a time to what is worth showing.
-func round(d time.Duration) float64 {
-	if d > time.Second {
-		d = d.Round(10 * time.Millisecond)
-	}
-	return d.Seconds()
-}
-
 // CollapseLine says in a line what one look of --watch did.
 func CollapseLine(o collapser.Outcome) string {
-	parts := []string{fmt.Sprintf("%s collapsed in %s", Bytes(float64(o.Bytes)), count.Of(o.Collapsed, "window"))}
+	parts := []string{fmt.Sprintf("%s collapsed in %s", unit.Size(o.Bytes), unit.Of(o.Collapsed, "window"))}
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		parts = append(parts, fmt.Sprintf("%d refused: %s", o.Refused[word], word))
 	}
 	if o.Filled > 0 {
-		parts = append(parts, Bytes(float64(o.Filled))+" of memory more")
+		parts = append(parts, unit.Size(o.Filled)+" of memory more")
 	}
 	return strings.Join(parts, ", ")
 }

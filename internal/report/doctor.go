@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Doctor is what folio doctor shows.
@@ -82,7 +82,7 @@ func (d *Doctor) Text(w io.Writer) error {
 // sum says how many checks there were, and what became of them.
 func (d *Doctor) sum() string {
 	g := d.Diagnosis
-	text := count.Of(g.Count(diagnose.Found)+g.Count(diagnose.Clean), "check") + ": "
+	text := unit.Of(g.Count(diagnose.Found)+g.Count(diagnose.Clean), "check") + ": "
 	if len(g.Hazards) == 0 {
 		text += "nothing found"
 	} else {
@@ -95,7 +95,7 @@ func (d *Doctor) sum() string {
 				}
 			}
 			if n > 0 {
-				parts = append(parts, count.Of(n, string(s)))
+				parts = append(parts, unit.Of(n, string(s)))
 			}
 		}
 		text += strings.Join(parts, ", ")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A plot is as wide as the terminal has room for, within these; wider ones are
@@ -140,7 +141,7 @@ func (t *Tune) plot(front []*Arm) []string {
 		out = append(out, strings.Repeat(" ", margin+2+width+2)+legend(front, y))
 	}
 	out = append(out, strings.Repeat(" ", margin+1)+"└"+strings.Repeat("─", width))
-	left, right := Bytes(math.Exp(x0)), Bytes(math.Exp(x1))
+	left, right := unit.Bytes(math.Exp(x0)), unit.Bytes(math.Exp(x1))
 	axis := t.label() + ", adjusted, vs peak RSS (log scale)"
 	gap := width - len(left) - len(right) - len(axis)
 	if gap < 2 { // a line of its own

@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 
@@ -24,7 +25,7 @@ func Inspect(w io.Writer, p *inspect.Process) error {
 		}
 	}
 	if p.Windows != nil {
-		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", seen.Area(), Bytes(float64(p.Windows.Size))), windowBars(*p.Windows))
+		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", seen.Area(), unit.Size(p.Windows.Size)), windowBars(*p.Windows))
 	}
 	var short []string
 	for _, s := range seen.Short() {
@@ -86,10 +87,10 @@ func (p *ProcessJSON) About() (out []string) {
 		out = append(out, fmt.Sprintf("user %d", *p.UID))
 	}
 	if p.Resident != nil {
-		out = append(out, Bytes(float64(*p.Resident))+" resident")
+		out = append(out, unit.Size(*p.Resident)+" resident")
 	}
 	if p.Swapped != nil && *p.Swapped > 0 {
-		out = append(out, Bytes(float64(*p.Swapped))+" in swap")
+		out = append(out, unit.Size(*p.Swapped)+" in swap")
 	}
 	return out
 }
@@ -99,9 +100,9 @@ func memoryTable(memory []inspect.Memory) *table {
 	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
 	var sum inspect.Memory
 	row := func(title string, m inspect.Memory) {
-		cells := []string{title, Bytes(float64(m.Resident)), Bytes(float64(m.Huge)), none, Bytes(float64(m.Size)), Bytes(float64(m.Swapped))}
+		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), unit.Size(m.Swapped)}
 		if m.Resident > 0 {
-			cells[3] = Percent(float64(m.Huge) / float64(m.Resident))
+			cells[3] = unit.Percent(float64(m.Huge) / float64(m.Resident))
 		}
 		t.add(cells...)
 	}
@@ -128,7 +129,7 @@ func windowBars(w inspect.Windows) []string {
 		if bar == "" && n > 0 {
 			bar = "▏"
 		}
-		return fmt.Sprintf("%*s  %s %7s", label, name, padRight(bar, barWidth), Count(float64(n)))
+		return fmt.Sprintf("%*s  %s %7s", label, name, padRight(bar, barWidth), unit.Count(float64(n)))
 	}
 	if w.Count == 0 {
 		return []string{"none: nothing is in memory"}
@@ -169,9 +170,9 @@ func (p *ProcessJSON) Short() (out [][2]string) {
 		add("pages", "%s", inspect.Pages(*p.Anonymous, *p.AnonymousHuge))
 	}
 	if w := p.Windows; w != nil {
-		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", Bytes(float64(w.Gain)), Count(float64(w.Dense)))
+		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", unit.Size(w.Gain), unit.Count(float64(w.Dense)))
 		if line := p.Collapse(); line != "" {
-			text += fmt.Sprintf(", and would take %s more (%s)", Bytes(float64(w.Fill)), line)
+			text += fmt.Sprintf(", and would take %s more (%s)", unit.Size(w.Fill), line)
 		}
 		add("gain", "%s", text)
 	}
@@ -180,12 +181,12 @@ func (p *ProcessJSON) Short() (out [][2]string) {
 	case b.Pages == 0:
 		add("bloat", "none: there are no huge pages")
 	case b.Read == b.Pages:
-		add("bloat", "at most %s: base pages of huge pages that hold nothing but zeros", Bytes(float64(b.Most)))
+		add("bloat", "at most %s: base pages of huge pages that hold nothing but zeros", unit.Size(b.Most))
 	default:
-		add("bloat", "at most about %s: base pages that hold nothing but zeros, in %d of %s huge pages that were read", Bytes(float64(b.Most)), b.Read, Count(float64(b.Pages)))
+		add("bloat", "at most about %s: base pages that hold nothing but zeros, in %d of %s huge pages that were read", unit.Size(b.Most), b.Read, unit.Count(float64(b.Pages)))
 	}
 	if f := p.Faults; f != nil && f.Seconds > 0 {
-		add("faults", "%s minor, %s major a second (over %s)", Count(float64(f.Minor)/f.Seconds), Count(float64(f.Major)/f.Seconds), Seconds(f.Seconds))
+		add("faults", "%s minor, %s major a second (over %s)", unit.Count(float64(f.Minor)/f.Seconds), unit.Count(float64(f.Major)/f.Seconds), unit.Seconds(f.Seconds))
 	}
 	add("policy", "%s", p.Policy.words())
 	add("", "%s", p.Policy.Means)
@@ -212,10 +213,10 @@ func (p PolicyJSON) words() string {
 		parts = append(parts, "process opted out")
 	}
 	if p.Advised != nil && *p.Advised > 0 {
-		parts = append(parts, "advised "+Bytes(float64(*p.Advised)))
+		parts = append(parts, "advised "+unit.Size(*p.Advised))
 	}
 	if p.Against != nil && *p.Against > 0 {
-		parts = append(parts, "advised against "+Bytes(float64(*p.Against)))
+		parts = append(parts, "advised against "+unit.Size(*p.Against))
 	}
 	if len(parts) == 0 {
 		return "unknown"
@@ -231,13 +232,13 @@ func InspectList(w io.Writer, l *inspect.List, rows int) error {
 		shown = shown[:rows]
 	}
 	if len(l.Rows) == 0 {
-		out.line("no process that could be looked at has a window (%s) of anonymous memory", Bytes(float64(page.WindowSize())))
+		out.line("no process that could be looked at has a window (%s) of anonymous memory", unit.Bytes(float64(page.WindowSize())))
 	} else {
 		t := &table{left: map[int]bool{2: true, 8: true}}
 		t.add("pid", "user", "go", "resident", "huge", "coverage", "gain", "sparse", "command")
 		for _, r := range shown {
-			t.add(strconv.Itoa(r.PID), userText(r.UID), goText(r.GoVersion), Bytes(float64(r.Resident)), Bytes(float64(r.Windows.HugeSize)),
-				Percent(r.Windows.Coverage()), Bytes(float64(r.Windows.Gain)), Count(float64(r.Windows.Sparse)), commandText(r.Command, r.Name))
+			t.add(strconv.Itoa(r.PID), userText(r.UID), goText(r.GoVersion), unit.Size(r.Resident), unit.Size(r.Windows.HugeSize),
+				unit.Percent(r.Windows.Coverage()), unit.Size(r.Windows.Gain), unit.Count(float64(r.Windows.Sparse)), commandText(r.Command, r.Name))
 		}
 		if err := t.write(w, ""); err != nil {
 			return err
@@ -249,7 +250,7 @@ func InspectList(w io.Writer, l *inspect.List, rows int) error {
 	}
 	out.line("gain: what could be on huge pages and is not. Of Go programs the heap counts, of others all anonymous memory.")
 	if l.Denied > 0 {
-		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", l.Denied, Bytes(float64(l.DeniedBytes)))
+		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", l.Denied, unit.Size(l.DeniedBytes))
 	}
 	return out.err
 }

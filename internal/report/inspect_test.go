@@ -40,7 +40,7 @@ func testProcess() *inspect.Process {
 			System:  procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"}, Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
 			Allowed: ptr(true), Advised: ptr[uint64](0), Against: ptr[uint64](4 * mibs),
 		},
-		Hazards: []string{"4.0 MiB of it is advised against huge pages"},
+		Hazards: []string{"4.000MiB of it is advised against huge pages"},
 	}
 }
 

@@ -3,15 +3,13 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/foliomem/folio/internal/count"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Lab is what folio lab shows.
@@ -45,7 +43,7 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 		if o.Rounds == 1 {
 			rounds = "round"
 		}
-		p.line("%s, %d %s", trial.FormatBytes(o.Params.Size), o.Rounds, rounds)
+		p.line("%s, %d %s", unit.Exact(o.Params.Size), o.Rounds, rounds)
 		for _, t := range t {
 			p.line("")
 			if t.title != "" {
@@ -139,7 +137,7 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 			if f.Minor {
 				continue
 			}
-			row = append(row, labFigure(f, s.Median))
+			row = append(row, figure.KindOf(f.Key).Format(s.Median))
 			if i == 0 {
 				row, n = append(row, spreadOrNote(l.Notes, s), l.against(o, base, a, f.Key)), s.N
 			}
@@ -173,9 +171,9 @@ func (l *Lab) curve(p *printer, o *lab.Outcome) {
 		}
 		t.add(head...)
 		for _, size := range sizes {
-			row := []string{trial.FormatBytes(size)}
+			row := []string{unit.Exact(size)}
 			for _, a := range arms {
-				row = append(row, labFigure(f, stat.Median(a.Values(size, f.Key))))
+				row = append(row, figure.KindOf(f.Key).Format(stat.Median(a.Values(size, f.Key))))
 			}
 			t.add(row...)
 		}
@@ -185,24 +183,6 @@ func (l *Lab) curve(p *printer, o *lab.Outcome) {
 			p.err = t.write(p.w, "  ")
 		}
 	}
-}
-
-// labFigure prints a figure of an experiment in the unit that its key says.
-func labFigure(f lab.Figure, v float64) string {
-	switch {
-	case strings.HasSuffix(f.Key, "_seconds"):
-		return Seconds(v)
-	case strings.HasSuffix(f.Key, "_per_second") && v < 10:
-		return fmt.Sprintf("%.1f", v)
-	case strings.HasSuffix(f.Key, "_bytes"):
-		return Bytes(v)
-	case strings.HasSuffix(f.Key, "_fraction"):
-		if math.IsNaN(v) {
-			return none
-		}
-		return fmt.Sprintf("%.0f%%", 100*v)
-	}
-	return Count(v)
 }
 
 // LabList prints what experiments there are: what each asks, what is known of
@@ -216,7 +196,7 @@ func LabList(w io.Writer, m *lab.Machine) error {
 		size := e.Size()
 		p.line("%s: %s", e.Name, e.Question)
 		p.line("  source: %s", e.Source)
-		p.line("  memory: %s, quick %s", trial.FormatBytes(size[0]), trial.FormatBytes(size[1]))
+		p.line("  memory: %s, quick %s", unit.Exact(size[0]), unit.Exact(size[1]))
 		if e.Apart {
 			p.line("  only when it is named: it builds programs with the go command")
 		}
@@ -238,9 +218,6 @@ func LabList(w io.Writer, m *lab.Machine) error {
 	return p.err
 }
 
-// labElapsed prints how long a lab took.
-func labElapsed(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
-
 // LabTitle says what was measured, where.
 func LabTitle(machine string, r *lab.Result) string {
 	what := "folio lab"
@@ -248,5 +225,5 @@ func LabTitle(machine string, r *lab.Result) string {
 	if r.Interrupted {
 		ended = ", interrupted"
 	}
-	return fmt.Sprintf("%s: %s\n%s in %s, seed %d%s", what, machine, count.Of(len(r.Outcomes), "experiment"), labElapsed(r.Elapsed), r.Seed, ended)
+	return fmt.Sprintf("%s: %s\n%s in %s, seed %d%s", what, machine, unit.Of(len(r.Outcomes), "experiment"), unit.Elapsed(r.Elapsed), r.Seed, ended)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A LabFile is the result of a lab as JSON has it. docs/results.md describes it.
@@ -207,7 +208,7 @@ func (f *LabFile) Bench() ([]byte, error) {
 						}
 						continue
 					}
-					r := &benchfmt.Result{Config: f.config(a), Name: benchfmt.Name(fmt.Sprintf("%s/size=%s", benchName([]string{e.Name}), trial.FormatBytes(p.Size))), Iters: 1}
+					r := &benchfmt.Result{Config: f.config(a), Name: benchfmt.Name(fmt.Sprintf("%s/size=%s", benchName([]string{e.Name}), unit.Exact(p.Size))), Iters: 1}
 					for _, key := range slices.Sorted(maps.Keys(p.Figures)) {
 						r.Values = append(r.Values, benchfmt.Value{Value: p.Figures[key], Unit: units[key]})
 					}

@@ -64,7 +64,7 @@ func TestLabText(t *testing.T) {
 		"folio lab: a machine\n2 experiments in 1.5s, seed 7\n\nfaults: ",
 		"\n2MiB, 6 rounds\n",
 		"\n  base        500.0ns  ± 20%  256.0µs ", "\n  thp         100.0ns  ± 0%   51.20µs ",
-		"  50%  6\n",
+		"  50.0%  6\n",
 		"\n  per base page, by size:\n  size     base      thp\n  1MiB  1.000µs  200.0ns\n  2MiB  500.0ns  100.0ns\n",
 		"\n  failed: populate: out of luck\n  not run: ahead: only one processor\n  not run without --allow-system: reused\n",
 		"\n  Transparent huge pages make fresh memory 5.00x as fast.\n",

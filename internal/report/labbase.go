@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/stat"
 )
@@ -59,16 +60,16 @@ func (l *Lab) versus(o *lab.Outcome, base, a *lab.ArmResult) *table {
 			continue
 		}
 		olds, news = append(olds, was.Median), append(news, is.Median)
-		row := []string{f.Label, labFigure(f, was.Median), spreadOrNote(l.Notes, was), "", "", "", fmt.Sprint(is.N)}
+		row := []string{f.Label, figure.KindOf(f.Key).Format(was.Median), spreadOrNote(l.Notes, was), "", "", "", fmt.Sprint(is.N)}
 		if a != base {
-			row[3], row[4], row[5] = labFigure(f, is.Median), spreadOrNote(l.Notes, is), l.against(o, base, a, f.Key)
+			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(l.Notes, is), l.against(o, base, a, f.Key)
 		}
 		t.add(row...)
 	}
-	row := []string{"geomean", labFigure(o.Experiment.Figures[0], stat.GeoMean(olds)), "", "", "", "", ""}
+	row := []string{"geomean", figure.KindOf(o.Experiment.Figures[0].Key).Format(stat.GeoMean(olds)), "", "", "", "", ""}
 	if a != base {
 		mean := stat.GeoMean(news)
-		row[3] = labFigure(o.Experiment.Figures[0], mean)
+		row[3] = figure.KindOf(o.Experiment.Figures[0].Key).Format(mean)
 		row[5] = fmt.Sprintf("%+.2f%%", 100*(mean/stat.GeoMean(olds)-1))
 	}
 	t.add(row...)

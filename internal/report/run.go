@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A Run is what folio run shows.
@@ -25,8 +26,7 @@ type Run struct {
 	Width int
 }
 
-// Text prints the memory sheet: one figure a line, as source 1 of the project
-// does ("5.12 sec wall clock"), medians when there were several runs.
+// Text prints the memory sheet: one figure a line, medians when there were several runs.
 func (r *Run) Text(w io.Writer) error {
 	ok := Usable(r.Samples)
 	p := &printer{w: w}
@@ -76,8 +76,9 @@ func Usable(samples []*trial.Sample) []*trial.Sample {
 // figures returns the sheet's table: value, what it is, and how well it is known.
 func (r *Run) figures(samples []*trial.Sample) *table {
 	t := &table{left: map[int]bool{1: true}}
-	row := func(key, text string, format func(float64) string) {
+	row := func(key, more string) {
 		f := trial.FigureOf(key)
+		text := f.Label + more
 		center, ok := f.Center(samples)
 		if !ok {
 			return
@@ -86,41 +87,40 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 			text += " (sampled)"
 		}
 		spread := ""
-		if len(samples) > 1 && !f.Pooled() {
+		if len(samples) > 1 && !f.Pooled {
 			spread = spreadOrNote(r.Notes, stat.Summarize(f.Values(samples)))
 		}
-		t.rows = append(t.rows, []string{format(center), text, spread})
+		t.rows = append(t.rows, []string{f.Format(center), text, spread})
 	}
-	sec := func(v float64) string { return fmt.Sprintf("%.3f", v) }
-	row("wall_seconds", "sec wall clock", sec)
-	row("user_seconds", "sec user", sec)
-	row("sys_seconds", "sec system", sec)
-	row("cpu_seconds", "sec total cpu", sec)
-	row("peak_rss_bytes", "RSS, largest process", Bytes)
+	row("wall_seconds", "")
+	row("user_seconds", "")
+	row("sys_seconds", "")
+	row("cpu_seconds", "")
+	row("peak_rss_bytes", "")
 	if many(samples) {
-		row("peak_tree_rss_bytes", "RSS, all processes together", Bytes)
+		row("peak_tree_rss_bytes", "")
 	}
-	row("minor_faults", "minor page faults", Count)
-	row("major_faults", "major page faults", Count)
+	row("minor_faults", "")
+	row("major_faults", "")
 	if r.Sheet.Cycles != nil {
 		least := ""
 		if r.Sheet.AtLeast {
 			least = ", at least"
 		}
-		row("gc_cycles", "GC cycles"+least, Count)
-		row("gc_pause_seconds", "stop-the-world"+least, Seconds)
-		row("gc_pause_max_seconds", "stop-the-world, max"+least, Seconds)
+		row("gc_cycles", least)
+		row("gc_pause_seconds", least)
+		row("gc_pause_max_seconds", least)
 	}
-	row("gc_cpu_seconds", "GC CPU time", Seconds)
-	row("gc_cpu_fraction", "GC share of CPU time", Percent)
+	row("gc_cpu_seconds", "")
+	row("gc_cpu_fraction", "")
 	if r.Sheet.Where == nil && r.Sheet.Cycles != nil {
-		row("gc_trace_cpu_seconds", "GC CPU by gctrace", Seconds)
+		row("gc_trace_cpu_seconds", "")
 	}
-	row("memory_tax_fraction", "memory tax, share of CPU time", Percent)
-	row("heap_peak_bytes", "heap peak", Bytes)
-	row("huge_peak_bytes", "on huge pages at the peak", Bytes)
+	row("memory_tax_fraction", "")
+	row("heap_peak_bytes", "")
+	row("huge_peak_bytes", "")
 	if c, ok := coverage(samples); ok {
-		t.rows = append(t.rows, []string{Percent(c), "of RSS on huge pages"})
+		t.rows = append(t.rows, []string{unit.Percent(c), "of RSS on huge pages"})
 	}
 	if r.Metric != nil && r.Metric.Pattern != nil {
 		var v []float64

@@ -152,7 +152,7 @@ func (s Setting) Trial() trial.Setting {
 // of those by sampling, what all runs have together.
 type Summary struct {
 	Figures map[string]Interval
-	Pooled  map[string]Pooled // see [trial.Figure.Pooled]
+	Pooled  map[string]Pooled // see [figure.Figure]
 	Metrics map[string]Interval
 	// Collector says in sentences what the collector's trace has beyond the figures;
 	// nil where there was none.
@@ -200,13 +200,13 @@ func (s *Summary) UnmarshalJSON(data []byte) error {
 		var i Interval
 		var p Pooled
 		into := any(&i)
-		if f.Pooled() {
+		if f.Pooled {
 			into = &p
 		}
 		if err := json.Unmarshal(raw, into); err != nil {
 			return fmt.Errorf("%s: %w", f.Key, err)
 		}
-		if f.Pooled() {
+		if f.Pooled {
 			s.Pooled[f.Key] = p
 		} else {
 			s.Figures[f.Key] = i
@@ -268,9 +268,9 @@ func Summarize(samples []*trial.Sample) Summary {
 	out := Summary{Figures: make(map[string]Interval), Pooled: make(map[string]Pooled), Metrics: make(map[string]Interval)}
 	for _, f := range trial.Figures {
 		v := f.Values(samples)
-		if c, ok := f.Center(samples); ok && f.Pooled() {
+		if c, ok := f.Center(samples); ok && f.Pooled {
 			out.Pooled[f.Key] = Pooled{len(v), c}
-		} else if len(v) > 0 && !f.Pooled() {
+		} else if len(v) > 0 && !f.Pooled {
 			out.Figures[f.Key] = newInterval(v)
 		}
 	}

@@ -102,7 +102,7 @@ func TestSummarize(t *testing.T) {
 	if m := s.Metrics["op/s"]; m.N != 2 || m.Median != 1250 {
 		t.Errorf("metric: %+v", m)
 	}
-	if len(s.Collector) == 0 || !strings.Contains(s.Collector[0], "mean heap 64 MiB") {
+	if len(s.Collector) == 0 || !strings.Contains(s.Collector[0], "mean heap 64.00MiB") {
 		t.Errorf("collector: %q", s.Collector)
 	}
 	// A file has its sentences when it is read again.

@@ -6,13 +6,13 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/count"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // SetTune puts what a search found into the file.
@@ -73,8 +73,7 @@ func (t *Tune) Text(w io.Writer) error {
 	for _, a := range f.Arms {
 		trials += len(a.Samples)
 	}
-	elapsed := time.Duration(f.ElapsedSeconds * float64(time.Second)).Round(100 * time.Millisecond)
-	p.line("%s, %s in %s, seed %d: %s", count.Of(len(f.Arms), "setting"), count.Of(trials, "run"), elapsed, *f.Seed, f.Ended)
+	p.line("%s, %s in %s, seed %d: %s", unit.Of(len(f.Arms), "setting"), unit.Of(trials, "run"), unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
 	if t.All || f.Answer == nil || f.Answer.State != tune.NoEffect {
 		p.line("")
 		if p.err == nil {
@@ -201,7 +200,7 @@ func (t *Tune) columns() []column {
 	count := func(a *Arm) string { return fmt.Sprint(len(a.Samples)) }
 	memory := func(a *Arm) string {
 		if v := a.PeakMemory(); v.N > 0 {
-			return Bytes(v.Median)
+			return unit.Bytes(v.Median)
 		}
 		return none
 	}
@@ -238,22 +237,20 @@ func (t *Tune) columns() []column {
 	adjusted := map[string]func(*tune.Final) float64{
 		metric.Wall: func(f *tune.Final) float64 { return f.Wall }, metric.CPU: func(f *tune.Final) float64 { return f.CPU },
 	}
-	for _, c := range []struct {
-		head, key string
-		format    func(float64) string
-	}{{"memory tax", "memory_tax_fraction", Percent}, {"GC share", "gc_cpu_fraction", Percent}, {byGctrace, "gc_trace_cpu_seconds", Seconds}, {metric.Wall, "wall_seconds", Seconds}, {metric.CPU, "cpu_seconds", Seconds}, {"faults", "minor_faults", Count}} {
-		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.key); return ok })
-		sampled := slices.ContainsFunc(out, func(c column) bool { return c.head == "GC share" })
-		if c.head == spec.Name || !known || c.head == byGctrace && sampled {
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds", "cpu_seconds", "minor_faults"} {
+		c := figure.Of(key)
+		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
+		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.Of("gc_cpu_fraction").Short })
+		if c.Short == spec.Name || !known || c.Short == byGctrace && sampled {
 			continue
 		}
-		cell := median(c.key, c.format)
-		out = append(out, column{c.head, false, func(a *Arm) string {
+		cell := median(c.Key, c.Format)
+		out = append(out, column{c.Short, false, func(a *Arm) string {
 			if a.Final == nil {
 				return "" // of few runs, while the machine was as it was then
 			}
-			if of := adjusted[c.head]; of != nil {
-				return c.format(of(a.Final))
+			if of := adjusted[c.Short]; of != nil {
+				return c.Format(of(a.Final))
 			}
 			return cell(a)
 		}})
@@ -262,8 +259,9 @@ func (t *Tune) columns() []column {
 }
 
 // byGctrace heads what stands in where nothing was sampled, gctraceIs says what it is.
+var byGctrace = figure.Of("gc_trace_cpu_seconds").Short
+
 const (
-	byGctrace = "GC by gctrace"
 	gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
 )
 
@@ -394,7 +392,7 @@ func (t *Tune) benchmarks(p *printer) {
 	tb := &table{left: map[int]bool{0: true, 3: true}}
 	tb.add("benchmark", "default", f.Recommendations[0].Arm, "vs default [95%]")
 	for _, b := range f.Answer.Benchmarks {
-		tb.add(benchmarkName(b.Name), Seconds(b.Default/1e9), Seconds(b.Setting/1e9), Change(b.Ratio))
+		tb.add(benchmarkName(b.Name), unit.Seconds(b.Default/1e9), unit.Seconds(b.Setting/1e9), Change(b.Ratio))
 	}
 	p.line("")
 	if p.err == nil {

@@ -5,53 +5,13 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/perf/benchunit"
-
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // none stands in tables for what was not measured.
-const none = "-"
-
-// Seconds prints a time, such as 1.213s or 41.20ms.
-func Seconds(v float64) string {
-	if math.IsNaN(v) {
-		return none
-	}
-	if v == 0 {
-		return "0s"
-	}
-	return benchunit.Scale(v, benchunit.Decimal) + "s"
-}
-
-// Bytes prints a size, such as 48.2MiB.
-func Bytes(v float64) string {
-	if math.IsNaN(v) {
-		return none
-	}
-	if v == 0 {
-		return "0B"
-	}
-	return benchunit.Scale(v, benchunit.Binary) + "B"
-}
-
-// Count prints a whole number with thousands apart, such as 76,886.
-func Count(v float64) string {
-	if math.IsNaN(v) {
-		return none
-	}
-	return count.Number(int64(math.Round(v)))
-}
-
-// Percent prints a fraction of one, such as 14.2%.
-func Percent(v float64) string {
-	if math.IsNaN(v) {
-		return none
-	}
-	return strconv.FormatFloat(100*v, 'f', 1, 64) + "%"
-}
+const none = unit.None
 
 // Metric prints a value of what is optimised.
 func Metric(spec *metric.Spec, v float64) string {
@@ -59,11 +19,11 @@ func Metric(spec *metric.Spec, v float64) string {
 	case math.IsNaN(v):
 		return none
 	case spec.Name == metric.Bench:
-		return Seconds(v / 1e9)
+		return unit.Seconds(v / 1e9)
 	case spec.Pattern == nil:
-		return Seconds(v)
+		return unit.Seconds(v)
 	}
-	return benchunit.Scale(v, benchunit.Decimal)
+	return unit.Scaled(v)
 }
 
 // Spread prints how well a median is known: "± 3%", or "" without an interval.
@@ -72,7 +32,7 @@ func Spread(s stat.Summary) string {
 	if !ok {
 		return ""
 	}
-	return "± " + strconv.FormatFloat(math.Ceil(100*r), 'f', 0, 64) + "%"
+	return unit.Spread(r)
 }
 
 // marks adds warnings to the notes and returns their numbers as they stand behind

@@ -10,45 +10,6 @@ import (
 	"github.com/foliomem/folio/internal/stat"
 )
 
-func TestUnits(t *testing.T) {
-	nan := math.NaN()
-	for _, tt := range []struct {
-		name   string
-		format func(float64) string
-		in     float64
-		want   string
-	}{
-		{"seconds", Seconds, 1.2134, "1.213s"},
-		{"milliseconds", Seconds, 0.0412, "41.20ms"},
-		{"microseconds", Seconds, 3.5e-6, "3.500µs"},
-		{"no time", Seconds, 0, "0s"},
-		{"unknown time", Seconds, nan, "-"},
-		{"bytes", Bytes, 512, "512.0B"},
-		{"kibibytes", Bytes, 4096, "4.000KiB"},
-		{"mebibytes", Bytes, 48.2 * (1 << 20), "48.20MiB"},
-		{"gibibytes", Bytes, 3 << 30, "3.000GiB"},
-		{"no bytes", Bytes, 0, "0B"},
-		{"unknown size", Bytes, nan, "-"},
-		{"zero", Count, 0, "0"},
-		{"hundreds", Count, 999, "999"},
-		{"thousands", Count, 1000, "1,000"},
-		{"many", Count, 76886, "76,886"},
-		{"millions", Count, 1234567, "1,234,567"},
-		{"rounded", Count, 999.5, "1,000"},
-		{"negative hundreds", Count, -123, "-123"},
-		{"negative thousands", Count, -1234, "-1,234"},
-		{"unknown count", Count, nan, "-"},
-		{"percent", Percent, 0.1424, "14.2%"},
-		{"all", Percent, 1, "100.0%"},
-		{"little", Percent, 0.0004, "0.0%"},
-		{"unknown part", Percent, nan, "-"},
-	} {
-		if got := tt.format(tt.in); got != tt.want {
-			t.Errorf("%s: %v is %q, want %q", tt.name, tt.in, got, tt.want)
-		}
-	}
-}
-
 func TestMetric(t *testing.T) {
 	own := &metric.Spec{Name: "op/s", Pattern: regexp.MustCompile("x")}
 	for _, tt := range []struct {

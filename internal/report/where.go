@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -43,7 +44,7 @@ func removed(base, with *where.Result, n int) string {
 	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.to-a.from, b.to-b.from) })
 	var out []string
 	for _, c := range all[:min(n, len(all))] {
-		out = append(out, fmt.Sprintf("%s %s -> %s", c.class.Title, Seconds(c.from), Seconds(c.to)))
+		out = append(out, fmt.Sprintf("%s %s -> %s", c.class.Title, unit.Seconds(c.from), unit.Seconds(c.to)))
 	}
 	return strings.Join(out, ", ")
 }
@@ -73,7 +74,7 @@ func shares(r *where.Result, columns int) []string {
 		if c.Class.Info().Memory {
 			mark = "*"
 		}
-		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, long), Percent(c.Fraction), Seconds(c.Seconds)))
+		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, long), unit.Percent(c.Fraction), unit.Seconds(c.Seconds)))
 	}
 	return out
 }
@@ -86,7 +87,7 @@ func padRight(s string, n int) string {
 func sites(r *where.Result) []string {
 	var out []string
 	for _, s := range r.Sites {
-		out = append(out, fmt.Sprintf("%6s  %s  %s", Percent(s.Fraction), s.Name(), s.Place()), "        "+classesOf(s))
+		out = append(out, fmt.Sprintf("%6s  %s  %s", unit.Percent(s.Fraction), s.Name(), s.Place()), "        "+classesOf(s))
 	}
 	return out
 }
@@ -112,7 +113,7 @@ func classesOf(s where.Site) string {
 	})
 	var out []string
 	for _, p := range parts {
-		out = append(out, p.class.Info().Title+" "+Percent(p.share))
+		out = append(out, p.class.Info().Title+" "+unit.Percent(p.share))
 	}
 	return strings.Join(out, ", ")
 }

@@ -9,10 +9,11 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Confidence is the level of every interval that Folio prints.
@@ -101,7 +102,7 @@ func (c Comparison) Delta() string {
 	if !c.Different || math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {
 		return "~"
 	}
-	return fmt.Sprintf("%+.1f%%", (c.Ratio-1)*100)
+	return unit.Change(c.Ratio)
 }
 
 // PairedRatio summarises values[i]/base[i]. Pairs measured close in time share

@@ -158,11 +158,11 @@ func TestPooled(t *testing.T) {
 	samples := []*Sample{run(1, 1, 8, 100), run(1, 2, 1, 50), {CPU: 5}}
 	for key, want := range map[string]float64{"gc_cpu_fraction": 2.0 / 14, "memory_tax_fraction": 5.0 / 14, "gc_cpu_seconds": 1} {
 		f := FigureOf(key)
-		if got, ok := f.Center(samples); !ok || !f.Pooled() || math.Abs(got-want) > 1e-12 {
+		if got, ok := f.Center(samples); !ok || !f.Pooled || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %v, %v, want %v", key, got, ok, want)
 		}
 	}
-	if f := FigureOf("cpu_seconds"); f.Pooled() {
+	if f := FigureOf("cpu_seconds"); f.Pooled {
 		t.Error("CPU time is pooled")
 	} else if got, ok := f.Center(samples); got != 5 || !ok {
 		t.Errorf("CPU time: %v, %v, want the median", got, ok)

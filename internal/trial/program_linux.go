@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // oneTrial keeps trials apart: see Program.
@@ -306,7 +307,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 			r.family.end(0)
 		case <-r.sampler.over:
 			out.OverMemory = true
-			out.Failure = fmt.Sprintf("ended: its memory passed %s", FormatBytes(r.p.MaxMemory))
+			out.Failure = fmt.Sprintf("ended: its memory passed %s", unit.Exact(r.p.MaxMemory))
 			r.family.end(0)
 			<-r.exited
 			return nil

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/where"
@@ -231,12 +232,10 @@ func Together(samples ...*Sample) {
 	}
 }
 
-// A Figure is one column of a sample: its JSON key, the unit it has in the Go
-// benchmark format, and how to read it.
+// A Figure is a figure of package figure, and how to read it from a sample.
 type Figure struct {
-	Key  string
-	Unit string
-	Get  func(*Sample) (float64, bool)
+	figure.Figure
+	Get func(*Sample) (float64, bool)
 }
 
 // pools read the figures by sampling from the samples of several runs together.
@@ -245,11 +244,6 @@ var pools = map[string]func(*where.Result) float64{
 	"gc_cpu_fraction":     func(r *where.Result) float64 { return r.GCFraction },
 	"memory_tax_fraction": func(r *where.Result) float64 { return r.MemoryTaxFraction },
 }
-
-// Pooled says that the figure of several runs is that of their samples together: the
-// time of all runs by the CPU time of all runs. Shares relate to each other then as
-// those of one run do, which medians of them would not.
-func (f Figure) Pooled() bool { return pools[f.Key] != nil }
 
 // Center is the one figure of several runs, those that count: pooled, else the
 // median. ok is false if it is not known, or by too few samples to say anything.
@@ -268,25 +262,31 @@ func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
 }
 
 // Figures lists the numeric figures of a sample in the order of the schema.
-// Tables, JSON summaries and benchmark files are all made from it.
-var Figures = []Figure{
-	{"wall_seconds", "sec/op", func(s *Sample) (float64, bool) { return s.Wall, true }},
-	{"user_seconds", "user-sec/op", func(s *Sample) (float64, bool) { return s.User, true }},
-	{"sys_seconds", "sys-sec/op", func(s *Sample) (float64, bool) { return s.Sys, true }},
-	{"cpu_seconds", "cpu-sec/op", func(s *Sample) (float64, bool) { return s.CPU, true }},
-	{"peak_rss_bytes", "peak-RSS-bytes", func(s *Sample) (float64, bool) { return value(s.PeakRSS) }},
-	{"peak_tree_rss_bytes", "peak-tree-RSS-bytes", func(s *Sample) (float64, bool) { return value(s.PeakTreeRSS) }},
-	{"minor_faults", "minor-faults/op", func(s *Sample) (float64, bool) { return float64(s.MinorFaults), true }},
-	{"major_faults", "major-faults/op", func(s *Sample) (float64, bool) { return float64(s.MajorFaults), true }},
-	{"gc_cycles", "gc-cycles/op", func(s *Sample) (float64, bool) { return value(s.GCCycles) }},
-	{"gc_pause_seconds", "gc-pause-sec/op", func(s *Sample) (float64, bool) { return value(s.GCPause) }},
-	{"gc_pause_max_seconds", "gc-pause-max-sec", func(s *Sample) (float64, bool) { return value(s.GCPauseMax) }},
-	{"gc_trace_cpu_seconds", "gc-trace-cpu-sec/op", func(s *Sample) (float64, bool) { return value(s.GCTraceCPU) }},
-	{"gc_cpu_seconds", "gc-cpu-sec/op", func(s *Sample) (float64, bool) { return value(s.GCSeconds) }},
-	{"gc_cpu_fraction", "gc-cpu-fraction", func(s *Sample) (float64, bool) { return value(s.GCShare) }},
-	{"memory_tax_fraction", "memory-tax-fraction", func(s *Sample) (float64, bool) { return value(s.MemoryTax) }},
-	{"heap_peak_bytes", "heap-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HeapPeak) }},
-	{"huge_peak_bytes", "huge-peak-bytes", func(s *Sample) (float64, bool) { return value(s.HugePeak) }},
+var Figures = func() (out []Figure) {
+	for _, f := range figure.All {
+		out = append(out, Figure{f, getters[f.Key]})
+	}
+	return out
+}()
+
+var getters = map[string]func(*Sample) (float64, bool){
+	"wall_seconds":         func(s *Sample) (float64, bool) { return s.Wall, true },
+	"user_seconds":         func(s *Sample) (float64, bool) { return s.User, true },
+	"sys_seconds":          func(s *Sample) (float64, bool) { return s.Sys, true },
+	"cpu_seconds":          func(s *Sample) (float64, bool) { return s.CPU, true },
+	"peak_rss_bytes":       func(s *Sample) (float64, bool) { return value(s.PeakRSS) },
+	"peak_tree_rss_bytes":  func(s *Sample) (float64, bool) { return value(s.PeakTreeRSS) },
+	"minor_faults":         func(s *Sample) (float64, bool) { return float64(s.MinorFaults), true },
+	"major_faults":         func(s *Sample) (float64, bool) { return float64(s.MajorFaults), true },
+	"gc_cycles":            func(s *Sample) (float64, bool) { return value(s.GCCycles) },
+	"gc_pause_seconds":     func(s *Sample) (float64, bool) { return value(s.GCPause) },
+	"gc_pause_max_seconds": func(s *Sample) (float64, bool) { return value(s.GCPauseMax) },
+	"gc_trace_cpu_seconds": func(s *Sample) (float64, bool) { return value(s.GCTraceCPU) },
+	"gc_cpu_seconds":       func(s *Sample) (float64, bool) { return value(s.GCSeconds) },
+	"gc_cpu_fraction":      func(s *Sample) (float64, bool) { return value(s.GCShare) },
+	"memory_tax_fraction":  func(s *Sample) (float64, bool) { return value(s.MemoryTax) },
+	"heap_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HeapPeak) },
+	"huge_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HugePeak) },
 }
 
 // FigureOf returns the figure with a key. The keys are fixed; an unknown one is
@@ -313,7 +313,7 @@ func AnySampled(key string, samples []*Sample) bool {
 
 // Values returns a figure of all samples that count and have it.
 func (f Figure) Values(samples []*Sample) []float64 {
-	if f.Pooled() {
+	if f.Pooled {
 		if _, ok := f.Center(samples); !ok {
 			return nil
 		}

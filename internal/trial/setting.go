@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Off is the value of GOGC that turns the collector off.
@@ -85,7 +86,7 @@ func (s Setting) vars() []string {
 		v = append(v, "GOGC="+s.GOGC)
 	}
 	if s.MemLimit != 0 {
-		v = append(v, "GOMEMLIMIT="+FormatBytes(s.MemLimit))
+		v = append(v, "GOMEMLIMIT="+unit.Exact(s.MemLimit))
 	}
 	if s.GOMAXPROCS != 0 {
 		v = append(v, "GOMAXPROCS="+strconv.Itoa(s.GOMAXPROCS))
@@ -184,7 +185,7 @@ func (s Setting) exec() []string {
 		words = append(words, "--gogc", s.GOGC)
 	}
 	if s.MemLimit != 0 {
-		words = append(words, "--memlimit", FormatBytes(s.MemLimit))
+		words = append(words, "--memlimit", unit.Exact(s.MemLimit))
 	}
 	return append(words, "--")
 }
@@ -198,7 +199,7 @@ func (s Setting) BuildLine(pkg string, args []string) string {
 		words = append(words, "--gogc="+Quote(s.GOGC))
 	}
 	if s.MemLimit != 0 {
-		words = append(words, "--memlimit="+FormatBytes(s.MemLimit))
+		words = append(words, "--memlimit="+unit.Exact(s.MemLimit))
 	}
 	if s.GOMAXPROCS != 0 {
 		words = append(words, "--gomaxprocs="+strconv.Itoa(s.GOMAXPROCS))
@@ -243,48 +244,6 @@ func CommandName(command []string) string {
 		return ""
 	}
 	return filepath.Base(command[0])
-}
-
-// FormatBytes prints a size as GOMEMLIMIT takes it, in the largest unit that
-// is exact.
-func FormatBytes(n uint64) string {
-	for _, u := range []struct {
-		size uint64
-		name string
-	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= u.size && n%u.size == 0 {
-			return strconv.FormatUint(n/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatUint(n, 10) + "B"
-}
-
-// ParseBytes reads a size: a whole or decimal number with B, KiB, MiB, GiB,
-// TiB, or the shorter K, M, G, T, which mean the same powers of 1024.
-func ParseBytes(s string) (uint64, error) {
-	bad := fmt.Errorf("%q is no size: want a number with KiB, MiB or GiB, such as 512MiB", s)
-	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
-	num, unit := s, ""
-	if i >= 0 {
-		num, unit = s[:i], s[i:]
-	}
-	f, err := strconv.ParseFloat(num, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, bad
-	}
-	shift := map[string]uint{"": 0, "b": 0, "k": 10, "kib": 10, "kb": 10, "m": 20, "mib": 20, "mb": 20, "g": 30, "gib": 30, "gb": 30, "t": 40, "tib": 40, "tb": 40}
-	n, ok := shift[strings.ToLower(strings.TrimSpace(unit))]
-	if !ok {
-		return 0, bad
-	}
-	v := f * float64(uint64(1)<<n)
-	if v < 1 || v >= math.MaxInt64 {
-		return 0, fmt.Errorf("%q: the size is out of range", s)
-	}
-	if whole, err := strconv.ParseUint(num, 10, 64); err == nil {
-		return whole << n, nil // exact, also where a float is not
-	}
-	return uint64(v), nil
 }
 
 // Baseline describes what the environment already sets, for the default arm's

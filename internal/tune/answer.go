@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A State says how far an answer can be relied on.
@@ -299,7 +300,7 @@ func (s *search) estimate() {
 		a.Try = fmt.Sprintf("--rounds %d", s.sched.Rounds()-s.res.RaceRounds+a.Rounds)
 		return
 	}
-	a.Try = "--budget " + Span(minutes(s.opts.Now().Sub(s.start)+missing))
+	a.Try = "--budget " + unit.Span(unit.RoundUp(s.opts.Now().Sub(s.start)+missing))
 }
 
 // unfit returns the error for a --mem that no arm kept to.
@@ -322,6 +323,6 @@ func (r *Result) unfit() error {
 	if least == nil {
 		return nil
 	}
-	return fmt.Errorf("--mem %s: no setting keeps the program within it: the least that was measured is %.0f MiB, with %s",
-		trial.FormatBytes(r.MaxMemory), math.Ceil(mostMemory(least)/(1<<20)), least.Name)
+	return fmt.Errorf("--mem %s: no setting keeps the program within it: the least that was measured is %s, with %s",
+		unit.Exact(r.MaxMemory), unit.Bytes(mostMemory(least)), least.Name)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // errBudget ends a round that the budget has no more time for.
@@ -41,7 +41,7 @@ func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error
 	case err != nil || !sample.Overdue || !ours:
 		return sample, err
 	case s.res.Warmup == nil:
-		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --load, or give a larger --budget", Span(s.opts.Budget))
+		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --load, or give a larger --budget", unit.Span(s.opts.Budget))
 	}
 	return nil, errBudget
 }
@@ -80,7 +80,7 @@ func (s *search) admit() (direct bool, err error) {
 	runs := int(s.left() / max(each, 1))
 	if runs < 2 {
 		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; give --budget %v or more",
-			Span(s.opts.Budget), each.Round(10*time.Millisecond), Span(minutes(each+2*finalRounds*each)))
+			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), unit.Span(unit.RoundUp(each+2*finalRounds*each)))
 	}
 	n := max(runs/finalRounds, 2) // all of them in the final
 	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
@@ -90,7 +90,7 @@ func (s *search) admit() (direct bool, err error) {
 		s.add(set)
 	}
 	if n < len(coarse) {
-		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n, len(coarse), each.Round(10*time.Millisecond), Span(s.opts.Budget)))
+		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n, len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
 	return len(s.res.Arms) <= finalists, nil
 }
@@ -163,25 +163,4 @@ func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
 		p.Left = max(s.left(), 0)
 	}
 	s.opts.Progress(p)
-}
-
-// minutes rounds a duration up to what one would type: whole minutes, or tens of
-// seconds below two.
-func minutes(d time.Duration) time.Duration {
-	step := time.Minute
-	switch {
-	case d <= 2*time.Minute:
-		step = 10 * time.Second
-	case d >= 2*time.Hour:
-		step = time.Hour
-	}
-	return time.Duration(math.Ceil(float64(d)/float64(step))) * step
-}
-
-// About prints a duration roughly, as an estimate is: 40s, 4m, 3h.
-func About(d time.Duration) string {
-	if d > 48*time.Hour {
-		return "days"
-	}
-	return Span(minutes(d))
 }

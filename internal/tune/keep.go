@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // keep says how to have the setting of an arm for good: a heading, and below it the
@@ -60,7 +61,7 @@ func (r *Result) keep(a *Arm) []string {
 func (r *Result) auto(a *Arm) string {
 	out := "reserve=auto"
 	if m := mostMemory(a); !math.IsNaN(m) {
-		out = "reserve=" + trial.FormatBytes(roundLimit(uint64(m)))
+		out = "reserve=" + unit.Exact(roundLimit(uint64(m)))
 	}
 	if a.Setting.GOGC == "" && a.Setting.MemLimit == 0 {
 		out += ",gc=off" // what is set in the environment it leaves alone by itself

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // A gcSeen is what the GC did under a setting. Cycles alone are no proof: those of a
@@ -133,7 +134,7 @@ func (s *search) sayInert(def gcSeen, most float64) {
 		cycles = strconv.FormatFloat(def.cycles, 'f', -1, 64) + " GC cycles"
 		why = "the program sets them itself (debug.SetGCPercent, debug.SetMemoryLimit) or calls runtime.GC"
 	}
-	s.res.Inert = fmt.Sprintf("%s: %s and %.0f MiB under every value tried; %s", what, cycles, def.memory/(1<<20), why)
+	s.res.Inert = fmt.Sprintf("%s: %s and %s under every value tried; %s", what, cycles, unit.Bytes(def.memory), why)
 	s.note(s.res.Inert)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/metric"
@@ -366,16 +365,4 @@ func (s *search) sayFailures() {
 			s.note(fmt.Sprintf("%s: %d of %d runs failed (%s) and do not count", a.Name, failed, len(a.Samples), why))
 		}
 	}
-}
-
-// Span prints a duration without what is zero: 9m, 1m30s.
-func Span(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

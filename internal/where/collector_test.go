@@ -362,7 +362,7 @@ func TestUnsymbolised(t *testing.T) {
 		t.Errorf("%+v, want %+v", r.Classes, want)
 	}
 	notes := strings.Join(r.Notes, "\n")
-	if !strings.Contains(notes, "50% of the samples are in /broken and have no names: corrupt") {
+	if !strings.Contains(notes, "50.0% of the samples are in /broken and have no names: corrupt") {
 		t.Errorf("notes: %s", notes)
 	}
 }

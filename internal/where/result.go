@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/count"
 	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // Result says where the time of a process tree went.
@@ -370,10 +370,10 @@ func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) 
 		note("%s", info.Reason)
 	}
 	if r.Samples < fewSamples {
-		note("only %s: shares are rough; run the program for longer", count.Of(int(r.Samples), "sample"))
+		note("only %s: shares are rough; run the program for longer", unit.Of(int(r.Samples), "sample"))
 	}
 	if r.Lost > 0 {
-		note("%s lost: the machine was too busy for them to be read in time", count.Of(int(r.Lost), "sample"))
+		note("%s lost: the machine was too busy for them to be read in time", unit.Of(int(r.Lost), "sample"))
 	}
 	if info.Kernel && c.opts.KernelSymbols == nil && r.Samples > 0 {
 		note("the kernel hides the names of its functions: what it did is told from who called it; echo 0 > /proc/sys/kernel/kptr_restrict shows them")
@@ -387,19 +387,19 @@ func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) 
 			return cmp.Or(cmp.Compare(missing[b], missing[a]), cmp.Compare(a, b))
 		})
 		for _, n := range order[:min(len(order), 3)] {
-			o, share := c.objects[n], 100*float64(missing[n])/float64(r.Samples)
-			if share < 0.5 {
+			o, share := c.objects[n], float64(missing[n])/float64(r.Samples)
+			if share < 0.005 {
 				break
 			}
 			switch {
 			case o.err != nil:
-				note("%.0f%% of the samples are in %s and have no names: %v", share, o.path, o.err)
+				note("%s of the samples are in %s and have no names: %v", unit.Percent(share), o.path, o.err)
 			case o.memory && n == nowhere:
-				note("%.0f%% of the samples are at addresses that nothing is known to be mapped at", share)
+				note("%s of the samples are at addresses that nothing is known to be mapped at", unit.Percent(share))
 			case o.memory:
-				note("%.0f%% of the samples are in generated code (%s), which has no names", share, o.path)
+				note("%s of the samples are in generated code (%s), which has no names", unit.Percent(share), o.path)
 			default:
-				note("%.0f%% of the samples are in %s, in functions that it has no names for", share, o.path)
+				note("%s of the samples are in %s, in functions that it has no names for", unit.Percent(share), o.path)
 			}
 		}
 	}
