@@ -2,12 +2,15 @@ package host
 
 import (
 	"bytes"
-	"debug/buildinfo"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
 	"io"
 	"os/exec"
+
+	"github.com/foliomem/folio/internal/executable"
+	"github.com/foliomem/folio/internal/input"
 )
 
 // Build returns what tells one build of a program from another: the version of its
@@ -19,32 +22,15 @@ func Build(path string) (version, id string) {
 	if err != nil {
 		return "", ""
 	}
-	if info, err := buildinfo.ReadFile(file); err == nil {
-		version = info.Main.Version
-		if version == "(devel)" {
-			version = ""
-		}
-		if version == "" {
-			version = commit(info)
-		}
+	f, info, err := input.Open(file)
+	if err != nil {
+		return "", ""
 	}
-	return version, buildID(file)
-}
-
-func commit(info *buildinfo.BuildInfo) string {
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(len(s.Value), 12)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
-		}
+	defer f.Close()
+	if b, err := executable.BuildOf(f, info.Size()); err == nil {
+		version = cmp.Or(b.Version, b.Commit)
 	}
-	if revision == "" {
-		return ""
-	}
-	return revision + dirty
+	return version, buildID(f, info.Size())
 }
 
 // mostNote is more than any note with a build ID has, in bytes.
@@ -52,12 +38,11 @@ const mostNote = 4096
 
 // buildID returns the build ID of an ELF file, shortened: the part of Go's that is of
 // the contents, else that of the GNU linker.
-func buildID(file string) string {
-	f, err := elf.Open(file)
+func buildID(r io.ReaderAt, size int64) string {
+	f, _, err := executable.New(r, size)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
 	if desc := note(f, ".note.go.buildid", "Go\x00\x00"); len(desc) > 0 {
 		if i := bytes.LastIndexByte(desc, '/'); i >= 0 {
 			desc = desc[i+1:]

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"debug/buildinfo"
 	"net/netip"
 	"os"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/internal/executable"
 	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/procmem"
 )
@@ -106,7 +106,7 @@ func (w *witness) lookAt(pid int) {
 	}
 	isGo, ok := w.programs[e.inode]
 	if !ok {
-		_, err := buildinfo.ReadFile(path)
+		_, err := executable.ReadBuild(path)
 		isGo = err == nil
 		w.programs[e.inode] = isGo
 	}
@@ -240,7 +240,7 @@ func (w *witness) isGo(inode uint64) bool {
 	if err != nil || inodeOf(info) != inode {
 		return true
 	}
-	_, err = buildinfo.ReadFile(path)
+	_, err = executable.ReadBuild(path)
 	w.programs[inode] = err == nil
 	return err == nil
 }
