@@ -20,7 +20,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/foliomem/folio/internal/input"
+	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/testenv"
 )
 
@@ -72,7 +75,7 @@ func peak(t *testing.T, mib int, args ...string) string {
 		t.Fatal(err)
 	}
 	text := out.String()
-	own := args[0] != "run" // else it is the program's
+	own := args[0] != "run" && args[0] != "exec" // else it is the program's
 	if code := cmd.ProcessState.ExitCode(); code < 0 || own && code > 2 || strings.Contains(text, "goroutine ") {
 		t.Errorf("folio %q: %v\n%s", args, cmd.ProcessState, text[:min(len(text), 2000)])
 	}
@@ -171,6 +174,30 @@ func (e *elfFile) claim(name string, size uint64) {
 	binary.LittleEndian.PutUint64(h[32:], size)
 }
 
+// packOld replaces a section by one that is packed as before Go 1.19.
+func (e *elfFile) packOld(name string, size uint64, data []byte) {
+	e.rename(name, "."+"z"+name[1:])
+	at := len(e.b)
+	e.b = append(binary.BigEndian.AppendUint64(append(e.b, "ZLIB"...), size), data...)
+	h := e.header("." + "z" + name[1:])
+	binary.LittleEndian.PutUint64(h[8:], binary.LittleEndian.Uint64(h[8:])&^uint64(elf.SHF_COMPRESSED))
+	binary.LittleEndian.PutUint64(h[24:], uint64(at))
+	binary.LittleEndian.PutUint64(h[32:], uint64(len(e.b)-at))
+}
+
+// rename gives a section another name, in a new table of names.
+func (e *elfFile) rename(name, to string) {
+	table := e.header(".shstrtab")
+	from, n := binary.LittleEndian.Uint64(table[24:]), binary.LittleEndian.Uint64(table[32:])
+	at := len(e.b)
+	e.b = append(append(append(e.b, e.b[from:from+n]...), to...), 0)
+	table = e.header(".shstrtab") // the file may be elsewhere in memory now
+	binary.LittleEndian.PutUint64(table[24:], uint64(at))
+	binary.LittleEndian.PutUint64(table[32:], uint64(len(e.b)-at))
+	binary.LittleEndian.PutUint32(e.header(name), uint32(n))
+	e.names[slices.Index(e.names, name)] = to
+}
+
 // holes is how long a file is made of which nearly all is a hole.
 const holes = 1 << 40
 
@@ -185,6 +212,19 @@ var elfBombs = []struct {
 	{".debug_info of the size that is read", false, false, func(e *elfFile) { e.pack(".debug_info", 128<<20, zeros(128)) }},
 	{".debug_info that lies", false, false, func(e *elfFile) { e.pack(".debug_info", 128<<20, zeros(1)) }},
 	{".debug_abbrev", false, false, func(e *elfFile) { e.pack(".debug_abbrev", 3000<<20, zeros(3000)) }},
+	{".zdebug_info", false, false, func(e *elfFile) { e.packOld(".debug_info", 6000<<20, zeros(6000)) }},
+	{".zdebug_info that lies", false, false, func(e *elfFile) { e.packOld(".debug_info", 128<<20, zeros(1)) }},
+	{".zdebug_abbrev", false, false, func(e *elfFile) { e.packOld(".debug_abbrev", 3000<<20, zeros(3000)) }},
+	{".debug_line and .debug_str", false, false, func(e *elfFile) {
+		z := zeros(3000)
+		for _, name := range e.names {
+			if strings.HasPrefix(name, ".debug_line") || strings.HasPrefix(name, ".debug_str") {
+				e.pack(name, 3000<<20, z)
+			}
+		}
+	}},
+	{"a packed note", false, false, func(e *elfFile) { e.pack(".note.go.buildid", 3000<<20, zeros(3000)) }},
+	{"a note as long as the file", true, false, func(e *elfFile) { e.claim(".note.go.buildid", holes) }},
 	{"all sections", false, false, func(e *elfFile) {
 		z := zeros(1000)
 		for _, name := range e.names {
@@ -272,11 +312,46 @@ var elfBombs = []struct {
 	}},
 }
 
-// waiter builds a Go program that waits for the end of its input.
+// waiter builds a Go program that works until the end of its input, so that it is seen
+// where CPU time is sampled.
 func waiter(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	source := "package main\n\nimport (\n\t\"fmt\"\n\t\"io\"\n\t\"os\"\n)\n\nfunc main() {\n\tfmt.Println(\"ready\")\n\t_, _ = io.Copy(io.Discard, os.Stdin)\n}\n"
+	const source = `package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+func main() {
+	fmt.Println("ready")
+	done := make(chan bool)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(done)
+	}()
+	for {
+		spin(3_000_000)
+		select {
+		case <-done:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+var sink float64
+
+//go:noinline
+func spin(n int) {
+	for range n {
+		sink += 1 / (1 + sink)
+	}
+}
+`
 	for name, text := range map[string]string{"main.go": source, "go.mod": "module sleeper\n\ngo 1.26\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -314,6 +389,18 @@ func started(t *testing.T, name string, args ...string) (pid string) {
 // wait for root to look at it.
 func TestProgramsMadeToHarm(t *testing.T) {
 	path := waiter(t)
+	if perf.Check() == nil { // else no file is read for its functions
+		file := filepath.Join(t.TempDir(), "cpu.pprof")
+		peak(t, mostOfProcess, "run", "--attach", started(t, path), "--for", "500ms", "--pprof", file)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.ParseData(data)
+		if err != nil || !slices.ContainsFunc(p.Function, func(f *profile.Function) bool { return f.Name == "main.spin" }) {
+			t.Errorf("the function of a program that was not changed is not seen: %v, %v", p, err)
+		}
+	}
 	for i, bomb := range elfBombs {
 		if testing.Short() && i > 3 {
 			break
@@ -331,14 +418,16 @@ func TestProgramsMadeToHarm(t *testing.T) {
 				testenv.Missing(t, "a file with a hole: %v", err)
 			}
 			peak(t, mostOfProcess, "patches", "--of", file)
-			peak(t, mostOfProcess, "run", "--sample-rate", "0", "--", file)
+			peak(t, mostOfProcess, "run", "--pprof", "cpu.pprof", "--", file)
+			peak(t, mostOfProcess, "exec", "--strict", "--", file)
+			peak(t, mostOfProcess, "patch", file, "-o", "copy")
 			if bomb.lines {
 				return
 			}
 			pid := started(t, file)
 			peak(t, mostOfProcess, "doctor", "--for", "100ms", pid)
 			peak(t, mostOfProcess, "inspect", pid)
-			peak(t, mostOfProcess, "run", "--attach", pid, "--for", "100ms")
+			peak(t, mostOfProcess, "run", "--attach", pid, "--for", "200ms", "--pprof", "cpu.pprof")
 		})
 	}
 }

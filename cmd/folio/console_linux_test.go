@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -120,12 +122,74 @@ func evilFiles(t *testing.T, dir string) {
 	}
 }
 
+// goProgram writes a Go program in which the names of its module, of a function and of
+// the release of Go are others.
+func goProgram(t *testing.T, to string) {
+	t.Helper()
+	b, err := os.ReadFile(waiter(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := runtime.Version()
+	for old, by := range map[string]string{
+		"main.spin": "main.\x1b[2J",
+		"sleeper":   "\x1b[2J\a\x7fx",
+		release:     ("go\x1b[2J\a" + strings.Repeat("\x7f", len(release)))[:len(release)],
+	} {
+		if !bytes.Contains(b, []byte(old)) {
+			t.Fatalf("the program does not say %q", old)
+		}
+		b = bytes.ReplaceAll(b, []byte(old), []byte(by))
+	}
+	if err := os.WriteFile(to, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWatchIsEscaped: what is drawn again and again on a terminal, and what goes to a
+// file, with the names of a process.
+func TestWatchIsEscaped(t *testing.T) {
+	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)
+	for _, args := range [][]string{{"inspect", "--watch=50ms", pid}, {"inspect", "--watch=50ms"}, {"collapse", "--dry-run", "--watch=50ms", pid}} {
+		for _, terminal := range []bool{false, true} {
+			c := newChild(t, args...)
+			p := newPTY(t)
+			if terminal {
+				c.cmd.Stdout, c.cmd.Stderr = p.tty, p.tty
+				p.attach(c)
+				p.start(c)
+			} else {
+				c.start()
+			}
+			time.Sleep(500 * time.Millisecond)
+			_ = c.cmd.Process.Signal(os.Interrupt)
+			_ = c.cmd.Wait()
+			text := c.stdout.String() + c.stderr.String()
+			if terminal {
+				<-p.done
+				text = p.text()
+				for _, own := range []string{"\r", "\x1b[2K", "\x1b[K", "\x1b[J", "\x1b[H", "\x1b[2J\x1b[H", "\x1b[?25l", "\x1b[?25h"} {
+					text = strings.ReplaceAll(text, own, "")
+				}
+			}
+			if bad := obeyed(text); bad != "" {
+				t.Errorf("folio %q, terminal %v: %q", args, terminal, bad)
+			}
+			if len(args) > 2 && args[0] == "inspect" && !strings.Contains(text, `\x1b]0;owned`) {
+				t.Errorf("folio %q, terminal %v: the name is not in %q", args, terminal, text)
+			}
+		}
+	}
+}
+
 // TestTerminalIsNotObeyed has every command print names that come from outside: of
 // processes, programs, functions and files, arguments, results, the environment.
 func TestTerminalIsNotObeyed(t *testing.T) {
 	dir := t.TempDir()
 	evilFiles(t, dir)
 	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)
+	goProgram(t, filepath.Join(dir, evil+".go"))
+	goPID := started(t, filepath.Join(dir, evil+".go"))
 	for _, c := range []struct {
 		line []string
 		want string // on one of the streams
@@ -165,7 +229,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"advise", "--profile", "allocs.pprof", "--json", "-"}, `\u001b]0;owned`},
 		{[]string{"advise", "--profile", evil}, `\x1b]0;owned`},
 		{[]string{"report", evil, "-o", "page.html"}, `\x1b]0;owned`},
-		{[]string{"report", "run.json", "tune.json", "inspect.json", "doctor.json", "-o", "-"}, `\u001b]0;owned`},
+		{[]string{"report", "run.json", "tune.json", "inspect.json", "doctor.json", "-o", "-"}, `\x1b]0;owned`},
 		{[]string{"compare", "run.json", "other-run.json"}, ""},
 		{[]string{"compare", "run.json", "tune.json"}, ""},
 		{[]string{"compare", "inspect.json", "other-inspect.json"}, `\x1b]0;owned`},
@@ -176,6 +240,31 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"--" + evil}, `\x1b]0;owned`},
 		{[]string{"help", evil}, `\x1b]0;owned`},
 		{[]string{"completion", evil}, `\x1b]0;owned`},
+		{[]string{"exec", "--", "./" + evil + ".sh", evil}, `\x1b]0;owned`},
+		{[]string{"exec", "--strict", "--", "./" + evil + ".sh", evil}, `\x1b]0;owned`},
+		{[]string{"exec", "--strict", "--", "./" + evil}, `\x1b]0;owned`},
+		{[]string{"exec", "--", "/nonexistent/" + evil}, `\x1b]0;owned`},
+		{[]string{"exec", "--thp", evil, "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"exec", "--gogc", evil, "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"exec", "--strict", "--memlimit", evil, "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"exec", "--", "./" + evil + ".go"}, ""},
+		{[]string{"patch", evil, "-o", "copy"}, `\x1b]0;owned`},
+		{[]string{"patch", evil + ".sh", "-o", "copy"}, `\x1b]0;owned`},
+		{[]string{"patch", "/nonexistent/" + evil, "-o", "copy"}, `\x1b]0;owned`},
+		{[]string{"patch", evil + ".go", "-o", evil + ".copy"}, `\x1b]0;owned`},
+		{[]string{"patches", "--of", evil + ".go"}, `\x1b]0;owned`},
+		{[]string{"patches", "--of", evil + ".copy"}, `\x1b]0;owned`},
+		{[]string{"run", "--", "./" + evil + ".go"}, `\x1b]0;owned`},
+		{[]string{"run", "--json", "-", "--", "./" + evil + ".go"}, `\u001b]0;owned`},
+		{[]string{"run", "--html", "page.html", "--", "./" + evil + ".go"}, `\x1b]0;owned`},
+		{[]string{"tune", "--budget", "1s", "--", "./" + evil + ".go"}, ""},
+		{[]string{"doctor", "--for", "100ms", goPID}, `\x1b[2J`},
+		{[]string{"doctor", "--for", "100ms", "--json", "-", goPID}, `\u001b[2J`},
+		{[]string{"inspect", goPID}, `\x1b[2J`},
+		{[]string{"inspect", "--json", "-", goPID}, `\u001b[2J`},
+		{[]string{"collapse", "--dry-run", goPID}, ""},
+		{[]string{"run", "--attach", goPID, "--for", "300ms"}, `\x1b[2J`},
+		{[]string{"run", "--attach", goPID, "--for", "300ms", "--json", "-"}, `\u001b[2J`},
 		{[]string{"doctor", evil}, `x1b]0;owned`},
 		{[]string{"doctor", "--skip", evil}, `x1b]0;owned`},
 		{[]string{"inspect", evil}, `x1b]0;owned`},
@@ -191,7 +280,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 // TestEveryCommandHasAHostileLine fails when a command is added that the test above
 // does not know.
 func TestEveryCommandHasAHostileLine(t *testing.T) {
-	known := strings.Fields("advise build collapse compare completion doctor go help inspect lab patches report run tune vet")
+	known := strings.Fields("advise build collapse compare completion doctor exec go help inspect lab patch patches report run tune vet")
 	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
 	for _, cmd := range root.Commands() {
 		found := cmd.Hidden

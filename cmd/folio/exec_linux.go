@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/codepatch"
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/launch"
 )
 
@@ -99,6 +100,6 @@ func (r *launchRequest) strictly(why error) error {
 // ends the process if nobody reads it any more.
 func (r *launchRequest) say(line string) {
 	if line != "" {
-		_, _ = unix.Write(2, []byte("folio: exec: "+strings.ReplaceAll(line, "\n", "; ")+"\n"))
+		_, _ = unix.Write(2, []byte("folio: exec: "+console.Line(strings.ReplaceAll(line, "\n", "; "))+"\n"))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/symbol"
 )
 
@@ -27,17 +28,13 @@ type Copied struct {
 // already, and programs whose copy would not be the same to the system: setuid
 // or setgid, with capabilities, or signed.
 func Copy(from, to string) (*Copied, error) {
-	in, err := os.Open(from)
+	in, info, err := regular(from)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, refuse(NotELF, "not a regular file")
+	if info.Size() > input.MaxProgram {
+		return nil, &input.TooLargeError{What: from, Most: input.MaxProgram}
 	}
 	target, err := target(info, to)
 	if err != nil {

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"go/version"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/symbol"
 )
 
@@ -18,14 +21,7 @@ const first = "go1.21.6"
 
 // openFile opens a program, or says what the file is instead.
 func openFile(path string) (*symbol.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, refuse(NotELF, "not a regular file")
-	}
-	file, err := os.Open(path)
+	file, _, err := regular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +34,15 @@ func openFile(path string) (*symbol.File, error) {
 		return nil, refuse(NotELF, "%v", err)
 	}
 	return f, nil
+}
+
+// regular opens a file: what else is there, now or in a moment, is refused.
+func regular(path string) (*os.File, fs.FileInfo, error) {
+	file, info, err := input.Open(path)
+	if errors.Is(err, input.ErrNotRegular) {
+		err = refuse(NotELF, "not a regular file")
+	}
+	return file, info, err
 }
 
 // Magic tells by its beginning whether a file is an ELF file; the error says

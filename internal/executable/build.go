@@ -17,7 +17,8 @@ var ErrNotGo = errors.New("no build information of Go")
 type Build struct {
 	GoVersion string // such as go1.26.8
 	Module    string // path of the main module; "" outside of one
-	Version   string // of the main module, else its commit; "" is unknown
+	Version   string // of the main module, with Go 1.24 the commit too; "" if unknown
+	Commit    string // the commit, shortened, with "+dirty" if files were changed; "" if unknown
 }
 
 // ReadBuild reads the build information of a program file.
@@ -46,18 +47,20 @@ func BuildOf(r io.ReaderAt, size int64) (Build, error) {
 	if err != nil || len(info.GoVersion) > input.MaxVersion {
 		return Build{}, ErrNotGo
 	}
-	return Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path)), Version: strings.Clone(cut(version(info)))}, nil
+	b := Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path)), Commit: commit(info)}
+	if v := info.Main.Version; v != "(devel)" {
+		b.Version = strings.Clone(cut(v))
+	}
+	return b, nil
 }
 
-func version(info *buildinfo.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
+func commit(info *buildinfo.BuildInfo) string {
+	const long = 12
 	revision, dirty := "", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			revision = s.Value[:min(len(s.Value), 12)]
+			revision = strings.Clone(s.Value[:min(len(s.Value), long)])
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = "+dirty"
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -21,10 +22,15 @@ func Build(path string) (version, id string) {
 	if err != nil {
 		return "", ""
 	}
-	if b, err := executable.ReadBuild(file); err == nil {
-		version = b.Version
+	f, info, err := input.Open(file)
+	if err != nil {
+		return "", ""
 	}
-	return version, buildID(file)
+	defer f.Close()
+	if b, err := executable.BuildOf(f, info.Size()); err == nil {
+		version = cmp.Or(b.Version, b.Commit)
+	}
+	return version, buildID(f, info.Size())
 }
 
 // mostNote is more than any note with a build ID has, in bytes.
@@ -32,13 +38,8 @@ const mostNote = 4096
 
 // buildID returns the build ID of an ELF file, shortened: the part of Go's that is of
 // the contents, else that of the GNU linker.
-func buildID(file string) string {
-	r, info, err := input.Open(file)
-	if err != nil {
-		return ""
-	}
-	defer r.Close()
-	f, _, err := executable.New(r, info.Size())
+func buildID(r io.ReaderAt, size int64) string {
+	f, _, err := executable.New(r, size)
 	if err != nil {
 		return ""
 	}

@@ -48,6 +48,9 @@ const (
 	// as the tables of a program without section headers: a file may have holes of
 	// terabytes, which are read as zeros.
 	MaxSearch = 2 << 30
+	// MaxProgram bounds a program that is copied, in bytes: the largest of Go have some
+	// GiB, and copying a hole fills the disk.
+	MaxProgram = 16 << 30
 	// MaxSymbols bounds the functions of a symbol table that are kept: a browser has
 	// a million.
 	MaxSymbols = 4 << 20

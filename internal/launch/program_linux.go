@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/codepatch"
+	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/symbol"
 )
@@ -28,15 +29,10 @@ type Program struct {
 // or says why the file cannot be read: then the program must not be traced, and
 // is to be run as it is.
 func Prepare(path string) (*Program, error) {
-	info, err := os.Stat(path) // opening a pipe would wait
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	f, _, err := input.Open(path)
+	if errors.Is(err, input.ErrNotRegular) {
 		return nil, &codepatch.RefusedError{Kind: codepatch.NotELF, Why: "not a regular file"}
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	} else if err != nil {
 		return nil, err
 	}
 	defer f.Close()
