@@ -3,7 +3,6 @@ package trial
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 	"syscall"
 	"time"
@@ -30,12 +29,9 @@ var forkOnly bool
 
 // prepare makes the process that becomes the program.
 func prepare(argv, env []string, dir string, thp THP, files []*os.File) (*spawn.Process, error) {
-	path, err := exec.LookPath(argv[0])
+	path, err := LookPath(argv[0])
 	if err != nil {
-		if e, ok := err.(*exec.Error); ok {
-			err = e.Err
-		}
-		return nil, &StartError{Command: argv[0], Err: err}
+		return nil, err
 	}
 	if dir != "" {
 		if _, err := os.Stat(dir); err != nil {
@@ -53,11 +49,7 @@ func prepare(argv, env []string, dir string, thp THP, files []*os.File) (*spawn.
 func begin(p *spawn.Process, command string) (pid int, err error) {
 	pid, err = p.Start()
 	if errno, ok := err.(syscall.Errno); ok {
-		err = errno
-		if errno == unix.ENOENT {
-			err = errNoLoader // LookPath found the file
-		}
-		err = &StartError{Command: command, Err: err}
+		err = NotExecuted(command, errno)
 	}
 	return pid, err
 }
