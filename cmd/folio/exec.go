@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,29 +101,18 @@ func (f *execFlags) request(args []string) (r launchRequest, err error) {
 
 // find finds the program as the shell does.
 func (r *launchRequest) find() error {
-	path, err := exec.LookPath(r.args[0])
+	path, err := trial.LookPath(r.args[0])
 	if errors.Is(err, exec.ErrDot) {
 		err = nil // PATH names the directory: the user's choice
 	}
 	r.path = path
-	return r.failed(err)
+	return err
 }
 
-// failed says that the program was not executed.
+// failed says that the program was found, and not executed.
 func (r *launchRequest) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := exitCode(exitCannotRun)
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		code = exitNotFound
-		if r.path != "" {
-			err = errors.New("no such file, or its interpreter does not exist")
-		}
-	}
-	var named *exec.Error
-	if errors.As(err, &named) {
-		err = named.Err
-	}
-	return errors.Join(fmt.Errorf("exec: %s: %s", r.args[0], strings.TrimPrefix(err.Error(), "exec: ")), code)
+	return trial.NotExecuted(r.args[0], err)
 }

@@ -40,6 +40,11 @@ type Options struct {
 	// Default: no check.
 	Elapsed func() time.Duration
 
+	// Traced says that the programs were asked for the trace. Then a write of "gc ", and
+	// a write of "1" behind it, that end the stream are the first line of one that did
+	// not live to complete it. Default: they are text.
+	Traced bool
+
 	// Keep passes everything on, at once, and only counts: for a user who
 	// asked for the trace himself. Default: lines are taken out.
 	Keep bool
@@ -70,6 +75,7 @@ type Filter struct {
 	relayed int     // lines for which to remember that one came by a relay
 	direct  int     // lines in sequence that came in fragments
 	trimAt  int     // size of held that calls for the next trim
+	ended   bool    // nothing more comes
 	gone    []int64 // starts of lines that end unfinished, to be dropped
 	taken   int64   // bytes of lines taken out, for tests
 	dropped int64   // and those of them that were unfinished
@@ -134,9 +140,9 @@ func (f *Filter) Begun() bool {
 }
 
 // Flush gives up on incomplete lines: all held bytes are passed on in their order, but
-// those of lines, complete or not, that are the runtime's beyond doubt. Call it at the
-// end of the stream and when the stream has been quiet for so long that no process can
-// be in the middle of a line.
+// those of lines, complete or not, that are the runtime's beyond doubt. Call it when the
+// stream has been quiet for so long that no process can be in the middle of a line, and
+// [Filter.End] at the end of the stream.
 func (f *Filter) Flush() error {
 	f.leaveStraight()
 	if f.Held() {
@@ -162,6 +168,12 @@ func (f *Filter) Flush() error {
 		f.commit(best)
 	}
 	return f.err
+}
+
+// End is Flush at the end of the stream.
+func (f *Filter) End() error {
+	f.ended = true
+	return f.Flush()
 }
 
 // pass writes text on, unless Keep has done so already.

@@ -11,8 +11,9 @@ import (
 // where it can be nothing else.
 //
 // Straight from the runtime, three fragments of a line, in a write each, are proof
-// enough: "gc ", "7", " @". One or two are with the lines of the same process before. Behind
-// a relay, the line must go on from one that was complete: by its number, and its time.
+// enough: "gc ", "7", " @". One or two are with the lines of the same process before, or
+// as the last that there is of a program that was asked for the trace. Behind a relay, the
+// line must go on from one that was complete: by its number, and its time.
 
 // proof is how many fragments of a line, each in a write of its own, show that the
 // runtime wrote them.
@@ -43,11 +44,17 @@ func (f *Filter) ending(h *hyp, l *open) ending {
 	case e.proven:
 		e.drop = true
 	case l.clean:
-		e.drop = f.direct > 0 && bytes.HasPrefix(text, gcStart) && (!b.hasNumber || follows || b.n == 1)
+		e.drop = (f.direct > 0 || f.isLast(h, l)) && bytes.HasPrefix(text, gcStart) && (!b.hasNumber || follows || b.n == 1)
 	default:
 		e.drop = b.hasAt && follows
 	}
 	return e
+}
+
+// isLast reports whether the first line of a program, as far as there is one, is the last
+// of the stream.
+func (f *Filter) isLast(h *hyp, l *open) bool {
+	return f.ended && f.opts.Traced && h.tail.line == l.start && h.tail.end == f.base+int64(len(f.held))
 }
 
 // endings judges the lines that are open at the end, in all readings. A reading that has

@@ -149,6 +149,42 @@ func TestLooksUnfinished(t *testing.T) {
 	}
 }
 
+// TestUnfinishedFirst ends a program, asked for the trace, within the first two writes of
+// its first line.
+func TestUnfinishedFirst(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		packets []string
+		options Options
+		quiet   bool // the stream does not end, it is quiet
+		want    string
+	}{
+		{"one write", []string{"gc "}, Options{Traced: true}, false, ""},
+		{"two", []string{"gc ", "1"}, Options{Traced: true}, false, ""},
+		{"behind text", []string{"hello\n", "gc ", "1"}, Options{Traced: true}, false, "hello\n"},
+		{"behind a beginning", []string{"hello", "gc "}, Options{Traced: true}, false, "hello"},
+		{"not asked", []string{"gc ", "1"}, Options{}, false, "gc 1"},
+		{"quiet", []string{"gc ", "1"}, Options{Traced: true}, true, "gc 1"},
+		{"in one write", []string{"gc 1"}, Options{Traced: true}, false, "gc 1"},
+		{"not the first", []string{"gc ", "2"}, Options{Traced: true}, false, "gc 2"},
+		{"text follows", []string{"gc ", "1", " done\n"}, Options{Traced: true}, false, "gc 1 done\n"},
+		{"a word", []string{"gc ", "of"}, Options{Traced: true}, false, "gc of"},
+		{"kept", []string{"gc ", "1"}, Options{Traced: true, Keep: true}, false, "gc 1"},
+	} {
+		r := newResult(c.options)
+		for _, p := range c.packets {
+			r.filter.Write([]byte(p))
+		}
+		if c.quiet {
+			r.filter.Flush()
+		}
+		r.filter.End()
+		if r.out.String() != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, r.out.String(), c.want)
+		}
+	}
+}
+
 // TestUnfinishedAmongMany prints text after an unfinished line for so long that the filter
 // must give the line up while the stream goes on.
 func TestUnfinishedAmongMany(t *testing.T) {

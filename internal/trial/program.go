@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -111,17 +112,50 @@ func (e *StartError) NotFound() bool {
 // names. The kernel's error is the same as for a command that is not there.
 var errNoLoader = fmt.Errorf("its interpreter: %w", os.ErrNotExist)
 
+// LookPath finds a command as exec.LookPath does. Its errors are a [StartError]: a
+// directory, or a file in PATH that may not be executed, is there and cannot be run.
+func LookPath(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	if errors.Is(err, exec.ErrNotFound) && !strings.ContainsRune(command, filepath.Separator) {
+		err = unrunnable(command, err)
+	}
+	if err == nil {
+		return path, nil
+	}
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		err = e.Err
+	}
+	return path, &StartError{Command: command, Err: err}
+}
+
+// unrunnable looks again for a command that was not found in PATH.
+func unrunnable(command string, notFound error) error {
+	if command == "." || command == ".." {
+		return syscall.EISDIR
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if info, err := os.Stat(filepath.Join(dir, command)); err == nil && command != "" && !info.IsDir() {
+			return os.ErrPermission
+		}
+	}
+	return notFound
+}
+
+// NotExecuted is the [StartError] of a command that was found, from what execve said.
+func NotExecuted(command string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		err = errNoLoader
+	}
+	return &StartError{Command: command, Err: err}
+}
+
 // Check says whether the command can be found, before anything is measured.
 func (p *Program) Check() error {
 	if len(p.Command) == 0 {
 		return errors.New("no command given")
 	}
-	if _, err := exec.LookPath(p.Command[0]); err != nil {
-		var pe *exec.Error
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return &StartError{Command: p.Command[0], Err: err}
+	if _, err := LookPath(p.Command[0]); err != nil {
+		return err
 	}
 	return CheckInput(p.Input)
 }

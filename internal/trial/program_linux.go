@@ -220,6 +220,7 @@ func (r *running) open(keepTrace bool) (err error) {
 		if err := f.stream(i, dst, r.p.Metric, &gctrace.Options{
 			OnCycle: r.addCycle,
 			Elapsed: func() time.Duration { return time.Since(opened) },
+			Traced:  r.traced,
 			Keep:    keepTrace,
 		}); err != nil {
 			return err

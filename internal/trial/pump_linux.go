@@ -110,7 +110,7 @@ func (p *pump) carry() {
 		if packets > 0 {
 			held = 0
 		} else if p.isStopped() {
-			p.err = p.filter.Flush()
+			p.err = p.filter.End()
 			return
 		}
 		nap = p.nap(nap, packets)
@@ -147,7 +147,7 @@ func (p *pump) drain() (packets int, end bool) {
 			p.err = os.NewSyscallError("read the program's output", err)
 			return packets, true
 		case n == 0:
-			p.err = p.filter.Flush()
+			p.err = p.filter.End()
 			return packets, true
 		}
 		packets++

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 	"syscall"
 	"time"
@@ -31,12 +30,9 @@ var forkOnly bool
 
 // prepare makes the process that becomes the program.
 func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec func(pid int) error) (*spawn.Process, error) {
-	path, err := exec.LookPath(argv[0])
+	path, err := LookPath(argv[0])
 	if err != nil {
-		if e, ok := err.(*exec.Error); ok {
-			err = e.Err
-		}
-		return nil, &StartError{Command: argv[0], Err: err}
+		return nil, err
 	}
 	if dir != "" {
 		if _, err := os.Stat(dir); err != nil {
@@ -54,11 +50,7 @@ func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec f
 func begin(p *spawn.Process, command string) (pid int, err error) {
 	pid, err = p.Start()
 	if errno, ok := err.(syscall.Errno); ok {
-		err = errno
-		if errno == unix.ENOENT {
-			err = errNoLoader // LookPath found the file
-		}
-		err = &StartError{Command: command, Err: err}
+		err = NotExecuted(command, errno)
 	}
 	var trace *spawn.TraceError
 	if errors.As(err, &trace) {
