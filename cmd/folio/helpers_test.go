@@ -102,7 +102,7 @@ func gcprog() {
 		sink = n
 	}
 	if *grow {
-		*alloc += speed() / 25
+		*alloc += speed() / 60
 	}
 	if *pidfile != "" { // for tests that make huge pages of it, whatever the policy is
 		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0))
@@ -182,7 +182,7 @@ func speed() int {
 // collect runs the GC the less often, the higher the speed: a search sees at once
 // where a setting does nothing.
 func collect() {
-	for range 20_000 / speed() {
+	for range 6_000 / speed() {
 		runtime.GC()
 	}
 }
