@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/foliomem/folio/internal/testenv"
 )
 
-var lateFor = flag.Duration("late", time.Minute, "how long TestLateWrites runs, in all")
+var lateFor = flag.Duration("late", 0, "how long TestLateWrites runs, in all (default 9s, in full tests 1m)")
 
 // TestLateWrites stores pointers through what was kept past Free, Reset and Put, and
 // follows them, while the GC runs all the time. It must never lose one, however
@@ -22,7 +24,7 @@ var lateFor = flag.Duration("late", time.Minute, "how long TestLateWrites runs, 
 func TestLateWrites(t *testing.T) {
 	switch {
 	case testing.Short():
-		t.Skip("-short: takes a minute")
+		t.Skip("takes seconds")
 	case raceEnabled:
 		t.Skip("the race detector would report the late writes")
 	case debugBuild:
@@ -31,7 +33,13 @@ func TestLateWrites(t *testing.T) {
 	// With clobberfree the GC overwrites what it frees, with gccheckmark it stops
 	// the program after marking and marks again.
 	envs := []string{"GODEBUG=clobberfree=1", "GODEBUG=clobberfree=1,gccheckmark=1", "GODEBUG="}
-	each := *lateFor / time.Duration(len(envs))
+	all := *lateFor
+	if all == 0 && testenv.Full() {
+		all = time.Minute
+	} else if all == 0 {
+		all = 9 * time.Second
+	}
+	each := all / time.Duration(len(envs))
 	for _, env := range envs {
 		t.Run(env, func(t *testing.T) {
 			if out, err := child(t, "late writes", env, "FOLIO=", "ARENA_TEST_FOR="+each.String()); err != nil {

@@ -102,7 +102,7 @@ func gcprog() {
 		sink = n
 	}
 	if *grow {
-		*alloc += speed() / 25
+		*alloc += speed() / 60
 	}
 	if *pidfile != "" { // for tests that make huge pages of it, whatever the policy is
 		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0))

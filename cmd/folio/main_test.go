@@ -39,6 +39,14 @@ func TestMain(m *testing.M) {
 // second before they end.
 const raceEnv = "GORACE=atexit_sleep_ms=0"
 
+// noTelemetry keeps the go command from leaving a process of its own behind, which it
+// does at its first run for a user.
+func noTelemetry() string {
+	dir, err := filepath.Abs("testdata/config")
+	check(err)
+	return "XDG_CONFIG_HOME=" + dir
+}
+
 // Scripts say in their first lines what they are about. Beside the usual
 // commands there are those of scriptCommands.
 func TestScripts(t *testing.T) {
@@ -57,7 +65,7 @@ func TestScripts(t *testing.T) {
 			cache, err := os.UserCacheDir()
 			// A home of their own: without one they, and the go command, would make /no-home.
 			env.Setenv("HOME", env.WorkDir)
-			env.Vars = append(append(env.Vars, raceEnv, "USERCACHE="+cache, "XDG_CACHE_HOME="+cache), goCaches()...)
+			env.Vars = append(append(env.Vars, raceEnv, noTelemetry(), "USERCACHE="+cache, "XDG_CACHE_HOME="+cache), goCaches()...)
 			return err
 		},
 		Condition: func(cond string) (bool, error) {

@@ -119,9 +119,13 @@ func (b *tab) settled(width int64) {
 // On paper tables are whole, whatever the screen was, and their repeated headings are
 // words, not arrows.
 func TestPaper(t *testing.T) {
+	screens := []int64{390, 1440}
+	if testing.Short() {
+		screens = screens[:1]
+	}
 	for name, page := range fitPages(t) {
 		t.Run(name, func(t *testing.T) {
-			for _, screen := range []int64{1440, 390} {
+			for _, screen := range screens {
 				b := open(t, page, screen, 900)
 				eval[int](b, `(document.querySelectorAll('details').forEach(d => { d.open = true; }), 1)`)
 				b.settled(screen)

@@ -34,7 +34,7 @@ type counter struct {
 }
 
 // gogcWork has goroutines do a workload's operation again and again: for Count
-// milliseconds that do not count, then for as long as that.
+// milliseconds that do not count, then for as long as that, or until one is done.
 func gogcWork(p *probe, t Task) error {
 	runtime.UnlockOSThread() // which Work has locked: it is one goroutine of several here
 	name, how, _ := strings.Cut(t.How, "/")
@@ -70,6 +70,10 @@ func gogcWork(p *probe, t Task) error {
 	before := take(counters)
 	peak := watch(length)
 	after := take(counters)
+	for after.ops == before.ops { // no rate is known before one operation is done
+		peak = max(peak, watch(length))
+		after = take(counters)
+	}
 	last := percent()
 	quit.Store(true)
 	wg.Wait()

@@ -21,7 +21,7 @@ func FuzzSizeIn(f *testing.F) {
 
 // The peak is of this program, and work touches memory.
 func TestMeter(t *testing.T) {
-	const size = 32 << 20
+	const size = 16 << 20
 	r, err := Works[0].Do(heap{}, size, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -68,10 +68,24 @@ func needMadvise(t *testing.T) {
 	}
 }
 
+// fallbacks counts how often the kernel had no huge page for a page fault.
+func fallbacks(t *testing.T) uint64 {
+	t.Helper()
+	v, err := procmem.New("").Vmstat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v["thp_fault_fallback"]
+}
+
 func TestHeapHugePages(t *testing.T) {
 	needMadvise(t)
 	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...) // stripped, and yet it has its record
+	lacked := fallbacks(t)
 	on := figures(t, program, "WORK=map")
+	if fallbacks(t) > lacked {
+		testenv.Missing(t, "the kernel has no huge pages left")
+	}
 	off := figures(t, program, "WORK=map", "FOLIO_HUGEPAGES=off")
 	debug := figures(t, program, "WORK=map", "GODEBUG=disablethp=1")
 	if off["huge"] != 0 || debug["huge"] != 0 {

@@ -15,7 +15,7 @@ func main() {
 	switch work {
 	case "map":
 		m := make(map[int64]int64)
-		for i := range int64(8_000_000) {
+		for i := range int64(4_000_000) {
 			m[i*2654435761] = i
 		}
 		report()
