@@ -171,7 +171,7 @@ func bleve(ctx context.Context, dir string) ([]string, error) {
 // esbuild bundles many copies of a library: its own source would have to be
 // downloaded by npm.
 func esbuild(ctx context.Context, dir string) ([]string, error) {
-	bin, err := install(ctx, dir, "github.com/evanw/esbuild/cmd/esbuild@v0.25.10", "")
+	bin, err := install(ctx, dir, "github.com/evanw/esbuild/cmd/esbuild@v0.28.2", "")
 	if err != nil {
 		return nil, err
 	}
