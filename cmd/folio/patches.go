@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/codepatch"
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/report"
@@ -76,6 +77,8 @@ type patchesJSON struct {
 	Go      string      `json:"go,omitempty"`
 	Target  string      `json:"target,omitempty"`
 	Patches []patchJSON `json:"patches"`
+	// Copy tells that folio patch made the program, of --of.
+	Copy *bool `json:"copy,omitempty"`
 }
 
 func (a *app) writeJSON(doc any) error {
@@ -205,7 +208,13 @@ func (a *app) patchesOf(f patchesFlags) error {
 	if err != nil {
 		return fmt.Errorf("--of %w", err)
 	}
-	doc := patchesJSON{Schema: "folio-patches/1"}
+	doc := patchesJSON{Schema: "folio-patches/1", Patches: []patchJSON{}}
+	patch, err := codepatch.Open(f.of)
+	copied := err == nil && patch.Applied // what is refused is no copy
+	doc.Copy = &copied
+	if copied {
+		doc.Go = patch.GoVersion
+	}
 	if r != nil {
 		doc.Go = r.Go
 		for _, p := range r.Patches {
@@ -215,6 +224,12 @@ func (a *app) patchesOf(f patchesFlags) error {
 	switch {
 	case f.json:
 		return a.writeJSON(doc)
+	case copied:
+		_ = a.stdout.Line("%s: a copy by folio patch (%s, %s): its heap asks for huge pages", f.of, patch.GoVersion, patch.Arch)
+		for _, e := range patch.Edits {
+			_ = a.stdout.Line("  %#x (file offset %#x): %x -> %x", e.Address, e.Offset, e.Old, e.New)
+		}
+		return nil
 	case r == nil:
 		return a.stdout.Line("%s: nothing was patched in it by folio", f.of)
 	}

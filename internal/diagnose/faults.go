@@ -114,11 +114,12 @@ func (s *Sheet) hugePages() string {
 		return "" // they are there for all: what this program has cannot be on them
 	case !s.Go:
 		return s.line("run", "--env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
+	case s.Setting.THP == trial.THPHeap:
+		return ""
 	case slices.Contains(s.Flags, "--build") || s.Setting.THP == trial.THPOff:
 		return s.line("tune")
 	}
-	// The package is not known: a program does not say where its source is.
-	todo := fmt.Sprintf("PACKAGE: its main package; the heap then asks for huge pages: one fault per %s instead of %.0f",
+	why := fmt.Sprintf("the heap then asks for huge pages: one fault per %s instead of %.0f",
 		unit.Exact(*s.Host.HugePageBytes), float64(*s.Host.HugePageBytes)/float64(s.Host.PageBytes))
-	return s.lineOf(s.Command[min(1, len(s.Command)):], todo, "tune", "--build", "PACKAGE")
+	return s.lineWith(why, "run", "--thp=heap")
 }

@@ -82,23 +82,23 @@ func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
 // line returns a folio command on the program, to paste into a shell. A server does
 // not end by itself: its line has what puts it under load. What is still to be filled
 // in, or to be done before, is behind it as a comment.
-func (s *Sheet) line(command ...string) string { return s.lineOf(s.Command, "", command...) }
+func (s *Sheet) line(command ...string) string { return s.lineWith("", command...) }
 
-func (s *Sheet) lineOf(program []string, todo string, command ...string) string {
+func (s *Sheet) lineWith(remark string, command ...string) string {
 	words := slices.Concat([]string{"folio"}, command, s.Flags)
 	if s.ExitCode != 0 && !slices.Contains(words, "--ignore-exit") {
 		words = append(words, "--ignore-exit") // else each run would count as failed
 	}
 	var all []string
-	if todo != "" {
-		all = append(all, todo)
+	if remark != "" {
+		all = append(all, remark)
 	}
 	if s.serves() {
 		words = append(words, "--ready", s.ready(), "--load", "LOAD_COMMAND")
 		all = append(all, "LOAD_COMMAND: does a fixed amount of work on it, and ends")
 	}
-	if len(program) > 0 { // a program that folio builds may have no arguments
-		words = append(append(words, "--"), program...)
+	if len(s.Command) > 0 { // a program that folio builds may have no arguments
+		words = append(append(words, "--"), s.Command...)
 	}
 	for i, w := range words {
 		words[i] = trial.Quote(w)

@@ -132,7 +132,7 @@ func TestFindings(t *testing.T) {
 		{"Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
 		{"Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
-			"folio tune --build PACKAGE -- 'a b'   # PACKAGE: its main package; the heap then asks for huge pages: one fault per 2MiB instead of 512"},
+			"folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 2MiB instead of 512"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %+v\nwant %+v", got, want)
@@ -155,7 +155,7 @@ func TestFindings(t *testing.T) {
 // against the peak RSS. It is never a larger GOGC.
 func TestFaultAdvice(t *testing.T) {
 	const pages = 200 << 20 / 4096 // of the peak RSS
-	const huge, fixed, touch, reuse = "folio tune --build PACKAGE", "folio tune --mem=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
+	const huge, fixed, touch, reuse = "folio run --thp=heap", "folio tune --mem=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
 	for _, tt := range []struct {
 		name          string
 		change        func(*Sheet)
@@ -184,7 +184,7 @@ func TestFaultAdvice(t *testing.T) {
 		{"other page sizes", func(s *Sheet) {
 			s.Host.PageBytes, s.Host.HugePageBytes, s.Faults = 65536, ptr[uint64](512<<20), pages/16
 			s.Sys = 10
-		}, "first touches", "folio tune --build PACKAGE -- 'a b'   # PACKAGE: its main package; the heap then asks for huge pages: one fault per 512MiB instead of 8192"},
+		}, "first touches", "folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 512MiB instead of 8192"},
 		{"processes not counted", func(s *Sheet) { s.Faults, s.Processes = 9*pages, 0 }, "", reuse},
 		{"a server under load", func(s *Sheet) { s.Faults, s.Server = pages, true }, "peak RSS 200.0MiB", huge},
 		{"a server that faults again", func(s *Sheet) { s.Faults, s.Server = 3*pages, true }, "faulted in again", fixed},

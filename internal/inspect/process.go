@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/codepatch"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/page"
@@ -24,6 +25,9 @@ type Process struct {
 	GoVersion, Module string // of a Go program
 	// Patches are those of Go's runtime that folio built it with, as name@hash.
 	Patches []string
+	// HeapPatch says where it has the patch by which its heap asks for huge pages:
+	// HeapMemory or HeapCopy; "" for nowhere, or if that is not known.
+	HeapPatch string
 
 	Resident, Swapped *uint64
 	// Anonymous is memory of the process itself, not of files, and AnonymousHuge what
@@ -42,6 +46,12 @@ type Process struct {
 	Hazards []string
 	Notes   []string // what could not be seen, and why
 }
+
+// Where a program has the patch of package codepatch.
+const (
+	HeapMemory = "memory" // by folio exec: the file is as it was built
+	HeapCopy   = "copy"   // by folio patch: in the file
+)
 
 // Memory is what a process has of one kind, in bytes.
 type Memory struct {
@@ -172,6 +182,36 @@ func (s *System) fillProgram(p *Process) {
 			p.Patches = append(p.Patches, patch.Name+"@"+patch.Hash)
 		}
 	}
+	if p.HeapPatch, err = s.heapPatch(p.PID); err != nil {
+		p.note("whether its heap was made to ask for huge pages is not known: %s", denied(err))
+	}
+}
+
+// heapPatch looks for the patch of package codepatch.
+func (s *System) heapPatch(pid int) (string, error) {
+	patch, err := codepatch.Open(s.FS.ExePath(pid))
+	var refused *codepatch.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return "", nil // what cannot have it has it not
+	case err != nil:
+		return "", err
+	case patch.Applied:
+		return HeapCopy, nil
+	}
+	entry, err := s.FS.Entry(pid, 8)
+	if err != nil {
+		return "", err
+	}
+	mem, err := os.Open(s.FS.MemPath(pid))
+	if err != nil {
+		return "", err
+	}
+	defer mem.Close()
+	if has, err := patch.In(entry, mem); !has || err != nil {
+		return "", err
+	}
+	return HeapMemory, nil
 }
 
 // fillMemory looks at mappings and windows. Its errors are of processes that ended.

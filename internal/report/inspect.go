@@ -83,6 +83,12 @@ func (p *ProcessJSON) About() (out []string) {
 		}
 		out = append(out, "runtime patched: "+strings.Join(names, ", "))
 	}
+	switch p.HeapPatch {
+	case inspect.HeapMemory:
+		out = append(out, "heap asks for huge pages (folio exec)")
+	case inspect.HeapCopy:
+		out = append(out, "heap asks for huge pages (folio patch)")
+	}
 	if p.UID != nil {
 		out = append(out, fmt.Sprintf("user %d", *p.UID))
 	}

@@ -50,9 +50,12 @@ type ProcessLine struct {
 // ProcessJSON is a process. What could not be seen is null, and a note says why.
 type ProcessJSON struct {
 	ProcessID
-	Patches  []string `json:"patches,omitempty"` // of Go's runtime, as name@hash
-	Resident *uint64  `json:"resident_bytes"`
-	Swapped  *uint64  `json:"swapped_bytes"`
+	Patches []string `json:"patches,omitempty"` // of Go's runtime, as name@hash
+	// Where its heap was made to ask for huge pages: "memory" (folio exec) or "copy"
+	// (folio patch).
+	HeapPatch string  `json:"heap_patch,omitempty"`
+	Resident  *uint64 `json:"resident_bytes"`
+	Swapped   *uint64 `json:"swapped_bytes"`
 	// Of the process itself, not of files; and whether that is what folio doctor
 	// calls heap-on-base-pages.
 	Anonymous     *uint64 `json:"anonymous_bytes"`
@@ -134,6 +137,7 @@ func newProcess(p *inspect.Process) *ProcessJSON {
 	out := &ProcessJSON{
 		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
 		Patches:   p.Patches,
+		HeapPatch: p.HeapPatch,
 		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),
 		Policy: PolicyJSON{
 			Enabled: text(p.Policy.System.Enabled.Selected), Defrag: text(p.Policy.System.Defrag.Selected), MaxPtesNone: p.Policy.System.MaxPtesNone,

@@ -1,0 +1,170 @@
+//go:build linux
+
+// Command programs measures what huge pages for the heap gain real programs that
+// are as their authors wrote them: the table in docs/performance.md.
+//
+//	go run ./bench/exec/programs [-rounds 10] [-keep dir] [program...]
+//
+// It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
+// dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
+// 400 and 800 that takes the least CPU time, and with both: in each round once, in
+// random order, each time in a fresh process and with a fresh directory. Figures are
+// medians; ratios are taken within rounds, with their 95% confidence interval.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 10, "rounds")
+	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
+	flag.Parse()
+	if err := run(context.Background(), *rounds, *keep, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "programs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rounds int, dir string, names []string) error {
+	if rounds < 1 {
+		return fmt.Errorf("-rounds %d: want at least 1", rounds)
+	}
+	for _, n := range names {
+		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == n }) {
+			return fmt.Errorf("no program %q", n)
+		}
+	}
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "folio-programs-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Println("| program | arm | wall | CPU time | ratio of CPU time | ratio of wall time | minor faults | peak RSS | n |\n|---|---|---|---|---|---|---|---|---|")
+	var machine quiet.Machine
+	defer machine.Release()
+	for _, p := range programs {
+		if len(names) > 0 && !slices.Contains(names, p.name) {
+			continue
+		}
+		machine.Release()
+		command, err := p.prepare(ctx, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if err := p.measure(ctx, &machine, dir, command, rounds); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// An arm is one setting of a program, and what its runs gave.
+type arm struct {
+	name                    string
+	setting                 trial.Setting
+	wall, cpu, faults, peak []float64
+}
+
+// measure prints the rows of a program.
+func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string, command []string, rounds int) error {
+	once := func(a *arm) error {
+		work := filepath.Join(dir, "work")
+		if err := os.RemoveAll(work); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(work, 0o755); err != nil {
+			return err
+		}
+		set := a.setting
+		set.Env = []string{"STATICCHECK_CACHE=" + work, "GOPLSCACHE=" + work, "XDG_CACHE_HOME=" + work, "GOCACHE=" + goCache, "GOFLAGS="}
+		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true, Timeout: 10 * time.Minute}
+		var s *trial.Sample
+		err := machine.Trial(func() (err error) {
+			s, err = t.Run(ctx, set)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if !s.OK() {
+			return fmt.Errorf("%s: %s: %s", a.name, s.Failure, s.Tail)
+		}
+		peak, _ := s.MostMemory()
+		a.wall, a.cpu = append(a.wall, s.Wall), append(a.cpu, s.CPU)
+		a.faults, a.peak = append(a.faults, float64(s.MinorFaults)), append(a.peak, peak)
+		return nil
+	}
+	level, err := best(once)
+	if err != nil {
+		return err
+	}
+	gogc := trial.Setting{GOGC: level}
+	arms := []*arm{
+		{name: "default"}, {name: "--thp heap", setting: trial.Setting{THP: trial.THPHeap}},
+		{name: "GOGC=" + level, setting: gogc}, {name: "both", setting: trial.Setting{GOGC: level, THP: trial.THPHeap}},
+	}
+	for range rounds {
+		for _, i := range rand.Perm(len(arms)) {
+			if err := once(arms[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, a := range arms {
+		fmt.Printf("| %s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.0f MiB | %d |\n", p.name, a.name, stat.Median(a.wall), stat.Median(a.cpu),
+			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults), stat.Median(a.peak)/(1<<20), len(a.cpu))
+	}
+	return nil
+}
+
+// best returns the GOGC that takes the least CPU time, of three runs each in turn.
+// Those runs do not count.
+func best(once func(*arm) error) (string, error) {
+	var levels []*arm
+	for _, n := range []string{"200", "400", "800"} {
+		levels = append(levels, &arm{name: "GOGC=" + n, setting: trial.Setting{GOGC: n}})
+	}
+	for range 3 {
+		for _, a := range levels {
+			if err := once(a); err != nil {
+				return "", err
+			}
+		}
+	}
+	least := slices.MinFunc(levels, func(a, b *arm) int { return int(math.Copysign(1, stat.Median(a.cpu)-stat.Median(b.cpu))) })
+	return strings.TrimPrefix(least.name, "GOGC="), nil
+}
+
+// ratio prints the median ratio within rounds, and its interval where there is one.
+func ratio(base, values []float64) string {
+	if &base[0] == &values[0] {
+		return "1"
+	}
+	p := stat.ComparePairs(base, values)
+	out := fmt.Sprintf("%.2f", p.Ratio)
+	if lo, hi, ok := p.Interval(0.05); ok {
+		out += fmt.Sprintf(" [%.2f, %.2f]", lo, hi)
+	}
+	return out
+}

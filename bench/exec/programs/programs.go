@@ -1,0 +1,196 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/foliomem/folio/internal/workload"
+)
+
+// A program does some real work, alone and offline, and ends.
+type program struct {
+	name string
+	// prepare builds it below dir, with its input, and returns its command line.
+	// Work that it leaves goes to dir/work, which is empty for each run.
+	prepare func(ctx context.Context, dir string) ([]string, error)
+}
+
+var programs = []program{
+	{"compile go/types", compile},
+	{"link folio", link},
+	{"staticcheck go/types", func(ctx context.Context, dir string) ([]string, error) {
+		bin, err := install(ctx, dir, "honnef.co/go/tools/cmd/staticcheck@v0.8.2", "")
+		return []string{bin, "-checks", "all", "-fail", "none", "go/types"}, err
+	}},
+	{"esbuild, 26 MB", esbuild},
+	{"gopls check", func(ctx context.Context, dir string) ([]string, error) {
+		bin, err := install(ctx, dir, gopls, "go1.27.4")
+		return []string{bin, "check", "internal/trial/setting.go", "cmd/folio/run.go"}, err
+	}},
+	{"prometheus tsdb", func(ctx context.Context, dir string) ([]string, error) {
+		bin, err := module(ctx, dir, "tsdb")
+		return []string{bin, filepath.Join(dir, "work"), "50000", "100"}, err
+	}},
+	{"bleve", bleve},
+	{"badger", func(ctx context.Context, dir string) ([]string, error) {
+		bin, err := module(ctx, dir, "badger")
+		return []string{bin, filepath.Join(dir, "work"), "1000000"}, err
+	}},
+}
+
+const gopls = "golang.org/x/tools/gopls@v0.24.0"
+
+// goCache is the user's: what programs ask the go command for is there after their
+// first run.
+var goCache = output(exec.Command("go", "env", "GOCACHE"))
+
+func output(cmd *exec.Cmd) string {
+	out, _ := cmd.Output()
+	return strings.TrimSpace(string(out))
+}
+
+// command runs a command; its output is in the error.
+func command(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GOFLAGS=", "GOWORK=off"), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// install builds a command of another module, once. release is of Go, "" for the one
+// that is here.
+func install(ctx context.Context, dir, path, release string) (string, error) {
+	name, _, _ := strings.Cut(filepath.Base(path), "@")
+	bin := filepath.Join(dir, "bin", name)
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	env := []string{"GOBIN=" + filepath.Dir(bin)}
+	if release != "" {
+		env = append(env, "GOTOOLCHAIN="+release)
+	}
+	_, err := command(ctx, dir, env, "go", "install", "-trimpath", "-ldflags=-s -w", path)
+	return bin, err
+}
+
+// module builds a program of testdata, once.
+func module(ctx context.Context, dir, name string) (string, error) {
+	bin, source := filepath.Join(dir, "bin", name), filepath.Join(dir, "src", name)
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	if err := os.MkdirAll(source, 0o755); err != nil {
+		return "", err
+	}
+	for from, to := range map[string]string{"main.go": "main.go", "go.mod.txt": "go.mod", "go.sum.txt": "go.sum"} {
+		data, err := os.ReadFile(filepath.Join("bench/exec/programs/testdata", name, from))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(source, to), data, 0o644)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w: run it in the root of the module", err)
+		}
+	}
+	_, err := command(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	return bin, err
+}
+
+// tool is a program of the toolchain, as it was distributed.
+func tool(ctx context.Context, dir, name string) (string, error) {
+	out, err := command(ctx, dir, nil, "go", "tool", "-n", name)
+	return strings.TrimSpace(string(out)), err
+}
+
+// exports writes the list of export data that compiler and linker read.
+func exports(ctx context.Context, dir, file string, args ...string) error {
+	format := "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}"
+	out, err := command(ctx, "", nil, append([]string{"go", "list", "-export", "-deps", "-f", format}, args...)...)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, file), out, 0o644)
+}
+
+func compile(ctx context.Context, dir string) ([]string, error) {
+	compiler, err := tool(ctx, dir, "compile")
+	if err != nil {
+		return nil, err
+	}
+	if err := exports(ctx, dir, "types.cfg", "go/types"); err != nil {
+		return nil, err
+	}
+	out, err := command(ctx, "", nil, "go", "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}} {{end}}`, "go/types")
+	args := []string{compiler, "-p", "go/types", "-complete", "-std", "-importcfg", filepath.Join(dir, "types.cfg"), "-o", filepath.Join(dir, "work", "types.a")}
+	return append(args, strings.Fields(string(out))...), err
+}
+
+func link(ctx context.Context, dir string) ([]string, error) {
+	linker, err := tool(ctx, dir, "link")
+	if err != nil {
+		return nil, err
+	}
+	if err := exports(ctx, dir, "link.cfg", "./cmd/folio"); err != nil {
+		return nil, err
+	}
+	out, err := command(ctx, "", nil, "go", "list", "-export", "-f", "{{.Export}}", "./cmd/folio")
+	return []string{linker, "-importcfg", filepath.Join(dir, "link.cfg"), "-o", filepath.Join(dir, "work", "folio"), strings.TrimSpace(string(out))}, err
+}
+
+func bleve(ctx context.Context, dir string) ([]string, error) {
+	source, bin := filepath.Join(dir, "src", "bleve"), filepath.Join(dir, "bin", "bleve")
+	list := filepath.Join(dir, "documents")
+	docs, err := workload.Documents(output(exec.Command("go", "env", "GOROOT")), 1000, 8<<20)
+	if err == nil {
+		err = workload.WriteDocuments(list, docs)
+	}
+	if err == nil {
+		err = os.MkdirAll(source, 0o755)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := workload.Index(source, nil); err != nil {
+		return nil, err
+	}
+	_, err = command(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	return []string{bin, "Index", "8MiB", list}, err
+}
+
+// esbuild bundles many copies of a library: its own source would have to be
+// downloaded by npm.
+func esbuild(ctx context.Context, dir string) ([]string, error) {
+	bin, err := install(ctx, dir, "github.com/evanw/esbuild/cmd/esbuild@v0.28.2", "")
+	if err != nil {
+		return nil, err
+	}
+	library, err := os.ReadFile("internal/html/lib/d3.min.js")
+	if err != nil {
+		return nil, fmt.Errorf("%w: run it in the root of the module", err)
+	}
+	js := filepath.Join(dir, "js")
+	if err := os.MkdirAll(js, 0o755); err != nil {
+		return nil, err
+	}
+	var entry strings.Builder
+	for i := range 200 {
+		if err := os.WriteFile(filepath.Join(js, fmt.Sprintf("m%d.js", i)), append(library, fmt.Sprintf("\nexport const number = %d;\n", i)...), 0o644); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&entry, "export * as m%d from './m%d.js';\n", i, i)
+	}
+	main := filepath.Join(js, "main.js")
+	return []string{bin, "--bundle", "--minify", "--sourcemap", "--format=esm", "--log-level=error", "--outfile=" + filepath.Join(dir, "work", "out.js"), main},
+		os.WriteFile(main, []byte(entry.String()), 0o644)
+}
