@@ -19,7 +19,7 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/count", "internal/gctrace", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
+	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/count", "internal/gctrace", "internal/goversion", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
 	{"internal/advise", "internal/executable", "internal/overlay", "internal/perf", "internal/procmem", "internal/spawn"},
 	{"internal/symbol"},
 	{"arenavet", "gctune", "internal/codepatch/fixture", "internal/feature", "internal/goruntime", "internal/host", "internal/metric", "internal/where"},

@@ -9,14 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/goversion"
 	"github.com/foliomem/folio/internal/symbol"
 )
 
 // versions are the toolchains whose runtimes the rules know; "" is this one.
-var versions = []string{"", "go1.18.10", "go1.19.13", "go1.20.14", "go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5", "go1.27.4"}
+var versions = append([]string{""}, goversion.Of(goversion.Profiles).Releases()...)
 
 // tested are the releases of which every function is looked at.
-var tested = []string{"go1.26.8", "go1.27.4"}
+var tested = goversion.Of(goversion.Module).Releases()
 
 // memoryName finds functions that manage memory, by their name.
 var memoryName = regexp.MustCompile(`(?i)gc[A-Z_]|mark|sweep|alloc|span|heap|mcache|mcentral|arena|barrier|wbbuf|scav|memclr|growslice|evacuat|hashgrow`)
