@@ -44,7 +44,11 @@ func TestReadBuild(t *testing.T) {
 		t.Errorf("without sections: %+v, %v", b, err)
 	}
 	// Cut off or changed anywhere, it is read or is not, and never more than is there.
-	info := bytes.LastIndex(bare, []byte(buildMagic)) // the first is this package's
+	f, _, err := New(bytes.NewReader(data), int64(len(data)))
+	if err != nil || f.Section(".go.buildinfo") == nil {
+		t.Fatalf("%v: no section .go.buildinfo", err)
+	}
+	info := int(f.Section(".go.buildinfo").Offset)
 	if b, err := parseBuild(bare[info:]); err != nil || b.GoVersion != runtime.Version() {
 		t.Fatalf("%+v, %v", b, err)
 	}

@@ -256,8 +256,7 @@ func rewrite(t *testing.T, from, to string, change func([]byte, binary.ByteOrder
 	}
 }
 
-// toolchains are those of the table of releases that are not the one that runs the
-// tests.
+// toolchains are those that programs to read are built with.
 var toolchains = goversion.Of(goversion.Profiles).Releases()
 
 // needToolchain returns the environment that builds with a version of Go. It uses
