@@ -16,7 +16,8 @@ func newReference(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference directory",
 		Short:  "Write commands.md and man pages, made from the help texts",
-		Hidden: true,
+		Example: "  folio reference /tmp",
+		Hidden:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return misusef("reference: want one directory")

@@ -21,7 +21,7 @@ const module = "github.com/foliomem/folio"
 var layers = [][]string{
 	{"internal/unit"},
 	{"internal/figure"},
-	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/gctrace", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
+	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/gctrace", "internal/goversion", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
 	{"internal/advise", "internal/executable", "internal/overlay", "internal/perf", "internal/procmem", "internal/spawn"},
 	{"internal/symbol"},
 	{"arenavet", "gctune", "internal/codepatch/fixture", "internal/feature", "internal/goruntime", "internal/host", "internal/metric", "internal/where"},

@@ -2,6 +2,7 @@ package executable
 
 import (
 	"debug/buildinfo"
+	"debug/elf"
 	"errors"
 	"io"
 	"runtime"
@@ -37,8 +38,12 @@ func BuildOf(r io.ReaderAt, size int64) (Build, error) {
 	h, err := readHeader(r, size)
 	switch {
 	case err == nil:
-		if _, r, err = New(r, size); err != nil {
+		var f *elf.File
+		if f, r, err = New(r, size); err != nil {
 			return Build{}, ErrNotGo
+		}
+		if len(f.Sections) == 0 {
+			return bareBuild(f)
 		}
 	case h == nil && runtime.GOOS == "linux":
 		return Build{}, ErrNotGo // programs of other systems do not run here

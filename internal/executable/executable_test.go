@@ -40,8 +40,29 @@ func TestReadBuild(t *testing.T) {
 	bare := bytes.Clone(data)
 	clear(bare[0x28:0x30])
 	clear(bare[0x3c:0x40])
-	if b, err := BuildOf(bytes.NewReader(bare), int64(len(bare))); err != nil || b.GoVersion != runtime.Version() {
+	if b, err := BuildOf(bytes.NewReader(bare), int64(len(bare))); err != nil || b.GoVersion != runtime.Version() || b.Module != "github.com/foliomem/folio" {
 		t.Errorf("without sections: %+v, %v", b, err)
+	}
+	// Cut off or changed anywhere, it is read or is not, and never more than is there.
+	f, _, err := New(bytes.NewReader(data), int64(len(data)))
+	if err != nil || f.Section(".go.buildinfo") == nil {
+		t.Fatalf("%v: no section .go.buildinfo", err)
+	}
+	info := int(f.Section(".go.buildinfo").Offset)
+	if b, err := parseBuild(bare[info:]); err != nil || b.GoVersion != runtime.Version() {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	for n := range 200 {
+		if b, err := parseBuild(bare[info : info+n]); err != nil && !errors.Is(err, ErrNotGo) || err == nil && b.GoVersion != runtime.Version() {
+			t.Errorf("%d bytes: %+v, %v", n, b, err)
+		}
+	}
+	for _, n := range []int{buildAlign - 1, buildHeader} {
+		lies := bytes.Clone(bare[info : info+200])
+		lies[n] = 0
+		if b, err := parseBuild(lies); !errors.Is(err, ErrNotGo) {
+			t.Errorf("byte %d is 0: %+v, %v", n, b, err)
+		}
 	}
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {

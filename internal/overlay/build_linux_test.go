@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/goversion"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/testenv"
 )
@@ -203,12 +204,9 @@ func TestVersions(t *testing.T) {
 	for _, p := range Patches() {
 		names = append(names, p.Name)
 	}
-	for _, version := range []string{"", "go1.25.5"} {
-		env := append(os.Environ(), "GOEXPERIMENT=arenas")
-		if version != "" {
-			env = append(env, "GOTOOLCHAIN="+version)
-		}
-		if _, err := FindToolchain(context.Background(), "", "", env); err != nil && version != "" {
+	for _, version := range goversion.Of(goversion.Patches).Releases() {
+		env := append(os.Environ(), "GOEXPERIMENT=arenas", "GOTOOLCHAIN="+version)
+		if _, err := FindToolchain(context.Background(), "", "", env); err != nil {
 			testenv.Missing(t, "%s cannot be had: %v", version, err)
 		}
 		for i, target := range []string{"linux/amd64", "windows/amd64", "linux/arm64", "darwin/arm64", "linux/386"} {

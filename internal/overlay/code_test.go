@@ -47,7 +47,7 @@ func code(t *testing.T, arch string, patches ...string) map[string][]string {
 			out[name] = append(out[name], f[2]+" "+f[3])
 		}
 	}
-	if len(out) < 50 {
+	if len(out) < 20 { // Go 1.26 has some 80, 1.27 some 25
 		t.Fatalf("only %d functions of mallocgc", len(out))
 	}
 	return out

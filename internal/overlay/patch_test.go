@@ -1,8 +1,12 @@
 package overlay
 
 import (
+	"go/version"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/goversion"
 )
 
 const header = "name: x\nsummary: s\nwhy: w\nupstream: u\nremove: r\nevidence: e\ngo: go1.25 go1.26\n"
@@ -112,5 +116,18 @@ func TestLookup(t *testing.T) {
 	}
 	if Names(Default()) != HeapHugePages {
 		t.Errorf("by default %s", Names(Default()))
+	}
+}
+
+// Every patch is written for the versions that folio version promises.
+func TestSupported(t *testing.T) {
+	var want []string
+	for _, release := range goversion.Of(goversion.Patches).Releases() {
+		want = append(want, version.Lang(release))
+	}
+	for _, p := range Patches() {
+		if !slices.Equal(p.Go, want) {
+			t.Errorf("%s is for %v, want %v", p.Name, p.Go, want)
+		}
 	}
 }

@@ -31,7 +31,10 @@ func Read(name string, data []byte) (*Result, error) {
 	if err := bounded(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var head struct{ Schema, Kind string }
+	var head struct {
+		Schema string `json:"schema"`
+		Kind   string `json:"kind"`
+	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, fmt.Errorf("%s: not a result of folio: %w", name, notJSON(data, err))
 	}

@@ -19,7 +19,7 @@ func TestRead(t *testing.T) {
 		{`{"schema":"folio-inspect/1"}` + "\n" + `{"schema":"folio-inspect/1"}` + "\n", "more than one result"},
 		{`{"schema":"folio-inspect/1"}x`, "byte 29: invalid character 'x'"},
 		{"\x1f\x8b\x08\x00", "x.json: not a result of folio: byte 1: invalid character"},
-		{`{"schema":"folio/1","kind":7}`, "byte 28: Kind cannot be a JSON number"},
+		{`{"schema":"folio/1","kind":7}`, "byte 28: kind cannot be a JSON number"},
 		{`{"schema":"folio-collapse/1"}`, "x.json: schema folio-collapse/1: there are no pages"},
 		{`{"schema":"folio/1","kind":"\u001b[2J"}`, `kind "\x1b[2J": this folio does not know it`},
 		{`{"schema":"folio/1","kind":"run","arms":[{`, "it ends too early: was it copied while it was written?"},
@@ -38,7 +38,7 @@ func TestRead(t *testing.T) {
 		switch {
 		case c.fault == "" && (err != nil || r.Samples() != 0):
 			t.Errorf("%s: %v", c.data, err)
-		case c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)):
+		case c.fault != "" && (err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), ".0.", "."), c.fault)): // since Go 1.27 with indexes
 			t.Errorf("%s: %v, want %q", c.data, err, c.fault)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/goversion"
 	"github.com/foliomem/folio/internal/testenv"
 )
 
@@ -255,9 +256,8 @@ func rewrite(t *testing.T, from, to string, change func([]byte, binary.ByteOrder
 	}
 }
 
-// toolchains are those of the table of releases that are not the one that runs the
-// tests.
-var toolchains = []string{"go1.18.10", "go1.19.13", "go1.20.14", "go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5", "go1.26.8", "go1.27.4"}
+// toolchains are those that programs to read are built with.
+var toolchains = goversion.Of(goversion.Profiles).Releases()
 
 // needToolchain returns the environment that builds with a version of Go. It uses
 // those that are in the module cache, and where nothing may be skipped it gets them.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/foliomem/folio/internal/goversion"
 )
 
 // byteOrder is what the two orders of package binary have in common.
@@ -379,5 +381,13 @@ func TestEveryReleaseIsCertain(t *testing.T) {
 		if got := f.Lookup(tinyText+0x20, false); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", version, got, want)
 		}
+	}
+}
+
+// The layouts that are known are those that folio version promises.
+func TestSupported(t *testing.T) {
+	s := goversion.Of(goversion.Profiles)
+	if from, to := fmt.Sprintf("go1.%d", releases[0].from), fmt.Sprintf("go1.%d", newest); s.From != from || s.To != to {
+		t.Errorf("layouts of %s to %s, supported %s to %s", from, to, s.From, s.To)
 	}
 }

@@ -1,17 +1,23 @@
 package where
 
 import (
+	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/goversion"
 	"github.com/foliomem/folio/internal/symbol"
 	"github.com/foliomem/folio/internal/testenv"
 )
 
-// versions are the toolchains, beside this one, whose runtimes the rules know.
-var versions = []string{"go1.18.10", "go1.19.13", "go1.20.14", "go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.5"}
+// versions are the toolchains whose runtimes the rules know; "" is this one.
+var versions = append([]string{""}, goversion.Of(goversion.Profiles).Releases()...)
+
+// tested are the releases of which every function is looked at.
+var tested = goversion.Of(goversion.Module).Releases()
 
 // memoryName finds functions that manage memory, by their name.
 var memoryName = regexp.MustCompile(`(?i)gc[A-Z_]|mark|sweep|alloc|span|heap|mcache|mcentral|arena|barrier|wbbuf|scav|memclr|growslice|evacuat|hashgrow`)
@@ -68,6 +74,52 @@ func testRuntimeFunctions(t *testing.T, version string) {
 	for i, r := range rules {
 		if r.where != inKernel && matched&(1<<i) == 0 {
 			t.Errorf("rule %d (%s, %s...) matches no function", i, r.class, r.names[0])
+		}
+	}
+}
+
+// Functions of the runtime that no rule knows are "other runtime work" where nothing
+// above them on the stack says more. Each of them was looked at: a function that a new
+// release brings is put into a rule, or into the list after it has been looked at too.
+func TestUnclassified(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the list is that of amd64")
+	}
+	const file = "testdata/unclassified.txt"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Fields(string(text))
+	if !slices.IsSorted(known) || len(slices.Compact(slices.Clone(known))) != len(known) {
+		t.Errorf("%s: want sorted names, each once", file)
+	}
+	seen := make(map[string]bool)
+	for _, version := range tested {
+		f, err := symbol.Open(build(t, version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for name := range f.Functions() {
+			fr := frame{name: name, origin: fromGo}
+			if !fr.ofRuntime() {
+				continue
+			}
+			var alone union
+			alone.add(table.find(name))
+			if _, ok := table.user(&alone); ok {
+				continue
+			}
+			seen[name] = true
+			if _, ok := slices.BinarySearch(known, name); !ok {
+				t.Errorf("%s of %s: no rule knows it: add it to rules.go, or to %s", name, version, file)
+			}
+		}
+	}
+	for _, name := range known {
+		if !seen[name] {
+			t.Errorf("%s: %s is classed, or in no release: take it out", file, name)
 		}
 	}
 }

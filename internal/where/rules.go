@@ -4,7 +4,7 @@ package where
 // wherever on the stack it is: a sweep that an allocation has to do first is
 // sweeping, the allocation that a growing slice needs is growth.
 //
-// The names are those of Go 1.18 to 1.26; a name that only some of them have is
+// The names are those of Go 1.18 to 1.27; a name that only some of them have is
 // no harm. A test compares the table with the functions that the runtimes have.
 var rules = []rule{
 	// What the kernel does. These are looked at for samples in the kernel only.
@@ -119,7 +119,7 @@ var rules = []rule{
 	}},
 
 	{class: Allocation, names: []string{
-		"runtime.mallocgc*", "runtime.newobject", "runtime.newarray", "runtime.makeslice*", "runtime.makechan*",
+		"runtime.mallocgc*", "runtime.mallocPanic", "runtime.newobject", "runtime.newarray", "runtime.makeslice*", "runtime.makechan*",
 		"runtime.makemap*", "runtime.makeBucketArray", "runtime.freegc", "runtime.growsliceBuf*", "runtime.moveSlice*",
 		"reflect.unsafe_New*", "internal/reflectlite.unsafe_New", "reflect.makechan", "reflect.makemap", "internal/bytealg.MakeNoZero",
 		"internal/runtime/maps.newobject", "internal/runtime/maps.newarray", "internal/runtime/maps.newGroups",
@@ -180,7 +180,7 @@ var rules = []rule{
 		"runtime.(*gcCPULimiterState).*", "runtime.(*gcControllerState).*", "runtime.gcTrigger.*",
 		"runtime.pollFractionalWorkerExit", "runtime.gcWaitOnMark", "runtime.dumpScanStats",
 		"runtime.(*spanInlineMarkBits).*", "runtime.spanInlineMarkBitsFromBase", "runtime.gcUsesSpanInlineMarkBits", "runtime.mProf_*",
-		"runtime.setSyncObjectsUntraceable", "runtime.gcRestoreSyncObjects",
+		"runtime.setSyncObjectsUntraceable*", "runtime.gcRestoreSyncObjects*",
 		"runtime.(*piController).*", "runtime.getGCMask*", "runtime.getGCMaskOnDemand*",
 	}},
 
