@@ -46,6 +46,9 @@ func (a *Advisor) heedLock() {
 	// A program may lock memory of its own, which is no matter here.
 	if !a.lockedAll {
 		if inVain < minGiveBack {
+			if *st.VmLck >= uint64(a.stats.Reserved.Len()) {
+				a.lockedSum = 0 // mlockall may be at it: the next look tells
+			}
 			return
 		}
 		if lo, err := lastLocked(a.fs, a.stats.Reserved); !lo {

@@ -168,7 +168,7 @@ func TestWatchIsEscaped(t *testing.T) {
 			if terminal {
 				<-p.done
 				text = p.text()
-				for _, own := range []string{"\r", "\x1b[2K", "\x1b[K", "\x1b[J", "\x1b[H", "\x1b[2J\x1b[H", "\x1b[?25l", "\x1b[?25h"} {
+				for _, own := range []string{"\x1b[H\x1b[2J", "\r", "\x1b[K"} {
 					text = strings.ReplaceAll(text, own, "")
 				}
 			}

@@ -14,8 +14,8 @@ import (
 // need: it is not for users.
 func newReference(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:    "reference directory",
-		Short:  "Write commands.md and man pages, made from the help texts",
+		Use:     "reference directory",
+		Short:   "Write commands.md and man pages, made from the help texts",
 		Example: "  folio reference /tmp",
 		Hidden:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -123,5 +124,55 @@ func TestKernelNamesHidden(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(r.Notes, "\n"), "the kernel hides the names") {
 		t.Errorf("notes: %q", r.Notes)
+	}
+}
+
+// TestOpenObjectThatBecomesAPipe: whoever owns the path of what is mapped can put a pipe
+// there, at any time, which must not be waited for.
+func TestOpenObjectThatBecomesAPipe(t *testing.T) {
+	dir := t.TempDir()
+	bin := build(t, "")
+	path, next := filepath.Join(dir, "program"), filepath.Join(dir, "next")
+	if err := os.Symlink(bin, path); err != nil {
+		t.Fatal(err)
+	}
+	m := mapped(t, os.Getpid(), bin)
+	m.Path = path
+	stop := make(chan struct{})
+	swapped := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil {
+			select {
+			case <-stop:
+				swapped <- nil
+				return
+			default:
+				err = errors.Join(unix.Mkfifo(next, 0o700), os.Rename(next, path), os.Symlink(bin, next), os.Rename(next, path))
+			}
+		}
+		swapped <- err
+	}()
+	opened := make(chan int)
+	go func() {
+		files, pipes := 0, 0
+		for files+pipes < 1000 || files == 0 || pipes == 0 {
+			if o := openObject("", m, symbol.NewBudget()); o.err == nil {
+				files++
+				o.close()
+			} else {
+				pipes++
+			}
+		}
+		opened <- files
+	}()
+	select {
+	case <-opened:
+	case <-time.After(time.Minute):
+		t.Error("waits for the pipe, or sees only one of the two")
+	}
+	close(stop)
+	if err := <-swapped; err != nil {
+		t.Error(err)
 	}
 }
