@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
 )
 
@@ -134,11 +135,14 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 			return errors.Join(errNothing)
 		case errors.Is(err, inspect.ErrNoProcess) && !first:
 			return a.stderr.Line("process %d has ended", pid)
+		case errors.Is(err, procmem.ErrMainThread) && !first:
+			// Its threads end one after the other: nothing is to be seen until the last.
 		case err != nil:
 			return err
-		}
-		if err := a.showLook(out, file, text.Bytes(), f.watch > 0, first); err != nil || f.watch == 0 {
-			return err
+		default:
+			if err := a.showLook(out, file, text.Bytes(), f.watch > 0, first); err != nil || f.watch == 0 {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -23,11 +23,17 @@ func (f *File) Bench() ([]byte, error) {
 	var b bytes.Buffer
 	w := benchfmt.NewWriter(&b)
 	for _, arm := range f.Arms {
+		var known []trial.Figure // by samples enough
+		for _, fig := range trial.Figures {
+			if fig.Values(arm.Samples) != nil {
+				known = append(known, fig)
+			}
+		}
 		for _, s := range arm.Samples {
 			if !s.OK() {
 				continue
 			}
-			for _, r := range f.results(&arm, s) {
+			for _, r := range f.results(&arm, s, known) {
 				if err := w.Write(r); err != nil {
 					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
 				}
@@ -37,13 +43,10 @@ func (f *File) Bench() ([]byte, error) {
 	return []byte(console.Escape(b.String())), nil
 }
 
-func (f *File) results(arm *Arm, s *trial.Sample) []*benchfmt.Result {
+func (f *File) results(arm *Arm, s *trial.Sample, known []trial.Figure) []*benchfmt.Result {
 	config := f.config(arm)
 	own := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f.Program.Command)), Iters: 1}
-	for _, fig := range trial.Figures {
-		if fig.Values(arm.Samples) == nil {
-			continue // by too few samples
-		}
+	for _, fig := range known {
 		if v, ok := fig.Get(s); ok {
 			own.Values = append(own.Values, benchfmt.Value{Value: v, Unit: fig.Unit})
 		}
