@@ -4,7 +4,10 @@
 //	go run ./bench/truth [-runs 3] [-only name]
 //
 // Each program runs under folio run below a witness in C, which has wait4's account of
-// it; the programs of this directory also say what runtime/metrics and smaps have. GC
+// it; the programs of this directory also say what runtime/metrics and smaps have, and
+// profile themselves (runtime/pprof). The time of runtime/metrics is that of GC workers
+// from start to end, also while they wait for a CPU, without sweeps and write barriers:
+// it is shown, not compared with the GC share. GC
 // cycles of the others are the lines of GODEBUG=gctrace=1, which folio passes on where
 // the user asked for it. Once on the machine as it is, once beside a busy loop for each
 // CPU. The tables have medians of
@@ -34,7 +37,8 @@ import (
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "hog" {
-		for {
+		for n := uint(0); ; n++ {
+			spins = n
 		}
 	}
 	runs := flag.Int("runs", 3, "runs of each program, quiet and beside the hogs")
@@ -45,6 +49,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// spins is what a hog counts.
+var spins uint
 
 func run(runs int, only string, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "truth")
@@ -106,7 +113,7 @@ func (b *bench) table(w io.Writer, all []program, runs, hogs int) error {
 		where = fmt.Sprintf("Beside %d busy loops", hogs)
 	}
 	fmt.Fprintf(w, "\n%s, %d runs each:\n\n", where, runs)
-	fmt.Fprintf(w, "| program | wall | folio | CPU | folio | peak RSS | folio | page faults | folio | GC cycles | folio | samples | GC share | folio |\n|%s\n", strings.Repeat("---|", 14))
+	fmt.Fprintf(w, "| program | wall | folio | CPU | folio | peak RSS | folio | page faults | folio | GC cycles | folio | samples | GC share by runtime/pprof | folio | GC by runtime/metrics | folio, marking and assists |\n|%s\n", strings.Repeat("---|", 16))
 	for _, p := range all {
 		var pairs []pair
 		for i := range runs {
@@ -122,7 +129,7 @@ func (b *bench) table(w io.Writer, all []program, runs, hogs int) error {
 }
 
 // figures are those of a run by one source; what it does not know is NaN.
-type figures struct{ wall, cpu, rss, faults, cycles, gc, samples float64 }
+type figures struct{ wall, cpu, rss, faults, cycles, gc, mark, samples float64 }
 
 type pair struct{ truth, folio figures }
 
@@ -130,15 +137,18 @@ var gcLine = regexp.MustCompile(`(?m)^gc [0-9]+ @[0-9.]+s `)
 
 func (b *bench) once(p program, run int) (one pair, err error) {
 	said, waited, result := filepath.Join(b.dir, "said"), filepath.Join(b.dir, "waited"), filepath.Join(b.dir, "result.json")
-	_ = os.Remove(said)
-	args := append([]string{"run", "--json", result, "--", b.witness, waited}, p.of(run)...)
+	for _, path := range []string{said, said + ".pprof"} {
+		_ = os.Remove(path)
+	}
+	args := []string{"run", "--json", result}
+	if p.traced {
+		args = append(args, "--env", "GODEBUG=gctrace=1")
+	}
+	args = append(append(args, "--", b.witness, waited), p.of(run)...)
 	cmd := exec.Command(b.folio, args...)
 	var stderr strings.Builder
 	cmd.Dir, cmd.Stderr = p.dir, &stderr
 	cmd.Env = append(append(os.Environ(), "TRUTH="+said), p.env...)
-	if p.traced {
-		cmd.Env = append(cmd.Env, "GODEBUG=gctrace=1")
-	}
 	if err := cmd.Run(); err != nil {
 		return one, fmt.Errorf("%w: %s", err, stderr.String()[max(0, stderr.Len()-1000):])
 	}
@@ -163,7 +173,7 @@ func readTruth(waited, said string) (f figures, err error) {
 		return f, err
 	}
 	f.cpu, f.rss, f.faults = user+sys+ownUser+ownSys, f.rss*1024, minor+major+ownMinor+ownMajor
-	f.cycles, f.gc = math.NaN(), math.NaN()
+	f.cycles, f.gc, f.mark = math.NaN(), math.NaN(), math.NaN()
 	if data, err = os.ReadFile(said); err != nil {
 		return f, nil
 	}
@@ -174,8 +184,9 @@ func readTruth(waited, said string) (f figures, err error) {
 	if s.Smaps > s.Peak+s.Peak/100 {
 		return f, fmt.Errorf("smaps has %d bytes where the peak is %d", s.Smaps, s.Peak)
 	}
-	f.cycles, f.gc, f.rss = float64(s.Cycles), s.GC/(user+sys), float64(s.Peak)
-	return f, nil
+	f.cycles, f.mark, f.rss = float64(s.Cycles), s.GC/(user+sys), float64(s.Peak)
+	f.gc, err = collected(said + ".pprof")
+	return f, err
 }
 
 // readFolio reads a result of folio run.
@@ -196,6 +207,10 @@ func readFolio(path string) (f figures, err error) {
 				GC     *float64 `json:"gc_cpu_fraction"`
 				Where  *struct {
 					Samples float64 `json:"samples"`
+					Classes []struct {
+						Class    string  `json:"class"`
+						Fraction float64 `json:"fraction"`
+					} `json:"classes"`
 				} `json:"where"`
 			} `json:"samples"`
 		} `json:"arms"`
@@ -216,6 +231,11 @@ func readFolio(path string) (f figures, err error) {
 	f = figures{wall: s.Wall, cpu: s.CPU, rss: known(s.RSS), faults: s.Minor + s.Major, cycles: known(s.Cycles), gc: known(s.GC)}
 	if s.Where != nil {
 		f.samples = s.Where.Samples
+		for _, c := range s.Where.Classes {
+			if c.Class == "gc_mark" || c.Class == "gc_assist" {
+				f.mark += c.Fraction
+			}
+		}
 	}
 	return f, nil
 }
@@ -254,7 +274,8 @@ func row(p program, pairs []pair) string {
 		of(func(f figures) float64 { return f.faults }, count, ratio),
 		of(func(f figures) float64 { return f.cycles }, count, less),
 		count(stat.Median(samples)),
-		of(func(f figures) float64 { return f.gc }, func(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }, points),
+		of(func(f figures) float64 { return f.gc }, percent, points),
+		of(func(f figures) float64 { return f.mark }, percent, points),
 	}, " | ") + " |"
 }
 
@@ -271,9 +292,10 @@ func worst(diff []pairOf, differ func(folio, truth float64) string) string {
 	return differ(diff[at].folio, diff[at].truth)
 }
 
-func milli(v float64) string { return fmt.Sprintf("%.1f ms", 1e3*v) }
-func mib(v float64) string   { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }
-func count(v float64) string { return fmt.Sprintf("%.0f", v) }
+func milli(v float64) string   { return fmt.Sprintf("%.1f ms", 1e3*v) }
+func mib(v float64) string     { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }
+func percent(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) }
+func count(v float64) string   { return fmt.Sprintf("%.0f", v) }
 
 func ratio(folio, truth float64) string {
 	if truth == 0 {

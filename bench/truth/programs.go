@@ -79,10 +79,19 @@ func prepare(dir, only string) (out []program, err error) {
 			return nil, err
 		}
 	}
+	// With telemetry gopls starts a process that it does not wait for: folio counts it,
+	// the witness does not.
+	config := filepath.Join(dir, "config")
+	if err := os.MkdirAll(filepath.Join(config, "go/telemetry"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(config, "go/telemetry/mode"), []byte("off\n"), 0o600); err != nil {
+		return nil, err
+	}
 	own := filepath.Join(dir, "own")
 	out = append(out,
 		program{name: "esbuild", command: []string{filepath.Join(bin, "esbuild"), "--minify", "--outfile=" + filepath.Join(dir, "out.js"), "--log-level=error", script}, traced: true},
-		program{name: "gopls check", command: []string{filepath.Join(bin, "gopls"), "check", "internal/stat/stat.go"}, dir: module},
+		program{name: "gopls check", command: []string{filepath.Join(bin, "gopls"), "check", "internal/stat/stat.go"}, dir: module, env: []string{"XDG_CONFIG_HOME=" + config}},
 		program{name: "staticcheck", command: []string{filepath.Join(bin, "staticcheck"), "./internal/stat"}, dir: module, env: []string{"STATICCHECK_CACHE=" + cache}},
 		program{name: "go vet", command: []string{"go", "vet", "./internal/stat"}, dir: module},
 		program{name: "go build, which links", command: []string{"go", "build", "-ldflags", "-X main.run=%s", "-o", filepath.Join(dir, "built"), "./cmd/folio"}, dir: module, number: 3},
@@ -116,7 +125,7 @@ func scriptIn(dir, of string) (string, error) {
 // witness builds the one in C.
 func witness(dir string) (string, error) {
 	path := filepath.Join(dir, "witness")
-	return path, build("", nil, "cc", "-O2", "-o", path, "bench/truth/c/witness.c")
+	return path, build("", nil, "cc", "-O2", "-static", "-o", path, "bench/truth/c/witness.c")
 }
 
 func build(dir string, env []string, command ...string) error {

@@ -28,7 +28,7 @@ func init() {
 	roles = map[string]func(words []string) error{
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
 		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad, "heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
-		"parent": roleParent, "listen": roleListen, "objects": roleObjects, "advised": roleAdvised,
+		"parent": roleParent, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "advised": roleAdvised,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {
 		runtime.LockOSThread() // in init: main is then on the main thread

@@ -30,6 +30,9 @@ func main() {
 	if len(os.Args) > 1 {
 		n, err = strconv.Atoi(os.Args[1])
 	}
+	if err == nil {
+		err = say.Begin()
+	}
 	sum := C.long(0)
 	for i := range n {
 		sum += C.use(64 << 10)

@@ -21,6 +21,9 @@ func main() {
 	}
 	n, err := strconv.Atoi(os.Args[2])
 	if err == nil {
+		err = say.Begin()
+	}
+	if err == nil {
 		switch os.Args[1] {
 		case "trees":
 			trees(n)
