@@ -14,6 +14,8 @@ import (
 	"github.com/foliomem/folio/internal/codepatch"
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/launch"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 func init() {
@@ -73,23 +75,10 @@ func (r *launchRequest) patched(env []string, inherited launch.Inherited) error 
 
 // prepare looks at the program and what it will find.
 func (r *launchRequest) prepare(env []string) (*launch.Program, error) {
-	for _, v := range env {
-		if value, ok := strings.CutPrefix(v, "GODEBUG="); ok && disablesTHP(value) {
-			return nil, errors.New("GODEBUG=disablethp=1 asks for no huge pages")
-		}
+	if err := trial.HugeOff(procmem.New(""), env); err != nil {
+		return nil, err
 	}
 	return launch.Prepare(r.path)
-}
-
-// disablesTHP reads GODEBUG: the last setting of a name counts.
-func disablesTHP(godebug string) bool {
-	disabled := false
-	for s := range strings.SplitSeq(godebug, ",") {
-		if value, ok := strings.CutPrefix(s, "disablethp="); ok {
-			disabled = value != "0"
-		}
-	}
-	return disabled
 }
 
 func (r *launchRequest) strictly(why error) error {

@@ -149,6 +149,8 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	if base.THP == trial.THPHeap {
 		if err := s.getsHuge(); err != nil {
 			s.notes = append(s.notes, "thp=heap changes nothing here: "+err.Error())
+		} else if text := trial.HeapHazard(s.program.FS); text != "" {
+			s.notes = append(s.notes, text)
 		}
 	}
 

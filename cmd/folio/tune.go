@@ -242,6 +242,11 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 			break
 		}
 	}
+	if slices.ContainsFunc(res.Answer.Recommended, func(r tune.Recommendation) bool { return r.Arm.Setting.THP == trial.THPHeap }) {
+		if text := trial.HeapHazard(s.program.FS); text != "" {
+			notes.Add(text)
+		}
+	}
 	if text := byLargest(res); text != "" {
 		notes.Add(text)
 	}

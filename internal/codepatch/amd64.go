@@ -1,6 +1,7 @@
 package codepatch
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -47,7 +48,7 @@ func (i insn) isThread(next insn) bool {
 func walkAMD64(fn symbol.Func, code []byte, visit func(address uint64, in x86asm.Inst) error) error {
 	for off := 0; off < len(code); {
 		if code[off] == 0xcc { // INT3, with which the linker fills up
-			if strings.Trim(string(code[off:]), "\xcc") != "" {
+			if bytes.Count(code[off:], []byte{0xcc}) != len(code)-off {
 				return fmt.Errorf("%s+%#x: a breakpoint", fn.Name, off)
 			}
 			return nil

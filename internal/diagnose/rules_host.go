@@ -112,7 +112,7 @@ func lookNever(f *Facts) ([]Hazard, error) {
 	if err != nil || word != "never" {
 		return nil, err
 	}
-	means := "Asking for them with madvise changes nothing, so goheap, arena and auto run on base pages."
+	means := "Asking for them with madvise changes nothing, so goheap, arena, auto and folio exec leave programs on base pages."
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
 		means += " Only MADV_COLLAPSE, which goheap's collapse and folio collapse use, works all the same."
 	}
@@ -134,7 +134,7 @@ func lookAlways(f *Facts) ([]Hazard, error) {
 		What:     "Every program gets huge pages, asked for or not.",
 		Evidence: []Reading{{thpEnabled, bracketed(f.THP.Value.Enabled)}},
 		Means:    "Large Go heaps gain from it. Small ones can take up to half as much memory again, programs that return memory get it back when khugepaged comes (see max-ptes-none), and faults may wait for a huge page to be made (see defrag-always).",
-		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (import folio/auto):", "madvise", thpEnabled),
+		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (folio exec, or import folio/auto):", "madvise", thpEnabled),
 			{Do: "Or keep it for large heaps, with max_ptes_none at 0 and defrag at defer or defer+madvise."}},
 	}}, nil
 }

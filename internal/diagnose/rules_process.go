@@ -144,12 +144,13 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 		h.Fix = append(h.Fix, Step{Do: "Put what is there on huge pages, without a restart:", Code: p.collapse()})
 	}
 	if p.isGo() {
-		step := Step{Do: "For good, have the program ask for them, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`}
+		step := Step{Do: "Or have the program ask for them itself, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`}
 		if *s.Anonymous < autoHeap {
-			step.Do = "For good, have the program ask for them, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
+			step.Do = "Or have the program ask for them itself, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
 		}
-		h.Fix = append(h.Fix, step,
-			Step{Do: "Or, without a change, build it with a runtime that asks as the heap grows:", Code: "folio build"})
+		h.Fix = append(h.Fix,
+			Step{Do: "For good, as it is: start it with its heap on huge pages (Go 1.21.6 or later):", Code: "folio exec --thp heap -- PROGRAM ARGS"},
+			step, Step{Do: "Or build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
 		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:", Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
 	}

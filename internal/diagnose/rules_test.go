@@ -172,7 +172,7 @@ var firing = []struct {
 	{"swapped out, not Go", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)); w.version = "" }, "problem swapped-out", nil},
 	{"hardly swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", "1000 kB") }, "", nil},
 	{"base pages", k618, func(w *world) { w.basePages(512) }, "warning heap-on-base-pages",
-		[]string{"folio collapse 4242", "folio/auto", "AnonHugePages: 0B"}},
+		[]string{"folio collapse 4242", "folio exec --thp heap -- PROGRAM", "folio/auto", "AnonHugePages: 0B"}},
 	{"base pages, old kernel, not Go", k510, func(w *world) { w.basePages(512); w.version = "" },
 		"warning heap-on-base-pages", []string{"GLIBC_TUNABLES"}},
 	{"base pages, not large", k618, func(w *world) { w.basePages(511) }, "note heap-on-base-pages", []string{"folio/auto"}},

@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/page"
 )
 
 // The variable of the patch is the setting's alone, whatever the environment says.
@@ -70,5 +72,47 @@ func TestGetsHuge(t *testing.T) {
 		} else if c.want != "" {
 			checkMessage(t, err, c.want)
 		}
+		// What is not known keeps no program from asking.
+		if off := HugeOff(procmem.New(root), c.env); (off != nil) != (c.want != "" && c.name != "no THP") {
+			t.Errorf("%s: off: %v", c.name, off)
+		}
+	}
+}
+
+func TestHeapHazard(t *testing.T) {
+	all := page.WindowSize() / page.Size()
+	for _, c := range []struct {
+		enabled string
+		none    int
+		want    []string // none: nothing to say
+	}{
+		{"always [madvise] never", 0, nil},
+		{"always [madvise] never", all / 8, nil},
+		{"always [madvise] never", all - 1, []string{"a heap that shrinks may grow back", "echo 0 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none"}},
+		{"[always] madvise never", 0, []string{"THP always"}},
+		{"[always] madvise never", all - 1, []string{"THP always", "a heap that shrinks"}},
+		{"always madvise [never]", all - 1, nil},
+	} {
+		dir := filepath.Join(t.TempDir(), "sys/kernel/mm/transparent_hugepage")
+		if err := os.MkdirAll(filepath.Join(dir, "khugepaged"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"enabled": c.enabled, "hpage_pmd_size": "2097152", "khugepaged/max_ptes_none": strconv.Itoa(c.none)} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := HeapHazard(procmem.New(strings.TrimSuffix(dir, "/sys/kernel/mm/transparent_hugepage")))
+		if len(c.want) == 0 && got != "" {
+			t.Errorf("%+v: %q", c, got)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%+v: %q, want %q", c, got, w)
+			}
+		}
+	}
+	if got := HeapHazard(procmem.New(t.TempDir())); got != "" {
+		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -3,7 +3,7 @@
 // Command programs measures what huge pages for the heap gain real programs that
 // are as their authors wrote them: the table in docs/performance.md.
 //
-//	go run ./bench/exec/programs [-rounds 10] [-keep dir] [program...]
+//	go run ./bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [program...]
 //
 // It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
 // dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
@@ -32,15 +32,16 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 10, "rounds")
+	gogc := flag.String("gogc", "", "the `level` of GOGC (default the best of 200, 400 and 800)")
 	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *keep, flag.Args()); err != nil {
+	if err := run(context.Background(), *rounds, *gogc, *keep, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, dir string, names []string) error {
+func run(ctx context.Context, rounds int, level, dir string, names []string) error {
 	if rounds < 1 {
 		return fmt.Errorf("-rounds %d: want at least 1", rounds)
 	}
@@ -72,7 +73,7 @@ func run(ctx context.Context, rounds int, dir string, names []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if err := p.measure(ctx, &machine, dir, command, rounds); err != nil {
+		if err := p.measure(ctx, &machine, dir, command, rounds, level); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -87,7 +88,7 @@ type arm struct {
 }
 
 // measure prints the rows of a program.
-func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string, command []string, rounds int) error {
+func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string, command []string, rounds int, level string) error {
 	once := func(a *arm) error {
 		work := filepath.Join(dir, "work")
 		if err := os.RemoveAll(work); err != nil {
@@ -115,9 +116,11 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 		a.faults, a.peak = append(a.faults, float64(s.MinorFaults)), append(a.peak, peak)
 		return nil
 	}
-	level, err := best(once)
-	if err != nil {
-		return err
+	if level == "" {
+		var err error
+		if level, err = best(once); err != nil {
+			return err
+		}
 	}
 	gogc := trial.Setting{GOGC: level}
 	arms := []*arm{

@@ -191,6 +191,6 @@ func esbuild(ctx context.Context, dir string) ([]string, error) {
 		fmt.Fprintf(&entry, "export * as m%d from './m%d.js';\n", i, i)
 	}
 	main := filepath.Join(js, "main.js")
-	return []string{bin, "--bundle", "--minify", "--sourcemap", "--format=esm", "--log-level=error", "--outfile=" + filepath.Join(dir, "work", "out.js"), main},
+	return []string{bin, "--bundle", "--minify", "--sourcemap", "--format=esm", "--external:d3-*", "--log-level=error", "--outfile=" + filepath.Join(dir, "work", "out.js"), main},
 		os.WriteFile(main, []byte(entry.String()), 0o644)
 }

@@ -1,0 +1,3 @@
+module folio.invalid/sparse
+
+go 1.21
