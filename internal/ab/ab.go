@@ -34,8 +34,9 @@ type Options struct {
 	Bound func(time.Duration)
 	// Progress is told of each run before it starts.
 	Progress func(Progress)
-	// Partial is told of the result after each round.
-	Partial func(*Result)
+	// Partial is called after each round, with what makes the result so far: that takes
+	// its time after hundreds of rounds.
+	Partial func(func() *Result)
 
 	now func() time.Time
 }
@@ -179,7 +180,11 @@ func (r *run) rounds(ctx context.Context) error {
 			return err
 		}
 		if r.opts.Partial != nil {
-			r.opts.Partial(r.plan.conclude(r.arms, n+1))
+			r.opts.Partial(func() *Result {
+				res := r.plan.conclude(r.arms, n+1)
+				res.Ended = Stopped
+				return res
+			})
 		}
 		if n+1 < r.next && earlyLook(n+1) == 0 {
 			continue

@@ -286,21 +286,26 @@ func (c comparison) differs(alpha float64) bool {
 	return c.ratio.Differs(alpha)
 }
 
-// detectable returns the fraction of the base that is seen, by the sizes of the
-// differences alone, and by the width of the interval. Infinite where the base is 0,
+// blind returns the fraction of the base that is seen, by the sizes of the differences
+// alone; known by the width of the interval. They are infinite where the base is 0,
 // unless nothing ever differed.
-func (c comparison) detectable(alpha float64) (blind, known float64) {
-	if !c.byUnit {
-		return math.Expm1(c.ratio.Detectable(alpha)), math.Expm1(c.ratio.Known(alpha))
+func (c comparison) blind(alpha float64) float64 {
+	if c.byUnit {
+		return c.fraction(c.differ.Detectable(alpha))
 	}
-	blind, known = c.differ.Detectable(alpha), c.differ.Known(alpha)
-	if m := stat.Median(c.base); m > 0 {
-		return blind / m, known / m
+	return math.Expm1(c.ratio.Detectable(alpha))
+}
+
+func (c comparison) known(alpha float64) float64 {
+	if c.byUnit {
+		return c.fraction(c.differ.Known(alpha))
 	}
-	for _, v := range []*float64{&blind, &known} {
-		if *v > 0 {
-			*v = math.Inf(1)
-		}
+	return math.Expm1(c.ratio.Known(alpha))
+}
+
+func (c comparison) fraction(v float64) float64 {
+	if m := stat.Median(c.base); m > 0 || v == 0 {
+		return v / math.Max(m, math.SmallestNonzeroFloat64)
 	}
-	return blind, known
+	return math.Inf(1)
 }

@@ -72,23 +72,19 @@ func (f *Figure) Better() (better, ok bool) {
 	return f.Different && f.Difference < 0 != f.Higher, f.Different
 }
 
-// families calls use with the figures of each family, and what compares them.
-func (p *plan) families(arms []*trial.Arm, use func(primary bool, at []place, all []comparison)) {
-	for _, primary := range []bool{true, false} {
-		var at []place
-		var all []comparison
-		for k, f := range p.figures {
-			if f.primary != primary {
-				continue
-			}
-			for i := 1; i < len(arms); i++ {
-				if c := f.compare(arms[0], arms[i]); c.n() > 0 {
-					at, all = append(at, place{k, i}), append(all, c)
-				}
+// family compares the figures of a family.
+func (p *plan) family(arms []*trial.Arm, primary bool) (at []place, all []comparison) {
+	for k, f := range p.figures {
+		if f.primary != primary {
+			continue
+		}
+		for i := 1; i < len(arms); i++ {
+			if c := f.compare(arms[0], arms[i]); c.n() > 0 {
+				at, all = append(at, place{k, i}), append(all, c)
 			}
 		}
-		use(primary, at, all)
 	}
+	return at, all
 }
 
 // A place is where a comparison belongs: which figure of which arm.
@@ -98,7 +94,8 @@ type place struct{ figure, arm int }
 func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 	r := &Result{Detect: p.opts.Detect, Rounds: rounds, Comparisons: make([]Comparison, len(arms)-1), Gates: []Gate{}}
 	found := make(map[place]Figure)
-	p.families(arms, func(primary bool, at []place, all []comparison) {
+	for _, primary := range []bool{true, false} {
+		at, all := p.family(arms, primary)
 		tests := make([]float64, len(all))
 		for i, c := range all {
 			tests[i] = c.p()
@@ -107,7 +104,7 @@ func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 		for i, c := range all {
 			found[at[i]] = c.figure(levels[i], level/float64(len(all)))
 		}
-	})
+	}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		c.Arm, c.Figures = i+1, []Figure{}
@@ -188,14 +185,16 @@ func (c comparison) figure(tested, each float64) Figure {
 			f.DifferenceLo, f.DifferenceHi = finite(f.Base*(lo-1)), finite(f.Base*(hi-1))
 		}
 	}
-	blind, known := c.detectable(each)
+	if !f.Primary {
+		f.Detectable = finite(c.known(each))
+		return f
+	}
+	f.Target = &c.f.target
+	seen := c.blind(each)
 	if f.Different {
-		blind = math.Min(blind, known)
+		seen = math.Min(seen, c.known(each))
 	}
-	f.Detectable = finite(blind)
-	if f.Primary {
-		f.Target = &c.f.target
-	}
+	f.Detectable = finite(seen)
 	return f
 }
 
@@ -203,30 +202,24 @@ func (c comparison) figure(tested, each float64) Figure {
 // one that is known least could show.
 func (p *plan) precise(arms []*trial.Arm, rounds int) (ok bool, worst float64) {
 	early := earlyLook(rounds)
-	ok = true
-	p.families(arms, func(primary bool, at []place, all []comparison) {
-		if !primary {
-			return
+	at, all := p.family(arms, true)
+	ok = len(all) > 0
+	each := 1 / float64(len(all))
+	for i, c := range all {
+		seen := c.blind(level * each)
+		if known := c.known(level * each); early > 0 && known <= c.f.target && c.differs(early*each) {
+			if c.f.resolved == nil {
+				c.f.resolved = make(map[int]bool)
+			}
+			c.f.resolved[at[i].arm] = true
 		}
-		if len(all) == 0 {
+		if c.f.resolved[at[i].arm] {
+			seen = c.known(level * each)
+		} else if seen > c.f.target {
 			ok = false
 		}
-		for i, c := range all {
-			blind, known := c.detectable(level / float64(len(all)))
-			if early > 0 && known <= c.f.target && c.differs(early/float64(len(all))) {
-				if c.f.resolved == nil {
-					c.f.resolved = make(map[int]bool)
-				}
-				c.f.resolved[at[i].arm] = true
-			}
-			if c.f.resolved[at[i].arm] {
-				blind = known
-			} else if blind > c.f.target {
-				ok = false
-			}
-			worst = math.Max(worst, blind)
-		}
-	})
+		worst = math.Max(worst, seen)
+	}
 	if math.IsInf(worst, 0) {
 		worst = 0
 	}
