@@ -37,8 +37,8 @@ type SiteDiff struct {
 	Func    string   `json:"func"`
 	Base    *float64 `json:"base_seconds"` // null: never among the ten
 	Seconds *float64 `json:"seconds"`
-	// Difference is the least that it can be: against the smallest of the ten where one
-	// side is null.
+	// Difference is the least that it can be: where one side is null, against the most
+	// that it can have there.
 	Difference float64 `json:"difference_seconds"`
 	// Different says that the difference exceeds three standard errors of sampling.
 	Different bool `json:"different"`
@@ -53,7 +53,7 @@ func compareProfiles(base, arm *trial.Arm) *Profile {
 	}
 	p := &Profile{N: len(x), BaseSamples: a.Samples, Samples: b.Samples, Classes: []ClassDiff{}, Sites: []SiteDiff{}}
 	p.classes(x, y)
-	p.sites(a, b)
+	p.sites(x, y, a, b)
 	return p
 }
 
@@ -118,22 +118,22 @@ func mean(v []float64) float64 {
 }
 
 // sites compares functions: lines move from one version of a program to the next.
-func (p *Profile) sites(a, b *where.Result) {
-	x, leastX := byFunc(a)
-	y, leastY := byFunc(b)
+func (p *Profile) sites(base, arm []*where.Result, a, b *where.Result) {
+	x, mostX := byFunc(base)
+	y, mostY := byFunc(arm)
 	for name, sx := range x {
 		d := SiteDiff{Func: name, Base: &sx}
 		sy, both := y[name]
 		if both {
 			d.Seconds = &sy
 		} else {
-			sy = min(leastY, sx)
+			sy = min(mostY, sx)
 		}
 		p.site(d, sx, sy, a, b)
 	}
 	for name, sy := range y {
 		if _, both := x[name]; !both {
-			p.site(SiteDiff{Func: name, Seconds: &sy}, min(leastX, sy), sy, a, b)
+			p.site(SiteDiff{Func: name, Seconds: &sy}, min(mostX, sy), sy, a, b)
 		}
 	}
 	slices.SortFunc(p.Sites, func(s, t SiteDiff) int {
@@ -154,18 +154,23 @@ func (p *Profile) site(d SiteDiff, x, y float64, a, b *where.Result) {
 // many times the mean.
 func perSample(r *where.Result) float64 { return r.CPU() / float64(r.Samples) }
 
-// byFunc returns the seconds that functions cause, and the least of them.
-func byFunc(r *where.Result) (seconds map[string]float64, least float64) {
+// listed is how many sites a profile has at most.
+const listed = 10
+
+// byFunc returns the seconds a run that functions cause, and what one that is in no list
+// can cause at most.
+func byFunc(runs []*where.Result) (seconds map[string]float64, most float64) {
 	seconds = make(map[string]float64)
-	for _, s := range r.Sites {
-		seconds[s.Name()] += s.Seconds
+	n := float64(len(runs))
+	for _, r := range runs {
+		least := math.Inf(1)
+		for _, s := range r.Sites {
+			seconds[s.Name()] += s.Seconds / n
+			least = min(least, s.Seconds)
+		}
+		if len(r.Sites) >= listed {
+			most += least / n
+		}
 	}
-	least = math.Inf(1)
-	for _, s := range seconds {
-		least = min(least, s)
-	}
-	if len(seconds) == 0 {
-		least = 0
-	}
-	return seconds, least
+	return seconds, most
 }

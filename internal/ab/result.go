@@ -227,14 +227,16 @@ func (p *plan) precise(arms []*trial.Arm, rounds int) (ok bool, worst float64) {
 }
 
 // earlyLook returns what may be spent on differences that are plain after so many
-// rounds: half of what is left, at 10, 20, 40 and so on; 0 for no look.
+// rounds; 0 for no look. It is 4/5 of all after 10 rounds, the fewest with which so
+// little can be significant at all, and half of what is left after 20, 40 and so on.
 func earlyLook(rounds int) float64 {
-	spend := earlyLevel / 2
+	spend, left := 0.8*earlyLevel, 0.2*earlyLevel
 	for n := LeastRounds; n <= rounds; n *= 2 {
 		if n == rounds {
 			return spend
 		}
-		spend /= 2
+		spend = left / 2
+		left -= spend
 	}
 	return 0
 }
