@@ -32,7 +32,17 @@ func (p Paired) Detectable(alpha float64) float64 {
 		all = append(all, x, x, -x, -x)
 	}
 	slices.Sort(all)
-	return math.Max(0, -all[4*c+1]) * toPower(alpha)
+	reach := math.Max(0, -all[4*c+1])
+	// And as if all had one sign: where most are 0, the few that are not may have it,
+	// and the interval then reaches up to them.
+	one := make([]float64, 0, p.N*(p.N+1)/2)
+	for i, x := range p.sizes {
+		for _, y := range p.sizes[:i+1] {
+			one = append(one, (x+y)/2)
+		}
+	}
+	slices.Sort(one)
+	return math.Max(reach, (one[len(one)-1-c]-one[c])/2) * toPower(alpha)
 }
 
 // Known returns the log ratio that would be told from the one that was measured

@@ -75,6 +75,20 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// Where most pairs are alike, the few that are not decide what could be seen: the
+// interval must not be wider than what is said to be detectable.
+func TestDetectableOfFewDifferences(t *testing.T) {
+	a, b := make([]float64, 10), make([]float64, 10)
+	for i := range a {
+		a[i], b[i] = 1, 1
+	}
+	b[1], b[4], b[7] = 1.9, 1.9, 2
+	p := ComparePairs(a, b)
+	if d, k := p.Detectable(Alpha), p.Known(Alpha); d < k {
+		t.Errorf("detectable %v, but known to %v only", d, k)
+	}
+}
+
 func TestPairDifferences(t *testing.T) {
 	base := []float64{0, 0, 0, 0, 0, 0, 0, 0}
 	values := []float64{5, 5, 6, 4, 5, 5, 7, 3}
