@@ -226,7 +226,7 @@ func (f *ABFile) Text(w io.Writer) error {
 		}
 	}
 	for i, n := range f.Notes {
-		fmt.Fprintf(&b, "%d %s\n", i+1, console.Line(n))
+		fmt.Fprintf(&b, "note %d: %s\n", i+1, console.Line(n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
