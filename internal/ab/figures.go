@@ -31,6 +31,7 @@ type figure struct {
 	get    func(*trial.Sample) (float64, bool)
 
 	primary bool
+	gated   bool    // a bound names it
 	target  float64 // the fraction of the base to be seen; of those that are primary
 
 	resolved map[int]bool // by arm: known well enough by a look
@@ -148,6 +149,7 @@ func (p *plan) gate(b *Bound) error {
 	if !b.Absolute {
 		target = math.Max(target, math.Abs(b.Value)/2)
 	}
+	f.gated = true
 	p.decide(f, target)
 	return nil
 }
@@ -300,7 +302,16 @@ func (c comparison) known(alpha float64) float64 {
 	if c.byUnit {
 		return c.fraction(c.differ.Known(alpha))
 	}
-	return math.Expm1(c.ratio.Known(alpha))
+	return math.Expm1(c.ratio.Known(alpha)) * c.ratio.Ratio
+}
+
+// enough is the fraction of the base that must be seen of a figure whose difference is
+// plain: of a large one, a tenth of it, unless a bound may lie in what is left.
+func (c comparison) enough() float64 {
+	if c.f.gated || c.byUnit {
+		return c.f.target
+	}
+	return math.Max(c.f.target, math.Abs(c.ratio.Ratio-1)/10)
 }
 
 func (c comparison) fraction(v float64) float64 {

@@ -207,7 +207,7 @@ func (p *plan) precise(arms []*trial.Arm, rounds int) (ok bool, worst float64) {
 	each := 1 / float64(len(all))
 	for i, c := range all {
 		seen := c.blind(level * each)
-		if known := c.known(level * each); early > 0 && known <= c.f.target && c.differs(early*each) {
+		if known := c.known(level * each); early > 0 && known <= c.enough() && c.differs(early*each) {
 			if c.f.resolved == nil {
 				c.f.resolved = make(map[int]bool)
 			}

@@ -120,7 +120,7 @@ func TestSameProgramsDoNotDiffer(t *testing.T) {
 					rest++
 				}
 			}
-			t.Logf("%d comparisons, %.1f rounds each: %.1f%% found a difference in the metric, %.1f%% in another figure",
+			t.Logf(model+": %d comparisons, %.1f rounds each: %.1f%% found a difference in the metric, %.1f%% in another figure",
 				n, float64(rounds)/float64(n), 100*float64(primary)/float64(n), 100*float64(rest)/float64(n))
 			if most := allowed(n, stat.Alpha); primary > most || rest > most {
 				t.Errorf("differences of the metric in %d of %d, of other figures in %d: want %d at most", primary, n, rest, most)
@@ -136,7 +136,7 @@ func TestDifferencesAreFound(t *testing.T) {
 		truth float64
 		least float64 // part of the comparisons that must find it
 	}{
-		{"quiet", 0.02, 0.75}, {"quiet", 0.05, 0.99}, {"quiet", 0.5, 1}, {"walk", 0.02, 0.75}, {"walk", 0.05, 0.99}, {"trend", 0.02, 0.75}, {"steps", 0.05, 0.95},
+		{"quiet", 0.02, 0.75}, {"quiet", 0.05, 0.99}, {"quiet", 0.5, 1}, {"steps", 0.5, 1}, {"walk", 2, 1}, {"spikes", 1, 0.95}, {"walk", 0.02, 0.75}, {"walk", 0.05, 0.99}, {"trend", 0.02, 0.75}, {"steps", 0.05, 0.95},
 	} {
 		n, found, wrong, rounds, missed := runs(t)/4, 0, 0, 0, 0
 		for seed := range n {
