@@ -206,7 +206,7 @@ func (r *run) check() error {
 			if s.OK() {
 				continue
 			}
-			if failed++; s.Overdue && r.cut {
+			if failed++; s.Overdue && r.cut && s.Round == r.sched.Rounds() {
 				return errEnough
 			} else if failed == mostFailures {
 				return fmt.Errorf("%d runs failed, the last one: %w", failed, failure(a, s))
