@@ -202,3 +202,42 @@ func TestSeveralArms(t *testing.T) {
 		t.Errorf("%d of %d found a difference, want %d at most", wrong, n, most)
 	}
 }
+
+// Against runs of one program after those of the other, as many, compared by the
+// Mann-Whitney test (go test -count and benchstat): over all machines and truths the
+// verdict is right at least as often.
+func TestAgainstBlocks(t *testing.T) {
+	ours, theirs := 0, 0
+	for _, model := range models {
+		for _, truth := range []float64{0, 0.02, 0.05} {
+			n, a, b, rounds := runs(t)/5, 0, 0, 0
+			for seed := range n {
+				r := simulate(t, model, uint64(seed), Options{Budget: time.Minute}, 1, 1+truth)
+				rounds += r.Rounds
+				f := r.Comparisons[0].Find("wall_seconds")
+				if f == nil {
+					continue // a run took all of the budget: nobody is right
+				}
+				if f.Different == (truth > 0) && (truth == 0 || f.Difference > 0) {
+					a++
+				}
+				m := &machine{rng: rand.New(rand.NewPCG(uint64(seed), 2)), model: model}
+				var times [2][]float64
+				for i, factor := range []float64{1, 1 + truth} {
+					for range r.Rounds {
+						s, _ := (&simulated{m, factor}).Run(t.Context(), trial.Setting{})
+						times[i] = append(times[i], s.Wall)
+					}
+				}
+				if c := stat.Compare(times[0], times[1]); c.Different == (truth > 0) && (truth == 0 || c.Ratio > 1) {
+					b++
+				}
+			}
+			t.Logf("%s, %+.0f%%: right %.0f%%, in blocks %.0f%%, %.0f rounds", model, 100*truth, 100*float64(a)/float64(n), 100*float64(b)/float64(n), float64(rounds)/float64(n))
+			ours, theirs = ours+a, theirs+b
+		}
+	}
+	if ours < theirs {
+		t.Errorf("right %d times, in blocks %d times", ours, theirs)
+	}
+}
