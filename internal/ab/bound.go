@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -36,6 +37,8 @@ func ParseBound(text string) (Bound, error) {
 	name, value := strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+1:])
 	b := Bound{Text: text, Above: text[i] == '>'}
 	switch {
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return bad("it has a control character in it")
 	case name == "":
 		return bad("no figure is named: want one such as wall>+3%%")
 	case strings.HasPrefix(value, "="):
