@@ -94,7 +94,7 @@ func (a *app) build(ctx context.Context, pkg string) (_ *built, err error) {
 // ends, whatever ends it. If it fails, what it said is shown as it said it.
 func (a *app) runGo(ctx context.Context, call overlay.Call, p *progress) error {
 	var said bytes.Buffer
-	program := &trial.Program{Command: append([]string{call.Path}, call.Args...), FS: procmem.New(""), Stderr: &said}
+	program := &trial.Program{Command: append([]string{call.Path}, call.Args...), Dir: call.Dir, FS: procmem.New(""), Stderr: &said}
 	sample, err := program.Run(ctx, trial.Setting{Env: call.Set})
 	if err == nil && !sample.OK() {
 		// ctrl-C on a terminal goes to the go command as well, which may end before

@@ -22,6 +22,7 @@ const (
 	exitOK          = 0
 	exitFailure     = 1   // what was asked for could not be done
 	exitMisuse      = 2   // it was asked for in the wrong way
+	exitNoisy       = 3   // folio ab: the machine was too noisy for --fail-if
 	exitCannotRun   = 126 // the program to measure cannot be executed
 	exitNotFound    = 127 // or is not found, as shells say
 	exitInterrupted = 130

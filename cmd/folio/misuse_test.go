@@ -41,6 +41,11 @@ var wrongFlags = map[string][]string{
 		"--mem x -- true", "--mem 0 -- true", "--budget 0s -- true", "--budget -1s -- true", "--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
 		"--env GOGC=50 -- true", "--env GOMEMLIMIT=1GiB -- true", "--gomaxprocs 1,2 --env GOMAXPROCS=1 -- true", "",
 	},
+	"ab": {
+		"-- true", "-- true --", "-- -- true", "-- true -- -- true", "--detect 2 -- true -- true", "--detect 0% -- true -- true", "--detect 101% -- true -- true", "--detect NaN% -- true -- true", "--detect -2% -- true -- true",
+		"--budget 0s -- true -- true", "--budget -1s -- true -- true", "--rounds 0 -- true -- true", "--rounds 1001 -- true -- true", "--fail-if x -- true -- true", "--fail-if wall>3% -- true -- true", "--fail-if wall>+1MiB -- true -- true",
+		"--rev a ./x", "--rev a,b", "--rev a,-b ./x", "--rev a,, ./x", "--rev a,b ./x y", "--rev a,b -- go test ./x", "--rev a,b -- true -- true", "--thp advise -- true -- true", "",
+	},
 	"lab":         {"--size x", "--size 0", "--rounds -1", "nosuch", "--json - --html -"},
 	"lab list":    {"x"},
 	"doctor":      {"--for -1s", "--skip nosuch", "x", "0", "1 2", "--json - --html -"},

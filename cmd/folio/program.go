@@ -47,8 +47,13 @@ type programFlags struct {
 }
 
 func (f *programFlags) add(fs *pflag.FlagSet) {
-	f.given = fs
 	fs.StringVar(&f.build, "build", "", "build this `package` (or .go files) with the patch heap-hugepages, and run it with the\narguments after --. Flags of the build go into GOFLAGS")
+	f.addRest(fs)
+}
+
+// addRest adds all flags but --build.
+func (f *programFlags) addRest(fs *pflag.FlagSet) {
+	f.given = fs
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable); not what another flag sets")
 	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, heap has the heap of\na Go program ask for them from its first touch (see folio exec), off turns them off, collapse\nputs the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE)")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")

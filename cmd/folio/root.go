@@ -20,18 +20,19 @@ type app struct {
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,
 page faults, TLB misses) and gives it back. It works on programs as they are.
 
-  folio run -- ./prog args     what memory management costs this program
-  folio tune -- ./prog args    the settings that give it back
-  folio lab                    what pages and page faults cost on this machine
-  folio inspect 1234           what a running program has in memory, and could gain
-  folio collapse 1234          its heap on huge pages
-  folio doctor 1234            what makes its memory slow, and the fix
-  folio build ./cmd/server     a build with a patched Go runtime, without a fork
-  folio vet ./...              mistakes with arenas
+  folio run -- ./prog args      what memory management costs this program
+  folio tune -- ./prog args     the settings that give it back
+  folio ab -- ./old -- ./new    what two programs, or two revisions, differ in
+  folio lab                     what pages and page faults cost on this machine
+  folio inspect 1234            what a running program has in memory, and could gain
+  folio collapse 1234           its heap on huge pages
+  folio doctor 1234             what makes its memory slow, and the fix
+  folio build ./cmd/server      a build with a patched Go runtime, without a fork
+  folio vet ./...               mistakes with arenas
 
-Exit codes: 0 done; 1 failed; 2 wrong use; 126 the program to measure cannot be
-executed; 127 it is not found; 130 interrupted. A program that is run once
-passes its own exit code on.`
+Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab
+--fail-if; 126 the program to measure cannot be executed; 127 it is not found;
+130 interrupted. A program that is run once passes its own exit code on.`
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -49,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newExec(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newAdvise(a), newReport(a), newCompare(a), newVersion(a), newReference(a))
+	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newExec(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newAdvise(a), newReport(a), newCompare(a), newVersion(a), newReference(a))
 	strict(root)
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")

@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"internal/inspect"},
 	{"internal/collapser"},
 	{"internal/trial"},
-	{"internal/diagnose", "internal/nodes", "internal/tune"},
+	{"internal/ab", "internal/diagnose", "internal/nodes", "internal/tune"},
 	{"internal/lab"},
 	{"auto", "internal/report"},
 	{"internal/saved"},

@@ -21,6 +21,7 @@ var aroundConsole = map[string]string{
 	"cmd/folio/gocommand.go goCommand Raw":           "the go command's own output",
 	"internal/launch/exec_linux.go attach os.Stderr": "one line of the helper process, of folio alone",
 	"cmd/folio/run.go run Raw":                       "the program's output",
+	"cmd/folio/ab.go openAB Raw":                     "the program's output",
 	"cmd/folio/tune.go tune Raw":                     "the program's output",
 	"cmd/folio/advise.go measure Raw":                "the program's output",
 	"cmd/folio/advise.go costOf Raw":                 "the program's output",

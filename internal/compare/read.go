@@ -85,6 +85,8 @@ func Of(r *saved.Result) (*Set, error) {
 		text, err = r.Lab.Bench()
 	case r.Inspect != nil:
 		s.inspect(r.Inspect)
+	case r.AB != nil:
+		return nil, fmt.Errorf("%s: a result of folio ab is a comparison itself: show it with folio report %s -o FILE.html", s.Name, s.Name)
 	case r.Advise != nil:
 		return nil, fmt.Errorf("%s: advice is not compared: measure the change with folio run --json", r.Name)
 	case r.Doctor != nil:

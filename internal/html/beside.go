@@ -271,6 +271,8 @@ func hostsTable(results []*saved.Result) *Table {
 			where = join(machine(r.Program.Host))
 		case r.Lab != nil:
 			when, kind, folio, where = r.Lab.Created.UTC().Format("2 Jan 2006 15:04"), "lab", r.Lab.Folio, join(machine(r.Lab.Host))
+		case r.AB != nil:
+			when, kind, folio, where = r.AB.Created.UTC().Format("2 Jan 2006 15:04"), r.AB.Kind, r.AB.Folio, join(machine(r.AB.Host))
 		case r.Doctor != nil:
 			when, kind, folio, where = r.Doctor.Created.UTC().Format("2 Jan 2006 15:04"), "doctor", r.Doctor.Folio, join(machine(r.Doctor.Host))
 		case r.Advise != nil:

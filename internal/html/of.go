@@ -34,6 +34,8 @@ func section(r *saved.Result) *Section {
 		s = inspectSection(r.Inspect)
 	case r.Doctor != nil:
 		s = doctorSection(r.Doctor)
+	case r.AB != nil:
+		s = abSection(r.AB)
 	case r.Advise != nil:
 		s = adviseSection(r.Advise)
 	case len(r.Program.Arms) == 0:
@@ -50,6 +52,8 @@ func section(r *saved.Result) *Section {
 		s.failed(r.Program.Error)
 	case r.Lab != nil:
 		s.failed(r.Lab.Error)
+	case r.AB != nil:
+		s.failed(r.AB.Error)
 	}
 	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples()}
 	return s

@@ -23,12 +23,7 @@ func (f *File) Bench() ([]byte, error) {
 	var b bytes.Buffer
 	w := benchfmt.NewWriter(&b)
 	for _, arm := range f.Arms {
-		var known []trial.Figure // by samples enough
-		for _, fig := range trial.Figures {
-			if fig.Values(arm.Samples) != nil {
-				known = append(known, fig)
-			}
-		}
+		known := knownFigures(arm.Samples)
 		for _, s := range arm.Samples {
 			if !s.OK() {
 				continue
@@ -41,6 +36,17 @@ func (f *File) Bench() ([]byte, error) {
 		}
 	}
 	return []byte(console.Escape(b.String())), nil
+}
+
+// knownFigures are those that some sample has: shares only by samples enough.
+func knownFigures(samples []*trial.Sample) []trial.Figure {
+	var known []trial.Figure
+	for _, fig := range trial.Figures {
+		if fig.Values(samples) != nil {
+			known = append(known, fig)
+		}
+	}
+	return known
 }
 
 func (f *File) results(arm *Arm, s *trial.Sample, known []trial.Figure) []*benchfmt.Result {

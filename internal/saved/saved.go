@@ -23,6 +23,7 @@ type Result struct {
 	Inspect *report.InspectFile
 	Doctor  *report.DoctorFile
 	Advise  *report.AdviseFile
+	AB      *report.ABFile
 }
 
 // Read reads a result file: run, tune and lab (folio/1), inspect, doctor and advise.
@@ -47,6 +48,9 @@ func Read(name string, data []byte) (*Result, error) {
 	case head.Schema == report.Schema && (head.Kind == report.KindRun || head.Kind == report.KindTune || head.Kind == report.KindAttach):
 		r.Program = &report.File{}
 		into = r.Program
+	case head.Schema == report.Schema && head.Kind == report.KindAB:
+		r.AB = &report.ABFile{}
+		into = r.AB
 	case head.Schema == report.InspectSchema:
 		r.Inspect = &report.InspectFile{}
 		into = r.Inspect
@@ -151,6 +155,19 @@ func (r *Result) check() error {
 		}
 		trial.Together(all...)
 	}
+	if r.AB != nil {
+		if err := r.AB.Check(); err != nil {
+			return err
+		}
+		var all []*trial.Sample
+		for _, a := range r.AB.Arms {
+			for _, s := range a.Samples {
+				s.Recompute()
+			}
+			all = append(all, a.Samples...)
+		}
+		trial.Together(all...)
+	}
 	if r.Lab != nil {
 		for _, e := range r.Lab.Experiments {
 			for _, a := range e.Arms {
@@ -169,6 +186,11 @@ func (r *Result) check() error {
 func (r *Result) Samples() (n int) {
 	if r.Program != nil {
 		for _, a := range r.Program.Arms {
+			n += len(a.Samples)
+		}
+	}
+	if r.AB != nil {
+		for _, a := range r.AB.Arms {
 			n += len(a.Samples)
 		}
 	}

@@ -27,6 +27,7 @@ type Paired struct {
 	Noise float64
 
 	walsh []float64 // averages of pairs of log ratios, ascending
+	sizes []float64 // of log ratios, without their signs
 }
 
 // ComparePairs compares values[i] with base[i]. Pairs with a figure that is not
@@ -38,12 +39,18 @@ func ComparePairs(base, values []float64) Paired {
 			d = append(d, math.Log(r))
 		}
 	}
+	return newPaired(d)
+}
+
+// newPaired returns the comparison of pairs with these log ratios.
+func newPaired(d []float64) Paired {
 	p := Paired{N: len(d), Ratio: math.NaN(), P: 1}
 	if len(d) == 0 {
 		return p
 	}
-	p.walsh = make([]float64, 0, len(d)*(len(d)+1)/2)
+	p.walsh, p.sizes = make([]float64, 0, len(d)*(len(d)+1)/2), make([]float64, len(d))
 	for i, x := range d {
+		p.sizes[i] = math.Abs(x)
 		for _, y := range d[:i+1] {
 			p.walsh = append(p.walsh, (x+y)/2)
 		}

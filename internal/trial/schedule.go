@@ -11,6 +11,9 @@ type Arm struct {
 	Name    string
 	Setting Setting
 	Samples []*Sample // counted ones, in the order they were taken
+	// Runner, when set, runs the arm's trials in place of the scheduler's: arms that
+	// are programs of their own have one each.
+	Runner Runner
 }
 
 // NewArm returns the arm of a setting, named after it.
@@ -53,7 +56,7 @@ type Scheduler struct {
 }
 
 // NewScheduler returns a scheduler that orders arms by seed: the same seed and
-// the same calls give the same order.
+// the same calls give the same order. r may be nil where every arm has its own.
 func NewScheduler(r Runner, seed uint64) *Scheduler {
 	return &Scheduler{runner: r, rng: rand.New(rand.NewPCG(seed, seed^0x9e3779b97f4a7c15))}
 }
@@ -97,7 +100,11 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 	if s.Observe != nil {
 		s.Observe(arm, round, nil)
 	}
-	sample, err := s.runner.Run(ctx, arm.Setting)
+	runner := s.runner
+	if arm.Runner != nil {
+		runner = arm.Runner
+	}
+	sample, err := runner.Run(ctx, arm.Setting)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,422 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/ab"
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/unit"
+)
+
+type abFlags struct {
+	programFlags
+	revs   []string
+	detect string
+	failIf []string
+	budget time.Duration
+	rounds int
+	seed   uint64
+	show   bool
+}
+
+const abLong = `Compare two or more programs: time, CPU time, peak memory, page faults, GC, and
+where the CPU time goes. The first is the base.
+
+Commands follow --, with -- between them. With --rev folio builds a package at
+revisions of its git repository, and runs each build with the arguments after --;
+of 'go test -bench' it builds the test binary of each revision once and compares
+each benchmark. The working tree is a revision as well: . names it.
+
+The programs run in rounds, each once a round, in random order, and are compared
+within rounds: a machine that changes its speed favours none. Rounds go on until a
+difference of --detect would be found in 8 of 10 such comparisons (10 rounds at
+least), or --budget is spent; the end says what could have been found. Of equal
+programs at most one comparison in twenty finds the metric to differ, and at most
+one in twenty any other figure.
+
+--fail-if is a gate for CI: NAME>+N or NAME<-N, N in percent of the base or in units,
+such as 'wall>+3%', 'peak_rss>+10MiB', 'faults>+1000' or 'Insert>+5%' (a Go
+benchmark). It fails only where the whole 95% interval lies beyond the bound.
+
+Exit codes: 0 compared, and every gate holds; 1 a gate fails, a program fails or a
+build; 2 wrong use; 3 too noisy to tell for a gate, none fails; 126, 127 and 130 as
+of folio run.`
+
+func newAB(a *app) *cobra.Command {
+	f := &abFlags{}
+	cmd := &cobra.Command{
+		Use:   "ab [flags] -- command [args] -- command [args]",
+		Short: "Compare two programs, or two revisions of one",
+		Long:  abLong,
+		Example: `  folio ab -- ./old args -- ./new args
+  folio ab --rev main,HEAD ./cmd/prog -- args
+  folio ab --rev HEAD,. -- go test -bench Insert ./pkg
+  folio ab --rev main,HEAD --fail-if 'wall>+3%' --fail-if 'peak_rss>+10%' ./cmd/prog -- args`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ab(cmd.Context(), f, args, cmd.Flags().ArgsLenAtDash() == 0, cmd.Flags().Changed("seed"))
+		},
+	}
+	fs := cmd.Flags()
+	fs.SetInterspersed(false)
+	fs.SortFlags = false
+	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these `revisions` of a package, such as main,HEAD; . is the working tree")
+	fs.StringArrayVar(&f.failIf, "fail-if", nil, "exit with 1 if a difference lies beyond this `bound`, such as 'wall>+3%' (repeatable)")
+	fs.StringVar(&f.detect, "detect", "2%", "run until a `difference` of this size would be seen")
+	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of all runs, builds aside; a run that passes it is ended")
+	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds (default 1000)")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
+	fs.BoolVar(&f.show, "show-output", false, "show the programs' output, on standard error")
+	f.addRest(fs)
+	return cmd
+}
+
+// options checks the flags: before anything is built or opened.
+func (f *abFlags) options() (ab.Options, error) {
+	o := ab.Options{Budget: f.budget, MaxRounds: f.rounds, Timeout: f.timeout, Seed: f.seed}
+	number, ok := strings.CutSuffix(f.detect, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	switch {
+	case !ok || err != nil:
+		return o, fmt.Errorf("--detect %q: want a percentage such as 2%%", f.detect)
+	case !(v >= 0.01 && v <= 100):
+		return o, fmt.Errorf("--detect %s: must be from 0.01%% to 100%%", f.detect)
+	case f.budget <= 0:
+		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)
+	case f.given.Changed("rounds") && (f.rounds < 1 || f.rounds > ab.MostRounds):
+		return o, fmt.Errorf("--rounds %d: must be from 1 to %d", f.rounds, ab.MostRounds)
+	}
+	o.Detect = v / 100
+	for _, text := range f.failIf {
+		b, err := ab.ParseBound(text)
+		if err != nil {
+			return o, err
+		}
+		o.Bounds = append(o.Bounds, b)
+	}
+	return o, nil
+}
+
+// An abArm is a program to compare.
+type abArm struct {
+	name          string
+	command, show []string // what is run, and what is shown of it
+	dir           string
+	source        *report.Source
+}
+
+// commands returns the arms of commands with -- between them.
+func abCommands(args []string) ([]abArm, error) {
+	var out []abArm
+	for len(args) > 0 {
+		n := slices.Index(args, "--")
+		if n < 0 {
+			n = len(args)
+		}
+		if n == 0 || args[0] == "" {
+			return nil, misusef("ab: command %d is empty: folio ab -- ./old args -- ./new args", len(out)+1)
+		}
+		out = append(out, abArm{command: args[:n:n], show: args[:n:n]})
+		if args = args[n:]; len(args) == 1 {
+			return nil, misusef("ab: no command after the last --: folio ab -- ./old args -- ./new args")
+		} else if len(args) > 1 {
+			args = args[1:]
+		}
+	}
+	if len(out) < 2 {
+		return nil, misusef("ab: %s given: it compares two or more: folio ab -- ./old args -- ./new args", unit.Of(len(out), "command"))
+	}
+	names := make(map[string]int)
+	for _, a := range out {
+		names[trial.CommandName(a.command)]++
+	}
+	used := make(map[string]int)
+	for i := range out {
+		a := &out[i]
+		if a.name = trial.CommandName(a.command); names[a.name] > 1 {
+			a.name = trial.Setting{}.Line(a.command)
+		}
+		if used[a.name]++; used[a.name] > 1 {
+			a.name += fmt.Sprintf(" (%d)", used[a.name])
+		}
+	}
+	return out, nil
+}
+
+// An abSession is a comparison put to work.
+type abSession struct {
+	*session
+	file  report.ABFile
+	arms  []*trial.Arm
+	all   []*trial.Program
+	start time.Time
+	wrote time.Time
+	revs  *revisions // nil without --rev
+}
+
+func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded bool) (err error) {
+	if !seeded {
+		f.seed = rand.Uint64() >> 32 // short enough to type
+	}
+	opts, err := f.options()
+	if err != nil {
+		return misuse(err)
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	s, err := a.openAB(ctx, f, args, dashed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.end(err)) }()
+	progress := newProgress(a.stderr)
+	defer progress.clear()
+	opts.Metric = s.spec
+	opts.Bound = func(d time.Duration) {
+		for _, p := range s.all {
+			p.Timeout = d
+		}
+	}
+	opts.Progress = func(p ab.Progress) {
+		for _, program := range s.all {
+			program.Profile = 0
+			if p.Sampled {
+				program.Profile = f.sampleRate
+			}
+		}
+		progress.line(abProgress(p))
+	}
+	var writeErr error
+	opts.Partial = func(result func() *ab.Result) {
+		if !s.wants() || time.Since(s.wrote) < time.Second {
+			return
+		}
+		s.keep(result())
+		writeErr = errors.Join(writeErr, s.write())
+		s.wrote = time.Now()
+	}
+	s.start = time.Now()
+	res, err := ab.Compare(ctx, s.arms, opts)
+	progress.clear()
+	interrupted := ctx.Err() != nil
+	var unknown *ab.UnknownFigureError
+	switch {
+	case errors.As(err, &unknown):
+		err = misuse(err)
+	case interrupted:
+		err = nil
+	}
+	s.keep(res)
+	switch {
+	case interrupted && !s.file.Measured():
+		return errNothing
+	case !s.file.Measured():
+		return err
+	case len(res.Comparisons[0].Figures) == 0 && err == nil && !interrupted:
+		err = fmt.Errorf("nothing was compared: --budget %v ended it before the first round was over: give a larger one", f.budget)
+	}
+	s.file.Notes = s.notes
+	s.file.Complete = err == nil && !interrupted
+	out := io.Writer(a.stdout)
+	if s.toStdout() {
+		out = a.stderr
+	}
+	err = errors.Join(err, s.file.Text(out), writeErr)
+	if interrupted {
+		return errors.Join(err, exitCode(exitInterrupted))
+	}
+	if err != nil {
+		return err
+	}
+	return gated(&s.file)
+}
+
+// gated is the error of the bounds of --fail-if: of those that fail, else of those of
+// which it is not known.
+func gated(f *report.ABFile) error {
+	var failed, noisy []error
+	for i := range f.Result.Gates {
+		g := &f.Result.Gates[i]
+		switch g.Verdict {
+		case ab.Beyond:
+			failed = append(failed, errors.New(report.ABGate(f, g)))
+		case ab.Noisy:
+			noisy = append(noisy, errors.New(report.ABGate(f, g)))
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return errors.Join(failed...)
+	case len(noisy) > 0:
+		return errors.Join(append(noisy, exitCode(exitNoisy))...)
+	}
+	return nil
+}
+
+func abProgress(p ab.Progress) string {
+	if p.Round == 0 {
+		return "warm-up: " + p.Arm.Name
+	}
+	text := fmt.Sprintf("round %d, at most %s left", p.Round, p.Left.Round(time.Second))
+	if p.Detectable > 0 {
+		text += fmt.Sprintf(", sees %.1f%%", 100*p.Detectable)
+	}
+	return text + ": " + p.Arm.Name
+}
+
+// openAB checks everything that can be checked before measuring, and builds what is to
+// be built.
+func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool) (_ *abSession, err error) {
+	s := &abSession{session: &session{}}
+	var arms []abArm
+	var source *revisionArgs
+	if f.given.Changed("rev") {
+		source, err = parseRevisions(f.revs, args, dashed)
+	} else {
+		arms, err = abCommands(args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.parse(&f.programFlags); err != nil {
+		return nil, misuse(err)
+	}
+	if s.base.THP == trial.THPCollapse {
+		if err := trial.MayCollapse(); err != nil {
+			return nil, err
+		}
+	}
+	var server *trial.Server
+	if f.ready != "" {
+		ready, err := trial.ParseReady(f.ready)
+		if err != nil {
+			return nil, misuse(err)
+		}
+		server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load, StopTimeout: f.stopTimeout}
+	}
+	if err := errors.Join(checkInput(f.input), s.openOutputs(a, &f.programFlags)); err != nil {
+		return nil, err
+	}
+	sweep()
+	if source != nil {
+		if s.revs, arms, err = a.buildRevisions(ctx, source); err != nil {
+			return nil, err
+		}
+		s.notes = append(s.notes, s.revs.notes...)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.revs.remove())
+		}
+	}()
+	fs := procmem.New("")
+	var warnings []error
+	s.host, warnings = host.Read(fs)
+	for _, w := range warnings {
+		s.notes = append(s.notes, w.Error())
+	}
+	s.program = &trial.Program{
+		FS: fs, Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit, Metric: s.spec, Server: server,
+	}
+	if f.show {
+		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
+	}
+	if err := s.takeInput(ctx, a); err != nil {
+		return nil, err
+	}
+	s.file = report.ABFile{
+		Schema: report.Schema, Kind: report.KindAB, Folio: version(), Created: time.Now().UTC(), Host: s.host, Seed: f.seed,
+		Metric: report.NewTarget(s.spec, nil), Input: f.input, Setting: report.NewSetting(s.base),
+	}
+	for _, arm := range arms {
+		if err := s.add(arm, f); err != nil {
+			return nil, err
+		}
+	}
+	if note := s.program.TraceNote(); note != "" {
+		s.notes = append(s.notes, note)
+	}
+	return s, nil
+}
+
+// add adds an arm.
+func (s *abSession) add(arm abArm, f *abFlags) error {
+	p := *s.program
+	p.Command, p.Dir = arm.command, arm.dir
+	goVersion, module, isGo := host.Program(arm.command[0])
+	p.IsGo = isGo
+	if err := p.Check(); err != nil {
+		return err
+	}
+	about := report.Program{
+		Command: arm.show, Input: f.input, Stdin: s.session.file.Program.Stdin, Ready: f.ready, Load: f.load, IgnoreExit: f.ignoreExit,
+	}
+	about.Version, about.BuildID = host.Build(arm.command[0])
+	if isGo {
+		about.GoVersion = &goVersion
+		if module != "" {
+			about.Module = &module
+		}
+	}
+	s.all = append(s.all, &p)
+	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: s.base, Runner: &p})
+	s.file.Arms = append(s.file.Arms, report.ABArm{Name: arm.name, Program: about, Source: arm.source})
+	return nil
+}
+
+// keep puts what was measured so far into the result.
+func (s *abSession) keep(res *ab.Result) {
+	s.file.ElapsedSeconds, s.file.Result = time.Since(s.start).Seconds(), res
+	for i, arm := range s.arms {
+		s.file.Arms[i].Samples, s.file.Arms[i].Summary = arm.Samples, report.Summarize(arm.Samples)
+	}
+	if s.spec != nil || res == nil || len(res.Comparisons) == 0 {
+		return
+	}
+	var bench []string
+	for _, f := range res.Comparisons[0].Figures {
+		if f.Primary && strings.HasSuffix(f.Key, " "+metric.Bench) {
+			bench = append(bench, f.Key)
+		}
+	}
+	if f := res.Comparisons[0].Find("wall_seconds"); len(bench) > 0 && f == nil {
+		s.file.Metric = report.NewTarget(&metric.Spec{Name: metric.Bench}, bench)
+	}
+}
+
+// wants says whether there is a file to write.
+func (s *abSession) wants() bool { return s.jsonOut != nil || s.benOut != nil || s.page.out != nil }
+
+func (s *abSession) write() error {
+	empty := !s.file.Measured()
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, s.file.Bench), s.page.write(empty, s.file.JSON))
+}
+
+// end writes the last version, with the reason of a failure, and closes the files.
+func (s *abSession) end(err error) error {
+	if s.file.Error = reason(err); s.file.Complete {
+		s.file.Error = "" // a gate that failed is an answer
+	}
+	err = s.write()
+	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.page.out} {
+		err = errors.Join(err, o.Close())
+	}
+	if s.spool != nil {
+		err = errors.Join(err, s.spool.Close())
+	}
+	return errors.Join(err, s.revs.remove())
+}
