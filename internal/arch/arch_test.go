@@ -33,6 +33,7 @@ var layers = [][]string{
 	{"internal/diagnose", "internal/nodes", "internal/tune"},
 	{"internal/lab"},
 	{"auto", "internal/report"},
+	{"internal/analysis"},
 	{"internal/saved"},
 	{"internal/compare"},
 	{"internal/html"},

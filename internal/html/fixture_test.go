@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
@@ -86,7 +87,7 @@ func tuneFile(rounds int, command ...string) *report.File {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
 		}
-		a.Summary = report.Summarize(a.Samples)
+		a.Summary, a.Where = report.Summarize(a.Samples), trial.Where(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
 	best, less := f.Arms[3], f.Arms[2]
@@ -118,8 +119,8 @@ func runFile(runs int) *report.File {
 	}
 	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
 	a.Samples[0].Series = s
-	a.Summary = report.Summarize(a.Samples)
 	f.Arms = []report.Arm{a}
+	analysis.Run(f)
 	return f
 }
 

@@ -139,7 +139,7 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 			}
 			row = append(row, figure.KindOf(f.Key).Format(s.Median))
 			if i == 0 {
-				row, n = append(row, spreadOrNote(l.Notes, s), l.against(o, base, a, f.Key)), s.N
+				row, n = append(row, spreadOrNote(l.Notes, intervalOf(s)), l.against(o, base, a, f.Key)), s.N
 			}
 		}
 		t.add(append(row, fmt.Sprint(n))...)

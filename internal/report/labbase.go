@@ -22,7 +22,7 @@ func (l *Lab) against(o *lab.Outcome, base, a *lab.ArmResult, key string) string
 		return ""
 	}
 	text := fmt.Sprintf("%s (p=%.3f)", c.Delta(), c.P)
-	if note := marks(l.Notes, c.Warnings); note != "" {
+	if note := marks(l.Notes, texts(c.Warnings)); note != "" {
 		text += " " + note
 	}
 	return text
@@ -60,9 +60,9 @@ func (l *Lab) versus(o *lab.Outcome, base, a *lab.ArmResult) *table {
 			continue
 		}
 		olds, news = append(olds, was.Median), append(news, is.Median)
-		row := []string{f.Label, figure.KindOf(f.Key).Format(was.Median), spreadOrNote(l.Notes, was), "", "", "", fmt.Sprint(is.N)}
+		row := []string{f.Label, figure.KindOf(f.Key).Format(was.Median), spreadOrNote(l.Notes, intervalOf(was)), "", "", "", fmt.Sprint(is.N)}
 		if a != base {
-			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(l.Notes, is), l.against(o, base, a, f.Key)
+			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(l.Notes, intervalOf(is)), l.against(o, base, a, f.Key)
 		}
 		t.add(row...)
 	}
