@@ -119,7 +119,7 @@ func TestRunText(t *testing.T) {
 			}
 			// A saved result shows what the run showed.
 			var again bytes.Buffer
-			if err := readBack(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
+			if err := savedAgain(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
 				t.Errorf("read back, %v:\n%s", err, again.String())
 			}
 			golden(t, "run-"+tt.name+".txt", b.Bytes())
@@ -218,14 +218,14 @@ func analyze(f *File) {
 	f.Analysis = sheet.Analyze()
 }
 
-// readBack passes a result through JSON.
-func readBack(t *testing.T, f *File) *File {
+// savedAgain passes a result through JSON.
+func savedAgain[T any](t *testing.T, f *T) *T {
 	t.Helper()
-	data, err := f.JSON()
+	data, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &File{}
+	out := new(T)
 	if err := json.Unmarshal(data, out); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func tuneText(t *testing.T, res *tune.Result, all bool) []byte {
 		}
 		// A saved result shows what the search showed.
 		var again bytes.Buffer
-		if err := readBack(t, f).Text(&again, TextOptions{All: all, Width: width}); err != nil || again.String() != b.String() {
+		if err := savedAgain(t, f).Text(&again, TextOptions{All: all, Width: width}); err != nil || again.String() != b.String() {
 			t.Errorf("%d columns, read back, %v:\n%s\nnot\n%s", width, err, again.String(), b.String())
 		}
 	}

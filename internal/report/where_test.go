@@ -53,7 +53,7 @@ func TestRunTextSampled(t *testing.T) {
 	if err := f.Text(&b, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := readBack(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
+	if err := savedAgain(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
 		t.Errorf("read back, %v:\n%s", err, again.String())
 	}
 	golden(t, "run-sampled.txt", b.Bytes())
