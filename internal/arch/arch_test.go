@@ -20,7 +20,7 @@ const module = "github.com/foliomem/folio"
 // packages of lower layers: imports point downward.
 var layers = [][]string{
 	{"internal/unit"},
-	{"internal/figure"},
+	{"internal/advice", "internal/figure"},
 	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/gctrace", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
 	{"internal/advise", "internal/executable", "internal/overlay", "internal/perf", "internal/procmem", "internal/spawn"},
 	{"internal/symbol"},
