@@ -196,9 +196,8 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	if l.json.IsStdout() || l.bench.IsStdout() || l.page.out.IsStdout() {
 		out = a.stderr
 	}
-	text := &report.Lab{Title: report.LabTitle(report.MachineName(info), res), Result: res, Notes: notes}
-	err = errors.Join(err, text.Text(out), l.written)
-	l.file.Notes = notes.Texts()
+	l.file.SetNotes(notes.Texts())
+	err = errors.Join(err, l.file.Text(out), l.written)
 	l.file.Complete = err == nil && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return !o.Complete })
 	for _, o := range res.Outcomes {
 		err = errors.Join(err, o.Err)

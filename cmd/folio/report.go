@@ -119,8 +119,8 @@ func (a *app) showResults(results []*saved.Result, all bool) error {
 			err = r.Doctor.Text(a.stdout, a.width())
 		case r.Advise != nil:
 			err = r.Advise.Text(a.stdout)
-		default:
-			err = misusef("report: %s: a result of folio lab has no text here: folio report %s --html FILE.html", r.Name, r.Name)
+		case r.Lab != nil:
+			err = r.Lab.Text(a.stdout)
 		}
 		if err != nil {
 			return err

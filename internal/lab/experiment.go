@@ -17,7 +17,7 @@ type Experiment struct {
 	Question string
 	Source   string   // what was reported of it elsewhere, in a line
 	Figures  []Figure // what is measured; the first one decides
-	Curve    bool     // the figures are taken over sizes, else at one
+	Curves   int      // so many of the first figures are listed by size
 	Base     string   // the arm that the others are compared with; "" for none
 	Across   bool     // each figure is a benchmark: a table has a row for each, and an arm beside the base
 	Apart    bool     // it runs only when it is named: it builds programs, of modules to be downloaded

@@ -57,9 +57,11 @@ func (f *File) run(w io.Writer, width int) error {
 func settingOf(a *Arm) trial.Setting { return a.Setting.Trial() }
 
 // notes returns the notes of the result, numbered.
-func (f *File) notes() *stat.Notes {
+func (f *File) notes() *stat.Notes { return numbered(f.Notes) }
+
+func numbered(texts []string) *stat.Notes {
 	out := &stat.Notes{}
-	for _, n := range f.Notes {
+	for _, n := range texts {
 		out.Add(n)
 	}
 	return out
