@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -21,7 +22,7 @@ type reportFlags struct {
 const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
 HTML page with charts.
 
-The files are what run, tune, lab, inspect, doctor and advise write with --json.
+The files are what run, tune, lab, inspect, doctor, advise and collapse write with --json.
 Without --html each is printed as its command printed it. With --html several are
 shown side by side, with what differs between them: two machines, two kernels,
 before and after. The page answers first, then draws, then lists; all samples are in
@@ -86,6 +87,11 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	if f.html == "" {
 		return a.showResults(results, f.all)
 	}
+	for _, r := range results {
+		if r.Collapse != nil {
+			return fmt.Errorf("%s: there is no page of a collapse: folio report %s shows it", r.Name, r.Name)
+		}
+	}
 	page, err := html.Render(html.Of(results...))
 	if err != nil {
 		return err
@@ -119,6 +125,8 @@ func (a *app) showResults(results []*saved.Result, all bool) error {
 			err = r.Doctor.Text(a.stdout, a.width())
 		case r.Advise != nil:
 			err = r.Advise.Text(a.stdout)
+		case r.Collapse != nil:
+			err = r.Collapse.Text(a.stdout)
 		case r.Lab != nil:
 			err = r.Lab.Text(a.stdout)
 		}

@@ -155,11 +155,16 @@ func TestCollapseText(t *testing.T) {
 	nothing := &Collapse{PID: 5, Name: "x", Options: collapser.Options{All: true}, Notes: &stat.Notes{}}
 	for name, c := range map[string]*Collapse{"done": testCollapse(), "dry": dry, "ended": ended, "nothing": nothing} {
 		var b bytes.Buffer
-		if err := c.Text(&b); err != nil {
+		file := c.File("v1", time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC))
+		if err := file.Text(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		golden(t, "collapse-"+name+".txt", b.Bytes())
-		data, err := c.JSON("v1", time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC))
+		var again bytes.Buffer
+		if err := savedAgain(t, file).Text(&again); err != nil || again.String() != b.String() {
+			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
+		}
+		data, err := file.JSON()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -168,7 +173,7 @@ func TestCollapseText(t *testing.T) {
 	interrupted := testCollapse()
 	interrupted.Interrupted = true
 	var b bytes.Buffer
-	if err := interrupted.Text(&b); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
+	if err := interrupted.File("v1", time.Time{}).Text(&b); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
 		t.Errorf("%s, %v", b.String(), err)
 	}
 	if got := CollapseLine(testCollapse().Outcome); got != "158.0MiB collapsed in 79 windows, 2 refused: EAGAIN, 1 refused: ENOMEM, 3.000MiB of memory more" {

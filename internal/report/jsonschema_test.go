@@ -65,7 +65,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		{"inspect", reflect.TypeFor[InspectFile](), InspectSchema, []any{"process", "list"}},
 		{"doctor", reflect.TypeFor[DoctorFile](), DoctorSchema, []any{"doctor"}},
 		{"advise", reflect.TypeFor[AdviseFile](), AdviseSchema, []any{"advise"}},
-		{"collapse", reflect.TypeFor[collapseFile](), CollapseSchema, nil},
+		{"collapse", reflect.TypeFor[CollapseFile](), CollapseSchema, []any{"collapse"}},
 	} {
 		s, err := jsonschema.ForType(x.of, opts)
 		if err != nil {
@@ -73,9 +73,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		}
 		name := any(x.schema)
 		s.Properties["schema"] = &jsonschema.Schema{Const: &name}
-		if x.kinds != nil {
-			s.Properties["kind"] = &jsonschema.Schema{Enum: x.kinds}
-		}
+		s.Properties["kind"] = &jsonschema.Schema{Enum: x.kinds}
 		root.Defs[x.name] = s
 		root.OneOf = append(root.OneOf, &jsonschema.Schema{Ref: "#/$defs/" + x.name})
 	}
