@@ -3,6 +3,7 @@ package html
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
@@ -134,7 +136,16 @@ func labFile() *report.LabFile {
 		e := report.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
 			Parameters: report.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
 		for i, arm := range arms {
-			a := report.LabArm{Name: arm, About: "about " + arm}
+			a := report.LabArm{Name: arm, About: "about " + arm, Ran: true}
+			if name == "gogc" {
+				a.Work, a.Varies = "ecdsa", lab.VariesGOGC
+				if value := strings.TrimPrefix(arm, "ecdsa-"); strings.HasPrefix(value, "goroutines-") {
+					a.Varies, a.Goroutines = lab.VariesGoroutines, i+1
+				} else {
+					set := report.NewSetting(trial.Setting{GOGC: value})
+					a.Setting.Runtime = &set
+				}
+			}
 			for j, size := range sizes {
 				p := report.LabPoint{SizeBytes: size, Figures: map[string]report.Interval{}}
 				for k, fig := range figures {

@@ -55,6 +55,9 @@ type Arm struct {
 	Task  Task
 	// Group is the table that the arm is shown in, "" for the only one.
 	Group string
+	// Work is what the arm does, where arms of an experiment do several things, and
+	// Varies what differs among those that do the same: VariesGOGC, VariesGoroutines.
+	Work, Varies string
 	// Setting is what its processes run under instead of what keeps the Go
 	// runtime from interfering with what is measured: arms are of the runtime
 	// itself then. Nil for that.

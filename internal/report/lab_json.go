@@ -79,10 +79,15 @@ type LabParameters struct {
 
 // A LabArm is what one arm measured.
 type LabArm struct {
-	Name    string     `json:"name"`
-	About   string     `json:"about"`
-	Group   string     `json:"group,omitempty"` // the table that it is part of, where there are several
-	Setting LabSetting `json:"setting"`
+	Name  string `json:"name"`
+	About string `json:"about"`
+	Group string `json:"group,omitempty"` // the table that it is part of, where there are several
+	// Work is what the arm does, where arms do several things, Varies what differs among
+	// those that do the same: gogc, goroutines.
+	Work       string     `json:"work,omitempty"`
+	Varies     string     `json:"varies,omitempty"`
+	Goroutines int        `json:"goroutines,omitempty"` // that work at once
+	Setting    LabSetting `json:"setting"`
 	// NotRun is why there are no samples; null when the arm ran.
 	NotRun  *string         `json:"not_run"`
 	Samples []*trial.Sample `json:"samples"`
@@ -167,7 +172,7 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	t := a.Arm.Task
 	out := LabArm{
-		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
+		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Work: a.Arm.Work, Varies: a.Arm.Varies, Goroutines: t.Goroutines, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
 		Setting: LabSetting{Pages: t.Kind.String(), How: t.How, System: []LabChange{}},
 	}
 	if t.PageSize != 0 {
