@@ -2,36 +2,34 @@ package goheap
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/advice"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/page"
 )
 
-// fills reports whether khugepaged makes huge pages of windows that
-// are far from full.
-func fills(t procmem.THP) bool {
-	const share = 8 // an eighth
-	return t.MaxPtesNone != nil && *t.MaxPtesNone > page.WindowSize()/page.Size()/share
+// facts are what package advice looks at.
+func facts(t procmem.THP, o Options) *advice.Facts {
+	return &advice.Facts{
+		Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone,
+		WindowPages: page.WindowSize() / page.Size(), Asks: o.Reserve != 0,
+	}
 }
 
-const lessFilling = "echo 0 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none, as root"
+// fills reports whether khugepaged makes huge pages of windows that are
+// far from full.
+func fills(t procmem.THP) bool { return facts(t, Options{}).Fills() }
 
 // hazards says which settings of the system work against a heap on huge pages,
-// and what is done about it.
+// and what goheap does about it.
 func hazards(t procmem.THP, o Options) (out []string) {
-	if fills(t) {
-		n, all := *t.MaxPtesNone, page.WindowSize()/page.Size()
-		switch {
-		case t.Enabled.Selected == "always":
-			out = append(out, fmt.Sprintf("transparent_hugepage/enabled is always, and khugepaged makes a huge page of a window where %d of %d pages are missing: memory that the heap gives back comes back; it is given back again, at the cost of a collection, and what the heap has by then is advised against huge pages, and collapsed by the advisor only: %s", n, all, lessFilling))
-		case o.Reserve != 0:
-			out = append(out, fmt.Sprintf("khugepaged makes a huge page of a window where %d of %d pages are missing, in the reserve too: so what was used of it is advised against huge pages, and collapsed by the advisor only: %s", n, all, lessFilling))
+	for _, a := range advice.Find(facts(t, o)) {
+		line := a.Line()
+		if a.Rule == "max-ptes-none" {
+			line += " (until then goheap advises what the heap has against huge pages, and collapses it itself)"
 		}
-	}
-	if t.Defrag.Selected == "always" || t.Defrag.Selected == "madvise" && o.Reserve != 0 {
-		out = append(out, fmt.Sprintf("transparent_hugepage/defrag is %s: when no huge page is free, a page fault waits until one is made, milliseconds perhaps: echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag makes others not wait, defer nobody", t.Defrag.Selected))
+		out = append(out, line)
 	}
 	return out
 }

@@ -45,11 +45,11 @@ func TestHazards(t *testing.T) {
 		want    []string
 	}{
 		{thp("madvise", "defer", all), 0, nil},
-		{thp("madvise", "defer", all), 1, []string{"in the reserve too"}},
-		{thp("always", "defer", all), 0, []string{"enabled is always"}},
+		{thp("madvise", "defer", all), 1, []string{"khugepaged re-populates"}},
+		{thp("always", "defer", all), 0, []string{"khugepaged re-populates"}},
 		{thp("always", "defer", 0), 1, nil},
 		{thp("madvise", "madvise", 0), 1, []string{"defrag is madvise"}},
-		{thp("always", "always", all), 0, []string{"enabled is always", "defrag is always"}},
+		{thp("always", "always", all), 0, []string{"khugepaged re-populates", "defrag is always"}},
 		{procmem.THP{}, 1, nil},
 	} {
 		got := hazards(c.thp, Options{Reserve: c.reserve})

@@ -91,10 +91,9 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
-	r := &report.Advise{Title: "folio advise: " + f.profile}
+	r := &report.Advise{}
 	cost, path := advise.Unknown(), f.profile
 	if len(command) > 0 {
-		r.Title = "folio advise: " + trial.Setting{}.Line(command)
 		ctx, stop := interruptible(ctx)
 		defer stop()
 		if goTest && f.profile == "" {
@@ -123,12 +122,13 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		return err
 	}
 	r.Advice = advise.Advise(p, cost, newSources().line)
-	written := files.write(adviseFile(r, f, command).JSON)
+	file := adviseFile(r, f, command)
+	written := files.write(file.JSON)
 	out := io.Writer(a.stdout)
 	if files.toStdout() {
 		out = a.stderr
 	}
-	return errors.Join(r.Text(out), written)
+	return errors.Join(file.Text(out), written)
 }
 
 func adviseFile(r *report.Advise, f *adviseFlags, command []string) *report.AdviseFile {

@@ -53,7 +53,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	arm.Samples = append(arm.Samples, sample)
 	s.keep(arm)
 	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time, and GC cycles are unknown", f.pid, unit.Seconds(sample.Wall)))
-	err = a.showRun(s, f, arm)
+	err = a.showRun(s, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err
 }

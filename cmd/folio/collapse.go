@@ -133,12 +133,13 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	} else {
 		failed = a.carryOut(ctx, c, f, r)
 	}
-	data, err := r.JSON(version(), time.Now())
+	file := r.File(version(), time.Now())
+	data, err := file.JSON()
 	if err == nil && out != nil {
 		err = out.Write(data)
 	}
 	if !out.IsStdout() {
-		err = errors.Join(err, r.Text(a.stdout))
+		err = errors.Join(err, file.Text(a.stdout))
 	}
 	return errors.Join(err, failed)
 }

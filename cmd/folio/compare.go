@@ -26,7 +26,7 @@ settings of the same name. Results of different kinds or metrics are refused.
 Snapshots of inspect, and windows of run --attach, are single looks: their
 differences have no test. Of doctor, findings that came and went are listed.
 
-For a page with charts: folio report OLD NEW -o both.html.
+For a page with charts: folio report OLD NEW --html both.html.
 
 Exit codes: 0 compared, whatever differs; 1 a file cannot be read, or the two do
 not compare; 2 wrong use.`

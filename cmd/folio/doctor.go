@@ -147,32 +147,11 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if files.toStdout() {
 		out = a.stderr
 	}
-	text := &report.Doctor{Title: doctorTitle(info, facts), Diagnosis: d, Width: a.width(), Process: pid != 0}
-	if err := errors.Join(text.Text(out), written); err != nil {
+	if err := errors.Join(file.Text(out, a.width()), written); err != nil {
 		return err
 	}
 	if f.strict && len(d.Hazards) > 0 {
 		return exitCode(exitFailure)
 	}
 	return nil
-}
-
-// doctorTitle says what was looked at.
-func doctorTitle(info host.Info, f *diagnose.Facts) []string {
-	thp := ""
-	if text := f.Policy(); text != "" {
-		thp, info.THPEnabled = text, nil // said at length
-	}
-	title := []string{"folio doctor: " + machineName(info)}
-	if p := f.Process; p != nil {
-		what := fmt.Sprintf("process %d: %s", p.PID, p.Comm)
-		if v := p.GoVersion.Value; v != "" {
-			what += ", " + v
-		}
-		title = append(title, what)
-	}
-	if thp != "" {
-		title = append(title, thp)
-	}
-	return title
 }

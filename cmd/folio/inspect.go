@@ -18,6 +18,9 @@ import (
 	"github.com/foliomem/folio/internal/report"
 )
 
+// defaultRows is how many processes a list shows.
+const defaultRows = 20
+
 type inspectFlags struct {
 	watch   time.Duration
 	density float64
@@ -59,7 +62,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.SortFlags = false
 	watchFlag(fs, &f.watch, "2s", "look again every `interval`, until ctrl-C (default 2s)")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
-	fs.IntVar(&f.rows, "rows", 20, "without a pid: show at most so many processes; 0 for all")
+	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; 0 for all")
 	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
 	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
 	return cmd
@@ -160,14 +163,14 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 			return fmt.Errorf("inspect all processes: %w", err)
 		}
 		file.SetList(l)
-		return report.InspectList(w, l, f.rows)
+		return file.Text(w, f.rows)
 	}
 	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Bloat: true})
 	if err != nil {
 		return err
 	}
 	file.SetProcess(p)
-	return report.Inspect(w, p)
+	return file.Text(w, f.rows)
 }
 
 // showLook shows one look: on a terminal in place of the last one.

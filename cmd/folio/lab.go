@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -197,9 +196,8 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	if l.json.IsStdout() || l.bench.IsStdout() || l.page.out.IsStdout() {
 		out = a.stderr
 	}
-	text := &report.Lab{Title: report.LabTitle(machineName(info), res), Result: res, Notes: notes}
-	err = errors.Join(err, text.Text(out), l.written)
-	l.file.Notes = notes.Texts()
+	l.file.SetNotes(notes.Texts())
+	err = errors.Join(err, l.file.Text(out), l.written)
 	l.file.Complete = err == nil && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return !o.Complete })
 	for _, o := range res.Outcomes {
 		err = errors.Join(err, o.Err)
@@ -208,17 +206,6 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		err = errors.Join(exitCode(exitInterrupted), err)
 	}
 	return errors.Join(err, unknown)
-}
-
-func machineName(h host.Info) string {
-	parts := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs", h.CPUs)}
-	if h.CPU != "" {
-		parts[1] += " " + h.CPU
-	}
-	if h.THPEnabled != nil {
-		parts = append(parts, "THP "+*h.THPEnabled)
-	}
-	return strings.Join(parts, ", ")
 }
 
 func labProgress(p lab.Progress) string {

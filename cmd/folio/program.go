@@ -72,31 +72,6 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 }
 
-// again returns the flags that another command needs to run and judge the
-// program likewise.
-func (f *programFlags) again() []string {
-	var out []string
-	for _, kv := range f.env {
-		out = append(out, "--env", kv)
-	}
-	for _, x := range []struct{ flag, value string }{
-		{"--build", f.build}, {"--metric", f.metric}, {"--input", f.input}, {"--ready", f.ready}, {"--load", f.load},
-	} {
-		if x.value != "" {
-			out = append(out, x.flag, x.value)
-		}
-	}
-	for _, x := range []struct {
-		flag string
-		on   bool
-	}{{"--higher", f.higher}, {"--ignore-exit", f.ignoreExit}} {
-		if x.on {
-			out = append(out, x.flag)
-		}
-	}
-	return out
-}
-
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
 const maxSampleRate = 100000
 
@@ -446,26 +421,6 @@ func (f *programFlags) checkBuild(thp trial.THP) error {
 		}
 	}
 	return nil
-}
-
-// title says what was measured, where.
-func (s *session) title() string {
-	parts := []string{"$ " + trial.Setting{}.Line(s.file.Program.Command)}
-	if s.built != nil {
-		parts[0] += fmt.Sprintf("   built from %s with %s", s.built.pkg, s.built.with.Record)
-	}
-	if s.program.Server != nil {
-		parts[0] += "   under load: " + s.program.Server.Load
-	}
-	what := []string{}
-	if v := s.file.Program.GoVersion; v != nil {
-		what = append(what, *v)
-	}
-	what = append(what, s.host.OS+" "+s.host.Kernel, fmt.Sprintf("%d CPUs", s.host.CPUs))
-	if s.host.THPEnabled != nil {
-		what = append(what, "THP "+*s.host.THPEnabled)
-	}
-	return console.Line(parts[0]) + "\n" + console.Line(strings.Join(what, ", "))
 }
 
 // terminal returns the file behind w when it is one that a person watches.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -13,14 +14,19 @@ import (
 	"github.com/foliomem/folio/internal/saved"
 )
 
-type reportFlags struct{ out string }
+type reportFlags struct {
+	html string
+	all  bool
+}
 
-const reportLong = `Make saved results into one HTML file that people look at.
+const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
+HTML page with charts.
 
-The files are what run, tune, lab, inspect, doctor and advise write with --json.
-Several are shown side by side, with what differs between them: two machines, two
-kernels, before and after. The page answers first, then draws, then lists; all
-samples are in it. It needs no network, and loads nothing.
+The files are what run, tune, lab, inspect, doctor, advise and collapse write with --json.
+Without --html each is printed as its command printed it. With --html several are
+shown side by side, with what differs between them: two machines, two kernels,
+before and after. The page answers first, then draws, then lists; all samples are in
+it. It needs no network, and loads nothing.
 
 While measuring, --html FILE of run, tune, lab, inspect, doctor and advise
 makes the same page.`
@@ -29,34 +35,33 @@ func newReport(a *app) *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
 		Use:   "report [flags] FILE.json...",
-		Short: "Make saved results into a page to look at",
+		Short: "Show saved results, in the terminal or as a page",
 		Long:  reportLong,
-		Example: `  folio report tune.json -o tune.html
-  folio report before.json after.json -o both.html
-  folio tune --json - -- ./prog | folio report -o tune.html -`,
+		Example: `  folio report tune.json
+  folio report tune.json --html tune.html
+  folio report before.json after.json --html both.html
+  folio tune --json - -- ./prog | folio report --html tune.html -`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(f, args) },
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVarP(&f.out, "output", "o", "", "write the page to `file` (- for standard output); required")
+	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
+	fs.BoolVar(&f.all, "all", false, "tune: list all settings, those that left early too")
 	return cmd
 }
 
 func (a *app) report(f *reportFlags, args []string) (err error) {
-	switch {
-	case len(args) == 0:
-		return misusef("report: no result given: folio report FILE.json -o FILE.html")
-	case f.out == "":
-		return misusef("report: where does the page go? folio report %s -o FILE.html", args[0])
+	if len(args) == 0 {
+		return misusef("report: no result given: folio report FILE.json")
 	}
 	stdins := 0
 	for _, name := range args {
 		if name == "-" {
 			stdins++
 		}
-		if sameFile(name, f.out) {
-			return misusef("report: --output %s: that is one of the results, and would be replaced", f.out)
+		if sameFile(name, f.html) {
+			return misusef("report: --html %s: that is one of the results, and would be replaced", f.html)
 		}
 	}
 	if stdins > 1 {
@@ -79,15 +84,57 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		r.Name = name
 		results = append(results, r)
 	}
+	if f.html == "" {
+		return a.showResults(results, f.all)
+	}
+	for _, r := range results {
+		if r.Collapse != nil {
+			return fmt.Errorf("%s: there is no page of a collapse: folio report %s shows it", r.Name, r.Name)
+		}
+	}
 	page, err := html.Render(html.Of(results...))
 	if err != nil {
 		return err
 	}
-	out, err := report.OpenOutput("--output", f.out, a.stdout.Raw())
+	out, err := report.OpenOutput("--html", f.html, a.stdout.Raw())
 	if err != nil {
 		return err
 	}
 	return errors.Join(out.Write(page), out.Close())
+}
+
+// showResults prints results as their commands did.
+func (a *app) showResults(results []*saved.Result, all bool) error {
+	for i, r := range results {
+		if len(results) > 1 {
+			lead := ""
+			if i > 0 {
+				lead = "\n"
+			}
+			if err := a.stdout.Line("%s", lead+"== "+r.Name); err != nil {
+				return err
+			}
+		}
+		var err error
+		switch {
+		case r.Program != nil:
+			err = r.Program.Text(a.stdout, report.TextOptions{Width: pictureWidth(a.stdout), All: all})
+		case r.Inspect != nil:
+			err = r.Inspect.Text(a.stdout, defaultRows)
+		case r.Doctor != nil:
+			err = r.Doctor.Text(a.stdout, a.width())
+		case r.Advise != nil:
+			err = r.Advise.Text(a.stdout)
+		case r.Collapse != nil:
+			err = r.Collapse.Text(a.stdout)
+		case r.Lab != nil:
+			err = r.Lab.Text(a.stdout)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // resultNames returns what a page calls result files: their names without the

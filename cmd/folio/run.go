@@ -15,8 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/stat"
@@ -173,7 +172,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	case len(arm.Samples) == 0:
 		return err
 	}
-	err = errors.Join(err, a.showRun(s, f, arm))
+	err = errors.Join(err, a.showRun(s, arm))
 	s.file.Complete = err == nil && !interrupted
 	switch {
 	case interrupted:
@@ -284,32 +283,17 @@ func (s *session) keep(arm *trial.Arm) {
 	}}
 }
 
-func (a *app) showRun(s *session, f *runFlags, arm *trial.Arm) error {
+// showRun analyzes what was measured, once, and shows the result.
+func (a *app) showRun(s *session, arm *trial.Arm) error {
 	notes := &stat.Notes{}
 	for _, n := range s.notes {
 		notes.Add(n)
 	}
 	sayRun(notes, arm.Samples, s.program)
-	usable := report.Usable(arm.Samples)
-	command := s.program.Command
-	if s.built != nil {
-		command = command[1:] // the flags have the rest
-	}
-	sheet := diagnose.NewSheet(s.host, arm.Setting, command, usable)
-	sheet.Server, sheet.Flags = s.program.Server != nil, f.again()
-	sheet.Go, sheet.PID = sheet.Go || s.program.IsGo, s.file.Program.Attached
-	title := s.title()
-	if !arm.Setting.IsZero() {
-		title += ", " + console.Line(arm.Name)
-	}
-	if n := len(usable); n > 1 {
-		title += fmt.Sprintf("; medians of %d runs", n)
-	}
+	analysis.Run(&s.file)
+	s.file.SetNotes(notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
-	r := &report.Run{Title: title, Samples: arm.Samples, Sheet: sheet, Metric: s.spec, Notes: notes, Width: pictureWidth(a.stderr)}
-	err := r.Text(a.stderr)
-	s.file.Notes = notes.Texts()
-	return errors.Join(err, profErr)
+	return errors.Join(s.file.Text(a.stderr, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
 }
 
 // collapsed says what --thp collapse did, in the last sample that has it.

@@ -254,10 +254,8 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if s.toStdout() {
 		out = a.stderr
 	}
-	t := &report.Tune{Title: s.title(), File: &s.file, Notes: notes, Width: pictureWidth(out), All: f.all}
-	err := t.Text(out)
-	s.file.Notes = notes.Texts()
-	return err
+	s.file.SetNotes(notes.Texts())
+	return s.file.Text(out, report.TextOptions{Width: pictureWidth(out), All: f.all})
 }
 
 // measured says whether any run counts towards the result.

@@ -20,7 +20,7 @@ const module = "github.com/foliomem/folio"
 // packages of lower layers: imports point downward.
 var layers = [][]string{
 	{"internal/unit"},
-	{"internal/figure"},
+	{"internal/advice", "internal/figure"},
 	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/gctrace", "internal/goversion", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
 	{"internal/advise", "internal/executable", "internal/overlay", "internal/perf", "internal/procmem", "internal/spawn"},
 	{"internal/symbol"},
@@ -33,6 +33,7 @@ var layers = [][]string{
 	{"internal/ab", "internal/diagnose", "internal/nodes", "internal/tune"},
 	{"internal/lab"},
 	{"auto", "internal/report"},
+	{"internal/analysis"},
 	{"internal/saved"},
 	{"internal/compare"},
 	{"internal/html"},

@@ -71,6 +71,9 @@ func Read(name string, data []byte) (*Set, error) {
 
 // Of returns the measurements of a result.
 func Of(r *saved.Result) (*Set, error) {
+	if r.Collapse != nil {
+		return nil, fmt.Errorf("%s: a collapse is not compared: folio report %s shows it", r.Name, r.Name)
+	}
 	s := newSet(r.Name)
 	s.facts(r)
 	var text []byte

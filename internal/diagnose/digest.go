@@ -9,8 +9,8 @@ import (
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// digest is the digest of all samples that were traced.
-func digest(samples []*trial.Sample) []string {
+// DigestOf is the digest of all samples that were traced.
+func DigestOf(samples []*trial.Sample) []string {
 	var all gctrace.Summary
 	wall := 0.0
 	for _, s := range samples {

@@ -45,11 +45,11 @@ func TestDigestOfSamples(t *testing.T) {
 		return &trial.Sample{Wall: wall, Failure: failure, GC: &gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}}
 	}
 	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), {Wall: 1}}
-	got := digest(samples)
+	got := DigestOf(samples)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "20 GCs/s; mean heap 1.000MiB") {
 		t.Errorf("%q", got)
 	}
-	if got := digest(samples[3:]); got != nil {
+	if got := DigestOf(samples[3:]); got != nil {
 		t.Errorf("no trace: %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/advice"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -39,7 +40,7 @@ var hostRules = []Rule{
 		ID: "defrag-always", Title: "page faults of all programs wait for huge pages to be made", Scope: Host, Severity: Warning,
 		Reads: []string{thpDefrag}, Reference: docTHP, look: lookDefrag,
 	}, {
-		ID: "max-ptes-none", Title: "khugepaged brings back memory that programs have returned", Scope: Host, Severity: Note,
+		ID: "max-ptes-none", Title: "khugepaged re-populates memory that programs have released", Scope: Host, Severity: Note,
 		Reads: []string{ptesNone, thpEnabled}, Reference: "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround", look: lookPtesNone,
 	}, {
 		ID: "hugetlb-unused", Title: "hugetlb pages are reserved and not used", Scope: Host, Severity: Warning,
@@ -141,47 +142,46 @@ func lookAlways(f *Facts) ([]Hazard, error) {
 
 func lookDefrag(f *Facts) ([]Hazard, error) {
 	t, err := f.THP.get()
-	switch {
-	case t.Defrag.Selected == "":
+	if t.Defrag.Selected == "" {
 		return nil, err
-	case t.Defrag.Selected != "always" || t.Enabled.Selected == "never":
+	}
+	a, found := advice.Of("defrag-always", f.advice(t))
+	if !found {
 		return nil, nil
 	}
-	severity, who := Warning, "any program"
-	if t.Enabled.Selected == "madvise" {
-		severity, who = Note, "a program that asks for huge pages"
+	h := hazardOf(a, Reading{thpDefrag, bracketed(t.Defrag)}, Reading{thpEnabled, bracketed(t.Enabled)})
+	if t.Enabled.Selected != "always" {
+		h.Severity = Note
 	}
-	return []Hazard{{
-		Severity: severity,
-		What:     "Page faults wait for huge pages to be made.",
-		Evidence: []Reading{{thpDefrag, bracketed(t.Defrag)}, {thpEnabled, bracketed(t.Enabled)}},
-		Means:    "When no huge page is free, the fault of " + who + " moves other memory around until one is: pauses of milliseconds, in the middle of an allocation.",
-		Fix:      []Step{set("Wait only where a program asked, and have the rest made in the background:", "defer+madvise", thpDefrag)},
-	}}, nil
+	return []Hazard{h}, nil
+}
+
+// advice are the facts as the catalogue of advice has them.
+func (f *Facts) advice(t procmem.THP) *advice.Facts {
+	out := &advice.Facts{Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone, Anyone: true}
+	if f.PageBytes > 0 {
+		out.WindowPages = int(f.window()) / f.PageBytes
+	}
+	return out
+}
+
+// hazardOf makes a hazard of advice.
+func hazardOf(a advice.Advice, read ...Reading) Hazard {
+	return Hazard{What: a.What, Evidence: read, Means: a.Means, Fix: []Step{{a.Do, a.Code}}, Reference: a.See}
 }
 
 func lookPtesNone(f *Facts) ([]Hazard, error) {
 	t, err := f.THP.get()
-	window := f.window()
-	if t.MaxPtesNone == nil || window == 0 || t.Enabled.Selected == "" {
+	if t.MaxPtesNone == nil || f.window() == 0 || t.Enabled.Selected == "" {
 		return nil, err
 	}
-	// khugepaged sleeps with never. Up to half, memory can at most double.
-	pages := int(window) / f.PageBytes
-	if t.Enabled.Selected == "never" || *t.MaxPtesNone <= pages/2 {
+	a, found := advice.Of("max-ptes-none", f.advice(t))
+	if !found {
 		return nil, nil
 	}
-	severity, whose := Note, "memory that asked for huge pages"
+	h := hazardOf(a, Reading{ptesNone, fmt.Sprint(*t.MaxPtesNone)}, Reading{thpEnabled, bracketed(t.Enabled)})
 	if t.Enabled.Selected == "always" {
-		severity, whose = Warning, "any memory"
-	}
-	h := Hazard{
-		Severity: severity,
-		What:     "khugepaged brings back memory that programs have returned.",
-		Evidence: []Reading{{ptesNone, fmt.Sprint(*t.MaxPtesNone)}, {thpEnabled, bracketed(t.Enabled)}},
-		Means: fmt.Sprintf("It makes a huge page of %s where as few as %d of %d base pages are in use, so a heap that shrinks can come to take %s times what it holds. That happens in the background, over minutes.",
-			whose, pages-*t.MaxPtesNone, pages, unit.Count(float64(pages)/float64(pages-min(*t.MaxPtesNone, pages-1)))),
-		Fix: []Step{set("Make huge pages only of windows that are full:", "0", ptesNone)},
+		h.Severity = Warning
 	}
 	if p := f.Process; p != nil && p.Advice.Err == nil && p.Advice.Value.Huge.Anonymous >= much {
 		h.Severity = Warning

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/advice"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -77,13 +78,10 @@ func lookDisabled(f *Facts) ([]Hazard, error) {
 	if *s.THPEnabled || !f.THP.Value.Present && f.THP.Err == nil {
 		return nil, nil // without THP in the kernel it is 0 for all
 	}
-	return []Hazard{{
-		What:     "Transparent huge pages are off for this process.",
-		Evidence: []Reading{{p.file("status"), "THP_enabled: 0"}},
-		Means:    "It, or what started it, called prctl(PR_SET_THP_DISABLE); children inherit that. Neither madvise nor MADV_COLLAPSE works, so goheap, auto and folio collapse can do nothing.",
-		Fix: []Step{{Do: "Take it out of what starts the process: MemoryTHP=disable of a systemd unit, a launcher, a container's init."},
-			{Do: "Or have the process take it back, early in main:", Code: p.prctl(0)}},
-	}}, nil
+	a, _ := advice.Of("thp-disabled", &advice.Facts{OptedOut: true})
+	h := hazardOf(a, Reading{p.file("status"), "THP_enabled: 0"})
+	h.Fix = append(h.Fix, Step{Do: "Or have the process take it back, early in main:", Code: p.prctl(0)})
+	return []Hazard{h}, nil
 }
 
 func lookSwapped(f *Facts) ([]Hazard, error) {

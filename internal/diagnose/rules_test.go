@@ -77,8 +77,8 @@ var firing = []struct {
 	}, "warning defrag-always, note thp-always", nil},
 
 	{"max_ptes_none", k515, func(w *world) { w.write(ptesNone, "511\n") }, "note max-ptes-none", []string{"512 times", "1 of 512", ptesNone + ": 511"}},
-	{"max_ptes_none, just", k515, func(w *world) { w.write(ptesNone, "257\n") }, "note max-ptes-none", []string{"2 times"}},
-	{"max_ptes_none, just not", k515, func(w *world) { w.write(ptesNone, "256\n") }, "", nil},
+	{"max_ptes_none, just", k515, func(w *world) { w.write(ptesNone, "65\n") }, "note max-ptes-none", []string{"1.1 times"}},
+	{"max_ptes_none, just not", k515, func(w *world) { w.write(ptesNone, "64\n") }, "", nil},
 	{"max_ptes_none, never", k515, func(w *world) { w.write(ptesNone, "511\n"); w.write(thpEnabled, "always madvise [never]\n") }, "warning thp-never", nil},
 	{"max_ptes_none and always", k515, func(w *world) { w.write(ptesNone, "511\n"); w.write(thpEnabled, "[always] madvise never\n") },
 		"warning max-ptes-none, note thp-always", []string{"any memory"}},

@@ -12,9 +12,12 @@ import (
 
 // A Finding is something that was seen, why Folio says so, and what to do.
 type Finding struct {
-	What     string `json:"what"`
-	Evidence string `json:"evidence"`
-	Fix      string `json:"fix"`
+	Rule string `json:"rule"`
+	// Gain is the most that it can gain, as a part of CPU time; 0 where that is not known.
+	Gain     float64 `json:"gain_fraction"`
+	What     string  `json:"what"`
+	Evidence string  `json:"evidence"`
+	Fix      string  `json:"fix"`
 }
 
 // rules are the advice, in order of how much each can gain at most.
@@ -22,9 +25,9 @@ var rules = []struct {
 	name string
 	look func(*Sheet) (gain float64, f Finding, ok bool)
 }{
-	{"GC", adviseGC},
-	{"tiny heap", adviseTinyHeap},
-	{"page faults", adviseFaults},
+	{"gc", adviseGC},
+	{"tiny-heap", adviseTinyHeap},
+	{"page-faults", adviseFaults},
 	{"allocation", adviseAllocation},
 	{"growth", adviseGrowth},
 }
@@ -39,6 +42,7 @@ func (s *Sheet) Advise() []Finding {
 		if !ok {
 			continue
 		}
+		f.Rule, f.Gain = r.name, gain
 		i := len(gains)
 		for i > 0 && gains[i-1] < gain {
 			i--

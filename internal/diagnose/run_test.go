@@ -129,8 +129,8 @@ func TestFindings(t *testing.T) {
 	s.Go, s.Sys, s.Faults = true, 1.53, 60_000
 	got := s.Advise()
 	want := []Finding{
-		{"Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
-		{"Fewer page faults: up to 10.0% less CPU time",
+		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
+		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
 			"folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 2MiB instead of 512"},
 	}
@@ -142,7 +142,7 @@ func TestFindings(t *testing.T) {
 	*s.HeapPeak, *s.Cycles, *s.TraceCPU = 4<<20, 2000, 0.153
 	s.Flags, s.Server = []string{"--ready", "tcp:localhost:80", "--load", "curl x"}, true
 	want = []Finding{{
-		"Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
+		"tiny-heap", 0.153 / s.CPU, "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
 		"200 GCs/s, heap at most 4.000MiB",
 		"folio run --gogc=400 --ready tcp:localhost:80 --load 'curl x' -- ./prog 'a b'",
 	}}

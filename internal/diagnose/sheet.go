@@ -75,7 +75,7 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 	}
 	s.lookAt(samples)
 	s.Go = s.Cycles != nil
-	s.Digest = digest(samples)
+	s.Digest = DigestOf(samples)
 	return s
 }
 

@@ -3,12 +3,15 @@ package html
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/saved"
@@ -86,7 +89,7 @@ func tuneFile(rounds int, command ...string) *report.File {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
 		}
-		a.Summary = report.Summarize(a.Samples)
+		a.Summary, a.Where = report.Summarize(a.Samples), trial.Where(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
 	best, less := f.Arms[3], f.Arms[2]
@@ -118,8 +121,8 @@ func runFile(runs int) *report.File {
 	}
 	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
 	a.Samples[0].Series = s
-	a.Summary = report.Summarize(a.Samples)
 	f.Arms = []report.Arm{a}
+	analysis.Run(f)
 	return f
 }
 
@@ -133,7 +136,16 @@ func labFile() *report.LabFile {
 		e := report.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
 			Parameters: report.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
 		for i, arm := range arms {
-			a := report.LabArm{Name: arm, About: "about " + arm}
+			a := report.LabArm{Name: arm, About: "about " + arm, Ran: true}
+			if name == "gogc" {
+				a.Work, a.Varies = "ecdsa", lab.VariesGOGC
+				if value := strings.TrimPrefix(arm, "ecdsa-"); strings.HasPrefix(value, "goroutines-") {
+					a.Varies, a.Goroutines = lab.VariesGoroutines, i+1
+				} else {
+					set := report.NewSetting(trial.Setting{GOGC: value})
+					a.Setting.Runtime = &set
+				}
+			}
 			for j, size := range sizes {
 				p := report.LabPoint{SizeBytes: size, Figures: map[string]report.Interval{}}
 				for k, fig := range figures {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/figure"
+	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
@@ -294,11 +295,11 @@ func (l *labView) bySize(key, title string) *Table {
 // workload returns what an arm of gogc does, and its value of GOGC or number of
 // goroutines; 0 for what has none.
 func workload(a *report.LabArm) (name string, gogc, goroutines float64) {
-	name, rest, _ := strings.Cut(a.Name, "-")
-	if n, ok := strings.CutPrefix(rest, "goroutines-"); ok {
-		goroutines, _ = strconv.ParseFloat(n, 64)
-		return name, 0, goroutines
+	switch set := a.Setting.Runtime; {
+	case a.Varies == lab.VariesGoroutines:
+		goroutines = float64(a.Goroutines)
+	case a.Varies == lab.VariesGOGC && set != nil && set.GOGC != nil:
+		gogc, _ = strconv.ParseFloat(*set.GOGC, 64) // off is 0
 	}
-	gogc, _ = strconv.ParseFloat(rest, 64)
-	return name, gogc, 0
+	return a.Work, gogc, goroutines
 }

@@ -38,6 +38,9 @@ func section(r *saved.Result) *Section {
 		s = abSection(r.AB)
 	case r.Advise != nil:
 		s = adviseSection(r.Advise)
+	case r.Collapse != nil:
+		s = &Section{Kicker: "folio collapse", Heading: formatf("process %d", r.Collapse.PID), Notes: r.Collapse.Notes,
+			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}
 	case len(r.Program.Arms) == 0:
 		f := r.Program
 		s = &Section{Kicker: "folio " + f.Kind, Heading: trial.Setting{}.Line(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,

@@ -14,10 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -91,27 +90,22 @@ func TestAnswerFirst(t *testing.T) {
 	}
 }
 
-// A page says where the time went in the words of the terminal, also those of the
-// collector's trace, which is not in the file.
-func TestTimeInWords(t *testing.T) {
+// A page says what the result says: it adds no sentence, and no name becomes markup.
+func TestPageSaysWhatTheResultSays(t *testing.T) {
 	f := runFile(3)
-	sheet := diagnose.NewSheet(f.Host, trial.Setting{}, f.Program.Command, report.Usable(f.Arms[0].Samples))
-	if len(sheet.Digest) == 0 {
-		t.Fatal("the samples have no digest")
-	}
+	f.Analysis.Time = append(f.Analysis.Time, "<b>\u202e")
 	text := string(pageOf(t, f))
-	for _, line := range sheet.Time() {
+	for _, line := range f.Analysis.Time[:len(f.Analysis.Time)-1] {
 		if !strings.Contains(text, template.HTMLEscapeString(line)) {
 			t.Errorf("the page does not say %q", line)
 		}
 	}
-	f.Arms[0].Summary.Collector = []string{"<b>\u202e"}
-	if text := string(pageOf(t, f)); !strings.Contains(text, `&lt;b&gt;\u202e`) {
+	if !strings.Contains(text, `&lt;b&gt;\u202e`) {
 		t.Error("a sentence of a file is not shown as text")
 	}
-	f.Arms[0].Summary.Collector = nil // as older files have it
-	if text := string(pageOf(t, f)); strings.Contains(text, sheet.Digest[0]) || !strings.Contains(text, "; 40 cycles") {
-		t.Error("the page of an older file is another one")
+	f.Analysis.Findings[0].What = "stand on your head"
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Stand on your head.") {
+		t.Error("the page has another finding than the result")
 	}
 }
 
@@ -120,11 +114,13 @@ func TestLinesToPaste(t *testing.T) {
 	f := runFile(1)
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
 	f.Metric = &report.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
+	analysis.Run(f)
 	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher --ignore-exit -- ./prog -n 5</code>`) {
 		t.Error("the line for a search is another one")
 	}
 	f = runFile(1)
 	f.Program.Build = &report.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
+	analysis.Run(f)
 	text := string(pageOf(t, f))
 	for _, want := range []string{"<h1><code><bdi>folio run --build ./cmd/prog --thp=system -- -n 5</bdi></code></h1>", "built from ./cmd/prog with heap-hugepages@abc", "folio tune --build ./cmd/prog -- -n 5</code>"} {
 		if !strings.Contains(text, want) {

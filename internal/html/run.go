@@ -1,12 +1,13 @@
 package html
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -25,29 +26,26 @@ func runSection(f *report.File) *Section {
 		return s
 	}
 	samples := report.Usable(arm.Samples)
-	command := f.Program.Command
-	if f.Program.Build != nil && len(command) > 0 {
-		command = command[1:] // the flags have the rest
+	found := f.Analysis
+	if found == nil {
+		found = &diagnose.Analysis{Nothing: "The measurement ended before its result was analyzed."}
 	}
-	sheet := diagnose.NewSheet(f.Host, settingOf(arm.Setting), command, samples)
-	sheet.Server, sheet.Flags, sheet.Digest = f.Program.Load != "", again(f), arm.Summary.Collector
-	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
-	s.Answers = advice(&sheet, samples)
+	s.Answers = advice(found, &arm.Summary, len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*trial.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
 	}
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
-	if b := whereBlock([]split{{"all", sheet.Where}}); b != nil {
+	if b := whereBlock([]split{{"all", found.Where}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "processor time"
-		b.Words = sheet.Time()
-		if tb := sitesTable(sheet.Where); tb != nil {
+		b.Words = found.Time
+		if tb := sitesTable(found.Where); tb != nil {
 			b.Tables = append(b.Tables, tb)
 		}
 		s.Blocks = append(s.Blocks, b)
 	} else {
-		s.Blocks = append(s.Blocks, &Block{Title: "Where the time goes", Words: sheet.Time()})
+		s.Blocks = append(s.Blocks, &Block{Title: "Where the time goes", Words: found.Time})
 	}
-	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(samples)}})
+	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary)}})
 	return s
 }
 
@@ -58,58 +56,23 @@ func kicker(f *report.File) string {
 	return "folio " + f.Kind
 }
 
-// again returns the flags with which folio runs the program as it was run.
-func again(f *report.File) []string {
-	var out []string
-	for _, kv := range f.Arms[0].Setting.Env {
-		out = append(out, "--env", kv)
-	}
-	add := func(flag, value string) {
-		if value != "" {
-			out = append(out, flag, value)
-		}
-	}
-	p, higher := f.Program, false
-	if p.Build != nil {
-		add("--build", p.Build.Package)
-	}
-	if m := f.Metric; m != nil {
-		text := m.Name
-		if m.Pattern != "" {
-			text += "=" + m.Pattern
-		}
-		add("--metric", text)
-		higher = m.Higher
-	}
-	add("--input", p.Input)
-	add("--ready", p.Ready)
-	add("--load", p.Load)
-	if higher {
-		out = append(out, "--higher")
-	}
-	if p.IgnoreExit {
-		out = append(out, "--ignore-exit")
-	}
-	return out
-}
-
-// advice is what package diagnose advises, the largest gain first.
-func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
-	sure := formatf("wall %s%s, processor time %s, %s", unit.Seconds(sheet.Wall), spread(stat.Summarize(trial.FigureOf("wall_seconds").Values(samples))), unit.Seconds(sheet.CPU), unit.Of(len(samples), "run"))
-	if len(samples) == 1 {
+// advice is what was found, the largest gain first.
+func advice(found *diagnose.Analysis, sum *report.Summary, runs int) []Answer {
+	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
+	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()), unit.Seconds(cpu.Median), unit.Of(runs, "run"))
+	if runs == 1 {
 		sure += ": how much it varies is not known"
 	}
-	if w := sheet.Where; w != nil {
-		sure = formatf("%s of the processor time is the memory tax, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Of(int(w.Samples), "sample")) + sure
+	if w := found.Where; w != nil {
+		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Of(int(w.Samples), "sample")) + sure
 	}
-	found := sheet.Advise()
-	if len(found) == 0 {
-		return []Answer{{Main: true, Goal: "What to try next", Text: sheet.Nothing(), Sure: upper(sure) + "."}}
+	if len(found.Findings) == 0 {
+		return []Answer{{Main: true, Goal: "What to try next", Text: found.Nothing, Sure: upper(sure) + "."}}
 	}
 	var out []Answer
-	for i, f := range found {
+	for i, f := range found.Findings {
 		a := Answer{Main: i == 0, Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
-		if len(f.Fix) > 6 && f.Fix[:6] == "folio " {
+		if strings.HasPrefix(f.Fix, "folio ") {
 			a.Line, a.Detail = f.Fix, ""
 		}
 		if i == 0 {
@@ -120,45 +83,30 @@ func advice(sheet *diagnose.Sheet, samples []*trial.Sample) []Answer {
 	return out
 }
 
-// figures lists every figure of the samples.
-func figures(samples []*trial.Sample) *Table {
+// figures lists every figure of a summary.
+func figures(sum *report.Summary) *Table {
 	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: of all runs together", Head: cols("figure", "median", "interval", "runs")}
-	add := func(label string, format func(float64) string, v []float64) {
-		if len(v) == 0 {
-			return
-		}
-		s := stat.Summarize(v)
+	add := func(label string, format func(float64) string, i report.Interval) {
 		between := ""
-		if s.HasInterval {
-			between = format(s.Lo) + " to " + format(s.Hi)
+		if i.Lo != nil && i.Hi != nil {
+			between = format(*i.Lo) + " to " + format(*i.Hi)
 		}
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(s.Median), s.Median), plain(between), num(itoa(s.N), float64(s.N))}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(i.Median), i.Median), plain(between), num(itoa(i.N), float64(i.N))}})
 	}
-	for _, f := range trial.Figures {
+	for _, f := range figure.All {
 		label := f.Label
-		if trial.AnySampled(f.Key, samples) {
+		if sum.Figures[f.Key].Sampled {
 			label += " (sampled)"
 		}
-		v := f.Values(samples)
-		if !f.Pooled {
-			add(label, f.Format, v)
-		} else if c, ok := f.Center(samples); ok {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(figure.KindOf(f.Key).Format(c), c), plain(""), num(itoa(len(v)), float64(len(v)))}})
+		if i, ok := sum.Figures[f.Key]; ok {
+			add(label, f.Format, i)
+		} else if p, ok := sum.Pooled[f.Key]; ok {
+			add(label, f.Format, report.Interval{N: p.N, Median: p.Pooled})
 		}
 	}
-	var names []string
-	for _, s := range samples {
-		for k := range s.Metrics {
-			if !slices.Contains(names, k) {
-				names = append(names, k)
-			}
-		}
-	}
-	slices.Sort(names)
-	for _, k := range names {
+	for _, k := range slices.Sorted(maps.Keys(sum.Metrics)) {
 		own := &report.Target{Name: k}
-		of := target{own, own.Spec()}
-		add(k, of.text, of.values(samples))
+		add(k, target{own, own.Spec()}.text, sum.Metrics[k])
 	}
 	tb.dropEmpty()
 	return tb

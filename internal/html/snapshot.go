@@ -119,7 +119,7 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
 	tb := &Table{Caption: "Memory by kind", Sort: true, Head: cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped")}
 	for i, m := range p.Memory {
-		kind := kindTitle(m.Kind)
+		kind := inspect.KindTitle(m.Kind)
 		memory.Y.Categories = append(memory.Y.Categories, kind)
 		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: unit.Size(m.Resident)})
 		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: unit.Size(m.Huge)})
@@ -134,16 +134,6 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	if w := p.Windows; w != nil && w.Count > 0 {
 		s.Blocks = append(s.Blocks, densityBlock(p.Area(), w))
 	}
-}
-
-// kindTitle is what people call a kind of memory.
-func kindTitle(key string) string {
-	for k := range inspect.Kinds {
-		if k.String() == key {
-			return k.Title()
-		}
-	}
-	return key
 }
 
 // densityBlock draws how full the windows are: the huge ones, then the densest first.

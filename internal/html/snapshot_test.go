@@ -90,7 +90,7 @@ func adviseFile(name string) *report.AdviseFile {
 func TestAdvisePage(t *testing.T) {
 	page := string(pageOf(t, adviseFile("prog")))
 	for _, want := range []string{
-		"10 to 30%</p>", "of the processor time would be saved if prog.parse took this from an arena, by estimate.", "In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
+		"10.0% to 30.0%</p>", "of the processor time would be saved if prog.parse took this from an arena, by estimate.", "In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
 		"32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%; ", "4.000s of processor time: the collector 25.0%, allocation 12.5%.", "go test -run &#39;^$&#39; prog",
 		"allocated inside fmt.Sprint", "parse.go:7", "defer a.Free()",
 	} {

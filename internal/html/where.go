@@ -1,7 +1,6 @@
 package html
 
 import (
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -89,11 +88,11 @@ func sitesTable(r *where.Result) *Table {
 
 // where compares where the time of the default and of the recommended arms went.
 func (t *tuned) where() *Block {
-	splits := []split{{"default", trial.Where(t.arms[0].Samples)}}
+	splits := []split{{"default", t.arms[0].Where}}
 	seen := map[string]bool{t.arms[0].Name: true}
 	for _, r := range t.file.Recommendations {
 		if !seen[r.Arm] {
-			splits = append(splits, split{r.Arm, trial.Where(t.arm(r.Arm).Samples)})
+			splits = append(splits, split{r.Arm, t.arm(r.Arm).Where})
 			seen[r.Arm] = true
 		}
 	}

@@ -34,6 +34,16 @@ var kindNames = [Kinds]struct{ key, title string }{
 func (k Kind) String() string { return kindNames[k].key }
 func (k Kind) Title() string  { return kindNames[k].title }
 
+// KindTitle returns the title of the kind that has a key; the key if there is none.
+func KindTitle(key string) string {
+	for _, n := range kindNames {
+		if n.key == key {
+			return n.title
+		}
+	}
+	return key
+}
+
 // ErrNotGo says that a process is no Go program, so that nobody knows which part of
 // its memory is a heap.
 var ErrNotGo = errors.New("not a Go program")

@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/foliomem/folio/internal/advice"
 	"github.com/foliomem/folio/internal/feature"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/unit"
@@ -55,12 +57,6 @@ func (p Policy) Means() string {
 	return "unknown"
 }
 
-// fills reports whether khugepaged makes huge pages of windows that are
-// far from full: of which more than an eighth is missing.
-func fills(t procmem.THP) bool {
-	return t.MaxPtesNone != nil && *t.MaxPtesNone > page.WindowSize()/page.Size()/8
-}
-
 // hazards lists what works against huge pages, or makes them cost more than they give.
 func (s *System) hazards(p *Process) (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -69,17 +65,14 @@ func (s *System) hazards(p *Process) (out []string) {
 	case !t.Present:
 		add("this kernel has no transparent huge pages")
 		return out
-	case disabled(p.Policy):
-		add("the process opted out of huge pages (THP_enabled: 0): prctl PR_SET_THP_DISABLE in it or in what started it, such as systemd's MemoryTHP=disable")
-	case p.Policy.Collapse != nil:
+	case !disabled(p.Policy) && p.Policy.Collapse != nil:
 		add("%v", p.Policy.Collapse)
 	}
-	advised := p.Policy.Advised != nil && *p.Policy.Advised > 0
-	if fills(t) && (t.Enabled.Selected == "always" || t.Enabled.Selected == "madvise" && advised) {
-		add("khugepaged fills windows of which %d of %d pages are missing, so memory that the program gives back comes back: echo 0 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none", *t.MaxPtesNone, page.WindowSize()/page.Size())
-	}
-	if t.Defrag.Selected == "always" && (t.Enabled.Selected == "always" || advised) {
-		add("defrag is always: a page fault that finds no huge page free waits until one is made: echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag")
+	for _, a := range advice.Find(&advice.Facts{
+		Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone, WindowPages: page.WindowSize() / page.Size(),
+		Asks: p.Policy.Advised != nil && *p.Policy.Advised > 0, OptedOut: disabled(p.Policy),
+	}) {
+		add("%s", strings.TrimSpace(a.Line()))
 	}
 	if p.Policy.Against != nil && *p.Policy.Against > 0 {
 		add("%s of it is advised against huge pages (MADV_NOHUGEPAGE): the kernel makes none there", unit.Size(*p.Policy.Against))

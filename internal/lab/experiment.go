@@ -17,7 +17,7 @@ type Experiment struct {
 	Question string
 	Source   string   // what was reported of it elsewhere, in a line
 	Figures  []Figure // what is measured; the first one decides
-	Curve    bool     // the figures are taken over sizes, else at one
+	Curves   int      // so many of the first figures are listed by size
 	Base     string   // the arm that the others are compared with; "" for none
 	Across   bool     // each figure is a benchmark: a table has a row for each, and an arm beside the base
 	Apart    bool     // it runs only when it is named: it builds programs, of modules to be downloaded
@@ -55,6 +55,9 @@ type Arm struct {
 	Task  Task
 	// Group is the table that the arm is shown in, "" for the only one.
 	Group string
+	// Work is what the arm does, where arms of an experiment do several things, and
+	// Varies what differs among those that do the same: VariesGOGC, VariesGoroutines.
+	Work, Varies string
 	// Setting is what its processes run under instead of what keeps the Go
 	// runtime from interfering with what is measured: arms are of the runtime
 	// itself then. Nil for that.

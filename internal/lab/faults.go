@@ -23,7 +23,7 @@ var faults = &Experiment{
 		{Key: "faults", Label: "faults", Unit: "faults"},
 		{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction"},
 	},
-	Curve:    true,
+	Curves:   1,
 	defaults: Params{Size: 1 << 30, Count: 16, Rounds: 7},
 	quick:    Params{Size: 256 << 20, Count: 8, Rounds: 5},
 	arms:     faultsArms,

@@ -47,6 +47,12 @@ const (
 // for a few values only.
 const fewMillis = 400
 
+// What arms differ in: Arm.Varies.
+const (
+	VariesGOGC       = "gogc"
+	VariesGoroutines = "goroutines"
+)
+
 // gogcArms are, for each workload, the numbers of goroutines at the default GOGC,
 // and the values of GOGC at as many goroutines as there are processors. All have
 // the experiment's size as their memory limit: without one, a collector that is
@@ -58,21 +64,22 @@ func gogcArms(m *Machine, p Params) []*Arm {
 	}
 	var arms []*Arm
 	for _, l := range gogcLoads {
-		add := func(name, about, group, value, how string, goroutines int) {
+		add := func(name, about, group, varies, value, how string, goroutines int) {
 			arms = append(arms, &Arm{
+				Work: l.name, Varies: varies,
 				Name: l.name + "-" + name, About: about, Group: l.title + ", " + group,
 				Task:    Task{How: l.name + how, Goroutines: goroutines},
 				Setting: &trial.Setting{GOGC: value, MemLimit: p.Size, Env: env(value)},
 			})
 		}
 		for _, n := range widths(m.CPUs, p.Count < fewMillis) {
-			add(fmt.Sprintf("goroutines-%d", n), "default GOGC", "by goroutines, default GOGC", "100", "", n)
+			add(fmt.Sprintf("goroutines-%d", n), "default GOGC", "by goroutines, default GOGC", VariesGoroutines, "100", "", n)
 		}
 		group := "by GOGC, goroutines: " + strconv.Itoa(m.CPUs)
 		for _, v := range values {
-			add(v, "GOGC="+v, group, v, "", m.CPUs)
+			add(v, "GOGC="+v, group, VariesGOGC, v, "", m.CPUs)
 		}
-		add("gctune", "package gctune instead of a value", group, "", "/"+tuned, m.CPUs)
+		add("gctune", "package gctune instead of a value", group, "", "", "/"+tuned, m.CPUs)
 	}
 	return arms
 }

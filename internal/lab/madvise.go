@@ -22,7 +22,7 @@ var madvise = &Experiment{
 		{Key: "kept_fraction", Label: "still resident", Unit: "kept-fraction"},
 		{Key: "again_faults", Label: "faults again", Unit: "again-faults", Minor: true},
 	},
-	Curve:    true,
+	Curves:   1,
 	defaults: Params{Size: 512 << 20, Count: 16, Rounds: 7},
 	quick:    Params{Size: 128 << 20, Count: 4, Rounds: 5},
 	arms:     madviseArms,

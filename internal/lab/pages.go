@@ -21,7 +21,7 @@ var pages = &Experiment{
 		{Key: "throughput_seconds", Label: "independent read", Unit: "sec/read"},
 		{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction"},
 	},
-	Curve:    true,
+	Curves:   2,
 	defaults: Params{Size: 4 << 30, Count: 1 << 20, Rounds: 7},
 	quick:    Params{Size: 1 << 30, Count: 1 << 18, Rounds: 5},
 	arms:     pagesArms,

@@ -8,20 +8,20 @@ import (
 
 	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
 // Advise is what folio advise shows.
 type Advise struct {
-	Title  string
 	Advice *advise.Advice
 	Notes  []string
 }
 
 // Text prints the call sites that would gain from an arena.
-func (r *Advise) Text(w io.Writer) error {
-	f, p := r.File(), &printer{w: w}
-	p.line("%s", r.Title)
+func (f *AdviseFile) Text(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s", f.title())
 	p.line("")
 	p.line("  %s", f.Cost.Words())
 	p.line("  %s in %s objects were allocated", unit.Size(f.Total.AllocBytes), unit.Count(float64(f.Total.AllocObjects)))
@@ -42,11 +42,22 @@ func (r *Advise) Text(w io.Writer) error {
 		p.section("How", ArenaHow)
 	}
 	notes := &stat.Notes{}
-	for _, n := range r.Notes {
+	for _, n := range f.Notes {
 		notes.Add(n)
 	}
 	p.notes(notes)
 	return p.err
+}
+
+// title says what was looked at.
+func (f *AdviseFile) title() string {
+	switch {
+	case len(f.Command) > 0:
+		return "folio advise: " + trial.Setting{}.Line(f.Command)
+	case f.Profile != nil:
+		return "folio advise: " + *f.Profile
+	}
+	return "folio advise"
 }
 
 // suggestion describes a call site.

@@ -34,8 +34,13 @@ func TestAdviseText(t *testing.T) {
 		"nothing": {&advise.Advice{Cost: advise.Unknown(), Nothing: "it is so"}, []string{"  nothing to gain: it is so\n"}, "How"},
 	} {
 		var b strings.Builder
-		if err := (&Advise{Title: "folio advise: x", Advice: tt.a, Notes: []string{"note"}}).Text(&b); err != nil {
+		file := (&Advise{Advice: tt.a, Notes: []string{"note"}}).File()
+		if err := file.Text(&b); err != nil {
 			t.Fatal(err)
+		}
+		var again strings.Builder
+		if err := savedAgain(t, file).Text(&again); err != nil || again.String() != b.String() {
+			t.Errorf("%s: the saved advice has another text, %v:\n%s", name, err, again.String())
 		}
 		for _, w := range tt.want {
 			if !strings.Contains(b.String(), w) {
@@ -78,7 +83,9 @@ func TestAdviseTextIsSafe(t *testing.T) {
 	site := advise.Site{Func: evil, File: evil, Line: 7, AllocBytes: 1, AllocObjects: 1}
 	var b strings.Builder
 	a := &advise.Advice{Cost: advise.Unknown(), Total: site, Suggestions: []advise.Suggestion{{Site: site, Source: "a" + evil, Sketch: evil}}, Others: []advise.Other{{Site: site, Why: evil}}}
-	if err := (&Advise{Title: evil, Advice: a}).Text(&b); err != nil {
+	f := (&Advise{Advice: a}).File()
+	f.Command = []string{evil}
+	if err := f.Text(&b); err != nil {
 		t.Fatal(err)
 	}
 	if i := strings.IndexAny(b.String(), "\x1b\a\u202e"); i >= 0 {

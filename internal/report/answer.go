@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -112,7 +111,7 @@ func (f *File) said(rec Recommendation) Said {
 	} else {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
-		if what := removed(trial.Where(def.Samples), trial.Where(arm.Samples), 3); what != "" && rec.Goal == tune.Fastest {
+		if what := removed(def.Where, arm.Where, 3); what != "" && rec.Goal == tune.Fastest {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
 	}

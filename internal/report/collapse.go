@@ -34,48 +34,51 @@ type Collapse struct {
 }
 
 // Text prints what became of the process.
-func (c *Collapse) Text(w io.Writer) error {
+func (f *CollapseFile) Text(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("process %d: %s", c.PID, commandText(c.Command, c.Name))
+	p.line("process %d: %s", f.PID, commandText(f.Command, f.Name))
 	about := "the Go heap"
-	if c.Options.All {
+	if f.All {
 		about = "all anonymous memory"
 	}
-	if c.GoVersion != "" {
-		about = c.GoVersion + ", " + about
+	if f.GoVersion != nil {
+		about = *f.GoVersion + ", " + about
 	}
 	p.line("%s", about)
 	p.line("")
-	if err := c.states().write(w, "  "); err != nil {
+	if err := f.states().write(w, "  "); err != nil {
 		return err
 	}
-	title := fmt.Sprintf("Windows, %s each", unit.Size(c.Before.Windows.Size))
-	if c.Plan != nil {
-		p.section(title+", that would be", c.planned())
-	} else {
-		p.section(title, c.outcomes())
+	size := uint64(0)
+	if f.Before != nil && f.Before.Windows != nil {
+		size = f.Before.Windows.Size
 	}
-	p.notes(c.Notes)
+	title := fmt.Sprintf("Windows, %s each", unit.Size(size))
+	if f.DryRun {
+		p.section(title+", that would be", f.planned())
+	} else {
+		p.section(title, f.outcomes())
+	}
+	p.notes(numbered(f.Notes))
 	return p.err
 }
 
 // states compares before and after.
-func (c *Collapse) states() *table {
+func (f *CollapseFile) states() *table {
 	t := &table{left: map[int]bool{0: true}}
-	cells := func(s *collapser.State) [4]string {
-		if s == nil {
+	cells := func(s *CollapseState) [4]string {
+		if s == nil || s.Windows == nil {
 			return [4]string{none, none, none, none}
 		}
-		out := [4]string{unit.Size(s.Resident), unit.Size(s.Windows.HugeSize), unit.Percent(s.Windows.Coverage()), none}
-		if s.Faults != nil {
-			minor, major := s.Faults.PerSecond()
-			out[3] = unit.Count(minor + major)
+		out := [4]string{unit.Size(s.Resident), unit.Size(s.Windows.HugeSize), unit.Percent(s.Windows.Coverage), none}
+		if x := s.Faults; x != nil && x.Seconds > 0 {
+			out[3] = unit.Count(float64(x.Minor+x.Major) / x.Seconds)
 		}
 		return out
 	}
-	before, after := cells(&c.Before), cells(c.After)
+	before, after := cells(f.Before), cells(f.After)
 	head := []string{"", "before", "after"}
-	if c.Plan != nil {
+	if f.DryRun {
 		head = []string{"", "now"}
 	}
 	t.add(head...)
@@ -95,51 +98,53 @@ func (r *rows) add(n int, format string, args ...any) {
 	}
 }
 
-func (c *Collapse) planned() []string {
+func (f *CollapseFile) planned() []string {
 	var out rows
-	p := c.Plan
-	out.add(len(p.Todo), "collapsed: %s, which takes %s more memory%s", unit.Size(p.Bytes), unit.Size(p.Fill), c.atRate(p.Bytes))
-	c.others(&out, p.Already, p.Sparse, p.OptedOut, p.Beyond)
-	if len(p.Todo) == 0 {
+	out.add(f.Windows.Collapsed, "collapsed: %s, which takes %s more memory%s", unit.Size(f.Bytes), unit.Size(f.Filled), f.atRate())
+	f.others(&out)
+	if f.Windows.Collapsed == 0 {
 		out = append(out, "nothing is to be done")
 	}
 	return out
 }
 
-func (c *Collapse) atRate(bytes uint64) string {
-	if c.Options.Rate == 0 {
+func (f *CollapseFile) atRate() string {
+	if f.Rate == nil || *f.Rate == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", in %s at %s/s", unit.Seconds(float64(bytes)/float64(c.Options.Rate)), unit.Size(c.Options.Rate))
+	return fmt.Sprintf(", in %s at %s/s", unit.Seconds(float64(f.Bytes)/float64(*f.Rate)), unit.Size(*f.Rate))
 }
 
-func (c *Collapse) others(out *rows, already, sparse, optedOut, beyond int) {
-	out.add(already, "huge already")
-	out.add(sparse, "left alone: less than %.0f%% in memory", 100*c.Options.MinDensity)
-	out.add(optedOut, "left alone: the program advised against huge pages there (MADV_NOHUGEPAGE)")
-	out.add(beyond, "left alone: beyond --budget %s", unit.Size(c.Options.Budget))
+func (f *CollapseFile) others(out *rows) {
+	x := f.Windows
+	out.add(x.Already, "huge already")
+	out.add(x.Sparse, "left alone: less than %.0f%% in memory", 100*f.MinDensity)
+	out.add(x.OptedOut, "left alone: the program advised against huge pages there (MADV_NOHUGEPAGE)")
+	if f.Budget != nil {
+		out.add(x.Beyond, "left alone: beyond --budget %s", unit.Size(*f.Budget))
+	}
 }
 
-func (c *Collapse) outcomes() []string {
+func (f *CollapseFile) outcomes() []string {
 	var out rows
-	o := c.Outcome
+	o := f.Windows
 	if o.Collapsed > 0 {
-		text := fmt.Sprintf("collapsed: %s in %s", unit.Size(o.Bytes), unit.Duration(c.Elapsed))
-		if s := o.Spent.Seconds(); s > 0 {
-			text += fmt.Sprintf(", %s of it in the kernel (%s/s)", unit.Duration(o.Spent), unit.Bytes(float64(o.Bytes)/s))
+		text := fmt.Sprintf("collapsed: %s in %s", unit.Size(f.Bytes), unit.Seconds(f.Elapsed))
+		if s := f.InKernel; s > 0 {
+			text += fmt.Sprintf(", %s of it in the kernel (%s/s)", unit.Seconds(s), unit.Bytes(float64(f.Bytes)/s))
 		}
 		out.add(o.Collapsed, "%s", text)
 	}
-	c.others(&out, o.Already, o.Sparse, o.OptedOut, o.Beyond)
+	f.others(&out)
 	out.add(o.Gone, "given back by the program before their turn")
 	out.add(o.Later, "left for later: refused, or given back by the program, a short while ago")
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		out.add(o.Refused[word], "refused by the kernel: %s", word)
 	}
 	switch {
-	case c.Ended:
+	case f.Ended:
 		out.add(o.Left, "not reached: the process ended")
-	case c.Interrupted:
+	case f.Interrupted:
 		out.add(o.Left, "not reached: interrupted")
 	default:
 		out.add(o.Left, "not tried: the kernel has no huge pages left")
@@ -166,13 +171,16 @@ func CollapseLine(o collapser.Outcome) string {
 // docs/collapse.md.
 const CollapseSchema = "folio-collapse/1"
 
-type collapseFile struct {
+// A CollapseFile is what folio collapse did, or would do, as JSON has it.
+type CollapseFile struct {
 	Schema  string    `json:"schema"`
+	Kind    string    `json:"kind"` // collapse
 	Folio   string    `json:"folio_version"`
 	Created time.Time `json:"created"`
 
 	PID       int      `json:"pid"`
 	Command   []string `json:"command"`
+	Name      string   `json:"name"` // the kernel's
 	GoVersion *string  `json:"go_version"`
 
 	All        bool    `json:"all_anonymous"`
@@ -185,19 +193,20 @@ type collapseFile struct {
 	Ended       bool `json:"process_ended"`
 	Interrupted bool `json:"interrupted"`
 
-	Windows  collapseWindows `json:"windows"`
+	Windows  CollapseWindows `json:"windows"`
 	Bytes    uint64          `json:"collapsed_bytes"`
 	Filled   uint64          `json:"filled_bytes"`
 	Elapsed  float64         `json:"elapsed_seconds"`
 	InKernel float64         `json:"kernel_seconds"`
 	Reason   *string         `json:"refused_reason"`
 
-	Before *stateJSON `json:"before"`
-	After  *stateJSON `json:"after"`
-	Notes  []string   `json:"notes"`
+	Before *CollapseState `json:"before"`
+	After  *CollapseState `json:"after"`
+	Notes  []string       `json:"notes"`
 }
 
-type collapseWindows struct {
+// CollapseWindows says what became of the windows; in a dry run, what would.
+type CollapseWindows struct {
 	Collapsed int            `json:"collapsed"`
 	Already   int            `json:"already_huge"`
 	Sparse    int            `json:"sparse"`
@@ -209,34 +218,37 @@ type collapseWindows struct {
 	Refused   map[string]int `json:"refused"`
 }
 
-type stateJSON struct {
+// A CollapseState is how the process was.
+type CollapseState struct {
 	Resident uint64       `json:"resident_bytes"`
 	Windows  *WindowsJSON `json:"windows"`
 	Faults   *FaultsJSON  `json:"faults"`
 }
 
-func newState(s *collapser.State) *stateJSON {
+func newState(s *collapser.State) *CollapseState {
 	if s == nil {
 		return nil
 	}
-	return &stateJSON{s.Resident, newWindows(s.Windows), newFaults(s.Faults)}
+	return &CollapseState{s.Resident, newWindows(s.Windows), newFaults(s.Faults)}
 }
 
-// JSON returns it as JSON has it. In a dry run the windows are what would become of
-// them.
-func (c *Collapse) JSON(folio string, now time.Time) ([]byte, error) {
+// JSON returns the file's text.
+func (f *CollapseFile) JSON() ([]byte, error) { return indented(f) }
+
+// File returns it as JSON has it.
+func (c *Collapse) File(folio string, now time.Time) *CollapseFile {
 	o := c.Outcome
-	f := collapseFile{
-		Schema: CollapseSchema, Folio: folio, Created: now.UTC(),
+	f := &CollapseFile{
+		Schema: CollapseSchema, Kind: "collapse", Name: c.Name, Folio: folio, Created: now.UTC(),
 		PID: c.PID, Command: list(c.Command), GoVersion: text(c.GoVersion),
 		All: c.Options.All, MinDensity: c.Options.MinDensity, Budget: bound(c.Options.Budget), Rate: bound(c.Options.Rate),
 		DryRun: c.Plan != nil, Watched: c.Watched, Ended: c.Ended, Interrupted: c.Interrupted,
-		Windows: collapseWindows{o.Collapsed, o.Already, o.Sparse, o.OptedOut, o.Beyond, o.Gone, o.Later, o.Left, o.Refused},
+		Windows: CollapseWindows{o.Collapsed, o.Already, o.Sparse, o.OptedOut, o.Beyond, o.Gone, o.Later, o.Left, o.Refused},
 		Bytes:   o.Bytes, Filled: o.Filled, Elapsed: c.Elapsed.Seconds(), InKernel: o.Spent.Seconds(),
 		Before: newState(&c.Before), After: newState(c.After), Notes: list(c.Notes.Texts()),
 	}
 	if p := c.Plan; p != nil {
-		f.Windows = collapseWindows{Collapsed: len(p.Todo), Already: p.Already, Sparse: p.Sparse, OptedOut: p.OptedOut, Beyond: p.Beyond}
+		f.Windows = CollapseWindows{Collapsed: len(p.Todo), Already: p.Already, Sparse: p.Sparse, OptedOut: p.OptedOut, Beyond: p.Beyond}
 		f.Bytes, f.Filled = p.Bytes, p.Fill
 	}
 	if f.Windows.Refused == nil {
@@ -245,7 +257,7 @@ func (c *Collapse) JSON(folio string, now time.Time) ([]byte, error) {
 	if o.Reason != nil {
 		f.Reason = text(o.Reason.Error())
 	}
-	return indented(f)
+	return f
 }
 
 // bound returns nil for no bound.

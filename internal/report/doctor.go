@@ -8,23 +8,15 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// A Doctor is what folio doctor shows.
-type Doctor struct {
-	Title     []string
-	Diagnosis diagnose.Diagnosis
-	Width     int  // columns; 0 is 80
-	Process   bool // one was named
-}
-
 // Text prints each hazard, the worst first, with what was read, what it means,
 // how to fix it and where to read on; what could not be checked; and how many
-// checks there were.
-func (d *Doctor) Text(w io.Writer) error {
+// checks there were. Width is in columns; 0 is 80.
+func (f *DoctorFile) Text(w io.Writer, width int) error {
 	p := &printer{w: w}
-	width := d.Width
 	if width <= 0 {
 		width = 80
 	}
@@ -34,10 +26,10 @@ func (d *Doctor) Text(w io.Writer) error {
 			p.line("%s", l)
 		}
 	}
-	for _, t := range d.Title {
+	for _, t := range f.title() {
 		say("", "  ", t)
 	}
-	for _, h := range d.Diagnosis.Hazards {
+	for _, h := range f.Findings {
 		p.line("")
 		say("", "  ", fmt.Sprintf("%s: %s [%s]", h.Severity, h.What, h.Rule))
 		for _, e := range h.Evidence {
@@ -59,14 +51,18 @@ func (d *Doctor) Text(w io.Writer) error {
 	// Often one reason keeps several checks from knowing.
 	var reasons []string
 	unknown := make(map[string][]string)
-	for _, o := range d.Diagnosis.Outcomes {
-		if o.State != diagnose.NotChecked {
+	for _, c := range f.Checks {
+		if c.State != diagnose.NotChecked {
 			continue
 		}
-		if unknown[o.Why] == nil {
-			reasons = append(reasons, o.Why)
+		why := ""
+		if c.Why != nil {
+			why = *c.Why
 		}
-		unknown[o.Why] = append(unknown[o.Why], o.Rule.ID)
+		if unknown[why] == nil {
+			reasons = append(reasons, why)
+		}
+		unknown[why] = append(unknown[why], c.ID)
 	}
 	if len(reasons) > 0 {
 		p.line("")
@@ -75,21 +71,62 @@ func (d *Doctor) Text(w io.Writer) error {
 		say("not checked: ", "  ", strings.Join(unknown[why], ", ")+": "+why)
 	}
 	p.line("")
-	say("", "  ", d.sum())
+	say("", "  ", f.sum())
 	return p.err
 }
 
+// title says what was looked at.
+func (f *DoctorFile) title() []string {
+	h := f.Host
+	if f.THP != "" {
+		h.THPEnabled = nil // said at length
+	}
+	out := []string{"folio doctor: " + MachineName(h)}
+	if p := f.Process; p != nil {
+		what := fmt.Sprintf("process %d: %s", p.PID, p.Name)
+		if p.GoVersion != nil {
+			what += ", " + *p.GoVersion
+		}
+		out = append(out, what)
+	}
+	if f.THP != "" {
+		out = append(out, f.THP)
+	}
+	return out
+}
+
+// MachineName describes a machine in a line.
+func MachineName(h host.Info) string {
+	parts := []string{h.OS + " " + h.Kernel, unit.Of(h.CPUs, "CPU")}
+	if h.CPU != "" {
+		parts[1] += " " + h.CPU
+	}
+	if h.THPEnabled != nil {
+		parts = append(parts, "THP "+*h.THPEnabled)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count is how many checks came to a state.
+func (f *DoctorFile) count(s diagnose.State) (n int) {
+	for _, c := range f.Checks {
+		if c.State == s {
+			n++
+		}
+	}
+	return n
+}
+
 // sum says how many checks there were, and what became of them.
-func (d *Doctor) sum() string {
-	g := d.Diagnosis
-	text := unit.Of(g.Count(diagnose.Found)+g.Count(diagnose.Clean), "check") + ": "
-	if len(g.Hazards) == 0 {
+func (f *DoctorFile) sum() string {
+	text := unit.Of(f.count(diagnose.Found)+f.count(diagnose.Clean), "check") + ": "
+	if len(f.Findings) == 0 {
 		text += "nothing found"
 	} else {
 		var parts []string
 		for _, s := range []diagnose.Severity{diagnose.Problem, diagnose.Warning, diagnose.Note} {
 			n := 0
-			for _, h := range g.Hazards {
+			for _, h := range f.Findings {
 				if h.Severity == s {
 					n++
 				}
@@ -100,14 +137,14 @@ func (d *Doctor) sum() string {
 		}
 		text += strings.Join(parts, ", ")
 	}
-	if n := g.Count(diagnose.NotChecked); n > 0 {
+	if n := f.count(diagnose.NotChecked); n > 0 {
 		text += fmt.Sprintf("; %d could not be checked", n)
 	}
-	if n := g.Count(diagnose.NotAsked); n > 0 {
+	if n := f.count(diagnose.NotAsked); n > 0 {
 		text += fmt.Sprintf("; %d skipped", n)
 	}
-	if n := g.Count(diagnose.DoesNotApply); n > 0 {
-		if d.Process {
+	if n := f.count(diagnose.DoesNotApply); n > 0 {
+		if f.Process != nil {
 			text += fmt.Sprintf("; %d are for Go programs", n)
 		} else {
 			text += fmt.Sprintf("; %d are for a process: folio doctor PID", n)

@@ -21,6 +21,8 @@ type DoctorFile struct {
 	Host           host.Info      `json:"host"`
 	Process        *DoctorProcess `json:"process"` // null: none was named
 	WatchedSeconds float64        `json:"watched_seconds"`
+	// THP says in a sentence what the system's THP policy means; "" where it is not known.
+	THP string `json:"thp_policy,omitempty"`
 
 	Findings []diagnose.Hazard `json:"findings"` // the worst first
 	Checks   []DoctorCheck     `json:"checks"`
@@ -48,7 +50,7 @@ type DoctorCheck struct {
 // NewDoctorFile puts facts and diagnosis into a file.
 func NewDoctorFile(f *diagnose.Facts, d diagnose.Diagnosis) *DoctorFile {
 	out := &DoctorFile{
-		Schema: DoctorSchema, Kind: "doctor", WatchedSeconds: f.Watched.Seconds(),
+		Schema: DoctorSchema, Kind: "doctor", WatchedSeconds: f.Watched.Seconds(), THP: f.Policy(),
 		Findings: append([]diagnose.Hazard{}, d.Hazards...), Checks: []DoctorCheck{}, Notes: []string{},
 	}
 	if p := f.Process; p != nil {

@@ -43,10 +43,11 @@ func sickFacts() *diagnose.Facts {
 	return f
 }
 
-func doctorText(t *testing.T, d *Doctor) string {
+// doctorText is the text of a saved diagnosis.
+func doctorText(t *testing.T, f *DoctorFile, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := d.Text(&b); err != nil {
+	if err := savedAgain(t, f).Text(&b, width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -54,12 +55,16 @@ func doctorText(t *testing.T, d *Doctor) string {
 
 func TestDoctorText(t *testing.T) {
 	f := sickFacts()
-	d := &Doctor{Title: []string{"folio doctor: a machine", "process 4242: orders, go1.26.8", f.Policy()}, Diagnosis: f.Diagnose(), Process: true}
-	text := doctorText(t, d)
+	file := NewDoctorFile(f, f.Diagnose())
+	file.Host = testHost()
+	text := doctorText(t, file, 0)
 	golden(t, "doctor.txt", []byte(text))
+	var b bytes.Buffer
+	if err := file.Text(&b, 0); err != nil || b.String() != text {
+		t.Errorf("the saved diagnosis has another text, %v", err)
+	}
 	for _, width := range []int{60, 80, 120} {
-		d.Width = width
-		for _, l := range strings.Split(doctorText(t, d), "\n") {
+		for _, l := range strings.Split(doctorText(t, file, width), "\n") {
 			// What is to be pasted, and single words, are not broken.
 			code := strings.HasPrefix(l, "          ") || strings.HasPrefix(l, "  see ")
 			if n := utf8.RuneCountInString(l); n > width && !code && strings.Count(strings.TrimSpace(l), " ") > 2 {
@@ -95,9 +100,9 @@ func TestDoctorJSON(t *testing.T) {
 
 func TestDoctorSum(t *testing.T) {
 	f := sickFacts()
-	sum := func(process bool, skip ...string) string {
+	sum := func(skip ...string) string {
 		t.Helper()
-		text := doctorText(t, &Doctor{Diagnosis: f.Diagnose(skip...), Process: process, Width: 1000})
+		text := doctorText(t, NewDoctorFile(f, f.Diagnose(skip...)), 1000)
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		return lines[len(lines)-1]
 	}
@@ -107,12 +112,12 @@ func TestDoctorSum(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	check(sum(true), "checks: 1 problem, 1 warning, 1 note; 5 could not be checked.")
-	check(sum(true, "thp-disabled", "go-no-memory-limit", "max-ptes-none"), "checks: nothing found; 5 could not be checked; 3 skipped.")
+	check(sum(), "checks: 1 problem, 1 warning, 1 note; 5 could not be checked.")
+	check(sum("thp-disabled", "go-no-memory-limit", "max-ptes-none"), "checks: nothing found; 5 could not be checked; 3 skipped.")
 	f.Process.GoVersion.Value = ""
-	check(sum(true, "thp-disabled", "max-ptes-none"), "17 checks: nothing found; 5 could not be checked; 2 skipped; 8 are for Go programs.")
+	check(sum("thp-disabled", "max-ptes-none"), "17 checks: nothing found; 5 could not be checked; 2 skipped; 8 are for Go programs.")
 	f.Process = nil
-	check(sum(false, "max-ptes-none"), "13 checks: nothing found; 2 could not be checked; 1 skipped; 16 are for a process: folio doctor PID.")
+	check(sum("max-ptes-none"), "13 checks: nothing found; 2 could not be checked; 1 skipped; 16 are for a process: folio doctor PID.")
 }
 
 func TestDoctorList(t *testing.T) {

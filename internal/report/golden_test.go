@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -105,16 +106,21 @@ func TestRunText(t *testing.T) {
 		{name: "server", samples: six[:1], server: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			notes := &stat.Notes{}
-			for _, n := range tt.notes {
-				notes.Add(n)
+			f := runFile(tt.samples)
+			f.Metric, f.Notes = NewTarget(tt.metric, nil), nil
+			if tt.server {
+				f.Program.Load = "./load"
 			}
-			sheet := diagnose.NewSheet(testHost(), trial.Setting{}, []string{"./prog", "a b"}, Usable(tt.samples))
-			sheet.Server = tt.server
-			r := &Run{Title: "$ ./prog 'a b'\nlinux 6.18.0, 2 CPUs", Samples: tt.samples, Sheet: sheet, Metric: tt.metric, Notes: notes}
+			analyze(f)
+			f.SetNotes(tt.notes)
 			var b bytes.Buffer
-			if err := r.Text(&b); err != nil {
+			if err := f.Text(&b, TextOptions{}); err != nil {
 				t.Fatal(err)
+			}
+			// A saved result shows what the run showed.
+			var again bytes.Buffer
+			if err := savedAgain(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
+				t.Errorf("read back, %v:\n%s", err, again.String())
 			}
 			golden(t, "run-"+tt.name+".txt", b.Bytes())
 		})
@@ -191,17 +197,56 @@ func tuneFile(res *tune.Result) *File {
 	if res.Package != "" {
 		program.Build = &Build{Package: res.Package}
 	}
-	f := &File{Program: program, Notes: res.Notes}
+	f := &File{Kind: KindTune, Host: testHost(), Program: program, Notes: res.Notes}
 	f.SetTune(res)
 	return f
 }
 
+// runFile is the result of a run, not analyzed yet.
+func runFile(samples []*trial.Sample) *File {
+	return &File{Schema: Schema, Kind: KindRun, Host: testHost(), Program: Program{Command: []string{"./prog", "a b"}},
+		Arms: []Arm{{Name: "default", Setting: NewSetting(trial.Setting{}), Samples: samples}}}
+}
+
+// analyze does what package analysis does, which imports this one.
+func analyze(f *File) {
+	arm := &f.Arms[0]
+	samples := Usable(arm.Samples)
+	arm.Summary = Summarize(samples)
+	sheet := diagnose.NewSheet(f.Host, trial.Setting{}, f.Program.Command, samples)
+	sheet.Server = f.Program.Load != ""
+	f.Analysis = sheet.Analyze()
+}
+
+// savedAgain passes a result through JSON.
+func savedAgain[T any](t *testing.T, f *T) *T {
+	t.Helper()
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(T)
+	if err := json.Unmarshal(data, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func tuneText(t *testing.T, res *tune.Result, all bool) []byte {
 	t.Helper()
-	tn := &Tune{Title: "$ ./prog 'a b'\nlinux 6.18.0, 2 CPUs", File: tuneFile(res), Notes: &stat.Notes{}, All: all}
+	f := tuneFile(res)
+	f.SetNotes(nil)
 	var b bytes.Buffer
-	if err := tn.Text(&b); err != nil {
-		t.Fatal(err)
+	for _, width := range []int{60, 100, 0} {
+		b.Reset()
+		if err := f.Text(&b, TextOptions{All: all, Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		// A saved result shows what the search showed.
+		var again bytes.Buffer
+		if err := savedAgain(t, f).Text(&again, TextOptions{All: all, Width: width}); err != nil || again.String() != b.String() {
+			t.Errorf("%d columns, read back, %v:\n%s\nnot\n%s", width, err, again.String(), b.String())
+		}
 	}
 	return b.Bytes()
 }
@@ -281,8 +326,9 @@ func TestTextErrors(t *testing.T) {
 			return (&Tune{File: tuneFile(res), Notes: &stat.Notes{}}).Text(w)
 		},
 		"run": func(w *limited) error {
-			sheet := diagnose.NewSheet(testHost(), trial.Setting{}, nil, samples)
-			return (&Run{Samples: samples, Sheet: sheet, Notes: &stat.Notes{}}).Text(w)
+			f := runFile(samples)
+			analyze(f)
+			return f.Text(w, TextOptions{})
 		},
 	}
 	for name, text := range texts {

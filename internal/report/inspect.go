@@ -10,14 +10,21 @@ import (
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
-	"github.com/foliomem/folio/page"
 )
 
-// Inspect prints what was seen of a process, on one screen.
-func Inspect(w io.Writer, p *inspect.Process) error {
-	out, seen := &printer{w: w}, newProcess(p)
+// Text prints what was seen of a process, on one screen, or all processes, at most the
+// first rows of them, 0 for all.
+func (f *InspectFile) Text(w io.Writer, rows int) error {
+	if f.Process != nil {
+		return f.Process.text(w)
+	}
+	return f.list(w, rows)
+}
+
+func (p *ProcessJSON) text(w io.Writer) error {
+	out := &printer{w: w}
 	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
-	out.line("%s", strings.Join(seen.About(), ", "))
+	out.line("%s", strings.Join(p.About(), ", "))
 	if p.Memory != nil {
 		out.line("")
 		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
@@ -25,10 +32,10 @@ func Inspect(w io.Writer, p *inspect.Process) error {
 		}
 	}
 	if p.Windows != nil {
-		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", seen.Area(), unit.Size(p.Windows.Size)), windowBars(*p.Windows))
+		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", p.Area(), unit.Size(p.Windows.Size)), p.Windows.bars())
 	}
 	var short []string
-	for _, s := range seen.Short() {
+	for _, s := range p.Short() {
 		short = append(short, padRight(s[0], 7)+" "+s[1])
 	}
 	out.section("In short", short)
@@ -101,11 +108,11 @@ func (p *ProcessJSON) About() (out []string) {
 	return out
 }
 
-func memoryTable(memory []inspect.Memory) *table {
+func memoryTable(memory []MemoryJSON) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
-	var sum inspect.Memory
-	row := func(title string, m inspect.Memory) {
+	var sum MemoryJSON
+	row := func(title string, m MemoryJSON) {
 		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), unit.Size(m.Swapped)}
 		if m.Resident > 0 {
 			cells[3] = unit.Percent(float64(m.Huge) / float64(m.Resident))
@@ -113,7 +120,7 @@ func memoryTable(memory []inspect.Memory) *table {
 		t.add(cells...)
 	}
 	for _, m := range memory {
-		row(m.Kind.Title(), m)
+		row(inspect.KindTitle(m.Kind), m)
 		sum.Resident += m.Resident
 		sum.Huge += m.Huge
 		sum.Size += m.Size
@@ -123,8 +130,8 @@ func memoryTable(memory []inspect.Memory) *table {
 	return t
 }
 
-// windowBars draws a bar for each step of density, the densest first.
-func windowBars(w inspect.Windows) []string {
+// bars draws a bar for each step of density, the densest first.
+func (w *WindowsJSON) bars() []string {
 	const label = 9
 	line := func(name string, n int) string {
 		share := 0.0
@@ -230,33 +237,39 @@ func (p PolicyJSON) words() string {
 	return strings.Join(parts, ", ")
 }
 
-// InspectList prints all processes, at most the first rows of them, 0 for all.
-func InspectList(w io.Writer, l *inspect.List, rows int) error {
+func (f *InspectFile) list(w io.Writer, rows int) error {
 	out := &printer{w: w}
-	shown := l.Rows
+	var all []ProcessLine
+	if f.Processes != nil {
+		all = *f.Processes
+	}
+	shown := all
 	if rows > 0 && len(shown) > rows {
 		shown = shown[:rows]
 	}
-	if len(l.Rows) == 0 {
-		out.line("no process that could be looked at has a window (%s) of anonymous memory", unit.Bytes(float64(page.WindowSize())))
+	if len(all) == 0 {
+		out.line("no process that could be looked at has a window (%s) of anonymous memory", unit.Size(f.WindowBytes))
 	} else {
 		t := &table{left: map[int]bool{2: true, 8: true}}
 		t.add("pid", "user", "go", "resident", "huge", "coverage", "gain", "sparse", "command")
 		for _, r := range shown {
+			if r.Windows == nil {
+				continue
+			}
 			t.add(strconv.Itoa(r.PID), userText(r.UID), goText(r.GoVersion), unit.Size(r.Resident), unit.Size(r.Windows.HugeSize),
-				unit.Percent(r.Windows.Coverage()), unit.Size(r.Windows.Gain), unit.Count(float64(r.Windows.Sparse)), commandText(r.Command, r.Name))
+				unit.Percent(r.Windows.Coverage), unit.Size(r.Windows.Gain), unit.Count(float64(r.Windows.Sparse)), commandText(r.Command, r.Name))
 		}
 		if err := t.write(w, ""); err != nil {
 			return err
 		}
 	}
 	out.line("")
-	if n := len(l.Rows) - len(shown); n > 0 {
+	if n := len(all) - len(shown); n > 0 {
 		out.line("and %d more with less to gain (--rows)", n)
 	}
 	out.line("gain: what could be on huge pages and is not. Of Go programs the heap counts, of others all anonymous memory.")
-	if l.Denied > 0 {
-		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", l.Denied, unit.Size(l.DeniedBytes))
+	if u := f.Unseen; u != nil && u.Denied > 0 {
+		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied, unit.Size(u.DeniedBytes))
 	}
 	return out.err
 }
@@ -268,9 +281,9 @@ func userText(uid *int) string {
 	return strconv.Itoa(*uid)
 }
 
-func goText(version string) string {
-	if version == "" {
+func goText(version *string) string {
+	if version == nil {
 		return none
 	}
-	return strings.TrimPrefix(version, "go")
+	return strings.TrimPrefix(*version, "go")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/page"
 )
 
 // InspectSchema is the version of the JSON that folio inspect writes: docs/inspect.md.
@@ -20,6 +21,8 @@ type InspectFile struct {
 	Process   *ProcessJSON   `json:"process,omitempty"`
 	Processes *[]ProcessLine `json:"processes,omitempty"`
 	Unseen    *UnseenJSON    `json:"unseen,omitempty"`
+	// WindowBytes is the size of a window: of one huge page.
+	WindowBytes uint64 `json:"window_bytes"`
 }
 
 // UnseenJSON counts the processes that a list leaves out.
@@ -127,7 +130,7 @@ type PolicyJSON struct {
 
 // NewInspectFile begins a file. Process or Processes are to be set.
 func NewInspectFile(folio string, now time.Time) *InspectFile {
-	return &InspectFile{Schema: InspectSchema, Folio: folio, Created: now.UTC()}
+	return &InspectFile{Schema: InspectSchema, Folio: folio, Created: now.UTC(), WindowBytes: uint64(page.WindowSize())}
 }
 
 // SetProcess makes it the file of one process.

@@ -66,16 +66,32 @@ func testList() *inspect.List {
 func TestInspectText(t *testing.T) {
 	old := deniedProcess()
 	old.Windows = &inspect.Windows{Size: 2 * mibs}
-	for name, print := range map[string]func(*bytes.Buffer) error{
-		"inspect-process.txt": func(b *bytes.Buffer) error { return Inspect(b, testProcess()) },
-		"inspect-denied.txt":  func(b *bytes.Buffer) error { return Inspect(b, deniedProcess()) },
-		"inspect-empty.txt":   func(b *bytes.Buffer) error { return Inspect(b, old) },
-		"inspect-list.txt":    func(b *bytes.Buffer) error { return InspectList(b, testList(), 0) },
-		"inspect-rows.txt":    func(b *bytes.Buffer) error { return InspectList(b, testList(), 1) },
+	process := func(p *inspect.Process) *InspectFile {
+		f := NewInspectFile("v1", time.Time{})
+		f.SetProcess(p)
+		return f
+	}
+	list := func(l *inspect.List) *InspectFile {
+		f := NewInspectFile("v1", time.Time{})
+		f.SetList(l)
+		return f
+	}
+	for name, x := range map[string]struct {
+		file *InspectFile
+		rows int
+	}{
+		"inspect-process.txt": {process(testProcess()), 0},
+		"inspect-denied.txt":  {process(deniedProcess()), 0},
+		"inspect-empty.txt":   {process(old), 0},
+		"inspect-list.txt":    {list(testList()), 0},
+		"inspect-rows.txt":    {list(testList()), 1},
 	} {
-		var b bytes.Buffer
-		if err := print(&b); err != nil {
+		var b, again bytes.Buffer
+		if err := x.file.Text(&b, x.rows); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err := savedAgain(t, x.file).Text(&again, x.rows); err != nil || again.String() != b.String() {
+			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
 		}
 		if strings.ContainsRune(b.String(), '\x1b') {
 			t.Errorf("%s: a command line can move the cursor", name)
@@ -83,7 +99,7 @@ func TestInspectText(t *testing.T) {
 		golden(t, name, b.Bytes())
 	}
 	var b bytes.Buffer
-	if err := InspectList(&b, &inspect.List{}, 20); err != nil || !strings.HasPrefix(b.String(), "no process") {
+	if err := list(&inspect.List{}).Text(&b, 20); err != nil || !strings.HasPrefix(b.String(), "no process") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	if got := commandText([]string{strings.Repeat("é", 200)}, ""); len([]rune(got)) != maxCommand {
@@ -139,11 +155,16 @@ func TestCollapseText(t *testing.T) {
 	nothing := &Collapse{PID: 5, Name: "x", Options: collapser.Options{All: true}, Notes: &stat.Notes{}}
 	for name, c := range map[string]*Collapse{"done": testCollapse(), "dry": dry, "ended": ended, "nothing": nothing} {
 		var b bytes.Buffer
-		if err := c.Text(&b); err != nil {
+		file := c.File("v1", time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC))
+		if err := file.Text(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		golden(t, "collapse-"+name+".txt", b.Bytes())
-		data, err := c.JSON("v1", time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC))
+		var again bytes.Buffer
+		if err := savedAgain(t, file).Text(&again); err != nil || again.String() != b.String() {
+			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
+		}
+		data, err := file.JSON()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -152,7 +173,7 @@ func TestCollapseText(t *testing.T) {
 	interrupted := testCollapse()
 	interrupted.Interrupted = true
 	var b bytes.Buffer
-	if err := interrupted.Text(&b); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
+	if err := interrupted.File("v1", time.Time{}).Text(&b); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
 		t.Errorf("%s, %v", b.String(), err)
 	}
 	if got := CollapseLine(testCollapse().Outcome); got != "158.0MiB collapsed in 79 windows, 2 refused: EAGAIN, 1 refused: ENOMEM, 3.000MiB of memory more" {

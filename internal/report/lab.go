@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,38 +13,49 @@ import (
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// A Lab is what folio lab shows.
-type Lab struct {
-	Title  string
-	Result *lab.Result
-	Notes  *stat.Notes
-}
-
 // Text prints, for each experiment, its question, the table of its arms, the
 // curves over sizes, what did not run, and what the figures mean.
-func (l *Lab) Text(w io.Writer) error {
+func (f *LabFile) Text(w io.Writer) error { return f.text(w, numbered(f.Notes)) }
+
+// SetNotes completes the notes, so that the file has all that its text prints, after
+// those that come first.
+func (f *LabFile) SetNotes(first []string) {
+	notes := numbered(first)
+	_ = f.text(io.Discard, notes) // nothing fails that is not written
+	f.Notes = notes.Texts()
+}
+
+func (f *LabFile) text(w io.Writer, notes *stat.Notes) error {
 	p := &printer{w: w}
-	p.lines(l.Title)
-	for _, o := range l.Result.Outcomes {
-		if o.Rounds == 0 && o.Err == nil && l.Result.Interrupted {
+	p.lines(f.title())
+	for i := range f.Experiments {
+		e := &f.Experiments[i]
+		if e.Parameters.Rounds == 0 && e.Error == nil && f.Interrupted {
 			continue // it did not begin
 		}
-		l.outcome(p, o)
+		e.text(p, notes)
 	}
-	p.notes(l.Notes)
+	p.notes(notes)
 	return p.err
 }
 
-func (l *Lab) outcome(p *printer, o *lab.Outcome) {
-	e := o.Experiment
+// title says what was measured, where.
+func (f *LabFile) title() string {
+	seed, ended := uint64(0), ""
+	if f.Seed != nil {
+		seed = *f.Seed
+	}
+	if f.Interrupted {
+		ended = ", interrupted"
+	}
+	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host), unit.Of(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
+}
+
+func (e *LabExperiment) text(p *printer, notes *stat.Notes) {
 	p.line("")
 	p.line("%s: %s", e.Name, e.Question)
-	if t := l.tables(o); len(t) > 0 {
-		rounds := "rounds"
-		if o.Rounds == 1 {
-			rounds = "round"
-		}
-		p.line("%s, %d %s", unit.Exact(o.Params.Size), o.Rounds, rounds)
+	if t := e.tables(notes); len(t) > 0 {
+		p.line("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Of(e.Parameters.Rounds, "round"))
 		for _, t := range t {
 			p.line("")
 			if t.title != "" {
@@ -53,34 +65,34 @@ func (l *Lab) outcome(p *printer, o *lab.Outcome) {
 				p.err = t.write(p.w, "  ")
 			}
 		}
-		l.curve(p, o)
+		e.curves(p)
 	}
-	if o.Refused {
-		p.line("  not run: %s", strings.TrimPrefix(o.Err.Error(), e.Name+": "))
+	if e.Refused && e.Error != nil {
+		p.line("  not run: %s", strings.TrimPrefix(*e.Error, e.Name+": "))
 		return
 	}
 	var forbidden []string
-	for _, a := range o.Arms {
+	for _, a := range e.Arms {
 		switch {
-		case a.Arm.Forbidden:
-			forbidden = append(forbidden, a.Arm.Name)
-		case a.Failure != "":
-			p.line("  failed: %s: %s", a.Arm.Name, a.Failure)
-		case a.Arm.NotRun != "":
-			p.line("  not run: %s: %s", a.Arm.Name, a.Arm.NotRun)
+		case a.Forbidden:
+			forbidden = append(forbidden, a.Name)
+		case a.Failed && a.NotRun != nil:
+			p.line("  failed: %s: %s", a.Name, *a.NotRun)
+		case a.NotRun != nil && *a.NotRun != labEnded:
+			p.line("  not run: %s: %s", a.Name, *a.NotRun)
 		}
 	}
 	if len(forbidden) > 0 {
 		p.line("  not run without --allow-system: %s", strings.Join(forbidden, ", "))
 	}
-	if m := o.Meaning(); len(m) > 0 {
+	if len(e.Meaning) > 0 {
 		p.line("")
-		for _, s := range m {
+		for _, s := range e.Meaning {
 			p.line("  %s", s)
 		}
 	}
-	for _, n := range o.Notes {
-		l.Notes.Add(e.Name + ": " + n)
+	for _, n := range e.Notes {
+		notes.Add(e.Name + ": " + n)
 	}
 }
 
@@ -90,33 +102,52 @@ type labTable struct {
 	title string
 }
 
+// arm returns the arm with a name that ran; nil if there is none.
+func (e *LabExperiment) arm(name string) *LabArm {
+	for i := range e.Arms {
+		if a := &e.Arms[i]; a.Name == name && a.Ran {
+			return a
+		}
+	}
+	return nil
+}
+
+// at is a figure of the arm at a size.
+func (a *LabArm) at(size uint64, key string) Interval {
+	for _, p := range a.Points {
+		if i, ok := p.Figures[key]; ok && p.SizeBytes == size {
+			return i
+		}
+	}
+	return Interval{Median: math.NaN()}
+}
+
 // tables returns the tables of the arms that ran, in the order of the arms.
-func (l *Lab) tables(o *lab.Outcome) (out []labTable) {
-	if o.Experiment.Across {
-		return l.across(o)
+func (e *LabExperiment) tables(notes *stat.Notes) (out []labTable) {
+	if e.Across {
+		return e.acrossTables(notes)
 	}
 	var groups []string
-	for _, a := range o.Arms {
-		if a.Ran() && !slices.Contains(groups, a.Arm.Group) {
-			groups = append(groups, a.Arm.Group)
+	for _, a := range e.Arms {
+		if a.Ran && !slices.Contains(groups, a.Group) {
+			groups = append(groups, a.Group)
 		}
 	}
 	for _, g := range groups {
-		out = append(out, labTable{l.arms(o, g), g})
+		out = append(out, labTable{e.group(notes, g), g})
 	}
 	return out
 }
 
-// arms returns the table of a group's arms at the largest size.
-func (l *Lab) arms(o *lab.Outcome, group string) *table {
+// group returns the table of a group's arms at the largest size.
+func (e *LabExperiment) group(notes *stat.Notes, group string) *table {
 	t := &table{left: map[int]bool{0: true, 2: true, 3: true}}
-	base := o.Arm(o.Experiment.Base)
 	against := "" // a column that is empty throughout takes no room
-	if base.Ran() {
-		against = "vs " + base.Arm.Name
+	if base := e.arm(e.Base); base != nil {
+		against = "vs " + base.Name
 	}
 	var head []string
-	for i, f := range o.Experiment.Figures {
+	for i, f := range e.Figures {
 		if f.Minor {
 			continue
 		}
@@ -126,20 +157,21 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 		}
 	}
 	t.add(append(append([]string{"arm"}, head...), "n")...)
-	for _, a := range o.Arms {
-		if !a.Ran() || a.Arm.Group != group {
+	for i := range e.Arms {
+		a := &e.Arms[i]
+		if !a.Ran || a.Group != group {
 			continue
 		}
-		row := []string{a.Arm.Name}
+		row := []string{a.Name}
 		n := 0
-		for i, f := range o.Experiment.Figures {
-			s := stat.Summarize(a.Values(o.Params.Size, f.Key))
+		for i, f := range e.Figures {
 			if f.Minor {
 				continue
 			}
-			row = append(row, figure.KindOf(f.Key).Format(s.Median))
+			v := a.at(e.Parameters.SizeBytes, f.Key)
+			row = append(row, figure.KindOf(f.Key).Format(v.Median))
 			if i == 0 {
-				row, n = append(row, spreadOrNote(l.Notes, s), l.against(o, base, a, f.Key)), s.N
+				row, n = append(row, spreadOrNote(notes, v), a.against(notes, f.Key)), v.N
 			}
 		}
 		t.add(append(row, fmt.Sprint(n))...)
@@ -147,33 +179,35 @@ func (l *Lab) arms(o *lab.Outcome, group string) *table {
 	return t
 }
 
-// curve prints the first figures by size, an arm each column.
-func (l *Lab) curve(p *printer, o *lab.Outcome) {
-	sizes := o.Sizes()
-	if !o.Experiment.Curve || len(sizes) < 2 {
+// curves prints figures by size, an arm each column.
+func (e *LabExperiment) curves(p *printer) {
+	var sizes []uint64
+	var arms []*LabArm
+	head := []string{"size"}
+	for i := range e.Arms {
+		a := &e.Arms[i]
+		for _, point := range a.Points {
+			sizes = append(sizes, point.SizeBytes)
+		}
+		if len(a.Points) > 1 && a.Ran {
+			arms, head = append(arms, a), append(head, a.Name)
+		}
+	}
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	if len(sizes) < 2 || len(arms) == 0 {
 		return
 	}
-	figures := o.Experiment.Figures[:1]
-	if o.Experiment.Name == "pages" {
-		figures = o.Experiment.Figures[:2]
-	}
-	for _, f := range figures {
+	for _, f := range e.Figures {
+		if !slices.Contains(e.Curves, f.Key) {
+			continue
+		}
 		t := &table{}
-		head := []string{"size"}
-		var arms []*lab.ArmResult
-		for _, a := range o.Arms {
-			if len(a.Sizes()) > 1 && a.Ran() {
-				arms, head = append(arms, a), append(head, a.Arm.Name)
-			}
-		}
-		if len(arms) == 0 {
-			return
-		}
 		t.add(head...)
 		for _, size := range sizes {
 			row := []string{unit.Exact(size)}
 			for _, a := range arms {
-				row = append(row, figure.KindOf(f.Key).Format(stat.Median(a.Values(size, f.Key))))
+				row = append(row, figure.KindOf(f.Key).Format(a.at(size, f.Key).Median))
 			}
 			t.add(row...)
 		}
@@ -216,14 +250,4 @@ func LabList(w io.Writer, m *lab.Machine) error {
 		}
 	}
 	return p.err
-}
-
-// LabTitle says what was measured, where.
-func LabTitle(machine string, r *lab.Result) string {
-	what := "folio lab"
-	ended := ""
-	if r.Interrupted {
-		ended = ", interrupted"
-	}
-	return fmt.Sprintf("%s: %s\n%s in %s, seed %d%s", what, machine, unit.Of(len(r.Outcomes), "experiment"), unit.Elapsed(r.Elapsed), r.Seed, ended)
 }

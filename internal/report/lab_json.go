@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -24,6 +25,8 @@ type LabFile struct {
 	Created  time.Time `json:"created"`
 	Complete bool      `json:"complete"`
 	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
+	// Interrupted says that what did not begin was not to be.
+	Interrupted bool `json:"interrupted,omitempty"`
 
 	Host           host.Info `json:"host"`
 	Seed           *uint64   `json:"seed"`
@@ -36,12 +39,20 @@ type LabFile struct {
 
 // A LabExperiment is what one experiment found.
 type LabExperiment struct {
-	Name           string        `json:"name"`
-	Question       string        `json:"question"`
-	Source         string        `json:"source"`
-	Figure         string        `json:"figure"` // the key of the figure that decides
-	Unit           string        `json:"unit"`
-	Figures        []LabFigure   `json:"figures"`
+	Name     string      `json:"name"`
+	Question string      `json:"question"`
+	Source   string      `json:"source"`
+	Figure   string      `json:"figure"` // the key of the figure that decides
+	Unit     string      `json:"unit"`
+	Figures  []LabFigure `json:"figures"`
+	// Base is the arm that the others are compared with, "" for none. Across says that
+	// each figure is a benchmark of its own, with a row for each.
+	Base   string `json:"base,omitempty"`
+	Across bool   `json:"across,omitempty"`
+	// Curves are the keys of the figures that are listed by size.
+	Curves []string `json:"curves,omitempty"`
+	// Refused says that the experiment was not run at all, Error why.
+	Refused        bool          `json:"refused,omitempty"`
 	Parameters     LabParameters `json:"parameters"`
 	Complete       bool          `json:"complete"`
 	Error          *string       `json:"error"`
@@ -56,6 +67,7 @@ type LabFigure struct {
 	Key   string `json:"key"`
 	Label string `json:"label"`
 	Unit  string `json:"unit"`
+	Minor bool   `json:"minor,omitempty"` // not in the table
 }
 
 // LabParameters are how much work the arms did.
@@ -67,18 +79,38 @@ type LabParameters struct {
 
 // A LabArm is what one arm measured.
 type LabArm struct {
-	Name    string     `json:"name"`
-	About   string     `json:"about"`
-	Group   string     `json:"group,omitempty"` // the table that it is part of, where there are several
-	Setting LabSetting `json:"setting"`
+	Name  string `json:"name"`
+	About string `json:"about"`
+	Group string `json:"group,omitempty"` // the table that it is part of, where there are several
+	// Work is what the arm does, where arms do several things, Varies what differs among
+	// those that do the same: gogc, goroutines.
+	Work       string     `json:"work,omitempty"`
+	Varies     string     `json:"varies,omitempty"`
+	Goroutines int        `json:"goroutines,omitempty"` // that work at once
+	Setting    LabSetting `json:"setting"`
 	// NotRun is why there are no samples; null when the arm ran.
 	NotRun  *string         `json:"not_run"`
 	Samples []*trial.Sample `json:"samples"`
+	// Ran says that some sample counts; Failed that it was to run and could not;
+	// Forbidden that it needs --allow-system.
+	Ran       bool `json:"ran"`
+	Failed    bool `json:"failed,omitempty"`
+	Forbidden bool `json:"forbidden,omitempty"`
+	// Against compares the figures at the largest size with the base's.
+	Against map[string]LabDifference `json:"against,omitempty"`
 	// Median and Interval are of the experiment's figure at the largest size;
 	// null when nothing counts.
 	Median   *float64   `json:"median"`
 	Interval *Interval  `json:"interval"`
 	Points   []LabPoint `json:"points"` // by size, ascending
+}
+
+// A LabDifference is how a figure of an arm differs from the base's.
+type LabDifference struct {
+	Ratio     float64  `json:"ratio"`
+	P         float64  `json:"p"`
+	Different bool     `json:"different"`
+	Warnings  []string `json:"warnings,omitempty"`
 }
 
 // LabSetting is what makes the arm.
@@ -105,7 +137,7 @@ type LabPoint struct {
 
 // Keep puts what is known so far into the file.
 func (f *LabFile) Keep(r *lab.Result) {
-	f.Seed, f.ElapsedSeconds = &r.Seed, r.Elapsed.Seconds()
+	f.Seed, f.ElapsedSeconds, f.Interrupted = &r.Seed, r.Elapsed.Seconds(), r.Interrupted
 	f.Experiments = f.Experiments[:0]
 	for _, o := range r.Outcomes {
 		f.Experiments = append(f.Experiments, labExperiment(o))
@@ -121,8 +153,12 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 		Arms: []LabArm{}, Meaning: append([]string{}, o.Meaning()...), Notes: append([]string{}, o.Notes...),
 	}
 	for _, fig := range e.Figures {
-		out.Figures = append(out.Figures, LabFigure{fig.Key, fig.Label, fig.Unit})
+		out.Figures = append(out.Figures, LabFigure{fig.Key, fig.Label, fig.Unit, fig.Minor})
 	}
+	for i := range e.Curves {
+		out.Curves = append(out.Curves, e.Figures[i].Key)
+	}
+	out.Base, out.Across, out.Refused = e.Base, e.Across, o.Refused
 	if o.Err != nil {
 		text := o.Err.Error()
 		out.Error = &text
@@ -136,7 +172,7 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	t := a.Arm.Task
 	out := LabArm{
-		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
+		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Work: a.Arm.Work, Varies: a.Arm.Varies, Goroutines: t.Goroutines, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
 		Setting: LabSetting{Pages: t.Kind.String(), How: t.How, System: []LabChange{}},
 	}
 	if t.PageSize != 0 {
@@ -149,13 +185,15 @@ func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	for _, c := range a.Arm.Changes {
 		out.Setting.System = append(out.Setting.System, LabChange{c.Path, c.Value})
 	}
+	out.Ran, out.Failed, out.Forbidden = a.Ran(), a.Failure != "", a.Arm.Forbidden
+	out.Against = labAgainst(o, a)
 	switch {
 	case a.Arm.NotRun != "":
 		out.NotRun = &a.Arm.NotRun
 	case a.Failure != "":
 		out.NotRun = &a.Failure
 	case len(a.Samples) == 0:
-		text := "the lab ended before"
+		text := labEnded
 		out.NotRun = &text
 	}
 	for _, size := range a.Sizes() {
@@ -170,6 +208,25 @@ func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	if v := a.Values(o.Params.Size, o.Experiment.Figures[0].Key); len(v) > 0 {
 		i := newInterval(v)
 		out.Median, out.Interval = &i.Median, &i
+	}
+	return out
+}
+
+// labEnded is why an arm has no samples that the lab did not come to.
+const labEnded = "the lab ended before"
+
+// labAgainst compares an arm with the base of the experiment.
+func labAgainst(o *lab.Outcome, a *lab.ArmResult) map[string]LabDifference {
+	base := o.Arm(o.Experiment.Base)
+	if base == a || !base.Ran() || !a.Ran() {
+		return nil
+	}
+	out := make(map[string]LabDifference)
+	for _, f := range o.Experiment.Figures {
+		c := stat.Compare(base.Values(o.Params.Size, f.Key), a.Values(o.Params.Size, f.Key))
+		if finite(c.Ratio) != nil && finite(c.P) != nil {
+			out[f.Key] = LabDifference{c.Ratio, c.P, c.Different, texts(c.Warnings)}
+		}
 	}
 	return out
 }

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
 )
@@ -54,14 +53,9 @@ func labResult(t *testing.T) *lab.Result {
 
 func TestLabText(t *testing.T) {
 	r := labResult(t)
-	var b bytes.Buffer
-	l := &Lab{Title: LabTitle("a machine", r), Result: r, Notes: &stat.Notes{}}
-	if err := l.Text(&b); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
+	text := labText(t, r)
 	for _, want := range []string{
-		"folio lab: a machine\n2 experiments in 1.5s, seed 7\n\nfaults: ",
+		"folio lab: linux 6.18.0, 2 CPUs Test CPU @ 3 GHz, THP madvise\n2 experiments in 1.5s, seed 7\n\nfaults: ",
 		"\n2MiB, 6 rounds\n",
 		"\n  base        500.0ns  ± 20%  256.0µs ", "\n  thp         100.0ns  ± 0%   51.20µs ",
 		"  50.0%  6\n",
@@ -81,9 +75,8 @@ func TestLabText(t *testing.T) {
 	// What did not begin before an interrupt is not shown.
 	r.Interrupted = true
 	r.Outcomes[1].Err, r.Outcomes[1].Refused = nil, false
-	b.Reset()
-	if err := l.Text(&b); err != nil || strings.Contains(b.String(), "pages: What") {
-		t.Errorf("%v: %s", err, &b)
+	if text := labText(t, r); strings.Contains(text, "pages: What") {
+		t.Error(text)
 	}
 }
 
@@ -183,11 +176,7 @@ func TestLabGroups(t *testing.T) {
 	o := r.Outcomes[0]
 	o.Arms[0].Arm.Group, o.Arms[1].Arm.Group = "one thing", "another"
 	o.Arms[1].Arm.Setting = &trial.Setting{GOGC: "400", MemLimit: 1 << 30}
-	var b bytes.Buffer
-	if err := (&Lab{Result: r, Notes: &stat.Notes{}}).Text(&b); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
+	text := labText(t, r)
 	one, another := strings.Index(text, "\n  one thing:\n  arm "), strings.Index(text, "\n  another:\n  arm ")
 	if one < 0 || another < one || strings.Count(text, "\n  base ") != 1 {
 		t.Error(text)

@@ -2,75 +2,79 @@ package report
 
 import (
 	"fmt"
-	"math"
 
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/unit"
 )
 
 // against prints how a figure of an arm differs from the base's, as benchstat does:
 // -17.3% (p=0.002), or ~ where that is undecided.
-func (l *Lab) against(o *lab.Outcome, base, a *lab.ArmResult, key string) string {
-	if base == a || !base.Ran() {
+func (a *LabArm) against(notes *stat.Notes, key string) string {
+	d, ok := a.Against[key]
+	if !ok {
 		return ""
 	}
-	c := stat.Compare(base.Values(o.Params.Size, key), a.Values(o.Params.Size, key))
-	if math.IsNaN(c.Ratio) {
-		return ""
+	delta := "~"
+	if d.Different {
+		delta = unit.Change(d.Ratio)
 	}
-	text := fmt.Sprintf("%s (p=%.3f)", c.Delta(), c.P)
-	if note := marks(l.Notes, c.Warnings); note != "" {
+	text := fmt.Sprintf("%s (p=%.3f)", delta, d.P)
+	if note := marks(notes, d.Warnings); note != "" {
 		text += " " + note
 	}
 	return text
 }
 
-// across returns, for each arm but the base, the table of the figures: base, arm,
+// acrossTables returns, for each arm but the base, the table of the figures: base, arm,
 // difference, and their geometric means.
-func (l *Lab) across(o *lab.Outcome) (out []labTable) {
-	base := o.Arm(o.Experiment.Base)
-	for _, a := range o.Arms {
-		if a == base || !a.Ran() || !base.Ran() {
-			continue
-		}
-		out = append(out, labTable{l.versus(o, base, a), a.Arm.Name + " against " + base.Arm.Name})
+func (e *LabExperiment) acrossTables(notes *stat.Notes) (out []labTable) {
+	base := e.arm(e.Base)
+	if base == nil {
+		return nil
 	}
-	if len(out) == 0 && base.Ran() {
-		out = append(out, labTable{l.versus(o, base, base), base.Arm.Name})
+	for i := range e.Arms {
+		if a := &e.Arms[i]; a != base && a.Ran {
+			out = append(out, labTable{e.versus(notes, base, a), a.Name + " against " + base.Name})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, labTable{e.versus(notes, base, base), base.Name})
 	}
 	return out
 }
 
 // versus returns the table of an arm beside the base; of the base alone, if the arm
 // is the base.
-func (l *Lab) versus(o *lab.Outcome, base, a *lab.ArmResult) *table {
+func (e *LabExperiment) versus(notes *stat.Notes, base, a *LabArm) *table {
 	t := &table{left: map[int]bool{0: true, 2: true, 4: true, 5: true}}
-	head := []string{"benchmark", base.Arm.Name, "", "", "", "", "n"}
+	head := []string{"benchmark", base.Name, "", "", "", "", "n"}
 	if a != base {
-		head[3], head[5] = a.Arm.Name, "vs "+base.Arm.Name
+		head[3], head[5] = a.Name, "vs "+base.Name
 	}
 	t.add(head...)
 	var olds, news []float64
-	for _, f := range o.Experiment.Figures {
-		was, is := stat.Summarize(base.Values(o.Params.Size, f.Key)), stat.Summarize(a.Values(o.Params.Size, f.Key))
+	size := e.Parameters.SizeBytes
+	for _, f := range e.Figures {
+		was, is := base.at(size, f.Key), a.at(size, f.Key)
 		if f.Minor || was.N == 0 || is.N == 0 {
 			continue
 		}
 		olds, news = append(olds, was.Median), append(news, is.Median)
-		row := []string{f.Label, figure.KindOf(f.Key).Format(was.Median), spreadOrNote(l.Notes, was), "", "", "", fmt.Sprint(is.N)}
+		row := []string{f.Label, figure.KindOf(f.Key).Format(was.Median), spreadOrNote(notes, was), "", "", "", fmt.Sprint(is.N)}
 		if a != base {
-			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(l.Notes, is), l.against(o, base, a, f.Key)
+			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(notes, is), a.against(notes, f.Key)
 		}
 		t.add(row...)
 	}
-	row := []string{"geomean", figure.KindOf(o.Experiment.Figures[0].Key).Format(stat.GeoMean(olds)), "", "", "", "", ""}
+	format := figure.KindOf(e.Figure).Format
+	row := []string{"geomean", format(stat.GeoMean(olds)), "", "", "", "", ""}
 	if a != base {
 		mean := stat.GeoMean(news)
-		row[3] = figure.KindOf(o.Experiment.Figures[0].Key).Format(mean)
-		row[5] = fmt.Sprintf("%+.2f%%", 100*(mean/stat.GeoMean(olds)-1))
+		row[3], row[5] = format(mean), unit.Change(mean/stat.GeoMean(olds))
 	}
 	t.add(row...)
 	return t

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -39,9 +38,16 @@ func labOf(t *testing.T, name string, rounds int, arms map[string]map[string]flo
 
 func labText(t *testing.T, r *lab.Result) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := (&Lab{Result: r, Notes: &stat.Notes{}}).Text(&b); err != nil {
+	f := &LabFile{Host: testHost()}
+	f.Keep(r)
+	f.SetNotes(nil)
+	var b, again bytes.Buffer
+	if err := f.Text(&b); err != nil {
 		t.Fatal(err)
+	}
+	// A saved result shows what the lab showed.
+	if err := savedAgain(t, f).Text(&again); err != nil || again.String() != b.String() {
+		t.Errorf("read back, %v:\n%s\nnot\n%s", err, again.String(), b.String())
 	}
 	return b.String()
 }
@@ -57,7 +63,7 @@ func TestLabAcross(t *testing.T) {
   benchmark    stock        heap-hugepages        vs stock         n
   Malloc8    20.00ns  ± 0%         10.00ns  ± 0%  -50.0% (p=0.002)  6
   Malloc16   40.00ns  ± 0%         40.00ns  ± 0%  ~ (p=1.000) ¹     6
-  geomean    28.28ns               20.00ns        -29.29%
+  geomean    28.28ns               20.00ns        -29.3%
 `
 	text := labText(t, r)
 	if words := strings.Join(strings.Fields(text), " "); !strings.Contains(words, strings.Join(strings.Fields(want), " ")) {

@@ -3,56 +3,68 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// A Run is what folio run shows.
-type Run struct {
-	Title   string
-	Samples []*trial.Sample
-	Sheet   diagnose.Sheet
-	Metric  *metric.Spec
-	Notes   *stat.Notes
-	// Width is how many columns bars may take with their texts; 0 when that is not
-	// known.
-	Width int
-}
-
-// Text prints the memory sheet: one figure a line, medians when there were several runs.
-func (r *Run) Text(w io.Writer) error {
-	ok := Usable(r.Samples)
+// run prints the memory sheet: one figure a line, medians when there were several runs.
+func (f *File) run(w io.Writer, width int) error {
+	arm, a := &f.Arms[0], f.Analysis
+	notes := f.notes()
 	p := &printer{w: w}
-	p.lines(r.Title)
+	title := f.Title()
+	if !settingOf(arm).IsZero() {
+		title += ", " + console.Line(arm.Name)
+	}
+	if n := len(Usable(arm.Samples)); n > 1 {
+		title += fmt.Sprintf("; medians of %d runs", n)
+	}
+	p.lines(title)
 	p.line("")
-	if err := r.figures(ok).write(w, "  "); err != nil {
+	if err := f.figures(notes).write(w, "  "); err != nil {
 		return err
 	}
-	time := r.Sheet.Time()
-	if res := r.Sheet.Where; res != nil {
-		time = append(append(shares(res, r.Width), ""), time...) // the bars, then what they mean
+	if a == nil {
+		p.section("Not completed", []string{"The measurement ended before its result was analyzed."})
+		p.notes(notes)
+		return p.err
+	}
+	time := a.Time
+	if a.Where != nil {
+		time = append(append(shares(a.Where, width), ""), time...) // the bars, then what they mean
 	}
 	p.section("Where the time goes", time)
-	if res := r.Sheet.Where; res != nil && len(res.Sites) > 0 {
-		p.section("Who pays the memory tax", sites(res))
+	if a.Where != nil && len(a.Where.Sites) > 0 {
+		p.section("Who pays the memory tax", sites(a.Where))
 	}
 	var next []string
-	for i, f := range r.Sheet.Advise() {
+	for i, f := range a.Findings {
 		next = append(next, fmt.Sprintf("%d. %s", i+1, f.What), "   seen: "+f.Evidence, "   try:  "+f.Fix)
 	}
 	if len(next) == 0 {
-		next = []string{r.Sheet.Nothing()}
+		next = []string{a.Nothing}
 	}
 	p.section("What to try next", next)
-	p.notes(r.Notes)
+	p.notes(notes)
 	return p.err
+}
+
+func settingOf(a *Arm) trial.Setting { return a.Setting.Trial() }
+
+// notes returns the notes of the result, numbered.
+func (f *File) notes() *stat.Notes { return numbered(f.Notes) }
+
+func numbered(texts []string) *stat.Notes {
+	out := &stat.Notes{}
+	for _, n := range texts {
+		out.Add(n)
+	}
+	return out
 }
 
 // Usable returns the samples that count, or, when none does, all as if they
@@ -74,23 +86,24 @@ func Usable(samples []*trial.Sample) []*trial.Sample {
 }
 
 // figures returns the sheet's table: value, what it is, and how well it is known.
-func (r *Run) figures(samples []*trial.Sample) *table {
+func (f *File) figures(notes *stat.Notes) *table {
+	arm := &f.Arms[0]
+	sum, samples := &arm.Summary, Usable(arm.Samples)
 	t := &table{left: map[int]bool{1: true}}
 	row := func(key, more string) {
-		f := trial.FigureOf(key)
-		text := f.Label + more
-		center, ok := f.Center(samples)
+		center, ok := sum.Center(key)
 		if !ok {
 			return
 		}
-		if trial.AnySampled(key, samples) {
+		fig, i := figure.Of(key), sum.Figures[key]
+		text, spread := fig.Label+more, ""
+		if i.Sampled {
 			text += " (sampled)"
 		}
-		spread := ""
-		if len(samples) > 1 && !f.Pooled {
-			spread = spreadOrNote(r.Notes, stat.Summarize(f.Values(samples)))
+		if len(samples) > 1 && !fig.Pooled {
+			spread = spreadOrNote(notes, i)
 		}
-		t.rows = append(t.rows, []string{f.Format(center), text, spread})
+		t.add(fig.Format(center), text, spread)
 	}
 	row("wall_seconds", "")
 	row("user_seconds", "")
@@ -102,9 +115,9 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 	}
 	row("minor_faults", "")
 	row("major_faults", "")
-	if r.Sheet.Cycles != nil {
+	if f.Analysis != nil && f.Analysis.GC != "" {
 		least := ""
-		if r.Sheet.AtLeast {
+		if f.Analysis.GC == trial.TracePartial {
 			least = ", at least"
 		}
 		row("gc_cycles", least)
@@ -113,24 +126,18 @@ func (r *Run) figures(samples []*trial.Sample) *table {
 	}
 	row("gc_cpu_seconds", "")
 	row("gc_cpu_fraction", "")
-	if r.Sheet.Where == nil && r.Sheet.Cycles != nil {
+	if f.Analysis != nil && f.Analysis.GC != "" && f.Analysis.Where == nil {
 		row("gc_trace_cpu_seconds", "")
 	}
 	row("memory_tax_fraction", "")
 	row("heap_peak_bytes", "")
 	row("huge_peak_bytes", "")
-	if c, ok := coverage(samples); ok {
-		t.rows = append(t.rows, []string{unit.Percent(c), "of RSS on huge pages"})
+	if c, ok := coverage(sum); ok {
+		t.add(unit.Percent(c), "of RSS on huge pages")
 	}
-	if r.Metric != nil && r.Metric.Pattern != nil {
-		var v []float64
-		for _, s := range samples {
-			if x, ok := s.Metrics[r.Metric.Name]; ok {
-				v = append(v, x)
-			}
-		}
-		if len(v) > 0 {
-			t.rows = append(t.rows, []string{Metric(r.Metric, stat.Median(v)), r.Metric.Name, Spread(stat.Summarize(v))})
+	if spec := f.Metric.Spec(); spec.Pattern != nil {
+		if m, ok := sum.Metrics[spec.Name]; ok {
+			t.add(Metric(spec, m.Median), spec.Name, Spread(m.Summary()))
 		}
 	}
 	return t
@@ -148,10 +155,10 @@ func many(samples []*trial.Sample) bool {
 
 // coverage returns the part of the peak memory that was on huge pages. The two
 // peaks need not be of the same moment.
-func coverage(samples []*trial.Sample) (float64, bool) {
-	huge := stat.Median(trial.FigureOf("huge_peak_bytes").Values(samples))
-	rss := stat.Median(trial.FigureOf("peak_tree_rss_bytes").Values(samples))
-	if math.IsNaN(huge) || math.IsNaN(rss) || rss == 0 {
+func coverage(s *Summary) (float64, bool) {
+	huge, ok := s.Center("huge_peak_bytes")
+	rss, known := s.Center("peak_tree_rss_bytes")
+	if !ok || !known || rss == 0 {
 		return 0, false
 	}
 	return min(huge/rss, 1), true

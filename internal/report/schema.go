@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/where"
 )
 
 // Schema is the version of the JSON results. A new version is a new name; keys
@@ -46,6 +47,9 @@ type File struct {
 	RaceRounds int          `json:"race_rounds,omitempty"`
 	Ended      string       `json:"ended,omitempty"`
 	Answer     *tune.Answer `json:"answer,omitempty"`
+
+	// Analysis is what a run showed; null for other kinds, and half-way.
+	Analysis *diagnose.Analysis `json:"analysis,omitempty"`
 
 	Arms            []Arm            `json:"arms"`
 	Recommendations []Recommendation `json:"recommendations"`
@@ -98,6 +102,8 @@ type Arm struct {
 	Left    *tune.Left      `json:"left_early,omitempty"` // of a search: what is known of it
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"` // of the final's samples, where it was in it
+	// Where is where the time of all runs that were sampled went; nil for none.
+	Where *where.Result `json:"where,omitempty"`
 }
 
 // A Setting is trial.Setting with null for what was not set.
@@ -245,6 +251,20 @@ type Interval struct {
 	Lo         *float64 `json:"lo"` // null with fewer than 6 samples
 	Hi         *float64 `json:"hi"`
 	Confidence float64  `json:"confidence"`
+	// Sampled says that some value is a peak that was seen by looking now and then: it
+	// may have been more.
+	Sampled bool `json:"sampled,omitempty"`
+	// Warnings say why there is no interval.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Summary returns the interval as the statistics have it.
+func (i Interval) Summary() stat.Summary {
+	out := stat.Summary{N: i.N, Median: i.Median}
+	if i.Lo != nil && i.Hi != nil {
+		out.Lo, out.Hi, out.HasInterval = *i.Lo, *i.Hi, true
+	}
+	return out
 }
 
 // Pooled is a figure of the samples of several runs together. It has no interval:
@@ -254,11 +274,20 @@ type Pooled struct {
 	Pooled float64 `json:"pooled"`
 }
 
-func newInterval(values []float64) Interval {
-	s := stat.Summarize(values)
+func newInterval(values []float64) Interval { return intervalOf(stat.Summarize(values)) }
+
+func intervalOf(s stat.Summary) Interval {
 	out := Interval{N: s.N, Median: s.Median, Confidence: stat.Confidence}
 	if s.HasInterval {
 		out.Lo, out.Hi = &s.Lo, &s.Hi
+	}
+	out.Warnings = texts(s.Warnings)
+	return out
+}
+
+func texts(errs []error) (out []string) {
+	for _, err := range errs {
+		out = append(out, err.Error())
 	}
 	return out
 }
@@ -271,7 +300,9 @@ func Summarize(samples []*trial.Sample) Summary {
 		if c, ok := f.Center(samples); ok && f.Pooled {
 			out.Pooled[f.Key] = Pooled{len(v), c}
 		} else if len(v) > 0 && !f.Pooled {
-			out.Figures[f.Key] = newInterval(v)
+			i := newInterval(v)
+			i.Sampled = trial.AnySampled(f.Key, samples)
+			out.Figures[f.Key] = i
 		}
 	}
 	metrics := make(map[string][]float64)
@@ -285,7 +316,7 @@ func Summarize(samples []*trial.Sample) Summary {
 	for k, v := range metrics {
 		out.Metrics[k] = newInterval(v)
 	}
-	out.Collector = diagnose.NewSheet(host.Info{}, trial.Setting{}, nil, Usable(samples)).Digest
+	out.Collector = diagnose.DigestOf(Usable(samples))
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -28,6 +29,9 @@ func (f *File) SetTune(r *tune.Result) {
 			continue
 		}
 		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason, Final: a.Final, Left: a.Left, Samples: a.Samples}
+		if a.Final != nil {
+			arm.Where = trial.Where(a.Samples)
+		}
 		summed := a.Samples
 		if a.Final != nil {
 			summed = r.FinalSamples(a)
@@ -53,7 +57,6 @@ func (f *File) SetTune(r *tune.Result) {
 
 // A Tune is what folio tune shows of a result file.
 type Tune struct {
-	Title string
 	File  *File
 	Notes *stat.Notes
 	// Width is how many columns table and plot may take; 0 when that is not known.
@@ -67,7 +70,7 @@ func (t *Tune) Text(w io.Writer) error {
 	p := &printer{w: w}
 	t.answer(p)
 	p.line("")
-	p.lines(t.Title)
+	p.lines(t.File.Title())
 	f := t.File
 	trials := 0
 	for _, a := range f.Arms {
@@ -87,9 +90,6 @@ func (t *Tune) Text(w io.Writer) error {
 		for _, l := range t.plot(front) {
 			p.line("%s", l)
 		}
-	}
-	for _, n := range f.Notes {
-		t.Notes.Add(n)
 	}
 	p.notes(t.Notes)
 	return p.err
@@ -358,9 +358,6 @@ func (t *Tune) legend(p *printer) {
 		parts = append(parts, "> recommended, = cannot be told apart from it")
 	}
 	parts = append(parts, "times are adjusted for drift")
-	if slices.ContainsFunc(t.columns(), func(c column) bool { return c.head == byGctrace }) {
-		t.Notes.Add(byGctrace + ": " + gctraceIs)
-	}
 	p.line("%s", strings.Join(parts, "; "))
 	counts := make(map[string]int)
 	for i := range f.Arms {

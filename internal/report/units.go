@@ -37,12 +37,12 @@ func Spread(s stat.Summary) string {
 
 // marks adds warnings to the notes and returns their numbers as they stand behind
 // a figure: ¹ or ¹˒².
-func marks(n *stat.Notes, warnings []error) string {
+func marks(n *stat.Notes, warnings []string) string {
 	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
 	var out []string
 	for _, w := range warnings {
 		mark := ""
-		for _, d := range strconv.Itoa(n.Add(w.Error())) {
+		for _, d := range strconv.Itoa(n.Add(w)) {
 			mark += string(digits[d-'0'])
 		}
 		out = append(out, mark)
@@ -52,9 +52,9 @@ func marks(n *stat.Notes, warnings []error) string {
 
 // spreadOrNote returns the spread, or the numbers of the notes that say why
 // there is none.
-func spreadOrNote(n *stat.Notes, s stat.Summary) string {
-	if text := Spread(s); text != "" || s.N == 0 {
+func spreadOrNote(n *stat.Notes, i Interval) string {
+	if text := Spread(i.Summary()); text != "" || i.N == 0 {
 		return text
 	}
-	return marks(n, s.Warnings)
+	return marks(n, i.Warnings)
 }

@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -46,14 +45,16 @@ func TestRunTextSampled(t *testing.T) {
 		s.Recompute()
 		samples = append(samples, s)
 	}
-	command := []string{"./shop", "-n", "1"}
-	r := &Run{
-		Title: "$ ./shop -n 1", Samples: samples, Notes: &stat.Notes{},
-		Sheet: diagnose.NewSheet(testHost(), trial.Setting{}, command, samples),
-	}
-	var b bytes.Buffer
-	if err := r.Text(&b); err != nil {
+	f := runFile(samples)
+	f.Program.Command = []string{"./shop", "-n", "1"}
+	analyze(f)
+	f.SetNotes(nil)
+	var b, again bytes.Buffer
+	if err := f.Text(&b, TextOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	if err := savedAgain(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
+		t.Errorf("read back, %v:\n%s", err, again.String())
 	}
 	golden(t, "run-sampled.txt", b.Bytes())
 }

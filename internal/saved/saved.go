@@ -24,9 +24,11 @@ type Result struct {
 	Doctor  *report.DoctorFile
 	Advise  *report.AdviseFile
 	AB      *report.ABFile
+	// There are no pages and no comparisons of a collapse.
+	Collapse *report.CollapseFile
 }
 
-// Read reads a result file: run, tune and lab (folio/1), inspect, doctor and advise.
+// Read reads a result file: run, tune and lab (folio/1), inspect, doctor, advise and collapse.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
 	if err := bounded(data); err != nil {
@@ -63,7 +65,8 @@ func Read(name string, data []byte) (*Result, error) {
 		r.Advise = &report.AdviseFile{}
 		into = r.Advise
 	case head.Schema == report.CollapseSchema:
-		return nil, fmt.Errorf("%s: schema %s: there are no pages and no comparisons of that", name, head.Schema)
+		r.Collapse = &report.CollapseFile{}
+		into = r.Collapse
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name, head.Schema, head.Kind)
 	default:

@@ -20,7 +20,6 @@ func TestRead(t *testing.T) {
 		{`{"schema":"folio-inspect/1"}x`, "byte 29: invalid character 'x'"},
 		{"\x1f\x8b\x08\x00", "x.json: not a result of folio: byte 1: invalid character"},
 		{`{"schema":"folio/1","kind":7}`, "byte 28: kind cannot be a JSON number"},
-		{`{"schema":"folio-collapse/1"}`, "x.json: schema folio-collapse/1: there are no pages"},
 		{`{"schema":"folio/1","kind":"\u001b[2J"}`, `kind "\x1b[2J": this folio does not know it`},
 		{`{"schema":"folio/1","kind":"run","arms":[{`, "it ends too early: was it copied while it was written?"},
 		{`{"schema":"folio/1",}`, "x.json: not a result of folio: byte 21"},
