@@ -29,6 +29,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/bench/truth/own/say"
@@ -37,8 +38,8 @@ import (
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "hog" {
-		for n := uint(0); ; n++ {
-			spins = n
+		for {
+			spins.Add(1)
 		}
 	}
 	runs := flag.Int("runs", 3, "runs of each program, quiet and beside the hogs")
@@ -51,7 +52,7 @@ func main() {
 }
 
 // spins is what a hog counts.
-var spins uint
+var spins atomic.Uint64
 
 func run(runs int, only string, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "truth")
