@@ -2,6 +2,11 @@
 // say: the kernel's perf tool, and the profiler of the runtime (runtime/pprof).
 //
 //	go run ./bench/where [-rounds 5] [-together] [-only NAME] [-folio FILE]
+//	GOTOOLCHAIN=go1.27.4 go run ./bench/where -other
+//
+// With -other it says how much of each program's time Folio puts into the class "other
+// runtime work": at most 3% are allowed. That needs no perf. The programs are those of
+// the toolchain that it runs with.
 //
 // It needs perf and must be allowed to see the kernel's side: run it as root, or
 // with perf_event_paranoid at 1 and kptr_restrict at 0.
@@ -60,16 +65,17 @@ const (
 func main() {
 	rounds := flag.Int("rounds", 5, "rounds")
 	together := flag.Bool("together", false, "let both sample the same runs")
+	other := flag.Bool("other", false, "only measure how much is other runtime work")
 	only := flag.String("only", "", "only programs whose name contains this; pprof for the second part alone")
 	folio := flag.String("folio", "", "the folio command to measure with (default: built from this tree)")
 	flag.Parse()
-	if err := run(*rounds, *together, *only, *folio, os.Stdout); err != nil {
+	if err := run(*rounds, *together, *other, *only, *folio, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "where:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, together bool, only, folio string, w io.Writer) error {
+func run(rounds int, together, other bool, only, folio string, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "where")
 	if err != nil {
 		return err
@@ -89,6 +95,10 @@ func run(rounds int, together bool, only, folio string, w io.Writer) error {
 		return err
 	}
 	b := &bench{folio: folio, dir: dir, together: together}
+	if other {
+		list = slices.DeleteFunc(list, func(p program) bool { return !strings.Contains(p.name, only) })
+		return b.other(w, list, rounds)
+	}
 	for _, p := range list {
 		if !strings.Contains(p.name, only) {
 			continue

@@ -56,6 +56,7 @@ var wrongFlags = map[string][]string{
 	"advise":      {"", "-- ./prog", "--sample-rate -1 --profile x", "--sample-rate 100001 --profile x", "--json - --html - --profile x"},
 	"report":      {"", "x", "- - -o y", "x -o x"},
 	"compare":     {"", "x", "x y z", "- -"},
+	"version":     {"x"},
 	"help":        {"nosuch"},
 	"build":       {"--patch", "--patch= .", "--patch nosuch ."},
 	"go":          {"frob"},

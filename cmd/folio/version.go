@@ -42,7 +42,12 @@ func newVersion(a *app) *cobra.Command {
 		Long:  versionLong,
 		Example: `  folio version
   folio version --json`,
-		Args: onlyCommands,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return misusef("version takes no arguments: got %s", args[0])
+			}
+			return nil
+		},
 		RunE: func(*cobra.Command, []string) error {
 			doc := versionDocument()
 			if asJSON {

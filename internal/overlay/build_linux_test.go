@@ -168,6 +168,13 @@ func TestEditedToolchain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasPrefix(toolchain.Root, strings.TrimSpace(string(cache))+string(filepath.Separator)) {
+		t.Skip("the go command refuses overlays of a toolchain in the module cache")
+	}
 	data, err := toolchain.read("src/runtime/mheap.go")
 	if err != nil {
 		t.Fatal(err)

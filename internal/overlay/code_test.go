@@ -71,7 +71,7 @@ func TestPrefetchOnARM64(t *testing.T) {
 	}
 	for name, instructions := range patched {
 		want := count(stock[name]) + 1
-		if name == "runtime.mallocgc" {
+		if name == "runtime.mallocgc" || strings.HasSuffix(name, "Stub") { // what the others are generated from
 			want--
 		}
 		if got := count(instructions); got != want {

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/foliomem/folio/internal/where"
+)
+
+// mostOther is how much of a program's samples may be runtime work that no rule knows,
+// in percent: more means that a release of Go has brought functions that need a class.
+const mostOther = 3
+
+// other writes how much of each program's time is "other runtime work": the median of
+// the rounds. It needs no perf.
+func (b *bench) other(w io.Writer, list []program, rounds int) error {
+	fmt.Fprintf(w, "other runtime work, %s, %d rounds\n\n| program | samples | median | greatest | at most %d%% |\n|---|---|---|---|---|\n", runtime.Version(), rounds, mostOther)
+	for _, p := range list {
+		var parts []float64
+		samples := 0
+		for range rounds {
+			s, n, err := b.underFolio(p)
+			if err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+			parts = append(parts, 100*s[where.Other])
+			samples += n
+		}
+		slices.Sort(parts)
+		median, verdict := parts[len(parts)/2], "yes"
+		if median > mostOther {
+			verdict = "no"
+		}
+		fmt.Fprintf(w, "| %s | %d | %.1f%% | %.1f%% | %s |\n", p.name, samples, median, parts[len(parts)-1], verdict)
+	}
+	return nil
+}
