@@ -83,7 +83,7 @@ func locksRole() error {
 		}
 	}
 	_, s.Locked = lockRSS() // the advisor may be faster
-	debug.FreeOSMemory() // what it maps is locked: the advisor is to see it
+	debug.FreeOSMemory()    // what it maps is locked: the advisor is to see it
 	if when == "after" {
 		if err := await("the reserve is released", func() bool { return a.Stats().Reserved.Len() == 0 }); err != nil {
 			return fmt.Errorf("%w: %+v", err, a.Stats())
