@@ -24,7 +24,7 @@ func repository(t *testing.T) *child {
 	for name, text := range map[string]string{
 		"go.mod":       "module example.com/x\n\ngo 1.24\n",
 		"tmp/ignore":   "",
-		".gitignore":   "tmp\nruns\nf.json\ncache\n",
+		".gitignore":   "tmp\nruns\nf.json\n.config\n.cache\n",
 		"prog/prog.go": "package main\n\nimport (\n\t\"os\"\n\t\"time\"\n)\n\nfunc main() {\n\tf, _ := os.OpenFile(\"runs\", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)\n\t_, _ = f.WriteString(\"run\\n\")\n\ttime.Sleep(wait)\n}\n",
 		"prog/wait.go": "package main\n\nimport \"time\"\n\nconst wait = time.Hour\n",
 	} {
