@@ -22,7 +22,7 @@ func addressLimitRole() error {
 		return err
 	}
 	_, err := Map(1<<30, &Options{Name: "large"})
-	want := []string{`map 1 GiB of base pages "large": `, "RLIMIT_AS", "ulimit -v", "cannot allocate memory"}
+	want := []string{`map 1GiB of base pages "large": `, "RLIMIT_AS", "ulimit -v", "cannot allocate memory"}
 	for _, w := range want {
 		if err == nil || !errors.Is(err, unix.ENOMEM) || !strings.Contains(err.Error(), w) {
 			return fmt.Errorf("error is %v, want one with %q", err, w)

@@ -219,7 +219,7 @@ func TestCategoryOfAnEntry(t *testing.T) {
 		{ordinary, present | file, sys.Present},
 		{ordinary, present | exclusive, sys.Present}, // copied on write
 		{ordinary, present, sys.Present | sys.ZeroPage},
-		{hugetlb, present, sys.Present}, // as pages of 1 GiB are
+		{hugetlb, present, sys.Present}, // as pages of 1GiB are
 		{hugetlb, present | file | exclusive, sys.Present},
 	} {
 		if got := c.in.category(c.entry); got != c.want {

@@ -54,7 +54,7 @@ var wrongFlags = map[string][]string{
 	"collapse":    {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1", "--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch --dry-run 1", "x", "0", "1 2"},
 	"patches":     {"nosuch", "--of x heap-hugepages", "--of x --goversion go1.26"},
 	"advise":      {"", "-- ./prog", "--sample-rate -1 --profile x", "--sample-rate 100001 --profile x", "--json - --html - --profile x"},
-	"report":      {"", "x", "- - -o y", "x -o x"},
+	"report":      {"", "- - -o y", "x -o x"},
 	"compare":     {"", "x", "x y z", "- -"},
 	"version":     {"x"},
 	"help":        {"nosuch"},

@@ -150,7 +150,7 @@ func TestOptedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Policy.Allowed == nil || *p.Policy.Allowed || !strings.Contains(strings.Join(p.Hazards, "\n"), "opted out") {
+	if p.Policy.Allowed == nil || *p.Policy.Allowed || !strings.Contains(strings.Join(p.Hazards, "\n"), "Transparent huge pages are off for this process") {
 		t.Errorf("%+v, hazards %q", p.Policy, p.Hazards)
 	}
 	if p.Windows == nil || p.Windows.Gain != 0 || p.Windows.OptedOut == 0 {

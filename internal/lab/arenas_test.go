@@ -80,18 +80,18 @@ func TestArenasMeaning(t *testing.T) {
 			"new": row(16, 30, 100e3, 300, 0), "gogc-400": row(10, 12, 100e3, 400, 0), "gogc-800": row(8, 9, 100e3, 900, 0), "gogc-off": row(9, 9, 100e3, 500, 0),
 			"goarena": row(12, 20, 1e6, 600, 0), "folio": row(2, 3, 1000, 150, 0.9), "folio-base": row(3, 4, 66e3, 150, 0), "folio-keep": row(1.9, 3, 1000, 450, 0.9),
 		}, []string{
-			"Binary trees: Folio's arenas take 2 s, new 16 s: 8.00x as fast, in 10% of the CPU time, with 1.0% of its page faults and 50% of its peak memory.",
-			"Their huge pages make them 1.50x as fast, with 1.5% of the faults; measured, 90% of the process's memory was huge.",
-			"Without early release they are 1.05x as fast, and the peak is 450 MiB instead of 150 MiB.",
-			"Without a change to the program, GOGC=800 is 2.00x as fast as new, with 100% of its page faults and 300% of its peak memory; Folio's arenas are 4.00x as fast as that.",
-			"The arenas of Go's experiment are 1.33x as fast as new, with 1000% of its page faults and 200% of its peak memory; Folio's are 6.00x as fast as they are.",
+			"Binary trees: Folio's arenas take 2.005s, new 16.04s: 8.00x as fast, in 10.0% of the CPU time, with 1.0% of its page faults and 50.0% of its peak memory.",
+			"Their huge pages make them 1.50x as fast, with 1.5% of the faults; measured, 90.0% of the process's memory was huge.",
+			"Without early release they are 1.05x as fast, and the peak is 450.0MiB instead of 150.0MiB.",
+			"Without a change to the program, GOGC=800 is 2.00x as fast as new, with 100.0% of its page faults and 300.0% of its peak memory; Folio's arenas are 4.00x as fast as that.",
+			"The arenas of Go's experiment are 1.33x as fast as new, with 1000.0% of its page faults and 200.0% of its peak memory; Folio's are 6.00x as fast as they are.",
 		}},
 		{"no gain", 6, map[string]map[string]float64{
 			"new": row(2, 3, 1000, 100, 0), "gogc-off": row(2.2, 3, 1000, 100, 0), "folio": row(2, 3, 1000, 100, 0), "folio-base": row(2, 3, 1000, 100, 0),
 		}, []string{
-			"Binary trees: Folio's arenas take 2 s, new 2 s, with 100% of its page faults and 100% of its peak memory.",
-			"They asked for huge pages and got next to none: 0% of the process's memory was huge.",
-			"Without a change to the program, GOGC=off and GOMEMLIMIT=512MiB is 0.91x as fast as new, with 100% of its page faults and 100% of its peak memory; Folio's arenas are 1.10x as fast as that.",
+			"Binary trees: Folio's arenas take 2.005s, new 2.005s, with 100.0% of its page faults and 100.0% of its peak memory.",
+			"They asked for huge pages and got next to none: 0.0% of the process's memory was huge.",
+			"Without a change to the program, GOGC=off and GOMEMLIMIT=512MiB is 0.91x as fast as new, with 100.0% of its page faults and 100.0% of its peak memory; Folio's arenas are 1.10x as fast as that.",
 			"Undecided by 6 runs an arm: folio against new (1.00x); folio against new, cpu (1.00x); folio against folio-base (1.00x).",
 		}},
 		{"one round", 1, map[string]map[string]float64{
@@ -99,7 +99,7 @@ func TestArenasMeaning(t *testing.T) {
 		}, []string{"Inconclusive: 1 run an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."}},
 		{"three rounds", 3, map[string]map[string]float64{
 			"new": {"wall_seconds": 2, "cpu_seconds": 2}, "folio": {"wall_seconds": 1, "cpu_seconds": 1},
-		}, []string{"Binary trees: Folio's arenas take 1 s, new 2 s.", "Undecided by 3 runs an arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
+		}, []string{"Binary trees: Folio's arenas take 1.001s, new 2.002s.", "Undecided by 3 runs an arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
 		{"nothing", 0, nil, nil},
 	} {
 		got := arenasOutcome(tt.rounds, tt.arms).Meaning()

@@ -24,7 +24,7 @@ type TextOptions struct {
 // a saved one it is what the command itself showed, at the same width.
 func (f *File) Text(w io.Writer, o TextOptions) error {
 	switch {
-	case len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0:
+	case !slices.ContainsFunc(f.Arms, func(a Arm) bool { return len(a.Samples) > 0 }):
 		p := &printer{w: w}
 		p.lines(f.Title())
 		p.line("Nothing was measured.")

@@ -193,7 +193,8 @@ func TestUsed(t *testing.T) {
 	used := proc.Used()
 	status, _ := procmem.FS{}.Status(pid)
 	proc.Abort()
-	if err != nil || uint64(used.Minflt) != st.MinFlt || used.Minflt > 20 {
+	// It tells a moment before it waits: saying so may take a page fault or two.
+	if err != nil || uint64(used.Minflt) > st.MinFlt || st.MinFlt-uint64(used.Minflt) > 2 || used.Minflt > 20 {
 		t.Errorf("%d page faults, the kernel says %d, %v", used.Minflt, st.MinFlt, err)
 	}
 	if status.VmHWM == nil || *status.VmHWM > 20*uint64(os.Getpagesize()) {
