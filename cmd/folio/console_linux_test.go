@@ -269,6 +269,10 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"doctor", "--skip", evil}, `x1b]0;owned`},
 		{[]string{"inspect", evil}, `x1b]0;owned`},
 		{[]string{"collapse", evil}, `x1b]0;owned`},
+		{[]string{"ab", "--rounds", "2", "--", "gcprog", evil, "--", "gcprog", "x" + evil}, `\x1b]0;owned`},
+		{[]string{"ab", "--fail-if", evil, "--", "gcprog", "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"ab", "--rev", evil + ",HEAD", "./x"}, ""},
+		{[]string{"version", evil}, `\x1b]0;owned`},
 	} {
 		text := harmless(t, dir, c.line...)
 		if !strings.Contains(text, c.want) {
@@ -280,7 +284,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 // TestEveryCommandHasAHostileLine fails when a command is added that the test above
 // does not know.
 func TestEveryCommandHasAHostileLine(t *testing.T) {
-	known := strings.Fields("advise build collapse compare completion doctor exec go help inspect lab patch patches report run tune vet")
+	known := strings.Fields("ab advise build collapse compare completion doctor exec go help inspect lab patch patches report run tune version vet")
 	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
 	for _, cmd := range root.Commands() {
 		found := cmd.Hidden
