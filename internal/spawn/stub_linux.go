@@ -172,7 +172,9 @@ var stubFile = sync.OnceValues(func() (*os.File, error) {
 	return f, nil
 })
 
-// stub and stubStart are in assembly.
+// stub is in assembly, with its code; stubStart returns where that begins.
+//
+//lint:ignore U1000 assembly refers to it
 func stub()
 func stubStart() unsafe.Pointer
 
