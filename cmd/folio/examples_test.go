@@ -24,6 +24,7 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/perf"
+	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -52,6 +53,7 @@ var reductions = []struct{ from, to string }{
 	{`/tmp/(loadgen|jsonserver)`, "./$1"},
 	{`/usr/local/go/src/net\b`, `"$$(go env GOROOT)/src/net"`},
 	{`--for [0-9]+s`, "--for 300ms"},
+	{`^(folio exec .*\./server.*)$`, "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{`\bfolio tune `, "folio tune --rounds 1 --budget 10s "},
 	{`(folio ab.*) --budget [0-9]+s`, "$1"},
@@ -68,13 +70,13 @@ var reductions = []struct{ from, to string }{
 }
 
 // mayFail are examples whose exit code depends on the machine.
-var mayFail = regexp.MustCompile(`doctor --strict|ab .*--fail-if`)
+var mayFail = regexp.MustCompile(`doctor --strict|ab .*--fail-if|lab .*--allow-system`)
 
 // Every example of the help texts, README.md, docs and package documentation runs, in
 // a smaller form: a copy of it must not be the reader's first failure.
 func TestExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs some sixty commands")
+	if !testenv.Full() {
+		t.Skip("runs some hundred commands, for five minutes: with FOLIO_TEST_FULL=1, as in CI")
 	}
 	w := newExampleWorld(t)
 	done := make(map[string]bool)

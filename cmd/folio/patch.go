@@ -29,7 +29,7 @@ func newPatch(a *app) *cobra.Command {
 		Short: "Copy a Go program so that its heap asks for huge pages",
 		Long:  patchLong,
 		Example: `  folio patch ./server -o ./server.huge
-  folio patch /usr/bin/prometheus -o /opt/prometheus`,
+  folio patch ./server -o /tmp/server.huge`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
