@@ -43,7 +43,7 @@ func newExec(a *app) *cobra.Command {
 		Use:   "exec [flags] -- command [args]",
 		Short: "Become a program, with its heap on huge pages",
 		Long:  execLong,
-		Example: `  folio exec -- ./server -port 8080
+		Example: `  folio exec -- ./server
   folio exec --gogc 400 --memlimit 2GiB -- ./server
   ENTRYPOINT ["/folio", "exec", "--", "/server"]
   ExecStart=/usr/bin/folio exec -- /usr/bin/server`,
