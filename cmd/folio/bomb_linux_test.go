@@ -277,6 +277,9 @@ func started(t *testing.T, name string, args ...string) (pid string) {
 // do not have, or that are made of a few bytes. Any user can run such a program, and
 // wait for root to look at it.
 func TestProgramsMadeToHarm(t *testing.T) {
+	if testenv.Race {
+		t.Skip("its memory is not that of folio with the race detector")
+	}
 	path := waiter(t)
 	if perf.Check() == nil { // else no file is read for its functions
 		file := filepath.Join(t.TempDir(), "cpu.pprof")
@@ -325,6 +328,9 @@ func TestProgramsMadeToHarm(t *testing.T) {
 // TestProcessesMadeToHarm looks at processes of which the kernel says as much as they
 // like.
 func TestProcessesMadeToHarm(t *testing.T) {
+	if testenv.Race {
+		t.Skip("its memory is not that of folio with the race detector")
+	}
 	for i, args := range [][]string{{"-args", "64"}, {"-maps", "15000"}, {"-space", "64"}} {
 		if testing.Short() && i > 0 {
 			break
@@ -357,6 +363,9 @@ func zipped(data []byte) []byte {
 
 // TestResultsMadeToHarm reads results, benchmark text and profiles.
 func TestResultsMadeToHarm(t *testing.T) {
+	if testenv.Race {
+		t.Skip("its memory is not that of folio with the race detector")
+	}
 	const head = `{"schema":"folio/1","kind":"run",`
 	big := 60 << 20
 	list := func(before, item, after string) func() []byte {

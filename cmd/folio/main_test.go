@@ -19,6 +19,7 @@ import (
 
 	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -70,6 +71,8 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
+			case "race":
+				return testenv.Race, nil // programs of a test then take more memory
 			case "root":
 				return os.Getuid() == 0 || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
 			case "sampling":

@@ -267,11 +267,15 @@ func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) *Arm {
 	return best
 }
 
-// cheaper says whether a takes less memory than b, or as much under a lower bound.
+// cheaper says whether a takes less memory than b, or as much and is simpler to set,
+// or as much under a lower bound.
 func (v *verdict) cheaper(a, b *Arm) bool {
 	ma, mb := v.memory(a), v.memory(b)
 	if math.Abs(ma-mb) > band*math.Max(ma, mb) {
 		return ma < mb
+	}
+	if a.Setting.THP != b.Setting.THP {
+		return a.Setting.THP == trial.THPSystem // the environment is enough
 	}
 	return a.Setting.MemLimit != 0 && b.Setting.MemLimit != 0 && a.Setting.MemLimit < b.Setting.MemLimit
 }

@@ -27,8 +27,9 @@ func (r *Result) keep(a *Arm) []string {
 			env = ", with " + env
 		}
 		return []string{
-			"to keep it: this line as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md); where nothing may trace a process:",
-			"folio patch PROGRAM -o COPY: a copy whose heap asks for huge pages; start that" + env,
+			"to keep it, one of these:",
+			"this line as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md)",
+			"where nothing may trace a process: folio patch PROGRAM -o COPY, and start the copy" + env,
 		}
 	}
 	switch a.Setting.THP {
