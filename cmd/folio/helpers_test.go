@@ -250,7 +250,7 @@ func load() {
 	var (
 		port  = flag.String("port", "", "the server's port")
 		touch = flag.String("touch", "", "append a line to this `file` when the load begins")
-		many  = flag.Bool("many", false, "ask a thousand times")
+		many  = flag.Bool("many", false, "ask a hundred times")
 		sleep = flag.Duration("sleep", 0, "sleep before the end")
 		code  = flag.Int("exit", 0, "exit code")
 	)
@@ -258,7 +258,7 @@ func load() {
 	var answer []byte
 	n := 10
 	if *many {
-		n = 1000
+		n = 100
 	}
 	for range n {
 		r, err := http.Get("http://127.0.0.1:" + *port + "/work")
