@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/foliomem/folio/internal/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -72,6 +73,7 @@ func (c *child) untouched() {
 // Whatever ends folio ab, no worktree and no process is left; of a signal that it hears,
 // no file either.
 func TestRevisionsAreGone(t *testing.T) {
+	testenv.Long(t)
 	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGKILL} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			t.Parallel()

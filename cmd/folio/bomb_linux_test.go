@@ -277,6 +277,7 @@ func started(t *testing.T, name string, args ...string) (pid string) {
 // do not have, or that are made of a few bytes. Any user can run such a program, and
 // wait for root to look at it.
 func TestProgramsMadeToHarm(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Race {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
@@ -293,10 +294,7 @@ func TestProgramsMadeToHarm(t *testing.T) {
 			t.Errorf("the function of a program that was not changed is not seen: %v, %v", p, err)
 		}
 	}
-	for i, bomb := range elfBombs {
-		if testing.Short() && i > 3 {
-			break
-		}
+	for _, bomb := range elfBombs {
 		t.Run(bomb.name, func(t *testing.T) {
 			t.Parallel()
 			e := readELF(t, path)
@@ -328,13 +326,11 @@ func TestProgramsMadeToHarm(t *testing.T) {
 // TestProcessesMadeToHarm looks at processes of which the kernel says as much as they
 // like.
 func TestProcessesMadeToHarm(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Race {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
-	for i, args := range [][]string{{"-args", "64"}, {"-maps", "15000"}, {"-space", "64"}} {
-		if testing.Short() && i > 0 {
-			break
-		}
+	for _, args := range [][]string{{"-args", "64"}, {"-maps", "15000"}, {"-space", "64"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			pid := started(t, "hostile", args...)
@@ -363,6 +359,7 @@ func zipped(data []byte) []byte {
 
 // TestResultsMadeToHarm reads results, benchmark text and profiles.
 func TestResultsMadeToHarm(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Race {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
@@ -398,7 +395,7 @@ func TestResultsMadeToHarm(t *testing.T) {
 		}
 		return func() []byte { return zipped(append(b, rest...)) }
 	}
-	for i, c := range []struct {
+	for _, c := range []struct {
 		name, kind string
 		make       func() []byte
 		hole       bool
@@ -440,9 +437,6 @@ func TestResultsMadeToHarm(t *testing.T) {
 		{"strings", "profile", func() []byte { return zipped(protobuf(big/2, 6, nil)) }, false},
 		{"a hole", "profile", func() []byte { return nil }, true},
 	} {
-		if testing.Short() && i%8 > 0 {
-			continue
-		}
 		t.Run(c.kind+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "file")

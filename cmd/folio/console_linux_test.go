@@ -18,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // evil is a name that sets the title of the terminal, rings, turns what follows
@@ -149,6 +150,7 @@ func goProgram(t *testing.T, to string) {
 // TestWatchIsEscaped: what is drawn again and again on a terminal, and what goes to a
 // file, with the names of a process.
 func TestWatchIsEscaped(t *testing.T) {
+	testenv.Long(t)
 	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)
 	for _, args := range [][]string{{"inspect", "--watch=50ms", pid}, {"inspect", "--watch=50ms"}, {"collapse", "--dry-run", "--watch=50ms", pid}} {
 		for _, terminal := range []bool{false, true} {
@@ -185,6 +187,7 @@ func TestWatchIsEscaped(t *testing.T) {
 // TestTerminalIsNotObeyed has every command print names that come from outside: of
 // processes, programs, functions and files, arguments, results, the environment.
 func TestTerminalIsNotObeyed(t *testing.T) {
+	testenv.Long(t)
 	dir := t.TempDir()
 	evilFiles(t, dir)
 	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)

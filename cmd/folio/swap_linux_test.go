@@ -15,12 +15,14 @@ import (
 	"github.com/foliomem/folio/internal/launch"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/symbol"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // TestProgramThatBecomesAPipe: whoever owns the path of a program can put a pipe in its
 // place between a look at it and its opening. Whatever opens programs of others
 // does not wait for that pipe, which nobody writes to.
 func TestProgramThatBecomesAPipe(t *testing.T) {
+	testenv.Long(t)
 	dir := t.TempDir()
 	program, err := os.Executable()
 	if err != nil {

@@ -339,6 +339,7 @@ func TestLegend(t *testing.T) {
 
 // The samples can be looked at, a page at a time, and taken out as they were.
 func TestSamples(t *testing.T) {
+	testenv.Long(t)
 	f := tuneFile(60, "./prog")
 	r := read(t, "tune.json", f)
 	page, err := Render(Of(r))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
@@ -105,6 +106,7 @@ func TestFailedPages(t *testing.T) {
 
 // Its script runs to the end, and its tables sort.
 func TestFailedPagesInBrowser(t *testing.T) {
+	testenv.Long(t)
 	for name, c := range brokenFiles() {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, pageOf(t, c.file), 1280, 900)
@@ -127,6 +129,7 @@ func TestFailedPagesInBrowser(t *testing.T) {
 
 // The script survives charts without lists, should any ever be written.
 func TestChartWithoutSeries(t *testing.T) {
+	testenv.Long(t)
 	n := 0
 	page := charts.ReplaceAllFunc(pageOf(t, tuneFile(8, "./prog"), labFile()), func(script []byte) []byte {
 		parts := charts.FindSubmatchIndex(script)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -89,6 +90,7 @@ const cut = `(() => {
 // Nothing is cut off or has to be scrolled sideways, on a wide screen, a narrow one,
 // and a phone, tables that are folded away included.
 func TestNothingIsCut(t *testing.T) {
+	testenv.Long(t)
 	for name, page := range fitPages(t) {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, page, 1440, 900)
@@ -119,10 +121,8 @@ func (b *tab) settled(width int64) {
 // On paper tables are whole, whatever the screen was, and their repeated headings are
 // words, not arrows.
 func TestPaper(t *testing.T) {
+	testenv.Long(t)
 	screens := []int64{390, 1440}
-	if testing.Short() {
-		screens = screens[:1]
-	}
 	for name, page := range fitPages(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, screen := range screens {
@@ -147,6 +147,7 @@ func TestPaper(t *testing.T) {
 
 // A tap shows the figures of a point and keeps them there; a second one copies.
 func TestTap(t *testing.T) {
+	testenv.Long(t)
 	b := open(t, pageOf(t, tuneFile(8, "./prog")), 390, 800)
 	if _, err := chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
 // TestGogcWork runs a few arms of each workload in processes of their own. What
 // they count is exact; how fast they are is not looked at.
 func TestGogcWork(t *testing.T) {
+	testenv.Long(t)
 	e := *gogc
 	var names []string
 	e.defaults.Count = 60

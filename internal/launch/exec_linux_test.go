@@ -187,7 +187,11 @@ func TestHeapOnHugePages(t *testing.T) {
 // TestSignalsWhileLaunching sends signals at all moments of a launch, to the
 // process and, as a terminal does, to its group, which the helper is in.
 func TestSignalsWhileLaunching(t *testing.T) {
-	for i := range 30 {
+	delays := 30
+	if testing.Short() {
+		delays = 6
+	}
+	for i := range delays {
 		delay := time.Duration(i) * 700 * time.Microsecond
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGSTOP, syscall.SIGTSTP} {
 			for _, group := range []bool{false, true} {

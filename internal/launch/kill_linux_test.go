@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/launch/killtest"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // TestKills kills launcher, helper and program at random moments. A thousand
 // times: bench/exec/kills.
 func TestKills(t *testing.T) {
+	testenv.Long(t)
 	r, err := killtest.Test{
 		Command: launched(t, "role:sum", "32"), Env: []string{isChild + "=1"}, Says: "sum ", Longest: 30 * time.Millisecond,
 		Random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)),

@@ -65,6 +65,9 @@ var rootConditions = []struct{ name, set string }{
 // by the launcher and without: before its first instruction of Go.
 func TestTheProgramFindsWhatItsParentLeft(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-buildmode=pie", "-ldflags=-linkmode=external -extldflags=-static-pie"}} {
+		if testing.Short() && flags != nil {
+			continue
+		}
 		program := buildState(t, flags...)
 		if p, err := codepatch.Open(program); err != nil || p.Applied {
 			t.Fatalf("the program that is compared is not one to patch: %v", err)

@@ -1,6 +1,10 @@
 package nodes
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/foliomem/folio/internal/testenv"
+)
 
 func TestSizeIn(t *testing.T) {
 	const status = "Name:\tx\nVmHWM:\t   1234 kB\nVmRSS:\tmuch kB\nLast: 5 kB"
@@ -21,6 +25,7 @@ func FuzzSizeIn(f *testing.F) {
 
 // The peak is of this program, and work touches memory.
 func TestMeter(t *testing.T) {
+	testenv.Long(t)
 	const size = 16 << 20
 	r, err := Works[0].Do(heap{}, size, 1)
 	if err != nil {

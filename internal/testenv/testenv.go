@@ -33,3 +33,11 @@ func Versions(t testing.TB, all []string) []string {
 	}
 	return all
 }
+
+// Long skips the test with -short: it takes seconds to find what is seldom broken.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}

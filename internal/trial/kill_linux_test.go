@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // What a program leaves behind is ended and counted. Every trial's helper run
@@ -66,6 +67,7 @@ func TestForkBomb(t *testing.T) {
 		}
 	})
 	t.Run("timeout", func(t *testing.T) {
+		testenv.Long(t)
 		p := shell(forkBomb + "f 5")
 		p.Timeout = 200 * time.Millisecond
 		if s := run(t, p, Setting{}); !s.Overdue || s.Signal != "SIGKILL" {
@@ -73,6 +75,7 @@ func TestForkBomb(t *testing.T) {
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
+		testenv.Long(t)
 		if _, err := runUntil(t, shell(forkBomb+"echo ready; f 5")); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
@@ -80,6 +83,7 @@ func TestForkBomb(t *testing.T) {
 	// Each process of the chain forks the next and ends: a look at all processes
 	// finds dead ones, and misses the one that lives.
 	t.Run("chain", func(t *testing.T) {
+		testenv.Long(t)
 		script := filepath.Join(t.TempDir(), "chain.sh")
 		if err := os.WriteFile(script, []byte(`[ $1 -eq 0 ] || sh "$0" $(($1-1)) &`), 0o600); err != nil {
 			t.Fatal(err)

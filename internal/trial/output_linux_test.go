@@ -77,7 +77,7 @@ func TestStdinPipe(t *testing.T) {
 }
 
 func TestOutputByteForByte(t *testing.T) {
-	const size = 3 << 20
+	const size = 1 << 20
 	for _, trace := range []bool{false, true} {
 		var out, errOut bytes.Buffer
 		p := role("binary", "1", strconv.Itoa(size))

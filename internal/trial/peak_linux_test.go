@@ -163,6 +163,7 @@ func TestPeakRSSWithoutAccounts(t *testing.T) {
 // Where programs are forked, no figure of folio's own memory is taken for a program's:
 // a peak is the kernel's, or was seen, or is not known.
 func TestPeakRSSWithoutStub(t *testing.T) {
+	testenv.Long(t)
 	for _, s := range folioSamples(t, "big", "300", "fork") {
 		switch {
 		case s.PeakRSS == nil:

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // server returns a trial of a server with its options under a load of requests.
@@ -203,6 +204,7 @@ func TestServerThatDoesNotStop(t *testing.T) {
 }
 
 func TestServerIsCancelled(t *testing.T) {
+	testenv.Long(t)
 	// Before it answers.
 	if s, err := runUntilText(t, server(t, 1, "deaf", "child"), "prepared"); s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("sample %v, error %v", s, err)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // roleParent (how, n, own) starts itself with a standard error or an environment that
@@ -78,6 +79,7 @@ func roleObjects(words []string) error {
 // program's CPU time, at times. No share may be above 100%, and none above its whole.
 // FOLIO_TEST_OBJECTS is how many MiB the program holds: 2048 shows it best.
 func TestSharesBesideBusyLoops(t *testing.T) {
+	testenv.Long(t)
 	needSampling(t)
 	size := cmp.Or(os.Getenv("FOLIO_TEST_OBJECTS"), "64")
 	for range 2 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/perf"
 	"github.com/foliomem/folio/internal/symbol"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // mapped returns the mapping of a file as the kernel reports it.
@@ -111,6 +112,7 @@ func TestOpenRemovedProgram(t *testing.T) {
 // A kernel that hides its names, as it does from ordinary users: faults and
 // calls are told apart by who called.
 func TestKernelNamesHidden(t *testing.T) {
+	testenv.Long(t)
 	bin := build(t, "")
 	_, r := collect(t, nil, perf.Config{}, bin, "200", "zeroed", "call")
 	if !r.Kernel {

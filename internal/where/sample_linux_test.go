@@ -105,6 +105,7 @@ func TestSampledProgram(t *testing.T) {
 
 // TestSampledBuilds samples all works in one run, of programs that are built otherwise.
 func TestSampledBuilds(t *testing.T) {
+	testenv.Long(t)
 	var names []string
 	for _, w := range works {
 		names = append(names, w.name)
@@ -162,6 +163,7 @@ func TestSampledProgramOfOlderGo(t *testing.T) {
 }
 
 func TestPprofOpensProfile(t *testing.T) {
+	testenv.Long(t)
 	bin := build(t, "")
 	c, r := collect(t, kernelNames(t), perf.Config{Faults: true}, bin, "300", "objects")
 	var b bytes.Buffer
