@@ -17,8 +17,10 @@ type stock[T any] struct {
 	slabs  *slab[T] // the first is the current one
 	kept   *slab[T] // empty ones, the small ones first
 	depot  *depot[T]
+	home   *shard[T] // that it was taken from
 	idle   *stock[T] // the next one in the depot
 	bytes  int64     // of kept, in the depot
+	unused bool      // hot over a whole collection
 	grown  class     // size of the next slab
 }
 
