@@ -40,8 +40,8 @@ const quantum = 16 << 10
 // shard is a part of a depot with a lock of its own. Each processor has one, so
 // that what it freed last, and has in its cache, is what it gets.
 type shard[T any] struct {
-	// hot is a small stock that is taken and put back without the lock: all that
-	// a goroutine needs that makes one small arena after the other.
+	// hot is a small stock that is taken and put back without the lock. A goroutine
+	// that makes one small arena after another needs no more.
 	hot    atomic.Pointer[stock[T]]
 	mu     sync.Mutex
 	stocks tally
