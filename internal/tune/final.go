@@ -205,10 +205,14 @@ func (f *field) onlyHuge() *Arm {
 		return nil
 	}
 	for _, a := range f.s.res.Arms {
-		if a.Setting.THP == thp && parts(a.Setting) == 1 && a.Status != Failed && a.Final == nil {
-			a.Reason = ""
-			return a
+		if a.Setting.THP != thp || parts(a.Setting) != 1 || !alive(a) || f.st.score[a] == 0 {
+			continue
 		}
+		if gap, doubt := f.st.gap(a, f.best); gap > 5*band+2*doubt {
+			return nil // the rest of the setting gains, too
+		}
+		a.Reason = ""
+		return a
 	}
 	return nil
 }
