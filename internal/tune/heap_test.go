@@ -145,7 +145,9 @@ func TestOnlyHugePagesGain(t *testing.T) {
 	for seed := range uint64(seeds) {
 		m := collecting(seed, 10, 80)
 		m.cycles, m.memory, m.noise = nil, func(trial.Setting) float64 { return 100 }, 0.03
-		m.cost = func(set trial.Setting) float64 { return map[bool]float64{true: 0.7, false: 1}[set.THP == trial.THPHeap] }
+		m.cost = func(set trial.Setting) float64 {
+			return map[bool]float64{true: 0.7, false: 1}[set.THP == trial.THPHeap]
+		}
 		opts := m.options(seed)
 		opts.SafeMemory, opts.Heap = 16<<30, true
 		if rec := answerFor(mustSearch(t, m, opts), Fastest); rec.Arm.Name != "thp=heap" {
