@@ -60,11 +60,11 @@ func TestSearchAdviseAgainstGrid(t *testing.T) {
 }
 
 // Who fixes huge pages by a flag gets a search of the rest.
-func TestAdviseOnlyFromTheSystem(t *testing.T) {
-	for _, thp := range []trial.THP{trial.THPHeap, trial.THPOff} {
+func TestFixedTHP(t *testing.T) {
+	for _, thp := range []trial.THP{trial.THPSystem, trial.THPHeap, trial.THPOff} {
 		s := newHungry(1)
 		opts := s.options()
-		opts.Heap, opts.Base.THP = true, thp
+		opts.Heap, opts.Collapse, opts.THPAlways, opts.Base.THP, opts.FixedTHP = true, true, true, thp, true
 		res, err := Search(t.Context(), s, opts)
 		if err != nil {
 			t.Fatal(err)
