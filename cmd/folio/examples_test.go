@@ -55,7 +55,7 @@ var reductions = []struct{ from, to string }{
 	{`--for [0-9]+s`, "--for 300ms"},
 	{`^(folio exec .*\./server.*)$`, "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
-	{`\bfolio tune `, "folio tune --rounds 1 --budget 10s "},
+	{`\bfolio tune `, "folio tune --rounds 1 --budget 5m "},
 	{`(folio ab.*) --budget [0-9]+s`, "$1"},
 	{`\bfolio ab `, "folio ab --rounds 6 --budget 20s "},
 	{`\bgo test -bench`, "go test -benchtime 10x -bench"},

@@ -32,9 +32,10 @@ type tuneFlags struct {
 }
 
 const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
-3200 and off, GOMEMLIMIT, huge pages off where they are on, large heaps on huge
-pages where folio may do that (--thp collapse), and GOMAXPROCS when asked for. The
-program itself is not changed.
+3200 and off, GOMEMLIMIT, huge pages for the heap (thp=heap, see folio exec) or off
+where they are on, large heaps collapsed into huge pages where folio may do that
+(thp=collapse), and GOMAXPROCS when asked for. The program's file is not changed;
+--thp keeps huge pages as they are, or as you say.
 
 With --build PACKAGE folio builds the program itself, and what follows -- are its
 arguments: its heap then asks for huge pages (thp=heap), or not, and GOGC is
@@ -83,7 +84,7 @@ func newTune(a *app) *cobra.Command {
 
 // options checks the flags: before anything is built or opened.
 func (f *tuneFlags) options() (tune.Options, error) {
-	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build}
+	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
 	if f.mem != "" {
 		var err error
 		if o.MaxMemory, err = unit.ParseSize(f.mem); err != nil {
@@ -115,7 +116,7 @@ func (s *session) search(o tune.Options) tune.Options {
 	o.Base, o.Metric = s.base, s.spec
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
-	if s.program.IsGo && s.base.THP == trial.THPSystem {
+	if s.program.IsGo && s.base.THP == trial.THPSystem && !o.FixedTHP {
 		if err := errors.Join(s.getsHuge(), s.program.MayHeap()); err != nil {
 			s.notes = append(s.notes, "thp=heap was not tried: "+strings.ReplaceAll(strings.TrimPrefix(err.Error(), "--thp heap: "), "\n", "; "))
 		} else {

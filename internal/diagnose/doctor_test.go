@@ -134,21 +134,21 @@ func TestNotChecked(t *testing.T) {
 		{"no environ", func(w *world) { w.remove("proc/4242/environ") }, []string{"go-disablethp"}, "no such file"},
 		{"old status", func(w *world) { w.change("proc/4242/status", "THP_enabled:\t1\n", "") }, []string{"thp-disabled"}, "needs Linux 5.0"},
 		{"no exe", func(w *world) { w.noExe = fmt.Errorf("open exe: %w", fs.ErrPermission) },
-			[]string{"go-huge-page-faults", "go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-tiny-heap", "go-returned-memory", "go-disablethp"},
+			[]string{"go-huge-page-faults", "go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-disablethp"},
 			"whether it is a Go program is not known: open exe: permission denied"},
-		{"no debug information", func(w *world) { w.noState = goruntime.ErrNoDebugInfo }, []string{"go-limit-too-low", "go-returned-memory"}, "without debug information"},
+		{"no debug information", func(w *world) { w.noState = goruntime.ErrNoDebugInfo }, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
 		{"a small one without, and no samples", func(w *world) {
 			w.noState = goruntime.ErrNoDebugInfo
 			w.field("proc/4242/status", "RssAnon", "9000 kB")
-		}, []string{"go-limit-too-low", "go-tiny-heap", "go-returned-memory"}, "without debug information"},
+		}, []string{"go-limit-too-low", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
 		{"neither runtime nor environment", func(w *world) { w.noState = goruntime.ErrNoDebugInfo; w.remove("proc/4242/environ") },
-			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-returned-memory", "go-disablethp"}, ""},
+			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-returned-memory", "go-goroutine-stacks", "go-disablethp"}, ""},
 		{"an old Go", func(w *world) {
 			w.version = "go1.17.13"
 			w.states = []goruntime.State{{Cycles: 7}}
-		}, []string{"go-limit-too-low", "go-returned-memory"}, "needs Go 1.19"},
+		}, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "needs Go 1.19"},
 		{"a Go of one's own", func(w *world) { w.version = "devel +a1b2c3" }, []string{"go-huge-page-faults"}, "no release of Go"},
-		{"the runtime goes", func(w *world) { w.states = nil }, []string{"go-limit-too-low", "go-returned-memory"}, "gone"},
+		{"the runtime goes", func(w *world) { w.states = nil }, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, "linux-5.15-cgroup-v2")

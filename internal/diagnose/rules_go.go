@@ -36,6 +36,9 @@ var goRules = []Rule{
 		ID: "go-returned-memory", Title: "memory that Go has returned is resident", Scope: OfGo, Severity: Warning,
 		Reads: []string{fromRuntime, "/proc/PID/smaps_rollup"}, Reference: "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround", look: lookReturned,
 	}, {
+		ID: "go-goroutine-stacks", Title: "goroutines hold much memory", Scope: OfGo, Severity: Note,
+		Reads: []string{fromRuntime}, Reference: "https://pkg.go.dev/runtime/pprof#Profile", look: lookStacks,
+	}, {
 		ID: "go-disablethp", Title: "GODEBUG keeps the Go heap off huge pages", Scope: OfGo, Severity: Warning,
 		Reads: []string{"/proc/PID/environ"}, Reference: "https://pkg.go.dev/runtime#hdr-Environment_Variables", look: lookDisableTHP,
 	},
@@ -304,6 +307,42 @@ func lookReturned(f *Facts) ([]Hazard, error) {
 	if t := f.THP.Value; t.MaxPtesNone != nil {
 		h.Evidence = append(h.Evidence, Reading{ptesNone, fmt.Sprint(*t.MaxPtesNone)})
 	}
+	return []Hazard{h}, nil
+}
+
+// lookStacks finds many goroutines, which may be leaked ones.
+func lookStacks(f *Facts) ([]Hazard, error) {
+	const share = 0.1
+	p := f.Process
+	r, err := p.Runtime.get()
+	if err != nil {
+		return nil, err
+	}
+	s := r.After
+	if s.Stacks == nil || s.Ready == nil {
+		return nil, fmt.Errorf("%s does not count the stacks of goroutines: it needs Go 1.19", p.GoVersion.Value)
+	}
+	if *s.Stacks < much || float64(*s.Stacks) < share*float64(*s.Ready) {
+		return nil, nil
+	}
+	h := Hazard{
+		What:     fmt.Sprintf("Stacks of goroutines take %s of the %s that the Go runtime holds.", unit.Size(*s.Stacks), unit.Size(*s.Ready)),
+		Evidence: []Reading{p.runtime("stacks %s", unit.Size(*s.Stacks))},
+		Means:    "Each collection scans these stacks. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to, for as long as the program runs.",
+		Fix:      []Step{{Do: "See where goroutines wait (net/http/pprof in the program):", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutine"}},
+	}
+	if s.Goroutines > 0 {
+		h.Evidence = append(h.Evidence, p.runtime("at most %s goroutines at one time", unit.Number(int64(s.Goroutines))))
+	}
+	leaks := Step{Do: "Only those that can never go on:", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutineleak"}
+	switch v, _, _ := strings.Cut(p.GoVersion.Value, " "); {
+	case !version.IsValid(v):
+	case version.Compare(v, "go1.26") < 0:
+		leaks.Do = "Built with Go 1.27, it can list only those that can never go on:"
+	case version.Compare(v, "go1.27") < 0:
+		leaks.Do = "Built with Go 1.27, or with GOEXPERIMENT=goroutineleakprofile, it can list only those that can never go on:"
+	}
+	h.Fix = append(h.Fix, leaks)
 	return []Hazard{h}, nil
 }
 

@@ -271,6 +271,17 @@ var firing = []struct {
 	{"memory of no huge pages", k618, func(w *world) {
 		w.basePages(400)
 	}, "note heap-on-base-pages", nil},
+	{"goroutines", k618, func(w *world) {
+		w.runtimes(func(_ int, s *goruntime.State) {
+			s.Ready, s.Stacks, s.Goroutines = ptr[uint64](640<<20), ptr[uint64](64<<20), 12345
+		})
+	}, "note go-goroutine-stacks", []string{"64.00MiB of the 640.0MiB", "at most 12,345 goroutines", "debug/pprof/goroutineleak"}},
+	{"goroutines, in a large heap", k618, func(w *world) {
+		w.runtimes(func(_ int, s *goruntime.State) { s.Ready, s.Stacks = ptr[uint64](640<<20+10), ptr[uint64](64<<20) })
+	}, "", nil},
+	{"few goroutines", k618, func(w *world) {
+		w.runtimes(func(_ int, s *goruntime.State) { s.Ready, s.Stacks = ptr[uint64](200<<20), ptr[uint64](64<<20-1) })
+	}, "", nil},
 	{"disablethp", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=http2client=0,disablethp=1") }, "warning go-disablethp", []string{"disablethp=1"}},
 	{"disablethp=0", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=disablethp=1,disablethp=0") }, "", nil},
 }

@@ -105,7 +105,7 @@ func newWorld(t *testing.T, name string) *world {
 func state(cycles uint32, marked uint64) goruntime.State {
 	return goruntime.State{
 		Cycles: cycles, Percent: ptr(100), Limit: ptr[int64](1800 << 20),
-		Marked: ptr(marked), Live: ptr(marked + 1<<20), Ready: ptr[uint64](170 << 20),
+		Marked: ptr(marked), Live: ptr(marked + 1<<20), Ready: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20),
 	}
 }
 

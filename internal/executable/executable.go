@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/foliomem/folio/internal/input"
 )
@@ -263,7 +264,8 @@ func unpack(r io.Reader, name string, size uint64, most int64) ([]byte, error) {
 
 // unpackOld unpacks a section that begins with "ZLIB" and its size.
 func unpackOld(s *elf.Section, most int64) ([]byte, error) {
-	r := s.Open()
+	// As it is in the file: Open unpacks it, as large as it claims to be.
+	r := io.NewSectionReader(s.ReaderAt, 0, int64(min(s.FileSize, math.MaxInt64)))
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "ZLIB" {
 		return nil, fmt.Errorf("section %s: %w", s.Name, errCorrupt)

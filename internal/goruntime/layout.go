@@ -28,7 +28,7 @@ type Layout struct {
 	order   elf.Data
 	version uint64 // of the string runtime.buildVersion
 
-	cycles, percent, limit, marked, live, ready place
+	cycles, percent, limit, marked, live, ready, stacks, goroutines place
 }
 
 // variables are the runtime's variables, and the fields that are read.
@@ -49,11 +49,12 @@ var variables = []struct {
 		name string
 		in   func(*Layout) *place
 	}{
-		{"gcPercent", func(l *Layout) *place { return &l.percent }}, // Go 1.18+
-		{"memoryLimit", func(l *Layout) *place { return &l.limit }}, // Go 1.19+
-		{"heapMarked", func(l *Layout) *place { return &l.marked }}, // Go 1.18+
-		{"heapLive", func(l *Layout) *place { return &l.live }},     // Go 1.18+
-		{"mappedReady", func(l *Layout) *place { return &l.ready }}, // Go 1.19+
+		{"gcPercent", func(l *Layout) *place { return &l.percent }},   // Go 1.18+
+		{"memoryLimit", func(l *Layout) *place { return &l.limit }},   // Go 1.19+
+		{"heapMarked", func(l *Layout) *place { return &l.marked }},   // Go 1.18+
+		{"heapLive", func(l *Layout) *place { return &l.live }},       // Go 1.18+
+		{"mappedReady", func(l *Layout) *place { return &l.ready }},   // Go 1.19+
+		{"maxStackScan", func(l *Layout) *place { return &l.stacks }}, // Go 1.19+
 	}},
 }
 
@@ -68,11 +69,14 @@ func ReadLayout(r io.ReaderAt, size int64) (*Layout, error) {
 	if f.Class == elf.ELFCLASS32 {
 		l.word = 4
 	}
-	at := file.Values("runtime.buildVersion", "runtime.memstats", "runtime.gcController")
+	at := file.Values("runtime.buildVersion", "runtime.memstats", "runtime.gcController", "runtime.allglen")
 	if at["runtime.buildVersion"] == 0 || at["runtime.memstats"] == 0 {
 		return nil, ErrNoDebugInfo
 	}
 	l.version = at["runtime.buildVersion"]
+	if glen := at["runtime.allglen"]; glen != 0 {
+		l.goroutines = place{glen, l.word}
+	}
 	info, err := readDebugInfo(f)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func build(t *testing.T, args ...string) string {
 		testenv.Missing(t, "%v", err)
 	}
 	out := filepath.Join(t.TempDir(), "prog")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), "main.go")...)
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), ".")...)
 	cmd.Dir = "testdata/prog"
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -35,7 +35,7 @@ func build(t *testing.T, args ...string) string {
 
 // start runs the program, waits until it has collected once, and returns what
 // collects once more.
-func start(t *testing.T, path string, args ...string) (pid int, collect func() (cycles uint32, heap uint64)) {
+func start(t *testing.T, path string, args ...string) (pid int, collect func() (cycles uint32, heap, stacks uint64)) {
 	t.Helper()
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=")
@@ -46,19 +46,19 @@ func start(t *testing.T, path string, args ...string) (pid int, collect func() (
 			t.Error(err)
 		}
 	})
-	collect = func() (cycles uint32, heap uint64) {
+	collect = func() (cycles uint32, heap, stacks uint64) {
 		t.Helper()
 		if _, err := io.WriteString(in, "\n"); err != nil {
 			t.Fatal(err)
 		}
 		line, err := out.ReadString('\n')
 		if err == nil {
-			_, err = fmt.Sscan(line, &cycles, &heap)
+			_, err = fmt.Sscan(line, &cycles, &heap, &stacks)
 		}
 		if err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		return cycles, heap
+		return cycles, heap, stacks
 	}
 	collect()
 	return cmd.Process.Pid, collect
@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range 3 {
-					cycles, heap := collect()
+					cycles, heap, stacks := collect()
 					s, err := p.Read()
 					if err != nil {
 						t.Fatal(err)
@@ -96,6 +96,10 @@ func TestRead(t *testing.T) {
 					// The program holds 32 MiB, and little else.
 					if *s.Marked < 32<<20 || *s.Marked > 2*heap || *s.Live < *s.Marked || *s.Ready < *s.Marked || *s.Ready > 1<<30 {
 						t.Errorf("marked %d, live %d, ready %d; the program says %d", *s.Marked, *s.Live, *s.Ready, heap)
+					}
+					// Its 10,000 goroutines have small stacks. In use are also spans with free ones.
+					if s.Goroutines < 10_000 || s.Goroutines > 10_100 || *s.Stacks < 10_000*2048 || *s.Stacks > stacks {
+						t.Errorf("%d goroutines, stacks %d; the program says %d", s.Goroutines, *s.Stacks, stacks)
 					}
 				}
 				if _, err := Open(procmem.FS{}, pid, "go1.0.x"); err == nil || !strings.Contains(err.Error(), "not as its file says") {

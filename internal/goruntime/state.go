@@ -20,6 +20,11 @@ type State struct {
 	Marked *uint64 // live heap that the last collection found
 	Live   *uint64 // Marked with what was allocated since
 	Ready  *uint64 // what the runtime holds of the system, and did not give back
+	Stacks *uint64 // stacks of goroutines
+
+	// Goroutines is the most that there were at one time, dead ones that wait for their
+	// next use included: the runtime never forgets one.
+	Goroutines uint64
 }
 
 // Unlimited reports whether the runtime has no memory limit. ok is false when
@@ -63,6 +68,9 @@ func (r *Reader) Read() (State, error) {
 		return v
 	}
 	s.Cycles = uint32(get(l.cycles))
+	if l.goroutines.size != 0 {
+		s.Goroutines = get(l.goroutines)
+	}
 	if l.percent.size != 0 {
 		v := int(int32(get(l.percent)))
 		s.Percent = &v
@@ -74,7 +82,7 @@ func (r *Reader) Read() (State, error) {
 	for _, f := range []struct {
 		at place
 		in **uint64
-	}{{l.marked, &s.Marked}, {l.live, &s.Live}, {l.ready, &s.Ready}} {
+	}{{l.marked, &s.Marked}, {l.live, &s.Live}, {l.ready, &s.Ready}, {l.stacks, &s.Stacks}} {
 		if f.at.size != 0 {
 			v := get(f.at)
 			*f.in = &v

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -36,11 +37,24 @@ func Exec(path string, argv, env []string, in Inherited) error {
 			_ = rtSigaction(s, &sigaction{handler: 1}, nil)
 		}
 	}
+	// The runtime preempts its threads by SIGURG. Where the program inherits that it is
+	// blocked, one would wait for it: from here on there is no collection that sends any,
+	// and the scheduler sends one only to who has run for 10 ms since it looked.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.Gosched()
 	old, err := setMask(&in.Blocked)
 	if err != nil {
 		return fmt.Errorf("block signals: %w", err)
 	}
+	var urgent sigaction
+	drop := in.Blocked&bit(int(unix.SIGURG)) != 0
+	if drop { // what waits is dropped when the default, to do nothing, is set
+		drop = rtSigaction(int(unix.SIGURG), &sigaction{}, &urgent) == nil
+	}
 	err = syscall.Exec(path, argv, env) // which sets the limit of open files back
+	if drop {
+		_ = rtSigaction(int(unix.SIGURG), &urgent, nil)
+	}
 	_, _ = setMask(&old)
 	return err
 }

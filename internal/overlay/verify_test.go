@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"context"
+	"go/version"
 	"runtime"
 	"strings"
 	"testing"
@@ -56,7 +57,9 @@ func TestEmulator(t *testing.T) {
 
 // Verification needs a test that passes: CI runs the whole of it.
 func TestVerifyRefuses(t *testing.T) {
-	if _, err := Verify(context.Background(), GoCommand{Patches: []*Patch{patchOf(t, "x", "edit src/runtime/none.go\nfind 1\n|x\nafter\n|y\n")}}, nil); err == nil || !strings.Contains(err.Error(), "src/runtime/none.go") {
+	p := patchOf(t, "x", "edit src/runtime/none.go\nfind 1\n|x\nafter\n|y\n")
+	p.Go = []string{version.Lang(runtime.Version())}
+	if _, err := Verify(context.Background(), GoCommand{Patches: []*Patch{p}}, nil); err == nil || !strings.Contains(err.Error(), "src/runtime/none.go") {
 		t.Error(err)
 	}
 }

@@ -37,7 +37,7 @@ func sickFacts() *diagnose.Facts {
 	p.Rollup.Value = procmem.SmapsRollup{Anonymous: ptr[uint64](170 << 20), AnonHugePages: ptr[uint64](0), LazyFree: ptr[uint64](0), PssAnon: ptr[uint64](170 << 20)}
 	p.Advice.Err = denied
 	p.GoVersion.Value = "go1.26.8"
-	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20), Ready: ptr[uint64](170 << 20)}
+	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20), Ready: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20)}
 	p.Runtime.Value.Before, p.Runtime.Value.After, p.Runtime.Value.Live = s, s, s.Marked
 	f.Process = p
 	return f
@@ -115,9 +115,9 @@ func TestDoctorSum(t *testing.T) {
 	check(sum(), "checks: 1 problem, 1 warning, 1 note; 5 could not be checked.")
 	check(sum("thp-disabled", "go-no-memory-limit", "max-ptes-none"), "checks: nothing found; 5 could not be checked; 3 skipped.")
 	f.Process.GoVersion.Value = ""
-	check(sum("thp-disabled", "max-ptes-none"), "17 checks: nothing found; 5 could not be checked; 2 skipped; 8 are for Go programs.")
+	check(sum("thp-disabled", "max-ptes-none"), "17 checks: nothing found; 5 could not be checked; 2 skipped; 9 are for Go programs.")
 	f.Process = nil
-	check(sum("max-ptes-none"), "13 checks: nothing found; 2 could not be checked; 1 skipped; 16 are for a process: folio doctor PID.")
+	check(sum("max-ptes-none"), "13 checks: nothing found; 2 could not be checked; 1 skipped; 17 are for a process: folio doctor PID.")
 }
 
 func TestDoctorList(t *testing.T) {

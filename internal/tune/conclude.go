@@ -257,9 +257,13 @@ func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) *Arm {
 	modest := slices.ContainsFunc(tied, func(a *Arm) bool { return !giant(a) })
 	best := (*Arm)(nil)
 	for _, a := range tied {
+		most := 1 + band
+		if parts(a.Setting) < parts(lead.Setting) {
+			most += band // what the lead sets beyond it is not known to do anything
+		}
 		switch {
 		case giant(a) && modest:
-		case !giant(lead) && v.ratio[a].Ratio > v.ratio[lead].Ratio*(1+band):
+		case !giant(lead) && v.ratio[a].Ratio > v.ratio[lead].Ratio*most:
 		case best == nil || v.cheaper(a, best):
 			best = a
 		}
@@ -277,7 +281,21 @@ func (v *verdict) cheaper(a, b *Arm) bool {
 	if a.Setting.THP != b.Setting.THP {
 		return a.Setting.THP == trial.THPSystem // the environment is enough
 	}
+	if na, nb := parts(a.Setting), parts(b.Setting); na != nb {
+		return na < nb // what does nothing beside the rest is left out
+	}
 	return a.Setting.MemLimit != 0 && b.Setting.MemLimit != 0 && a.Setting.MemLimit < b.Setting.MemLimit
+}
+
+// parts is how many things a setting sets.
+func parts(s trial.Setting) int {
+	n := 0
+	for _, set := range []bool{s.GOGC != "", s.MemLimit != 0, s.GOMAXPROCS != 0, s.THP != trial.THPSystem} {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 // memory is the median peak of a finalist, infinite where it is not known.

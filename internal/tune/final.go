@@ -144,6 +144,7 @@ func (s *search) finalists() []*Arm {
 	rivals := f.rivals(alive)
 	f.joinFirst(rivals, 2, byScore)
 	f.joinFirst(rivals, 1, byMemory)
+	f.join(f.onlyHuge())
 	if len(f.in) < f.seats {
 		f.join(f.compromise())
 	}
@@ -193,6 +194,27 @@ func byScore(f *field, a, b *Arm) int { return cmp.Compare(f.st.score[a], f.st.s
 func byMemory(f *field, a, b *Arm) int {
 	less := func(x *Arm) float64 { return math.Min(memory(x)/memory(f.best), 1-band) }
 	return cmp.Or(cmp.Compare(less(a), less(b)), byScore(f, a, b))
+}
+
+// onlyHuge returns the arm that has the best one's huge pages and sets nothing else, nil
+// where there is none. Huge pages may be all of the gain, and the race, in which many
+// then are as good, has few runs of each: its part is compared even if it left early.
+func (f *field) onlyHuge() *Arm {
+	thp := f.best.Setting.THP
+	if thp == trial.THPSystem || len(f.in) >= f.seats {
+		return nil
+	}
+	for _, a := range f.s.res.Arms {
+		if a.Setting.THP != thp || parts(a.Setting) != 1 || !alive(a) || f.st.score[a] == 0 {
+			continue
+		}
+		if gap, doubt := f.st.gap(a, f.best); gap > 5*band+2*doubt {
+			return nil // the rest of the setting gains, too
+		}
+		a.Reason = ""
+		return a
+	}
+	return nil
 }
 
 // joinFirst lets the first n of arms join, in an order, as far as there is room.

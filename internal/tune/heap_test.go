@@ -60,11 +60,11 @@ func TestSearchAdviseAgainstGrid(t *testing.T) {
 }
 
 // Who fixes huge pages by a flag gets a search of the rest.
-func TestAdviseOnlyFromTheSystem(t *testing.T) {
-	for _, thp := range []trial.THP{trial.THPHeap, trial.THPOff} {
+func TestFixedTHP(t *testing.T) {
+	for _, thp := range []trial.THP{trial.THPSystem, trial.THPHeap, trial.THPOff} {
 		s := newHungry(1)
 		opts := s.options()
-		opts.Heap, opts.Base.THP = true, thp
+		opts.Heap, opts.Collapse, opts.THPAlways, opts.Base.THP, opts.FixedTHP = true, true, true, thp, true
 		res, err := Search(t.Context(), s, opts)
 		if err != nil {
 			t.Fatal(err)
@@ -134,5 +134,27 @@ func TestKeep(t *testing.T) {
 	unknown := &Arm{Arm: trial.NewArm(trial.Setting{THP: trial.THPHeap})}
 	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[2], "folio build 'a.go b.go':") || !strings.Contains(got[3], "FOLIO=reserve=auto,gc=off ") {
 		t.Errorf("with memory unknown: %q", got)
+	}
+}
+
+// Of settings that are as fast and take as much memory, the one that sets least is
+// recommended: here huge pages are all of the gain.
+func TestOnlyHugePagesGain(t *testing.T) {
+	const seeds = 40
+	var others []string
+	for seed := range uint64(seeds) {
+		m := collecting(seed, 10, 80)
+		m.cycles, m.memory, m.noise = nil, func(trial.Setting) float64 { return 100 }, 0.03
+		m.cost = func(set trial.Setting) float64 {
+			return map[bool]float64{true: 0.7, false: 1}[set.THP == trial.THPHeap]
+		}
+		opts := m.options(seed)
+		opts.SafeMemory, opts.Heap = 16<<30, true
+		if rec := answerFor(mustSearch(t, m, opts), Fastest); rec.Arm.Name != "thp=heap" {
+			others = append(others, rec.Arm.Name)
+		}
+	}
+	if len(others) > seeds/10 { // by chance it is found to be slower
+		t.Errorf("recommended are %q", others)
 	}
 }

@@ -25,6 +25,7 @@ type Options struct {
 	GOMAXPROCS []int  // further values to try with the best setting
 	THPAlways  bool   // the system gives every program huge pages: try without
 	Collapse   bool   // thp=collapse is possible here
+	FixedTHP   bool   // huge pages stay as Base has them
 	Heap       bool   // thp=heap is possible: the program can have its heap on huge pages
 	Package    string // of a program that folio built: what recommendations name; else ""
 	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
@@ -195,6 +196,9 @@ func (s *search) begin(warm *trial.Sample) error {
 		s.space.top = s.space.guard
 	}
 	s.space.top = floorLimit(s.space.top)
+	if s.opts.FixedTHP {
+		return nil
+	}
 	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
 	if s.opts.Base.THP == trial.THPSystem {
 		s.space.huge, s.space.always = s.opts.Heap && (s.opts.Package != "" || gainsByHuge(warm)), s.opts.THPAlways
