@@ -24,9 +24,8 @@ type Arena struct {
 // handle0 is the memory of the arena's first Handle[T], as it is for any T.
 type handle0 struct {
 	core
-	n        int
-	buf      unsafe.Pointer
-	len, cap int
+	n, end uintptr
+	first  unsafe.Pointer
 }
 
 // more is what most arenas do without.
@@ -42,7 +41,7 @@ type more struct {
 	index map[reflect.Type]*base
 	debug *record // in debug mode
 
-	first *base // in a Pool: the stock of the first handle
+	first store // in a Pool: the stock of the first handle
 	large int64 // and bytes in large slabs
 }
 
@@ -114,8 +113,8 @@ func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 // before.
 func (a *Arena) Free() {
 	if a.more == nil {
-		if b := a.one.in; b != nil {
-			b.self.release(a)
+		if s := a.one.in; s != nil {
+			s.release(a)
 		}
 		a.more = &gone
 		return
@@ -143,7 +142,7 @@ func (a *Arena) free() {
 
 // stocks passes the stocks of all types to yield, which may free them.
 func (a *Arena) stocks(yield func(*base) bool) {
-	if b := a.one.in; b == nil || !yield(b) || a.more == nil {
+	if s := a.one.in; s == nil || !yield(s.common()) || a.more == nil {
 		return
 	}
 	for b := a.more.rest; b != nil; {

@@ -93,11 +93,7 @@ type ended struct{ base }
 // pooledAway is that of arenas that were put into a Pool.
 var pooledAway = newEnded(&Arena{more: &away})
 
-func newEnded(a *Arena) *base {
-	e := &ended{base{arena: a}}
-	e.self = e
-	return &e.base
-}
+func newEnded(a *Arena) store { return &ended{base{arena: a}} }
 
 func (e *ended) fill() unsafe.Pointer {
 	e.arena.misuse("allocation")

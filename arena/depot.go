@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"iter"
 	"reflect"
 	"runtime"
 	"sync"
@@ -30,7 +31,8 @@ type depot[T any] struct {
 var depots sync.Map
 
 // idleBytes is how much is in all depots, short of what the shards have not
-// told yet (each less than quantum).
+// told yet (each less than quantum) and what is in their hot stocks (each at most
+// quantum).
 var idleBytes atomic.Int64
 
 const quantum = 16 << 10
@@ -38,6 +40,9 @@ const quantum = 16 << 10
 // shard is a part of a depot with a lock of its own. Each processor has one, so
 // that what it freed last, and has in its cache, is what it gets.
 type shard[T any] struct {
+	// hot is a small stock that is taken and put back without the lock. A goroutine
+	// that makes one small arena after another needs no more.
+	hot    atomic.Pointer[stock[T]]
 	mu     sync.Mutex
 	stocks tally
 	stock  *stock[T] // the top of a stack
@@ -147,10 +152,16 @@ func (d *depot[T]) make(c class) *slab[T] {
 	return &slab[T]{buf: make([]T, d.most(c)), size: c}
 }
 
-// lock returns this processor's shard, locked.
-func (d *depot[T]) lock() *shard[T] {
+// mine returns this processor's shard.
+func (d *depot[T]) mine() *shard[T] {
 	sh := d.at.Get().(*shard[T])
 	d.at.Put(sh)
+	return sh
+}
+
+// lock returns this processor's shard, locked.
+func (d *depot[T]) lock() *shard[T] {
+	sh := d.mine()
 	sh.mu.Lock()
 	return sh
 }
@@ -168,22 +179,55 @@ func (d *depot[T]) take(large bool, f func(*shard[T]) bool) {
 	if found || idleBytes.Load() <= 0 {
 		return
 	}
-	n := len(d.shards)
-	from := int(uintptr(unsafe.Pointer(mine))-uintptr(unsafe.Pointer(&d.shards[0]))) / int(unsafe.Sizeof(*mine))
-	if !large {
-		n = min(n, manyShards)
-	}
-	for i := 1; i < n && !found; i++ {
-		if sh := &d.shards[(from+i)&(len(d.shards)-1)]; sh.mu.TryLock() {
+	for sh := range d.others(mine, large) {
+		if sh.mu.TryLock() {
 			found = f(sh)
 			sh.mu.Unlock()
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// others returns the shards but mine, for what is small only some of them.
+func (d *depot[T]) others(mine *shard[T], large bool) iter.Seq[*shard[T]] {
+	return func(yield func(*shard[T]) bool) {
+		n := len(d.shards)
+		from := int(uintptr(unsafe.Pointer(mine))-uintptr(unsafe.Pointer(&d.shards[0]))) / int(unsafe.Sizeof(*mine))
+		if !large {
+			n = min(n, manyShards)
+		}
+		for i := 1; i < n; i++ {
+			if !yield(&d.shards[(from+i)&(len(d.shards)-1)]) {
+				return
+			}
 		}
 	}
 }
 
 // getStock returns a stock for a new handle: an idle one with its slabs, or a new
 // one without.
-func (d *depot[T]) getStock() (s *stock[T]) {
+func (d *depot[T]) getStock() *stock[T] {
+	sh := d.mine()
+	s := sh.takeHot()
+	if s == nil {
+		s = d.findStock(sh)
+	}
+	s.home, s.unused = sh, false
+	return s
+}
+
+// takeHot takes the hot stock, or returns nil.
+func (sh *shard[T]) takeHot() *stock[T] {
+	if sh.hot.Load() == nil {
+		return nil
+	}
+	return sh.hot.Swap(nil)
+}
+
+// findStock is getStock where the hot stock of mine is in use.
+func (d *depot[T]) findStock(mine *shard[T]) (s *stock[T]) {
 	d.take(false, func(sh *shard[T]) bool {
 		if s = sh.stock; s == nil {
 			return false
@@ -194,6 +238,11 @@ func (d *depot[T]) getStock() (s *stock[T]) {
 		return true
 	})
 	if s == nil {
+		for sh := range d.others(mine, false) {
+			if s = sh.takeHot(); s != nil {
+				return s
+			}
+		}
 		s = &stock[T]{depot: d, grown: d.first}
 		s.self = s
 	}
@@ -204,6 +253,11 @@ func (d *depot[T]) getStock() (s *stock[T]) {
 // idle then; with most negative, the default bound.
 func (d *depot[T]) putStock(s *stock[T], most int64) {
 	if !room(s.bytes, most) {
+		return
+	}
+	// To the shard that it is from: another look-up costs as much as the rest.
+	if most < 0 && s.bytes <= quantum && s.home.hot.CompareAndSwap(nil, s) {
+		tended.wake()
 		return
 	}
 	sh := d.lock()

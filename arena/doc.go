@@ -38,6 +38,10 @@
 // ones together, so that an arena that comes and goes leaves only those 48 bytes
 // to the GC. Idle slabs hold only zeros: they keep nothing alive.
 //
+// Options.IdleBytes bounds what is idle. Up to 16 KiB for each processor and type,
+// which serve small arenas without a lock, do not count, nor do up to 16 KiB more
+// that were not added up yet.
+//
 // What would be idle there beyond Options.IdleBytes is left to the GC at once.
 // If it has no pointers and is 1 MiB or more, its memory is also returned to the
 // OS at once; a program that asks for it again soon finds it kept the next time.

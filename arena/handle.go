@@ -7,16 +7,30 @@ import "unsafe"
 // with it, must not be copied, and panics once the arena is freed or put into a
 // Pool.
 type Handle[T any] struct {
-	core     // first: New is within the inliner's budget only so
-	n    int // elements of buf that were handed out
-	buf  []T // of the current slab, which is the first of the stock's
+	core                 // first: New is within the inliner's budget only so
+	n     uintptr        // elements of the current slab that were handed out
+	end   uintptr        // elements that it has; it is the first of the stock's slabs
+	first unsafe.Pointer // a *T
 }
 
 // core is the part of a handle that is the same for all types. A method of
 // it costs the inliner less than one of the generic type: New needs that.
 type core struct {
 	_  noCopy
-	in *base // of the handle's stock; nil after Free
+	in store // the handle's stock, here so that New[T] asks for its type with one load; nil after Free
+}
+
+// used returns how many elements of the current slab were handed out, left how
+// many were not.
+func (h *Handle[T]) used() int { return int(h.n) }
+func (h *Handle[T]) left() int { return int(h.end - h.n) }
+
+// buf returns the elements of the current slab.
+func (h *Handle[T]) buf() []T { return unsafe.Slice((*T)(h.first), h.end) }
+
+// from makes New hand out the elements of an empty slab; nil: of none.
+func (h *Handle[T]) from(buf []T) {
+	h.n, h.end, h.first = 0, uintptr(len(buf)), unsafe.Pointer(unsafe.SliceData(buf))
 }
 
 // more returns a new element where the current slab is full.
@@ -26,16 +40,14 @@ func (c *core) more() unsafe.Pointer {
 	if c.in == nil {
 		panic("arena: allocation after Free")
 	}
-	return c.in.self.fill()
+	return c.in.fill()
 }
 
 // Of returns the handle for values of type T of the arena. All handles of a
 // type and an arena are the same.
 func Of[T any](a *Arena) *Handle[T] {
-	if b := a.one.in; b != nil {
-		if _, ok := b.self.(*stock[T]); ok {
-			return handleOne[T](a)
-		}
+	if _, ok := a.one.in.(*stock[T]); ok {
+		return handleOne[T](a)
 	}
 	return find[T](a).handle
 }
@@ -50,41 +62,34 @@ func handleOne[T any](a *Arena) *Handle[T] {
 // New returns a pointer to a new zero T in the arena. The pointer must not be
 // used after the arena is freed or reset.
 func New[T any](a *Arena) *T {
-	var h *Handle[T]
-	if b := a.one.in; b == nil {
-		h = find[T](a).handle
-	} else if _, ok := b.self.(*stock[T]); ok {
-		h = handleOne[T](a)
-	} else {
-		h = find[T](a).handle
+	if _, ok := a.one.in.(*stock[T]); ok {
+		return handleOne[T](a).New()
 	}
-	return h.New()
+	return find[T](a).handle.New()
 }
 
 // New returns a pointer to a new zero T in the arena of the handle, as the
 // function New does.
 func (h *Handle[T]) New() *T {
-	// The compiler inlines what costs up to 80, and this costs 80: a test
-	// checks. It returns from two places so that callers keep one pointer,
-	// not a slab and an index, in registers.
-	if h.n == len(h.buf) {
+	// The compiler inlines what costs up to 80, and this costs 80: a test checks.
+	if h.n >= h.end {
 		return (*T)(h.more()) // Safety: it returns what fill of this handle's stock returns, a *T.
 	}
 	h.n++
-	return &h.buf[h.n-1]
+	// Safety: n-1 is below end, and first points to that many elements.
+	return (*T)(unsafe.Add(h.first, (h.n-1)*unsafe.Sizeof(*new(T))))
 }
 
 // take returns n zero elements in a row.
 func (h *Handle[T]) take(n int) []T {
-	i := h.n
-	if n <= len(h.buf)-i {
-		h.n = i + n
-		return h.buf[i:h.n:h.n]
+	if i := h.used(); n <= h.left() {
+		h.n += uintptr(n)
+		return h.buf()[i : i+n : i+n]
 	}
-	s := h.in.self.(*stock[T]) // of an arena in use: Of looked
+	s := h.in.(*stock[T]) // of an arena in use: Of looked
 	sl := s.room(n)
 	if sl == s.slabs {
-		h.n = n
+		h.n = uintptr(n)
 	} else {
 		sl.used = n
 	}

@@ -44,7 +44,7 @@ func (p *Pool) Get() *Arena {
 	// else's.
 	a := &Arena{more: m}
 	if b := m.first; b != nil {
-		b.self.attach(a)
+		b.attach(a)
 		a.hold(m.large)
 		m.first = nil
 	}
@@ -78,7 +78,7 @@ func (p *Pool) Put(a *Arena) {
 	large := a.reset(keep)
 	m := a.more
 	if m.first = a.one.in; m.first != nil {
-		m.first.self.detach()
+		m.first.detach()
 	}
 	for b := m.rest; b != nil; b = b.next {
 		b.self.detach()

@@ -55,12 +55,16 @@ func AppendSlice[T any](a *Arena, s, values []T) []T {
 
 // extend returns s with a capacity of n, in place, or nil.
 func (h *Handle[T]) extend(s []T, n int) []T {
-	from := h.n - cap(s)
-	if cap(s) == 0 || from < 0 || &h.buf[from] != unsafe.SliceData(s) || n > len(h.buf)-from {
+	from := h.used() - cap(s)
+	if cap(s) == 0 || from < 0 {
 		return nil
 	}
-	h.n = from + n
-	return h.buf[from : from+len(s) : h.n]
+	buf := h.buf()
+	if &buf[from] != unsafe.SliceData(s) || n > len(buf)-from {
+		return nil
+	}
+	h.n = uintptr(from + n)
+	return buf[from : from+len(s) : from+n]
 }
 
 // String returns a copy of s in the arena.

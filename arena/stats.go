@@ -82,7 +82,7 @@ func (s *stock[T]) count(c *counter) {
 	for l := s.slabs; l != nil; l = l.link {
 		used := l.used
 		if l == s.slabs && s.handle != nil {
-			used = s.handle.n
+			used = s.handle.used()
 		}
 		c.Objects += uint64(used)
 		c.Used += uint64(used) * size

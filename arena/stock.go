@@ -17,14 +17,16 @@ type stock[T any] struct {
 	slabs  *slab[T] // the first is the current one
 	kept   *slab[T] // empty ones, the small ones first
 	depot  *depot[T]
+	home   *shard[T] // that it was taken from
 	idle   *stock[T] // the next one in the depot
 	bytes  int64     // of kept, in the depot
+	unused bool      // hot over a whole collection
 	grown  class     // size of the next slab
 }
 
 // base is the part of a stock that is the same for all types.
 type base struct {
-	self  store // the stock
+	self  store // what the base is part of
 	arena *Arena
 	next  *base // in the arena's list
 }
@@ -38,7 +40,10 @@ type store interface {
 	attach(*Arena)                                  // makes a handle
 	count(*counter)
 	typ() reflect.Type
+	common() *base
 }
+
+func (b *base) common() *base { return b }
 
 func (s *stock[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
@@ -47,7 +52,7 @@ func (s *stock[T]) fill() unsafe.Pointer {
 	s.push(s.obtain(1, s.arena.settings()))
 	h := s.handle
 	h.n = 1
-	return unsafe.Pointer(&h.buf[0]) // Safety: New makes it a *T again.
+	return h.first // Safety: New makes it a *T again.
 }
 
 // room adds a slab with at least n elements. It becomes the current one,
@@ -55,7 +60,7 @@ func (s *stock[T]) fill() unsafe.Pointer {
 func (s *stock[T]) room(n int) *slab[T] {
 	h := s.handle
 	l := s.obtain(n, s.arena.settings())
-	if s.slabs == nil || len(l.buf)-n > len(h.buf)-h.n {
+	if s.slabs == nil || len(l.buf)-n > h.left() {
 		s.push(l)
 		return l
 	}
@@ -67,10 +72,10 @@ func (s *stock[T]) room(n int) *slab[T] {
 func (s *stock[T]) push(l *slab[T]) {
 	h := s.handle
 	if s.slabs != nil {
-		s.slabs.used = h.n
+		s.slabs.used = h.used()
 	}
 	l.link, s.slabs = s.slabs, l
-	h.buf, h.n = l.buf, 0
+	h.from(l.buf)
 }
 
 // obtain returns a slab with at least n zero elements: one that Reset kept,
@@ -104,12 +109,12 @@ func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 // oldest, which are the smallest, first. It does not use the stock any more then.
 func (s *stock[T]) drain(f func(*slab[T])) {
 	if s.slabs != nil && s.handle != nil {
-		s.slabs.used = s.handle.n
+		s.slabs.used = s.handle.used()
 	}
 	lists := [...]*slab[T]{s.kept, s.slabs}
 	s.slabs, s.kept = nil, nil
 	if h := s.handle; h != nil {
-		h.n, h.buf = 0, nil
+		h.from(nil)
 	}
 	for _, l := range lists {
 		var back *slab[T]
@@ -136,9 +141,9 @@ func (s *stock[T]) release(a *Arena) {
 	var out dropped[T]
 	if l := s.slabs; h != nil && l != nil && l.link == nil && s.kept == nil && l.bytes() < largeSlab && l.size != own {
 		// The one slab of a small arena.
-		l.used = h.n
+		l.used = h.used()
 		l.clear()
-		h.n, h.buf = 0, nil
+		h.from(nil)
 		s.slabs, s.kept, s.bytes, s.grown = nil, l, l.bytes(), l.size.next()
 	} else {
 		s.sort(&out, most)
@@ -193,7 +198,7 @@ func (s *stock[T]) reset(a *Arena, keep int64) (n, large int64) {
 	if l := s.slabs; l != nil && l.link == nil && s.kept == nil && l.size != own && l.bytes() <= keep {
 		if h := s.handle; h != nil {
 			a.more.past += int64(h.n) * size
-			clear(h.buf[:h.n])
+			clear(h.buf()[:h.n])
 			h.n = 0
 		}
 		if n = l.bytes(); n >= largeSlab {
@@ -233,9 +238,9 @@ func (s *stock[T]) attach(a *Arena) {
 	if h.in != nil {
 		h = new(Handle[T])
 	}
-	h.in, s.handle, s.arena = &s.base, h, a
+	h.in, s.handle, s.arena = s, h, a
 	if l := s.slabs; l != nil {
-		h.buf = l.buf
+		h.from(l.buf)
 	} else if l := s.kept; l != nil {
 		s.kept = l.link
 		s.push(l)
@@ -244,7 +249,8 @@ func (s *stock[T]) attach(a *Arena) {
 
 func (s *stock[T]) detach() {
 	if h := s.handle; h != nil {
-		h.in, h.n, h.buf = pooledAway, 0, nil
+		h.in = pooledAway
+		h.from(nil)
 		s.arena, s.handle = nil, nil
 	}
 }

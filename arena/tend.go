@@ -64,6 +64,7 @@ func (d *depot[T]) tend() (left bool) {
 	left = d.leftovers.tend()
 	for i := range d.shards {
 		sh := &d.shards[i]
+		left = sh.cool() || left
 		sh.mu.Lock()
 		p := &sh.stock
 		for range sh.stocks.trim() {
@@ -93,6 +94,19 @@ func (d *depot[T]) tend() (left bool) {
 		sh.mu.Unlock()
 	}
 	return left
+}
+
+// cool drops the hot stock if it was not needed since the last call and reports
+// whether there is one left.
+func (sh *shard[T]) cool() (left bool) {
+	s := sh.takeHot() // whoever has a stock may change it
+	if s == nil || s.unused {
+		return false
+	}
+	s.unused = true
+	// If another one was put meanwhile, this one is left to the GC.
+	sh.hot.CompareAndSwap(nil, s)
+	return true
 }
 
 // trim says how many to keep: those that were needed since the last call.

@@ -1,0 +1,70 @@
+package arena_test
+
+import (
+	"testing"
+
+	"github.com/foliomem/folio/arena"
+)
+
+type pair struct{ left, right *pair }
+
+// perArena is how many values fill 1 MiB.
+const perArena = 1 << 16
+
+func BenchmarkNew(b *testing.B) {
+	b.Run("Handle", func(b *testing.B) {
+		a := arena.NewArena()
+		h := arena.Of[pair](a)
+		for i := 0; i < b.N; i++ {
+			if i%perArena == 0 {
+				a.Reset()
+			}
+			h.New().left = nil
+		}
+	})
+	b.Run("New", func(b *testing.B) {
+		a := arena.NewArena()
+		for i := 0; i < b.N; i++ {
+			if i%perArena == 0 {
+				a.Reset()
+			}
+			arena.New[pair](a).left = nil
+		}
+	})
+	b.Run("SecondType", func(b *testing.B) {
+		a := arena.NewArena()
+		arena.New[int](a)
+		for i := 0; i < b.N; i++ {
+			if i%perArena == 0 {
+				a.Reset()
+			}
+			arena.New[pair](a).left = nil
+		}
+	})
+}
+
+// BenchmarkSmallArena makes an arena, fills it with a tree of 31 nodes and frees it.
+func BenchmarkSmallArena(b *testing.B) {
+	one := func() {
+		a := arena.NewArena()
+		h := arena.Of[pair](a)
+		for range 31 {
+			h.New().left = nil
+		}
+		a.Free()
+	}
+	b.Run("1", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			one()
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				one()
+			}
+		})
+	})
+}

@@ -1,0 +1,63 @@
+package arena
+
+import "testing"
+
+// TestHotStock: a small stock that was freed is hot, serves the next arena, and is
+// left to the GC when a whole cycle did not need it.
+func TestHotStock(t *testing.T) {
+	if debugging {
+		t.Skip("debug mode reuses no stocks")
+	}
+	type value struct{ p *value }
+	d := &depot[value]{size: 8, pointers: true}
+	sh := &shard[value]{}
+	put := func() *stock[value] {
+		s := &stock[value]{depot: d, home: sh, bytes: minSlab}
+		d.putStock(s, -1)
+		return s
+	}
+
+	s := put()
+	if !sh.cool() {
+		t.Error("the first call drops a stock that was put since the last one")
+	}
+	if got := sh.takeHot(); got != s {
+		t.Fatalf("the hot stock is %p, want %p", got, s)
+	}
+	if sh.takeHot() != nil {
+		t.Fatal("two have the hot stock")
+	}
+
+	put()
+	sh.cool()
+	if sh.cool() || sh.takeHot() != nil {
+		t.Error("a stock that was not needed between two calls is still there")
+	}
+}
+
+// TestHotStockIsBounded: what is not counted as idle is small, and belongs to no arena
+// that has a bound of its own.
+func TestHotStockIsBounded(t *testing.T) {
+	type value struct{ p *value }
+	for _, c := range []struct {
+		bytes, most int64
+		hot         bool
+	}{
+		{minSlab, -1, true},
+		{quantum, -1, true},
+		{quantum + 1, -1, false},
+		{minSlab, 1 << 30, false},
+		{minSlab, 0, false},
+	} {
+		d := &depot[value]{size: 8, pointers: true, shards: make([]shard[value], 1)}
+		d.at.New = func() any { return &d.shards[0] }
+		sh := &d.shards[0]
+		d.putStock(&stock[value]{depot: d, home: sh, bytes: c.bytes}, c.most)
+		if hot := sh.takeHot() != nil; hot != c.hot {
+			t.Errorf("a stock of %d bytes with a bound of %d: hot is %v, want %v", c.bytes, c.most, hot, c.hot)
+		}
+		if sh.stock != nil {
+			sh.tell(-c.bytes)
+		}
+	}
+}
