@@ -22,7 +22,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	case f.pid < 1:
 		return misusef("--attach %d: want the id of a process", f.pid)
 	case f.duration <= 0:
-		return misusef("--for %v: must be more than 0", f.duration)
+		return misusef("--duration %v: must be more than 0", f.duration)
 	case f.sampleRate == 0:
 		return misusef("--sample-rate 0: without samples there is nothing to see of a running process")
 	}
@@ -62,7 +62,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 // already, "" if there is none.
 func (f *runFlags) notAttach() (name string) {
 	f.given.Visit(func(flag *pflag.Flag) {
-		if name == "" && !slices.Contains([]string{"attach", "for", "sample-rate", "json", "html", "bench", "pprof"}, flag.Name) {
+		if name == "" && !slices.Contains([]string{"attach", "duration", "sample-rate", "json", "html", "bench", "pprof"}, flag.Name) {
 			name = flag.Name
 		}
 	})

@@ -284,7 +284,7 @@ func TestProgramsMadeToHarm(t *testing.T) {
 	path := waiter(t)
 	if perf.Check() == nil { // else no file is read for its functions
 		file := filepath.Join(t.TempDir(), "cpu.pprof")
-		peak(t, mostOfProcess, "run", "--attach", started(t, path), "--for", "500ms", "--pprof", file)
+		peak(t, mostOfProcess, "run", "--attach", started(t, path), "--duration", "500ms", "--pprof", file)
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -316,9 +316,9 @@ func TestProgramsMadeToHarm(t *testing.T) {
 				return
 			}
 			pid := started(t, file)
-			peak(t, mostOfProcess, "doctor", "--for", "100ms", pid)
+			peak(t, mostOfProcess, "doctor", "--duration", "100ms", pid)
 			peak(t, mostOfProcess, "inspect", pid)
-			peak(t, mostOfProcess, "run", "--attach", pid, "--for", "200ms", "--pprof", "cpu.pprof")
+			peak(t, mostOfProcess, "run", "--attach", pid, "--duration", "200ms", "--pprof", "cpu.pprof")
 		})
 	}
 }
@@ -334,10 +334,10 @@ func TestProcessesMadeToHarm(t *testing.T) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			pid := started(t, "hostile", args...)
-			peak(t, mostOfProcess, "doctor", "--for", "100ms", pid)
+			peak(t, mostOfProcess, "doctor", "--duration", "100ms", pid)
 			peak(t, mostOfProcess, "inspect", pid)
 			peak(t, mostOfProcess, "inspect")
-			peak(t, mostOfProcess, "run", "--attach", pid, "--for", "100ms")
+			peak(t, mostOfProcess, "run", "--attach", pid, "--duration", "100ms")
 			peak(t, mostOfProcess, "collapse", "--dry-run", pid)
 		})
 	}
@@ -449,7 +449,7 @@ func TestResultsMadeToHarm(t *testing.T) {
 			}
 			switch c.kind {
 			case "profile":
-				peak(t, mostOfResult, "advise", "--profile", file)
+				peak(t, mostOfResult, "suggest", "--profile", file)
 				return
 			case "result":
 				peak(t, mostOfResult, "report", file, "-o", os.DevNull)

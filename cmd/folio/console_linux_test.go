@@ -197,14 +197,14 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		line []string
 		want string // on one of the streams
 	}{
-		{[]string{"doctor", "--for", "0", pid}, `\x1b[2J\x07\u202e`},
-		{[]string{"doctor", "--for", "0", "--json", "-", pid}, `\u001b]0;owned\u0007\u202e`},
+		{[]string{"doctor", "--duration", "0", pid}, `\x1b[2J\x07\u202e`},
+		{[]string{"doctor", "--duration", "0", "--json", "-", pid}, `\u001b]0;owned\u0007\u202e`},
 		{[]string{"inspect", pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--json", "-", pid}, `\u001b]0;owned`},
 		{[]string{"inspect", "--rows", "0"}, ""},
 		{[]string{"collapse", "--dry-run", pid}, ""},
-		{[]string{"run", "--attach", pid, "--for", "50ms"}, `\x1b]0;owned`},
-		{[]string{"run", "--attach", pid, "--for", "50ms", "--json", "-"}, `\u001b]0;owned`},
+		{[]string{"run", "--attach", pid, "--duration", "50ms"}, `\x1b]0;owned`},
+		{[]string{"run", "--attach", pid, "--duration", "50ms", "--json", "-"}, `\u001b]0;owned`},
 		{[]string{"run", "--", "gcprog", evil}, `\x1b]0;owned`},
 		{[]string{"run", "--env", "EVIL=" + evil, "--json", "-", "--", "gcprog"}, `\u001b]0;owned`},
 		{[]string{"run", "--env", "EVIL=" + evil, "--bench", "-", "--", "gcprog", evil}, ""},
@@ -228,9 +228,9 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"build", "--patch", evil, "."}, `\x1b]0;owned`},
 		{[]string{"go", evil}, `\x1b]0;owned`},
 		{[]string{"vet", "./" + evil}, ""},
-		{[]string{"advise", "--profile", "allocs.pprof"}, `\x1b]0;owned`},
-		{[]string{"advise", "--profile", "allocs.pprof", "--json", "-"}, `\u001b]0;owned`},
-		{[]string{"advise", "--profile", evil}, `\x1b]0;owned`},
+		{[]string{"suggest", "--profile", "allocs.pprof"}, `\x1b]0;owned`},
+		{[]string{"suggest", "--profile", "allocs.pprof", "--json", "-"}, `\u001b]0;owned`},
+		{[]string{"suggest", "--profile", evil}, `\x1b]0;owned`},
 		{[]string{"report", evil, "-o", "page.html"}, `\x1b]0;owned`},
 		{[]string{"report", "run.json", "tune.json", "inspect.json", "doctor.json", "-o", "-"}, `\x1b]0;owned`},
 		{[]string{"compare", "run.json", "other-run.json"}, ""},
@@ -261,13 +261,13 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"run", "--json", "-", "--", "./" + evil + ".go"}, `\u001b]0;owned`},
 		{[]string{"run", "--html", "page.html", "--", "./" + evil + ".go"}, `\x1b]0;owned`},
 		{[]string{"tune", "--budget", "1s", "--", "./" + evil + ".go"}, ""},
-		{[]string{"doctor", "--for", "100ms", goPID}, `\x1b[2J`},
-		{[]string{"doctor", "--for", "100ms", "--json", "-", goPID}, `\u001b[2J`},
+		{[]string{"doctor", "--duration", "100ms", goPID}, `\x1b[2J`},
+		{[]string{"doctor", "--duration", "100ms", "--json", "-", goPID}, `\u001b[2J`},
 		{[]string{"inspect", goPID}, `\x1b[2J`},
 		{[]string{"inspect", "--json", "-", goPID}, `\u001b[2J`},
 		{[]string{"collapse", "--dry-run", goPID}, ""},
-		{[]string{"run", "--attach", goPID, "--for", "300ms"}, `\x1b[2J`},
-		{[]string{"run", "--attach", goPID, "--for", "300ms", "--json", "-"}, `\u001b[2J`},
+		{[]string{"run", "--attach", goPID, "--duration", "300ms"}, `\x1b[2J`},
+		{[]string{"run", "--attach", goPID, "--duration", "300ms", "--json", "-"}, `\u001b[2J`},
 		{[]string{"doctor", evil}, `x1b]0;owned`},
 		{[]string{"doctor", "--skip", evil}, `x1b]0;owned`},
 		{[]string{"inspect", evil}, `x1b]0;owned`},
@@ -287,7 +287,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 // TestEveryCommandHasAHostileLine fails when a command is added that the test above
 // does not know.
 func TestEveryCommandHasAHostileLine(t *testing.T) {
-	known := strings.Fields("ab advise build collapse compare completion doctor exec go help inspect lab patch patches report run tune version vet")
+	known := strings.Fields("ab build collapse compare completion doctor exec go help inspect lab patch patches report run suggest tune version vet")
 	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
 	for _, cmd := range root.Commands() {
 		found := cmd.Hidden

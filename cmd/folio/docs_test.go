@@ -323,7 +323,7 @@ func TestGoBlocks(t *testing.T) {
 }
 
 func TestShellLines(t *testing.T) {
-	text := "```sh\n$ folio run -- a\nfolio tune \\\n   --mem 1GiB -- b # c\n```\n\n    folio x\n```go\nfolio y\n```\n```console\nA=1 folio run 'b  c' | folio z && go run ./cmd/folio tune -- \"$(go env GOROOT)/x\"\n```\n"
+	text := "```sh\n$ folio run -- a\nfolio tune \\\n   --max-rss 1GiB -- b # c\n```\n\n    folio x\n```go\nfolio y\n```\n```console\nA=1 folio run 'b  c' | folio z && go run ./cmd/folio tune -- \"$(go env GOROOT)/x\"\n```\n"
 	var got []string
 	for _, l := range shellLines(text) {
 		for _, w := range shellCommands(l) {
@@ -332,7 +332,7 @@ func TestShellLines(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"run|--|a", "tune|--mem|1GiB|--|b", "run|b  c", "z", "tune|--|$(go env GOROOT)/x"}
+	want := []string{"run|--|a", "tune|--max-rss|1GiB|--|b", "run|b  c", "z", "tune|--|$(go env GOROOT)/x"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -37,7 +37,7 @@ Without a PID the machine is checked, and the container that folio is in; with
 one, the container of that process, and the process. A process of another user
 needs root (CAP_SYS_PTRACE). "folio doctor list" explains the checks.
 
-It takes a second: what counts up is read twice (--for).
+It takes a second: what counts up is read twice (--duration).
 
 Exit codes: 0 the checks ran, whatever they found; 1 failed, or with --strict
 something was found; 2 wrong use; 130 interrupted.`
@@ -59,7 +59,7 @@ func newDoctor(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.DurationVar(&f.watch, "for", time.Second, "how long to watch what counts up; 0 leaves out the checks that need it")
+	fs.DurationVar(&f.watch, "duration", time.Second, "how long to watch what counts up; 0 leaves out the checks that need it")
 	fs.StringSliceVar(&f.skip, "skip", nil, "leave out these `checks` (repeatable, or with commas)")
 	fs.BoolVar(&f.strict, "strict", false, "exit with 1 when anything is found, also a note")
 	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
@@ -111,7 +111,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 		return misuse(err)
 	}
 	if f.watch < 0 {
-		return misusef("--for %v: must not be negative", f.watch)
+		return misusef("--duration %v: must not be negative", f.watch)
 	}
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)

@@ -52,7 +52,7 @@ var reductions = []struct{ from, to string }{
 	{`\b8080\b`, "$$PORT"},
 	{`/tmp/(loadgen|jsonserver)`, "./$1"},
 	{`/usr/local/go/src/net\b`, `"$$(go env GOROOT)/src/net"`},
-	{`--for [0-9]+s`, "--for 300ms"},
+	{`--duration [0-9]+s`, "--duration 300ms"},
 	{`^(folio exec .*\./server.*)$`, "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{`\bfolio tune `, "folio tune --rounds 1 --budget 5m "},
@@ -118,8 +118,8 @@ func reduced(line string) (text, reason string) {
 	for _, r := range reductions {
 		line = regexp.MustCompile(r.from).ReplaceAllString(line, r.to)
 	}
-	if strings.Contains(line, "folio tune ") && !strings.Contains(line, "--mem ") {
-		line = strings.Replace(line, "folio tune ", "folio tune --mem 1GiB ", 1)
+	if strings.Contains(line, "folio tune ") && !strings.Contains(line, "--max-rss ") {
+		line = strings.Replace(line, "folio tune ", "folio tune --max-rss 1GiB ", 1)
 	}
 	return line, ""
 }
@@ -195,7 +195,7 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new")
 	w.sh(t, `git init -q -b main . && git add -A && for i in 1 2; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done`)
 	w.sh(t, `for i in before after; do folio run --count 2 --json $i.json -- ./prog; done
-		folio tune --rounds 1 --mem 1GiB --json tune.json -- ./prog
+		folio tune --rounds 1 --max-rss 1GiB --json tune.json -- ./prog
 		folio run --count 2 --bench old.txt -- ./prog; cp old.txt new.txt; cp old.txt results.txt`)
 	cmd := exec.Command("go", "build", "-o", w.dir+"/bin/", "golang.org/x/perf/cmd/benchstat")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -135,7 +135,7 @@ func TestTuneInterrupted(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
-			c := newChild(t, "tune", "--mem", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--bench", "b.txt", "--", "gcprog", "-touch", "runs")
+			c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--bench", "b.txt", "--", "gcprog", "-touch", "runs")
 			c.start()
 			c.awaitRuns(60)
 			c.signal(sig)

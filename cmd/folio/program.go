@@ -57,7 +57,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable); not what another flag sets")
 	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, heap has the heap of\na Go program ask for them from its first touch (see folio exec), off turns them off, collapse\nputs the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE)")
 	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
-	fs.BoolVar(&f.higher, "higher", false, "more of the metric is better")
+	fs.BoolVar(&f.higher, "higher-is-better", false, "more of the metric is better")
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the collector are then missing")
@@ -227,7 +227,7 @@ func (s *session) parse(f *programFlags) error {
 			return err
 		}
 	case f.higher:
-		return errors.New("--higher goes with --metric 'NAME=PATTERN'")
+		return errors.New("--higher-is-better goes with --metric 'NAME=PATTERN'")
 	}
 	switch {
 	case f.ready != "" && f.load == "":

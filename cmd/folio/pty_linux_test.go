@@ -89,7 +89,7 @@ func (p *pty) press(t *testing.T, keys string) {
 func TestProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	p := newPTY(t)
-	c := newChild(t, "tune", "--mem", "1GiB", "--rounds", "3", "--", "gcprog", "-work", "1")
+	c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "3", "--", "gcprog", "-work", "1")
 	p.attach(c)
 	c.cmd.Stderr = p.tty
 	p.start(c)
@@ -118,7 +118,7 @@ func TestProgressOnTerminal(t *testing.T) {
 func TestNoProgress(t *testing.T) {
 	t.Parallel()
 	p := newPTY(t)
-	c := newChild(t, "tune", "--mem", "1GiB", "--rounds", "1", "--", "gcprog")
+	c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1", "--", "gcprog")
 	c.cmd.Env = append(c.cmd.Env, "TERM=dumb")
 	p.attach(c)
 	c.cmd.Stderr = p.tty
@@ -129,7 +129,7 @@ func TestNoProgress(t *testing.T) {
 		t.Errorf("on a dumb terminal: %q", got)
 	}
 
-	c = newChild(t, "tune", "--mem", "1GiB", "--rounds", "1", "--", "gcprog")
+	c = newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1", "--", "gcprog")
 	p = newPTY(t)
 	p.attach(c)
 	c.cmd.Stdout = p.tty // standard error is none
@@ -149,7 +149,7 @@ func TestCtrlC(t *testing.T) {
 	t.Run("tune", func(t *testing.T) {
 		t.Parallel()
 		p := newPTY(t)
-		c := newChild(t, "tune", "--mem", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--", "gcprog", "-touch", "runs", "-sleep", "20ms")
+		c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--", "gcprog", "-touch", "runs", "-sleep", "20ms")
 		p.attach(c)
 		c.cmd.Stdout, c.cmd.Stderr = p.tty, p.tty
 		p.start(c)

@@ -22,13 +22,13 @@ type reportFlags struct {
 const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
 HTML page with charts.
 
-The files are what run, tune, lab, inspect, doctor, advise and collapse write with --json.
+The files are what run, tune, lab, inspect, doctor, suggest and collapse write with --json.
 Without --html each is printed as its command printed it. With --html several are
 shown side by side, with what differs between them: two machines, two kernels,
 before and after. The page answers first, then draws, then lists; all samples are in
 it. It needs no network, and loads nothing.
 
-While measuring, --html FILE of run, tune, lab, inspect, doctor and advise
+While measuring, --html FILE of run, tune, lab, inspect, doctor and suggest
 makes the same page.`
 
 func newReport(a *app) *cobra.Command {
@@ -123,8 +123,8 @@ func (a *app) showResults(results []*saved.Result, all bool) error {
 			err = r.Inspect.Text(a.stdout, defaultRows)
 		case r.Doctor != nil:
 			err = r.Doctor.Text(a.stdout, a.width())
-		case r.Advise != nil:
-			err = r.Advise.Text(a.stdout)
+		case r.Suggest != nil:
+			err = r.Suggest.Text(a.stdout)
 		case r.Collapse != nil:
 			err = r.Collapse.Text(a.stdout)
 		case r.Lab != nil:

@@ -68,14 +68,14 @@ func newRun(a *app) *cobra.Command {
   folio run --build ./cmd/prog --gogc 400 -- args
   folio run --sample-rate 997 -- ./prog args
   folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
-  folio run --attach 1234 --for 30s
+  folio run --attach 1234 --duration 30s
   folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case cmd.Flags().Changed("attach"):
 				return a.attach(cmd.Context(), f, args)
-			case cmd.Flags().Changed("for"):
-				return misusef("--for goes with --attach")
+			case cmd.Flags().Changed("duration"):
+				return misusef("--duration goes with --attach")
 			case f.build != "" && !cmd.Flags().Changed("thp"):
 				f.thp = string(trial.THPHeap) // it was built for that
 			}
@@ -92,7 +92,7 @@ func newRun(a *app) *cobra.Command {
 	f.add(fs)
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run that was sampled to `file`, in the format of\ngo tool pprof")
 	fs.IntVar(&f.pid, "attach", 0, "do not run a command: sample the process with this `id`, and its descendants")
-	fs.DurationVar(&f.duration, "for", 10*time.Second, "with --attach: for how long")
+	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: for how long")
 	return cmd
 }
 

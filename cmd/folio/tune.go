@@ -59,10 +59,10 @@ func newTune(a *app) *cobra.Command {
 		Short: "Find the settings that give the time back",
 		Long:  tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
-  folio tune --mem 1GiB --metric 'op/s=([0-9.]+) op/s' --higher -- ./prog
+  folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
   folio tune --build ./cmd/server -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
-  folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher -- ./server`,
+  folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.tune(cmd.Context(), f, args, cmd.Flags().Changed("seed"))
 		},
@@ -70,7 +70,7 @@ func newTune(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
-	fs.StringVar(&f.mem, "mem", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
+	fs.StringVar(&f.mem, "max-rss", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
 	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of the search, builds aside; a run that passes it is ended")
 	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds of the final (default 10, and more while the answer is not settled)")
 	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try these `values` of GOMAXPROCS, such as 1,2,4")
@@ -88,7 +88,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	if f.mem != "" {
 		var err error
 		if o.MaxMemory, err = unit.ParseSize(f.mem); err != nil {
-			return o, fmt.Errorf("--mem: %w", err)
+			return o, fmt.Errorf("--max-rss: %w", err)
 		}
 	}
 	switch {

@@ -52,7 +52,7 @@ func flags(f *report.File) []string {
 	add("--ready", p.Ready)
 	add("--load", p.Load)
 	if higher {
-		out = append(out, "--higher")
+		out = append(out, "--higher-is-better")
 	}
 	if p.IgnoreExit {
 		out = append(out, "--ignore-exit")

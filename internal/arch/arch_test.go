@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"internal/unit"},
 	{"internal/advice", "internal/figure"},
 	{"arenavet/internal/flow", "internal/config", "internal/console", "internal/gctrace", "internal/goversion", "internal/input", "internal/launch/killtest", "internal/scratch", "internal/stat", "internal/sys", "internal/testenv", "internal/workload"},
-	{"internal/advise", "internal/executable", "internal/overlay", "internal/perf", "internal/procmem", "internal/spawn"},
+	{"internal/suggest", "internal/executable", "internal/overlay", "internal/perf", "internal/procmem", "internal/spawn"},
 	{"internal/symbol"},
 	{"arenavet", "gctune", "internal/codepatch/fixture", "internal/feature", "internal/goruntime", "internal/host", "internal/metric", "internal/where"},
 	{"internal/codepatch", "page"},

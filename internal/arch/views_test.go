@@ -14,9 +14,9 @@ import (
 // views are the packages that show results.
 var views = []string{"internal/report", "internal/html", "internal/compare"}
 
-// works are packages that measure, rank, search and advise. Views use their types; what
+// works are packages that measure, rank, search and suggest. Views use their types; what
 // views call of them is here, each with its reason.
-var works = []string{"trial", "tune", "lab", "diagnose", "inspect", "collapser", "where", "advise", "advice", "analysis", "goheap", "gctune", "perf", "procmem", "goruntime"}
+var works = []string{"trial", "tune", "lab", "diagnose", "inspect", "collapser", "where", "suggest", "advice", "analysis", "goheap", "gctune", "perf", "procmem", "goruntime"}
 
 var viewsCall = map[string]string{
 	"lab.Points":          "makes the result of an experiment, when it is made",
@@ -92,7 +92,7 @@ func TestViewsWorkNothingOut(t *testing.T) {
 
 // The check must be able to fail.
 func TestWorkInViewsIsFound(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package p\nfunc f() { s := diagnose.NewSheet(1); s.Advise(); _ = diagnose.Clean; _ = tune.Status(x) }\n", 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package p\nfunc f() { s := diagnose.NewSheet(1); s.Suggest(); _ = diagnose.Clean; _ = tune.Status(x) }\n", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

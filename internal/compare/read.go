@@ -90,7 +90,7 @@ func Of(r *saved.Result) (*Set, error) {
 		s.inspect(r.Inspect)
 	case r.AB != nil:
 		return nil, fmt.Errorf("%s: a result of folio ab is a comparison itself: show it with folio report %s -o FILE.html", s.Name, s.Name)
-	case r.Advise != nil:
+	case r.Suggest != nil:
 		return nil, fmt.Errorf("%s: advice is not compared: measure the change with folio run --json", r.Name)
 	case r.Doctor != nil:
 		s.doctor = true
@@ -212,7 +212,7 @@ func (s *Set) inspect(f *report.InspectFile) {
 }
 
 // perSecond makes rates of what was counted in a window of a running process, which
-// is as long as --for says: its length is no figure of the program. There is one
+// is as long as --duration says: its length is no figure of the program. There is one
 // window, which no test can compare.
 func (s *Set) perSecond() {
 	s.once = true

@@ -119,7 +119,7 @@ func TestNotChecked(t *testing.T) {
 			w.remove("proc/pressure")
 			w.remove("sys/fs/cgroup/system.slice/orders.service/memory.pressure")
 		}, []string{"memory-pressure"}, "CONFIG_PSI"},
-		{"not watched", func(w *world) { w.watch = 0 }, []string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping", "memory-pressure", "go-tiny-heap"}, "nothing was watched: give --for a time"},
+		{"not watched", func(w *world) { w.watch = 0 }, []string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping", "memory-pressure", "go-tiny-heap"}, "nothing was watched: give --duration a time"},
 		{"bad enabled", func(w *world) { w.write(thpEnabled, "none\n") }, []string{"thp-never", "thp-always", "max-ptes-none"}, "parse "},
 		{"bad defrag", func(w *world) { w.write(thpDefrag, "none\n") }, []string{"defrag-always"}, "parse "},
 		{"bad pools", func(w *world) { w.remove(hugetlbDir + "hugepages-2048kB/free_hugepages") }, []string{"hugetlb-unused"}, "no such file"},

@@ -22,7 +22,7 @@ func fact[T any](v T, err error) Fact[T] { return Fact[T]{v, err} }
 // Two is what was read twice, at the ends of the time that was watched.
 type Two[T any] struct{ Before, After T }
 
-var errNotWatched = errors.New("nothing was watched: give --for a time")
+var errNotWatched = errors.New("nothing was watched: give --duration a time")
 
 // Facts are what the rules look at. They are read once, by ReadFacts.
 type Facts struct {

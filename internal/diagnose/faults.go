@@ -88,7 +88,7 @@ func (s *Sheet) fixedHeap() string {
 	}
 	command := []string{"tune"}
 	if limit := (2*uint64(*s.RSS) + 1<<20 - 1) &^ (1<<20 - 1); s.Host.MemoryBytes == nil || limit < *s.Host.MemoryBytes/2 {
-		command = append(command, "--mem="+unit.Exact(limit))
+		command = append(command, "--max-rss="+unit.Exact(limit))
 	}
 	if !slices.Contains(s.Flags, "--metric") {
 		command = append(command, "--metric=cpu") // what faults cost

@@ -98,7 +98,7 @@ func lookSwapping(f *Facts) ([]Hazard, error) {
 		What:     fmt.Sprintf("%s a second are swapped in and out.", unit.Size(uint64(rate*float64(f.PageBytes)))),
 		Evidence: []Reading{f.watched("pswpin and pswpout", rate)},
 		Means:    "A collection reads the whole live heap, so Go programs that are swapped out wait for the disk in each one.",
-		Fix: []Step{{Do: "Give the machine's programs less memory, for Go programs by GOMEMLIMIT.", Code: "folio tune --mem 1GiB -- ./program"},
+		Fix: []Step{{Do: "Give the machine's programs less memory, for Go programs by GOMEMLIMIT.", Code: "folio tune --max-rss 1GiB -- ./program"},
 			{Do: "Or turn swap off for what must not wait: MemorySwapMax=0 in its systemd unit."}},
 	}}, nil
 }
@@ -124,7 +124,7 @@ func lookPressure(f *Facts) ([]Hazard, error) {
 		Evidence: []Reading{{"memory pressure (PSI)", fmt.Sprintf("some waited %s of %s, all of them %s",
 			unit.Seconds((p.After.Some - p.Before.Some).Seconds()), unit.Seconds(f.Watched.Seconds()), unit.Seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
 		Means: "Memory is short: it is taken from caches, moved together, or read back from disk. More huge pages make that worse, and goheap waits until it is over.",
-		Fix:   []Step{{Do: "Raise the memory limit, or have the program use less.", Code: "folio tune --mem 1GiB -- ./program"}},
+		Fix:   []Step{{Do: "Raise the memory limit, or have the program use less.", Code: "folio tune --max-rss 1GiB -- ./program"}},
 	}
 	if share >= grave {
 		h.Severity = Problem

@@ -155,7 +155,7 @@ func TestFindings(t *testing.T) {
 // against the peak RSS. It is never a larger GOGC.
 func TestFaultAdvice(t *testing.T) {
 	const pages = 200 << 20 / 4096 // of the peak RSS
-	const huge, fixed, touch, reuse = "folio run --thp=heap", "folio tune --mem=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
+	const huge, fixed, touch, reuse = "folio run --thp=heap", "folio tune --max-rss=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
 	for _, tt := range []struct {
 		name          string
 		change        func(*Sheet)
@@ -167,7 +167,7 @@ func TestFaultAdvice(t *testing.T) {
 		{"twice", func(s *Sheet) { s.Faults = 2 * pages }, "mostly first touches", huge},
 		{"more than twice", func(s *Sheet) { s.Faults = 2.01 * pages }, "returned to the OS and faulted in again", fixed},
 		{"more than twice, of a small machine", func(s *Sheet) { s.Faults, s.Host.MemoryBytes = 3*pages, ptr[uint64](700<<20) }, "returned to the OS", "folio tune --metric=cpu -- ./prog"},
-		{"more than twice, with a metric", func(s *Sheet) { s.Faults, s.Flags = 3*pages, []string{"--metric", "wall"} }, "returned to the OS", "folio tune --mem=400MiB --metric wall -- ./prog"},
+		{"more than twice, with a metric", func(s *Sheet) { s.Faults, s.Flags = 3*pages, []string{"--metric", "wall"} }, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
 		{"more than twice, not Go", func(s *Sheet) { s.Faults, s.Go = 3*pages, false }, "returned to the OS", "keep freed memory"},
 		{"children", func(s *Sheet) { s.Faults, s.Processes = 9*pages, 7 }, "each of 7 processes", "start fewer processes"},
 		{"few on huge pages", func(s *Sheet) { s.Faults, *s.Huge = pages, *s.RSS*0.099 }, "first touches", huge},

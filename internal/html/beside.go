@@ -275,8 +275,8 @@ func hostsTable(results []*saved.Result) *Table {
 			when, kind, folio, where = r.AB.Created.UTC().Format("2 Jan 2006 15:04"), r.AB.Kind, r.AB.Folio, join(machine(r.AB.Host))
 		case r.Doctor != nil:
 			when, kind, folio, where = r.Doctor.Created.UTC().Format("2 Jan 2006 15:04"), "doctor", r.Doctor.Folio, join(machine(r.Doctor.Host))
-		case r.Advise != nil:
-			when, kind, folio, where = r.Advise.Created.UTC().Format("2 Jan 2006 15:04"), "advise", r.Advise.Folio, join(machine(r.Advise.Host))
+		case r.Suggest != nil:
+			when, kind, folio, where = r.Suggest.Created.UTC().Format("2 Jan 2006 15:04"), "suggest", r.Suggest.Folio, join(machine(r.Suggest.Host))
 		case r.Inspect != nil:
 			when, kind, folio, where = r.Inspect.Created.UTC().Format("2 Jan 2006 15:04"), "inspect", r.Inspect.Folio, "not in the file"
 		}

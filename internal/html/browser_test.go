@@ -176,7 +176,7 @@ func (b *tab) theme(name string) {
 func pages(t *testing.T) map[string][]byte {
 	return map[string][]byte{
 		"tune": pageOf(t, tuneFile(8, "./prog", "-n", "5")), "run": pageOf(t, runFile(6)), "lab": pageOf(t, labFile()),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "./prog"), listFile("./prog"), doctorFile("./prog"), adviseFile("./prog")),
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "./prog"), listFile("./prog"), doctorFile("./prog"), suggestFile("./prog")),
 		"both":    pageOf(t, tuneFile(8, "./prog"), tuneFile(6, "./other")),
 		"hostile": pageOf(t, tuneFile(6, "./</script><img src=x onerror=alert(1)>", "\u202egnp")),
 	}

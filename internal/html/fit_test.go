@@ -53,7 +53,7 @@ func fitPages(t *testing.T) map[string][]byte {
 	other.Host.Kernel, other.Program.Command = "6.19.0-a-rather-long-name-of-a-kernel-of-a-cloud", []string{"./prog", strings.Repeat("y", 300)}
 	out := map[string][]byte{
 		"tune": pageOf(t, wideTune()), "run": pageOf(t, runFile(6)), "lab": pageOf(t, lab),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)), "doctor": pageOf(t, doctorFile(long)), "advise": pageOf(t, adviseFile(long)),
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)), "doctor": pageOf(t, doctorFile(long)), "suggest": pageOf(t, suggestFile(long)),
 		"several": pageOf(t, wideTune(), other, runFile(6), runFile(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
 	}
 	for _, path := range filepath.SplitList(os.Getenv("FOLIO_PAGES")) { // pages of real results, to look at

@@ -36,8 +36,8 @@ func section(r *saved.Result) *Section {
 		s = doctorSection(r.Doctor)
 	case r.AB != nil:
 		s = abSection(r.AB)
-	case r.Advise != nil:
-		s = adviseSection(r.Advise)
+	case r.Suggest != nil:
+		s = adviseSection(r.Suggest)
 	case r.Collapse != nil:
 		s = &Section{Kicker: "folio collapse", Heading: formatf("process %d", r.Collapse.PID), Notes: r.Collapse.Notes,
 			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}

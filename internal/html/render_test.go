@@ -33,7 +33,7 @@ var (
 func TestGolden(t *testing.T) {
 	for name, file := range map[string]any{
 		"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile(),
-		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"), "advise": adviseFile("prog"),
+		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"), "suggest": suggestFile("prog"),
 	} {
 		got := pageOf(t, file)
 		for _, re := range []*regexp.Regexp{scripts, styles, raws, regexp.MustCompile(`content="default-src[^"]*"`)} {
@@ -115,7 +115,7 @@ func TestLinesToPaste(t *testing.T) {
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
 	f.Metric = &report.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
 	analysis.Run(f)
-	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher --ignore-exit -- ./prog -n 5</code>`) {
+	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
 		t.Error("the line for a search is another one")
 	}
 	f = runFile(1)
@@ -136,7 +136,7 @@ func TestLinesToPaste(t *testing.T) {
 
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "advise": adviseFile("prog")} {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "suggest": suggestFile("prog")} {
 		p := Of(read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
@@ -187,7 +187,7 @@ func TestHostileNames(t *testing.T) {
 	l.Experiments[0].Name, l.Experiments[0].Meaning, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}
 	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil)), "advise": pageOf(t, adviseFile(evil))} {
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil)), "suggest": pageOf(t, suggestFile(evil))} {
 		plain := pageOf(t, tuneFile(8, "./prog"))
 		if name == "lab" {
 			plain = pageOf(t, labFile())

@@ -72,13 +72,13 @@ func doctorFile(name string) *report.DoctorFile {
 	}
 }
 
-// adviseFile has a call site that would gain, and one that would not.
-func adviseFile(name string) *report.AdviseFile {
+// suggestFile has a call site that would gain, and one that would not.
+func suggestFile(name string) *report.SuggestFile {
 	site := report.CallSite{Func: name + ".parse", File: "/src/parse.go", Line: 7, Allocations: report.Allocations{AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096}, Share: 0.8}
 	other := report.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: ptr("fmt.Sprint"), Allocations: report.Allocations{AllocBytes: 8 << 20, AllocObjects: 1 << 16}, Share: 0.1}
-	return &report.AdviseFile{
-		Schema: report.AdviseSchema, Kind: "advise", Folio: "v0.0.0", Created: created, Host: testHost(), Command: []string{"go", "test", "-run", "^$", name},
-		Cost:        report.AdviseCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
+	return &report.SuggestFile{
+		Schema: report.SuggestSchema, Kind: "suggest", Folio: "v0.0.0", Created: created, Host: testHost(), Command: []string{"go", "test", "-run", "^$", name},
+		Cost:        report.SuggestCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
 		Total:       report.Allocations{AllocBytes: 80 << 20, AllocObjects: 1 << 21},
 		Suggestions: []report.SuggestionJSON{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: ptr(0.02), Samples: ptr(100.0), GC: ptr(0.2), Low: ptr(0.1), High: ptr(0.3), Source: ptr("n := &" + name + "{}"), Sketch: "h := arena.Of[" + name + "](a)"}},
 		Others:      []report.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
@@ -88,7 +88,7 @@ func adviseFile(name string) *report.AdviseFile {
 
 // The page of advice says what to write instead, and what of it is known.
 func TestAdvisePage(t *testing.T) {
-	page := string(pageOf(t, adviseFile("prog")))
+	page := string(pageOf(t, suggestFile("prog")))
 	for _, want := range []string{
 		"10.0% to 30.0%</p>", "of the processor time would be saved if prog.parse took this from an arena, by estimate.", "In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
 		"32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%; ", "4.000s of processor time: the collector 25.0%, allocation 12.5%.", "go test -run &#39;^$&#39; prog",
@@ -98,8 +98,8 @@ func TestAdvisePage(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	f := adviseFile("prog")
-	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, report.AdviseCost{}, ptr("it is so")
+	f := suggestFile("prog")
+	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, report.SuggestCost{}, ptr("it is so")
 	page = string(raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil))
 	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") || !strings.Contains(page, "What the collector costs is not known") || strings.Contains(page, "NaN") {
 		t.Error("a page without advice")

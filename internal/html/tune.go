@@ -174,7 +174,7 @@ func (t *tuned) runs(a *tunedArm) int {
 
 // named returns what an arm is recommended as, "" for nothing.
 func (t *tuned) named(a *tunedArm) string {
-	short := map[string]string{tune.Fastest: "recommended", tune.Cheapest: "least memory", tune.Within: "within --mem", tune.Compromise: "cheaper"}
+	short := map[string]string{tune.Fastest: "recommended", tune.Cheapest: "least memory", tune.Within: "within --max-rss", tune.Compromise: "cheaper"}
 	var out []string
 	for _, r := range t.file.Recommendations {
 		if r.Arm == a.Name {

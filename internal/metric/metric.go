@@ -42,7 +42,7 @@ func Parse(flag string, higher bool) (*Spec, error) {
 	switch flag {
 	case Wall, CPU, Bench:
 		if higher {
-			return nil, fmt.Errorf("--higher: more %s is never better; use it with --metric 'NAME=PATTERN'", flag)
+			return nil, fmt.Errorf("--higher-is-better: more %s is never better; use it with --metric 'NAME=PATTERN'", flag)
 		}
 		return &Spec{Name: flag}, nil
 	}

@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		{flag: "cpu"},
 		{flag: "ns/op"},
 		{flag: "op/s=([0-9.]+) op/s", higher: true},
-		{flag: "wall", higher: true, err: "--higher"},
+		{flag: "wall", higher: true, err: "--higher-is-better"},
 		{flag: "speed", err: "want wall, cpu, ns/op or NAME=PATTERN"},
 		{flag: "x=", err: "want wall"},
 		{flag: "x=[0-9]+", err: "put a (group) around the number"},

@@ -67,7 +67,7 @@ func (f *File) goal(goal string) string {
 	case tune.Cheapest:
 		return "setting with the least memory within 2% of the best"
 	case tune.Within:
-		return "best setting within --mem"
+		return "best setting within --max-rss"
 	case tune.Compromise:
 		return "cheaper compromise"
 	}
@@ -75,7 +75,7 @@ func (f *File) goal(goal string) string {
 }
 
 var headings = map[string]string{
-	tune.Fastest: "Best", tune.Cheapest: "Least memory within 2% of the best", tune.Within: "Best within --mem", tune.Compromise: "Cheaper",
+	tune.Fastest: "Best", tune.Cheapest: "Least memory within 2% of the best", tune.Within: "Best within --max-rss", tune.Compromise: "Cheaper",
 }
 
 // Heading names a goal above its answer.

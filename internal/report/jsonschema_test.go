@@ -51,7 +51,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 	}}
 	root := &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Results of folio",
-		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/advise.md, docs/collapse.md.",
+		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/suggest.md, docs/collapse.md.",
 		Defs:        make(map[string]*jsonschema.Schema),
 	}
 	for _, x := range []struct {
@@ -64,7 +64,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		{"lab", reflect.TypeFor[LabFile](), Schema, []any{"lab"}},
 		{"inspect", reflect.TypeFor[InspectFile](), InspectSchema, []any{"process", "list"}},
 		{"doctor", reflect.TypeFor[DoctorFile](), DoctorSchema, []any{"doctor"}},
-		{"advise", reflect.TypeFor[AdviseFile](), AdviseSchema, []any{"advise"}},
+		{"suggest", reflect.TypeFor[SuggestFile](), SuggestSchema, []any{"suggest"}},
 		{"collapse", reflect.TypeFor[CollapseFile](), CollapseSchema, []any{"collapse"}},
 	} {
 		s, err := jsonschema.ForType(x.of, opts)

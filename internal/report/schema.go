@@ -19,7 +19,7 @@ import (
 const Schema = "folio/1"
 
 // Kinds of a File. What was watched of a running process is no run: its time is what
-// --for says, and its other figures are of that time.
+// --duration says, and its other figures are of that time.
 const (
 	KindRun    = "run"
 	KindTune   = "tune"

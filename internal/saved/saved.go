@@ -22,13 +22,13 @@ type Result struct {
 	Lab     *report.LabFile
 	Inspect *report.InspectFile
 	Doctor  *report.DoctorFile
-	Advise  *report.AdviseFile
+	Suggest *report.SuggestFile
 	AB      *report.ABFile
 	// There are no pages and no comparisons of a collapse.
 	Collapse *report.CollapseFile
 }
 
-// Read reads a result file: run, tune and lab (folio/1), inspect, doctor, advise and collapse.
+// Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest and collapse.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
 	if err := bounded(data); err != nil {
@@ -61,9 +61,9 @@ func Read(name string, data []byte) (*Result, error) {
 		into = r.Doctor
 	case head.Schema == "":
 		return nil, fmt.Errorf("%s: not a result of folio: it names no schema", name)
-	case head.Schema == report.AdviseSchema:
-		r.Advise = &report.AdviseFile{}
-		into = r.Advise
+	case head.Schema == report.SuggestSchema:
+		r.Suggest = &report.SuggestFile{}
+		into = r.Suggest
 	case head.Schema == report.CollapseSchema:
 		r.Collapse = &report.CollapseFile{}
 		into = r.Collapse

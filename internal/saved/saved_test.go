@@ -11,7 +11,7 @@ func TestRead(t *testing.T) {
 		{`{"schema":"folio/1","kind":"tune"}`, ""},
 		{`{"schema":"folio/1","kind":"lab"}`, ""},
 		{`{"schema":"folio-doctor/1","kind":"doctor"}`, ""},
-		{`{"schema":"folio-advise/1","kind":"advise"}`, ""},
+		{`{"schema":"folio-suggest/1","kind":"suggest"}`, ""},
 		{`{"schema":"folio-inspect/1","kind":"list","processes":[]}`, ""},
 		{``, "x.json: not a result of folio: it is empty"},
 		{" \n", "it is empty"},

@@ -137,7 +137,7 @@ func (v *verdict) main(ok func(*Arm) bool) *Arm {
 	return def
 }
 
-// fits says whether an arm kept within --mem in every run.
+// fits says whether an arm kept within --max-rss in every run.
 func (r *Result) fits(a *Arm) bool {
 	return r.MaxMemory > 0 && alive(a) && mostMemory(a) <= float64(r.MaxMemory)
 }
@@ -303,7 +303,7 @@ func (s *search) estimate() {
 	a.Try = "--budget " + unit.Span(unit.RoundUp(s.opts.Now().Sub(s.start)+missing))
 }
 
-// unfit returns the error for a --mem that no arm kept to.
+// unfit returns the error for a --max-rss that no arm kept to.
 func (r *Result) unfit() error {
 	if r.MaxMemory == 0 {
 		return nil
@@ -323,6 +323,6 @@ func (r *Result) unfit() error {
 	if least == nil {
 		return nil
 	}
-	return fmt.Errorf("--mem %s: no setting keeps the program within it: the least that was measured is %s, with %s",
+	return fmt.Errorf("--max-rss %s: no setting keeps the program within it: the least that was measured is %s, with %s",
 		unit.Exact(r.MaxMemory), unit.Bytes(mostMemory(least)), least.Name)
 }

@@ -102,7 +102,7 @@ func (s *search) next() []*Arm {
 	return open
 }
 
-// leaders returns the default, the best so far, and the best within --mem, nil
+// leaders returns the default, the best so far, and the best within --max-rss, nil
 // for what there is none of.
 func (s *search) leaders() []*Arm {
 	st := s.standing()

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Base       trial.Setting // what every arm has besides what is searched
 	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
-	MaxMemory  uint64        // --mem: the bound of the goal "best within"; 0 for none
+	MaxMemory  uint64        // --max-rss: the bound of the goal "best within"; 0 for none
 	SafeMemory uint64        // no arm may hold more, ever; required
 	Budget     time.Duration // default 5 minutes
 	Timeout    time.Duration // of a single run; 0 for none but what the budget and the warm-up say

@@ -184,7 +184,7 @@ func TestSearchMemTooSmall(t *testing.T) {
 	opts := s.options()
 	opts.MaxMemory = 20 << 20
 	res, err := Search(t.Context(), s, opts)
-	if err == nil || !strings.Contains(err.Error(), "--mem 20MiB: no setting keeps the program within it: the least that was measured is") {
+	if err == nil || !strings.Contains(err.Error(), "--max-rss 20MiB: no setting keeps the program within it: the least that was measured is") {
 		t.Fatalf("error %v", err)
 	}
 	if res == nil || answerFor(res, Fastest) == nil || answerFor(res, Within) != nil {

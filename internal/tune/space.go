@@ -22,7 +22,7 @@ var limitFactors = []float64{2, 4, 8, 16}
 // A space is the set of settings that a search may try.
 type space struct {
 	base   trial.Setting // what every arm has: the user's own flags
-	guard  uint64        // with --mem: the limit that every growing arm gets; else 0
+	guard  uint64        // with --max-rss: the limit that every growing arm gets; else 0
 	top    uint64        // the largest GOMEMLIMIT that may be tried
 	heap   uint64        // heap peak of the default arm
 	procs  []int         // GOMAXPROCS values to cross with the best

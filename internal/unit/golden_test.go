@@ -24,7 +24,7 @@ var others = []struct {
 }
 
 // notFigures are numbers that were chosen, not measured, and bounds of intervals.
-var notFigures = regexp.MustCompile(`± \d+%|\[?95%|\d+(-| to )\d+%|--for \S+|one in \d+|less than \d+% in memory|within 2%|more than \d+%|\d+% to spare|by \d+%`)
+var notFigures = regexp.MustCompile(`± \d+%|\[?95%|\d+(-| to )\d+%|--duration \S+|one in \d+|less than \d+% in memory|within 2%|more than \d+%|\d+% to spare|by \d+%`)
 
 func odd(text string) (out []string) {
 	text = notFigures.ReplaceAllString(text, "")

@@ -6,20 +6,20 @@ import (
 	"math"
 	"strings"
 
-	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/suggest"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Advise is what folio advise shows.
-type Advise struct {
-	Advice *advise.Advice
+// Suggest is what folio suggest shows.
+type Suggest struct {
+	Advice *suggest.Advice
 	Notes  []string
 }
 
 // Text prints the call sites that would gain from an arena.
-func (f *AdviseFile) Text(w io.Writer) error {
+func (f *SuggestFile) Text(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%s", f.title())
 	p.line("")
@@ -50,18 +50,18 @@ func (f *AdviseFile) Text(w io.Writer) error {
 }
 
 // title says what was looked at.
-func (f *AdviseFile) title() string {
+func (f *SuggestFile) title() string {
 	switch {
 	case len(f.Command) > 0:
-		return "folio advise: " + trial.Setting{}.Line(f.Command)
+		return "folio suggest: " + trial.Setting{}.Line(f.Command)
 	case f.Profile != nil:
-		return "folio advise: " + *f.Profile
+		return "folio suggest: " + *f.Profile
 	}
-	return "folio advise"
+	return "folio suggest"
 }
 
 // suggestion describes a call site.
-func suggestion(s SuggestionJSON, c AdviseCost) []string {
+func suggestion(s SuggestionJSON, c SuggestCost) []string {
 	out := s.Words(c)
 	if s.Source != nil {
 		out = append(out, "line: "+strings.ReplaceAll(*s.Source, "\t", " "))
@@ -71,7 +71,7 @@ func suggestion(s SuggestionJSON, c AdviseCost) []string {
 
 // Words says in sentences what a call site allocates, how long that lives, and what
 // an arena would save.
-func (s SuggestionJSON) Words(c AdviseCost) []string {
+func (s SuggestionJSON) Words(c SuggestCost) []string {
 	rate := ""
 	if c.Wall != nil && *c.Wall > 0 {
 		rate = fmt.Sprintf("%s/s, %s objects/s, ", unit.Bytes(float64(s.AllocBytes) / *c.Wall), unit.Count(float64(s.AllocObjects) / *c.Wall))
@@ -99,7 +99,7 @@ func (s SuggestionJSON) Words(c AdviseCost) []string {
 }
 
 // Words says what the run cost.
-func (c AdviseCost) Words() string {
+func (c SuggestCost) Words() string {
 	switch {
 	case c.CPU == nil || *c.CPU <= 0:
 		return "what the collector costs is not known: give the command too, to measure it"

@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/suggest"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
@@ -45,23 +45,23 @@ What would be saved is an estimate: at least half of the site's part of the
 collector's time, at most all of it and nine tenths of its part of the time of
 allocating. The part in the collector's time is that of the bytes.`
 
-type adviseFlags struct {
+type suggestFlags struct {
 	profile    string
 	sampleRate int
 	json, html string
 }
 
-func newAdvise(a *app) *cobra.Command {
-	f := &adviseFlags{}
+func newSuggest(a *app) *cobra.Command {
+	f := &suggestFlags{}
 	cmd := &cobra.Command{
-		Use:   "advise [flags] [-- command [args]]",
+		Use:   "suggest [flags] [-- command [args]]",
 		Short: "List the call sites that would gain from an arena",
 		Long:  adviseLong,
-		Example: `  folio advise -- go test -run '^$' -bench . ./parser
-  folio advise --profile allocs.pprof -- ./prog args
-  folio advise --profile allocs.pprof
-  folio advise --json advice.json -- go test -run '^$' -bench . ./parser`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.advise(cmd.Context(), f, args) },
+		Example: `  folio suggest -- go test -run '^$' -bench . ./parser
+  folio suggest --profile allocs.pprof -- ./prog args
+  folio suggest --profile allocs.pprof
+  folio suggest --json advice.json -- go test -run '^$' -bench . ./parser`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.suggest(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
@@ -73,13 +73,13 @@ func newAdvise(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err error) {
+func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (err error) {
 	goTest := len(command) > 1 && trial.CommandName(command) == "go" && command[1] == "test"
 	switch {
 	case len(command) == 0 && f.profile == "":
-		return misusef("advise: no command and no profile given: folio advise -- go test -bench . , or --profile FILE")
+		return misusef("suggest: no command and no profile given: folio suggest -- go test -bench . , or --profile FILE")
 	case len(command) > 0 && f.profile == "" && !goTest:
-		return misusef("advise: %s: its allocation profile is needed: have it write one with pprof.Lookup(\"allocs\").WriteTo, and give its name with --profile", command[0])
+		return misusef("suggest: %s: its allocation profile is needed: have it write one with pprof.Lookup(\"allocs\").WriteTo, and give its name with --profile", command[0])
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
@@ -91,15 +91,15 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
-	r := &report.Advise{}
-	cost, path := advise.Unknown(), f.profile
+	r := &report.Suggest{}
+	cost, path := suggest.Unknown(), f.profile
 	if len(command) > 0 {
 		ctx, stop := interruptible(ctx)
 		defer stop()
 		if goTest && f.profile == "" {
 			dir, err := scratch.New(os.Getenv("GOTMPDIR"))
 			if err != nil {
-				return fmt.Errorf("advise: %w", err)
+				return fmt.Errorf("suggest: %w", err)
 			}
 			defer func() { err = errors.Join(err, dir.Remove()) }()
 			path = filepath.Join(dir.Path, "allocs.pprof")
@@ -121,8 +121,8 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 	if err != nil {
 		return err
 	}
-	r.Advice = advise.Advise(p, cost, newSources().line)
-	file := adviseFile(r, f, command)
+	r.Advice = suggest.Suggest(p, cost, newSources().line)
+	file := suggestFile(r, f, command)
 	written := files.write(file.JSON)
 	out := io.Writer(a.stdout)
 	if files.toStdout() {
@@ -131,7 +131,7 @@ func (a *app) advise(ctx context.Context, f *adviseFlags, command []string) (err
 	return errors.Join(file.Text(out), written)
 }
 
-func adviseFile(r *report.Advise, f *adviseFlags, command []string) *report.AdviseFile {
+func suggestFile(r *report.Suggest, f *suggestFlags, command []string) *report.SuggestFile {
 	file := r.File()
 	info, warnings := host.Read(procmem.New(""))
 	file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
@@ -145,13 +145,13 @@ func adviseFile(r *report.Advise, f *adviseFlags, command []string) *report.Advi
 	return file
 }
 
-func readProfile(path string) (p *advise.Profile, err error) {
+func readProfile(path string) (p *suggest.Profile, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if p, err = advise.Read(file); err != nil {
+	if p, err = suggest.Read(file); err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return p, err
@@ -159,7 +159,7 @@ func readProfile(path string) (p *advise.Profile, err error) {
 
 // measure runs a command once. What it prints goes to stdout, and its errors to
 // standard error, unless stdout is nil.
-func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, stdout io.Writer, env ...string) (*trial.Sample, error) {
+func (a *app) measure(ctx context.Context, f *suggestFlags, command []string, stdout io.Writer, env ...string) (*trial.Sample, error) {
 	p := &trial.Program{Command: command, FS: procmem.New(""), Profile: f.sampleRate}
 	if stdout != nil {
 		p.Stdout, p.Stderr = stdout, a.stderr.Raw()
@@ -184,17 +184,17 @@ func (a *app) measure(ctx context.Context, f *adviseFlags, command []string, std
 }
 
 // costOf runs a command for what it costs.
-func (a *app) costOf(ctx context.Context, f *adviseFlags, command []string, r *report.Advise) (advise.Cost, error) {
+func (a *app) costOf(ctx context.Context, f *suggestFlags, command []string, r *report.Suggest) (suggest.Cost, error) {
 	s, err := a.measure(ctx, f, command, a.stderr.Raw()) // standard output is the advice's
 	if err != nil {
-		return advise.Unknown(), err
+		return suggest.Unknown(), err
 	}
 	return costs(s, r), nil
 }
 
 // costs are those of a sample.
-func costs(s *trial.Sample, r *report.Advise) advise.Cost {
-	c := advise.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
+func costs(s *trial.Sample, r *report.Suggest) suggest.Cost {
+	c := suggest.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
 	if s.Where != nil && s.Where.Samples >= where.Fewest {
 		c.GC = *s.GCSeconds
 		c.Allocation = s.Where.Share(where.Allocation).Seconds + s.Where.Share(where.Zeroing).Seconds
@@ -206,35 +206,35 @@ func costs(s *trial.Sample, r *report.Advise) advise.Cost {
 
 // costOfTest runs go test with a profile, and without tests for what else it
 // costs: building and linking.
-func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, dir, path string, r *report.Advise) (advise.Cost, error) {
+func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string, dir, path string, r *report.Suggest) (suggest.Cost, error) {
 	if slices.ContainsFunc(command, func(arg string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		return strings.HasPrefix(arg, "-") && (name == "memprofile" || name == "o" || name == "c")
 	}) {
-		return advise.Unknown(), misusef("advise: leave -memprofile, -o and -c away: folio sets them")
+		return suggest.Unknown(), misusef("suggest: leave -memprofile, -o and -c away: folio sets them")
 	}
 	with := func(flags ...string) []string { return slices.Concat(command[:2], flags, command[2:]) }
 	binary, temp := "-o="+filepath.Join(dir, "test"), "GOTMPDIR="+dir
 	nothing := lastFlags(command, "-run=^$", "-bench=^$", binary)
 	if _, err := a.measure(ctx, f, nothing, nil, temp); err != nil { // builds
 		if strings.Contains(err.Error(), "-o must refer to a directory") {
-			err = errors.New("advise: one package at a time: go test names several here")
+			err = errors.New("suggest: one package at a time: go test names several here")
 		}
-		return advise.Unknown(), err
+		return suggest.Unknown(), err
 	}
 	base, err := a.measure(ctx, f, nothing, nil, temp)
 	if err != nil {
-		return advise.Unknown(), err
+		return suggest.Unknown(), err
 	}
 	var said bytes.Buffer
 	s, err := a.measure(ctx, f, with("-memprofile="+path, binary), io.MultiWriter(a.stderr.Raw(), &said), temp)
 	if err != nil {
-		return advise.Unknown(), err
+		return suggest.Unknown(), err
 	}
 	if err := a.nothingRan(ctx, f, command, said.String()); err != nil {
-		return advise.Unknown(), err
+		return suggest.Unknown(), err
 	}
-	c, b := costs(s, r), costs(base, &report.Advise{})
+	c, b := costs(s, r), costs(base, &report.Suggest{})
 	c.Wall = max(c.Wall-b.Wall, 0)
 	c.CPU = max(c.CPU-b.CPU, 0)
 	if !math.IsNaN(b.GC) {
@@ -247,7 +247,7 @@ func (a *app) costOfTest(ctx context.Context, f *adviseFlags, command []string, 
 		r.Notes = append(r.Notes, fmt.Sprintf("%s of processor time says little: take a longer -benchtime or -count", unit.Seconds(c.CPU)))
 	}
 	if c.CPU == 0 {
-		return advise.Unknown(), nil
+		return suggest.Unknown(), nil
 	}
 	// What is left of two short runs may be more collection than time.
 	if c.GC > c.CPU {
@@ -275,13 +275,13 @@ var benchLine = regexp.MustCompile(`(?m)(^|")Benchmark\S*?(\s|\\t)+\d+(\s|\\t)`)
 
 // nothingRan is the error of go test that ran nothing, so that its profile is of the
 // testing package alone. said is what it printed.
-func (a *app) nothingRan(ctx context.Context, f *adviseFlags, command []string, said string) error {
+func (a *app) nothingRan(ctx context.Context, f *suggestFlags, command []string, said string) error {
 	pattern, asked := benchFlag(command)
 	switch {
 	case strings.Contains(said, "[no test files]"):
-		return errors.New("advise: the package has no tests and no benchmarks")
+		return errors.New("suggest: the package has no tests and no benchmarks")
 	case !asked && strings.Contains(said, "no tests to run"):
-		return errors.New("advise: no test ran: name some with -run, or benchmarks with -bench")
+		return errors.New("suggest: no test ran: name some with -run, or benchmarks with -bench")
 	case !asked || benchLine.MatchString(said):
 		return nil
 	}
@@ -296,9 +296,9 @@ func (a *app) nothingRan(ctx context.Context, f *adviseFlags, command []string, 
 		}
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("advise: no benchmark matches -bench %s: the package has none", trial.Quote(pattern))
+		return fmt.Errorf("suggest: no benchmark matches -bench %s: the package has none", trial.Quote(pattern))
 	}
-	return fmt.Errorf("advise: no benchmark matches -bench %s: there are %s", trial.Quote(pattern), strings.Join(names, ", "))
+	return fmt.Errorf("suggest: no benchmark matches -bench %s: there are %s", trial.Quote(pattern), strings.Join(names, ", "))
 }
 
 // benchFlag returns the pattern of go test's -bench.

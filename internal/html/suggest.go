@@ -9,9 +9,9 @@ import (
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// adviseSection is what folio advise says: where an arena would help.
-func adviseSection(f *report.AdviseFile) *Section {
-	s := &Section{Kicker: "folio advise", Code: true, Notes: f.Notes}
+// adviseSection is what folio suggest says: where an arena would help.
+func adviseSection(f *report.SuggestFile) *Section {
+	s := &Section{Kicker: "folio suggest", Code: true, Notes: f.Notes}
 	s.Heading = text(f.Profile)
 	if len(f.Command) > 0 {
 		s.Heading = trial.Setting{}.Line(f.Command)
@@ -39,7 +39,7 @@ func adviseSection(f *report.AdviseFile) *Section {
 }
 
 // suggested is a call site that would gain.
-func suggested(sg report.SuggestionJSON, c report.AdviseCost, main bool) Answer {
+func suggested(sg report.SuggestionJSON, c report.SuggestCost, main bool) Answer {
 	a := Answer{Main: main, Goal: sg.Place(), Text: formatf("Take what %s makes from an arena.", sg.Func)}
 	if sg.Low != nil && sg.High != nil {
 		a.Figure = unit.Percent(*sg.Low) + " to " + unit.Percent(*sg.High)
@@ -54,7 +54,7 @@ func suggested(sg report.SuggestionJSON, c report.AdviseCost, main bool) Answer 
 }
 
 // allocations draws the share of each call site.
-func allocations(f *report.AdviseFile) *Chart {
+func allocations(f *report.SuggestFile) *Chart {
 	c := &Chart{Kind: Bars, Title: "Share of all bytes, by call site", X: Axis{Label: "of all bytes that were allocated", Format: Percent}}
 	gain, other := Series{Name: "an arena would help", Color: 1}, Series{Name: "not for an arena", Color: 0}
 	add := func(to *Series, s report.CallSite, more ...[2]string) {
@@ -78,7 +78,7 @@ func allocations(f *report.AdviseFile) *Chart {
 }
 
 // sites lists all call sites.
-func sites(f *report.AdviseFile) *Table {
+func sites(f *report.SuggestFile) *Table {
 	tb := &Table{Caption: "Call sites; headings sort. In use: the part that was in use at the end.", Sort: true,
 		Head: cols("place", "of all bytes", "bytes", "objects", "in use", "collector", "gain at least", "at most")}
 	tb.Head = append(tb.Head, Column{Label: "function"}, Column{Label: "not for an arena because"})

@@ -1,4 +1,4 @@
-package advise
+package suggest
 
 import (
 	"math"
@@ -57,9 +57,9 @@ const (
 	most       = 8    // suggestions, and others
 )
 
-// Advise judges the call sites of a profile. lines reads a line of a source file, ""
+// Suggest judges the call sites of a profile. lines reads a line of a source file, ""
 // if it cannot; nil means that none can.
-func Advise(p *Profile, c Cost, lines func(file string, line int64) string) *Advice {
+func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Advice {
 	if lines == nil {
 		lines = func(string, int64) string { return "" }
 	}

@@ -4,17 +4,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/advise"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/suggest"
 )
 
-// AdviseSchema is the version of the JSON of folio advise: docs/advise.md.
-const AdviseSchema = "folio-advise/1"
+// SuggestSchema is the version of the JSON of folio suggest: docs/suggest.md.
+const SuggestSchema = "folio-suggest/1"
 
-// An AdviseFile is advice as JSON has it. What is not known is null.
-type AdviseFile struct {
+// An SuggestFile is advice as JSON has it. What is not known is null.
+type SuggestFile struct {
 	Schema  string    `json:"schema"`
-	Kind    string    `json:"kind"` // advise
+	Kind    string    `json:"kind"` // suggest
 	Folio   string    `json:"folio_version"`
 	Created time.Time `json:"created"`
 
@@ -22,7 +22,7 @@ type AdviseFile struct {
 	Command []string  `json:"command"` // empty: only a profile was read
 	Profile *string   `json:"profile"` // the file; null: folio took it itself
 
-	Cost  AdviseCost  `json:"cost"`
+	Cost  SuggestCost `json:"cost"`
 	Total Allocations `json:"total"`
 
 	Suggestions []SuggestionJSON `json:"suggestions"` // the most bytes first
@@ -32,8 +32,8 @@ type AdviseFile struct {
 	Notes   []string `json:"notes"`
 }
 
-// AdviseCost is what the run cost.
-type AdviseCost struct {
+// SuggestCost is what the run cost.
+type SuggestCost struct {
 	Wall       *float64 `json:"wall_seconds"`
 	CPU        *float64 `json:"cpu_seconds"`
 	GC         *float64 `json:"gc_cpu_seconds"`
@@ -81,24 +81,24 @@ type OtherSite struct {
 
 // Place returns the file's name and line.
 func (s CallSite) Place() string {
-	return (&advise.Site{File: s.File, Line: s.Line}).Place()
+	return (&suggest.Site{File: s.File, Line: s.Line}).Place()
 }
 
-func newCallSite(s advise.Site, share float64) CallSite {
+func newCallSite(s suggest.Site, share float64) CallSite {
 	return CallSite{s.Func, s.File, s.Line, text(s.Inside), newAllocations(s), share}
 }
 
-func newAllocations(s advise.Site) Allocations {
+func newAllocations(s suggest.Site) Allocations {
 	return Allocations{s.AllocBytes, s.AllocObjects, s.InuseBytes, s.InuseObjects}
 }
 
 // File returns it as JSON has it. Where it was measured, of what, and when are for
 // the caller to fill in.
-func (r *Advise) File() *AdviseFile {
+func (r *Suggest) File() *SuggestFile {
 	a := r.Advice
-	f := &AdviseFile{
-		Schema: AdviseSchema, Kind: "advise", Command: []string{},
-		Cost:  AdviseCost{finite(a.Cost.Wall), finite(a.Cost.CPU), finite(a.Cost.GC), finite(a.Cost.Allocation)},
+	f := &SuggestFile{
+		Schema: SuggestSchema, Kind: "suggest", Command: []string{},
+		Cost:  SuggestCost{finite(a.Cost.Wall), finite(a.Cost.CPU), finite(a.Cost.GC), finite(a.Cost.Allocation)},
 		Total: newAllocations(a.Total), Nothing: text(a.Nothing),
 		Suggestions: []SuggestionJSON{}, Others: []OtherSite{}, Notes: list(r.Notes),
 	}
@@ -115,4 +115,4 @@ func (r *Advise) File() *AdviseFile {
 }
 
 // JSON returns the file's text.
-func (f *AdviseFile) JSON() ([]byte, error) { return indented(f) }
+func (f *SuggestFile) JSON() ([]byte, error) { return indented(f) }

@@ -1,4 +1,4 @@
-package advise
+package suggest
 
 import (
 	"bytes"
@@ -104,7 +104,7 @@ func TestStandard(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-func TestAdvise(t *testing.T) {
+func TestSuggest(t *testing.T) {
 	p := read(t,
 		sampled{[]string{"main.node"}, []int64{750, 60 * mib, 0, 0}},
 		sampled{[]string{"main.cache"}, []int64{50, 20 * mib, 40, 15 * mib}},
@@ -118,7 +118,7 @@ func TestAdvise(t *testing.T) {
 		}
 		return ""
 	}
-	a := Advise(p, Cost{Wall: 2, CPU: 4, GC: 1, Allocation: 0.4}, lines)
+	a := Suggest(p, Cost{Wall: 2, CPU: 4, GC: 1, Allocation: 0.4}, lines)
 	if len(a.Suggestions) != 1 || len(a.Others) != 2 || a.Nothing != "" {
 		t.Fatalf("%+v", a)
 	}
@@ -137,15 +137,15 @@ func TestAdvise(t *testing.T) {
 	}
 
 	// Without the collector's cost, what is a part worth looking at counts.
-	a = Advise(p, Unknown(), nil)
+	a = Suggest(p, Unknown(), nil)
 	if len(a.Suggestions) != 1 || !math.IsNaN(a.Suggestions[0].High) || a.Suggestions[0].Sketch == "" {
 		t.Errorf("%+v", a)
 	}
 	for want, a := range map[string]*Advice{
-		"less than 2%":         Advise(p, Cost{Wall: 2, CPU: 4, GC: 0.01, Allocation: 0.02}, nil),
-		"has no allocations":   Advise(&Profile{}, Unknown(), nil),
-		"is not for an arena":  Advise(read(t, sampled{[]string{"fmt.Sprint", "main.name"}, []int64{1, mib, 0, 0}}), Cost{2, 4, 1, math.NaN()}, nil),
-		"no call site":         Advise(many(t), Unknown(), nil),
+		"less than 2%":         Suggest(p, Cost{Wall: 2, CPU: 4, GC: 0.01, Allocation: 0.02}, nil),
+		"has no allocations":   Suggest(&Profile{}, Unknown(), nil),
+		"is not for an arena":  Suggest(read(t, sampled{[]string{"fmt.Sprint", "main.name"}, []int64{1, mib, 0, 0}}), Cost{2, 4, 1, math.NaN()}, nil),
+		"no call site":         Suggest(many(t), Unknown(), nil),
 		"nothing is suggested": {Nothing: "nothing is suggested"},
 	} {
 		if len(a.Suggestions) > 0 || !strings.Contains(a.Nothing, want) {
@@ -196,7 +196,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a := Advise(p, Cost{1, 1, 0.5, math.NaN()}, nil)
+		a := Suggest(p, Cost{1, 1, 0.5, math.NaN()}, nil)
 		if len(a.Suggestions) == 0 && a.Nothing == "" {
 			t.Error("neither suggestions nor a reason")
 		}

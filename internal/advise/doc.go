@@ -1,3 +1,0 @@
-// Package advise says which call sites of a program would gain from an arena, by
-// an allocation profile and by what the collector cost.
-package advise
