@@ -196,7 +196,7 @@ func (c *Comparison) table(name string) *Table {
 func (t *Table) mean() {
 	var before, after []float64
 	for _, r := range t.Rows {
-		if r.Old.Median <= 0 || r.New.Median <= 0 {
+		if r.Old.Median <= 0 || r.New.Median <= 0 || r.Few() {
 			return
 		}
 		before, after = append(before, r.Old.Median), append(after, r.New.Median)
@@ -221,9 +221,26 @@ func (c *Comparison) findings(before, after *Set) {
 	}
 }
 
-// Delta is the difference as text, "~" where it is not decided.
+// fewest is how many runs a side has at least for a test to say anything.
+const fewest = 3
+
+// Few says that there are too few runs for a test.
+func (r Row) Few() bool { return !r.Once && min(r.Test.N1, r.Test.N2) < fewest }
+
+// Runs says how many runs each side has, and that those are too few.
+func (r Row) Runs() string {
+	if r.Test.N1 == r.Test.N2 {
+		return fmt.Sprintf("%s each: too few to tell", unit.Of(r.Test.N1, "run"))
+	}
+	return fmt.Sprintf("%d and %s: too few to tell", r.Test.N1, unit.Of(r.Test.N2, "run"))
+}
+
+// Delta is the difference as text, "~" where it is not decided, "unknown" where too few
+// runs can tell.
 func (r Row) Delta() string {
 	switch {
+	case r.Few():
+		return "unknown"
 	case r.Once && r.Old.Median == r.New.Median:
 		return "same"
 	case r.Once && r.Old.Median == 0:

@@ -371,3 +371,27 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Two runs a side cannot be told apart by any test, so none is shown.
+func TestTooFewRuns(t *testing.T) {
+	var r Row
+	r.Test.P, r.Test.Ratio = 1, 2
+	for n, want := range map[[2]int]string{{1, 1}: "1 run each: too few to tell", {2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "", {3, 9}: ""} {
+		r.Test.N1, r.Test.N2 = n[0], n[1]
+		if few := want != ""; r.Few() != few || (r.Delta() == "unknown") != few || few && r.Runs() != want {
+			t.Errorf("%v: %t, %s, %s", n, r.Few(), r.Delta(), r.Runs())
+		}
+	}
+	r.Test.N1, r.Test.N2 = 3, 3
+	table := Table{Rows: []Row{r, r}}
+	for i := range table.Rows {
+		table.Rows[i].Old.Median, table.Rows[i].New.Median = 1, 2
+	}
+	if table.mean(); table.Mean != 2 {
+		t.Errorf("mean %v", table.Mean)
+	}
+	table.Mean, table.Rows[1].Test.N1 = 0, 1
+	if table.mean(); table.Mean != 0 {
+		t.Errorf("mean %v of what was run once", table.Mean)
+	}
+}

@@ -126,8 +126,11 @@ func (c *Comparison) row(name string, t Table, r Row) []string {
 		test += fmt.Sprintf("+%d", r.Test.N2)
 	}
 	test += ")"
-	if r.Once {
+	switch {
+	case r.Once:
 		test = "(one look each)"
+	case r.Few():
+		test = "(" + r.Runs() + ")"
 	}
 	return []string{name, format(r.Old.Median), c.spread(r, r.Old), format(r.New.Median), c.spread(r, r.New), r.Delta(), test}
 }

@@ -93,6 +93,10 @@ func summary(c *compare.Comparison, a *Answer) {
 		a.Text, a.Sure = values+".", "One look each: no test can say what of it is chance."
 		return
 	}
+	if r.Few() {
+		a.Text, a.Sure = values+".", formatf("%s %s.", compare.NotInterleaved, r.Runs())
+		return
+	}
 	if a.Figure == "~" {
 		values += ", not measurably different"
 	}
@@ -126,8 +130,11 @@ func tables(c *compare.Comparison) []*Table {
 		}
 		for _, r := range t.Rows {
 			p := num(formatf("%.3f", r.Test.P), r.Test.P)
-			if r.Once {
+			switch {
+			case r.Once:
 				p = plain("one look each")
+			case r.Few():
+				p = plain("")
 			}
 			name := r.Name
 			if c.Flat() {

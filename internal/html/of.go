@@ -37,7 +37,7 @@ func section(r *saved.Result) *Section {
 	case r.AB != nil:
 		s = abSection(r.AB)
 	case r.Suggest != nil:
-		s = adviseSection(r.Suggest)
+		s = suggestSection(r.Suggest)
 	case r.Collapse != nil:
 		s = &Section{Kicker: "folio collapse", Heading: formatf("process %d", r.Collapse.PID), Notes: r.Collapse.Notes,
 			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}

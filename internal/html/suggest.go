@@ -9,8 +9,8 @@ import (
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// adviseSection is what folio suggest says: where an arena would help.
-func adviseSection(f *report.SuggestFile) *Section {
+// suggestSection is what folio suggest says: where an arena would help.
+func suggestSection(f *report.SuggestFile) *Section {
 	s := &Section{Kicker: "folio suggest", Code: true, Notes: f.Notes}
 	s.Heading = text(f.Profile)
 	if len(f.Command) > 0 {
