@@ -36,8 +36,8 @@ func TestRead(t *testing.T) {
 		"reserve=auto":              with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),
 		"heap=reserve":              with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = goheap.ReserveAuto, true }),
 		"heap=reserve,reserve=1MiB": with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = 1<<20, true }),
-		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,giveback=0": with(func(s *settings) {
-			s.options = goheap.Options{MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoGiveBack: true}
+		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,release=0": with(func(s *settings) {
+			s.options = goheap.Options{MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}
 		}),
 	} {
 		got, wrong := read(env)

@@ -19,7 +19,7 @@
 //	minheap=SIZE   256MiB    smaller heaps are not collapsed
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
 //	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1
-//	giveback=0|1   1         give memory back when there is more bloat than that
+//	release=0|1    1         release memory when there is more bloat than that
 //	budget=SHARE   by need   of one processor, for collapsing, 0.001 to 1; by need is what
 //	                         takes two seconds, from 0.25 to 1
 //	gc=on|off      on        tune the collector

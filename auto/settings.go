@@ -59,10 +59,10 @@ func read(env string) (s settings, wrong []error) {
 			s.options.MaxBloat, err = item.Share(0.01)
 		case "budget":
 			s.options.Budget, err = item.Share(0.001)
-		case "giveback":
+		case "release":
 			var on bool
 			on, err = item.Bool()
-			s.options.NoGiveBack = err == nil && !on
+			s.options.NoRelease = err == nil && !on
 		case "gc":
 			var on bool
 			if on, err = item.Bool(); err == nil {
@@ -92,4 +92,4 @@ func read(env string) (s settings, wrong []error) {
 }
 
 // keys are those of the table in the package's documentation.
-var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "giveback", "budget", "gc", "log", "arenadebug"}
+var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "release", "budget", "gc", "log", "arenadebug"}

@@ -116,8 +116,8 @@ func (t *Tuner) look() (Sample, Decision) {
 	return s, d
 }
 
-// giveBack has what the heap does not need returned to the system, unless that is
-// being done. It takes a collection, during which the tuner goes on looking.
+// release returns what the heap does not need to the OS, unless that is being done. It
+// takes a GC cycle, during which the tuner goes on looking.
 func (t *Tuner) release() bool {
 	if !t.releasing.CompareAndSwap(false, true) {
 		return false

@@ -40,7 +40,7 @@ type Advisor struct {
 	settled   bool                           // nothing is left to do until something changes
 	refusals  int                            // in a row
 	refused   backoff
-	giveBacks backoff
+	releases  backoff
 	pressure  pressureGate
 	said      map[string]bool // errors that were logged
 	lockedSum uint64          // how much memory was locked at the last look, in bytes
@@ -78,7 +78,7 @@ func start(o *Options) (*Advisor, error) {
 	a := &Advisor{
 		options: own, fs: procmem.New(""), said: map[string]bool{}, pace: newPace(own.Budget, runtime.GOMAXPROCS(0)),
 		refused:   backoff{least: 5 * time.Second, most: 5 * time.Minute},
-		giveBacks: backoff{least: 30 * time.Second, most: 30 * time.Minute},
+		releases:  backoff{least: 30 * time.Second, most: 30 * time.Minute},
 		collected: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := a.prepare(); err != nil {

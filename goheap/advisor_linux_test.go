@@ -136,7 +136,7 @@ func settle(a *Advisor, keep func()) error {
 	err := await("little bloat", func() bool {
 		h := readHeap()
 		res, err := residency()
-		return err == nil && res <= h.committed()+h.committed()/4+2*minGiveBack
+		return err == nil && res <= h.committed()+h.committed()/4+2*minRelease
 	})
 	keep()
 	if err != nil {
@@ -155,7 +155,7 @@ func residency() (n uint64, err error) {
 	return n, err
 }
 
-func TestGiveBack(t *testing.T) {
+func TestRelease(t *testing.T) {
 	needCollapse(t)
 	asRole(t, "bloat")
 }
@@ -190,13 +190,13 @@ func bloatRole() error {
 		return err
 	}
 	defer a.Stop()
-	if err := await("memory is given back", func() bool { return a.Stats().GiveBacks > 0 }); err != nil {
+	if err := await("memory is released", func() bool { return a.Stats().Releases > 0 }); err != nil {
 		return fmt.Errorf("%w: %+v", err, a.Stats())
 	}
 	if err := settle(a, func() {}); err != nil {
 		return err
 	}
-	if s := a.Stats(); s.GivenBack < dense/2 {
+	if s := a.Stats(); s.Released < dense/2 {
 		return fmt.Errorf("%+v", s)
 	}
 	for _, n := range kept {

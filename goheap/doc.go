@@ -45,7 +45,7 @@
 // khugepaged, the kernel's own thread, fills holes too, in memory that is advised, or
 // everywhere if the policy is always: by default (max_ptes_none=511) it makes 2 MiB
 // out of one page. So what a reserve has been used for is then taken out of its reach
-// (MADV_NOHUGEPAGE), and under always what the heap has when memory is given back; and
+// (MADV_NOHUGEPAGE), and under always what the heap has when memory is released; and
 // [Stats.Hazards] says what the administrator can do.
 //
 // # What it costs

@@ -45,7 +45,7 @@ func (a *Advisor) heedLock() {
 	inVain := sub(res.Resident, readHeap().committed())
 	// A program may lock memory of its own, which is no matter here.
 	if !a.lockedAll {
-		if inVain < minGiveBack {
+		if inVain < minRelease {
 			if *st.VmLck >= uint64(a.stats.Reserved.Len()) {
 				a.lockedSum = 0 // mlockall may be at it: the next look tells
 			}
@@ -63,7 +63,7 @@ func (a *Advisor) heedLock() {
 		return
 	}
 	what := fmt.Sprintf("%d MiB that the heap did not use were in memory", inVain>>20)
-	if inVain < minGiveBack {
+	if inVain < minRelease {
 		what = "all of it would be in memory"
 	}
 	a.warn(fmt.Errorf("reserve: released: the program locks its memory (mlockall), %s: leave the reserve out", what))

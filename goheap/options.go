@@ -27,12 +27,12 @@ type Options struct {
 	// to be collapsed, from LeastMinDensity to 1. Default: DefaultMinDensity, 0.8.
 	MinDensity float64
 	// MaxBloat is how much of the heap's memory, as a share of what the runtime
-	// has in use, may be bloat before it is given back, from 0.01 to 1. Less than
-	// 8 MiB is never given back. Default: 0.05.
+	// has in use, may be bloat before it is released, from 0.01 to 1. Less than
+	// 8 MiB is never released. Default: 0.05.
 	MaxBloat float64
-	// NoGiveBack turns giving back off, and so the collections that it asks for.
-	// Default: give back.
-	NoGiveBack bool
+	// NoRelease turns that off, and with it the GC cycles that it causes.
+	// Default: release.
+	NoRelease bool
 	// Budget is the share of one processor that collapsing may take while there is
 	// something to collapse, from 0.001 to 1. A GiB takes about 0.4 s of it, in
 	// virtual machines that get their memory when they touch it up to ten times as much.
@@ -69,7 +69,7 @@ const (
 
 const (
 	defaultMinHeap = 256 << 20
-	minGiveBack    = 8 << 20
+	minRelease     = 8 << 20
 )
 
 // withDefaults returns what o means.

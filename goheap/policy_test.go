@@ -18,7 +18,7 @@ func TestOptions(t *testing.T) {
 	var none *Options
 	o, err := none.withDefaults()
 	if err != nil || o.MinHeap != 256<<20 || o.MinDensity != 0.8 || o.MaxBloat != 0.05 || o.Budget != 0 || o.MaxPressure != 0.1 ||
-		o.MinWait != 250*time.Millisecond || o.MaxWait != 30*time.Second || o.Reserve != 0 || o.NoCollapse || o.NoGiveBack || o.Log == nil {
+		o.MinWait != 250*time.Millisecond || o.MaxWait != 30*time.Second || o.Reserve != 0 || o.NoCollapse || o.NoRelease || o.Log == nil {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if o, err := (&Options{MinHeap: -1, MinWait: time.Minute}).withDefaults(); err != nil || o.MinHeap != 0 || o.MaxWait != time.Minute {

@@ -101,7 +101,7 @@ func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 			a.failed(err)
 			return idle, most
 		}
-		if a.bloated() && a.giveBack(now) {
+		if a.bloated() && a.releaseAgain(now) {
 			a.settled = false
 			return 0, most
 		}

@@ -23,10 +23,9 @@ type Stats struct {
 	Windows page.Collapsed
 	// Filled is how many bytes of holes collapsing filled.
 	Filled uint64
-	// GivenBack is how many bytes of resident memory giving back saved, in GiveBacks
-	// times.
-	GivenBack uint64
-	GiveBacks int
+	// Released is how many bytes of resident memory were released, in Releases steps.
+	Released uint64
+	Releases int
 	// Reserved is the reserve that is made; empty when it was released because the
 	// program locked its memory.
 	Reserved page.Range

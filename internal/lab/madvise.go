@@ -100,7 +100,7 @@ func (c *cycles) add(p *probe, size uint64) (err error) {
 	defer func() { err = errors.Join(err, m.Close()) }()
 	base, step := start(m), uint64(page.Size())
 	begin := time.Now()
-	if err := giveBack(m, p.task.How); err != nil {
+	if err := release(m, p.task.How); err != nil {
 		return err
 	}
 	advise := time.Since(begin)
@@ -136,7 +136,7 @@ func (c *cycles) add(p *probe, size uint64) (err error) {
 	return nil
 }
 
-func giveBack(m *page.Mapping, how string) error {
+func release(m *page.Mapping, how string) error {
 	var err error
 	switch how {
 	case "dontneed", "dontneed" + pressure:

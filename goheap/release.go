@@ -13,25 +13,25 @@ import (
 // bloated reports whether there is more bloat than there may be. Where all that is
 // mapped is locked, what the runtime returns stays in memory.
 func (a *Advisor) bloated() bool {
-	return !a.lockedAll && !a.options.NoGiveBack && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), minGiveBack)
+	return !a.lockedAll && !a.options.NoRelease && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), minRelease)
 }
 
 const (
-	giveBackTime  = 250 * time.Millisecond
+	releaseTime   = 250 * time.Millisecond
 	largestBlock  = 4 << 20  // as much as the runtime grows the heap by
 	smallestBlock = 8 << 10  // a page of the runtime
 	releasedLeft  = 64 << 10 // is as good as nothing
 )
 
-// giveBack returns memory to the system that the runtime believes it has returned
-// already. It reports whether it did anything.
+// releaseAgain returns memory to the OS that the runtime has released before and that
+// khugepaged has re-populated. It reports whether it did anything.
 //
 // The runtime never releases a page twice: it must have been allocated in between. So
 // all that is released is allocated, which makes it the runtime's to release
 // again. Nobody writes to it meanwhile, so no memory is used that was not there.
-func (a *Advisor) giveBack(now time.Time) bool {
-	if a.giveBacks.left(now) > 0 {
-		a.stats.Waiting = "memory was given back a short while ago"
+func (a *Advisor) releaseAgain(now time.Time) bool {
+	if a.releases.left(now) > 0 {
+		a.stats.Waiting = "memory was released a short while ago"
 		return false
 	}
 	a.stats.Waiting = ""
@@ -42,27 +42,27 @@ func (a *Advisor) giveBack(now time.Time) bool {
 	h := readHeap()
 	most := h.released
 	if h.limit > 0 {
-		// Beyond the limit, the collector would run all the time.
+		// Beyond the limit, the GC would run all the time.
 		most = min(most, sub(h.limit, h.total)/2)
 	}
-	if most < minGiveBack {
-		a.stats.Waiting = "the memory limit leaves no room to give memory back"
-		a.giveBacks.again(now)
+	if most < minRelease {
+		a.stats.Waiting = "the memory limit leaves no room to release memory"
+		a.releases.again(now)
 		return false
 	}
-	if h := now.Sub(a.giveBacks.until); h > a.giveBacks.most/6 {
-		a.giveBacks.reset() // the last time was long ago
+	if h := now.Sub(a.releases.until); h > a.releases.most/6 {
+		a.releases.reset() // the last time was long ago
 	}
-	a.giveBacks.again(now)
-	takeReleased(most, now.Add(giveBackTime))
+	a.releases.again(now)
+	takeReleased(most, now.Add(releaseTime))
 	debug.FreeOSMemory()
 	if err := a.survey(readHeap(), time.Now()); err != nil {
 		a.failed(err)
 		return true
 	}
 	saved := sub(before, a.stats.Resident)
-	a.stats.GivenBack += saved
-	a.stats.GiveBacks++
+	a.stats.Released += saved
+	a.stats.Releases++
 	a.options.Log(fmt.Sprintf("released %s of the heap; %s were not in use", unit.Size(saved), unit.Size(bloat)))
 	return true
 }
