@@ -16,7 +16,7 @@ type Arena struct {
 	_ noCopy
 
 	// An arena of 48 bytes, the handle of its first type included, is all that
-	// the collector has of a small arena that comes and goes: the rest is reused.
+	// the GC has of a small arena that comes and goes: the rest is reused.
 	one  handle0
 	more *more // what most arenas do without; nil: in use, with the default options
 }

@@ -14,6 +14,7 @@ const perArena = 1 << 16
 func BenchmarkNew(b *testing.B) {
 	b.Run("Handle", func(b *testing.B) {
 		a := arena.NewArena()
+		defer a.Free()
 		h := arena.Of[pair](a)
 		for i := 0; i < b.N; i++ {
 			if i%perArena == 0 {
@@ -24,6 +25,7 @@ func BenchmarkNew(b *testing.B) {
 	})
 	b.Run("New", func(b *testing.B) {
 		a := arena.NewArena()
+		defer a.Free()
 		for i := 0; i < b.N; i++ {
 			if i%perArena == 0 {
 				a.Reset()
@@ -33,6 +35,7 @@ func BenchmarkNew(b *testing.B) {
 	})
 	b.Run("SecondType", func(b *testing.B) {
 		a := arena.NewArena()
+		defer a.Free()
 		arena.New[int](a)
 		for i := 0; i < b.N; i++ {
 			if i%perArena == 0 {

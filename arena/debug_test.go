@@ -105,7 +105,7 @@ func init() {
 				for i := range garbage {
 					garbage[i] = new([1 << 10]byte)
 				}
-				runtime.KeepAlive(garbage) // the collector runs by itself
+				runtime.KeepAlive(garbage) // the GC runs by itself
 				select {
 				case d := <-reports:
 					fmt.Printf("How:%s %d of %s\n", d.How, d.Objects, d.Type)

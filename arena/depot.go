@@ -93,7 +93,7 @@ func depotOf[T any]() *depot[T] {
 }
 
 // hasPointers reports whether values of type t hold pointers, that is whether
-// the collector looks at them.
+// the GC looks at them.
 func hasPointers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

@@ -36,7 +36,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	t.Fatal("never: " + what)
 }
 
-// The collector must see every pointer, also while it is checked twice, runs
+// The GC must see every pointer, also while it is checked twice, runs
 // all the time, and overwrites what it frees.
 func TestUnderCollectorStress(t *testing.T) {
 	for _, role := range []string{"programs", "useAfterFree"} {

@@ -15,7 +15,7 @@ func (s *stock[T]) quarantineAll(r *record) {
 }
 
 // quarantine drops a slab in debug mode: it is cleared, never reused, and held
-// weakly until the collector has taken it.
+// weakly until the GC has taken it.
 func (s *stock[T]) quarantine(r *record, l *slab[T]) {
 	objects := l.used
 	l.clear()

@@ -63,7 +63,7 @@ func (s *slab[T]) bytes() int64 {
 }
 
 // clear zeroes what was handed out. It is the compiler's clear for the
-// element's type, so that the collector learns of the pointers it drops.
+// element's type, so that the GC learns of the pointers it drops.
 func (s *slab[T]) clear() {
 	clear(s.buf[:s.used])
 	s.used = 0

@@ -7,7 +7,7 @@ import (
 )
 
 // tended are the depots. After each collection, what lay idle in one since the
-// collection before is left to the collector: a pool empties when it is idle.
+// collection before is left to the GC: a pool empties when it is idle.
 var tended depotList
 
 type depotList struct {

@@ -13,10 +13,10 @@ import (
 
 const folio = "github.com/foliomem/folio/"
 
-// GCTune reports settings of the collector that fight gctune.
+// GCTune reports settings of the GC that fight gctune.
 var GCTune = &analysis.Analyzer{
 	Name: "gctunefight",
-	Doc: `check for settings of the collector in programs that gctune tunes
+	Doc: `check for settings of the GC in programs that gctune tunes
 
 Package gctune, and package auto, which starts it, leave a setting alone once the
 program sets it itself: debug.SetGCPercent ends the tuning of GOGC for good, and

@@ -23,7 +23,7 @@ type running struct {
 // [goheap.Advisor.Stats].
 func Heap() *goheap.Advisor { return program.heap }
 
-// Tuner returns the tuner of the collector that was started, nil if there is none:
+// Tuner returns the tuner of the GC that was started, nil if there is none:
 // for its [gctune.Tuner.Stats].
 func Tuner() *gctune.Tuner { return program.tuner }
 

@@ -2,7 +2,7 @@
 //
 //	import _ "github.com/foliomem/folio/auto"
 //
-// It puts the heap on huge pages ([goheap]) and tunes the collector within the
+// It puts the heap on huge pages ([goheap]) and tunes the GC within the
 // memory of the container ([gctune]). Small programs, and those that collect
 // little, are left as they are. A GOGC or GOMEMLIMIT that is set keeps its meaning.
 //
@@ -22,7 +22,7 @@
 //	release=0|1    1         release memory when there is more bloat than that
 //	budget=SHARE   by need   of one processor, for collapsing, 0.001 to 1; by need is what
 //	                         takes two seconds, from 0.25 to 1
-//	gc=on|off      on        tune the collector
+//	gc=on|off      on        tune the GC
 //	log=0|1        0         say on the standard error what is done
 //	arenadebug=0|1 0         read by package arena
 //

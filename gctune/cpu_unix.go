@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processTime is the processor time of the process by the kernel's account.
+// processTime is the CPU time of the process by the kernel's account.
 func processTime() (time.Duration, bool) {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {

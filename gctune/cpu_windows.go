@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processTime is the processor time of the process by the kernel's account.
+// processTime is the CPU time of the process by the kernel's account.
 func processTime() (time.Duration, bool) {
 	var creation, exit, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &creation, &exit, &kernel, &user); err != nil {

@@ -110,7 +110,7 @@ func (m *meter) seconds(i int) time.Duration {
 	return 0
 }
 
-// sample reads everything. The runtime counts processor time once for each
+// sample reads everything. The runtime counts CPU time once for each
 // collection, at its end: a sample soon after one is the most exact.
 func (m *meter) sample(now time.Time) Sample {
 	metrics.Read(m.samples)

@@ -52,7 +52,7 @@ func bytes(v float64) uint64 {
 type estimate struct {
 	windows int
 	mark    float64 // CPU seconds of a GC cycle
-	mutator float64 // processor seconds of the program itself for each allocated byte
+	mutator float64 // CPU-seconds of the program itself for each allocated byte
 	rate    float64 // bytes allocated per second
 }
 

@@ -9,10 +9,10 @@ import (
 // time since the start.
 type program struct {
 	live     func(t time.Duration) float64 // reachable bytes
-	mutator  func(h float64) float64       // processor seconds for each allocated byte; h is the growth between collections
+	mutator  func(h float64) float64       // CPU-seconds for each allocated byte; h is the growth between collections
 	busy     float64                       // part of the wall time in which the program runs; 1 by default
-	perByte  float64                       // processor seconds to mark a byte
-	perCycle float64                       // processor seconds of each collection besides
+	perByte  float64                       // CPU-seconds to mark a byte
+	perCycle float64                       // CPU-seconds of each collection besides
 	procs    float64
 	scan     uint64
 	rest     func(t time.Duration) float64
@@ -147,7 +147,7 @@ func (w *world) cycle() {
 	w.heap = max(w.heap, start)
 	u := w.mutator(w.goal() - start)
 	var spent float64
-	for w.heap < w.goal() || spent < w.markCost() { // the runtime's limiter: no more than half for the collector
+	for w.heap < w.goal() || spent < w.markCost() { // the runtime's limiter: no more than half for the GC
 		step := w.goal() - w.heap
 		if step <= 0 { // beyond the goal, for the limiter
 			step = w.markCost() / u / 8
@@ -197,7 +197,7 @@ func (w *world) check() {
 // growth is what is allocated between two collections now.
 func (w *world) growth() float64 { return w.goal() - float64(w.s.Live) }
 
-// cost is the share of the processor time that collection really takes.
+// cost is the share of the CPU time that collection really takes.
 func (w *world) cost() float64 {
 	h := w.growth()
 	m := w.markCost()

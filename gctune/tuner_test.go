@@ -228,7 +228,7 @@ var children = map[string]child{
 		if u.Budget != 48<<20 || u.Short == 0 {
 			return fmt.Errorf("%+v", u)
 		}
-		// The limit gives way, so that the collector does not run all the time.
+		// The limit gives way, so that the GC does not run all the time.
 		if err := churn("the limit's giving way", func() bool { return inForce().limit > 62<<20 }); err != nil {
 			return err
 		}

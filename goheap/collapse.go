@@ -37,7 +37,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 		a.stats.Waiting = "memory pressure"
 		return time.Second
 	}
-	// Processor time, since on a busy machine most of the rest is waiting for a processor.
+	// CPU time, since on a busy machine most of the rest is waiting for a processor.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	budget := time.Duration(float64(slice) * a.pace.share())
@@ -45,7 +45,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	before := a.stats.Windows.Collapsed
 	for len(a.todo) > 0 && threadTime()-first < budget {
 		if marking() {
-			a.stats.Waiting = "the collector marks"
+			a.stats.Waiting = "the GC marks"
 			break
 		}
 		w := a.todo[0]

@@ -37,7 +37,7 @@ func room(n uint64) error {
 	return sys.Munmap(uintptr(p), uintptr(n))
 }
 
-// threadTime returns the processor time that the calling thread has used.
+// threadTime returns the CPU time that the calling thread has used.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

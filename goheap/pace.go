@@ -8,7 +8,7 @@ import (
 
 const (
 	// catchUp is how long collapsing what there is may take: with growing, looking
-	// and waiting for the collector, a heap is on huge pages within five seconds.
+	// and waiting for the GC, a heap is on huge pages within five seconds.
 	catchUp = 2 * time.Second
 	// leastShare is what is taken of one processor if that is soon enough.
 	leastShare = 0.25
@@ -22,7 +22,7 @@ type pace struct {
 	fixed  float64 // what the user has set, 0 for none
 	most   float64
 	todo   int           // windows that there were to collapse at the last look
-	window time.Duration // the processor time that one takes, of late
+	window time.Duration // the CPU time that one takes, of late
 }
 
 func newPace(budget float64, processors int) pace {
@@ -52,7 +52,7 @@ func (p *pace) took(windows int, d time.Duration) {
 	p.window += time.Duration(weight * float64(d/time.Duration(windows)-p.window))
 }
 
-// rest is how long to do nothing after so much processor time.
+// rest is how long to do nothing after so much CPU time.
 func (p *pace) rest(spent time.Duration) time.Duration {
 	return time.Duration(float64(spent) * (1/p.share() - 1))
 }

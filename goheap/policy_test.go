@@ -181,7 +181,7 @@ func TestPace(t *testing.T) {
 	p.todo = windows(512)
 	near("half a GiB", p.share(), leastShare)
 	p.todo = windows(4 << 10)
-	near("4 GiB, in 1.6 s of processor time", p.share(), 0.8)
+	near("4 GiB, in 1.6 s of CPU time", p.share(), 0.8)
 	p.todo = windows(64 << 10)
 	near("64 GiB", p.share(), 1)
 	near("64 GiB, rest", float64(p.rest(time.Second)), 0)

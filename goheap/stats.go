@@ -38,7 +38,7 @@ type Stats struct {
 	Looked time.Time
 	Spent  time.Duration
 	// Waiting says why there is nothing done now, although there is something to
-	// do: "the collector marks", "memory pressure"... "" if it is not waiting.
+	// do: "the GC marks", "memory pressure"... "" if it is not waiting.
 	Waiting string
 	// Hazards are settings of the system that work against a heap on huge pages,
 	// with how to change them.

@@ -8,7 +8,7 @@ import (
 	"github.com/foliomem/folio/page"
 )
 
-// Looking at all pages of a heap of base pages takes milliseconds of processor time a
+// Looking at all pages of a heap of base pages takes milliseconds of CPU time a
 // GiB: 1% of the time at most, or 4% while much of the heap is in base pages.
 const (
 	rest      = 100

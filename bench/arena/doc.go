@@ -34,7 +34,7 @@
 //
 // Trees are kind to arenas: all objects are of one type and one size, and die
 // together. The table says nothing about the time that it takes to find out who
-// may still refer to an arena, which Folio and Go leave to the collector, Rust to
+// may still refer to an arena, which Folio and Go leave to the GC, Rust to
 // the compiler, and C to luck. What C's allocators would do if they freed a heap
 // as a whole (mi_heap_destroy) is not shown.
 //
@@ -44,8 +44,8 @@
 // objects of an arena are held until the last one is allocated: those with
 // pointers by each other, those without by a slice of pointers, also with new. The
 // cost includes that, the write of the first word, the page faults of a process
-// that begins, making and freeing the arena, and the collector where it makes the
-// program wait; the second table has the processor time, where all of the
+// that begins, making and freeing the arena, and the GC where it makes the
+// program wait; the second table has the CPU time, where all of the
 // collector's work counts.
 //
 // # Pool

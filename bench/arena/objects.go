@@ -43,7 +43,7 @@ func perObject(s sample) float64 {
 	return ns / n
 }
 
-// cpuPerObject is the processor time of an object, the collector's with it. That
+// cpuPerObject is the CPU time of an object, the GC's with it. That
 // of starting the process, some milliseconds of at least a hundred, is in it too.
 func cpuPerObject(s sample) float64 {
 	n, _, _ := done(s.out)
@@ -89,7 +89,7 @@ func runObjects(c config, b *builder, w io.Writer) error {
 	for _, t := range []struct {
 		what string
 		of   figure
-	}{{"wall time", perObject}, {"processor time", cpuPerObject}} {
+	}{{"wall time", perObject}, {"CPU time", cpuPerObject}} {
 		for _, pointers := range []bool{true, false} {
 			objectTable(w, groups, t.what, pointers, t.of)
 		}

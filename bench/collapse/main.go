@@ -7,7 +7,7 @@
 // Every arm is a rate, every trial a fresh process: its operations are timed for a
 // while before, while folio collapses its heap from outside, and after. Arms run in
 // random order in every round; the table has medians, and ratios within the
-// trials. With -inspect it measures the processor time that folio inspect takes for
+// trials. With -inspect it measures the CPU time that folio inspect takes for
 // a process of that size instead. What is collapsed at a rate takes long, so p99 there is over a longer time.
 package main
 

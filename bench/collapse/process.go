@@ -52,7 +52,7 @@ func (t *process) end() error {
 	return t.cmd.Wait()
 }
 
-// inspect measures what a look at a process takes, in processor time.
+// inspect measures what a look at a process takes, in CPU time.
 func (b *bench) inspect(ctx context.Context, size string, w io.Writer) error {
 	bytes, err := unit.ParseSize(size)
 	if err != nil {
@@ -86,6 +86,6 @@ func (b *bench) inspect(ctx context.Context, size string, w io.Writer) error {
 	if s.Median >= 0.5 {
 		verdict = "not met"
 	}
-	fmt.Fprintf(w, "| process | processor time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, unit.Seconds(s.Median), report.Spread(s), s.N, verdict)
+	fmt.Fprintf(w, "| process | CPU time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, unit.Seconds(s.Median), report.Spread(s), s.N, verdict)
 	return nil
 }

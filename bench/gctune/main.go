@@ -195,7 +195,7 @@ func (b *bench) measure(ctx context.Context, l *workload, arms []arm, rounds int
 	return out, nil
 }
 
-// rest compares the processor time of a program that does nothing, with and without
+// rest compares the CPU time of a program that does nothing, with and without
 // the tuner, one after the other.
 func (b *bench) rest(ctx context.Context, d time.Duration, w io.Writer) error {
 	remove, err := b.build(ctx)

@@ -113,7 +113,7 @@ func column(rs []result, f func(result) float64) (out []float64) {
 
 func rate(r result) float64 { return r.Rate }
 
-// perCPU is the work for each second of processor time: other work on the machine
+// perCPU is the work for each second of CPU time: other work on the machine
 // disturbs it less.
 func perCPU(r result) float64 {
 	if r.CPU <= 0 {

@@ -14,7 +14,7 @@ import (
 // by their names: independent of the rules of folio run.
 var collects = regexp.MustCompile(`^runtime\.(gcBgMarkWorker|gcAssistAlloc|gcStart|gcMark|gcmarknewobject|gcDrain|bgsweep|sweepone|deductSweepCredit|\(\*mspan\)\.(sweep|ensureSwept)|\(\*sweepLocked\)|\(\*mcentral\)\.uncacheSpan|bgscavenge|wbBufFlush|gcWriteBarrier|wbMove|wbZero|bulkBarrier|wbBufFlush1|typeBitsBulkBarrier|\(\*mheap\)\.reclaim)`)
 
-// collected is the share of a runtime/pprof profile in which the collector, a sweep or a
+// collected is the share of a runtime/pprof profile in which the GC, a sweep or a
 // write barrier was on the stack; NaN without a profile.
 func collected(path string) (float64, error) {
 	f, err := os.Open(path)

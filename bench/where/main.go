@@ -12,7 +12,7 @@
 // with perf_event_paranoid at 1 and kptr_restrict at 0.
 //
 // Every round runs each program under perf record and under folio run, in fresh
-// processes, in random order, both at 997 samples a second of processor time. The
+// processes, in random order, both at 997 samples a second of CPU time. The
 // stacks of perf script are put into classes by Folio's rules, so what is
 // compared is how stacks are taken, named and weighed. The promise is that the
 // share of each class is the same within 2 points.
@@ -28,7 +28,7 @@
 // for the addresses that perf took. And frame pointers lead past the caller of a
 // function without a frame, such as memmove. Folio finds that caller, perf does
 // not, and what it cannot ascribe so is the program's own work; the line below a
-// table says how much that is at most. Folio's shares are of the processor time
+// table says how much that is at most. Folio's shares are of the CPU time
 // that the kernel accounts for, user and system, perf's are of its samples.
 //
 // The second part runs a program that writes its own profile under folio run
@@ -118,7 +118,7 @@ type bench struct {
 	together   bool
 }
 
-// shares is what part of the processor time classes have, 0 to 1.
+// shares is what part of the CPU time classes have, 0 to 1.
 type shares map[where.Class]float64
 
 // inKernel is not a class: all time on the kernel's side, whatever it was for.

@@ -72,7 +72,7 @@ func (b *bench) profiles(w io.Writer, index string) error {
 	return nil
 }
 
-// sum returns the part of the processor time by what of says a stack belongs to.
+// sum returns the part of the CPU time by what of says a stack belongs to.
 // Stacks have the names of functions, innermost first. The runtime's profiler
 // does not see the kernel, whose time is that of the function that it runs for.
 func sum(p *profile.Profile, of func([]string) string) map[string]float64 {

@@ -155,7 +155,7 @@ func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 	_ = a.stdout.Line("%s with %s: %s of the standard library passed, %d skipped themselves, %d failed",
 		v.Toolchain, names, unit.Of(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
 	if len(v.Stock) > 0 {
-		_ = a.stdout.Line("%s fail here without the patches too: %s", unit.Of(len(v.Stock), "more test"), strings.Join(v.Stock, ", "))
+		_ = a.stdout.Line("failed here without the patches too: %s", strings.Join(v.Stock, ", "))
 	}
 	if len(v.Unsteady) > 0 {
 		_ = a.stdout.Line("%s failed once and passed when run again: %s", unit.Of(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))

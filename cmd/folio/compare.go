@@ -45,7 +45,7 @@ func newCompare(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the collector and the program's own")
+	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the GC and the program's own")
 	return cmd
 }
 

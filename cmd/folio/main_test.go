@@ -24,7 +24,7 @@ import (
 )
 
 // The test binary is folio and every program that folio measures here: they are
-// Go programs, so the collector's trace works on them.
+// Go programs, so the GC's trace works on them.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"folio":   main,

@@ -60,8 +60,8 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.higher, "higher-is-better", false, "more of the metric is better")
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
-	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the collector are then missing")
-	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of processor time to sample where it goes; 0 for not at all. Of several\nruns of a setting the first are sampled, until there are 1000 samples")
+	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the GC are then missing")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of CPU time to sample where it goes; 0 for not at all. Of several\nruns of a setting the first are sampled, until there are 1000 samples")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
@@ -151,7 +151,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 		s.notes = append(s.notes, note)
 	}
 	if trial.CommandName(args) == "go" && s.built == nil && !f.noTrace {
-		s.notes = append(s.notes, "the collector's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
+		s.notes = append(s.notes, "the GC's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
 	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
 	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit

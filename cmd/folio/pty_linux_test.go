@@ -153,7 +153,7 @@ func TestCtrlC(t *testing.T) {
 		p.attach(c)
 		c.cmd.Stdout, c.cmd.Stderr = p.tty, p.tty
 		p.start(c)
-		c.awaitRuns(40)
+		c.awaitRuns(100) // a round of all settings, and more
 		p.press(t, "\x03")
 		c.end(130)
 		<-p.done

@@ -33,7 +33,7 @@ type runFlags struct {
 	duration   time.Duration
 }
 
-const runLong = `Run a program and print its memory sheet: time, processor time, peak memory,
+const runLong = `Run a program and print its memory sheet: time, CPU time, peak memory,
 page faults, what the garbage collector took, huge pages; then, in words, where
 the time goes and what to try next.
 
@@ -44,7 +44,7 @@ when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.
 
 Where the time goes is sampled (perf_event_open, --sample-rate times for each
-second of processor time): collection, allocation, zeroing, page faults and so on,
+second of CPU time): collection, allocation, zeroing, page faults and so on,
 and which lines of the program pay for them. It needs no root where
 /proc/sys/kernel/perf_event_paranoid is 2 or less. It slows a program down, some
 more than others (docs/performance.md): --sample-rate 0 turns it off.
@@ -55,7 +55,7 @@ pages as it grows (--thp heap, the default then). --thp system turns that off.
 The first build compiles the standard library, about a minute.
 
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
-the output. Other programs are measured as well, without the collector.`
+the output. Other programs are measured as well, without the GC.`
 
 func newRun(a *app) *cobra.Command {
 	f := &runFlags{}
@@ -304,7 +304,7 @@ func collapsed(samples []*trial.Sample) string {
 		case *s.CollapsedBytes == 0:
 			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
 		default:
-			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's processor time", unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
+			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's CPU time", unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
 		}
 	}
 	return ""

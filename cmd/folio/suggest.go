@@ -28,7 +28,7 @@ import (
 )
 
 const adviseLong = `List the call sites of a program that would gain from an arena: how much they
-allocate and how short it lives, what that costs in the collector, what an
+allocate and how short it lives, what that costs in the GC, what an
 arena would save, and what to write instead. Or say that there is nothing to
 gain.
 
@@ -39,11 +39,11 @@ benchmarks, to know what building costs. Other programs write one themselves,
   f, _ := os.Create("allocs.pprof"); pprof.Lookup("allocs").WriteTo(f, 0)
 
 which is read after the command ends (--profile). Without a command, only the
-profile is read, and what the collector costs is not known.
+profile is read, and what the GC costs is not known.
 
 What would be saved is an estimate: at least half of the site's part of the
 collector's time, at most all of it and nine tenths of its part of the time of
-allocating. The part in the collector's time is that of the bytes.`
+allocating. The part in the GC's time is that of the bytes.`
 
 type suggestFlags struct {
 	profile    string
@@ -67,7 +67,7 @@ func newSuggest(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
 	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`; the command, if there is one, writes it")
-	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of processor time to sample what allocation costs; 0 for not at all")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of CPU time to sample what allocation costs; 0 for not at all")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the same to `file` as a page to look at (- for standard output)")
 	return cmd
@@ -244,7 +244,7 @@ func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string,
 		c.Allocation = max(c.Allocation-b.Allocation, 0)
 	}
 	if c.CPU < 1 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s of processor time says little: take a longer -benchtime or -count", unit.Seconds(c.CPU)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of CPU time says little: take a longer -benchtime or -count", unit.Seconds(c.CPU)))
 	}
 	if c.CPU == 0 {
 		return suggest.Unknown(), nil

@@ -12,8 +12,8 @@ import (
 
 // Options are what is compared; nil means the default.
 type Options struct {
-	// All compares all figures, not the main ones only: wall and processor time,
-	// peak memory, page faults, the collector, and the program's own.
+	// All compares all figures, not the main ones only: wall and CPU time,
+	// peak memory, page faults, the GC, and the program's own.
 	All bool
 }
 

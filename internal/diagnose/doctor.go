@@ -14,7 +14,7 @@ type Severity string
 const (
 	Problem Severity = "problem" // it costs time or memory now, or will end the program
 	Warning Severity = "warning" // it will, once the program does something ordinary
-	Note    Severity = "note"    // worth knowing when huge pages or the collector disappoint
+	Note    Severity = "note"    // worth knowing when huge pages or the GC disappoint
 )
 
 // rank orders severities, the worst first.

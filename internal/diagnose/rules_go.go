@@ -27,7 +27,7 @@ var goRules = []Rule{
 		ID: "go-limit-too-low", Title: "the live heap fills the memory limit", Scope: OfGo, Severity: Problem,
 		Reads: []string{fromRuntime}, Reference: "https://github.com/golang/go/issues/58106", look: lookLimitLow,
 	}, {
-		ID: "go-collector-off", Title: "the collector is off, and nothing limits the heap", Scope: OfGo, Severity: Problem,
+		ID: "go-collector-off", Title: "the GC is off, and nothing limits the heap", Scope: OfGo, Severity: Problem,
 		Reads: []string{fromRuntime, "/proc/PID/environ"}, Reference: docGuideLimit, look: lookCollectorOff,
 	}, {
 		ID: "go-tiny-heap", Title: "a tiny heap is collected many times a second", Scope: OfGo, Severity: Warning,
@@ -145,7 +145,7 @@ func lookLimitAbove(f *Facts) ([]Hazard, error) {
 	return []Hazard{{
 		What:     fmt.Sprintf("The program keeps to %s, and the container may use %s.", unit.Size(limit), unit.Size(container)),
 		Evidence: []Reading{from, {dir, "limit " + unit.Size(container)}},
-		Means:    "The container's limit is met first: the kernel kills the program before the collector begins to work harder.",
+		Means:    "The container's limit is met first: the kernel kills the program before the GC begins to work harder.",
 		Fix:      []Step{{Do: "Set the program's limit below the container's:", Code: "GOMEMLIMIT=" + limitFor(container)}},
 	}}, nil
 }
@@ -167,7 +167,7 @@ func lookLimitLow(f *Facts) ([]Hazard, error) {
 	h := Hazard{
 		What:     fmt.Sprintf("The live heap fills %s of the memory limit.", unit.Percent(float64(*r.Live)/float64(*s.Limit))),
 		Evidence: []Reading{p.runtime("memory limit %s, live heap %s", unit.Size(uint64(*s.Limit)), unit.Size(*r.Live))},
-		Means:    "What is left is soon full of garbage, so the collector runs all the time: up to half of the processors, and the rest of the program waits for it.",
+		Means:    "What is left is soon full of garbage, so the GC runs all the time: up to half of the processors, and the rest of the program waits for it.",
 		Fix:      []Step{{Do: "Raise the limit, or keep less alive. What each limit costs is measured by:", Code: "folio tune -- ./program"}},
 	}
 	if f.Watched > 0 {
@@ -201,10 +201,10 @@ func lookCollectorOff(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	return []Hazard{{
-		What:     "The collector is off, and nothing limits the heap.",
+		What:     "The GC is off, and nothing limits the heap.",
 		Evidence: []Reading{off, from},
 		Means:    "The heap grows until the kernel kills the program, and each page of it is a page fault." + p.unsure(),
-		Fix:      []Step{{Do: "Set a limit, at which the collector then starts:", Code: "GOGC=off GOMEMLIMIT=2GiB"}},
+		Fix:      []Step{{Do: "Set a limit, at which the GC then starts:", Code: "GOGC=off GOMEMLIMIT=2GiB"}},
 	}}, nil
 }
 
@@ -234,7 +234,7 @@ func (p *Process) tiny(what string, evidence Reading) Hazard {
 	return Hazard{
 		What:     what,
 		Evidence: []Reading{evidence},
-		Means:    "Each collection stops and starts all processors, which is not in the collector's own figures, and costs more the more processors there are. A few MiB more of heap save almost all of it.",
+		Means:    "Each collection stops and starts all processors, which is not in the GC's own figures, and costs more the more processors there are. A few MiB more of heap save almost all of it.",
 		Fix: []Step{{Do: "Let the heap be larger; what that gives is measured by folio tune:", Code: "GOGC=400"},
 			{Do: "Or have the program keep a least heap itself (package gctune):", Code: `import _ "github.com/foliomem/folio/auto"`},
 			{Do: "Or build it with a minimum heap that can be set, and set FOLIO_HEAPMINIMUM=64MiB:", Code: "folio build --patch heap-minimum"}},
@@ -267,7 +267,7 @@ func lookTinySampled(f *Facts, unread error) ([]Hazard, error) {
 	if part < share {
 		return nil, nil
 	}
-	h := p.tiny(fmt.Sprintf("A process of %s collects all the time: that takes %s of its processor time.", unit.Size(*anon), unit.Percent(part)),
+	h := p.tiny(fmt.Sprintf("A process of %s collects all the time: that takes %s of its CPU time.", unit.Size(*anon), unit.Percent(part)),
 		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples, unit.Seconds(f.Watched.Seconds()), unit.Percent(part))})
 	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + unit.Size(*anon)})
 	h.Means += " How often it collects could not be read: " + unread.Error() + "."

@@ -256,7 +256,7 @@ var firing = []struct {
 	{"not tiny", k618, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), ptr[uint64](16<<20+1) })
 	}, "", nil},
-	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap", []string{"40.0% of its processor time", "could not be read"}},
+	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap", []string{"40.0% of its CPU time", "could not be read"}},
 	{"sampled, little collection", k618, func(w *world) { w.sampled(0.09, 500) }, "", nil},
 	{"sampled, few samples", k618, func(w *world) { w.sampled(0.4, where.Fewest-1) }, "", nil},
 	{"sampled, idle", k618, func(w *world) { w.sampled(0.4, 500); w.samples.CPU = 0.04 }, "", nil},

@@ -85,7 +85,7 @@ func TestAdvise(t *testing.T) {
 		{"collector, just", busy(), func(s *Sheet) { share(s, 0.0201) }, []string{collector}},
 		{"collector, just not", busy(), func(s *Sheet) { share(s, 0.0199) }, nil},
 		{"collector unknown", collectorless(), nil, nil},
-		{"no processor time", busy(), func(s *Sheet) { s.CPU = 0 }, nil},
+		{"no CPU time", busy(), func(s *Sheet) { s.CPU = 0 }, nil},
 
 		{"tiny heap", busy(), func(s *Sheet) { share(s, 0.01); small(s) }, []string{tiny}},
 		{"tiny heap, just", busy(), func(s *Sheet) { share(s, 0.01); *s.HeapPeak, *s.Cycles = 16<<20, 500 }, []string{tiny}},
@@ -103,7 +103,7 @@ func TestAdvise(t *testing.T) {
 		{"faults, collector unknown", collectorless(), func(s *Sheet) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults}},
 
 		{"more to gain from faults", busy(), func(s *Sheet) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults, collector}},
-		{"more to gain from the collector", busy(), func(s *Sheet) { kernel(s, 0.1); s.Faults = 1e6 }, []string{collector, faults}},
+		{"more to gain from the GC", busy(), func(s *Sheet) { kernel(s, 0.1); s.Faults = 1e6 }, []string{collector, faults}},
 		{"all three", busy(), func(s *Sheet) { share(s, 0.1); small(s); kernel(s, 0.2); s.Faults = 1e6 }, []string{faults, collector, tiny}},
 		{"as much to gain: as listed", busy(), func(s *Sheet) { share(s, 0.25); kernel(s, 0.25); s.Faults = 1e6 }, []string{collector, faults}},
 	} {

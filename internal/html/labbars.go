@@ -141,7 +141,7 @@ func (l *labView) drawGOGC(b *Block) {
 		x.c.Series = append(x.c.Series, x.src.draw(unit.Count, unit.Count)...)
 		b.Tables = append(b.Tables, x.src.table(x.label, "operations/s", unit.Count, unit.Count))
 	}
-	gogc.Caption += " With the collector off: 413,740 there. GOGC=off and package gctune are in the table."
+	gogc.Caption += " With the GC off: 413,740 there. GOGC=off and package gctune are in the table."
 	b.Charts = append(b.Charts, procs, gogc, mem)
 }
 

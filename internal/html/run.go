@@ -36,7 +36,7 @@ func runSection(f *report.File) *Section {
 	}
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
 	if b := whereBlock([]split{{"all", found.Where}}); b != nil {
-		b.Charts[0].Y.Categories[0] = "processor time"
+		b.Charts[0].Y.Categories[0] = "CPU time"
 		b.Words = found.Time
 		if tb := sitesTable(found.Where); tb != nil {
 			b.Tables = append(b.Tables, tb)

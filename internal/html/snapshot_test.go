@@ -59,12 +59,12 @@ func doctorFile(name string) *report.DoctorFile {
 		Schema: report.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created, Host: testHost(), WatchedSeconds: 1,
 		Process: &report.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: ptr("go1.26.8")},
 		Findings: []diagnose.Hazard{
-			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The collector of " + name + " is off.", Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
+			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The GC of " + name + " is off.", Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
 				Evidence: []diagnose.Reading{{From: "the runtime of " + name, Says: "GOGC is off"}}, Fix: []diagnose.Step{{Do: "Set a limit:", Code: "GOMEMLIMIT=2GiB"}, {Do: "Or turn it on:", Code: "GOGC=100"}}},
 			{Rule: "freed-but-resident", Severity: diagnose.Note, What: "memory was freed lazily", Means: "It counts.", Reference: "https://example.com", Evidence: []diagnose.Reading{}, Fix: []diagnose.Step{{Do: "Have its allocator use MADV_DONTNEED."}}},
 		},
 		Checks: []report.DoctorCheck{
-			{ID: "go-collector-off", Title: "the collector is off", Scope: diagnose.OfGo, State: diagnose.Found},
+			{ID: "go-collector-off", Title: "the GC is off", Scope: diagnose.OfGo, State: diagnose.Found},
 			{ID: "swapping", Title: "memory is swapped", Scope: diagnose.Host, State: diagnose.NotChecked, Why: ptr("no file of " + name)},
 			{ID: "thp-never", Title: "huge pages are off", Scope: diagnose.Host, State: diagnose.Clean},
 		},
@@ -90,8 +90,8 @@ func suggestFile(name string) *report.SuggestFile {
 func TestAdvisePage(t *testing.T) {
 	page := string(pageOf(t, suggestFile("prog")))
 	for _, want := range []string{
-		"10.0% to 30.0%</p>", "of the processor time would be saved if prog.parse took this from an arena, by estimate.", "In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
-		"32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%; ", "4.000s of processor time: the collector 25.0%, allocation 12.5%.", "go test -run &#39;^$&#39; prog",
+		"10.0% to 30.0%</p>", "of the CPU time would be saved if prog.parse took this from an arena, by estimate.", "In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
+		"32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%; ", "4.000s of CPU time: the GC 25.0%, allocation 12.5%.", "go test -run &#39;^$&#39; prog",
 		"allocated inside fmt.Sprint", "parse.go:7", "defer a.Free()",
 	} {
 		if !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, "+", "&#43;")) {
@@ -101,7 +101,7 @@ func TestAdvisePage(t *testing.T) {
 	f := suggestFile("prog")
 	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, report.SuggestCost{}, ptr("it is so")
 	page = string(raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil))
-	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") || !strings.Contains(page, "What the collector costs is not known") || strings.Contains(page, "NaN") {
+	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") || !strings.Contains(page, "What the GC costs is not known") || strings.Contains(page, "NaN") {
 		t.Error("a page without advice")
 	}
 }

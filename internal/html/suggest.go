@@ -43,7 +43,7 @@ func suggested(sg report.SuggestionJSON, c report.SuggestCost, main bool) Answer
 	a := Answer{Main: main, Goal: sg.Place(), Text: formatf("Take what %s makes from an arena.", sg.Func)}
 	if sg.Low != nil && sg.High != nil {
 		a.Figure = unit.Percent(*sg.Low) + " to " + unit.Percent(*sg.High)
-		a.Text = formatf("of the processor time would be saved if %s took this from an arena, by estimate.", sg.Func)
+		a.Text = formatf("of the CPU time would be saved if %s took this from an arena, by estimate.", sg.Func)
 	}
 	a.Sure = upper(strings.Join(sg.Words(c), "; ")) + "."
 	if sg.Source != nil {

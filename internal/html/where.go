@@ -11,7 +11,7 @@ type split struct {
 	of   *where.Result
 }
 
-// classColors puts the memory classes on colours, the collector's on warm ones,
+// classColors puts the memory classes on colours, the GC's on warm ones,
 // and leaves the rest grey. Lighter ones are in classLight.
 var classColors = map[where.Class]int{
 	where.GCMark: 2, where.GCAssist: 2, where.GCSweep: 4, where.WriteBarrier: 4,
@@ -20,11 +20,11 @@ var classColors = map[where.Class]int{
 
 var classLight = map[where.Class]bool{where.GCAssist: true, where.WriteBarrier: true, where.Scheduler: true, where.Program: true, where.Kernel: true}
 
-// whereBlock draws where processor time went, a bar for each split; nil when
+// whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
 func whereBlock(splits []split) *Block {
-	c := &Chart{Kind: Stack, Title: "Processor time by what it was spent on", X: Axis{Label: "seconds of processor time", Format: Seconds}}
-	tb := &Table{Caption: "Processor time; * is part of the memory tax", Head: cols("class")}
+	c := &Chart{Kind: Stack, Title: "CPU time by what it was spent on", X: Axis{Label: "seconds of CPU time", Format: Seconds}}
+	tb := &Table{Caption: "CPU time; * is part of the memory tax", Head: cols("class")}
 	var rows []split
 	for _, s := range splits {
 		if s.of != nil && s.of.Samples > 0 {

@@ -52,7 +52,7 @@ func (o *Outcome) hugeArenas(folio, base *ArmResult) []string {
 	return []string{text + "."}
 }
 
-// otherThanArenas says how near one comes with settings of the collector, and
+// otherThanArenas says how near one comes with settings of the GC, and
 // with the arenas of Go's experiment.
 func (o *Outcome) otherThanArenas(plain, folio *ArmResult) []string {
 	var out []string

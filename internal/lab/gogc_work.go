@@ -22,7 +22,7 @@ type account struct {
 	at         time.Time
 	ops        uint64
 	cycles     uint64
-	collection float64 // processor seconds
+	collection float64 // CPU-seconds
 	cpu        float64
 }
 

@@ -23,7 +23,7 @@ func settle() {
 	}
 }
 
-// processTime returns the processor time of this process.
+// processTime returns the CPU time of this process.
 func processTime() time.Duration {
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // Wall and CPU are the names of the metrics that need no output: the time that
-// the program took, and the processor time that it used.
+// the program took, and the CPU time that it used.
 const (
 	Wall = "wall"
 	CPU  = "cpu"

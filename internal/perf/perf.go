@@ -1,5 +1,5 @@
 // Package perf samples a process tree with perf_event_open(2): where each of
-// its threads is, several hundred times for each second of processor time, and
+// its threads is, several hundred times for each second of CPU time, and
 // which code takes page faults. The programs need not be changed, restarted or
 // privileged.
 package perf
@@ -13,7 +13,7 @@ import (
 type Kind uint8
 
 const (
-	CPU   Kind = iota // processor time
+	CPU   Kind = iota // CPU time
 	Fault             // page faults
 	// TLBMiss is counted only: of loads that the processor had to walk the page
 	// tables for.
@@ -39,7 +39,7 @@ type Sample struct {
 	PID, TID int
 	CPU      int
 	Time     uint64 // in ns, of CLOCK_MONOTONIC
-	// Period is what the sample stands for: of kind CPU, processor time in ns
+	// Period is what the sample stands for: of kind CPU, CPU time in ns
 	// from the clock, and cycles where [Info].Hardware is set; of kind Fault, a
 	// number of faults. What a thread did on a processor since its last sample
 	// there is in none: by the clock that is half a sample for each thread and
@@ -91,7 +91,7 @@ type Handler struct {
 
 // Config says what to sample. Zero fields have defaults.
 type Config struct {
-	// Frequency is in samples per second of processor time; 997 by default. It
+	// Frequency is in samples per second of CPU time; 997 by default. It
 	// is a prime number, so that it does not beat with what the program does a
 	// hundred or a thousand times a second. The system may allow less.
 	Frequency int
@@ -108,7 +108,7 @@ type Info struct {
 	Hardware  bool   // samples come from the processor's cycle counter, not from a clock
 	Kernel    bool   // the kernel's side is seen
 	Faults    bool   // page faults are seen
-	Frequency int    // in samples per second of processor time
+	Frequency int    // in samples per second of CPU time
 	RingBytes int    // the buffer for each processor
 	Reason    string // what cannot be seen, why, and how to allow it; empty if all can
 }

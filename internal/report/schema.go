@@ -160,7 +160,7 @@ type Summary struct {
 	Figures map[string]Interval
 	Pooled  map[string]Pooled // see [figure.Figure]
 	Metrics map[string]Interval
-	// Collector says in sentences what the collector's trace has beyond the figures;
+	// Collector says in sentences what the GC's trace has beyond the figures;
 	// nil where there was none.
 	Collector []string
 }

@@ -93,7 +93,7 @@ func (s SuggestionJSON) Words(c SuggestCost) []string {
 	}
 	out = append(out, life)
 	if s.GC != nil && s.Low != nil && s.High != nil {
-		out = append(out, fmt.Sprintf("it causes %s of the processor time in the collector; an arena would save %s to %s", unit.Percent(*s.GC), unit.Percent(*s.Low), unit.Percent(*s.High)))
+		out = append(out, fmt.Sprintf("it causes %s of the CPU time in the GC; an arena would save %s to %s", unit.Percent(*s.GC), unit.Percent(*s.Low), unit.Percent(*s.High)))
 	}
 	return out
 }
@@ -102,13 +102,13 @@ func (s SuggestionJSON) Words(c SuggestCost) []string {
 func (c SuggestCost) Words() string {
 	switch {
 	case c.CPU == nil || *c.CPU <= 0:
-		return "what the collector costs is not known: give the command too, to measure it"
+		return "what the GC costs is not known: give the command too, to measure it"
 	case c.GC == nil:
-		return unit.Seconds(*c.CPU) + " of processor time: what the collector took of it is not known"
+		return unit.Seconds(*c.CPU) + " of CPU time: what the GC took of it is not known"
 	case c.Allocation == nil:
-		return fmt.Sprintf("%s of processor time: the collector %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU))
+		return fmt.Sprintf("%s of CPU time: the GC %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU))
 	}
-	return fmt.Sprintf("%s of processor time: the collector %s, allocation %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU), unit.Percent(*c.Allocation / *c.CPU))
+	return fmt.Sprintf("%s of CPU time: the GC %s, allocation %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU), unit.Percent(*c.Allocation / *c.CPU))
 }
 
 // ArenaHow says how a program comes to use an arena.

@@ -65,7 +65,7 @@ type SuggestionJSON struct {
 	Kept    float64  `json:"inuse_fraction"` // of its bytes
 	Life    *float64 `json:"life_seconds"`
 	Samples *float64 `json:"samples"`
-	// Parts of the processor time.
+	// Parts of the CPU time.
 	GC     *float64 `json:"gc_cpu_fraction"`
 	Low    *float64 `json:"gain_low_fraction"`
 	High   *float64 `json:"gain_high_fraction"`

@@ -21,16 +21,16 @@ func TestSuggestText(t *testing.T) {
 			Suggestions: []suggest.Suggestion{{Site: site, Share: 0.8, Kept: 0.01, Life: 0.02, GC: 0.2, Low: 0.1, High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
 			Others:      []suggest.Other{{Site: other, Share: 0.1, Why: "because"}},
 		}, []string{
-			"  4.000s of processor time: the collector 25.0%, allocation 12.5%\n", "  64.00MiB in 1,048,576 objects were allocated\n",
+			"  4.000s of CPU time: the GC 25.0%, allocation 12.5%\n", "  64.00MiB in 1,048,576 objects were allocated\n",
 			"1. parse.go:7  main.parse\n", "  32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%\n",
 			"  1.0% of it was in use at the end: it lives for about 20.00ms\n",
-			"  it causes 20.0% of the processor time in the collector; an arena would save 10.0% to 30.0%\n", "  line: x\n  try:  y\n",
+			"  it causes 20.0% of the CPU time in the GC; an arena would save 10.0% to 30.0%\n", "  line: x\n  try:  y\n",
 			"   10.0%  name.go:9  main.name\n          because\n", "\nnote 1: note\n",
 		}, "nothing to gain"},
 		"unknown": {&suggest.Advice{
 			Cost: suggest.Unknown(), Total: site,
 			Suggestions: []suggest.Suggestion{{Site: site, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(), High: math.NaN(), Samples: math.NaN()}},
-		}, []string{"what the collector costs is not known", "  nothing of it was in use at the end\n"}, "NaN"},
+		}, []string{"what the GC costs is not known", "  nothing of it was in use at the end\n"}, "NaN"},
 		"nothing": {&suggest.Advice{Cost: suggest.Unknown(), Nothing: "it is so"}, []string{"  nothing to gain: it is so\n"}, "How"},
 	} {
 		var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/where"
 )
 
-// barWidth is the length of the bar of the whole processor time where the width
+// barWidth is the length of the bar of the whole CPU time where the width
 // of the terminal is not known; else it takes what is left, within bounds.
 const (
 	barWidth          = 30
@@ -49,7 +49,7 @@ func removed(base, with *where.Result, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// littleChange is the part of the processor time below which a change of a class
+// littleChange is the part of the CPU time below which a change of a class
 // is not worth a word.
 const littleChange = 0.01
 

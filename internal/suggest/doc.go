@@ -1,3 +1,3 @@
 // Package suggest says which call sites of a program would gain from an arena, by
-// an allocation profile and by what the collector cost.
+// an allocation profile and by what the GC cost.
 package suggest

@@ -8,8 +8,8 @@ import (
 type Cost struct {
 	Wall       float64
 	CPU        float64
-	GC         float64 // processor time of the collector
-	Allocation float64 // processor time of allocating and zeroing, by sampling
+	GC         float64 // CPU time of the GC
+	Allocation float64 // CPU time of allocating and zeroing, by sampling
 }
 
 // Unknown is the cost of a run that nobody measured.
@@ -22,9 +22,9 @@ type Suggestion struct {
 	Objects float64 // share of all objects
 	Kept    float64 // the part of its bytes that was in use at the end
 	Life    float64 // seconds that a byte lived on average; NaN if not known
-	// GC is the part of the processor time that the collector takes because of
-	// this site. Low and High are what an arena would save of the processor time.
-	// NaN if the cost of the collector is not known.
+	// GC is the part of the CPU time that the GC takes because of
+	// this site. Low and High are what an arena would save of the CPU time.
+	// NaN if the cost of the GC is not known.
 	GC, Low, High float64
 	// Samples is about how many samples of the profile are the site's: the shares
 	// are off by one in the root of it.
@@ -51,7 +51,7 @@ type Advice struct {
 }
 
 const (
-	littleGain = 0.01 // of the processor time
+	littleGain = 0.01 // of the CPU time
 	littlePart = 0.03 // of the bytes, where the gain is not known
 	keptLong   = 0.10 // the part in use from which on a site's memory is no garbage
 	most       = 8    // suggestions, and others
@@ -90,7 +90,7 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 		case s.Inside != "":
 			why = "allocated inside " + s.Inside + ", which knows no arena: reuse its result or buffer instead"
 		case sg.Kept > keptLong:
-			why = "much of it stays in use, so it is no garbage that an arena would spare the collector"
+			why = "much of it stays in use, so it is no garbage that an arena would spare the GC"
 		}
 		if why != "" {
 			if len(a.Others) < most {
@@ -105,7 +105,7 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 	switch {
 	case len(a.Suggestions) > 0:
 	case known && part < 2*littleGain:
-		a.Nothing = "collection and allocation take less than 2% of the processor time"
+		a.Nothing = "collection and allocation take less than 2% of the CPU time"
 	case len(a.Others) > 0:
 		a.Nothing = "what allocates much is not for an arena"
 	default:
@@ -116,9 +116,9 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 
 // judge computes what an arena would do for a site.
 //
-// The collector runs once for a certain number of bytes that are allocated, and
+// The GC runs once for a certain number of bytes that are allocated, and
 // what a run of it costs depends on what is live. So a site that allocates a part of the
-// bytes causes that part of the collector's time, and an arena, whose slabs are
+// bytes causes that part of the GC's time, and an arena, whose slabs are
 // reused, spares it, and most of the time of allocating. Low is half of the
 // collector's part: slabs that are held count as live memory, and not all of
 // an arena's lives end together. High adds nine tenths of allocation's part.

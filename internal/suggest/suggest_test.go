@@ -136,7 +136,7 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 
-	// Without the collector's cost, what is a part worth looking at counts.
+	// Without the GC's cost, what is a part worth looking at counts.
 	a = Suggest(p, Unknown(), nil)
 	if len(a.Suggestions) != 1 || !math.IsNaN(a.Suggestions[0].High) || a.Suggestions[0].Sketch == "" {
 		t.Errorf("%+v", a)

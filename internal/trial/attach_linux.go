@@ -16,7 +16,7 @@ import (
 
 // Attach samples a process that runs already, with its descendants, for a while,
 // until it ends, or until ctx does. The process is not touched: of its figures
-// only those are known that the kernel keeps, processor time in steps of 10 ms.
+// only those are known that the kernel keeps, CPU time in steps of 10 ms.
 // keep leaves the samples themselves in Sample.Profile.
 func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep bool) (*Sample, error) {
 	st, err := fs.Stat(pid)

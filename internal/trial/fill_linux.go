@@ -69,7 +69,7 @@ func (r *running) fillTrace(out *Sample) {
 	out.setTrace(r.witness.verdict(r.p.IsGo, r.alone, told), r.trace)
 }
 
-// fillProfile fills in where the processor time of out went.
+// fillProfile fills in where the CPU time of out went.
 func (r *running) fillProfile(out *Sample) {
 	out.Unsampled = r.unsampled
 	if r.profile != nil {

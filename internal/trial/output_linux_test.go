@@ -124,7 +124,7 @@ func TestTraceIsTakenOut(t *testing.T) {
 		}
 		if s.GCTrace != TraceComplete || s.GCTraceCPU == nil || *s.GCTraceCPU <= 0 || s.GCShare != nil ||
 			s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause || s.HeapPeak == nil {
-			t.Errorf("keep %v: figures of the collector %+v", keep, s)
+			t.Errorf("keep %v: figures of the GC %+v", keep, s)
 		}
 		if keep { // the user asked to see it
 			if got := strings.Count(errOut.String(), " MB goal, "); got != n {

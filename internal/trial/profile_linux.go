@@ -16,7 +16,7 @@ import (
 // about a second; looking rarely costs the program least.
 const drainEvery = 32 * beat
 
-// A profiler samples where the processor time of a program and its descendants
+// A profiler samples where the CPU time of a program and its descendants
 // goes, from its first instruction on.
 type profiler struct {
 	session   *perf.Session
@@ -118,7 +118,7 @@ func (p *profiler) abort() {
 	_ = p.session.Close()
 }
 
-// fill puts what was found into the sample, whose processor time is known.
+// fill puts what was found into the sample, whose CPU time is known.
 func (p *profiler) fill(out *Sample, keep bool) {
 	a := where.AccountsOf(p.session, out.User, out.Sys)
 	if p.since.Load() > 0 {

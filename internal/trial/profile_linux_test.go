@@ -70,7 +70,7 @@ func TestProfile(t *testing.T) {
 	p.Profile, p.KeepProfile = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
-	// 300 ms of processor time are 299 samples, and what starting took; fewer where
+	// 300 ms of CPU time are 299 samples, and what starting took; fewer where
 	// the machine itself does not run all the time.
 	if s.Where.Samples < 150 {
 		t.Errorf("%d samples", s.Where.Samples)

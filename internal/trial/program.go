@@ -39,7 +39,7 @@ type Program struct {
 
 	// Trace asks Go programs for GODEBUG=gctrace=1.
 	Trace bool
-	// Profile is how often a second to sample where the processor time goes; 0
+	// Profile is how often a second to sample where the CPU time goes; 0
 	// for not at all.
 	Profile int
 	// KeepProfile keeps the samples themselves, in Sample.Profile.
@@ -172,7 +172,7 @@ func CheckInput(path string) error {
 	return f.Close()
 }
 
-// TraceNote returns why the collector cannot be traced in this environment, or
+// TraceNote returns why the GC cannot be traced in this environment, or
 // "" when it can.
 func (p *Program) TraceNote() string {
 	if !p.Trace {

@@ -231,7 +231,7 @@ func collectLine(g, i int) string {
 	return fmt.Sprintf("goroutine %d line %d %s\n", g, i, strings.Repeat("x", (g+i)*37%300))
 }
 
-// roleBurn (ms) uses that much processor time.
+// roleBurn (ms) uses that much CPU time.
 func roleBurn(words []string) error {
 	burn(time.Duration(number(words, 0)) * time.Millisecond)
 	return nil

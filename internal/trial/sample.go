@@ -17,7 +17,7 @@ type Sample struct {
 	// Wall is from before the process was made until it ended; with a load
 	// generator, the time that the generator took.
 	Wall float64 `json:"wall_seconds"`
-	// User and Sys are processor time of the process and its descendants.
+	// User and Sys are CPU time of the process and its descendants.
 	User float64 `json:"user_seconds"`
 	Sys  float64 `json:"sys_seconds"`
 	CPU  float64 `json:"cpu_seconds"` // User + Sys
@@ -58,7 +58,7 @@ type Sample struct {
 	GCSeconds *float64 `json:"gc_cpu_seconds"`
 	GCShare   *float64 `json:"gc_cpu_fraction"`
 	MemoryTax *float64 `json:"memory_tax_fraction"`
-	// Where says where the processor time went; nil when it was not sampled.
+	// Where says where the CPU time went; nil when it was not sampled.
 	Where *where.Result `json:"where"`
 	// Profile has the samples themselves, for other formats, if they were to be
 	// kept; whoever asked for them closes it.

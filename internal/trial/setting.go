@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Off is the value of GOGC that turns the collector off.
+// Off is the value of GOGC that turns the GC off.
 const Off = "off"
 
 // THP says what the program's transparent huge pages are.

@@ -96,7 +96,7 @@ func TestKeep(t *testing.T) {
 			[]string{"to keep it: GOGC=400 in the environment of the program, and for the huge pages one of these:", "folio exec --thp heap --gogc 400 -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in the environment", always}},
 		{"limit", trial.Setting{GOGC: trial.Off, MemLimit: 1 << 30, THP: trial.THPHeap},
 			[]string{"to keep it: GOGC=off GOMEMLIMIT=1GiB in the environment of the program, and for", "folio exec --thp heap --gogc off --memlimit 1GiB -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in", always}},
-		// What folio's import would do to the collector was not measured.
+		// What folio's import would do to the GC was not measured.
 		{"huge pages", trial.Setting{THP: trial.THPHeap},
 			[]string{"to keep it: for the huge pages one of these:", "folio exec --thp heap -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB,gc=off in", always}},
 		{"collector", trial.Setting{GOGC: "400"}, []string{"to keep it: GOGC=400 in the environment of the program; it needs no patch"}},

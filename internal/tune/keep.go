@@ -58,7 +58,7 @@ func (r *Result) keep(a *Arm) []string {
 }
 
 // auto returns the setting of package auto that comes next to what was measured: the
-// heap asks for huge pages as it grows, and the collector is left alone.
+// heap asks for huge pages as it grows, and the GC is left alone.
 func (r *Result) auto(a *Arm) string {
 	out := "reserve=auto"
 	if m := mostMemory(a); !math.IsNaN(m) {

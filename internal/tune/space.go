@@ -51,7 +51,7 @@ func (sp *space) limit(from trial.Setting, bytes uint64) trial.Setting {
 }
 
 // coarse returns the first arms, most informative first: when the budget is
-// small only the head of the list is tried. The collector is never off without
+// small only the head of the list is tried. The GC is never off without
 // a memory limit: a program that leaks would take the machine with it.
 func (sp *space) coarse() []trial.Setting {
 	if sp.fixed != nil {
@@ -93,7 +93,7 @@ func (sp *space) other(s trial.Setting) []trial.Setting {
 	return nil
 }
 
-// ladder returns base and all levels of the collector with it.
+// ladder returns base and all levels of the GC with it.
 func (sp *space) ladder(base trial.Setting) []trial.Setting {
 	out := []trial.Setting{base}
 	add := func(n int) { out = append(out, sp.gogc(base, n)) }

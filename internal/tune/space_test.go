@@ -10,7 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// The collector is never off without a limit, no limit passes the largest
+// The GC is never off without a limit, no limit passes the largest
 // allowed, and no setting is tried twice.
 func TestSpaceIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

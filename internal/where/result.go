@@ -139,7 +139,7 @@ func (t tally) top() []Site {
 
 // Accounts are what the kernel counted: samples are scaled to them.
 type Accounts struct {
-	User, Sys float64 // seconds of processor time of the process tree
+	User, Sys float64 // seconds of CPU time of the process tree
 	// Faults are the page faults of what was sampled; 0 if unknown.
 	Faults uint64
 	// TLBMisses are loads that had to walk the page tables; nil if unknown.

@@ -91,7 +91,7 @@ func returnPos(r *ssa.Return) token.Pos {
 }
 
 // outlived reports whether memory of an arena leaves the function: then the arena
-// cannot be freed here, and its memory is the collector's.
+// cannot be freed here, and its memory is the GC's.
 func (f *function) outlived(region identity) bool {
 	for _, r := range f.ret {
 		for _, x := range r.instr.Results {

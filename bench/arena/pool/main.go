@@ -43,7 +43,7 @@ func sum(o *object) (n int) {
 	return n
 }
 
-// plain leaves the objects to the collector.
+// plain leaves the objects to the GC.
 func plain(n int) int {
 	var first *object
 	for i := range n {

@@ -1,4 +1,4 @@
-// Command peers runs one workload under one tuner of the collector and prints
+// Command peers runs one workload under one tuner of the GC and prints
 // what was done, as JSON. Command gctune builds it, in a module of its own so that
 // the peers are no dependencies of Folio.
 package main
@@ -153,7 +153,7 @@ func warmUp() {
 }
 
 // edge waits for the end of a collection, so that what counts is whole periods of
-// the collector: else a window with one collection more or less decides, where
+// the GC: else a window with one collection more or less decides, where
 // there are few. It waits for five seconds at most: some arms hardly collect. Of a
 // workload in passes, only whole ones can be compared.
 func edge() {

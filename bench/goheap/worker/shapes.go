@@ -17,7 +17,7 @@ func grow(bytes int) []*node {
 	out := make([]*node, bytes/64)
 	for i := range out {
 		out[i] = &node{}
-		out[i].up = out[i] // a pointer for the collector, that keeps nothing else
+		out[i].up = out[i] // a pointer for the GC, that keeps nothing else
 		for j := range out[i].data {
 			out[i].data[j] = uint64(i + j)
 		}

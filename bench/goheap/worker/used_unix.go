@@ -4,7 +4,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// used is what the process has used so far: page faults, and seconds of processor time.
+// used is what the process has used so far: page faults, and seconds of CPU time.
 func used() (faults, user, sys float64) {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u) // cannot fail

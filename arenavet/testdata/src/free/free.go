@@ -231,7 +231,7 @@ func forever(c chan int) {
 }
 
 func onPurpose() {
-	//arenavet:ignore the collector is being tested
+	//arenavet:ignore the GC is being tested
 	a := arena.NewArena()
 	arena.New[Node](a).X++
 	b := arena.NewArena() //arenavet:ignore

@@ -41,7 +41,7 @@ func free[T any](hold []unsafe.Pointer) {
 func linked[T any](n int) {
 	var before unsafe.Pointer
 	for range n {
-		// Safety: T begins with a pointer. The collector does not see it, but it
+		// Safety: T begins with a pointer. The GC does not see it, but it
 		// points into the arena, which is held.
 		p := unsafe.Pointer(nuke.New[T](arena))
 		*(*unsafe.Pointer)(p) = before
