@@ -6,7 +6,7 @@ import (
 	"github.com/foliomem/folio/arena"
 )
 
-type pair struct{ left, right *pair }
+type pair struct{ left, _ *pair }
 
 // perArena is how many values fill 1 MiB.
 const perArena = 1 << 16

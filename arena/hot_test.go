@@ -8,7 +8,7 @@ func TestHotStock(t *testing.T) {
 	if debugging {
 		t.Skip("debug mode reuses no stocks")
 	}
-	type value struct{ p *value }
+	type value struct{ _ *value }
 	d := &depot[value]{size: 8, pointers: true}
 	sh := &shard[value]{}
 	put := func() *stock[value] {
@@ -38,7 +38,7 @@ func TestHotStock(t *testing.T) {
 // TestHotStockIsBounded: what is not counted as idle is small, and belongs to no arena
 // that has a bound of its own.
 func TestHotStockIsBounded(t *testing.T) {
-	type value struct{ p *value }
+	type value struct{ _ *value }
 	for _, c := range []struct {
 		bytes, most int64
 		hot         bool
