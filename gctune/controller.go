@@ -62,7 +62,7 @@ const (
 	raiseBand    = 1.25                   // differences in growth that are not worth a change
 	lowerBand    = 0.7
 	auditBand    = 1.05
-	budgetBand   = 1.08 // where the budget decides, all of it is worth having
+	budgetBand   = 1.08 // where the budget decides, all of it is used
 	fitBand      = 1.05
 	calmWindows  = 8 // for so long, and so many windows, less must be enough
 	calmTime     = 2 * time.Second

@@ -91,10 +91,10 @@ func (c *Controller) hold(s *Sample, fresh bool) {
 	c.overhead = max(c.overhead, float64(s.Overhead))
 }
 
-// floor is the least growth between two collections that is worth having: by
-// the floor of GOGC, and by the share that collection may cost, but no more than
-// a quarter of the live heap for that: some programs collect at a higher cost
-// than MaxCost all their lives.
+// floor is the least growth between two collections that pays: by the floor of
+// GOGC, and by the share that collection may cost, but no more than a quarter of
+// the live heap for that: some programs collect at a higher cost than MaxCost all
+// their lives.
 func (c *Controller) floor(s *Sample) float64 {
 	scanned := float64(s.Live) + float64(s.Scan)
 	least := scanned * float64(c.p.Floor) / 100

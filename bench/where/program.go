@@ -87,7 +87,7 @@ func prepare(dir, index string) ([]program, error) {
 	}, nil
 }
 
-// freeAddress returns an address that nobody listens on.
+// freeAddress returns an address that is not in use.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

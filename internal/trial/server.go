@@ -141,7 +141,7 @@ func (r *Ready) try(ctx context.Context, client *http.Client) error {
 		}
 		defer c.Close()
 		if toItself(c) {
-			return errors.New("nobody listens")
+			return errors.New("connection refused")
 		}
 		return nil
 	}

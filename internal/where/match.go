@@ -13,7 +13,7 @@ const (
 	// anywhere in the part of the stack below the program: the frames from the
 	// innermost on that belong to the runtime or to what stands between it and
 	// the program (sync, syscall). Where nothing of the program is on the stack,
-	// as in workers of the collector, that is the whole stack.
+	// as in GC workers, that is the whole stack.
 	anywhere place = iota
 	// leaf is the innermost frame.
 	leaf

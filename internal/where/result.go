@@ -27,7 +27,7 @@ type Result struct {
 	GCFraction        float64 `json:"gc_cpu_fraction"`
 	MemoryTaxFraction float64 `json:"memory_tax_fraction"`
 	// Sites are the ten places of the program that cause most of the memory tax.
-	// What no place causes, as the collector's workers, is not in them.
+	// What no place causes, such as GC workers, is not in them.
 	Sites []Site `json:"sites"`
 
 	Faults       uint64       `json:"faults,omitempty"` // page faults

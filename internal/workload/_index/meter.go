@@ -15,7 +15,7 @@ type used struct {
 	wall, cpu, system time.Duration
 	faults            uint64
 	cycles            uint64
-	collection        float64 // processor seconds of the collector, without what was idle
+	collection        float64 // CPU-seconds of the GC, without idle time
 	peak              uint64  // resident memory since the start, bytes
 	huge              float64 // share of the resident memory in the end
 }
