@@ -58,7 +58,7 @@ type state uint8
 const (
 	inUse state = iota
 	freed
-	pooled // given back to a Pool
+	pooled // put back into a Pool
 )
 
 // noCopy makes go vet report copies.

@@ -40,7 +40,7 @@ func TestFreeGivesMemoryBack(t *testing.T) {
 	if page.HugeSize() == 0 {
 		testenv.Missing(t, "transparent huge pages")
 	}
-	for _, role := range []string{"given back", "given back by Reset", "given back, one slice"} {
+	for _, role := range []string{"released", "released by Reset", "released, one slice"} {
 		inFreshProcess(t, role, "RSS falls: true")
 	}
 	inFreshProcess(t, "kept idle", "RSS falls: false")
@@ -152,7 +152,7 @@ func init() {
 			return 0
 		}
 	}
-	roles["given back"] = rss(nil, filledPlain, (*Arena).Free)
+	roles["released"] = rss(nil, filledPlain, (*Arena).Free)
 	roles["kept for a moment"] = func() int {
 		falls := func(before int) bool { return before-resident() > largeBytes/2/1024 }
 		kept := false
@@ -174,8 +174,8 @@ func init() {
 		return 0
 	}
 	roles["kept idle"] = rss(&Options{IdleBytes: 2 * largeBytes}, filledPlain, (*Arena).Free)
-	roles["given back by Reset"] = rss(nil, filledPlain, (&Pool{}).Put)
-	roles["given back, one slice"] = rss(nil, oneSlice[plainBlock], (*Arena).Free)
+	roles["released by Reset"] = rss(nil, filledPlain, (&Pool{}).Put)
+	roles["released, one slice"] = rss(nil, oneSlice[plainBlock], (*Arena).Free)
 
 	roles["pointers, Free"] = left(nil, filled, (*Arena).Free)
 	roles["pointers, Put"] = left(nil, filled, (&Pool{}).Put)

@@ -6,10 +6,10 @@ import (
 )
 
 // lately is what the default bound of idle memory learns. A program that fills an
-// arena, frees it and fills the next one would have its memory given back and asked
+// arena, frees it and fills the next one would have its released memory and asked
 // for again each time (if it has pointers, each time that a GC cycle comes between),
 // at the price of page faults and zeroing. So what was asked for again soon after
-// it was given back is kept the next time, for as long as it is needed every other
+// it was released is kept the next time, for as long as it is needed every other
 // moment.
 var lately recent
 
@@ -17,7 +17,7 @@ var lately recent
 const moment = 250 * time.Millisecond
 
 type recent struct {
-	gone   atomic.Int64 // bytes that were given back and not asked for again
+	gone   atomic.Int64 // bytes that were released and not asked for again
 	when   atomic.Int64 // the last time, in ns
 	regret atomic.Int64 // bytes that were asked for again, and are kept now
 	least  atomic.Int64 // that were idle in this moment
@@ -32,7 +32,7 @@ func settled() int64 { return max(defaultIdleBytes, inUseBytes.Load()) }
 // bound is how much may be idle by default.
 func (r *recent) bound() int64 { return settled() + r.regret.Load() }
 
-// gaveBack says that n bytes of large slabs were given back for the bound's sake.
+// gaveBack says that n bytes of large slabs were released for the bound's sake.
 func (r *recent) gaveBack(n int64) {
 	r.gone.Add(n)
 	r.when.Store(time.Now().UnixNano())
@@ -77,7 +77,7 @@ func (r *recent) wake() {
 	}
 }
 
-// look gives back what nobody needed in the moment that ends.
+// look releases what nobody needed in the moment that ends.
 func (r *recent) look() {
 	if unused := min(r.least.Load(), idleBytes.Load()) - settled(); unused > 0 {
 		r.regret.Store(max(0, r.regret.Load()-unused))

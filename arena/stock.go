@@ -152,7 +152,7 @@ func (s *stock[T]) release(a *Arena) {
 		h.in = nil
 	}
 	s.arena, s.next, s.handle = nil, nil, nil
-	// The bound is for what one may give back; of small slabs that are dropped
+	// The bound is for what one may release; of small slabs that are dropped
 	// the GC takes care.
 	d.putStock(s, most)
 	out.end(d, most)

@@ -171,7 +171,7 @@ func (c *Controller) want(s *Sample) {
 	}
 }
 
-// squeeze gives memory back, step by step, while threads wait for memory.
+// squeeze releases memory, step by step, while threads wait for memory.
 func (c *Controller) squeeze(s *Sample) {
 	if !c.spending || s.Pressure < highPressure || s.Time-c.squeezed < time.Second {
 		return

@@ -10,7 +10,7 @@ const (
 )
 
 // margin is how far below the runtime's own heap goal under the memory limit
-// GOGC stays. From 95% of the limit on, the runtime gives memory back to the
+// GOGC stays. From 95% of the limit on, the runtime releases memory to the
 // system while the program allocates, and faults it in again (see
 // gcController.memoryLimit in mgcscavenge.go): with headroom, margin leaves that.
 // Where that would be much of what can be allocated between two collections,

@@ -68,7 +68,7 @@ func TestRestIsKeptFree(t *testing.T) {
 	at(93*time.Second, 20, 20)
 }
 
-// TestReturn asks when memory is given back at once: while the rest grows into the
+// TestReturn asks when memory is released at once: while the rest grows into the
 // budget, where that frees something, and once a second.
 func TestReturn(t *testing.T) {
 	ask := func(ready, idle, before, after uint64) func(time.Duration) bool {
@@ -82,7 +82,7 @@ func TestReturn(t *testing.T) {
 	}
 	displaces := ask(800, 300, 100, 300)
 	if !displaces(0) {
-		t.Error("nothing is given back")
+		t.Error("nothing is released")
 	}
 	if displaces(500 * time.Millisecond) {
 		t.Error("again after half a second")
@@ -96,7 +96,7 @@ func TestReturn(t *testing.T) {
 		"the rest is as it is": ask(800, 300, 300, 300),
 	} {
 		if displaces(0) {
-			t.Errorf("given back though %s", what)
+			t.Errorf("released though %s", what)
 		}
 	}
 }

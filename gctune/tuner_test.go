@@ -276,7 +276,7 @@ var children = map[string]child{
 		}
 		// It goes on growing, beside garbage, until a look has come upon both.
 		n := uint64(500 << 20)
-		if err := churn("giving memory back", func() bool {
+		if err := churn("returning memory to the OS", func() bool {
 			n += 4 << 20
 			err = resident(n)
 			time.Sleep(20 * time.Millisecond)

@@ -143,7 +143,7 @@ func (a *Advisor) Stats() Stats {
 }
 
 // Stop ends the advisor. The heap stays as it is by then: what is huge stays huge until
-// it is given back. The advice for a reserve cannot be taken back, only turned
+// it is released. The advice for a reserve cannot be taken back, only turned
 // into its opposite: under THP policy madvise the reserve is advised against huge
 // pages, which for faults and khugepaged is what it was without the advisor, but
 // keeps others from collapsing it; under always it stays advised. The error

@@ -161,7 +161,7 @@ func TestRelease(t *testing.T) {
 }
 
 // bloatRole fills all holes of a sparse heap, as khugepaged does with
-// max_ptes_none=511: they are given back.
+// max_ptes_none=511: they are released.
 func bloatRole() error {
 	kept := thin(grow(dense), 2000)
 	clean()
@@ -183,7 +183,7 @@ func bloatRole() error {
 	}
 	debug.FreeOSMemory()
 	if bloated, err := residency(); err != nil || bloated < 4*before {
-		return fmt.Errorf("the runtime gives it back itself by now: %d, %v", bloated, err)
+		return fmt.Errorf("the runtime releases it itself by now: %d, %v", bloated, err)
 	}
 	a, err := Start(eager())
 	if err != nil {
@@ -379,7 +379,7 @@ func TestContentsUnderStress(t *testing.T) {
 	asRole(t, "stress")
 }
 
-// stressRole allocates, collects and gives back on several threads, while its heap
+// stressRole allocates, collects and releases on several threads, while its heap
 // is collapsed: nothing changes that it holds.
 func stressRole() error {
 	a, err := Start(eager())

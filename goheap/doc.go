@@ -16,7 +16,7 @@
 //
 // Collapse, the default, makes huge pages of windows that are nearly all in use
 // (MADV_COLLAPSE, kernel 6.1+), the densest first. No flag is left behind, so the
-// kernel does not fill what the runtime gives back later. It works whatever the
+// kernel does not fill what the runtime releases later. It works whatever the
 // system's policy for transparent huge pages is. It never touches a sparse window:
 // that would make 2 MiB of memory out of one page.
 //
@@ -34,7 +34,7 @@
 // A huge page can have parts that the runtime does not use: bloat. Collapse fills at
 // most half of [Options.MaxBloat] of what it collapses. Bloat that appears
 // later, as a heap shrinks, is measured: what the kernel has in memory, less what the
-// runtime says it has not given back. When that passes MaxBloat, it is given back
+// runtime says it has not released. When that passes MaxBloat, it is released
 // by the runtime itself: the advisor allocates the space that the runtime believes
 // it has released, without writing to it, drops it, and calls
 // [runtime/debug.FreeOSMemory]. That costs a collection, and it releases all

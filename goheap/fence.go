@@ -33,7 +33,7 @@ func (a *Advisor) fenceReserve(end uintptr) error {
 	return nil
 }
 
-// fenceUsed fences what khugepaged would fill again after it was given back: of a
+// fenceUsed fences what khugepaged would fill again after it was released: of a
 // reserve, what was used, up to the last window with anything in it; and where all
 // memory is within its reach, the heap as it is now. What the heap grows
 // by later begins without a fence, on huge pages.

@@ -11,7 +11,7 @@ var probe = func() (p atomic.Pointer[*[64]byte]) { p.Store(new(*[64]byte)); retu
 // heapState is what the runtime says about its heap, in bytes.
 type heapState struct {
 	mapped   uint64 // for reading and writing, whether used, free or released
-	released uint64 // of that, given back or never used: not in memory, as far as the runtime knows
+	released uint64 // of that, released or never used: not in memory, as far as the runtime knows
 	free     uint64 // of that, neither used nor released
 	objects  uint64 // used by objects, dead ones included
 	other    uint64 // metadata, some of which is in the heap's mappings too

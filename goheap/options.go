@@ -51,7 +51,7 @@ type Options struct {
 	MinWait, MaxWait time.Duration
 	// Log is called with a line of text when something happened that an operator
 	// may want to know: at the start, hazards, the first windows that were
-	// collapsed, memory given back, errors (once each). Default: nothing is logged.
+	// collapsed, released memory, errors (once each). Default: nothing is logged.
 	Log func(text string)
 	// Warn is called, and Log is not, with a line of text when the reserve that Reserve
 	// asks for cannot be made, or was released because the program locks its memory

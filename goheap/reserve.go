@@ -20,7 +20,7 @@ func block(n int) *strings.Builder {
 	return b
 }
 
-// reserve grows the heap by n bytes, advises them, and gives them back to the runtime,
+// reserve grows the heap by n bytes, advises them, and releases them to the runtime,
 // which keeps the addresses. Their pages are not in memory before or after.
 func reserve(fs procmem.FS, n uint64) (page.Range, error) {
 	if err := page.Allowed(page.THP, 0); err != nil {

@@ -104,7 +104,7 @@ func releaseDontNeed(t testing.TB) {
 		t.Errorf("residency %+v, %v", res, err)
 	}
 	if m.Zero() {
-		t.Error("known to be zero although most of it was not given back")
+		t.Error("known to be zero although most of it was not released")
 	}
 	if n, err := m.Release(0, m.Len(), DontNeed, nil); err != nil || n != m.Len() || !m.Zero() {
 		t.Errorf("Release of all = %d, %v; Zero %v", n, err, m.Zero())

@@ -184,7 +184,7 @@ func TestReleaseTakesWholePages(t *testing.T) {
 				want = []Range{{start + c.want.Start, start + c.want.End}}
 			}
 			if got := f.advised(unix.MADV_DONTNEED); !slices.Equal(got, want) {
-				t.Errorf("Release(%d, %d, split %v) gave back %v, want %v", c.off, c.n, c.split, got, want)
+				t.Errorf("Release(%d, %d, split %v) released %v, want %v", c.off, c.n, c.split, got, want)
 			}
 		}
 	})

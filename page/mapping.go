@@ -87,7 +87,7 @@ func (m *Mapping) Range() Range {
 }
 
 // Zero reports whether the memory is known to be all zero: nobody called Bytes
-// since it was mapped, or since Release gave back all of it by DontNeed. It
+// since it was mapped, or since Release released all of it by DontNeed. It
 // relies on nobody writing through an older slice after that. So ask before
 // calling Bytes.
 func (m *Mapping) Zero() bool {

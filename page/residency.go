@@ -35,7 +35,7 @@ type Residency struct {
 	// Touched is the part of Resident in base pages that are not all zero; only
 	// if asked for. The kernel does not know which parts of a huge page a program
 	// used: a page that holds something was certainly written, and one that is
-	// all zero could be given back with no loss. So the bloat is at most Resident
+	// all zero could be released with no loss. So the bloat is at most Resident
 	// - Touched.
 	Touched uint64
 	// Windows are those that anything is resident, zero or swapped in, ascending,

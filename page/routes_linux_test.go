@@ -308,7 +308,7 @@ func TestHugeTLB(t *testing.T) {
 	}
 	if n, err := m.Release(0, m.Len(), DontNeed, nil); err == nil && n == m.Len() {
 		if b[size] != 0 || !m.Zero() {
-			t.Error("not zero after it was given back")
+			t.Error("not zero after it was released")
 		}
 	} else if v, ok := feature.Running(); !ok || !v.Less(feature.Version{5, 18, 0}) {
 		t.Errorf("Release = %d, %v", n, err)

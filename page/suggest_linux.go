@@ -46,7 +46,7 @@ func populateRange(s system, r Range, hugetlb bool) error {
 	return explainPopulate(s, err, hugetlb)
 }
 
-// releases is how each way of giving back is asked for, and what the kernel
+// releases is how each way of releasing is asked for, and what the kernel
 // must have for it.
 var releases = map[Release]struct {
 	advice int

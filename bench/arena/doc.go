@@ -51,7 +51,7 @@
 // # Pool
 //
 // Requests per second of goroutines that each take memory from a pool, fill it, and
-// give it back.
+// release it.
 //
 // # Peers
 //

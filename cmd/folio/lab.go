@@ -30,7 +30,7 @@ type labFlags struct {
 	html        string
 }
 
-const labLong = `Measure what pages, page faults, giving memory back, allocation and collection
+const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and collection
 cost on this machine.
 
 Each experiment compares ways to do the same work, its arms: each in fresh
@@ -47,7 +47,7 @@ func newLab(a *app) *cobra.Command {
 	f := &labFlags{}
 	cmd := &cobra.Command{
 		Use:   "lab [flags] [experiment...]",
-		Short: "Measure what pages, faults and giving memory back cost here",
+		Short: "Measure what pages, faults and returning memory to the OS cost here",
 		Long:  labLong,
 		Example: `  folio lab list
   folio lab --quick

@@ -25,7 +25,7 @@ type Outcome struct {
 	Collapsed int
 	Already   int // huge before
 	Sparse    int // too sparse, some of them since they were planned
-	Gone      int // given back or unmapped since they were planned
+	Gone      int // released or unmapped since they were planned
 	OptedOut  int
 	Beyond    int // beyond the budget
 	Later     int // not tried again so soon

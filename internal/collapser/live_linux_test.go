@@ -304,7 +304,7 @@ func TestSparseHeapStaysSparse(t *testing.T) {
 	}
 }
 
-// TestChangingMemory collapses what is mapped, given back and unmapped at the same time:
+// TestChangingMemory collapses what is mapped, released and unmapped at the same time:
 // the target checks what it reads.
 func TestChangingMemory(t *testing.T) {
 	needCollapse(t)

@@ -42,7 +42,7 @@ type Plan struct {
 	Sparse   int // less dense than is asked for
 	OptedOut int // the program advised against huge pages there
 	Beyond   int // beyond the budget
-	Later    int // refused, or given back, a short while ago
+	Later    int // refused, or released, a short while ago
 
 	Bytes uint64 // of Todo, when they are huge pages
 	Fill  uint64 // of Bytes: what is not resident now, by which memory grows

@@ -19,7 +19,7 @@ type State struct {
 
 	Marked *uint64 // live heap that the last collection found
 	Live   *uint64 // Marked with what was allocated since
-	Ready  *uint64 // what the runtime holds of the system, and did not give back
+	Ready  *uint64 // what the runtime holds of the system, and did not release
 	Stacks *uint64 // stacks of goroutines
 
 	// Goroutines is the most that there were at one time, dead ones that wait for their

@@ -13,7 +13,7 @@ import (
 )
 
 func labSection(f *report.LabFile) *Section {
-	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and giving memory back cost here", Notes: slices.Clone(f.Notes)}
+	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and returning memory to the OS cost here", Notes: slices.Clone(f.Notes)}
 	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), unit.Of(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)
@@ -167,7 +167,7 @@ func (l *labView) draw(b *Block) {
 		c.Y.Label = "time in all"
 		l.beside(b, c, sourceFaults, unit.Seconds)
 	case l.Name == "madvise":
-		b.Charts = append(b.Charts, l.curve("cycle_seconds", "Giving memory back and using it again, for each base page"))
+		b.Charts = append(b.Charts, l.curve("cycle_seconds", "Returning memory to the OS and using it again, for each base page"))
 		l.beside(b, l.curve("other_seconds", "Meanwhile, the first write to other memory, for each base page"), sourceMadvise, unit.Seconds)
 	case l.Name == "gogc":
 		l.drawGOGC(b)

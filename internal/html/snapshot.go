@@ -69,7 +69,7 @@ func (s *Section) inspectList(processes []report.ProcessLine, unseen *report.Uns
 	if u := unseen; u != nil && u.Small > 0 {
 		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
 	}
-	s.Answers = []Answer{{Main: true, Figure: unit.Size(total), Text: "could be on huge pages and is not, in dense windows of these processes.", Sure: "One look: it says what is there, not what time it would give back."}}
+	s.Answers = []Answer{{Main: true, Figure: unit.Size(total), Text: "could be on huge pages and is not, in dense windows of these processes.", Sure: "One look: it says what is there, not how much time that would save."}}
 	b := &Block{Tables: []*Table{tb}}
 	if len(c.Y.Categories) > 0 {
 		c.Series = []Series{huge, gain}

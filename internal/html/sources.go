@@ -44,7 +44,7 @@ func perPage(total [][2]float64) [][2]float64 {
 }
 
 // sourceMadvise: its second table, the same writes to new memory after the
-// memory before was given back by one of two calls.
+// memory before was released by one of two calls.
 var sourceMadvise = source{
 	name: sourceFaults.name, machine: sourceFaults.machine, where: sourceFaults.where,
 	series: []sourceSeries{

@@ -178,7 +178,7 @@ func bloat(p *page.Process, windows []page.Window) (*Bloat, error) {
 		b.Most = uint64(float64(zero) / float64(b.Read) * float64(b.Pages))
 	}
 	if resident == 0 && b.Read > 0 {
-		return nil, errors.New("the memory was given back as it was read")
+		return nil, errors.New("the memory was released as it was read")
 	}
 	return b, nil
 }

@@ -15,13 +15,13 @@ import (
 var bloat = &Experiment{
 	Name:     "bloat",
 	Question: "How much memory stays when a program frees most objects and keeps a few in its huge pages?",
-	Source:   "Evan Jones (2023), after Go issue 8832 (2015): what was given back in parts, khugepaged makes huge again; Go since gives back whole huge pages only",
+	Source:   "Evan Jones (2023), after Go issue 8832 (2015): what was released in parts, khugepaged makes huge again; Go since releases whole huge pages only",
 	Figures: []Figure{
 		{Key: "resident_bytes", Label: "resident at the end", Unit: "resident-bytes"},
 		{Key: "live_bytes", Label: "of it live", Unit: "live-bytes"},
 		{Key: "freed_resident_bytes", Label: "right after freeing", Unit: "freed-resident-bytes"},
 		{Key: "huge_bytes", Label: "huge at the end", Unit: "huge-bytes"},
-		{Key: "release_seconds", Label: "to give back", Unit: "release-sec"},
+		{Key: "release_seconds", Label: "to release", Unit: "release-sec"},
 	},
 	defaults: Params{Size: 256 << 20, Count: 1, Rounds: 7},
 	quick:    Params{Size: 64 << 20, Count: 1, Rounds: 5},
@@ -32,16 +32,16 @@ var bloat = &Experiment{
 
 // How an arm of bloat frees, and what happens then.
 const (
-	freeParts      = "parts"      // each free base page is given back
+	freeParts      = "parts"      // each free base page is released
 	freeWhole      = "windows"    // only windows without a live object are
 	freeKhugepaged = "khugepaged" // parts, and khugepaged has time to undo it
 )
 
 func bloatArms(m *Machine, p Params) []*Arm {
 	arms := []*Arm{
-		m.memoryArm("base", "base pages, each one given back", page.Base, 0, p.Size),
-		m.memoryArm("thp-parts", "huge pages, what is free in them given back in base pages", page.THP, 0, p.Size),
-		m.memoryArm("thp-windows", "huge pages, given back only when all of one is free", page.THP, 0, p.Size),
+		m.memoryArm("base", "base pages, each one released", page.Base, 0, p.Size),
+		m.memoryArm("thp-parts", "huge pages, what is free in them released in base pages", page.THP, 0, p.Size),
+		m.memoryArm("thp-windows", "huge pages, released only when all of one is free", page.THP, 0, p.Size),
 	}
 	for i, how := range []string{freeParts, freeParts, freeWhole} {
 		arms[i].Task.How = how
@@ -64,7 +64,7 @@ func bloatWork(p *probe, t Task) error {
 		return err
 	}
 	window, small := page.WindowSize(), page.Size()
-	touch(start(m), t.Size, uint64(small)) // pages of zeros would be given back by themselves
+	touch(start(m), t.Size, uint64(small)) // pages of zeros would be released by themselves
 	// Objects live in every other window: one, in the middle of it.
 	live := uint64(0)
 	begin := time.Now()

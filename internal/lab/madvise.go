@@ -11,11 +11,11 @@ import (
 
 var madvise = &Experiment{
 	Name:     "madvise",
-	Question: "Which way of giving memory back is cheaper, MADV_DONTNEED or MADV_FREE, also when memory is short?",
+	Question: "Which way of returning memory to the OS is cheaper, MADV_DONTNEED or MADV_FREE, also when memory is short?",
 	Source:   "Changkun Ou (2021): new memory after MADV_FREE costs as much as after MADV_DONTNEED with base pages, but 101 ms instead of 36 ms for 512 MiB with huge pages; why was left open",
 	Figures: []Figure{
-		{Key: "cycle_seconds", Label: "give back, use again", Unit: "sec/page"},
-		{Key: "advise_seconds", Label: "give back", Unit: "advise-sec/page"},
+		{Key: "cycle_seconds", Label: "release, use again", Unit: "sec/page"},
+		{Key: "advise_seconds", Label: "release", Unit: "advise-sec/page"},
 		{Key: "again_seconds", Label: "use again", Unit: "again-sec/page"},
 		{Key: "other_seconds", Label: "use other memory", Unit: "other-sec/page"},
 		{Key: "other_huge_fraction", Label: "of it huge", Unit: "other-huge-fraction"},
@@ -37,11 +37,11 @@ func madviseArms(m *Machine, p Params) []*Arm {
 		kind page.Kind
 	}{{"base", page.Base}, {"thp", page.THP}} {
 		for _, how := range []struct{ name, about string }{
-			{"keep", "nothing is given back"},
+			{"keep", "nothing is released"},
 			{"dontneed", "MADV_DONTNEED"},
 			{"free", "MADV_FREE"},
 			{"dontneed-pressure", "MADV_DONTNEED, in a cgroup that cannot hold the memory twice"},
-			{"free-pressure", "MADV_FREE, in such a cgroup: what was given back must be taken before other memory can be used"},
+			{"free-pressure", "MADV_FREE, in such a cgroup: what was released must be taken before other memory can be used"},
 		} {
 			a := m.memoryArm(k.name+"-"+how.name, how.about, k.kind, 0, p.Size)
 			a.Task.How = how.name
@@ -55,7 +55,7 @@ func madviseArms(m *Machine, p Params) []*Arm {
 }
 
 // pressure ends the names of arms that run in a cgroup too small for what they
-// use, unless what they gave back is really taken.
+// use, unless what they released is really taken.
 const pressure = "-pressure"
 
 func hasPressure(how string) bool {
@@ -83,14 +83,14 @@ func madviseWork(p *probe, t Task) error {
 	return nil
 }
 
-// cycles are times of giving memory back and using it again.
+// cycles are times of returning memory to the OS and using it again.
 type cycles struct {
 	advise, again, cycle, other []time.Duration
 	kept, otherHuge             float64 // of the last cycle
 	faults                      uint64
 }
 
-// add maps memory, writes to it, gives it back, writes to other memory, and
+// add maps memory, writes to it, releases it, writes to other memory, and
 // writes to the first memory again.
 func (c *cycles) add(p *probe, size uint64) (err error) {
 	m, err := p.mapping(size, page.Touch)

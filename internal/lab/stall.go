@@ -136,8 +136,8 @@ func shatter(most time.Duration) (out []*page.Mapping, err error) {
 		out = append(out, m)
 		bytes := m.Bytes()
 		for off := 0; off < chunk; off += window {
-			bytes[off] = 1 // a page of zeros would be given back when its huge page is split
-			// To give back a part of a huge page does not free it: the kernel splits it
+			bytes[off] = 1 // a page of zeros would be released when its huge page is split
+			// To release a part of a huge page does not free it: the kernel splits it
 			// when memory is short. Cold advice for a part splits it now.
 			_, err1 := m.Release(off, small, page.Cold, &page.ReleaseOptions{Split: true})
 			_, err2 := m.Release(off+small, window-small, page.DontNeed, &page.ReleaseOptions{Split: true})

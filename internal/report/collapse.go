@@ -136,8 +136,8 @@ func (f *CollapseFile) outcomes() []string {
 		out.add(o.Collapsed, "%s", text)
 	}
 	f.others(&out)
-	out.add(o.Gone, "given back by the program before their turn")
-	out.add(o.Later, "left for later: refused, or given back by the program, a short while ago")
+	out.add(o.Gone, "released by the program before their turn")
+	out.add(o.Later, "left for later: refused, or released by the program, a short while ago")
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		out.add(o.Refused[word], "refused by the kernel: %s", word)
 	}

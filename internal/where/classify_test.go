@@ -69,7 +69,7 @@ func TestClassify(t *testing.T) {
 		{"write barrier", nil, below("runtime.gcWriteBarrier2"), WriteBarrier},
 		{"flushing the write barrier", nil, below("runtime.findObject", "runtime.wbBufFlush1", "runtime.wbBufFlush.func1", "runtime.systemstack", "runtime.wbBufFlush"), WriteBarrier},
 		{"write barrier of a copy", nil, below("runtime.bulkBarrierPreWrite", "runtime.typedslicecopy"), WriteBarrier},
-		{"giving memory back", nil, user("runtime.madvise", "runtime.sysUnusedOS", "runtime.(*pageAlloc).scavengeOne", "runtime.(*pageAlloc).scavenge", "runtime.bgscavenge", "runtime.goexit"), GCSweep},
+		{"returning memory to the OS", nil, user("runtime.madvise", "runtime.sysUnusedOS", "runtime.(*pageAlloc).scavengeOne", "runtime.(*pageAlloc).scavenge", "runtime.bgscavenge", "runtime.goexit"), GCSweep},
 		{"growing a map", nil, below("internal/runtime/maps.(*table).uncheckedPutSlot", "internal/runtime/maps.(*table).grow", "internal/runtime/maps.(*table).rehash", "runtime.mapassign_fast64"), Growth},
 		{"growing a map before Go 1.24", nil, below("runtime.evacuate_fast64", "runtime.growWork_fast64", "runtime.mapassign_fast64"), Growth},
 		{"writing to a map", nil, below("internal/runtime/maps.ctrlGroup.matchH2", "runtime.mapassign_fast64"), Program},

@@ -39,7 +39,7 @@ var rules = []rule{
 	// Marking that the program must do itself before it may allocate.
 	{class: GCAssist, names: []string{"runtime.gcAssistAlloc*", "runtime.gcParkAssist"}},
 
-	// Sweeping, on behalf of whom ever, and giving memory back to the kernel.
+	// Sweeping, on behalf of whom ever, and returning memory to the OS.
 	{class: GCSweep, names: []string{
 		"runtime.bgsweep", "runtime.sweepone*", "runtime.finishsweep_m", "runtime.gcSweep",
 		"runtime.gcPaceSweeper", "runtime.clobberfree",

@@ -54,7 +54,7 @@ func plain(n int) int {
 
 var objects = sync.Pool{New: func() any { return new(object) }}
 
-// pooled takes every object from a sync.Pool and gives it back.
+// pooled takes every object from a sync.Pool and puts it back.
 func pooled(n int) int {
 	var first *object
 	for i := range n {

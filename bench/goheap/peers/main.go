@@ -85,7 +85,7 @@ func run() error {
 		gc = append(gc, time.Since(began).Seconds())
 	}
 	slices.Sort(gc)
-	time.Sleep(3 * time.Second) // the runtime's scavenger gives back what is too much
+	time.Sleep(3 * time.Second) // the runtime's scavenger releases what is too much
 	faults, user, sys = used()
 	say("done", map[string]float64{
 		"op": times[len(times)/2], "p99": times[len(times)*99/100], "gc": gc[len(gc)/2],

@@ -4,7 +4,7 @@
 //!
 //! Every tree has a Bump of its own, which is dropped with it; with `reset` every
 //! thread has one, which is reset after each tree. With `zero` what a tree used is
-//! cleared before it is given back, so that the work includes what a language needs
+//! cleared before it is released, so that the work includes what a language needs
 //! that hands out zeroed memory.
 //!
 //! The work is split as in the Go and the C program: see ../../trees/main.go.
