@@ -45,28 +45,31 @@ var notRun = []struct {
 
 // reductions make an example one that ends within seconds, on what the test has
 // prepared: processes, files and programs of those names.
-var reductions = []struct{ from, to string }{
-	{`^sudo `, ""},
-	{`\bgo run \./cmd/folio\b`, "folio"},
-	{`\b(1234|4242)\b`, "$$PID"},
-	{`\b8080\b`, "$$PORT"},
-	{`/tmp/(loadgen|jsonserver)`, "./$1"},
-	{`/usr/local/go/src/net\b`, `"$$(go env GOROOT)/src/net"`},
-	{`--duration [0-9]+s`, "--duration 300ms"},
-	{`^(folio exec .*\./server.*)$`, "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
-	{`(folio \w+ .*)--watch(=\w+)?`, "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
-	{`\bfolio tune `, "folio tune --rounds 1 --budget 5m "},
-	{`(folio ab.*) --budget [0-9]+s`, "$1"},
-	{`\bfolio ab `, "folio ab --rounds 6 --budget 20s "},
-	{`\bgo test -bench`, "go test -benchtime 10x -bench"},
-	{`\bgo test -run '\^\$$' -bench`, "go test -run '^$$' -benchtime 10x -bench"},
-	{`(folio lab.*) --quick`, "$1"},
-	{`(folio lab.*) --rounds [0-9]+`, "$1"},
-	{`(folio lab.*) --size [0-9]+MiB`, "$1"},
-	{`\bfolio lab( --| \w|$$)`, "folio lab --quick --rounds 1 --size 4MiB$1"},
-	{`folio lab --quick --rounds 1 --size 4MiB list`, "folio lab list"},
-	{`go1\.25\.5`, runtime.Version()},
-	{` -trimpath`, ""}, // which would compile a standard library of its own
+var reductions = []struct {
+	from, to string
+	seen     bool
+}{
+	{from: `^sudo `, to: ""},
+	{from: `\bgo run \./cmd/folio\b`, to: "folio"},
+	{from: `\b(1234|4242)\b`, to: "$$PID"},
+	{from: `\b8080\b`, to: "$$PORT"},
+	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
+	{from: `/usr/local/go/src/net\b`, to: `"$$(go env GOROOT)/src/net"`},
+	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
+	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
+	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
+	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},
+	{from: `(folio ab.*) --budget [0-9]+s`, to: "$1"},
+	{from: `\bfolio ab `, to: "folio ab --rounds 6 --budget 20s "},
+	{from: `\bgo test -bench`, to: "go test -benchtime 10x -bench"},
+	{from: `\bgo test -run '\^\$' -bench`, to: "go test -run '^$$' -benchtime 10x -bench"},
+	{from: `(folio lab.*) --quick`, to: "$1"},
+	{from: `(folio lab.*) --rounds [0-9]+`, to: "$1"},
+	{from: `(folio lab.*) --size [0-9]+MiB`, to: "$1"},
+	{from: `\bfolio lab( --| \w|$$)`, to: "folio lab --quick --rounds 1 --size 4MiB$1"},
+	{from: `folio lab --quick --rounds 1 --size 4MiB list`, to: "folio lab list"},
+	{from: `go1\.25\.5`, to: runtime.Version()},
+	{from: ` -trimpath`, to: ""}, // which would compile a standard library of its own
 }
 
 // mayFail are examples whose exit code depends on the machine.
@@ -115,8 +118,10 @@ func reduced(line string) (text, reason string) {
 			return "", n.reason
 		}
 	}
-	for _, r := range reductions {
-		line = regexp.MustCompile(r.from).ReplaceAllString(line, r.to)
+	for i, r := range reductions {
+		short := regexp.MustCompile(r.from).ReplaceAllString(line, r.to)
+		reductions[i].seen = r.seen || short != line
+		line = short
 	}
 	if strings.Contains(line, "folio tune ") && !strings.Contains(line, "--max-rss ") {
 		line = strings.Replace(line, "folio tune ", "folio tune --max-rss 1GiB ", 1)
@@ -240,7 +245,7 @@ func (w *exampleWorld) sh(t *testing.T, script string) {
 // run runs an example, which must succeed.
 func (w *exampleWorld) run(t *testing.T, e example, line string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	dir := w.dir
 	if strings.Contains(line, "folio build") { // its program is not for the other examples
@@ -265,7 +270,7 @@ func (w *exampleWorld) run(t *testing.T, e example, line string) {
 	t.Logf("%.1f s: %s", time.Since(begin).Seconds(), line)
 }
 
-// The list of what is not run stays a short one.
+// The list of what is not run stays a short one, and each reduction is of use.
 func TestNotRun(t *testing.T) {
 	if len(notRun) > 5 {
 		t.Errorf("%d kinds of examples are not run", len(notRun))
@@ -274,5 +279,10 @@ func TestNotRun(t *testing.T) {
 	not := slices.DeleteFunc(slices.Clone(all), func(e example) bool { _, reason := reduced(e.line); return reason == "" })
 	if len(not) > 14 || len(all) < 90 {
 		t.Errorf("%d of %d examples are not run: %s", len(not), len(all), fmt.Sprint(not))
+	}
+	for _, r := range reductions {
+		if !r.seen {
+			t.Errorf("no example has %s: is the pattern right?", r.from)
+		}
 	}
 }
