@@ -38,6 +38,9 @@ func adviseFaults(s *Sheet) (float64, Finding, bool) {
 		gain = s.sysShare()
 		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults), unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
 	}
+	if w := s.Where; w != nil && w.HeapFaults > 0 && w.Faults >= manyFaults {
+		evidence += fmt.Sprintf("; %s of them in the heap", unit.Percent(float64(w.HeapFaults)/float64(w.Faults)))
+	}
 	f := Finding{What: fmt.Sprintf("Fewer page faults: up to %s less CPU time", unit.Percent(gain))}
 	var why string
 	why, f.Fix = s.faultFix()

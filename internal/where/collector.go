@@ -2,6 +2,7 @@ package where
 
 import (
 	"encoding/binary"
+	"runtime"
 
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/perf"
@@ -48,6 +49,7 @@ type Collector struct {
 
 	scale      [2]float64 // ns for each unit of a sample's period, of the user's side and the kernel's
 	faultScale float64    // faults for each that a sample stands for
+	heapFaults uint64     // the periods of those in Go's heap
 }
 
 // location is a place in code: an offset in a file.
@@ -273,6 +275,22 @@ func (c *Collector) sample(s *perf.Sample) {
 	}
 	e.count++
 	e.period += max(s.Period, 1)
+	if s.Kind == perf.Fault && inGoHeap(s.Addr) {
+		c.heapFaults += max(s.Period, 1)
+	}
+}
+
+// inGoHeap says whether an address is of the heap of a Go program, on amd64 and arm64.
+// mallocinit (runtime/malloc.go) asks for memory at 0xc000000000 or 0x4000000000, and
+// since Go 1.26 anywhere in the lower half (a quarter on amd64) of the address space.
+// The kernel places nothing there unasked but an executable at a fixed address and its
+// break, which are below 4 GiB. The shadow memory of the race detector is there, too.
+func inGoHeap(addr uint64) bool {
+	bits := 46
+	if runtime.GOARCH == "arm64" {
+		bits = 47
+	}
+	return addr>>32 > 0 && addr>>bits == 0
 }
 
 func flag(b bool) byte {

@@ -26,9 +26,10 @@ func Mean(results []*Result) *Result {
 	seconds := make(map[Class]float64)
 	sites, faults := make(tally), make(tally)
 	faultClasses := make(map[Class]float64)
-	misses, counted := 0.0, true
+	heapFaults, misses, counted := 0.0, 0.0, true
 	for _, r := range results {
 		out.Samples += r.Samples
+		heapFaults += float64(r.HeapFaults) / n
 		out.Lost += r.Lost
 		out.Unsymbolised += r.Unsymbolised
 		if counted = counted && r.TLBMisses != nil; counted {
@@ -64,5 +65,6 @@ func Mean(results []*Result) *Result {
 	}
 	out.classes(seconds, &sites)
 	out.faults(faultClasses, &faults)
+	out.HeapFaults = min(uint64(math.Round(heapFaults)), out.Faults)
 	return out
 }

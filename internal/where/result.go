@@ -30,7 +30,10 @@ type Result struct {
 	// What no place causes, such as GC workers, is not in them.
 	Sites []Site `json:"sites"`
 
-	Faults       uint64       `json:"faults,omitempty"` // page faults
+	Faults uint64 `json:"faults,omitempty"` // page faults
+	// HeapFaults are those in the heaps of Go programs: what huge pages there can
+	// save.
+	HeapFaults   uint64       `json:"heap_faults,omitempty"`
 	FaultClasses []FaultShare `json:"fault_classes,omitempty"`
 	// FaultSites are the ten places of the program that cause most page faults.
 	FaultSites []Site `json:"fault_sites,omitempty"`
@@ -202,6 +205,7 @@ func (c *Collector) Result(a Accounts) *Result {
 	}
 	r.classes(seconds, &sites)
 	r.faults(faults, &faultSites)
+	r.HeapFaults = min(uint64(math.Round(float64(c.heapFaults)*c.faultScale)), r.Faults)
 	r.UncertainNames = c.uncertain()
 	c.notes(r, a.Info, missing)
 	return r

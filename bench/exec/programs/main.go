@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command programs measures what huge pages for the heap gain real programs that
-// are as their authors wrote them: the table in docs/performance.md.
+// are as their authors wrote them: the table in docs/lab-notes/exec.md.
 //
 //	go run ./bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [program...]
 //
@@ -9,7 +9,8 @@
 // dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
 // 400 and 800 that takes the least CPU time, and with both: in each round once, in
 // random order, each time in a fresh process and with a fresh directory. Figures are
-// medians; ratios are taken within rounds, with their 95% confidence interval.
+// medians; ratios are taken within rounds, with their 95% confidence interval. One more
+// run of each counts page faults of heaps, by sampling each 31st of a thread.
 package main
 
 import (
@@ -29,6 +30,9 @@ import (
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
+
+// sampleRate is how often a second the run that counts faults of heaps is sampled.
+const sampleRate = 997
 
 func main() {
 	rounds := flag.Int("rounds", 10, "rounds")
@@ -61,7 +65,7 @@ func run(ctx context.Context, rounds int, level, dir string, names []string) err
 	if err != nil {
 		return err
 	}
-	fmt.Println("| program | arm | wall | CPU time | ratio of CPU time | ratio of wall time | minor faults | peak RSS | n |\n|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("| program | arm | wall | CPU time | ratio of CPU time | ratio of wall time | minor faults | of heaps | peak RSS | n |\n|---|---|---|---|---|---|---|---|---|---|")
 	var machine quiet.Machine
 	defer machine.Release()
 	for _, p := range programs {
@@ -85,11 +89,12 @@ type arm struct {
 	name                    string
 	setting                 trial.Setting
 	wall, cpu, faults, peak []float64
+	heapFaults              uint64
 }
 
 // measure prints the rows of a program.
 func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string, command []string, rounds int, level string) error {
-	once := func(a *arm) error {
+	once := func(a *arm, rate int) error {
 		work := filepath.Join(dir, "work")
 		if err := os.RemoveAll(work); err != nil {
 			return err
@@ -99,7 +104,7 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 		}
 		set := a.setting
 		set.Env = []string{"STATICCHECK_CACHE=" + work, "GOPLSCACHE=" + work, "XDG_CACHE_HOME=" + work, "GOCACHE=" + goCache, "GOFLAGS="}
-		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true, Timeout: 10 * time.Minute}
+		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true, Timeout: 10 * time.Minute, Profile: rate}
 		var s *trial.Sample
 		err := machine.Trial(func() (err error) {
 			s, err = t.Run(ctx, set)
@@ -110,6 +115,13 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 		}
 		if !s.OK() {
 			return fmt.Errorf("%s: %s: %s", a.name, s.Failure, s.Tail)
+		}
+		if rate > 0 {
+			if s.Where == nil {
+				return fmt.Errorf("%s: page faults cannot be sampled: %w", a.name, s.Unsampled)
+			}
+			a.heapFaults = s.Where.HeapFaults
+			return nil
 		}
 		peak, _ := s.MostMemory()
 		a.wall, a.cpu = append(a.wall, s.Wall), append(a.cpu, s.CPU)
@@ -129,28 +141,31 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 	}
 	for range rounds {
 		for _, i := range rand.Perm(len(arms)) {
-			if err := once(arms[i]); err != nil {
+			if err := once(arms[i], 0); err != nil {
 				return err
 			}
 		}
 	}
 	for _, a := range arms {
-		fmt.Printf("| %s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.0f MiB | %d |\n", p.name, a.name, stat.Median(a.wall), stat.Median(a.cpu),
-			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults), stat.Median(a.peak)/(1<<20), len(a.cpu))
+		if err := once(a, sampleRate); err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %s | %.2f s | %.2f s | %s | %s | %.0f | %d | %.0f MiB | %d |\n", p.name, a.name, stat.Median(a.wall), stat.Median(a.cpu),
+			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults), a.heapFaults, stat.Median(a.peak)/(1<<20), len(a.cpu))
 	}
 	return nil
 }
 
 // best returns the GOGC that takes the least CPU time, of three runs each in turn.
 // Those runs do not count.
-func best(once func(*arm) error) (string, error) {
+func best(once func(a *arm, rate int) error) (string, error) {
 	var levels []*arm
 	for _, n := range []string{"200", "400", "800"} {
 		levels = append(levels, &arm{name: "GOGC=" + n, setting: trial.Setting{GOGC: n}})
 	}
 	for range 3 {
 		for _, a := range levels {
-			if err := once(a); err != nil {
+			if err := once(a, 0); err != nil {
 				return "", err
 			}
 		}
