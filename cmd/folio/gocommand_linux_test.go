@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,9 +54,7 @@ func writeProgram(t *testing.T, dir string) {
 //
 //	go test ./cmd/folio -run TestGoCommandEnded -kills 50
 func TestGoCommandEnded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: compiles for a minute")
-	}
+	testenv.Long(t)
 	dir := t.TempDir()
 	tmp := filepath.Join(dir, "tmp")
 	if err := os.Mkdir(tmp, 0o700); err != nil {

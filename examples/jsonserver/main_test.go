@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/examples/jsonserver/internal/item"
+	"github.com/foliomem/folio/internal/testenv"
 )
 
 // call sends one request to h and returns the status and body of the reply.
@@ -106,9 +107,7 @@ func TestSameSeedSameData(t *testing.T) {
 
 // TestLiveHeap holds the figure in the package comment.
 func TestLiveHeap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("loads all the data")
-	}
+	testenv.Long(t)
 	live := func() int {
 		var m runtime.MemStats
 		runtime.GC()

@@ -51,11 +51,20 @@ func (p *Process) runtime(format string, args ...any) Reading {
 	return Reading{fmt.Sprintf("the runtime of process %d", p.PID), fmt.Sprintf(format, args...)}
 }
 
+// release is the Go release that the program was built by, "" if it was none.
+func (p *Process) release() string {
+	v, _, _ := strings.Cut(p.GoVersion.Value, " ") // behind it are experiments
+	if !version.IsValid(v) {
+		return ""
+	}
+	return v
+}
+
 func lookVersion(f *Facts) ([]Hazard, error) {
 	v := f.Process.GoVersion.Value
-	lang, _, _ := strings.Cut(v, " ") // behind it are experiments
-	if !version.IsValid(lang) {
-		return nil, fmt.Errorf("%q is no release of Go", v)
+	lang := f.Process.release()
+	if lang == "" {
+		return nil, fmt.Errorf("%q is not a release of Go", v)
 	}
 	if version.Compare(lang, "go1.21rc1") < 0 || version.Compare(lang, "go1.21.4") >= 0 {
 		return nil, nil
@@ -126,7 +135,7 @@ func lookNoLimit(f *Facts) ([]Hazard, error) {
 	if !sure {
 		h.Means += p.unsure()
 	}
-	if v, _, _ := strings.Cut(p.GoVersion.Value, " "); version.IsValid(v) && version.Compare(v, "go1.19") < 0 {
+	if v := p.release(); v != "" && version.Compare(v, "go1.19") < 0 {
 		h.Fix = []Step{{Do: v + " knows no memory limit: build it with Go 1.19 or newer, and set", Code: "GOMEMLIMIT=" + limitFor(container)}}
 	}
 	return []Hazard{h}, nil
@@ -335,8 +344,8 @@ func lookStacks(f *Facts) ([]Hazard, error) {
 		h.Evidence = append(h.Evidence, p.runtime("at most %s goroutines at one time", unit.Number(int64(s.Goroutines))))
 	}
 	leaks := Step{Do: "Only those that can never go on:", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutineleak"}
-	switch v, _, _ := strings.Cut(p.GoVersion.Value, " "); {
-	case !version.IsValid(v):
+	switch v := p.release(); {
+	case v == "":
 	case version.Compare(v, "go1.26") < 0:
 		leaks.Do = "Built with Go 1.27, it can list only those that can never go on:"
 	case version.Compare(v, "go1.27") < 0:

@@ -75,9 +75,7 @@ func figures(t *testing.T, o *Outcome, arm string) map[string]float64 {
 
 // All arms are built as they say, and do the same.
 func TestIndexWork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a large program four times")
-	}
+	testenv.Long(t)
 	needModules(t)
 	const documents = 60
 	o := workloadRun(t, index, Params{Size: 1 << 20, Count: documents, Rounds: 1})

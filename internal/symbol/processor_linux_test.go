@@ -30,9 +30,7 @@ func runner(t *testing.T, arch, program string) []string {
 
 // TestOtherProcessorsAgreeWithTheirRuntime runs programs of other processors.
 func TestOtherProcessorsAgreeWithTheirRuntime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the standard library for them")
-	}
+	testenv.Long(t)
 	versions := toolchains[len(toolchains)-2:]
 	if !testenv.Full() {
 		versions = versions[:1]
@@ -51,9 +49,7 @@ func TestOtherProcessorsAgreeWithTheirRuntime(t *testing.T) {
 // TestOtherProcessors compares programs that cannot run here with what the
 // standard library finds in them: the function and the line, without inlining.
 func TestOtherProcessors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the standard library for them")
-	}
+	testenv.Long(t)
 	for _, arch := range []string{"arm64", "386", "s390x"} {
 		t.Run(arch, func(t *testing.T) {
 			t.Parallel()

@@ -66,9 +66,7 @@ func goRun(t *testing.T, dir string, env []string, args ...string) string {
 // The go command keeps what a compiler prints and prints it again. A trace must
 // not get into the user's cache.
 func TestBuildCacheIsNotPoisoned(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles")
-	}
+	testenv.Long(t)
 	waitForLines(t)
 	dir := module(t, library())
 
@@ -102,9 +100,7 @@ func TestBuildCacheIsNotPoisoned(t *testing.T) {
 
 // What the compiler says to the user is shown all the same.
 func TestCompileErrorIsShown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles")
-	}
+	testenv.Long(t)
 	dir := module(t, map[string]string{"m.go": "package m\n\nvar x int = \"text\"\n"})
 	var errOut bytes.Buffer
 	p := &Program{Command: []string{"go", "build", "./..."}, Dir: dir, Env: goEnviron(t.TempDir()), Trace: true, Stderr: &errOut}
@@ -117,9 +113,7 @@ func TestCompileErrorIsShown(t *testing.T) {
 
 // The programs that a go command runs are traced.
 func TestGoRunAndTestAreTraced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles and links")
-	}
+	testenv.Long(t)
 	waitForLines(t)
 	const cycles = 300
 	dir := module(t, map[string]string{

@@ -211,7 +211,6 @@ func (f *field) onlyHuge() *Arm {
 		if gap, doubt := f.st.gap(a, f.best); gap > 5*band+2*doubt {
 			return nil // the rest of the setting gains, too
 		}
-		a.Reason = ""
 		return a
 	}
 	return nil
