@@ -15,8 +15,8 @@ type Stats struct {
 	// keeps; Resident what is in memory, Huge the part of that in huge pages.
 	Mapped, Committed, Resident, Huge uint64
 	// Bloat is Resident less Committed: memory that is there although the runtime
-	// has given it back, or never had it. There may be more, in what
-	// the runtime committed and the program never wrote to.
+	// has released it, or never had it. There may be more, in what the runtime
+	// committed and the program never wrote to.
 	Bloat uint64
 	// Windows counts what became of windows since the start. Already, Empty and
 	// Sparse are from the last look.

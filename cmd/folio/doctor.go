@@ -116,9 +116,6 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)
 	}
-	if err := distinctOutputs(output{"--json", f.json}, output{"--html", f.html}); err != nil {
-		return misuse(err)
-	}
 	files, err := a.openSnapshot(f.json, f.html)
 	if err != nil {
 		return err

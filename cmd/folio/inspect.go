@@ -107,7 +107,7 @@ func (f *inspectFlags) check() error {
 	case f.watch > 0 && f.html == "-":
 		return errors.New("--html - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
 	}
-	return distinctOutputs(output{"--json", f.json}, output{"--html", f.html})
+	return nil
 }
 
 func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err error) {

@@ -54,6 +54,9 @@ type snapshotOutputs struct {
 }
 
 func (a *app) openSnapshot(jsonPath, htmlPath string) (o snapshotOutputs, err error) {
+	if err := distinctOutputs(output{"--json", jsonPath}, output{"--html", htmlPath}); err != nil {
+		return o, misuse(err)
+	}
 	if o.json, _, err = a.openResults(jsonPath, ""); err != nil {
 		return o, err
 	}

@@ -83,9 +83,6 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	if err := distinctOutputs(output{"--json", f.json}, output{"--html", f.html}); err != nil {
-		return misuse(err)
-	}
 	files, err := a.openSnapshot(f.json, f.html)
 	if err != nil {
 		return err

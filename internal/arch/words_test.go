@@ -17,7 +17,7 @@ import (
 var oldWords = []struct{ old, say string }{
 	{`processor[ -](time|seconds)`, "CPU time, CPU-seconds"},
 	{`the collector('s)?`, "the GC, the GC's"},
-	{`(given|gave|giving|gives) (memory |them )?back`, "released, returned to the OS"},
+	{`(given|gave|giving|gives?) (memory |them |it |windows |free pages )?back`, "released, returned to the OS"},
 	{`evened`, "adjusted for drift"},
 	{`nobody listens`, "connection refused"},
 	{`worth having`, "significant, or a figure"},
@@ -29,8 +29,7 @@ var oldWords = []struct{ old, say string }{
 var otherSense = []string{
 	"internal/arch/words_test.go",
 	"internal/where/", // its Collector collects samples
-	"docs/architecture.md:the collector",
-	"docs/lab-notes/",
+	"cmd/folio/root.go:give", "docs/commands.md:give", // time
 	"internal/overlay/patches/", // a patch's name has a hash of its text
 }
 
