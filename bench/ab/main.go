@@ -33,7 +33,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 )
 
@@ -208,7 +208,7 @@ func (b *bench) ab(old, changed string) (found, rounds int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	var f report.ABFile
+	var f result.AB
 	if err := json.Unmarshal(data, &f); err != nil {
 		return 0, 0, err
 	}

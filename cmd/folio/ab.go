@@ -18,6 +18,7 @@ import (
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -116,7 +117,7 @@ type abArm struct {
 	name          string
 	command, show []string // what is run, and what is shown of it
 	dir           string
-	source        *report.Source
+	source        *result.Source
 }
 
 // commands returns the arms of commands with -- between them.
@@ -160,7 +161,7 @@ func abCommands(args []string) ([]abArm, error) {
 // An abSession is a comparison put to work.
 type abSession struct {
 	*session
-	file  report.ABFile
+	file  result.AB
 	arms  []*trial.Arm
 	all   []*trial.Program
 	start time.Time
@@ -235,7 +236,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	if s.toStdout() {
 		out = a.stderr
 	}
-	err = errors.Join(err, s.file.Text(out), writeErr)
+	err = errors.Join(err, report.AB(out, &s.file), writeErr)
 	if interrupted {
 		return errors.Join(err, exitCode(exitInterrupted))
 	}
@@ -247,7 +248,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 
 // gated is the error of the bounds of --fail-if: of those that fail, else of those of
 // which it is not known.
-func gated(f *report.ABFile) error {
+func gated(f *result.AB) error {
 	var failed, noisy []error
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
@@ -338,9 +339,9 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	if err := s.takeInput(ctx, a); err != nil {
 		return nil, err
 	}
-	s.file = report.ABFile{
-		Schema: report.Schema, Kind: report.KindAB, Folio: version(), Created: time.Now().UTC(), Host: s.host, Seed: f.seed,
-		Metric: report.NewTarget(s.spec, nil), Input: f.input, Setting: report.NewSetting(s.base),
+	s.file = result.AB{
+		Header: result.NewHeader(result.Schema, result.KindAB, version()), Host: s.host, Seed: f.seed,
+		Metric: result.NewTarget(s.spec, nil), Input: f.input, Setting: result.NewSetting(s.base),
 	}
 	for _, arm := range arms {
 		if err := s.add(arm, f); err != nil {
@@ -362,7 +363,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	about := report.Program{
+	about := result.Program{
 		Command: arm.show, Input: f.input, Stdin: s.session.file.Program.Stdin, Ready: f.ready, Load: f.load, IgnoreExit: f.ignoreExit,
 	}
 	about.Version, about.BuildID = host.Build(arm.command[0])
@@ -374,7 +375,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	}
 	s.all = append(s.all, &p)
 	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: s.base, Runner: &p})
-	s.file.Arms = append(s.file.Arms, report.ABArm{Name: arm.name, Program: about, Source: arm.source})
+	s.file.Arms = append(s.file.Arms, result.ABArm{Name: arm.name, Program: about, Source: arm.source})
 	return nil
 }
 
@@ -382,7 +383,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 func (s *abSession) keep(res *ab.Result) {
 	s.file.ElapsedSeconds, s.file.Result = time.Since(s.start).Seconds(), res
 	for i, arm := range s.arms {
-		s.file.Arms[i].Samples, s.file.Arms[i].Summary = arm.Samples, report.Summarize(arm.Samples)
+		s.file.Arms[i].Samples, s.file.Arms[i].Summary = arm.Samples, result.Summarize(arm.Samples)
 	}
 	if s.spec != nil || res == nil || len(res.Comparisons) == 0 {
 		return
@@ -394,7 +395,7 @@ func (s *abSession) keep(res *ab.Result) {
 		}
 	}
 	if f := res.Comparisons[0].Find("wall_seconds"); len(bench) > 0 && f == nil {
-		s.file.Metric = report.NewTarget(&metric.Spec{Name: metric.Bench}, bench)
+		s.file.Metric = result.NewTarget(&metric.Spec{Name: metric.Bench}, bench)
 	}
 }
 
@@ -403,7 +404,7 @@ func (s *abSession) wants() bool { return s.jsonOut != nil || s.benOut != nil ||
 
 func (s *abSession) write() error {
 	empty := !s.file.Measured()
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, s.file.Bench), s.page.write(empty, s.file.JSON))
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, func() ([]byte, error) { return report.BenchAB(&s.file) }), s.page.write(empty, s.file.JSON))
 }
 
 // end writes the last version, with the reason of a failure, and closes the files.
@@ -412,7 +413,7 @@ func (s *abSession) end(err error) error {
 		s.file.Error = "" // a gate that failed is an answer
 	}
 	err = s.write()
-	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.page.out} {
+	for _, o := range []*result.Output{s.jsonOut, s.benOut, s.page.out} {
 		err = errors.Join(err, o.Close())
 	}
 	if s.spool != nil {

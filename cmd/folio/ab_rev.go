@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/scratch"
 )
 
@@ -154,7 +154,7 @@ func (a *app) buildRevisions(ctx context.Context, r *revisionArgs) (_ *revisions
 	if err := g.open(ctx); err != nil {
 		return nil, nil, g.err(ctx, err)
 	}
-	var sources []*report.Source
+	var sources []*result.Source
 	for _, rev := range r.revs { // all of them before the first build
 		src, err := g.source(ctx, rev)
 		if err != nil {
@@ -199,7 +199,7 @@ func (a *app) buildRevisions(ctx context.Context, r *revisionArgs) (_ *revisions
 
 // buildRevision builds one of them. All paths are of one length: a program's speed can
 // depend on that of its name.
-func (a *app) buildRevision(ctx context.Context, g *git, r *revisionArgs, src *report.Source, base string, i int, p *progress) (abArm, error) {
+func (a *app) buildRevision(ctx context.Context, g *git, r *revisionArgs, src *result.Source, base string, i int, p *progress) (abArm, error) {
 	arm := abArm{name: src.Revision, source: src}
 	at := filepath.Join(base, strconv.Itoa(i))
 	tree, bin, work := filepath.Join(at, "tree"), filepath.Join(at, "bin"), filepath.Join(at, "work")
@@ -293,8 +293,8 @@ func (g *git) open(ctx context.Context) (err error) {
 }
 
 // source finds a revision.
-func (g *git) source(ctx context.Context, rev string) (*report.Source, error) {
-	out := &report.Source{Revision: rev}
+func (g *git) source(ctx context.Context, rev string) (*result.Source, error) {
+	out := &result.Source{Revision: rev}
 	name := rev
 	if rev == workingTree {
 		name = "HEAD"

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -33,7 +33,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	if err := s.parse(&f.programFlags); err != nil {
 		return misuse(err)
 	}
-	s.about(report.KindAttach, commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
+	s.about(result.KindAttach, commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
 	s.file.Program.Attached = f.pid
 	if err := s.openOutputs(a, &f.programFlags); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -134,8 +134,8 @@ func (b *built) command(args []string) (run, show []string) {
 }
 
 // record returns what the result says of the build.
-func (b *built) record() *report.Build {
-	out := &report.Build{Package: b.pkg}
+func (b *built) record() *result.Build {
+	out := &result.Build{Package: b.pkg}
 	for _, p := range b.with.Record.Patches {
 		out.Patches = append(out.Patches, p.Name+"@"+p.Hash)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/internal/collapser"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
@@ -116,7 +117,7 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 		return err
 	}
 	defer c.Close()
-	r := &report.Collapse{PID: pid, Options: c.Options(), Watched: f.watch > 0, Notes: &stat.Notes{}}
+	r := &result.Collapsing{PID: pid, Options: c.Options(), Watched: f.watch > 0, Notes: &stat.Notes{}}
 	if err := aboutProcess(r, s); err != nil {
 		return err
 	}
@@ -133,20 +134,20 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	} else {
 		failed = a.carryOut(ctx, c, f, r)
 	}
-	file := r.File(version(), time.Now())
+	file := result.NewCollapse(version(), r)
 	data, err := file.JSON()
 	if err == nil && out != nil {
 		err = out.Write(data)
 	}
 	if !out.IsStdout() {
-		err = errors.Join(err, file.Text(a.stdout))
+		err = errors.Join(err, report.Collapse(a.stdout, file))
 	}
 	return errors.Join(err, failed)
 }
 
 // aboutProcess fills in which process it is, and notes what works against its huge
 // pages.
-func aboutProcess(r *report.Collapse, s *inspect.System) error {
+func aboutProcess(r *result.Collapsing, s *inspect.System) error {
 	p, err := s.Process(r.PID, inspect.Options{MinDensity: r.Options.MinDensity})
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func aboutProcess(r *report.Collapse, s *inspect.System) error {
 
 // carryOut collapses, and says in r what became of it. The error is of what was asked
 // for and could not be done.
-func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseFlags, r *report.Collapse) error {
+func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseFlags, r *result.Collapsing) error {
 	progress := newProgress(a.stderr)
 	begin := time.Now()
 	c.Progress = func(done collapser.Outcome, left int) {

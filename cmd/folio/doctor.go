@@ -14,6 +14,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 )
 
 type doctorFlags struct {
@@ -134,8 +135,8 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	d := facts.Diagnose(f.skip...)
 
 	info, warnings := host.Read(procmem.New(""))
-	file := report.NewDoctorFile(facts, d)
-	file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
+	file := result.NewDoctor(version(), facts, d)
+	file.Host = info
 	for _, w := range warnings {
 		file.Notes = append(file.Notes, w.Error())
 	}
@@ -144,7 +145,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if files.toStdout() {
 		out = a.stderr
 	}
-	if err := errors.Join(file.Text(out, a.width()), written); err != nil {
+	if err := errors.Join(report.Doctor(out, file, a.width()), written); err != nil {
 		return err
 	}
 	if f.strict && len(d.Hazards) > 0 {

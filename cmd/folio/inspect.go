@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // defaultRows is how many processes a list shows.
@@ -129,7 +130,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	for first := true; ; first = false {
 		begin := time.Now()
 		var text bytes.Buffer
-		file := report.NewInspectFile(version(), begin)
+		file := result.NewInspect(version())
 		err := f.look(ctx, s, pid, &text, file)
 		switch {
 		case ctx.Err() != nil && f.watch > 0:
@@ -156,25 +157,25 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 }
 
 // look looks once.
-func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w io.Writer, file *report.InspectFile) error {
+func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w io.Writer, file *result.Inspect) error {
 	if pid == 0 {
 		l, err := s.List(ctx, f.density)
 		if err != nil {
 			return fmt.Errorf("inspect all processes: %w", err)
 		}
 		file.SetList(l)
-		return file.Text(w, f.rows)
+		return report.Inspect(w, file, f.rows)
 	}
 	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Bloat: true})
 	if err != nil {
 		return err
 	}
 	file.SetProcess(p)
-	return file.Text(w, f.rows)
+	return report.Inspect(w, file, f.rows)
 }
 
 // showLook shows one look: on a terminal in place of the last one.
-func (a *app) showLook(out snapshotOutputs, file *report.InspectFile, text []byte, again, first bool) error {
+func (a *app) showLook(out snapshotOutputs, file *result.Inspect, text []byte, again, first bool) error {
 	if out.json.IsStdout() && again {
 		line, err := file.Line()
 		if err == nil {

@@ -98,15 +98,15 @@ func (c *child) noProcesses() {
 	}
 }
 
-// A result is what the tests look at in a JSON file.
-type result struct {
+// written is what the tests look at in a JSON file.
+type written struct {
 	Complete        bool
 	Seed            *uint64
 	Arms            []struct{ Samples []struct{ Sequence int } }
 	Recommendations []struct{ Goal string }
 }
 
-func (c *child) result(name string) (r result, samples int) {
+func (c *child) result(name string) (r written, samples int) {
 	c.t.Helper()
 	data, err := os.ReadFile(c.path(name))
 	if err == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -122,9 +123,9 @@ func choose(names []string) (chosen []*lab.Experiment, err error) {
 
 // A labRun is a lab's command line put to work.
 type labRun struct {
-	file    report.LabFile
-	json    *report.Output
-	bench   *report.Output
+	file    result.Lab
+	json    *result.Output
+	bench   *result.Output
 	page    page
 	written error // what went wrong as files were written: measuring goes on
 }
@@ -152,7 +153,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	opts.Runner, opts.Self = lab.Process([]string{self, "lab", "arm"}), []string{self, "lab", "guard"}
 	l := &labRun{}
 	info, warnings := host.Read(procmem.New(""))
-	l.file = report.LabFile{Schema: report.Schema, Kind: "lab", Folio: version(), Created: time.Now().UTC(), Host: info, Quick: f.quick}
+	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Quick: f.quick}
 	notes := &stat.Notes{}
 	for _, w := range warnings {
 		notes.Add(w.Error())
@@ -196,8 +197,8 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	if l.json.IsStdout() || l.bench.IsStdout() || l.page.out.IsStdout() {
 		out = a.stderr
 	}
-	l.file.SetNotes(notes.Texts())
-	err = errors.Join(err, l.file.Text(out), l.written)
+	report.SetLabNotes(&l.file, notes.Texts())
+	err = errors.Join(err, report.Lab(out, &l.file), l.written)
 	l.file.Complete = err == nil && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return !o.Complete })
 	for _, o := range res.Outcomes {
 		err = errors.Join(err, o.Err)
@@ -222,15 +223,15 @@ func labProgress(p lab.Progress) string {
 // write brings the result files up to date. Before anything was measured, an
 // older result is worth more than an empty one.
 func (l *labRun) write() error {
-	empty := !slices.ContainsFunc(l.file.Experiments, func(e report.LabExperiment) bool {
-		return slices.ContainsFunc(e.Arms, func(a report.LabArm) bool { return len(a.Samples) > 0 })
+	empty := !slices.ContainsFunc(l.file.Experiments, func(e result.LabExperiment) bool {
+		return slices.ContainsFunc(e.Arms, func(a result.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, l.file.Bench), l.page.write(empty, l.file.JSON))
+	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, func() ([]byte, error) { return report.BenchLab(&l.file) }), l.page.write(empty, l.file.JSON))
 }
 
 func (l *labRun) close() error {
 	err := l.write()
-	for _, o := range []*report.Output{l.json, l.bench, l.page.out} {
+	for _, o := range []*result.Output{l.json, l.bench, l.page.out} {
 		err = errors.Join(err, o.Close())
 	}
 	return err

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 
 	"github.com/foliomem/folio/internal/html"
-	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // A page is the file of --html.
 type page struct {
-	out  *report.Output // nil: not asked for
+	out  *result.Output // nil: not asked for
 	name string         // of the result in it, when it is taken out
 }
 
@@ -27,19 +26,19 @@ func (a *app) openPage(path, jsonPath string) (p page, err error) {
 	if jsonPath != "" && jsonPath != "-" {
 		p.name = filepath.Base(jsonPath)
 	}
-	p.out, err = report.OpenOutput("--html", path, a.stdout.Raw())
+	p.out, err = result.OpenOutput("--html", path, a.stdout.Raw())
 	return p, err
 }
 
 // write brings the page up to date. It is made of the result as JSON has it, so
 // that it is the page that folio report makes of the file of --json.
-func (p page) write(empty bool, result func() ([]byte, error)) error {
+func (p page) write(empty bool, text func() ([]byte, error)) error {
 	return writeResult(p.out, empty, func() ([]byte, error) {
-		data, err := result()
+		data, err := text()
 		if err != nil {
 			return nil, err
 		}
-		r, err := saved.Read(p.name, data)
+		r, err := result.Read(p.name, data)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +48,7 @@ func (p page) write(empty bool, result func() ([]byte, error)) error {
 
 // snapshotOutputs are where a command that only looks writes what it saw.
 type snapshotOutputs struct {
-	json *report.Output // nil: not asked for
+	json *result.Output // nil: not asked for
 	page page
 }
 

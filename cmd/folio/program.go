@@ -18,6 +18,7 @@ import (
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -81,11 +82,11 @@ type session struct {
 	base    trial.Setting
 	spec    *metric.Spec
 	host    host.Info
-	file    report.File
+	file    result.File
 	notes   []string
-	jsonOut *report.Output
-	benOut  *report.Output
-	profOut *report.Output
+	jsonOut *result.Output
+	benOut  *result.Output
+	profOut *result.Output
 	page    page
 	profile []byte // for profOut
 
@@ -195,9 +196,9 @@ func (s *session) about(kind string, command []string, exe string) {
 	}
 	goVersion, module, isGo := host.Program(exe)
 	s.program = &trial.Program{Command: command, FS: fs, IsGo: isGo}
-	s.file = report.File{
-		Schema: report.Schema, Kind: kind, Folio: version(), Created: time.Now().UTC(), Host: s.host,
-		Program: report.Program{Command: command},
+	s.file = result.File{
+		Header: result.NewHeader(result.Schema, kind, version()), Host: s.host,
+		Program: result.Program{Command: command},
 	}
 	s.file.Program.Version, s.file.Program.BuildID = host.Build(exe)
 	if isGo {
@@ -304,7 +305,7 @@ func (s *session) before(f *programFlags) func(*trial.Arm, int) {
 // openPprof opens the file of --pprof, if there is one.
 func (s *session) openPprof(a *app, path string) (err error) {
 	if path != "" {
-		s.profOut, err = report.OpenOutput("--pprof", path, a.stdout.Raw())
+		s.profOut, err = result.OpenOutput("--pprof", path, a.stdout.Raw())
 	}
 	return err
 }
@@ -340,7 +341,7 @@ func (s *session) noProfile() error {
 // toStdout says that a result file goes to standard output, which must then
 // carry nothing else.
 func (s *session) toStdout() bool {
-	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
+	for _, o := range []*result.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
 		if o.IsStdout() {
 			return true
 		}
@@ -351,13 +352,13 @@ func (s *session) toStdout() bool {
 // write brings the result files up to date. Before anything was measured they
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
-	empty := !slices.ContainsFunc(s.file.Arms, func(a report.Arm) bool { return len(a.Samples) > 0 })
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, s.file.Bench), s.page.write(empty, s.file.JSON))
+	empty := !slices.ContainsFunc(s.file.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 })
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, func() ([]byte, error) { return report.Bench(&s.file) }), s.page.write(empty, s.file.JSON))
 }
 
 // writeResult brings one result file up to date. An empty result does not
 // replace an older one.
-func writeResult(o *report.Output, empty bool, result func() ([]byte, error)) error {
+func writeResult(o *result.Output, empty bool, result func() ([]byte, error)) error {
 	if o == nil || empty && o.HasOld() {
 		return nil
 	}
@@ -369,14 +370,14 @@ func writeResult(o *report.Output, empty bool, result func() ([]byte, error)) er
 }
 
 // openResults opens the files of --json and --bench, nil for those not asked for.
-func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *report.Output, err error) {
+func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *result.Output, err error) {
 	if jsonPath != "" {
-		if jsonOut, err = report.OpenOutput("--json", jsonPath, a.stdout.Raw()); err != nil {
+		if jsonOut, err = result.OpenOutput("--json", jsonPath, a.stdout.Raw()); err != nil {
 			return nil, nil, err
 		}
 	}
 	if benchPath != "" {
-		benchOut, err = report.OpenOutput("--bench", benchPath, a.stdout.Raw())
+		benchOut, err = result.OpenOutput("--bench", benchPath, a.stdout.Raw())
 	}
 	return jsonOut, benchOut, err
 }
@@ -393,7 +394,7 @@ func (s *session) close() error {
 	if s.profile != nil {
 		err = errors.Join(err, s.profOut.Write(s.profile))
 	}
-	for _, o := range []*report.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
+	for _, o := range []*result.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
 		err = errors.Join(err, o.Close())
 	}
 	if s.spool != nil {

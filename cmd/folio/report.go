@@ -11,7 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/html"
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 )
 
 type reportFlags struct {
@@ -67,7 +67,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	if stdins > 1 {
 		return misusef("report: only one of the results can be standard input")
 	}
-	var results []*saved.Result
+	var results []*result.Result
 	for i, name := range resultNames(args) {
 		data, err := a.readResult(args[i])
 		if err != nil {
@@ -77,7 +77,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		if full == "-" {
 			full = name
 		}
-		r, err := saved.Read(full, data)
+		r, err := result.Read(full, data)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := report.OpenOutput("--html", f.html, a.stdout.Raw())
+	out, err := result.OpenOutput("--html", f.html, a.stdout.Raw())
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 }
 
 // showResults prints results as their commands did.
-func (a *app) showResults(results []*saved.Result, all bool) error {
+func (a *app) showResults(results []*result.Result, all bool) error {
 	for i, r := range results {
 		if len(results) > 1 {
 			lead := ""
@@ -118,17 +118,17 @@ func (a *app) showResults(results []*saved.Result, all bool) error {
 		var err error
 		switch {
 		case r.Program != nil:
-			err = r.Program.Text(a.stdout, report.TextOptions{Width: pictureWidth(a.stdout), All: all})
+			err = report.Program(a.stdout, r.Program, report.TextOptions{Width: pictureWidth(a.stdout), All: all})
 		case r.Inspect != nil:
-			err = r.Inspect.Text(a.stdout, defaultRows)
+			err = report.Inspect(a.stdout, r.Inspect, defaultRows)
 		case r.Doctor != nil:
-			err = r.Doctor.Text(a.stdout, a.width())
+			err = report.Doctor(a.stdout, r.Doctor, a.width())
 		case r.Suggest != nil:
-			err = r.Suggest.Text(a.stdout)
+			err = report.Suggest(a.stdout, r.Suggest)
 		case r.Collapse != nil:
-			err = r.Collapse.Text(a.stdout)
+			err = report.Collapse(a.stdout, r.Collapse)
 		case r.Lab != nil:
-			err = r.Lab.Text(a.stdout)
+			err = report.Lab(a.stdout, r.Lab)
 		}
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -158,7 +159,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}
 	arm := trial.NewArm(base)
-	s.file.Arms = []report.Arm{{}}
+	s.file.Arms = []result.Arm{{}}
 	interrupted := false
 	if f.count == 1 {
 		err = a.runOnce(ctx, s, arm)
@@ -277,9 +278,9 @@ var errInterrupted = errors.New("interrupted")
 // keep puts the samples so far into the result file.
 func (s *session) keep(arm *trial.Arm) {
 	s.file.Rounds, s.file.ElapsedSeconds = len(arm.Samples), time.Since(s.file.Created).Seconds()
-	s.file.Metric = report.NewTarget(s.spec, nil)
-	s.file.Arms = []report.Arm{{
-		Name: arm.Name, Setting: report.NewSetting(arm.Setting), Samples: arm.Samples, Summary: report.Summarize(arm.Samples),
+	s.file.Metric = result.NewTarget(s.spec, nil)
+	s.file.Arms = []result.Arm{{
+		Name: arm.Name, Setting: result.NewSetting(arm.Setting), Samples: arm.Samples, Summary: result.Summarize(arm.Samples),
 	}}
 }
 
@@ -291,9 +292,9 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 	}
 	sayRun(notes, arm.Samples, s.program)
 	analysis.Run(&s.file)
-	s.file.SetNotes(notes.Texts())
+	report.SetNotes(&s.file, notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
-	return errors.Join(s.file.Text(a.stderr, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
+	return errors.Join(report.Program(a.stderr, &s.file, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
 }
 
 // collapsed says what --thp collapse did, in the last sample that has it.

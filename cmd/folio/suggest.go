@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/procmem"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/suggest"
 	"github.com/foliomem/folio/internal/trial"
@@ -88,7 +88,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
-	r := &report.Suggest{}
+	var notes []string
 	cost, path := suggest.Unknown(), f.profile
 	if len(command) > 0 {
 		ctx, stop := interruptible(ctx)
@@ -100,17 +100,17 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 			}
 			defer func() { err = errors.Join(err, dir.Remove()) }()
 			path = filepath.Join(dir.Path, "allocs.pprof")
-			cost, err = a.costOfTest(ctx, f, command, dir.Path, path, r)
+			cost, err = a.costOfTest(ctx, f, command, dir.Path, path, &notes)
 			if err != nil {
 				return err
 			}
 		} else {
 			before, _ := os.Stat(f.profile)
-			if cost, err = a.costOf(ctx, f, command, r); err != nil {
+			if cost, err = a.costOf(ctx, f, command, &notes); err != nil {
 				return err
 			}
 			if after, err := os.Stat(f.profile); err == nil && before != nil && before.ModTime().Equal(after.ModTime()) {
-				r.Notes = append(r.Notes, "the command did not write "+f.profile+": it is of another run")
+				notes = append(notes, "the command did not write "+f.profile+": it is of another run")
 			}
 		}
 	}
@@ -118,20 +118,20 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	if err != nil {
 		return err
 	}
-	r.Advice = suggest.Suggest(p, cost, newSources().line)
-	file := suggestFile(r, f, command)
+	file := result.NewSuggest(version(), suggest.Suggest(p, cost, newSources().line), notes)
+	f.complete(file, command)
 	written := files.write(file.JSON)
 	out := io.Writer(a.stdout)
 	if files.toStdout() {
 		out = a.stderr
 	}
-	return errors.Join(file.Text(out), written)
+	return errors.Join(report.Suggest(out, file), written)
 }
 
-func suggestFile(r *report.Suggest, f *suggestFlags, command []string) *report.SuggestFile {
-	file := r.File()
+// complete says where the advice is from.
+func (f *suggestFlags) complete(file *result.Suggest, command []string) {
 	info, warnings := host.Read(procmem.New(""))
-	file.Folio, file.Created, file.Host = version(), time.Now().UTC(), info
+	file.Host = info
 	file.Command = append(file.Command, command...)
 	if f.profile != "" {
 		file.Profile = &f.profile
@@ -139,7 +139,6 @@ func suggestFile(r *report.Suggest, f *suggestFlags, command []string) *report.S
 	for _, w := range warnings {
 		file.Notes = append(file.Notes, w.Error())
 	}
-	return file
 }
 
 func readProfile(path string) (p *suggest.Profile, err error) {
@@ -181,29 +180,29 @@ func (a *app) measure(ctx context.Context, f *suggestFlags, command []string, st
 }
 
 // costOf runs a command for what it costs.
-func (a *app) costOf(ctx context.Context, f *suggestFlags, command []string, r *report.Suggest) (suggest.Cost, error) {
+func (a *app) costOf(ctx context.Context, f *suggestFlags, command []string, notes *[]string) (suggest.Cost, error) {
 	s, err := a.measure(ctx, f, command, a.stderr.Raw()) // standard output is the advice's
 	if err != nil {
 		return suggest.Unknown(), err
 	}
-	return costs(s, r), nil
+	return costs(s, notes), nil
 }
 
 // costs are those of a sample.
-func costs(s *trial.Sample, r *report.Suggest) suggest.Cost {
+func costs(s *trial.Sample, notes *[]string) suggest.Cost {
 	c := suggest.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
 	if s.Where != nil && s.Where.Samples >= where.Fewest {
 		c.GC = *s.GCSeconds
 		c.Allocation = s.Where.Share(where.Allocation).Seconds + s.Where.Share(where.Zeroing).Seconds
 	} else if s.Unsampled != nil {
-		r.Notes = append(r.Notes, "what GC and allocation cost was not sampled: "+s.Unsampled.Error())
+		*notes = append(*notes, "what GC and allocation cost was not sampled: "+s.Unsampled.Error())
 	}
 	return c
 }
 
 // costOfTest runs go test with a profile, and without tests for what else it
 // costs: building and linking.
-func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string, dir, path string, r *report.Suggest) (suggest.Cost, error) {
+func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string, dir, path string, notes *[]string) (suggest.Cost, error) {
 	if slices.ContainsFunc(command, func(arg string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		return strings.HasPrefix(arg, "-") && (name == "memprofile" || name == "o" || name == "c")
@@ -231,7 +230,7 @@ func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string,
 	if err := a.nothingRan(ctx, f, command, said.String()); err != nil {
 		return suggest.Unknown(), err
 	}
-	c, b := costs(s, r), costs(base, &report.Suggest{})
+	c, b := costs(s, notes), costs(base, new([]string))
 	c.Wall = max(c.Wall-b.Wall, 0)
 	c.CPU = max(c.CPU-b.CPU, 0)
 	if !math.IsNaN(b.GC) {
@@ -241,7 +240,7 @@ func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string,
 		c.Allocation = max(c.Allocation-b.Allocation, 0)
 	}
 	if c.CPU < 1 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s of CPU time says little: take a longer -benchtime or -count", unit.Seconds(c.CPU)))
+		*notes = append(*notes, fmt.Sprintf("%s of CPU time says little: take a longer -benchtime or -count", unit.Seconds(c.CPU)))
 	}
 	if c.CPU == 0 {
 		return suggest.Unknown(), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
@@ -255,20 +256,20 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if s.toStdout() {
 		out = a.stderr
 	}
-	s.file.SetNotes(notes.Texts())
-	return s.file.Text(out, report.TextOptions{Width: pictureWidth(out), All: f.all})
+	report.SetNotes(&s.file, notes.Texts())
+	return report.Program(out, &s.file, report.TextOptions{Width: pictureWidth(out), All: f.all})
 }
 
 // measured says whether any run counts towards the result.
 func (s *session) measured() bool {
-	return slices.ContainsFunc(s.file.Arms, func(a report.Arm) bool { return len(a.Samples) > 0 })
+	return slices.ContainsFunc(s.file.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 })
 }
 
 // keepTune puts what is known so far into the result file.
 func (s *session) keepTune(r *tune.Result) {
 	s.file.SetTune(r)
 	if s.file.Metric == nil {
-		s.file.Metric = report.NewTarget(s.spec, nil)
+		s.file.Metric = result.NewTarget(s.spec, nil)
 	}
 	if len(r.Notes) > 0 {
 		s.file.Notes = r.Notes

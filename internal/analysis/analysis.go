@@ -4,17 +4,17 @@ package analysis
 
 import (
 	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // Run analyzes the samples of a run, or of a window of a running process.
-func Run(f *report.File) {
+func Run(f *result.File) {
 	if len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0 {
 		return
 	}
 	arm := &f.Arms[0]
-	samples := report.Usable(arm.Samples)
-	arm.Summary = report.Summarize(samples)
+	samples := result.Usable(arm.Samples)
+	arm.Summary = result.Summarize(samples)
 	command := f.Program.Command
 	if f.Program.Build != nil && len(command) > 0 {
 		command = command[1:] // the flags have the rest
@@ -26,7 +26,7 @@ func Run(f *report.File) {
 }
 
 // flags returns the flags with which folio runs and judges the program as it was run.
-func flags(f *report.File) []string {
+func flags(f *result.File) []string {
 	var out []string
 	for _, kv := range f.Arms[0].Setting.Env {
 		out = append(out, "--env", kv)

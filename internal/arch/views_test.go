@@ -19,19 +19,13 @@ var views = []string{"internal/report", "internal/html", "internal/compare"}
 var works = []string{"trial", "tune", "lab", "diagnose", "inspect", "collapser", "where", "suggest", "advice", "analysis", "goheap", "gctune", "perf", "procmem", "goruntime"}
 
 var viewsCall = map[string]string{
-	"lab.Points":          "makes the result of an experiment, when it is made",
-	"trial.THP":           "a type",
-	"trial.ParseTHP":      "a type, from text",
-	"trial.Quote":         "text of a command",
-	"trial.CommandName":   "text of a command",
-	"trial.AnySampled":    "makes a summary, when the result is made",
-	"trial.Where":         "makes the result of a search, when it is made",
-	"diagnose.DigestOf":   "makes a summary, when the result is made",
-	"diagnose.Rules":      "folio doctor list",
-	"inspect.KindTitle":   "a name",
-	"inspect.Pages":       "a sentence of two figures",
-	"inspect.OnBasePages": "makes the result of folio inspect, when it is made",
-	"lab.Experiments":     "folio lab list",
+	"trial.ParseTHP":    "a type, from text",
+	"trial.Quote":       "text of a command",
+	"trial.CommandName": "text of a command",
+	"diagnose.Rules":    "folio doctor list",
+	"inspect.KindTitle": "a name",
+	"inspect.Pages":     "a sentence of two figures",
+	"lab.Experiments":   "folio lab list",
 }
 
 // called returns the functions of works that a file calls, as "package.Function".

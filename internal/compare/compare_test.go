@@ -17,6 +17,7 @@ import (
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -27,16 +28,16 @@ func ptr[T any](v T) *T { return &v }
 
 var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
 
-// result is a run or tune of arms with so much wall time, ten runs each.
-func result(kind, command, kernel string, arms map[string]float64) *report.File {
-	f := &report.File{Schema: report.Schema, Kind: kind, Complete: true, Created: created, Host: host.Info{OS: "linux", Arch: "amd64", Kernel: kernel}, Program: report.Program{Command: strings.Fields(command)}}
+// ran is a run or tune of arms with so much wall time, ten runs each.
+func ran(kind, command, kernel string, arms map[string]float64) *result.File {
+	f := &result.File{Header: result.Header{Schema: result.Schema, Kind: kind, Created: created}, Complete: true, Host: host.Info{OS: "linux", Arch: "amd64", Kernel: kernel}, Program: result.Program{Command: strings.Fields(command)}}
 	for _, gogc := range []string{"", "50", "400"} {
 		wall, ok := arms[gogc]
 		if !ok {
 			continue
 		}
 		set := trial.Setting{GOGC: gogc}
-		a := report.Arm{Name: set.String(), Setting: report.NewSetting(set)}
+		a := result.Arm{Name: set.String(), Setting: result.NewSetting(set)}
 		for i := range 10 {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
 			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem, MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: ptr(3), GCTraceCPU: ptr(wall / 8), Where: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
@@ -81,13 +82,13 @@ func eighth(cpu float64) *where.Result {
 }
 
 func TestGolden(t *testing.T) {
-	snapshot := func(resident, huge uint64) *report.InspectFile {
-		return &report.InspectFile{Schema: report.InspectSchema, Kind: "process", Process: &report.ProcessJSON{
-			ProcessID: report.ProcessID{PID: 7, Name: "server"}, Resident: &resident, Windows: &report.WindowsJSON{HugeSize: huge, Gain: resident - huge, Coverage: float64(huge) / float64(resident)},
+	snapshot := func(resident, huge uint64) *result.Inspect {
+		return &result.Inspect{Header: result.Header{Schema: result.InspectSchema, Kind: "process"}, Process: &result.Process{
+			ProcessID: result.ProcessID{PID: 7, Name: "server"}, Resident: &resident, Windows: &result.Windows{HugeSize: huge, Gain: resident - huge, Coverage: float64(huge) / float64(resident)},
 		}}
 	}
-	finding := func(rules ...string) *report.DoctorFile {
-		f := &report.DoctorFile{Schema: report.DoctorSchema, Kind: "doctor"}
+	finding := func(rules ...string) *result.Doctor {
+		f := &result.Doctor{Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor"}}
 		for _, r := range rules {
 			f.Findings = append(f.Findings, diagnose.Hazard{Rule: r, What: "what of " + r})
 		}
@@ -98,9 +99,9 @@ func TestGolden(t *testing.T) {
 		old, new any
 		opts     *Options
 	}{
-		{"run", result("run", "./prog", "6.1", map[string]float64{"": 2}), result("run", "./prog", "6.18", map[string]float64{"400": 1.5}), nil},
-		{"builds", result("run", "./old", "6.1", map[string]float64{"": 2}), result("run", "./new", "6.1", map[string]float64{"": 2}), &Options{All: true}},
-		{"tune", result("tune", "./prog", "6.1", map[string]float64{"": 2, "50": 3}), result("tune", "./prog", "6.1", map[string]float64{"": 2.1, "50": 3, "400": 1}), nil},
+		{"run", ran("run", "./prog", "6.1", map[string]float64{"": 2}), ran("run", "./prog", "6.18", map[string]float64{"400": 1.5}), nil},
+		{"builds", ran("run", "./old", "6.1", map[string]float64{"": 2}), ran("run", "./new", "6.1", map[string]float64{"": 2}), &Options{All: true}},
+		{"tune", ran("tune", "./prog", "6.1", map[string]float64{"": 2, "50": 3}), ran("tune", "./prog", "6.1", map[string]float64{"": 2.1, "50": 3, "400": 1}), nil},
 		{"bench", bench(1), bench(0.8), nil},
 		{"inspect", snapshot(100<<20, 0), snapshot(101<<20, 64<<20), nil},
 		{"doctor", finding("a", "b"), finding("b", "c"), nil},
@@ -138,8 +139,8 @@ func TestGolden(t *testing.T) {
 
 // A result and the benchmark file that was written of it are the same.
 func TestBenchOfResult(t *testing.T) {
-	f := result("tune", "./prog", "6.1", map[string]float64{"": 2, "400": 3})
-	text, err := f.Bench()
+	f := ran("tune", "./prog", "6.1", map[string]float64{"": 2, "400": 3})
+	text, err := report.Bench(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +179,8 @@ func TestErrors(t *testing.T) {
 }
 
 // changed returns a run after a change.
-func changed(change func(*report.File)) *report.File {
-	f := result("run", "./churn -n 60", "6.1", map[string]float64{"": 2})
+func changed(change func(*result.File)) *result.File {
+	f := ran("run", "./churn -n 60", "6.1", map[string]float64{"": 2})
 	f.Folio, f.Program.GoVersion, f.Program.Version, f.Program.BuildID = "v1.0.0", ptr("go1.26.0"), "v0.1.0", "abc"
 	f.Host.CPU, f.Host.CPUs, f.Host.THPEnabled = "A", 2, ptr("madvise")
 	if change != nil {
@@ -193,28 +194,28 @@ func changed(change func(*report.File)) *report.File {
 func TestDiffersFirst(t *testing.T) {
 	for _, c := range []struct {
 		what, want string
-		change     func(*report.File)
+		change     func(*result.File)
 	}{
-		{"arguments", "-n 60 -> -n 300", func(f *report.File) { f.Program.Command[2] = "300" }},
-		{"command", "./churn -> ./other", func(f *report.File) { f.Program.Command[0] = "./other" }},
-		{"input", "none -> a.txt", func(f *report.File) { f.Program.Input = "a.txt" }},
-		{"load", "none -> hey", func(f *report.File) { f.Program.Load = "hey" }},
-		{"setting", "default -> GOGC=400", func(f *report.File) { f.Arms[0].Setting.GOGC = ptr("400") }},
-		{"env", "none -> A=1", func(f *report.File) { f.Arms[0].Setting.Env = []string{"A=1"} }},
-		{"go", "go1.26.0 -> go1.25.0", func(f *report.File) { f.Program.GoVersion = ptr("go1.25.0") }},
-		{"version", "v0.1.0 -> v0.2.0", func(f *report.File) { f.Program.Version = "v0.2.0" }},
-		{"build", "abc -> def", func(f *report.File) { f.Program.BuildID = "def" }},
-		{"system", "linux/amd64 -> linux/arm64", func(f *report.File) { f.Host.Arch = "arm64" }},
-		{"kernel", "6.1 -> 6.18", func(f *report.File) { f.Host.Kernel = "6.18" }},
-		{"cpu", "A -> B", func(f *report.File) { f.Host.CPU = "B" }},
-		{"CPUs", "2 -> 4", func(f *report.File) { f.Host.CPUs = 4 }},
-		{"cgroup limit", "none -> 1.000GiB", func(f *report.File) { f.Host.CgroupLimitBytes = ptr[uint64](1 << 30) }},
-		{"THP", "madvise -> always", func(f *report.File) { f.Host.THPEnabled = ptr("always") }},
-		{"folio", "v1.0.0 -> v2.0.0", func(f *report.File) { f.Folio = "v2.0.0" }},
-		{"measured", "2026-11-21 21:04 UTC -> 2026-11-21 21:14 UTC (10 minutes later)", func(f *report.File) { f.Created = created.Add(10 * time.Minute) }},
-		{"measured", "2026-11-21 21:04 UTC -> 2026-11-20 20:04 UTC (25 hours earlier)", func(f *report.File) { f.Created = created.Add(-25 * time.Hour) }},
+		{"arguments", "-n 60 -> -n 300", func(f *result.File) { f.Program.Command[2] = "300" }},
+		{"command", "./churn -> ./other", func(f *result.File) { f.Program.Command[0] = "./other" }},
+		{"input", "none -> a.txt", func(f *result.File) { f.Program.Input = "a.txt" }},
+		{"load", "none -> hey", func(f *result.File) { f.Program.Load = "hey" }},
+		{"setting", "default -> GOGC=400", func(f *result.File) { f.Arms[0].Setting.GOGC = ptr("400") }},
+		{"env", "none -> A=1", func(f *result.File) { f.Arms[0].Setting.Env = []string{"A=1"} }},
+		{"go", "go1.26.0 -> go1.25.0", func(f *result.File) { f.Program.GoVersion = ptr("go1.25.0") }},
+		{"version", "v0.1.0 -> v0.2.0", func(f *result.File) { f.Program.Version = "v0.2.0" }},
+		{"build", "abc -> def", func(f *result.File) { f.Program.BuildID = "def" }},
+		{"system", "linux/amd64 -> linux/arm64", func(f *result.File) { f.Host.Arch = "arm64" }},
+		{"kernel", "6.1 -> 6.18", func(f *result.File) { f.Host.Kernel = "6.18" }},
+		{"cpu", "A -> B", func(f *result.File) { f.Host.CPU = "B" }},
+		{"CPUs", "2 -> 4", func(f *result.File) { f.Host.CPUs = 4 }},
+		{"cgroup limit", "none -> 1.000GiB", func(f *result.File) { f.Host.CgroupLimitBytes = ptr[uint64](1 << 30) }},
+		{"THP", "madvise -> always", func(f *result.File) { f.Host.THPEnabled = ptr("always") }},
+		{"folio", "v1.0.0 -> v2.0.0", func(f *result.File) { f.Folio = "v2.0.0" }},
+		{"measured", "2026-11-21 21:04 UTC -> 2026-11-21 21:14 UTC (10 minutes later)", func(f *result.File) { f.Created = created.Add(10 * time.Minute) }},
+		{"measured", "2026-11-21 21:04 UTC -> 2026-11-20 20:04 UTC (25 hours earlier)", func(f *result.File) { f.Created = created.Add(-25 * time.Hour) }},
 	} {
-		slow := func(f *report.File) {
+		slow := func(f *result.File) {
 			c.change(f)
 			for _, s := range f.Arms[0].Samples {
 				s.Wall *= 3
@@ -248,20 +249,20 @@ func TestDiffersFirst(t *testing.T) {
 
 // Different kinds and metrics are refused in a line that names both files.
 func TestRefused(t *testing.T) {
-	metric := func(m *report.Target) func(*report.File) {
-		return func(f *report.File) { f.Metric = m }
+	metric := func(m *result.Target) func(*result.File) {
+		return func(f *result.File) { f.Metric = m }
 	}
-	kind := func(kind string) func(*report.File) { return func(f *report.File) { f.Kind = kind } }
+	kind := func(kind string) func(*result.File) { return func(f *result.File) { f.Kind = kind } }
 	for _, c := range []struct {
-		a, b func(*report.File)
+		a, b func(*result.File)
 		want string
 	}{
-		{metric(&report.Target{Name: "wall"}), metric(&report.Target{Name: "cpu"}), "a.json has the metric wall and b.json the metric cpu: these do not compare; measure both with the same --metric"},
-		{metric(&report.Target{Name: "x", Pattern: "(a)"}), metric(&report.Target{Name: "x", Pattern: "(b)"}), "the metric x=(a) and b.json the metric x=(b)"},
-		{metric(&report.Target{Name: "x", Pattern: "(a)"}), metric(&report.Target{Name: "x", Pattern: "(a)", Higher: true}), "the metric x=(a) (higher is better)"},
+		{metric(&result.Target{Name: "wall"}), metric(&result.Target{Name: "cpu"}), "a.json has the metric wall and b.json the metric cpu: these do not compare; measure both with the same --metric"},
+		{metric(&result.Target{Name: "x", Pattern: "(a)"}), metric(&result.Target{Name: "x", Pattern: "(b)"}), "the metric x=(a) and b.json the metric x=(b)"},
+		{metric(&result.Target{Name: "x", Pattern: "(a)"}), metric(&result.Target{Name: "x", Pattern: "(a)", Higher: true}), "the metric x=(a) (higher is better)"},
 		{kind("run"), kind("attach"), "a.json is a run and b.json is a window of a running process (--attach): these do not compare; measure both in the same way"},
 		{kind("run"), kind("tune"), "a.json is a run and b.json is a search"},
-		{metric(nil), metric(&report.Target{Name: "wall"}), ""},
+		{metric(nil), metric(&result.Target{Name: "wall"}), ""},
 		{kind("attach"), kind("attach"), ""},
 	} {
 		_, err := Compare(set(t, "a.json", changed(c.a)), set(t, "b.json", changed(c.b)), nil)
@@ -277,9 +278,9 @@ func TestRefused(t *testing.T) {
 // The length of a window of a running process is no figure; what was counted in it is
 // compared by the second.
 func TestWindows(t *testing.T) {
-	window := func(seconds float64, faults int64) *report.File {
-		return changed(func(f *report.File) {
-			f.Kind = report.KindAttach
+	window := func(seconds float64, faults int64) *result.File {
+		return changed(func(f *result.File) {
+			f.Kind = result.KindAttach
 			f.Arms[0].Samples = f.Arms[0].Samples[:1]
 			s := f.Arms[0].Samples[0]
 			s.Wall, s.CPU, s.MinorFaults, s.GCCycles, s.GCPause, s.GCPauseMax, s.Where = seconds, seconds/2, faults, nil, nil, nil, nil
@@ -306,13 +307,13 @@ func TestWindows(t *testing.T) {
 // The row that stands for a comparison is of the metric, not of wall time.
 func TestHeadline(t *testing.T) {
 	for _, c := range []struct {
-		metric     *report.Target
+		metric     *result.Target
 		unit, name string
 	}{
-		{nil, "sec/op", "Churn"}, {&report.Target{Name: "wall"}, "sec/op", "Churn"}, {&report.Target{Name: "cpu"}, "cpu-sec/op", "Churn"},
-		{&report.Target{Name: "x", Pattern: "(a)"}, "x", "Churn"}, {&report.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, "sec/op", "Insert-2"},
+		{nil, "sec/op", "Churn"}, {&result.Target{Name: "wall"}, "sec/op", "Churn"}, {&result.Target{Name: "cpu"}, "cpu-sec/op", "Churn"},
+		{&result.Target{Name: "x", Pattern: "(a)"}, "x", "Churn"}, {&result.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, "sec/op", "Insert-2"},
 	} {
-		f := changed(func(f *report.File) {
+		f := changed(func(f *result.File) {
 			f.Metric = c.metric
 			for _, s := range f.Arms[0].Samples {
 				s.Metrics = map[string]float64{"x": 1, "Insert-2 ns/op": 5}

@@ -9,8 +9,7 @@ import (
 
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -26,37 +25,36 @@ const NotInterleaved = "Not interleaved: a difference may be the machine's."
 
 // kinds names what a result is, with its article.
 var kinds = map[string]string{
-	report.KindRun: "a run", report.KindTune: "a search", report.KindAttach: "a window of a running process (--attach)", "lab": "a lab",
+	result.KindRun: "a run", result.KindTune: "a search", result.KindAttach: "a window of a running process (--attach)", "lab": "a lab",
 	"process": "a look at a process", "list": "a look at all processes", "doctor": "a diagnosis",
 }
 
 // facts reads what a result says of where it is from.
-func (s *Set) facts(r *saved.Result) {
+func (s *Set) facts(r *result.Result) {
+	head := r.Header()
+	s.kind, s.created = head.Kind, head.Created
 	switch {
 	case r.Program != nil:
-		s.kind, s.created, s.target = r.Program.Kind, r.Program.Created, r.Program.Metric
+		s.target = r.Program.Metric
 		s.program(r.Program)
-		s.host(r.Program.Host, r.Program.Folio)
+		s.host(r.Program.Host, head.Folio)
 	case r.Lab != nil:
-		s.kind, s.created = "lab", r.Lab.Created
 		for _, e := range r.Lab.Experiments {
 			s.fact("size of "+e.Name, unit.Exact(e.Parameters.SizeBytes))
 		}
-		s.host(r.Lab.Host, r.Lab.Folio)
+		s.host(r.Lab.Host, head.Folio)
 	case r.Doctor != nil:
-		s.kind, s.created = "doctor", r.Doctor.Created
 		if p := r.Doctor.Process; p != nil {
 			s.process(p.PID, p.Command, p.GoVersion)
 		} else {
 			s.fact("process", "none")
 		}
-		s.host(r.Doctor.Host, r.Doctor.Folio)
+		s.host(r.Doctor.Host, head.Folio)
 	case r.Inspect != nil:
-		s.kind, s.created = r.Inspect.Kind, r.Inspect.Created
 		if p := r.Inspect.Process; p != nil {
 			s.process(p.PID, p.Command, p.GoVersion)
 		}
-		s.fact("folio", r.Inspect.Folio)
+		s.fact("folio", head.Folio)
 	}
 }
 
@@ -66,7 +64,7 @@ func (s *Set) fact(what, value string) {
 	}
 }
 
-func (s *Set) program(f *report.File) {
+func (s *Set) program(f *result.File) {
 	p := f.Program
 	if len(p.Command) > 0 {
 		s.fact("command", trial.Quote(p.Command[0]))
@@ -219,7 +217,7 @@ func refuse(before, after *Set) error {
 	return nil
 }
 
-func targetName(t *report.Target) string {
+func targetName(t *result.Target) string {
 	out := t.Name
 	if t.Pattern != "" {
 		out += "=" + t.Pattern

@@ -14,7 +14,7 @@ import (
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/input"
 	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // A Set is all measurements of a file.
@@ -32,7 +32,7 @@ type Set struct {
 
 	kind    string // of a result; "" for a benchmark file
 	created time.Time
-	target  *report.Target // nil: none was named
+	target  *result.Target // nil: none was named
 	about   []fact
 }
 
@@ -52,7 +52,7 @@ func newSet(name string) *Set {
 // Read reads a result of folio (JSON), or a file in the Go benchmark format.
 func Read(name string, data []byte) (*Set, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
-		r, err := saved.Read(name, data)
+		r, err := result.Read(name, data)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func Read(name string, data []byte) (*Set, error) {
 }
 
 // Of returns the measurements of a result.
-func Of(r *saved.Result) (*Set, error) {
+func Of(r *result.Result) (*Set, error) {
 	if r.Collapse != nil {
 		return nil, fmt.Errorf("%s: a collapse is not compared: folio report %s shows it", r.Name, r.Name)
 	}
@@ -80,12 +80,12 @@ func Of(r *saved.Result) (*Set, error) {
 	var err error
 	switch {
 	case r.Program != nil:
-		text, err = r.Program.Bench()
+		text, err = report.Bench(r.Program)
 		if m := r.Program.Metric; m != nil && m.Higher {
 			s.higher[m.Name] = true
 		}
 	case r.Lab != nil:
-		text, err = r.Lab.Bench()
+		text, err = report.BenchLab(r.Lab)
 	case r.Inspect != nil:
 		s.inspect(r.Inspect)
 	case r.AB != nil:
@@ -101,7 +101,7 @@ func Of(r *saved.Result) (*Set, error) {
 	if err == nil && text != nil {
 		err = s.bench(text)
 	}
-	if s.kind == report.KindAttach {
+	if s.kind == result.KindAttach {
 		s.perSecond()
 	}
 	if err == nil && len(s.rows) == 0 && !s.doctor {
@@ -186,9 +186,9 @@ func (s *Set) add(k key, v float64) {
 }
 
 // inspect adds what a look at processes saw: one value each.
-func (s *Set) inspect(f *report.InspectFile) {
+func (s *Set) inspect(f *result.Inspect) {
 	s.once = true
-	one := func(name string, resident *uint64, w *report.WindowsJSON) {
+	one := func(name string, resident *uint64, w *result.Windows) {
 		if resident != nil {
 			s.add(key{name: name, unit: "resident-bytes"}, float64(*resident))
 		}

@@ -5,18 +5,19 @@ import (
 
 	"github.com/foliomem/folio/internal/ab"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 )
 
 // abSection is what folio ab found: programs compared within rounds.
-func abSection(f *report.ABFile) *Section {
+func abSection(f *result.AB) *Section {
 	s := &Section{Kicker: "folio ab", Code: true, Notes: f.Notes}
 	var names []string
 	for _, a := range f.Arms {
 		names = append(names, trial.Setting{}.Line(a.Program.Command))
 	}
 	s.Heading = strings.Join(names, " -- ")
-	s.About = append(f.Title(), machine(f.Host)...)
+	s.About = append(report.TitleAB(f), machine(f.Host)...)
 	s.About = append(s.About, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
 	if f.Result == nil || len(f.Result.Comparisons) == 0 {
 		s.Answers = []Answer{{Main: true, Text: "Nothing was compared."}}
@@ -130,7 +131,7 @@ func abProfile(p *ab.Profile, versus string) *Block {
 }
 
 // abOrder draws the metric of each run.
-func abOrder(f *report.ABFile) *Chart {
+func abOrder(f *result.AB) *Chart {
 	of := target{f.Metric, f.Metric.Spec()}
 	ch := &Chart{Kind: XY, Title: upper(of.label()) + " of each run", Height: 280, Partly: true,
 		Caption: "In a round each program runs once. What moves all is the machine.", X: Axis{Label: "round", Format: Count}, Y: of.axis()}

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/ab"
-	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -25,7 +24,7 @@ func (r abRunner) Run(context.Context, trial.Setting) (*trial.Sample, error) {
 }
 
 // abFile is a result of folio ab in which the second program needs less of everything.
-func abFile() *report.ABFile {
+func abFile() *result.AB {
 	arms := []*trial.Arm{{Runner: abRunner{1}}, {Runner: abRunner{0.5}}}
 	res, err := ab.Compare(context.Background(), arms, ab.Options{
 		Detect: 0.02, Budget: time.Hour, MaxRounds: 10, Bounds: []ab.Bound{{Text: "wall<-10%", Key: "wall_seconds", Value: -0.1}},
@@ -33,9 +32,9 @@ func abFile() *report.ABFile {
 	if err != nil {
 		panic(err)
 	}
-	f := &report.ABFile{Schema: report.Schema, Kind: report.KindAB, Folio: "v0", Complete: true, Setting: report.NewSetting(trial.Setting{}), Result: res}
+	f := &result.AB{Header: result.Header{Schema: result.Schema, Kind: result.KindAB, Folio: "v0"}, Complete: true, Setting: result.NewSetting(trial.Setting{}), Result: res}
 	for i, name := range []string{"main", "HEAD"} {
-		f.Arms = append(f.Arms, report.ABArm{Name: name, Program: report.Program{Command: []string{"prog", "<x>"}}, Samples: arms[i].Samples})
+		f.Arms = append(f.Arms, result.ABArm{Name: name, Program: result.Program{Command: []string{"prog", "<x>"}}, Samples: arms[i].Samples})
 	}
 	return f
 }
@@ -45,7 +44,7 @@ func TestABPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := saved.Read("ab.json", data)
+	r, err := result.Read("ab.json", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +64,11 @@ func TestABPage(t *testing.T) {
 		t.Error("a name became markup")
 	}
 	// Interrupted before there was anything, and beside another result.
-	f := &report.ABFile{Schema: report.Schema, Kind: report.KindAB, Error: "interrupted"}
+	f := &result.AB{Header: result.Header{Schema: result.Schema, Kind: result.KindAB}, Error: "interrupted"}
 	if data, err = f.JSON(); err != nil {
 		t.Fatal(err)
 	}
-	empty, err := saved.Read("empty.json", data)
+	empty, err := result.Read("empty.json", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,10 +82,10 @@ func TestABPage(t *testing.T) {
 
 // A result whose parts do not fit together is refused.
 func TestABDamaged(t *testing.T) {
-	for _, damage := range []func(*report.ABFile){
-		func(f *report.ABFile) { f.Result.Comparisons[0].Arm = 2 },
-		func(f *report.ABFile) { f.Result.Gates[0].Arm = -1 },
-		func(f *report.ABFile) { f.Arms[1].Samples[3] = nil },
+	for _, damage := range []func(*result.AB){
+		func(f *result.AB) { f.Result.Comparisons[0].Arm = 2 },
+		func(f *result.AB) { f.Result.Gates[0].Arm = -1 },
+		func(f *result.AB) { f.Arms[1].Samples[3] = nil },
 	} {
 		f := abFile()
 		damage(f)
@@ -94,7 +93,7 @@ func TestABDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := saved.Read("x.json", data); err == nil || !strings.HasPrefix(err.Error(), "x.json: damaged: ") {
+		if _, err := result.Read("x.json", data); err == nil || !strings.HasPrefix(err.Error(), "x.json: damaged: ") {
 			t.Error(err)
 		}
 	}

@@ -3,18 +3,19 @@ package html
 import (
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 
 // A target is what a file optimises, or judges by.
 type target struct {
-	*report.Target              // nil: wall time
+	*result.Target              // nil: wall time
 	spec           *metric.Spec // the same, as texts of it are made
 }
 
 // targetOf returns the metric of a file: wall time where none was named.
-func targetOf(f *report.File) target { return target{f.Metric, f.Metric.Spec()} }
+func targetOf(f *result.File) target { return target{f.Metric, f.Metric.Spec()} }
 
 // label names the metric as tables do.
 func (t target) label() string { return t.Label() }
@@ -67,7 +68,7 @@ const (
 )
 
 // kindOf says which family of settings an arm is of.
-func kindOf(s report.Setting) (shape int, name string) {
+func kindOf(s result.Setting) (shape int, name string) {
 	switch {
 	case s.THP != "" && s.THP != "system":
 		return shapeTHP, "THP " + s.THP

@@ -5,14 +5,14 @@ import (
 
 	"github.com/foliomem/folio/internal/compare"
 	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
 // beside shows several results together: what differs between the first and each
 // other one, and their charts in one.
-func beside(results []*saved.Result) *Section {
+func beside(results []*result.Result) *Section {
 	s := &Section{Kicker: "folio report", Heading: formatf("%d results side by side", len(results))}
 	for i, r := range results[1:] {
 		b := &Block{Title: results[0].Name + " against " + r.Name}
@@ -62,7 +62,7 @@ func differences(c *compare.Comparison, title string) *Table {
 	return t
 }
 
-func compared(a, b *saved.Result) (*compare.Comparison, error) {
+func compared(a, b *result.Result) (*compare.Comparison, error) {
 	x, err := compare.Of(a)
 	if err != nil {
 		return nil, err
@@ -171,22 +171,22 @@ func tables(c *compare.Comparison) []*Table {
 }
 
 // together draws results of one kind in one chart.
-func together(results []*saved.Result) []*Block {
-	var tuned, ran []*saved.Result
+func together(results []*result.Result) []*Block {
+	var tuned, ran []*result.Result
 	labs := make(map[string][]*Chart)
 	var order []string
 	for _, r := range results {
 		switch {
 		case r.Program != nil && len(r.Program.Arms) == 0:
-		case r.Program != nil && r.Program.Kind == report.KindTune:
+		case r.Program != nil && r.Program.Kind == result.KindTune:
 			tuned = append(tuned, r)
-		case r.Program != nil && r.Program.Kind == report.KindRun:
+		case r.Program != nil && r.Program.Kind == result.KindRun:
 			ran = append(ran, r)
 		case r.Lab != nil:
 			for i := range r.Lab.Experiments {
 				e := &r.Lab.Experiments[i]
 				l := labOf(e)
-				if len(l.ran) == 0 || !slices.ContainsFunc(l.ran, func(a *report.LabArm) bool { return len(a.Points) > 1 }) {
+				if len(l.ran) == 0 || !slices.ContainsFunc(l.ran, func(a *result.LabArm) bool { return len(a.Points) > 1 }) {
 					continue
 				}
 				c := l.curve(e.Figure, e.Name)
@@ -227,16 +227,16 @@ func together(results []*saved.Result) []*Block {
 	return out
 }
 
-func sameMetric(results []*saved.Result) bool {
+func sameMetric(results []*result.Result) bool {
 	first := targetOf(results[0].Program)
-	return !slices.ContainsFunc(results, func(r *saved.Result) bool {
+	return !slices.ContainsFunc(results, func(r *result.Result) bool {
 		t := targetOf(r.Program)
 		return t.spec.Name != first.spec.Name || t.spec.Higher != first.spec.Higher
 	})
 }
 
 // tunedTogether is the picture of several searches: a colour and shape each.
-func tunedTogether(results []*saved.Result) *Chart {
+func tunedTogether(results []*result.Result) *Chart {
 	of := targetOf(results[0].Program)
 	c := &Chart{
 		Kind: XY, Title: formatf("%s against peak memory", of.label()), Caption: "A colour and a shape for each file; large: its default and what is recommended.",
@@ -267,27 +267,15 @@ func tunedTogether(results []*saved.Result) *Chart {
 }
 
 // hostsTable lists where results are from, with what differs.
-func hostsTable(results []*saved.Result) *Table {
+func hostsTable(results []*result.Result) *Table {
 	tb := &Table{Caption: "Machines and times", Wrap: true, Head: []Column{{Label: "file"}, {Label: "kind"}, {Label: "folio"}, {Label: "when"}, {Label: "machine"}}}
 	for _, r := range results {
 		row := Row{Cells: []Cell{code(r.Name)}}
-		var when, kind, folio, where string
-		switch {
-		case r.Program != nil:
-			when, kind, folio = r.Program.Created.UTC().Format("2 Jan 2006 15:04"), r.Program.Kind, r.Program.Folio
-			where = join(machine(r.Program.Host))
-		case r.Lab != nil:
-			when, kind, folio, where = r.Lab.Created.UTC().Format("2 Jan 2006 15:04"), "lab", r.Lab.Folio, join(machine(r.Lab.Host))
-		case r.AB != nil:
-			when, kind, folio, where = r.AB.Created.UTC().Format("2 Jan 2006 15:04"), r.AB.Kind, r.AB.Folio, join(machine(r.AB.Host))
-		case r.Doctor != nil:
-			when, kind, folio, where = r.Doctor.Created.UTC().Format("2 Jan 2006 15:04"), "doctor", r.Doctor.Folio, join(machine(r.Doctor.Host))
-		case r.Suggest != nil:
-			when, kind, folio, where = r.Suggest.Created.UTC().Format("2 Jan 2006 15:04"), "suggest", r.Suggest.Folio, join(machine(r.Suggest.Host))
-		case r.Inspect != nil:
-			when, kind, folio, where = r.Inspect.Created.UTC().Format("2 Jan 2006 15:04"), "inspect", r.Inspect.Folio, "not in the file"
+		head, where := r.Header(), "not in the file"
+		if h := r.Host(); h != nil {
+			where = join(machine(*h))
 		}
-		row.Cells = append(row.Cells, plain(kind), plain(folio), plain(when), plain(where))
+		row.Cells = append(row.Cells, plain(head.Kind), plain(head.Folio), plain(head.Created.UTC().Format("2 Jan 2006 15:04")), plain(where))
 		tb.Rows = append(tb.Rows, row)
 	}
 	return tb

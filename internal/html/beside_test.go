@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // Two searches of one program are no experiment: what differs stands above the
@@ -14,7 +14,7 @@ import (
 // default names its file.
 func TestBesideIsNeutral(t *testing.T) {
 	before, after := tuneFile(8, "./prog", "-n", "60"), tuneFile(8, "./prog", "-n", "300")
-	before.Metric, after.Metric = &report.Target{Name: "cpu"}, &report.Target{Name: "cpu"}
+	before.Metric, after.Metric = &result.Target{Name: "cpu"}, &result.Target{Name: "cpu"}
 	after.Created = created.Add(5 * time.Minute)
 	for i := range after.Arms {
 		for _, s := range after.Arms[i].Samples {
@@ -63,7 +63,7 @@ func TestRunsBeside(t *testing.T) {
 // What cannot be compared is shown side by side all the same, with the reason first.
 func TestBesideRefused(t *testing.T) {
 	window := runFile(1)
-	window.Kind = report.KindAttach
+	window.Kind = result.KindAttach
 	text := string(pageOf(t, runFile(6), window))
 	if want := "Not compared: file0.json is a run and file1.json is a window of a running process (--attach): these do not compare"; !strings.Contains(text, want) {
 		t.Errorf("the page does not say %q", want)

@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
 // fails makes the last samples of an arm those of failed runs.
-func fails(a *report.Arm, from int) {
+func fails(a *result.Arm, from int) {
 	for _, s := range a.Samples[from:] {
 		s.Failure, s.ExitCode = "exit code 3", ptr(3)
 	}
-	a.Summary = report.Summarize(a.Samples)
+	a.Summary = result.Summarize(a.Samples)
 }
 
 // brokenFiles are results of commands that failed, were interrupted, or had hardly
@@ -30,7 +30,7 @@ func brokenFiles() map[string]struct {
 		file any
 		says []string
 	}
-	incomplete := func(rounds int, why string) *report.File {
+	incomplete := func(rounds int, why string) *result.File {
 		f := tuneFile(rounds, "./prog")
 		f.Complete, f.Error, f.Recommendations, f.Rounds = false, why, nil, rounds
 		return f
@@ -55,7 +55,7 @@ func brokenFiles() map[string]struct {
 	fails(&failedRun.Arms[0], 0)
 	failedRun.Arms[0].Samples[0].Series, failedRun.Arms[0].Samples[0].Where = nil, nil
 	nothing := runFile(1)
-	nothing.Complete, nothing.Error, nothing.Arms = false, "interrupted before anything was measured", []report.Arm{{}}
+	nothing.Complete, nothing.Error, nothing.Arms = false, "interrupted before anything was measured", []result.Arm{{}}
 	half := labFile()
 	half.Complete, half.Error = false, "interrupted"
 	for i := range half.Experiments {
@@ -76,7 +76,7 @@ func brokenFiles() map[string]struct {
 		"all arms failed":       {all, []string{"The command worked once and then failed in every run: exit code 3.", "failed"}},
 		"one sample":            {one, []string{"Interrupted."}},
 		"no samples":            {nothing, []string{"Interrupted before anything was measured.", "Nothing was measured."}},
-		"no arms":               {&report.File{Schema: report.Schema, Kind: "tune", Error: "x"}, []string{"Nothing was measured.", "X."}},
+		"no arms":               {&result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Error: "x"}, []string{"Nothing was measured.", "X."}},
 		"run of failed program": {failedRun, []string{"The program failed (exit code 3): these are the figures of a failed run."}},
 		"lab interrupted":       {half, []string{"Interrupted. This is what was known by then.", "No answer: too little was measured."}},
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
 // wideTune is a search with the longest names and reasons that a search has.
-func wideTune() *report.File {
+func wideTune() *result.File {
 	f := tuneFile(8, "./prog", "-config", strings.Repeat("/very/long/path", 12))
 	for i := range f.Arms {
 		set := trial.Setting{GOGC: "off", MemLimit: 14832 << 20, GOMAXPROCS: 2, THP: trial.THPOff}
@@ -27,7 +27,7 @@ func wideTune() *report.File {
 		}
 		set.GOGC = []string{"", "off", "566", "3200", "off"}[i]
 		a := &f.Arms[i]
-		a.Name, a.Setting, a.Status, a.Reason = set.String(), report.NewSetting(set), "dominated", "54.7% slower than GOGC=off GOMEMLIMIT=14832MiB, and no less memory"
+		a.Name, a.Setting, a.Status, a.Reason = set.String(), result.NewSetting(set), "dominated", "54.7% slower than GOGC=off GOMEMLIMIT=14832MiB, and no less memory"
 		for _, s := range a.Samples {
 			s.MinorFaults = 123456789
 		}

@@ -13,8 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/where"
@@ -56,11 +55,11 @@ func sampled(s *trial.Sample) *trial.Sample {
 
 // tuneFile is a search over settings of GOGC, each of so many rounds: more GOGC
 // is faster and takes more memory, up to 400. The command is the caller's.
-func tuneFile(rounds int, command ...string) *report.File {
-	f := &report.File{
-		Schema: report.Schema, Kind: "tune", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(),
-		Program: report.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
-		Metric: &report.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "settled", Answer: &tune.Answer{State: tune.Settled},
+func tuneFile(rounds int, command ...string) *result.File {
+	f := &result.File{
+		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
+		Program: result.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
+		Metric: &result.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "settled", Answer: &tune.Answer{State: tune.Settled},
 	}
 	estimate := func(ratio float64) *tune.Estimate {
 		return &tune.Estimate{N: rounds, Ratio: ratio, Lo: ptr(ratio * 0.98), Hi: ptr(ratio * 1.02), P: 0.002, Different: true}
@@ -70,7 +69,7 @@ func tuneFile(rounds int, command ...string) *report.File {
 		if i == 4 {
 			set = trial.Setting{GOGC: trial.Off, MemLimit: 512 << 20}
 		}
-		a := report.Arm{Name: set.String(), Setting: report.NewSetting(set), Status: string(tune.Racing)}
+		a := result.Arm{Name: set.String(), Setting: result.NewSetting(set), Status: string(tune.Racing)}
 		for r := range rounds {
 			wall := []float64{2, 2.6, 1.5, 1.2, 1.25}[i] * (1 + float64(r%7)/200)
 			a.Samples = append(a.Samples, sample(r+1, wall, uint64([]int{100, 70, 150, 220, 512}[i])<<20+uint64(r%5)<<18))
@@ -89,11 +88,11 @@ func tuneFile(rounds int, command ...string) *report.File {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
 		}
-		a.Summary, a.Where = report.Summarize(a.Samples), trial.Where(a.Samples)
+		a.Summary, a.Where = result.Summarize(a.Samples), trial.Where(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
 	best, less := f.Arms[3], f.Arms[2]
-	f.Recommendations = []report.Recommendation{
+	f.Recommendations = []result.Recommendation{
 		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
 		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, Line: settingOf(less.Setting).Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}
@@ -101,12 +100,12 @@ func tuneFile(rounds int, command ...string) *report.File {
 }
 
 // runFile is a run with its memory over time.
-func runFile(runs int) *report.File {
-	f := &report.File{
-		Schema: report.Schema, Kind: "run", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(),
-		Program: report.Program{Command: []string{"./prog", "-n", "5"}, GoVersion: ptr("go1.26.0")}, Rounds: runs,
+func runFile(runs int) *result.File {
+	f := &result.File{
+		Header: result.Header{Schema: result.Schema, Kind: "run", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
+		Program: result.Program{Command: []string{"./prog", "-n", "5"}, GoVersion: ptr("go1.26.0")}, Rounds: runs,
 	}
-	a := report.Arm{Name: "default", Setting: report.NewSetting(trial.Setting{})}
+	a := result.Arm{Name: "default", Setting: result.NewSetting(trial.Setting{})}
 	for i := range runs {
 		a.Samples = append(a.Samples, sampled(sample(i+1, 2+float64(i)/100, 100<<20)))
 	}
@@ -121,33 +120,33 @@ func runFile(runs int) *report.File {
 	}
 	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
 	a.Samples[0].Series = s
-	f.Arms = []report.Arm{a}
+	f.Arms = []result.Arm{a}
 	analysis.Run(f)
 	return f
 }
 
 // labFile has experiments of each kind of chart.
-func labFile() *report.LabFile {
-	f := &report.LabFile{Schema: report.Schema, Kind: "lab", Folio: "v0.0.0", Created: created, Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
-	interval := func(v float64) report.Interval {
-		return report.Interval{N: 6, Median: v, Lo: ptr(v * 0.9), Hi: ptr(v * 1.2), Confidence: 0.95}
+func labFile() *result.Lab {
+	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
+	interval := func(v float64) result.Interval {
+		return result.Interval{N: 6, Median: v, Lo: ptr(v * 0.9), Hi: ptr(v * 1.2), Confidence: 0.95}
 	}
-	curve := func(name string, sizes []uint64, arms []string, figures ...report.LabFigure) {
-		e := report.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
-			Parameters: report.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
+	curve := func(name string, sizes []uint64, arms []string, figures ...result.LabFigure) {
+		e := result.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
+			Parameters: result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
 		for i, arm := range arms {
-			a := report.LabArm{Name: arm, About: "about " + arm, Ran: true}
+			a := result.LabArm{Name: arm, About: "about " + arm, Ran: true}
 			if name == "gogc" {
 				a.Work, a.Varies = "ecdsa", lab.VariesGOGC
 				if value := strings.TrimPrefix(arm, "ecdsa-"); strings.HasPrefix(value, "goroutines-") {
 					a.Varies, a.Goroutines = lab.VariesGoroutines, i+1
 				} else {
-					set := report.NewSetting(trial.Setting{GOGC: value})
+					set := result.NewSetting(trial.Setting{GOGC: value})
 					a.Setting.Runtime = &set
 				}
 			}
 			for j, size := range sizes {
-				p := report.LabPoint{SizeBytes: size, Figures: map[string]report.Interval{}}
+				p := result.LabPoint{SizeBytes: size, Figures: map[string]result.Interval{}}
 				for k, fig := range figures {
 					v := float64((i+1)*(j+1)*(k+1)) * 1e-8
 					if fig.Key == "ops_per_second" || fig.Key == "faults" || fig.Key == "rss_bytes" || fig.Key == "peak_rss_bytes" || fig.Key == "resident_bytes" {
@@ -160,12 +159,12 @@ func labFile() *report.LabFile {
 			a.Samples = []*trial.Sample{sample(1, 1, 1<<20)}
 			e.Arms = append(e.Arms, a)
 		}
-		e.Arms = append(e.Arms, report.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"), Samples: []*trial.Sample{}, Points: []report.LabPoint{}})
+		e.Arms = append(e.Arms, result.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"), Samples: []*trial.Sample{}, Points: []result.LabPoint{}})
 		f.Experiments = append(f.Experiments, e)
 	}
-	fig := func(keys ...string) (out []report.LabFigure) {
+	fig := func(keys ...string) (out []result.LabFigure) {
 		for _, k := range keys {
-			out = append(out, report.LabFigure{Key: k, Label: k})
+			out = append(out, result.LabFigure{Key: k, Label: k})
 		}
 		return out
 	}
@@ -181,13 +180,13 @@ func labFile() *report.LabFile {
 }
 
 // read passes a file through JSON, as a page gets it.
-func read(t testing.TB, name string, file any) *saved.Result {
+func read(t testing.TB, name string, file any) *result.Result {
 	t.Helper()
 	data, err := json.Marshal(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := saved.Read(name, data)
+	r, err := result.Read(name, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +207,7 @@ func largePage(t testing.TB) []byte {
 // pageOf renders a page of files.
 func pageOf(t testing.TB, files ...any) []byte {
 	t.Helper()
-	var results []*saved.Result
+	var results []*result.Result
 	for i, f := range files {
 		results = append(results, read(t, fmt.Sprintf("file%d.json", i), f))
 	}

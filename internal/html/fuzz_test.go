@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // damaged returns a result file of which a few values were replaced or left out:
@@ -83,11 +83,11 @@ func damage(t *rapid.T, v any) {
 // Whatever is in a result file that can be read, a page can be made of it, alone
 // and beside itself, and the charts' data is JSON.
 func makesPage(t *rapid.T) {
-	r, err := saved.Read("x.json", damaged(t))
+	r, err := result.Read("x.json", damaged(t))
 	if err != nil {
 		return
 	}
-	for _, results := range [][]*saved.Result{{r}, {r, r}} {
+	for _, results := range [][]*result.Result{{r}, {r, r}} {
 		page, err := Render(Of(results...))
 		if err != nil {
 			t.Fatal(err)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-func labSection(f *report.LabFile) *Section {
+func labSection(f *result.Lab) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and returning memory to the OS cost here", Notes: slices.Clone(f.Notes)}
 	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), unit.Of(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
@@ -45,7 +45,7 @@ func labSection(f *report.LabFile) *Section {
 
 // labBlock is an experiment: what it means, its charts, its tables, what did
 // not run.
-func labBlock(e *report.LabExperiment) []*Block {
+func labBlock(e *result.LabExperiment) []*Block {
 	b := &Block{Title: e.Name + ": " + e.Question}
 	if len(e.Meaning) > 0 {
 		b.Words = slices.Clone(e.Meaning[1:]) // the first one is above
@@ -69,11 +69,11 @@ func labBlock(e *report.LabExperiment) []*Block {
 
 // A labView is an experiment and those of its arms that ran.
 type labView struct {
-	*report.LabExperiment
-	ran []*report.LabArm
+	*result.LabExperiment
+	ran []*result.LabArm
 }
 
-func labOf(e *report.LabExperiment) *labView {
+func labOf(e *result.LabExperiment) *labView {
 	l := &labView{LabExperiment: e}
 	for i := range e.Arms {
 		if len(e.Arms[i].Points) > 0 {
@@ -83,17 +83,17 @@ func labOf(e *report.LabExperiment) *labView {
 	return l
 }
 
-func (l *labView) figure(key string) report.LabFigure {
+func (l *labView) figure(key string) result.LabFigure {
 	for _, f := range l.Figures {
 		if f.Key == key {
 			return f
 		}
 	}
-	return report.LabFigure{Key: key, Label: strings.ReplaceAll(key, "_", " ")}
+	return result.LabFigure{Key: key, Label: strings.ReplaceAll(key, "_", " ")}
 }
 
 // last is the point at the largest size.
-func last(a *report.LabArm) report.LabPoint { return a.Points[len(a.Points)-1] }
+func last(a *result.LabArm) result.LabPoint { return a.Points[len(a.Points)-1] }
 
 // tables lists the arms at the largest size, a table for each group.
 func (l *labView) tables() []*Table {
@@ -180,7 +180,7 @@ func (l *labView) draw(b *Block) {
 
 func sizeText(v float64) string { return unit.Exact(uint64(v)) }
 
-func interval(v report.Interval) (lo, hi *float64) {
+func interval(v result.Interval) (lo, hi *float64) {
 	if v.Lo == nil || v.Hi == nil {
 		return nil, nil
 	}
@@ -294,7 +294,7 @@ func (l *labView) bySize(key, title string) *Table {
 
 // workload returns what an arm of gogc does, and its value of GOGC or number of
 // goroutines; 0 for what has none.
-func workload(a *report.LabArm) (name string, gogc, goroutines float64) {
+func workload(a *result.LabArm) (name string, gogc, goroutines float64) {
 	switch set := a.Setting.Runtime; {
 	case a.Varies == lab.VariesGoroutines:
 		goroutines = float64(a.Goroutines)

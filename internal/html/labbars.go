@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -146,7 +146,7 @@ func (l *labView) drawGOGC(b *Block) {
 }
 
 // add appends the point of an arm.
-func (l *labView) add(points []Point, a *report.LabArm, x float64, key string) []Point {
+func (l *labView) add(points []Point, a *result.LabArm, x float64, key string) []Point {
 	v, ok := last(a).Figures[key]
 	if !ok || v.Median <= 0 {
 		return points

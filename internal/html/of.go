@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
 // Of returns the page of one result, or of several side by side.
-func Of(results ...*saved.Result) *Page {
+func Of(results ...*result.Result) *Page {
 	p := &Page{Nav: len(results) > 1, Foot: "Made by folio. This file needs no network: script, style and data are in it."}
 	for _, r := range results {
 		p.Sections = append(p.Sections, section(r))
@@ -25,7 +25,7 @@ func Of(results ...*saved.Result) *Page {
 	return p
 }
 
-func section(r *saved.Result) *Section {
+func section(r *result.Result) *Section {
 	var s *Section
 	switch {
 	case r.Lab != nil:

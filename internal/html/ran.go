@@ -3,15 +3,14 @@ package html
 import (
 	"math"
 
-	"github.com/foliomem/folio/internal/report"
-	"github.com/foliomem/folio/internal/saved"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 
 // ranTogether draws runs side by side: their figures relative to the first result's,
 // and each run in its order. nil if there is nothing to draw.
-func ranTogether(results []*saved.Result) *Block {
+func ranTogether(results []*result.Result) *Block {
 	b := &Block{Title: "The runs side by side", Fold: true}
 	tb := &Table{Caption: "Medians of the runs", Head: []Column{{Label: "figure"}}}
 	bars := &Chart{Kind: Bars, Title: formatf("Figures relative to %s", results[0].Name), X: Axis{Label: "of its median", Format: Percent}}
@@ -27,7 +26,7 @@ func ranTogether(results []*saved.Result) *Block {
 		order.Series = append(order.Series, inOrder(r, i))
 	}
 	least, most := math.Inf(1), 0.0
-	add := func(label string, format func(float64) string, values func(*saved.Result) []float64) {
+	add := func(label string, format func(float64) string, values func(*result.Result) []float64) {
 		base := stat.Median(values(results[0]))
 		if math.IsNaN(base) {
 			return
@@ -55,13 +54,13 @@ func ranTogether(results []*saved.Result) *Block {
 		}
 	}
 	if of := targetOf(results[0].Program); of.spec.Pattern != nil {
-		add(of.label(), of.text, func(r *saved.Result) []float64 { return of.values(usable(r)) })
+		add(of.label(), of.text, func(r *result.Result) []float64 { return of.values(usable(r)) })
 	}
 	for _, f := range trial.Figures {
 		if !f.Main {
 			continue
 		}
-		add(f.Label, f.Format, func(r *saved.Result) []float64 { return f.Values(usable(r)) })
+		add(f.Label, f.Format, func(r *result.Result) []float64 { return f.Values(usable(r)) })
 	}
 	if len(bars.Y.Categories) == 0 {
 		return nil
@@ -79,10 +78,10 @@ func ranTogether(results []*saved.Result) *Block {
 	return b
 }
 
-func usable(r *saved.Result) []*trial.Sample { return report.Usable(r.Program.Arms[0].Samples) }
+func usable(r *result.Result) []*trial.Sample { return result.Usable(r.Program.Arms[0].Samples) }
 
 // inOrder is the metric of each run of a result.
-func inOrder(r *saved.Result, i int) Series {
+func inOrder(r *result.Result, i int) Series {
 	of := targetOf(r.Program)
 	s := Series{Name: r.Name, Color: i % 7, Shape: i, Line: true, Dash: i > 0}
 	for n, sample := range usable(r) {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/foliomem/folio/internal/analysis"
 	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/tune"
 )
 
@@ -75,7 +75,7 @@ func TestAnswerFirst(t *testing.T) {
 		t.Error("the page does not say how to keep what a build has")
 	}
 	f = tuneFile(8, "./prog")
-	f.Recommendations = []report.Recommendation{{Goal: tune.Fastest, Arm: "default"}}
+	f.Recommendations = []result.Recommendation{{Goal: tune.Fastest, Arm: "default"}}
 	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting is better by more than 3%.") {
 		t.Error("the page does not say to keep the default")
 	}
@@ -113,13 +113,13 @@ func TestPageSaysWhatTheResultSays(t *testing.T) {
 func TestLinesToPaste(t *testing.T) {
 	f := runFile(1)
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
-	f.Metric = &report.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
+	f.Metric = &result.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
 	analysis.Run(f)
 	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
 		t.Error("the line for a search is another one")
 	}
 	f = runFile(1)
-	f.Program.Build = &report.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
+	f.Program.Build = &result.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
 	analysis.Run(f)
 	text := string(pageOf(t, f))
 	for _, want := range []string{"<h1><code><bdi>folio run --build ./cmd/prog --thp=system -- -n 5</bdi></code></h1>", "built from ./cmd/prog with heap-hugepages@abc", "folio tune --build ./cmd/prog -- -n 5</code>"} {
@@ -278,7 +278,7 @@ func TestSize(t *testing.T) {
 
 // What was not measured does not break a page.
 func TestLittleMeasured(t *testing.T) {
-	empty := &report.File{Schema: report.Schema, Kind: "tune", Program: report.Program{Command: []string{"./prog"}}}
+	empty := &result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Program: result.Program{Command: []string{"./prog"}}}
 	failed := tuneFile(1, "./prog")
 	for i := range failed.Arms {
 		failed.Arms[i].Samples[0].Failure = "exit code 1"
@@ -289,7 +289,7 @@ func TestLittleMeasured(t *testing.T) {
 	bare := runFile(1)
 	s := bare.Arms[0].Samples[0]
 	s.Series, s.Where, s.GCTraceCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
-	lab := &report.LabFile{Schema: report.Schema, Kind: "lab"}
+	lab := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}
 	for i, f := range []any{empty, failed, none, bare, lab} {
 		if out := raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil); bytes.Contains(out, []byte("NaN")) || bytes.Contains(out, []byte("Inf")) {
 			t.Errorf("file %d: the page has what is not a number", i)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-func runSection(f *report.File) *Section {
+func runSection(f *result.File) *Section {
 	arm := &f.Arms[0]
 	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
 	if n := len(arm.Samples); n > 1 {
@@ -25,7 +25,7 @@ func runSection(f *report.File) *Section {
 		s.Answers = []Answer{{Main: true, Text: "Nothing was measured."}}
 		return s
 	}
-	samples := report.Usable(arm.Samples)
+	samples := result.Usable(arm.Samples)
 	found := f.Analysis
 	if found == nil {
 		found = &diagnose.Analysis{Nothing: "The measurement ended before its result was analyzed."}
@@ -49,15 +49,15 @@ func runSection(f *report.File) *Section {
 	return s
 }
 
-func kicker(f *report.File) string {
-	if f.Kind == report.KindAttach {
+func kicker(f *result.File) string {
+	if f.Kind == result.KindAttach {
 		return "folio run --attach"
 	}
 	return "folio " + f.Kind
 }
 
 // advice is what was found, the largest gain first.
-func advice(found *diagnose.Analysis, sum *report.Summary, runs int) []Answer {
+func advice(found *diagnose.Analysis, sum *result.Summary, runs int) []Answer {
 	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
 	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()), unit.Seconds(cpu.Median), unit.Of(runs, "run"))
 	if runs == 1 {
@@ -84,9 +84,9 @@ func advice(found *diagnose.Analysis, sum *report.Summary, runs int) []Answer {
 }
 
 // figures lists every figure of a summary.
-func figures(sum *report.Summary) *Table {
+func figures(sum *result.Summary) *Table {
 	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: of all runs together", Head: cols("figure", "median", "interval", "runs")}
-	add := func(label string, format func(float64) string, i report.Interval) {
+	add := func(label string, format func(float64) string, i result.Interval) {
 		between := ""
 		if i.Lo != nil && i.Hi != nil {
 			between = format(*i.Lo) + " to " + format(*i.Hi)
@@ -101,11 +101,11 @@ func figures(sum *report.Summary) *Table {
 		if i, ok := sum.Figures[f.Key]; ok {
 			add(label, f.Format, i)
 		} else if p, ok := sum.Pooled[f.Key]; ok {
-			add(label, f.Format, report.Interval{N: p.N, Median: p.Pooled})
+			add(label, f.Format, result.Interval{N: p.N, Median: p.Pooled})
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(sum.Metrics)) {
-		own := &report.Target{Name: k}
+		own := &result.Target{Name: k}
 		add(k, target{own, own.Spec()}.text, sum.Metrics[k])
 	}
 	tb.dropEmpty()

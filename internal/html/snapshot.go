@@ -7,6 +7,7 @@ import (
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -20,7 +21,7 @@ func sizeOr(v *uint64) string {
 }
 
 // inspectSection is what folio inspect saw: of one process, or of all.
-func inspectSection(f *report.InspectFile) *Section {
+func inspectSection(f *result.Inspect) *Section {
 	s := &Section{Kicker: "folio inspect", About: []string{f.Created.UTC().Format("2 Jan 2006 15:04 UTC")}}
 	if f.Process != nil {
 		s.inspectProcess(f.Process)
@@ -33,7 +34,7 @@ func inspectSection(f *report.InspectFile) *Section {
 // inList is how many processes the picture of a list has.
 const inList = 20
 
-func (s *Section) inspectList(processes []report.ProcessLine, unseen *report.UnseenJSON) {
+func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Unseen) {
 	s.Heading = "Processes with memory that huge pages could hold"
 	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes}, Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
 	if len(processes) > inList {
@@ -94,17 +95,17 @@ func text(s *string) string {
 	return *s
 }
 
-func (s *Section) inspectProcess(p *report.ProcessJSON) {
+func (s *Section) inspectProcess(p *result.Process) {
 	s.Heading, s.Code = strings.Join(p.Command, " "), true
 	if s.Heading == "" {
 		s.Heading = p.Name
 	}
-	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, p.About(), s.About)
+	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, report.About(p), s.About)
 	s.Notes = slices.Concat(p.Hazards, p.Notes)
 	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + sizeOr(p.Resident) + "."}
 	if w := p.Windows; w != nil {
-		a.Figure, a.Line = unit.Size(w.Gain), p.Collapse()
-		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", p.Area(), unit.Percent(w.Coverage))
+		a.Figure, a.Line = unit.Size(w.Gain), report.CollapseHint(p)
+		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))
 		a.Sure += " " + upper(p.Policy.Means) + "."
 		if w.Fill > 0 {
 			a.Sure += formatf(" It would take %s more memory.", unit.Size(w.Fill))
@@ -112,7 +113,7 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	}
 	s.Answers = []Answer{a}
 	short := &Table{Caption: "In short", Wrap: true, Head: []Column{{Label: "what"}, {Label: "seen"}}}
-	for _, row := range p.Short() {
+	for _, row := range report.Short(p) {
 		short.Rows = append(short.Rows, Row{Cells: []Cell{plain(row[0]), plain(row[1])}})
 	}
 	memory := &Chart{Kind: Bars, Title: "Memory by kind", X: Axis{Label: "memory", Format: Bytes}}
@@ -132,12 +133,12 @@ func (s *Section) inspectProcess(p *report.ProcessJSON) {
 	}
 	s.Blocks = append(s.Blocks, b)
 	if w := p.Windows; w != nil && w.Count > 0 {
-		s.Blocks = append(s.Blocks, densityBlock(p.Area(), w))
+		s.Blocks = append(s.Blocks, densityBlock(report.Area(p), w))
 	}
 }
 
 // densityBlock draws how full the windows are: the huge ones, then the densest first.
-func densityBlock(of string, w *report.WindowsJSON) *Block {
+func densityBlock(of string, w *result.Windows) *Block {
 	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory", Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
 	series := Series{Name: "windows", Color: 1}
 	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
@@ -157,7 +158,7 @@ func densityBlock(of string, w *report.WindowsJSON) *Block {
 }
 
 // doctorSection is what folio doctor found.
-func doctorSection(f *report.DoctorFile) *Section {
+func doctorSection(f *result.Doctor) *Section {
 	s := &Section{Kicker: "folio doctor", Heading: "This machine", About: append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC")), Notes: f.Notes}
 	if p := f.Process; p != nil {
 		s.Heading = formatf("Process %d: %s", p.PID, p.Name)

@@ -8,7 +8,7 @@ import (
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 )
 
 func windows() inspect.Windows {
@@ -19,9 +19,9 @@ func windows() inspect.Windows {
 }
 
 // inspectFile is one look at a process; of is what its windows are of.
-func inspectFile(of inspect.Kind, name string) *report.InspectFile {
+func inspectFile(of inspect.Kind, name string) *result.Inspect {
 	w := windows()
-	f := report.NewInspectFile("v0.0.0", created)
+	f := newInspect()
 	f.SetProcess(&inspect.Process{
 		PID: 1234, Command: []string{name, "-x"}, Name: name, UID: ptr(1000), IsGo: ptr(of == inspect.GoHeap), GoVersion: "go1.26.8",
 		Resident: ptr[uint64](200 << 20), Swapped: ptr[uint64](4096),
@@ -41,8 +41,8 @@ func inspectFile(of inspect.Kind, name string) *report.InspectFile {
 }
 
 // listFile is one look at all processes.
-func listFile(name string) *report.InspectFile {
-	f := report.NewInspectFile("v0.0.0", created)
+func listFile(name string) *result.Inspect {
+	f := newInspect()
 	f.SetList(&inspect.List{
 		Rows: []inspect.Row{
 			{PID: 1234, Command: []string{name, strings.Repeat("x", 200)}, Name: name, UID: ptr(1000), GoVersion: "go1.26.8", Resident: 200 << 20, Windows: windows()},
@@ -54,16 +54,16 @@ func listFile(name string) *report.InspectFile {
 }
 
 // doctorFile has a finding with two steps, and one without a command.
-func doctorFile(name string) *report.DoctorFile {
-	return &report.DoctorFile{
-		Schema: report.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created, Host: testHost(), WatchedSeconds: 1,
-		Process: &report.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: ptr("go1.26.8")},
+func doctorFile(name string) *result.Doctor {
+	return &result.Doctor{
+		Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created}, Host: testHost(), WatchedSeconds: 1,
+		Process: &result.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: ptr("go1.26.8")},
 		Findings: []diagnose.Hazard{
 			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The GC of " + name + " is off.", Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
 				Evidence: []diagnose.Reading{{From: "the runtime of " + name, Says: "GOGC is off"}}, Fix: []diagnose.Step{{Do: "Set a limit:", Code: "GOMEMLIMIT=2GiB"}, {Do: "Or turn it on:", Code: "GOGC=100"}}},
 			{Rule: "freed-but-resident", Severity: diagnose.Note, What: "memory was freed lazily", Means: "It counts.", Reference: "https://example.com", Evidence: []diagnose.Reading{}, Fix: []diagnose.Step{{Do: "Have its allocator use MADV_DONTNEED."}}},
 		},
-		Checks: []report.DoctorCheck{
+		Checks: []result.DoctorCheck{
 			{ID: "go-collector-off", Title: "the GC is off", Scope: diagnose.OfGo, State: diagnose.Found},
 			{ID: "swapping", Title: "memory is swapped", Scope: diagnose.Host, State: diagnose.NotChecked, Why: ptr("no file of " + name)},
 			{ID: "thp-never", Title: "huge pages are off", Scope: diagnose.Host, State: diagnose.Clean},
@@ -73,15 +73,15 @@ func doctorFile(name string) *report.DoctorFile {
 }
 
 // suggestFile has a call site that would gain, and one that would not.
-func suggestFile(name string) *report.SuggestFile {
-	site := report.CallSite{Func: name + ".parse", File: "/src/parse.go", Line: 7, Allocations: report.Allocations{AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096}, Share: 0.8}
-	other := report.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: ptr("fmt.Sprint"), Allocations: report.Allocations{AllocBytes: 8 << 20, AllocObjects: 1 << 16}, Share: 0.1}
-	return &report.SuggestFile{
-		Schema: report.SuggestSchema, Kind: "suggest", Folio: "v0.0.0", Created: created, Host: testHost(), Command: []string{"go", "test", "-run", "^$", name},
-		Cost:        report.SuggestCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
-		Total:       report.Allocations{AllocBytes: 80 << 20, AllocObjects: 1 << 21},
-		Suggestions: []report.SuggestionJSON{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: ptr(0.02), Samples: ptr(100.0), GC: ptr(0.2), Low: ptr(0.1), High: ptr(0.3), Source: ptr("n := &" + name + "{}"), Sketch: "h := arena.Of[" + name + "](a)"}},
-		Others:      []report.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
+func suggestFile(name string) *result.Suggest {
+	site := result.CallSite{Func: name + ".parse", File: "/src/parse.go", Line: 7, Allocations: result.Allocations{AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096}, Share: 0.8}
+	other := result.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: ptr("fmt.Sprint"), Allocations: result.Allocations{AllocBytes: 8 << 20, AllocObjects: 1 << 16}, Share: 0.1}
+	return &result.Suggest{
+		Header: result.Header{Schema: result.SuggestSchema, Kind: "suggest", Folio: "v0.0.0", Created: created}, Host: testHost(), Command: []string{"go", "test", "-run", "^$", name},
+		Cost:        result.SuggestCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
+		Total:       result.Allocations{AllocBytes: 80 << 20, AllocObjects: 1 << 21},
+		Suggestions: []result.Suggestion{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: ptr(0.02), Samples: ptr(100.0), GC: ptr(0.2), Low: ptr(0.1), High: ptr(0.3), Source: ptr("n := &" + name + "{}"), Sketch: "h := arena.Of[" + name + "](a)"}},
+		Others:      []result.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
 		Notes:       []string{"a note"},
 	}
 }
@@ -99,7 +99,7 @@ func TestAdvisePage(t *testing.T) {
 		}
 	}
 	f := suggestFile("prog")
-	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, report.SuggestCost{}, ptr("it is so")
+	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, result.SuggestCost{}, ptr("it is so")
 	page = string(raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil))
 	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") || !strings.Contains(page, "What the GC costs is not known") || strings.Contains(page, "NaN") {
 		t.Error("a page without advice")
@@ -146,4 +146,10 @@ func TestDoctorPage(t *testing.T) {
 	if text := string(pageOf(t, clean)); !strings.Contains(text, "Nothing was found.") {
 		t.Error("a machine without findings has some")
 	}
+}
+
+func newInspect() *result.Inspect {
+	f := result.NewInspect("v0.0.0")
+	f.Created = created
+	return f
 }

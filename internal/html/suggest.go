@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
 // suggestSection is what folio suggest says: where an arena would help.
-func suggestSection(f *report.SuggestFile) *Section {
+func suggestSection(f *result.Suggest) *Section {
 	s := &Section{Kicker: "folio suggest", Code: true, Notes: f.Notes}
 	s.Heading = text(f.Profile)
 	if len(f.Command) > 0 {
 		s.Heading = trial.Setting{}.Line(f.Command)
 	}
 	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
-	cost := upper(f.Cost.Words()) + "."
+	cost := upper(report.CostWords(f.Cost)) + "."
 	for i, sg := range f.Suggestions {
 		s.Answers = append(s.Answers, suggested(sg, f.Cost, i == 0))
 	}
@@ -39,13 +40,13 @@ func suggestSection(f *report.SuggestFile) *Section {
 }
 
 // suggested is a call site that would gain.
-func suggested(sg report.SuggestionJSON, c report.SuggestCost, main bool) Answer {
+func suggested(sg result.Suggestion, c result.SuggestCost, main bool) Answer {
 	a := Answer{Main: main, Goal: sg.Place(), Text: formatf("Take what %s makes from an arena.", sg.Func)}
 	if sg.Low != nil && sg.High != nil {
 		a.Figure = unit.Percent(*sg.Low) + " to " + unit.Percent(*sg.High)
 		a.Text = formatf("of the CPU time would be saved if %s took this from an arena, by estimate.", sg.Func)
 	}
-	a.Sure = upper(strings.Join(sg.Words(c), "; ")) + "."
+	a.Sure = upper(strings.Join(report.SuggestionWords(sg, c), "; ")) + "."
 	if sg.Source != nil {
 		a.Steps = append(a.Steps, Step{Do: "In place of: " + *sg.Source})
 	}
@@ -54,10 +55,10 @@ func suggested(sg report.SuggestionJSON, c report.SuggestCost, main bool) Answer
 }
 
 // allocations draws the share of each call site.
-func allocations(f *report.SuggestFile) *Chart {
+func allocations(f *result.Suggest) *Chart {
 	c := &Chart{Kind: Bars, Title: "Share of all bytes, by call site", X: Axis{Label: "of all bytes that were allocated", Format: Percent}}
 	gain, other := Series{Name: "an arena would help", Color: 1}, Series{Name: "not for an arena", Color: 0}
-	add := func(to *Series, s report.CallSite, more ...[2]string) {
+	add := func(to *Series, s result.CallSite, more ...[2]string) {
 		y := float64(len(c.Y.Categories))
 		c.Y.Categories = append(c.Y.Categories, s.Place())
 		tip := append([][2]string{{"bytes", unit.Size(s.AllocBytes)}, {"objects", unit.Count(float64(s.AllocObjects))}}, more...)
@@ -78,7 +79,7 @@ func allocations(f *report.SuggestFile) *Chart {
 }
 
 // sites lists all call sites.
-func sites(f *report.SuggestFile) *Table {
+func sites(f *result.Suggest) *Table {
 	tb := &Table{Caption: "Call sites; headings sort. In use: the part that was in use at the end.", Sort: true,
 		Head: cols("place", "of all bytes", "bytes", "objects", "in use", "collector", "gain at least", "at most")}
 	tb.Head = append(tb.Head, Column{Label: "function"}, Column{Label: "not for an arena because"})
@@ -88,7 +89,7 @@ func sites(f *report.SuggestFile) *Table {
 		}
 		return num(unit.Percent(*v), *v)
 	}
-	add := func(s report.CallSite, cells ...Cell) {
+	add := func(s result.CallSite, cells ...Cell) {
 		row := []Cell{code(s.Place()), num(unit.Percent(s.Share), s.Share), num(unit.Size(s.AllocBytes), float64(s.AllocBytes)), num(unit.Count(float64(s.AllocObjects)), float64(s.AllocObjects))}
 		tb.Rows = append(tb.Rows, Row{Cells: append(row, cells...)})
 	}

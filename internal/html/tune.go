@@ -10,6 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
@@ -21,24 +22,24 @@ func formatf(format string, args ...any) string { return fmt.Sprintf(format, arg
 
 // A tuned is a search with what its page needs of each arm.
 type tuned struct {
-	file *report.File
+	file *result.File
 	of   target
 	arms []tunedArm // the default first
 }
 
 type tunedArm struct {
-	*report.Arm
-	memory report.Interval
+	*result.Arm
+	memory result.Interval
 	x, y   float64 // its place in a picture: memory and metric
 	placed bool    // it has one
 	lo, hi *float64
 }
 
-func newTuned(f *report.File) *tuned {
+func newTuned(f *result.File) *tuned {
 	t := &tuned{file: f, of: targetOf(f)}
 	for i := range f.Arms {
 		a := tunedArm{Arm: &f.Arms[i], memory: f.Arms[i].PeakMemory()}
-		a.x, a.y, a.placed = a.Place()
+		a.x, a.y, a.placed = report.Place(a.Arm)
 		if base := f.Arms[0].Final; a.Final != nil && base != nil && a.Final.Ratio != nil && a.Final.Ratio.Lo != nil && a.Final.Ratio.Hi != nil {
 			lo, hi := base.Adjusted**a.Final.Ratio.Lo, base.Adjusted**a.Final.Ratio.Hi
 			a.lo, a.hi = &lo, &hi
@@ -48,7 +49,7 @@ func newTuned(f *report.File) *tuned {
 	return t
 }
 
-func tuneSection(f *report.File) *Section {
+func tuneSection(f *result.File) *Section {
 	t := newTuned(f)
 	s := &Section{Kicker: "folio tune", Heading: trial.Setting{}.Line(f.Program.Command), Code: true, About: about(f)}
 	n := 0
@@ -86,7 +87,7 @@ func tuneSection(f *report.File) *Section {
 }
 
 // about says where a program was measured.
-func about(f *report.File) []string {
+func about(f *result.File) []string {
 	var out []string
 	if v := f.Program.GoVersion; v != nil {
 		out = append(out, *v)
@@ -114,7 +115,7 @@ func (t *tuned) arm(name string) *tunedArm {
 
 // answers says in sentences what the search recommends.
 func (t *tuned) answers() []Answer {
-	said, open := t.file.Said()
+	said, open := report.Answers(t.file)
 	var out []Answer
 	for i, s := range said {
 		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain, Line: s.Line, Detail: strings.Join(s.Notes, " ")}
@@ -152,7 +153,7 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		add(t.of.label(), t.of.text(f.Adjusted))
 	default:
 		add(t.of.label()+", about", t.of.text(a.y))
-		add("left early", strings.TrimPrefix(a.LeftEarly(), "left early: "))
+		add("left early", strings.TrimPrefix(report.LeftEarly(a.Arm), "left early: "))
 	}
 	add("peak memory", unit.Bytes(a.x))
 	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds", "memory_tax_fraction", "huge_peak_bytes"} {
@@ -196,7 +197,7 @@ func (t *tuned) point(a *tunedArm, lo, hi *float64) Point {
 // line is what is to be pasted into a shell for an arm.
 func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(settingOf(a.Setting)) }
 
-func settingOf(s report.Setting) trial.Setting { return s.Trial() }
+func settingOf(s result.Setting) trial.Setting { return s.Trial() }
 
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
@@ -375,7 +376,7 @@ func (t *tuned) measured() *Table {
 	for i := range t.arms {
 		a := &t.arms[i]
 		v := stat.Median(t.of.values(a.Samples))
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), num(t.of.text(v), v), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(a.LeftEarly())}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), num(t.of.text(v), v), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
 	}
 	return tb
 }
@@ -388,7 +389,7 @@ func (t *tuned) leftEarly() *Table {
 	}
 	for i := range t.arms {
 		if a := &t.arms[i]; a.Final == nil {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(a.LeftEarly()), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
 		}
 	}
 	if len(tb.Rows) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliomem/folio/internal/ab"
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -108,7 +109,7 @@ func ABSentence(f *ab.Figure) string {
 func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/10) }
 
 // ABEnd says why the comparison ended and what it could have seen.
-func ABEnd(f *ABFile) string {
+func ABEnd(f *result.AB) string {
 	r := f.Result
 	text := unit.Of(r.Rounds, "round") + " in " + unit.Seconds(f.ElapsedSeconds)
 	switch r.Ended {
@@ -131,7 +132,7 @@ func ABEnd(f *ABFile) string {
 }
 
 // ABGate says in a line what --fail-if found.
-func ABGate(f *ABFile, g *ab.Gate) string {
+func ABGate(f *result.AB, g *ab.Gate) string {
 	name := ""
 	if len(f.Arms) > 2 {
 		name = f.Arms[g.Arm].Name + ": "
@@ -156,7 +157,7 @@ func ABGate(f *ABFile, g *ab.Gate) string {
 	return fmt.Sprintf("%s--fail-if %s: too noisy to tell: %s", name, trial.Quote(g.Bound), is)
 }
 
-func abUnit(f *ABFile, g *ab.Gate) ab.Unit {
+func abUnit(f *result.AB, g *ab.Gate) ab.Unit {
 	for i := range f.Result.Comparisons {
 		if x := f.Result.Comparisons[i].Find(g.Key); x != nil {
 			return x.Unit
@@ -165,8 +166,8 @@ func abUnit(f *ABFile, g *ab.Gate) ab.Unit {
 	return ab.Own
 }
 
-// Title names the arms, the base first.
-func (f *ABFile) Title() []string {
+// TitleAB names the arms, the base first.
+func TitleAB(f *result.AB) []string {
 	var out []string
 	for i := range f.Arms {
 		a := &f.Arms[i]
@@ -190,10 +191,10 @@ func (f *ABFile) Title() []string {
 	return out
 }
 
-// Text prints the result: the answers, the figures, where the time goes.
-func (f *ABFile) Text(w io.Writer) error {
+// AB prints the result: the answers, the figures, where the time goes.
+func AB(w io.Writer, f *result.AB) error {
 	var b strings.Builder
-	for _, l := range f.Title() {
+	for _, l := range TitleAB(f) {
 		fmt.Fprintln(&b, l)
 	}
 	what := []string{f.Host.OS + " " + f.Host.Kernel, fmt.Sprintf("%d CPUs", f.Host.CPUs)}
@@ -233,7 +234,7 @@ func (f *ABFile) Text(w io.Writer) error {
 }
 
 // abFigures lists the figures of an arm.
-func abFigures(f *ABFile, c *ab.Comparison) *table {
+func abFigures(f *result.AB, c *ab.Comparison) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("", "base", "this", "difference", "95% interval", "n")
 	for i := range c.Figures {

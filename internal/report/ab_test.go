@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/ab"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
 )
@@ -26,7 +27,7 @@ func (m *machineOf) Run(context.Context, trial.Setting) (*trial.Sample, error) {
 
 // abFile is a result of three programs: one needs less of everything, one is the base
 // once more.
-func abFile(t *testing.T, bounds ...string) *ABFile {
+func abFile(t *testing.T, bounds ...string) *result.AB {
 	t.Helper()
 	program := func(factor float64) *trial.Arm {
 		return &trial.Arm{Runner: &machineOf{make: func(n int) *trial.Sample {
@@ -55,15 +56,15 @@ func abFile(t *testing.T, bounds ...string) *ABFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &ABFile{
-		Schema: Schema, Kind: KindAB, Folio: "v0", Complete: true, Host: testHost(), Seed: 1, ElapsedSeconds: 12.5,
-		Setting: NewSetting(trial.Setting{}), Result: res, Notes: []string{"a note"},
+	f := &result.AB{
+		Header: result.Header{Schema: result.Schema, Kind: result.KindAB, Folio: "v0"}, Complete: true, Host: testHost(), Seed: 1, ElapsedSeconds: 12.5,
+		Setting: result.NewSetting(trial.Setting{}), Result: res, Notes: []string{"a note"},
 	}
 	for i, name := range []string{"main", "HEAD", "."} {
-		f.Arms = append(f.Arms, ABArm{
-			Name: name, Program: Program{Command: []string{"prog", "-n", "a b"}, GoVersion: ptr("go1.26.8")},
-			Source:  &Source{Revision: name, Commit: strings.Repeat("0a1b2c3d4e", 4), Dirty: i == 2, Package: "./cmd/prog"},
-			Samples: arms[i].Samples, Summary: Summarize(arms[i].Samples),
+		f.Arms = append(f.Arms, result.ABArm{
+			Name: name, Program: result.Program{Command: []string{"prog", "-n", "a b"}, GoVersion: ptr("go1.26.8")},
+			Source:  &result.Source{Revision: name, Commit: strings.Repeat("0a1b2c3d4e", 4), Dirty: i == 2, Package: "./cmd/prog"},
+			Samples: arms[i].Samples, Summary: result.Summarize(arms[i].Samples),
 		})
 	}
 	return f
@@ -72,11 +73,11 @@ func abFile(t *testing.T, bounds ...string) *ABFile {
 func TestABGolden(t *testing.T) {
 	f := abFile(t, "peak_rss>+10%", "wall<-10%", "peak_rss<-40MiB")
 	var b bytes.Buffer
-	if err := f.Text(&b); err != nil {
+	if err := AB(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "ab.txt", b.Bytes())
-	bench, err := f.Bench()
+	bench, err := BenchAB(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestABReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := &ABFile{}
+	back := &result.AB{}
 	if err := json.Unmarshal(data, back); err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +106,10 @@ func TestABReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var before, after bytes.Buffer
-	if err := f.Text(&before); err != nil {
+	if err := AB(&before, f); err != nil {
 		t.Fatal(err)
 	}
-	if err := back.Text(&after); err != nil {
+	if err := AB(&after, back); err != nil {
 		t.Fatal(err)
 	}
 	if before.String() != after.String() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -20,37 +21,37 @@ type Said struct {
 	Notes  []string // what else to know
 	Line   string   // to paste into a shell; "" where nothing is to be changed
 	Keep   []string
-	Arm    *Arm // nil where nothing was measured
+	Arm    *result.Arm // nil where nothing was measured
 }
 
-// Said returns the answers of a search, the main one first, and what keeps it from
+// Answers returns the answers of a search, the main one first, and what keeps it from
 // being settled, "" for nothing.
-func (f *File) Said() (answers []Said, open string) {
+func Answers(f *result.File) (answers []Said, open string) {
 	a := f.Answer
 	if a == nil || a.State == tune.TooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
-		return []Said{{Set: "Nothing can be compared yet: " + f.tooLittle() + "."}}, ""
+		return []Said{{Set: "Nothing can be compared yet: " + tooLittle(f) + "."}}, ""
 	}
 	for i, rec := range f.Recommendations {
-		s := f.said(rec)
+		s := saidOf(f, rec)
 		if i == 0 {
-			s.Set = f.main(rec)
+			s.Set = mainAnswer(f, rec)
 		}
 		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
 			if a.State == tune.NotSettled && rec.Arm == f.Arms[0].Name {
 				continue
 			}
-			answers[0].Notes = append(answers[0].Notes, "It is also the "+f.goal(rec.Goal)+".")
+			answers[0].Notes = append(answers[0].Notes, "It is also the "+goalText(f, rec.Goal)+".")
 			continue
 		}
 		answers = append(answers, s)
 	}
 	if a.State == tune.NotSettled {
-		open = f.open()
+		open = openText(f)
 	}
 	return answers, open
 }
 
-func (f *File) tooLittle() string {
+func tooLittle(f *result.File) string {
 	if f.Ended == "" {
 		return "too little was measured"
 	}
@@ -61,8 +62,8 @@ func (f *File) tooLittle() string {
 	return fmt.Sprintf("%s, after %s", f.Ended, unit.Of(n, "run"))
 }
 
-// goal names a goal in the middle of a sentence.
-func (f *File) goal(goal string) string {
+// goalText names a goal in the middle of a sentence.
+func goalText(f *result.File, goal string) string {
 	switch goal {
 	case tune.Cheapest:
 		return "setting with the least memory within 2% of the best"
@@ -86,8 +87,8 @@ func Heading(goal string) string {
 	return goal
 }
 
-// main says what to do.
-func (f *File) main(rec Recommendation) string {
+// mainAnswer says what to do.
+func mainAnswer(f *result.File, rec result.Recommendation) string {
 	switch {
 	case rec.Arm != f.Arms[0].Name:
 		return "Set " + rec.Arm + "."
@@ -99,8 +100,8 @@ func (f *File) main(rec Recommendation) string {
 	return "Keep the default: no setting is better by more than 3%."
 }
 
-func (f *File) said(rec Recommendation) Said {
-	arm, def := f.arm(rec.Arm), &f.Arms[0]
+func saidOf(f *result.File, rec result.Recommendation) Said {
+	arm, def := armOf(f, rec.Arm), &f.Arms[0]
 	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.Line, Keep: rec.Keep, Arm: arm, Figure: change(rec.Ratio)}
 	if arm.Final == nil || def.Final == nil {
 		return s
@@ -144,7 +145,7 @@ func memoryChange(e *tune.Estimate) string {
 	return unit.Change(e.Ratio)
 }
 
-func (f *File) arm(name string) *Arm {
+func armOf(f *result.File, name string) *result.Arm {
 	for i := range f.Arms {
 		if f.Arms[i].Name == name {
 			return &f.Arms[i]
@@ -160,8 +161,8 @@ func memory(v *float64) string {
 	return unit.Bytes(*v)
 }
 
-// open says how far the answer is from being settled.
-func (f *File) open() string {
+// openText says how far the answer is from being settled.
+func openText(f *result.File) string {
 	a := f.Answer
 	what := ""
 	switch main := f.Recommendations[0]; {
@@ -170,7 +171,7 @@ func (f *File) open() string {
 	case a.UpTo > 0:
 		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
 	default:
-		what = unit.Of(f.finalRounds(), "round") + " in the final cannot tell"
+		what = unit.Of(finalRounds(f), "round") + " in the final cannot tell"
 	}
 	switch {
 	case a.Missing > 0 && a.Try == "":
@@ -181,7 +182,7 @@ func (f *File) open() string {
 	return what + "."
 }
 
-func (f *File) finalRounds() int { return max(f.Rounds-f.RaceRounds, 0) }
+func finalRounds(f *result.File) int { return max(f.Rounds-f.RaceRounds, 0) }
 
 // Change prints a ratio with its interval: "-31.2% [-36.0%, -27.4%]"; a difference
 // that is not known to be one is "~" and its interval.
@@ -208,7 +209,7 @@ func change(e *tune.Estimate) string {
 }
 
 // LeftEarly says what is known of a setting that is not in the final.
-func (a *Arm) LeftEarly() string {
+func LeftEarly(a *result.Arm) string {
 	switch {
 	case a.Left != nil && a.Left.AtLeast > 0 && a.Left.SlowerThan == "default":
 		return fmt.Sprintf("left early: at least %gx slower", a.Left.AtLeast)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -19,7 +20,7 @@ import (
 // one result a sample, with the arm and the machine as configuration, so that
 // "benchstat -col gogc,gomemlimit FILE" compares the arms. The program's own Go
 // benchmarks appear under their own names.
-func (f *File) Bench() ([]byte, error) {
+func Bench(f *result.File) ([]byte, error) {
 	var b bytes.Buffer
 	w := benchfmt.NewWriter(&b)
 	for _, arm := range f.Arms {
@@ -28,7 +29,7 @@ func (f *File) Bench() ([]byte, error) {
 			if !s.OK() {
 				continue
 			}
-			for _, r := range f.results(&arm, s, known) {
+			for _, r := range benchResults(f, &arm, s, known) {
 				if err := w.Write(r); err != nil {
 					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
 				}
@@ -49,8 +50,8 @@ func knownFigures(samples []*trial.Sample) []trial.Figure {
 	return known
 }
 
-func (f *File) results(arm *Arm, s *trial.Sample, known []trial.Figure) []*benchfmt.Result {
-	config := f.config(arm)
+func benchResults(f *result.File, arm *result.Arm, s *trial.Sample, known []trial.Figure) []*benchfmt.Result {
+	config := configOf(f, arm)
 	own := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f.Program.Command)), Iters: 1}
 	for _, fig := range known {
 		if v, ok := fig.Get(s); ok {
@@ -115,8 +116,8 @@ func hostConfig(h host.Info) configKeys {
 	return out
 }
 
-// config returns the configuration keys of an arm's results.
-func (f *File) config(arm *Arm) []benchfmt.Config {
+// configOf returns the configuration keys of an arm's results.
+func configOf(f *result.File, arm *result.Arm) []benchfmt.Config {
 	out := hostConfig(f.Host)
 	add := out.add
 	if f.Program.GoVersion != nil {
@@ -155,4 +156,34 @@ func benchName(command []string) string {
 	r := []rune(clean)
 	r[0] = unicode.ToUpper(r[0])
 	return string(r)
+}
+
+// BenchAB returns the samples in the Go benchmark format: one result a sample, all under
+// the name of the base, so that "benchstat -col arm FILE" compares the arms.
+func BenchAB(f *result.AB) ([]byte, error) {
+	var b bytes.Buffer
+	w := benchfmt.NewWriter(&b)
+	for _, arm := range f.Arms {
+		// One name for all: benchstat compares what has the same.
+		as := result.File{Host: f.Host, Program: f.Arms[0].Program}
+		as.Program.GoVersion = arm.Program.GoVersion
+		known := knownFigures(arm.Samples)
+		for _, s := range arm.Samples {
+			if !s.OK() {
+				continue
+			}
+			for _, r := range benchResults(&as, &result.Arm{Setting: f.Setting}, s, known) {
+				keys := configKeys(r.Config)
+				keys.add("arm", arm.Name)
+				if arm.Source != nil {
+					keys.add("commit", arm.Source.Commit)
+				}
+				r.Config = keys
+				if err := w.Write(r); err != nil {
+					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
+				}
+			}
+		}
+	}
+	return []byte(console.Escape(b.String())), nil
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Text prints each hazard, the worst first, with what was read, what it means,
+// Doctor prints each hazard, the worst first, with what was read, what it means,
 // how to fix it and where to read on; what could not be checked; and how many
 // checks there were. Width is in columns; 0 is 80.
-func (f *DoctorFile) Text(w io.Writer, width int) error {
+func Doctor(w io.Writer, f *result.Doctor, width int) error {
 	p := &printer{w: w}
 	if width <= 0 {
 		width = 80
@@ -26,7 +27,7 @@ func (f *DoctorFile) Text(w io.Writer, width int) error {
 			p.line("%s", l)
 		}
 	}
-	for _, t := range f.title() {
+	for _, t := range doctorTitle(f) {
 		say("", "  ", t)
 	}
 	for _, h := range f.Findings {
@@ -71,12 +72,12 @@ func (f *DoctorFile) Text(w io.Writer, width int) error {
 		say("not checked: ", "  ", strings.Join(unknown[why], ", ")+": "+why)
 	}
 	p.line("")
-	say("", "  ", f.sum())
+	say("", "  ", doctorSum(f))
 	return p.err
 }
 
-// title says what was looked at.
-func (f *DoctorFile) title() []string {
+// doctorTitle says what was looked at.
+func doctorTitle(f *result.Doctor) []string {
 	h := f.Host
 	if f.THP != "" {
 		h.THPEnabled = nil // said at length
@@ -107,8 +108,8 @@ func MachineName(h host.Info) string {
 	return strings.Join(parts, ", ")
 }
 
-// count is how many checks came to a state.
-func (f *DoctorFile) count(s diagnose.State) (n int) {
+// countChecks is how many checks came to a state.
+func countChecks(f *result.Doctor, s diagnose.State) (n int) {
 	for _, c := range f.Checks {
 		if c.State == s {
 			n++
@@ -117,9 +118,9 @@ func (f *DoctorFile) count(s diagnose.State) (n int) {
 	return n
 }
 
-// sum says how many checks there were, and what became of them.
-func (f *DoctorFile) sum() string {
-	text := unit.Of(f.count(diagnose.Found)+f.count(diagnose.Clean), "check") + ": "
+// doctorSum says how many checks there were, and what became of them.
+func doctorSum(f *result.Doctor) string {
+	text := unit.Of(countChecks(f, diagnose.Found)+countChecks(f, diagnose.Clean), "check") + ": "
 	if len(f.Findings) == 0 {
 		text += "nothing found"
 	} else {
@@ -137,13 +138,13 @@ func (f *DoctorFile) sum() string {
 		}
 		text += strings.Join(parts, ", ")
 	}
-	if n := f.count(diagnose.NotChecked); n > 0 {
+	if n := countChecks(f, diagnose.NotChecked); n > 0 {
 		text += fmt.Sprintf("; %d could not be checked", n)
 	}
-	if n := f.count(diagnose.NotAsked); n > 0 {
+	if n := countChecks(f, diagnose.NotAsked); n > 0 {
 		text += fmt.Sprintf("; %d skipped", n)
 	}
-	if n := f.count(diagnose.DoesNotApply); n > 0 {
+	if n := countChecks(f, diagnose.DoesNotApply); n > 0 {
 		if f.Process != nil {
 			text += fmt.Sprintf("; %d are for Go programs", n)
 		} else {

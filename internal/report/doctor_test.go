@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/goruntime"
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/result"
 )
 
 // sickFacts are of a machine and a Go process with a hazard of each severity,
@@ -44,10 +45,10 @@ func sickFacts() *diagnose.Facts {
 }
 
 // doctorText is the text of a saved diagnosis.
-func doctorText(t *testing.T, f *DoctorFile, width int) string {
+func doctorText(t *testing.T, f *result.Doctor, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := savedAgain(t, f).Text(&b, width); err != nil {
+	if err := Doctor(&b, savedAgain(t, f), width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -55,12 +56,12 @@ func doctorText(t *testing.T, f *DoctorFile, width int) string {
 
 func TestDoctorText(t *testing.T) {
 	f := sickFacts()
-	file := NewDoctorFile(f, f.Diagnose())
+	file := doctorFile(f, f.Diagnose())
 	file.Host = testHost()
 	text := doctorText(t, file, 0)
 	golden(t, "doctor.txt", []byte(text))
 	var b bytes.Buffer
-	if err := file.Text(&b, 0); err != nil || b.String() != text {
+	if err := Doctor(&b, file, 0); err != nil || b.String() != text {
 		t.Errorf("the saved diagnosis has another text, %v", err)
 	}
 	for _, width := range []int{60, 80, 120} {
@@ -76,7 +77,7 @@ func TestDoctorText(t *testing.T) {
 
 func TestDoctorJSON(t *testing.T) {
 	f := sickFacts()
-	file := NewDoctorFile(f, f.Diagnose())
+	file := doctorFile(f, f.Diagnose())
 	file.Folio, file.Host, file.Created = "v0.1.0", testHost(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	data, err := file.JSON()
 	if err != nil {
@@ -85,7 +86,7 @@ func TestDoctorJSON(t *testing.T) {
 	golden(t, "doctor.json", data)
 	// Nothing found is an empty list, and no process null.
 	f = &diagnose.Facts{}
-	data, err = NewDoctorFile(f, diagnose.Diagnosis{}).JSON()
+	data, err = doctorFile(f, diagnose.Diagnosis{}).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestDoctorSum(t *testing.T) {
 	f := sickFacts()
 	sum := func(skip ...string) string {
 		t.Helper()
-		text := doctorText(t, NewDoctorFile(f, f.Diagnose(skip...)), 1000)
+		text := doctorText(t, doctorFile(f, f.Diagnose(skip...)), 1000)
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		return lines[len(lines)-1]
 	}
@@ -153,4 +154,10 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
+}
+
+func doctorFile(f *diagnose.Facts, d diagnose.Diagnosis) *result.Doctor {
+	out := result.NewDoctor("", f, d)
+	out.Created = time.Time{}
+	return out
 }

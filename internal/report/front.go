@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -26,7 +27,7 @@ const (
 
 // plotRoom returns how wide a plot may be in so many columns, beside a margin and
 // a legend, or above the legend where there is no room for both.
-func plotRoom(columns, margin int, front []*Arm) (width int, below bool) {
+func plotRoom(columns, margin int, front []*result.Arm) (width int, below bool) {
 	if columns <= 0 {
 		return plotWidth, false
 	}
@@ -41,22 +42,22 @@ func plotRoom(columns, margin int, front []*Arm) (width int, below bool) {
 	return max(min(room, mostPlot), leastPlot), true
 }
 
-// front returns the arms of the final that no other beats in both metric and memory,
+// frontOf returns the arms of the final that no other beats in both metric and memory,
 // least memory first.
-func (f *File) front() []*Arm {
-	var out []*Arm
+func frontOf(f *result.File) []*result.Arm {
+	var out []*result.Arm
 	for i := range f.Arms {
 		if a := &f.Arms[i]; a.Final != nil && a.Final.Front && a.Final.Memory != nil {
 			out = append(out, a)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Arm) int { return cmp.Compare(*a.Final.Memory, *b.Final.Memory) })
+	slices.SortStableFunc(out, func(a, b *result.Arm) int { return cmp.Compare(*a.Final.Memory, *b.Final.Memory) })
 	return out
 }
 
 // Place returns where an arm stands in a picture of metric and memory: adjusted for
 // drift, of one that left early about. ok is false where that is not known.
-func (a *Arm) Place() (x, y float64, ok bool) {
+func Place(a *result.Arm) (x, y float64, ok bool) {
 	switch {
 	case a.Status == string(tune.Failed):
 	case a.Final != nil && a.Final.Memory != nil:
@@ -76,7 +77,7 @@ const (
 // plot draws the metric against peak memory, both on a log scale. Arms on the Pareto front are
 // letters, listed beside the plot in the order of their memory. Better is down and to
 // the left; when more is better, up and to the left.
-func (t *Tune) plot(front []*Arm) []string {
+func (t *Tune) plot(front []*result.Arm) []string {
 	type point struct {
 		x, y float64
 		mark rune
@@ -85,7 +86,7 @@ func (t *Tune) plot(front []*Arm) []string {
 	spec := t.File.Metric.Spec()
 	for i := range t.File.Arms {
 		a := &t.File.Arms[i]
-		x, y, ok := a.Place()
+		x, y, ok := Place(a)
 		if !ok {
 			continue
 		}
@@ -158,7 +159,9 @@ func (t *Tune) plot(front []*Arm) []string {
 	return out
 }
 
-func legend(front []*Arm, i int) string { return string(letter(i)) + " " + console.Line(front[i].Name) }
+func legend(front []*result.Arm, i int) string {
+	return string(letter(i)) + " " + console.Line(front[i].Name)
+}
 
 func letter(i int) rune {
 	if i < 26 {

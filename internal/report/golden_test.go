@@ -19,6 +19,7 @@ import (
 	"github.com/foliomem/folio/internal/gctrace"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
@@ -107,19 +108,19 @@ func TestRunText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := runFile(tt.samples)
-			f.Metric, f.Notes = NewTarget(tt.metric, nil), nil
+			f.Metric, f.Notes = result.NewTarget(tt.metric, nil), nil
 			if tt.server {
 				f.Program.Load = "./load"
 			}
 			analyze(f)
-			f.SetNotes(tt.notes)
+			SetNotes(f, tt.notes)
 			var b bytes.Buffer
-			if err := f.Text(&b, TextOptions{}); err != nil {
+			if err := Program(&b, f, TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			// A saved result shows what the run showed.
 			var again bytes.Buffer
-			if err := savedAgain(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
+			if err := Program(&again, savedAgain(t, f), TextOptions{}); err != nil || again.String() != b.String() {
 				t.Errorf("read back, %v:\n%s", err, again.String())
 			}
 			golden(t, "run-"+tt.name+".txt", b.Bytes())
@@ -192,27 +193,27 @@ func search(t *testing.T, f *fake, o tune.Options) (*tune.Result, error) {
 }
 
 // tuneFile is the result file of a search.
-func tuneFile(res *tune.Result) *File {
-	program := Program{Command: []string{"./prog", "a b"}}
+func tuneFile(res *tune.Result) *result.File {
+	program := result.Program{Command: []string{"./prog", "a b"}}
 	if res.Package != "" {
-		program.Build = &Build{Package: res.Package}
+		program.Build = &result.Build{Package: res.Package}
 	}
-	f := &File{Kind: KindTune, Host: testHost(), Program: program, Notes: res.Notes}
+	f := &result.File{Header: result.Header{Kind: result.KindTune}, Host: testHost(), Program: program, Notes: res.Notes}
 	f.SetTune(res)
 	return f
 }
 
 // runFile is the result of a run, not analyzed yet.
-func runFile(samples []*trial.Sample) *File {
-	return &File{Schema: Schema, Kind: KindRun, Host: testHost(), Program: Program{Command: []string{"./prog", "a b"}},
-		Arms: []Arm{{Name: "default", Setting: NewSetting(trial.Setting{}), Samples: samples}}}
+func runFile(samples []*trial.Sample) *result.File {
+	return &result.File{Header: result.Header{Schema: result.Schema, Kind: result.KindRun}, Host: testHost(), Program: result.Program{Command: []string{"./prog", "a b"}},
+		Arms: []result.Arm{{Name: "default", Setting: result.NewSetting(trial.Setting{}), Samples: samples}}}
 }
 
 // analyze does what package analysis does, which imports this one.
-func analyze(f *File) {
+func analyze(f *result.File) {
 	arm := &f.Arms[0]
-	samples := Usable(arm.Samples)
-	arm.Summary = Summarize(samples)
+	samples := result.Usable(arm.Samples)
+	arm.Summary = result.Summarize(samples)
 	sheet := diagnose.NewSheet(f.Host, trial.Setting{}, f.Program.Command, samples)
 	sheet.Server = f.Program.Load != ""
 	f.Analysis = sheet.Analyze()
@@ -235,16 +236,16 @@ func savedAgain[T any](t *testing.T, f *T) *T {
 func tuneText(t *testing.T, res *tune.Result, all bool) []byte {
 	t.Helper()
 	f := tuneFile(res)
-	f.SetNotes(nil)
+	SetNotes(f, nil)
 	var b bytes.Buffer
 	for _, width := range []int{60, 100, 0} {
 		b.Reset()
-		if err := f.Text(&b, TextOptions{All: all, Width: width}); err != nil {
+		if err := Program(&b, f, TextOptions{All: all, Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		// A saved result shows what the search showed.
 		var again bytes.Buffer
-		if err := savedAgain(t, f).Text(&again, TextOptions{All: all, Width: width}); err != nil || again.String() != b.String() {
+		if err := Program(&again, savedAgain(t, f), TextOptions{All: all, Width: width}); err != nil || again.String() != b.String() {
 			t.Errorf("%d columns, read back, %v:\n%s\nnot\n%s", width, err, again.String(), b.String())
 		}
 	}
@@ -328,7 +329,7 @@ func TestTextErrors(t *testing.T) {
 		"run": func(w *limited) error {
 			f := runFile(samples)
 			analyze(f)
-			return f.Text(w, TextOptions{})
+			return Program(w, f, TextOptions{})
 		},
 	}
 	for name, text := range texts {

@@ -8,23 +8,24 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Text prints what was seen of a process, on one screen, or all processes, at most the
+// Inspect prints what was seen of a process, on one screen, or all processes, at most the
 // first rows of them, 0 for all.
-func (f *InspectFile) Text(w io.Writer, rows int) error {
+func Inspect(w io.Writer, f *result.Inspect, rows int) error {
 	if f.Process != nil {
-		return f.Process.text(w)
+		return processText(f.Process, w)
 	}
-	return f.list(w, rows)
+	return inspectList(f, w, rows)
 }
 
-func (p *ProcessJSON) text(w io.Writer) error {
+func processText(p *result.Process, w io.Writer) error {
 	out := &printer{w: w}
 	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
-	out.line("%s", strings.Join(p.About(), ", "))
+	out.line("%s", strings.Join(About(p), ", "))
 	if p.Memory != nil {
 		out.line("")
 		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
@@ -32,10 +33,10 @@ func (p *ProcessJSON) text(w io.Writer) error {
 		}
 	}
 	if p.Windows != nil {
-		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", p.Area(), unit.Size(p.Windows.Size)), p.Windows.bars())
+		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", Area(p), unit.Size(p.Windows.Size)), densityBars(p.Windows))
 	}
 	var short []string
-	for _, s := range p.Short() {
+	for _, s := range Short(p) {
 		short = append(short, padRight(s[0], 7)+" "+s[1])
 	}
 	out.section("In short", short)
@@ -71,7 +72,7 @@ func commandText(command []string, name string) string {
 }
 
 // About says in a few words each what process it is.
-func (p *ProcessJSON) About() (out []string) {
+func About(p *result.Process) (out []string) {
 	switch {
 	case p.IsGo == nil:
 	case !*p.IsGo:
@@ -108,11 +109,11 @@ func (p *ProcessJSON) About() (out []string) {
 	return out
 }
 
-func memoryTable(memory []MemoryJSON) *table {
+func memoryTable(memory []result.Memory) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
-	var sum MemoryJSON
-	row := func(title string, m MemoryJSON) {
+	var sum result.Memory
+	row := func(title string, m result.Memory) {
 		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), unit.Size(m.Swapped)}
 		if m.Resident > 0 {
 			cells[3] = unit.Percent(float64(m.Huge) / float64(m.Resident))
@@ -130,8 +131,8 @@ func memoryTable(memory []MemoryJSON) *table {
 	return t
 }
 
-// bars draws a bar for each step of density, the densest first.
-func (w *WindowsJSON) bars() []string {
+// densityBars draws a bar for each step of density, the densest first.
+func densityBars(w *result.Windows) []string {
 	const label = 9
 	line := func(name string, n int) string {
 		share := 0.0
@@ -155,16 +156,16 @@ func (w *WindowsJSON) bars() []string {
 }
 
 // Area names the memory that the windows are of.
-func (p *ProcessJSON) Area() string {
+func Area(p *result.Process) string {
 	if p.Of != nil && *p.Of == inspect.GoHeap.String() {
 		return "the Go heap"
 	}
 	return "anonymous memory"
 }
 
-// Collapse is the command that puts the dense windows on huge pages; "" if there are
+// CollapseHint is the command that puts the dense windows on huge pages; "" if there are
 // none to gain by it.
-func (p *ProcessJSON) Collapse() string {
+func CollapseHint(p *result.Process) string {
 	switch {
 	case p.Windows == nil || p.Windows.Gain == 0:
 		return ""
@@ -175,7 +176,7 @@ func (p *ProcessJSON) Collapse() string {
 }
 
 // Short lists the figures that need a sentence, each with its name.
-func (p *ProcessJSON) Short() (out [][2]string) {
+func Short(p *result.Process) (out [][2]string) {
 	add := func(name, format string, args ...any) {
 		out = append(out, [2]string{name, fmt.Sprintf(format, args...)})
 	}
@@ -184,7 +185,7 @@ func (p *ProcessJSON) Short() (out [][2]string) {
 	}
 	if w := p.Windows; w != nil {
 		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", unit.Size(w.Gain), unit.Count(float64(w.Dense)))
-		if line := p.Collapse(); line != "" {
+		if line := CollapseHint(p); line != "" {
 			text += fmt.Sprintf(", and would take %s more (%s)", unit.Size(w.Fill), line)
 		}
 		add("gain", "%s", text)
@@ -201,13 +202,13 @@ func (p *ProcessJSON) Short() (out [][2]string) {
 	if f := p.Faults; f != nil && f.Seconds > 0 {
 		add("faults", "%s minor, %s major a second (over %s)", unit.Count(float64(f.Minor)/f.Seconds), unit.Count(float64(f.Major)/f.Seconds), unit.Seconds(f.Seconds))
 	}
-	add("policy", "%s", p.Policy.words())
+	add("policy", "%s", policyWords(p.Policy))
 	add("", "%s", p.Policy.Means)
 	return out
 }
 
-// words lists what is known of the policy.
-func (p PolicyJSON) words() string {
+// policyWords lists what is known of the policy.
+func policyWords(p result.Policy) string {
 	var parts []string
 	if p.Enabled != nil {
 		parts = append(parts, "THP "+*p.Enabled)
@@ -237,9 +238,9 @@ func (p PolicyJSON) words() string {
 	return strings.Join(parts, ", ")
 }
 
-func (f *InspectFile) list(w io.Writer, rows int) error {
+func inspectList(f *result.Inspect, w io.Writer, rows int) error {
 	out := &printer{w: w}
-	var all []ProcessLine
+	var all []result.ProcessLine
 	if f.Processes != nil {
 		all = *f.Processes
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/collapser"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/page"
 )
@@ -66,18 +67,18 @@ func testList() *inspect.List {
 func TestInspectText(t *testing.T) {
 	old := deniedProcess()
 	old.Windows = &inspect.Windows{Size: 2 * mibs}
-	process := func(p *inspect.Process) *InspectFile {
-		f := NewInspectFile("v1", time.Time{})
+	process := func(p *inspect.Process) *result.Inspect {
+		f := inspectFile(time.Time{})
 		f.SetProcess(p)
 		return f
 	}
-	list := func(l *inspect.List) *InspectFile {
-		f := NewInspectFile("v1", time.Time{})
+	list := func(l *inspect.List) *result.Inspect {
+		f := inspectFile(time.Time{})
 		f.SetList(l)
 		return f
 	}
 	for name, x := range map[string]struct {
-		file *InspectFile
+		file *result.Inspect
 		rows int
 	}{
 		"inspect-process.txt": {process(testProcess()), 0},
@@ -87,10 +88,10 @@ func TestInspectText(t *testing.T) {
 		"inspect-rows.txt":    {list(testList()), 1},
 	} {
 		var b, again bytes.Buffer
-		if err := x.file.Text(&b, x.rows); err != nil {
+		if err := Inspect(&b, x.file, x.rows); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := savedAgain(t, x.file).Text(&again, x.rows); err != nil || again.String() != b.String() {
+		if err := Inspect(&again, savedAgain(t, x.file), x.rows); err != nil || again.String() != b.String() {
 			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
 		}
 		if strings.ContainsRune(b.String(), '\x1b') {
@@ -99,7 +100,7 @@ func TestInspectText(t *testing.T) {
 		golden(t, name, b.Bytes())
 	}
 	var b bytes.Buffer
-	if err := list(&inspect.List{}).Text(&b, 20); err != nil || !strings.HasPrefix(b.String(), "no process") {
+	if err := Inspect(&b, list(&inspect.List{}), 20); err != nil || !strings.HasPrefix(b.String(), "no process") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	if got := commandText([]string{strings.Repeat("é", 200)}, ""); len([]rune(got)) != maxCommand {
@@ -109,12 +110,12 @@ func TestInspectText(t *testing.T) {
 
 func TestInspectJSON(t *testing.T) {
 	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
-	for name, set := range map[string]func(*InspectFile){
-		"inspect-process.json": func(f *InspectFile) { f.SetProcess(testProcess()) },
-		"inspect-denied.json":  func(f *InspectFile) { f.SetProcess(deniedProcess()) },
-		"inspect-list.json":    func(f *InspectFile) { f.SetList(testList()) },
+	for name, set := range map[string]func(*result.Inspect){
+		"inspect-process.json": func(f *result.Inspect) { f.SetProcess(testProcess()) },
+		"inspect-denied.json":  func(f *result.Inspect) { f.SetProcess(deniedProcess()) },
+		"inspect-list.json":    func(f *result.Inspect) { f.SetList(testList()) },
 	} {
-		f := NewInspectFile("v1", now)
+		f := inspectFile(now)
 		set(f)
 		data, err := f.JSON()
 		if err != nil {
@@ -129,12 +130,24 @@ func TestInspectJSON(t *testing.T) {
 	}
 }
 
-func testCollapse() *Collapse {
+func inspectFile(now time.Time) *result.Inspect {
+	f := result.NewInspect("v1")
+	f.Created = now
+	return f
+}
+
+func collapseFile(c *result.Collapsing) *result.Collapse {
+	f := result.NewCollapse("v1", c)
+	f.Created = time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
+	return f
+}
+
+func testCollapse() *result.Collapsing {
 	w := testWindows()
 	after := inspect.Windows{Size: 2 * mibs, Count: 100, Huge: 89, Sparse: 8, Resident: 193 * mibs, HugeSize: 178 * mibs}
 	notes := &stat.Notes{}
 	notes.Add("refused: no huge page is free")
-	return &Collapse{
+	return &result.Collapsing{
 		PID: 1234, Command: []string{"/usr/bin/prog"}, GoVersion: "go1.26.8",
 		Options: collapser.Options{MinDensity: 0.8, Budget: 4 << 30, Rate: 256 * mibs},
 		Outcome: collapser.Outcome{
@@ -152,16 +165,16 @@ func TestCollapseText(t *testing.T) {
 	dry.Plan = &collapser.Plan{Todo: make([]page.Window, 80), Already: 10, Sparse: 8, OptedOut: 2, Bytes: 160 * mibs, Fill: 3 * mibs}
 	ended := testCollapse()
 	ended.Ended, ended.After = true, nil
-	nothing := &Collapse{PID: 5, Name: "x", Options: collapser.Options{All: true}, Notes: &stat.Notes{}}
-	for name, c := range map[string]*Collapse{"done": testCollapse(), "dry": dry, "ended": ended, "nothing": nothing} {
+	nothing := &result.Collapsing{PID: 5, Name: "x", Options: collapser.Options{All: true}, Notes: &stat.Notes{}}
+	for name, c := range map[string]*result.Collapsing{"done": testCollapse(), "dry": dry, "ended": ended, "nothing": nothing} {
 		var b bytes.Buffer
-		file := c.File("v1", time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC))
-		if err := file.Text(&b); err != nil {
+		file := collapseFile(c)
+		if err := Collapse(&b, file); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		golden(t, "collapse-"+name+".txt", b.Bytes())
 		var again bytes.Buffer
-		if err := savedAgain(t, file).Text(&again); err != nil || again.String() != b.String() {
+		if err := Collapse(&again, savedAgain(t, file)); err != nil || again.String() != b.String() {
 			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
 		}
 		data, err := file.JSON()
@@ -173,7 +186,7 @@ func TestCollapseText(t *testing.T) {
 	interrupted := testCollapse()
 	interrupted.Interrupted = true
 	var b bytes.Buffer
-	if err := interrupted.File("v1", time.Time{}).Text(&b); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
+	if err := Collapse(&b, collapseFile(interrupted)); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
 		t.Errorf("%s, %v", b.String(), err)
 	}
 	if got := CollapseLine(testCollapse().Outcome); got != "158.0MiB collapsed in 79 windows, 2 refused: EAGAIN, 1 refused: ENOMEM, 3.000MiB of memory more" {

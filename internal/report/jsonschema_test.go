@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/foliomem/folio/internal/figure"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
@@ -22,8 +23,8 @@ const schemaFile = "../../docs/result.schema.json"
 // summarySchema is that of Summary, whose figures are keys of their own.
 func summarySchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	interval, err := jsonschema.For[Interval](nil)
-	pooled, err2 := jsonschema.For[Pooled](nil)
+	interval, err := jsonschema.For[result.Interval](nil)
+	pooled, err2 := jsonschema.For[result.Pooled](nil)
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
@@ -46,7 +47,7 @@ func summarySchema(t *testing.T) *jsonschema.Schema {
 func resultSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	opts := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Summary]():            summarySchema(t),
+		reflect.TypeFor[result.Summary]():     summarySchema(t),
 		reflect.TypeFor[map[string]float64](): {Types: []string{"object", "null"}, AdditionalProperties: &jsonschema.Schema{Type: "number"}},
 	}}
 	root := &jsonschema.Schema{
@@ -60,12 +61,12 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		schema string
 		kinds  []any
 	}{
-		{"program", reflect.TypeFor[File](), Schema, []any{KindRun, KindTune, KindAttach}},
-		{"lab", reflect.TypeFor[LabFile](), Schema, []any{"lab"}},
-		{"inspect", reflect.TypeFor[InspectFile](), InspectSchema, []any{"process", "list"}},
-		{"doctor", reflect.TypeFor[DoctorFile](), DoctorSchema, []any{"doctor"}},
-		{"suggest", reflect.TypeFor[SuggestFile](), SuggestSchema, []any{"suggest"}},
-		{"collapse", reflect.TypeFor[CollapseFile](), CollapseSchema, []any{"collapse"}},
+		{"program", reflect.TypeFor[result.File](), result.Schema, []any{result.KindRun, result.KindTune, result.KindAttach}},
+		{"lab", reflect.TypeFor[result.Lab](), result.Schema, []any{"lab"}},
+		{"inspect", reflect.TypeFor[result.Inspect](), result.InspectSchema, []any{"process", "list"}},
+		{"doctor", reflect.TypeFor[result.Doctor](), result.DoctorSchema, []any{"doctor"}},
+		{"suggest", reflect.TypeFor[result.Suggest](), result.SuggestSchema, []any{"suggest"}},
+		{"collapse", reflect.TypeFor[result.Collapse](), result.CollapseSchema, []any{"collapse"}},
 	} {
 		s, err := jsonschema.ForType(x.of, opts)
 		if err != nil {
@@ -138,8 +139,8 @@ func TestResultsAreValidBySchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := tuneFile(res)
-	f.Schema = Schema
-	f.SetNotes(nil)
+	f.Schema = result.Schema
+	SetNotes(f, nil)
 	if results["a search"], err = f.JSON(); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestResultsAreValidBySchema(t *testing.T) {
 	s.Recompute()
 	f = runFile([]*trial.Sample{s})
 	analyze(f)
-	f.SetNotes(nil)
+	SetNotes(f, nil)
 	if results["a run"], err = f.JSON(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,38 +9,39 @@ import (
 
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Text prints, for each experiment, its question, the table of its arms, the
+// Lab prints, for each experiment, its question, the table of its arms, the
 // curves over sizes, what did not run, and what the figures mean.
-func (f *LabFile) Text(w io.Writer) error { return f.text(w, numbered(f.Notes)) }
+func Lab(w io.Writer, f *result.Lab) error { return labText(f, w, numbered(f.Notes)) }
 
-// SetNotes completes the notes, so that the file has all that its text prints, after
+// SetLabNotes completes the notes, so that the file has all that its text prints, after
 // those that come first.
-func (f *LabFile) SetNotes(first []string) {
+func SetLabNotes(f *result.Lab, first []string) {
 	notes := numbered(first)
-	_ = f.text(io.Discard, notes) // nothing fails that is not written
+	_ = labText(f, io.Discard, notes) // nothing fails that is not written
 	f.Notes = notes.Texts()
 }
 
-func (f *LabFile) text(w io.Writer, notes *stat.Notes) error {
+func labText(f *result.Lab, w io.Writer, notes *stat.Notes) error {
 	p := &printer{w: w}
-	p.lines(f.title())
+	p.lines(labTitle(f))
 	for i := range f.Experiments {
 		e := &f.Experiments[i]
 		if e.Parameters.Rounds == 0 && e.Error == nil && f.Interrupted {
 			continue // it did not begin
 		}
-		e.text(p, notes)
+		experimentText(e, p, notes)
 	}
 	p.notes(notes)
 	return p.err
 }
 
-// title says what was measured, where.
-func (f *LabFile) title() string {
+// labTitle says what was measured, where.
+func labTitle(f *result.Lab) string {
 	seed, ended := uint64(0), ""
 	if f.Seed != nil {
 		seed = *f.Seed
@@ -51,10 +52,10 @@ func (f *LabFile) title() string {
 	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host), unit.Of(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
 }
 
-func (e *LabExperiment) text(p *printer, notes *stat.Notes) {
+func experimentText(e *result.LabExperiment, p *printer, notes *stat.Notes) {
 	p.line("")
 	p.line("%s: %s", e.Name, e.Question)
-	if t := e.tables(notes); len(t) > 0 {
+	if t := labTables(e, notes); len(t) > 0 {
 		p.line("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Of(e.Parameters.Rounds, "round"))
 		for _, t := range t {
 			p.line("")
@@ -65,7 +66,7 @@ func (e *LabExperiment) text(p *printer, notes *stat.Notes) {
 				p.err = t.write(p.w, "  ")
 			}
 		}
-		e.curves(p)
+		labCurves(e, p)
 	}
 	if e.Refused && e.Error != nil {
 		p.line("  not run: %s", strings.TrimPrefix(*e.Error, e.Name+": "))
@@ -78,7 +79,7 @@ func (e *LabExperiment) text(p *printer, notes *stat.Notes) {
 			forbidden = append(forbidden, a.Name)
 		case a.Failed && a.NotRun != nil:
 			p.line("  failed: %s: %s", a.Name, *a.NotRun)
-		case a.NotRun != nil && *a.NotRun != labEnded:
+		case a.NotRun != nil && *a.NotRun != result.LabEnded:
 			p.line("  not run: %s: %s", a.Name, *a.NotRun)
 		}
 	}
@@ -102,8 +103,8 @@ type labTable struct {
 	title string
 }
 
-// arm returns the arm with a name that ran; nil if there is none.
-func (e *LabExperiment) arm(name string) *LabArm {
+// labArm returns the arm with a name that ran; nil if there is none.
+func labArm(e *result.LabExperiment, name string) *result.LabArm {
 	for i := range e.Arms {
 		if a := &e.Arms[i]; a.Name == name && a.Ran {
 			return a
@@ -112,20 +113,20 @@ func (e *LabExperiment) arm(name string) *LabArm {
 	return nil
 }
 
-// at is a figure of the arm at a size.
-func (a *LabArm) at(size uint64, key string) Interval {
+// labAt is a figure of the arm at a size.
+func labAt(a *result.LabArm, size uint64, key string) result.Interval {
 	for _, p := range a.Points {
 		if i, ok := p.Figures[key]; ok && p.SizeBytes == size {
 			return i
 		}
 	}
-	return Interval{Median: math.NaN()}
+	return result.Interval{Median: math.NaN()}
 }
 
-// tables returns the tables of the arms that ran, in the order of the arms.
-func (e *LabExperiment) tables(notes *stat.Notes) (out []labTable) {
+// labTables returns the tables of the arms that ran, in the order of the arms.
+func labTables(e *result.LabExperiment, notes *stat.Notes) (out []labTable) {
 	if e.Across {
-		return e.acrossTables(notes)
+		return acrossTables(e, notes)
 	}
 	var groups []string
 	for _, a := range e.Arms {
@@ -134,16 +135,16 @@ func (e *LabExperiment) tables(notes *stat.Notes) (out []labTable) {
 		}
 	}
 	for _, g := range groups {
-		out = append(out, labTable{e.group(notes, g), g})
+		out = append(out, labTable{labGroup(e, notes, g), g})
 	}
 	return out
 }
 
-// group returns the table of a group's arms at the largest size.
-func (e *LabExperiment) group(notes *stat.Notes, group string) *table {
+// labGroup returns the table of a group's arms at the largest size.
+func labGroup(e *result.LabExperiment, notes *stat.Notes, group string) *table {
 	t := &table{left: map[int]bool{0: true, 2: true, 3: true}}
 	against := "" // a column that is empty throughout takes no room
-	if base := e.arm(e.Base); base != nil {
+	if base := labArm(e, e.Base); base != nil {
 		against = "vs " + base.Name
 	}
 	var head []string
@@ -168,10 +169,10 @@ func (e *LabExperiment) group(notes *stat.Notes, group string) *table {
 			if f.Minor {
 				continue
 			}
-			v := a.at(e.Parameters.SizeBytes, f.Key)
+			v := labAt(a, e.Parameters.SizeBytes, f.Key)
 			row = append(row, figure.KindOf(f.Key).Format(v.Median))
 			if i == 0 {
-				row, n = append(row, spreadOrNote(notes, v), a.against(notes, f.Key)), v.N
+				row, n = append(row, spreadOrNote(notes, v), differs(a, notes, f.Key)), v.N
 			}
 		}
 		t.add(append(row, fmt.Sprint(n))...)
@@ -179,10 +180,10 @@ func (e *LabExperiment) group(notes *stat.Notes, group string) *table {
 	return t
 }
 
-// curves prints figures by size, an arm each column.
-func (e *LabExperiment) curves(p *printer) {
+// labCurves prints figures by size, an arm each column.
+func labCurves(e *result.LabExperiment, p *printer) {
 	var sizes []uint64
-	var arms []*LabArm
+	var arms []*result.LabArm
 	head := []string{"size"}
 	for i := range e.Arms {
 		a := &e.Arms[i]
@@ -207,7 +208,7 @@ func (e *LabExperiment) curves(p *printer) {
 		for _, size := range sizes {
 			row := []string{unit.Exact(size)}
 			for _, a := range arms {
-				row = append(row, figure.KindOf(f.Key).Format(a.at(size, f.Key).Median))
+				row = append(row, figure.KindOf(f.Key).Format(labAt(a, size, f.Key).Median))
 			}
 			t.add(row...)
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
 )
@@ -53,7 +54,7 @@ func labResult(t *testing.T) *lab.Result {
 
 func TestLabText(t *testing.T) {
 	r := labResult(t)
-	text := labText(t, r)
+	text := textOfLab(t, r)
 	for _, want := range []string{
 		"folio lab: linux 6.18.0, 2 CPUs Test CPU @ 3 GHz, THP madvise\n2 experiments in 1.5s, seed 7\n\nfaults: ",
 		"\n2MiB, 6 rounds\n",
@@ -75,13 +76,13 @@ func TestLabText(t *testing.T) {
 	// What did not begin before an interrupt is not shown.
 	r.Interrupted = true
 	r.Outcomes[1].Err, r.Outcomes[1].Refused = nil, false
-	if text := labText(t, r); strings.Contains(text, "pages: What") {
+	if text := textOfLab(t, r); strings.Contains(text, "pages: What") {
 		t.Error(text)
 	}
 }
 
 func TestLabJSON(t *testing.T) {
-	f := &LabFile{Schema: Schema, Kind: "lab"}
+	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}
 	f.Keep(labResult(t))
 	f.Keep(labResult(t)) // replaces, and does not add
 	data, err := f.JSON()
@@ -140,16 +141,16 @@ func TestLabJSON(t *testing.T) {
 	if doc.Experiments[1].Arms == nil {
 		t.Error("arms are null")
 	}
-	empty, err := new(LabFile).JSON()
+	empty, err := new(result.Lab).JSON()
 	if err != nil || !strings.Contains(string(empty), `"experiments": []`) || !strings.Contains(string(empty), `"notes": []`) {
 		t.Errorf("%v: %s", err, empty)
 	}
 }
 
 func TestLabBench(t *testing.T) {
-	f := &LabFile{}
+	f := &result.Lab{}
 	f.Keep(labResult(t))
-	data, err := f.Bench()
+	data, err := BenchLab(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,12 +177,12 @@ func TestLabGroups(t *testing.T) {
 	o := r.Outcomes[0]
 	o.Arms[0].Arm.Group, o.Arms[1].Arm.Group = "one thing", "another"
 	o.Arms[1].Arm.Setting = &trial.Setting{GOGC: "400", MemLimit: 1 << 30}
-	text := labText(t, r)
+	text := textOfLab(t, r)
 	one, another := strings.Index(text, "\n  one thing:\n  arm "), strings.Index(text, "\n  another:\n  arm ")
 	if one < 0 || another < one || strings.Count(text, "\n  base ") != 1 {
 		t.Error(text)
 	}
-	f := &LabFile{Schema: Schema, Kind: "lab"}
+	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}
 	f.Keep(r)
 	arms := f.Experiments[0].Arms
 	if s := arms[1].Setting.Runtime; arms[1].Group != "another" || s == nil || *s.GOGC != "400" || *s.MemLimit != 1<<30 {

@@ -3,17 +3,15 @@ package report
 import (
 	"fmt"
 
-	"golang.org/x/perf/benchfmt"
-
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// against prints how a figure of an arm differs from the base's, as benchstat does:
+// differs prints how a figure of an arm differs from the base's, as benchstat does:
 // -17.3% (p=0.002), or ~ where that is undecided.
-func (a *LabArm) against(notes *stat.Notes, key string) string {
+func differs(a *result.LabArm, notes *stat.Notes, key string) string {
 	d, ok := a.Against[key]
 	if !ok {
 		return ""
@@ -31,25 +29,25 @@ func (a *LabArm) against(notes *stat.Notes, key string) string {
 
 // acrossTables returns, for each arm but the base, the table of the figures: base, arm,
 // difference, and their geometric means.
-func (e *LabExperiment) acrossTables(notes *stat.Notes) (out []labTable) {
-	base := e.arm(e.Base)
+func acrossTables(e *result.LabExperiment, notes *stat.Notes) (out []labTable) {
+	base := labArm(e, e.Base)
 	if base == nil {
 		return nil
 	}
 	for i := range e.Arms {
 		if a := &e.Arms[i]; a != base && a.Ran {
-			out = append(out, labTable{e.versus(notes, base, a), a.Name + " against " + base.Name})
+			out = append(out, labTable{versus(e, notes, base, a), a.Name + " against " + base.Name})
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, labTable{e.versus(notes, base, base), base.Name})
+		out = append(out, labTable{versus(e, notes, base, base), base.Name})
 	}
 	return out
 }
 
 // versus returns the table of an arm beside the base; of the base alone, if the arm
 // is the base.
-func (e *LabExperiment) versus(notes *stat.Notes, base, a *LabArm) *table {
+func versus(e *result.LabExperiment, notes *stat.Notes, base, a *result.LabArm) *table {
 	t := &table{left: map[int]bool{0: true, 2: true, 4: true, 5: true}}
 	head := []string{"benchmark", base.Name, "", "", "", "", "n"}
 	if a != base {
@@ -59,14 +57,14 @@ func (e *LabExperiment) versus(notes *stat.Notes, base, a *LabArm) *table {
 	var olds, news []float64
 	size := e.Parameters.SizeBytes
 	for _, f := range e.Figures {
-		was, is := base.at(size, f.Key), a.at(size, f.Key)
+		was, is := labAt(base, size, f.Key), labAt(a, size, f.Key)
 		if f.Minor || was.N == 0 || is.N == 0 {
 			continue
 		}
 		olds, news = append(olds, was.Median), append(news, is.Median)
 		row := []string{f.Label, figure.KindOf(f.Key).Format(was.Median), spreadOrNote(notes, was), "", "", "", fmt.Sprint(is.N)}
 		if a != base {
-			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(notes, is), a.against(notes, f.Key)
+			row[3], row[4], row[5] = figure.KindOf(f.Key).Format(is.Median), spreadOrNote(notes, is), differs(a, notes, f.Key)
 		}
 		t.add(row...)
 	}
@@ -78,24 +76,4 @@ func (e *LabExperiment) versus(notes *stat.Notes, base, a *LabArm) *table {
 	}
 	t.add(row...)
 	return t
-}
-
-// across says that each figure is a benchmark of its own: then they have one unit.
-func (e LabExperiment) across() bool {
-	return len(e.Figures) > 1 && e.Figures[0].Unit == e.Figures[1].Unit
-}
-
-// writeAcross writes a result for each figure.
-func (f *LabFile) writeAcross(w *benchfmt.Writer, e LabExperiment, a LabArm, p lab.Point) error {
-	for _, fig := range e.Figures {
-		v, ok := p.Figures[fig.Key]
-		if !ok {
-			continue
-		}
-		r := &benchfmt.Result{Config: f.config(a), Name: benchfmt.Name(fig.Label), Iters: 1, Values: []benchfmt.Value{{Value: v, Unit: fig.Unit}}}
-		if err := w.Write(r); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -36,17 +37,17 @@ func labOf(t *testing.T, name string, rounds int, arms map[string]map[string]flo
 	return &lab.Result{Outcomes: []*lab.Outcome{o}}
 }
 
-func labText(t *testing.T, r *lab.Result) string {
+func textOfLab(t *testing.T, r *lab.Result) string {
 	t.Helper()
-	f := &LabFile{Host: testHost()}
+	f := &result.Lab{Host: testHost()}
 	f.Keep(r)
-	f.SetNotes(nil)
+	SetLabNotes(f, nil)
 	var b, again bytes.Buffer
-	if err := f.Text(&b); err != nil {
+	if err := Lab(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	// A saved result shows what the lab showed.
-	if err := savedAgain(t, f).Text(&again); err != nil || again.String() != b.String() {
+	if err := Lab(&again, savedAgain(t, f)); err != nil || again.String() != b.String() {
 		t.Errorf("read back, %v:\n%s\nnot\n%s", err, again.String(), b.String())
 	}
 	return b.String()
@@ -65,13 +66,13 @@ func TestLabAcross(t *testing.T) {
   Malloc16   40.00ns  ± 0%         40.00ns  ± 0%  ~ (p=1.000) ¹     6
   geomean    28.28ns               20.00ns        -29.3%
 `
-	text := labText(t, r)
+	text := textOfLab(t, r)
 	if words := strings.Join(strings.Fields(text), " "); !strings.Contains(words, strings.Join(strings.Fields(want), " ")) {
 		t.Errorf("%s\nwant %s", text, want)
 	}
-	f := &LabFile{}
+	f := &result.Lab{}
 	f.Keep(r)
-	data, err := f.Bench()
+	data, err := BenchLab(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +80,11 @@ func TestLabAcross(t *testing.T) {
 		t.Errorf("%d results of Malloc8:\n%s", n, data)
 	}
 	// The base alone has its figures, too.
-	text = labText(t, labOf(t, "malloc", 1, map[string]map[string]float64{"stock": {"malloc8_seconds": 20e-9}}))
+	text = textOfLab(t, labOf(t, "malloc", 1, map[string]map[string]float64{"stock": {"malloc8_seconds": 20e-9}}))
 	if !strings.Contains(text, "  stock:\n  benchmark  ") || !strings.Contains(text, "  Malloc8    20.00ns") || strings.Contains(text, "vs stock") {
 		t.Error(text)
 	}
-	if text = labText(t, labOf(t, "malloc", 0, nil)); strings.Contains(text, "benchmark") {
+	if text = textOfLab(t, labOf(t, "malloc", 0, nil)); strings.Contains(text, "benchmark") {
 		t.Error(text)
 	}
 }
@@ -93,18 +94,18 @@ func TestLabAgainst(t *testing.T) {
 	r := labOf(t, "index", 6, map[string]map[string]float64{
 		"stock": {"op_seconds": 10}, "auto": {"op_seconds": 5}, "gogc-200": {"documents_per_second": 100},
 	})
-	text := strings.Join(strings.Fields(labText(t, r)), " ")
+	text := strings.Join(strings.Fields(textOfLab(t, r)), " ")
 	for _, want := range []string{"arm sec/op vs stock the first docs/s ", " stock 10.00s ± 0% - ", " auto 5.000s ± 0% -50.0% (p=0.002) - "} {
 		if !strings.Contains(text, want) {
-			t.Errorf("want %q in\n%s", want, labText(t, r))
+			t.Errorf("want %q in\n%s", want, textOfLab(t, r))
 		}
 	}
 	r = labOf(t, "index", 2, map[string]map[string]float64{"stock": {"op_seconds": 10}, "auto": {"op_seconds": 5}})
-	if text := labText(t, r); !strings.Contains(text, "~ (p=0.333) ") || !strings.Contains(text, "need >= 4 samples to detect a difference") {
+	if text := textOfLab(t, r); !strings.Contains(text, "~ (p=0.333) ") || !strings.Contains(text, "need >= 4 samples to detect a difference") {
 		t.Error(text)
 	}
 	r = labOf(t, "index", 2, map[string]map[string]float64{"auto": {"op_seconds": 5}})
-	if text := labText(t, r); strings.Contains(text, "vs stock") {
+	if text := textOfLab(t, r); strings.Contains(text, "vs stock") {
 		t.Error(text)
 	}
 }

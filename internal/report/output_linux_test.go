@@ -14,12 +14,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/testenv"
 )
 
-func open(t *testing.T, path string) *Output {
+func open(t *testing.T, path string) *result.Output {
 	t.Helper()
-	o, err := OpenOutput("--json", path, nil)
+	o, err := result.OpenOutput("--json", path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func put(t *testing.T, path, text string, mode fs.FileMode) {
 	}
 }
 
-func write(t *testing.T, o *Output, text string) {
+func write(t *testing.T, o *result.Output, text string) {
 	t.Helper()
 	if err := o.Write([]byte(text)); err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func TestOutputNeverWritten(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old")
 	put(t, old, "old\n", 0o640)
-	for _, o := range []*Output{open(t, old), open(t, filepath.Join(dir, "new"))} {
+	for _, o := range []*result.Output{open(t, old), open(t, filepath.Join(dir, "new"))} {
 		if err := o.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestOutputBadPath(t *testing.T) {
 		"no/../f/g": "no such file or directory",
 	} {
 		path := dir + "/" + name
-		_, err := OpenOutput("--bench", path, nil)
+		_, err := result.OpenOutput("--bench", path, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "--bench "+dir) || !strings.HasSuffix(err.Error(), ": "+want) {
 			t.Errorf("%s: error %v, want %s", name, err, want)
 		}
@@ -214,12 +215,12 @@ func TestOutputPermission(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod(locked, 0o755) })
 	asNobody(t, func() {
 		for _, path := range []string{file, filepath.Join(locked, "new")} {
-			if _, err := OpenOutput("--json", path, nil); err == nil || err.Error() != "--json "+path+": permission denied" {
+			if _, err := result.OpenOutput("--json", path, nil); err == nil || err.Error() != "--json "+path+": permission denied" {
 				t.Errorf("%s: error %v", path, err)
 			}
 		}
 		// A file that may be written in a directory that may not: in place.
-		o, err := OpenOutput("--json", inside, nil)
+		o, err := result.OpenOutput("--json", inside, nil)
 		if err != nil {
 			t.Error(err)
 			return
@@ -293,7 +294,7 @@ func TestOutputDevice(t *testing.T) {
 
 func TestOutputStdout(t *testing.T) {
 	var b bytes.Buffer
-	o, err := OpenOutput("--json", "-", &b)
+	o, err := result.OpenOutput("--json", "-", &b)
 	if err != nil || !o.IsStdout() {
 		t.Fatal(o, err)
 	}
@@ -306,16 +307,16 @@ func TestOutputStdout(t *testing.T) {
 		t.Errorf("%q, %v", &b, err)
 	}
 	b.Reset()
-	o, _ = OpenOutput("--json", "-", &b)
+	o, _ = result.OpenOutput("--json", "-", &b)
 	if err := o.Close(); err != nil || b.Len() > 0 {
 		t.Errorf("never written: %q, %v", &b, err)
 	}
-	o, _ = OpenOutput("--json", "-", &limited{})
+	o, _ = result.OpenOutput("--json", "-", &limited{})
 	write(t, o, "x")
 	if err := o.Close(); !errors.Is(err, errFull) || err.Error() != "--json -: full" {
 		t.Errorf("error %v", err)
 	}
-	if (*Output)(nil).IsStdout() {
+	if (*result.Output)(nil).IsStdout() {
 		t.Error("no output is not standard output")
 	}
 }

@@ -7,26 +7,27 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/figure"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// run prints the memory sheet: one figure a line, medians when there were several runs.
-func (f *File) run(w io.Writer, width int) error {
+// runText prints the memory sheet: one figure a line, medians when there were several runs.
+func runText(f *result.File, w io.Writer, width int) error {
 	arm, a := &f.Arms[0], f.Analysis
-	notes := f.notes()
+	notes := notesOf(f)
 	p := &printer{w: w}
-	title := f.Title()
+	title := Title(f)
 	if !settingOf(arm).IsZero() {
 		title += ", " + console.Line(arm.Name)
 	}
-	if n := len(Usable(arm.Samples)); n > 1 {
+	if n := len(result.Usable(arm.Samples)); n > 1 {
 		title += fmt.Sprintf("; medians of %d runs", n)
 	}
 	p.lines(title)
 	p.line("")
-	if err := f.figures(notes).write(w, "  "); err != nil {
+	if err := runFigures(f, notes).write(w, "  "); err != nil {
 		return err
 	}
 	if a == nil {
@@ -54,10 +55,10 @@ func (f *File) run(w io.Writer, width int) error {
 	return p.err
 }
 
-func settingOf(a *Arm) trial.Setting { return a.Setting.Trial() }
+func settingOf(a *result.Arm) trial.Setting { return a.Setting.Trial() }
 
-// notes returns the notes of the result, numbered.
-func (f *File) notes() *stat.Notes { return numbered(f.Notes) }
+// notesOf returns the notes of the result, numbered.
+func notesOf(f *result.File) *stat.Notes { return numbered(f.Notes) }
 
 func numbered(texts []string) *stat.Notes {
 	out := &stat.Notes{}
@@ -67,28 +68,10 @@ func numbered(texts []string) *stat.Notes {
 	return out
 }
 
-// Usable returns the samples that count, or, when none does, all as if they
-// did: a failed run's figures still say how far it came.
-func Usable(samples []*trial.Sample) []*trial.Sample {
-	var good, all []*trial.Sample
-	for _, s := range samples {
-		if s.OK() {
-			good = append(good, s)
-		}
-		c := *s
-		c.Failure = ""
-		all = append(all, &c)
-	}
-	if len(good) > 0 {
-		return good
-	}
-	return all
-}
-
-// figures returns the sheet's table: value, what it is, and how well it is known.
-func (f *File) figures(notes *stat.Notes) *table {
+// runFigures returns the sheet's table: value, what it is, and how well it is known.
+func runFigures(f *result.File, notes *stat.Notes) *table {
 	arm := &f.Arms[0]
-	sum, samples := &arm.Summary, Usable(arm.Samples)
+	sum, samples := &arm.Summary, result.Usable(arm.Samples)
 	t := &table{left: map[int]bool{1: true}}
 	row := func(key, more string) {
 		center, ok := sum.Center(key)
@@ -155,7 +138,7 @@ func many(samples []*trial.Sample) bool {
 
 // coverage returns the part of the peak memory that was on huge pages. The two
 // peaks need not be of the same moment.
-func coverage(s *Summary) (float64, bool) {
+func coverage(s *result.Summary) (float64, bool) {
 	huge, ok := s.Center("huge_peak_bytes")
 	rss, known := s.Center("peak_tree_rss_bytes")
 	if !ok || !known || rss == 0 {

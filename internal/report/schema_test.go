@@ -12,29 +12,30 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 )
 
 // testFile has an arm with everything and one with next to nothing.
-func testFile() *File {
+func testFile() *result.File {
 	set := trial.Setting{GOGC: "400", MemLimit: 512 << 20, GOMAXPROCS: 2, THP: trial.THPOff, Env: []string{"A=b c"}}
 	var samples []*trial.Sample
 	for i := range 6 {
 		samples = append(samples, goSample(i+1))
 	}
 	samples = append(samples, failedSample(7))
-	return &File{
-		Schema: Schema, Kind: "tune", Folio: "v1.0.0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Complete: true,
-		Host: testHost(), Program: Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"), Module: ptr("example.com/prog")},
-		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: NewTarget(opsPerSecond(), nil),
+	return &result.File{
+		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v1.0.0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, Complete: true,
+		Host: testHost(), Program: result.Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"), Module: ptr("example.com/prog")},
+		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: result.NewTarget(opsPerSecond(), nil),
 		RaceRounds: 2, Ended: "the time budget is spent", Answer: &tune.Answer{State: tune.NotSettled, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
-		Arms: []Arm{
-			{Name: set.String(), Setting: NewSetting(set), Status: "final", Samples: samples, Summary: Summarize(samples)},
-			{Name: "default", Setting: NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: Summarize([]*trial.Sample{plainSample()})},
+		Arms: []result.Arm{
+			{Name: set.String(), Setting: result.NewSetting(set), Status: "final", Samples: samples, Summary: result.Summarize(samples)},
+			{Name: "default", Setting: result.NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: result.Summarize([]*trial.Sample{plainSample()})},
 		},
-		Recommendations: []Recommendation{
-			{Goal: "fastest", Arm: set.String(), Setting: NewSetting(set), Line: set.Line([]string{"./my prog-2", "x"}), Ratio: &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
+		Recommendations: []result.Recommendation{
+			{Goal: "fastest", Arm: set.String(), Setting: result.NewSetting(set), Line: set.Line([]string{"./my prog-2", "x"}), Ratio: &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
 		},
 		Notes: []string{"a note"},
 	}
@@ -48,13 +49,13 @@ func TestJSON(t *testing.T) {
 	golden(t, "file.json", data)
 
 	// Lists are never null, and nothing that JSON cannot hold gets in.
-	data, err = (&File{Arms: []Arm{{}}}).JSON()
+	data, err = (&result.File{Arms: []result.Arm{{}}}).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "empty.json", data)
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if finite(v) != nil {
+		if result.Finite(v) != nil {
 			t.Errorf("%v is no number of JSON", v)
 		}
 	}
@@ -90,11 +91,11 @@ func TestJSONFigures(t *testing.T) {
 }
 
 func TestSummarize(t *testing.T) {
-	s := Summarize(nil)
+	s := result.Summarize(nil)
 	if len(s.Figures) != 0 || len(s.Metrics) != 0 || s.Collector != nil {
 		t.Errorf("of nothing: %+v", s)
 	}
-	s = Summarize([]*trial.Sample{goSample(1), failedSample(500), goSample(3)})
+	s = result.Summarize([]*trial.Sample{goSample(1), failedSample(500), goSample(3)})
 	wall := s.Figures["wall_seconds"]
 	if wall.N != 2 || wall.Lo != nil || wall.Hi != nil || wall.Median < 5.126 || wall.Median > 5.128 {
 		t.Errorf("wall: %+v", wall)
@@ -110,27 +111,27 @@ func TestSummarize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again Summary
+	var again result.Summary
 	if err := json.Unmarshal(data, &again); err != nil || !slices.Equal(again.Collector, s.Collector) {
 		t.Errorf("read again: %q, %v", again.Collector, err)
 	}
-	if s := Summarize([]*trial.Sample{failedSample(1)}); len(s.Collector) == 0 {
+	if s := result.Summarize([]*trial.Sample{failedSample(1)}); len(s.Collector) == 0 {
 		t.Error("a failed run has no sentences, and its sheet has")
 	}
 }
 
 func TestNewTarget(t *testing.T) {
-	if NewTarget(nil, nil) != nil {
+	if result.NewTarget(nil, nil) != nil {
 		t.Error("no metric is no target")
 	}
 	keys := []string{"Insert-2 ns/op"}
-	if got := NewTarget(&metric.Spec{Name: metric.Bench}, keys); len(got.Benchmarks) != 1 || got.Higher || got.Pattern != "" {
+	if got := result.NewTarget(&metric.Spec{Name: metric.Bench}, keys); len(got.Benchmarks) != 1 || got.Higher || got.Pattern != "" {
 		t.Errorf("benchmarks: %+v", got)
 	}
-	if got := NewTarget(&metric.Spec{Name: metric.Wall}, keys); got.Benchmarks != nil {
+	if got := result.NewTarget(&metric.Spec{Name: metric.Wall}, keys); got.Benchmarks != nil {
 		t.Errorf("wall: %+v", got)
 	}
-	if got := NewTarget(opsPerSecond(), nil); !got.Higher || got.Pattern != `([0-9.]+) op/s` {
+	if got := result.NewTarget(opsPerSecond(), nil); !got.Higher || got.Pattern != `([0-9.]+) op/s` {
 		t.Errorf("own: %+v", got)
 	}
 }
@@ -155,7 +156,7 @@ func readBench(t *testing.T, data []byte) []*benchfmt.Result {
 
 func TestBench(t *testing.T) {
 	f := testFile()
-	data, err := f.Bench()
+	data, err := Bench(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +233,8 @@ func TestBenchNames(t *testing.T) {
 			t.Errorf("%q: %q, want %q", tt.command, got, tt.want)
 			continue
 		}
-		f := &File{Program: Program{Command: command}, Arms: []Arm{{Setting: NewSetting(trial.Setting{}), Samples: []*trial.Sample{plainSample()}}}}
-		data, err := f.Bench()
+		f := &result.File{Program: result.Program{Command: command}, Arms: []result.Arm{{Setting: result.NewSetting(trial.Setting{}), Samples: []*trial.Sample{plainSample()}}}}
+		data, err := Bench(f)
 		if err != nil {
 			t.Fatal(err)
 		}

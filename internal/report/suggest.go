@@ -6,24 +6,18 @@ import (
 	"math"
 	"strings"
 
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/suggest"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Suggest is what folio suggest shows.
-type Suggest struct {
-	Advice *suggest.Advice
-	Notes  []string
-}
-
-// Text prints the call sites that would gain from an arena.
-func (f *SuggestFile) Text(w io.Writer) error {
+// Suggest prints the call sites that would gain from an arena.
+func Suggest(w io.Writer, f *result.Suggest) error {
 	p := &printer{w: w}
-	p.line("%s", f.title())
+	p.line("%s", suggestTitle(f))
 	p.line("")
-	p.line("  %s", f.Cost.Words())
+	p.line("  %s", CostWords(f.Cost))
 	p.line("  %s in %s objects were allocated", unit.Size(f.Total.AllocBytes), unit.Count(float64(f.Total.AllocObjects)))
 	if f.Nothing != nil {
 		p.section("An arena", []string{"nothing to gain: " + *f.Nothing})
@@ -49,8 +43,8 @@ func (f *SuggestFile) Text(w io.Writer) error {
 	return p.err
 }
 
-// title says what was looked at.
-func (f *SuggestFile) title() string {
+// suggestTitle says what was looked at.
+func suggestTitle(f *result.Suggest) string {
 	switch {
 	case len(f.Command) > 0:
 		return "folio suggest: " + trial.Setting{}.Line(f.Command)
@@ -61,17 +55,17 @@ func (f *SuggestFile) title() string {
 }
 
 // suggestion describes a call site.
-func suggestion(s SuggestionJSON, c SuggestCost) []string {
-	out := s.Words(c)
+func suggestion(s result.Suggestion, c result.SuggestCost) []string {
+	out := SuggestionWords(s, c)
 	if s.Source != nil {
 		out = append(out, "line: "+strings.ReplaceAll(*s.Source, "\t", " "))
 	}
 	return append(out, "try:  "+s.Sketch)
 }
 
-// Words says in sentences what a call site allocates, how long that lives, and what
+// SuggestionWords says in sentences what a call site allocates, how long that lives, and what
 // an arena would save.
-func (s SuggestionJSON) Words(c SuggestCost) []string {
+func SuggestionWords(s result.Suggestion, c result.SuggestCost) []string {
 	rate := ""
 	if c.Wall != nil && *c.Wall > 0 {
 		rate = fmt.Sprintf("%s/s, %s objects/s, ", unit.Bytes(float64(s.AllocBytes) / *c.Wall), unit.Count(float64(s.AllocObjects) / *c.Wall))
@@ -98,8 +92,8 @@ func (s SuggestionJSON) Words(c SuggestCost) []string {
 	return out
 }
 
-// Words says what the run cost.
-func (c SuggestCost) Words() string {
+// CostWords says what the run cost.
+func CostWords(c result.SuggestCost) string {
 	switch {
 	case c.CPU == nil || *c.CPU <= 0:
 		return "what the GC costs is not known: give the command too, to measure it"

@@ -4,7 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/suggest"
 )
 
@@ -34,12 +36,12 @@ func TestSuggestText(t *testing.T) {
 		"nothing": {&suggest.Advice{Cost: suggest.Unknown(), Nothing: "it is so"}, []string{"  nothing to gain: it is so\n"}, "How"},
 	} {
 		var b strings.Builder
-		file := (&Suggest{Advice: tt.a, Notes: []string{"note"}}).File()
-		if err := file.Text(&b); err != nil {
+		file := suggestFile(tt.a, "note")
+		if err := Suggest(&b, file); err != nil {
 			t.Fatal(err)
 		}
 		var again strings.Builder
-		if err := savedAgain(t, file).Text(&again); err != nil || again.String() != b.String() {
+		if err := Suggest(&again, savedAgain(t, file)); err != nil || again.String() != b.String() {
 			t.Errorf("%s: the saved advice has another text, %v:\n%s", name, err, again.String())
 		}
 		for _, w := range tt.want {
@@ -67,7 +69,7 @@ func TestSuggestJSON(t *testing.T) {
 		Suggestions: []suggest.Suggestion{{Site: site, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(), High: math.NaN(), Samples: math.NaN()}},
 	}
 	for name, a := range map[string]*suggest.Advice{"known": known, "unknown": unknown} {
-		f := (&Suggest{Advice: a, Notes: []string{"a note"}}).File()
+		f := suggestFile(a, "a note")
 		f.Folio, f.Host = "v0.0.0", testHost()
 		data, err := f.JSON()
 		if err != nil {
@@ -78,14 +80,14 @@ func TestSuggestJSON(t *testing.T) {
 }
 
 // A profile is somebody else's: what its names would have a terminal do is not done.
-func TestAdviseTextIsSafe(t *testing.T) {
+func TestSuggestTextIsSafe(t *testing.T) {
 	const evil = "\x1b[2J\a\n\u202e"
 	site := suggest.Site{Func: evil, File: evil, Line: 7, AllocBytes: 1, AllocObjects: 1}
 	var b strings.Builder
 	a := &suggest.Advice{Cost: suggest.Unknown(), Total: site, Suggestions: []suggest.Suggestion{{Site: site, Source: "a" + evil, Sketch: evil}}, Others: []suggest.Other{{Site: site, Why: evil}}}
-	f := (&Suggest{Advice: a}).File()
+	f := suggestFile(a)
 	f.Command = []string{evil}
-	if err := f.Text(&b); err != nil {
+	if err := Suggest(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	if i := strings.IndexAny(b.String(), "\x1b\a\u202e"); i >= 0 {
@@ -94,4 +96,10 @@ func TestAdviseTextIsSafe(t *testing.T) {
 	if !strings.Contains(b.String(), `\x1b[2J`) {
 		t.Error("the names are not there")
 	}
+}
+
+func suggestFile(a *suggest.Advice, notes ...string) *result.Suggest {
+	f := result.NewSuggest("", a, notes)
+	f.Created = time.Time{}
+	return f
 }

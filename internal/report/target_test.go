@@ -5,17 +5,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/tune"
 )
 
 func TestTargetValue(t *testing.T) {
 	s := goSample(1)
 	for _, tt := range []struct {
-		target *Target
+		target *result.Target
 		want   float64
 	}{
-		{nil, s.Wall}, {&Target{Name: "wall"}, s.Wall}, {&Target{Name: "cpu"}, s.CPU}, {&Target{Name: "op/s"}, 1250},
-		{&Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, 800},
+		{nil, s.Wall}, {&result.Target{Name: "wall"}, s.Wall}, {&result.Target{Name: "cpu"}, s.CPU}, {&result.Target{Name: "op/s"}, 1250},
+		{&result.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, 800},
 	} {
 		if v, ok := tt.target.Value(s); !ok || math.Abs(v-tt.want) > 1e-9 {
 			t.Errorf("%+v: %v, %v, want %v", tt.target, v, ok, tt.want)
@@ -24,7 +25,7 @@ func TestTargetValue(t *testing.T) {
 			t.Errorf("%+v: a failed sample counts", tt.target)
 		}
 	}
-	for _, absent := range []*Target{{Name: "none"}, {Name: "ns/op", Benchmarks: []string{"Gone-2 ns/op"}}} {
+	for _, absent := range []*result.Target{{Name: "none"}, {Name: "ns/op", Benchmarks: []string{"Gone-2 ns/op"}}} {
 		if v, ok := absent.Value(s); ok {
 			t.Errorf("%+v: %v", absent, v)
 		}
@@ -40,7 +41,7 @@ func TestPlotAgreesWithFront(t *testing.T) {
 		t.Fatal(err)
 	}
 	tn := &Tune{File: tuneFile(res)}
-	front := tn.File.front()
+	front := frontOf(tn.File)
 	type cell struct{ x, y int }
 	var dots, letters []cell
 	for y, line := range tn.plot(front)[:plotHeight] {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
@@ -20,24 +21,24 @@ type TextOptions struct {
 	All bool
 }
 
-// Text prints a result of run, tune or run --attach. It is made of the result alone: of
+// Program prints a result of run, tune or run --attach. It is made of the result alone: of
 // a saved one it is what the command itself showed, at the same width.
-func (f *File) Text(w io.Writer, o TextOptions) error {
+func Program(w io.Writer, f *result.File, o TextOptions) error {
 	switch {
-	case !slices.ContainsFunc(f.Arms, func(a Arm) bool { return len(a.Samples) > 0 }):
+	case !slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 }):
 		p := &printer{w: w}
-		p.lines(f.Title())
+		p.lines(Title(f))
 		p.line("Nothing was measured.")
-		p.notes(f.notes())
+		p.notes(notesOf(f))
 		return p.err
-	case f.Kind == KindTune:
-		return (&Tune{File: f, Notes: f.notes(), Width: o.Width, All: o.All}).Text(w)
+	case f.Kind == result.KindTune:
+		return (&Tune{File: f, Notes: notesOf(f), Width: o.Width, All: o.All}).Text(w)
 	}
-	return f.run(w, o.Width)
+	return runText(f, w, o.Width)
 }
 
 // Title says what was measured, and where.
-func (f *File) Title() string {
+func Title(f *result.File) string {
 	first := "$ " + trial.Setting{}.Line(f.Program.Command)
 	if b := f.Program.Build; b != nil {
 		first += fmt.Sprintf("   built from %s with %s", b.Package, patchNames(b.Patches))
@@ -69,20 +70,20 @@ func patchNames(patches []string) string {
 // SetNotes completes the notes, so that the result has all that its texts print: first
 // are what the command noted, then what explains figures in the text, then what was noted
 // before.
-func (f *File) SetNotes(first []string) {
+func SetNotes(f *result.File, first []string) {
 	notes := &stat.Notes{}
 	for _, n := range first {
 		notes.Add(n)
 	}
 	switch {
 	case len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0:
-	case f.Kind == KindTune:
+	case f.Kind == result.KindTune:
 		t := &Tune{File: f, Notes: notes}
-		if f.compared() && slices.ContainsFunc(t.columns(), func(c column) bool { return c.head == byGctrace }) {
+		if compared(f) && slices.ContainsFunc(t.columns(), func(c column) bool { return c.head == byGctrace }) {
 			notes.Add(byGctrace + ": " + gctraceIs)
 		}
 	default:
-		f.figures(notes)
+		runFigures(f, notes)
 	}
 	for _, n := range f.Notes {
 		notes.Add(n)

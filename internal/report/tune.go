@@ -10,54 +10,15 @@ import (
 
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// SetTune puts what a search found into the file.
-func (f *File) SetTune(r *tune.Result) {
-	f.Rounds, f.RaceRounds, f.ElapsedSeconds, f.Ended = r.Rounds, r.RaceRounds, r.Elapsed.Seconds(), r.Ended
-	f.Seed = &r.Seed
-	if r.Objective != nil {
-		f.Metric = NewTarget(r.Objective, r.Benchmarks)
-	}
-	f.Arms = f.Arms[:0]
-	for i, a := range r.Arms {
-		if len(a.Samples) == 0 && i > 0 {
-			continue
-		}
-		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason, Final: a.Final, Left: a.Left, Samples: a.Samples}
-		if a.Final != nil {
-			arm.Where = trial.Where(a.Samples)
-		}
-		summed := a.Samples
-		if a.Final != nil {
-			summed = r.FinalSamples(a)
-		}
-		arm.Summary = Summarize(summed)
-		f.Arms = append(f.Arms, arm)
-	}
-	f.Answer, f.Recommendations = &r.Answer, nil
-	for _, rec := range r.Answer.Recommended {
-		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{}, Least: rec.Least, Keep: rec.Keep}
-		if rec.Arm != r.Arms[0] {
-			out.Line = f.Program.Line(rec.Arm.Setting)
-		}
-		if rec.Arm.Final != nil && rec.Arm != r.Arms[0] {
-			out.Ratio, out.Memory = rec.Arm.Final.Ratio, rec.Arm.Final.MemoryRatio
-		}
-		for _, t := range rec.Tied {
-			out.Tied = append(out.Tied, t.Name)
-		}
-		f.Recommendations = append(f.Recommendations, out)
-	}
-}
-
 // A Tune is what folio tune shows of a result file.
 type Tune struct {
-	File  *File
+	File  *result.File
 	Notes *stat.Notes
 	// Width is how many columns table and plot may take; 0 when that is not known.
 	Width int
@@ -70,7 +31,7 @@ func (t *Tune) Text(w io.Writer) error {
 	p := &printer{w: w}
 	t.answer(p)
 	p.line("")
-	p.lines(t.File.Title())
+	p.lines(Title(t.File))
 	f := t.File
 	trials := 0
 	for _, a := range f.Arms {
@@ -85,7 +46,7 @@ func (t *Tune) Text(w io.Writer) error {
 		t.legend(p)
 	}
 	t.benchmarks(p)
-	if front := f.front(); len(front) > 1 {
+	if front := frontOf(f); len(front) > 1 {
 		p.line("")
 		for _, l := range t.plot(front) {
 			p.line("%s", l)
@@ -97,7 +58,7 @@ func (t *Tune) Text(w io.Writer) error {
 
 // answer prints what to do: the setting, what it gains, what it costs.
 func (t *Tune) answer(p *printer) {
-	answers, open := t.File.Said()
+	answers, open := Answers(t.File)
 	ways := false
 	for i, s := range answers {
 		if i == 0 {
@@ -157,69 +118,69 @@ func keep(p *printer, lines []string, said bool) bool {
 
 // ranked returns the arms as the table lists them: the default, the others of the
 // final, best first, and the rest.
-func (f *File) ranked() []*Arm {
-	var out []*Arm
+func ranked(f *result.File) []*result.Arm {
+	var out []*result.Arm
 	for i := range f.Arms {
 		out = append(out, &f.Arms[i])
 	}
 	if len(out) == 0 {
 		return nil
 	}
-	rank := func(a *Arm) int {
+	rank := func(a *result.Arm) int {
 		if a.Final == nil {
 			return len(out) + 1
 		}
 		return a.Final.Rank
 	}
-	slices.SortStableFunc(out[1:], func(a, b *Arm) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(out[1:], func(a, b *result.Arm) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }
 
 // compared says whether there was a final that compared something.
-func (f *File) compared() bool { return len(f.Arms) > 0 && f.Arms[0].Final != nil }
+func compared(f *result.File) bool { return len(f.Arms) > 0 && f.Arms[0].Final != nil }
 
 // A column is one of the table's.
 type column struct {
 	head string
 	left bool
-	cell func(*Arm) string
+	cell func(*result.Arm) string
 }
 
 // columns returns the table's, most important first.
 func (t *Tune) columns() []column {
 	f := t.File
 	spec := f.Metric.Spec()
-	median := func(key string, format func(float64) string) func(*Arm) string {
-		return func(a *Arm) string {
+	median := func(key string, format func(float64) string) func(*result.Arm) string {
+		return func(a *result.Arm) string {
 			if v, ok := a.Summary.Center(key); ok {
 				return format(v)
 			}
 			return none
 		}
 	}
-	count := func(a *Arm) string { return fmt.Sprint(len(a.Samples)) }
-	memory := func(a *Arm) string {
+	count := func(a *result.Arm) string { return fmt.Sprint(len(a.Samples)) }
+	memory := func(a *result.Arm) string {
 		if v := a.PeakMemory(); v.N > 0 {
 			return unit.Bytes(v.Median)
 		}
 		return none
 	}
-	if !f.compared() {
-		return []column{{"setting", true, func(a *Arm) string { return a.Name }}, {f.Metric.Label(), false, func(a *Arm) string { return f.asMeasured(a) }},
-			{"peak RSS", false, memory}, {"n", false, count}, {"", true, (*Arm).LeftEarly}}
+	if !compared(f) {
+		return []column{{"setting", true, func(a *result.Arm) string { return a.Name }}, {f.Metric.Label(), false, func(a *result.Arm) string { return asMeasured(f, a) }},
+			{"peak RSS", false, memory}, {"n", false, count}, {"", true, func(a *result.Arm) string { return LeftEarly(a) }}}
 	}
 	out := []column{
 		{"", true, t.mark},
-		{"setting", true, func(a *Arm) string { return a.Name }},
-		{f.Metric.Label(), false, func(a *Arm) string {
+		{"setting", true, func(a *result.Arm) string { return a.Name }},
+		{f.Metric.Label(), false, func(a *result.Arm) string {
 			if a.Final == nil {
 				return ""
 			}
 			return Metric(spec, a.Final.Adjusted)
 		}},
-		{"vs default [95%]", true, func(a *Arm) string {
+		{"vs default [95%]", true, func(a *result.Arm) string {
 			if a.Final == nil {
-				return a.LeftEarly()
+				return LeftEarly(a)
 			}
 			if a.Final.Ratio == nil {
 				return ""
@@ -227,7 +188,7 @@ func (t *Tune) columns() []column {
 			return Change(a.Final.Ratio)
 		}},
 		{"peak RSS", false, memory},
-		{"n", false, func(a *Arm) string {
+		{"n", false, func(a *result.Arm) string {
 			if a.Final == nil {
 				return count(a)
 			}
@@ -239,13 +200,13 @@ func (t *Tune) columns() []column {
 	}
 	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds", "cpu_seconds", "minor_faults"} {
 		c := figure.Of(key)
-		known := slices.ContainsFunc(f.Arms, func(a Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
+		known := slices.ContainsFunc(f.Arms, func(a result.Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
 		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.Of("gc_cpu_fraction").Short })
 		if c.Short == spec.Name || !known || c.Short == byGctrace && sampled {
 			continue
 		}
 		cell := median(c.Key, c.Format)
-		out = append(out, column{c.Short, false, func(a *Arm) string {
+		out = append(out, column{c.Short, false, func(a *result.Arm) string {
 			if a.Final == nil {
 				return "" // of few runs, while the machine was as it was then
 			}
@@ -266,7 +227,7 @@ const (
 )
 
 // asMeasured prints the median of an arm where nothing was compared.
-func (f *File) asMeasured(a *Arm) string {
+func asMeasured(f *result.File, a *result.Arm) string {
 	var values []float64
 	for _, s := range a.Samples {
 		if v, ok := f.Metric.Value(s); ok {
@@ -277,7 +238,7 @@ func (f *File) asMeasured(a *Arm) string {
 }
 
 // mark says how a setting stands to the recommended one.
-func (t *Tune) mark(a *Arm) string {
+func (t *Tune) mark(a *result.Arm) string {
 	switch {
 	case a.Final == nil || len(t.File.Recommendations) == 0 || a == &t.File.Arms[0] && a.Final.Tied:
 		return ""
@@ -290,7 +251,7 @@ func (t *Tune) mark(a *Arm) string {
 }
 
 // listed says whether the table has a row for an arm.
-func (t *Tune) listed(a *Arm) bool { return t.All || !t.File.compared() || a.Final != nil }
+func (t *Tune) listed(a *result.Arm) bool { return t.All || !compared(t.File) || a.Final != nil }
 
 // table lists the settings, with as many columns as there is room for. Where there is
 // too little even for the main ones, intervals are left out.
@@ -307,9 +268,9 @@ func (t *Tune) table() *table {
 		case columns[intervals].head == plainHead:
 			return tb
 		default:
-			columns[intervals] = column{plainHead, false, func(a *Arm) string {
+			columns[intervals] = column{plainHead, false, func(a *result.Arm) string {
 				if a.Final == nil || a.Final.Ratio == nil {
-					return a.LeftEarly()
+					return LeftEarly(a)
 				}
 				return short(a.Final.Ratio)
 			}}
@@ -330,7 +291,7 @@ func (t *Tune) rows(columns []column) *table {
 		head[i], tb.left[i] = c.head, c.left
 	}
 	tb.add(head...)
-	for _, a := range t.File.ranked() {
+	for _, a := range ranked(t.File) {
 		if !t.listed(a) {
 			continue
 		}
@@ -346,11 +307,11 @@ func (t *Tune) rows(columns []column) *table {
 // legend explains the marks, and says what the table leaves out.
 func (t *Tune) legend(p *printer) {
 	f := t.File
-	if !f.compared() {
+	if !compared(f) {
 		return
 	}
 	var parts []string
-	marked := slices.ContainsFunc(f.Arms[1:], func(a Arm) bool { return t.mark(&a) == "=" })
+	marked := slices.ContainsFunc(f.Arms[1:], func(a result.Arm) bool { return t.mark(&a) == "=" })
 	switch keep := len(f.Recommendations) > 0 && f.Recommendations[0].Arm == f.Arms[0].Name; {
 	case marked && keep:
 		parts = append(parts, "= cannot be told apart from the default")

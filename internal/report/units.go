@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -52,7 +53,7 @@ func marks(n *stat.Notes, warnings []string) string {
 
 // spreadOrNote returns the spread, or the numbers of the notes that say why
 // there is none.
-func spreadOrNote(n *stat.Notes, i Interval) string {
+func spreadOrNote(n *stat.Notes, i result.Interval) string {
 	if text := Spread(i.Summary()); text != "" || i.N == 0 {
 		return text
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
@@ -48,12 +49,12 @@ func TestRunTextSampled(t *testing.T) {
 	f := runFile(samples)
 	f.Program.Command = []string{"./shop", "-n", "1"}
 	analyze(f)
-	f.SetNotes(nil)
+	SetNotes(f, nil)
 	var b, again bytes.Buffer
-	if err := f.Text(&b, TextOptions{}); err != nil {
+	if err := Program(&b, f, TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := savedAgain(t, f).Text(&again, TextOptions{}); err != nil || again.String() != b.String() {
+	if err := Program(&again, savedAgain(t, f), TextOptions{}); err != nil || again.String() != b.String() {
 		t.Errorf("read back, %v:\n%s", err, again.String())
 	}
 	golden(t, "run-sampled.txt", b.Bytes())
@@ -83,9 +84,9 @@ func TestRemoved(t *testing.T) {
 // of the runs that were sampled, and neither is above 100%.
 func TestTuneTableShares(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		f := &File{Metric: NewTarget(&metric.Spec{Name: metric.Wall}, nil)}
+		f := &result.File{Metric: result.NewTarget(&metric.Spec{Name: metric.Wall}, nil)}
 		for i := range rapid.IntRange(1, 5).Draw(rt, "settings") {
-			a := Arm{Name: fmt.Sprint("setting ", i), Final: &tune.Final{Rank: i}}
+			a := result.Arm{Name: fmt.Sprint("setting ", i), Final: &tune.Final{Rank: i}}
 			for range rapid.IntRange(1, 6).Draw(rt, "runs") {
 				s := goSample(1)
 				s.GCTraceCPU = ptr(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
@@ -98,7 +99,7 @@ func TestTuneTableShares(t *testing.T) {
 				s.Recompute()
 				a.Samples = append(a.Samples, s)
 			}
-			a.Summary = Summarize(a.Samples)
+			a.Summary = result.Summarize(a.Samples)
 			f.Arms = append(f.Arms, a)
 		}
 		tb := (&Tune{File: f, Notes: &stat.Notes{}}).table()

@@ -18,7 +18,7 @@ func TestPicturesKeepToTheWidth(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := tuneFile(res)
-	front := f.front()
+	front := frontOf(f)
 	if len(front) < 3 {
 		t.Fatalf("%d settings on the front", len(front))
 	}

@@ -1,4 +1,4 @@
-package saved
+package result
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/input"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -18,14 +17,14 @@ type Result struct {
 	JSON []byte
 
 	// One of these is set.
-	Program *report.File // run, tune
-	Lab     *report.LabFile
-	Inspect *report.InspectFile
-	Doctor  *report.DoctorFile
-	Suggest *report.SuggestFile
-	AB      *report.ABFile
+	Program *File // run, tune
+	Lab     *Lab
+	Inspect *Inspect
+	Doctor  *Doctor
+	Suggest *Suggest
+	AB      *AB
 	// There are no pages and no comparisons of a collapse.
-	Collapse *report.CollapseFile
+	Collapse *Collapse
 }
 
 // Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest and collapse.
@@ -44,28 +43,28 @@ func Read(name string, data []byte) (*Result, error) {
 	r := &Result{Name: name, JSON: data}
 	var into any
 	switch {
-	case head.Schema == report.Schema && head.Kind == "lab":
-		r.Lab = &report.LabFile{}
+	case head.Schema == Schema && head.Kind == KindLab:
+		r.Lab = &Lab{}
 		into = r.Lab
-	case head.Schema == report.Schema && (head.Kind == report.KindRun || head.Kind == report.KindTune || head.Kind == report.KindAttach):
-		r.Program = &report.File{}
+	case head.Schema == Schema && (head.Kind == KindRun || head.Kind == KindTune || head.Kind == KindAttach):
+		r.Program = &File{}
 		into = r.Program
-	case head.Schema == report.Schema && head.Kind == report.KindAB:
-		r.AB = &report.ABFile{}
+	case head.Schema == Schema && head.Kind == KindAB:
+		r.AB = &AB{}
 		into = r.AB
-	case head.Schema == report.InspectSchema:
-		r.Inspect = &report.InspectFile{}
+	case head.Schema == InspectSchema:
+		r.Inspect = &Inspect{}
 		into = r.Inspect
-	case head.Schema == report.DoctorSchema:
-		r.Doctor = &report.DoctorFile{}
+	case head.Schema == DoctorSchema:
+		r.Doctor = &Doctor{}
 		into = r.Doctor
 	case head.Schema == "":
 		return nil, fmt.Errorf("%s: not a result of folio: it names no schema", name)
-	case head.Schema == report.SuggestSchema:
-		r.Suggest = &report.SuggestFile{}
+	case head.Schema == SuggestSchema:
+		r.Suggest = &Suggest{}
 		into = r.Suggest
-	case head.Schema == report.CollapseSchema:
-		r.Collapse = &report.CollapseFile{}
+	case head.Schema == CollapseSchema:
+		r.Collapse = &Collapse{}
 		into = r.Collapse
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name, head.Schema, head.Kind)

@@ -1,32 +1,25 @@
-package report
+package result
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/page"
 )
 
-// InspectSchema is the version of the JSON that folio inspect writes: docs/inspect.md.
-const InspectSchema = "folio-inspect/1"
-
-// An InspectFile is what was seen, as JSON has it: of one process, or of all.
-type InspectFile struct {
-	Schema    string         `json:"schema"`
-	Kind      string         `json:"kind"` // process, list
-	Folio     string         `json:"folio_version"`
-	Created   time.Time      `json:"created"`
-	Process   *ProcessJSON   `json:"process,omitempty"`
+// An Inspect is what was seen, as JSON has it: of one process, or of all.
+type Inspect struct {
+	Header
+	Process   *Process       `json:"process,omitempty"`
 	Processes *[]ProcessLine `json:"processes,omitempty"`
-	Unseen    *UnseenJSON    `json:"unseen,omitempty"`
+	Unseen    *Unseen        `json:"unseen,omitempty"`
 	// WindowBytes is the size of a window: of one huge page.
 	WindowBytes uint64 `json:"window_bytes"`
 }
 
-// UnseenJSON counts the processes that a list leaves out.
-type UnseenJSON struct {
+// Unseen counts the processes that a list leaves out.
+type Unseen struct {
 	Small       int    `json:"small"`
 	Denied      int    `json:"denied"`
 	DeniedBytes uint64 `json:"denied_anonymous_bytes"`
@@ -46,12 +39,12 @@ type ProcessID struct {
 // A ProcessLine is a process in a list.
 type ProcessLine struct {
 	ProcessID
-	Resident uint64       `json:"resident_bytes"`
-	Windows  *WindowsJSON `json:"windows"`
+	Resident uint64   `json:"resident_bytes"`
+	Windows  *Windows `json:"windows"`
 }
 
-// ProcessJSON is a process. What could not be seen is null, and a note says why.
-type ProcessJSON struct {
+// Process is a process. What could not be seen is null, and a note says why.
+type Process struct {
 	ProcessID
 	Patches []string `json:"patches,omitempty"` // of Go's runtime, as name@hash
 	// Where its heap was made to ask for huge pages: "memory" (folio exec) or "copy"
@@ -65,18 +58,18 @@ type ProcessJSON struct {
 	AnonymousHuge *uint64 `json:"anonymous_huge_bytes"`
 	OnBasePages   *bool   `json:"on_base_pages"`
 
-	Memory  []MemoryJSON `json:"memory"`
-	Of      *string      `json:"windows_of"`
-	Windows *WindowsJSON `json:"windows"`
-	Bloat   *BloatJSON   `json:"bloat"`
-	Faults  *FaultsJSON  `json:"faults"`
-	Policy  PolicyJSON   `json:"policy"`
-	Hazards []string     `json:"hazards"`
-	Notes   []string     `json:"notes"`
+	Memory  []Memory `json:"memory"`
+	Of      *string  `json:"windows_of"`
+	Windows *Windows `json:"windows"`
+	Bloat   *Bloat   `json:"bloat"`
+	Faults  *Faults  `json:"faults"`
+	Policy  Policy   `json:"policy"`
+	Hazards []string `json:"hazards"`
+	Notes   []string `json:"notes"`
 }
 
-// MemoryJSON is what there is of one kind.
-type MemoryJSON struct {
+// Memory is what there is of one kind.
+type Memory struct {
 	Kind     string `json:"kind"`
 	Mappings int    `json:"mappings"`
 	Size     uint64 `json:"mapped_bytes"`
@@ -85,8 +78,8 @@ type MemoryJSON struct {
 	Swapped  uint64 `json:"swapped_bytes"`
 }
 
-// WindowsJSON are windows, added up.
-type WindowsJSON struct {
+// Windows are windows, added up.
+type Windows struct {
 	Size     uint64            `json:"window_bytes"`
 	Count    int               `json:"count"`
 	Huge     int               `json:"huge"`
@@ -103,22 +96,22 @@ type WindowsJSON struct {
 	Fill     uint64            `json:"fill_bytes"`
 }
 
-// BloatJSON is how much of huge pages nobody needs.
-type BloatJSON struct {
+// Bloat is how much of huge pages nobody needs.
+type Bloat struct {
 	Most  uint64 `json:"most_bytes"`
 	Read  int    `json:"huge_pages_read"`
 	Pages int    `json:"huge_pages"`
 }
 
-// FaultsJSON are page faults over a time.
-type FaultsJSON struct {
+// Faults are page faults over a time.
+type Faults struct {
 	Seconds float64 `json:"seconds"`
 	Minor   uint64  `json:"minor"`
 	Major   uint64  `json:"major"`
 }
 
-// PolicyJSON is what system and program want about huge pages.
-type PolicyJSON struct {
+// Policy is what system and program want about huge pages.
+type Policy struct {
 	Enabled     *string `json:"thp_enabled"`
 	Defrag      *string `json:"thp_defrag"`
 	MaxPtesNone *int    `json:"thp_max_ptes_none"`
@@ -128,21 +121,21 @@ type PolicyJSON struct {
 	Means       string  `json:"means"`
 }
 
-// NewInspectFile begins a file. Process or Processes are to be set.
-func NewInspectFile(folio string, now time.Time) *InspectFile {
-	return &InspectFile{Schema: InspectSchema, Folio: folio, Created: now.UTC(), WindowBytes: uint64(page.WindowSize())}
+// NewInspect begins a file. Process or Processes are to be set.
+func NewInspect(folio string) *Inspect {
+	return &Inspect{Header: NewHeader(InspectSchema, "", folio), WindowBytes: uint64(page.WindowSize())}
 }
 
 // SetProcess makes it the file of one process.
-func (f *InspectFile) SetProcess(p *inspect.Process) { f.Kind, f.Process = "process", newProcess(p) }
+func (f *Inspect) SetProcess(p *inspect.Process) { f.Kind, f.Process = KindProcess, newProcess(p) }
 
-func newProcess(p *inspect.Process) *ProcessJSON {
-	out := &ProcessJSON{
+func newProcess(p *inspect.Process) *Process {
+	out := &Process{
 		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
 		Patches:   p.Patches,
 		HeapPatch: p.HeapPatch,
 		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),
-		Policy: PolicyJSON{
+		Policy: Policy{
 			Enabled: text(p.Policy.System.Enabled.Selected), Defrag: text(p.Policy.System.Defrag.Selected), MaxPtesNone: p.Policy.System.MaxPtesNone,
 			Allowed: p.Policy.Allowed, Advised: p.Policy.Advised, Against: p.Policy.Against, Means: p.Policy.Means(),
 		},
@@ -152,20 +145,20 @@ func newProcess(p *inspect.Process) *ProcessJSON {
 		out.Anonymous, out.AnonymousHuge, out.OnBasePages = p.Anonymous, p.AnonymousHuge, &base
 	}
 	for _, m := range p.Memory {
-		out.Memory = append(out.Memory, MemoryJSON{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})
+		out.Memory = append(out.Memory, Memory{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})
 	}
 	if p.Windows != nil {
 		out.Windows, out.Of = newWindows(*p.Windows), text(p.Of.String())
 	}
 	if b := p.Bloat; b != nil {
-		out.Bloat = &BloatJSON{b.Most, b.Read, b.Pages}
+		out.Bloat = &Bloat{b.Most, b.Read, b.Pages}
 	}
 	out.Faults = newFaults(p.Faults)
 	return out
 }
 
 // SetList makes it the file of all processes.
-func (f *InspectFile) SetList(l *inspect.List) {
+func (f *Inspect) SetList(l *inspect.List) {
 	lines := []ProcessLine{}
 	for _, r := range l.Rows {
 		isGo := r.GoVersion != ""
@@ -174,27 +167,27 @@ func (f *InspectFile) SetList(l *inspect.List) {
 			Resident:  r.Resident, Windows: newWindows(r.Windows),
 		})
 	}
-	f.Kind, f.Processes = "list", &lines
-	f.Unseen = &UnseenJSON{Small: l.Small, Denied: l.Denied, DeniedBytes: l.DeniedBytes}
+	f.Kind, f.Processes = KindList, &lines
+	f.Unseen = &Unseen{Small: l.Small, Denied: l.Denied, DeniedBytes: l.DeniedBytes}
 }
 
-func newWindows(w inspect.Windows) *WindowsJSON {
-	return &WindowsJSON{
+func newWindows(w inspect.Windows) *Windows {
+	return &Windows{
 		Size: w.Size, Count: w.Count, Huge: w.Huge, Unknown: w.HugeUnknown, Dense: w.Dense, Sparse: w.Sparse, OptedOut: w.OptedOut,
 		Density: w.Density, Resident: w.Resident, HugeSize: w.HugeSize, Cut: w.Cut, Coverage: w.Coverage(), Gain: w.Gain, Fill: w.Fill,
 	}
 }
 
-func newFaults(f *inspect.Faults) *FaultsJSON {
+func newFaults(f *inspect.Faults) *Faults {
 	if f == nil {
 		return nil
 	}
-	return &FaultsJSON{f.Over.Seconds(), f.Minor, f.Major}
+	return &Faults{f.Over.Seconds(), f.Minor, f.Major}
 }
 
 // JSON returns the file's text; Line returns it in one line.
-func (f *InspectFile) JSON() ([]byte, error) { return indented(f) }
-func (f *InspectFile) Line() ([]byte, error) {
+func (f *Inspect) JSON() ([]byte, error) { return indented(f) }
+func (f *Inspect) Line() ([]byte, error) {
 	data, err := json.Marshal(f)
 	data = console.JSON(data)
 	return append(data, '\n'), err

@@ -1,22 +1,13 @@
-package report
+package result
 
 import (
-	"time"
-
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
 )
 
-// DoctorSchema is the version of the JSON of folio doctor. docs/doctor.md
-// describes it.
-const DoctorSchema = "folio-doctor/1"
-
-// A DoctorFile is a diagnosis as JSON has it.
-type DoctorFile struct {
-	Schema  string    `json:"schema"`
-	Kind    string    `json:"kind"` // doctor
-	Folio   string    `json:"folio_version"`
-	Created time.Time `json:"created"`
+// A Doctor is a diagnosis as JSON has it.
+type Doctor struct {
+	Header
 
 	Host           host.Info      `json:"host"`
 	Process        *DoctorProcess `json:"process"` // null: none was named
@@ -47,10 +38,10 @@ type DoctorCheck struct {
 	Why *string `json:"why"`
 }
 
-// NewDoctorFile puts facts and diagnosis into a file.
-func NewDoctorFile(f *diagnose.Facts, d diagnose.Diagnosis) *DoctorFile {
-	out := &DoctorFile{
-		Schema: DoctorSchema, Kind: "doctor", WatchedSeconds: f.Watched.Seconds(), THP: f.Policy(),
+// NewDoctor puts facts and diagnosis into a file.
+func NewDoctor(folio string, f *diagnose.Facts, d diagnose.Diagnosis) *Doctor {
+	out := &Doctor{
+		Header: NewHeader(DoctorSchema, KindDoctor, folio), WatchedSeconds: f.Watched.Seconds(), THP: f.Policy(),
 		Findings: append([]diagnose.Hazard{}, d.Hazards...), Checks: []DoctorCheck{}, Notes: []string{},
 	}
 	if p := f.Process; p != nil {
@@ -70,7 +61,7 @@ func NewDoctorFile(f *diagnose.Facts, d diagnose.Diagnosis) *DoctorFile {
 }
 
 // JSON returns the file's text.
-func (f *DoctorFile) JSON() ([]byte, error) {
+func (f *Doctor) JSON() ([]byte, error) {
 	data, err := marshal(f)
 	return append(data, '\n'), err
 }

@@ -1,22 +1,15 @@
-package report
+package result
 
 import (
 	"strings"
-	"time"
 
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/suggest"
 )
 
-// SuggestSchema is the version of the JSON of folio suggest: docs/suggest.md.
-const SuggestSchema = "folio-suggest/1"
-
-// An SuggestFile is advice as JSON has it. What is not known is null.
-type SuggestFile struct {
-	Schema  string    `json:"schema"`
-	Kind    string    `json:"kind"` // suggest
-	Folio   string    `json:"folio_version"`
-	Created time.Time `json:"created"`
+// A Suggest is what folio suggest found. What is not known is null.
+type Suggest struct {
+	Header
 
 	Host    host.Info `json:"host"`
 	Command []string  `json:"command"` // empty: only a profile was read
@@ -25,8 +18,8 @@ type SuggestFile struct {
 	Cost  SuggestCost `json:"cost"`
 	Total Allocations `json:"total"`
 
-	Suggestions []SuggestionJSON `json:"suggestions"` // the most bytes first
-	Others      []OtherSite      `json:"others"`
+	Suggestions []Suggestion `json:"suggestions"` // the most bytes first
+	Others      []OtherSite  `json:"others"`
 	// Nothing says why there are no suggestions.
 	Nothing *string  `json:"nothing_to_gain"`
 	Notes   []string `json:"notes"`
@@ -58,8 +51,8 @@ type CallSite struct {
 	Share float64 `json:"bytes_fraction"` // of all bytes
 }
 
-// SuggestionJSON is a call site that would gain from an arena.
-type SuggestionJSON struct {
+// Suggestion is a call site that would gain from an arena.
+type Suggestion struct {
 	CallSite
 	Objects float64  `json:"objects_fraction"`
 	Kept    float64  `json:"inuse_fraction"` // of its bytes
@@ -92,20 +85,19 @@ func newAllocations(s suggest.Site) Allocations {
 	return Allocations{s.AllocBytes, s.AllocObjects, s.InuseBytes, s.InuseObjects}
 }
 
-// File returns it as JSON has it. Where it was measured, of what, and when are for
-// the caller to fill in.
-func (r *Suggest) File() *SuggestFile {
-	a := r.Advice
-	f := &SuggestFile{
-		Schema: SuggestSchema, Kind: "suggest", Command: []string{},
-		Cost:  SuggestCost{finite(a.Cost.Wall), finite(a.Cost.CPU), finite(a.Cost.GC), finite(a.Cost.Allocation)},
+// NewSuggest makes the result of advice. Where it was measured, and of what, is for the
+// caller to fill in.
+func NewSuggest(folio string, a *suggest.Advice, notes []string) *Suggest {
+	f := &Suggest{
+		Header: NewHeader(SuggestSchema, KindSuggest, folio), Command: []string{},
+		Cost:  SuggestCost{Finite(a.Cost.Wall), Finite(a.Cost.CPU), Finite(a.Cost.GC), Finite(a.Cost.Allocation)},
 		Total: newAllocations(a.Total), Nothing: text(a.Nothing),
-		Suggestions: []SuggestionJSON{}, Others: []OtherSite{}, Notes: list(r.Notes),
+		Suggestions: []Suggestion{}, Others: []OtherSite{}, Notes: list(notes),
 	}
 	for _, s := range a.Suggestions {
-		f.Suggestions = append(f.Suggestions, SuggestionJSON{
-			CallSite: newCallSite(s.Site, s.Share), Objects: s.Objects, Kept: s.Kept, Life: finite(s.Life), Samples: finite(s.Samples),
-			GC: finite(s.GC), Low: finite(s.Low), High: finite(s.High), Source: text(strings.TrimSpace(s.Source)), Sketch: s.Sketch,
+		f.Suggestions = append(f.Suggestions, Suggestion{
+			CallSite: newCallSite(s.Site, s.Share), Objects: s.Objects, Kept: s.Kept, Life: Finite(s.Life), Samples: Finite(s.Samples),
+			GC: Finite(s.GC), Low: Finite(s.Low), High: Finite(s.High), Source: text(strings.TrimSpace(s.Source)), Sketch: s.Sketch,
 		})
 	}
 	for _, o := range a.Others {
@@ -115,4 +107,4 @@ func (r *Suggest) File() *SuggestFile {
 }
 
 // JSON returns the file's text.
-func (f *SuggestFile) JSON() ([]byte, error) { return indented(f) }
+func (f *Suggest) JSON() ([]byte, error) { return indented(f) }

@@ -1,10 +1,9 @@
-package report
+package result
 
 import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
@@ -14,26 +13,11 @@ import (
 	"github.com/foliomem/folio/internal/where"
 )
 
-// Schema is the version of the JSON results. A new version is a new name; keys
-// may be added to this one. docs/results.md describes it.
-const Schema = "folio/1"
-
-// Kinds of a File. What was watched of a running process is no run: its time is what
-// --duration says, and its other figures are of that time.
-const (
-	KindRun    = "run"
-	KindTune   = "tune"
-	KindAttach = "attach"
-)
-
-// A File is a result as JSON has it.
+// A File is a result of run or tune.
 type File struct {
-	Schema   string    `json:"schema"`
-	Kind     string    `json:"kind"` // KindRun, KindTune, KindAttach
-	Folio    string    `json:"folio_version"`
-	Created  time.Time `json:"created"`
-	Complete bool      `json:"complete"`        // false: interrupted, or a version from half-way
-	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
+	Header
+	Complete bool   `json:"complete"`        // false: interrupted, or a version from half-way
+	Error    string `json:"error,omitempty"` // why it failed, or "interrupted"
 
 	Host    host.Info `json:"host"`
 	Program Program   `json:"program"`
@@ -361,10 +345,28 @@ func (f *File) JSON() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// finite returns nil for what JSON cannot hold.
-func finite(v float64) *float64 {
+// Finite returns nil for what JSON cannot hold.
+func Finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v
+}
+
+// Usable returns the samples that count, or, when none does, all as if they
+// did: a failed run's figures still say how far it came.
+func Usable(samples []*trial.Sample) []*trial.Sample {
+	var good, all []*trial.Sample
+	for _, s := range samples {
+		if s.OK() {
+			good = append(good, s)
+		}
+		c := *s
+		c.Failure = ""
+		all = append(all, &c)
+	}
+	if len(good) > 0 {
+		return good
+	}
+	return all
 }

@@ -1,30 +1,17 @@
-package report
+package result
 
 import (
-	"bytes"
-	"fmt"
-	"maps"
-	"slices"
-	"time"
-
-	"golang.org/x/perf/benchfmt"
-
-	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 )
 
-// A LabFile is the result of a lab as JSON has it. docs/results.md describes it.
-type LabFile struct {
-	Schema   string    `json:"schema"`
-	Kind     string    `json:"kind"` // lab
-	Folio    string    `json:"folio_version"`
-	Created  time.Time `json:"created"`
-	Complete bool      `json:"complete"`
-	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
+// A Lab is the result of a lab as JSON has it. docs/results.md describes it.
+type Lab struct {
+	Header
+	Complete bool   `json:"complete"`
+	Error    string `json:"error,omitempty"` // why it failed, or "interrupted"
 	// Interrupted says that what did not begin was not to be.
 	Interrupted bool `json:"interrupted,omitempty"`
 
@@ -136,7 +123,7 @@ type LabPoint struct {
 }
 
 // Keep puts what is known so far into the file.
-func (f *LabFile) Keep(r *lab.Result) {
+func (f *Lab) Keep(r *lab.Result) {
 	f.Seed, f.ElapsedSeconds, f.Interrupted = &r.Seed, r.Elapsed.Seconds(), r.Interrupted
 	f.Experiments = f.Experiments[:0]
 	for _, o := range r.Outcomes {
@@ -193,7 +180,7 @@ func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	case a.Failure != "":
 		out.NotRun = &a.Failure
 	case len(a.Samples) == 0:
-		text := labEnded
+		text := LabEnded
 		out.NotRun = &text
 	}
 	for _, size := range a.Sizes() {
@@ -213,7 +200,7 @@ func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 }
 
 // labEnded is why an arm has no samples that the lab did not come to.
-const labEnded = "the lab ended before"
+const LabEnded = "the lab ended before"
 
 // labAgainst compares an arm with the base of the experiment.
 func labAgainst(o *lab.Outcome, a *lab.ArmResult) map[string]LabDifference {
@@ -224,7 +211,7 @@ func labAgainst(o *lab.Outcome, a *lab.ArmResult) map[string]LabDifference {
 	out := make(map[string]LabDifference)
 	for _, f := range o.Experiment.Figures {
 		c := stat.Compare(base.Values(o.Params.Size, f.Key), a.Values(o.Params.Size, f.Key))
-		if finite(c.Ratio) != nil && finite(c.P) != nil {
+		if Finite(c.Ratio) != nil && Finite(c.P) != nil {
 			out[f.Key] = LabDifference{c.Ratio, c.P, c.Different, texts(c.Warnings)}
 		}
 	}
@@ -232,7 +219,7 @@ func labAgainst(o *lab.Outcome, a *lab.ArmResult) map[string]LabDifference {
 }
 
 // JSON returns the file's text.
-func (f *LabFile) JSON() ([]byte, error) {
+func (f *Lab) JSON() ([]byte, error) {
 	if f.Experiments == nil {
 		f.Experiments = []LabExperiment{}
 	}
@@ -241,46 +228,4 @@ func (f *LabFile) JSON() ([]byte, error) {
 	}
 	data, err := marshal(f)
 	return append(data, '\n'), err
-}
-
-// Bench returns the samples in the Go benchmark format, a result for each size,
-// so that "benchstat -col arm FILE" compares the arms.
-func (f *LabFile) Bench() ([]byte, error) {
-	var b bytes.Buffer
-	w := benchfmt.NewWriter(&b)
-	for _, e := range f.Experiments {
-		units := make(map[string]string)
-		for _, fig := range e.Figures {
-			units[fig.Key] = fig.Unit
-		}
-		for _, a := range e.Arms {
-			for _, s := range a.Samples {
-				if !s.OK() {
-					continue
-				}
-				for _, p := range lab.Points(s) {
-					if e.across() {
-						if err := f.writeAcross(w, e, a, p); err != nil {
-							return nil, fmt.Errorf("write the Go benchmark format: %w", err)
-						}
-						continue
-					}
-					r := &benchfmt.Result{Config: f.config(a), Name: benchfmt.Name(fmt.Sprintf("%s/size=%s", benchName([]string{e.Name}), unit.Exact(p.Size))), Iters: 1}
-					for _, key := range slices.Sorted(maps.Keys(p.Figures)) {
-						r.Values = append(r.Values, benchfmt.Value{Value: p.Figures[key], Unit: units[key]})
-					}
-					if err := w.Write(r); err != nil {
-						return nil, fmt.Errorf("write the Go benchmark format: %w", err)
-					}
-				}
-			}
-		}
-	}
-	return []byte(console.Escape(b.String())), nil
-}
-
-func (f *LabFile) config(a LabArm) []benchfmt.Config {
-	out := hostConfig(f.Host)
-	out.add("arm", a.Name)
-	return out
 }

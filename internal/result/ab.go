@@ -1,29 +1,18 @@
-package report
+package result
 
 import (
-	"bytes"
 	"fmt"
-	"time"
-
-	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/ab"
-	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// KindAB is the kind of an [ABFile].
-const KindAB = "ab"
-
-// An ABFile is a result of folio ab as JSON has it.
-type ABFile struct {
-	Schema   string    `json:"schema"` // Schema
-	Kind     string    `json:"kind"`   // KindAB
-	Folio    string    `json:"folio_version"`
-	Created  time.Time `json:"created"`
-	Complete bool      `json:"complete"`        // false: interrupted, or a version from half-way
-	Error    string    `json:"error,omitempty"` // why it failed, or "interrupted"
+// An AB is a result of folio ab as JSON has it.
+type AB struct {
+	Header
+	Complete bool   `json:"complete"`        // false: interrupted, or a version from half-way
+	Error    string `json:"error,omitempty"` // why it failed, or "interrupted"
 
 	Host           host.Info `json:"host"`
 	Seed           uint64    `json:"seed"`
@@ -56,7 +45,7 @@ type Source struct {
 }
 
 // JSON returns the file's text.
-func (f *ABFile) JSON() ([]byte, error) {
+func (f *AB) JSON() ([]byte, error) {
 	if f.Arms == nil {
 		f.Arms = []ABArm{}
 	}
@@ -72,38 +61,8 @@ func (f *ABFile) JSON() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Bench returns the samples in the Go benchmark format: one result a sample, all under
-// the name of the base, so that "benchstat -col arm FILE" compares the arms.
-func (f *ABFile) Bench() ([]byte, error) {
-	var b bytes.Buffer
-	w := benchfmt.NewWriter(&b)
-	for _, arm := range f.Arms {
-		// One name for all: benchstat compares what has the same.
-		as := File{Host: f.Host, Program: f.Arms[0].Program}
-		as.Program.GoVersion = arm.Program.GoVersion
-		known := knownFigures(arm.Samples)
-		for _, s := range arm.Samples {
-			if !s.OK() {
-				continue
-			}
-			for _, r := range as.results(&Arm{Setting: f.Setting}, s, known) {
-				keys := configKeys(r.Config)
-				keys.add("arm", arm.Name)
-				if arm.Source != nil {
-					keys.add("commit", arm.Source.Commit)
-				}
-				r.Config = keys
-				if err := w.Write(r); err != nil {
-					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
-				}
-			}
-		}
-	}
-	return []byte(console.Escape(b.String())), nil
-}
-
 // Measured says whether anything was.
-func (f *ABFile) Measured() bool {
+func (f *AB) Measured() bool {
 	for _, a := range f.Arms {
 		if len(a.Samples) > 0 {
 			return true
@@ -113,7 +72,7 @@ func (f *ABFile) Measured() bool {
 }
 
 // Check says why a file that was read cannot be shown; nil if it can.
-func (f *ABFile) Check() error {
+func (f *AB) Check() error {
 	if r := f.Result; r != nil {
 		for _, c := range r.Comparisons {
 			if c.Arm < 1 || c.Arm >= len(f.Arms) {

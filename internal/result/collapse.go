@@ -1,0 +1,122 @@
+package result
+
+import (
+	"time"
+
+	"github.com/foliomem/folio/internal/collapser"
+	"github.com/foliomem/folio/internal/stat"
+)
+
+// A Collapsing is what a result of folio collapse is made of: what it did, or would do.
+type Collapsing struct {
+	PID       int
+	Command   []string
+	Name      string // the kernel's
+	GoVersion string
+	Options   collapser.Options // with defaults filled in
+
+	Plan    *collapser.Plan // of a dry run: nothing was done
+	Outcome collapser.Outcome
+	Before  collapser.State
+	After   *collapser.State // nil if the process has ended
+	Elapsed time.Duration    // of collapsing, waits included
+
+	Ended       bool // the process did
+	Interrupted bool
+	Watched     bool // growth was followed
+	Notes       *stat.Notes
+}
+
+// A Collapse is what folio collapse did, or would do.
+type Collapse struct {
+	Header
+
+	PID       int      `json:"pid"`
+	Command   []string `json:"command"`
+	Name      string   `json:"name"` // the kernel's
+	GoVersion *string  `json:"go_version"`
+
+	All        bool    `json:"all_anonymous"`
+	MinDensity float64 `json:"min_density"`
+	Budget     *uint64 `json:"budget_bytes"`
+	Rate       *uint64 `json:"rate_bytes_per_second"`
+
+	DryRun      bool `json:"dry_run"`
+	Watched     bool `json:"watched"`
+	Ended       bool `json:"process_ended"`
+	Interrupted bool `json:"interrupted"`
+
+	Windows  CollapseWindows `json:"windows"`
+	Bytes    uint64          `json:"collapsed_bytes"`
+	Filled   uint64          `json:"filled_bytes"`
+	Elapsed  float64         `json:"elapsed_seconds"`
+	InKernel float64         `json:"kernel_seconds"`
+	Reason   *string         `json:"refused_reason"`
+
+	Before *CollapseState `json:"before"`
+	After  *CollapseState `json:"after"`
+	Notes  []string       `json:"notes"`
+}
+
+// CollapseWindows says what became of the windows; in a dry run, what would.
+type CollapseWindows struct {
+	Collapsed int            `json:"collapsed"`
+	Already   int            `json:"already_huge"`
+	Sparse    int            `json:"sparse"`
+	OptedOut  int            `json:"opted_out"`
+	Beyond    int            `json:"beyond_budget"`
+	Gone      int            `json:"gone"`
+	Later     int            `json:"later"`
+	Left      int            `json:"not_tried"`
+	Refused   map[string]int `json:"refused"`
+}
+
+// A CollapseState is how the process was.
+type CollapseState struct {
+	Resident uint64   `json:"resident_bytes"`
+	Windows  *Windows `json:"windows"`
+	Faults   *Faults  `json:"faults"`
+}
+
+func newState(s *collapser.State) *CollapseState {
+	if s == nil {
+		return nil
+	}
+	return &CollapseState{s.Resident, newWindows(s.Windows), newFaults(s.Faults)}
+}
+
+// JSON returns the file's text.
+func (f *Collapse) JSON() ([]byte, error) { return indented(f) }
+
+// NewCollapse makes the result.
+func NewCollapse(folio string, c *Collapsing) *Collapse {
+	o := c.Outcome
+	f := &Collapse{
+		Header: NewHeader(CollapseSchema, KindCollapse, folio), Name: c.Name,
+		PID: c.PID, Command: list(c.Command), GoVersion: text(c.GoVersion),
+		All: c.Options.All, MinDensity: c.Options.MinDensity, Budget: bound(c.Options.Budget), Rate: bound(c.Options.Rate),
+		DryRun: c.Plan != nil, Watched: c.Watched, Ended: c.Ended, Interrupted: c.Interrupted,
+		Windows: CollapseWindows{o.Collapsed, o.Already, o.Sparse, o.OptedOut, o.Beyond, o.Gone, o.Later, o.Left, o.Refused},
+		Bytes:   o.Bytes, Filled: o.Filled, Elapsed: c.Elapsed.Seconds(), InKernel: o.Spent.Seconds(),
+		Before: newState(&c.Before), After: newState(c.After), Notes: list(c.Notes.Texts()),
+	}
+	if p := c.Plan; p != nil {
+		f.Windows = CollapseWindows{Collapsed: len(p.Todo), Already: p.Already, Sparse: p.Sparse, OptedOut: p.OptedOut, Beyond: p.Beyond}
+		f.Bytes, f.Filled = p.Bytes, p.Fill
+	}
+	if f.Windows.Refused == nil {
+		f.Windows.Refused = map[string]int{}
+	}
+	if o.Reason != nil {
+		f.Reason = text(o.Reason.Error())
+	}
+	return f
+}
+
+// bound returns nil for no bound.
+func bound(n uint64) *uint64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}

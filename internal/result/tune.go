@@ -1,0 +1,45 @@
+package result
+
+import (
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
+)
+
+// SetTune puts what a search found into the file.
+func (f *File) SetTune(r *tune.Result) {
+	f.Rounds, f.RaceRounds, f.ElapsedSeconds, f.Ended = r.Rounds, r.RaceRounds, r.Elapsed.Seconds(), r.Ended
+	f.Seed = &r.Seed
+	if r.Objective != nil {
+		f.Metric = NewTarget(r.Objective, r.Benchmarks)
+	}
+	f.Arms = f.Arms[:0]
+	for i, a := range r.Arms {
+		if len(a.Samples) == 0 && i > 0 {
+			continue
+		}
+		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason, Final: a.Final, Left: a.Left, Samples: a.Samples}
+		if a.Final != nil {
+			arm.Where = trial.Where(a.Samples)
+		}
+		summed := a.Samples
+		if a.Final != nil {
+			summed = r.FinalSamples(a)
+		}
+		arm.Summary = Summarize(summed)
+		f.Arms = append(f.Arms, arm)
+	}
+	f.Answer, f.Recommendations = &r.Answer, nil
+	for _, rec := range r.Answer.Recommended {
+		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{}, Least: rec.Least, Keep: rec.Keep}
+		if rec.Arm != r.Arms[0] {
+			out.Line = f.Program.Line(rec.Arm.Setting)
+		}
+		if rec.Arm.Final != nil && rec.Arm != r.Arms[0] {
+			out.Ratio, out.Memory = rec.Arm.Final.Ratio, rec.Arm.Final.MemoryRatio
+		}
+		for _, t := range rec.Tied {
+			out.Tied = append(out.Tied, t.Name)
+		}
+		f.Recommendations = append(f.Recommendations, out)
+	}
+}
