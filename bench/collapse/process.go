@@ -11,7 +11,6 @@ import (
 	"strconv"
 
 	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -86,6 +85,6 @@ func (b *bench) inspect(ctx context.Context, size string, w io.Writer) error {
 	if s.Median >= 0.5 {
 		verdict = "not met"
 	}
-	fmt.Fprintf(w, "| process | CPU time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, unit.Seconds(s.Median), report.Spread(s), s.N, verdict)
+	fmt.Fprintf(w, "| process | CPU time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, unit.Seconds(s.Median), s.SpreadText(), s.N, verdict)
 	return nil
 }

@@ -67,7 +67,7 @@ func newDoctor(a *app) *cobra.Command {
 	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as a page to look at (- for standard output)")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: onlyCommands,
-		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, a.width()) },
+		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, diagnose.Rules(), a.width()) },
 	})
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/procmem"
@@ -81,7 +82,9 @@ func newLab(a *app) *cobra.Command {
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: onlyCommands,
-		RunE: func(*cobra.Command, []string) error { return report.LabList(a.stdout, lab.ReadMachine()) },
+		RunE: func(*cobra.Command, []string) error {
+			return report.LabList(a.stdout, listExperiments(lab.ReadMachine()))
+		},
 	}, &cobra.Command{
 		Use: "arm", Hidden: true, DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error { return a.labArm(args) },
@@ -226,7 +229,7 @@ func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e result.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a result.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, func() ([]byte, error) { return report.BenchLab(&l.file) }), l.page.write(empty, l.file.JSON))
+	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, func() ([]byte, error) { return gobench.Text(gobench.Lab(&l.file)) }), l.page.write(empty, l.file.JSON))
 }
 
 func (l *labRun) close() error {
@@ -261,4 +264,24 @@ func (a *app) labGuard(args []string) error {
 	}
 	lab.Deafen()
 	return lab.Guard(a.stdin, a.stdout)
+}
+
+// listExperiments says what experiments there are, with their arms on this machine.
+func listExperiments(m *lab.Machine) (out []report.ListedExperiment) {
+	for _, e := range lab.Experiments() {
+		size := e.Size()
+		l := report.ListedExperiment{Name: e.Name, Question: e.Question, Source: e.Source, Size: size[0], Quick: size[1], Apart: e.Apart}
+		for _, a := range e.List(m) {
+			about := a.About
+			switch {
+			case a.NotRun != "":
+				about += " (not here: " + a.NotRun + ")"
+			case len(a.Changes) > 0:
+				about += " (needs --allow-system)"
+			}
+			l.Arms = append(l.Arms, [2]string{a.Name, about})
+		}
+		out = append(out, l)
+	}
+	return out
 }

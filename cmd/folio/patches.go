@@ -13,7 +13,6 @@ import (
 	"github.com/foliomem/folio/internal/codepatch"
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/report"
 )
 
 const patchesLong = `List the patches of Go's runtime that 'folio build' applies: what each does, and
@@ -197,7 +196,7 @@ func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
 
 // wrapped prints a text as indented lines.
 func (a *app) wrapped(text, indent string) {
-	for _, l := range report.Wrap(indent, indent, text, 78) {
+	for _, l := range console.Wrap(indent, indent, text, 78) {
 		_ = a.stdout.Line("%s", l)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/overlay"
 	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/scratch"
 	"github.com/foliomem/folio/internal/trial"
@@ -353,7 +353,7 @@ func (s *session) toStdout() bool {
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
 	empty := !slices.ContainsFunc(s.file.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 })
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, func() ([]byte, error) { return report.Bench(&s.file) }), s.page.write(empty, s.file.JSON))
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.Run(&s.file)) }), s.page.write(empty, s.file.JSON))
 }
 
 // writeResult brings one result file up to date. An empty result does not

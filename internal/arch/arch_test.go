@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/ab", "internal/diagnose", "internal/nodes", "internal/tune"},
 	{"internal/lab"},
 	{"auto", "internal/result"},
-	{"internal/analysis"},
+	{"internal/analysis", "internal/gobench"},
 	{"internal/report"},
 	{"internal/compare"},
 	{"internal/html"},

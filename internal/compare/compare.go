@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -131,9 +131,9 @@ func (s *Set) metricUnit() string {
 		return ""
 	}
 	switch s.target.Name {
-	case metric.Wall, metric.Bench:
+	case result.MetricWall, result.MetricBench:
 		return "sec/op"
-	case metric.CPU:
+	case result.MetricCPU:
 		return "cpu-sec/op"
 	}
 	return s.target.Name
@@ -156,12 +156,12 @@ func (c *Comparison) Headline() (Table, Row, bool) {
 
 // benchmarks are the names of the Go benchmarks that a result was measured for.
 func (s *Set) benchmarks() []string {
-	if s.target == nil || s.target.Name != metric.Bench {
+	if s.target == nil || s.target.Name != result.MetricBench {
 		return nil
 	}
 	var out []string
 	for _, b := range s.target.Benchmarks {
-		out = append(out, strings.TrimSuffix(b, " "+metric.Bench))
+		out = append(out, strings.TrimSuffix(b, " "+result.MetricBench))
 	}
 	return out
 }

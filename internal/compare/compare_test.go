@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
@@ -140,7 +140,7 @@ func TestGolden(t *testing.T) {
 // A result and the benchmark file that was written of it are the same.
 func TestBenchOfResult(t *testing.T) {
 	f := ran("tune", "./prog", "6.1", map[string]float64{"": 2, "400": 3})
-	text, err := report.Bench(f)
+	text, err := gobench.Text(gobench.Run(f))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,10 @@ package compare
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -67,7 +63,7 @@ func (s *Set) fact(what, value string) {
 func (s *Set) program(f *result.File) {
 	p := f.Program
 	if len(p.Command) > 0 {
-		s.fact("command", trial.Quote(p.Command[0]))
+		s.fact("command", result.Quote(p.Command[0]))
 		s.fact("arguments", orNone(quoted(p.Command[1:])))
 	}
 	if p.Build != nil {
@@ -83,7 +79,7 @@ func (s *Set) program(f *result.File) {
 		s.fact("setting", set.String())
 		s.fact("env", orNone(quoted(env)))
 	}
-	if m := f.Metric; m != nil && m.Name == metric.Bench {
+	if m := f.Metric; m != nil && m.Name == result.MetricBench {
 		s.fact("benchmarks", strings.Join(m.Benchmarks, ", "))
 	}
 	if p.GoVersion != nil {
@@ -104,7 +100,7 @@ func (s *Set) process(pid int, command []string, goVersion *string) {
 	}
 }
 
-func (s *Set) host(h host.Info, folio string) {
+func (s *Set) host(h result.Host, folio string) {
 	s.fact("system", strings.Trim(h.OS+"/"+h.Arch, "/"))
 	s.fact("kernel", h.Kernel)
 	s.fact("cpu", h.CPU)
@@ -175,24 +171,19 @@ func (s *Set) setting() string {
 	if len(s.arms) != 1 || len(s.config["gogc"]) != 1 {
 		return ""
 	}
-	var out trial.Setting
 	one := func(key string) string {
 		if v := s.config[key]; len(v) == 1 && v[0] != "default" {
 			return v[0]
 		}
 		return ""
 	}
-	out.GOGC = one("gogc")
-	out.MemLimit, _ = unit.ParseSize(one("gomemlimit"))
-	out.GOMAXPROCS, _ = strconv.Atoi(one("gomaxprocs"))
-	out.THP, _ = trial.ParseTHP(one("thp"))
-	return out.String()
+	return result.ParseSetting(one("gogc"), one("gomemlimit"), one("gomaxprocs"), one("thp")).String()
 }
 
 func quoted(words []string) string {
 	var out []string
 	for _, w := range words {
-		out = append(out, trial.Quote(w))
+		out = append(out, result.Quote(w))
 	}
 	return strings.Join(out, " ")
 }

@@ -10,10 +10,11 @@ import (
 	"unicode"
 
 	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchunit"
 
 	"github.com/foliomem/folio/internal/figure"
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/input"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
 )
 
@@ -76,16 +77,16 @@ func Of(r *result.Result) (*Set, error) {
 	}
 	s := newSet(r.Name)
 	s.facts(r)
-	var text []byte
+	var own []*benchfmt.Result
 	var err error
 	switch {
 	case r.Program != nil:
-		text, err = report.Bench(r.Program)
+		own = gobench.Run(r.Program)
 		if m := r.Program.Metric; m != nil && m.Higher {
 			s.higher[m.Name] = true
 		}
 	case r.Lab != nil:
-		text, err = report.BenchLab(r.Lab)
+		own = gobench.Lab(r.Lab)
 	case r.Inspect != nil:
 		s.inspect(r.Inspect)
 	case r.AB != nil:
@@ -98,8 +99,10 @@ func Of(r *result.Result) (*Set, error) {
 			s.rules = append(s.rules, h.Rule+": "+h.What)
 		}
 	}
-	if err == nil && text != nil {
-		err = s.bench(text)
+	for _, b := range own {
+		if err == nil {
+			err = s.result(b)
+		}
 	}
 	if s.kind == result.KindAttach {
 		s.perSecond()
@@ -119,8 +122,8 @@ func (s *Set) bench(text []byte) error {
 	for r.Scan() {
 		switch rec := r.Result().(type) {
 		case *benchfmt.Result:
-			if s.result(rec); len(s.rows)+len(s.arms)+len(s.higher) > input.MaxRows {
-				return fmt.Errorf("%s: %w", s.Name, &input.TooLargeError{What: "the text", Most: input.MaxRows, Unit: "different figures"})
+			if err := s.result(rec); err != nil {
+				return err
 			}
 		case *benchfmt.SyntaxError:
 			return rec
@@ -152,7 +155,8 @@ func (s *Set) keys(text []byte) error {
 	return nil
 }
 
-func (s *Set) result(r *benchfmt.Result) {
+// result adds a result. Units are as benchstat has them, seconds instead of ns.
+func (s *Set) result(r *benchfmt.Result) error {
 	var arm []string
 	for _, c := range r.Config {
 		value := string(c.Value)
@@ -173,8 +177,13 @@ func (s *Set) result(r *benchfmt.Result) {
 		s.arms = append(s.arms, name)
 	}
 	for _, v := range r.Values {
-		s.add(key{string(r.Name), name, v.Unit}, v.Value)
+		value, unit := benchunit.Tidy(v.Value, v.Unit)
+		s.add(key{string(r.Name), name, unit}, value)
 	}
+	if len(s.rows)+len(s.arms)+len(s.higher) > input.MaxRows {
+		return fmt.Errorf("%s: %w", s.Name, &input.TooLargeError{What: "the result", Most: input.MaxRows, Unit: "different figures"})
+	}
+	return nil
 }
 
 func (s *Set) add(k key, v float64) {

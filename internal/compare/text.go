@@ -9,7 +9,6 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -86,7 +85,7 @@ func (c *Comparison) differences(p *printer) {
 			continue
 		}
 		p.line("")
-		for _, l := range report.Wrap(x.name+" does not state: ", "  ", strings.Join(x.says, ", "), min(p.width, 100)) {
+		for _, l := range console.Wrap(x.name+" does not state: ", "  ", strings.Join(x.says, ", "), min(p.width, 100)) {
 			p.line("%s", l)
 		}
 	}
@@ -156,7 +155,7 @@ func (c *Comparison) unit(p *printer, t Table) {
 // spread is how well a median is known, or the number of the note that says why
 // that is not known.
 func (c *Comparison) spread(r Row, s stat.Summary) string {
-	if text := report.Spread(s); text != "" || r.Once {
+	if text := s.SpreadText(); text != "" || r.Once {
 		return text
 	}
 	var out []string

@@ -3,10 +3,8 @@ package html
 import (
 	"strings"
 
-	"github.com/foliomem/folio/internal/ab"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // abSection is what folio ab found: programs compared within rounds.
@@ -14,7 +12,7 @@ func abSection(f *result.AB) *Section {
 	s := &Section{Kicker: "folio ab", Code: true, Notes: f.Notes}
 	var names []string
 	for _, a := range f.Arms {
-		names = append(names, trial.Setting{}.Line(a.Program.Command))
+		names = append(names, result.ShellLine(a.Program.Command))
 	}
 	s.Heading = strings.Join(names, " -- ")
 	s.About = append(report.TitleAB(f), machine(f.Host)...)
@@ -25,11 +23,11 @@ func abSection(f *result.AB) *Section {
 	}
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
-		goal := map[ab.Verdict]string{ab.Beyond: "Failed", ab.Within: "Passed"}[g.Verdict]
+		goal := map[result.Verdict]string{result.VerdictBeyond: "Failed", result.VerdictWithin: "Passed"}[g.Verdict]
 		if goal == "" {
 			goal = "Too noisy to tell"
 		}
-		s.Answers = append(s.Answers, Answer{Goal: goal, Text: report.ABGate(f, g) + ".", Bad: g.Verdict == ab.Beyond, Neutral: g.Verdict == ab.Noisy})
+		s.Answers = append(s.Answers, Answer{Goal: goal, Text: report.ABGate(f, g) + ".", Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy})
 	}
 	for i := range f.Result.Comparisons {
 		c := &f.Result.Comparisons[i]
@@ -52,7 +50,7 @@ func abSection(f *result.AB) *Section {
 }
 
 // abAnswer says what a figure that decides differs in.
-func abAnswer(x *ab.Figure, versus string) Answer {
+func abAnswer(x *result.ABFigure, versus string) Answer {
 	a := Answer{Goal: versus, Text: upper(report.ABSentence(x)) + "."}
 	better, different := x.Better()
 	if different {
@@ -63,7 +61,7 @@ func abAnswer(x *ab.Figure, versus string) Answer {
 }
 
 // abRatios draws figures relative to the base, with their intervals.
-func abRatios(c *ab.Comparison) *Chart {
+func abRatios(c *result.ABComparison) *Chart {
 	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "of the base", Format: Percent}, Lines: []Line{{At: 1, Text: "base"}}}
 	decides, others := Series{Name: "decides", Color: 1}, Series{Name: "other figures", Shape: 1}
 	for i := range c.Figures {
@@ -86,7 +84,7 @@ func abRatios(c *ab.Comparison) *Chart {
 	return ch
 }
 
-func abFigures(c *ab.Comparison) *Table {
+func abFigures(c *result.ABComparison) *Table {
 	t := &Table{Caption: "All figures, adjusted for drift between rounds; ~: no difference found", Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
 	for i := range c.Figures {
 		x := &c.Figures[i]
@@ -103,7 +101,7 @@ func abFigures(c *ab.Comparison) *Table {
 }
 
 // abProfile shows what differs in where the CPU time goes.
-func abProfile(p *ab.Profile, versus string) *Block {
+func abProfile(p *result.ABProfile, versus string) *Block {
 	b := &Block{Title: "CPU time, " + versus, Words: []string{formatf("Seconds per run, of %d rounds in which the CPU was sampled.", p.N)}}
 	ch := &Chart{Kind: Bars, Title: "CPU time by class", X: Axis{Label: "CPU-seconds a run", Format: Seconds, Zero: true}}
 	base, this := Series{Name: "base"}, Series{Name: "this", Color: 1, Shape: 1}

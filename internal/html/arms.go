@@ -1,17 +1,15 @@
 package html
 
 import (
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // A target is what a file optimises, or judges by.
 type target struct {
-	*result.Target              // nil: wall time
-	spec           *metric.Spec // the same, as texts of it are made
+	*result.Target                // nil: wall time
+	spec           *result.Metric // the same, as texts of it are made
 }
 
 // targetOf returns the metric of a file: wall time where none was named.
@@ -24,7 +22,7 @@ func (t target) text(v float64) string { return report.Metric(t.spec, v) }
 
 // scale converts what is stored to what an axis shows.
 func (t target) scale(v float64) float64 {
-	if t.spec.Name == metric.Bench {
+	if t.spec.Name == result.MetricBench {
 		return v / 1e9
 	}
 	return v
@@ -41,7 +39,7 @@ func (t target) axis() Axis {
 	return a
 }
 
-func (t target) values(samples []*trial.Sample) (out []float64) {
+func (t target) values(samples []*result.Sample) (out []float64) {
 	for _, s := range samples {
 		if v, ok := t.Value(s); ok {
 			out = append(out, v)
@@ -52,7 +50,7 @@ func (t target) values(samples []*trial.Sample) (out []float64) {
 
 // spread prints how well a median is known, behind it.
 func spread(s stat.Summary) string {
-	if text := report.Spread(s); text != "" {
+	if text := s.SpreadText(); text != "" {
 		return " " + text
 	}
 	return ""
@@ -72,7 +70,7 @@ func kindOf(s result.Setting) (shape int, name string) {
 	switch {
 	case s.THP != "" && s.THP != "system":
 		return shapeTHP, "THP " + s.THP
-	case s.MemLimit != nil && s.GOGC != nil && *s.GOGC == trial.Off:
+	case s.MemLimit != nil && s.GOGC != nil && *s.GOGC == result.Off:
 		return shapeLimit, "GOGC=off with GOMEMLIMIT"
 	case s.MemLimit != nil:
 		return shapeBoth, "GOMEMLIMIT with GOGC"

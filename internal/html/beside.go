@@ -4,9 +4,7 @@ import (
 	"slices"
 
 	"github.com/foliomem/folio/internal/compare"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -141,7 +139,7 @@ func tables(c *compare.Comparison) []*Table {
 				name = t.Unit
 			}
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{
-				code(name), num(format(r.Old.Median), r.Old.Median), plain(report.Spread(r.Old)), num(format(r.New.Median), r.New.Median), plain(report.Spread(r.New)),
+				code(name), num(format(r.Old.Median), r.Old.Median), plain(r.Old.SpreadText()), num(format(r.New.Median), r.New.Median), plain(r.New.SpreadText()),
 				num(r.Delta(), r.Test.Ratio), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
 			}})
 		}
@@ -244,7 +242,7 @@ func tunedTogether(results []*result.Result) *Chart {
 	}
 	for i, r := range results {
 		t := newTuned(r.Program)
-		s := Series{Name: formatf("%s: %s", r.Name, trial.Setting{}.Line(r.Program.Program.Command)), Color: 1 + i%6, Shape: i}
+		s := Series{Name: formatf("%s: %s", r.Name, result.ShellLine(r.Program.Program.Command)), Color: 1 + i%6, Shape: i}
 		for j := range t.arms {
 			a := &t.arms[j]
 			if !a.placed {

@@ -93,8 +93,8 @@ func tuneFile(rounds int, command ...string) *result.File {
 	}
 	best, less := f.Arms[3], f.Arms[2]
 	f.Recommendations = []result.Recommendation{
-		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: settingOf(best.Setting).Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
-		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, Line: settingOf(less.Setting).Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
+		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: best.Setting.Trial().Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
+		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, Line: less.Setting.Trial().Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}
 	return f
 }

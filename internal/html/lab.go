@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -122,7 +120,7 @@ func (l *labView) tables() []*Table {
 			}
 			text := figure.KindOf(f.Key).Format(v.Median)
 			if f.Key == "gogc" && v.Median < 0 {
-				text = trial.Off
+				text = result.Off
 			}
 			row.Cells = append(row.Cells, num(text, v.Median))
 		}
@@ -296,9 +294,9 @@ func (l *labView) bySize(key, title string) *Table {
 // goroutines; 0 for what has none.
 func workload(a *result.LabArm) (name string, gogc, goroutines float64) {
 	switch set := a.Setting.Runtime; {
-	case a.Varies == lab.VariesGoroutines:
+	case a.Varies == result.VariesGoroutines:
 		goroutines = float64(a.Goroutines)
-	case a.Varies == lab.VariesGOGC && set != nil && set.GOGC != nil:
+	case a.Varies == result.VariesGOGC && set != nil && set.GOGC != nil:
 		gogc, _ = strconv.ParseFloat(*set.GOGC, 64) // off is 0
 	}
 	return a.Work, gogc, goroutines

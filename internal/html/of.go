@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -43,7 +41,7 @@ func section(r *result.Result) *Section {
 			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}
 	case len(r.Program.Arms) == 0:
 		f := r.Program
-		s = &Section{Kicker: "folio " + f.Kind, Heading: trial.Setting{}.Line(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,
+		s = &Section{Kicker: "folio " + f.Kind, Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,
 			Answers: []Answer{{Main: true, Text: "Nothing was measured."}}}
 	case r.Program.Kind == "tune":
 		s = tuneSection(r.Program)
@@ -91,7 +89,7 @@ func fileName(name string) string {
 }
 
 // machine describes a host in a few words each.
-func machine(h host.Info) []string {
+func machine(h result.Host) []string {
 	out := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPU)}
 	if m := h.MemoryBytes; m != nil {
 		out = append(out, unit.Size(*m)+" memory")

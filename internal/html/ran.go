@@ -5,7 +5,6 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // ranTogether draws runs side by side: their figures relative to the first result's,
@@ -56,7 +55,7 @@ func ranTogether(results []*result.Result) *Block {
 	if of := targetOf(results[0].Program); of.spec.Pattern != nil {
 		add(of.label(), of.text, func(r *result.Result) []float64 { return of.values(usable(r)) })
 	}
-	for _, f := range trial.Figures {
+	for _, f := range result.Figures {
 		if !f.Main {
 			continue
 		}
@@ -78,7 +77,7 @@ func ranTogether(results []*result.Result) *Block {
 	return b
 }
 
-func usable(r *result.Result) []*trial.Sample { return result.Usable(r.Program.Arms[0].Samples) }
+func usable(r *result.Result) []*result.Sample { return result.Usable(r.Program.Arms[0].Samples) }
 
 // inOrder is the metric of each run of a result.
 func inOrder(r *result.Result, i int) Series {

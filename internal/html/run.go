@@ -5,16 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
 func runSection(f *result.File) *Section {
 	arm := &f.Arms[0]
-	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(settingOf(arm.Setting)), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
+	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(arm.Setting.Trial()), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
 	if n := len(arm.Samples); n > 1 {
 		s.About = append(s.About, formatf("medians of %d runs", n))
 	}
@@ -28,10 +26,10 @@ func runSection(f *result.File) *Section {
 	samples := result.Usable(arm.Samples)
 	found := f.Analysis
 	if found == nil {
-		found = &diagnose.Analysis{Nothing: "The measurement ended before its result was analyzed."}
+		found = &result.Analysis{Nothing: "The measurement ended before its result was analyzed."}
 	}
 	s.Answers = advice(found, &arm.Summary, len(samples))
-	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*trial.Sample).OK) {
+	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
 	}
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
@@ -57,7 +55,7 @@ func kicker(f *result.File) string {
 }
 
 // advice is what was found, the largest gain first.
-func advice(found *diagnose.Analysis, sum *result.Summary, runs int) []Answer {
+func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
 	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()), unit.Seconds(cpu.Median), unit.Of(runs, "run"))
 	if runs == 1 {
@@ -113,8 +111,8 @@ func figures(sum *result.Summary) *Table {
 }
 
 // timeline draws the memory of a run over time: the first that has it.
-func timeline(samples []*trial.Sample) *Block {
-	i := slices.IndexFunc(samples, func(s *trial.Sample) bool { return s.Series != nil && len(s.Series.RSS.Seconds) > 1 })
+func timeline(samples []*result.Sample) *Block {
+	i := slices.IndexFunc(samples, func(s *result.Sample) bool { return s.Series != nil && len(s.Series.RSS.Seconds) > 1 })
 	if i < 0 {
 		return &Block{Title: "Memory over time", Words: []string{"Not in this result: the run was too short to be looked at twice, or the result is of a version of folio, or of a command, that does not keep it."}}
 	}
@@ -123,7 +121,7 @@ func timeline(samples []*trial.Sample) *Block {
 	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
 	for _, x := range []struct {
 		name       string
-		track      trial.Track
+		track      result.Track
 		color      int
 		area, dash bool
 	}{

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
@@ -120,7 +118,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
 	tb := &Table{Caption: "Memory by kind", Sort: true, Head: cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped")}
 	for i, m := range p.Memory {
-		kind := inspect.KindTitle(m.Kind)
+		kind := m.Title()
 		memory.Y.Categories = append(memory.Y.Categories, kind)
 		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: unit.Size(m.Resident)})
 		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: unit.Size(m.Huge)})
@@ -150,7 +148,7 @@ func densityBlock(of string, w *result.Windows) *Block {
 	}
 	add("huge", w.Huge)
 	for i, n := range slices.Backward(w.Density[:]) {
-		add(formatf("%d to %d%%", 100*i/inspect.Bins, 100*(i+1)/inspect.Bins), n)
+		add(formatf("%d to %d%%", 100*i/result.DensityBins, 100*(i+1)/result.DensityBins), n)
 	}
 	c.Series = []Series{series}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
@@ -172,7 +170,7 @@ func doctorSection(f *result.Doctor) *Section {
 	ran, found := 0, &Block{Title: "What was read"}
 	checks := &Table{Caption: "All checks", Sort: true, Wrap: true, Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
 	for _, c := range f.Checks {
-		if c.State == diagnose.Clean || c.State == diagnose.Found {
+		if c.State == result.CheckClean || c.State == result.CheckFound {
 			ran++
 		}
 		checks.Rows = append(checks.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)), plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -15,7 +14,7 @@ func suggestSection(f *result.Suggest) *Section {
 	s := &Section{Kicker: "folio suggest", Code: true, Notes: f.Notes}
 	s.Heading = text(f.Profile)
 	if len(f.Command) > 0 {
-		s.Heading = trial.Setting{}.Line(f.Command)
+		s.Heading = result.ShellLine(f.Command)
 	}
 	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
 	cost := upper(report.CostWords(f.Cost)) + "."

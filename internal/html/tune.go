@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -51,7 +48,7 @@ func newTuned(f *result.File) *tuned {
 
 func tuneSection(f *result.File) *Section {
 	t := newTuned(f)
-	s := &Section{Kicker: "folio tune", Heading: trial.Setting{}.Line(f.Program.Command), Code: true, About: about(f)}
+	s := &Section{Kicker: "folio tune", Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f)}
 	n := 0
 	for _, a := range f.Arms {
 		n += len(a.Samples)
@@ -175,7 +172,7 @@ func (t *tuned) runs(a *tunedArm) int {
 
 // named returns what an arm is recommended as, "" for nothing.
 func (t *tuned) named(a *tunedArm) string {
-	short := map[string]string{tune.Fastest: "recommended", tune.Cheapest: "least memory", tune.Within: "within --max-rss", tune.Compromise: "cheaper"}
+	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory", result.GoalWithin: "within --max-rss", result.GoalCompromise: "cheaper"}
 	var out []string
 	for _, r := range t.file.Recommendations {
 		if r.Arm == a.Name {
@@ -195,9 +192,7 @@ func (t *tuned) point(a *tunedArm, lo, hi *float64) Point {
 }
 
 // line is what is to be pasted into a shell for an arm.
-func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(settingOf(a.Setting)) }
-
-func settingOf(s result.Setting) trial.Setting { return s.Trial() }
+func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(a.Setting.Trial()) }
 
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
@@ -257,7 +252,7 @@ func (t *tuned) byGOGC() *Block {
 		} else if i > 0 {
 			continue
 		}
-		if err != nil || !a.placed || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || settingOf(a.Setting).THP != trial.THPSystem {
+		if err != nil || !a.placed || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || a.Setting.HasTHP() {
 			continue
 		}
 		p := t.point(a, nil, nil)
@@ -304,9 +299,9 @@ func (t *tuned) cells(a *tunedArm) (out []Cell) {
 	for _, m := range t.figures() {
 		v, ok := a.Summary.Center(m.Key)
 		switch {
-		case m.Short == metric.Wall:
+		case m.Short == result.MetricWall:
 			v, ok = a.Final.Wall, true
-		case m.Short == metric.CPU:
+		case m.Short == result.MetricCPU:
 			v, ok = a.Final.CPU, true
 		}
 		if ok {
@@ -406,7 +401,7 @@ func (t *tuned) benchmarks() *Block {
 	}
 	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true, Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
 	for _, b := range a.Benchmarks {
-		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+metric.Bench)), num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
+		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+result.MetricBench)), num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
 		if b.Ratio != nil {
 			row.Cells[3] = num(report.Change(b.Ratio), b.Ratio.Ratio)
 		}

@@ -1,24 +1,24 @@
 package html
 
 import (
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
-	"github.com/foliomem/folio/internal/where"
 )
 
 // A split is where the time of a row of bars went.
 type split struct {
 	name string
-	of   *where.Result
+	of   *result.Profile
 }
 
 // classColors puts the memory classes on colours, the GC's on warm ones,
 // and leaves the rest grey. Lighter ones are in classLight.
-var classColors = map[where.Class]int{
-	where.GCMark: 2, where.GCAssist: 2, where.GCSweep: 4, where.WriteBarrier: 4,
-	where.Allocation: 1, where.Zeroing: 6, where.Growth: 3, where.PageFaults: 5,
+var classColors = map[result.Class]int{
+	result.ClassGCMark: 2, result.ClassGCAssist: 2, result.ClassGCSweep: 4, result.ClassWriteBarrier: 4,
+	result.ClassAllocation: 1, result.ClassZeroing: 6, result.ClassGrowth: 3, result.ClassPageFaults: 5,
 }
 
-var classLight = map[where.Class]bool{where.GCAssist: true, where.WriteBarrier: true, where.Scheduler: true, where.Program: true, where.Kernel: true}
+var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true, result.ClassScheduler: true, result.ClassProgram: true, result.ClassKernel: true}
 
 // whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
@@ -36,7 +36,7 @@ func whereBlock(splits []split) *Block {
 	if len(rows) == 0 {
 		return nil
 	}
-	for _, class := range where.Classes {
+	for _, class := range result.Classes {
 		series := Series{Name: class.Title, Color: classColors[class.Class], Light: classLight[class.Class]}
 		if class.Memory {
 			series.Name += " *"
@@ -58,10 +58,10 @@ func whereBlock(splits []split) *Block {
 	}
 	for _, sum := range []struct {
 		label string
-		of    func(*where.Result) float64
+		of    func(*result.Profile) float64
 	}{
-		{"GC share: marking to write barrier", func(r *where.Result) float64 { return r.GCFraction }},
-		{"memory tax, together", func(r *where.Result) float64 { return r.MemoryTaxFraction }},
+		{"GC share: marking to write barrier", func(r *result.Profile) float64 { return r.GCFraction }},
+		{"memory tax, together", func(r *result.Profile) float64 { return r.MemoryTaxFraction }},
 	} {
 		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true}
 		for _, s := range rows {
@@ -74,7 +74,7 @@ func whereBlock(splits []split) *Block {
 }
 
 // sitesTable lists who pays the memory tax.
-func sitesTable(r *where.Result) *Table {
+func sitesTable(r *result.Profile) *Table {
 	if r == nil || len(r.Sites) == 0 {
 		return nil
 	}

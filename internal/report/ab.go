@@ -8,10 +8,8 @@ import (
 
 	"golang.org/x/perf/benchunit"
 
-	"github.com/foliomem/folio/internal/ab"
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -33,15 +31,15 @@ var abLabels = map[string]string{
 }
 
 // ABValue prints a value of a figure.
-func ABValue(f *ab.Figure, v float64) string {
+func ABValue(f *result.ABFigure, v float64) string {
 	switch f.Unit {
-	case ab.Seconds:
+	case result.UnitSeconds:
 		return unit.Seconds(v)
-	case ab.Bytes:
+	case result.UnitBytes:
 		return unit.Bytes(v)
-	case ab.Count:
+	case result.UnitCount:
 		return unit.Count(v)
-	case ab.Fraction:
+	case result.UnitFraction:
 		return unit.Percent(v)
 	}
 	if strings.HasSuffix(f.Key, " ns/op") {
@@ -61,7 +59,7 @@ func signed(v float64) string {
 
 // ABDifference prints the difference of a figure, and its interval; "" where there is
 // none.
-func ABDifference(f *ab.Figure) (diff, interval string) {
+func ABDifference(f *result.ABFigure) (diff, interval string) {
 	if f.Ratio != nil {
 		diff = signed(*f.Ratio - 1)
 		if f.RatioLo != nil && f.RatioHi != nil {
@@ -86,7 +84,7 @@ func ABDifference(f *ab.Figure) (diff, interval string) {
 }
 
 // ABSentence says what a figure differs in.
-func ABSentence(f *ab.Figure) string {
+func ABSentence(f *result.ABFigure) string {
 	diff, interval := ABDifference(f)
 	label := ABLabel(f.Key)
 	switch better, different := f.Better(); {
@@ -113,17 +111,17 @@ func ABEnd(f *result.AB) string {
 	r := f.Result
 	text := unit.Of(r.Rounds, "round") + " in " + unit.Seconds(f.ElapsedSeconds)
 	switch r.Ended {
-	case ab.Budget:
+	case result.EndedBudget:
 		text += "; --budget is spent"
-	case ab.MaxRounds:
+	case result.EndedMaxRounds:
 		text += "; --rounds is reached"
-	case ab.Stopped:
+	case result.EndedStopped:
 		text += "; not completed"
 	}
 	switch {
 	case r.Detectable == nil:
 		return text + ". Too few rounds to say what could have been seen"
-	case r.Ended == ab.Precise:
+	case r.Ended == result.EndedPrecise:
 		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
 	default:
 		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons", atLeast(r.Detect), atLeast(*r.Detectable))
@@ -132,7 +130,7 @@ func ABEnd(f *result.AB) string {
 }
 
 // ABGate says in a line what --fail-if found.
-func ABGate(f *result.AB, g *ab.Gate) string {
+func ABGate(f *result.AB, g *result.ABGate) string {
 	name := ""
 	if len(f.Arms) > 2 {
 		name = f.Arms[g.Arm].Name + ": "
@@ -141,7 +139,7 @@ func ABGate(f *result.AB, g *ab.Gate) string {
 	if g.Lo != nil && g.Hi != nil {
 		lo, hi := signed(*g.Lo), signed(*g.Hi)
 		if g.Absolute {
-			x := &ab.Figure{Key: g.Key, Unit: abUnit(f, g)}
+			x := &result.ABFigure{Key: g.Key, Unit: abUnit(f, g)}
 			x.DifferenceLo, x.DifferenceHi = g.Lo, g.Hi
 			_, both := ABDifference(x)
 			lo, hi, _ = strings.Cut(both, " to ")
@@ -149,21 +147,21 @@ func ABGate(f *result.AB, g *ab.Gate) string {
 		is = "the interval is " + lo + " to " + hi
 	}
 	switch g.Verdict {
-	case ab.Beyond:
-		return fmt.Sprintf("%s--fail-if %s: failed: %s", name, trial.Quote(g.Bound), is)
-	case ab.Within:
-		return fmt.Sprintf("%s--fail-if %s: passed: %s", name, trial.Quote(g.Bound), is)
+	case result.VerdictBeyond:
+		return fmt.Sprintf("%s--fail-if %s: failed: %s", name, result.Quote(g.Bound), is)
+	case result.VerdictWithin:
+		return fmt.Sprintf("%s--fail-if %s: passed: %s", name, result.Quote(g.Bound), is)
 	}
-	return fmt.Sprintf("%s--fail-if %s: too noisy to tell: %s", name, trial.Quote(g.Bound), is)
+	return fmt.Sprintf("%s--fail-if %s: too noisy to tell: %s", name, result.Quote(g.Bound), is)
 }
 
-func abUnit(f *result.AB, g *ab.Gate) ab.Unit {
+func abUnit(f *result.AB, g *result.ABGate) result.ABUnit {
 	for i := range f.Result.Comparisons {
 		if x := f.Result.Comparisons[i].Find(g.Key); x != nil {
 			return x.Unit
 		}
 	}
-	return ab.Own
+	return result.UnitOwn
 }
 
 // TitleAB names the arms, the base first.
@@ -175,7 +173,7 @@ func TitleAB(f *result.AB) []string {
 		if i == 0 {
 			line += " (base)"
 		}
-		line += ": " + trial.Setting{}.Line(a.Program.Command)
+		line += ": " + result.ShellLine(a.Program.Command)
 		if s := a.Source; s != nil {
 			line += ", " + s.Package + " at "
 			line += s.Commit[:min(12, len(s.Commit))]
@@ -234,7 +232,7 @@ func AB(w io.Writer, f *result.AB) error {
 }
 
 // abFigures lists the figures of an arm.
-func abFigures(f *result.AB, c *ab.Comparison) *table {
+func abFigures(f *result.AB, c *result.ABComparison) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("", "base", "this", "difference", "95% interval", "n")
 	for i := range c.Figures {
@@ -253,7 +251,7 @@ func abFigures(f *result.AB, c *ab.Comparison) *table {
 
 // ABShown says whether a figure is one to show: what is 0 in both tells nothing, and
 // the parts of CPU time are seen in it.
-func ABShown(x *ab.Figure) bool {
+func ABShown(x *result.ABFigure) bool {
 	switch {
 	case x.Primary:
 		return true
@@ -267,12 +265,12 @@ func ABShown(x *ab.Figure) bool {
 const abSmall = 0.01
 
 // ABClasses returns the classes to show, with the CPU time of the base.
-func ABClasses(p *ab.Profile) []ab.ClassDiff {
+func ABClasses(p *result.ABProfile) []result.ABClass {
 	total := 0.0
 	for _, c := range p.Classes {
 		total += math.Max(c.Base, c.Seconds)
 	}
-	var out []ab.ClassDiff
+	var out []result.ABClass
 	for _, c := range p.Classes {
 		if c.Different || math.Max(c.Base, c.Seconds) >= abSmall*total {
 			out = append(out, c)
@@ -292,7 +290,7 @@ func signedSeconds(v float64) string {
 }
 
 // ABClassCells are the cells of a class in tables.
-func ABClassCells(c *ab.ClassDiff) (cells [5]string) {
+func ABClassCells(c *result.ABClass) (cells [5]string) {
 	cells = [5]string{c.Class.Info().Title, unit.Seconds(c.Base), unit.Seconds(c.Seconds), "~", ""}
 	if c.Different {
 		cells[3] = signedSeconds(c.Difference)
@@ -303,7 +301,7 @@ func ABClassCells(c *ab.ClassDiff) (cells [5]string) {
 	return cells
 }
 
-func abClasses(p *ab.Profile) *table {
+func abClasses(p *result.ABProfile) *table {
 	if p == nil || len(p.Classes) == 0 {
 		return nil
 	}
@@ -317,9 +315,9 @@ func abClasses(p *ab.Profile) *table {
 }
 
 // ABSites returns the functions whose memory work differs by more than sampling does.
-func ABSites(p *ab.Profile) []ab.SiteDiff {
+func ABSites(p *result.ABProfile) []result.ABSite {
 	const most = 10
-	var out []ab.SiteDiff
+	var out []result.ABSite
 	for _, s := range p.Sites {
 		if s.Different && len(out) < most {
 			out = append(out, s)
@@ -329,7 +327,7 @@ func ABSites(p *ab.Profile) []ab.SiteDiff {
 }
 
 // ABSiteCells are the cells of a function in tables.
-func ABSiteCells(s *ab.SiteDiff) [4]string {
+func ABSiteCells(s *result.ABSite) [4]string {
 	side := func(v *float64) string {
 		if v == nil {
 			return none
@@ -343,7 +341,7 @@ func ABSiteCells(s *ab.SiteDiff) [4]string {
 	return [4]string{s.Func, side(s.Base), side(s.Seconds), diff}
 }
 
-func abSites(p *ab.Profile) *table {
+func abSites(p *result.ABProfile) *table {
 	if p == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/ab"
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/where"
@@ -77,7 +78,7 @@ func TestABGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "ab.txt", b.Bytes())
-	bench, err := BenchAB(f)
+	bench, err := gobench.Text(gobench.AB(f))
 	if err != nil {
 		t.Fatal(err)
 	}

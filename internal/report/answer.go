@@ -5,9 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -28,7 +26,7 @@ type Said struct {
 // being settled, "" for nothing.
 func Answers(f *result.File) (answers []Said, open string) {
 	a := f.Answer
-	if a == nil || a.State == tune.TooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
+	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
 		return []Said{{Set: "Nothing can be compared yet: " + tooLittle(f) + "."}}, ""
 	}
 	for i, rec := range f.Recommendations {
@@ -37,7 +35,7 @@ func Answers(f *result.File) (answers []Said, open string) {
 			s.Set = mainAnswer(f, rec)
 		}
 		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
-			if a.State == tune.NotSettled && rec.Arm == f.Arms[0].Name {
+			if a.State == result.AnswerNotSettled && rec.Arm == f.Arms[0].Name {
 				continue
 			}
 			answers[0].Notes = append(answers[0].Notes, "It is also the "+goalText(f, rec.Goal)+".")
@@ -45,7 +43,7 @@ func Answers(f *result.File) (answers []Said, open string) {
 		}
 		answers = append(answers, s)
 	}
-	if a.State == tune.NotSettled {
+	if a.State == result.AnswerNotSettled {
 		open = openText(f)
 	}
 	return answers, open
@@ -65,18 +63,18 @@ func tooLittle(f *result.File) string {
 // goalText names a goal in the middle of a sentence.
 func goalText(f *result.File, goal string) string {
 	switch goal {
-	case tune.Cheapest:
+	case result.GoalCheapest:
 		return "setting with the least memory within 2% of the best"
-	case tune.Within:
+	case result.GoalWithin:
 		return "best setting within --max-rss"
-	case tune.Compromise:
+	case result.GoalCompromise:
 		return "cheaper compromise"
 	}
 	return "best setting"
 }
 
 var headings = map[string]string{
-	tune.Fastest: "Best", tune.Cheapest: "Least memory within 2% of the best", tune.Within: "Best within --max-rss", tune.Compromise: "Cheaper",
+	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best", result.GoalWithin: "Best within --max-rss", result.GoalCompromise: "Cheaper",
 }
 
 // Heading names a goal above its answer.
@@ -92,9 +90,9 @@ func mainAnswer(f *result.File, rec result.Recommendation) string {
 	switch {
 	case rec.Arm != f.Arms[0].Name:
 		return "Set " + rec.Arm + "."
-	case f.Answer.State == tune.NoEffect:
+	case f.Answer.State == result.AnswerNoEffect:
 		return "Keep the default: " + f.Answer.Inert + "."
-	case f.Answer.State == tune.NotSettled:
+	case f.Answer.State == result.AnswerNotSettled:
 		return "Not settled: no setting is known to be better than the default."
 	}
 	return "Keep the default: no setting is better by more than 3%."
@@ -112,11 +110,11 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 	} else {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
-		if what := removed(def.Where, arm.Where, 3); what != "" && rec.Goal == tune.Fastest {
+		if what := removed(def.Where, arm.Where, 3); what != "" && rec.Goal == result.GoalFastest {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
 	}
-	if n := len(rec.Tied); n > 0 && (rec.Goal == tune.Fastest || rec.Goal == tune.Within) {
+	if n := len(rec.Tied); n > 0 && (rec.Goal == result.GoalFastest || rec.Goal == result.GoalWithin) {
 		what := unit.Of(n, "other setting") + " (=) cannot be told apart from it"
 		if rec.Least && arm != def {
 			what += "; none takes less memory"
@@ -127,7 +125,7 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 }
 
 // short prints a ratio without its interval.
-func short(e *tune.Estimate) string {
+func short(e *result.Estimate) string {
 	if e == nil || !e.Different {
 		return "~"
 	}
@@ -135,7 +133,7 @@ func short(e *tune.Estimate) string {
 }
 
 // memoryChange prints what a setting does to the memory.
-func memoryChange(e *tune.Estimate) string {
+func memoryChange(e *result.Estimate) string {
 	switch {
 	case e == nil:
 		return none
@@ -186,7 +184,7 @@ func finalRounds(f *result.File) int { return max(f.Rounds-f.RaceRounds, 0) }
 
 // Change prints a ratio with its interval: "-31.2% [-36.0%, -27.4%]"; a difference
 // that is not known to be one is "~" and its interval.
-func Change(e *tune.Estimate) string {
+func Change(e *result.Estimate) string {
 	if e == nil {
 		return none
 	}
@@ -201,7 +199,7 @@ func Change(e *tune.Estimate) string {
 }
 
 // change prints a ratio that is known to be a difference, "" otherwise.
-func change(e *tune.Estimate) string {
+func change(e *result.Estimate) string {
 	if e == nil || !e.Different {
 		return ""
 	}
@@ -217,11 +215,11 @@ func LeftEarly(a *result.Arm) string {
 		return fmt.Sprintf("left early: at least %gx slower than the best", a.Left.AtLeast)
 	case a.Left != nil:
 		return "left early"
-	case a.Status == string(tune.Same), a.Status == string(tune.Failed):
+	case a.Status == string(result.StatusSame), a.Status == string(result.StatusFailed):
 		return a.Status + ": " + strings.TrimPrefix(a.Reason, "the same ")
 	}
 	return ""
 }
 
 // benchmarkName is the name of a Go benchmark without its unit.
-func benchmarkName(key string) string { return strings.TrimSuffix(key, " "+metric.Bench) }
+func benchmarkName(key string) string { return strings.TrimSuffix(key, " "+result.MetricBench) }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/collapser"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -135,7 +134,7 @@ func outcomes(f *result.Collapse) []string {
 }
 
 // CollapseLine says in a line what one look of --watch did.
-func CollapseLine(o collapser.Outcome) string {
+func CollapseLine(o result.CollapseOutcome) string {
 	parts := []string{fmt.Sprintf("%s collapsed in %s", unit.Size(o.Bytes), unit.Of(o.Collapsed, "window"))}
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		parts = append(parts, fmt.Sprintf("%d refused: %s", o.Refused[word], word))

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
 )
@@ -23,7 +20,7 @@ func Doctor(w io.Writer, f *result.Doctor, width int) error {
 	}
 	width = max(width, 40)
 	say := func(first, rest, text string) {
-		for _, l := range Wrap(first, rest, text, width) {
+		for _, l := range console.Wrap(first, rest, text, width) {
 			p.line("%s", l)
 		}
 	}
@@ -53,7 +50,7 @@ func Doctor(w io.Writer, f *result.Doctor, width int) error {
 	var reasons []string
 	unknown := make(map[string][]string)
 	for _, c := range f.Checks {
-		if c.State != diagnose.NotChecked {
+		if c.State != result.CheckNotChecked {
 			continue
 		}
 		why := ""
@@ -97,7 +94,7 @@ func doctorTitle(f *result.Doctor) []string {
 }
 
 // MachineName describes a machine in a line.
-func MachineName(h host.Info) string {
+func MachineName(h result.Host) string {
 	parts := []string{h.OS + " " + h.Kernel, unit.Of(h.CPUs, "CPU")}
 	if h.CPU != "" {
 		parts[1] += " " + h.CPU
@@ -109,7 +106,7 @@ func MachineName(h host.Info) string {
 }
 
 // countChecks is how many checks came to a state.
-func countChecks(f *result.Doctor, s diagnose.State) (n int) {
+func countChecks(f *result.Doctor, s result.State) (n int) {
 	for _, c := range f.Checks {
 		if c.State == s {
 			n++
@@ -120,12 +117,12 @@ func countChecks(f *result.Doctor, s diagnose.State) (n int) {
 
 // doctorSum says how many checks there were, and what became of them.
 func doctorSum(f *result.Doctor) string {
-	text := unit.Of(countChecks(f, diagnose.Found)+countChecks(f, diagnose.Clean), "check") + ": "
+	text := unit.Of(countChecks(f, result.CheckFound)+countChecks(f, result.CheckClean), "check") + ": "
 	if len(f.Findings) == 0 {
 		text += "nothing found"
 	} else {
 		var parts []string
-		for _, s := range []diagnose.Severity{diagnose.Problem, diagnose.Warning, diagnose.Note} {
+		for _, s := range []result.Severity{result.SeverityProblem, result.SeverityWarning, result.SeverityNote} {
 			n := 0
 			for _, h := range f.Findings {
 				if h.Severity == s {
@@ -138,13 +135,13 @@ func doctorSum(f *result.Doctor) string {
 		}
 		text += strings.Join(parts, ", ")
 	}
-	if n := countChecks(f, diagnose.NotChecked); n > 0 {
+	if n := countChecks(f, result.CheckNotChecked); n > 0 {
 		text += fmt.Sprintf("; %d could not be checked", n)
 	}
-	if n := countChecks(f, diagnose.NotAsked); n > 0 {
+	if n := countChecks(f, result.CheckNotAsked); n > 0 {
 		text += fmt.Sprintf("; %d skipped", n)
 	}
-	if n := countChecks(f, diagnose.DoesNotApply); n > 0 {
+	if n := countChecks(f, result.CheckDoesNotApply); n > 0 {
 		if f.Process != nil {
 			text += fmt.Sprintf("; %d are for Go programs", n)
 		} else {
@@ -154,30 +151,11 @@ func doctorSum(f *result.Doctor) string {
 	return text + "."
 }
 
-// Wrap breaks text into lines of at most width columns, the first behind first,
-// the others behind rest. Words are never broken.
-func Wrap(first, rest, text string, width int) []string {
-	var out []string
-	line, empty := first, true
-	for _, word := range strings.Fields(console.Escape(text)) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			out = append(out, strings.TrimRight(line, " "))
-			line, empty = rest, true
-		}
-		if !empty {
-			line += " "
-		}
-		line += word
-		empty = false
-	}
-	return append(out, strings.TrimRight(line, " "))
-}
-
 // DoctorList prints what checks there are: what each finds, and what it reads.
-func DoctorList(w io.Writer, width int) error {
+func DoctorList(w io.Writer, rules []result.Rule, width int) error {
 	p := &printer{w: w}
-	var last diagnose.Scope
-	for _, r := range diagnose.Rules() {
+	var last result.Scope
+	for _, r := range rules {
 		if r.Scope != last {
 			if last != "" {
 				p.line("")
@@ -186,14 +164,14 @@ func DoctorList(w io.Writer, width int) error {
 			last = r.Scope
 		}
 		p.line("  %-26s %s: %s", r.ID, r.Severity, r.Title)
-		for _, l := range Wrap(strings.Repeat(" ", 29)+"reads ", strings.Repeat(" ", 31), strings.Join(r.Reads, ", "), max(width, 60)) {
+		for _, l := range console.Wrap(strings.Repeat(" ", 29)+"reads ", strings.Repeat(" ", 31), strings.Join(r.Reads, ", "), max(width, 60)) {
 			p.line("%s", l)
 		}
 	}
 	return p.err
 }
 
-var scopeTitle = map[diagnose.Scope]string{
-	diagnose.Host: "The machine", diagnose.Container: "The container (memory cgroup)",
-	diagnose.OfProcess: "A process", diagnose.OfGo: "A Go program",
+var scopeTitle = map[result.Scope]string{
+	result.ScopeHost: "The machine", result.ScopeContainer: "The container (memory cgroup)",
+	result.ScopeProcess: "A process", result.ScopeGo: "A Go program",
 }

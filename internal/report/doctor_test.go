@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/goruntime"
 	"github.com/foliomem/folio/internal/procmem"
@@ -123,7 +124,7 @@ func TestDoctorSum(t *testing.T) {
 
 func TestDoctorList(t *testing.T) {
 	var b bytes.Buffer
-	if err := DoctorList(&b, 80); err != nil {
+	if err := DoctorList(&b, diagnose.Rules(), 80); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range diagnose.Rules() {
@@ -150,7 +151,7 @@ func TestWrap(t *testing.T) {
 		{"", 8, ">"},
 		{"µµµ µµµ", 9, "> µµµ µµµ"},
 	} {
-		if got := strings.Join(Wrap("> ", ". ", tt.text, tt.width), "|"); got != tt.want {
+		if got := strings.Join(console.Wrap("> ", ". ", tt.text, tt.width), "|"); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}

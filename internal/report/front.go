@@ -11,7 +11,6 @@ import (
 
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -59,7 +58,7 @@ func frontOf(f *result.File) []*result.Arm {
 // drift, of one that left early about. ok is false where that is not known.
 func Place(a *result.Arm) (x, y float64, ok bool) {
 	switch {
-	case a.Status == string(tune.Failed):
+	case a.Status == string(result.StatusFailed):
 	case a.Final != nil && a.Final.Memory != nil:
 		x, y = *a.Final.Memory, a.Final.Adjusted
 	case a.Left != nil:

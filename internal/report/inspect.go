@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
@@ -92,9 +91,9 @@ func About(p *result.Process) (out []string) {
 		out = append(out, "runtime patched: "+strings.Join(names, ", "))
 	}
 	switch p.HeapPatch {
-	case inspect.HeapMemory:
+	case result.HeapInMemory:
 		out = append(out, "heap asks for huge pages (folio exec)")
-	case inspect.HeapCopy:
+	case result.HeapInCopy:
 		out = append(out, "heap asks for huge pages (folio patch)")
 	}
 	if p.UID != nil {
@@ -121,7 +120,7 @@ func memoryTable(memory []result.Memory) *table {
 		t.add(cells...)
 	}
 	for _, m := range memory {
-		row(inspect.KindTitle(m.Kind), m)
+		row(m.Title(), m)
 		sum.Resident += m.Resident
 		sum.Huge += m.Huge
 		sum.Size += m.Size
@@ -149,15 +148,15 @@ func densityBars(w *result.Windows) []string {
 		return []string{"none: nothing is in memory"}
 	}
 	out := []string{line("huge", w.Huge)}
-	for i := inspect.Bins - 1; i >= 0; i-- {
-		out = append(out, line(fmt.Sprintf("%d-%d%%", 100/inspect.Bins*i, 100/inspect.Bins*(i+1)), w.Density[i]))
+	for i := result.DensityBins - 1; i >= 0; i-- {
+		out = append(out, line(fmt.Sprintf("%d-%d%%", 100/result.DensityBins*i, 100/result.DensityBins*(i+1)), w.Density[i]))
 	}
 	return out
 }
 
 // Area names the memory that the windows are of.
 func Area(p *result.Process) string {
-	if p.Of != nil && *p.Of == inspect.GoHeap.String() {
+	if p.OfGoHeap() {
 		return "the Go heap"
 	}
 	return "anonymous memory"
@@ -169,7 +168,7 @@ func CollapseHint(p *result.Process) string {
 	switch {
 	case p.Windows == nil || p.Windows.Gain == 0:
 		return ""
-	case p.Of != nil && *p.Of == inspect.GoHeap.String():
+	case p.OfGoHeap():
 		return fmt.Sprintf("folio collapse %d", p.PID)
 	}
 	return fmt.Sprintf("folio collapse --all-anonymous %d", p.PID)
@@ -181,7 +180,7 @@ func Short(p *result.Process) (out [][2]string) {
 		out = append(out, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	if p.Anonymous != nil && p.AnonymousHuge != nil {
-		add("pages", "%s", inspect.Pages(*p.Anonymous, *p.AnonymousHuge))
+		add("pages", "%s", p.Pages())
 	}
 	if w := p.Windows; w != nil {
 		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", unit.Size(w.Gain), unit.Count(float64(w.Dense)))

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
@@ -150,7 +151,7 @@ func TestLabJSON(t *testing.T) {
 func TestLabBench(t *testing.T) {
 	f := &result.Lab{}
 	f.Keep(labResult(t))
-	data, err := BenchLab(f)
+	data, err := gobench.Text(gobench.Lab(f))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
@@ -72,7 +73,7 @@ func TestLabAcross(t *testing.T) {
 	}
 	f := &result.Lab{}
 	f.Keep(r)
-	data, err := BenchLab(f)
+	data, err := gobench.Text(gobench.Lab(f))
 	if err != nil {
 		t.Fatal(err)
 	}

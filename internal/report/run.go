@@ -9,7 +9,6 @@ import (
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -19,7 +18,7 @@ func runText(f *result.File, w io.Writer, width int) error {
 	notes := notesOf(f)
 	p := &printer{w: w}
 	title := Title(f)
-	if !settingOf(arm).IsZero() {
+	if !arm.Setting.Trial().IsZero() {
 		title += ", " + console.Line(arm.Name)
 	}
 	if n := len(result.Usable(arm.Samples)); n > 1 {
@@ -54,8 +53,6 @@ func runText(f *result.File, w io.Writer, width int) error {
 	p.notes(notes)
 	return p.err
 }
-
-func settingOf(a *result.Arm) trial.Setting { return a.Setting.Trial() }
 
 // notesOf returns the notes of the result, numbered.
 func notesOf(f *result.File) *stat.Notes { return numbered(f.Notes) }
@@ -100,7 +97,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	row("major_faults", "")
 	if f.Analysis != nil && f.Analysis.GC != "" {
 		least := ""
-		if f.Analysis.GC == trial.TracePartial {
+		if f.Analysis.GC == result.TracePartial {
 			least = ", at least"
 		}
 		row("gc_cycles", least)
@@ -120,14 +117,14 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	}
 	if spec := f.Metric.Spec(); spec.Pattern != nil {
 		if m, ok := sum.Metrics[spec.Name]; ok {
-			t.add(Metric(spec, m.Median), spec.Name, Spread(m.Summary()))
+			t.add(Metric(spec, m.Median), spec.Name, m.Summary().SpreadText())
 		}
 	}
 	return t
 }
 
 // many says whether the program was more than one process at a time.
-func many(samples []*trial.Sample) bool {
+func many(samples []*result.Sample) bool {
 	for _, s := range samples {
 		if s.PeakRSS != nil && s.PeakTreeRSS != nil && *s.PeakTreeRSS > *s.PeakRSS+*s.PeakRSS/50 {
 			return true

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/internal/gobench"
 	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
@@ -156,7 +157,7 @@ func readBench(t *testing.T, data []byte) []*benchfmt.Result {
 
 func TestBench(t *testing.T) {
 	f := testFile()
-	data, err := Bench(f)
+	data, err := gobench.Text(gobench.Run(f))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,12 +230,8 @@ func TestBenchNames(t *testing.T) {
 		if tt.command == "" {
 			command = nil
 		}
-		if got := benchName(command); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.command, got, tt.want)
-			continue
-		}
 		f := &result.File{Program: result.Program{Command: command}, Arms: []result.Arm{{Setting: result.NewSetting(trial.Setting{}), Samples: []*trial.Sample{plainSample()}}}}
-		data, err := Bench(f)
+		data, err := gobench.Text(gobench.Run(f))
 		if err != nil {
 			t.Fatal(err)
 		}

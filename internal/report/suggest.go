@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -47,7 +46,7 @@ func Suggest(w io.Writer, f *result.Suggest) error {
 func suggestTitle(f *result.Suggest) string {
 	switch {
 	case len(f.Command) > 0:
-		return "folio suggest: " + trial.Setting{}.Line(f.Command)
+		return "folio suggest: " + result.ShellLine(f.Command)
 	case f.Profile != nil:
 		return "folio suggest: " + *f.Profile
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/foliomem/folio/internal/console"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -39,7 +38,7 @@ func Program(w io.Writer, f *result.File, o TextOptions) error {
 
 // Title says what was measured, and where.
 func Title(f *result.File) string {
-	first := "$ " + trial.Setting{}.Line(f.Program.Command)
+	first := "$ " + result.ShellLine(f.Program.Command)
 	if b := f.Program.Build; b != nil {
 		first += fmt.Sprintf("   built from %s with %s", b.Package, patchNames(b.Patches))
 	}

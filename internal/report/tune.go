@@ -9,10 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/tune"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -38,7 +36,7 @@ func (t *Tune) Text(w io.Writer) error {
 		trials += len(a.Samples)
 	}
 	p.line("%s, %s in %s, seed %d: %s", unit.Of(len(f.Arms), "setting"), unit.Of(trials, "run"), unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
-	if t.All || f.Answer == nil || f.Answer.State != tune.NoEffect {
+	if t.All || f.Answer == nil || f.Answer.State != result.AnswerNoEffect {
 		p.line("")
 		if p.err == nil {
 			p.err = t.table().write(w, "")
@@ -195,8 +193,8 @@ func (t *Tune) columns() []column {
 			return fmt.Sprint(a.Final.N)
 		}},
 	}
-	adjusted := map[string]func(*tune.Final) float64{
-		metric.Wall: func(f *tune.Final) float64 { return f.Wall }, metric.CPU: func(f *tune.Final) float64 { return f.CPU },
+	adjusted := map[string]func(*result.Final) float64{
+		result.MetricWall: func(f *result.Final) float64 { return f.Wall }, result.MetricCPU: func(f *result.Final) float64 { return f.CPU },
 	}
 	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds", "cpu_seconds", "minor_faults"} {
 		c := figure.Of(key)
@@ -328,9 +326,9 @@ func (t *Tune) legend(p *printer) {
 	}
 	var left []string
 	for _, s := range []struct {
-		status tune.Status
+		status result.Status
 		text   string
-	}{{tune.Early, "left early"}, {tune.Same, "do the same as another"}, {tune.Failed, "failed"}} {
+	}{{result.StatusEarly, "left early"}, {result.StatusSame, "do the same as another"}, {result.StatusFailed, "failed"}} {
 		if n := counts[string(s.status)]; n > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n, s.text))
 		}

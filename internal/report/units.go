@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
@@ -15,25 +14,16 @@ import (
 const none = unit.None
 
 // Metric prints a value of what is optimised.
-func Metric(spec *metric.Spec, v float64) string {
+func Metric(spec *result.Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return none
-	case spec.Name == metric.Bench:
+	case spec.Name == result.MetricBench:
 		return unit.Seconds(v / 1e9)
 	case spec.Pattern == nil:
 		return unit.Seconds(v)
 	}
 	return unit.Scaled(v)
-}
-
-// Spread prints how well a median is known: "± 3%", or "" without an interval.
-func Spread(s stat.Summary) string {
-	r, ok := s.Spread()
-	if !ok {
-		return ""
-	}
-	return unit.Spread(r)
 }
 
 // marks adds warnings to the notes and returns their numbers as they stand behind
@@ -54,7 +44,7 @@ func marks(n *stat.Notes, warnings []string) string {
 // spreadOrNote returns the spread, or the numbers of the notes that say why
 // there is none.
 func spreadOrNote(n *stat.Notes, i result.Interval) string {
-	if text := Spread(i.Summary()); text != "" || i.N == 0 {
+	if text := i.Summary().SpreadText(); text != "" || i.N == 0 {
 		return text
 	}
 	return marks(n, i.Warnings)

@@ -43,7 +43,7 @@ func TestSpread(t *testing.T) {
 		{"rounded up", []float64{100, 100, 100, 100, 100, 101}, "± 1%"},
 		{"around zero", []float64{0, 0, 0, 0, 0, 0}, ""},
 	} {
-		if got := Spread(stat.Summarize(tt.values)); got != tt.want {
+		if got := stat.Summarize(tt.values).SpreadText(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/unit"
-	"github.com/foliomem/folio/internal/where"
 )
 
 // barWidth is the length of the bar of the whole CPU time where the width
@@ -22,12 +21,12 @@ const (
 )
 
 // removed lists the classes whose time a setting changed most, at most n.
-func removed(base, with *where.Result, n int) string {
-	if base == nil || with == nil || min(base.Samples, with.Samples) < trial.EnoughSamples {
+func removed(base, with *result.Profile, n int) string {
+	if base == nil || with == nil || min(base.Samples, with.Samples) < result.EnoughSamples {
 		return ""
 	}
 	type change struct {
-		class    where.ClassInfo
+		class    result.ClassInfo
 		from, to float64
 	}
 	total := 0.0
@@ -35,7 +34,7 @@ func removed(base, with *where.Result, n int) string {
 		total += c.Seconds
 	}
 	var all []change
-	for _, c := range where.Classes {
+	for _, c := range result.Classes {
 		ch := change{c, base.Share(c.Class).Seconds, with.Share(c.Class).Seconds}
 		if math.Abs(ch.to-ch.from) >= littleChange*total {
 			all = append(all, ch)
@@ -54,7 +53,7 @@ func removed(base, with *where.Result, n int) string {
 const littleChange = 0.01
 
 // shares draws a bar for each class, in so many columns.
-func shares(r *where.Result, columns int) []string {
+func shares(r *result.Profile, columns int) []string {
 	width := 0
 	for _, c := range r.Classes {
 		width = max(width, utf8.RuneCountInString(c.Class.Info().Title))
@@ -84,7 +83,7 @@ func padRight(s string, n int) string {
 }
 
 // sites lists who pays the tax, one call site a line.
-func sites(r *where.Result) []string {
+func sites(r *result.Profile) []string {
 	var out []string
 	for _, s := range r.Sites {
 		out = append(out, fmt.Sprintf("%6s  %s  %s", unit.Percent(s.Fraction), s.Name(), s.Place()), "        "+classesOf(s))
@@ -93,9 +92,9 @@ func sites(r *where.Result) []string {
 }
 
 // classesOf lists what a site pays for, most first.
-func classesOf(s where.Site) string {
+func classesOf(s result.Site) string {
 	type part struct {
-		class where.Class
+		class result.Class
 		share float64
 	}
 	var parts []part

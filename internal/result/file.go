@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/foliomem/folio/internal/diagnose"
 	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/internal/where"
 )
 
@@ -137,6 +139,19 @@ func (s Setting) Trial() trial.Setting {
 	}
 	return out
 }
+
+// ParseSetting reads a setting as the Go benchmark format has it; "" is for what was not
+// set.
+func ParseSetting(gogc, memlimit, gomaxprocs, thp string) (out trial.Setting) {
+	out.GOGC = gogc
+	out.MemLimit, _ = unit.ParseSize(memlimit)
+	out.GOMAXPROCS, _ = strconv.Atoi(gomaxprocs)
+	out.THP, _ = trial.ParseTHP(thp)
+	return out
+}
+
+// HasTHP says that the setting is about huge pages.
+func (s Setting) HasTHP() bool { return s.Trial().THP != trial.THPSystem }
 
 // A Summary holds the median and interval of every figure that was measured, or,
 // of those by sampling, what all runs have together.

@@ -58,6 +58,15 @@ func (s Summary) Spread() (float64, bool) {
 	return math.Max(s.Hi-s.Median, s.Median-s.Lo) / math.Abs(s.Median), true
 }
 
+// SpreadText prints how well the median is known: "± 3%", or "" without an interval.
+func (s Summary) SpreadText() string {
+	r, ok := s.Spread()
+	if !ok {
+		return ""
+	}
+	return unit.Spread(r)
+}
+
 // Median returns the median of values, NaN when there are none.
 func Median(values []float64) float64 { return Summarize(values).Median }
 

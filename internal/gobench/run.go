@@ -1,7 +1,6 @@
-package report
+package gobench
 
 import (
-	"bytes"
 	"fmt"
 	"sort"
 	"strings"
@@ -10,39 +9,53 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/host"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/unit"
 )
 
-// Bench returns the samples in the Go benchmark format, which benchstat reads:
-// one result a sample, with the arm and the machine as configuration, so that
-// "benchstat -col gogc,gomemlimit FILE" compares the arms. The program's own Go
-// benchmarks appear under their own names.
-func Bench(f *result.File) ([]byte, error) {
-	var b bytes.Buffer
-	w := benchfmt.NewWriter(&b)
-	for _, arm := range f.Arms {
+// Run returns the samples of run or tune: one result a sample, with the arm and the
+// machine as configuration, so that "benchstat -col gogc,gomemlimit FILE" compares the
+// arms. The program's own Go benchmarks appear under their own names.
+func Run(f *result.File) (out []*benchfmt.Result) {
+	for i := range f.Arms {
+		arm := &f.Arms[i]
+		config := configOf(f, arm.Setting)
 		known := knownFigures(arm.Samples)
 		for _, s := range arm.Samples {
-			if !s.OK() {
-				continue
-			}
-			for _, r := range benchResults(f, &arm, s, known) {
-				if err := w.Write(r); err != nil {
-					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
-				}
+			if s.OK() {
+				out = append(out, ofSample(f.Program.Command, config, s, known)...)
 			}
 		}
 	}
-	return []byte(console.Escape(b.String())), nil
+	return out
+}
+
+// AB returns the samples of ab: one result a sample, all under the name of the base, so
+// that "benchstat -col arm FILE" compares the arms.
+func AB(f *result.AB) (out []*benchfmt.Result) {
+	for _, arm := range f.Arms {
+		// One name for all: benchstat compares what has the same.
+		as := &result.File{Host: f.Host, Program: f.Arms[0].Program}
+		as.Program.GoVersion = arm.Program.GoVersion
+		config := configOf(as, f.Setting)
+		config.add("arm", arm.Name)
+		if arm.Source != nil {
+			config.add("commit", arm.Source.Commit)
+		}
+		known := knownFigures(arm.Samples)
+		for _, s := range arm.Samples {
+			if s.OK() {
+				out = append(out, ofSample(as.Program.Command, config, s, known)...)
+			}
+		}
+	}
+	return out
 }
 
 // knownFigures are those that some sample has: shares only by samples enough.
-func knownFigures(samples []*trial.Sample) []trial.Figure {
-	var known []trial.Figure
-	for _, fig := range trial.Figures {
+func knownFigures(samples []*result.Sample) []result.Figure {
+	var known []result.Figure
+	for _, fig := range result.Figures {
 		if fig.Values(samples) != nil {
 			known = append(known, fig)
 		}
@@ -50,9 +63,9 @@ func knownFigures(samples []*trial.Sample) []trial.Figure {
 	return known
 }
 
-func benchResults(f *result.File, arm *result.Arm, s *trial.Sample, known []trial.Figure) []*benchfmt.Result {
-	config := configOf(f, arm)
-	own := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f.Program.Command)), Iters: 1}
+// ofSample returns a result of the program, and one of each of its own Go benchmarks.
+func ofSample(command []string, config configKeys, s *result.Sample, known []result.Figure) []*benchfmt.Result {
+	own := &benchfmt.Result{Config: config, Name: nameOf(command), Iters: 1}
 	for _, fig := range known {
 		if v, ok := fig.Get(s); ok {
 			own.Values = append(own.Values, benchfmt.Value{Value: v, Unit: fig.Unit})
@@ -101,7 +114,7 @@ func (c *configKeys) add(key, value string) {
 }
 
 // hostConfig returns the keys that say where results are from.
-func hostConfig(h host.Info) configKeys {
+func hostConfig(h result.Host) configKeys {
 	var out configKeys
 	out.add("goos", h.OS)
 	out.add("goarch", h.Arch)
@@ -116,14 +129,13 @@ func hostConfig(h host.Info) configKeys {
 	return out
 }
 
-// configOf returns the configuration keys of an arm's results.
-func configOf(f *result.File, arm *result.Arm) []benchfmt.Config {
+// configOf returns the configuration keys of the results of a setting.
+func configOf(f *result.File, set result.Setting) configKeys {
 	out := hostConfig(f.Host)
 	add := out.add
 	if f.Program.GoVersion != nil {
 		add("go", *f.Program.GoVersion)
 	}
-	set := arm.Setting
 	gogc, limit, procs := "default", "default", "default"
 	if set.GOGC != nil {
 		gogc = *set.GOGC
@@ -141,49 +153,19 @@ func configOf(f *result.File, arm *result.Arm) []benchfmt.Config {
 	return out
 }
 
-// benchName makes a benchmark name of a command: its base name in letters that
+// nameOf makes a benchmark name of a command: its base name in letters that
 // the format allows, the first one upper case.
-func benchName(command []string) string {
+func nameOf(command []string) benchfmt.Name {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '.' {
 			return r
 		}
 		return '_'
-	}, trial.CommandName(command))
+	}, result.CommandName(command))
 	if clean == "" {
 		clean = "Program"
 	}
 	r := []rune(clean)
 	r[0] = unicode.ToUpper(r[0])
-	return string(r)
-}
-
-// BenchAB returns the samples in the Go benchmark format: one result a sample, all under
-// the name of the base, so that "benchstat -col arm FILE" compares the arms.
-func BenchAB(f *result.AB) ([]byte, error) {
-	var b bytes.Buffer
-	w := benchfmt.NewWriter(&b)
-	for _, arm := range f.Arms {
-		// One name for all: benchstat compares what has the same.
-		as := result.File{Host: f.Host, Program: f.Arms[0].Program}
-		as.Program.GoVersion = arm.Program.GoVersion
-		known := knownFigures(arm.Samples)
-		for _, s := range arm.Samples {
-			if !s.OK() {
-				continue
-			}
-			for _, r := range benchResults(&as, &result.Arm{Setting: f.Setting}, s, known) {
-				keys := configKeys(r.Config)
-				keys.add("arm", arm.Name)
-				if arm.Source != nil {
-					keys.add("commit", arm.Source.Commit)
-				}
-				r.Config = keys
-				if err := w.Write(r); err != nil {
-					return nil, fmt.Errorf("write the Go benchmark format: %w", err)
-				}
-			}
-		}
-	}
-	return []byte(console.Escape(b.String())), nil
+	return benchfmt.Name(string(r))
 }

@@ -1,0 +1,187 @@
+package result
+
+import (
+	"github.com/foliomem/folio/internal/ab"
+	"github.com/foliomem/folio/internal/collapser"
+	"github.com/foliomem/folio/internal/diagnose"
+	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/where"
+)
+
+// What results consist of, under the names by which those who show them know it: they
+// need none of the packages that measured it.
+type (
+	Host   = host.Info
+	Sample = trial.Sample
+	Track  = trial.Track
+	Figure = trial.Figure
+	Metric = metric.Spec
+
+	Profile   = where.Result
+	Class     = where.Class
+	ClassInfo = where.ClassInfo
+	Site      = where.Site
+	Analysis  = diagnose.Analysis
+
+	Final    = tune.Final
+	Estimate = tune.Estimate
+	Status   = tune.Status
+
+	ABFigure     = ab.Figure
+	ABUnit       = ab.Unit
+	ABComparison = ab.Comparison
+	ABProfile    = ab.Profile
+	ABClass      = ab.ClassDiff
+	ABSite       = ab.SiteDiff
+	ABGate       = ab.Gate
+	Verdict      = ab.Verdict
+
+	Rule     = diagnose.Rule
+	Scope    = diagnose.Scope
+	Severity = diagnose.Severity
+	State    = diagnose.State
+
+	LabSizePoint = lab.Point
+
+	CollapseOutcome = collapser.Outcome
+)
+
+// Metrics that have a name of their own.
+const (
+	MetricWall  = metric.Wall
+	MetricCPU   = metric.CPU
+	MetricBench = metric.Bench
+)
+
+// Of settings and samples.
+const (
+	Off           = trial.Off // GOGC=off
+	TracePartial  = trial.TracePartial
+	EnoughSamples = trial.EnoughSamples
+)
+
+// Goals of a recommendation.
+const (
+	GoalFastest    = tune.Fastest
+	GoalCheapest   = tune.Cheapest
+	GoalWithin     = tune.Within
+	GoalCompromise = tune.Compromise
+)
+
+// How the answer of a search stands.
+const (
+	AnswerNotSettled = tune.NotSettled
+	AnswerNoEffect   = tune.NoEffect
+	AnswerTooLittle  = tune.TooLittle
+)
+
+// What became of an arm of a search.
+const (
+	StatusEarly  = tune.Early
+	StatusFailed = tune.Failed
+	StatusSame   = tune.Same
+)
+
+// Verdicts of a gate of folio ab, why it ended, what its figures count, and what a
+// difference by class is of.
+const (
+	VerdictBeyond = ab.Beyond
+	VerdictWithin = ab.Within
+	VerdictNoisy  = ab.Noisy
+
+	EndedPrecise   = ab.Precise
+	EndedBudget    = ab.Budget
+	EndedMaxRounds = ab.MaxRounds
+	EndedStopped   = ab.Stopped
+
+	UnitSeconds  = ab.Seconds
+	UnitBytes    = ab.Bytes
+	UnitFraction = ab.Fraction
+	UnitCount    = ab.Count
+	UnitOwn      = ab.Own
+)
+
+// What became of a check of folio doctor, how bad what it found is, and what it is about.
+const (
+	CheckFound        = diagnose.Found
+	CheckClean        = diagnose.Clean
+	CheckNotChecked   = diagnose.NotChecked
+	CheckNotAsked     = diagnose.NotAsked
+	CheckDoesNotApply = diagnose.DoesNotApply
+
+	SeverityProblem = diagnose.Problem
+	SeverityWarning = diagnose.Warning
+	SeverityNote    = diagnose.Note
+
+	ScopeHost      = diagnose.Host
+	ScopeContainer = diagnose.Container
+	ScopeProcess   = diagnose.OfProcess
+	ScopeGo        = diagnose.OfGo
+)
+
+// DensityBins is how many steps [Windows.Density] has.
+const DensityBins = inspect.Bins
+
+// Where a heap was made to ask for huge pages: [Process.HeapPatch].
+const (
+	HeapInMemory = inspect.HeapMemory
+	HeapInCopy   = inspect.HeapCopy
+)
+
+// What the arms of an experiment that do the same work differ in.
+const (
+	VariesGOGC       = lab.VariesGOGC
+	VariesGoroutines = lab.VariesGoroutines
+)
+
+// Classes of CPU time.
+const (
+	ClassGCMark       = where.GCMark
+	ClassGCAssist     = where.GCAssist
+	ClassGCSweep      = where.GCSweep
+	ClassAllocation   = where.Allocation
+	ClassZeroing      = where.Zeroing
+	ClassWriteBarrier = where.WriteBarrier
+	ClassGrowth       = where.Growth
+	ClassPageFaults   = where.PageFaults
+	ClassScheduler    = where.Scheduler
+	ClassProgram      = where.Program
+	ClassKernel       = where.Kernel
+)
+
+// Classes are all classes of CPU time, in their order.
+var Classes = where.Classes
+
+// Figures are what samples have figures of, in their order.
+var Figures = trial.Figures
+
+// ShellLine returns a command as it is typed into a shell.
+func ShellLine(command []string) string { return trial.Setting{}.Line(command) }
+
+// Quote returns a word as it is typed into a shell.
+func Quote(word string) string { return trial.Quote(word) }
+
+// CommandName names a command.
+func CommandName(command []string) string { return trial.CommandName(command) }
+
+// SizePoints returns what a sample of the lab measured, by size.
+func SizePoints(s *Sample) []LabSizePoint { return lab.Points(s) }
+
+// Title names the kind of memory.
+func (m Memory) Title() string { return inspect.KindTitle(m.Kind) }
+
+// OfGoHeap says that the windows are of the Go heap, and not of all anonymous memory.
+func (p *Process) OfGoHeap() bool { return p.Of != nil && *p.Of == inspect.GoHeap.String() }
+
+// Pages says in a sentence what pages the process's memory is on; "" if that is not known.
+func (p *Process) Pages() string {
+	if p.Anonymous == nil || p.AnonymousHuge == nil {
+		return ""
+	}
+	return inspect.Pages(*p.Anonymous, *p.AnonymousHuge)
+}
