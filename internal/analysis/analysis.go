@@ -14,7 +14,7 @@ func Run(f *result.File) {
 	}
 	arm := &f.Arms[0]
 	samples := result.Usable(arm.Samples)
-	arm.Summary = result.Summarize(samples)
+	arm.Summary, arm.Measured = result.Summarize(samples), f.Metric.Measured(samples)
 	command := f.Program.Command
 	if f.Program.Build != nil && len(command) > 0 {
 		command = command[1:] // the flags have the rest

@@ -39,15 +39,6 @@ func (t target) axis() Axis {
 	return a
 }
 
-func (t target) values(samples []*result.Sample) (out []float64) {
-	for _, s := range samples {
-		if v, ok := t.Value(s); ok {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // spread prints how well a median is known, behind it.
 func spread(s stat.Summary) string {
 	if text := s.SpreadText(); text != "" {

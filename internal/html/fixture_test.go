@@ -88,7 +88,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
 		}
-		a.Summary, a.Where = result.Summarize(a.Samples), trial.Where(a.Samples)
+		a.Summary, a.Measured, a.Where = result.Summarize(a.Samples), f.Metric.Measured(a.Samples), trial.Where(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
 	best, less := f.Arms[3], f.Arms[2]

@@ -25,16 +25,21 @@ func ranTogether(results []*result.Result) *Block {
 		order.Series = append(order.Series, inOrder(r, i))
 	}
 	least, most := math.Inf(1), 0.0
-	add := func(label string, format func(float64) string, values func(*result.Result) []float64) {
-		base := stat.Median(values(results[0]))
-		if math.IsNaN(base) {
+	add := func(label string, format func(float64) string, of func(*result.Arm) (stat.Summary, bool)) {
+		first, ok := of(&results[0].Program.Arms[0])
+		if !ok {
 			return
 		}
+		base := first.Median
 		row := Row{Cells: []Cell{plain(label)}}
 		for i, r := range results {
-			s := stat.Summarize(values(r))
+			s, ok := of(&r.Program.Arms[0])
+			if !ok {
+				row.Cells = append(row.Cells, plain("-"))
+				continue
+			}
 			row.Cells = append(row.Cells, num(format(s.Median), s.Median))
-			if base <= 0 || math.IsNaN(s.Median) {
+			if base <= 0 {
 				continue
 			}
 			p := Point{X: s.Median / base, Y: float64(len(bars.Y.Categories)), Name: label, Text: format(s.Median), Tip: [][2]string{{label, format(s.Median) + spread(s)}, {"runs", itoa(s.N)}}}
@@ -53,13 +58,18 @@ func ranTogether(results []*result.Result) *Block {
 		}
 	}
 	if of := targetOf(results[0].Program); of.spec.Pattern != nil {
-		add(of.label(), of.text, func(r *result.Result) []float64 { return of.values(usable(r)) })
+		add(of.label(), of.text, func(a *result.Arm) (stat.Summary, bool) {
+			if a.Measured == nil {
+				return stat.Summary{}, false
+			}
+			return a.Measured.Summary(), true
+		})
 	}
 	for _, f := range result.Figures {
 		if !f.Main {
 			continue
 		}
-		add(f.Label, f.Format, func(r *result.Result) []float64 { return f.Values(usable(r)) })
+		add(f.Label, f.Format, func(a *result.Arm) (stat.Summary, bool) { return a.Summary.Of(f.Key) })
 	}
 	if len(bars.Y.Categories) == 0 {
 		return nil

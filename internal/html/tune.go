@@ -10,7 +10,6 @@ import (
 	"github.com/foliomem/folio/internal/figure"
 	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/unit"
 )
 
@@ -370,8 +369,11 @@ func (t *tuned) measured() *Table {
 	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.", Head: append(cols("setting", t.of.label(), "peak memory", "runs"), Column{Label: "status"})}
 	for i := range t.arms {
 		a := &t.arms[i]
-		v := stat.Median(t.of.values(a.Samples))
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), num(t.of.text(v), v), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
+		median := plain("-")
+		if m := a.Measured; m != nil {
+			median = num(t.of.text(m.Median), m.Median)
+		}
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), median, num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
 	}
 	return tb
 }

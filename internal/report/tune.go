@@ -226,13 +226,10 @@ const (
 
 // asMeasured prints the median of an arm where nothing was compared.
 func asMeasured(f *result.File, a *result.Arm) string {
-	var values []float64
-	for _, s := range a.Samples {
-		if v, ok := f.Metric.Value(s); ok {
-			values = append(values, v)
-		}
+	if a.Measured == nil {
+		return none
 	}
-	return Metric(f.Metric.Spec(), stat.Median(values))
+	return Metric(f.Metric.Spec(), a.Measured.Median)
 }
 
 // mark says how a setting stands to the recommended one.

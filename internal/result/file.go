@@ -88,6 +88,9 @@ type Arm struct {
 	Left    *tune.Left      `json:"left_early,omitempty"` // of a search: what is known of it
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"` // of the final's samples, where it was in it
+	// Measured is what was optimised in those samples, as it was measured: what a search
+	// compares is in Final. nil where nothing counts.
+	Measured *Interval `json:"measured,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
 	Where *where.Result `json:"where,omitempty"`
 }
@@ -222,11 +225,17 @@ func (s *Summary) UnmarshalJSON(data []byte) error {
 
 // Center is the one figure of all runs; ok is false if it is not known.
 func (s *Summary) Center(key string) (v float64, ok bool) {
+	of, ok := s.Of(key)
+	return of.Median, ok
+}
+
+// Of returns what is known of a figure; ok is false if nothing is.
+func (s *Summary) Of(key string) (out stat.Summary, ok bool) {
 	if p, ok := s.Pooled[key]; ok {
-		return p.Pooled, true
+		return stat.Summary{N: p.N, Median: p.Pooled}, true
 	}
 	i, ok := s.Figures[key]
-	return i.Median, ok
+	return i.Summary(), ok
 }
 
 // PeakMemory is an arm's peak memory, as the search compared it: of all processes

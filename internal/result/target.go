@@ -48,6 +48,21 @@ func (t *Target) Value(s *trial.Sample) (float64, bool) {
 	return v, ok
 }
 
+// Measured summarises what was optimised in samples; nil where none has it.
+func (t *Target) Measured(samples []*trial.Sample) *Interval {
+	var values []float64
+	for _, s := range samples {
+		if v, ok := t.Value(s); ok {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	i := newInterval(values)
+	return &i
+}
+
 // Spec returns the metric as texts of it are made; wall time where nothing was named.
 func (t *Target) Spec() *metric.Spec {
 	if t == nil {

@@ -25,7 +25,7 @@ func (f *File) SetTune(r *tune.Result) {
 		if a.Final != nil {
 			summed = r.FinalSamples(a)
 		}
-		arm.Summary = Summarize(summed)
+		arm.Summary, arm.Measured = Summarize(summed), f.Metric.Measured(summed)
 		f.Arms = append(f.Arms, arm)
 	}
 	f.Answer, f.Recommendations = &r.Answer, nil
