@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/config"
+	"github.com/foliomem/folio/internal/base/config"
 )
 
 // debugging is the debug mode. It is chosen once, at the start.

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 var lateFor = flag.Duration("late", 0, "how long TestLateWrites runs, in all (default 9s, in full tests 1m)")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // goTool runs the go command and returns what it printed.

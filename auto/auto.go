@@ -8,7 +8,7 @@ import (
 
 	"github.com/foliomem/folio/gctune"
 	"github.com/foliomem/folio/goheap"
-	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/base/console"
 )
 
 // program is what was started.

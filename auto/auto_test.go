@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/goheap"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/goheap"
-	"github.com/foliomem/folio/internal/config"
+	"github.com/foliomem/folio/internal/base/config"
 )
 
 // settings are what FOLIO says.

@@ -3,7 +3,7 @@ package gctune
 import (
 	"testing"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // BenchmarkLook is what the tuner does when it wakes: at most 50 times a second

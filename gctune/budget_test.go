@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // machine writes the kernel's files of a machine.

@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // meter takes samples of this process.

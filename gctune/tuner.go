@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // Tuner sets GOGC and the memory limit of this process until it is stopped.

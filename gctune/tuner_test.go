@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // What a Tuner changes is the whole process's, so each case runs in a process of

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
 

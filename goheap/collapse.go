@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/page"
 )
 

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
 

@@ -13,10 +13,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 var procFS = procmem.New("")

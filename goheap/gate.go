@@ -3,7 +3,7 @@ package goheap
 import (
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // backoff keeps from trying in vain, each time for longer.

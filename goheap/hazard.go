@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/foliomem/folio/internal/advice"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/result/advice"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/sys"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/sys"
 	"github.com/foliomem/folio/page"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // bloated reports whether there is more bloat than there may be. Where all that is

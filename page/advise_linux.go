@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 func adviseRange(s system, r Range, a Advice) error {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // denied says why this process may not collapse the memory of another, and how to get

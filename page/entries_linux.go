@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/foliomem/folio/internal/sys"
+	"github.com/foliomem/folio/internal/system/sys"
 )
 
 // readEntries is the way of kernels before 6.7: /proc/self/pagemap says what is

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/sys"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/sys"
 )
 
 // fake is a system with other page sizes, on real memory. It refuses what a

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 func TestMappingsAreAlignedAndZero(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 // aheadDefault is the piece that the sources of this design found to be large

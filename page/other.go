@@ -8,7 +8,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // system is nothing: all of this needs Linux.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 // ErrNotSupported is wrapped by the errors of what this system or its kernel

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 const hugetlbDir = "sys/kernel/mm/hugepages"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/feature"
+	"github.com/foliomem/folio/internal/system/feature"
 )
 
 func TestAllowed(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/sys"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/sys"
 )
 
 // remote is what the kernel says and does about another process. What this

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // another starts a copy of the test binary that maps four windows of base pages, of

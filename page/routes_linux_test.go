@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/sys"
-	"github.com/foliomem/folio/internal/testenv"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/sys"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // bothRoutes returns what PAGEMAP_SCAN and what pagemap with smaps say of r, and

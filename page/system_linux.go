@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/feature"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/sys"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/sys"
 )
 
 // system is all that this package asks of the kernel. Tests put another in its

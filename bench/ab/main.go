@@ -33,8 +33,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/stat"
 )
 
 const source = `package main

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 // An arm is a program to compare and what was measured of it so far.

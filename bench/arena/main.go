@@ -9,8 +9,8 @@ import (
 	"runtime"
 
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 type config struct {

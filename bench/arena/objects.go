@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/bench/arena/internal/cell"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // A group is the arms of one cell: new first.

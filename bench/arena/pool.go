@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 // poolArms are the ways of the program pool; the first is what the others are

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // touchMemory touches as much memory as most arms use at most, and a quarter of what

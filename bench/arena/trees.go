@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // minDepth is that of the smallest trees, in all programs.

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // The programs that need nothing but the toolchain and a C compiler do the same

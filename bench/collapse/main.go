@@ -29,10 +29,10 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
-	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/system/inspect"
 )
 
 func main() {

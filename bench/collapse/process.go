@@ -10,9 +10,9 @@ import (
 	"os/exec"
 	"strconv"
 
-	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/inspect"
 )
 
 // process is a target that runs.

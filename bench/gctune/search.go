@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 // grid is every static setting that is tried.

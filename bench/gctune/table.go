@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 func head(w io.Writer) {

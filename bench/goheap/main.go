@@ -30,7 +30,7 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 // A column of a table is a figure, in a unit, and perhaps its ratio to that of stock.

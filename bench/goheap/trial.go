@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // result is what one trial measured, by name; times in seconds, sizes in bytes.

@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/goversion"
+	"github.com/foliomem/folio/internal/program/goversion"
 )
 
 const patience = 20 * time.Second

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/goversion"
+	"github.com/foliomem/folio/internal/program/goversion"
 )
 
 func TestVerdict(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 func main() {

@@ -21,10 +21,10 @@ import (
 	"syscall"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/stat"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 

@@ -23,9 +23,9 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -33,7 +33,7 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/bench/truth/own/say"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 func main() {

@@ -69,13 +69,13 @@ func prepare(dir, only string) (out []program, err error) {
 	if err != nil {
 		return nil, err
 	}
-	script, err := scriptIn(dir, filepath.Join(module, "internal/html/app.js"))
+	script, err := scriptIn(dir, filepath.Join(module, "internal/view/html/app.js"))
 	if err != nil {
 		return nil, err
 	}
 	cache := filepath.Join(dir, "cache")
 	if strings.Contains(staticcheck, only) { // what it depends on is known then, as on every day but the first
-		if err := build("", []string{"STATICCHECK_CACHE=" + cache}, filepath.Join(bin, "staticcheck"), "./internal/stat"); err != nil {
+		if err := build("", []string{"STATICCHECK_CACHE=" + cache}, filepath.Join(bin, "staticcheck"), "./internal/base/stat"); err != nil {
 			return nil, err
 		}
 	}
@@ -91,9 +91,9 @@ func prepare(dir, only string) (out []program, err error) {
 	own := filepath.Join(dir, "own")
 	out = append(out,
 		program{name: "esbuild", command: []string{filepath.Join(bin, "esbuild"), "--minify", "--outfile=" + filepath.Join(dir, "out.js"), "--log-level=error", script}, traced: true},
-		program{name: "gopls check", command: []string{filepath.Join(bin, "gopls"), "check", "internal/stat/stat.go"}, dir: module, env: []string{"XDG_CONFIG_HOME=" + config}},
-		program{name: "staticcheck", command: []string{filepath.Join(bin, "staticcheck"), "./internal/stat"}, dir: module, env: []string{"STATICCHECK_CACHE=" + cache}},
-		program{name: "go vet", command: []string{"go", "vet", "./internal/stat"}, dir: module},
+		program{name: "gopls check", command: []string{filepath.Join(bin, "gopls"), "check", "internal/base/stat/stat.go"}, dir: module, env: []string{"XDG_CONFIG_HOME=" + config}},
+		program{name: "staticcheck", command: []string{filepath.Join(bin, "staticcheck"), "./internal/base/stat"}, dir: module, env: []string{"STATICCHECK_CACHE=" + cache}},
+		program{name: "go vet", command: []string{"go", "vet", "./internal/base/stat"}, dir: module},
 		program{name: "go build, which links", command: []string{"go", "build", "-ldflags", "-X main.run=%s", "-o", filepath.Join(dir, "built"), "./cmd/folio"}, dir: module, number: 3},
 		program{name: "own: trees", command: []string{own, "trees", "3000"}},
 		program{name: "own: json", command: []string{own, "json", "40000"}},

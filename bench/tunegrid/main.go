@@ -26,10 +26,10 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
-	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 type config struct {

@@ -53,8 +53,8 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/bench/internal/programs"
-	"github.com/foliomem/folio/internal/symbol"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 const (

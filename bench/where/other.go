@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // mostOther is how much of a program's samples may be runtime work that no rule knows,

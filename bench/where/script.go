@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/symbol"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // tally counts perf's samples.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
 )
 

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/overlay"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/scratch"
 )
 
 // revisionArgs are what --rev builds and runs.

@@ -21,13 +21,13 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/foliomem/folio/internal/input"
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // What a command may take of memory, in MiB, whatever it is made to look at: a process
-// or a program, and a result or profile. The same figures are in internal/input.
+// or a program, and a result or profile. The same figures are in internal/base/input.
 const (
 	mostOfProcess = 256
 	mostOfResult  = 512

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 type collapseFlags struct {

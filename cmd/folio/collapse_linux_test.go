@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/compare"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/view/compare"
 )
 
 type compareFlags struct{ all bool }

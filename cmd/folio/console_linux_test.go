@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // evil is a name that sets the title of the terminal, rings, turns what follows

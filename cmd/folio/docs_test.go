@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/base/console"
 )
 
 // Every folio command line that the documents and the help texts show must name

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 type doctorFlags struct {

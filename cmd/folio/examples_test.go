@@ -22,9 +22,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -38,7 +38,7 @@ var notRun = []struct {
 }{
 	{pattern: `^docker run`, reason: "needs Docker"},
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
-	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/overlay run it"},
+	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 )
 
 // execSwitch is the environment variable that turns folio exec off.

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/codepatch"
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/launch"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/launch"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
 

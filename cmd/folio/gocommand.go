@@ -9,8 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/overlay"
 )
 
 // A workplace is the directory in which a go command works: what it leaves when a signal

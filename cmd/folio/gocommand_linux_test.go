@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
 )
 

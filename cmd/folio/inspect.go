@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 // defaultRows is how many processes a list shows.

@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/gobench"
-	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/view/gobench"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 type labFlags struct {

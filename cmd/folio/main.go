@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/trial"
 )
 

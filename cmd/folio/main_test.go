@@ -17,9 +17,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/base/console"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

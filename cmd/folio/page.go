@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/foliomem/folio/internal/html"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/view/html"
 )
 
 // A page is the file of --html.

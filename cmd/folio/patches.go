@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/codepatch"
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/overlay"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/overlay"
 )
 
 const patchesLong = `List the patches of Go's runtime that 'folio build' applies: what each does, and

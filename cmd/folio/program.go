@@ -12,15 +12,15 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/gobench"
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
+	"github.com/foliomem/folio/internal/view/gobench"
 )
 
 // programFlags are what run and tune both take: how to run the program and

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/tune"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial/tune"
 )
 
 // A progress is the live line on a terminal: where the search is and how long

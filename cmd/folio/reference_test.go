@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/base/console"
 )
 
 var updateReference = flag.Bool("update-reference", false, "rewrite docs/commands.md")

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/html"
-	"github.com/foliomem/folio/internal/input"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/view/html"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 type reportFlags struct {

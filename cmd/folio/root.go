@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/base/console"
 )
 
 // An app is what all commands share.

@@ -15,13 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/analysis"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/scratch"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 type runFlags struct {

@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // inputNotice is how long standard input may take to be read without a word.

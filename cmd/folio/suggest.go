@@ -15,16 +15,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/input"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/report"
+	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/scratch"
-	"github.com/foliomem/folio/internal/suggest"
+	"github.com/foliomem/folio/internal/result/suggest"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/trial/profile"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 const adviseLong = `List the call sites of a program that would gain from an arena: how much they

@@ -9,13 +9,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/codepatch"
-	"github.com/foliomem/folio/internal/executable"
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/launch"
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/symbol"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/executable"
+	"github.com/foliomem/folio/internal/program/launch"
+	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // TestProgramThatBecomesAPipe: whoever owns the path of a program can put a pipe in its

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/goversion"
+	"github.com/foliomem/folio/internal/program/goversion"
 )
 
 const versionLong = `Print the version of folio, how it was built, and the versions of Go that each part

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/examples/jsonserver/internal/item"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // call sends one request to h and returns the status and body of the reply.

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/nodes"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/lab/nodes"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 )
 
 // arenasFamily is the name of the three experiments on arenas together.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // arenasRun runs an experiment on arenas once, in processes of their own.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // arenasMeaning says what the figures of an experiment on arenas mean: of Folio's

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/page"
 )
 

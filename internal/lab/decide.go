@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // fewestRuns is how many runs an arm must have for a sentence to speak of it. To tell

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -5,10 +5,10 @@ import (
 	"math"
 	"strings"
 
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 )
 
 func gogcMeaning(o *Outcome) (out []string) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 func TestWidths(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/gctune"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // tuned is how the memory of an arm is managed by package gctune.

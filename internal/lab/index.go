@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/foliomem/folio/internal/overlay"
+	"github.com/foliomem/folio/internal/lab/workload"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/workload"
 )
 
 // indexName is the experiment's; what it needs is made in a directory of that name.

@@ -3,9 +3,9 @@ package lab
 import (
 	"fmt"
 
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/overlay"
 )
 
 // indexMemory is how much of stock's peak memory a setting may take to be called

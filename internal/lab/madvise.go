@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/page"
 )
 

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/foliomem/folio/internal/overlay"
+	"github.com/foliomem/folio/internal/lab/workload"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/workload"
 )
 
 const mallocName = "malloc"

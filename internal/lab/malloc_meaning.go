@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // mallocMeaning says, of each patch, in how many of the benchmarks it differs from

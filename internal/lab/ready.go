@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/base/scratch"
 )
 
 // ready lets the arms of an experiment make what they need. What is missing for

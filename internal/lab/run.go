@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/scratch"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 )
 
 // Options are what a lab runs, and how.

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
 

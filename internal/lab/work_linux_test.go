@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/unit"
 	"github.com/foliomem/folio/page"
 )
 

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/overlay"
+	"github.com/foliomem/folio/internal/lab/workload"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/workload"
 )
 
 // How long building a program may take. A patched runtime has all of the standard

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
-	"github.com/foliomem/folio/internal/workload"
+	"github.com/foliomem/folio/internal/lab/workload"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // workloadRun builds and runs an experiment once, with little work.

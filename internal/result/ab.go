@@ -3,9 +3,9 @@ package result
 import (
 	"fmt"
 
-	"github.com/foliomem/folio/internal/ab"
-	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/ab"
 )
 
 // An AB is a result of folio ab as JSON has it.

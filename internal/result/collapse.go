@@ -3,8 +3,8 @@ package result
 import (
 	"time"
 
-	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/system/collapser"
 )
 
 // A Collapsing is what a result of folio collapse is made of: what it did, or would do.

@@ -6,13 +6,13 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/tune"
-	"github.com/foliomem/folio/internal/unit"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/trial/profile"
+	"github.com/foliomem/folio/internal/trial/tune"
 )
 
 // A File is a result of run or tune.

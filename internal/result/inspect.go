@@ -3,8 +3,8 @@ package result
 import (
 	"encoding/json"
 
-	"github.com/foliomem/folio/internal/console"
-	"github.com/foliomem/folio/internal/inspect"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/page"
 )
 

@@ -1,9 +1,9 @@
 package result
 
 import (
-	"github.com/foliomem/folio/internal/host"
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/foliomem/folio/internal/console"
+	"github.com/foliomem/folio/internal/base/console"
 )
 
 // An Output is a result file. It is opened before anything is measured, so that

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/foliomem/folio/internal/input"
+	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/trial"
 )
 

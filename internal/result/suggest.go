@@ -3,8 +3,8 @@ package result
 import (
 	"strings"
 
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/suggest"
+	"github.com/foliomem/folio/internal/result/suggest"
+	"github.com/foliomem/folio/internal/system/host"
 )
 
 // A Suggest is what folio suggest found. What is not known is null.

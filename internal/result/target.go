@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/foliomem/folio/internal/metric"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // A Target is what was optimised.

@@ -2,7 +2,7 @@ package result
 
 import (
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/tune"
+	"github.com/foliomem/folio/internal/trial/tune"
 )
 
 // SetTune puts what a search found into the file.

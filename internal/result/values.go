@@ -1,16 +1,16 @@
 package result
 
 import (
-	"github.com/foliomem/folio/internal/ab"
-	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/diagnose"
-	"github.com/foliomem/folio/internal/host"
-	"github.com/foliomem/folio/internal/inspect"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/tune"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/trial/ab"
+	"github.com/foliomem/folio/internal/trial/metric"
+	"github.com/foliomem/folio/internal/trial/profile"
+	"github.com/foliomem/folio/internal/trial/tune"
 )
 
 // What results consist of, under the names by which those who show them know it: they

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // Attach samples a process that runs already, with its descendants, for a while,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // collectOften makes the compiler collect on small packages, too: without GOGC

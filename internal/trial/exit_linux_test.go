@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 func TestHowAProgramEnds(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/metric"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // fill turns what was collected into the sample.

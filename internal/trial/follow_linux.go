@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/goheap"
-	"github.com/foliomem/folio/internal/collapser"
-	"github.com/foliomem/folio/internal/inspect"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/foliomem/folio/internal/gctrace"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // contradiction says which GC figure of a sample denies another.

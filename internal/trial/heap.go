@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/overlay"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
 

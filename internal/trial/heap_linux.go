@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"syscall"
 
-	"github.com/foliomem/folio/internal/codepatch"
-	"github.com/foliomem/folio/internal/launch"
-	"github.com/foliomem/folio/internal/spawn"
+	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/launch"
+	"github.com/foliomem/folio/internal/system/spawn"
 )
 
 // A heapPatch is what is known of a program's heap.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/codepatch"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // needHuge is for tests of what the kernel gives to programs that ask.

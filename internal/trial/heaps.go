@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/program/gctrace"
 )
 
 // heaps are the heaps of the processes of a trial. A trace line tells its time since the

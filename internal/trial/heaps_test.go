@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/program/gctrace"
 )
 
 // A line is what a process of the model prints about a GC cycle that ended at a time.

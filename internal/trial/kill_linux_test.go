@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // What a program leaves behind is ended and counted. Every trial's helper run

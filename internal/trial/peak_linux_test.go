@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // ownPeak touches so many KiB, sleeps so many ms, and prints the kernel's account of

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/symbol"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // drainEvery is how long samples gather in the kernel. Its buffers hold those of

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/testenv"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 const testRate = 997

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // ErrNotSupported is returned where a trial cannot be measured: on systems

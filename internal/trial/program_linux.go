@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/gctrace"
-	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // oneTrial keeps trials apart: see Program.

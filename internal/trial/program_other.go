@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 var errNoExec error = syscall.ENOEXEC

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/program/gctrace"
 )
 
 // A pump carries one output stream of the program to where it belongs, taking

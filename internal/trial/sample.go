@@ -1,10 +1,10 @@
 package trial
 
 import (
-	"github.com/foliomem/folio/internal/figure"
-	"github.com/foliomem/folio/internal/gctrace"
-	"github.com/foliomem/folio/internal/stat"
-	"github.com/foliomem/folio/internal/where"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // A Sample is what one trial measured. Figures that were not measured are nil,

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // A sampler watches a process tree while it runs: the memory that its processes

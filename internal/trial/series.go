@@ -3,7 +3,7 @@ package trial
 import (
 	"time"
 
-	"github.com/foliomem/folio/internal/gctrace"
+	"github.com/foliomem/folio/internal/program/gctrace"
 )
 
 // A Series is what the memory of a trial was over time. Times are seconds since the

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/metric"
-	"github.com/foliomem/folio/internal/testenv"
+	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // server returns a trial of a server with its options under a load of requests.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/unit"
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // Off is the value of GOGC that turns the GC off.

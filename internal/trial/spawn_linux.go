@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/spawn"
+	"github.com/foliomem/folio/internal/system/spawn"
 )
 
 // errNoExec is what the kernel says of a file that is no program.

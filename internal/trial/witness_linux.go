@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/executable"
-	"github.com/foliomem/folio/internal/perf"
-	"github.com/foliomem/folio/internal/procmem"
+	"github.com/foliomem/folio/internal/program/executable"
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // A witness finds out of which Go processes folio can see the trace. A process can

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/foliomem/folio/internal/launch/killtest"
+	"github.com/foliomem/folio/internal/program/launch/killtest"
 )
 
 func main() {

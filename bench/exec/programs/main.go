@@ -26,8 +26,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
-	"github.com/foliomem/folio/internal/procmem"
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/foliomem/folio/internal/workload"
+	"github.com/foliomem/folio/internal/lab/workload"
 )
 
 // A program does some real work, alone and offline, and ends.
@@ -175,7 +175,7 @@ func esbuild(ctx context.Context, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := os.ReadFile("internal/html/lib/d3.min.js")
+	library, err := os.ReadFile("internal/view/html/lib/d3.min.js")
 	if err != nil {
 		return nil, fmt.Errorf("%w: run it in the root of the module", err)
 	}

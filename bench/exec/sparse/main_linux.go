@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/stat"
+	"github.com/foliomem/folio/internal/base/stat"
 )
 
 const khugepaged = "/sys/kernel/mm/transparent_hugepage/khugepaged/"

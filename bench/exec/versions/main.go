@@ -7,7 +7,7 @@
 //
 // It downloads the toolchains (GOTOOLCHAIN). Programs for arm64 run under
 // qemu-aarch64; those with C in them need aarch64-linux-gnu-gcc. With -write it
-// stores the listings of the functions (internal/codepatch/forms) and the
+// stores the listings of the functions (internal/program/codepatch/forms) and the
 // fixtures of the tests: look at what changes before it is committed.
 package main
 
@@ -23,13 +23,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/codepatch"
-	"github.com/foliomem/folio/internal/codepatch/fixture"
-	"github.com/foliomem/folio/internal/symbol"
+	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/codepatch/fixture"
+	"github.com/foliomem/folio/internal/program/symbol"
 )
 
 func main() {
-	write := flag.Bool("write", false, "write the forms and the fixtures of internal/codepatch")
+	write := flag.Bool("write", false, "write the forms and the fixtures of internal/program/codepatch")
 	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
 	flag.Parse()
 	list := releases

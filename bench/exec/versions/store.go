@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/codepatch/fixture"
+	"github.com/foliomem/folio/internal/program/codepatch/fixture"
 )
 
-const home = "internal/codepatch"
+const home = "internal/program/codepatch"
 
 // form notes that a release has this listing of a function.
 func (s *store) form(arch, function, text, release string) {

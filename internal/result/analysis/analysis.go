@@ -1,0 +1,61 @@
+// Package analysis works out what a result says, once, right after measuring: the result
+// keeps it, and what shows the result adds nothing to it.
+package analysis
+
+import (
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/diagnose"
+)
+
+// Run analyzes the samples of a run, or of a window of a running process.
+func Run(f *result.File) {
+	if len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0 {
+		return
+	}
+	arm := &f.Arms[0]
+	samples := result.Usable(arm.Samples)
+	arm.Summary, arm.Measured = result.Summarize(samples), f.Metric.Measured(samples)
+	command := f.Program.Command
+	if f.Program.Build != nil && len(command) > 0 {
+		command = command[1:] // the flags have the rest
+	}
+	sheet := diagnose.NewSheet(f.Host, arm.Setting.Trial(), command, samples)
+	sheet.Server, sheet.Flags = f.Program.Load != "", flags(f)
+	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
+	f.Analysis = sheet.Analyze()
+}
+
+// flags returns the flags with which folio runs and judges the program as it was run.
+func flags(f *result.File) []string {
+	var out []string
+	for _, kv := range f.Arms[0].Setting.Env {
+		out = append(out, "--env", kv)
+	}
+	add := func(flag, value string) {
+		if value != "" {
+			out = append(out, flag, value)
+		}
+	}
+	p, higher := f.Program, false
+	if p.Build != nil {
+		add("--build", p.Build.Package)
+	}
+	if m := f.Metric; m != nil {
+		text := m.Name
+		if m.Pattern != "" {
+			text += "=" + m.Pattern
+		}
+		add("--metric", text)
+		higher = m.Higher
+	}
+	add("--input", p.Input)
+	add("--ready", p.Ready)
+	add("--load", p.Load)
+	if higher {
+		out = append(out, "--higher-is-better")
+	}
+	if p.IgnoreExit {
+		out = append(out, "--ignore-exit")
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+package diagnose
+
+import (
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/profile"
+)
+
+// An Analysis is what was found in the samples of a run. It is made once, right after
+// measuring, and kept in the result: what shows the result adds nothing to it.
+type Analysis struct {
+	// GC says what the figures from gctrace are; "" where none are known.
+	GC trial.TraceState `json:"gc_trace,omitempty"`
+	// Where is where the time of all runs together went; nil: not sampled, or too little.
+	Where *where.Result `json:"where"`
+	// Time says in sentences where the time went.
+	Time     []string  `json:"time"`
+	Findings []Finding `json:"findings"` // the largest possible gain first
+	// Nothing says why there are no findings.
+	Nothing string `json:"nothing,omitempty"`
+}
+
+// Analyze says what was found.
+func (s *Sheet) Analyze() *Analysis {
+	a := &Analysis{Where: s.Where, Time: s.Time(), Findings: append([]Finding{}, s.Advise()...)}
+	switch {
+	case s.Cycles == nil:
+	case s.AtLeast:
+		a.GC = trial.TracePartial
+	default:
+		a.GC = trial.TraceComplete
+	}
+	if len(a.Findings) == 0 {
+		a.Nothing = s.Nothing()
+	}
+	return a
+}

@@ -1,0 +1,55 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+const ms = time.Millisecond
+
+func TestDigest(t *testing.T) {
+	tiny := gctrace.Summary{Cycles: 2000, CPU: 1000 * ms, AssistCPU: 100 * ms, IdleCPU: 200 * ms, PauseCPU: 100 * ms, HeapSum: 2000 * 4 << 20, LiveSum: 20 << 20}
+	for _, tt := range []struct {
+		name string
+		g    gctrace.Summary
+		wall float64
+		want []string
+	}{
+		{"never", gctrace.Summary{}, 1, nil},
+		{"no time", tiny, 0, nil},
+		{"tiny heap", tiny, 10, []string{
+			"200 GCs/s; mean heap 4.000MiB, less than 1.000MiB live.",
+			"GC work by gctrace: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
+		}},
+		{"rarely", gctrace.Summary{Cycles: 2, Forced: 2, CPU: 10 * ms, HeapSum: 300 << 20, LiveSum: 200 << 20}, 5, []string{
+			"one GC per 2.500s; mean heap 150.0MiB, 100.0MiB live; all forced (runtime.GC).",
+			"GC work by gctrace: 100.0% background marking.",
+		}},
+		{"asked for at times", gctrace.Summary{Cycles: 30, Forced: 1, HeapSum: 30 << 20, LiveSum: 30 << 20}, 20, []string{
+			"1.5 GCs/s; mean heap 1.000MiB, 1.000MiB live; 3.3% forced (runtime.GC).",
+		}},
+	} {
+		if got := Digest(tt.g, tt.wall); strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+		}
+	}
+}
+
+// Several runs are taken together; those that failed do not count.
+func TestDigestOfSamples(t *testing.T) {
+	sample := func(cycles int, wall float64, failure string) *trial.Sample {
+		return &trial.Sample{Wall: wall, Failure: failure, GC: &gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}}
+	}
+	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), {Wall: 1}}
+	got := DigestOf(samples)
+	if len(got) != 1 || !strings.HasPrefix(got[0], "20 GCs/s; mean heap 1.000MiB") {
+		t.Errorf("%q", got)
+	}
+	if got := DigestOf(samples[3:]); got != nil {
+		t.Errorf("no trace: %q", got)
+	}
+}

@@ -1,0 +1,136 @@
+package diagnose
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// A Finding is something that was seen, why Folio says so, and what to do.
+type Finding struct {
+	Rule string `json:"rule"`
+	// Gain is the most that it can gain, as a part of CPU time; 0 where that is not known.
+	Gain     float64 `json:"gain_fraction"`
+	What     string  `json:"what"`
+	Evidence string  `json:"evidence"`
+	Fix      string  `json:"fix"`
+}
+
+// rules are the advice, in order of how much each can gain at most.
+var rules = []struct {
+	name string
+	look func(*Sheet) (gain float64, f Finding, ok bool)
+}{
+	{"gc", adviseGC},
+	{"tiny-heap", adviseTinyHeap},
+	{"page-faults", adviseFaults},
+	{"allocation", adviseAllocation},
+	{"growth", adviseGrowth},
+}
+
+// Advise returns what to try next, the largest possible gain first. It returns
+// nothing when memory is not the program's problem.
+func (s *Sheet) Advise() []Finding {
+	var out []Finding
+	var gains []float64
+	for _, r := range rules {
+		gain, f, ok := r.look(s)
+		if !ok {
+			continue
+		}
+		f.Rule, f.Gain = r.name, gain
+		i := len(gains)
+		for i > 0 && gains[i-1] < gain {
+			i--
+		}
+		gains = append(gains[:i], append([]float64{gain}, gains[i:]...)...)
+		out = append(out[:i], append([]Finding{f}, out[i:]...)...)
+	}
+	return out
+}
+
+// Thresholds below which nothing is worth a user's time.
+const (
+	littleGC     = 0.02 // of CPU time
+	littleSys    = 0.05
+	manyFaults   = 5000
+	manyCyclesHz = 50
+	tinyHeap     = 16 << 20
+)
+
+// adviseTinyHeap finds source 4's case: a live heap of a few MiB that is
+// collected hundreds of times a second.
+func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
+	if s.Cycles == nil || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
+		return 0, Finding{}, false
+	}
+	rate := *s.Cycles / s.Wall
+	if rate < manyCyclesHz || *s.Cycles < 20 || s.Setting.GOGC != "" {
+		return 0, Finding{}, false
+	}
+	share, ok := s.gcShare()
+	if !ok {
+		share, _ = s.traceShare()
+	}
+	return min(share, 1), Finding{
+		What:     "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
+		Evidence: fmt.Sprintf("%s GCs/s, heap at most %s", unit.Rate(rate), unit.Bytes(*s.HeapPeak)),
+		Fix:      s.line("run", "--gogc=400"),
+	}, true
+}
+
+// line returns a folio command on the program, to paste into a shell. A server does
+// not end by itself: its line has what puts it under load. What is still to be filled
+// in, or to be done before, is behind it as a comment.
+func (s *Sheet) line(command ...string) string { return s.lineWith("", command...) }
+
+func (s *Sheet) lineWith(remark string, command ...string) string {
+	words := slices.Concat([]string{"folio"}, command, s.Flags)
+	if s.ExitCode != 0 && !slices.Contains(words, "--ignore-exit") {
+		words = append(words, "--ignore-exit") // else each run would count as failed
+	}
+	var all []string
+	if remark != "" {
+		all = append(all, remark)
+	}
+	if s.serves() {
+		words = append(words, "--ready", s.ready(), "--load", "LOAD_COMMAND")
+		all = append(all, "LOAD_COMMAND: does a fixed amount of work on it, and ends")
+	}
+	if len(s.Command) > 0 { // a program that folio builds may have no arguments
+		words = append(append(words, "--"), s.Command...)
+	}
+	for i, w := range words {
+		words[i] = trial.Quote(w)
+	}
+	if s.PID != 0 {
+		all = append(all, fmt.Sprintf("stop process %d first, and run this in its directory and environment", s.PID))
+	}
+	text := strings.Join(words, " ")
+	if len(all) > 0 {
+		text += "   # " + strings.Join(all, "; ")
+	}
+	return text
+}
+
+// serves says that the program looks like a server, and was not run as one: folio
+// tune would wait for its end.
+func (s *Sheet) serves() bool {
+	return !s.Server && (s.PID != 0 || s.Stopped && len(s.Listening) > 0)
+}
+
+// ready is the address at which a server answers, as --ready takes it.
+func (s *Sheet) ready() string {
+	if len(s.Listening) == 0 {
+		return "tcp:HOST:PORT"
+	}
+	addr, err := netip.ParseAddrPort(s.Listening[0])
+	if err == nil && addr.Addr().IsUnspecified() {
+		return fmt.Sprintf("tcp:localhost:%d", addr.Port())
+	}
+	return "tcp:" + s.Listening[0]
+}

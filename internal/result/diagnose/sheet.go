@@ -1,0 +1,234 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/profile"
+)
+
+// A Sheet is what the rules look at: medians of the samples of one setting, and
+// where the time of all of them went. Nil fields were not measured.
+type Sheet struct {
+	Host    host.Info
+	Setting trial.Setting
+	Command []string
+	Flags   []string // what further folio commands need to run the program as it was run
+	Server  bool     // figures are of the time under load
+	Go      bool     // it is known to be a Go program: by its trace, or because the caller says so
+	PID     int      // of a process that ran already, and was watched for a while; else 0
+
+	Wall, User, Sys, CPU float64
+	Faults               float64
+	RSS                  *float64 // of all processes together
+	Huge                 *float64
+	Processes            int      // the most that a run had; 0 if that is not known
+	Listening            []string // TCP addresses
+	Stopped              bool     // a signal or folio ended it, not its work
+	ExitCode             int      // of a program that failed; else 0
+
+	// What the trace of the Go runtimes says. Where AtLeast is set some of it was not
+	// seen, and the figures are lower bounds.
+	Cycles          *float64
+	AtLeast         bool
+	TraceCPU        *float64
+	Pause, PauseMax *float64
+	HeapPeak        *float64
+	Digest          []string // see [Digest]
+
+	Where *where.Result // of all samples together; nil: not sampled
+}
+
+// NewSheet takes the medians of samples.
+func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial.Sample) Sheet {
+	median := func(key string) *float64 {
+		v := trial.FigureOf(key).Values(samples)
+		if len(v) == 0 {
+			return nil
+		}
+		m := stat.Median(v)
+		return &m
+	}
+	known := func(key string) float64 {
+		if m := median(key); m != nil {
+			return *m
+		}
+		return 0
+	}
+	s := Sheet{
+		Host: h, Setting: set, Command: command,
+		Wall: known("wall_seconds"), User: known("user_seconds"), Sys: known("sys_seconds"), CPU: known("cpu_seconds"),
+		Faults: known("minor_faults"),
+		RSS:    median("peak_tree_rss_bytes"), Huge: median("huge_peak_bytes"),
+		Cycles: median("gc_cycles"), TraceCPU: median("gc_trace_cpu_seconds"),
+		Pause: median("gc_pause_seconds"), PauseMax: median("gc_pause_max_seconds"), HeapPeak: median("heap_peak_bytes"),
+	}
+	if s.RSS == nil {
+		s.RSS = median("peak_rss_bytes")
+	}
+	if w := trial.Where(samples); w != nil && w.Samples >= where.Fewest {
+		s.Where = w
+	}
+	s.lookAt(samples)
+	s.Go = s.Cycles != nil
+	s.Digest = DigestOf(samples)
+	return s
+}
+
+// lookAt takes what is no median.
+func (s *Sheet) lookAt(samples []*trial.Sample) {
+	for _, x := range samples {
+		if !x.OK() {
+			continue
+		}
+		s.AtLeast = s.AtLeast || x.GCTrace == trial.TracePartial || x.GCCycles == nil
+		s.Processes = max(s.Processes, x.Processes)
+		s.Stopped = s.Stopped || x.Signal != "" || x.Overdue || x.Interrupted
+		if len(x.Listening) > 0 {
+			s.Listening = x.Listening
+		}
+		if x.ExitCode != nil && *x.ExitCode != 0 {
+			s.ExitCode = *x.ExitCode
+		}
+	}
+	if s.Cycles == nil || *s.Cycles == 0 && s.AtLeast {
+		// None was seen, which is not zero.
+		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.AtLeast = nil, nil, nil, nil, false
+	}
+}
+
+// gcShare is the GC's share of CPU time; ok is false where it was not sampled.
+func (s *Sheet) gcShare() (share float64, ok bool) {
+	if s.Where == nil {
+		return 0, false
+	}
+	return s.Where.GCFraction, true
+}
+
+// traceShare is what gctrace says of the GC's CPU time, as a share of CPU time. It is
+// an estimate, and can be more than 1: see [trial.Sample.GCTraceCPU].
+func (s *Sheet) traceShare() (share float64, ok bool) {
+	if s.TraceCPU == nil || s.CPU <= 0 {
+		return 0, false
+	}
+	return *s.TraceCPU / s.CPU, true
+}
+
+func (s *Sheet) sysShare() float64 {
+	if s.CPU <= 0 {
+		return 0
+	}
+	return s.Sys / s.CPU
+}
+
+// Time says in sentences where the program's time went.
+func (s *Sheet) Time() []string {
+	if s.CPU <= 0 {
+		return []string{"CPU time is too short to be measured."}
+	}
+	out := append(s.gc(), s.Digest...)
+	if s.Where != nil {
+		return append(append(out, s.tax()...), s.busy()...)
+	}
+	line := fmt.Sprintf("User time %s, system time %s (%s)", unit.Seconds(s.User), unit.Seconds(s.Sys), unit.Percent(s.sysShare()))
+	if s.Faults >= 1 {
+		line += fmt.Sprintf("; %s page faults", unit.Count(s.Faults))
+	}
+	return append(append(out, line+"."), s.busy()...)
+}
+
+// gc says what is known of garbage collection: its share by samples, its cycles and
+// pauses by the trace.
+func (s *Sheet) gc() []string {
+	share, sampled := s.gcShare()
+	var parts []string
+	if sampled && (share > 0 || s.Cycles == nil || *s.Cycles > 0) {
+		parts = append(parts, fmt.Sprintf("%s of CPU time (%s)", unit.Percent(share), unit.Seconds(share*s.Where.CPU())))
+	}
+	if s.Cycles != nil {
+		parts = append(parts, s.cycles())
+	}
+	if s.Pause != nil && *s.Cycles > 0 {
+		parts = append(parts, fmt.Sprintf("stop-the-world %s total, %s max", unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
+	}
+	switch {
+	case s.Cycles == nil && sampled && share >= 0.0005:
+		parts = append(parts, "cycles unknown: no gctrace line was seen")
+	case s.Cycles == nil && !sampled:
+		return []string{"GC: unknown. Neither samples nor a gctrace line were seen."}
+	case s.Cycles == nil:
+		parts = append(parts, "cycles unknown")
+	}
+	out := []string{"GC: " + strings.Join(parts, "; ") + "."}
+	if trace, ok := s.traceShare(); ok && !sampled && *s.Cycles > 0 {
+		text := fmt.Sprintf("GC CPU by gctrace: %s, an estimate of %s of CPU time", unit.Seconds(*s.TraceCPU), unit.Percent(trace))
+		if trace >= 1 {
+			text = fmt.Sprintf("GC CPU by gctrace: %s, more than all CPU time: of no use here", unit.Seconds(*s.TraceCPU))
+		}
+		out = append(out, text+". "+traceCounts)
+	}
+	return out
+}
+
+// traceCounts says what the runtime's own figure is.
+const traceCounts = "gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."
+
+// cycles is how many GC cycles there were, as far as that is known.
+func (s *Sheet) cycles() string {
+	text := cycles(*s.Cycles)
+	if s.AtLeast {
+		text = "at least " + text
+	}
+	return text
+}
+
+// busy says how many CPUs the program used.
+func (s *Sheet) busy() []string {
+	if s.Wall <= 0 {
+		return nil
+	}
+	line := fmt.Sprintf("%.1f of %d CPUs busy on average", s.CPU/s.Wall, s.Host.CPUs)
+	if s.Server {
+		line += ", under load"
+	}
+	return []string{line + "."}
+}
+
+// splitKernel says that samples tell page faults from other work of the kernel.
+func (s *Sheet) splitKernel() bool { return s.Where != nil && s.Where.Kernel }
+
+// tax says what managing memory cost in all.
+func (s *Sheet) tax() []string {
+	tax := s.Where.MemoryTaxFraction
+	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Where.CPU()))
+	if !s.Where.Kernel {
+		line += ", without page faults, which are in the kernel time"
+	}
+	out := []string{line + "."}
+	if n := s.Where.TLBMisses; n != nil {
+		out = append(out, fmt.Sprintf("TLB: %s loads walked the page tables, %s per second of CPU time. That time is in the figures of the code that did it.", unit.Count(float64(*n)), unit.Rate(float64(*n)/s.CPU)))
+	}
+	return out
+}
+
+// Nothing says why there is no advice.
+func (s *Sheet) Nothing() string {
+	switch {
+	case s.Where != nil && s.Where.Kernel && s.Where.MemoryTaxFraction < littleMemory:
+		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.", unit.Percent(s.Where.MemoryTaxFraction))
+	case s.Where != nil:
+		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Where.MemoryTaxFraction), unit.Percent(littleTax))
+	}
+	return "No recommendation by what was measured. Where CPU time goes was not sampled."
+}
+
+func cycles(n float64) string {
+	if n == 1 {
+		return "1 cycle"
+	}
+	return unit.Count(n) + " cycles"
+}

@@ -1,0 +1,316 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/page"
+)
+
+// nobody is a user that owns nothing.
+const nobody = 65534
+
+func needTHP(t *testing.T) {
+	t.Helper()
+	if page.HugeSize() == 0 {
+		testenv.Missing(t, "no transparent huge pages")
+	}
+	if err := feature.Have(feature.PagemapScan); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+}
+
+func TestProcess(t *testing.T) {
+	needTHP(t)
+	pid := target(t, 0)
+	s := New()
+	p, err := s.Process(pid, Options{Bloat: true, FaultTime: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.IsGo == nil || !*p.IsGo || p.GoVersion != runtime.Version() || p.Module != "github.com/foliomem/folio" {
+		t.Errorf("go %v %q %q", p.IsGo, p.GoVersion, p.Module)
+	}
+	if p.UID == nil || *p.UID != os.Getuid() || p.Name != "exe" && p.Name != "inspect.test" || len(p.Command) == 0 {
+		t.Errorf("uid %v, name %q, command %q", p.UID, p.Name, p.Command)
+	}
+	if len(p.Notes) > 0 {
+		t.Errorf("notes: %q", p.Notes)
+	}
+	heap := kind(p, GoHeap)
+	if heap.Resident < heapBytes || heap.Resident > 2*heapBytes || p.Of != GoHeap {
+		t.Errorf("heap: %+v", heap)
+	}
+	if kind(p, Stack).Resident == 0 || kind(p, File).Resident == 0 || kind(p, Anonymous).Resident == 0 {
+		t.Errorf("%+v", p.Memory)
+	}
+	var sum uint64
+	for _, m := range p.Memory {
+		sum += m.Resident
+	}
+	// The kernel counts in batches for each thread.
+	if got := *p.Resident; sum < got-got/10 || sum > got+got/10 {
+		t.Errorf("%d bytes by kind, %d in all", sum, got)
+	}
+	// What folio doctor goes by is in another file of the kernel: it says the same.
+	rollup, err := s.FS.SmapsRollup(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const moved = 4 << 20 // the target's runtime is not quite at rest
+	near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= moved }
+	if p.Anonymous == nil || !near(*p.Anonymous, *rollup.Anonymous) || !near(*p.AnonymousHuge, *rollup.AnonHugePages) {
+		t.Errorf("anonymous %v, %v huge; smaps_rollup has %d, %d", p.Anonymous, p.AnonymousHuge, *rollup.Anonymous, *rollup.AnonHugePages)
+	}
+	w := p.Windows
+	if w == nil {
+		t.Fatal("no windows")
+	}
+	// At its ends and where it was grown the heap has parts of windows.
+	least := heapBytes/page.HugeSize() - 2
+	if w.Dense+w.Huge < least || w.Gain+w.HugeSize < uint64(least*page.HugeSize()) || w.Size != uint64(page.HugeSize()) {
+		t.Errorf("windows: %+v", *w)
+	}
+	if n := w.Huge + w.Dense + w.Sparse + w.OptedOut; n != w.Count {
+		t.Errorf("%d of %d windows: %+v", n, w.Count, *w)
+	}
+	if p.Faults == nil || p.Faults.Over <= 0 {
+		t.Errorf("faults: %+v", p.Faults)
+	}
+	if p.Policy.Allowed == nil || p.Policy.Advised == nil || p.Policy.System.Enabled.Selected == "" {
+		t.Errorf("policy: %+v", p.Policy)
+	}
+}
+
+func kind(p *Process, k Kind) Memory {
+	for _, m := range p.Memory {
+		if m.Kind == k {
+			return m
+		}
+	}
+	return Memory{}
+}
+
+// TestBloatIsSeen makes huge pages of memory of which an eighth is used.
+func TestBloatIsSeen(t *testing.T) {
+	needTHP(t)
+	if err := page.Allowed(page.THP, 0); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	size := page.HugeSize()
+	m, err := page.Map(8*size, &page.Options{Kind: page.THP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	b := m.Bytes()
+	for w := 0; w < len(b); w += size {
+		for off := 0; off < size/8; off += page.Size() {
+			b[w+off] = 1
+		}
+	}
+	p, err := page.OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	windows, cut, err := Scan(p, []page.Range{m.Range()})
+	if err != nil || cut != 0 {
+		t.Fatalf("cut %d, %v", cut, err)
+	}
+	sum := Summarize(windows, cut, MinDensity, nil)
+	if sum.Huge == 0 {
+		testenv.Missing(t, "the kernel had no huge page: %+v", sum)
+	}
+	got, err := bloat(p, windows)
+	if err != nil || got.Most != uint64(sum.Huge)*uint64(size)/8*7 || got.Read != sum.Huge || got.Pages != sum.Huge {
+		t.Errorf("%+v, %v, of %+v", got, err, sum)
+	}
+}
+
+func TestOptedOut(t *testing.T) {
+	needTHP(t)
+	pid := target(t, 0, "INSPECT_TEST_OFF=1")
+	p, err := New().Process(pid, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Policy.Allowed == nil || *p.Policy.Allowed || !strings.Contains(strings.Join(p.Hazards, "\n"), "Transparent huge pages are off for this process") {
+		t.Errorf("%+v, hazards %q", p.Policy, p.Hazards)
+	}
+	if p.Windows == nil || p.Windows.Gain != 0 || p.Windows.OptedOut == 0 {
+		t.Errorf("%+v", p.Windows)
+	}
+	l, err := New().List(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range l.Rows {
+		if r.PID == pid && r.Windows.Gain != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func observe(t *testing.T, pid, uid int) (o observed) {
+	t.Helper()
+	cmd := role("observer", uid, "INSPECT_TEST_PID="+strconv.Itoa(pid))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &o); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	return o
+}
+
+// TestUnprivileged: one's own processes can be seen, and of others it is said what
+// could not be.
+func TestUnprivileged(t *testing.T) {
+	needTHP(t)
+	if os.Getuid() != 0 {
+		testenv.Missing(t, "needs root, to become somebody else")
+	}
+	mine, others := target(t, nobody), target(t, 0)
+	o := observe(t, mine, nobody)
+	if o.Process.Windows == nil || o.Process.Windows.Gain+o.Process.Windows.HugeSize < heapBytes/2 || o.Process.GoVersion != runtime.Version() || len(o.Process.Notes) > 0 {
+		t.Errorf("one's own: %+v", o.Process)
+	}
+	if i := slices.IndexFunc(o.List.Rows, func(r Row) bool { return r.PID == mine }); i < 0 || o.List.Rows[i].GoVersion != runtime.Version() {
+		t.Errorf("not in the list: %+v", o.List)
+	}
+	if o.List.Denied == 0 || o.List.DeniedBytes < heapBytes || slices.ContainsFunc(o.List.Rows, func(r Row) bool { return r.PID == others }) {
+		t.Errorf("others: %+v", o.List)
+	}
+	o = observe(t, others, nobody)
+	if o.Process.Windows != nil || o.Process.Memory != nil || o.Process.IsGo != nil || o.Process.Resident == nil || !strings.Contains(strings.Join(o.Process.Notes, "\n"), "CAP_SYS_PTRACE") {
+		t.Errorf("another's: %+v", o.Process)
+	}
+}
+
+func TestList(t *testing.T) {
+	needTHP(t)
+	pid := target(t, 0)
+	l, err := New().List(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(l.Rows, func(r Row) bool { return r.PID == pid })
+	if i < 0 {
+		t.Fatalf("not in the list: %+v", l)
+	}
+	if r := l.Rows[i]; r.GoVersion != runtime.Version() || r.Windows.Gain+r.Windows.HugeSize < heapBytes/2 || r.Resident < heapBytes {
+		t.Errorf("%+v", r)
+	}
+	if !slices.IsSortedFunc(l.Rows, func(a, b Row) int { return cmp.Compare(b.Windows.Gain, a.Windows.Gain) }) {
+		t.Error("not sorted by gain")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := New().List(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestOtherPrograms(t *testing.T) {
+	cmd := exec.Command("/bin/sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err) // no such program
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	s := New()
+	p, err := s.Process(cmd.Process.Pid, Options{})
+	if err != nil || p.IsGo == nil || *p.IsGo || p.Of != Anonymous {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := s.Areas(cmd.Process.Pid, false); !errors.Is(err, ErrNotGo) {
+		t.Errorf("Areas: %v", err)
+	}
+	// It begins with nothing but its file.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		r, err := s.Areas(cmd.Process.Pid, true)
+		if err == nil && len(r) > 0 {
+			break
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("Areas of all: %v, %v", r, err)
+		}
+	}
+	if _, err := s.Process(1<<30, Options{}); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("nobody: %v", err)
+	}
+}
+
+// A process that is ending has no memory any more. It is not taken for a thread of the
+// kernel, and counts as ended.
+func TestEnding(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "proc/9"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := New()
+	s.FS = procmem.New(dir)
+	write := func(file, text string) {
+		if err := os.WriteFile(filepath.Join(dir, "proc/9", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stat := func(state string, flags int) {
+		write("stat", fmt.Sprintf("9 (x) %s 1 9 9 0 -1 %d 0 0 0 0 0 0 0 0 20 0 1 0 5\n", state, flags))
+	}
+	for _, c := range []struct {
+		name, state string
+		flags       int
+		status      string
+		ended       bool
+		want        string
+	}{
+		{"ending", "R", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"a zombie", "Z", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"ending, after its status was read", "R", 0x40000c, "VmRSS:\t 100 kB\n", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"of the kernel", "S", 0x208040, "", false, "inspect process 9: a thread of the kernel: it has no memory of its own"},
+	} {
+		stat(c.state, c.flags)
+		write("status", "Name:\tx\nTgid:\t9\nPid:\t9\n"+c.status)
+		write("smaps", "")
+		if _, err := s.Process(9, Options{}); err == nil || err.Error() != c.want || errors.Is(err, ErrNoProcess) != c.ended {
+			t.Errorf("%s: %v\nwant %s, ended: %t", c.name, err, c.want, c.ended)
+		}
+	}
+	// It ends while page faults are counted.
+	stat("S", 0x400000)
+	write("smaps", "00400000-00401000 r--p 00000000 00:00 0\nSize: 4 kB\nRss: 4 kB\n")
+	_, err := s.Process(9, Options{FaultTime: time.Millisecond, Sleep: func(time.Duration) { stat("Z", 0x40000c) }})
+	if !errors.Is(err, ErrNoProcess) {
+		t.Errorf("ended while it was looked at: %v", err)
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	s := New()
+	for range 2 {
+		version, module, isGo, err := s.Program(os.Getpid())
+		if err != nil || !isGo || version != runtime.Version() || module != "github.com/foliomem/folio" {
+			t.Errorf("%q, %q, %v, %v", version, module, isGo, err)
+		}
+	}
+	if len(s.programs) != 1 {
+		t.Errorf("%d programs are remembered", len(s.programs))
+	}
+}

@@ -1,0 +1,133 @@
+package sys
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+func mapTest(t *testing.T, pages int) (unsafe.Pointer, []byte) {
+	t.Helper()
+	size := uintptr(pages * os.Getpagesize())
+	p, err := Mmap(size, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := Munmap(uintptr(p), size); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := Madvise(uintptr(p), size, unix.MADV_NOHUGEPAGE); err != nil && err != unix.EINVAL {
+		t.Fatal(err)
+	}
+	return p, unsafe.Slice((*byte)(p), size) // Safety: mapped until the end of the test.
+}
+
+func TestPagemap(t *testing.T) {
+	page := os.Getpagesize()
+	p, b := mapTest(t, 10)
+	b[3*page], b[4*page], b[9*page] = 1, 1, 1
+	if b[6*page] != 0 {
+		t.Error("not zero")
+	}
+	m, err := OpenPagemap(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+
+	entries := make([]Entry, 10)
+	if n, err := m.Read(uintptr(p), page, entries); n != 10 || err != nil {
+		t.Fatalf("Read: %d, %v", n, err)
+	}
+	for i, e := range entries {
+		written := i == 3 || i == 4 || i == 9
+		if e.Present() != (written || i == 6) || e.Exclusive() != written || e.Swapped() || e.File() {
+			t.Errorf("page %d: %#x", i, uint64(e))
+		}
+	}
+	if n, err := m.Read(uintptr(p), page, nil); n != 0 || err != nil {
+		t.Errorf("Read of nothing: %d, %v", n, err)
+	}
+
+	// Two regions at a time: it says where to go on.
+	regions := make([]Region, 2)
+	var got []Region
+	for at, end := uintptr(p), uintptr(p)+uintptr(len(b)); at < end; {
+		n, next, err := m.Scan(at, end, regions)
+		if err == unix.ENOTTY {
+			testenv.Missing(t, "PAGEMAP_SCAN needs Linux 6.7")
+		}
+		if err != nil || next <= at {
+			t.Fatalf("Scan: %v, next %#x", err, next)
+		}
+		got = append(got, regions[:n]...)
+		at = next
+	}
+	want := []struct {
+		first, end int
+		category   Category
+	}{{3, 5, Present}, {6, 7, Present | ZeroPage}, {9, 10, Present}}
+	if len(got) != len(want) {
+		t.Fatalf("regions %+v", got)
+	}
+	for i, w := range want {
+		start := uint64(uintptr(p))
+		if got[i] != (Region{start + uint64(w.first*page), start + uint64(w.end*page), w.category}) {
+			t.Errorf("region %+v, want %+v from %#x", got[i], w, start)
+		}
+	}
+	if _, _, err := m.Scan(uintptr(p)+1, uintptr(p)+2, regions); err != unix.EINVAL {
+		t.Errorf("Scan of no whole page: %v", err)
+	}
+}
+
+func TestPagemapOfNobody(t *testing.T) {
+	if m, err := OpenPagemap(1 << 30); err == nil {
+		m.Close()
+		t.Error("no error")
+	}
+}
+
+func TestReadMemory(t *testing.T) {
+	page := os.Getpagesize()
+	p, b := mapTest(t, 2)
+	copy(b[page-2:], "abcd")
+	dst := make([]byte, 4)
+	if n, err := ReadMemory(dst, uintptr(p)+uintptr(page)-2); n != 4 || err != nil || string(dst) != "abcd" {
+		t.Errorf("%q, %d, %v", dst, n, err)
+	}
+	if n, err := ReadMemory(nil, 0); n != 0 || err != nil {
+		t.Errorf("nothing: %d, %v", n, err)
+	}
+	if _, err := ReadMemory(dst, 0); err != unix.EFAULT {
+		t.Errorf("at 0: %v", err)
+	}
+}
+
+func TestSetName(t *testing.T) {
+	p, b := mapTest(t, 1)
+	err := SetName(uintptr(p), uintptr(len(b)), "sys test")
+	if err == unix.EINVAL {
+		t.Skip("a kernel without CONFIG_ANON_VMA_NAME") // most tests of names are elsewhere
+	}
+	maps, readErr := os.ReadFile("/proc/self/maps")
+	if err != nil || readErr != nil || !bytes.Contains(maps, []byte("[anon:sys test]")) {
+		t.Errorf("SetName: %v, %v", err, readErr)
+	}
+	if err := SetName(0, 0, "a\x00b"); err == nil {
+		t.Error("a name with a zero is taken")
+	}
+}
+
+func TestTHPDisabled(t *testing.T) {
+	if n, err := THPDisabled(); err != nil || n < 0 {
+		t.Errorf("%d, %v", n, err)
+	}
+}

@@ -1,0 +1,65 @@
+package arch
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// oldWords are words that are not the field's, each with the one to use.
+var oldWords = []struct{ old, say string }{
+	{`processor[ -](time|seconds)`, "CPU time, CPU-seconds"},
+	{`the collector('s)?`, "the GC, the GC's"},
+	{`(given|gave|giving|gives?) (memory |them |it |windows |free pages )?back`, "released, returned to the OS"},
+	{`evened`, "adjusted for drift"},
+	{`nobody listens`, "connection refused"},
+	{`worth having`, "significant, or a figure"},
+	{`folio advise`, "folio suggest"},
+	{`--(higher|mem|for)\b`, "--higher-is-better, --max-rss, --duration"},
+}
+
+// otherSense are places where such words mean something else.
+var otherSense = []string{
+	"internal/test/arch/words_test.go",
+	"internal/trial/profile/",                         // its Collector collects samples
+	"cmd/folio/root.go:give", "docs/commands.md:give", // time
+	"internal/program/overlay/patches/", // a patch's name has a hash of its text
+}
+
+// Everything that a person reads (help, messages, pages, docs, comments) uses the field's
+// own words, one for each concept.
+func TestWords(t *testing.T) {
+	list := exec.Command("git", "ls-files", "-z", "--", "*.go", "*.md", "*.txtar", "*.txt", "*.html", "*.js", "*.json", "*.patch", "bench", ".ci")
+	list.Dir = "../../.."
+	out, err := list.Output()
+	if err != nil {
+		testenv.Missing(t, "git ls-files: %v", err)
+	}
+	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+	if len(files) < 500 {
+		t.Fatalf("only %d files", len(files))
+	}
+	for _, w := range oldWords {
+		re := regexp.MustCompile(`(?i)(^|[^-\w])(` + w.old + `)($|[^-\w])`)
+		for _, f := range files {
+			data, err := os.ReadFile(filepath.Join("../../..", f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, l := range bytes.Split(data, []byte("\n")) {
+				m := re.FindSubmatch(l)
+				if m == nil || slices.ContainsFunc(otherSense, func(o string) bool { return strings.HasPrefix(f+":"+strings.ToLower(string(m[2])), o) }) {
+					continue
+				}
+				t.Errorf("%s:%d: %q: say %s", f, i+1, m[2], w.say)
+			}
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package ab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
+	"github.com/foliomem/folio/internal/trial/profile"
+)
+
+// A canned runner returns what make says of its n-th run, from 1.
+type canned struct {
+	n    int
+	make func(n int) *trial.Sample
+}
+
+func (c *canned) Run(context.Context, trial.Setting) (*trial.Sample, error) {
+	c.n++
+	return c.make(c.n), nil
+}
+
+func arms(make ...func(n int) *trial.Sample) []*trial.Arm {
+	var out []*trial.Arm
+	for i, m := range make {
+		out = append(out, &trial.Arm{Name: string(rune('a' + i)), Runner: &canned{make: m}})
+	}
+	return out
+}
+
+func wall(v float64) func(int) *trial.Sample {
+	return func(int) *trial.Sample { return &trial.Sample{Wall: v, CPU: v} }
+}
+
+var plainOptions = Options{Detect: 0.02, Budget: time.Hour, MaxRounds: 20}
+
+// Exact figures need no more than the least rounds, and are told exactly.
+func TestExact(t *testing.T) {
+	r, err := Compare(t.Context(), arms(wall(1), wall(1.5), wall(1)), plainOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Rounds != LeastRounds || r.Ended != Precise || r.Detectable == nil || *r.Detectable != 0 {
+		t.Errorf("%d rounds, ended %s, detectable %v", r.Rounds, r.Ended, r.Detectable)
+	}
+	for i, want := range []float64{1.5, 1} {
+		f := r.Comparisons[i].Find("wall_seconds")
+		if math.Abs(*f.Ratio-want) > 1e-9 || math.Abs(*f.RatioLo-want) > 1e-9 || math.Abs(*f.RatioHi-want) > 1e-9 || f.Different != (want != 1) || math.Abs(f.Value-want) > 1e-9 {
+			t.Errorf("arm %d: %+v", i+1, f)
+		}
+		if better, ok := f.Better(); better || ok != (want != 1) {
+			t.Errorf("arm %d: better %v, %v", i+1, better, ok)
+		}
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}
+
+// A program that fails in the warm-up is named, and nothing is compared; one that fails
+// now and then is compared by its other rounds; again and again ends it.
+func TestFailures(t *testing.T) {
+	failing := func(from, every int) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			s := &trial.Sample{Wall: 1, CPU: 1}
+			if n >= from && n%every == 0 {
+				s.Failure, s.Tail = "exit code 3", "out of cheese\n"
+			}
+			return s
+		}
+	}
+	r, err := Compare(t.Context(), arms(wall(1), failing(1, 1)), plainOptions)
+	if r != nil || err == nil || err.Error() != "b failed: exit code 3: out of cheese" {
+		t.Errorf("%v, %v", r, err)
+	}
+	r, err = Compare(t.Context(), arms(wall(1), failing(2, 5)), plainOptions)
+	if err != nil || r.Rounds != 10 || r.Comparisons[0].Find("wall_seconds").N != 8 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = Compare(t.Context(), arms(failing(2, 2), wall(1)), plainOptions)
+	if r == nil || err == nil || !strings.HasPrefix(err.Error(), "3 runs failed, the last one: a failed: exit code 3") || r.Ended != Stopped {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The budget ends a comparison, and a run that would pass it.
+func TestBudget(t *testing.T) {
+	now := time.Unix(0, 0)
+	opts := plainOptions
+	opts.Budget, opts.now = 10*time.Second, func() time.Time { return now }
+	var most []time.Duration
+	opts.Bound = func(d time.Duration) { most = append(most, d) }
+	slow := func(int) *trial.Sample { now = now.Add(time.Second); return &trial.Sample{Wall: 1, CPU: 1} }
+	r, err := Compare(t.Context(), arms(slow, slow), opts)
+	if err != nil || r.Rounds != 4 || r.Ended != Budget {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if f := r.Comparisons[0].Find("wall_seconds"); f.RatioLo != nil || f.Different || f.Detectable != nil {
+		t.Errorf("of 4 rounds: %+v", f)
+	}
+	if most[0] != 10*time.Second || most[9] != time.Second {
+		t.Errorf("bounds of runs: %v", most)
+	}
+	stuck := func(n int) *trial.Sample {
+		now = now.Add(time.Second)
+		if n == 3 {
+			return &trial.Sample{Overdue: true, Failure: "it took too long"}
+		}
+		return &trial.Sample{Wall: 1, CPU: 1}
+	}
+	if r, err = Compare(t.Context(), arms(slow, stuck), opts); err != nil || r.Ended != Budget || r.Comparisons[0].Find("wall_seconds").N != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	stuck = func(int) *trial.Sample { return &trial.Sample{Overdue: true, Failure: "it took too long"} }
+	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || !strings.Contains(err.Error(), "spent in the warm-up") {
+		t.Error(err)
+	}
+}
+
+// An interrupted comparison keeps what was measured.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := func(n int) *trial.Sample {
+		if n == 5 {
+			cancel()
+		}
+		return &trial.Sample{Wall: 1, CPU: 1}
+	}
+	r, err := Compare(ctx, arms(stop, stop), plainOptions)
+	if !errors.Is(err, context.Canceled) || r == nil || r.Ended != Stopped {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if n := r.Comparisons[0].Find("wall_seconds").N; n < 3 || n > 4 {
+		t.Errorf("%d rounds", n)
+	}
+}
+
+// Each Go benchmark is a figure that decides; figures of a whole run, whose iterations
+// vary, are not compared.
+func TestBenchmarks(t *testing.T) {
+	bench := func(a, b float64) func(int) *trial.Sample {
+		return func(int) *trial.Sample {
+			return &trial.Sample{Wall: 3, CPU: 3, Metrics: map[string]float64{"Insert-2 ns/op": a, "Lookup-2 ns/op": b, "Insert-2 allocs/op": 0}}
+		}
+	}
+	opts := plainOptions
+	for _, text := range []string{"Insert>+3%", "BenchmarkLookup<-50%", "Lookup-2 ns/op>+10ns", "Insert allocs/op>+0"} {
+		b, err := ParseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Bounds = append(opts.Bounds, b)
+	}
+	r, err := Compare(t.Context(), arms(bench(100, 50), bench(110, 20)), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Comparisons[0]
+	if c.Find("wall_seconds") != nil || !c.Find("Insert-2 ns/op").Primary || !c.Find("Lookup-2 ns/op").Primary {
+		t.Errorf("%+v", c.Figures)
+	}
+	for i, want := range []Verdict{Beyond, Beyond, Within, Within} {
+		if g := r.Gates[i]; g.Verdict != want {
+			t.Errorf("%s: %s, want %s", g.Bound, g.Verdict, want)
+		}
+	}
+	opts.Bounds = []Bound{{Text: "Delete>+3%", Key: "Delete", Above: true, Value: 0.03}}
+	_, err = Compare(t.Context(), arms(bench(1, 1), bench(1, 1)), opts)
+	if unknown := (&UnknownFigureError{}); !errors.As(err, &unknown) || !strings.Contains(err.Error(), `no figure "Delete": want one of peak_rss, `) || !strings.HasSuffix(err.Error(), "Lookup-2 ns/op") {
+		t.Error(err)
+	}
+	opts = plainOptions
+	opts.Metric = &metric.Spec{Name: "op/s", Higher: true}
+	if _, err = Compare(t.Context(), arms(bench(1, 1), bench(1, 1)), opts); err == nil || !strings.HasPrefix(err.Error(), "--metric op/s: ") {
+		t.Error(err)
+	}
+}
+
+// Figures that are 0 in the base are compared by their differences.
+func TestZeroBase(t *testing.T) {
+	faults := func(n int64) func(int) *trial.Sample {
+		return func(int) *trial.Sample { return &trial.Sample{Wall: 1, CPU: 1, MajorFaults: n} }
+	}
+	r, err := Compare(t.Context(), arms(faults(0), faults(500)), plainOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Comparisons[0].Find("major_faults"); f.Ratio != nil || f.Difference != 500 || f.N != 10 || !f.Different {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Classes and functions that differ are found, and those that do not are not.
+func TestProfile(t *testing.T) {
+	profile := func(gc float64, own string) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			s := &trial.Sample{Wall: 1, CPU: 1 + gc}
+			if !sampled(n - 1) {
+				return s
+			}
+			total := 1 + gc
+			s.Where = &where.Result{
+				Samples:           uint64(1000 * total),
+				Classes:           []where.ClassShare{{Class: where.GCMark, Seconds: gc, Fraction: gc / total}, {Class: where.Program, Seconds: 1, Fraction: 1 / total}},
+				GCFraction:        gc / total,
+				MemoryTaxFraction: gc / total,
+				Sites: []where.Site{
+					{Func: "main.same", Line: n, Seconds: 0.1, Classes: map[where.Class]float64{where.GCMark: 1}},
+					{Func: own, Line: 7, Seconds: gc - 0.1, Classes: map[where.Class]float64{where.GCMark: 1}},
+				},
+			}
+			return s
+		}
+	}
+	opts := plainOptions
+	opts.MaxRounds, opts.Detect = 20, 0.0001
+	jitter := func(make func(int) *trial.Sample) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			s := make(n)
+			s.Wall += 0.1 * float64(n%3)
+			return s
+		}
+	}
+	r, err := Compare(t.Context(), arms(jitter(profile(0.2, "main.old")), profile(0.5, "main.new")), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Comparisons[0].Profile
+	if p == nil || p.N != 10 || len(p.Classes) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	for _, c := range p.Classes {
+		if want := c.Class == where.GCMark; c.Different != want || want && math.Abs(c.Difference-0.3) > 1e-9 {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, s := range p.Sites {
+		switch s.Func {
+		case "main.same":
+			if s.Different || math.Abs(s.Difference) > 1e-9 {
+				t.Errorf("%+v", s)
+			}
+		case "main.new": // the base's lists are not full: it has none
+			if !s.Different || s.Base != nil || math.Abs(s.Difference-0.4) > 1e-9 {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+}

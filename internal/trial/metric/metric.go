@@ -1,0 +1,247 @@
+// Package metric finds figures in what a program prints: the Go benchmark
+// format by itself, anything else with a regular expression.
+package metric
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/foliomem/folio/internal/base/stat"
+)
+
+// Wall and CPU are the names of the metrics that need no output: the time that
+// the program took, and the CPU time that it used.
+const (
+	Wall = "wall"
+	CPU  = "cpu"
+	// Bench is the geometric mean over the ns/op of all Go benchmarks.
+	Bench = "ns/op"
+)
+
+// A Spec is what to optimise.
+type Spec struct {
+	Name string // wall, cpu, ns/op, or the user's name for the figure
+	// Pattern finds the figure in a line of output: its first group is the
+	// number. Nil for the metrics that Folio knows by itself.
+	Pattern *regexp.Regexp
+	// Higher says that more is better (operations per second).
+	Higher bool
+}
+
+// Parse reads a --metric flag: "wall", "cpu", "ns/op" or "NAME=PATTERN", where
+// PATTERN is a regular expression (Go syntax) with a group around the number.
+func Parse(flag string, higher bool) (*Spec, error) {
+	switch flag {
+	case Wall, CPU, Bench:
+		if higher {
+			return nil, fmt.Errorf("--higher-is-better: more %s is never better; use it with --metric 'NAME=PATTERN'", flag)
+		}
+		return &Spec{Name: flag}, nil
+	}
+	name, pattern, ok := strings.Cut(flag, "=")
+	if !ok || name == "" || pattern == "" {
+		return nil, fmt.Errorf("--metric %q: want wall, cpu, ns/op or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'", flag)
+	}
+	if name == Wall || name == CPU || name == Bench {
+		return nil, fmt.Errorf("--metric %q: the name %s is taken; choose another", flag, name)
+	}
+	if strings.ContainsAny(name, " \t") {
+		return nil, fmt.Errorf("--metric %q: the name is used as a unit and must not contain spaces", flag)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--metric %q: %w", flag, err)
+	}
+	if re.NumSubexp() < 1 {
+		return nil, fmt.Errorf("--metric %q: put a (group) around the number", flag)
+	}
+	return &Spec{Name: name, Pattern: re, Higher: higher}, nil
+}
+
+// Missing says why a program's output has no figure for the spec.
+func (s *Spec) Missing() string {
+	if s.Pattern == nil {
+		return "the output has no Go benchmark result with " + s.Name
+	}
+	return fmt.Sprintf("no line of the output matches %q", s.Pattern)
+}
+
+// maxLine bounds the memory that a program without line ends can cost.
+const maxLine = 1 << 20
+
+// A Collector reads output as it comes, line by line, and keeps figures only.
+// It is an io.Writer; a stream of output each has its own. The zero Collector
+// collects Go benchmarks.
+type Collector struct {
+	// Pattern is looked for in every line, too. The last match counts: load
+	// generators print their summary last.
+	Pattern *regexp.Regexp
+
+	line    []byte
+	skip    bool // the rest of a line that was too long
+	value   float64
+	matched bool
+	bad     string
+	bench   map[string][]float64
+}
+
+// Write takes the next piece of output. It never fails.
+func (c *Collector) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			c.hold(p)
+			break
+		}
+		c.hold(p[:i])
+		c.endLine()
+		p = p[i+1:]
+	}
+	return n, nil
+}
+
+// Close ends the last line. The figures are complete after it.
+func (c *Collector) Close() error {
+	if len(c.line) > 0 || c.skip {
+		c.endLine()
+	}
+	return nil
+}
+
+func (c *Collector) hold(p []byte) {
+	if c.skip || len(c.line)+len(p) > maxLine {
+		c.skip = true
+		return
+	}
+	c.line = append(c.line, p...)
+}
+
+func (c *Collector) endLine() {
+	if !c.skip {
+		c.match(c.line)
+	}
+	c.line, c.skip = c.line[:0], false
+}
+
+func (c *Collector) match(line []byte) {
+	if c.Pattern != nil {
+		if m := c.Pattern.FindSubmatch(line); m != nil {
+			if v, err := Number(string(m[1])); err == nil {
+				c.value, c.matched = v, true
+			} else {
+				c.bad = string(m[1])
+			}
+		}
+	}
+	if bytes.HasPrefix(line, []byte("Benchmark")) {
+		c.matchBench(line)
+	}
+}
+
+func (c *Collector) matchBench(line []byte) {
+	r := benchfmt.NewReader(bytes.NewReader(line), "")
+	for r.Scan() {
+		res, ok := r.Result().(*benchfmt.Result)
+		if !ok {
+			continue // not a result line: a benchmark's name on its own, or text
+		}
+		if c.bench == nil {
+			c.bench = make(map[string][]float64)
+		}
+		for _, v := range res.Values {
+			// The reader turns ns into seconds; users know their figures as printed.
+			value, unit := v.Value, v.Unit
+			if v.OrigUnit != "" {
+				value, unit = v.OrigValue, v.OrigUnit
+			}
+			key := res.Name.String() + " " + unit
+			c.bench[key] = append(c.bench[key], value)
+		}
+	}
+}
+
+// Value returns what Pattern matched last. The error says when it matched
+// something that is no number.
+func (c *Collector) Value() (float64, bool, error) {
+	if !c.matched && c.bad != "" {
+		return 0, false, fmt.Errorf("the group matched %q, which is no number", c.bad)
+	}
+	return c.value, c.matched, nil
+}
+
+// Benchmarks returns each Go benchmark's figures under "Name-P unit", such as
+// "Insert-2 ns/op": the median where a benchmark ran several times (-count).
+func (c *Collector) Benchmarks() map[string]float64 {
+	if len(c.bench) == 0 {
+		return nil
+	}
+	out := make(map[string]float64, len(c.bench))
+	for k, v := range c.bench {
+		out[k] = stat.Median(v)
+	}
+	return out
+}
+
+// Number reads a figure as programs print it: 1234.5, 1e9, 76,886, or a
+// duration such as 1.25ms, which becomes seconds.
+func Number(s string) (float64, error) {
+	s = strings.TrimSpace(s)
+	plain := s
+	if grouped.MatchString(s) {
+		plain = strings.ReplaceAll(s, ",", "")
+	}
+	if v, err := strconv.ParseFloat(plain, 64); err == nil {
+		if v != v || v > 1e300 || v < -1e300 {
+			return 0, errors.New("not a finite number")
+		}
+		return v, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number", s)
+	}
+	return d.Seconds(), nil
+}
+
+var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$`)
+
+// BenchMean returns the geometric mean of the figures of unit among metrics
+// that Benchmarks returned, over the given benchmark keys (all when nil).
+func BenchMean(metrics map[string]float64, keys []string) (float64, bool) {
+	if keys == nil {
+		keys = BenchKeys(metrics)
+	}
+	var v []float64
+	for _, k := range keys {
+		x, ok := metrics[k]
+		if !ok || x <= 0 {
+			return 0, false
+		}
+		v = append(v, x)
+	}
+	if len(v) == 0 {
+		return 0, false
+	}
+	return stat.GeoMean(v), true
+}
+
+// BenchKeys returns the keys of the ns/op figures, sorted.
+func BenchKeys(metrics map[string]float64) []string {
+	var keys []string
+	for k := range metrics {
+		if strings.HasSuffix(k, " "+Bench) {
+			keys = append(keys, k)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}

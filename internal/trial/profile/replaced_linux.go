@@ -1,0 +1,22 @@
+package where
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/system/perf"
+)
+
+// replaced says whether a file is another than the one that was mapped. File
+// systems in layers show other devices than the kernel reports; there nothing
+// is known.
+func replaced(info os.FileInfo, m *perf.Mapping) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || m.Inode == 0 {
+		return false
+	}
+	dev := uint64(st.Dev)
+	return unix.Major(dev) == m.Major && unix.Minor(dev) == m.Minor && st.Ino != m.Inode
+}

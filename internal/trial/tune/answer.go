@@ -1,0 +1,328 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
+)
+
+// A State says how far an answer can be relied on.
+type State string
+
+const (
+	Settled    State = "settled"     // no setting of the final is better by more than 3%
+	NotSettled State = "not_settled" // more rounds are needed: see Missing and Try
+	NoEffect   State = "no_effect"   // the settings change nothing about the program
+	TooLittle  State = "too_little"  // there was no final, or it has no pair of runs
+)
+
+// Goals of a recommendation.
+const (
+	Fastest    = "fastest"
+	Cheapest   = "cheapest_within_2_percent"
+	Within     = "best_within_mem"
+	Compromise = "compromise"
+)
+
+// An Answer is what a search recommends, and how sure it is.
+type Answer struct {
+	State State `json:"state"`
+	// UpTo is by what part of its cost what is recommended may still be beaten; 0
+	// when settled, or when nothing is known yet.
+	UpTo float64 `json:"up_to,omitempty"`
+	// Rounds is how many more rounds of the final would probably settle it, Missing how
+	// many seconds they take, and Try the flag that allows them.
+	Rounds  int     `json:"missing_rounds,omitempty"`
+	Missing float64 `json:"missing_seconds,omitempty"`
+	Try     string  `json:"try,omitempty"`
+	// Inert says in a line that settings change nothing about the program; "" else.
+	Inert string `json:"inert,omitempty"`
+	// Recommended is the answer to each goal; the first is to the main one. Goals
+	// without an answer that the final shows are left out.
+	Recommended []Recommendation `json:"-"`
+	// Benchmarks compares each Go benchmark under the default and what is recommended,
+	// where there are several.
+	Benchmarks []BenchmarkChange `json:"benchmarks,omitempty"`
+}
+
+// A Recommendation is the arm to take for a goal. Arm.Final has its figures.
+type Recommendation struct {
+	Goal string
+	Arm  *Arm
+	// Tied are further arms that cannot be told apart from it; Least says that none of
+	// them takes less memory.
+	Tied  []*Arm
+	Least bool
+	// Keep says how to have it for good, of a program that folio built: a heading, and
+	// the ways to choose from.
+	Keep []string
+}
+
+// A BenchmarkChange is what a recommendation does to a Go benchmark.
+type BenchmarkChange struct {
+	Name    string    `json:"name"`
+	Default float64   `json:"default"` // median ns/op
+	Setting float64   `json:"setting"` // adjusted for drift: the default's times Ratio
+	Ratio   *Estimate `json:"ratio"`
+}
+
+// answer fills in what the verdict recommends.
+func (r *Result) answer(v *verdict) {
+	r.Answer = Answer{State: TooLittle, Inert: r.Inert}
+	def := r.Arms[0]
+	if len(v.arms) == 0 || def.Final == nil || len(v.arms) < 2 {
+		return
+	}
+	main := v.main(func(*Arm) bool { return true })
+	r.Answer.State = Settled
+	if rounds, upTo := v.missing(main); rounds > 0 {
+		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = NotSettled, rounds, upTo
+	}
+	r.recommend(v, Fastest, main)
+	if a := v.leastWithinBand(main); a != nil {
+		r.recommend(v, Cheapest, a)
+	}
+	if a := v.bargain(main); a != nil {
+		r.recommend(v, Compromise, a)
+	}
+	if r.MaxMemory > 0 {
+		if a := v.main(r.fits); a != nil {
+			r.recommend(v, Within, a)
+		}
+	}
+	for _, a := range v.arms {
+		a.Final.Tied = v.tied(a, main)
+		if a.Final.rests = nil; v.rests(a, main) {
+			a.Final.rests = main
+		}
+	}
+	r.Answer.Benchmarks = v.benchmarks(main)
+}
+
+func (r *Result) recommend(v *verdict, goal string, a *Arm) {
+	rec := Recommendation{Goal: goal, Arm: a, Keep: r.keep(a), Least: true}
+	for _, b := range v.arms {
+		if a != b && v.tied(a, b) {
+			rec.Tied = append(rec.Tied, b)
+			rec.Least = rec.Least && !(v.memory(b) < v.memory(a)*(1-band))
+		}
+	}
+	r.Answer.Recommended = append(r.Answer.Recommended, rec)
+}
+
+// main returns the arm to take among those that ok allows: one that is known to be
+// better than the default, else the default. Where the default is not allowed, it
+// is the best of the others.
+func (v *verdict) main(ok func(*Arm) bool) *Arm {
+	arms := slices.DeleteFunc(slices.Clone(v.arms), func(a *Arm) bool { return !ok(a) })
+	def := v.r.Arms[0]
+	if len(arms) == 0 {
+		return nil
+	}
+	if !slices.Contains(arms, def) {
+		return v.pick(arms, ok)
+	}
+	if a := v.pick(arms, func(a *Arm) bool { return v.won[a] }); a != nil {
+		return a
+	}
+	if slices.ContainsFunc(arms, func(a *Arm) bool { return v.won[a] }) {
+		return arms[0] // told apart from one that is better than the default
+	}
+	return def
+}
+
+// fits says whether an arm kept within --max-rss in every run.
+func (r *Result) fits(a *Arm) bool {
+	return r.MaxMemory > 0 && alive(a) && mostMemory(a) <= float64(r.MaxMemory)
+}
+
+// leastWithinBand returns the arm with the least memory of those that are shown to
+// be at most band slower than the best, if that takes less than main; else nil.
+func (v *verdict) leastWithinBand(main *Arm) *Arm {
+	out := main
+	for _, a := range v.arms {
+		_, hi, ok := v.against(a, v.arms[0]).Interval(v.each())
+		if a == v.arms[0] {
+			hi, ok = 1, true
+		}
+		if !ok || hi > 1+band || !(v.memory(a) < v.memory(out)*(1-band)) {
+			continue
+		}
+		if reading(memoryOf).compare(v.samples[main], v.samples[a]).Differs(v.each()) {
+			out = a
+		}
+	}
+	if out == main {
+		return nil
+	}
+	return out
+}
+
+// bargain returns an arm that gets a good part of what main gains for little of its
+// memory, nil where there is none.
+func (v *verdict) bargain(main *Arm) *Arm {
+	def := v.r.Arms[0]
+	extra := v.memory(main) - v.memory(def)
+	if main == def || !(extra > leastExtra*v.memory(def)) {
+		return nil
+	}
+	var out *Arm
+	most := 0.0
+	for _, a := range v.arms {
+		if a == main || !v.won[a] {
+			continue
+		}
+		gain := math.Log(v.ratio[a].Ratio) / math.Log(v.ratio[main].Ratio)
+		if rate, ok := bargain(gain, (v.memory(a)-v.memory(def))/extra); ok && rate > most {
+			out, most = a, rate
+		}
+	}
+	return out
+}
+
+// below says whether an arm is known not to beat main by more than settleBelow. What
+// is at stake is little, so each look judges it at the full level.
+func (v *verdict) below(a, main *Arm) bool {
+	if b := v.before[a]; b != nil && b.rests == main {
+		return true // as an earlier look found
+	}
+	lo, _, ok := v.against(a, main).Interval(2 * alpha) // one side of it
+	return ok && lo >= 1-settleBelow
+}
+
+// rests says whether an arm needs no more rounds while main is recommended: it does
+// not beat it, and is not what to take instead to save memory.
+func (v *verdict) rests(a, main *Arm) bool {
+	saves := a != v.r.Arms[0] && v.memory(a) < v.memory(main)*(1-band)
+	return a != main && v.below(a, main) && !(saves && v.tied(a, main))
+}
+
+// missing estimates how many more rounds it takes to know that no finalist beats
+// main by more than settleBelow, 0 if that is known, and by how much one may.
+func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
+	noise := v.noise()
+	for _, a := range v.arms {
+		if a == main || v.below(a, main) {
+			continue
+		}
+		p := v.against(a, main)
+		if lo, _, ok := p.Interval(2 * alpha); ok {
+			upTo = math.Max(upTo, 1-lo)
+		}
+		rounds = max(rounds, needed(math.Log(p.Ratio), noise, p.N)-p.N)
+	}
+	if main != v.r.Arms[0] && !v.won[main] {
+		rounds = max(rounds, 1)
+	}
+	return rounds, upTo
+}
+
+// noise is how much the finalists' ratios vary from round to round.
+func (v *verdict) noise() float64 {
+	var all []float64
+	for _, a := range v.arms {
+		if a != v.r.Arms[0] {
+			all = append(all, v.ratio[a].Noise)
+		}
+	}
+	return stat.Median(all)
+}
+
+// needed estimates how many rounds show that a ratio with that log is not settled
+// below 1, or that it is; there were n, which did not.
+func needed(log, noise float64, n int) int {
+	if n < 6 {
+		return finalRounds // how noisy it is, is not known yet
+	}
+	const sigmas = 2.2 // between what a difference asks for, and what no difference does
+	rounds := math.Inf(1)
+	for _, margin := range []float64{log + settleBelow, -log} {
+		if margin > 0 {
+			rounds = math.Min(rounds, math.Pow(sigmas*noise/margin, 2))
+		}
+	}
+	const most = 1e6
+	rounds = math.Min(rounds, most)
+	// A prediction below what there was is refuted; a look needs some pairs at all.
+	return max(int(math.Ceil(rounds)), int(math.Ceil(grow*float64(n))), finalRounds)
+}
+
+// benchmarks compares each Go benchmark under main with the default.
+func (v *verdict) benchmarks(main *Arm) []BenchmarkChange {
+	r, def := v.r, v.r.Arms[0]
+	if r.Objective.Name != metric.Bench || len(r.Benchmarks) < 2 || main == def {
+		return nil
+	}
+	var pairs []stat.Paired
+	var p []float64
+	var out []BenchmarkChange
+	for _, key := range r.Benchmarks {
+		read := reading(func(s *trial.Sample) (float64, bool) {
+			x, ok := s.Metrics[key]
+			return x, ok && s.OK()
+		})
+		c := read.compare(v.samples[def], v.samples[main])
+		pairs, p = append(pairs, c), append(p, c.P)
+		base := stat.Median(read.values(v.samples[def]))
+		out = append(out, BenchmarkChange{Name: key, Default: base, Setting: base * c.Ratio})
+	}
+	levels := stat.Holm(p, v.level, func(i int, level float64) bool { return pairs[i].Differs(level) })
+	for i := range out {
+		out[i].Ratio = newEstimate(pairs[i], levels[i])
+	}
+	return slices.DeleteFunc(out, func(b BenchmarkChange) bool { return b.Ratio == nil })
+}
+
+// estimate says how long the rounds that are missing take.
+func (s *search) estimate() {
+	a := &s.res.Answer
+	if a.State != NotSettled {
+		return
+	}
+	var open []*Arm
+	for _, x := range s.res.Arms {
+		if x.Status == Finalist {
+			open = append(open, x)
+		}
+	}
+	missing := time.Duration(a.Rounds) * s.cost(s.open(open))
+	a.Missing = missing.Seconds()
+	if missing > 24*time.Hour {
+		return // no flag is worth a try
+	}
+	if s.opts.MaxRounds > 0 && !s.res.Interrupted && s.left() > 0 {
+		a.Try = fmt.Sprintf("--rounds %d", s.sched.Rounds()-s.res.RaceRounds+a.Rounds)
+		return
+	}
+	a.Try = "--budget " + unit.Span(unit.RoundUp(s.opts.Now().Sub(s.start)+missing))
+}
+
+// unfit returns the error for a --max-rss that no arm kept to.
+func (r *Result) unfit() error {
+	if r.MaxMemory == 0 {
+		return nil
+	}
+	var least *Arm
+	for _, a := range r.Arms {
+		if !alive(a) || math.IsNaN(mostMemory(a)) {
+			continue
+		}
+		if r.fits(a) {
+			return nil
+		}
+		if least == nil || mostMemory(a) < mostMemory(least) {
+			least = a
+		}
+	}
+	if least == nil {
+		return nil
+	}
+	return fmt.Errorf("--max-rss %s: no setting keeps the program within it: the least that was measured is %s, with %s",
+		unit.Exact(r.MaxMemory), unit.Bytes(mostMemory(least)), least.Name)
+}

@@ -1,0 +1,166 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// errBudget ends a round that the budget has no more time for.
+var errBudget = errors.New("the time budget is spent")
+
+// A timed runner keeps trials within the budget: it starts none that would not fit,
+// and ends those that take longer than there is time.
+type timed struct {
+	runner trial.Runner
+	s      *search
+}
+
+func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+	s := t.s
+	if s.opts.Exhaustive {
+		s.bound(s.limit())
+		return t.runner.Run(ctx, set)
+	}
+	left := s.left()
+	if s.res.Warmup != nil && left < s.perTrial(s.arm(set))*9/10 {
+		return nil, errBudget
+	}
+	limit := s.limit()
+	ours := limit == 0 || left < limit
+	if ours {
+		limit = max(left, time.Millisecond)
+	}
+	s.bound(limit)
+	sample, err := t.runner.Run(ctx, set)
+	switch {
+	case err != nil || !sample.Overdue || !ours:
+		return sample, err
+	case s.res.Warmup == nil:
+		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --load, or give a larger --budget", unit.Span(s.opts.Budget))
+	}
+	return nil, errBudget
+}
+
+// limit is how long a run may take, budget aside; 0 for any time.
+func (s *search) limit() time.Duration {
+	if s.opts.Timeout > 0 || s.res.Warmup == nil {
+		return s.opts.Timeout
+	}
+	return 6*time.Duration(s.res.Warmup.Wall*float64(time.Second)) + 2*time.Second
+}
+
+func (s *search) bound(d time.Duration) {
+	if s.opts.Bound != nil {
+		s.opts.Bound(d)
+	}
+}
+
+// arm returns the arm of a setting, nil if it is none.
+func (s *search) arm(set trial.Setting) *Arm {
+	name := set.String()
+	for _, a := range s.res.Arms {
+		if a.Setting.String() == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// admit enters the coarse arms, most informative first: as many as the budget has
+// room for, with a final. Where that is no more than a final takes, there is no
+// race: it reports that.
+func (s *search) admit() (direct bool, err error) {
+	coarse := s.space.coarse()
+	each := s.perTrial(nil)
+	runs := int(s.left() / max(each, 1))
+	if runs < 2 {
+		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; give --budget %v or more",
+			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), unit.Span(unit.RoundUp(each+2*finalRounds*each)))
+	}
+	n := max(runs/finalRounds, 2) // all of them in the final
+	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
+		n = raced
+	}
+	for _, set := range coarse[:min(n, len(coarse))] {
+		s.add(set)
+	}
+	if n < len(coarse) {
+		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n, len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
+	}
+	return len(s.res.Arms) <= finalists, nil
+}
+
+// left is what remains of the budget.
+func (s *search) left() time.Duration { return s.opts.Budget - s.opts.Now().Sub(s.start) }
+
+// roomFor says whether the budget has room for a round of the race and a final
+// after it.
+func (s *search) roomFor(arms []*Arm) bool {
+	return s.cost(arms)+leastFinalists*s.finalist() <= s.left()
+}
+
+// finalist estimates how long the rounds of one finalist take.
+func (s *search) finalist() time.Duration {
+	var racing []*Arm
+	for _, a := range s.res.Arms {
+		if a.racing() {
+			racing = append(racing, a)
+		}
+	}
+	return finalRounds * s.cost(racing) / time.Duration(max(len(racing), 1))
+}
+
+// seats returns how many finalists the budget has room for.
+func (s *search) seats() int {
+	return min(max(int(s.left()/max(s.finalist(), 1)), leastFinalists), finalists)
+}
+
+// cost estimates how long a round of arms takes.
+func (s *search) cost(arms []*Arm) time.Duration {
+	var sum time.Duration
+	for _, a := range arms {
+		sum += s.perTrial(a)
+	}
+	return sum
+}
+
+// perTrial is how long a trial of a took on average, from its start to that of
+// the next; of an arm that has not run, or nil, what the default took.
+func (s *search) perTrial(a *Arm) time.Duration {
+	if a == nil || s.trials[a.Arm] == 0 {
+		a = s.def()
+	}
+	return s.took[a.Arm] / time.Duration(max(s.trials[a.Arm], 1))
+}
+
+func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
+	now := s.opts.Now()
+	if sample == nil {
+		s.began = now
+	} else {
+		s.took[arm] += now.Sub(s.began)
+		s.trials[arm]++
+		s.counts++
+	}
+	if s.opts.Progress == nil {
+		return
+	}
+	p := Progress{Trials: s.counts, Sample: sample, Stage: s.stage, Round: round, Of: s.aim, Settings: s.running, Best: s.ahead, Sampled: s.sampled && round > 0}
+	for _, a := range s.res.Arms {
+		if a.Arm == arm {
+			p.Arm = a
+		}
+	}
+	if s.stage == InFinal {
+		p.Round -= s.res.RaceRounds
+	}
+	if s.obj != nil && !s.opts.Exhaustive {
+		p.Left = max(s.left(), 0)
+	}
+	s.opts.Progress(p)
+}

@@ -1,0 +1,71 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// keep says how to have the setting of an arm for good: a heading, and below it the
+// ways to choose from. It is nil for the default, and where the line of the setting
+// says all.
+func (r *Result) keep(a *Arm) []string {
+	if a == r.Arms[0] || r.Package == "" && a.Setting.THP != trial.THPHeap {
+		return nil
+	}
+	env := ""
+	plain := a.Setting
+	plain.THP = trial.THPSystem
+	if !plain.IsZero() {
+		env = plain.String() + " in the environment of the program"
+	}
+	if r.Package == "" {
+		if env != "" {
+			env = ", with " + env
+		}
+		return []string{
+			"to keep it, one of these:",
+			"this line as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md)",
+			"where nothing may trace a process: folio patch PROGRAM -o COPY, and start the copy" + env,
+		}
+	}
+	switch a.Setting.THP {
+	case trial.THPSystem:
+		return []string{"to keep it: " + env + "; it needs no patch, go build will do"}
+	case trial.THPHeap:
+	default:
+		if env != "" {
+			env += ", and "
+		}
+		return []string{fmt.Sprintf("to keep it: %sfolio run --thp=%s to start it; it needs no patch, go build will do", env, a.Setting.THP)}
+	}
+	if env != "" {
+		env += ", and "
+	}
+	out := []string{
+		"to keep it: " + env + "for the huge pages one of these:",
+		a.Setting.Line([]string{"PROGRAM"}) + ": no patch in the program, go build will do (docs/exec.md)",
+		fmt.Sprintf("folio build %s: as it was measured, with the patch %s in the program", trial.Quote(r.Package), overlay.HeapHugePages),
+		fmt.Sprintf(`import _ "github.com/foliomem/folio/auto" in package main, and FOLIO=%s in the environment: no patch, the heap grows into huge pages up to that size`, r.auto(a)),
+	}
+	if !r.always {
+		out = append(out, "THP=always for the whole system (as root: echo always > /sys/kernel/mm/transparent_hugepage/enabled): no change to the program, but all others get huge pages, too")
+	}
+	return out
+}
+
+// auto returns the setting of package auto that comes next to what was measured: the
+// heap asks for huge pages as it grows, and the GC is left alone.
+func (r *Result) auto(a *Arm) string {
+	out := "reserve=auto"
+	if m := mostMemory(a); !math.IsNaN(m) {
+		out = "reserve=" + unit.Exact(roundLimit(uint64(m)))
+	}
+	if a.Setting.GOGC == "" && a.Setting.MemLimit == 0 {
+		out += ",gc=off" // what is set in the environment it leaves alone by itself
+	}
+	return out
+}

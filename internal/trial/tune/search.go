@@ -1,0 +1,372 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
+)
+
+// Options are the bounds of a search. Zero fields take the defaults named.
+type Options struct {
+	Base       trial.Setting // what every arm has besides what is searched
+	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
+	MaxMemory  uint64        // --max-rss: the bound of the goal "best within"; 0 for none
+	SafeMemory uint64        // no arm may hold more, ever; required
+	Budget     time.Duration // default 5 minutes
+	Timeout    time.Duration // of a single run; 0 for none but what the budget and the warm-up say
+	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
+	// the answer is not settled.
+	MaxRounds  int
+	GOMAXPROCS []int  // further values to try with the best setting
+	THPAlways  bool   // the system gives every program huge pages: try without
+	Collapse   bool   // thp=collapse is possible here
+	FixedTHP   bool   // huge pages stay as Base has them
+	Heap       bool   // thp=heap is possible: the program can have its heap on huge pages
+	Package    string // of a program that folio built: what recommendations name; else ""
+	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
+	Seed       uint64
+
+	settings []trial.Setting // of tests: instead of the coarse arms of the space
+
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+	// Bound is told, before each trial, after which time to end it; 0 for never.
+	Bound func(time.Duration)
+	// Progress is told before and after every trial.
+	Progress func(Progress)
+	// Partial is shown the result so far after every round.
+	Partial func(*Result)
+}
+
+// A Stage is a part of a search.
+type Stage string
+
+const (
+	InWarmup Stage = "warm-up"
+	InRace   Stage = "race"
+	InFinal  Stage = "final"
+)
+
+// Progress is what is known while the search runs.
+type Progress struct {
+	Stage     Stage
+	Round, Of int // round of the stage, from 1; Of how many, 0 for not known
+	Trials    int // ended so far
+	Settings  int // in the round
+	Arm       *Arm
+	Sample    *trial.Sample // nil: the trial starts
+	Sampled   bool          // where its CPU time goes is to be sampled
+	Best      *Arm          // so far; nil at first
+	Left      time.Duration // of the budget; 0 where there is none
+}
+
+// A Result is what a search found.
+type Result struct {
+	Arms        []*Arm // in the order in which they were first tried; [0] is the default
+	Objective   *metric.Spec
+	Benchmarks  []string // keys of the benchmarks behind ns/op
+	Warmup      *trial.Sample
+	Rounds      int
+	RaceRounds  int // rounds before the final: Samples of later rounds are the final's
+	Trials      int
+	Seed        uint64
+	Elapsed     time.Duration
+	Stage       Stage  // in which it ended
+	Ended       string // why the search ended, for the report
+	Interrupted bool
+	Notes       []string
+	Answer      Answer
+	MaxMemory   uint64
+	Package     string // Options.Package
+	Inert       string // what changes nothing about the program, in a line; "" else
+
+	obj    *objective
+	always bool             // Options.THPAlways
+	about  map[*Arm]float64 // cost against the default's, as the race saw it
+}
+
+// Search runs the search. On an error or an interrupt the result holds what was
+// measured until then; it is nil only if not even the default ran.
+func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, error) {
+	opts.setDefaults()
+	s := &search{
+		opts: opts, start: opts.Now(), stage: InWarmup,
+		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
+		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, Package: opts.Package, always: opts.THPAlways, Answer: Answer{State: TooLittle}},
+	}
+	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
+	s.sched.Observe = s.observe
+	err := s.run(ctx)
+	if s.res.Warmup == nil {
+		return nil, err
+	}
+	s.finish(ctx, &err)
+	return s.res, err
+}
+
+func (o *Options) setDefaults() {
+	if o.Budget <= 0 {
+		o.Budget = 5 * time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+type search struct {
+	opts  Options
+	sched *trial.Scheduler
+	start time.Time
+	space *space
+	obj   *objective
+	res   *Result
+
+	began  time.Time                    // of the running trial
+	took   map[*trial.Arm]time.Duration // all trials of each arm together
+	trials map[*trial.Arm]int
+	counts int
+
+	stage   Stage
+	aim     int     // rounds of the final until the next look
+	running int     // arms in the round
+	sampled bool    // the round is sampled
+	ahead   *Arm    // the best so far
+	direct  bool    // no race: all arms are in the final
+	refine  int     // how often the neighbourhood of the best was filled in
+	spent   float64 // of alpha, on looks
+	stands  standing
+	// GOGC, or GOMEMLIMIT, does nothing for the program.
+	inertGOGC, inertLimit bool
+}
+
+func (s *search) def() *Arm { return s.res.Arms[0] }
+
+func (s *search) run(ctx context.Context) error {
+	def := s.add(s.opts.Base)
+	warm, err := s.sched.Warmup(ctx, []*trial.Arm{def.Arm})
+	if err != nil {
+		return err
+	}
+	s.res.Warmup = warm[0]
+	if err := s.begin(warm[0]); err != nil {
+		return err
+	}
+	if s.opts.Exhaustive {
+		return s.exhaust(ctx)
+	}
+	if s.direct, err = s.admit(); err != nil {
+		return err
+	}
+	if !s.direct {
+		s.stage = InRace
+		if err := s.race(ctx); err != nil && !errors.Is(err, errBudget) {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(s.res.Arms[1:], alive) {
+		return nil // finish says so
+	}
+	return s.final(ctx)
+}
+
+// begin learns from the warm-up what to search and how.
+func (s *search) begin(warm *trial.Sample) error {
+	if !warm.OK() {
+		return failure(warm)
+	}
+	spec := s.opts.Metric
+	if spec == nil {
+		spec = &metric.Spec{Name: metric.Wall}
+		if len(metric.BenchKeys(warm.Metrics)) > 0 {
+			spec = &metric.Spec{Name: metric.Bench}
+		}
+	}
+	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
+	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
+	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, procs: s.opts.GOMAXPROCS, heap: heapOf(warm)}
+	s.space.top = s.opts.SafeMemory / 10 * 9
+	if s.opts.MaxMemory > 0 {
+		// The runtime's limit does not cover all that a process holds.
+		s.space.guard = floorLimit(s.opts.MaxMemory / 10 * 9)
+		s.space.top = s.space.guard
+	}
+	s.space.top = floorLimit(s.space.top)
+	if s.opts.FixedTHP {
+		return nil
+	}
+	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
+	if s.opts.Base.THP == trial.THPSystem {
+		s.space.huge, s.space.always = s.opts.Heap && (s.opts.Package != "" || gainsByHuge(warm)), s.opts.THPAlways
+		if s.opts.Heap && !s.space.huge {
+			s.note("thp=heap was not tried: page faults take less than 1% of the CPU time, and the heap is small")
+		}
+	}
+	if !s.space.thpOff && !s.opts.Heap {
+		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
+	}
+	s.space.collapse = s.opts.Collapse && s.space.heap >= largeHeap
+	return nil
+}
+
+// largeHeap is the heap from which on huge pages are worth a try: smaller ones gain
+// nothing.
+const largeHeap = 256 << 20
+
+// gainsByHuge says whether a heap on huge pages may gain something: by page faults, or
+// by what addresses cost.
+func gainsByHuge(s *trial.Sample) bool {
+	const (
+		fault = 0.5e-6 // CPU seconds of a first touch, about
+		least = 0.01
+		large = 64 << 20
+	)
+	return float64(s.MinorFaults)*fault >= least*s.CPU || heapOf(s) >= large
+}
+
+// heapOf estimates the heap that the limits are laid around.
+func heapOf(s *trial.Sample) uint64 {
+	switch {
+	case s.HeapPeak != nil:
+		return *s.HeapPeak
+	case s.PeakRSS != nil:
+		return *s.PeakRSS
+	}
+	return minLimit
+}
+
+// failure is the error for a command that does not even work as it is.
+func failure(s *trial.Sample) error {
+	when := "as it is, before any setting was tried"
+	if s.Round > 0 {
+		when = "under its default setting, though not the first time"
+	}
+	line := ""
+	if l := s.LastLine(); l != "" {
+		line = ": " + l
+	}
+	return fmt.Errorf("the command failed %s: %s%s", when, s.Failure, line)
+}
+
+// exhaust measures the whole space, as a final of all.
+func (s *search) exhaust(ctx context.Context) error {
+	for _, c := range s.space.grid() {
+		s.add(c)
+	}
+	if s.opts.MaxRounds == 0 {
+		s.opts.MaxRounds = finalRounds
+	}
+	if err := s.final(ctx); err != nil {
+		return err
+	}
+	s.res.Ended = "every setting was measured"
+	return nil
+}
+
+// standing returns how the arms compare so far.
+func (s *search) standing() standing {
+	if s.stands.at != s.counts || s.stands.score == nil {
+		s.stands = s.obj.standing(s.res.Arms)
+		s.stands.at = s.counts
+	}
+	return s.stands
+}
+
+// count brings the result's counts up to date.
+func (s *search) count() {
+	r := s.res
+	r.Rounds, r.Trials, r.Elapsed, r.Stage = s.sched.Rounds(), s.counts, s.opts.Now().Sub(s.start), s.stage
+}
+
+func (s *search) partial() {
+	if s.opts.Progress != nil {
+		s.ahead = s.standing().leader(s.res.Arms, fewRounds, alive)
+	}
+	if s.opts.Partial != nil {
+		s.count()
+		s.opts.Partial(s.res)
+	}
+}
+
+// checkDefault ends the search of a program that does not work by itself.
+func (s *search) checkDefault() error {
+	if def := s.def(); def.Status == Failed {
+		return failure(def.Samples[len(def.Samples)-1])
+	}
+	return nil
+}
+
+// add enters an arm, once.
+func (s *search) add(set trial.Setting) *Arm {
+	for _, a := range s.res.Arms {
+		if a.Setting.String() == set.String() {
+			return a
+		}
+	}
+	a := &Arm{Arm: trial.NewArm(set), Status: Racing}
+	if len(s.res.Arms) == 0 {
+		a.Name = "default"
+	}
+	s.res.Arms = append(s.res.Arms, a)
+	return a
+}
+
+func (s *search) note(text string) {
+	if !slices.Contains(s.res.Notes, text) {
+		s.res.Notes = append(s.res.Notes, text)
+	}
+}
+
+// finish draws the conclusions from whatever was measured.
+func (s *search) finish(ctx context.Context, err *error) {
+	r := s.res
+	s.count()
+	if *err != nil && ctx.Err() != nil && errors.Is(*err, ctx.Err()) {
+		r.Interrupted, r.Ended, *err = true, fmt.Sprintf("interrupted in round %d of the %s", s.stageRound(), s.stage), nil
+	}
+	// Arms that were entered but never ran tell nothing.
+	r.Arms = append(r.Arms[:1], slices.DeleteFunc(r.Arms[1:], func(a *Arm) bool { return len(a.Samples) == 0 })...)
+	if s.obj == nil {
+		return
+	}
+	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
+	case !compared && *err == nil && !r.Interrupted:
+		r.Ended = "no setting is left to compare with the default"
+		if r.Inert != "" {
+			r.Ended = "nothing to compare"
+			r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
+			r.Answer = Answer{State: NoEffect, Inert: r.Inert, Recommended: []Recommendation{{Goal: Fastest, Arm: s.def()}}}
+		}
+	case s.stage == InFinal:
+		if r.Interrupted || *err != nil { // before the look that was planned
+			r.conclude(s.share(true))
+		}
+		s.estimate()
+	}
+	s.sayFailures()
+	if *err == nil && !r.Interrupted {
+		*err = r.unfit()
+	}
+}
+
+// stageRound is the round of the stage that the search is in.
+func (s *search) stageRound() int { return s.sched.Rounds() - s.res.RaceRounds }
+
+// sayFailures notes arms whose program failed, always or at times.
+func (s *search) sayFailures() {
+	for _, a := range s.res.Arms {
+		failed, why := 0, ""
+		for _, sm := range a.Samples {
+			if !sm.OK() {
+				failed, why = failed+1, sm.Failure
+			}
+		}
+		if failed > 0 {
+			s.note(fmt.Sprintf("%s: %d of %d runs failed (%s) and do not count", a.Name, failed, len(a.Samples), why))
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package html
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/figure"
+)
+
+// Two searches of one program are no experiment: what differs stands above the
+// figures, the figure is of the metric, no colour says which is better, and each
+// default names its file.
+func TestBesideIsNeutral(t *testing.T) {
+	before, after := tuneFile(8, "./prog", "-n", "60"), tuneFile(8, "./prog", "-n", "300")
+	before.Metric, after.Metric = &result.Target{Name: "cpu"}, &result.Target{Name: "cpu"}
+	after.Created = created.Add(5 * time.Minute)
+	for i := range after.Arms {
+		for _, s := range after.Arms[i].Samples {
+			s.Wall, s.CPU = s.Wall*2, s.CPU/3
+		}
+	}
+	text := string(pageOf(t, before, after))
+	first, answer := strings.Index(text, `<section class="first"`), strings.Index(text, `<section class="answers"`)
+	if first < 0 || first > answer {
+		t.Fatalf("what differs is at %d, the first answer at %d", first, answer)
+	}
+	for _, want := range []string{"file0.json against file1.json: they differ in", "<code><bdi>-n 60</bdi></code>", "<code><bdi>-n 300</bdi></code>", "(5 minutes later)"} {
+		if !strings.Contains(text[first:answer], want) {
+			t.Errorf("above the answers there is no %q", want)
+		}
+	}
+	section, _, _ := strings.Cut(text[answer:], "</article>")
+	for _, want := range []string{`<div class="answer main neutral">`, `<p class="figure">-66.7%</p>`, "cpu-sec/op: ", "Not interleaved: a difference may be the machine&#39;s.", `"t":"file0.json: default"`, `"t":"file1.json: default"`, `"t":"file1.json: recommended"`} {
+		if !strings.Contains(section, want) {
+			t.Errorf("the comparison has no %q", want)
+		}
+	}
+	for _, never := range []string{"verdict", "is better in", "are better", "worse"} {
+		if strings.Contains(section, never) {
+			t.Errorf("the comparison says %q", never)
+		}
+	}
+}
+
+// Runs side by side have a chart of their figures and one of the runs in order.
+func TestRunsBeside(t *testing.T) {
+	page := Of(read(t, "a.json", runFile(6)), read(t, "b.json", runFile(6)), read(t, "c.json", runFile(1)))
+	block := page.Sections[0].Blocks[0]
+	if len(block.Charts) != 2 || len(block.Tables) != 1 {
+		t.Fatalf("the first block, %q, has %d charts and %d tables", block.Title, len(block.Charts), len(block.Tables))
+	}
+	bars, order := block.Charts[0], block.Charts[1]
+	if len(bars.Series) != 3 || len(bars.Series[0].P) != len(mainFigures()) || bars.Series[0].P[0].X != 1 || bars.Series[1].Name != "b.json" {
+		t.Errorf("figures: %+v", bars)
+	}
+	if len(order.Series) != 3 || len(order.Series[1].P) != 6 || len(order.Series[2].P) != 1 {
+		t.Errorf("runs: %+v", order)
+	}
+}
+
+// What cannot be compared is shown side by side all the same, with the reason first.
+func TestBesideRefused(t *testing.T) {
+	window := runFile(1)
+	window.Kind = result.KindAttach
+	text := string(pageOf(t, runFile(6), window))
+	if want := "Not compared: file0.json is a run and file1.json is a window of a running process (--attach): these do not compare"; !strings.Contains(text, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if !strings.Contains(text, `<p class="kicker">folio run --attach</p>`) {
+		t.Error("the window is called a run")
+	}
+}
+
+// mainFigures are those that are drawn side by side.
+func mainFigures() (out []figure.Figure) {
+	for _, f := range figure.All {
+		if f.Main {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package html
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/analysis"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
+	"github.com/foliomem/folio/internal/trial/profile"
+	"github.com/foliomem/folio/internal/trial/tune"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
+
+func testHost() host.Info {
+	return host.Info{
+		OS: "linux", Arch: "amd64", Kernel: "6.18.0", CPU: "Test CPU", CPUs: 2, MemoryBytes: ptr[uint64](8 << 30), PageBytes: 4096,
+		HugePageBytes: ptr[uint64](2 << 20), THPEnabled: ptr("madvise"), THPDefrag: ptr("madvise"), THPMaxPtesNone: ptr(511),
+	}
+}
+
+// sample is a run that took so long and so much memory.
+func sample(round int, wall float64, mem uint64) *trial.Sample {
+	return &trial.Sample{
+		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
+		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: ptr(40), GCTraceCPU: ptr(wall / 5), Processes: 1, GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
+		HeapPeak: ptr(mem / 2), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
+		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7), HeapSum: 20 * mem, LiveSum: 10 * mem},
+	}
+}
+
+func sampled(s *trial.Sample) *trial.Sample {
+	s.Where = &where.Result{
+		Samples: 5000, Kernel: true,
+		Classes: []where.ClassShare{
+			{Class: where.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: where.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
+			{Class: where.PageFaults, Seconds: s.CPU * 0.05, Fraction: 0.05}, {Class: where.Program, Seconds: s.CPU * 0.6, Fraction: 0.6},
+		},
+		Sites: []where.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15, Classes: map[where.Class]float64{where.Allocation: 1}}},
+	}
+	s.Recompute()
+	return s
+}
+
+// tuneFile is a search over settings of GOGC, each of so many rounds: more GOGC
+// is faster and takes more memory, up to 400. The command is the caller's.
+func tuneFile(rounds int, command ...string) *result.File {
+	f := &result.File{
+		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
+		Program: result.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
+		Metric: &result.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "settled", Answer: &tune.Answer{State: tune.Settled},
+	}
+	estimate := func(ratio float64) *tune.Estimate {
+		return &tune.Estimate{N: rounds, Ratio: ratio, Lo: ptr(ratio * 0.98), Hi: ptr(ratio * 1.02), P: 0.002, Different: true}
+	}
+	for i, gogc := range []string{"", "50", "200", "400", "800"} {
+		set := trial.Setting{GOGC: gogc}
+		if i == 4 {
+			set = trial.Setting{GOGC: trial.Off, MemLimit: 512 << 20}
+		}
+		a := result.Arm{Name: set.String(), Setting: result.NewSetting(set), Status: string(tune.Racing)}
+		for r := range rounds {
+			wall := []float64{2, 2.6, 1.5, 1.2, 1.25}[i] * (1 + float64(r%7)/200)
+			a.Samples = append(a.Samples, sample(r+1, wall, uint64([]int{100, 70, 150, 220, 512}[i])<<20+uint64(r%5)<<18))
+		}
+		if rounds > 0 {
+			sampled(a.Samples[0])
+		}
+		mem := float64([]int{100, 70, 150, 220, 512}[i] << 20)
+		switch wall := []float64{2, 2.6, 1.5, 1.2, 1.25}[i]; {
+		case i == 1:
+			a.Status, a.Left = string(tune.Early), &tune.Left{Rounds: rounds, AtLeast: 1.25, SlowerThan: "default", About: wall}
+		case rounds > 0:
+			a.Status = string(tune.Finalist)
+			a.Final = &tune.Final{Rank: []int{4, 0, 3, 1, 2}[i], N: rounds, Adjusted: wall, Memory: ptr(mem), Front: i != 4, Tied: i > 2}
+			if i > 0 {
+				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
+			}
+		}
+		a.Summary, a.Measured, a.Where = result.Summarize(a.Samples), f.Metric.Measured(a.Samples), trial.Where(a.Samples)
+		f.Arms = append(f.Arms, a)
+	}
+	best, less := f.Arms[3], f.Arms[2]
+	f.Recommendations = []result.Recommendation{
+		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: best.Setting.Trial().Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
+		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, Line: less.Setting.Trial().Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
+	}
+	return f
+}
+
+// runFile is a run with its memory over time.
+func runFile(runs int) *result.File {
+	f := &result.File{
+		Header: result.Header{Schema: result.Schema, Kind: "run", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
+		Program: result.Program{Command: []string{"./prog", "-n", "5"}, GoVersion: ptr("go1.26.0")}, Rounds: runs,
+	}
+	a := result.Arm{Name: "default", Setting: result.NewSetting(trial.Setting{})}
+	for i := range runs {
+		a.Samples = append(a.Samples, sampled(sample(i+1, 2+float64(i)/100, 100<<20)))
+	}
+	s := &trial.Series{}
+	for i := range 50 {
+		at := float64(i) / 25
+		s.RSS.Seconds, s.RSS.Bytes = append(s.RSS.Seconds, at), append(s.RSS.Bytes, uint64(2+i)<<20)
+		if i%5 == 0 {
+			s.Heap.Seconds, s.Heap.Bytes = append(s.Heap.Seconds, at), append(s.Heap.Bytes, uint64(1+i)<<20)
+			s.Live.Seconds, s.Live.Bytes = append(s.Live.Seconds, at), append(s.Live.Bytes, uint64(1+i/2)<<20)
+		}
+	}
+	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
+	a.Samples[0].Series = s
+	f.Arms = []result.Arm{a}
+	analysis.Run(f)
+	return f
+}
+
+// labFile has experiments of each kind of chart.
+func labFile() *result.Lab {
+	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
+	interval := func(v float64) result.Interval {
+		return result.Interval{N: 6, Median: v, Lo: ptr(v * 0.9), Hi: ptr(v * 1.2), Confidence: 0.95}
+	}
+	curve := func(name string, sizes []uint64, arms []string, figures ...result.LabFigure) {
+		e := result.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
+			Parameters: result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
+		for i, arm := range arms {
+			a := result.LabArm{Name: arm, About: "about " + arm, Ran: true}
+			if name == "gogc" {
+				a.Work, a.Varies = "ecdsa", lab.VariesGOGC
+				if value := strings.TrimPrefix(arm, "ecdsa-"); strings.HasPrefix(value, "goroutines-") {
+					a.Varies, a.Goroutines = lab.VariesGoroutines, i+1
+				} else {
+					set := result.NewSetting(trial.Setting{GOGC: value})
+					a.Setting.Runtime = &set
+				}
+			}
+			for j, size := range sizes {
+				p := result.LabPoint{SizeBytes: size, Figures: map[string]result.Interval{}}
+				for k, fig := range figures {
+					v := float64((i+1)*(j+1)*(k+1)) * 1e-8
+					if fig.Key == "ops_per_second" || fig.Key == "faults" || fig.Key == "rss_bytes" || fig.Key == "peak_rss_bytes" || fig.Key == "resident_bytes" {
+						v *= 1e12
+					}
+					p.Figures[fig.Key] = interval(v)
+				}
+				a.Points = append(a.Points, p)
+			}
+			a.Samples = []*trial.Sample{sample(1, 1, 1<<20)}
+			e.Arms = append(e.Arms, a)
+		}
+		e.Arms = append(e.Arms, result.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"), Samples: []*trial.Sample{}, Points: []result.LabPoint{}})
+		f.Experiments = append(f.Experiments, e)
+	}
+	fig := func(keys ...string) (out []result.LabFigure) {
+		for _, k := range keys {
+			out = append(out, result.LabFigure{Key: k, Label: k})
+		}
+		return out
+	}
+	sizes := []uint64{1 << 20, 64 << 20, 4 << 30}
+	curve("pages", sizes, []string{"base", "thp"}, fig("latency_seconds", "throughput_seconds", "huge_fraction")...)
+	curve("faults", sizes, []string{"base", "thp"}, fig("page_seconds", "total_seconds", "faults")...)
+	curve("madvise", sizes, []string{"base-free"}, fig("cycle_seconds", "other_seconds")...)
+	curve("fork", sizes[:1], []string{"base", "thp"}, fig("p50_seconds", "p99_seconds", "fork_seconds")...)
+	curve("bloat", sizes[:1], []string{"base"}, fig("resident_bytes", "release_seconds")...)
+	curve("gogc", sizes[:1], []string{"ecdsa-goroutines-1", "ecdsa-goroutines-2", "ecdsa-100", "ecdsa-400", "ecdsa-off"}, fig("ops_per_second", "rss_bytes")...)
+	curve("arenas-trees", sizes[:1], []string{"new", "folio"}, fig("wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults")...)
+	return f
+}
+
+// read passes a file through JSON, as a page gets it.
+func read(t testing.TB, name string, file any) *result.Result {
+	t.Helper()
+	data, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := result.Read(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var large struct {
+	sync.Once
+	page []byte
+}
+
+// largePage is a page of 10,000 samples.
+func largePage(t testing.TB) []byte {
+	large.Do(func() { large.page = pageOf(t, tuneFile(2000, "./prog")) })
+	return large.page
+}
+
+// pageOf renders a page of files.
+func pageOf(t testing.TB, files ...any) []byte {
+	t.Helper()
+	var results []*result.Result
+	for i, f := range files {
+		results = append(results, read(t, fmt.Sprintf("file%d.json", i), f))
+	}
+	out, err := Render(Of(results...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

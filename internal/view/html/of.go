@@ -1,0 +1,104 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+)
+
+// Of returns the page of one result, or of several side by side.
+func Of(results ...*result.Result) *Page {
+	p := &Page{Nav: len(results) > 1, Foot: "Made by folio. This file needs no network: script, style and data are in it."}
+	for _, r := range results {
+		p.Sections = append(p.Sections, section(r))
+	}
+	if len(results) > 1 {
+		p.Title = fmt.Sprintf("folio: %d results", len(results))
+		p.Sections = append([]*Section{beside(results)}, p.Sections...)
+	} else {
+		p.Title = p.Sections[0].Kicker + ": " + p.Sections[0].Heading
+	}
+	return p
+}
+
+func section(r *result.Result) *Section {
+	var s *Section
+	switch {
+	case r.Lab != nil:
+		s = labSection(r.Lab)
+	case r.Inspect != nil:
+		s = inspectSection(r.Inspect)
+	case r.Doctor != nil:
+		s = doctorSection(r.Doctor)
+	case r.AB != nil:
+		s = abSection(r.AB)
+	case r.Suggest != nil:
+		s = suggestSection(r.Suggest)
+	case r.Collapse != nil:
+		s = &Section{Kicker: "folio collapse", Heading: formatf("process %d", r.Collapse.PID), Notes: r.Collapse.Notes,
+			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}
+	case len(r.Program.Arms) == 0:
+		f := r.Program
+		s = &Section{Kicker: "folio " + f.Kind, Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,
+			Answers: []Answer{{Main: true, Text: "Nothing was measured."}}}
+	case r.Program.Kind == "tune":
+		s = tuneSection(r.Program)
+	default:
+		s = runSection(r.Program)
+	}
+	switch {
+	case r.Program != nil:
+		s.failed(r.Program.Error)
+	case r.Lab != nil:
+		s.failed(r.Lab.Error)
+	case r.AB != nil:
+		s.failed(r.AB.Error)
+	}
+	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples()}
+	return s
+}
+
+// failed puts first why a result is not what was asked for; "" for nothing.
+func (s *Section) failed(why string) {
+	a := Answer{Bad: true, Goal: "Failed", Text: upper(why) + "."}
+	switch why {
+	case "":
+		return
+	case "interrupted":
+		a.Goal, a.Text = "Not completed", "Interrupted. This is what was known by then."
+	default:
+		a.Main = true
+		for i := range s.Answers {
+			s.Answers[i].Main = false
+		}
+	}
+	s.Answers = append([]Answer{a}, s.Answers...)
+}
+
+// fileName makes the name of a JSON file of that of a result, which may be a path.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\ :`, r) {
+			return '-'
+		}
+		return r
+	}, name)
+	return strings.TrimLeft(strings.TrimSuffix(name, ".json"), "-.") + ".json"
+}
+
+// machine describes a host in a few words each.
+func machine(h result.Host) []string {
+	out := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPU)}
+	if m := h.MemoryBytes; m != nil {
+		out = append(out, unit.Size(*m)+" memory")
+	}
+	if m := h.CgroupLimitBytes; m != nil {
+		out = append(out, unit.Size(*m)+" cgroup limit")
+	}
+	if h.THPEnabled != nil {
+		out = append(out, "THP "+*h.THPEnabled)
+	}
+	return out
+}

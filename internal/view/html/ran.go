@@ -1,0 +1,102 @@
+package html
+
+import (
+	"math"
+
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/result"
+)
+
+// ranTogether draws runs side by side: their figures relative to the first result's,
+// and each run in its order. nil if there is nothing to draw.
+func ranTogether(results []*result.Result) *Block {
+	b := &Block{Title: "The runs side by side", Fold: true}
+	tb := &Table{Caption: "Medians of the runs", Head: []Column{{Label: "figure"}}}
+	bars := &Chart{Kind: Bars, Title: formatf("Figures relative to %s", results[0].Name), X: Axis{Label: "of its median", Format: Percent}}
+	order := &Chart{
+		Kind: XY, Title: formatf("%s of each run, in order", targetOf(results[0].Program).label()), Height: 280, Partly: true,
+		Caption: "Runs of one file were made one after the other, those of another at another time. A drift along a line is the machine's.",
+		X:       Axis{Label: "run", Format: Count}, Y: targetOf(results[0].Program).axis(),
+	}
+	order.Y.Scale, order.Y.Zero = Linear, true
+	for i, r := range results {
+		tb.Head = append(tb.Head, Column{Label: r.Name, Num: true})
+		bars.Series = append(bars.Series, Series{Name: r.Name, Color: i % 7, Shape: i})
+		order.Series = append(order.Series, inOrder(r, i))
+	}
+	least, most := math.Inf(1), 0.0
+	add := func(label string, format func(float64) string, of func(*result.Arm) (stat.Summary, bool)) {
+		first, ok := of(&results[0].Program.Arms[0])
+		if !ok {
+			return
+		}
+		base := first.Median
+		row := Row{Cells: []Cell{plain(label)}}
+		for i, r := range results {
+			s, ok := of(&r.Program.Arms[0])
+			if !ok {
+				row.Cells = append(row.Cells, plain("-"))
+				continue
+			}
+			row.Cells = append(row.Cells, num(format(s.Median), s.Median))
+			if base <= 0 {
+				continue
+			}
+			p := Point{X: s.Median / base, Y: float64(len(bars.Y.Categories)), Name: label, Text: format(s.Median), Tip: [][2]string{{label, format(s.Median) + spread(s)}, {"runs", itoa(s.N)}}}
+			if s.HasInterval {
+				lo, hi := s.Lo/base, s.Hi/base
+				p.XLo, p.XHi = &lo, &hi
+			}
+			if p.X > 0 {
+				least, most = min(least, p.X), max(most, p.X)
+			}
+			bars.Series[i].P = append(bars.Series[i].P, p)
+		}
+		tb.Rows = append(tb.Rows, row)
+		if base > 0 {
+			bars.Y.Categories = append(bars.Y.Categories, label)
+		}
+	}
+	if of := targetOf(results[0].Program); of.spec.Pattern != nil {
+		add(of.label(), of.text, func(a *result.Arm) (stat.Summary, bool) {
+			if a.Measured == nil {
+				return stat.Summary{}, false
+			}
+			return a.Measured.Summary(), true
+		})
+	}
+	for _, f := range result.Figures {
+		if !f.Main {
+			continue
+		}
+		add(f.Label, f.Format, func(a *result.Arm) (stat.Summary, bool) { return a.Summary.Of(f.Key) })
+	}
+	if len(bars.Y.Categories) == 0 {
+		return nil
+	}
+	if most > 8*least {
+		bars.X.Scale = Log
+	}
+	b.Charts, b.Tables = []*Chart{bars}, []*Table{tb}
+	for _, s := range order.Series {
+		if len(s.P) > 1 {
+			b.Charts = append(b.Charts, order)
+			break
+		}
+	}
+	return b
+}
+
+func usable(r *result.Result) []*result.Sample { return result.Usable(r.Program.Arms[0].Samples) }
+
+// inOrder is the metric of each run of a result.
+func inOrder(r *result.Result, i int) Series {
+	of := targetOf(r.Program)
+	s := Series{Name: r.Name, Color: i % 7, Shape: i, Line: true, Dash: i > 0}
+	for n, sample := range usable(r) {
+		if v, ok := of.Value(sample); ok {
+			s.P = append(s.P, Point{X: float64(n + 1), Y: of.scale(v), Tip: [][2]string{{"run", itoa(n + 1)}, {of.label(), of.text(v)}}})
+		}
+	}
+	return s
+}

@@ -1,0 +1,129 @@
+package html
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/foliomem/folio/internal/base/console"
+)
+
+var (
+	//go:embed lib/d3.min.js
+	d3 string
+	//go:embed chart.js
+	chartScript string
+	//go:embed app.js
+	appScript string
+	//go:embed style.css
+	style string
+	//go:embed page.tmpl
+	pageText string
+)
+
+// app is the page's own script.
+var app = chartScript + appScript
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"json": func(v any) (template.JS, error) {
+		data, err := json.Marshal(v) // with <, > and & escaped
+		return template.JS(data), err
+	},
+	"detail": isDetail,
+	"raw": func(r *Raw) (template.HTML, error) {
+		text, err := pack(r.JSON)
+		return template.HTML(text), err // base64, in an element without markup
+	},
+}).Parse(pageText))
+
+// hash returns the source expression of a Content-Security-Policy that allows
+// exactly this script or style.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// policy is the page's Content-Security-Policy.
+var policy = sync.OnceValue(func() string {
+	return strings.Join([]string{
+		"default-src 'none'",
+		"script-src " + hash(d3) + " " + hash(app),
+		"style-src " + hash(style),
+		"img-src data:",
+		"base-uri 'none'",
+		"form-action 'none'",
+	}, "; ")
+})
+
+// Render returns the file of a page.
+func Render(p *Page) ([]byte, error) {
+	p.finish()
+	clean(reflect.ValueOf(p))
+	var b bytes.Buffer
+	err := pageTemplate.Execute(&b, struct {
+		*Page
+		Policy string
+		D3     template.JS
+		App    template.JS
+		Style  template.CSS
+	}{p, policy(), template.JS(d3), template.JS(app), template.CSS(style)})
+	if err != nil {
+		return nil, fmt.Errorf("render the page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// pack returns a result file as a page holds it: without the spaces between
+// values, gzip, base64. A tune's samples are a tenth of their size so.
+func pack(text []byte) (string, error) {
+	var small, zipped bytes.Buffer
+	if err := json.Compact(&small, text); err != nil {
+		return "", fmt.Errorf("the result is not JSON: %w", err)
+	}
+	z, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err == nil {
+		_, err = z.Write(small.Bytes())
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	return base64.StdEncoding.EncodeToString(zipped.Bytes()), err
+}
+
+// clean makes what cannot be seen visible, in all strings that v reaches:
+// control characters, and those that turn the direction of text, with which a
+// name could look like another one. It leaves bytes as they are.
+func clean(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			clean(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			clean(v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if v.Type().Elem().Kind() == reflect.Uint8 {
+				return
+			}
+			clean(v.Index(i))
+		}
+	case reflect.String:
+		if s := v.String(); console.Escape(s) != s {
+			v.SetString(console.Escape(s))
+		}
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,359 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"golang.org/x/perf/benchunit"
+
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+)
+
+// ABLabel names a figure of folio ab.
+func ABLabel(key string) string {
+	if label, ok := abLabels[key]; ok {
+		return label
+	}
+	return key
+}
+
+var abLabels = map[string]string{
+	"wall_seconds": "wall", "user_seconds": "user CPU", "sys_seconds": "system CPU", "cpu_seconds": "CPU",
+	"peak_rss_bytes": "peak RSS", "peak_tree_rss_bytes": "peak RSS, all processes",
+	"minor_faults": "page faults", "major_faults": "major faults", "gc_cycles": "GC cycles",
+	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause", "gc_trace_cpu_seconds": "GC CPU, traced",
+	"gc_cpu_seconds": "GC CPU", "gc_cpu_fraction": "GC share", "memory_tax_fraction": "memory tax",
+	"heap_peak_bytes": "peak heap", "huge_peak_bytes": "peak on huge pages",
+}
+
+// ABValue prints a value of a figure.
+func ABValue(f *result.ABFigure, v float64) string {
+	switch f.Unit {
+	case result.UnitSeconds:
+		return unit.Seconds(v)
+	case result.UnitBytes:
+		return unit.Bytes(v)
+	case result.UnitCount:
+		return unit.Count(v)
+	case result.UnitFraction:
+		return unit.Percent(v)
+	}
+	if strings.HasSuffix(f.Key, " ns/op") {
+		return unit.Seconds(v / 1e9)
+	}
+	return benchunit.Scale(v, benchunit.Decimal)
+}
+
+// signed prints a fraction as a difference: +3.1%.
+func signed(v float64) string {
+	text := fmt.Sprintf("%+.1f%%", 100*v)
+	if text == "-0.0%" || text == "+0.0%" {
+		return "0.0%"
+	}
+	return text
+}
+
+// ABDifference prints the difference of a figure, and its interval; "" where there is
+// none.
+func ABDifference(f *result.ABFigure) (diff, interval string) {
+	if f.Ratio != nil {
+		diff = signed(*f.Ratio - 1)
+		if f.RatioLo != nil && f.RatioHi != nil {
+			interval = signed(*f.RatioLo-1) + " to " + signed(*f.RatioHi-1)
+		}
+		return diff, interval
+	}
+	unit := func(v float64) string {
+		text := ABValue(f, math.Abs(v))
+		switch {
+		case v > 0:
+			return "+" + text
+		case v < 0:
+			return "-" + text
+		}
+		return text
+	}
+	if f.DifferenceLo != nil && f.DifferenceHi != nil {
+		interval = unit(*f.DifferenceLo) + " to " + unit(*f.DifferenceHi)
+	}
+	return unit(f.Difference), interval
+}
+
+// ABSentence says what a figure differs in.
+func ABSentence(f *result.ABFigure) string {
+	diff, interval := ABDifference(f)
+	label := ABLabel(f.Key)
+	switch better, different := f.Better(); {
+	case interval == "":
+		return fmt.Sprintf("%s: %s, unknown how well: too few rounds (%d)", label, diff, f.N)
+	case !different:
+		text := fmt.Sprintf("%s: no difference found (%s)", label, interval)
+		if f.Detectable != nil {
+			text += fmt.Sprintf("; %s would have been seen", atLeast(*f.Detectable))
+		}
+		return text
+	case better:
+		return fmt.Sprintf("%s: %s (%s), better", label, diff, interval)
+	default:
+		return fmt.Sprintf("%s: %s (%s), worse", label, diff, interval)
+	}
+}
+
+// atLeast prints a difference that can be seen, rounded up.
+func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/10) }
+
+// ABEnd says why the comparison ended and what it could have seen.
+func ABEnd(f *result.AB) string {
+	r := f.Result
+	text := unit.Of(r.Rounds, "round") + " in " + unit.Seconds(f.ElapsedSeconds)
+	switch r.Ended {
+	case result.EndedBudget:
+		text += "; --budget is spent"
+	case result.EndedMaxRounds:
+		text += "; --rounds is reached"
+	case result.EndedStopped:
+		text += "; not completed"
+	}
+	switch {
+	case r.Detectable == nil:
+		return text + ". Too few rounds to say what could have been seen"
+	case r.Ended == result.EndedPrecise:
+		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
+	default:
+		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons", atLeast(r.Detect), atLeast(*r.Detectable))
+	}
+	return text
+}
+
+// ABGate says in a line what --fail-if found.
+func ABGate(f *result.AB, g *result.ABGate) string {
+	name := ""
+	if len(f.Arms) > 2 {
+		name = f.Arms[g.Arm].Name + ": "
+	}
+	is := "its interval is not known: too few rounds"
+	if g.Lo != nil && g.Hi != nil {
+		lo, hi := signed(*g.Lo), signed(*g.Hi)
+		if g.Absolute {
+			x := &result.ABFigure{Key: g.Key, Unit: abUnit(f, g)}
+			x.DifferenceLo, x.DifferenceHi = g.Lo, g.Hi
+			_, both := ABDifference(x)
+			lo, hi, _ = strings.Cut(both, " to ")
+		}
+		is = "the interval is " + lo + " to " + hi
+	}
+	switch g.Verdict {
+	case result.VerdictBeyond:
+		return fmt.Sprintf("%s--fail-if %s: failed: %s", name, result.Quote(g.Bound), is)
+	case result.VerdictWithin:
+		return fmt.Sprintf("%s--fail-if %s: passed: %s", name, result.Quote(g.Bound), is)
+	}
+	return fmt.Sprintf("%s--fail-if %s: too noisy to tell: %s", name, result.Quote(g.Bound), is)
+}
+
+func abUnit(f *result.AB, g *result.ABGate) result.ABUnit {
+	for i := range f.Result.Comparisons {
+		if x := f.Result.Comparisons[i].Find(g.Key); x != nil {
+			return x.Unit
+		}
+	}
+	return result.UnitOwn
+}
+
+// TitleAB names the arms, the base first.
+func TitleAB(f *result.AB) []string {
+	var out []string
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		line := a.Name
+		if i == 0 {
+			line += " (base)"
+		}
+		line += ": " + result.ShellLine(a.Program.Command)
+		if s := a.Source; s != nil {
+			line += ", " + s.Package + " at "
+			line += s.Commit[:min(12, len(s.Commit))]
+			if s.Dirty {
+				line += " with changes"
+			}
+		}
+		if v := a.Program.GoVersion; v != nil {
+			line += ", " + *v
+		}
+		out = append(out, console.Line(line))
+	}
+	return out
+}
+
+// AB prints the result: the answers, the figures, where the time goes.
+func AB(w io.Writer, f *result.AB) error {
+	var b strings.Builder
+	for _, l := range TitleAB(f) {
+		fmt.Fprintln(&b, l)
+	}
+	what := []string{f.Host.OS + " " + f.Host.Kernel, fmt.Sprintf("%d CPUs", f.Host.CPUs)}
+	if s := f.Setting.Trial(); !s.IsZero() {
+		what = append(what, s.String())
+	}
+	fmt.Fprintln(&b, console.Line(strings.Join(what, ", ")))
+	if r := f.Result; r != nil {
+		for i := range r.Comparisons {
+			c := &r.Comparisons[i]
+			fmt.Fprintf(&b, "\n%s against %s\n", console.Line(f.Arms[c.Arm].Name), console.Line(f.Arms[0].Name))
+			for j := range c.Figures {
+				if c.Figures[j].Primary {
+					fmt.Fprintf(&b, "  %s\n", console.Line(ABSentence(&c.Figures[j])))
+				}
+			}
+			for _, table := range []*table{abFigures(f, c), abClasses(c.Profile), abSites(c.Profile)} {
+				if table == nil {
+					continue
+				}
+				fmt.Fprintln(&b)
+				if err := table.write(&b, "  "); err != nil {
+					return err
+				}
+			}
+		}
+		fmt.Fprintf(&b, "\n%s.\n", ABEnd(f))
+		for i := range r.Gates {
+			fmt.Fprintln(&b, console.Line(ABGate(f, &r.Gates[i])))
+		}
+	}
+	for i, n := range f.Notes {
+		fmt.Fprintf(&b, "note %d: %s\n", i+1, console.Line(n))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// abFigures lists the figures of an arm.
+func abFigures(f *result.AB, c *result.ABComparison) *table {
+	t := &table{left: map[int]bool{0: true}}
+	t.add("", "base", "this", "difference", "95% interval", "n")
+	for i := range c.Figures {
+		x := &c.Figures[i]
+		if !ABShown(x) {
+			continue
+		}
+		diff, interval := ABDifference(x)
+		if !x.Different {
+			diff = "~"
+		}
+		t.add(ABLabel(x.Key), ABValue(x, x.Base), ABValue(x, x.Value), diff, interval, fmt.Sprint(x.N))
+	}
+	return t
+}
+
+// ABShown says whether a figure is one to show: what is 0 in both tells nothing, and
+// the parts of CPU time are seen in it.
+func ABShown(x *result.ABFigure) bool {
+	switch {
+	case x.Primary:
+		return true
+	case x.Key == "gc_trace_cpu_seconds" || x.Key == "gc_cpu_seconds":
+		return false // the share has it
+	}
+	return x.Base != 0 || x.Difference != 0 || x.Different
+}
+
+// ABSmall is the part of the CPU time below which a class is not shown unless it differs.
+const abSmall = 0.01
+
+// ABClasses returns the classes to show, with the CPU time of the base.
+func ABClasses(p *result.ABProfile) []result.ABClass {
+	total := 0.0
+	for _, c := range p.Classes {
+		total += math.Max(c.Base, c.Seconds)
+	}
+	var out []result.ABClass
+	for _, c := range p.Classes {
+		if c.Different || math.Max(c.Base, c.Seconds) >= abSmall*total {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func signedSeconds(v float64) string {
+	switch {
+	case v > 0:
+		return "+" + unit.Seconds(v)
+	case v < 0:
+		return "-" + unit.Seconds(-v)
+	}
+	return "0s"
+}
+
+// ABClassCells are the cells of a class in tables.
+func ABClassCells(c *result.ABClass) (cells [5]string) {
+	cells = [5]string{c.Class.Info().Title, unit.Seconds(c.Base), unit.Seconds(c.Seconds), "~", ""}
+	if c.Different {
+		cells[3] = signedSeconds(c.Difference)
+	}
+	if c.DifferenceLo != nil && c.DifferenceHi != nil {
+		cells[4] = signedSeconds(*c.DifferenceLo) + " to " + signedSeconds(*c.DifferenceHi)
+	}
+	return cells
+}
+
+func abClasses(p *result.ABProfile) *table {
+	if p == nil || len(p.Classes) == 0 {
+		return nil
+	}
+	t := &table{left: map[int]bool{0: true}}
+	t.add("CPU time per run, "+unit.Of(p.N, "sampled round"), "base", "this", "difference", "95% interval")
+	for _, c := range ABClasses(p) {
+		cells := ABClassCells(&c)
+		t.add(cells[:]...)
+	}
+	return t
+}
+
+// ABSites returns the functions whose memory work differs by more than sampling does.
+func ABSites(p *result.ABProfile) []result.ABSite {
+	const most = 10
+	var out []result.ABSite
+	for _, s := range p.Sites {
+		if s.Different && len(out) < most {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ABSiteCells are the cells of a function in tables.
+func ABSiteCells(s *result.ABSite) [4]string {
+	side := func(v *float64) string {
+		if v == nil {
+			return none
+		}
+		return unit.Seconds(*v)
+	}
+	diff := signedSeconds(s.Difference)
+	if s.Base == nil || s.Seconds == nil {
+		diff += " or more" // the other side is less than what is listed
+	}
+	return [4]string{s.Func, side(s.Base), side(s.Seconds), diff}
+}
+
+func abSites(p *result.ABProfile) *table {
+	if p == nil {
+		return nil
+	}
+	sites := ABSites(p)
+	if len(sites) == 0 {
+		return nil
+	}
+	t := &table{left: map[int]bool{0: true}}
+	t.add("memory work per run, by function", "base", "this", "difference")
+	for _, s := range sites {
+		cells := ABSiteCells(&s)
+		t.add(cells[:]...)
+	}
+	return t
+}

@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+)
+
+// A Said is an answer of a search in words. All of it was decided by package tune.
+type Said struct {
+	Goal   string   // of tune's
+	Set    string   // what to do, a sentence
+	Figure string   // what it gains, alone: "-31.2%"; "" for nothing
+	Gain   string   // the same with its interval, and from what to what
+	Cost   string   // in memory
+	Notes  []string // what else to know
+	Line   string   // to paste into a shell; "" where nothing is to be changed
+	Keep   []string
+	Arm    *result.Arm // nil where nothing was measured
+}
+
+// Answers returns the answers of a search, the main one first, and what keeps it from
+// being settled, "" for nothing.
+func Answers(f *result.File) (answers []Said, open string) {
+	a := f.Answer
+	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
+		return []Said{{Set: "Nothing can be compared yet: " + tooLittle(f) + "."}}, ""
+	}
+	for i, rec := range f.Recommendations {
+		s := saidOf(f, rec)
+		if i == 0 {
+			s.Set = mainAnswer(f, rec)
+		}
+		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
+			if a.State == result.AnswerNotSettled && rec.Arm == f.Arms[0].Name {
+				continue
+			}
+			answers[0].Notes = append(answers[0].Notes, "It is also the "+goalText(f, rec.Goal)+".")
+			continue
+		}
+		answers = append(answers, s)
+	}
+	if a.State == result.AnswerNotSettled {
+		open = openText(f)
+	}
+	return answers, open
+}
+
+func tooLittle(f *result.File) string {
+	if f.Ended == "" {
+		return "too little was measured"
+	}
+	n := 0
+	for _, a := range f.Arms {
+		n += len(a.Samples)
+	}
+	return fmt.Sprintf("%s, after %s", f.Ended, unit.Of(n, "run"))
+}
+
+// goalText names a goal in the middle of a sentence.
+func goalText(f *result.File, goal string) string {
+	switch goal {
+	case result.GoalCheapest:
+		return "setting with the least memory within 2% of the best"
+	case result.GoalWithin:
+		return "best setting within --max-rss"
+	case result.GoalCompromise:
+		return "cheaper compromise"
+	}
+	return "best setting"
+}
+
+var headings = map[string]string{
+	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best", result.GoalWithin: "Best within --max-rss", result.GoalCompromise: "Cheaper",
+}
+
+// Heading names a goal above its answer.
+func Heading(goal string) string {
+	if h := headings[goal]; h != "" {
+		return h
+	}
+	return goal
+}
+
+// mainAnswer says what to do.
+func mainAnswer(f *result.File, rec result.Recommendation) string {
+	switch {
+	case rec.Arm != f.Arms[0].Name:
+		return "Set " + rec.Arm + "."
+	case f.Answer.State == result.AnswerNoEffect:
+		return "Keep the default: " + f.Answer.Inert + "."
+	case f.Answer.State == result.AnswerNotSettled:
+		return "Not settled: no setting is known to be better than the default."
+	}
+	return "Keep the default: no setting is better by more than 3%."
+}
+
+func saidOf(f *result.File, rec result.Recommendation) Said {
+	arm, def := armOf(f, rec.Arm), &f.Arms[0]
+	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.Line, Keep: rec.Keep, Arm: arm, Figure: change(rec.Ratio)}
+	if arm.Final == nil || def.Final == nil {
+		return s
+	}
+	spec := f.Metric.Spec()
+	if arm == def {
+		s.Gain = fmt.Sprintf("%s %s, peak RSS %s", f.Metric.Label(), Metric(spec, def.Final.Adjusted), memory(def.Final.Memory))
+	} else {
+		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
+		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
+		if what := removed(def.Where, arm.Where, 3); what != "" && rec.Goal == result.GoalFastest {
+			s.Notes = append(s.Notes, "CPU time: "+what+".")
+		}
+	}
+	if n := len(rec.Tied); n > 0 && (rec.Goal == result.GoalFastest || rec.Goal == result.GoalWithin) {
+		what := unit.Of(n, "other setting") + " (=) cannot be told apart from it"
+		if rec.Least && arm != def {
+			what += "; none takes less memory"
+		}
+		s.Notes = append(s.Notes, what+".")
+	}
+	return s
+}
+
+// short prints a ratio without its interval.
+func short(e *result.Estimate) string {
+	if e == nil || !e.Different {
+		return "~"
+	}
+	return unit.Change(e.Ratio)
+}
+
+// memoryChange prints what a setting does to the memory.
+func memoryChange(e *result.Estimate) string {
+	switch {
+	case e == nil:
+		return none
+	case !e.Different:
+		return "not measurably different"
+	}
+	return unit.Change(e.Ratio)
+}
+
+func armOf(f *result.File, name string) *result.Arm {
+	for i := range f.Arms {
+		if f.Arms[i].Name == name {
+			return &f.Arms[i]
+		}
+	}
+	return &f.Arms[0]
+}
+
+func memory(v *float64) string {
+	if v == nil {
+		return none
+	}
+	return unit.Bytes(*v)
+}
+
+// openText says how far the answer is from being settled.
+func openText(f *result.File) string {
+	a := f.Answer
+	what := ""
+	switch main := f.Recommendations[0]; {
+	case a.UpTo > 0 && main.Arm == f.Arms[0].Name:
+		what = fmt.Sprintf("One may be, by up to %s", unit.Percent(a.UpTo))
+	case a.UpTo > 0:
+		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
+	default:
+		what = unit.Of(finalRounds(f), "round") + " in the final cannot tell"
+	}
+	switch {
+	case a.Missing > 0 && a.Try == "":
+		what += "; this machine is too noisy to tell within a day"
+	case a.Missing > 0:
+		what += fmt.Sprintf("; about %s more would (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
+	}
+	return what + "."
+}
+
+func finalRounds(f *result.File) int { return max(f.Rounds-f.RaceRounds, 0) }
+
+// Change prints a ratio with its interval: "-31.2% [-36.0%, -27.4%]"; a difference
+// that is not known to be one is "~" and its interval.
+func Change(e *result.Estimate) string {
+	if e == nil {
+		return none
+	}
+	out := "~"
+	if e.Different {
+		out = change(e)
+	}
+	if e.Lo != nil && e.Hi != nil {
+		out += fmt.Sprintf(" [%s, %s]", unit.Change(*e.Lo), unit.Change(*e.Hi))
+	}
+	return out
+}
+
+// change prints a ratio that is known to be a difference, "" otherwise.
+func change(e *result.Estimate) string {
+	if e == nil || !e.Different {
+		return ""
+	}
+	return unit.Change(e.Ratio)
+}
+
+// LeftEarly says what is known of a setting that is not in the final.
+func LeftEarly(a *result.Arm) string {
+	switch {
+	case a.Left != nil && a.Left.AtLeast > 0 && a.Left.SlowerThan == "default":
+		return fmt.Sprintf("left early: at least %gx slower", a.Left.AtLeast)
+	case a.Left != nil && a.Left.AtLeast > 0:
+		return fmt.Sprintf("left early: at least %gx slower than the best", a.Left.AtLeast)
+	case a.Left != nil:
+		return "left early"
+	case a.Status == string(result.StatusSame), a.Status == string(result.StatusFailed):
+		return a.Status + ": " + strings.TrimPrefix(a.Reason, "the same ")
+	}
+	return ""
+}
+
+// benchmarkName is the name of a Go benchmark without its unit.
+func benchmarkName(key string) string { return strings.TrimSuffix(key, " "+result.MetricBench) }

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/page"
+)
+
+const mibs = 1 << 20
+
+func testWindows() inspect.Windows {
+	return inspect.Windows{
+		Size: 2 * mibs, Count: 100, Huge: 10, Dense: 80, Sparse: 8, OptedOut: 2, Density: [inspect.Bins]int{5, 1, 1, 0, 0, 0, 0, 1, 2, 80},
+		Resident: 190 * mibs, HugeSize: 20 * mibs, Cut: mibs, Gain: 160 * mibs, Fill: 3 * mibs,
+	}
+}
+
+func testProcess() *inspect.Process {
+	w := testWindows()
+	return &inspect.Process{
+		PID: 1234, Command: []string{"/usr/bin/prog", "-x", "a\x1b[2Jb"}, Name: "prog", UID: ptr(1000),
+		IsGo: ptr(true), GoVersion: "go1.26.8", Module: "example.com/prog", Resident: ptr[uint64](200 * mibs), Swapped: ptr[uint64](4096),
+		Memory: []inspect.Memory{
+			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 * mibs, Resident: 190 * mibs, Huge: 20 * mibs, Swapped: 4096},
+			{Kind: inspect.Stack, Mappings: 1, Size: 132 << 10, Resident: 16 << 10},
+			{Kind: inspect.File, Mappings: 9, Size: 20 * mibs},
+		},
+		Windows: &w, Of: inspect.GoHeap, Bloat: &inspect.Bloat{Most: mibs, Read: 10, Pages: 10},
+		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
+		Policy: inspect.Policy{
+			System:  procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"}, Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
+			Allowed: ptr(true), Advised: ptr[uint64](0), Against: ptr[uint64](4 * mibs),
+		},
+		Hazards: []string{"4.000MiB of it is advised against huge pages"},
+	}
+}
+
+// deniedProcess is what is seen of another user's.
+func deniedProcess() *inspect.Process {
+	return &inspect.Process{
+		PID: 7, Name: "daemon", Resident: ptr[uint64](9 * mibs), Of: inspect.Anonymous,
+		Notes: []string{"kinds of memory, huge pages and windows are not known: needs CAP_SYS_PTRACE"},
+	}
+}
+
+func testList() *inspect.List {
+	w := testWindows()
+	return &inspect.List{
+		Rows: []inspect.Row{
+			{PID: 1234, Command: []string{"/usr/bin/prog"}, UID: ptr(1000), GoVersion: "go1.26.8", Resident: 200 * mibs, Windows: w},
+			{PID: 88, Name: "java", Resident: 20 * mibs, Windows: inspect.Windows{Size: 2 * mibs, Count: 4, Sparse: 4, Resident: 4 * mibs}},
+		},
+		Small: 40, Denied: 3, DeniedBytes: 70 * mibs,
+	}
+}
+
+func TestInspectText(t *testing.T) {
+	old := deniedProcess()
+	old.Windows = &inspect.Windows{Size: 2 * mibs}
+	process := func(p *inspect.Process) *result.Inspect {
+		f := inspectFile(time.Time{})
+		f.SetProcess(p)
+		return f
+	}
+	list := func(l *inspect.List) *result.Inspect {
+		f := inspectFile(time.Time{})
+		f.SetList(l)
+		return f
+	}
+	for name, x := range map[string]struct {
+		file *result.Inspect
+		rows int
+	}{
+		"inspect-process.txt": {process(testProcess()), 0},
+		"inspect-denied.txt":  {process(deniedProcess()), 0},
+		"inspect-empty.txt":   {process(old), 0},
+		"inspect-list.txt":    {list(testList()), 0},
+		"inspect-rows.txt":    {list(testList()), 1},
+	} {
+		var b, again bytes.Buffer
+		if err := Inspect(&b, x.file, x.rows); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := Inspect(&again, savedAgain(t, x.file), x.rows); err != nil || again.String() != b.String() {
+			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
+		}
+		if strings.ContainsRune(b.String(), '\x1b') {
+			t.Errorf("%s: a command line can move the cursor", name)
+		}
+		golden(t, name, b.Bytes())
+	}
+	var b bytes.Buffer
+	if err := Inspect(&b, list(&inspect.List{}), 20); err != nil || !strings.HasPrefix(b.String(), "no process") {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	if got := commandText([]string{strings.Repeat("é", 200)}, ""); len([]rune(got)) != maxCommand {
+		t.Errorf("%d runes", len([]rune(got)))
+	}
+}
+
+func TestInspectJSON(t *testing.T) {
+	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
+	for name, set := range map[string]func(*result.Inspect){
+		"inspect-process.json": func(f *result.Inspect) { f.SetProcess(testProcess()) },
+		"inspect-denied.json":  func(f *result.Inspect) { f.SetProcess(deniedProcess()) },
+		"inspect-list.json":    func(f *result.Inspect) { f.SetList(testList()) },
+	} {
+		f := inspectFile(now)
+		set(f)
+		data, err := f.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, data)
+		line, err := f.Line()
+		var a, b any
+		if err != nil || bytes.Count(line, []byte("\n")) != 1 || json.Unmarshal(line, &a) != nil || json.Unmarshal(data, &b) != nil {
+			t.Errorf("%q, %v", line, err)
+		}
+	}
+}
+
+func inspectFile(now time.Time) *result.Inspect {
+	f := result.NewInspect("v1")
+	f.Created = now
+	return f
+}
+
+func collapseFile(c *result.Collapsing) *result.Collapse {
+	f := result.NewCollapse("v1", c)
+	f.Created = time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
+	return f
+}
+
+func testCollapse() *result.Collapsing {
+	w := testWindows()
+	after := inspect.Windows{Size: 2 * mibs, Count: 100, Huge: 89, Sparse: 8, Resident: 193 * mibs, HugeSize: 178 * mibs}
+	notes := &stat.Notes{}
+	notes.Add("refused: no huge page is free")
+	return &result.Collapsing{
+		PID: 1234, Command: []string{"/usr/bin/prog"}, GoVersion: "go1.26.8",
+		Options: collapser.Options{MinDensity: 0.8, Budget: 4 << 30, Rate: 256 * mibs},
+		Outcome: collapser.Outcome{
+			Collapsed: 79, Already: 10, Sparse: 8, OptedOut: 2, Beyond: 4, Gone: 1, Left: 5, Refused: map[string]int{"ENOMEM": 1, "EAGAIN": 2},
+			Reason: errors.New("no huge page is free"), Bytes: 158 * mibs, Filled: 3 * mibs, Spent: 50 * time.Millisecond,
+		},
+		Before: collapser.State{Resident: 200 * mibs, Windows: w, Faults: &inspect.Faults{Over: time.Second, Minor: 7}},
+		After:  &collapser.State{Resident: 203 * mibs, Windows: after}, Elapsed: 600 * time.Millisecond, Notes: notes,
+	}
+}
+
+func TestCollapseText(t *testing.T) {
+	dry := testCollapse()
+	dry.Outcome, dry.After = collapser.Outcome{}, nil
+	dry.Plan = &collapser.Plan{Todo: make([]page.Window, 80), Already: 10, Sparse: 8, OptedOut: 2, Bytes: 160 * mibs, Fill: 3 * mibs}
+	ended := testCollapse()
+	ended.Ended, ended.After = true, nil
+	nothing := &result.Collapsing{PID: 5, Name: "x", Options: collapser.Options{All: true}, Notes: &stat.Notes{}}
+	for name, c := range map[string]*result.Collapsing{"done": testCollapse(), "dry": dry, "ended": ended, "nothing": nothing} {
+		var b bytes.Buffer
+		file := collapseFile(c)
+		if err := Collapse(&b, file); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		golden(t, "collapse-"+name+".txt", b.Bytes())
+		var again bytes.Buffer
+		if err := Collapse(&again, savedAgain(t, file)); err != nil || again.String() != b.String() {
+			t.Errorf("%s: the saved result has another text, %v:\n%s", name, err, again.String())
+		}
+		data, err := file.JSON()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		golden(t, "collapse-"+name+".json", data)
+	}
+	interrupted := testCollapse()
+	interrupted.Interrupted = true
+	var b bytes.Buffer
+	if err := Collapse(&b, collapseFile(interrupted)); err != nil || !strings.Contains(b.String(), "5  not reached: interrupted") {
+		t.Errorf("%s, %v", b.String(), err)
+	}
+	if got := CollapseLine(testCollapse().Outcome); got != "158.0MiB collapsed in 79 windows, 2 refused: EAGAIN, 1 refused: ENOMEM, 3.000MiB of memory more" {
+		t.Error(got)
+	}
+}
