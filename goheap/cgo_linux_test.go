@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
@@ -50,7 +52,7 @@ func TestFindBesideC(t *testing.T) {
 	for i, at := range c.Other {
 		other[fmt.Sprint("memory of C ", i)] = at
 	}
-	found, err := Find(cmd.Process.Pid)
+	found, err := heapmap.Find(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +62,12 @@ func TestFindBesideC(t *testing.T) {
 	}
 	var nameless []procmem.VMA
 	for _, v := range vmas {
-		if v.Name == heapName || v.Name == reservationName {
+		if strings.HasPrefix(v.Name, "[anon: Go: ") {
 			v.Name = ""
 		}
 		nameless = append(nameless, v)
 	}
-	for how, ranges := range map[string][]page.Range{"itself": c.Ranges, "from outside": found, "by shape": shaped(nameless)} {
+	for how, ranges := range map[string][]page.Range{"itself": c.Ranges, "from outside": found, "by shape": heapmap.Shaped(nameless)} {
 		t.Run(how, func(t *testing.T) { expect(t, ranges, heap, other) })
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/foliomem/folio/internal/result/advice"
 )
 
 // ReserveAuto as [Options.Reserve] is the memory limit of the runtime (GOMEMLIMIT)
@@ -63,8 +65,8 @@ type Options struct {
 // LeastMinDensity the least that may be asked for: a window less full would more
 // than double.
 const (
-	DefaultMinDensity = 0.8
-	LeastMinDensity   = 0.5
+	DefaultMinDensity = advice.DenseWindow
+	LeastMinDensity   = advice.LeastDenseWindow
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -39,32 +40,32 @@ func own(fs procmem.FS) ([]page.Range, error) {
 // at least least bytes for it, and at the end as h says.
 func around(vmas []procmem.VMA, at uintptr, least uint64, h heapState) ([]page.Range, error) {
 	var found []page.Range
-	if names := named(vmas); contains(names, at) {
+	if names := heapmap.Named(vmas); contains(names, at) {
 		found = names
 	} else {
-		all := regions(vmas)
+		all := heapmap.Regions(vmas)
 		for _, r := range all {
-			if contains(r.used, at) {
-				found = r.used
+			if contains(r.Used, at) {
+				found = r.Used
 			}
 		}
 		if found == nil {
-			return nil, fmt.Errorf("%w: nothing that looks like one is mapped at the address of an object", ErrNoHeap)
+			return nil, fmt.Errorf("%w: nothing that looks like one is mapped at the address of an object", heapmap.ErrNotFound)
 		}
 		// The rest may be elsewhere, if something was in the way. It is the heap if
 		// nothing else looks like it.
 		if missing := sub(least, size(found)); missing > 0 {
 			for _, r := range all {
-				n := size(r.used)
-				if r.whole() && !contains(r.used, at) && missing <= n && n <= missing+h.other {
-					found = append(found, r.used...)
+				n := size(r.Used)
+				if r.Whole() && !contains(r.Used, at) && missing <= n && n <= missing+h.other {
+					found = append(found, r.Used...)
 					break
 				}
 			}
 		}
 	}
 	if n := size(found); n < least || n > h.mapped+h.other {
-		return nil, fmt.Errorf("%w: %d bytes look like it, and the runtime has mapped %d", ErrNoHeap, n, h.mapped)
+		return nil, fmt.Errorf("%w: %d bytes look like it, and the runtime has mapped %d", heapmap.ErrNotFound, n, h.mapped)
 	}
 	return found, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -32,7 +33,7 @@ func reserve(fs procmem.FS, n uint64) (page.Range, error) {
 	if total, err := memory(fs); err == nil && n > total {
 		return page.Range{}, fmt.Errorf("the machine has %d bytes of memory in all", total)
 	}
-	if err := room(n + n/64 + 2*arenaBytes); err != nil {
+	if err := room(n + n/64 + 2*heapmap.ArenaBytes); err != nil {
 		return page.Range{}, err
 	}
 	b := block(int(n))

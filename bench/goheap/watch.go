@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/page"
 )
 
@@ -63,7 +63,7 @@ func heapCoverage(pid int) (float64, error) {
 		return 0, err
 	}
 	defer p.Close()
-	ranges, err := goheap.Find(pid)
+	ranges, err := heapmap.Find(pid)
 	if err != nil {
 		return 0, err
 	}

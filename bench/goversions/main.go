@@ -35,7 +35,7 @@ func main() {
 	case *newest:
 		fmt.Println(goversion.Newest())
 	case *patches:
-		fmt.Println(strings.Join(goversion.Of(goversion.Patches).Releases(), " "))
+		fmt.Println(strings.Join(goversion.SupportOf(goversion.Patches).Releases(), " "))
 	default:
 		fmt.Println(check())
 	}

@@ -119,10 +119,10 @@ type bench struct {
 }
 
 // shares is what part of the CPU time classes have, 0 to 1.
-type shares map[where.Class]float64
+type shares map[profile.Class]float64
 
 // inKernel is not a class: all time on the kernel's side, whatever it was for.
-const inKernel where.Class = "in the kernel"
+const inKernel profile.Class = "in the kernel"
 
 // compare measures a program and writes its table.
 func (b *bench) compare(w io.Writer, p program, rounds int) error {
@@ -157,11 +157,11 @@ func (b *bench) compare(w io.Writer, p program, rounds int) error {
 		}
 		fmt.Fprintf(w, "| %s | %.1f%% | %.1f%% | %+.1f | %.1f%% | %+.1f [%+.1f, %+.1f] | %s |\n", title, mean(a), mean(n), mean(a)-mean(n), mean(c), d, slices.Min(diff), slices.Max(diff), verdict)
 	}
-	for _, k := range where.Classes {
+	for _, k := range profile.Classes {
 		row(k.Title, func(s shares) float64 { return s[k.Class] })
 	}
 	row("memory tax", func(s shares) (sum float64) {
-		for _, k := range where.Classes {
+		for _, k := range profile.Classes {
 			if k.Memory {
 				sum += s[k.Class]
 			}
@@ -214,9 +214,9 @@ func (b *bench) underFolio(p program, before ...string) (shares, int, error) {
 	var result struct {
 		Arms []struct {
 			Samples []struct {
-				Sys   float64       `json:"sys_seconds"`
-				CPU   float64       `json:"cpu_seconds"`
-				Where *where.Result `json:"where"`
+				Sys   float64         `json:"sys_seconds"`
+				CPU   float64         `json:"cpu_seconds"`
+				Where *profile.Result `json:"where"`
 			} `json:"samples"`
 		} `json:"arms"`
 	}

@@ -25,7 +25,7 @@ func (b *bench) other(w io.Writer, list []program, rounds int) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
-			parts = append(parts, 100*s[where.Other])
+			parts = append(parts, 100*s[profile.Other])
 			samples += n
 		}
 		slices.Sort(parts)

@@ -14,8 +14,8 @@ import (
 type tally struct {
 	file     *symbol.File // of the program, for inlined calls
 	path     string
-	named    map[where.Class]int // by the names that perf gives
-	resolved map[where.Class]int // with inlined calls
+	named    map[profile.Class]int // by the names that perf gives
+	resolved map[profile.Class]int // with inlined calls
 	samples  int
 	kernel   int // of them on the kernel's side
 	blind    int // in a function without a frame, whose caller perf does not see
@@ -23,7 +23,7 @@ type tally struct {
 
 func (t *tally) part(n int) float64 { return float64(n) / float64(t.samples) }
 
-func (t *tally) shares(classes map[where.Class]int) shares {
+func (t *tally) shares(classes map[profile.Class]int) shares {
 	s := shares{inKernel: t.part(t.kernel)}
 	for class, n := range classes {
 		s[class] = t.part(n)
@@ -35,7 +35,7 @@ func (t *tally) shares(classes map[where.Class]int) shares {
 // below that, innermost first, and an empty line. Only samples of the program
 // count, not those of perf before it became the program.
 func (t *tally) read(r io.Reader, comm string) error {
-	t.named, t.resolved = make(map[where.Class]int), make(map[where.Class]int)
+	t.named, t.resolved = make(map[profile.Class]int), make(map[profile.Class]int)
 	var kernel, user, full []string
 	inside, counts := false, false
 	end := func() {
@@ -107,14 +107,14 @@ func parseFrame(line string) (address, name, file string) {
 }
 
 func (t *tally) add(kernel, user, full []string) {
-	t.named[where.ClassOf(kernel, user)]++
-	class := where.ClassOf(kernel, full)
+	t.named[profile.ClassOf(kernel, user)]++
+	class := profile.ClassOf(kernel, full)
 	t.resolved[class]++
 	t.samples++
 	if kernel != nil {
 		t.kernel++
 	}
-	if class == where.Program && kernel == nil && len(user) > 0 && (user[0] == "runtime.memmove" || user[0] == "runtime.memclrNoHeapPointers") {
+	if class == profile.Program && kernel == nil && len(user) > 0 && (user[0] == "runtime.memmove" || user[0] == "runtime.memclrNoHeapPointers") {
 		t.blind++
 	}
 }

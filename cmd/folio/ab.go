@@ -140,7 +140,7 @@ func abCommands(args []string) ([]abArm, error) {
 		}
 	}
 	if len(out) < 2 {
-		return nil, misusef("ab: %s given: it compares two or more: folio ab -- ./old args -- ./new args", unit.Of(len(out), "command"))
+		return nil, misusef("ab: %s given: it compares two or more: folio ab -- ./old args -- ./new args", unit.Plural(len(out), "command"))
 	}
 	names := make(map[string]int)
 	for _, a := range out {

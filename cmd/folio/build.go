@@ -131,7 +131,7 @@ func patched(args []string) (overlay.GoCommand, error) {
 
 // filesOf says what an overlay changes.
 func filesOf(o *overlay.Overlay) string {
-	text := fmt.Sprintf("%s of the standard library patched", unit.Of(len(o.Patched), "file"))
+	text := fmt.Sprintf("%s of the standard library patched", unit.Plural(len(o.Patched), "file"))
 	if n := len(o.Added); n > 0 {
 		text += fmt.Sprintf(", %d added", n)
 	}
@@ -153,12 +153,12 @@ func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 	}
 	names := overlay.Names(v.Patches)
 	_ = a.stdout.Line("%s with %s: %s of the standard library passed, %d skipped themselves, %d failed",
-		v.Toolchain, names, unit.Of(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
+		v.Toolchain, names, unit.Plural(len(v.Passed), "test"), len(v.Skipped), len(v.Failed))
 	if len(v.Stock) > 0 {
 		_ = a.stdout.Line("failed here without the patches too: %s", strings.Join(v.Stock, ", "))
 	}
 	if len(v.Unsteady) > 0 {
-		_ = a.stdout.Line("%s failed once and passed when run again: %s", unit.Of(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
+		_ = a.stdout.Line("%s failed once and passed when run again: %s", unit.Plural(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
 	}
 	if len(v.Failed) == 0 {
 		return nil

@@ -165,7 +165,7 @@ func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseF
 	progress := newProgress(a.stderr)
 	begin := time.Now()
 	c.Progress = func(done collapser.Outcome, left int) {
-		progress.line(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Of(left, "window")))
+		progress.line(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Plural(left, "window")))
 	}
 	var err error
 	if f.watch > 0 {

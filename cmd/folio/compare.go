@@ -51,7 +51,7 @@ func newCompare(a *app) *cobra.Command {
 
 func (a *app) compare(f *compareFlags, args []string) error {
 	if len(args) != 2 {
-		return misusef("compare: %s given: it compares two: folio compare OLD NEW", unit.Of(len(args), "file"))
+		return misusef("compare: %s given: it compares two: folio compare OLD NEW", unit.Plural(len(args), "file"))
 	}
 	if args[0] == "-" && args[1] == "-" {
 		return misusef("compare: only one of the two can be standard input")

@@ -148,7 +148,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := errors.Join(report.Doctor(out, file, a.width()), written); err != nil {
 		return err
 	}
-	if f.strict && len(d.Hazards) > 0 {
+	if f.strict && len(d.Findings) > 0 {
 		return exitCode(exitFailure)
 	}
 	return nil

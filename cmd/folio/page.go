@@ -42,7 +42,7 @@ func (p page) write(empty bool, text func() ([]byte, error)) error {
 		if err != nil {
 			return nil, err
 		}
-		return html.Render(html.Of(r))
+		return html.Render(html.NewPage(r))
 	})
 }
 

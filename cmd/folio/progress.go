@@ -39,7 +39,7 @@ func (p *progress) show(u tune.Progress) {
 		if u.Of > 0 {
 			text += fmt.Sprintf(" of %d", u.Of)
 		}
-		text += fmt.Sprintf(", run %d, %s", u.Trials+1, unit.Of(u.Settings, "setting"))
+		text += fmt.Sprintf(", run %d, %s", u.Trials+1, unit.Plural(u.Settings, "setting"))
 		if u.Left > 0 {
 			text += ", at most " + unit.Span(u.Left.Round(time.Second)) + " left"
 		}

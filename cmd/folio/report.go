@@ -92,7 +92,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			return fmt.Errorf("%s: there is no page of a collapse: folio report %s shows it", r.Name, r.Name)
 		}
 	}
-	page, err := html.Render(html.Of(results...))
+	page, err := html.Render(html.NewPage(results...))
 	if err != nil {
 		return err
 	}

@@ -322,7 +322,7 @@ func heapOnly(samples []*trial.Sample) string {
 	if most == 0 {
 		return ""
 	}
-	return "--thp heap changes the program alone: it started " + unit.Of(most, "Go process") + ", without huge pages for the heap"
+	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
 }
 
 // peaksUnknown says which peak of memory some run lacks, and why.
@@ -370,7 +370,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 		notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
 	}
 	if left > 0 {
-		notes.Add("the program left " + unit.Of(left, "process") + " behind; ended by folio")
+		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
 	}
 	for _, s := range samples {
 		if s.Unsampled != nil {

@@ -173,7 +173,7 @@ func buildGoArenas(ctx context.Context, a *Arm, dir string, quick bool) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s cannot build it: %w", command, err)
-	case s.Overdue:
+	case s.TimedOut:
 		return fmt.Errorf("%s has not built it within %v: run the lab again, what was built is kept", command, p.Timeout)
 	case !s.OK():
 		why := s.LastLine()

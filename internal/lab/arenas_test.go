@@ -102,7 +102,7 @@ func TestArenasMeaning(t *testing.T) {
 		}, []string{"Binary trees: Folio's arenas take 1.001s, new 2.002s.", "Undecided by 3 runs an arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
 		{"nothing", 0, nil, nil},
 	} {
-		got := arenasOutcome(tt.rounds, tt.arms).Meaning()
+		got := arenasOutcome(tt.rounds, tt.arms).Conclusions()
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, strings.Join(got, "\n     "), strings.Join(tt.want, "\n     "))
 		}

@@ -13,16 +13,16 @@ import (
 // two arms apart it takes four of each: see [stat.Compare].
 const fewestRuns = 3
 
-// Meaning says in plain words what the figures mean for this machine. A sentence
+// Conclusions says in plain words what the figures mean for this machine. A sentence
 // claims only what the table shows, of arms with three runs or more; what two arms
 // differ in is claimed only where the runs decide it, and named in one line where
 // they do not.
-func (o *Outcome) Meaning() []string {
+func (o *Outcome) Conclusions() []string {
 	if n := o.runs(); n < fewestRuns {
 		if n == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).", unit.Of(n, "run"), fewestRuns)}
+		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).", unit.Plural(n, "run"), fewestRuns)}
 	}
 	said := *o
 	said.Arms, said.undecided = nil, nil

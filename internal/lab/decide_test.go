@@ -49,7 +49,7 @@ func TestReachSpeaksOfAllRows(t *testing.T) {
 		{"one size", map[uint64][2]float64{1024: much}, ""},
 	} {
 		o := curve(6, tt.rows)
-		text := strings.Join(o.Meaning(), "\n")
+		text := strings.Join(o.Conclusions(), "\n")
 		if tt.want != "" && !strings.Contains(text, tt.want) || tt.want == "" && strings.Contains(text, "In latency") {
 			t.Errorf("%s:\n%s\nwant %s", tt.name, text, tt.want)
 		}
@@ -77,7 +77,7 @@ func TestSentencesNeedRuns(t *testing.T) {
 	} {
 		o := curve(runs, rows)
 		for range 2 { // asked for by the text, and by the file
-			if got := o.Meaning(); !slices.Equal(got, want) {
+			if got := o.Conclusions(); !slices.Equal(got, want) {
 				t.Errorf("%d runs: %q\nwant %q", runs, got, want)
 			}
 		}
@@ -87,7 +87,7 @@ func TestSentencesNeedRuns(t *testing.T) {
 	for _, s := range o.Arms[1].Samples[2:] {
 		s.Failure = "exit code 1"
 	}
-	if got := o.Meaning(); len(got) != 0 {
+	if got := o.Conclusions(); len(got) != 0 {
 		t.Errorf("of two runs: %q", got)
 	}
 }
@@ -104,7 +104,7 @@ func TestNoExperimentClaimsWhatIsUndecided(t *testing.T) {
 				}
 			}
 			o := outcome(e, runs, arms)
-			got := o.Meaning()
+			got := o.Conclusions()
 			text := strings.Join(got, "\n")
 			switch {
 			case runs < fewestRuns && (len(got) != 1 || !strings.HasPrefix(text, "Inconclusive")):

@@ -65,9 +65,9 @@ func rated(rates map[string][2]float64) func(Task) (*trial.Sample, error) {
 			// The trace counts workers that wait for a CPU: more than all CPU time.
 			s.Wall, s.CPU = 1, 2
 			s.GC = &gctrace.Summary{Cycles: 100, CPU: 6 * time.Second, HeapSum: 400 << 20, LiveSum: 100 << 20}
-			s.Where = &where.Result{Samples: 900, Classes: []where.ClassShare{{Class: where.GCMark, Seconds: 0.2}, {Class: where.Program, Seconds: 1.8}}}
+			s.Where = &profile.Result{Samples: 900, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: 0.2}, {Class: profile.Program, Seconds: 1.8}}}
 			if t.Arm == "ecdsa-400" {
-				s.GC, s.Where = &gctrace.Summary{}, &where.Result{Samples: 900, Classes: []where.ClassShare{{Class: where.Program, Seconds: 2}}}
+				s.GC, s.Where = &gctrace.Summary{}, &profile.Result{Samples: 900, Classes: []profile.ClassShare{{Class: profile.Program, Seconds: 2}}}
 			}
 			s.Recompute()
 		}
@@ -102,7 +102,7 @@ func TestGogcMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := res.Outcomes[0]
-	text := strings.Join(out.Meaning(), "\n")
+	text := strings.Join(out.Conclusions(), "\n")
 	for _, want := range []string{
 		// 800 is faster by less than can be told, and takes twice the memory.
 		"ECDSA P-256 signing: GOGC=400 is best: 1.20x the default's operations, with 40.00MiB instead of 10.00MiB; gctune, told nothing, reaches 1.19x the default with 50.00MiB (GOGC=1 in the end).",
@@ -152,7 +152,7 @@ func TestGogcLargeHeapSlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Join(res.Outcomes[0].Meaning(), "\n")
+	text := strings.Join(res.Outcomes[0].Conclusions(), "\n")
 	if !strings.Contains(text, "GOGC=off collects less and does less work: its larger heap costs page faults and caches more than it saves.") {
 		t.Error(text)
 	}
@@ -171,7 +171,7 @@ func TestGogcTraceFails(t *testing.T) {
 	if err != nil || !res.Outcomes[0].Complete || res.Outcomes[0].Err != nil {
 		t.Errorf("%v, %+v", err, res.Outcomes[0])
 	}
-	if text := strings.Join(res.Outcomes[0].Meaning(), "\n"); strings.Contains(text, "the slowest") {
+	if text := strings.Join(res.Outcomes[0].Conclusions(), "\n"); strings.Contains(text, "the slowest") {
 		t.Error(text)
 	}
 }

@@ -147,7 +147,7 @@ func TestIndexMeaning(t *testing.T) {
 		{"no stock", 6, map[string]map[string]float64{"auto": row(10, 100, 400, 0.25, 0)}, nil},
 		{"nothing", 0, nil, nil},
 	} {
-		got := outcome(index, tt.rounds, tt.arms).Meaning()
+		got := outcome(index, tt.rounds, tt.arms).Conclusions()
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, strings.Join(got, "\n     "), strings.Join(tt.want, "\n     "))
 		}

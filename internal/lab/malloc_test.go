@@ -46,7 +46,7 @@ func TestMallocMeaning(t *testing.T) {
 		{"alone", 6, map[string]map[string]float64{"stock": row(10e-9, 20e-9, 30e-9)}, []string{"Nothing could be built to compare stock with."}},
 		{"nothing", 0, nil, nil},
 	} {
-		if got := outcome(malloc, tt.rounds, tt.arms).Meaning(); !slices.Equal(got, tt.want) {
+		if got := outcome(malloc, tt.rounds, tt.arms).Conclusions(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, strings.Join(got, "\n     "), strings.Join(tt.want, "\n     "))
 		}
 	}

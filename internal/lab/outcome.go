@@ -27,7 +27,7 @@ type Outcome struct {
 	Err        error // why there is no answer, or only a part
 	Refused    bool  // Err came before anything was tried
 
-	undecided []string // differences that the sentences of Meaning do not claim
+	undecided []string // differences that the sentences of Conclusions do not claim
 }
 
 // An ArmResult is an arm with what was measured of it.

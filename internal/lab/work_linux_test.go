@@ -34,7 +34,7 @@ func measured(t *testing.T, e *Experiment, size uint64) func(arm, key string) fl
 	if out.Err != nil || !out.Complete || out.Rounds != 1 {
 		t.Fatalf("%v, complete %v, %d rounds", out.Err, out.Complete, out.Rounds)
 	}
-	out.Meaning() // whatever it says, it says it
+	out.Conclusions() // whatever it says, it says it
 	return func(arm, key string) float64 {
 		t.Helper()
 		a := out.Arm(arm)

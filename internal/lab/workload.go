@@ -153,7 +153,7 @@ func runGo(ctx context.Context, dir string, env []string, quick bool, args []str
 	switch {
 	case err != nil:
 		return fmt.Errorf("go build: %w", err)
-	case s.Overdue:
+	case s.TimedOut:
 		return overdue(quick)
 	case !s.OK():
 		why := said.line()

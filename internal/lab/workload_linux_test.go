@@ -97,7 +97,7 @@ func TestIndexWork(t *testing.T) {
 	if often, seldom := figures(t, o, "stock")["collections"], figures(t, o, "gogc-400")["collections"]; seldom > often || often < 2 {
 		t.Errorf("%v collections with GOGC=400, %v with the default", seldom, often)
 	}
-	if m := o.Meaning(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
 		t.Errorf("meaning: %q", m)
 	}
 	needTHP(t)
@@ -127,7 +127,7 @@ func TestMallocWork(t *testing.T) {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
-	if m := o.Meaning(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
 		t.Errorf("meaning: %q", m)
 	}
 }
@@ -180,7 +180,7 @@ func TestNoWorkload(t *testing.T) {
 			t.Errorf("%s not run: %q", a.Arm.Name, a.Arm.NotRun)
 		}
 	}
-	if m := o.Meaning(); !slices.Equal(m, []string{"Nothing could be built to compare stock with."}) {
+	if m := o.Conclusions(); !slices.Equal(m, []string{"Nothing could be built to compare stock with."}) {
 		t.Errorf("%q", m)
 	}
 }

@@ -60,15 +60,15 @@ type Collapse struct {
 
 // CollapseWindows says what became of the windows; in a dry run, what would.
 type CollapseWindows struct {
-	Collapsed int            `json:"collapsed"`
-	Already   int            `json:"already_huge"`
-	Sparse    int            `json:"sparse"`
-	OptedOut  int            `json:"opted_out"`
-	Beyond    int            `json:"beyond_budget"`
-	Gone      int            `json:"gone"`
-	Later     int            `json:"later"`
-	Left      int            `json:"not_tried"`
-	Refused   map[string]int `json:"refused"`
+	Collapsed  int            `json:"collapsed"`
+	Already    int            `json:"already_huge"`
+	Sparse     int            `json:"sparse"`
+	OptedOut   int            `json:"opted_out"`
+	OverBudget int            `json:"over_budget"`
+	Released   int            `json:"released"`
+	Deferred   int            `json:"deferred"`
+	NotTried   int            `json:"not_tried"`
+	Refused    map[string]int `json:"refused"`
 }
 
 // A CollapseState is how the process was.
@@ -96,12 +96,12 @@ func NewCollapse(folio string, c *Collapsing) *Collapse {
 		PID: c.PID, Command: list(c.Command), GoVersion: text(c.GoVersion),
 		All: c.Options.All, MinDensity: c.Options.MinDensity, Budget: bound(c.Options.Budget), Rate: bound(c.Options.Rate),
 		DryRun: c.Plan != nil, Watched: c.Watched, Ended: c.Ended, Interrupted: c.Interrupted,
-		Windows: CollapseWindows{o.Collapsed, o.Already, o.Sparse, o.OptedOut, o.Beyond, o.Gone, o.Later, o.Left, o.Refused},
+		Windows: CollapseWindows{o.Collapsed, o.Already, o.Sparse, o.OptedOut, o.OverBudget, o.Released, o.Deferred, o.NotTried, o.Refused},
 		Bytes:   o.Bytes, Filled: o.Filled, Elapsed: c.Elapsed.Seconds(), InKernel: o.Spent.Seconds(),
 		Before: newState(&c.Before), After: newState(c.After), Notes: list(c.Notes.Texts()),
 	}
 	if p := c.Plan; p != nil {
-		f.Windows = CollapseWindows{Collapsed: len(p.Todo), Already: p.Already, Sparse: p.Sparse, OptedOut: p.OptedOut, Beyond: p.Beyond}
+		f.Windows = CollapseWindows{Collapsed: len(p.Todo), Already: p.Already, Sparse: p.Sparse, OptedOut: p.OptedOut, OverBudget: p.OverBudget}
 		f.Bytes, f.Filled = p.Bytes, p.Fill
 	}
 	if f.Windows.Refused == nil {

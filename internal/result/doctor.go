@@ -15,9 +15,9 @@ type Doctor struct {
 	// THP says in a sentence what the system's THP policy means; "" where it is not known.
 	THP string `json:"thp_policy,omitempty"`
 
-	Findings []diagnose.Hazard `json:"findings"` // the worst first
-	Checks   []DoctorCheck     `json:"checks"`
-	Notes    []string          `json:"notes"`
+	Findings []diagnose.Finding `json:"findings"` // the worst first
+	Checks   []DoctorCheck      `json:"checks"`
+	Notes    []string           `json:"notes"`
 }
 
 // DoctorProcess is the process that was looked at.
@@ -42,7 +42,7 @@ type DoctorCheck struct {
 func NewDoctor(folio string, f *diagnose.Facts, d diagnose.Diagnosis) *Doctor {
 	out := &Doctor{
 		Header: NewHeader(DoctorSchema, KindDoctor, folio), WatchedSeconds: f.Watched.Seconds(), THP: f.Policy(),
-		Findings: append([]diagnose.Hazard{}, d.Hazards...), Checks: []DoctorCheck{}, Notes: []string{},
+		Findings: append([]diagnose.Finding{}, d.Findings...), Checks: []DoctorCheck{}, Notes: []string{},
 	}
 	if p := f.Process; p != nil {
 		out.Process = &DoctorProcess{PID: p.PID, Name: p.Comm, Command: append([]string{}, p.Command...)}

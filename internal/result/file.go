@@ -92,7 +92,7 @@ type Arm struct {
 	// compares is in Final. nil where nothing counts.
 	Measured *Interval `json:"measured,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
-	Where *where.Result `json:"where,omitempty"`
+	Where *profile.Result `json:"where,omitempty"`
 }
 
 // A Setting is trial.Setting with null for what was not set.
@@ -330,10 +330,10 @@ func Summarize(samples []*trial.Sample) Summary {
 
 // A Recommendation is an answer of tune.
 type Recommendation struct {
-	Goal    string  `json:"goal"`
-	Arm     string  `json:"arm"`
-	Setting Setting `json:"setting"`
-	Line    string  `json:"line,omitempty"` // to paste into a shell; "" where nothing is to be changed
+	Goal      string  `json:"goal"`
+	Arm       string  `json:"arm"`
+	Setting   Setting `json:"setting"`
+	ShellLine string  `json:"shell_line,omitempty"` // to paste into a shell; "" where nothing is to be changed
 	// Ratio and Memory compare with the default; null for the default.
 	Ratio  *tune.Estimate `json:"ratio"`
 	Memory *tune.Estimate `json:"memory_ratio"`
@@ -341,7 +341,7 @@ type Recommendation struct {
 	// them takes less memory.
 	Tied  []string `json:"tied"`
 	Least bool     `json:"least_memory"`
-	Keep  []string `json:"keep,omitempty"`
+	Permanent  []string `json:"permanent,omitempty"`
 }
 
 // JSON returns the file's text.

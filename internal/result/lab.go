@@ -45,7 +45,7 @@ type LabExperiment struct {
 	Error          *string       `json:"error"`
 	ElapsedSeconds float64       `json:"elapsed_seconds"`
 	Arms           []LabArm      `json:"arms"`
-	Meaning        []string      `json:"meaning"`
+	Conclusions    []string      `json:"conclusions"`
 	Notes          []string      `json:"notes"`
 }
 
@@ -137,7 +137,7 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 		Name: e.Name, Question: e.Question, Source: e.Source, Figure: e.Figures[0].Key, Unit: e.Figures[0].Unit,
 		Parameters: LabParameters{SizeBytes: o.Params.Size, Count: o.Params.Count, Rounds: o.Rounds},
 		Complete:   o.Complete, ElapsedSeconds: o.Elapsed.Seconds(),
-		Arms: []LabArm{}, Meaning: append([]string{}, o.Meaning()...), Notes: append([]string{}, o.Notes...),
+		Arms: []LabArm{}, Conclusions: append([]string{}, o.Conclusions()...), Notes: append([]string{}, o.Notes...),
 	}
 	for _, fig := range e.Figures {
 		out.Figures = append(out.Figures, LabFigure{fig.Key, fig.Label, fig.Unit, fig.Minor})

@@ -30,9 +30,9 @@ func (f *File) SetTune(r *tune.Result) {
 	}
 	f.Answer, f.Recommendations = &r.Answer, nil
 	for _, rec := range r.Answer.Recommended {
-		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{}, Least: rec.Least, Keep: rec.Keep}
+		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{}, Least: rec.Least, Permanent: rec.Permanent}
 		if rec.Arm != r.Arms[0] {
-			out.Line = f.Program.Line(rec.Arm.Setting)
+			out.ShellLine = f.Program.Line(rec.Arm.Setting)
 		}
 		if rec.Arm.Final != nil && rec.Arm != r.Arms[0] {
 			out.Ratio, out.Memory = rec.Arm.Final.Ratio, rec.Arm.Final.MemoryRatio

@@ -22,10 +22,10 @@ type (
 	Figure = trial.Figure
 	Metric = metric.Spec
 
-	Profile   = where.Result
-	Class     = where.Class
-	ClassInfo = where.ClassInfo
-	Site      = where.Site
+	Profile   = profile.Result
+	Class     = profile.Class
+	ClassInfo = profile.ClassInfo
+	Site      = profile.Site
 	Analysis  = diagnose.Analysis
 
 	Final    = tune.Final
@@ -141,21 +141,21 @@ const (
 
 // Classes of CPU time.
 const (
-	ClassGCMark       = where.GCMark
-	ClassGCAssist     = where.GCAssist
-	ClassGCSweep      = where.GCSweep
-	ClassAllocation   = where.Allocation
-	ClassZeroing      = where.Zeroing
-	ClassWriteBarrier = where.WriteBarrier
-	ClassGrowth       = where.Growth
-	ClassPageFaults   = where.PageFaults
-	ClassScheduler    = where.Scheduler
-	ClassProgram      = where.Program
-	ClassKernel       = where.Kernel
+	ClassGCMark       = profile.GCMark
+	ClassGCAssist     = profile.GCAssist
+	ClassGCSweep      = profile.GCSweep
+	ClassAllocation   = profile.Allocation
+	ClassZeroing      = profile.Zeroing
+	ClassWriteBarrier = profile.WriteBarrier
+	ClassGrowth       = profile.Growth
+	ClassPageFaults   = profile.PageFaults
+	ClassScheduler    = profile.Scheduler
+	ClassProgram      = profile.Program
+	ClassKernel       = profile.Kernel
 )
 
 // Classes are all classes of CPU time, in their order.
-var Classes = where.Classes
+var Classes = profile.Classes
 
 // Figures are what samples have figures of, in their order.
 var Figures = trial.Figures

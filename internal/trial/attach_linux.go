@@ -36,7 +36,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	tree := fs.NewTree(pid)
 	defer tree.Close()
 	w := &watch{fs: fs, tree: tree, last: make(map[int]procmem.Stat)}
-	collector := where.New(nil)
+	collector := profile.New(nil)
 	handler := collector.Handler()
 
 	listens, _ := fs.Listening(pid) // it may not be known
@@ -80,7 +80,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	for _, a := range listens {
 		out.Listening = append(out.Listening, a.String())
 	}
-	out.fillWhere(collector, where.AccountsOf(session, out.User, out.Sys), keep)
+	out.fillWhere(collector, profile.AccountsOf(session, out.User, out.Sys), keep)
 	return out, nil
 }
 

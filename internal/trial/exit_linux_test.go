@@ -32,7 +32,7 @@ func TestHowAProgramEnds(t *testing.T) {
 		if s.Signal != c.signal || s.Failure != c.failure || s.Tail != c.tail {
 			t.Errorf("%s: signal %q, failure %q, tail %q", c.script, s.Signal, s.Failure, s.Tail)
 		}
-		if s.OverMemory || s.Overdue || s.Leftovers != 0 || s.Round != 0 || s.Sequence != 0 {
+		if s.OverMemory || s.TimedOut || s.Leftovers != 0 || s.Round != 0 || s.Sequence != 0 {
 			t.Errorf("%s: %+v", c.script, s)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/collapser"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -111,7 +111,7 @@ func (f *follower) look(ctx context.Context, open map[int]*collapser.Collapser, 
 // that have no Go heap.
 func (f *follower) fail(err error) {
 	if f.err == nil && (errors.Is(err, syscall.EPERM) || errors.Is(err, fs.ErrPermission) || errors.Is(err, page.ErrNotSupported) || errors.Is(err, collapser.ErrOptedOut)) &&
-		!errors.Is(err, goheap.ErrNoHeap) && !errors.Is(err, inspect.ErrNotGo) {
+		!errors.Is(err, heapmap.ErrNotFound) && !errors.Is(err, inspect.ErrNotGo) {
 		f.err = err
 	}
 }

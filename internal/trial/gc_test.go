@@ -38,11 +38,11 @@ func (s *Sample) contradiction() error {
 }
 
 // anyWhere draws where the time of a run went.
-func anyWhere(t *rapid.T) *where.Result {
-	r := &where.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(t, "samples")}
-	for _, k := range where.Classes {
+func anyWhere(t *rapid.T) *profile.Result {
+	r := &profile.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(t, "samples")}
+	for _, k := range profile.Classes {
 		if rapid.Bool().Draw(t, "has "+string(k.Class)) {
-			r.Classes = append(r.Classes, where.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 100).Draw(t, string(k.Class))})
+			r.Classes = append(r.Classes, profile.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 100).Draw(t, string(k.Class))})
 		}
 	}
 	r.Recompute()
@@ -146,9 +146,9 @@ func value2(p *int) any {
 // whoever asks.
 func TestPooled(t *testing.T) {
 	run := func(gc, alloc, own float64, samples uint64) *Sample {
-		r := &where.Result{Samples: samples}
-		for c, s := range map[where.Class]float64{where.GCMark: gc, where.Allocation: alloc, where.Program: own} {
-			r.Classes = append(r.Classes, where.ClassShare{Class: c, Seconds: s})
+		r := &profile.Result{Samples: samples}
+		for c, s := range map[profile.Class]float64{profile.GCMark: gc, profile.Allocation: alloc, profile.Program: own} {
+			r.Classes = append(r.Classes, profile.ClassShare{Class: c, Seconds: s})
 		}
 		r.Recompute()
 		s := &Sample{CPU: gc + alloc + own}
@@ -167,12 +167,12 @@ func TestPooled(t *testing.T) {
 	} else if got, ok := f.Center(samples); got != 5 || !ok {
 		t.Errorf("CPU time: %v, %v, want the median", got, ok)
 	}
-	few := []*Sample{run(1, 1, 1, where.Fewest-1)}
+	few := []*Sample{run(1, 1, 1, profile.Fewest-1)}
 	if got, ok := FigureOf("gc_cpu_fraction").Center(few); ok {
-		t.Errorf("%v by %d samples", got, where.Fewest-1)
+		t.Errorf("%v by %d samples", got, profile.Fewest-1)
 	}
 	if got := FigureOf("gc_cpu_fraction").Values(few); got != nil {
-		t.Errorf("%v by %d samples", got, where.Fewest-1)
+		t.Errorf("%v by %d samples", got, profile.Fewest-1)
 	}
 	if got, ok := FigureOf("gc_cycles").Center(samples); ok {
 		t.Errorf("%v GC cycles of runs that were not traced", got)

@@ -92,7 +92,7 @@ func (h *heaps) join(of func(*heap) *Track) (out Track) {
 	each := 1
 	for _, p := range h.all {
 		t := of(p)
-		each = max(each, t.Each)
+		each = max(each, t.Stride)
 		for i, seconds := range t.Seconds {
 			all = append(all, point{p.zero + time.Duration(seconds*float64(time.Second)), t.Bytes[i]})
 		}
@@ -101,6 +101,6 @@ func (h *heaps) join(of func(*heap) *Track) (out Track) {
 	for _, p := range all {
 		out.add(p.at, p.bytes)
 	}
-	out.Each *= each
+	out.Stride *= each
 	return out
 }

@@ -60,8 +60,8 @@ func TestHeapsOfOneProcess(t *testing.T) {
 			slack += time.Millisecond // the line that tells the start was rounded down, too
 		}
 		size, live := h.tracks(isGo, running)
-		if len(h.all) > 1 || len(size.Seconds) != len(lines) || size.Each > 1 || !slices.Equal(size.Seconds, live.Seconds) || !slices.IsSorted(size.Seconds) {
-			t.Fatalf("%d heaps, %d points, each %d, of %d cycles of one process", len(h.all), len(size.Seconds), size.Each, len(lines))
+		if len(h.all) > 1 || len(size.Seconds) != len(lines) || size.Stride > 1 || !slices.Equal(size.Seconds, live.Seconds) || !slices.IsSorted(size.Seconds) {
+			t.Fatalf("%d heaps, %d points, each %d, of %d cycles of one process", len(h.all), len(size.Seconds), size.Stride, len(lines))
 		}
 		for i, l := range lines {
 			drawn := time.Duration(size.Seconds[i] * float64(time.Second)).Round(time.Microsecond)
@@ -126,11 +126,11 @@ func TestHeapsOdd(t *testing.T) {
 		}
 	}
 	size, live := many.tracks(false, 0)
-	if len(size.Bytes) > mostPoints || slices.Max(size.Bytes) != 1999 || size.Each*len(size.Bytes) < 6000 || len(live.Bytes) != len(size.Bytes) {
-		t.Errorf("%d points of %d cycles each, up to %d", len(size.Bytes), size.Each, slices.Max(size.Bytes))
+	if len(size.Bytes) > mostPoints || slices.Max(size.Bytes) != 1999 || size.Stride*len(size.Bytes) < 6000 || len(live.Bytes) != len(size.Bytes) {
+		t.Errorf("%d points of %d cycles each, up to %d", len(size.Bytes), size.Stride, slices.Max(size.Bytes))
 	}
 	var none heaps
-	if size, _ := none.tracks(true, 0); len(size.Bytes) > 0 || size.Each > 0 {
+	if size, _ := none.tracks(true, 0); len(size.Bytes) > 0 || size.Stride > 0 {
 		t.Errorf("%+v", size)
 	}
 }

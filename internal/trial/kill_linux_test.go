@@ -70,7 +70,7 @@ func TestForkBomb(t *testing.T) {
 		testenv.Long(t)
 		p := shell(forkBomb + "f 5")
 		p.Timeout = 200 * time.Millisecond
-		if s := run(t, p, Setting{}); !s.Overdue || s.Signal != "SIGKILL" {
+		if s := run(t, p, Setting{}); !s.TimedOut || s.Signal != "SIGKILL" {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -99,18 +99,18 @@ func TestTimeout(t *testing.T) {
 	p := shell("echo begun; sleep 1000 & sleep 1000")
 	p.Timeout = 100 * time.Millisecond
 	s := run(t, p, Setting{})
-	if !s.Overdue || s.OverMemory || s.Failure != "ended: it took longer than 100ms" || s.Signal != "SIGTERM" || s.Tail != "begun\n" {
+	if !s.TimedOut || s.OverMemory || s.Failure != "ended: it took longer than 100ms" || s.Signal != "SIGTERM" || s.Tail != "begun\n" {
 		t.Errorf("%+v", s)
 	}
 	// A program that obeys in its own way is overdue all the same.
 	p = shell("trap 'exit 0' TERM; while :; do sleep 0.01; done")
 	p.Timeout = 100 * time.Millisecond
-	if s := run(t, p, Setting{}); !s.Overdue || s.OK() || s.ExitCode == nil || *s.ExitCode != 0 {
+	if s := run(t, p, Setting{}); !s.TimedOut || s.OK() || s.ExitCode == nil || *s.ExitCode != 0 {
 		t.Errorf("%+v", s)
 	}
 	p = shell("trap '' TERM; while :; do sleep 0.01; done")
 	p.Timeout = 100 * time.Millisecond
-	if s := run(t, p, Setting{}); !s.Overdue || s.Signal != "SIGKILL" {
+	if s := run(t, p, Setting{}); !s.TimedOut || s.Signal != "SIGKILL" {
 		t.Errorf("%+v", s)
 	}
 	p = shell("true")
@@ -127,7 +127,7 @@ func TestMaxMemory(t *testing.T) {
 		p.MaxMemory = 120 * mib
 		p.Timeout = time.Minute // so that a failure ends
 		s := run(t, p, Setting{})
-		if !s.OverMemory || s.Overdue || s.Failure != "ended: its memory passed 120MiB" {
+		if !s.OverMemory || s.TimedOut || s.Failure != "ended: its memory passed 120MiB" {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if got, ok := s.MostMemory(); !ok || got <= 120*mib {

@@ -20,7 +20,7 @@ const drainEvery = 32 * beat
 // goes, from its first instruction on.
 type profiler struct {
 	session   *perf.Session
-	collector *where.Collector
+	collector *profile.Collector
 	handler   *perf.Handler
 	alarm     *alarm // rung: the program has ended
 	done      chan struct{}
@@ -48,7 +48,7 @@ func newProfiler(rate, tid int) (*profiler, error) {
 		p.alarm.close()
 		return nil, err
 	}
-	p.collector = where.New(nil)
+	p.collector = profile.New(nil)
 	p.handler = p.ours(p.collector.Handler())
 	return p, nil
 }
@@ -120,7 +120,7 @@ func (p *profiler) abort() {
 
 // fill puts what was found into the sample, whose CPU time is known.
 func (p *profiler) fill(out *Sample, keep bool) {
-	a := where.AccountsOf(p.session, out.User, out.Sys)
+	a := profile.AccountsOf(p.session, out.User, out.Sys)
 	if p.since.Load() > 0 {
 		a.Faults, a.TLBMisses = 0, nil // they are of the program's whole life
 	}
@@ -129,7 +129,7 @@ func (p *profiler) fill(out *Sample, keep bool) {
 
 // fillWhere puts into the sample where its time went. The samples themselves
 // hold memory, and the program's files open: they are kept only on request.
-func (s *Sample) fillWhere(c *where.Collector, a where.Accounts, keep bool) {
+func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep bool) {
 	note := ""
 	if a.Info.Kernel {
 		var k *symbol.KernelTable

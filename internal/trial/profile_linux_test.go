@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -34,7 +34,7 @@ func functions(t *testing.T, s *Sample) map[string]bool {
 		t.Fatal(err)
 	}
 	s.Profile.Close()
-	p, err := profile.Parse(&b)
+	p, err := pprof.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestAttach(t *testing.T) {
 	if s.Wall < 0.3 || s.CPU <= 0 || s.PeakRSS == nil || *s.PeakRSS < 1<<20 {
 		t.Errorf("got %+v", s)
 	}
-	if s.Where.Share(where.Program).Fraction < 0.5 {
+	if s.Where.Share(profile.Program).Fraction < 0.5 {
 		t.Errorf("a program that only computes: %+v", s.Where.Classes)
 	}
 	if names := functions(t, s); !names["trial.burn"] {

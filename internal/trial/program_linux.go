@@ -313,7 +313,7 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 			<-r.exited
 			return nil
 		case <-timeout:
-			out.Overdue = true
+			out.TimedOut = true
 			out.Failure = fmt.Sprintf("ended: it took longer than %v", limit.Round(time.Millisecond))
 			r.witness.lookNow(r.sampler.tree.PIDs())
 			r.family.end(graceLeftover)

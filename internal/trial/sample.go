@@ -59,10 +59,10 @@ type Sample struct {
 	GCShare   *float64 `json:"gc_cpu_fraction"`
 	MemoryTax *float64 `json:"memory_tax_fraction"`
 	// Where says where the CPU time went; nil when it was not sampled.
-	Where *where.Result `json:"where"`
+	Where *profile.Result `json:"where"`
 	// Profile has the samples themselves, for other formats, if they were to be
 	// kept; whoever asked for them closes it.
-	Profile *where.Collector `json:"-"`
+	Profile *profile.Collector `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
 
@@ -94,8 +94,8 @@ type Sample struct {
 	Failure string `json:"failure,omitempty"`
 	// OverMemory says that the trial was ended because it passed the memory bound.
 	OverMemory bool `json:"over_memory,omitempty"`
-	// Overdue says that the trial was ended because it passed the time bound.
-	Overdue bool `json:"overdue,omitempty"`
+	// TimedOut says that the trial was ended because it passed the time bound.
+	TimedOut bool `json:"timed_out,omitempty"`
 
 	// Leftovers counts processes that the program left behind and that were ended.
 	Leftovers int `json:"leftover_processes,omitempty"`
@@ -149,7 +149,7 @@ func (s *Sample) setTrace(state TraceState, t gctrace.Summary) {
 }
 
 // setWhere sets where the time went, unless there was nothing to sample.
-func (s *Sample) setWhere(r *where.Result) {
+func (s *Sample) setWhere(r *profile.Result) {
 	s.Where, s.GCSeconds, s.GCShare, s.MemoryTax = nil, nil, nil, nil
 	if r == nil || r.Samples == 0 {
 		return
@@ -177,14 +177,14 @@ func (s *Sample) Recompute() {
 
 // Where returns where the time of those samples that count went, all together;
 // nil when none was sampled.
-func Where(samples []*Sample) *where.Result {
-	var all []*where.Result
+func Where(samples []*Sample) *profile.Result {
+	var all []*profile.Result
 	for _, s := range samples {
 		if s.Where != nil && s.OK() {
 			all = append(all, s.Where)
 		}
 	}
-	return where.Mean(all)
+	return profile.Mean(all)
 }
 
 // Memory returns the figure that Folio compares memory by: the peak of the whole
@@ -239,17 +239,17 @@ type Figure struct {
 }
 
 // pools read the figures by sampling from the samples of several runs together.
-var pools = map[string]func(*where.Result) float64{
-	"gc_cpu_seconds":      func(r *where.Result) float64 { return r.GCFraction * r.CPU() },
-	"gc_cpu_fraction":     func(r *where.Result) float64 { return r.GCFraction },
-	"memory_tax_fraction": func(r *where.Result) float64 { return r.MemoryTaxFraction },
+var pools = map[string]func(*profile.Result) float64{
+	"gc_cpu_seconds":      func(r *profile.Result) float64 { return r.GCFraction * r.CPU() },
+	"gc_cpu_fraction":     func(r *profile.Result) float64 { return r.GCFraction },
+	"memory_tax_fraction": func(r *profile.Result) float64 { return r.MemoryTaxFraction },
 }
 
 // Center is the one figure of several runs, those that count: pooled, else the
 // median. ok is false if it is not known, or by too few samples to say anything.
 func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
 	if pool := pools[f.Key]; pool != nil {
-		if w := Where(samples); w != nil && w.Samples >= where.Fewest {
+		if w := Where(samples); w != nil && w.Samples >= profile.Fewest {
 			return pool(w), true
 		}
 		return 0, false

@@ -23,20 +23,20 @@ type Series struct {
 type Track struct {
 	Seconds []float64 `json:"seconds"`
 	Bytes   []uint64  `json:"bytes"`
-	// Each is how many looks, or GC cycles, a value stands for at most.
-	Each int `json:"each"`
+	// Stride is how many looks, or GC cycles, a value stands for at most.
+	Stride int `json:"stride"`
 
-	pending int // looks of the last value, when Each is more than 1
+	pending int // looks of the last value, when Stride is more than 1
 }
 
 // mostPoints bounds a track: a chart shows no more, and a result stays small.
 const mostPoints = 500
 
 func (t *Track) add(at time.Duration, bytes uint64) {
-	if t.Each == 0 {
-		t.Each = 1
+	if t.Stride == 0 {
+		t.Stride = 1
 	}
-	if t.pending > 0 && t.pending < t.Each {
+	if t.pending > 0 && t.pending < t.Stride {
 		last := len(t.Bytes) - 1
 		t.Bytes[last] = max(t.Bytes[last], bytes)
 		t.pending++
@@ -56,7 +56,7 @@ func (t *Track) halve() {
 		t.Seconds[i], t.Bytes[i] = t.Seconds[2*i], max(t.Bytes[2*i], t.Bytes[2*i+1])
 	}
 	t.Seconds, t.Bytes = t.Seconds[:n], t.Bytes[:n]
-	t.Each *= 2
+	t.Stride *= 2
 }
 
 // looked adds what a look at the processes saw.

@@ -24,8 +24,8 @@ func TestSeriesHasTimesOfCycles(t *testing.T) {
 		}
 	}
 	drawn := s.Series.Heap.Seconds
-	if len(ended) != n || len(drawn) != n || s.Series.Heap.Each != 1 || len(s.Series.Live.Seconds) != n {
-		t.Fatalf("%d cycles, %d drawn, %d each: %s", len(ended), len(drawn), s.Series.Heap.Each, &out)
+	if len(ended) != n || len(drawn) != n || s.Series.Heap.Stride != 1 || len(s.Series.Live.Seconds) != n {
+		t.Fatalf("%d cycles, %d drawn, %d each: %s", len(ended), len(drawn), s.Series.Heap.Stride, &out)
 	}
 	if drawn[0] < 0 || drawn[n-1] > s.Wall {
 		t.Errorf("drawn from %v to %v, but the program ran from 0 to %v", drawn[0], drawn[n-1], s.Wall)

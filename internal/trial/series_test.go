@@ -28,8 +28,8 @@ func TestTrack(t *testing.T) {
 		if n > 0 && slices.Max(values) != slices.Max(track.Bytes) {
 			t.Fatalf("peak %d became %d", slices.Max(values), slices.Max(track.Bytes))
 		}
-		if most := len(track.Bytes) * track.Each; n > most || n <= most-2*track.Each && n > 0 {
-			t.Fatalf("%d looks, but %d values of %d each", n, len(track.Bytes), track.Each)
+		if most := len(track.Bytes) * track.Stride; n > most || n <= most-2*track.Stride && n > 0 {
+			t.Fatalf("%d looks, but %d values of %d each", n, len(track.Bytes), track.Stride)
 		}
 	})
 }

@@ -167,8 +167,8 @@ func TestServerFails(t *testing.T) {
 			if strings.HasPrefix(c.name, "dies before") && (orNone(s.ExitCode) != 4 || s.LastLine() != "cannot read the configuration") {
 				t.Errorf("exit code %v, last line %q: want the server's", orNone(s.ExitCode), s.LastLine())
 			}
-			if s.OverMemory != (p.MaxMemory > 0) || s.Overdue != (p.Timeout < time.Minute) {
-				t.Errorf("over memory %v, overdue %v", s.OverMemory, s.Overdue)
+			if s.OverMemory != (p.MaxMemory > 0) || s.TimedOut != (p.Timeout < time.Minute) {
+				t.Errorf("over memory %v, overdue %v", s.OverMemory, s.TimedOut)
 			}
 		})
 	}

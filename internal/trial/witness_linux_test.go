@@ -374,8 +374,8 @@ func TestListening(t *testing.T) {
 	p.Stdout = out
 	s := run(t, p, Setting{})
 	addr := strings.TrimSpace(strings.TrimPrefix(out.String(), "ready"))
-	if !s.Overdue || addr == "" || !slices.Equal(s.Listening, []string{addr}) {
-		t.Errorf("overdue %v, listened on %q, want %q", s.Overdue, s.Listening, addr)
+	if !s.TimedOut || addr == "" || !slices.Equal(s.Listening, []string{addr}) {
+		t.Errorf("overdue %v, listened on %q, want %q", s.TimedOut, s.Listening, addr)
 	}
 	if s := runOK(t, role("touch", "0", "0"), Setting{}); s.Listening != nil || s.Interrupted {
 		t.Errorf("a program that does not listen: %q, interrupted %v", s.Listening, s.Interrupted)

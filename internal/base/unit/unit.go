@@ -101,7 +101,7 @@ func Count(v float64) string {
 }
 
 // Of returns a number with the noun that it counts, in the singular for one: "1 process".
-func Of(n int, noun string) string {
+func Plural(n int, noun string) string {
 	switch {
 	case n == 1:
 	case strings.HasSuffix(noun, "s"):

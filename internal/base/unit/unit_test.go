@@ -72,7 +72,7 @@ func TestOf(t *testing.T) {
 		{0, "run", "0 runs"}, {1, "run", "1 run"}, {2, "run", "2 runs"}, {1, "process", "1 process"}, {2, "process", "2 processes"},
 		{999, "page fault", "999 page faults"}, {1000, "run", "1,000 runs"}, {1234567, "run", "1,234,567 runs"}, {-1, "run", "-1 runs"},
 	} {
-		if got := Of(c.n, c.noun); got != c.want {
+		if got := Plural(c.n, c.noun); got != c.want {
 			t.Errorf("%d %s: %q, want %q", c.n, c.noun, got, c.want)
 		}
 	}

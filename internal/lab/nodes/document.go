@@ -115,7 +115,7 @@ func (w *writer) order(i uint64) {
 
 // documents decodes a document, looks at all its values, and frees them, count
 // times.
-func documents(way Way, size uint64, count int, m *meter) (sum uint64, err error) {
+func documents(way Allocator, size uint64, count int, m *meter) (sum uint64, err error) {
 	w := makeDocument(size)
 	m.start()
 	for i := range count {

@@ -9,10 +9,10 @@ import (
 )
 
 func init() {
-	ways["folio"] = func() Way { return &folio{} }
-	ways["folio-base"] = func() Way { return &folio{arena.Options{HugePages: arena.HugeOff}} }
-	ways["folio-keep"] = func() Way { return &folio{arena.Options{IdleBytes: math.MaxInt}} }
-	ways["folio-plain"] = func() Way { return &folio{arena.Options{HugePages: arena.HugeOff, IdleBytes: math.MaxInt}} }
+	ways["folio"] = func() Allocator { return &folio{} }
+	ways["folio-base"] = func() Allocator { return &folio{arena.Options{HugePages: arena.HugeOff}} }
+	ways["folio-keep"] = func() Allocator { return &folio{arena.Options{IdleBytes: math.MaxInt}} }
+	ways["folio-plain"] = func() Allocator { return &folio{arena.Options{HugePages: arena.HugeOff, IdleBytes: math.MaxInt}} }
 }
 
 // folio allocates in Folio's arenas.

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	ways["goarena"] = func() Way { return goArena{} }
+	ways["goarena"] = func() Allocator { return goArena{} }
 }
 
 // goArena allocates in the arenas of Go's experiment.

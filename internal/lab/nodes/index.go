@@ -93,7 +93,7 @@ func makeKeys(n int) []byte {
 
 // indexes makes an index, looks all its keys up in another order, and frees it,
 // count times, as a search engine does for each segment.
-func indexes(way Way, size uint64, count int, m *meter) (sum uint64, err error) {
+func indexes(way Allocator, size uint64, count int, m *meter) (sum uint64, err error) {
 	n := 1 << log2(max(size/entryBytes, 16))
 	keys := string(makeKeys(n))
 	key := func(i int) string { return keys[i*keyLen : (i+1)*keyLen] }

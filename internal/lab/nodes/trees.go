@@ -31,7 +31,7 @@ func Depth(size uint64) int { return max(log2(size/nodeBytes)-2, leastDepth) }
 // builds and counts a tree that is freed, one that lives to the end, and
 // meanwhile many smaller ones, as many of each depth as make the same number of
 // nodes. Each depth has a goroutine.
-func trees(way Way, size uint64, count int, m *meter) (sum uint64, err error) {
+func trees(way Allocator, size uint64, count int, m *meter) (sum uint64, err error) {
 	depth := Depth(size)
 	m.start()
 	for range count {
@@ -44,7 +44,7 @@ func trees(way Way, size uint64, count int, m *meter) (sum uint64, err error) {
 	return sum, nil
 }
 
-func forest(way Way, depth int, m *meter) (sum uint64, err error) {
+func forest(way Allocator, depth int, m *meter) (sum uint64, err error) {
 	if n := way.grow(1, depth+1, 0); n != full(depth+1) {
 		return 0, fmt.Errorf("the first tree has %d nodes, not %d", n, full(depth+1))
 	}

@@ -10,14 +10,14 @@ type Work struct {
 	Name string
 	// run does it: size is bytes, about what the nodes that live at once take, and
 	// count is how many times it is done.
-	run func(way Way, size uint64, count int, m *meter) (sum uint64, err error)
+	run func(way Allocator, size uint64, count int, m *meter) (sum uint64, err error)
 }
 
 // Works are all there is to do.
 var Works = []Work{{"trees", trees}, {"json", documents}, {"index", indexes}}
 
-// A Way is a way to allocate nodes.
-type Way interface {
+// An Allocator allocates nodes.
+type Allocator interface {
 	// grow builds trees of one depth one after the other and counts their nodes.
 	// Those that share an arena are freed once they take batch bytes.
 	grow(trees, depth, batch int) (nodes int)
@@ -27,8 +27,8 @@ type Way interface {
 	open() *space
 }
 
-// Lookup returns the Work and the Way of the names.
-func Lookup(work, way string) (Work, Way, error) {
+// Lookup returns the Work and the Allocator of the names.
+func Lookup(work, way string) (Work, Allocator, error) {
 	make, ok := ways[way]
 	if !ok {
 		return Work{}, nil, fmt.Errorf("there is no way %q to allocate nodes", way)
@@ -42,10 +42,10 @@ func Lookup(work, way string) (Work, Way, error) {
 }
 
 // ways are the ways to allocate that this program was built with, by name.
-var ways = map[string]func() Way{"new": func() Way { return heap{} }}
+var ways = map[string]func() Allocator{"new": func() Allocator { return heap{} }}
 
 // Do does the work and returns what it cost.
-func (w Work) Do(way Way, size uint64, count int) (*Result, error) {
+func (w Work) Do(way Allocator, size uint64, count int) (*Result, error) {
 	if size < 1<<10 || count < 1 {
 		return nil, fmt.Errorf("%s: want at least 1 KiB of nodes and once, not %d bytes and %d times", w.Name, size, count)
 	}

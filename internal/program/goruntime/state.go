@@ -19,7 +19,7 @@ type State struct {
 
 	Marked *uint64 // live heap that the last collection found
 	Live   *uint64 // Marked with what was allocated since
-	Ready  *uint64 // what the runtime holds of the system, and did not release
+	Held   *uint64 // what the runtime holds of the system, and did not release
 	Stacks *uint64 // stacks of goroutines
 
 	// Goroutines is the most that there were at one time, dead ones that wait for their
@@ -82,7 +82,7 @@ func (r *Reader) Read() (State, error) {
 	for _, f := range []struct {
 		at place
 		in **uint64
-	}{{l.marked, &s.Marked}, {l.live, &s.Live}, {l.ready, &s.Ready}, {l.stacks, &s.Stacks}} {
+	}{{l.marked, &s.Marked}, {l.live, &s.Live}, {l.ready, &s.Held}, {l.stacks, &s.Stacks}} {
 		if f.at.size != 0 {
 			v := get(f.at)
 			*f.in = &v

@@ -44,7 +44,7 @@ var Releases = []string{
 func Newest() string { return Releases[len(Releases)-1] }
 
 // Of returns the row of a part; it panics if there is none.
-func Of(part string) Support {
+func SupportOf(part string) Support {
 	for _, s := range Table {
 		if s.Part == part {
 			return s

@@ -18,7 +18,7 @@ func TestTable(t *testing.T) {
 		if s.To != newest {
 			t.Errorf("%s ends at %s; the newest release tests use is %s", s.Part, s.To, Newest())
 		}
-		if Of(s.Part) != s || len(s.Releases()) == 0 || s.Releases()[len(s.Releases())-1] != Newest() {
+		if SupportOf(s.Part) != s || len(s.Releases()) == 0 || s.Releases()[len(s.Releases())-1] != Newest() {
 			t.Errorf("%s: %v", s.Part, s.Releases())
 		}
 	}
@@ -57,9 +57,9 @@ func TestLater(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	for file, want := range map[string]string{
 		"../../../docs/go-versions.md": markdown(),
-		"../../../README.md":           strings.Replace(Of(Module).String(), " to ", " or ", 1),
-		"../../../CONTRIBUTING.md":     strings.Replace(Of(Module).String(), " to ", " or ", 1),
-		"../../../docs/build.md":       Of(Patches).String(),
+		"../../../README.md":           strings.Replace(SupportOf(Module).String(), " to ", " or ", 1),
+		"../../../CONTRIBUTING.md":     strings.Replace(SupportOf(Module).String(), " to ", " or ", 1),
+		"../../../docs/build.md":       SupportOf(Patches).String(),
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -73,7 +73,7 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "\ngo " + strings.TrimPrefix(Of(Module).From, "go") + ".0\n"; !strings.Contains(string(mod), want) {
+	if want := "\ngo " + strings.TrimPrefix(SupportOf(Module).From, "go") + ".0\n"; !strings.Contains(string(mod), want) {
 		t.Errorf("go.mod does not say %q", want)
 	}
 }

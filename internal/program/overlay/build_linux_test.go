@@ -211,7 +211,7 @@ func TestVersions(t *testing.T) {
 	for _, p := range Patches() {
 		names = append(names, p.Name)
 	}
-	for _, version := range goversion.Of(goversion.Patches).Releases() {
+	for _, version := range goversion.SupportOf(goversion.Patches).Releases() {
 		env := append(os.Environ(), "GOEXPERIMENT=arenas", "GOTOOLCHAIN="+version)
 		if _, err := FindToolchain(context.Background(), "", "", env); err != nil {
 			testenv.Missing(t, "%s cannot be had: %v", version, err)

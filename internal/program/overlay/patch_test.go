@@ -122,7 +122,7 @@ func TestLookup(t *testing.T) {
 // Every patch is written for the versions that folio version promises.
 func TestSupported(t *testing.T) {
 	var want []string
-	for _, release := range goversion.Of(goversion.Patches).Releases() {
+	for _, release := range goversion.SupportOf(goversion.Patches).Releases() {
 		want = append(want, version.Lang(release))
 	}
 	for _, p := range Patches() {

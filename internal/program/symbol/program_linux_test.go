@@ -257,7 +257,7 @@ func rewrite(t *testing.T, from, to string, change func([]byte, binary.ByteOrder
 }
 
 // toolchains are those that programs to read are built with.
-var toolchains = goversion.Of(goversion.Profiles).Releases()
+var toolchains = goversion.SupportOf(goversion.Profiles).Releases()
 
 // needToolchain returns the environment that builds with a version of Go. It uses
 // those that are in the module cache, and where nothing may be skipped it gets them.

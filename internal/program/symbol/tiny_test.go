@@ -386,7 +386,7 @@ func TestEveryReleaseIsCertain(t *testing.T) {
 
 // The layouts that are known are those that folio version promises.
 func TestSupported(t *testing.T) {
-	s := goversion.Of(goversion.Profiles)
+	s := goversion.SupportOf(goversion.Profiles)
 	if from, to := fmt.Sprintf("go1.%d", releases[0].from), fmt.Sprintf("go1.%d", newest); s.From != from || s.To != to {
 		t.Errorf("layouts of %s to %s, supported %s to %s", from, to, s.From, s.To)
 	}

@@ -9,6 +9,14 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
+// DenseWindow is the density from which on a window is worth a huge page, and
+// LeastDenseWindow the least that may be asked for: a window less full would more than
+// double.
+const (
+	DenseWindow      = 0.8
+	LeastDenseWindow = 0.5
+)
+
 // Facts are what the rules look at. Empty and nil are unknown.
 type Facts struct {
 	Enabled, Defrag string // the chosen words of transparent_hugepage
@@ -131,7 +139,7 @@ func Find(f *Facts) (out []Advice) {
 }
 
 // Of returns what the rule with an ID found, if it found anything.
-func Of(id string, f *Facts) (Advice, bool) {
+func ByID(id string, f *Facts) (Advice, bool) {
 	for _, a := range Find(f) {
 		if a.Rule == id {
 			return a, true

@@ -52,7 +52,7 @@ func TestAdviceIsComplete(t *testing.T) {
 			t.Errorf("%s was not found", r.id)
 		}
 	}
-	if a, ok := Of("max-ptes-none", &Facts{Enabled: "always", MaxPtesNone: &n, WindowPages: 512}); !ok || !strings.Contains(a.Means, "1 of 512 base pages are in use") || !strings.Contains(a.Means, fmt.Sprint(512)+" times") {
+	if a, ok := ByID("max-ptes-none", &Facts{Enabled: "always", MaxPtesNone: &n, WindowPages: 512}); !ok || !strings.Contains(a.Means, "1 of 512 base pages are in use") || !strings.Contains(a.Means, fmt.Sprint(512)+" times") {
 		t.Errorf("%+v", a)
 	}
 }

@@ -19,7 +19,7 @@ func Run(f *result.File) {
 	if f.Program.Build != nil && len(command) > 0 {
 		command = command[1:] // the flags have the rest
 	}
-	sheet := diagnose.NewSheet(f.Host, arm.Setting.Trial(), command, samples)
+	sheet := diagnose.NewRunFacts(f.Host, arm.Setting.Trial(), command, samples)
 	sheet.Server, sheet.Flags = f.Program.Load != "", flags(f)
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	f.Analysis = sheet.Analyze()

@@ -11,17 +11,17 @@ type Analysis struct {
 	// GC says what the figures from gctrace are; "" where none are known.
 	GC trial.TraceState `json:"gc_trace,omitempty"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
-	Where *where.Result `json:"where"`
+	Where *profile.Result `json:"where"`
 	// Time says in sentences where the time went.
-	Time     []string  `json:"time"`
-	Findings []Finding `json:"findings"` // the largest possible gain first
+	Time     []string   `json:"time"`
+	Findings []NextStep `json:"findings"` // the largest possible gain first
 	// Nothing says why there are no findings.
 	Nothing string `json:"nothing,omitempty"`
 }
 
 // Analyze says what was found.
-func (s *Sheet) Analyze() *Analysis {
-	a := &Analysis{Where: s.Where, Time: s.Time(), Findings: append([]Finding{}, s.Advise()...)}
+func (s *RunFacts) Analyze() *Analysis {
+	a := &Analysis{Where: s.Where, Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
 	switch {
 	case s.Cycles == nil:
 	case s.AtLeast:

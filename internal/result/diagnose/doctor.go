@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Severity is how much a hazard matters.
+// Severity is how much a finding matters.
 type Severity string
 
 const (
@@ -30,9 +30,9 @@ const (
 	OfGo      Scope = "go" // a process that runs a Go program
 )
 
-// A Hazard is something that costs memory performance or will: what it is, what
+// A Finding is something that costs memory performance or will: what it is, what
 // was read, and what to do.
-type Hazard struct {
+type Finding struct {
 	Rule      string    `json:"rule"`
 	Severity  Severity  `json:"severity"`
 	What      string    `json:"what"`
@@ -54,16 +54,16 @@ type Step struct {
 	Code string `json:"code,omitempty"`
 }
 
-// A Rule finds one kind of hazard. Look is pure: all that it knows is in the
+// A Rule finds one kind of finding. Look is pure: all that it knows is in the
 // facts. It returns an error when it cannot tell, which says why.
 type Rule struct {
 	ID        string // does not change
 	Title     string // what is wrong where it finds something
 	Scope     Scope
-	Severity  Severity // unless the hazard has its own
+	Severity  Severity // unless the finding has its own
 	Reads     []string
 	Reference string
-	look      func(*Facts) ([]Hazard, error)
+	look      func(*Facts) ([]Finding, error)
 }
 
 // Rules returns all rules, in the order of reports.
@@ -101,7 +101,7 @@ type Outcome struct {
 
 // A Diagnosis is what all rules found.
 type Diagnosis struct {
-	Hazards  []Hazard // the worst first
+	Findings []Finding // the worst first
 	Outcomes []Outcome
 }
 
@@ -135,12 +135,12 @@ func (f *Facts) Diagnose(skip ...string) Diagnosis {
 			}
 			for _, h := range found {
 				h.Rule, h.Severity, h.Reference = r.ID, cmp.Or(h.Severity, r.Severity), cmp.Or(h.Reference, r.Reference)
-				d.Hazards = append(d.Hazards, h)
+				d.Findings = append(d.Findings, h)
 			}
 		}
 		d.Outcomes = append(d.Outcomes, o)
 	}
-	slices.SortStableFunc(d.Hazards, func(a, b Hazard) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
+	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(a.Severity.rank(), b.Severity.rank()) })
 	return d
 }
 

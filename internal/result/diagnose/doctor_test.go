@@ -20,7 +20,7 @@ func TestCleanFixtures(t *testing.T) {
 		for _, pid := range []int{0, orders} {
 			w := newWorld(t, name)
 			d := w.diagnose(pid)
-			if len(d.Hazards) > 0 || len(d.unknown()) > 0 {
+			if len(d.Findings) > 0 || len(d.unknown()) > 0 {
 				t.Errorf("%s, process %d: found %q, unknown %q", name, pid, d.found(), d.unknown())
 			}
 			want := len(Rules())
@@ -33,7 +33,7 @@ func TestCleanFixtures(t *testing.T) {
 		}
 		w := newWorld(t, name)
 		w.version = ""
-		if d := w.diagnose(orders); d.Count(DoesNotApply) != len(goRules) || len(d.Hazards) > 0 {
+		if d := w.diagnose(orders); d.Count(DoesNotApply) != len(goRules) || len(d.Findings) > 0 {
 			t.Errorf("%s: not a Go program: %q, %d do not apply", name, d.found(), d.Count(DoesNotApply))
 		}
 	}
@@ -61,7 +61,7 @@ func TestRulesAreComplete(t *testing.T) {
 func TestSkip(t *testing.T) {
 	w := newWorld(t, "linux-5.15-cgroup-v2")
 	w.write(thpEnabled, "always madvise [never]\n")
-	if d := w.diagnose(0, "thp-never"); len(d.Hazards) != 0 || d.Count(NotAsked) != 1 {
+	if d := w.diagnose(0, "thp-never"); len(d.Findings) != 0 || d.Count(NotAsked) != 1 {
 		t.Errorf("found %q, %d skipped", d.found(), d.Count(NotAsked))
 	}
 }
@@ -147,7 +147,7 @@ func TestNotChecked(t *testing.T) {
 			w.version = "go1.17.13"
 			w.states = []goruntime.State{{Cycles: 7}}
 		}, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "needs Go 1.19"},
-		{"a Go of one's own", func(w *world) { w.version = "devel +a1b2c3" }, []string{"go-huge-page-faults"}, "no release of Go"},
+		{"a Go of one's own", func(w *world) { w.version = "devel +a1b2c3" }, []string{"go-huge-page-faults"}, "not a release of Go"},
 		{"the runtime goes", func(w *world) { w.states = nil }, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

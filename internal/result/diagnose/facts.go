@@ -19,8 +19,8 @@ func (f Fact[T]) get() (T, error) { return f.Value, f.Err }
 
 func fact[T any](v T, err error) Fact[T] { return Fact[T]{v, err} }
 
-// Two is what was read twice, at the ends of the time that was watched.
-type Two[T any] struct{ Before, After T }
+// BeforeAfter is what was read twice, at the ends of the time that was watched.
+type BeforeAfter[T any] struct{ Before, After T }
 
 var errNotWatched = errors.New("nothing was watched: give --duration a time")
 
@@ -35,8 +35,8 @@ type Facts struct {
 	Pools      Fact[[]procmem.HugetlbPool]
 	Free       Fact[procmem.FreeBlocks]
 	Swappiness Fact[int64]
-	Vmstat     Fact[Two[procmem.Vmstat]]
-	Pressure   Fact[Two[procmem.Pressure]]
+	Vmstat     Fact[BeforeAfter[procmem.Vmstat]]
+	Pressure   Fact[BeforeAfter[procmem.Pressure]]
 	// Groups are the memory cgroups of the process, or of folio itself, the
 	// innermost first.
 	Groups Fact[[]Group]
@@ -69,7 +69,7 @@ type Process struct {
 
 // Runtime is what a Go runtime said while it was watched.
 type Runtime struct {
-	Two[goruntime.State]
+	BeforeAfter[goruntime.State]
 	// Live is the least that a collection found alive, nil if that is not known.
 	// What is allocated during a collection counts as alive in that one, so a
 	// single look can find several times what lives.
@@ -116,7 +116,7 @@ func newAdvice(mappings []procmem.Mapping, err error) Fact[Advice] {
 // Samples are where the time of a process went while it was watched.
 type Samples struct {
 	CPU    float64 // seconds
-	Result *where.Result
+	Result *profile.Result
 }
 
 // rate returns how often a second these counters of the kernel went up, all

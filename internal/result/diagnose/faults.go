@@ -24,16 +24,16 @@ const firstTouches, refaults = 1.2, 2
 // a heap of a fixed size, GOGC=off with GOMEMLIMIT near the peak, and again not a
 // larger GOGC, under which both peak and faults grow. Of several processes each
 // touches memory of its own.
-func adviseFaults(s *Sheet) (float64, Finding, bool) {
-	gain := s.part(where.PageFaults)
+func adviseFaults(s *RunFacts) (float64, NextStep, bool) {
+	gain := s.part(profile.PageFaults)
 	evidence := fmt.Sprintf("%s faults took %s of CPU time", unit.Count(s.Faults), unit.Percent(gain))
 	switch {
 	case s.splitKernel():
 		if gain < littleTax {
-			return 0, Finding{}, false
+			return 0, NextStep{}, false
 		}
 	case s.Faults < manyFaults || s.sysShare() < littleSys:
-		return 0, Finding{}, false
+		return 0, NextStep{}, false
 	default:
 		gain = s.sysShare()
 		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults), unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
@@ -41,7 +41,7 @@ func adviseFaults(s *Sheet) (float64, Finding, bool) {
 	if w := s.Where; w != nil && w.HeapFaults > 0 && w.Faults >= manyFaults {
 		evidence += fmt.Sprintf("; %s of them in the heap", unit.Percent(float64(w.HeapFaults)/float64(w.Faults)))
 	}
-	f := Finding{What: fmt.Sprintf("Fewer page faults: up to %s less CPU time", unit.Percent(gain))}
+	f := NextStep{What: fmt.Sprintf("Fewer page faults: up to %s less CPU time", unit.Percent(gain))}
 	var why string
 	why, f.Fix = s.faultFix()
 	f.Evidence = evidence + why
@@ -49,7 +49,7 @@ func adviseFaults(s *Sheet) (float64, Finding, bool) {
 }
 
 // faultFix says whose the faults are, and what to try.
-func (s *Sheet) faultFix() (why, fix string) {
+func (s *RunFacts) faultFix() (why, fix string) {
 	faulted := s.Faults * float64(s.Host.PageBytes)
 	switch {
 	case s.Processes > 1:
@@ -76,8 +76,8 @@ func (s *Sheet) faultFix() (why, fix string) {
 }
 
 // site adds to a fix where most of the faults are.
-func (s *Sheet) site(fix string) string {
-	if who := s.payers(3, where.PageFaults); who != "" {
+func (s *RunFacts) site(fix string) string {
+	if who := s.payers(3, profile.PageFaults); who != "" {
 		return fix + "; most faults are at " + who
 	}
 	return fix
@@ -85,7 +85,7 @@ func (s *Sheet) site(fix string) string {
 
 // fixedHeap is the search of a heap that neither grows nor shrinks. Within twice the
 // peak it tries limits near what the program needs.
-func (s *Sheet) fixedHeap() string {
+func (s *RunFacts) fixedHeap() string {
 	if !s.Go {
 		return s.site("keep freed memory instead of returning it to the OS")
 	}
@@ -101,7 +101,7 @@ func (s *Sheet) fixedHeap() string {
 
 // hugePages is how to have first touches on huge pages, "" if they can gain little or
 // cannot be had.
-func (s *Sheet) hugePages() string {
+func (s *RunFacts) hugePages() string {
 	policy := ""
 	if e := s.Host.THPEnabled; e != nil {
 		policy = *e

@@ -114,7 +114,7 @@ func (out *Facts) readHost(f procmem.FS) {
 	out.Free = fact(f.FreeBlocks())
 	out.Swappiness = fact(f.Sysctl("vm/swappiness"))
 	v, err := f.Vmstat()
-	out.Vmstat = fact(Two[procmem.Vmstat]{v, v}, err)
+	out.Vmstat = fact(BeforeAfter[procmem.Vmstat]{v, v}, err)
 }
 
 func (out *Facts) readGroups(f procmem.FS, pid int) {
@@ -153,7 +153,7 @@ func (out *Facts) watch(ctx context.Context, f procmem.FS, o ReadOptions) error 
 		return p, err
 	}
 	pBefore, pErr := pressure()
-	out.Pressure = fact(Two[procmem.Pressure]{pBefore, pBefore}, pErr)
+	out.Pressure = fact(BeforeAfter[procmem.Pressure]{pBefore, pBefore}, pErr)
 	p := out.Process
 	var reader runtimeReader
 	if p != nil {

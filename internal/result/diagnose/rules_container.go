@@ -25,7 +25,7 @@ func (g Group) reading(format string, args ...any) Reading {
 	return Reading{g.Dir, fmt.Sprintf(format, args...)}
 }
 
-func lookFull(f *Facts) ([]Hazard, error) {
+func lookFull(f *Facts) ([]Finding, error) {
 	const full = 0.9
 	groups, err := f.Groups.get()
 	if err != nil {
@@ -46,7 +46,7 @@ func lookFull(f *Facts) ([]Hazard, error) {
 		if float64(used) < full*float64(limit) {
 			return nil, nil
 		}
-		return []Hazard{{
+		return []Finding{{
 			What:     fmt.Sprintf("The container's memory is nearly used up: %s.", unit.Percent(float64(used)/float64(limit))),
 			Evidence: []Reading{g.reading("limit %s, in use %s without caches that are easily dropped", unit.Size(limit), unit.Size(used))},
 			Means:    "At the limit the kernel takes caches away, and then ends a process. Huge pages need room: they are refused here before that.",
@@ -56,7 +56,7 @@ func lookFull(f *Facts) ([]Hazard, error) {
 	return nil, fmt.Errorf("%s does not say how much is in use", dir)
 }
 
-func lookThrottled(f *Facts) ([]Hazard, error) {
+func lookThrottled(f *Facts) ([]Finding, error) {
 	groups, err := f.Groups.get()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func lookThrottled(f *Facts) ([]Hazard, error) {
 		if g.High == nil || g.Usage == nil || *g.Usage < *g.High {
 			continue
 		}
-		return []Hazard{{
+		return []Finding{{
 			What:     "The container is slowed down for its memory.",
 			Evidence: []Reading{g.reading("memory.high %s, memory.current %s", unit.Size(*g.High), unit.Size(*g.Usage))},
 			Means:    "Above memory.high each allocation waits while the kernel takes memory away from the container.",

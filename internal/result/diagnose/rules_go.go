@@ -60,7 +60,7 @@ func (p *Process) release() string {
 	return v
 }
 
-func lookVersion(f *Facts) ([]Hazard, error) {
+func lookVersion(f *Facts) ([]Finding, error) {
 	v := f.Process.GoVersion.Value
 	lang := f.Process.release()
 	if lang == "" {
@@ -69,7 +69,7 @@ func lookVersion(f *Facts) ([]Hazard, error) {
 	if version.Compare(lang, "go1.21rc1") < 0 || version.Compare(lang, "go1.21.4") >= 0 {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("%s stalls on huge pages.", lang),
 		Evidence: []Reading{{"build information of " + f.Process.file("exe"), v}},
 		Means:    "Go 1.21.1 to 1.21.3 collapse the heap into huge pages (MADV_COLLAPSE) with a lock held: when memory is short, the whole program waits for the kernel.",
@@ -79,7 +79,7 @@ func lookVersion(f *Facts) ([]Hazard, error) {
 		h.Means = "Go 1.21.0 asks for huge pages for the whole heap (MADV_HUGEPAGE): faults that wait for one took 333 ms instead of 0.6 ms."
 		h.Reference = "https://github.com/golang/go/issues/61718"
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
 // memoryLimit returns the limit in effect, math.MaxInt64 for none. sure is
@@ -115,7 +115,7 @@ func (p *Process) unsure() string {
 	return " The program may set one itself (debug.SetMemoryLimit), which cannot be seen here: " + p.Runtime.Err.Error() + "."
 }
 
-func lookNoLimit(f *Facts) ([]Hazard, error) {
+func lookNoLimit(f *Facts) ([]Finding, error) {
 	p := f.Process
 	container, dir, err := f.limit()
 	if err != nil || container == 0 {
@@ -125,7 +125,7 @@ func lookNoLimit(f *Facts) ([]Hazard, error) {
 	if err != nil || limit < math.MaxInt64 {
 		return nil, err
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("The container may use %s, and the program does not know.", unit.Size(container)),
 		Evidence: []Reading{{dir, "limit " + unit.Size(container)}, from},
 		Means:    "The heap may grow to twice what lives before it is collected, past the container's limit: then the kernel kills the program, although most of it was garbage. Below the limit there may be room that would save collections.",
@@ -138,10 +138,10 @@ func lookNoLimit(f *Facts) ([]Hazard, error) {
 	if v := p.release(); v != "" && version.Compare(v, "go1.19") < 0 {
 		h.Fix = []Step{{Do: v + " knows no memory limit: build it with Go 1.19 or newer, and set", Code: "GOMEMLIMIT=" + limitFor(container)}}
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookLimitAbove(f *Facts) ([]Hazard, error) {
+func lookLimitAbove(f *Facts) ([]Finding, error) {
 	p := f.Process
 	container, dir, err := f.limit()
 	if err != nil || container == 0 {
@@ -151,7 +151,7 @@ func lookLimitAbove(f *Facts) ([]Hazard, error) {
 	if err != nil || limit == math.MaxInt64 || limit <= container {
 		return nil, err
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     fmt.Sprintf("The program keeps to %s, and the container may use %s.", unit.Size(limit), unit.Size(container)),
 		Evidence: []Reading{from, {dir, "limit " + unit.Size(container)}},
 		Means:    "The container's limit is met first: the kernel kills the program before the GC begins to work harder.",
@@ -159,7 +159,7 @@ func lookLimitAbove(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookLimitLow(f *Facts) ([]Hazard, error) {
+func lookLimitLow(f *Facts) ([]Finding, error) {
 	const full = 0.8
 	p := f.Process
 	r, err := p.Runtime.get()
@@ -173,7 +173,7 @@ func lookLimitLow(f *Facts) ([]Hazard, error) {
 	if unlimited, _ := s.Unlimited(); unlimited || *s.Limit <= 0 || float64(*r.Live) < full*float64(*s.Limit) {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("The live heap fills %s of the memory limit.", unit.Percent(float64(*r.Live)/float64(*s.Limit))),
 		Evidence: []Reading{p.runtime("memory limit %s, live heap %s", unit.Size(uint64(*s.Limit)), unit.Size(*r.Live))},
 		Means:    "What is left is soon full of garbage, so the GC runs all the time: up to half of the processors, and the rest of the program waits for it.",
@@ -182,7 +182,7 @@ func lookLimitLow(f *Facts) ([]Hazard, error) {
 	if f.Watched > 0 {
 		h.Evidence = append(h.Evidence, p.runtime("%s collections a second, over %s", unit.Rate(f.cycles(r.Before.Cycles, s.Cycles)), unit.Seconds(f.Watched.Seconds())))
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
 // cycles is a rate of collections. The count wraps around.
@@ -190,7 +190,7 @@ func (f *Facts) cycles(before, after uint32) float64 {
 	return float64(after-before) / f.Watched.Seconds()
 }
 
-func lookCollectorOff(f *Facts) ([]Hazard, error) {
+func lookCollectorOff(f *Facts) ([]Finding, error) {
 	p := f.Process
 	var off Reading
 	if r, err := p.Runtime.get(); err == nil && r.After.Percent != nil {
@@ -209,7 +209,7 @@ func lookCollectorOff(f *Facts) ([]Hazard, error) {
 	if err != nil || limit < math.MaxInt64 {
 		return nil, err
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     "The GC is off, and nothing limits the heap.",
 		Evidence: []Reading{off, from},
 		Means:    "The heap grows until the kernel kills the program, and each page of it is a page fault." + p.unsure(),
@@ -217,7 +217,7 @@ func lookCollectorOff(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookTiny(f *Facts) ([]Hazard, error) {
+func lookTiny(f *Facts) ([]Finding, error) {
 	p := f.Process
 	r, err := p.Runtime.get()
 	if err != nil {
@@ -235,12 +235,12 @@ func lookTiny(f *Facts) ([]Hazard, error) {
 	if r.Live != nil {
 		live = " of a live heap of " + unit.Size(*r.Live)
 	}
-	return []Hazard{p.tiny(fmt.Sprintf("%s collections a second%s.", unit.Rate(rate), live),
+	return []Finding{p.tiny(fmt.Sprintf("%s collections a second%s.", unit.Rate(rate), live),
 		p.runtime("collections: %s, %s later (%s)", unit.Number(int64(r.Before.Cycles)), unit.Number(int64(s.Cycles-r.Before.Cycles)), unit.Seconds(f.Watched.Seconds())))}, nil
 }
 
-func (p *Process) tiny(what string, evidence Reading) Hazard {
-	return Hazard{
+func (p *Process) tiny(what string, evidence Reading) Finding {
+	return Finding{
 		What:     what,
 		Evidence: []Reading{evidence},
 		Means:    "Each collection stops and starts all processors, which is not in the GC's own figures, and costs more the more processors there are. A few MiB more of heap save almost all of it.",
@@ -252,7 +252,7 @@ func (p *Process) tiny(what string, evidence Reading) Hazard {
 
 // lookTinySampled judges by how much of the time collection takes: a small
 // process that spends much of it there collects all the time.
-func lookTinySampled(f *Facts, unread error) ([]Hazard, error) {
+func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 	const share, busy = 0.1, 0.05 // of its time; processors
 	p := f.Process
 	anon := p.Status.Value.RssAnon
@@ -269,7 +269,7 @@ func lookTinySampled(f *Facts, unread error) ([]Hazard, error) {
 		return nil, fmt.Errorf("%w; %w", unread, p.Samples.Err)
 	case p.Samples.Value.CPU < busy*f.Watched.Seconds():
 		return nil, nil // it hardly runs: whatever it does costs nothing
-	case p.Samples.Value.Result == nil || p.Samples.Value.Result.Samples < where.Fewest:
+	case p.Samples.Value.Result == nil || p.Samples.Value.Result.Samples < profile.Fewest:
 		return nil, fmt.Errorf("%w; too few samples of its time were taken", unread)
 	}
 	part := p.Samples.Value.Result.GCFraction
@@ -280,10 +280,10 @@ func lookTinySampled(f *Facts, unread error) ([]Hazard, error) {
 		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples, unit.Seconds(f.Watched.Seconds()), unit.Percent(part))})
 	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + unit.Size(*anon)})
 	h.Means += " How often it collects could not be read: " + unread.Error() + "."
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookReturned(f *Facts) ([]Hazard, error) {
+func lookReturned(f *Facts) ([]Finding, error) {
 	const over = 1.25
 	p := f.Process
 	r, err := p.Runtime.get()
@@ -294,7 +294,7 @@ func lookReturned(f *Facts) ([]Hazard, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready := r.After.Ready
+	ready := r.After.Held
 	switch {
 	case ready == nil:
 		return nil, fmt.Errorf("%s does not count what it has returned: it needs Go 1.19", p.GoVersion.Value)
@@ -305,7 +305,7 @@ func lookReturned(f *Facts) ([]Hazard, error) {
 	if *s.AnonHugePages < much || *s.Anonymous < *ready+much || float64(*s.Anonymous) < over*float64(*ready) {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What: fmt.Sprintf("%s are resident that the Go runtime does not hold.", unit.Size(*s.Anonymous-*ready)),
 		Evidence: []Reading{p.runtime("holds %s", unit.Size(*ready)),
 			{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, AnonHugePages %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
@@ -316,11 +316,11 @@ func lookReturned(f *Facts) ([]Hazard, error) {
 	if t := f.THP.Value; t.MaxPtesNone != nil {
 		h.Evidence = append(h.Evidence, Reading{ptesNone, fmt.Sprint(*t.MaxPtesNone)})
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
 // lookStacks finds many goroutines, which may be leaked ones.
-func lookStacks(f *Facts) ([]Hazard, error) {
+func lookStacks(f *Facts) ([]Finding, error) {
 	const share = 0.1
 	p := f.Process
 	r, err := p.Runtime.get()
@@ -328,14 +328,14 @@ func lookStacks(f *Facts) ([]Hazard, error) {
 		return nil, err
 	}
 	s := r.After
-	if s.Stacks == nil || s.Ready == nil {
+	if s.Stacks == nil || s.Held == nil {
 		return nil, fmt.Errorf("%s does not count the stacks of goroutines: it needs Go 1.19", p.GoVersion.Value)
 	}
-	if *s.Stacks < much || float64(*s.Stacks) < share*float64(*s.Ready) {
+	if *s.Stacks < much || float64(*s.Stacks) < share*float64(*s.Held) {
 		return nil, nil
 	}
-	h := Hazard{
-		What:     fmt.Sprintf("Stacks of goroutines take %s of the %s that the Go runtime holds.", unit.Size(*s.Stacks), unit.Size(*s.Ready)),
+	h := Finding{
+		What:     fmt.Sprintf("Stacks of goroutines take %s of the %s that the Go runtime holds.", unit.Size(*s.Stacks), unit.Size(*s.Held)),
 		Evidence: []Reading{p.runtime("stacks %s", unit.Size(*s.Stacks))},
 		Means:    "Each collection scans these stacks. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to, for as long as the program runs.",
 		Fix:      []Step{{Do: "See where goroutines wait (net/http/pprof in the program):", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutine"}},
@@ -352,10 +352,10 @@ func lookStacks(f *Facts) ([]Hazard, error) {
 		leaks.Do = "Built with Go 1.27, or with GOEXPERIMENT=goroutineleakprofile, it can list only those that can never go on:"
 	}
 	h.Fix = append(h.Fix, leaks)
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookDisableTHP(f *Facts) ([]Hazard, error) {
+func lookDisableTHP(f *Facts) ([]Finding, error) {
 	p := f.Process
 	value, _, err := p.env("GODEBUG")
 	if err != nil {
@@ -370,7 +370,7 @@ func lookDisableTHP(f *Facts) ([]Hazard, error) {
 	if !on {
 		return nil, nil
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     "GODEBUG keeps the Go heap off huge pages.",
 		Evidence: []Reading{{p.file("environ"), "GODEBUG=" + value}},
 		Means:    "With disablethp=1 the runtime forbids huge pages (MADV_NOHUGEPAGE) for the whole heap. It was meant for machines with THP always and a high max_ptes_none.",

@@ -72,12 +72,12 @@ func (f *Facts) policy() (string, error) {
 	return "", err
 }
 
-func lookMissing(f *Facts) ([]Hazard, error) {
+func lookMissing(f *Facts) ([]Finding, error) {
 	t, err := f.THP.get()
 	if t.Present || err != nil && !t.Present {
 		return nil, ignoreIf(t.Present, err)
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     "The kernel has no transparent huge pages.",
 		Evidence: []Reading{{strings.TrimSuffix(thpDir, "/"), "no such directory"}},
 		Means:    "No heap can be put on huge pages, whatever asks for it: it was built without CONFIG_TRANSPARENT_HUGEPAGE, or /sys is hidden from this container.",
@@ -108,7 +108,7 @@ func (f *Facts) Policy() string {
 	return ""
 }
 
-func lookNever(f *Facts) ([]Hazard, error) {
+func lookNever(f *Facts) ([]Finding, error) {
 	word, err := f.policy()
 	if err != nil || word != "never" {
 		return nil, err
@@ -117,7 +117,7 @@ func lookNever(f *Facts) ([]Hazard, error) {
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
 		means += " Only MADV_COLLAPSE, which goheap's collapse and folio collapse use, works all the same."
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     "Transparent huge pages are off for all programs.",
 		Evidence: []Reading{{thpEnabled, bracketed(f.THP.Value.Enabled)}},
 		Means:    means,
@@ -126,12 +126,12 @@ func lookNever(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookAlways(f *Facts) ([]Hazard, error) {
+func lookAlways(f *Facts) ([]Finding, error) {
 	word, err := f.policy()
 	if err != nil || word != "always" {
 		return nil, err
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     "Every program gets huge pages, asked for or not.",
 		Evidence: []Reading{{thpEnabled, bracketed(f.THP.Value.Enabled)}},
 		Means:    "Large Go heaps gain from it. Small ones can take up to half as much memory again, programs that return memory get it back when khugepaged comes (see max-ptes-none), and faults may wait for a huge page to be made (see defrag-always).",
@@ -140,20 +140,20 @@ func lookAlways(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookDefrag(f *Facts) ([]Hazard, error) {
+func lookDefrag(f *Facts) ([]Finding, error) {
 	t, err := f.THP.get()
 	if t.Defrag.Selected == "" {
 		return nil, err
 	}
-	a, found := advice.Of("defrag-always", f.advice(t))
+	a, found := advice.ByID("defrag-always", f.advice(t))
 	if !found {
 		return nil, nil
 	}
-	h := hazardOf(a, Reading{thpDefrag, bracketed(t.Defrag)}, Reading{thpEnabled, bracketed(t.Enabled)})
+	h := findingOf(a, Reading{thpDefrag, bracketed(t.Defrag)}, Reading{thpEnabled, bracketed(t.Enabled)})
 	if t.Enabled.Selected != "always" {
 		h.Severity = Note
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
 // advice are the facts as the catalogue of advice has them.
@@ -165,21 +165,21 @@ func (f *Facts) advice(t procmem.THP) *advice.Facts {
 	return out
 }
 
-// hazardOf makes a hazard of advice.
-func hazardOf(a advice.Advice, read ...Reading) Hazard {
-	return Hazard{What: a.What, Evidence: read, Means: a.Means, Fix: []Step{{a.Do, a.Code}}, Reference: a.See}
+// findingOf makes a finding of advice.
+func findingOf(a advice.Advice, read ...Reading) Finding {
+	return Finding{What: a.What, Evidence: read, Means: a.Means, Fix: []Step{{a.Do, a.Code}}, Reference: a.See}
 }
 
-func lookPtesNone(f *Facts) ([]Hazard, error) {
+func lookPtesNone(f *Facts) ([]Finding, error) {
 	t, err := f.THP.get()
 	if t.MaxPtesNone == nil || f.window() == 0 || t.Enabled.Selected == "" {
 		return nil, err
 	}
-	a, found := advice.Of("max-ptes-none", f.advice(t))
+	a, found := advice.ByID("max-ptes-none", f.advice(t))
 	if !found {
 		return nil, nil
 	}
-	h := hazardOf(a, Reading{ptesNone, fmt.Sprint(*t.MaxPtesNone)}, Reading{thpEnabled, bracketed(t.Enabled)})
+	h := findingOf(a, Reading{ptesNone, fmt.Sprint(*t.MaxPtesNone)}, Reading{thpEnabled, bracketed(t.Enabled)})
 	if t.Enabled.Selected == "always" {
 		h.Severity = Warning
 	}
@@ -187,21 +187,21 @@ func lookPtesNone(f *Facts) ([]Hazard, error) {
 		h.Severity = Warning
 		h.Evidence = append(h.Evidence, Reading{p.file("smaps"), unit.Size(p.Advice.Value.Huge.Anonymous) + " in mappings with the flag hg (asked for huge pages)"})
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookHugetlb(f *Facts) ([]Hazard, error) {
+func lookHugetlb(f *Facts) ([]Finding, error) {
 	pools, err := f.Pools.get()
 	if err != nil {
 		return nil, err
 	}
-	var out []Hazard
+	var out []Finding
 	for _, p := range pools {
 		if p.Unused() == 0 {
 			continue
 		}
 		file := fmt.Sprintf("%shugepages-%dkB/", hugetlbDir, p.PageBytes/1024)
-		h := Hazard{
+		h := Finding{
 			What: fmt.Sprintf("%s of hugetlb pages are reserved and not used.", unit.Size(p.Unused())),
 			Evidence: []Reading{{file + "nr_hugepages", fmt.Sprint(p.Pages)}, {file + "free_hugepages", fmt.Sprint(p.Free)},
 				{file + "resv_hugepages", fmt.Sprint(p.Reserved)}},
@@ -220,7 +220,7 @@ func lookHugetlb(f *Facts) ([]Hazard, error) {
 	return out, nil
 }
 
-func lookPieces(f *Facts) ([]Hazard, error) {
+func lookPieces(f *Facts) ([]Finding, error) {
 	const enough, few = 1 << 30, 0.05 // free memory worth speaking of; of it in huge pages
 	blocks, err := f.Free.get()
 	if err != nil {
@@ -238,7 +238,7 @@ func lookPieces(f *Facts) ([]Hazard, error) {
 	if free < enough || float64(whole) > few*float64(free) {
 		return nil, nil
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     fmt.Sprintf("Free memory is in pieces smaller than a huge page (%s).", unit.Size(window)),
 		Evidence: []Reading{{"/proc/buddyinfo", fmt.Sprintf("%s free, %s of it in blocks of order %d or more", unit.Size(free), unit.Size(whole), order)}},
 		Means:    "A huge page can be had only after other memory was moved: faults get base pages, or wait (see thp_defrag).",
@@ -247,7 +247,7 @@ func lookPieces(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookSwappiness(f *Facts) ([]Hazard, error) {
+func lookSwappiness(f *Facts) ([]Finding, error) {
 	const readily = 10
 	m, err := f.Meminfo.get()
 	if err != nil {
@@ -260,7 +260,7 @@ func lookSwappiness(f *Facts) ([]Hazard, error) {
 	if err != nil || n <= readily {
 		return nil, err
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     fmt.Sprintf("%s are swapped out, and memory is swapped out readily.", unit.Size(*m.SwapTotal-*m.SwapFree)),
 		Evidence: []Reading{{swappiness, fmt.Sprint(n)}, {meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", unit.Size(*m.SwapTotal), unit.Size(*m.SwapFree))}},
 		Means:    "A collection reads the whole live heap: what was swapped out because nobody used it must then be read back. Pages of files would be dropped more cheaply.",
@@ -268,11 +268,11 @@ func lookSwappiness(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookPageSize(f *Facts) ([]Hazard, error) {
+func lookPageSize(f *Facts) ([]Finding, error) {
 	if f.PageBytes <= 4096 {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("Base pages have %s.", unit.Size(uint64(f.PageBytes))),
 		Evidence: []Reading{{"getpagesize(2)", fmt.Sprint(f.PageBytes)}},
 		Means:    "Page faults and TLB misses are fewer than with 4 KiB pages, so huge pages gain less here; memory comes and goes in steps of a page, so many small mappings and stacks take more.",
@@ -284,7 +284,7 @@ func lookPageSize(f *Facts) ([]Hazard, error) {
 			h.Means += fmt.Sprintf(" A huge page has %s: only heaps of many times that can use any.", unit.Size(w))
 		}
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
 // much is an amount of memory that is worth a user's time.

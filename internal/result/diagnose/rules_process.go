@@ -66,7 +66,7 @@ func missing(what, file, since string) error {
 	return fmt.Errorf("%s is not in %s: it needs Linux %s", what, file, since)
 }
 
-func lookDisabled(f *Facts) ([]Hazard, error) {
+func lookDisabled(f *Facts) ([]Finding, error) {
 	p := f.Process
 	s, err := p.Status.get()
 	if err != nil {
@@ -78,13 +78,13 @@ func lookDisabled(f *Facts) ([]Hazard, error) {
 	if *s.THPEnabled || !f.THP.Value.Present && f.THP.Err == nil {
 		return nil, nil // without THP in the kernel it is 0 for all
 	}
-	a, _ := advice.Of("thp-disabled", &advice.Facts{OptedOut: true})
-	h := hazardOf(a, Reading{p.file("status"), "THP_enabled: 0"})
+	a, _ := advice.ByID("thp-disabled", &advice.Facts{OptedOut: true})
+	h := findingOf(a, Reading{p.file("status"), "THP_enabled: 0"})
 	h.Fix = append(h.Fix, Step{Do: "Or have the process take it back, early in main:", Code: p.prctl(0)})
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookSwapped(f *Facts) ([]Hazard, error) {
+func lookSwapped(f *Facts) ([]Finding, error) {
 	const some = 1 << 20
 	p := f.Process
 	s, err := p.Status.get()
@@ -97,7 +97,7 @@ func lookSwapped(f *Facts) ([]Hazard, error) {
 	if *s.VmSwap < some {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("%s of this process are swapped out.", unit.Size(*s.VmSwap)),
 		Evidence: []Reading{{p.file("status"), "VmSwap: " + unit.Size(*s.VmSwap)}},
 		Means:    "What is swapped out comes back page by page, each from the disk, and never as huge pages.",
@@ -109,10 +109,10 @@ func lookSwapped(f *Facts) ([]Hazard, error) {
 	if f.Swappiness.Err == nil {
 		h.Evidence = append(h.Evidence, Reading{swappiness, fmt.Sprint(f.Swappiness.Value)})
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookBasePages(f *Facts) ([]Hazard, error) {
+func lookBasePages(f *Facts) ([]Finding, error) {
 	p := f.Process
 	s, err := p.Rollup.get()
 	if err != nil {
@@ -127,7 +127,7 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 	if !inspect.OnBasePages(*s.Anonymous, *s.AnonHugePages) || p.disabled() {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("%s of anonymous memory, %s of it on huge pages.", unit.Size(*s.Anonymous), unit.Percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
 		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous: %s, AnonHugePages: %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
 		Means:    "Random reads of a heap of this size wait for address translation, and each first touch is a page fault. Huge pages save part of both.",
@@ -152,20 +152,20 @@ func lookBasePages(f *Facts) ([]Hazard, error) {
 	} else {
 		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:", Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
 // autoHeap is the heap from which on package auto looks for huge pages by default.
 const autoHeap = 256 << 20
 
-// disabled reports whether huge pages are off for the process, which is a hazard
+// disabled reports whether huge pages are off for the process, which is a finding
 // of its own.
 func (p *Process) disabled() bool {
 	e := p.Status.Value.THPEnabled
 	return e != nil && !*e
 }
 
-func lookAdvised(f *Facts) ([]Hazard, error) {
+func lookAdvised(f *Facts) ([]Finding, error) {
 	const share = 0.5
 	p := f.Process
 	a, err := p.Advice.get()
@@ -177,9 +177,9 @@ func lookAdvised(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	if word, _ := f.policy(); word == "never" {
-		return nil, nil // that is why, and a hazard of its own
+		return nil, nil // that is why, and a finding of its own
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", unit.Size(e.Anonymous), unit.Size(e.Anonymous-e.OnHuge)),
 		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s", unit.Size(e.Anonymous), unit.Size(e.OnHuge))}},
 		Means:    "Either it was touched before it asked, or no huge page was free then, or huge pages were split since: by returning a part of each (MADV_DONTNEED), by a change of protection, or by fork. huge-pages-split and huge-pages-refused tell which of these happens now.",
@@ -188,10 +188,10 @@ func lookAdvised(f *Facts) ([]Hazard, error) {
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
 		h.Fix = append([]Step{{Do: "Put it on huge pages now:", Code: p.collapse()}}, h.Fix...)
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookOptedOut(f *Facts) ([]Hazard, error) {
+func lookOptedOut(f *Facts) ([]Finding, error) {
 	const share = 0.25
 	p := f.Process
 	a, err := p.Advice.get()
@@ -202,7 +202,7 @@ func lookOptedOut(f *Facts) ([]Hazard, error) {
 	if a.NoHuge.Anonymous < much || float64(a.NoHuge.Anonymous) < share*float64(all) {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("%s of this process opted out of huge pages.", unit.Size(a.NoHuge.Anonymous)),
 		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag nh: Anonymous %s of %s", unit.Size(a.NoHuge.Anonymous), unit.Size(all))}},
 		Means:    "The program called madvise(MADV_NOHUGEPAGE): neither khugepaged nor MADV_COLLAPSE touches this memory.",
@@ -211,10 +211,10 @@ func lookOptedOut(f *Facts) ([]Hazard, error) {
 	if p.isGo() {
 		h.Means += " Go does so for the heap with GODEBUG=disablethp=1 (1.21.6 and newer), and up to 1.20 around memory that it returns."
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookFork(f *Facts) ([]Hazard, error) {
+func lookFork(f *Facts) ([]Finding, error) {
 	p := f.Process
 	s, err := p.Rollup.get()
 	if err != nil {
@@ -234,7 +234,7 @@ func lookFork(f *Facts) ([]Hazard, error) {
 		return nil, nil
 	}
 	shared = min(shared, *s.Anonymous)
-	h := Hazard{
+	h := Finding{
 		What: fmt.Sprintf("Huge pages are shared with a forked copy of the process (about %s in all).", unit.Size(shared)),
 		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, Pss_Anon %s (shared pages count in part), AnonHugePages %s",
 			unit.Size(*s.Anonymous), unit.Size(*s.PssAnon), unit.Size(*s.AnonHugePages))}},
@@ -249,10 +249,10 @@ func lookFork(f *Facts) ([]Hazard, error) {
 		h.Severity = Problem
 		h.Means = fmt.Sprintf("Before Linux 5.8 (this is %s) the first write to each shared huge page copies all %s of it: such writes take 512 times as long, and memory grows as fast.", r.Text, unit.Size(f.window()))
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookLazy(f *Facts) ([]Hazard, error) {
+func lookLazy(f *Facts) ([]Finding, error) {
 	p := f.Process
 	s, err := p.Rollup.get()
 	if err != nil {
@@ -264,7 +264,7 @@ func lookLazy(f *Facts) ([]Hazard, error) {
 	if *s.LazyFree < much {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("%s were freed and still count as used.", unit.Size(*s.LazyFree)),
 		Evidence: []Reading{{p.file("smaps_rollup"), "LazyFree: " + unit.Size(*s.LazyFree)}},
 		Means:    "The program frees by MADV_FREE: the kernel takes the memory only when it is short. Until then it is in RSS, and in the container's count. Freeing huge pages so, and taking them in use again, is slower than MADV_DONTNEED.",
@@ -273,10 +273,10 @@ func lookLazy(f *Facts) ([]Hazard, error) {
 	if p.isGo() {
 		h.Fix = []Step{{Do: "Take madvdontneed=0 out of GODEBUG; with Go 1.12 to 1.15, which free so by default, set:", Code: "GODEBUG=madvdontneed=1"}}
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookMappings(f *Facts) ([]Hazard, error) {
+func lookMappings(f *Facts) ([]Finding, error) {
 	const near = 0.8
 	p := f.Process
 	a, err := p.Advice.get()
@@ -293,7 +293,7 @@ func lookMappings(f *Facts) ([]Hazard, error) {
 	if float64(a.Mappings) < near*float64(most) {
 		return nil, nil
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     fmt.Sprintf("The process has %d mappings of at most %d.", a.Mappings, most),
 		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("%d mappings", a.Mappings)}, {"/proc/sys/vm/max_map_count", fmt.Sprint(most)}},
 		Means:    "At the limit mmap and madvise fail, and a Go program ends with \"out of memory\". Advice on pieces of memory splits mappings.",

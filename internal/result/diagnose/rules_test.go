@@ -44,8 +44,8 @@ func (w *world) runtimes(change func(i int, s *goruntime.State)) {
 func kB(mib int) string { return fmt.Sprintf("%d kB", mib<<10) }
 
 func collecting(share float64, samples uint64) Samples {
-	r := &where.Result{Samples: samples, Classes: []where.ClassShare{
-		{Class: where.GCMark, Seconds: share / 2}, {Class: where.WriteBarrier, Seconds: share / 2}, {Class: where.Program, Seconds: 1 - share},
+	r := &profile.Result{Samples: samples, Classes: []profile.ClassShare{
+		{Class: profile.GCMark, Seconds: share / 2}, {Class: profile.WriteBarrier, Seconds: share / 2}, {Class: profile.Program, Seconds: 1 - share},
 	}}
 	r.Recompute()
 	return Samples{CPU: 0.9, Result: r}
@@ -182,7 +182,7 @@ var firing = []struct {
 		w.field("proc/4242/smaps_rollup", "Anonymous", kB(512))
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(512))
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(256))
-		w.runtimes(func(_ int, s *goruntime.State) { s.Ready = ptr[uint64](520 << 20) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Held = ptr[uint64](520 << 20) })
 	}, "", nil},
 	{"advised, on base pages", k515, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") }, "warning advised-not-huge", []string{"177.0MiB asked for huge pages"}},
 	{"advised, can be collapsed", k618, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") }, "warning advised-not-huge", []string{"folio collapse 4242"}},
@@ -258,7 +258,7 @@ var firing = []struct {
 	}, "", nil},
 	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap", []string{"40.0% of its CPU time", "could not be read"}},
 	{"sampled, little collection", k618, func(w *world) { w.sampled(0.09, 500) }, "", nil},
-	{"sampled, few samples", k618, func(w *world) { w.sampled(0.4, where.Fewest-1) }, "", nil},
+	{"sampled, few samples", k618, func(w *world) { w.sampled(0.4, profile.Fewest-1) }, "", nil},
 	{"sampled, idle", k618, func(w *world) { w.sampled(0.4, 500); w.samples.CPU = 0.04 }, "", nil},
 	{"sampled, no small process", k618, func(w *world) { w.sampled(0.4, 500); w.field("proc/4242/status", "RssAnon", kB(65)) }, "", nil},
 
@@ -273,14 +273,14 @@ var firing = []struct {
 	}, "note heap-on-base-pages", nil},
 	{"goroutines", k618, func(w *world) {
 		w.runtimes(func(_ int, s *goruntime.State) {
-			s.Ready, s.Stacks, s.Goroutines = ptr[uint64](640<<20), ptr[uint64](64<<20), 12345
+			s.Held, s.Stacks, s.Goroutines = ptr[uint64](640<<20), ptr[uint64](64<<20), 12345
 		})
 	}, "note go-goroutine-stacks", []string{"64.00MiB of the 640.0MiB", "at most 12,345 goroutines", "debug/pprof/goroutineleak"}},
 	{"goroutines, in a large heap", k618, func(w *world) {
-		w.runtimes(func(_ int, s *goruntime.State) { s.Ready, s.Stacks = ptr[uint64](640<<20+10), ptr[uint64](64<<20) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = ptr[uint64](640<<20+10), ptr[uint64](64<<20) })
 	}, "", nil},
 	{"few goroutines", k618, func(w *world) {
-		w.runtimes(func(_ int, s *goruntime.State) { s.Ready, s.Stacks = ptr[uint64](200<<20), ptr[uint64](64<<20-1) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = ptr[uint64](200<<20), ptr[uint64](64<<20-1) })
 	}, "", nil},
 	{"disablethp", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=http2client=0,disablethp=1") }, "warning go-disablethp", []string{"disablethp=1"}},
 	{"disablethp=0", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=disablethp=1,disablethp=0") }, "", nil},
@@ -317,14 +317,14 @@ func TestRulesFire(t *testing.T) {
 			if strings.Join(got, ", ") != tt.want {
 				t.Fatalf("found %q, want %q; unknown %q", got, tt.want, d.unknown())
 			}
-			if len(d.Hazards) == 0 {
+			if len(d.Findings) == 0 {
 				return
 			}
-			for _, h := range d.Hazards {
+			for _, h := range d.Findings {
 				fired[h.Rule] = true
 				complete(t, h)
 			}
-			text := said(d.Hazards[0])
+			text := said(d.Findings[0])
 			for _, s := range tt.says {
 				if !strings.Contains(text, s) {
 					t.Errorf("no %q in:\n%s", s, text)
@@ -339,8 +339,8 @@ func TestRulesFire(t *testing.T) {
 	}
 }
 
-// complete checks that a hazard says all that it has to.
-func complete(t *testing.T, h Hazard) {
+// complete checks that a finding says all that it has to.
+func complete(t *testing.T, h Finding) {
 	t.Helper()
 	sentence := func(s string) bool { return s != "" && s[len(s)-1] == '.' }
 	if !sentence(h.What) || !sentence(h.Means) || len(h.Evidence) == 0 || len(h.Fix) == 0 || !strings.HasPrefix(h.Reference, "https://") {
@@ -361,7 +361,7 @@ func complete(t *testing.T, h Hazard) {
 	}
 }
 
-func said(h Hazard) string {
+func said(h Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n%s\n", h.What, h.Means, h.Reference)
 	for _, e := range h.Evidence {
@@ -392,7 +392,7 @@ func TestNeverAndCollapse(t *testing.T) {
 	for name, want := range map[string]bool{k510: false, k618: true} {
 		w := newWorld(t, name)
 		w.write(thpEnabled, "always madvise [never]\n")
-		if got := strings.Contains(w.diagnose(0).hazard(t, "thp-never").Means, "MADV_COLLAPSE"); got != want {
+		if got := strings.Contains(w.diagnose(0).finding(t, "thp-never").Means, "MADV_COLLAPSE"); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

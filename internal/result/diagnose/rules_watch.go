@@ -32,13 +32,13 @@ func (f *Facts) watched(text string, rate float64) Reading {
 	return Reading{vmstat, fmt.Sprintf("%s: %s a second, over %s", text, unit.Rate(rate), unit.Seconds(f.Watched.Seconds()))}
 }
 
-func lookStalls(f *Facts) ([]Hazard, error) {
+func lookStalls(f *Facts) ([]Finding, error) {
 	const often = 5 // a second
 	rate, err := f.rate("compact_stall")
 	if err != nil || rate < often {
 		return nil, err
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("Programs wait while huge pages are made, %s times a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("compact_stall", rate)},
 		Means:    "A fault that wants a huge page moves other memory around first. That is time of the program, in the kernel, and long pauses.",
@@ -47,10 +47,10 @@ func lookStalls(f *Facts) ([]Hazard, error) {
 	if d := f.THP.Value.Defrag; d.Selected != "" {
 		h.Evidence = append(h.Evidence, Reading{thpDefrag, bracketed(d)})
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookRefused(f *Facts) ([]Hazard, error) {
+func lookRefused(f *Facts) ([]Finding, error) {
 	const often, share = 5, 0.1
 	refused, err := f.rate("thp_fault_fallback")
 	if err != nil {
@@ -60,7 +60,7 @@ func lookRefused(f *Facts) ([]Hazard, error) {
 	if err != nil || refused < often || refused < share*(refused+given) {
 		return nil, err
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     fmt.Sprintf("%s of the huge pages that programs ask for cannot be had.", unit.Percent(refused/(refused+given))),
 		Evidence: []Reading{f.watched("thp_fault_fallback", refused), f.watched("thp_fault_alloc", given)},
 		Means:    "No huge page is free, or the container's limit forbids one: the program gets base pages, and keeps them until khugepaged comes.",
@@ -69,13 +69,13 @@ func lookRefused(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookSplit(f *Facts) ([]Hazard, error) {
+func lookSplit(f *Facts) ([]Finding, error) {
 	const often = 20 // a second
 	rate, err := f.rate("thp_split_pmd")
 	if err != nil || rate < often {
 		return nil, err
 	}
-	h := Hazard{
+	h := Finding{
 		What:     fmt.Sprintf("Huge pages are split, %s a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("thp_split_pmd", rate)},
 		Means:    "A program, not necessarily this one, returns parts of huge pages (MADV_DONTNEED, as Go's scavenger and malloc do), changes their protection, or forks. What is left of each is on base pages, until khugepaged makes it huge again.",
@@ -85,16 +85,16 @@ func lookSplit(f *Facts) ([]Hazard, error) {
 	if made, err := f.rate("thp_fault_alloc", "thp_collapse_alloc"); err == nil {
 		h.Evidence = append(h.Evidence, f.watched("thp_fault_alloc and thp_collapse_alloc", made))
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }
 
-func lookSwapping(f *Facts) ([]Hazard, error) {
+func lookSwapping(f *Facts) ([]Finding, error) {
 	const often = 10 // pages a second
 	rate, err := f.rate("pswpin", "pswpout")
 	if err != nil || rate < often {
 		return nil, err
 	}
-	return []Hazard{{
+	return []Finding{{
 		What:     fmt.Sprintf("%s a second are swapped in and out.", unit.Size(uint64(rate*float64(f.PageBytes)))),
 		Evidence: []Reading{f.watched("pswpin and pswpout", rate)},
 		Means:    "A collection reads the whole live heap, so Go programs that are swapped out wait for the disk in each one.",
@@ -103,7 +103,7 @@ func lookSwapping(f *Facts) ([]Hazard, error) {
 	}}, nil
 }
 
-func lookPressure(f *Facts) ([]Hazard, error) {
+func lookPressure(f *Facts) ([]Finding, error) {
 	const some, grave = 0.01, 0.1 // of the time
 	p, err := f.Pressure.get()
 	if err != nil {
@@ -119,7 +119,7 @@ func lookPressure(f *Facts) ([]Hazard, error) {
 	if share < some {
 		return nil, nil
 	}
-	h := Hazard{
+	h := Finding{
 		What: fmt.Sprintf("Programs wait for memory, %s of the time.", unit.Percent(min(share, 1))),
 		Evidence: []Reading{{"memory pressure (PSI)", fmt.Sprintf("some waited %s of %s, all of them %s",
 			unit.Seconds((p.After.Some - p.Before.Some).Seconds()), unit.Seconds(f.Watched.Seconds()), unit.Seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
@@ -129,5 +129,5 @@ func lookPressure(f *Facts) ([]Hazard, error) {
 	if share >= grave {
 		h.Severity = Problem
 	}
-	return []Hazard{h}, nil
+	return []Finding{h}, nil
 }

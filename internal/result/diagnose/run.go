@@ -10,8 +10,8 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// A Finding is something that was seen, why Folio says so, and what to do.
-type Finding struct {
+// A NextStep is what to try next: what was seen, why Folio says so, and what to do.
+type NextStep struct {
 	Rule string `json:"rule"`
 	// Gain is the most that it can gain, as a part of CPU time; 0 where that is not known.
 	Gain     float64 `json:"gain_fraction"`
@@ -23,7 +23,7 @@ type Finding struct {
 // rules are the advice, in order of how much each can gain at most.
 var rules = []struct {
 	name string
-	look func(*Sheet) (gain float64, f Finding, ok bool)
+	look func(*RunFacts) (gain float64, f NextStep, ok bool)
 }{
 	{"gc", adviseGC},
 	{"tiny-heap", adviseTinyHeap},
@@ -34,8 +34,8 @@ var rules = []struct {
 
 // Advise returns what to try next, the largest possible gain first. It returns
 // nothing when memory is not the program's problem.
-func (s *Sheet) Advise() []Finding {
-	var out []Finding
+func (s *RunFacts) Advise() []NextStep {
+	var out []NextStep
 	var gains []float64
 	for _, r := range rules {
 		gain, f, ok := r.look(s)
@@ -48,7 +48,7 @@ func (s *Sheet) Advise() []Finding {
 			i--
 		}
 		gains = append(gains[:i], append([]float64{gain}, gains[i:]...)...)
-		out = append(out[:i], append([]Finding{f}, out[i:]...)...)
+		out = append(out[:i], append([]NextStep{f}, out[i:]...)...)
 	}
 	return out
 }
@@ -64,19 +64,19 @@ const (
 
 // adviseTinyHeap finds source 4's case: a live heap of a few MiB that is
 // collected hundreds of times a second.
-func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
+func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
 	if s.Cycles == nil || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
-		return 0, Finding{}, false
+		return 0, NextStep{}, false
 	}
 	rate := *s.Cycles / s.Wall
 	if rate < manyCyclesHz || *s.Cycles < 20 || s.Setting.GOGC != "" {
-		return 0, Finding{}, false
+		return 0, NextStep{}, false
 	}
 	share, ok := s.gcShare()
 	if !ok {
 		share, _ = s.traceShare()
 	}
-	return min(share, 1), Finding{
+	return min(share, 1), NextStep{
 		What:     "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
 		Evidence: fmt.Sprintf("%s GCs/s, heap at most %s", unit.Rate(rate), unit.Bytes(*s.HeapPeak)),
 		Fix:      s.line("run", "--gogc=400"),
@@ -86,9 +86,9 @@ func adviseTinyHeap(s *Sheet) (float64, Finding, bool) {
 // line returns a folio command on the program, to paste into a shell. A server does
 // not end by itself: its line has what puts it under load. What is still to be filled
 // in, or to be done before, is behind it as a comment.
-func (s *Sheet) line(command ...string) string { return s.lineWith("", command...) }
+func (s *RunFacts) line(command ...string) string { return s.lineWith("", command...) }
 
-func (s *Sheet) lineWith(remark string, command ...string) string {
+func (s *RunFacts) lineWith(remark string, command ...string) string {
 	words := slices.Concat([]string{"folio"}, command, s.Flags)
 	if s.ExitCode != 0 && !slices.Contains(words, "--ignore-exit") {
 		words = append(words, "--ignore-exit") // else each run would count as failed
@@ -119,12 +119,12 @@ func (s *Sheet) lineWith(remark string, command ...string) string {
 
 // serves says that the program looks like a server, and was not run as one: folio
 // tune would wait for its end.
-func (s *Sheet) serves() bool {
+func (s *RunFacts) serves() bool {
 	return !s.Server && (s.PID != 0 || s.Stopped && len(s.Listening) > 0)
 }
 
 // ready is the address at which a server answers, as --ready takes it.
-func (s *Sheet) ready() string {
+func (s *RunFacts) ready() string {
 	if len(s.Listening) == 0 {
 		return "tcp:HOST:PORT"
 	}

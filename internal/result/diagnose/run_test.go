@@ -14,8 +14,8 @@ func ptr[T any](v T) *T { return &v }
 
 // busy is a program of 10 s on two processors that collects a fifth of the
 // time; what each test changes is what it is about.
-func busy() Sheet {
-	return Sheet{
+func busy() RunFacts {
+	return RunFacts{
 		Host:      host.Info{CPUs: 2, PageBytes: 4096, HugePageBytes: ptr[uint64](2 << 20), THPEnabled: ptr("madvise")},
 		Command:   []string{"./prog", "a b"},
 		Processes: 1, Wall: 10, User: 15, Sys: 0.3, CPU: 15.3, Faults: 1000,
@@ -25,7 +25,7 @@ func busy() Sheet {
 }
 
 // collectorless is what is known of a program that prints no trace.
-func collectorless() Sheet {
+func collectorless() RunFacts {
 	s := busy()
 	s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.HeapPeak = nil, nil, nil, nil, nil
 	return s
@@ -34,8 +34,8 @@ func collectorless() Sheet {
 func TestTime(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		sheet  Sheet
-		change func(*Sheet)
+		sheet  RunFacts
+		change func(*RunFacts)
 		want   []string
 	}{
 		{"all", busy(), nil, []string{
@@ -44,14 +44,14 @@ func TestTime(t *testing.T) {
 			"User time 15.00s, system time 300.0ms (2.0%); 1,000 page faults.",
 			"1.5 of 2 CPUs busy on average.",
 		}},
-		{"server", busy(), func(s *Sheet) { s.Server = true }, []string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
-		{"one collection", busy(), func(s *Sheet) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
-		{"no pauses known", busy(), func(s *Sheet) { s.Pause, s.PauseMax = nil, nil }, []string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
-		{"never collected", busy(), func(s *Sheet) { *s.Cycles, *s.TraceCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},
+		{"server", busy(), func(s *RunFacts) { s.Server = true }, []string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
+		{"one collection", busy(), func(s *RunFacts) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
+		{"no pauses known", busy(), func(s *RunFacts) { s.Pause, s.PauseMax = nil, nil }, []string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
+		{"never collected", busy(), func(s *RunFacts) { *s.Cycles, *s.TraceCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},
 		{"collector unknown", collectorless(), nil, []string{"GC: unknown.", "User time", "1.5 of"}},
-		{"no faults", busy(), func(s *Sheet) { s.Faults = 0 }, []string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
-		{"no wall time", busy(), func(s *Sheet) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
-		{"nothing", Sheet{}, nil, []string{"CPU time is too short to be measured."}},
+		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 }, []string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
+		{"no wall time", busy(), func(s *RunFacts) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
+		{"nothing", RunFacts{}, nil, []string{"CPU time is too short to be measured."}},
 	} {
 		if tt.change != nil {
 			tt.change(&tt.sheet)
@@ -70,42 +70,42 @@ func TestTime(t *testing.T) {
 // The thresholds, from both sides, and the order by what can be gained.
 func TestAdvise(t *testing.T) {
 	const collector, tiny, faults = "Tune the GC", "Collect a small heap less often", "Fewer page faults"
-	share := func(s *Sheet, part float64) { *s.TraceCPU = part * s.CPU }
-	kernel := func(s *Sheet, part float64) { s.Sys = part * s.CPU }
-	small := func(s *Sheet) { *s.HeapPeak, *s.Cycles = 4<<20, 1000 }
+	share := func(s *RunFacts, part float64) { *s.TraceCPU = part * s.CPU }
+	kernel := func(s *RunFacts, part float64) { s.Sys = part * s.CPU }
+	small := func(s *RunFacts) { *s.HeapPeak, *s.Cycles = 4<<20, 1000 }
 	for _, tt := range []struct {
 		name   string
-		sheet  Sheet
-		change func(*Sheet)
+		sheet  RunFacts
+		change func(*RunFacts)
 		want   []string
 	}{
-		{"nothing", Sheet{}, nil, nil},
-		{"memory is no problem", busy(), func(s *Sheet) { share(s, 0.001) }, nil},
+		{"nothing", RunFacts{}, nil, nil},
+		{"memory is no problem", busy(), func(s *RunFacts) { share(s, 0.001) }, nil},
 		{"collector", busy(), nil, []string{collector}},
-		{"collector, just", busy(), func(s *Sheet) { share(s, 0.0201) }, []string{collector}},
-		{"collector, just not", busy(), func(s *Sheet) { share(s, 0.0199) }, nil},
+		{"collector, just", busy(), func(s *RunFacts) { share(s, 0.0201) }, []string{collector}},
+		{"collector, just not", busy(), func(s *RunFacts) { share(s, 0.0199) }, nil},
 		{"collector unknown", collectorless(), nil, nil},
-		{"no CPU time", busy(), func(s *Sheet) { s.CPU = 0 }, nil},
+		{"no CPU time", busy(), func(s *RunFacts) { s.CPU = 0 }, nil},
 
-		{"tiny heap", busy(), func(s *Sheet) { share(s, 0.01); small(s) }, []string{tiny}},
-		{"tiny heap, just", busy(), func(s *Sheet) { share(s, 0.01); *s.HeapPeak, *s.Cycles = 16<<20, 500 }, []string{tiny}},
-		{"heap not tiny", busy(), func(s *Sheet) { share(s, 0.01); small(s); *s.HeapPeak = 16<<20 + 1 }, nil},
-		{"seldom collected", busy(), func(s *Sheet) { share(s, 0.01); small(s); *s.Cycles = 499 }, nil},
-		{"few collections", busy(), func(s *Sheet) { share(s, 0.01); small(s); s.Wall, *s.Cycles = 0.1, 19 }, nil},
-		{"GOGC was given", busy(), func(s *Sheet) { share(s, 0.01); small(s); s.Setting.GOGC = "50" }, nil},
-		{"heap unknown", busy(), func(s *Sheet) { share(s, 0.01); small(s); s.HeapPeak = nil }, nil},
+		{"tiny heap", busy(), func(s *RunFacts) { share(s, 0.01); small(s) }, []string{tiny}},
+		{"tiny heap, just", busy(), func(s *RunFacts) { share(s, 0.01); *s.HeapPeak, *s.Cycles = 16<<20, 500 }, []string{tiny}},
+		{"heap not tiny", busy(), func(s *RunFacts) { share(s, 0.01); small(s); *s.HeapPeak = 16<<20 + 1 }, nil},
+		{"seldom collected", busy(), func(s *RunFacts) { share(s, 0.01); small(s); *s.Cycles = 499 }, nil},
+		{"few collections", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Wall, *s.Cycles = 0.1, 19 }, nil},
+		{"GOGC was given", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Setting.GOGC = "50" }, nil},
+		{"heap unknown", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.HeapPeak = nil }, nil},
 		{"tiny heap and collector", busy(), small, []string{collector, tiny}},
 
-		{"faults", busy(), func(s *Sheet) { share(s, 0); kernel(s, 0.3); s.Faults = 1e6 }, []string{faults}},
-		{"faults, just", busy(), func(s *Sheet) { share(s, 0); kernel(s, 0.0501); s.Faults = 5000 }, []string{faults}},
-		{"few faults", busy(), func(s *Sheet) { share(s, 0); kernel(s, 0.3); s.Faults = 4999 }, nil},
-		{"little kernel time", busy(), func(s *Sheet) { share(s, 0); kernel(s, 0.0499); s.Faults = 1e6 }, nil},
-		{"faults, collector unknown", collectorless(), func(s *Sheet) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults}},
+		{"faults", busy(), func(s *RunFacts) { share(s, 0); kernel(s, 0.3); s.Faults = 1e6 }, []string{faults}},
+		{"faults, just", busy(), func(s *RunFacts) { share(s, 0); kernel(s, 0.0501); s.Faults = 5000 }, []string{faults}},
+		{"few faults", busy(), func(s *RunFacts) { share(s, 0); kernel(s, 0.3); s.Faults = 4999 }, nil},
+		{"little kernel time", busy(), func(s *RunFacts) { share(s, 0); kernel(s, 0.0499); s.Faults = 1e6 }, nil},
+		{"faults, collector unknown", collectorless(), func(s *RunFacts) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults}},
 
-		{"more to gain from faults", busy(), func(s *Sheet) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults, collector}},
-		{"more to gain from the GC", busy(), func(s *Sheet) { kernel(s, 0.1); s.Faults = 1e6 }, []string{collector, faults}},
-		{"all three", busy(), func(s *Sheet) { share(s, 0.1); small(s); kernel(s, 0.2); s.Faults = 1e6 }, []string{faults, collector, tiny}},
-		{"as much to gain: as listed", busy(), func(s *Sheet) { share(s, 0.25); kernel(s, 0.25); s.Faults = 1e6 }, []string{collector, faults}},
+		{"more to gain from faults", busy(), func(s *RunFacts) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults, collector}},
+		{"more to gain from the GC", busy(), func(s *RunFacts) { kernel(s, 0.1); s.Faults = 1e6 }, []string{collector, faults}},
+		{"all three", busy(), func(s *RunFacts) { share(s, 0.1); small(s); kernel(s, 0.2); s.Faults = 1e6 }, []string{faults, collector, tiny}},
+		{"as much to gain: as listed", busy(), func(s *RunFacts) { share(s, 0.25); kernel(s, 0.25); s.Faults = 1e6 }, []string{collector, faults}},
 	} {
 		if tt.change != nil {
 			tt.change(&tt.sheet)
@@ -128,7 +128,7 @@ func TestFindings(t *testing.T) {
 	s := busy()
 	s.Go, s.Sys, s.Faults = true, 1.53, 60_000
 	got := s.Advise()
-	want := []Finding{
+	want := []NextStep{
 		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
 		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
@@ -141,7 +141,7 @@ func TestFindings(t *testing.T) {
 	s = busy()
 	*s.HeapPeak, *s.Cycles, *s.TraceCPU = 4<<20, 2000, 0.153
 	s.Flags, s.Server = []string{"--ready", "tcp:localhost:80", "--load", "curl x"}, true
-	want = []Finding{{
+	want = []NextStep{{
 		"tiny-heap", 0.153 / s.CPU, "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
 		"200 GCs/s, heap at most 4.000MiB",
 		"folio run --gogc=400 --ready tcp:localhost:80 --load 'curl x' -- ./prog 'a b'",
@@ -158,37 +158,39 @@ func TestFaultAdvice(t *testing.T) {
 	const huge, fixed, touch, reuse = "folio run --thp=heap", "folio tune --max-rss=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
 	for _, tt := range []struct {
 		name          string
-		change        func(*Sheet)
+		change        func(*RunFacts)
 		evidence, fix string
 	}{
-		{"as many as the peak", func(s *Sheet) { s.Faults = pages }, "first touches", huge},
-		{"just", func(s *Sheet) { s.Faults = 1.2 * pages }, ": first touches", huge},
-		{"somewhat more", func(s *Sheet) { s.Faults = 1.21 * pages }, "mostly first touches", huge},
-		{"twice", func(s *Sheet) { s.Faults = 2 * pages }, "mostly first touches", huge},
-		{"more than twice", func(s *Sheet) { s.Faults = 2.01 * pages }, "returned to the OS and faulted in again", fixed},
-		{"more than twice, of a small machine", func(s *Sheet) { s.Faults, s.Host.MemoryBytes = 3*pages, ptr[uint64](700<<20) }, "returned to the OS", "folio tune --metric=cpu -- ./prog"},
-		{"more than twice, with a metric", func(s *Sheet) { s.Faults, s.Flags = 3*pages, []string{"--metric", "wall"} }, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
-		{"more than twice, not Go", func(s *Sheet) { s.Faults, s.Go = 3*pages, false }, "returned to the OS", "keep freed memory"},
-		{"children", func(s *Sheet) { s.Faults, s.Processes = 9*pages, 7 }, "each of 7 processes", "start fewer processes"},
-		{"few on huge pages", func(s *Sheet) { s.Faults, *s.Huge = pages, *s.RSS*0.099 }, "first touches", huge},
-		{"some on huge pages", func(s *Sheet) { s.Faults, *s.Huge = 3*pages, *s.RSS*0.1 }, "on huge pages", reuse},
-		{"no huge pages here", func(s *Sheet) { s.Faults, s.Host.HugePageBytes = pages, nil }, "first touches", touch},
-		{"huge pages not measured", func(s *Sheet) { s.Faults, s.Huge = pages, nil }, "first touches", huge},
-		{"memory not measured", func(s *Sheet) { s.Faults, s.RSS = pages, nil }, "", reuse},
-		{"small", func(s *Sheet) { *s.RSS, s.Faults = 63<<20, 16000 }, "first touches", touch},
-		{"policy unknown", func(s *Sheet) { s.Faults, s.Host.THPEnabled = pages, nil }, "first touches", touch},
-		{"policy always", func(s *Sheet) { s.Faults, s.Host.THPEnabled = pages, ptr("always") }, "first touches", touch},
-		{"policy never", func(s *Sheet) { s.Faults, s.Host.THPEnabled = pages, ptr("never") }, "first touches", "as root, echo madvise > /sys"},
-		{"not Go", func(s *Sheet) { s.Faults, s.Go = pages, false }, "first touches", "folio run --env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 -- ./prog 'a b'"},
-		{"built by folio, without", func(s *Sheet) { s.Faults, s.Flags, s.Command = pages, []string{"--env", "A=b", "--build", "./x"}, nil }, "first touches", "folio tune --env A=b --build ./x"},
-		{"other page sizes", func(s *Sheet) {
+		{"as many as the peak", func(s *RunFacts) { s.Faults = pages }, "first touches", huge},
+		{"just", func(s *RunFacts) { s.Faults = 1.2 * pages }, ": first touches", huge},
+		{"somewhat more", func(s *RunFacts) { s.Faults = 1.21 * pages }, "mostly first touches", huge},
+		{"twice", func(s *RunFacts) { s.Faults = 2 * pages }, "mostly first touches", huge},
+		{"more than twice", func(s *RunFacts) { s.Faults = 2.01 * pages }, "returned to the OS and faulted in again", fixed},
+		{"more than twice, of a small machine", func(s *RunFacts) { s.Faults, s.Host.MemoryBytes = 3*pages, ptr[uint64](700<<20) }, "returned to the OS", "folio tune --metric=cpu -- ./prog"},
+		{"more than twice, with a metric", func(s *RunFacts) { s.Faults, s.Flags = 3*pages, []string{"--metric", "wall"} }, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
+		{"more than twice, not Go", func(s *RunFacts) { s.Faults, s.Go = 3*pages, false }, "returned to the OS", "keep freed memory"},
+		{"children", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7 }, "each of 7 processes", "start fewer processes"},
+		{"few on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = pages, *s.RSS*0.099 }, "first touches", huge},
+		{"some on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = 3*pages, *s.RSS*0.1 }, "on huge pages", reuse},
+		{"no huge pages here", func(s *RunFacts) { s.Faults, s.Host.HugePageBytes = pages, nil }, "first touches", touch},
+		{"huge pages not measured", func(s *RunFacts) { s.Faults, s.Huge = pages, nil }, "first touches", huge},
+		{"memory not measured", func(s *RunFacts) { s.Faults, s.RSS = pages, nil }, "", reuse},
+		{"small", func(s *RunFacts) { *s.RSS, s.Faults = 63<<20, 16000 }, "first touches", touch},
+		{"policy unknown", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, nil }, "first touches", touch},
+		{"policy always", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("always") }, "first touches", touch},
+		{"policy never", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("never") }, "first touches", "as root, echo madvise > /sys"},
+		{"not Go", func(s *RunFacts) { s.Faults, s.Go = pages, false }, "first touches", "folio run --env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 -- ./prog 'a b'"},
+		{"built by folio, without", func(s *RunFacts) {
+			s.Faults, s.Flags, s.Command = pages, []string{"--env", "A=b", "--build", "./x"}, nil
+		}, "first touches", "folio tune --env A=b --build ./x"},
+		{"other page sizes", func(s *RunFacts) {
 			s.Host.PageBytes, s.Host.HugePageBytes, s.Faults = 65536, ptr[uint64](512<<20), pages/16
 			s.Sys = 10
 		}, "first touches", "folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 512MiB instead of 8192"},
-		{"processes not counted", func(s *Sheet) { s.Faults, s.Processes = 9*pages, 0 }, "", reuse},
-		{"a server under load", func(s *Sheet) { s.Faults, s.Server = pages, true }, "peak RSS 200.0MiB", huge},
-		{"a server that faults again", func(s *Sheet) { s.Faults, s.Server = 3*pages, true }, "faulted in again", fixed},
-		{"a process that ran already", func(s *Sheet) { s.Faults, s.PID = 9*pages, 42 }, "", reuse},
+		{"processes not counted", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 0 }, "", reuse},
+		{"a server under load", func(s *RunFacts) { s.Faults, s.Server = pages, true }, "peak RSS 200.0MiB", huge},
+		{"a server that faults again", func(s *RunFacts) { s.Faults, s.Server = 3*pages, true }, "faulted in again", fixed},
+		{"a process that ran already", func(s *RunFacts) { s.Faults, s.PID = 9*pages, 42 }, "", reuse},
 	} {
 		s := busy()
 		s.Go, s.Sys, *s.TraceCPU = true, 5, 0
@@ -198,7 +200,7 @@ func TestFaultAdvice(t *testing.T) {
 		if tt.name == "other page sizes" { // fewer pages are as much memory
 			s.Faults = pages / 16
 			why, fix := s.faultFix()
-			got = []Finding{{Evidence: why, Fix: fix}}
+			got = []NextStep{{Evidence: why, Fix: fix}}
 		}
 		if len(got) != 1 || !strings.HasPrefix(got[0].Fix, tt.fix) || !strings.Contains(got[0].Evidence, tt.evidence) || strings.Contains(got[0].Fix, "GOGC") {
 			t.Errorf("%s: %+v, want %s, %s", tt.name, got, tt.evidence, tt.fix)
@@ -210,22 +212,22 @@ func TestFaultAdvice(t *testing.T) {
 func TestServerAdvice(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(*Sheet)
+		change func(*RunFacts)
 		want   string
 	}{
-		{"ended by itself", func(s *Sheet) { s.Listening = []string{"127.0.0.1:80"} }, "folio tune -- ./prog 'a b'"},
-		{"stopped, listened nowhere", func(s *Sheet) { s.Stopped = true }, "folio tune -- ./prog 'a b'"},
-		{"stopped server", func(s *Sheet) { s.Stopped, s.Listening = true, []string{"127.0.0.1:8080", "[::1]:9"} },
+		{"ended by itself", func(s *RunFacts) { s.Listening = []string{"127.0.0.1:80"} }, "folio tune -- ./prog 'a b'"},
+		{"stopped, listened nowhere", func(s *RunFacts) { s.Stopped = true }, "folio tune -- ./prog 'a b'"},
+		{"stopped server", func(s *RunFacts) { s.Stopped, s.Listening = true, []string{"127.0.0.1:8080", "[::1]:9"} },
 			"folio tune --ready tcp:127.0.0.1:8080 --load LOAD_COMMAND -- ./prog 'a b'   # LOAD_COMMAND: does a fixed amount of work on it, and ends"},
-		{"on all addresses", func(s *Sheet) { s.Stopped, s.Listening = true, []string{"[::]:8080"} }, "folio tune --ready tcp:localhost:8080 --load LOAD_COMMAND -- ./prog 'a b'   #"},
-		{"under load already", func(s *Sheet) {
+		{"on all addresses", func(s *RunFacts) { s.Stopped, s.Listening = true, []string{"[::]:8080"} }, "folio tune --ready tcp:localhost:8080 --load LOAD_COMMAND -- ./prog 'a b'   #"},
+		{"under load already", func(s *RunFacts) {
 			s.Stopped, s.Server, s.Listening, s.Flags = true, true, []string{"[::]:8080"}, []string{"--ready", "tcp:x:1", "--load", "y"}
 		}, "folio tune --ready tcp:x:1 --load y -- ./prog 'a b'"},
-		{"attached", func(s *Sheet) { s.PID, s.Listening = 42, []string{"0.0.0.0:80"} },
+		{"attached", func(s *RunFacts) { s.PID, s.Listening = 42, []string{"0.0.0.0:80"} },
 			"folio tune --ready tcp:localhost:80 --load LOAD_COMMAND -- ./prog 'a b'   # LOAD_COMMAND: does a fixed amount of work on it, and ends; stop process 42 first, and run this in its directory and environment"},
-		{"attached, address unknown", func(s *Sheet) { s.PID = 42 }, "folio tune --ready tcp:HOST:PORT --load LOAD_COMMAND -- ./prog 'a b'   # LOAD"},
-		{"failed", func(s *Sheet) { s.ExitCode = 2 }, "folio tune --ignore-exit -- ./prog 'a b'"},
-		{"failed, and that is known", func(s *Sheet) { s.ExitCode, s.Flags = 2, []string{"--ignore-exit"} }, "folio tune --ignore-exit -- ./prog 'a b'"},
+		{"attached, address unknown", func(s *RunFacts) { s.PID = 42 }, "folio tune --ready tcp:HOST:PORT --load LOAD_COMMAND -- ./prog 'a b'   # LOAD"},
+		{"failed", func(s *RunFacts) { s.ExitCode = 2 }, "folio tune --ignore-exit -- ./prog 'a b'"},
+		{"failed, and that is known", func(s *RunFacts) { s.ExitCode, s.Flags = 2, []string{"--ignore-exit"} }, "folio tune --ignore-exit -- ./prog 'a b'"},
 	} {
 		s := busy()
 		tt.change(&s)
@@ -245,7 +247,7 @@ func TestNewSheet(t *testing.T) {
 	}
 	bad := sample(100)
 	bad.Failure = "exit code 1"
-	s := NewSheet(host.Info{CPUs: 4}, trial.Setting{GOGC: "50"}, []string{"x"}, []*trial.Sample{sample(3), bad, sample(1), sample(2)})
+	s := NewRunFacts(host.Info{CPUs: 4}, trial.Setting{GOGC: "50"}, []string{"x"}, []*trial.Sample{sample(3), bad, sample(1), sample(2)})
 	got := fmt.Sprint(s.Wall, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.TraceCPU, *s.Pause, *s.PauseMax, *s.HeapPeak, s.Huge == nil)
 	if want := fmt.Sprint(2.0, 4.0, 0.5, 4.5, 200.0, 2.0*(1<<20), 2.0, 0.1, 0.01, 0.001, 5.0, true); got != want {
 		t.Errorf("sheet %s, want %s", got, want)
@@ -254,7 +256,7 @@ func TestNewSheet(t *testing.T) {
 	// The tree's memory was not seen: the largest process stands for it.
 	one := sample(1)
 	one.PeakTreeRSS, one.GCCycles, one.GCTraceCPU = nil, nil, nil
-	s = NewSheet(host.Info{}, trial.Setting{}, nil, []*trial.Sample{one})
+	s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{one})
 	if s.RSS == nil || *s.RSS != 1<<20 || s.Cycles != nil || s.TraceCPU != nil || s.AtLeast {
 		t.Errorf("sheet %+v", s)
 	}
@@ -265,7 +267,7 @@ func TestNewSheet(t *testing.T) {
 		part, none := sample(cycles), sample(0)
 		part.GCCycles, part.GCTrace = &cycles, trial.TracePartial
 		none.GCCycles, none.GCTrace = nil, trial.TracePartial
-		s = NewSheet(host.Info{}, trial.Setting{}, nil, []*trial.Sample{part, none})
+		s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{part, none})
 		if text := strings.Join(s.Time(), " "); !strings.Contains(text, want) {
 			t.Errorf("%d cycles seen in part: %q", cycles, text)
 		}
@@ -273,12 +275,12 @@ func TestNewSheet(t *testing.T) {
 
 	failed := sample(1)
 	failed.ExitCode, failed.Interrupted, failed.Listening = ptr(2), true, []string{"x"}
-	s = NewSheet(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample(3), failed})
+	s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample(3), failed})
 	if s.ExitCode != 2 || !s.Stopped || len(s.Listening) != 1 || s.Processes != 3 {
 		t.Errorf("sheet %+v", s)
 	}
 
-	s = NewSheet(host.Info{}, trial.Setting{}, nil, nil)
+	s = NewRunFacts(host.Info{}, trial.Setting{}, nil, nil)
 	if len(s.Time()) != 1 || s.Advise() != nil {
 		t.Errorf("of nothing: %q, %+v", s.Time(), s.Advise())
 	}

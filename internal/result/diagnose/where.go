@@ -21,7 +21,7 @@ const (
 )
 
 // part is the share of these classes in CPU time, 0 if it was not sampled.
-func (s *Sheet) part(classes ...where.Class) float64 {
+func (s *RunFacts) part(classes ...profile.Class) float64 {
 	sum := 0.0
 	if s.Where != nil {
 		for _, c := range classes {
@@ -32,7 +32,7 @@ func (s *Sheet) part(classes ...where.Class) float64 {
 }
 
 // payers names the call sites that pay most for these classes, and their part.
-func (s *Sheet) payers(n int, classes ...where.Class) string {
+func (s *RunFacts) payers(n int, classes ...profile.Class) string {
 	type payer struct {
 		name string
 		part float64
@@ -62,19 +62,19 @@ func (s *Sheet) payers(n int, classes ...where.Class) string {
 	return strings.Join(out, ", ")
 }
 
-func adviseGC(s *Sheet) (float64, Finding, bool) {
+func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 	gain, sampled := s.gcShare()
-	f := Finding{What: fmt.Sprintf("Tune the GC: up to %s less CPU time", unit.Percent(gain))}
+	f := NextStep{What: fmt.Sprintf("Tune the GC: up to %s less CPU time", unit.Percent(gain))}
 	if sampled {
 		f.Evidence = fmt.Sprintf("marking %s, assists %s, sweeping %s, write barriers %s of CPU time",
-			unit.Percent(s.part(where.GCMark)), unit.Percent(s.part(where.GCAssist)), unit.Percent(s.part(where.GCSweep)), unit.Percent(s.part(where.WriteBarrier)))
+			unit.Percent(s.part(profile.GCMark)), unit.Percent(s.part(profile.GCAssist)), unit.Percent(s.part(profile.GCSweep)), unit.Percent(s.part(profile.WriteBarrier)))
 		if s.Cycles != nil {
 			f.Evidence += ", in " + s.cycles()
 		}
 	} else {
 		estimate, ok := s.traceShare()
 		if !ok {
-			return 0, Finding{}, false
+			return 0, NextStep{}, false
 		}
 		gain = min(estimate, 1)
 		f.What = "Tune the GC: what it costs was not sampled"
@@ -84,26 +84,26 @@ func adviseGC(s *Sheet) (float64, Finding, bool) {
 	return gain, f, gain >= littleGC
 }
 
-func adviseAllocation(s *Sheet) (float64, Finding, bool) {
-	gain := s.part(where.Allocation, where.Zeroing)
-	who := s.payers(3, where.Allocation, where.Zeroing)
+func adviseAllocation(s *RunFacts) (float64, NextStep, bool) {
+	gain := s.part(profile.Allocation, profile.Zeroing)
+	who := s.payers(3, profile.Allocation, profile.Zeroing)
 	if gain < littleTax || who == "" {
-		return 0, Finding{}, false
+		return 0, NextStep{}, false
 	}
-	return gain, Finding{
+	return gain, NextStep{
 		What:     fmt.Sprintf("Allocate less, or in bulk (reuse, arenas): up to %s less CPU time, and less GC", unit.Percent(gain)),
-		Evidence: fmt.Sprintf("allocation %s, zeroing %s of CPU time", unit.Percent(s.part(where.Allocation)), unit.Percent(s.part(where.Zeroing))),
+		Evidence: fmt.Sprintf("allocation %s, zeroing %s of CPU time", unit.Percent(s.part(profile.Allocation)), unit.Percent(s.part(profile.Zeroing))),
 		Fix:      "at " + who,
 	}, true
 }
 
-func adviseGrowth(s *Sheet) (float64, Finding, bool) {
-	gain := s.part(where.Growth)
-	who := s.payers(3, where.Growth)
+func adviseGrowth(s *RunFacts) (float64, NextStep, bool) {
+	gain := s.part(profile.Growth)
+	who := s.payers(3, profile.Growth)
 	if gain < littleTax || who == "" {
-		return 0, Finding{}, false
+		return 0, NextStep{}, false
 	}
-	return gain, Finding{
+	return gain, NextStep{
 		What:     fmt.Sprintf("Make slices and maps with their final size: up to %s less CPU time", unit.Percent(gain)),
 		Evidence: fmt.Sprintf("copying them as they grow took %s of CPU time", unit.Percent(gain)),
 		Fix:      "at " + who,

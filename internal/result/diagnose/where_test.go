@@ -9,23 +9,23 @@ import (
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
-func sampledSheet(shares map[where.Class]float64, sites ...where.Site) *Sheet {
-	s := &Sheet{Command: []string{"./prog"}, CPU: 10, Wall: 5, Where: &where.Result{Samples: 1000, Kernel: true, Sites: sites}}
+func sampledSheet(shares map[profile.Class]float64, sites ...profile.Site) *RunFacts {
+	s := &RunFacts{Command: []string{"./prog"}, CPU: 10, Wall: 5, Where: &profile.Result{Samples: 1000, Kernel: true, Sites: sites}}
 	rest := 1.0
 	for class, f := range shares {
 		rest -= f
-		s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: class, Seconds: 10 * f})
+		s.Where.Classes = append(s.Where.Classes, profile.ClassShare{Class: class, Seconds: 10 * f})
 	}
-	s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: where.Program, Seconds: 10 * rest})
+	s.Where.Classes = append(s.Where.Classes, profile.ClassShare{Class: profile.Program, Seconds: 10 * rest})
 	s.Where.Recompute()
 	return s
 }
 
 // TestAdviseByGain checks that advice comes in the order of what it can gain.
 func TestAdviseByGain(t *testing.T) {
-	site := where.Site{Func: "main.load", File: "/src/load.go", Line: 12, Fraction: 0.5, Seconds: 5,
-		Classes: map[where.Class]float64{where.Allocation: 0.6, where.Growth: 0.4}}
-	s := sampledSheet(map[where.Class]float64{where.GCMark: 0.1, where.GCSweep: 0.02, where.Allocation: 0.3, where.Growth: 0.2, where.PageFaults: 0.05}, site)
+	site := profile.Site{Func: "main.load", File: "/src/load.go", Line: 12, Fraction: 0.5, Seconds: 5,
+		Classes: map[profile.Class]float64{profile.Allocation: 0.6, profile.Growth: 0.4}}
+	s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.1, profile.GCSweep: 0.02, profile.Allocation: 0.3, profile.Growth: 0.2, profile.PageFaults: 0.05}, site)
 	var got []string
 	for _, f := range s.Advise() {
 		what, _, _ := strings.Cut(f.What, ":")
@@ -42,7 +42,7 @@ func TestAdviseByGain(t *testing.T) {
 
 // TestNoProblem checks that a program without a memory tax is told so.
 func TestNoProblem(t *testing.T) {
-	s := sampledSheet(map[where.Class]float64{where.GCMark: 0.01, where.Allocation: 0.01})
+	s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.01, profile.Allocation: 0.01})
 	if got := s.Advise(); len(got) != 0 {
 		t.Errorf("got advice %v", got)
 	}
@@ -54,11 +54,11 @@ func TestNoProblem(t *testing.T) {
 	if text := strings.Join(s.Time(), " "); !strings.Contains(text, "TLB: 50,000 loads walked the page tables, 5,000 per second of CPU time.") {
 		t.Error(text)
 	}
-	s = sampledSheet(map[where.Class]float64{where.Allocation: 0.06}) // by no call site that is known
+	s = sampledSheet(map[profile.Class]float64{profile.Allocation: 0.06}) // by no call site that is known
 	if got := s.Nothing(); len(s.Advise()) != 0 || !strings.HasPrefix(got, "No recommendation: the memory tax is 6.0% of CPU time") {
 		t.Error(got)
 	}
-	if got := (&Sheet{}).Nothing(); !strings.Contains(got, "not sampled") {
+	if got := (&RunFacts{}).Nothing(); !strings.Contains(got, "not sampled") {
 		t.Error(got)
 	}
 }
@@ -68,27 +68,27 @@ func TestNoProblem(t *testing.T) {
 func TestGCSentences(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(*Sheet)
+		change func(*RunFacts)
 		want   []string
 	}{
-		{"sampled and traced", func(*Sheet) {}, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"gctrace counts workers that wait", func(s *Sheet) { *s.TraceCPU = 25 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"a child is not seen", func(s *Sheet) { s.AtLeast = true }, []string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"no trace", func(s *Sheet) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil }, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
-		{"no GC", func(s *Sheet) {
+		{"sampled and traced", func(*RunFacts) {}, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"gctrace counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"a child is not seen", func(s *RunFacts) { s.AtLeast = true }, []string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"no trace", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil }, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
+		{"no GC", func(s *RunFacts) {
 			*s = *sampledSheet(nil)
 			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
 		}, []string{"GC: 0 cycles."}},
-		{"no GC, not sampled", func(s *Sheet) {
+		{"no GC, not sampled", func(s *RunFacts) {
 			s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
 		}, []string{"GC: 0 cycles."}},
-		{"not sampled", func(s *Sheet) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
+		{"not sampled", func(s *RunFacts) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 			"GC CPU by gctrace: 2.500s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
-		{"not sampled, workers waited", func(s *Sheet) { s.Where, *s.TraceCPU = nil, 25 }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
+		{"not sampled, workers waited", func(s *RunFacts) { s.Where, *s.TraceCPU = nil, 25 }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 			"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
-		{"nothing is known", func(s *Sheet) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil }, []string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
+		{"nothing is known", func(s *RunFacts) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil }, []string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
 	} {
-		s := sampledSheet(map[where.Class]float64{where.GCMark: 0.3})
+		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
 		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(4.0), ptr(2.5), ptr(0.002), ptr(0.001)
 		tt.change(s)
 		got := s.Time()
@@ -106,8 +106,8 @@ func TestGCSentences(t *testing.T) {
 
 // TestTooFewSamples checks that nothing is said from a handful of samples.
 func TestTooFewSamples(t *testing.T) {
-	sample := &trial.Sample{CPU: 0.01, Where: &where.Result{Samples: where.Fewest - 1}}
-	if s := NewSheet(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Where != nil {
-		t.Errorf("%d samples were taken for a result", where.Fewest-1)
+	sample := &trial.Sample{CPU: 0.01, Where: &profile.Result{Samples: profile.Fewest - 1}}
+	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Where != nil {
+		t.Errorf("%d samples were taken for a result", profile.Fewest-1)
 	}
 }

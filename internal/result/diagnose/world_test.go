@@ -105,7 +105,7 @@ func newWorld(t *testing.T, name string) *world {
 func state(cycles uint32, marked uint64) goruntime.State {
 	return goruntime.State{
 		Cycles: cycles, Percent: ptr(100), Limit: ptr[int64](1800 << 20),
-		Marked: ptr(marked), Live: ptr(marked + 1<<20), Ready: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20),
+		Marked: ptr(marked), Live: ptr(marked + 1<<20), Held: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20),
 	}
 }
 
@@ -224,7 +224,7 @@ func (w *world) diagnose(pid int, skip ...string) Diagnosis {
 // found lists what was found, as "severity rule".
 func (d Diagnosis) found() []string {
 	var out []string
-	for _, h := range d.Hazards {
+	for _, h := range d.Findings {
 		out = append(out, string(h.Severity)+" "+h.Rule)
 	}
 	return out
@@ -242,11 +242,11 @@ func (d Diagnosis) unknown() map[string]string {
 }
 
 // hazard returns the one of a rule.
-func (d Diagnosis) hazard(t *testing.T, rule string) Hazard {
+func (d Diagnosis) finding(t *testing.T, rule string) Finding {
 	t.Helper()
-	i := slices.IndexFunc(d.Hazards, func(h Hazard) bool { return h.Rule == rule })
+	i := slices.IndexFunc(d.Findings, func(h Finding) bool { return h.Rule == rule })
 	if i < 0 {
 		t.Fatalf("%s found nothing; found %q, unknown %q", rule, d.found(), d.unknown())
 	}
-	return d.Hazards[i]
+	return d.Findings[i]
 }

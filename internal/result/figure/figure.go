@@ -113,7 +113,7 @@ var byKey, byUnit = func() (k, u map[string]Figure) {
 
 // Of returns the figure with a key. The keys are fixed: an unknown one is a mistake in
 // the program.
-func Of(key string) Figure {
+func ByKey(key string) Figure {
 	f, ok := byKey[key]
 	if !ok {
 		panic("figure: no figure " + key)

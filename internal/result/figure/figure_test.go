@@ -61,7 +61,7 @@ func TestOfUnknownKey(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	Of("no_such_figure")
+	ByKey("no_such_figure")
 }
 
 // docs/results.md lists the figures as they are.

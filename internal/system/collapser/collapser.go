@@ -22,14 +22,14 @@ var ErrOptedOut = errors.New("the process opted out of huge pages (prctl PR_SET_
 
 // An Outcome is what became of windows.
 type Outcome struct {
-	Collapsed int
-	Already   int // huge before
-	Sparse    int // too sparse, some of them since they were planned
-	Gone      int // released or unmapped since they were planned
-	OptedOut  int
-	Beyond    int // beyond the budget
-	Later     int // not tried again so soon
-	Left      int // not tried: interrupted, or the kernel has no huge pages
+	Collapsed  int
+	Already    int // huge before
+	Sparse     int // too sparse, some of them since they were planned
+	Released   int // released or unmapped since they were planned
+	OptedOut   int
+	OverBudget int // beyond the budget
+	Deferred   int // not tried again so soon
+	NotTried   int // not tried: interrupted, or the kernel has no huge pages
 
 	Refused map[string]int // by the kernel, by its word for why: ENOMEM
 	Reason  error          // of the last of them
@@ -52,9 +52,9 @@ func (o *Outcome) Add(later Outcome) {
 	if later.Reason != nil {
 		reason = later.Reason
 	}
-	collapsed, gone, bytes, filled, spent := o.Collapsed+later.Collapsed, o.Gone+later.Gone, o.Bytes+later.Bytes, o.Filled+later.Filled, o.Spent+later.Spent
+	collapsed, gone, bytes, filled, spent := o.Collapsed+later.Collapsed, o.Released+later.Released, o.Bytes+later.Bytes, o.Filled+later.Filled, o.Spent+later.Spent
 	*o = later
-	o.Collapsed, o.Gone, o.Bytes, o.Filled, o.Spent = collapsed, gone, bytes, filled, spent
+	o.Collapsed, o.Released, o.Bytes, o.Filled, o.Spent = collapsed, gone, bytes, filled, spent
 	o.Refused, o.Reason = refused, reason
 }
 
@@ -221,11 +221,11 @@ func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Already: plan.Already, Sparse: plan.Sparse, OptedOut: plan.OptedOut, Beyond: plan.Beyond, Later: plan.Later}
+	out := Outcome{Already: plan.Already, Sparse: plan.Sparse, OptedOut: plan.OptedOut, OverBudget: plan.OverBudget, Deferred: plan.Deferred}
 	short := 0 // refusals in a row for lack of memory
 	for i, w := range plan.Todo {
 		if err = c.sleep(ctx, c.pace.wait(c.now())); err != nil {
-			out.Left = len(plan.Todo) - i
+			out.NotTried = len(plan.Todo) - i
 			return out, err
 		}
 		begin := c.now()
@@ -240,12 +240,12 @@ func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 			short = 0
 			c.count(&out, w, got)
 		case errors.Is(ended(err), ErrEnded), got.Refused == 0:
-			out.Left = len(plan.Todo) - i
+			out.NotTried = len(plan.Todo) - i
 			return out, ended(err)
 		case errors.Is(err, syscall.EINVAL) && c.optedOut():
 			// Of all windows, since they were planned, and perhaps not for long: it
 			// says nothing of this one.
-			out.Left = len(plan.Todo) - i
+			out.NotTried = len(plan.Todo) - i
 			return out, ErrOptedOut
 		default:
 			out.refuse(err)
@@ -254,7 +254,7 @@ func (c *Collapser) Pass(ctx context.Context) (Outcome, error) {
 				continue
 			}
 			if short++; short == mostRefusals {
-				out.Left = len(plan.Todo) - i - 1
+				out.NotTried = len(plan.Todo) - i - 1
 				return out, nil
 			}
 		}
@@ -275,7 +275,7 @@ func (c *Collapser) count(out *Outcome, w page.Window, got page.Collapsed) {
 	out.Collapsed += got.Collapsed
 	out.Already += got.Already
 	out.Sparse += got.Sparse
-	out.Gone += got.Empty
+	out.Released += got.Empty
 	if got.Collapsed > 0 {
 		size := uint64(w.Range.Len())
 		out.Bytes += size

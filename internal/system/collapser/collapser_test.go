@@ -95,14 +95,14 @@ func TestPass(t *testing.T) {
 	if err != nil || fmt.Sprint(f.asked) != "[0 2 3 4 1]" {
 		t.Errorf("asked %v, %v", f.asked, err)
 	}
-	if out.Collapsed != 2 || out.Refused["EAGAIN"] != 1 || out.Sparse != 1 || out.Gone != 1 || out.Bytes != 2*size || out.Filled != size-size/10*9 || out.Spent != 5*time.Millisecond || !errors.Is(out.Reason, syscall.EAGAIN) {
+	if out.Collapsed != 2 || out.Refused["EAGAIN"] != 1 || out.Sparse != 1 || out.Released != 1 || out.Bytes != 2*size || out.Filled != size-size/10*9 || out.Spent != 5*time.Millisecond || !errors.Is(out.Reason, syscall.EAGAIN) {
 		t.Errorf("%+v", out)
 	}
 	// What was refused waits; what the program gave a part of back is left to it.
 	f.all[0].Huge, f.all[0].Resident = 0, size-4096
 	f.asked, f.answer = nil, nil
 	out, err = c.Pass(context.Background())
-	if err != nil || fmt.Sprint(f.asked) != "[3 4]" || out.Later != 2 || out.Already != 1 {
+	if err != nil || fmt.Sprint(f.asked) != "[3 4]" || out.Deferred != 2 || out.Already != 1 {
 		t.Errorf("asked %v, %+v, %v", f.asked, out, err)
 	}
 	// Later it is tried again, and so is a window that is full again.
@@ -145,7 +145,7 @@ func TestBudgetIsForAllPasses(t *testing.T) {
 		if err != nil || out.Collapsed != want {
 			t.Errorf("pass %d: %+v, %v", pass, out, err)
 		}
-		if want < 3 && out.Beyond == 0 {
+		if want < 3 && out.OverBudget == 0 {
 			t.Errorf("pass %d: %+v: nothing is beyond the budget", pass, out)
 		}
 		for i := range 3 {
@@ -159,7 +159,7 @@ func TestNoHugePagesLeft(t *testing.T) {
 		f := dense(100)
 		f.answer = func(int) (page.Collapsed, error) { return refused(why) }
 		out, err := f.collapser(t, Options{}).Pass(context.Background())
-		if err != nil || len(f.asked) != mostRefusals || out.Left != 100-mostRefusals {
+		if err != nil || len(f.asked) != mostRefusals || out.NotTried != 100-mostRefusals {
 			t.Errorf("%v: asked %d times, %+v, %v", why, len(f.asked), out, err)
 		}
 	}
@@ -180,11 +180,11 @@ func TestOptsOutAndInAgain(t *testing.T) {
 		return page.Collapsed{}, nil
 	}
 	c := f.collapser(t, Options{})
-	if out, err := c.Pass(context.Background()); !errors.Is(err, ErrOptedOut) || out.Collapsed != 2 || out.Left != 3 || out.Refused != nil {
+	if out, err := c.Pass(context.Background()); !errors.Is(err, ErrOptedOut) || out.Collapsed != 2 || out.NotTried != 3 || out.Refused != nil {
 		t.Errorf("opted out: %+v, %v", out, err)
 	}
 	f.answer, f.opted = nil, false
-	if out, err := c.Pass(context.Background()); err != nil || out.Collapsed != 3 || out.Later != 0 {
+	if out, err := c.Pass(context.Background()); err != nil || out.Collapsed != 3 || out.Deferred != 0 {
 		t.Errorf("opted in again: %+v, %v", out, err)
 	}
 }
@@ -201,7 +201,7 @@ func TestEndsEarly(t *testing.T) {
 			}
 			return refused(syscall.ESRCH)
 		}
-		if out, err := f.collapser(t, Options{}).Pass(context.Background()); !errors.Is(err, ErrEnded) || out.Collapsed != 2 || out.Left != 3 {
+		if out, err := f.collapser(t, Options{}).Pass(context.Background()); !errors.Is(err, ErrEnded) || out.Collapsed != 2 || out.NotTried != 3 {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 	}
@@ -213,13 +213,13 @@ func TestEndsEarly(t *testing.T) {
 		}
 		return page.Collapsed{}, nil
 	}
-	if out, err := f.collapser(t, Options{}).Pass(ctx); !errors.Is(err, context.Canceled) || out.Collapsed != 2 || out.Left != 3 {
+	if out, err := f.collapser(t, Options{}).Pass(ctx); !errors.Is(err, context.Canceled) || out.Collapsed != 2 || out.NotTried != 3 {
 		t.Errorf("interrupted: %+v, %v", out, err)
 	}
 	f = dense(5)
 	broken := errors.New("broken")
 	f.answer = func(int) (page.Collapsed, error) { return page.Collapsed{}, broken }
-	if out, err := f.collapser(t, Options{}).Pass(context.Background()); !errors.Is(err, broken) || out.Left != 5 {
+	if out, err := f.collapser(t, Options{}).Pass(context.Background()); !errors.Is(err, broken) || out.NotTried != 5 {
 		t.Errorf("broken: %+v, %v", out, err)
 	}
 }
@@ -247,9 +247,9 @@ func TestWatch(t *testing.T) {
 
 func TestOutcomesAddUp(t *testing.T) {
 	var o Outcome
-	o.Add(Outcome{Collapsed: 1, Already: 5, Refused: map[string]int{"EAGAIN": 1}, Reason: syscall.EAGAIN, Bytes: 3, Spent: 1, Gone: 1})
+	o.Add(Outcome{Collapsed: 1, Already: 5, Refused: map[string]int{"EAGAIN": 1}, Reason: syscall.EAGAIN, Bytes: 3, Spent: 1, Released: 1})
 	o.Add(Outcome{Collapsed: 2, Already: 6, Sparse: 1, Refused: map[string]int{"EAGAIN": 1, "ENOMEM": 2}, Bytes: 4, Filled: 1, Spent: 1})
-	want := Outcome{Collapsed: 3, Already: 6, Sparse: 1, Gone: 1, Refused: map[string]int{"EAGAIN": 2, "ENOMEM": 2}, Reason: syscall.EAGAIN, Bytes: 7, Filled: 1, Spent: 2}
+	want := Outcome{Collapsed: 3, Already: 6, Sparse: 1, Released: 1, Refused: map[string]int{"EAGAIN": 2, "ENOMEM": 2}, Reason: syscall.EAGAIN, Bytes: 7, Filled: 1, Spent: 2}
 	if fmt.Sprint(o) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", o, want)
 	}

@@ -38,11 +38,11 @@ func (o Options) withDefaults() (Options, error) {
 type Plan struct {
 	Todo []page.Window // the densest first, then by address
 
-	Already  int // huge
-	Sparse   int // less dense than is asked for
-	OptedOut int // the program advised against huge pages there
-	Beyond   int // beyond the budget
-	Later    int // refused, or released, a short while ago
+	Already    int // huge
+	Sparse     int // less dense than is asked for
+	OptedOut   int // the program advised against huge pages there
+	OverBudget int // beyond the budget
+	Deferred   int // refused, or released, a short while ago
 
 	Bytes uint64 // of Todo, when they are huge pages
 	Fill  uint64 // of Bytes: what is not resident now, by which memory grows
@@ -63,7 +63,7 @@ func NewPlan(windows []page.Window, o Options, noHuge []page.Range, later func(p
 		case inspect.Overlap(noHuge, w.Range):
 			p.OptedOut++
 		case later != nil && later(w):
-			p.Later++
+			p.Deferred++
 		default:
 			p.Todo = append(p.Todo, w)
 		}
@@ -74,7 +74,7 @@ func NewPlan(windows []page.Window, o Options, noHuge []page.Range, later func(p
 	for i, w := range p.Todo {
 		size := uint64(w.Range.Len())
 		if o.Budget > 0 && p.Bytes+size > o.Budget {
-			p.Beyond, p.Todo = len(p.Todo)-i, p.Todo[:i]
+			p.OverBudget, p.Todo = len(p.Todo)-i, p.Todo[:i]
 			break
 		}
 		p.Bytes += size

@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -100,7 +100,7 @@ func (s *System) fillRow(r *Row, status procmem.Status, minDensity float64) erro
 	}
 	r.GoVersion = version
 	ranges, err := s.Areas(r.PID, !isGo)
-	if errors.Is(err, goheap.ErrNoHeap) {
+	if errors.Is(err, heapmap.ErrNotFound) {
 		ranges, err = s.Areas(r.PID, true)
 	}
 	if err != nil {

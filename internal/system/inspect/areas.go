@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -54,7 +54,7 @@ var ErrNotGo = errors.New("not a Go program")
 // all.
 func (s *System) Areas(pid int, all bool) ([]page.Range, error) {
 	heap, err := s.heap(pid)
-	if err != nil && (!all || !errors.Is(err, ErrNotGo) && !errors.Is(err, goheap.ErrNoHeap)) {
+	if err != nil && (!all || !errors.Is(err, ErrNotGo) && !errors.Is(err, heapmap.ErrNotFound)) {
 		return nil, err
 	}
 	if !all {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/foliomem/folio/goheap"
 	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
@@ -233,7 +233,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 	if p.IsGo != nil && *p.IsGo {
 		if heap, err = s.find(p.PID); err == nil {
 			p.Of = GoHeap
-		} else if errors.Is(err, goheap.ErrNoHeap) {
+		} else if errors.Is(err, heapmap.ErrNotFound) {
 			p.note("its Go heap was not found, and counts as other anonymous memory")
 		} else if procmem.Gone(err) {
 			return err

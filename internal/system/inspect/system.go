@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
@@ -24,7 +24,7 @@ type System struct {
 }
 
 // New returns the running system.
-func New() *System { return &System{FS: procmem.New(""), find: goheap.Find} }
+func New() *System { return &System{FS: procmem.New(""), find: heapmap.Find} }
 
 // program is what the file of a process says about itself.
 type program struct {

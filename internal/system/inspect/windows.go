@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/result/advice"
 	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/page"
 )
@@ -14,8 +14,8 @@ import (
 // as in package goheap, and LeastDensity the least that anybody may ask for: below
 // it memory grows by more than it was.
 const (
-	MinDensity   = goheap.DefaultMinDensity
-	LeastDensity = goheap.LeastMinDensity
+	MinDensity   = advice.DenseWindow
+	LeastDensity = advice.LeastDenseWindow
 )
 
 // Scan returns the whole windows in ranges in which something is resident, and how

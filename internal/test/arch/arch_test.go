@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"internal/program/symbol"},
 	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature", "internal/program/goruntime", "internal/system/host", "internal/trial/metric", "internal/trial/profile"},
 	{"internal/program/codepatch", "page"},
+	{"internal/program/heapmap"},
 	{"arena", "goheap", "internal/program/launch"},
 	{"internal/system/inspect"},
 	{"internal/system/collapser"},
@@ -144,7 +145,7 @@ func TestLibrariesStayLight(t *testing.T) {
 		}
 	}
 	// The check itself must be able to fail: the statistics do use x/perf.
-	if len(heavy(t, module+"/internal/stat")) == 0 {
+	if len(heavy(t, module+"/internal/base/stat")) == 0 {
 		t.Error("the check sees no dependency where there is one")
 	}
 }

@@ -49,7 +49,7 @@ func TestViewsWorkNothingOut(t *testing.T) {
 
 // The check must be able to fail.
 func TestWorkInViewsIsFound(t *testing.T) {
-	imports := []string{"fmt", module + "/internal/result", module + "/internal/trial", module + "/internal/gobench"}
+	imports := []string{"fmt", module + "/internal/result", module + "/internal/trial", module + "/internal/view/gobench"}
 	if got := beside("internal/view/report", imports); !slices.Equal(got, []string{"internal/trial", "internal/view/gobench"}) {
 		t.Errorf("found %q", got)
 	}

@@ -92,7 +92,7 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 	}
 	for i, s := range warm {
 		switch {
-		case r.cut && s.Overdue:
+		case r.cut && s.TimedOut:
 			return nil, fmt.Errorf("--budget %v was spent in the warm-up: give a larger one", opts.Budget)
 		case !s.OK():
 			return nil, failure(arms[i], s)
@@ -206,7 +206,7 @@ func (r *run) check() error {
 			if s.OK() {
 				continue
 			}
-			if failed++; s.Overdue && r.cut && s.Round == r.sched.Rounds() {
+			if failed++; s.TimedOut && r.cut && s.Round == r.sched.Rounds() {
 				return errEnough
 			} else if failed == mostFailures {
 				return fmt.Errorf("%d runs failed, the last one: %w", failed, failure(a, s))

@@ -109,14 +109,14 @@ func TestBudget(t *testing.T) {
 	stuck := func(n int) *trial.Sample {
 		now = now.Add(time.Second)
 		if n == 3 {
-			return &trial.Sample{Overdue: true, Failure: "it took too long"}
+			return &trial.Sample{TimedOut: true, Failure: "it took too long"}
 		}
 		return &trial.Sample{Wall: 1, CPU: 1}
 	}
 	if r, err = Compare(t.Context(), arms(slow, stuck), opts); err != nil || r.Ended != Budget || r.Comparisons[0].Find("wall_seconds").N != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	stuck = func(int) *trial.Sample { return &trial.Sample{Overdue: true, Failure: "it took too long"} }
+	stuck = func(int) *trial.Sample { return &trial.Sample{TimedOut: true, Failure: "it took too long"} }
 	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || !strings.Contains(err.Error(), "spent in the warm-up") {
 		t.Error(err)
 	}
@@ -197,21 +197,21 @@ func TestZeroBase(t *testing.T) {
 
 // Classes and functions that differ are found, and those that do not are not.
 func TestProfile(t *testing.T) {
-	profile := func(gc float64, own string) func(int) *trial.Sample {
+	sampled := func(gc float64, own string) func(int) *trial.Sample {
 		return func(n int) *trial.Sample {
 			s := &trial.Sample{Wall: 1, CPU: 1 + gc}
 			if !sampled(n - 1) {
 				return s
 			}
 			total := 1 + gc
-			s.Where = &where.Result{
+			s.Where = &profile.Result{
 				Samples:           uint64(1000 * total),
-				Classes:           []where.ClassShare{{Class: where.GCMark, Seconds: gc, Fraction: gc / total}, {Class: where.Program, Seconds: 1, Fraction: 1 / total}},
+				Classes:           []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc / total}, {Class: profile.Program, Seconds: 1, Fraction: 1 / total}},
 				GCFraction:        gc / total,
 				MemoryTaxFraction: gc / total,
-				Sites: []where.Site{
-					{Func: "main.same", Line: n, Seconds: 0.1, Classes: map[where.Class]float64{where.GCMark: 1}},
-					{Func: own, Line: 7, Seconds: gc - 0.1, Classes: map[where.Class]float64{where.GCMark: 1}},
+				Sites: []profile.Site{
+					{Func: "main.same", Line: n, Seconds: 0.1, Classes: map[profile.Class]float64{profile.GCMark: 1}},
+					{Func: own, Line: 7, Seconds: gc - 0.1, Classes: map[profile.Class]float64{profile.GCMark: 1}},
 				},
 			}
 			return s
@@ -226,7 +226,7 @@ func TestProfile(t *testing.T) {
 			return s
 		}
 	}
-	r, err := Compare(t.Context(), arms(jitter(profile(0.2, "main.old")), profile(0.5, "main.new")), opts)
+	r, err := Compare(t.Context(), arms(jitter(sampled(0.2, "main.old")), sampled(0.5, "main.new")), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestProfile(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	for _, c := range p.Classes {
-		if want := c.Class == where.GCMark; c.Different != want || want && math.Abs(c.Difference-0.3) > 1e-9 {
+		if want := c.Class == profile.GCMark; c.Different != want || want && math.Abs(c.Difference-0.3) > 1e-9 {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -22,13 +22,13 @@ type Profile struct {
 
 // A ClassDiff is what a class differs in, in CPU-seconds a run.
 type ClassDiff struct {
-	Class        where.Class `json:"class"`
-	Base         float64     `json:"base_seconds"` // mean
-	Seconds      float64     `json:"seconds"`      // mean
-	Difference   float64     `json:"difference_seconds"`
-	DifferenceLo *float64    `json:"difference_lo"` // for all classes together at 95%; null with too few rounds
-	DifferenceHi *float64    `json:"difference_hi"`
-	Different    bool        `json:"different"`
+	Class        profile.Class `json:"class"`
+	Base         float64       `json:"base_seconds"` // mean
+	Seconds      float64       `json:"seconds"`      // mean
+	Difference   float64       `json:"difference_seconds"`
+	DifferenceLo *float64      `json:"difference_lo"` // for all classes together at 95%; null with too few rounds
+	DifferenceHi *float64      `json:"difference_hi"`
+	Different    bool          `json:"different"`
 }
 
 // A SiteDiff is what a function causes of memory work, in CPU-seconds a run. One that
@@ -47,8 +47,8 @@ type SiteDiff struct {
 // compareProfiles compares where the time goes; nil where too little was sampled.
 func compareProfiles(base, arm *trial.Arm) *Profile {
 	x, y := sampledPairs(base, arm)
-	a, b := where.Mean(x), where.Mean(y)
-	if a == nil || b == nil || a.Samples < where.Fewest || b.Samples < where.Fewest {
+	a, b := profile.Mean(x), profile.Mean(y)
+	if a == nil || b == nil || a.Samples < profile.Fewest || b.Samples < profile.Fewest {
 		return nil
 	}
 	p := &Profile{N: len(x), BaseSamples: a.Samples, Samples: b.Samples, Classes: []ClassDiff{}, Sites: []SiteDiff{}}
@@ -58,8 +58,8 @@ func compareProfiles(base, arm *trial.Arm) *Profile {
 }
 
 // sampledPairs returns the profiles of the rounds in which both arms have one.
-func sampledPairs(base, arm *trial.Arm) (x, y []*where.Result) {
-	at := make(map[int]*where.Result)
+func sampledPairs(base, arm *trial.Arm) (x, y []*profile.Result) {
+	at := make(map[int]*profile.Result)
 	for _, s := range base.Samples {
 		if s.OK() && s.Where != nil {
 			at[s.Round] = s.Where
@@ -73,7 +73,7 @@ func sampledPairs(base, arm *trial.Arm) (x, y []*where.Result) {
 	return x, y
 }
 
-func secondsOf(r *where.Result, class where.Class) float64 {
+func secondsOf(r *profile.Result, class profile.Class) float64 {
 	for _, c := range r.Classes {
 		if c.Class == class {
 			return c.Seconds
@@ -82,10 +82,10 @@ func secondsOf(r *where.Result, class where.Class) float64 {
 	return 0
 }
 
-func (p *Profile) classes(x, y []*where.Result) {
+func (p *Profile) classes(x, y []*profile.Result) {
 	var all []stat.Differences
 	var tests []float64
-	for _, info := range where.Classes {
+	for _, info := range profile.Classes {
 		var a, b []float64
 		total := 0.0
 		for i := range x {
@@ -118,7 +118,7 @@ func mean(v []float64) float64 {
 }
 
 // sites compares functions: lines move from one version of a program to the next.
-func (p *Profile) sites(base, arm []*where.Result, a, b *where.Result) {
+func (p *Profile) sites(base, arm []*profile.Result, a, b *profile.Result) {
 	x, mostX := byFunc(base)
 	y, mostY := byFunc(arm)
 	for name, sx := range x {
@@ -143,7 +143,7 @@ func (p *Profile) sites(base, arm []*where.Result, a, b *where.Result) {
 
 // site adds a function. A sample stands for as many seconds on either side, so counts
 // of samples tell by how much sampling alone lets them differ.
-func (p *Profile) site(d SiteDiff, x, y float64, a, b *where.Result) {
+func (p *Profile) site(d SiteDiff, x, y float64, a, b *profile.Result) {
 	d.Difference = y - x
 	perX, perY := perSample(a), perSample(b)
 	d.Different = math.Abs(d.Difference) > 3*math.Sqrt(x*perX+y*perY)
@@ -152,14 +152,14 @@ func (p *Profile) site(d SiteDiff, x, y float64, a, b *where.Result) {
 
 // perSample is the time that a sample stands for in a mean: the variance of a mean is as
 // many times the mean.
-func perSample(r *where.Result) float64 { return r.CPU() / float64(r.Samples) }
+func perSample(r *profile.Result) float64 { return r.CPU() / float64(r.Samples) }
 
 // listed is how many sites a profile has at most.
 const listed = 10
 
 // byFunc returns the seconds a run that functions cause, and what one that is in no list
 // can cause at most.
-func byFunc(runs []*where.Result) (seconds map[string]float64, most float64) {
+func byFunc(runs []*profile.Result) (seconds map[string]float64, most float64) {
 	seconds = make(map[string]float64)
 	n := float64(len(runs))
 	for _, r := range runs {

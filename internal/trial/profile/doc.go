@@ -1,4 +1,4 @@
-// Package where says where a program's time goes: it sorts samples of a process
+// Package profile says where a program's time goes: it sorts samples of a process
 // tree into classes, from marking to the program's own work, and names the
 // places in the program that cause what memory costs.
 //
@@ -12,4 +12,4 @@
 // much of it there was. A [Result] therefore scales the samples of user code to
 // the user time of the process tree and those of the kernel to its system time,
 // so that its seconds add up to what the kernel accounted for.
-package where
+package profile

@@ -1,4 +1,4 @@
-package where
+package profile
 
 import (
 	"os"
@@ -14,10 +14,10 @@ import (
 )
 
 // versions are the toolchains whose runtimes the rules know; "" is this one.
-var versions = append([]string{""}, goversion.Of(goversion.Profiles).Releases()...)
+var versions = append([]string{""}, goversion.SupportOf(goversion.Profiles).Releases()...)
 
 // tested are the releases of which every function is looked at.
-var tested = goversion.Of(goversion.Module).Releases()
+var tested = goversion.SupportOf(goversion.Module).Releases()
 
 // memoryName finds functions that manage memory, by their name.
 var memoryName = regexp.MustCompile(`(?i)gc[A-Z_]|mark|sweep|alloc|span|heap|mcache|mcentral|arena|barrier|wbbuf|scav|memclr|growslice|evacuat|hashgrow`)

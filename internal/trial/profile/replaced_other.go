@@ -1,6 +1,6 @@
 //go:build !linux
 
-package where
+package profile
 
 import (
 	"os"

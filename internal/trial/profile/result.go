@@ -1,4 +1,4 @@
-package where
+package profile
 
 import (
 	"cmp"
@@ -374,10 +374,10 @@ func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) 
 		note("%s", info.Reason)
 	}
 	if r.Samples < fewSamples {
-		note("only %s: shares are rough; run the program for longer", unit.Of(int(r.Samples), "sample"))
+		note("only %s: shares are rough; run the program for longer", unit.Plural(int(r.Samples), "sample"))
 	}
 	if r.Lost > 0 {
-		note("%s lost: the machine was too busy for them to be read in time", unit.Of(int(r.Lost), "sample"))
+		note("%s lost: the machine was too busy for them to be read in time", unit.Plural(int(r.Lost), "sample"))
 	}
 	if info.Kernel && c.opts.KernelSymbols == nil && r.Samples > 0 {
 		note("the kernel hides the names of its functions: what it did is told from who called it; echo 0 > /proc/sys/kernel/kptr_restrict shows them")

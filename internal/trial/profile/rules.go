@@ -1,4 +1,4 @@
-package where
+package profile
 
 // rules is the table by which stacks are classified. What comes first wins,
 // wherever on the stack it is: a sweep that an allocation has to do first is

@@ -59,9 +59,9 @@ type Recommendation struct {
 	// them takes less memory.
 	Tied  []*Arm
 	Least bool
-	// Keep says how to have it for good, of a program that folio built: a heading, and
+	// Permanent says how to have it for good, of a program that folio built: a heading, and
 	// the ways to choose from.
-	Keep []string
+	Permanent []string
 }
 
 // A BenchmarkChange is what a recommendation does to a Go benchmark.
@@ -106,7 +106,7 @@ func (r *Result) answer(v *verdict) {
 }
 
 func (r *Result) recommend(v *verdict, goal string, a *Arm) {
-	rec := Recommendation{Goal: goal, Arm: a, Keep: r.keep(a), Least: true}
+	rec := Recommendation{Goal: goal, Arm: a, Permanent: r.keep(a), Least: true}
 	for _, b := range v.arms {
 		if a != b && v.tied(a, b) {
 			rec.Tied = append(rec.Tied, b)

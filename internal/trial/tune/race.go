@@ -165,7 +165,7 @@ func judgeFailures(a *Arm) {
 	failed := 0
 	a.Reason = ""
 	for _, s := range a.Samples {
-		if s.OverMemory || s.Overdue {
+		if s.OverMemory || s.TimedOut {
 			a.Status, a.Reason = Failed, s.Failure
 			return
 		}

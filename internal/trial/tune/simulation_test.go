@@ -78,7 +78,7 @@ func (m *machine) Run(ctx context.Context, set trial.Setting) (*trial.Sample, er
 	wall := m.cost(set) * m.speed() * math.Exp(m.noise*m.student())
 	if m.hangs != nil && (m.hangs(set) || wall > m.bound.Seconds()) {
 		m.now = m.now.Add(m.bound)
-		return &trial.Sample{Wall: m.bound.Seconds(), Overdue: true, Failure: "ended: it took longer than " + m.bound.String()}, nil
+		return &trial.Sample{Wall: m.bound.Seconds(), TimedOut: true, Failure: "ended: it took longer than " + m.bound.String()}, nil
 	}
 	m.now = m.now.Add(time.Duration(wall * float64(time.Second)))
 	bytes := uint64(m.memory(set) * math.Exp(0.01*m.rng.NormFloat64()) * (1 << 20))

@@ -230,9 +230,9 @@ func (r Row) Few() bool { return !r.Once && min(r.Test.N1, r.Test.N2) < fewest }
 // Runs says how many runs each side has, and that those are too few.
 func (r Row) Runs() string {
 	if r.Test.N1 == r.Test.N2 {
-		return fmt.Sprintf("%s each: too few to tell", unit.Of(r.Test.N1, "run"))
+		return fmt.Sprintf("%s each: too few to tell", unit.Plural(r.Test.N1, "run"))
 	}
-	return fmt.Sprintf("%d and %s: too few to tell", r.Test.N1, unit.Of(r.Test.N2, "run"))
+	return fmt.Sprintf("%d and %s: too few to tell", r.Test.N1, unit.Plural(r.Test.N2, "run"))
 }
 
 // Delta is the difference as text, "~" where it is not decided, "unknown" where too few

@@ -77,8 +77,8 @@ func bench(scale float64) []byte {
 }
 
 // eighth is a run of which an eighth is GC.
-func eighth(cpu float64) *where.Result {
-	return &where.Result{Samples: 100, Classes: []where.ClassShare{{Class: where.GCMark, Seconds: cpu / 8}, {Class: where.Program, Seconds: cpu * 7 / 8}}}
+func eighth(cpu float64) *profile.Result {
+	return &profile.Result{Samples: 100, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: cpu / 8}, {Class: profile.Program, Seconds: cpu * 7 / 8}}}
 }
 
 func TestGolden(t *testing.T) {
@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 	finding := func(rules ...string) *result.Doctor {
 		f := &result.Doctor{Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor"}}
 		for _, r := range rules {
-			f.Findings = append(f.Findings, diagnose.Hazard{Rule: r, What: "what of " + r})
+			f.Findings = append(f.Findings, diagnose.Finding{Rule: r, What: "what of " + r})
 		}
 		return f
 	}

@@ -259,11 +259,11 @@ func apart(a, b time.Time) string {
 	}
 	switch {
 	case d >= 48*time.Hour:
-		return unit.Of(int(d/(24*time.Hour)), "day") + " " + word
+		return unit.Plural(int(d/(24*time.Hour)), "day") + " " + word
 	case d >= 2*time.Hour:
-		return unit.Of(int(d/time.Hour), "hour") + " " + word
+		return unit.Plural(int(d/time.Hour), "hour") + " " + word
 	case d >= time.Minute:
-		return unit.Of(int(d/time.Minute), "minute") + " " + word
+		return unit.Plural(int(d/time.Minute), "minute") + " " + word
 	}
 	return "less than a minute " + word
 }

@@ -57,7 +57,7 @@ func Read(name string, data []byte) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Of(r)
+		return NewSet(r)
 	}
 	s := newSet(name)
 	if err := s.bench(data); err != nil {
@@ -71,7 +71,7 @@ func Read(name string, data []byte) (*Set, error) {
 }
 
 // Of returns the measurements of a result.
-func Of(r *result.Result) (*Set, error) {
+func NewSet(r *result.Result) (*Set, error) {
 	if r.Collapse != nil {
 		return nil, fmt.Errorf("%s: a collapse is not compared: folio report %s shows it", r.Name, r.Name)
 	}

@@ -17,9 +17,9 @@ type abRunner struct{ factor float64 }
 
 func (r abRunner) Run(context.Context, trial.Setting) (*trial.Sample, error) {
 	peak := uint64(r.factor * (64 << 20))
-	return &trial.Sample{Wall: r.factor, User: r.factor, CPU: r.factor, PeakRSS: &peak, Metrics: map[string]float64{}, Where: &where.Result{
-		Samples: 500, Classes: []where.ClassShare{{Class: where.GCMark, Seconds: r.factor, Fraction: 1}}, GCFraction: 1, MemoryTaxFraction: 1,
-		Sites: []where.Site{{Func: "main.<load>", File: "main.go", Line: 1, Seconds: r.factor, Fraction: 1, Classes: map[where.Class]float64{where.GCMark: 1}}},
+	return &trial.Sample{Wall: r.factor, User: r.factor, CPU: r.factor, PeakRSS: &peak, Metrics: map[string]float64{}, Where: &profile.Result{
+		Samples: 500, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: r.factor, Fraction: 1}}, GCFraction: 1, MemoryTaxFraction: 1,
+		Sites: []profile.Site{{Func: "main.<load>", File: "main.go", Line: 1, Seconds: r.factor, Fraction: 1, Classes: map[profile.Class]float64{profile.GCMark: 1}}},
 	}}, nil
 }
 
@@ -51,7 +51,7 @@ func TestABPage(t *testing.T) {
 	if n := r.Samples(); n != 20 {
 		t.Errorf("%d samples", n)
 	}
-	page, err := Render(Of(r))
+	page, err := Render(NewPage(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func TestABPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page, err = Render(Of(empty)); err != nil || !strings.Contains(string(page), "Nothing was compared.") {
+	if page, err = Render(NewPage(empty)); err != nil || !strings.Contains(string(page), "Nothing was compared.") {
 		t.Error(err)
 	}
-	if page, err = Render(Of(r, empty)); err != nil || !strings.Contains(string(page), "is a comparison itself") {
+	if page, err = Render(NewPage(r, empty)); err != nil || !strings.Contains(string(page), "is a comparison itself") {
 		t.Error(err)
 	}
 }

@@ -61,11 +61,11 @@ func differences(c *compare.Comparison, title string) *Table {
 }
 
 func compared(a, b *result.Result) (*compare.Comparison, error) {
-	x, err := compare.Of(a)
+	x, err := compare.NewSet(a)
 	if err != nil {
 		return nil, err
 	}
-	y, err := compare.Of(b)
+	y, err := compare.NewSet(b)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func summary(c *compare.Comparison, a *Answer) {
 			}
 		}
 	}
-	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Of(differ+same, "figure"), differ)
-	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, unit.Of(r.Test.N2, "run"))
+	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Plural(differ+same, "figure"), differ)
+	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.

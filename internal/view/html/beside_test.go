@@ -46,7 +46,7 @@ func TestBesideIsNeutral(t *testing.T) {
 
 // Runs side by side have a chart of their figures and one of the runs in order.
 func TestRunsBeside(t *testing.T) {
-	page := Of(read(t, "a.json", runFile(6)), read(t, "b.json", runFile(6)), read(t, "c.json", runFile(1)))
+	page := NewPage(read(t, "a.json", runFile(6)), read(t, "b.json", runFile(6)), read(t, "c.json", runFile(1)))
 	block := page.Sections[0].Blocks[0]
 	if len(block.Charts) != 2 || len(block.Tables) != 1 {
 		t.Fatalf("the first block, %q, has %d charts and %d tables", block.Title, len(block.Charts), len(block.Tables))

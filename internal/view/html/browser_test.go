@@ -342,7 +342,7 @@ func TestSamples(t *testing.T) {
 	testenv.Long(t)
 	f := tuneFile(60, "./prog")
 	r := read(t, "tune.json", f)
-	page, err := Render(Of(r))
+	page, err := Render(NewPage(r))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func brokenFiles() map[string]struct {
 		if i == 0 {
 			continue
 		}
-		e.Meaning, e.Parameters.Rounds = nil, 0
+		e.Conclusions, e.Parameters.Rounds = nil, 0
 		for j := range e.Arms {
 			e.Arms[j].Samples, e.Arms[j].Points, e.Arms[j].NotRun = []*trial.Sample{}, nil, ptr("the lab ended before")
 		}

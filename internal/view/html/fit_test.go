@@ -35,7 +35,7 @@ func wideTune() *result.File {
 	}
 	best := f.Arms[3]
 	for i := range f.Recommendations {
-		f.Recommendations[i].Arm, f.Recommendations[i].Setting, f.Recommendations[i].Line = best.Name, best.Setting, best.Setting.Trial().Line(f.Program.Command)
+		f.Recommendations[i].Arm, f.Recommendations[i].Setting, f.Recommendations[i].ShellLine = best.Name, best.Setting, best.Setting.Trial().Line(f.Program.Command)
 	}
 	return f
 }

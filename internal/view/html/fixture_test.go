@@ -41,13 +41,13 @@ func sample(round int, wall float64, mem uint64) *trial.Sample {
 }
 
 func sampled(s *trial.Sample) *trial.Sample {
-	s.Where = &where.Result{
+	s.Where = &profile.Result{
 		Samples: 5000, Kernel: true,
-		Classes: []where.ClassShare{
-			{Class: where.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: where.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
-			{Class: where.PageFaults, Seconds: s.CPU * 0.05, Fraction: 0.05}, {Class: where.Program, Seconds: s.CPU * 0.6, Fraction: 0.6},
+		Classes: []profile.ClassShare{
+			{Class: profile.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: profile.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
+			{Class: profile.PageFaults, Seconds: s.CPU * 0.05, Fraction: 0.05}, {Class: profile.Program, Seconds: s.CPU * 0.6, Fraction: 0.6},
 		},
-		Sites: []where.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15, Classes: map[where.Class]float64{where.Allocation: 1}}},
+		Sites: []profile.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15, Classes: map[profile.Class]float64{profile.Allocation: 1}}},
 	}
 	s.Recompute()
 	return s
@@ -93,8 +93,8 @@ func tuneFile(rounds int, command ...string) *result.File {
 	}
 	best, less := f.Arms[3], f.Arms[2]
 	f.Recommendations = []result.Recommendation{
-		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, Line: best.Setting.Trial().Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
-		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, Line: less.Setting.Trial().Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
+		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, ShellLine: best.Setting.Trial().Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
+		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, ShellLine: less.Setting.Trial().Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}
 	return f
 }
@@ -118,7 +118,7 @@ func runFile(runs int) *result.File {
 			s.Live.Seconds, s.Live.Bytes = append(s.Live.Seconds, at), append(s.Live.Bytes, uint64(1+i/2)<<20)
 		}
 	}
-	s.RSS.Each, s.Heap.Each, s.Live.Each = 1, 1, 1
+	s.RSS.Stride, s.Heap.Stride, s.Live.Stride = 1, 1, 1
 	a.Samples[0].Series = s
 	f.Arms = []result.Arm{a}
 	analysis.Run(f)
@@ -133,7 +133,7 @@ func labFile() *result.Lab {
 	}
 	curve := func(name string, sizes []uint64, arms []string, figures ...result.LabFigure) {
 		e := result.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
-			Parameters: result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Meaning: []string{"It costs " + name + ".", "  More of it."}}
+			Parameters: result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Conclusions: []string{"It costs " + name + ".", "  More of it."}}
 		for i, arm := range arms {
 			a := result.LabArm{Name: arm, About: "about " + arm, Ran: true}
 			if name == "gogc" {
@@ -211,7 +211,7 @@ func pageOf(t testing.TB, files ...any) []byte {
 	for i, f := range files {
 		results = append(results, read(t, fmt.Sprintf("file%d.json", i), f))
 	}
-	out, err := Render(Of(results...))
+	out, err := Render(NewPage(results...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func makesPage(t *rapid.T) {
 		return
 	}
 	for _, results := range [][]*result.Result{{r}, {r, r}} {
-		page, err := Render(Of(results...))
+		page, err := Render(NewPage(results...))
 		if err != nil {
 			t.Fatal(err)
 		}

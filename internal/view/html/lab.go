@@ -12,7 +12,7 @@ import (
 
 func labSection(f *result.Lab) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and returning memory to the OS cost here", Notes: slices.Clone(f.Notes)}
-	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), unit.Of(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
+	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), unit.Plural(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)
 	}
@@ -27,12 +27,12 @@ func labSection(f *result.Lab) *Section {
 				s.Notes = append(s.Notes, text)
 			}
 		}
-		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Of(e.Parameters.Rounds, "round"))}
+		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Plural(e.Parameters.Rounds, "round"))}
 		if e.Parameters.Rounds < 6 {
 			a.Sure += ": too few for an interval"
 		}
-		if len(e.Meaning) > 0 {
-			a.Text = strings.TrimSpace(e.Meaning[0])
+		if len(e.Conclusions) > 0 {
+			a.Text = strings.TrimSpace(e.Conclusions[0])
 		} else {
 			a.Text = "No answer: too little was measured."
 		}
@@ -45,10 +45,10 @@ func labSection(f *result.Lab) *Section {
 // not run.
 func labBlock(e *result.LabExperiment) []*Block {
 	b := &Block{Title: e.Name + ": " + e.Question}
-	if len(e.Meaning) > 0 {
-		b.Words = slices.Clone(e.Meaning[1:]) // the first one is above
+	if len(e.Conclusions) > 0 {
+		b.Words = slices.Clone(e.Conclusions[1:]) // the first one is above
 		if len(b.Words) > 0 && isDetail(b.Words[0]) {
-			b.Words = slices.Clone(e.Meaning) // a detail needs its sentence
+			b.Words = slices.Clone(e.Conclusions) // a detail needs its sentence
 		}
 	}
 	if e.Source != "" {

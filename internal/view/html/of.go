@@ -9,7 +9,7 @@ import (
 )
 
 // Of returns the page of one result, or of several side by side.
-func Of(results ...*result.Result) *Page {
+func NewPage(results ...*result.Result) *Page {
 	p := &Page{Nav: len(results) > 1, Foot: "Made by folio. This file needs no network: script, style and data are in it."}
 	for _, r := range results {
 		p.Sections = append(p.Sections, section(r))

@@ -70,7 +70,7 @@ func TestAnswerFirst(t *testing.T) {
 		}
 	}
 	f := tuneFile(8, "./prog")
-	f.Recommendations[0].Keep = []string{"to keep it: one of these:", "folio build '<x>'"}
+	f.Recommendations[0].Permanent = []string{"to keep it: one of these:", "folio build '<x>'"}
 	if text := string(pageOf(t, f)); !strings.Contains(text, "To keep it: one of these:") || !strings.Contains(text, "folio build &#39;&lt;x&gt;&#39;") {
 		t.Error("the page does not say how to keep what a build has")
 	}
@@ -137,7 +137,7 @@ func TestLinesToPaste(t *testing.T) {
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
 	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "suggest": suggestFile("prog")} {
-		p := Of(read(t, name, file))
+		p := NewPage(read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
 			for _, b := range s.Blocks {
@@ -184,7 +184,7 @@ func TestHostileNames(t *testing.T) {
 	f.Arms[0].Samples[0].Where.Sites[0].Func = evil
 	f.Program.Load, f.Program.GoVersion = evil, ptr(evil)
 	l := labFile()
-	l.Experiments[0].Name, l.Experiments[0].Meaning, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
+	l.Experiments[0].Name, l.Experiments[0].Conclusions, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}
 	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
 		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil)), "suggest": pageOf(t, suggestFile(evil))} {

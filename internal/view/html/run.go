@@ -57,12 +57,12 @@ func kicker(f *result.File) string {
 // advice is what was found, the largest gain first.
 func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
-	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()), unit.Seconds(cpu.Median), unit.Of(runs, "run"))
+	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()), unit.Seconds(cpu.Median), unit.Plural(runs, "run"))
 	if runs == 1 {
 		sure += ": how much it varies is not known"
 	}
 	if w := found.Where; w != nil {
-		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Of(int(w.Samples), "sample")) + sure
+		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Plural(int(w.Samples), "sample")) + sure
 	}
 	if len(found.Findings) == 0 {
 		return []Answer{{Main: true, Goal: "What to try next", Text: found.Nothing, Sure: upper(sure) + "."}}
@@ -139,12 +139,12 @@ func timeline(samples []*result.Sample) *Block {
 		}
 		c.Series = append(c.Series, series)
 		v := x.track.Bytes[:n]
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Each, 1)), float64(n*max(x.track.Each, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Stride, 1)), float64(n*max(x.track.Stride, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
 	}
 	if n := len(s.Heap.Seconds); n > 0 {
 		gc := Series{Name: "GC cycles", Color: 5, Ticks: true}
-		if s.Heap.Each > 1 {
-			gc.Name = formatf("GC cycles, a mark for %d", s.Heap.Each)
+		if s.Heap.Stride > 1 {
+			gc.Name = formatf("GC cycles, a mark for %d", s.Heap.Stride)
 		}
 		for j, at := range s.Heap.Seconds {
 			p := Point{X: at, Tip: [][2]string{{"at", unit.Seconds(at)}}}

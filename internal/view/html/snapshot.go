@@ -152,7 +152,7 @@ func densityBlock(of string, w *result.Windows) *Block {
 	}
 	c.Series = []Series{series}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
-		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.", unit.Of(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
+		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.", unit.Plural(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
 }
 
 // doctorSection is what folio doctor found.

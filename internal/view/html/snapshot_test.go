@@ -58,7 +58,7 @@ func doctorFile(name string) *result.Doctor {
 	return &result.Doctor{
 		Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created}, Host: testHost(), WatchedSeconds: 1,
 		Process: &result.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: ptr("go1.26.8")},
-		Findings: []diagnose.Hazard{
+		Findings: []diagnose.Finding{
 			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The GC of " + name + " is off.", Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
 				Evidence: []diagnose.Reading{{From: "the runtime of " + name, Says: "GOGC is off"}}, Fix: []diagnose.Step{{Do: "Set a limit:", Code: "GOMEMLIMIT=2GiB"}, {Do: "Or turn it on:", Code: "GOGC=100"}}},
 			{Rule: "freed-but-resident", Severity: diagnose.Note, What: "memory was freed lazily", Means: "It counts.", Reference: "https://example.com", Evidence: []diagnose.Reading{}, Fix: []diagnose.Step{{Do: "Have its allocator use MADV_DONTNEED."}}},

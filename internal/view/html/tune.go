@@ -52,7 +52,7 @@ func tuneSection(f *result.File) *Section {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	s.About = append(s.About, formatf("%s, %s in %s", unit.Of(len(f.Arms), "setting"), unit.Of(n, "run"), unit.ElapsedSeconds(f.ElapsedSeconds)))
+	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"), unit.ElapsedSeconds(f.ElapsedSeconds)))
 	if f.Ended != "" {
 		s.About = append(s.About, f.Ended)
 	}
@@ -126,7 +126,7 @@ func (t *tuned) answers() []Answer {
 		} else {
 			a.Goal, a.Text = report.Heading(s.Goal), "Set "+s.Set+"."
 		}
-		for j, way := range s.Keep { // huge pages of a build with a patched runtime
+		for j, way := range s.Permanent { // huge pages of a build with a patched runtime
 			if j == 0 {
 				way = upper(way) // a sentence; those after it begin with commands
 			}
@@ -154,7 +154,7 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 	add("peak memory", unit.Bytes(a.x))
 	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds", "memory_tax_fraction", "huge_peak_bytes"} {
 		if v, ok := a.Summary.Center(key); ok {
-			add(figure.Of(key).Short, figure.Of(key).Format(v))
+			add(figure.ByKey(key).Short, figure.ByKey(key).Format(v))
 		}
 	}
 	add("runs", itoa(t.runs(a)))
@@ -286,7 +286,7 @@ func (t *tuned) byGOGC() *Block {
 // figures are the further columns of the tables.
 func (t *tuned) figures() (out []figure.Figure) {
 	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "wall_seconds", "cpu_seconds", "minor_faults"} {
-		if f := figure.Of(key); f.Short != t.of.spec.Name {
+		if f := figure.ByKey(key); f.Short != t.of.spec.Name {
 			out = append(out, f)
 		}
 	}

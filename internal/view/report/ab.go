@@ -109,7 +109,7 @@ func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/
 // ABEnd says why the comparison ended and what it could have seen.
 func ABEnd(f *result.AB) string {
 	r := f.Result
-	text := unit.Of(r.Rounds, "round") + " in " + unit.Seconds(f.ElapsedSeconds)
+	text := unit.Plural(r.Rounds, "round") + " in " + unit.Seconds(f.ElapsedSeconds)
 	switch r.Ended {
 	case result.EndedBudget:
 		text += "; --budget is spent"
@@ -306,7 +306,7 @@ func abClasses(p *result.ABProfile) *table {
 		return nil
 	}
 	t := &table{left: map[int]bool{0: true}}
-	t.add("CPU time per run, "+unit.Of(p.N, "sampled round"), "base", "this", "difference", "95% interval")
+	t.add("CPU time per run, "+unit.Plural(p.N, "sampled round"), "base", "this", "difference", "95% interval")
 	for _, c := range ABClasses(p) {
 		cells := ABClassCells(&c)
 		t.add(cells[:]...)

@@ -36,10 +36,10 @@ func abFile(t *testing.T, bounds ...string) *result.AB {
 			wall, peak := factor*drift*(1+0.001*float64(n%4)), uint64(factor*(64<<20))
 			gc := 0.3 * factor * factor
 			s := &trial.Sample{Wall: wall, User: 0.9 * wall, Sys: 0.1 * wall, CPU: wall, PeakRSS: &peak, MinorFaults: int64(10000 * factor)}
-			s.Where = &where.Result{
+			s.Where = &profile.Result{
 				Samples: 500, Kernel: true, GCFraction: gc, MemoryTaxFraction: gc,
-				Classes: []where.ClassShare{{Class: where.GCMark, Seconds: gc, Fraction: gc}, {Class: where.Program, Seconds: 0.7, Fraction: 1 - gc}},
-				Sites:   []where.Site{{Func: "main.load", File: "main.go", Line: 12, Seconds: gc, Fraction: gc, Classes: map[where.Class]float64{where.GCMark: 1}}},
+				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc}, {Class: profile.Program, Seconds: 0.7, Fraction: 1 - gc}},
+				Sites:   []profile.Site{{Func: "main.load", File: "main.go", Line: 12, Seconds: gc, Fraction: gc, Classes: map[profile.Class]float64{profile.GCMark: 1}}},
 			}
 			return s
 		}}}

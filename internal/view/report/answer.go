@@ -18,7 +18,7 @@ type Said struct {
 	Cost   string   // in memory
 	Notes  []string // what else to know
 	Line   string   // to paste into a shell; "" where nothing is to be changed
-	Keep   []string
+	Permanent   []string
 	Arm    *result.Arm // nil where nothing was measured
 }
 
@@ -57,7 +57,7 @@ func tooLittle(f *result.File) string {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	return fmt.Sprintf("%s, after %s", f.Ended, unit.Of(n, "run"))
+	return fmt.Sprintf("%s, after %s", f.Ended, unit.Plural(n, "run"))
 }
 
 // goalText names a goal in the middle of a sentence.
@@ -100,7 +100,7 @@ func mainAnswer(f *result.File, rec result.Recommendation) string {
 
 func saidOf(f *result.File, rec result.Recommendation) Said {
 	arm, def := armOf(f, rec.Arm), &f.Arms[0]
-	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.Line, Keep: rec.Keep, Arm: arm, Figure: change(rec.Ratio)}
+	s := Said{Goal: rec.Goal, Set: rec.Arm, Line: rec.ShellLine, Permanent: rec.Permanent, Arm: arm, Figure: change(rec.Ratio)}
 	if arm.Final == nil || def.Final == nil {
 		return s
 	}
@@ -115,7 +115,7 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		}
 	}
 	if n := len(rec.Tied); n > 0 && (rec.Goal == result.GoalFastest || rec.Goal == result.GoalWithin) {
-		what := unit.Of(n, "other setting") + " (=) cannot be told apart from it"
+		what := unit.Plural(n, "other setting") + " (=) cannot be told apart from it"
 		if rec.Least && arm != def {
 			what += "; none takes less memory"
 		}
@@ -169,7 +169,7 @@ func openText(f *result.File) string {
 	case a.UpTo > 0:
 		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
 	default:
-		what = unit.Of(finalRounds(f), "round") + " in the final cannot tell"
+		what = unit.Plural(finalRounds(f), "round") + " in the final cannot tell"
 	}
 	switch {
 	case a.Missing > 0 && a.Try == "":

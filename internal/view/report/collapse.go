@@ -99,7 +99,7 @@ func others(f *result.Collapse, out *rows) {
 	out.add(x.Sparse, "left alone: less than %.0f%% in memory", 100*f.MinDensity)
 	out.add(x.OptedOut, "left alone: the program advised against huge pages there (MADV_NOHUGEPAGE)")
 	if f.Budget != nil {
-		out.add(x.Beyond, "left alone: beyond --budget %s", unit.Size(*f.Budget))
+		out.add(x.OverBudget, "left alone: beyond --budget %s", unit.Size(*f.Budget))
 	}
 }
 
@@ -114,18 +114,18 @@ func outcomes(f *result.Collapse) []string {
 		out.add(o.Collapsed, "%s", text)
 	}
 	others(f, &out)
-	out.add(o.Gone, "released by the program before their turn")
-	out.add(o.Later, "left for later: refused, or released by the program, a short while ago")
+	out.add(o.Released, "released by the program before their turn")
+	out.add(o.Deferred, "left for later: refused, or released by the program, a short while ago")
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		out.add(o.Refused[word], "refused by the kernel: %s", word)
 	}
 	switch {
 	case f.Ended:
-		out.add(o.Left, "not reached: the process ended")
+		out.add(o.NotTried, "not reached: the process ended")
 	case f.Interrupted:
-		out.add(o.Left, "not reached: interrupted")
+		out.add(o.NotTried, "not reached: interrupted")
 	default:
-		out.add(o.Left, "not tried: the kernel has no huge pages left")
+		out.add(o.NotTried, "not tried: the kernel has no huge pages left")
 	}
 	if len(out) == 0 {
 		out = append(out, "none: nothing of it is in memory")
@@ -135,7 +135,7 @@ func outcomes(f *result.Collapse) []string {
 
 // CollapseLine says in a line what one look of --watch did.
 func CollapseLine(o result.CollapseOutcome) string {
-	parts := []string{fmt.Sprintf("%s collapsed in %s", unit.Size(o.Bytes), unit.Of(o.Collapsed, "window"))}
+	parts := []string{fmt.Sprintf("%s collapsed in %s", unit.Size(o.Bytes), unit.Plural(o.Collapsed, "window"))}
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		parts = append(parts, fmt.Sprintf("%d refused: %s", o.Refused[word], word))
 	}

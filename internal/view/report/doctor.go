@@ -95,7 +95,7 @@ func doctorTitle(f *result.Doctor) []string {
 
 // MachineName describes a machine in a line.
 func MachineName(h result.Host) string {
-	parts := []string{h.OS + " " + h.Kernel, unit.Of(h.CPUs, "CPU")}
+	parts := []string{h.OS + " " + h.Kernel, unit.Plural(h.CPUs, "CPU")}
 	if h.CPU != "" {
 		parts[1] += " " + h.CPU
 	}
@@ -117,7 +117,7 @@ func countChecks(f *result.Doctor, s result.State) (n int) {
 
 // doctorSum says how many checks there were, and what became of them.
 func doctorSum(f *result.Doctor) string {
-	text := unit.Of(countChecks(f, result.CheckFound)+countChecks(f, result.CheckClean), "check") + ": "
+	text := unit.Plural(countChecks(f, result.CheckFound)+countChecks(f, result.CheckClean), "check") + ": "
 	if len(f.Findings) == 0 {
 		text += "nothing found"
 	} else {
@@ -130,7 +130,7 @@ func doctorSum(f *result.Doctor) string {
 				}
 			}
 			if n > 0 {
-				parts = append(parts, unit.Of(n, string(s)))
+				parts = append(parts, unit.Plural(n, string(s)))
 			}
 		}
 		text += strings.Join(parts, ", ")

@@ -29,7 +29,7 @@ func sickFacts() *diagnose.Facts {
 		Defrag:  procmem.Choice{Selected: "madvise", Options: []string{"always", "defer", "defer+madvise", "madvise", "never"}},
 	}
 	f.Meminfo.Value = procmem.Meminfo{MemTotal: ptr[uint64](16 << 30), SwapTotal: ptr[uint64](0), SwapFree: ptr[uint64](0)}
-	f.Vmstat.Value = diagnose.Two[procmem.Vmstat]{Before: vm, After: vm}
+	f.Vmstat.Value = diagnose.BeforeAfter[procmem.Vmstat]{Before: vm, After: vm}
 	f.Free.Err = errors.New("open /proc/buddyinfo: no such file or directory")
 	f.Pressure.Err = errors.New("the kernel keeps no memory pressure (CONFIG_PSI, or psi=1 on its command line)")
 	f.Groups.Value = []diagnose.Group{{Dir: "/sys/fs/cgroup/system.slice/orders.service",
@@ -39,7 +39,7 @@ func sickFacts() *diagnose.Facts {
 	p.Rollup.Value = procmem.SmapsRollup{Anonymous: ptr[uint64](170 << 20), AnonHugePages: ptr[uint64](0), LazyFree: ptr[uint64](0), PssAnon: ptr[uint64](170 << 20)}
 	p.Advice.Err = denied
 	p.GoVersion.Value = "go1.26.8"
-	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20), Ready: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20)}
+	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20), Held: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20)}
 	p.Runtime.Value.Before, p.Runtime.Value.After, p.Runtime.Value.Live = s, s, s.Marked
 	f.Process = p
 	return f

@@ -214,7 +214,7 @@ func analyze(f *result.File) {
 	arm := &f.Arms[0]
 	samples := result.Usable(arm.Samples)
 	arm.Summary = result.Summarize(samples)
-	sheet := diagnose.NewSheet(f.Host, trial.Setting{}, f.Program.Command, samples)
+	sheet := diagnose.NewRunFacts(f.Host, trial.Setting{}, f.Program.Command, samples)
 	sheet.Server = f.Program.Load != ""
 	f.Analysis = sheet.Analyze()
 }

@@ -151,7 +151,7 @@ func testCollapse() *result.Collapsing {
 		PID: 1234, Command: []string{"/usr/bin/prog"}, GoVersion: "go1.26.8",
 		Options: collapser.Options{MinDensity: 0.8, Budget: 4 << 30, Rate: 256 * mibs},
 		Outcome: collapser.Outcome{
-			Collapsed: 79, Already: 10, Sparse: 8, OptedOut: 2, Beyond: 4, Gone: 1, Left: 5, Refused: map[string]int{"ENOMEM": 1, "EAGAIN": 2},
+			Collapsed: 79, Already: 10, Sparse: 8, OptedOut: 2, OverBudget: 4, Released: 1, NotTried: 5, Refused: map[string]int{"ENOMEM": 1, "EAGAIN": 2},
 			Reason: errors.New("no huge page is free"), Bytes: 158 * mibs, Filled: 3 * mibs, Spent: 50 * time.Millisecond,
 		},
 		Before: collapser.State{Resident: 200 * mibs, Windows: w, Faults: &inspect.Faults{Over: time.Second, Minor: 7}},

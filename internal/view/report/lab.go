@@ -48,14 +48,14 @@ func labTitle(f *result.Lab) string {
 	if f.Interrupted {
 		ended = ", interrupted"
 	}
-	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host), unit.Of(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
+	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host), unit.Plural(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
 }
 
 func experimentText(e *result.LabExperiment, p *printer, notes *stat.Notes) {
 	p.line("")
 	p.line("%s: %s", e.Name, e.Question)
 	if t := labTables(e, notes); len(t) > 0 {
-		p.line("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Of(e.Parameters.Rounds, "round"))
+		p.line("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Plural(e.Parameters.Rounds, "round"))
 		for _, t := range t {
 			p.line("")
 			if t.title != "" {
@@ -85,9 +85,9 @@ func experimentText(e *result.LabExperiment, p *printer, notes *stat.Notes) {
 	if len(forbidden) > 0 {
 		p.line("  not run without --allow-system: %s", strings.Join(forbidden, ", "))
 	}
-	if len(e.Meaning) > 0 {
+	if len(e.Conclusions) > 0 {
 		p.line("")
-		for _, s := range e.Meaning {
+		for _, s := range e.Conclusions {
 			p.line("  %s", s)
 		}
 	}

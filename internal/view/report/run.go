@@ -75,7 +75,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 		if !ok {
 			return
 		}
-		fig, i := figure.Of(key), sum.Figures[key]
+		fig, i := figure.ByKey(key), sum.Figures[key]
 		text, spread := fig.Label+more, ""
 		if i.Sampled {
 			text += " (sampled)"

@@ -36,7 +36,7 @@ func testFile() *result.File {
 			{Name: "default", Setting: result.NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: result.Summarize([]*trial.Sample{plainSample()})},
 		},
 		Recommendations: []result.Recommendation{
-			{Goal: "fastest", Arm: set.String(), Setting: result.NewSetting(set), Line: set.Line([]string{"./my prog-2", "x"}), Ratio: &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
+			{Goal: "fastest", Arm: set.String(), Setting: result.NewSetting(set), ShellLine: set.Line([]string{"./my prog-2", "x"}), Ratio: &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
 		},
 		Notes: []string{"a note"},
 	}

@@ -49,7 +49,7 @@ func Title(f *result.File) string {
 	if v := f.Program.GoVersion; v != nil {
 		where = append(where, *v)
 	}
-	where = append(where, f.Host.OS+" "+f.Host.Kernel, unit.Of(f.Host.CPUs, "CPU"))
+	where = append(where, f.Host.OS+" "+f.Host.Kernel, unit.Plural(f.Host.CPUs, "CPU"))
 	if f.Host.THPEnabled != nil {
 		where = append(where, "THP "+*f.Host.THPEnabled)
 	}

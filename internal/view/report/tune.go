@@ -35,7 +35,7 @@ func (t *Tune) Text(w io.Writer) error {
 	for _, a := range f.Arms {
 		trials += len(a.Samples)
 	}
-	p.line("%s, %s in %s, seed %d: %s", unit.Of(len(f.Arms), "setting"), unit.Of(trials, "run"), unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
+	p.line("%s, %s in %s, seed %d: %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"), unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
 	if t.All || f.Answer == nil || f.Answer.State != result.AnswerNoEffect {
 		p.line("")
 		if p.err == nil {
@@ -67,7 +67,7 @@ func (t *Tune) answer(p *printer) {
 			p.more(join(before(s.Gain), before(s.Cost)))
 		}
 		p.more(s.Line)
-		ways = keep(p, s.Keep, ways)
+		ways = keep(p, s.Permanent, ways)
 		if i == 0 {
 			p.more(append(s.Notes, open)...)
 		}
@@ -197,9 +197,9 @@ func (t *Tune) columns() []column {
 		result.MetricWall: func(f *result.Final) float64 { return f.Wall }, result.MetricCPU: func(f *result.Final) float64 { return f.CPU },
 	}
 	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds", "cpu_seconds", "minor_faults"} {
-		c := figure.Of(key)
+		c := figure.ByKey(key)
 		known := slices.ContainsFunc(f.Arms, func(a result.Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
-		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.Of("gc_cpu_fraction").Short })
+		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.ByKey("gc_cpu_fraction").Short })
 		if c.Short == spec.Name || !known || c.Short == byGctrace && sampled {
 			continue
 		}
@@ -218,7 +218,7 @@ func (t *Tune) columns() []column {
 }
 
 // byGctrace heads what stands in where nothing was sampled, gctraceIs says what it is.
-var byGctrace = figure.Of("gc_trace_cpu_seconds").Short
+var byGctrace = figure.ByKey("gc_trace_cpu_seconds").Short
 
 const (
 	gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"

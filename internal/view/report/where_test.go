@@ -17,21 +17,21 @@ import (
 )
 
 // sampled returns where the eight seconds of goSample went.
-func sampled() *where.Result {
-	class := func(c where.Class, fraction float64) where.ClassShare {
-		return where.ClassShare{Class: c, Seconds: 8 * fraction, Fraction: fraction}
+func sampled() *profile.Result {
+	class := func(c profile.Class, fraction float64) profile.ClassShare {
+		return profile.ClassShare{Class: c, Seconds: 8 * fraction, Fraction: fraction}
 	}
-	r := &where.Result{
+	r := &profile.Result{
 		Samples: 7976, Kernel: true,
-		Classes: []where.ClassShare{
-			class(where.GCMark, 0.25), class(where.GCAssist, 0.0625), class(where.Allocation, 0.125), class(where.Zeroing, 0.03125),
-			class(where.Growth, 0.0625), class(where.PageFaults, 0.03125), class(where.Syscalls, 0.001), class(where.Program, 0.4365),
+		Classes: []profile.ClassShare{
+			class(profile.GCMark, 0.25), class(profile.GCAssist, 0.0625), class(profile.Allocation, 0.125), class(profile.Zeroing, 0.03125),
+			class(profile.Growth, 0.0625), class(profile.PageFaults, 0.03125), class(profile.Syscalls, 0.001), class(profile.Program, 0.4365),
 		},
-		Sites: []where.Site{
+		Sites: []profile.Site{
 			{Func: "example.com/shop.(*Cart).Add", File: "/src/shop/cart.go", Line: 42, Seconds: 1.25, Fraction: 0.15625,
-				Classes: map[where.Class]float64{where.Allocation: 0.6, where.GCAssist: 0.3, where.Zeroing: 0.1}},
+				Classes: map[profile.Class]float64{profile.Allocation: 0.6, profile.GCAssist: 0.3, profile.Zeroing: 0.1}},
 			{Func: "example.com/shop.index", File: "/src/shop/index.go", Line: 7, Seconds: 0.5, Fraction: 0.0625,
-				Classes: map[where.Class]float64{where.Growth: 1}},
+				Classes: map[profile.Class]float64{profile.Growth: 1}},
 		},
 	}
 	r.Recompute()
@@ -64,11 +64,11 @@ func TestRemoved(t *testing.T) {
 	base, with := sampled(), sampled()
 	for i := range with.Classes {
 		switch c := &with.Classes[i]; c.Class {
-		case where.GCMark:
+		case profile.GCMark:
 			c.Seconds = 0.5 // from 2
-		case where.PageFaults:
+		case profile.PageFaults:
 			c.Seconds = 0.75 // from 0.25
-		case where.Syscalls:
+		case profile.Syscalls:
 			c.Seconds = 0 // too little to be told
 		}
 	}
@@ -91,9 +91,9 @@ func TestTuneTableShares(t *testing.T) {
 				s := goSample(1)
 				s.GCTraceCPU = ptr(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
 				if rapid.Bool().Draw(rt, "sampled") {
-					s.Where = &where.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
-					for _, k := range where.Classes {
-						s.Where.Classes = append(s.Where.Classes, where.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
+					s.Where = &profile.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
+					for _, k := range profile.Classes {
+						s.Where.Classes = append(s.Where.Classes, profile.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
 					}
 				}
 				s.Recompute()

@@ -2,7 +2,7 @@
 
 //go:build !386 && !arm && !mips && !mipsle
 
-package goheap
+package heapmap
 
 import (
 	"fmt"
@@ -51,47 +51,21 @@ func TestShapes(t *testing.T) {
 		{"somebody else's name", []procmem.VMA{anon(random, random+64*mib, true, "[anon:jit]")}, nil},
 		{"nothing", nil, nil},
 	} {
-		if got := shaped(append(c.vmas, stackTop)); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := Shaped(append(c.vmas, stackTop)); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	if got := shaped([]procmem.VMA{anon(0x8000000, 0xc000000, true, ""), {Start: 0xffffd000, End: 0xfffff000, Name: "[stack]"}}); got != nil {
+	if got := Shaped([]procmem.VMA{anon(0x8000000, 0xc000000, true, ""), {Start: 0xffffd000, End: 0xfffff000, Name: "[stack]"}}); got != nil {
 		t.Errorf("a 32-bit process: %v", got)
 	}
 }
 
 func TestNames(t *testing.T) {
-	got := named([]procmem.VMA{
+	got := Named([]procmem.VMA{
 		anon(1*mib, 2*mib, false, reservationName), anon(2*mib, 3*mib, true, heapName), anon(3*mib, 4*mib, true, heapName),
 		anon(4*mib, 5*mib, true, "[anon: Go: gc bits]"), anon(6*mib, 7*mib, true, heapName),
 	})
 	if want := []page.Range{{Start: 2 * mib, End: 4 * mib}, {Start: 6 * mib, End: 7 * mib}}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
-	}
-}
-
-// TestAround: what is found is held against what the runtime says it has.
-func TestAround(t *testing.T) {
-	const a, b = 0x260620000000, 0x270000000000
-	vmas := []procmem.VMA{
-		anon(a, a+40*mib, true, ""), anon(a+40*mib, a+64*mib, false, ""),
-		anon(b, b+10*mib, true, ""), anon(b+10*mib, b+64*mib, false, ""),
-	}
-	for _, c := range []struct {
-		mapped uint64
-		want   string
-	}{
-		{40 * mib, fmt.Sprint([]page.Range{{Start: a, End: a + 40*mib}})},
-		{50 * mib, fmt.Sprint([]page.Range{{Start: a, End: a + 40*mib}, {Start: b, End: b + 10*mib}})},
-		{45 * mib, "[]"}, // neither with nor without the second
-		{20 * mib, "[]"}, // something that is not the heap is part of the mapping
-	} {
-		got, err := around(vmas, a+mib, c.mapped, heapState{mapped: c.mapped, other: mib})
-		if fmt.Sprint(got) != c.want || (err == nil) != (got != nil) {
-			t.Errorf("%d MiB mapped: %v, %v, want %s", c.mapped/mib, got, err, c.want)
-		}
-	}
-	if got, err := around(vmas, stack, mib, heapState{mapped: mib}); err == nil {
-		t.Errorf("an object elsewhere: %v", got)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
-// A Sheet is what the rules look at: medians of the samples of one setting, and
+// RunFacts are what the rules look at: medians of the samples of one setting, and
 // where the time of all of them went. Nil fields were not measured.
-type Sheet struct {
+type RunFacts struct {
 	Host    host.Info
 	Setting trial.Setting
 	Command []string
@@ -40,11 +40,11 @@ type Sheet struct {
 	HeapPeak        *float64
 	Digest          []string // see [Digest]
 
-	Where *where.Result // of all samples together; nil: not sampled
+	Where *profile.Result // of all samples together; nil: not sampled
 }
 
 // NewSheet takes the medians of samples.
-func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial.Sample) Sheet {
+func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*trial.Sample) RunFacts {
 	median := func(key string) *float64 {
 		v := trial.FigureOf(key).Values(samples)
 		if len(v) == 0 {
@@ -59,7 +59,7 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 		}
 		return 0
 	}
-	s := Sheet{
+	s := RunFacts{
 		Host: h, Setting: set, Command: command,
 		Wall: known("wall_seconds"), User: known("user_seconds"), Sys: known("sys_seconds"), CPU: known("cpu_seconds"),
 		Faults: known("minor_faults"),
@@ -70,7 +70,7 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 	if s.RSS == nil {
 		s.RSS = median("peak_rss_bytes")
 	}
-	if w := trial.Where(samples); w != nil && w.Samples >= where.Fewest {
+	if w := trial.Where(samples); w != nil && w.Samples >= profile.Fewest {
 		s.Where = w
 	}
 	s.lookAt(samples)
@@ -80,14 +80,14 @@ func NewSheet(h host.Info, set trial.Setting, command []string, samples []*trial
 }
 
 // lookAt takes what is no median.
-func (s *Sheet) lookAt(samples []*trial.Sample) {
+func (s *RunFacts) lookAt(samples []*trial.Sample) {
 	for _, x := range samples {
 		if !x.OK() {
 			continue
 		}
 		s.AtLeast = s.AtLeast || x.GCTrace == trial.TracePartial || x.GCCycles == nil
 		s.Processes = max(s.Processes, x.Processes)
-		s.Stopped = s.Stopped || x.Signal != "" || x.Overdue || x.Interrupted
+		s.Stopped = s.Stopped || x.Signal != "" || x.TimedOut || x.Interrupted
 		if len(x.Listening) > 0 {
 			s.Listening = x.Listening
 		}
@@ -102,7 +102,7 @@ func (s *Sheet) lookAt(samples []*trial.Sample) {
 }
 
 // gcShare is the GC's share of CPU time; ok is false where it was not sampled.
-func (s *Sheet) gcShare() (share float64, ok bool) {
+func (s *RunFacts) gcShare() (share float64, ok bool) {
 	if s.Where == nil {
 		return 0, false
 	}
@@ -111,14 +111,14 @@ func (s *Sheet) gcShare() (share float64, ok bool) {
 
 // traceShare is what gctrace says of the GC's CPU time, as a share of CPU time. It is
 // an estimate, and can be more than 1: see [trial.Sample.GCTraceCPU].
-func (s *Sheet) traceShare() (share float64, ok bool) {
+func (s *RunFacts) traceShare() (share float64, ok bool) {
 	if s.TraceCPU == nil || s.CPU <= 0 {
 		return 0, false
 	}
 	return *s.TraceCPU / s.CPU, true
 }
 
-func (s *Sheet) sysShare() float64 {
+func (s *RunFacts) sysShare() float64 {
 	if s.CPU <= 0 {
 		return 0
 	}
@@ -126,7 +126,7 @@ func (s *Sheet) sysShare() float64 {
 }
 
 // Time says in sentences where the program's time went.
-func (s *Sheet) Time() []string {
+func (s *RunFacts) Time() []string {
 	if s.CPU <= 0 {
 		return []string{"CPU time is too short to be measured."}
 	}
@@ -143,7 +143,7 @@ func (s *Sheet) Time() []string {
 
 // gc says what is known of garbage collection: its share by samples, its cycles and
 // pauses by the trace.
-func (s *Sheet) gc() []string {
+func (s *RunFacts) gc() []string {
 	share, sampled := s.gcShare()
 	var parts []string
 	if sampled && (share > 0 || s.Cycles == nil || *s.Cycles > 0) {
@@ -178,7 +178,7 @@ func (s *Sheet) gc() []string {
 const traceCounts = "gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."
 
 // cycles is how many GC cycles there were, as far as that is known.
-func (s *Sheet) cycles() string {
+func (s *RunFacts) cycles() string {
 	text := cycles(*s.Cycles)
 	if s.AtLeast {
 		text = "at least " + text
@@ -187,7 +187,7 @@ func (s *Sheet) cycles() string {
 }
 
 // busy says how many CPUs the program used.
-func (s *Sheet) busy() []string {
+func (s *RunFacts) busy() []string {
 	if s.Wall <= 0 {
 		return nil
 	}
@@ -199,10 +199,10 @@ func (s *Sheet) busy() []string {
 }
 
 // splitKernel says that samples tell page faults from other work of the kernel.
-func (s *Sheet) splitKernel() bool { return s.Where != nil && s.Where.Kernel }
+func (s *RunFacts) splitKernel() bool { return s.Where != nil && s.Where.Kernel }
 
 // tax says what managing memory cost in all.
-func (s *Sheet) tax() []string {
+func (s *RunFacts) tax() []string {
 	tax := s.Where.MemoryTaxFraction
 	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Where.CPU()))
 	if !s.Where.Kernel {
@@ -216,7 +216,7 @@ func (s *Sheet) tax() []string {
 }
 
 // Nothing says why there is no advice.
-func (s *Sheet) Nothing() string {
+func (s *RunFacts) Nothing() string {
 	switch {
 	case s.Where != nil && s.Where.Kernel && s.Where.MemoryTaxFraction < littleMemory:
 		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.", unit.Percent(s.Where.MemoryTaxFraction))

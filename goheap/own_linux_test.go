@@ -13,6 +13,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 
@@ -67,7 +68,7 @@ func addresses(t testing.TB) (heap, other map[string]uintptr) {
 		go func() { var x int; stack <- uintptr(unsafe.Pointer(&x)) }()
 		heap[fmt.Sprint("stack of goroutine ", i)] = <-stack
 	}
-	m, err := page.Map(arenaBytes, &page.Options{Commit: page.Touch})
+	m, err := page.Map(heapmap.ArenaBytes, &page.Options{Commit: page.Touch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestFindInAnotherProcess(t *testing.T) {
 		Ranges []page.Range
 	}
 	decode(t, line, &target)
-	ranges, err := Find(cmd.Process.Pid)
+	ranges, err := heapmap.Find(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestFindInAnotherProcess(t *testing.T) {
 }
 
 func TestFindNobody(t *testing.T) {
-	if r, err := Find(1 << 30); err == nil {
+	if r, err := heapmap.Find(1 << 30); err == nil {
 		t.Errorf("%v", r)
 	}
 }
