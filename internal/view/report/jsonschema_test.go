@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,5 +162,48 @@ func TestResultsAreValidBySchema(t *testing.T) {
 		if err := valid([]byte(strings.Replace(string(data), "{", `{"no_such_key": 1,`, 1))); err == nil {
 			t.Errorf("%s: valid with a key that there is not", name)
 		}
+	}
+}
+
+// Every key that a result can have is explained where users look.
+func TestKeysAreDocumented(t *testing.T) {
+	var explained strings.Builder
+	for _, name := range []string{"results", "ab", "inspect", "doctor", "suggest", "collapse"} {
+		data, err := os.ReadFile("../../../docs/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range regexp.MustCompile("`[^`\n]+`|\"[a-z_0-9]+\"").FindAll(data, -1) {
+			explained.Write(code)
+		}
+	}
+	words := regexp.MustCompile(`[a-z_0-9]+`).FindAllString(explained.String(), -1)
+	keys := make(map[string]bool)
+	var walk func(s *jsonschema.Schema)
+	walk = func(s *jsonschema.Schema) {
+		if s == nil {
+			return
+		}
+		for k, p := range s.Properties {
+			keys[k] = true
+			walk(p)
+		}
+		for _, p := range s.Defs {
+			walk(p)
+		}
+		for _, p := range slices.Concat(s.OneOf, s.AnyOf) {
+			walk(p)
+		}
+		walk(s.Items)
+		walk(s.AdditionalProperties)
+	}
+	walk(resultSchema(t))
+	for k := range keys {
+		if !slices.Contains(words, k) {
+			t.Errorf("docs do not explain the key %q", k)
+		}
+	}
+	if len(keys) < 200 {
+		t.Errorf("only %d keys", len(keys))
 	}
 }

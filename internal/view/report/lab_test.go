@@ -95,7 +95,7 @@ func TestLabJSON(t *testing.T) {
 		Experiments []struct {
 			Name, Figure, Unit string
 			Error              *string
-			Meaning, Notes     []string
+			Conclusions, Notes []string
 			Arms               []struct {
 				Name    string
 				NotRun  *string `json:"not_run"`
@@ -120,7 +120,7 @@ func TestLabJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := doc.Experiments[0]
-	if doc.Seed != 7 || len(doc.Experiments) != 2 || e.Name != "faults" || e.Figure != "page_seconds" || e.Unit != "sec/page" || *e.Error != "faults: populate: out of luck" || len(e.Meaning) == 0 || len(e.Notes) != 1 {
+	if doc.Seed != 7 || len(doc.Experiments) != 2 || e.Name != "faults" || e.Figure != "page_seconds" || e.Unit != "sec/page" || *e.Error != "faults: populate: out of luck" || len(e.Conclusions) == 0 || len(e.Notes) != 1 {
 		t.Errorf("%s", data)
 	}
 	base := e.Arms[0]
