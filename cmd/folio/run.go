@@ -35,8 +35,8 @@ type runFlags struct {
 }
 
 const runLong = `Run a program and print its memory sheet: time, CPU time, peak memory,
-page faults, what the garbage collector took, huge pages; then, in words, where
-the time goes and what to try next.
+page faults, garbage collection, huge pages; then CPU time by class, the call
+sites with the most memory tax, and recommendations.
 
 The program's output passes through untouched (it writes to pipes, not to a
 terminal); the sheet goes to standard error.
@@ -44,11 +44,11 @@ With --count 1, the default, the program's exit code becomes folio's (128 + N
 when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.
 
-Where the time goes is sampled (perf_event_open, --sample-rate times for each
-second of CPU time): collection, allocation, zeroing, page faults and so on,
-and which lines of the program pay for them. It needs no root where
-/proc/sys/kernel/perf_event_paranoid is 2 or less. It slows a program down, some
-more than others (docs/performance.md): --sample-rate 0 turns it off.
+CPU time is sampled (perf_event_open, --sample-rate times a CPU-second) by class:
+GC, allocation, zeroing, page faults and so on, and by the lines of the program
+that cause them. It needs no root where /proc/sys/kernel/perf_event_paranoid is 2
+or less. It slows programs down, some more than others (docs/performance.md):
+--sample-rate 0 turns it off.
 
 With --build PACKAGE folio builds the program itself with the patch
 heap-hugepages, and what follows -- are its arguments: its heap asks for huge
@@ -374,7 +374,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	}
 	for _, s := range samples {
 		if s.Unsampled != nil {
-			notes.Add("where the time goes was not sampled: " + s.Unsampled.Error())
+			notes.Add("CPU time was not sampled: " + s.Unsampled.Error())
 			break
 		}
 	}

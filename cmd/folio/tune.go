@@ -45,7 +45,7 @@ searched both ways. That needs no root. It says how to keep what it found.
 The search is a race and a final. In the race every setting gets a few rounds,
 interleaved in random order; those that are clearly slower leave, and the
 neighbourhood of the best is filled in. In the final the default, the best and its
-rivals run again, at least ten times each, until the answer is settled or --budget
+rivals run again, at least ten times each, until the answer is conclusive or --budget
 is spent: what is recommended, and every difference that is shown, is of the final
 alone. GOGC is never off without a memory limit, and a run that takes more memory
 than the machine can spare is ended.
@@ -73,7 +73,7 @@ func newTune(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVar(&f.mem, "max-rss", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
 	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of the search, builds aside; a run that passes it is ended")
-	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds of the final (default 10, and more while the answer is not settled)")
+	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds of the final (default 10, and more while the answer is inconclusive)")
 	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try these `values` of GOMAXPROCS, such as 1,2,4")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")

@@ -339,9 +339,9 @@ type Recommendation struct {
 	Memory *tune.Estimate `json:"memory_ratio"`
 	// Tied are the settings that cannot be told apart from it; Least says that none of
 	// them takes less memory.
-	Tied  []string `json:"tied"`
-	Least bool     `json:"least_memory"`
-	Permanent  []string `json:"permanent,omitempty"`
+	Tied      []string `json:"tied"`
+	Least     bool     `json:"least_memory"`
+	Permanent []string `json:"permanent,omitempty"`
 }
 
 // JSON returns the file's text.

@@ -75,9 +75,9 @@ const (
 
 // How the answer of a search stands.
 const (
-	AnswerNotSettled = tune.NotSettled
-	AnswerNoEffect   = tune.NoEffect
-	AnswerTooLittle  = tune.TooLittle
+	AnswerInconclusive = tune.Inconclusive
+	AnswerNoEffect     = tune.NoEffect
+	AnswerTooLittle    = tune.TooLittle
 )
 
 // What became of an arm of a search.

@@ -32,7 +32,7 @@ var rules = []struct {
 	{"growth", adviseGrowth},
 }
 
-// Advise returns what to try next, the largest possible gain first. It returns
+// Advise returns the recommendations, the largest possible gain first. It returns
 // nothing when memory is not the program's problem.
 func (s *RunFacts) Advise() []NextStep {
 	var out []NextStep

@@ -223,7 +223,7 @@ func (s *RunFacts) Nothing() string {
 	case s.Where != nil:
 		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Where.MemoryTaxFraction), unit.Percent(littleTax))
 	}
-	return "No recommendation by what was measured. Where CPU time goes was not sampled."
+	return "No recommendation from what was measured: CPU time was not sampled."
 }
 
 func cycles(n float64) string {

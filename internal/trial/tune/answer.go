@@ -16,10 +16,10 @@ import (
 type State string
 
 const (
-	Settled    State = "settled"     // no setting of the final is better by more than 3%
-	NotSettled State = "not_settled" // more rounds are needed: see Missing and Try
-	NoEffect   State = "no_effect"   // the settings change nothing about the program
-	TooLittle  State = "too_little"  // there was no final, or it has no pair of runs
+	Conclusive   State = "conclusive"   // no setting of the final is better by more than 3%
+	Inconclusive State = "inconclusive" // more rounds are needed: see Missing and Try
+	NoEffect     State = "no_effect"    // the settings change nothing about the program
+	TooLittle    State = "too_little"   // there was no final, or it has no pair of runs
 )
 
 // Goals of a recommendation.
@@ -34,9 +34,9 @@ const (
 type Answer struct {
 	State State `json:"state"`
 	// UpTo is by what part of its cost what is recommended may still be beaten; 0
-	// when settled, or when nothing is known yet.
+	// when conclusive, or when nothing is known yet.
 	UpTo float64 `json:"up_to,omitempty"`
-	// Rounds is how many more rounds of the final would probably settle it, Missing how
+	// Rounds is how many more rounds of the final would probably make it conclusive, Missing how
 	// many seconds they take, and Try the flag that allows them.
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
@@ -80,9 +80,9 @@ func (r *Result) answer(v *verdict) {
 		return
 	}
 	main := v.main(func(*Arm) bool { return true })
-	r.Answer.State = Settled
+	r.Answer.State = Conclusive
 	if rounds, upTo := v.missing(main); rounds > 0 {
-		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = NotSettled, rounds, upTo
+		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
 	}
 	r.recommend(v, Fastest, main)
 	if a := v.leastWithinBand(main); a != nil {
@@ -234,7 +234,7 @@ func (v *verdict) noise() float64 {
 	return stat.Median(all)
 }
 
-// needed estimates how many rounds show that a ratio with that log is not settled
+// needed estimates how many rounds make a ratio with that log conclusive
 // below 1, or that it is; there were n, which did not.
 func needed(log, noise float64, n int) int {
 	if n < 6 {
@@ -282,7 +282,7 @@ func (v *verdict) benchmarks(main *Arm) []BenchmarkChange {
 // estimate says how long the rounds that are missing take.
 func (s *search) estimate() {
 	a := &s.res.Answer
-	if a.State != NotSettled {
+	if a.State != Inconclusive {
 		return
 	}
 	var open []*Arm

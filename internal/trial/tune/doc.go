@@ -5,7 +5,7 @@
 // those that are clearly slower leave, and the neighbourhood of the best is filled
 // in. The race only finds candidates: samples of a setting that was chosen for
 // looking fast flatter it. In the final the default, the best of the race and its
-// rivals run again, interleaved, until the answer is settled or the time budget is
+// rivals run again, interleaved, until the answer is conclusive or the time budget is
 // spent. Recommendations, and every difference that is shown, are of the final's
 // samples alone.
 //

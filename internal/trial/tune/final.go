@@ -21,11 +21,11 @@ const (
 	// taxRounds is in how many rounds of the final the CPU is sampled: six a side
 	// is what it takes to tell two medians with confidence.
 	taxRounds = 6
-	// grow is by how much a final that settled nothing goes on before the next look.
+	// grow is by how much a final that was inconclusive goes on before the next look.
 	grow = 1.6
 )
 
-// final runs the finalists until the answer is settled, the rounds that were asked
+// final runs the finalists until the answer is conclusive, the rounds that were asked
 // for are over, or the budget is spent.
 func (s *search) final(ctx context.Context) error {
 	r := s.res
@@ -51,8 +51,8 @@ func (s *search) final(ctx context.Context) error {
 		last := spent || s.opts.MaxRounds > 0 || s.cost(s.open(arms)) > s.left()
 		r.conclude(s.share(last))
 		switch {
-		case r.Answer.State == Settled:
-			r.Ended = "settled"
+		case r.Answer.State == Conclusive:
+			r.Ended = "conclusive"
 			return nil
 		case last && !spent && s.opts.MaxRounds > 0:
 			r.Ended = "--rounds is reached"

@@ -237,7 +237,7 @@ func TestFourRoundsAreNotSettled(t *testing.T) {
 	opts := m.options(1)
 	opts.Metric, opts.MaxRounds = spec, 4
 	r := mustSearch(t, m, opts)
-	if a := r.Answer; a.State != NotSettled || a.Missing <= 0 || a.Rounds < finalRounds-4 || !strings.HasPrefix(a.Try, "--rounds ") {
+	if a := r.Answer; a.State != Inconclusive || a.Missing <= 0 || a.Rounds < finalRounds-4 || !strings.HasPrefix(a.Try, "--rounds ") {
 		t.Errorf("%+v", a)
 	}
 	for _, a := range r.Arms {
@@ -252,7 +252,7 @@ func TestFourRoundsAreNotSettled(t *testing.T) {
 	opts = m.options(1)
 	opts.Metric, opts.Budget = spec, 30*time.Second
 	r = mustSearch(t, m, opts)
-	if a := r.Answer; a.State != NotSettled || !strings.HasPrefix(a.Try, "--budget ") || r.Ended != errBudget.Error() {
+	if a := r.Answer; a.State != Inconclusive || !strings.HasPrefix(a.Try, "--budget ") || r.Ended != errBudget.Error() {
 		t.Errorf("%s: %+v", r.Ended, a)
 	}
 	d, err := time.ParseDuration(strings.TrimPrefix(r.Answer.Try, "--budget "))

@@ -53,7 +53,7 @@ const (
 	// equal, in the race and for the goal of least memory.
 	band = 0.02
 	// settleBelow is by how much another arm may at most be better for an answer to
-	// be settled.
+	// be conclusive.
 	settleBelow = 0.03
 	// fewRounds is what an arm gets in the race.
 	fewRounds = 3

@@ -20,7 +20,7 @@ type Options struct {
 	Budget     time.Duration // default 5 minutes
 	Timeout    time.Duration // of a single run; 0 for none but what the budget and the warm-up say
 	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
-	// the answer is not settled.
+	// the answer is inconclusive.
 	MaxRounds  int
 	GOMAXPROCS []int  // further values to try with the best setting
 	THPAlways  bool   // the system gives every program huge pages: try without

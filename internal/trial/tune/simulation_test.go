@@ -176,7 +176,7 @@ func TestNothingIsRecommended(t *testing.T) {
 		if wrong {
 			told++
 		}
-		if r.Answer.State == Settled {
+		if r.Answer.State == Conclusive {
 			settled++
 		}
 		contradictions(t, fmt.Sprint("seed ", seed), r)
@@ -224,7 +224,7 @@ func contradictions(t *testing.T, name string, r *Result) {
 			}
 		}
 	}
-	if main != r.Arms[0] && !main.Final.Ratio.Different && r.Answer.State == Settled {
+	if main != r.Arms[0] && !main.Final.Ratio.Different && r.Answer.State == Conclusive {
 		t.Errorf("%s: settled, and %s is not known to be better: %+v", name, main.Name, main.Final.Ratio)
 	}
 }
@@ -266,7 +266,7 @@ func TestDifferencesAreFound(t *testing.T) {
 		if truth(rec.Arm.Setting) <= 1.03*0.88 {
 			near++
 		}
-		if r.Answer.State == Settled {
+		if r.Answer.State == Conclusive {
 			settled++
 			if truth(rec.Arm.Setting) > 1.06*0.88 {
 				t.Logf("seed %d: settled with %s", seed, rec.Arm.Name)

@@ -59,7 +59,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 	f := &result.File{
 		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
 		Program: result.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
-		Metric: &result.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "settled", Answer: &tune.Answer{State: tune.Settled},
+		Metric: &result.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "conclusive", Answer: &tune.Answer{State: tune.Conclusive},
 	}
 	estimate := func(ratio float64) *tune.Estimate {
 		return &tune.Estimate{N: rounds, Ratio: ratio, Lo: ptr(ratio * 0.98), Hi: ptr(ratio * 1.02), P: 0.002, Different: true}

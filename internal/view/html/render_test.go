@@ -79,9 +79,9 @@ func TestAnswerFirst(t *testing.T) {
 	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting is better by more than 3%.") {
 		t.Error("the page does not say to keep the default")
 	}
-	f.Answer = &tune.Answer{State: tune.NotSettled, UpTo: 0.2, Missing: 100, Try: "--budget 7m"}
-	if text := string(pageOf(t, f)); !strings.Contains(text, "Not settled: no setting is known to be better than the default.") || !strings.Contains(text, "about 1m40s more would (--budget 7m)") {
-		t.Error("the page does not say that the search is not settled")
+	f.Answer = &tune.Answer{State: tune.Inconclusive, UpTo: 0.2, Missing: 100, Try: "--budget 7m"}
+	if text := string(pageOf(t, f)); !strings.Contains(text, "Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "about 1m40s more would (--budget 7m)") {
+		t.Error("the page does not say that the search is inconclusive")
 	}
 	f = tuneFile(0, "./prog")
 	f.Recommendations, f.Answer, f.Ended = nil, &tune.Answer{State: tune.TooLittle}, "interrupted in round 1 of the race"

@@ -41,7 +41,7 @@ func runSection(f *result.File) *Section {
 		}
 		s.Blocks = append(s.Blocks, b)
 	} else {
-		s.Blocks = append(s.Blocks, &Block{Title: "Where the time goes", Words: found.Time})
+		s.Blocks = append(s.Blocks, &Block{Title: "CPU time by class", Words: found.Time})
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary)}})
 	return s
@@ -65,7 +65,7 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Plural(int(w.Samples), "sample")) + sure
 	}
 	if len(found.Findings) == 0 {
-		return []Answer{{Main: true, Goal: "What to try next", Text: found.Nothing, Sure: upper(sure) + "."}}
+		return []Answer{{Main: true, Goal: "Recommendations", Text: found.Nothing, Sure: upper(sure) + "."}}
 	}
 	var out []Answer
 	for i, f := range found.Findings {

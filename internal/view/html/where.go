@@ -70,7 +70,7 @@ func whereBlock(splits []split) *Block {
 		tb.Rows = append(tb.Rows, row)
 	}
 	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
-	return &Block{Title: "Where the time goes", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
+	return &Block{Title: "CPU time by class", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 
 // sitesTable lists who pays the memory tax.
@@ -78,7 +78,7 @@ func sitesTable(r *result.Profile) *Table {
 	if r == nil || len(r.Sites) == 0 {
 		return nil
 	}
-	tb := &Table{Caption: "Who pays the memory tax: the places of the program that cause most of it", Sort: true,
+	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
 	for _, s := range r.Sites {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()), num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})

@@ -11,19 +11,19 @@ import (
 
 // A Said is an answer of a search in words. All of it was decided by package tune.
 type Said struct {
-	Goal   string   // of tune's
-	Set    string   // what to do, a sentence
-	Figure string   // what it gains, alone: "-31.2%"; "" for nothing
-	Gain   string   // the same with its interval, and from what to what
-	Cost   string   // in memory
-	Notes  []string // what else to know
-	Line   string   // to paste into a shell; "" where nothing is to be changed
-	Permanent   []string
-	Arm    *result.Arm // nil where nothing was measured
+	Goal      string   // of tune's
+	Set       string   // what to do, a sentence
+	Figure    string   // what it gains, alone: "-31.2%"; "" for nothing
+	Gain      string   // the same with its interval, and from what to what
+	Cost      string   // in memory
+	Notes     []string // what else to know
+	Line      string   // to paste into a shell; "" where nothing is to be changed
+	Permanent []string
+	Arm       *result.Arm // nil where nothing was measured
 }
 
 // Answers returns the answers of a search, the main one first, and what keeps it from
-// being settled, "" for nothing.
+// being conclusive, "" for nothing.
 func Answers(f *result.File) (answers []Said, open string) {
 	a := f.Answer
 	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
@@ -35,7 +35,7 @@ func Answers(f *result.File) (answers []Said, open string) {
 			s.Set = mainAnswer(f, rec)
 		}
 		if i > 0 && rec.Arm == f.Recommendations[0].Arm {
-			if a.State == result.AnswerNotSettled && rec.Arm == f.Arms[0].Name {
+			if a.State == result.AnswerInconclusive && rec.Arm == f.Arms[0].Name {
 				continue
 			}
 			answers[0].Notes = append(answers[0].Notes, "It is also the "+goalText(f, rec.Goal)+".")
@@ -43,7 +43,7 @@ func Answers(f *result.File) (answers []Said, open string) {
 		}
 		answers = append(answers, s)
 	}
-	if a.State == result.AnswerNotSettled {
+	if a.State == result.AnswerInconclusive {
 		open = openText(f)
 	}
 	return answers, open
@@ -92,8 +92,8 @@ func mainAnswer(f *result.File, rec result.Recommendation) string {
 		return "Set " + rec.Arm + "."
 	case f.Answer.State == result.AnswerNoEffect:
 		return "Keep the default: " + f.Answer.Inert + "."
-	case f.Answer.State == result.AnswerNotSettled:
-		return "Not settled: no setting is known to be better than the default."
+	case f.Answer.State == result.AnswerInconclusive:
+		return "Inconclusive: no setting is known to be better than the default."
 	}
 	return "Keep the default: no setting is better by more than 3%."
 }
@@ -159,7 +159,7 @@ func memory(v *float64) string {
 	return unit.Bytes(*v)
 }
 
-// openText says how far the answer is from being settled.
+// openText says how far the answer is from being conclusive.
 func openText(f *result.File) string {
 	a := f.Answer
 	what := ""
@@ -167,7 +167,7 @@ func openText(f *result.File) string {
 	case a.UpTo > 0 && main.Arm == f.Arms[0].Name:
 		what = fmt.Sprintf("One may be, by up to %s", unit.Percent(a.UpTo))
 	case a.UpTo > 0:
-		what = fmt.Sprintf("Not settled: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
+		what = fmt.Sprintf("Inconclusive: another setting may be better than this one by up to %s", unit.Percent(a.UpTo))
 	default:
 		what = unit.Plural(finalRounds(f), "round") + " in the final cannot tell"
 	}

@@ -38,18 +38,18 @@ func runText(f *result.File, w io.Writer, width int) error {
 	if a.Where != nil {
 		time = append(append(shares(a.Where, width), ""), time...) // the bars, then what they mean
 	}
-	p.section("Where the time goes", time)
+	p.section("CPU time by class", time)
 	if a.Where != nil && len(a.Where.Sites) > 0 {
-		p.section("Who pays the memory tax", sites(a.Where))
+		p.section("Call sites with the most memory tax", sites(a.Where))
 	}
 	var next []string
 	for i, f := range a.Findings {
-		next = append(next, fmt.Sprintf("%d. %s", i+1, f.What), "   seen: "+f.Evidence, "   try:  "+f.Fix)
+		next = append(next, fmt.Sprintf("%d. %s", i+1, f.What), "   evidence: "+f.Evidence, "   fix:      "+f.Fix)
 	}
 	if len(next) == 0 {
 		next = []string{a.Nothing}
 	}
-	p.section("What to try next", next)
+	p.section("Recommendations", next)
 	p.notes(notes)
 	return p.err
 }

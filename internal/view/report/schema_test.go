@@ -30,7 +30,7 @@ func testFile() *result.File {
 		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v1.0.0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, Complete: true,
 		Host: testHost(), Program: result.Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"), Module: ptr("example.com/prog")},
 		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: result.NewTarget(opsPerSecond(), nil),
-		RaceRounds: 2, Ended: "the time budget is spent", Answer: &tune.Answer{State: tune.NotSettled, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
+		RaceRounds: 2, Ended: "the time budget is spent", Answer: &tune.Answer{State: tune.Inconclusive, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
 		Arms: []result.Arm{
 			{Name: set.String(), Setting: result.NewSetting(set), Status: "final", Samples: samples, Summary: result.Summarize(samples)},
 			{Name: "default", Setting: result.NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: result.Summarize([]*trial.Sample{plainSample()})},

@@ -59,7 +59,7 @@ func suggestion(s result.Suggestion, c result.SuggestCost) []string {
 	if s.Source != nil {
 		out = append(out, "line: "+strings.ReplaceAll(*s.Source, "\t", " "))
 	}
-	return append(out, "try:  "+s.Sketch)
+	return append(out, "fix:  "+s.Sketch)
 }
 
 // SuggestionWords says in sentences what a call site allocates, how long that lives, and what

@@ -26,7 +26,7 @@ func TestSuggestText(t *testing.T) {
 			"  4.000s of CPU time: the GC 25.0%, allocation 12.5%\n", "  64.00MiB in 1,048,576 objects were allocated\n",
 			"1. parse.go:7  main.parse\n", "  32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%\n",
 			"  1.0% of it was in use at the end: it lives for about 20.00ms\n",
-			"  it causes 20.0% of the CPU time in the GC; an arena would save 10.0% to 30.0%\n", "  line: x\n  try:  y\n",
+			"  it causes 20.0% of the CPU time in the GC; an arena would save 10.0% to 30.0%\n", "  line: x\n  fix:  y\n",
 			"   10.0%  name.go:9  main.name\n          because\n", "\nnote 1: note\n",
 		}, "nothing to gain"},
 		"unknown": {&suggest.Advice{
