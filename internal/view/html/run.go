@@ -41,7 +41,7 @@ func runSection(f *result.File) *Section {
 		}
 		s.Blocks = append(s.Blocks, b)
 	} else {
-		s.Blocks = append(s.Blocks, &Block{Title: "CPU time by class", Words: found.Time})
+		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary)}})
 	return s

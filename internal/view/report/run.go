@@ -34,11 +34,12 @@ func runText(f *result.File, w io.Writer, width int) error {
 		p.notes(notes)
 		return p.err
 	}
-	time := a.Time
+	heading, time := "CPU time", a.Time
 	if a.Where != nil {
+		heading = "CPU time by class"
 		time = append(append(shares(a.Where, width), ""), time...) // the bars, then what they mean
 	}
-	p.section("CPU time by class", time)
+	p.section(heading, time)
 	if a.Where != nil && len(a.Where.Sites) > 0 {
 		p.section("Call sites with the most memory tax", sites(a.Where))
 	}
