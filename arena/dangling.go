@@ -69,7 +69,8 @@ func group(found []*suspect) (all []Dangling) {
 		if !ok {
 			i = len(all)
 			index[k] = i
-			all = append(all, Dangling{Arena: s.record.name, Type: s.typ, How: s.record.how, Made: stack(s.record.made), Freed: stack(s.record.freed)})
+			all = append(all, Dangling{Arena: s.record.name, Type: s.typ, How: s.record.how, Made: stack(s.record.made),
+				Freed: stack(s.record.freed)})
 		}
 		all[i].Slabs++
 		all[i].Objects += s.objects

@@ -53,7 +53,8 @@ func wantDangling(t *testing.T, cmd *exec.Cmd) {
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("%d reports, want 1", code)
 	}
-	for _, want := range []string{`arena "trees"`, "after Free", "10 values of type main.node", "in 1 slabs", "main.build\n", "main.main\n", "main.go:15", "main.go:24"} {
+	for _, want := range []string{`arena "trees"`, "after Free", "10 values of type main.node", "in 1 slabs",
+		"main.build\n", "main.main\n", "main.go:15", "main.go:24"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
@@ -171,7 +172,8 @@ func TestMisusePanics(t *testing.T) {
 				if text != c.want && !(debugging && strings.Contains(text, " after ")) {
 					t.Errorf("panic %q, want %q", text, c.want)
 				}
-				if detail := strings.Contains(history, "the arena was made by\n\t") && strings.Contains(history, "was called by\n\t"); detail != (debugging && strings.Contains(text, " after ")) {
+				if detail := strings.Contains(history, "the arena was made by\n\t") &&
+					strings.Contains(history, "was called by\n\t"); detail != (debugging && strings.Contains(text, " after ")) {
 					t.Errorf("details: %v\n%s", detail, history)
 				}
 			}()

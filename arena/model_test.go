@@ -220,12 +220,13 @@ func runProgram(b []byte) error {
 			s := String(a.Arena, want)
 			p := Bytes(a.Arena, []byte(want))
 			a.live = append(a.live,
-				allocation{uintptr(unsafe.Pointer(unsafe.StringData(s))), uintptr(unsafe.Pointer(unsafe.StringData(s))) + uintptr(len(s)), func() error {
-					if s != want || string(p) != want {
-						return fmt.Errorf("text %q and %q, want %q", s, p, want)
-					}
-					return nil
-				}})
+				allocation{uintptr(unsafe.Pointer(unsafe.StringData(s))),
+					uintptr(unsafe.Pointer(unsafe.StringData(s))) + uintptr(len(s)), func() error {
+						if s != want || string(p) != want {
+							return fmt.Errorf("text %q and %q, want %q", s, p, want)
+						}
+						return nil
+					}})
 		case 11:
 			if err := end(i, (*Arena).Reset); err != nil {
 				return err

@@ -142,7 +142,8 @@ func TestStaleUse(t *testing.T) {
 				if want := strings.Replace(end.want(u.line), "unseen", "works", 1); got != want {
 					t.Errorf("%s, %s after %s: %s %s, want %s", what, u.name, end.name, got, text, want)
 				}
-				if first, _, _ := strings.Cut(text, "\n"); got == "panics" && (!strings.HasPrefix(text, "arena: ") || !strings.HasSuffix(first, end.panics)) {
+				if first, _, _ := strings.Cut(text, "\n"); got == "panics" && (!strings.HasPrefix(text, "arena: ") ||
+					!strings.HasSuffix(first, end.panics)) {
 					t.Errorf("%s, %s after %s: panic %q, want arena: ...%s", what, u.name, end.name, first, end.panics)
 				}
 			}

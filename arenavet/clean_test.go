@@ -64,7 +64,8 @@ func TestGoArena(t *testing.T) {
 		extra[p.PkgPath] = p.Types
 	}
 	file := filepath.Join(build.Default.GOROOT, "src", "arena", "arena_test.go")
-	s := source{&packages.Package{PkgPath: "arena_test", CompiledGoFiles: []string{file}, TypesSizes: types.SizesFor("gc", runtime.GOARCH)}, nil}
+	s := source{&packages.Package{PkgPath: "arena_test", CompiledGoFiles: []string{file},
+		TypesSizes: types.SizesFor("gc", runtime.GOARCH)}, nil}
 	text := readFile(t, file)
 	if got := check(t, s.with(t, file, text, extra)); len(got) > 0 {
 		t.Errorf("%v", got)

@@ -69,13 +69,15 @@ func TestBudget(t *testing.T) {
 		{"v2", v2, Options{}, 500 - 200 - 25, 12, 500 - 200 - 13, "memory limit of the cgroup"},
 		// Beyond memory.high a process is made to wait: it is no more to be exceeded.
 		{"v2, high", high, Options{}, 150 - 8, 3, 150 - 4, "memory limit of the cgroup"},
-		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, 0, (4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
+		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, 0,
+			(4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
 	} {
 		b := newBudgeter(machine(t, c.files), &c.opts)
 		var s Sample
 		b.read(&s, time.Now(), anon)
 		near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= 2 }
-		if !near(s.Budget/mb, c.budget) || !near(s.Reserve/mb, c.reserve) || !near(s.Hard/mb, c.hard) || !strings.Contains(*b.source.Load(), c.source) {
+		if !near(s.Budget/mb, c.budget) || !near(s.Reserve/mb, c.reserve) || !near(s.Hard/mb, c.hard) ||
+			!strings.Contains(*b.source.Load(), c.source) {
 			t.Errorf("%s: budget %d MB, reserve %d MB, hard %d MB, %s", c.name, s.Budget/mb, s.Reserve/mb, s.Hard/mb, *b.source.Load())
 		}
 	}

@@ -63,7 +63,8 @@ func TestSettles(t *testing.T) {
 		most := params.withDefaults().Target * raiseBand
 		w := simulate(p, params).until(time.Second).cycles(12)
 		settled := w.s.Time
-		if cost := w.d.Cost; cost > most && (w.d.State != Inactive || cost > params.withDefaults().Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
+		if cost := w.d.Cost; cost > most && (w.d.State != Inactive ||
+			cost > params.withDefaults().Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
 			t.Fatalf("a second and 12 collections on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
 		}
 		w.until(settled + 2*time.Minute)

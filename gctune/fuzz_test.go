@@ -12,7 +12,8 @@ func FuzzController(f *testing.F) {
 	f.Add(0.0, 0.0, 0.0, int64(0), 0, 0, false, false, []byte("0123456789abcdef0123456789abcdef0123456789abcdef"))
 	f.Add(math.NaN(), -1.0, math.Inf(1), int64(math.MinInt64), -5, math.MaxInt32, false, true, make([]byte, 500))
 	f.Fuzz(func(t *testing.T, leave, target, most float64, cycle int64, floor, ceiling int, userGOGC, userLimit bool, data []byte) {
-		p := Params{Threshold: leave, Target: target, MaxCost: most, MinCycle: time.Duration(cycle), Floor: floor, Ceiling: ceiling, UserGOGC: userGOGC, UserLimit: userLimit}
+		p := Params{Threshold: leave, Target: target, MaxCost: most, MinCycle: time.Duration(cycle), Floor: floor,
+			Ceiling: ceiling, UserGOGC: userGOGC, UserLimit: userLimit}
 		c := NewController(p)
 		s := Sample{GOGC: base, MemoryLimit: math.MaxInt64}
 		next := func() (v uint64) {

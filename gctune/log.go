@@ -13,7 +13,8 @@ func (t *Tuner) log(s *Sample, d *Decision) {
 		return
 	}
 	if d.Release {
-		t.opts.Logf("gctune: memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)", unit.Bytes(float64(s.NonGo)), unit.Bytes(float64(s.Committed)))
+		t.opts.Logf("gctune: memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)",
+			unit.Bytes(float64(s.NonGo)), unit.Bytes(float64(s.Committed)))
 	}
 	was := t.logged
 	first := s.Budget != 0 && was.Budget == 0 || t.stats.Wakes == 1

@@ -91,7 +91,8 @@ const (
 
 var reasonNames = [...]string{
 	"no GC cycle yet", "GC costs little", "GC costs too much", "GC too frequent", "more memory saves nothing",
-	"budget used", "memory of the machine unknown", "ceiling reached", "memory pressure", "live heap exceeds the budget", "GOGC set by the user",
+	"budget used", "memory of the machine unknown", "ceiling reached", "memory pressure",
+	"live heap exceeds the budget", "GOGC set by the user",
 }
 
 // String returns the reason in a few words.

@@ -321,7 +321,8 @@ var children = map[string]child{
 		}
 		t.Stop() // from here on lines are ours alone
 		text := strings.Join(lines, "\n")
-		for _, want := range []string{"budget 1.000GiB (the program's own setting)", "gctune: inactive: GOGC 100, live heap", "gctune: spending: GOGC 100 -> "} {
+		for _, want := range []string{"budget 1.000GiB (the program's own setting)",
+			"gctune: inactive: GOGC 100, live heap", "gctune: spending: GOGC 100 -> "} {
 			if !strings.Contains(text, want) {
 				return fmt.Errorf("no %q in:\n%s", want, text)
 			}

@@ -415,7 +415,8 @@ func stressRole() error {
 // TestOnceLarge: a heap that was large is looked at when it is small, too: somebody else
 // may have put it on huge pages.
 func TestOnceLarge(t *testing.T) {
-	a := &Advisor{options: Options{MinHeap: math.MaxInt32, MinDensity: 0.8, MaxBloat: 1, MaxWait: time.Hour}, fs: procFS, said: map[string]bool{}}
+	a := &Advisor{options: Options{MinHeap: math.MaxInt32, MinDensity: 0.8, MaxBloat: 1, MaxWait: time.Hour},
+		fs: procFS, said: map[string]bool{}}
 	a.options.Log = func(text string) { t.Log(text) }
 	if a.look(time.Now()); a.stats.Looks != 0 {
 		t.Errorf("%+v", a.stats)

@@ -157,7 +157,9 @@ func TestReserveOfAProgramThatLocksItsMemory(t *testing.T) {
 					t.Errorf("locked before: RSS %d MiB, without a reserve %d MiB", before.End>>20, without.End>>20)
 				}
 			}
-			if after.Reserved || len(after.Warned) != 1 || !strings.HasPrefix(after.Warned[0], "reserve: released: the program locks its memory (mlockall), ") || strings.Contains(after.Warned[0], "\n") {
+			if after.Reserved || len(after.Warned) != 1 ||
+				!strings.HasPrefix(after.Warned[0], "reserve: released: the program locks its memory (mlockall), ") ||
+				strings.Contains(after.Warned[0], "\n") {
 				t.Errorf("locked after: reserve %v, said %q", after.Reserved, after.Warned)
 			}
 			for name, rss := range map[string][2]uint64{"": {after.End, without.End}, ", grown": {after.Grown, without.Grown}} {

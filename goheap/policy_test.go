@@ -36,7 +36,8 @@ func TestOptions(t *testing.T) {
 
 func TestHazards(t *testing.T) {
 	thp := func(enabled, defrag string, none int) procmem.THP {
-		return procmem.THP{Present: true, Enabled: procmem.Choice{Selected: enabled}, Defrag: procmem.Choice{Selected: defrag}, MaxPtesNone: &none}
+		return procmem.THP{Present: true, Enabled: procmem.Choice{Selected: enabled},
+			Defrag: procmem.Choice{Selected: defrag}, MaxPtesNone: &none}
 	}
 	all := page.WindowSize()/page.Size() - 1
 	for _, c := range []struct {
@@ -151,7 +152,8 @@ func TestReserveSize(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
-	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); err == nil || !strings.Contains(err.Error(), "GOMEMLIMIT") {
+	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); err == nil ||
+		!strings.Contains(err.Error(), "GOMEMLIMIT") {
 		t.Errorf("%d, %v", n, err)
 	}
 }

@@ -65,27 +65,44 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		want  []string
 	}{
 		{"no memory", page, nil, on("mmap", 0, 0, unix.ENOMEM), files, nil, unix.ENOMEM, []string{"map less"}},
-		{"max_map_count", page, nil, on("mmap", 0, 0, unix.ENOMEM), with("proc/self/maps", manyMaps), nil, unix.ENOMEM, []string{"98 mappings", "sudo sysctl -w vm.max_map_count=200"}},
-		{"RLIMIT_AS", page, nil, on("mmap", 0, 0, unix.ENOMEM), files, map[int]uint64{unix.RLIMIT_AS: 1 << 20}, unix.ENOMEM, []string{"RLIMIT_AS", "1MiB", "ulimit -v"}},
-		{"RLIMIT_AS not reached", page, nil, on("mmap", 0, 0, unix.ENOMEM), files, map[int]uint64{unix.RLIMIT_AS: 1 << 40}, unix.ENOMEM, []string{"map less"}},
-		{"RLIMIT_MEMLOCK", page, nil, on("mmap", 0, 0, unix.EAGAIN), files, map[int]uint64{unix.RLIMIT_MEMLOCK: 64 << 10}, unix.EAGAIN, []string{"mlockall", "RLIMIT_MEMLOCK", "64KiB", "ulimit -l"}},
-		{"strict overcommit", page, nil, on("mmap", 0, 0, unix.ENOMEM), with("proc/sys/vm/overcommit_memory", "2"), nil, unix.ENOMEM, []string{"vm.overcommit_memory is 2", "CommitLimit"}},
-		{"more than the machine", 2 << 30 >> (32 - min(32, math.MaxInt>>30)), nil, on("mmap", 0, 0, unix.ENOMEM), with("proc/sys/vm/overcommit_memory", "0"), nil, unix.ENOMEM, nil},
+		{"max_map_count", page, nil, on("mmap", 0, 0, unix.ENOMEM), with("proc/self/maps", manyMaps), nil, unix.ENOMEM,
+			[]string{"98 mappings", "sudo sysctl -w vm.max_map_count=200"}},
+		{"RLIMIT_AS", page, nil, on("mmap", 0, 0, unix.ENOMEM), files, map[int]uint64{unix.RLIMIT_AS: 1 << 20},
+			unix.ENOMEM, []string{"RLIMIT_AS", "1MiB", "ulimit -v"}},
+		{"RLIMIT_AS not reached", page, nil, on("mmap", 0, 0, unix.ENOMEM), files,
+			map[int]uint64{unix.RLIMIT_AS: 1 << 40}, unix.ENOMEM, []string{"map less"}},
+		{"RLIMIT_MEMLOCK", page, nil, on("mmap", 0, 0, unix.EAGAIN), files,
+			map[int]uint64{unix.RLIMIT_MEMLOCK: 64 << 10}, unix.EAGAIN, []string{"mlockall", "RLIMIT_MEMLOCK", "64KiB", "ulimit -l"}},
+		{"strict overcommit", page, nil, on("mmap", 0, 0, unix.ENOMEM), with("proc/sys/vm/overcommit_memory", "2"), nil,
+			unix.ENOMEM, []string{"vm.overcommit_memory is 2", "CommitLimit"}},
+		{"more than the machine", 2 << 30 >> (32 - min(32, math.MaxInt>>30)), nil, on("mmap", 0, 0, unix.ENOMEM),
+			with("proc/sys/vm/overcommit_memory", "0"), nil, unix.ENOMEM, nil},
 		{"forbidden", page, nil, on("mmap", 0, 0, unix.EPERM), files, nil, unix.EPERM, []string{"seccomp"}},
 		{"anything else", page, nil, on("mmap", 0, 0, unix.ENODEV), files, nil, unix.ENODEV, []string{"no such device"}},
 		{"second try", hugeSizeHere, thp, on("mmap", 0, 1, unix.ENOMEM), files, nil, unix.ENOMEM, []string{"map 2MiB of thp pages"}},
-		{"cannot trim", hugeSizeHere, thp, on("munmap", 0, 1, unix.ENOMEM), with("proc/self/maps", manyMaps), nil, unix.ENOMEM, []string{"max_map_count"}},
+		{"cannot trim", hugeSizeHere, thp, on("munmap", 0, 1, unix.ENOMEM), with("proc/self/maps", manyMaps), nil,
+			unix.ENOMEM, []string{"max_map_count"}},
 		{"cannot trim the end", hugeSizeHere, thp, on("munmap", 0, 2, unix.ENOMEM), files, nil, unix.ENOMEM, nil},
-		{"cannot advise", hugeSizeHere, thp, on("madvise", unix.MADV_HUGEPAGE, -1, unix.ENOMEM), with("proc/self/maps", manyMaps), nil, unix.ENOMEM, []string{"max_map_count=200"}},
-		{"no advice", hugeSizeHere, thp, on("madvise", unix.MADV_HUGEPAGE, -1, unix.EINVAL), files, nil, unix.EINVAL, []string{"cannot have transparent huge pages"}},
-		{"populate: no memory", page, &Options{Commit: Populate, Name: "cache"}, on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.ENOMEM), files, nil, unix.ENOMEM, []string{`"cache"`, "memory is short"}},
-		{"populate: broken memory", page, &Options{Commit: Populate}, on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.EHWPOISON), files, nil, unix.EHWPOISON, []string{"hardware error"}},
-		{"populate: fault", page, &Options{Commit: Populate}, on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.EFAULT), files, nil, unix.EFAULT, []string{"cannot be written"}},
-		{"populate: forbidden", page, &Options{Commit: Populate}, on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.EPERM), files, nil, unix.EPERM, []string{"seccomp"}},
-		{"pool too small", 3 * hugeSizeHere, &Options{Kind: HugeTLB}, nil, files, nil, unix.ENOMEM, []string{"1 of 5 pages of 2MiB are free", "echo 7 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"}},
-		{"pool large enough", hugeSizeHere, &Options{Kind: HugeTLB}, nil, with("proc/self/maps", manyMaps), nil, unix.ENOMEM, []string{"max_map_count"}},
-		{"hugetlb: invalid", hugeSizeHere, &Options{Kind: HugeTLB}, on("mmap", 0, 0, unix.EINVAL), files, nil, unix.EINVAL, []string{"/sys/kernel/mm/hugepages"}},
-		{"no such pool", hugeSizeHere, &Options{Kind: HugeTLB, PageSize: 4 << 20}, nil, files, nil, ErrNotSupported, []string{"4MiB", "2MiB, 1GiB"}},
+		{"cannot advise", hugeSizeHere, thp, on("madvise", unix.MADV_HUGEPAGE, -1, unix.ENOMEM),
+			with("proc/self/maps", manyMaps), nil, unix.ENOMEM, []string{"max_map_count=200"}},
+		{"no advice", hugeSizeHere, thp, on("madvise", unix.MADV_HUGEPAGE, -1, unix.EINVAL), files, nil, unix.EINVAL,
+			[]string{"cannot have transparent huge pages"}},
+		{"populate: no memory", page, &Options{Commit: Populate, Name: "cache"},
+			on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.ENOMEM), files, nil, unix.ENOMEM, []string{`"cache"`, "memory is short"}},
+		{"populate: broken memory", page, &Options{Commit: Populate},
+			on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.EHWPOISON), files, nil, unix.EHWPOISON, []string{"hardware error"}},
+		{"populate: fault", page, &Options{Commit: Populate}, on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.EFAULT),
+			files, nil, unix.EFAULT, []string{"cannot be written"}},
+		{"populate: forbidden", page, &Options{Commit: Populate},
+			on("madvise", unix.MADV_POPULATE_WRITE, -1, unix.EPERM), files, nil, unix.EPERM, []string{"seccomp"}},
+		{"pool too small", 3 * hugeSizeHere, &Options{Kind: HugeTLB}, nil, files, nil, unix.ENOMEM,
+			[]string{"1 of 5 pages of 2MiB are free", "echo 7 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"}},
+		{"pool large enough", hugeSizeHere, &Options{Kind: HugeTLB}, nil, with("proc/self/maps", manyMaps), nil,
+			unix.ENOMEM, []string{"max_map_count"}},
+		{"hugetlb: invalid", hugeSizeHere, &Options{Kind: HugeTLB}, on("mmap", 0, 0, unix.EINVAL), files, nil,
+			unix.EINVAL, []string{"/sys/kernel/mm/hugepages"}},
+		{"no such pool", hugeSizeHere, &Options{Kind: HugeTLB, PageSize: 4 << 20}, nil, files, nil, ErrNotSupported,
+			[]string{"4MiB", "2MiB, 1GiB"}},
 		{"no such thp", hugeSizeHere, &Options{Kind: THP, PageSize: 3}, nil, files, nil, ErrNotSupported, []string{"this kernel has 2MiB"}},
 		{"not the base page", page, &Options{PageSize: 2 * page}, nil, files, nil, ErrNotSupported, nil},
 	} {
@@ -172,11 +189,13 @@ func TestMoreThanTheAddressSpace(t *testing.T) {
 
 func TestBadParts(t *testing.T) {
 	m := mapped(t, host, 2*Size(), &Options{Name: "part"})
-	for _, c := range []struct{ off, n int }{{-1, 1}, {0, -1}, {m.Len() + 1, 0}, {1, m.Len()}, {math.MaxInt, math.MaxInt}, {m.Len(), 1}, {1, math.MaxInt}} {
+	for _, c := range []struct{ off, n int }{{-1, 1}, {0, -1}, {m.Len() + 1, 0}, {1, m.Len()},
+		{math.MaxInt, math.MaxInt}, {m.Len(), 1}, {1, math.MaxInt}} {
 		_, releaseErr := m.Release(c.off, c.n, DontNeed, nil)
 		_, collapseErr := m.Collapse(c.off, c.n, nil)
 		for op, err := range map[string]error{"commit": m.Commit(c.off, c.n), "release": releaseErr, "collapse": collapseErr} {
-			want := fmt.Sprintf("%s %d bytes at %d of the mapping \"part\" of base pages: not within its %s", op, c.n, c.off, unit.Exact(uint64(m.Len())))
+			want := fmt.Sprintf("%s %d bytes at %d of the mapping \"part\" of base pages: not within its %s", op, c.n,
+				c.off, unit.Exact(uint64(m.Len())))
 			if err == nil || err.Error() != want {
 				t.Errorf("%s: %v, want %s", op, err, want)
 			}

@@ -52,7 +52,8 @@ func explainMap(s system, err error, length uint64, o *Options, pageSize int) er
 		case mode == 2:
 			return because(err, "the system promises no more memory than it has (vm.overcommit_memory is 2, see CommitLimit in /proc/meminfo): map less, or sysctl -w vm.overcommit_memory=0")
 		case mode == 0 && m.MemTotal != nil && length > *m.MemTotal+swapOf(m.SwapTotal):
-			return because(err, "that is more than the machine's memory and swap (%s): map less, or sysctl -w vm.overcommit_memory=1", unit.Size(*m.MemTotal+swapOf(m.SwapTotal)))
+			return because(err, "that is more than the machine's memory and swap (%s): map less, or sysctl -w vm.overcommit_memory=1",
+				unit.Size(*m.MemTotal+swapOf(m.SwapTotal)))
 		}
 	}
 	return because(err, "no %s of free addresses in one piece, or no memory for page tables: map less", unit.Exact(length))

@@ -135,7 +135,8 @@ func TestAheadCommitsInPieces(t *testing.T) {
 				if got := present(t, f, m.Range()); got != uint64(want) {
 					t.Errorf("piece %d, Ahead(%d): %d bytes in memory, want %d", piece, upto, got, want)
 				}
-				if calls := f.advised(unix.MADV_POPULATE_WRITE); len(calls) > 1 || len(calls) == 0 && want > before && f.have(feature.PopulateWrite) == nil {
+				if calls := f.advised(unix.MADV_POPULATE_WRITE); len(calls) > 1 ||
+					len(calls) == 0 && want > before && f.have(feature.PopulateWrite) == nil {
 					t.Errorf("piece %d, Ahead(%d): %d calls", piece, upto, len(calls))
 				}
 			}

@@ -197,7 +197,8 @@ func commitRange(s system, b []byte, r Range, hugetlb bool) error {
 func touch(b []byte, step int) {
 	for off := 0; off < len(b); {
 		word := uintptr(unsafe.Pointer(&b[off])) & 3
-		atomic.AddUint32((*uint32)(unsafe.Add(unsafe.Pointer(&b[off]), -int(word))), 0) // Safety: the aligned word is in the same page, all of which is mapped.
+		atomic.AddUint32((*uint32)(unsafe.Add(unsafe.Pointer(&b[off]), -int(word))),
+			0) // Safety: the aligned word is in the same page, all of which is mapped.
 		off += step - int(uintptr(unsafe.Pointer(&b[off]))&uintptr(step-1))
 	}
 }

@@ -95,7 +95,8 @@ func pageSizeOf(s system, k Kind, size int) (int, error) {
 		for _, n := range sizes {
 			list = append(list, unit.Exact(uint64(n)))
 		}
-		return 0, fmt.Errorf("%v pages of %s: %w here: this kernel has %s", k, unit.Exact(uint64(max(size, 0))), ErrNotSupported, strings.Join(list, ", "))
+		return 0, fmt.Errorf("%v pages of %s: %w here: this kernel has %s", k, unit.Exact(uint64(max(size, 0))),
+			ErrNotSupported, strings.Join(list, ", "))
 	}
 	return size, nil
 }

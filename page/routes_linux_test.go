@@ -157,7 +157,8 @@ func routesOnMixedPages(t testing.TB) {
 		t.Errorf("residency %+v", scan)
 	}
 	// smaps knows how many of the dense windows are huge, not which.
-	if entries.Huge != uint64(size) || entries.HugeUnknown != 0 || !entries.Windows[0].HugeUnknown || !entries.Windows[1].HugeUnknown || entries.Windows[2].HugeUnknown {
+	if entries.Huge != uint64(size) || entries.HugeUnknown != 0 || !entries.Windows[0].HugeUnknown ||
+		!entries.Windows[1].HugeUnknown || entries.Windows[2].HugeUnknown {
 		t.Errorf("by smaps %+v", entries)
 	}
 	// Of a part, only the bounds.
@@ -319,7 +320,8 @@ func TestHugeTLB(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Map((int(p.available())+2)*size, &Options{Kind: HugeTLB, PageSize: size})
-	if want := "nr_hugepages"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "echo "+strconv.Itoa(int(p.total)+2)) {
+	if want := "nr_hugepages"; err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "echo "+strconv.Itoa(int(p.total)+2)) {
 		t.Errorf("error %v, want one with %q and a pool of %d", err, want, p.total+2)
 	}
 }

@@ -44,7 +44,8 @@ func TestParseSmaps(t *testing.T) {
 			t.Errorf("in %v: %+v, %v; want %+v", c.r, got, err, c.want)
 		}
 	}
-	for _, bad := range []string{"", "nonsense", "VmFlags: ht\n", strings.Replace(smapsSample, "8192 kB", "8192 MB", 1), strings.Replace(smapsSample, "8192 kB", "99999999999999999999 kB", 1)} {
+	for _, bad := range []string{"", "nonsense", "VmFlags: ht\n", strings.Replace(smapsSample, "8192 kB", "8192 MB", 1),
+		strings.Replace(smapsSample, "8192 kB", "99999999999999999999 kB", 1)} {
 		if got, err := parseSmaps([]byte(bad), all); err == nil {
 			t.Errorf("%.40q: %+v, no error", bad, got)
 		}

@@ -224,7 +224,8 @@ func (b *bench) ab(old, changed string) (found, rounds int, err error) {
 
 func (b *bench) hyperfine(n int, old, changed string) (int, error) {
 	out := filepath.Join(b.dir, "hyperfine.json")
-	cmd := exec.Command("hyperfine", "-N", "--style", "none", "--warmup", "1", "--runs", strconv.Itoa(n), "--export-json", out, b.spin+" "+old, b.spin+" "+changed)
+	cmd := exec.Command("hyperfine", "-N", "--style", "none", "--warmup", "1", "--runs", strconv.Itoa(n),
+		"--export-json", out, b.spin+" "+old, b.spin+" "+changed)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {

@@ -157,7 +157,8 @@ func (b *builder) bumpalo() (string, error) {
 	}
 	target := filepath.Join(b.dir, "cargo")
 	manifest := filepath.Join(b.source, "testdata", "bumpalo", "Cargo.toml")
-	if _, err := output("", nil, "cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest, "--target-dir", target); err != nil {
+	if _, err := output("", nil, "cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest,
+		"--target-dir", target); err != nil {
 		return "", err
 	}
 	return filepath.Join(target, "release", "trees"), nil

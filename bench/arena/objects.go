@@ -104,7 +104,8 @@ func runObjects(c config, b *builder, w io.Writer) error {
 		fmt.Fprintf(w, "\nNot run: %d cells that may take more memory than this machine has to spare.\n", skipped)
 	}
 	s := stat.Summarize(steady.values(perObject))
-	fmt.Fprintf(w, "\nOf[T].New of 16 bytes in an arena that is reset at 64 KiB: %.2f ns [%.2f, %.2f] (at most 2: %s)\n", s.Median, s.Lo, s.Hi, yes(s.Median <= 2))
+	fmt.Fprintf(w, "\nOf[T].New of 16 bytes in an arena that is reset at 64 KiB: %.2f ns [%.2f, %.2f] (at most 2: %s)\n", s.Median, s.Lo,
+		s.Hi, yes(s.Median <= 2))
 	return nil
 }
 

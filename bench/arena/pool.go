@@ -41,7 +41,8 @@ func runPool(c config, b *builder, w io.Writer) error {
 		for g := 1; g <= 4*runtime.NumCPU(); g *= 2 {
 			r := &row{objects: objects, goroutines: g}
 			for _, p := range poolArms {
-				r.arms = append(r.arms, &arm{name: p.name, command: []string{path, "-with", p.with, "-goroutines", strconv.Itoa(g), "-objects", strconv.Itoa(objects)}})
+				r.arms = append(r.arms, &arm{name: p.name,
+					command: []string{path, "-with", p.with, "-goroutines", strconv.Itoa(g), "-objects", strconv.Itoa(objects)}})
 			}
 			rows = append(rows, r)
 		}

@@ -146,7 +146,8 @@ func runTrees(c config, b *builder, w io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "Binary trees, depth %d, %d threads, %d rounds; %s. All arms printed the same counts.\n\n", c.depth, runtime.NumCPU(), c.rounds, machine())
+	fmt.Fprintf(w, "Binary trees, depth %d, %d threads, %d rounds; %s. All arms printed the same counts.\n\n", c.depth,
+		runtime.NumCPU(), c.rounds, machine())
 	treeTable(w, arms)
 	boundTable(w, arms)
 	return nil
@@ -154,7 +155,8 @@ func runTrees(c config, b *builder, w io.Writer) error {
 
 func treeTable(w io.Writer, arms []*arm) {
 	first, ours := named(arms, stock), named(arms, folio)
-	fmt.Fprintf(w, "| arm | wall s | user s | sys s | cpu s | RSS MiB | minor faults | wall, of new's | wall, of Folio's |\n|%s\n", strings.Repeat("---|", 9))
+	fmt.Fprintf(w, "| arm | wall s | user s | sys s | cpu s | RSS MiB | minor faults | wall, of new's | wall, of Folio's |\n|%s\n",
+		strings.Repeat("---|", 9))
 	for _, a := range arms {
 		if a.missing != "" {
 			continue

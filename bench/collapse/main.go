@@ -172,7 +172,8 @@ func (b *bench) trial(ctx context.Context, rate string) (r result, err error) {
 		return r, err
 	}
 	time.Sleep(b.time)
-	if err := r.collapse(ctx, rate, t.cmd.Process.Pid, func() error { return next(&r.before) }, func() error { return next(&r.during) }); err != nil {
+	if err := r.collapse(ctx, rate, t.cmd.Process.Pid, func() error { return next(&r.before) },
+		func() error { return next(&r.during) }); err != nil {
 		return r, err
 	}
 	time.Sleep(b.time)

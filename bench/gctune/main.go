@@ -42,7 +42,8 @@ func main() {
 	only := flag.String("only", "", "only workloads whose name contains this")
 	flag.IntVar(&b.rounds, "rounds", 8, "rounds of the comparison")
 	flag.IntVar(&b.search, "search", 3, "rounds of the search for the best static settings")
-	flag.DurationVar(&b.time, "time", 2500*time.Millisecond, "time that counts of each run of the comparison, after one to six seconds that do not")
+	flag.DurationVar(&b.time, "time", 2500*time.Millisecond,
+		"time that counts of each run of the comparison, after one to six seconds that do not")
 	flag.DurationVar(&b.searchTime, "searchtime", 1500*time.Millisecond, "likewise of the search")
 	flag.BoolVar(&b.throughput, "throughput", false, "run gctune with Options.Throughput, too")
 	rest := flag.Duration("rest", 0, "measure nothing but what the tuner costs a program at rest, in so long")
@@ -93,7 +94,8 @@ var workloads = []workload{
 	{name: "phases", what: "cache that doubles and halves", limit: 512 * mib, period: 4 * time.Second},
 	{name: "near", what: "live heap near the limit", limit: 512 * mib},
 	// Half of the limit is what the Go runtime gets when the cache is large.
-	{name: "outside", what: "cache outside the heap that doubles and halves", limit: 512 * mib, period: 8 * time.Second, shares: []float64{0.4, 0.44, 0.48, 0.9}},
+	{name: "outside", what: "cache outside the heap that doubles and halves", limit: 512 * mib, period: 8 * time.Second,
+		shares: []float64{0.4, 0.44, 0.48, 0.9}},
 }
 
 // span is how long a trial of a workload counts, when it should be about d.
@@ -116,7 +118,8 @@ func (a *arm) isStatic() bool { return a.gogc != "" }
 // last, or before itself with the throughput.
 func (b *bench) contenders(statics []arm) []arm {
 	out := append([]arm{{name: "default", tuner: "none"}}, statics...)
-	out = append(out, arm{name: "automemlimit", tuner: "automemlimit"}, arm{name: "ratio tuner", tuner: "ratio"}, arm{name: "gctune", tuner: "folio"})
+	out = append(out, arm{name: "automemlimit", tuner: "automemlimit"}, arm{name: "ratio tuner", tuner: "ratio"},
+		arm{name: "gctune", tuner: "folio"})
 	if b.throughput {
 		out = append(out, arm{name: "gctune, throughput", tuner: "folio-work"})
 	}

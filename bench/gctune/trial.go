@@ -34,7 +34,8 @@ func (b *bench) once(ctx context.Context, l *workload, a arm, d time.Duration) (
 }
 
 func (b *bench) alone(ctx context.Context, l *workload, a arm, d time.Duration) (result, error) {
-	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time", d.String(), fmt.Sprintf("-whole=%v", l.period == 0 && l.name != "rest")}
+	args := []string{"-workload", l.name, "-tuner", a.tuner, "-limit", strconv.FormatUint(l.limit, 10), "-time",
+		d.String(), fmt.Sprintf("-whole=%v", l.period == 0 && l.name != "rest")}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute+10*d)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.worker, args...)
@@ -45,7 +46,8 @@ func (b *bench) alone(ctx context.Context, l *workload, a arm, d time.Duration) 
 		}
 		defer removeGroup(group)
 		// The shell moves itself in before the program begins.
-		cmd = exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `echo $$ > "$0"/cgroup.procs && exec "$@"`, group, b.worker, "-inside"}, args...)...)
+		cmd = exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `echo $$ > "$0"/cgroup.procs && exec "$@"`,
+			group, b.worker, "-inside"}, args...)...)
 	}
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "GOGC=") && !strings.HasPrefix(e, "GOMEMLIMIT=") && !strings.HasPrefix(e, "GODEBUG=") {

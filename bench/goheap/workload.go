@@ -31,13 +31,15 @@ const (
 var workloads = []workload{
 	{
 		name: "map", about: "a map of 8 million entries, about 680 MiB, looked up in no order",
-		pkg: "./bench/goheap/worker", args: []string{"-workload", "map", "-settle", "9s"}, quick: []string{"-entries", "1000000", "-settle", "3s"},
+		pkg: "./bench/goheap/worker", args: []string{"-workload", "map", "-settle", "9s"},
+		quick:   []string{"-entries", "1000000", "-settle", "3s"},
 		reserve: "1GiB", arms: []string{stock, auto, reserve, all, collapse, always},
 		memory: 1 << 30, op: "a lookup", opUnit: 1e-9, columns: timed,
 	},
 	{
 		name: "cache", about: "a cache of 4 million user profiles by ristretto, read in no order",
-		pkg: "bench/goheap/peers", module: true, args: []string{"-workload", "cache", "-settle", "20s"}, quick: []string{"-size", "400000", "-settle", "3s"},
+		pkg: "bench/goheap/peers", module: true, args: []string{"-workload", "cache", "-settle", "20s"},
+		quick:   []string{"-size", "400000", "-settle", "3s"},
 		reserve: "4GiB", arms: []string{stock, auto, reserve, collapse, always},
 		memory: 3 << 30, op: "a read", opUnit: 1e-9, columns: timed,
 	},

@@ -60,7 +60,8 @@ func verdict(list string) string {
 	if len(later) == 0 {
 		return fmt.Sprintf("%s is the newest release", goversion.Newest())
 	}
-	return fmt.Sprintf("warning: %s: newer than %s, the newest release that tests use; docs/new-go-version.md says what to do", strings.Join(later, ", "), goversion.Newest())
+	return fmt.Sprintf("warning: %s: newer than %s, the newest release that tests use; docs/new-go-version.md says what to do",
+		strings.Join(later, ", "), goversion.Newest())
 }
 
 // laterIn returns the releases in a list of versions, such as

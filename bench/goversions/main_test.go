@@ -10,7 +10,8 @@ import (
 
 func TestVerdict(t *testing.T) {
 	here := "." + runtime.GOOS + "-" + runtime.GOARCH
-	old := "golang.org/toolchain v0.0.1-" + goversion.Newest() + here + " v0.0.1-go1.18beta1" + here + " v0.0.1-go1.99rc1" + here + " v0.0.1-go1.99.0.plan9-mips"
+	old := "golang.org/toolchain v0.0.1-" + goversion.Newest() + here + " v0.0.1-go1.18beta1" + here +
+		" v0.0.1-go1.99rc1" + here + " v0.0.1-go1.99.0.plan9-mips"
 	if got := verdict(old); got != goversion.Newest()+" is the newest release" {
 		t.Error(got)
 	}

@@ -92,7 +92,8 @@ func run(ctx context.Context, o lab.Options, size, only string, sizes bool, w io
 
 // both runs a task as folio does and in C, in random order, and puts the figures
 // of both into one sample.
-func both(folio func(context.Context, lab.Task, trial.Setting) (*trial.Sample, error), dir string) func(context.Context, lab.Task, trial.Setting) (*trial.Sample, error) {
+func both(folio func(context.Context, lab.Task, trial.Setting) (*trial.Sample, error), dir string) func(context.Context,
+	lab.Task, trial.Setting) (*trial.Sample, error) {
 	return func(ctx context.Context, t lab.Task, s trial.Setting) (*trial.Sample, error) {
 		c := func() (*trial.Sample, error) {
 			p := &trial.Program{Command: inC(dir, t)}

@@ -83,7 +83,8 @@ func programs(depth int) []program {
 		}},
 		{"map of 8M entries", nil, []arm{
 			{name: "stock", dir: "bench/patches/bigmap"},
-			{name: "heap-hugepages, turned off", dir: "bench/patches/bigmap", patches: []string{overlay.HeapHugePages}, env: []string{overlay.HugePagesVariable + "=" + overlay.HugePagesOff}},
+			{name: "heap-hugepages, turned off", dir: "bench/patches/bigmap", patches: []string{overlay.HeapHugePages},
+				env: []string{overlay.HugePagesVariable + "=" + overlay.HugePagesOff}},
 			{name: "heap-hugepages", dir: "bench/patches/bigmap", patches: []string{overlay.HeapHugePages}},
 		}},
 	}

@@ -155,7 +155,8 @@ func (b *bench) compare(w io.Writer, p program, rounds int) error {
 		if math.Abs(d) > allowed {
 			verdict = "no"
 		}
-		fmt.Fprintf(w, "| %s | %.1f%% | %.1f%% | %+.1f | %.1f%% | %+.1f [%+.1f, %+.1f] | %s |\n", title, mean(a), mean(n), mean(a)-mean(n), mean(c), d, slices.Min(diff), slices.Max(diff), verdict)
+		fmt.Fprintf(w, "| %s | %.1f%% | %.1f%% | %+.1f | %.1f%% | %+.1f [%+.1f, %+.1f] | %s |\n", title, mean(a),
+			mean(n), mean(a)-mean(n), mean(c), d, slices.Min(diff), slices.Max(diff), verdict)
 	}
 	for _, k := range profile.Classes {
 		row(k.Title, func(s shares) float64 { return s[k.Class] })

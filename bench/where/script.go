@@ -114,7 +114,8 @@ func (t *tally) add(kernel, user, full []string) {
 	if kernel != nil {
 		t.kernel++
 	}
-	if class == profile.Program && kernel == nil && len(user) > 0 && (user[0] == "runtime.memmove" || user[0] == "runtime.memclrNoHeapPointers") {
+	if class == profile.Program && kernel == nil && len(user) > 0 && (user[0] == "runtime.memmove" ||
+		user[0] == "runtime.memclrNoHeapPointers") {
 		t.blind++
 	}
 }

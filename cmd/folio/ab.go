@@ -405,7 +405,8 @@ func (s *abSession) wants() bool { return s.jsonOut != nil || s.benOut != nil ||
 
 func (s *abSession) write() error {
 	empty := !s.file.Measured()
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.AB(&s.file)) }), s.page.write(empty, s.file.JSON))
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON),
+		writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.AB(&s.file)) }), s.page.write(empty, s.file.JSON))
 }
 
 // end writes the last version, with the reason of a failure, and closes the files.

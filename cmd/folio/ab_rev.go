@@ -148,7 +148,8 @@ func (a *app) buildRevisions(ctx context.Context, r *revisionArgs) (_ *revisions
 	case err != nil:
 		return nil, nil, fmt.Errorf("--rev: %w", err)
 	case toolchain.OS != runtime.GOOS || toolchain.Arch != runtime.GOARCH:
-		return nil, nil, fmt.Errorf("--rev: go builds for %s/%s, and the program is to run here, on %s/%s: unset GOOS and GOARCH", toolchain.OS, toolchain.Arch, runtime.GOOS, runtime.GOARCH)
+		return nil, nil, fmt.Errorf("--rev: go builds for %s/%s, and the program is to run here, on %s/%s: unset GOOS and GOARCH",
+			toolchain.OS, toolchain.Arch, runtime.GOOS, runtime.GOARCH)
 	}
 	g := &git{}
 	if err := g.open(ctx); err != nil {
@@ -199,7 +200,8 @@ func (a *app) buildRevisions(ctx context.Context, r *revisionArgs) (_ *revisions
 
 // buildRevision builds one of them. All paths are of one length: a program's speed can
 // depend on that of its name.
-func (a *app) buildRevision(ctx context.Context, g *git, r *revisionArgs, src *result.Source, base string, i int, p *progress) (abArm, error) {
+func (a *app) buildRevision(ctx context.Context, g *git, r *revisionArgs, src *result.Source, base string, i int,
+	p *progress) (abArm, error) {
 	arm := abArm{name: src.Revision, source: src}
 	at := filepath.Join(base, strconv.Itoa(i))
 	tree, bin, work := filepath.Join(at, "tree"), filepath.Join(at, "bin"), filepath.Join(at, "work")

@@ -40,7 +40,8 @@ func TestParseRevisions(t *testing.T) {
 		{"./p -- -n 1 -- x", "./p", "", "-n 1 -- x"},
 		{"go test -bench Foo ./p", "./p", "", "-test.run=^$ -test.bench=Foo"},
 		{"go test -bench=Foo -run=Bar -count 3 -v", ".", "", "-test.bench=Foo -test.run=Bar -test.count=3 -test.v"},
-		{"go test -tags x -race ./p --bench . -ldflags=-s -args -bench y", "./p", "-tags=x -race -ldflags=-s", "-test.run=^$ -test.bench=. -bench y"},
+		{"go test -tags x -race ./p --bench . -ldflags=-s -args -bench y", "./p", "-tags=x -race -ldflags=-s",
+			"-test.run=^$ -test.bench=. -bench y"},
 		{"go test -test.bench Foo -test.benchmem=false", ".", "", "-test.run=^$ -test.bench=Foo -test.benchmem=false"},
 	} {
 		words := strings.Fields(tt.line)
@@ -49,11 +50,13 @@ func TestParseRevisions(t *testing.T) {
 			t.Errorf("%s: %v", tt.line, err)
 			continue
 		}
-		if r.pkg != tt.pkg || !slices.Equal(r.with, strings.Fields(tt.with)) || !slices.Equal(r.args, strings.Fields(tt.args)) || r.test != (words[0] == "go") {
+		if r.pkg != tt.pkg || !slices.Equal(r.with, strings.Fields(tt.with)) ||
+			!slices.Equal(r.args, strings.Fields(tt.args)) || r.test != (words[0] == "go") {
 			t.Errorf("%s: %+v", tt.line, r)
 		}
 	}
-	for _, line := range []string{"", "-x", "./p x", "go test", "go test ./p", "go test -bench", "go test -bench . ./...", "go test -bench . -exec x", "go test -bench . a b"} {
+	for _, line := range []string{"", "-x", "./p x", "go test", "go test ./p", "go test -bench",
+		"go test -bench . ./...", "go test -bench . -exec x", "go test -bench . a b"} {
 		if _, err := parseRevisions([]string{"main", "HEAD"}, strings.Fields(line), false); err == nil {
 			t.Errorf("%q is taken", line)
 		}

@@ -52,7 +52,8 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	}
 	arm.Samples = append(arm.Samples, sample)
 	s.keep(arm)
-	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time, and GC cycles are unknown", f.pid, unit.Seconds(sample.Wall)))
+	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time, and GC cycles are unknown",
+		f.pid, unit.Seconds(sample.Wall)))
 	err = a.showRun(s, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err

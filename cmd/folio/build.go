@@ -158,7 +158,8 @@ func (a *app) verify(ctx context.Context, g overlay.GoCommand) error {
 		_ = a.stdout.Line("failed here without the patches too: %s", strings.Join(v.Stock, ", "))
 	}
 	if len(v.Unsteady) > 0 {
-		_ = a.stdout.Line("%s failed once and passed when run again: %s", unit.Plural(len(v.Unsteady), "more test"), strings.Join(v.Unsteady, ", "))
+		_ = a.stdout.Line("%s failed once and passed when run again: %s", unit.Plural(len(v.Unsteady), "more test"),
+			strings.Join(v.Unsteady, ", "))
 	}
 	if len(v.Failed) == 0 {
 		return nil

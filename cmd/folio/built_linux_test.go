@@ -63,7 +63,8 @@ func TestBuildInterrupted(t *testing.T) {
 		for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
 			t.Run(command+" "+unix.SignalName(sig), func(t *testing.T) {
 				t.Parallel()
-				c := builder(t, `sleep 3600 & echo >>runs; wait; touch "$GOTMPDIR/late"`, command, "--json", "f.json", "--build", "./x", "--", "-touch", "never")
+				c := builder(t, `sleep 3600 & echo >>runs; wait; touch "$GOTMPDIR/late"`, command, "--json", "f.json",
+					"--build", "./x", "--", "-touch", "never")
 				c.start()
 				c.awaitRuns(1)
 				c.signal(sig)
@@ -93,11 +94,16 @@ func TestBuiltIsGone(t *testing.T) {
 	}{
 		{"run", copies, []string{"run", "--build", "./x", "--", "-touch", "runs"}, nil, 0},
 		{"run, failed", copies, []string{"run", "--build", "./x", "--", "-touch", "runs", "-exit", "3"}, nil, 3},
-		{"run, interrupted", copies, []string{"run", "--build", "./x", "--", "-touch", "runs", "-catch", "-sleep", "1h"}, []syscall.Signal{unix.SIGINT}, 9},
-		{"run, twice", copies, []string{"run", "--build", "./x", "--", "-touch", "runs", "-ignore", "-sleep", "1h"}, []syscall.Signal{unix.SIGINT, unix.SIGTERM}, 137},
-		{"runs, interrupted", copies, []string{"run", "--count", "3", "--build", "./x", "--", "-touch", "runs", "-sleep", "1h"}, []syscall.Signal{unix.SIGTERM}, 130},
-		{"tune, interrupted", copies, []string{"tune", "--build", "./x", "--", "-touch", "runs", "-sleep", "1h"}, []syscall.Signal{unix.SIGTERM}, 130},
-		{"tune, twice", copies, []string{"tune", "--build", "./x", "--", "-touch", "runs", "-ignore", "-sleep", "1h"}, []syscall.Signal{unix.SIGINT, unix.SIGTERM}, 130},
+		{"run, interrupted", copies, []string{"run", "--build", "./x", "--", "-touch", "runs", "-catch", "-sleep",
+			"1h"}, []syscall.Signal{unix.SIGINT}, 9},
+		{"run, twice", copies, []string{"run", "--build", "./x", "--", "-touch", "runs", "-ignore", "-sleep", "1h"},
+			[]syscall.Signal{unix.SIGINT, unix.SIGTERM}, 137},
+		{"runs, interrupted", copies, []string{"run", "--count", "3", "--build", "./x", "--", "-touch", "runs",
+			"-sleep", "1h"}, []syscall.Signal{unix.SIGTERM}, 130},
+		{"tune, interrupted", copies, []string{"tune", "--build", "./x", "--", "-touch", "runs", "-sleep", "1h"},
+			[]syscall.Signal{unix.SIGTERM}, 130},
+		{"tune, twice", copies, []string{"tune", "--build", "./x", "--", "-touch", "runs", "-ignore", "-sleep", "1h"},
+			[]syscall.Signal{unix.SIGINT, unix.SIGTERM}, 130},
 		{"no program", "echo >>runs", []string{"run", "--build", "./x"}, nil, 1},
 		{"not built", "echo >>runs; echo ./x/x.go:3: wrong >&2; exit 1", []string{"tune", "--build", "./x"}, nil, 1},
 		{"killed", "echo >>runs; kill -9 $$", []string{"tune", "--build", "./x"}, nil, 1},

@@ -162,7 +162,8 @@ func TestCollapseUnprivileged(t *testing.T) {
 		{[]string{"run", "--thp", "collapse", "--", self}, "--thp collapse: needs CAP_SYS_NICE"},
 	} {
 		stdout, stderr, code := asNobody(t, c.args...)
-		if code != exitFailure || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "folio: ") || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "setcap") {
+		if code != exitFailure || stdout != "" || strings.Count(stderr, "\n") != 1 ||
+			!strings.HasPrefix(stderr, "folio: ") || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "setcap") {
 			t.Errorf("%s: code %d, %q, %q", c.args[0], code, stdout, stderr)
 		}
 	}

@@ -80,7 +80,8 @@ func evilFiles(t *testing.T, dir string) {
 	}
 	tune["kind"] = "tune"
 	tune["arms"] = []any{map[string]any{"name": "default", "samples": []any{sample}}, map[string]any{"name": evil, "samples": []any{sample}}}
-	inspect := map[string]any{"schema": "folio-inspect/1", "processes": []any{map[string]any{"pid": 1, "name": evil, "command": []string{evil}, "resident_bytes": 1}}}
+	inspect := map[string]any{"schema": "folio-inspect/1",
+		"processes": []any{map[string]any{"pid": 1, "name": evil, "command": []string{evil}, "resident_bytes": 1}}}
 	doctor := map[string]any{"schema": "folio-doctor/1", "findings": []any{map[string]any{"rule": evil, "what": evil, "severity": evil}}}
 	for name, v := range map[string]any{"run.json": result, "tune.json": tune, "inspect.json": inspect, "doctor.json": doctor} {
 		data, err := json.Marshal(v)
@@ -152,7 +153,8 @@ func goProgram(t *testing.T, to string) {
 func TestWatchIsEscaped(t *testing.T) {
 	testenv.Long(t)
 	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)
-	for _, args := range [][]string{{"inspect", "--watch=50ms", pid}, {"inspect", "--watch=50ms"}, {"collapse", "--dry-run", "--watch=50ms", pid}} {
+	for _, args := range [][]string{{"inspect", "--watch=50ms", pid}, {"inspect", "--watch=50ms"},
+		{"collapse", "--dry-run", "--watch=50ms", pid}} {
 		for _, terminal := range []bool{false, true} {
 			c := newChild(t, args...)
 			p := newPTY(t)
@@ -333,7 +335,8 @@ func TestProgressLineIsEscaped(t *testing.T) {
 		}
 	}
 	got := seen.String()
-	if bad := obeyed(strings.TrimSuffix(got, "\r\x1b[K")); bad != "" || !strings.HasSuffix(got, "\r\x1b[K") || !strings.HasPrefix(got, `\x1b]0;owned`) {
+	if bad := obeyed(strings.TrimSuffix(got, "\r\x1b[K")); bad != "" || !strings.HasSuffix(got, "\r\x1b[K") ||
+		!strings.HasPrefix(got, `\x1b]0;owned`) {
 		t.Errorf("%q", got)
 	}
 	if n := utf8.RuneCountInString(got) - len("\r\x1b[K"); n != 59 {

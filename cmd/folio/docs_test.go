@@ -243,7 +243,8 @@ func goFile(block string) string {
 		result = " string"
 	}
 	imports := "\"github.com/foliomem/folio/arena\"\n"
-	for name, path := range map[string]string{"goheap": "github.com/foliomem/folio/goheap", "gctune": "github.com/foliomem/folio/gctune", "log": "log"} {
+	for name, path := range map[string]string{"goheap": "github.com/foliomem/folio/goheap",
+		"gctune": "github.com/foliomem/folio/gctune", "log": "log"} {
 		if strings.Contains(block, name+".") {
 			imports += strconv.Quote(path) + "\n"
 		}
@@ -254,7 +255,8 @@ type node struct{ X int }
 
 type Node = node
 
-func _(a *arena.Arena, n *node, err error, early bool, lines []string, name string)` + result + " {\n{\n" + unused.ReplaceAllString(block, "$0\n_ = $1") + "\n}\n" + end + "}\n"
+func _(a *arena.Arena, n *node, err error, early bool, lines []string, name string)` + result + " {\n{\n" +
+		unused.ReplaceAllString(block, "$0\n_ = $1") + "\n}\n" + end + "}\n"
 }
 
 // unused is where a variable begins that the rest of a piece of code may not use.

@@ -65,7 +65,8 @@ func (e *twiceError) Error() string {
 // wants says what the values of a type of flag look like.
 var wants = map[string]string{
 	"int": "want a whole number", "uint64": "want a whole number, 0 or more", "float64": "want a number, such as 0.9",
-	"duration": "want a duration, such as 30s or 5m", "bool": "want true or false", "intSlice": "want whole numbers with commas, such as 1,2,4",
+	"duration": "want a duration, such as 30s or 5m", "bool": "want true or false",
+	"intSlice": "want whole numbers with commas, such as 1,2,4",
 }
 
 // flagError says in plain words what is wrong with a flag.

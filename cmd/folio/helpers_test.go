@@ -127,7 +127,8 @@ func gcprog() {
 		fmt.Printf("%d op/s\n", speed())
 	}
 	if *bench {
-		fmt.Printf("goos: linux\nBenchmarkInsert-2   \t     100\t%8d ns/op\nBenchmarkLookup-2   \t     100\t%8d ns/op\nPASS\n", 1e9/speed(), 2e9/speed())
+		fmt.Printf("goos: linux\nBenchmarkInsert-2   \t     100\t%8d ns/op\nBenchmarkLookup-2   \t     100\t%8d ns/op\nPASS\n",
+			1e9/speed(), 2e9/speed())
 	}
 	if *background {
 		self, err := os.Executable()

@@ -62,7 +62,8 @@ func newInspect(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	watchFlag(fs, &f.watch, "2s", "look again every `interval`, until ctrl-C (default 2s)")
-	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
+	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
+		"the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
 	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; 0 for all")
 	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
 	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
@@ -84,7 +85,8 @@ func onePID(needed bool) cobra.PositionalArgs {
 		case len(args) == 0 && needed:
 			return misusef("%s: no process given: folio %s PID", cmd.Name(), cmd.Name())
 		case len(args) > 1:
-			return misusef("%s: one process at a time, not %d: folio %s PID (an interval goes with =: --watch=5s)", cmd.Name(), len(args), cmd.Name())
+			return misusef("%s: one process at a time, not %d: folio %s PID (an interval goes with =: --watch=5s)",
+				cmd.Name(), len(args), cmd.Name())
 		case len(args) == 1:
 			if n, err := strconv.Atoi(args[0]); err != nil || n < 1 {
 				return misusef("%s %s: want the id of a process", cmd.Name(), args[0])

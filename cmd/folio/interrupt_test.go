@@ -135,7 +135,8 @@ func TestTuneInterrupted(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
-			c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--bench", "b.txt", "--", "gcprog", "-touch", "runs")
+			c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json",
+				"--bench", "b.txt", "--", "gcprog", "-touch", "runs")
 			c.start()
 			c.awaitRuns(60)
 			c.signal(sig)
@@ -201,7 +202,8 @@ func TestTuneInterruptedInRoundOne(t *testing.T) {
 	c.signal(unix.SIGINT)
 	c.end(130)
 	out := c.stdout.String()
-	if !strings.HasPrefix(out, "Nothing can be compared yet: interrupted in round 1 of the race, after ") || !strings.Contains(out, "\nsetting ") || strings.Contains(out, "vs default") {
+	if !strings.HasPrefix(out, "Nothing can be compared yet: interrupted in round 1 of the race, after ") ||
+		!strings.Contains(out, "\nsetting ") || strings.Contains(out, "vs default") {
 		t.Errorf("standard output: %s", out)
 	}
 	if c.stderr.Len() > 0 {
@@ -222,7 +224,8 @@ func TestTuneInterruptedUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newChild(t, "tune", "--json", "f.json", "--ready", "tcp:127.0.0.1:"+port, "--load", "load -touch runs -sleep 1h -port "+port, "--", "server", "-port", port)
+	c := newChild(t, "tune", "--json", "f.json", "--ready", "tcp:127.0.0.1:"+port, "--load",
+		"load -touch runs -sleep 1h -port "+port, "--", "server", "-port", port)
 	c.start()
 	c.awaitRuns(1)
 	c.signal(unix.SIGINT)

@@ -229,7 +229,8 @@ func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e result.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a result.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	return errors.Join(writeResult(l.json, empty, l.file.JSON), writeResult(l.bench, empty, func() ([]byte, error) { return gobench.Text(gobench.Lab(&l.file)) }), l.page.write(empty, l.file.JSON))
+	return errors.Join(writeResult(l.json, empty, l.file.JSON),
+		writeResult(l.bench, empty, func() ([]byte, error) { return gobench.Text(gobench.Lab(&l.file)) }), l.page.write(empty, l.file.JSON))
 }
 
 func (l *labRun) close() error {

@@ -85,7 +85,8 @@ func TestScripts(t *testing.T) {
 			case "madvise": // huge pages for those who ask, and of the usual sizes
 				thp, err := procmem.New("").THP()
 				st, _ := procmem.New("").Status(os.Getpid())
-				return thp.Enabled.Selected == "madvise" && !st.THPDisabled() && os.Getpagesize() == 4096 && thp.HugePageBytes != nil && *thp.HugePageBytes == 2<<20, err
+				return thp.Enabled.Selected == "madvise" && !st.THPDisabled() && os.Getpagesize() == 4096 &&
+					thp.HugePageBytes != nil && *thp.HugePageBytes == 2<<20, err
 			case "thpfree": // THP can be turned off for a process
 				data, err := os.ReadFile("/proc/self/status")
 				return bytes.Contains(data, []byte("THP_enabled:\t1")), err

@@ -31,35 +31,48 @@ var badValues = map[string][]string{
 // contradict each other.
 var wrongFlags = map[string][]string{
 	"run": {
-		"--count -1 -- true", "--count 0 -- true", "--gogc x -- true", "--gogc -1 -- true", "--memlimit x -- true", "--memlimit -1 -- true", "--memlimit 99999999999999TiB -- true",
-		"--gomaxprocs -1 -- true", "--env A -- true", "--env =A -- true", "--env A=1 --env A=2 -- true", "--thp no -- true", "--metric x -- true", "--metric x=a -- true", "--metric x=( -- true",
-		"--higher-is-better -- true", "--timeout -1s -- true", "--sample-rate -1 -- true", "--sample-rate 100001 -- true", "--ready x --load y -- true", "--ready tcp:localhost:1 -- true", "--load y -- true",
-		"--ready-timeout 0s -- true", "--ready-timeout 5s -- true", "--stop-timeout -1s -- true", "--stop-timeout 5s -- true", "--json - --bench - -- true", "--build -x", "--thp suggest -- true",
-		"--json -- true", "--json --html x -- true", "--attach 0", "--attach -1", "--attach 1 -- true", "--attach 1 --duration 0s", "--attach 1 --duration -1s", "--attach 1 --count 2", "--attach 1 --timeout 5s", "--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--duration 5s -- true", "",
+		"--count -1 -- true", "--count 0 -- true", "--gogc x -- true", "--gogc -1 -- true", "--memlimit x -- true",
+		"--memlimit -1 -- true", "--memlimit 99999999999999TiB -- true",
+		"--gomaxprocs -1 -- true", "--env A -- true", "--env =A -- true", "--env A=1 --env A=2 -- true",
+		"--thp no -- true", "--metric x -- true", "--metric x=a -- true", "--metric x=( -- true",
+		"--higher-is-better -- true", "--timeout -1s -- true", "--sample-rate -1 -- true",
+		"--sample-rate 100001 -- true", "--ready x --load y -- true", "--ready tcp:localhost:1 -- true", "--load y -- true",
+		"--ready-timeout 0s -- true", "--ready-timeout 5s -- true", "--stop-timeout -1s -- true",
+		"--stop-timeout 5s -- true", "--json - --bench - -- true", "--build -x", "--thp suggest -- true",
+		"--json -- true", "--json --html x -- true", "--attach 0", "--attach -1", "--attach 1 -- true",
+		"--attach 1 --duration 0s", "--attach 1 --duration -1s", "--attach 1 --count 2", "--attach 1 --timeout 5s",
+		"--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--duration 5s -- true", "",
 	},
 	"tune": {
-		"--max-rss x -- true", "--max-rss 0 -- true", "--budget 0s -- true", "--budget -1s -- true", "--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
+		"--max-rss x -- true", "--max-rss 0 -- true", "--budget 0s -- true", "--budget -1s -- true",
+		"--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
 		"--env GOGC=50 -- true", "--env GOMEMLIMIT=1GiB -- true", "--gomaxprocs 1,2 --env GOMAXPROCS=1 -- true", "",
 	},
 	"ab": {
-		"-- true", "-- true --", "-- -- true", "-- true -- -- true", "--detect 2 -- true -- true", "--detect 0% -- true -- true", "--detect 101% -- true -- true", "--detect NaN% -- true -- true", "--detect -2% -- true -- true",
-		"--budget 0s -- true -- true", "--budget -1s -- true -- true", "--rounds 0 -- true -- true", "--rounds 1001 -- true -- true", "--fail-if x -- true -- true", "--fail-if wall>3% -- true -- true", "--fail-if wall>+1MiB -- true -- true",
-		"--rev a ./x", "--rev a,b", "--rev a,-b ./x", "--rev a,, ./x", "--rev a,b ./x y", "--rev a,b -- go test ./x", "--rev a,b -- true -- true", "--thp suggest -- true -- true", "",
+		"-- true", "-- true --", "-- -- true", "-- true -- -- true", "--detect 2 -- true -- true",
+		"--detect 0% -- true -- true", "--detect 101% -- true -- true", "--detect NaN% -- true -- true", "--detect -2% -- true -- true",
+		"--budget 0s -- true -- true", "--budget -1s -- true -- true", "--rounds 0 -- true -- true",
+		"--rounds 1001 -- true -- true", "--fail-if x -- true -- true", "--fail-if wall>3% -- true -- true",
+		"--fail-if wall>+1MiB -- true -- true",
+		"--rev a ./x", "--rev a,b", "--rev a,-b ./x", "--rev a,, ./x", "--rev a,b ./x y", "--rev a,b -- go test ./x",
+		"--rev a,b -- true -- true", "--thp suggest -- true -- true", "",
 	},
 	"lab":         {"--size x", "--size 0", "--rounds -1", "nosuch", "--json - --html -"},
 	"lab list":    {"x"},
 	"doctor":      {"--duration -1s", "--skip nosuch", "x", "0", "1 2", "--json - --html -"},
 	"doctor list": {"x"},
-	"inspect":     {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s", "--html - --watch", "x", "0", "1 2", "99999999999999999999"},
-	"collapse":    {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1", "--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch --dry-run 1", "x", "0", "1 2"},
-	"patches":     {"nosuch", "--of x heap-hugepages", "--of x --goversion go1.26"},
-	"suggest":     {"", "-- ./prog", "--sample-rate -1 --profile x", "--sample-rate 100001 --profile x", "--json - --html - --profile x"},
-	"report":      {"", "- - -o y", "x -o x"},
-	"compare":     {"", "x", "x y z", "- -"},
-	"version":     {"x"},
-	"help":        {"nosuch"},
-	"build":       {"--patch", "--patch= .", "--patch nosuch ."},
-	"go":          {"frob"},
+	"inspect": {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s",
+		"--html - --watch", "x", "0", "1 2", "99999999999999999999"},
+	"collapse": {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1",
+		"--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch --dry-run 1", "x", "0", "1 2"},
+	"patches": {"nosuch", "--of x heap-hugepages", "--of x --goversion go1.26"},
+	"suggest": {"", "-- ./prog", "--sample-rate -1 --profile x", "--sample-rate 100001 --profile x", "--json - --html - --profile x"},
+	"report":  {"", "- - -o y", "x -o x"},
+	"compare": {"", "x", "x y z", "- -"},
+	"version": {"x"},
+	"help":    {"nosuch"},
+	"build":   {"--patch", "--patch= .", "--patch nosuch ."},
+	"go":      {"frob"},
 }
 
 // Each bad value of each flag of each command is refused with one line that names the
@@ -110,7 +123,8 @@ func refused(t *testing.T, args []string, want string) {
 		t.Errorf("%q: exit code %d, standard output %q, %s", args, code, stdout.String(), text)
 	case !strings.HasPrefix(text, "folio: ") || strings.Count(text, "\n") != 1 || strings.HasPrefix(text, "folio: folio"):
 		t.Errorf("%q: not one line of folio: %q", args, text)
-	case strings.Contains(text, "strconv") || strings.Contains(text, "invalid argument") || strings.Contains(text, "time: ") || strings.Contains(text, "shorthand"):
+	case strings.Contains(text, "strconv") || strings.Contains(text, "invalid argument") ||
+		strings.Contains(text, "time: ") || strings.Contains(text, "shorthand"):
 		t.Errorf("%q: the words of a library: %s", args, text)
 	case !strings.Contains(text, want):
 		t.Errorf("%q: %q does not say %q", args, text, want)
@@ -119,7 +133,8 @@ func refused(t *testing.T, args []string, want string) {
 
 func TestNearest(t *testing.T) {
 	fs := newRun(&app{}).Flags()
-	for name, want := range map[string]string{"jsn": "json", "metrics": "metric", "gomaxproc": "gomaxprocs", "xyzzy": "", "q": "", "ready-time": "ready-timeout"} {
+	for name, want := range map[string]string{"jsn": "json", "metrics": "metric", "gomaxproc": "gomaxprocs",
+		"xyzzy": "", "q": "", "ready-time": "ready-timeout"} {
 		if got := nearest(fs, name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

@@ -114,7 +114,8 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 		if err != nil {
 			return fmt.Errorf("patches: %w", err)
 		}
-		doc.Patches = append(doc.Patches, patchJSON{p.Name, p.Hash, p.Summary, p.Why, p.Upstream, p.Remove, p.Evidence, p.Switch, p.Go, p.Default, &fits, note})
+		doc.Patches = append(doc.Patches, patchJSON{p.Name, p.Hash, p.Summary, p.Why, p.Upstream, p.Remove, p.Evidence,
+			p.Switch, p.Go, p.Default, &fits, note})
 	}
 	switch {
 	case f.json:

@@ -353,7 +353,8 @@ func (s *session) toStdout() bool {
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
 	empty := !slices.ContainsFunc(s.file.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 })
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON), writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.Run(&s.file)) }), s.page.write(empty, s.file.JSON))
+	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON),
+		writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.Run(&s.file)) }), s.page.write(empty, s.file.JSON))
 }
 
 // writeResult brings one result file up to date. An empty result does not

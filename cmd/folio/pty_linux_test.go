@@ -149,7 +149,8 @@ func TestCtrlC(t *testing.T) {
 	t.Run("tune", func(t *testing.T) {
 		t.Parallel()
 		p := newPTY(t)
-		c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--", "gcprog", "-touch", "runs", "-sleep", "20ms")
+		c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json", "--",
+			"gcprog", "-touch", "runs", "-sleep", "20ms")
 		p.attach(c)
 		c.cmd.Stdout, c.cmd.Stderr = p.tty, p.tty
 		p.start(c)
@@ -159,7 +160,8 @@ func TestCtrlC(t *testing.T) {
 		<-p.done
 		report := strings.ReplaceAll(p.text(), "\r\n", "\n")
 		report = report[strings.LastIndex(report, "\r\x1b[K")+len("\r\x1b[K"):]
-		if !strings.Contains(report, "\n$ gcprog ") || !strings.Contains(report, ": interrupted in round ") || !strings.Contains(report, "\n   default ") {
+		if !strings.Contains(report, "\n$ gcprog ") || !strings.Contains(report, ": interrupted in round ") ||
+			!strings.Contains(report, "\n   default ") {
 			t.Errorf("what is known is not shown: %q", report)
 		}
 		if strings.Contains(report, "SIGINT") {

@@ -112,7 +112,8 @@ func (f *runFlags) setting(base trial.Setting) (trial.Setting, error) {
 	}
 	base.GOMAXPROCS = f.gomaxprocs
 	for _, x := range []struct{ variable, flag, value string }{
-		{"GOGC", "--gogc", f.gogc}, {"GOMEMLIMIT", "--memlimit", f.memlimit}, {"GOMAXPROCS", "--gomaxprocs", strings.TrimPrefix(strconv.Itoa(f.gomaxprocs), "0")},
+		{"GOGC", "--gogc", f.gogc}, {"GOMEMLIMIT", "--memlimit", f.memlimit},
+		{"GOMAXPROCS", "--gomaxprocs", strings.TrimPrefix(strconv.Itoa(f.gomaxprocs), "0")},
 	} {
 		if kv := f.envOf(x.variable); kv != "" && x.value != "" {
 			return base, fmt.Errorf("--env %s and %s %s both set %s: give one", kv, x.flag, x.value, x.variable)
@@ -305,7 +306,8 @@ func collapsed(samples []*trial.Sample) string {
 		case *s.CollapsedBytes == 0:
 			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
 		default:
-			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's CPU time", unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
+			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's CPU time",
+				unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
 		}
 	}
 	return ""

@@ -81,7 +81,8 @@ func copyInput(ctx context.Context, from *os.File, notice *console.Printer) (*os
 				return to, nil
 			}
 			to.Close()
-			return nil, fmt.Errorf("keep standard input for all runs in %s, after %s: %w; use --input FILE, or set TMPDIR", dir, unit.Size(n), withoutPath(err))
+			return nil, fmt.Errorf("keep standard input for all runs in %s, after %s: %w; use --input FILE, or set TMPDIR", dir,
+				unit.Size(n), withoutPath(err))
 		}
 	}
 }

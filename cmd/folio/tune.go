@@ -85,7 +85,8 @@ func newTune(a *app) *cobra.Command {
 
 // options checks the flags: before anything is built or opened.
 func (f *tuneFlags) options() (tune.Options, error) {
-	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs, Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
+	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
+		Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
 	if f.mem != "" {
 		var err error
 		if o.MaxMemory, err = unit.ParseSize(f.mem); err != nil {

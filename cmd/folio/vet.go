@@ -17,7 +17,8 @@ import (
 // vetTool is folio as the tool of go vet, which calls it for each package: with
 // -V=full, with -flags, or with a configuration. It returns if it is not called so.
 func vetTool(args []string) {
-	if len(args) == 1 && (args[0] == "-V=full" || args[0] == "-flags") || len(args) > 0 && strings.HasSuffix(args[len(args)-1], ".cfg") && onlyFlags(args[:len(args)-1]) {
+	if len(args) == 1 && (args[0] == "-V=full" || args[0] == "-flags") ||
+		len(args) > 0 && strings.HasSuffix(args[len(args)-1], ".cfg") && onlyFlags(args[:len(args)-1]) {
 		unitchecker.Main(arenavet.Analyzers()...)
 	}
 }

@@ -111,7 +111,8 @@ func TestNoGoArenas(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, script, want string }{
 		{"none", "", "it needs the go command, which is not on PATH"},
-		{"an old one", "#!/bin/sh\necho 'go: unknown GOEXPERIMENT arenas' >&2; exit 2\n", "cannot build it with GOEXPERIMENT=arenas: go: unknown GOEXPERIMENT arenas"},
+		{"an old one", "#!/bin/sh\necho 'go: unknown GOEXPERIMENT arenas' >&2; exit 2\n",
+			"cannot build it with GOEXPERIMENT=arenas: go: unknown GOEXPERIMENT arenas"},
 		{"one that makes nothing", "#!/bin/sh\nexit 0\n", "built nothing"},
 	} {
 		if tt.script != "" {

@@ -46,7 +46,8 @@ func (o *Outcome) hugeArenas(folio, base *ArmResult) []string {
 	if huge := folio.Values(o.Params.Size, "huge_fraction"); len(huge) > 0 {
 		text += fmt.Sprintf("; measured, %s of the process's memory was huge", unit.Percent(stat.Median(huge)))
 		if stat.Median(huge) < 0.05 {
-			return []string{fmt.Sprintf("They asked for huge pages and got next to none: %s of the process's memory was huge.", unit.Percent(stat.Median(huge)))}
+			return []string{fmt.Sprintf("They asked for huge pages and got next to none: %s of the process's memory was huge.",
+				unit.Percent(stat.Median(huge)))}
 		}
 	}
 	return []string{text + "."}

@@ -17,7 +17,8 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	for name, want := range map[string]string{"arena": "did you mean arenas?", "arenas-index": "", "arenas-jsn": "did you mean arenas-json?", "": "there are"} {
+	for name, want := range map[string]string{"arena": "did you mean arenas?", "arenas-index": "",
+		"arenas-jsn": "did you mean arenas-json?", "": "there are"} {
 		if _, err := Select(name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
@@ -37,7 +38,8 @@ func TestArenasSettings(t *testing.T) {
 			"goarena": "100 0 GOMEMLIMIT=off", "folio-plain": "100 0 GOMEMLIMIT=off",
 		} {
 			s := setting(find(t, e, m, name))
-			if got := fmt.Sprint(s.GOGC, " ", s.MemLimit, " ", strings.Join(s.Env[:len(s.Env)-1], " ")); got != want || s.Env[len(s.Env)-1] != armVariable+"="+name {
+			if got := fmt.Sprint(s.GOGC, " ", s.MemLimit, " ", strings.Join(s.Env[:len(s.Env)-1], " ")); got != want ||
+				s.Env[len(s.Env)-1] != armVariable+"="+name {
 				t.Errorf("%s %s: %s %q, want %s", e.Name, name, got, s.Env, want)
 			}
 		}
@@ -68,7 +70,8 @@ func arenasOutcome(rounds int, arms map[string]map[string]float64) *Outcome {
 
 func TestArenasMeaning(t *testing.T) {
 	row := func(wall, cpu, faults, mib, huge float64) map[string]float64 {
-		return map[string]float64{"wall_seconds": wall, "cpu_seconds": cpu, "faults": faults, "peak_rss_bytes": mib * (1 << 20), "huge_fraction": huge}
+		return map[string]float64{"wall_seconds": wall, "cpu_seconds": cpu, "faults": faults,
+			"peak_rss_bytes": mib * (1 << 20), "huge_fraction": huge}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -77,8 +80,10 @@ func TestArenasMeaning(t *testing.T) {
 		want   []string
 	}{
 		{"all", 6, map[string]map[string]float64{
-			"new": row(16, 30, 100e3, 300, 0), "gogc-400": row(10, 12, 100e3, 400, 0), "gogc-800": row(8, 9, 100e3, 900, 0), "gogc-off": row(9, 9, 100e3, 500, 0),
-			"goarena": row(12, 20, 1e6, 600, 0), "folio": row(2, 3, 1000, 150, 0.9), "folio-base": row(3, 4, 66e3, 150, 0), "folio-keep": row(1.9, 3, 1000, 450, 0.9),
+			"new": row(16, 30, 100e3, 300, 0), "gogc-400": row(10, 12, 100e3, 400, 0),
+			"gogc-800": row(8, 9, 100e3, 900, 0), "gogc-off": row(9, 9, 100e3, 500, 0),
+			"goarena": row(12, 20, 1e6, 600, 0), "folio": row(2, 3, 1000, 150, 0.9),
+			"folio-base": row(3, 4, 66e3, 150, 0), "folio-keep": row(1.9, 3, 1000, 450, 0.9),
 		}, []string{
 			"Binary trees: Folio's arenas take 2.005s, new 16.04s: 8.00x as fast, in 10.0% of the CPU time, with 1.0% of its page faults and 50.0% of its peak memory.",
 			"Their huge pages make them 1.50x as fast, with 1.5% of the faults; measured, 90.0% of the process's memory was huge.",
@@ -87,7 +92,8 @@ func TestArenasMeaning(t *testing.T) {
 			"The arenas of Go's experiment are 1.33x as fast as new, with 1000.0% of its page faults and 200.0% of its peak memory; Folio's are 6.00x as fast as they are.",
 		}},
 		{"no gain", 6, map[string]map[string]float64{
-			"new": row(2, 3, 1000, 100, 0), "gogc-off": row(2.2, 3, 1000, 100, 0), "folio": row(2, 3, 1000, 100, 0), "folio-base": row(2, 3, 1000, 100, 0),
+			"new": row(2, 3, 1000, 100, 0), "gogc-off": row(2.2, 3, 1000, 100, 0), "folio": row(2, 3, 1000, 100, 0),
+			"folio-base": row(2, 3, 1000, 100, 0),
 		}, []string{
 			"Binary trees: Folio's arenas take 2.005s, new 2.005s, with 100.0% of its page faults and 100.0% of its peak memory.",
 			"They asked for huge pages and got next to none: 0.0% of the process's memory was huge.",
@@ -99,7 +105,8 @@ func TestArenasMeaning(t *testing.T) {
 		}, []string{"Inconclusive: 1 run an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."}},
 		{"three rounds", 3, map[string]map[string]float64{
 			"new": {"wall_seconds": 2, "cpu_seconds": 2}, "folio": {"wall_seconds": 1, "cpu_seconds": 1},
-		}, []string{"Binary trees: Folio's arenas take 1.001s, new 2.002s.", "Undecided by 3 runs an arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
+		}, []string{"Binary trees: Folio's arenas take 1.001s, new 2.002s.",
+			"Undecided by 3 runs an arm: folio against new (2.00x); folio against new, cpu (2.00x)."}},
 		{"nothing", 0, nil, nil},
 	} {
 		got := arenasOutcome(tt.rounds, tt.arms).Conclusions()

@@ -47,7 +47,8 @@ func bloatArms(m *Machine, p Params) []*Arm {
 		arms[i].Task.How = how
 	}
 	for _, none := range []int{m.window()/m.BasePage - 1, 0} {
-		a := m.memoryArm("khugepaged-"+strconv.Itoa(none), fmt.Sprintf("as thp-parts, then khugepaged with max_ptes_none = %d", none), page.THP, 0, p.Size)
+		a := m.memoryArm("khugepaged-"+strconv.Itoa(none),
+			fmt.Sprintf("as thp-parts, then khugepaged with max_ptes_none = %d", none), page.THP, 0, p.Size)
 		a.Task.How = freeKhugepaged
 		dir := m.file(thpDir, "khugepaged")
 		a.Changes = append(a.Changes, Change{Path: filepath.Join(dir, "max_ptes_none"), Value: strconv.Itoa(none)},

@@ -166,7 +166,8 @@ func TestChangeFails(t *testing.T) {
 
 func TestChosen(t *testing.T) {
 	for text, want := range map[string]string{
-		"always [madvise] never\n": "madvise", "511\n": "511", "[]": "[]", "": "", "a b": "a b", "[x": "[x", "always defer [defer+madvise]": "defer+madvise",
+		"always [madvise] never\n": "madvise", "511\n": "511", "[]": "[]", "": "", "a b": "a b", "[x": "[x",
+		"always defer [defer+madvise]": "defer+madvise",
 	} {
 		if got := chosen(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

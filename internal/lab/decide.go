@@ -22,7 +22,8 @@ func (o *Outcome) Conclusions() []string {
 		if n == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).", unit.Plural(n, "run"), fewestRuns)}
+		return []string{fmt.Sprintf("Inconclusive: %s an arm. It takes %d for a sentence, and 4 to tell two arms apart (--rounds).",
+			unit.Plural(n, "run"), fewestRuns)}
 	}
 	said := *o
 	said.Arms, said.undecided = nil, nil

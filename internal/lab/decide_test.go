@@ -41,8 +41,10 @@ func TestReachSpeaksOfAllRows(t *testing.T) {
 		rows map[uint64][2]float64
 		want string
 	}{
-		{"as the source has it", map[uint64][2]float64{1: little, 16: little, 32: much, 1024: much}, "In latency, huge pages gain less than 10% up to 16MiB, and 10% or more from 32MiB on."},
-		{"a small size gains most", map[uint64][2]float64{1: {580, 100}, 16: little, 512: little, 1024: much}, "In latency, huge pages gain 10% or more at every size from 1GiB on; below, at some."},
+		{"as the source has it", map[uint64][2]float64{1: little, 16: little, 32: much, 1024: much},
+			"In latency, huge pages gain less than 10% up to 16MiB, and 10% or more from 32MiB on."},
+		{"a small size gains most", map[uint64][2]float64{1: {580, 100}, 16: little, 512: little, 1024: much},
+			"In latency, huge pages gain 10% or more at every size from 1GiB on; below, at some."},
 		{"all", map[uint64][2]float64{1: much, 1024: much}, "In latency, huge pages gain 10% or more at every size."},
 		{"none", map[uint64][2]float64{1: little, 1024: {50, 100}}, "In latency, huge pages gain less than 10% at every size."},
 		{"the largest does not", map[uint64][2]float64{1: much, 1024: little}, ""},
@@ -56,7 +58,8 @@ func TestReachSpeaksOfAllRows(t *testing.T) {
 		// Whatever is said, no row of the table denies it.
 		for size, row := range tt.rows {
 			gain := row[0] / row[1]
-			if strings.Contains(text, "less than 10% at every size") && gain >= 1.1 || strings.Contains(text, "10% or more at every size.") && gain < 1.1 {
+			if strings.Contains(text, "less than 10% at every size") && gain >= 1.1 ||
+				strings.Contains(text, "10% or more at every size.") && gain < 1.1 {
 				t.Errorf("%s: %d MiB gains %.2fx: %s", tt.name, size, gain, text)
 			}
 		}
@@ -71,8 +74,10 @@ func TestSentencesNeedRuns(t *testing.T) {
 		0: nil,
 		1: {"Inconclusive: 1 run an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."},
 		2: {"Inconclusive: 2 runs an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds)."},
-		3: {"In latency, huge pages gain 10% or more at every size.", "Undecided by 3 runs an arm: thp against base (45x); thp against base, independent read (1.00x)."},
-		4: {"Random reads of 1GiB with transparent huge pages: 45x as fast when each waits for the one before.", "In latency, huge pages gain 10% or more at every size.",
+		3: {"In latency, huge pages gain 10% or more at every size.",
+			"Undecided by 3 runs an arm: thp against base (45x); thp against base, independent read (1.00x)."},
+		4: {"Random reads of 1GiB with transparent huge pages: 45x as fast when each waits for the one before.",
+			"In latency, huge pages gain 10% or more at every size.",
 			"Undecided by 4 runs an arm: thp against base, independent read (1.00x)."},
 	} {
 		o := curve(runs, rows)
@@ -114,7 +119,8 @@ func TestNoExperimentClaimsWhatIsUndecided(t *testing.T) {
 			}
 			if runs == 3 {
 				for _, line := range got {
-					if !strings.HasPrefix(line, "Undecided") && (strings.Contains(line, "x as fast") || strings.Contains(line, "x the doc") || strings.Contains(line, "is best") || strings.Contains(line, "shortest")) {
+					if !strings.HasPrefix(line, "Undecided") && (strings.Contains(line, "x as fast") ||
+						strings.Contains(line, "x the doc") || strings.Contains(line, "is best") || strings.Contains(line, "shortest")) {
 						t.Errorf("%s: three runs decide nothing: %s", e.Name, line)
 					}
 				}

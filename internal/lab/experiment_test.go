@@ -113,11 +113,14 @@ func TestNotRun(t *testing.T) {
 	}{
 		{"no THP", nil, func(m *Machine) { m.HugePage = 0 }, pages, "thp", "the kernel has no transparent huge pages", true},
 		{"no THP to shatter with", nil, func(m *Machine) { m.HugePage = 0 }, stall, "base-pieces", "the kernel has none", false},
-		{"a pool too large", nil, func(m *Machine) { m.Spare = 1 << 30 }, pages, "hugetlb-2MiB", "its pool needs 4094MiB more, the machine can spare 1GiB", false},
+		{"a pool too large", nil, func(m *Machine) { m.Spare = 1 << 30 }, pages, "hugetlb-2MiB",
+			"its pool needs 4094MiB more, the machine can spare 1GiB", false},
 		{"one processor", nil, func(m *Machine) { m.CPUs = 1 }, faults, "ahead", "only one processor", false},
 		{"much free memory", nil, func(m *Machine) { m.FreeWindows = 1 << 20 }, stall, "thp-pieces", "too much free memory", false},
-		{"no memory cgroup", map[string]string{"proc/self/cgroup": "0::/\n"}, nil, madvise, "base-free-pressure", "no memory cgroup can be made", false},
-		{"no pool", map[string]string{"sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": ""}, nil, pages, "hugetlb-2MiB", "cannot be read", true},
+		{"no memory cgroup", map[string]string{"proc/self/cgroup": "0::/\n"}, nil, madvise, "base-free-pressure",
+			"no memory cgroup can be made", false},
+		{"no pool", map[string]string{"sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": ""}, nil, pages,
+			"hugetlb-2MiB", "cannot be read", true},
 	} {
 		m := machine(kernel(t, tt.files))
 		if tt.machine != nil {
@@ -172,7 +175,8 @@ func TestTaskArgs(t *testing.T) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 	}
-	for _, bad := range [][]string{nil, {"pages"}, {"pages", "a", "kind=tiny"}, {"pages", "a", "size=-1"}, {"pages", "a", "count=9999999999"}, {"pages", "a", "x"}, {"pages", "a", "size=9223372036854775808"}} {
+	for _, bad := range [][]string{nil, {"pages"}, {"pages", "a", "kind=tiny"}, {"pages", "a", "size=-1"},
+		{"pages", "a", "count=9999999999"}, {"pages", "a", "x"}, {"pages", "a", "size=9223372036854775808"}} {
 		if got, err := ParseTask(bad); err == nil {
 			t.Errorf("%q: %+v, want an error", bad, got)
 		}
@@ -206,7 +210,8 @@ func TestParams(t *testing.T) {
 		{"little memory", 3 << 30, Options{}, 2 << 30, "4GiB does not fit into free memory: 2GiB instead", ""},
 		{"quick", 64 << 30, Options{Quick: true}, 1 << 30, "", ""},
 		{"size", 64 << 30, Options{Size: 5 << 20}, 4 << 20, "sizes are powers of two: 4MiB instead of 5MiB", ""},
-		{"too large", 3 << 30, Options{Size: 4 << 30}, 4 << 30, "", "pages: --size 4GiB is too much: the machine, or this container, can spare 2GiB for it"},
+		{"too large", 3 << 30, Options{Size: 4 << 30}, 4 << 30, "",
+			"pages: --size 4GiB is too much: the machine, or this container, can spare 2GiB for it"},
 		{"beyond the address space", 3 << 30, Options{Size: 1 << 62}, 1 << 62, "", "is too much"},
 		{"no memory", 500 << 10, Options{}, 4 << 30, "", "too little free memory"},
 	} {

@@ -150,7 +150,8 @@ func faultsMeaning(o *Outcome) []string {
 	if b == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("First writes to %s of fresh memory take %s, %s a page", unit.Exact(size), unit.Seconds(o.at(base, size, "total_seconds")), unit.Seconds(b))
+	text := fmt.Sprintf("First writes to %s of fresh memory take %s, %s a page", unit.Exact(size),
+		unit.Seconds(o.at(base, size, "total_seconds")), unit.Seconds(b))
 	if again := o.at(o.Arm("reused"), size, "total_seconds"); again > 0 {
 		text += fmt.Sprintf("; writes to memory that is used again take %s", unit.Seconds(again))
 	}

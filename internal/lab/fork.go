@@ -122,13 +122,15 @@ func forkMeaning(o *Outcome) []string {
 	}
 	be, he := o.at(base, size, "extra_bytes"), o.at(thp, size, "extra_bytes")
 	out := []string{fmt.Sprintf("After a fork, the slowest 1%% of writes take %s or more with base pages and %s with huge pages; %s writes cost %s and %s of memory.",
-		unit.Seconds(b), unit.Seconds(h), unit.Number(int64(min(uint64(o.Params.Count), floorPower(size/uint64(page.Size()))))), unit.Bytes(be), unit.Bytes(he))}
+		unit.Seconds(b), unit.Seconds(h), unit.Number(int64(min(uint64(o.Params.Count),
+			floorPower(size/uint64(page.Size()))))), unit.Bytes(be), unit.Bytes(he))}
 	switch {
 	case be == 0:
 	case he < 1.5*be:
 		out = append(out, "This kernel does not copy whole huge pages on such a write: it splits them and copies a base page (Linux 5.8 and later). What the source says of Redis does not hold here.")
 	default:
-		out = append(out, fmt.Sprintf("Huge pages cost %s the memory: a program that forks to save its state should do without.", unit.Ratio(he/be)))
+		out = append(out, fmt.Sprintf("Huge pages cost %s the memory: a program that forks to save its state should do without.",
+			unit.Ratio(he/be)))
 	}
 	if r := o.times(base, thp, "fork_seconds"); r != "" {
 		out = append(out, fmt.Sprintf("fork itself is %s as fast with huge pages.", r))

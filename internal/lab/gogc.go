@@ -140,7 +140,8 @@ func gogcFindings(o *Outcome) (out []gogcFinding) {
 		most := 0.0
 		for _, a := range o.Arms {
 			rate := o.at(a, size, opsKey)
-			if how, _, tuned := strings.Cut(a.Arm.Task.How, "/"); how != l.name || tuned || strings.Contains(a.Arm.Name, "-goroutines-") || rate == 0 {
+			if how, _, tuned := strings.Cut(a.Arm.Task.How, "/"); how != l.name || tuned ||
+				strings.Contains(a.Arm.Name, "-goroutines-") || rate == 0 {
 				continue
 			}
 			values, most = append(values, a), max(most, rate)

@@ -81,7 +81,8 @@ func TestGogcTraced(t *testing.T) {
 
 func TestGogcWorkFails(t *testing.T) {
 	for _, how := range []string{"", "nothing", "ecdsa"} {
-		if err := Work(Task{Experiment: "gogc", Arm: "x", How: how, Size: 1 << 20, Count: 1}, os.Stdout); err == nil || !strings.Contains(err.Error(), "no workload") {
+		if err := Work(Task{Experiment: "gogc", Arm: "x", How: how, Size: 1 << 20, Count: 1}, os.Stdout); err == nil ||
+			!strings.Contains(err.Error(), "no workload") {
 			t.Errorf("%q: %v", how, err)
 		}
 	}

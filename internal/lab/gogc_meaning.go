@@ -31,7 +31,8 @@ func (f *gogcFinding) value(o *Outcome) string {
 	case !o.decided(f.base, f.best, opsKey, gain):
 		text += "no GOGC is faster than the default beyond doubt"
 	default:
-		text += fmt.Sprintf("%s is best: %s the default's operations, with %s instead of %s", f.best.Arm.About, unit.Ratio(gain), unit.Bytes(f.bestRSS), unit.Bytes(o.at(f.base, o.Params.Size, rssKey)))
+		text += fmt.Sprintf("%s is best: %s the default's operations, with %s instead of %s", f.best.Arm.About,
+			unit.Ratio(gain), unit.Bytes(f.bestRSS), unit.Bytes(o.at(f.base, o.Params.Size, rssKey)))
 	}
 	if gain := f.tunedRate / f.baseRate; gain > 0 && o.decided(f.base, f.tuned, opsKey, gain) {
 		text += fmt.Sprintf("; gctune, told nothing, reaches %s the default with %s", unit.Ratio(gain), unit.Bytes(f.tunedRSS))

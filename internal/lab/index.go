@@ -74,7 +74,8 @@ func indexArms(*Machine, Params) []*Arm {
 	arms := []*Arm{
 		arm(stock, "the program as everybody builds it", stock, ""),
 		arm(overlay.MallocPrefetch, "built with this patch", overlay.MallocPrefetch, ""),
-		arm("hugepages-off", "built with heap-hugepages, which is turned off: is it as stock?", overlay.HeapHugePages, "", overlay.HugePagesVariable+"="+overlay.HugePagesOff),
+		arm("hugepages-off", "built with heap-hugepages, which is turned off: is it as stock?", overlay.HeapHugePages,
+			"", overlay.HugePagesVariable+"="+overlay.HugePagesOff),
 		arm(overlay.HeapHugePages, "built with this patch", overlay.HeapHugePages, ""),
 		arm(withAuto, "stock, with the import of package auto", withAuto, ""),
 	}

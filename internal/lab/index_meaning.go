@@ -19,7 +19,8 @@ func indexMeaning(o *Outcome) []string {
 	if o.at(base, o.Params.Size, opKey) == 0 {
 		return nil
 	}
-	out := []string{fmt.Sprintf("Stock takes in %s documents/s, with a peak of %s.", unit.Rate(o.at(base, o.Params.Size, "documents_per_second")), o.bytes(base))}
+	out := []string{fmt.Sprintf("Stock takes in %s documents/s, with a peak of %s.",
+		unit.Rate(o.at(base, o.Params.Size, "documents_per_second")), o.bytes(base))}
 	if huge := o.at(base, o.Params.Size, "huge_fraction"); huge > 0.05 {
 		out = append(out, fmt.Sprintf("Stock has %s of its memory on huge pages here, which the system gives to all: there is less to gain.", unit.Percent(huge)))
 	}
@@ -71,7 +72,8 @@ func (o *Outcome) sameAsStock(base, off *ArmResult) string {
 	if o.ratio(base, off, opKey) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Patched, but turned off, it takes %s of stock's time and has %s of its page faults", o.part(base, off, opKey), o.part(base, off, "faults"))
+	text := fmt.Sprintf("Patched, but turned off, it takes %s of stock's time and has %s of its page faults",
+		o.part(base, off, opKey), o.part(base, off, "faults"))
 	c := stat.Compare(base.Values(o.Params.Size, opKey), off.Values(o.Params.Size, opKey))
 	switch {
 	case c.Different:

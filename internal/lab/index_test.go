@@ -52,7 +52,8 @@ func TestWorkloadBuild(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", how, b, want)
 		}
 	}
-	for user, want := range map[string]string{"": "local", "auto": "local", "path": "local", "go1.25.5": "go1.25.5", "go1.25.5+auto": "go1.25.5", "local": "local"} {
+	for user, want := range map[string]string{"": "local", "auto": "local", "path": "local", "go1.25.5": "go1.25.5",
+		"go1.25.5+auto": "go1.25.5", "local": "local"} {
 		if got := fixedToolchain(user); got != want {
 			t.Errorf("GOTOOLCHAIN=%s: %s, want %s", user, got, want)
 		}
@@ -107,7 +108,8 @@ func outcome(e *Experiment, rounds int, arms map[string]map[string]float64) *Out
 
 func TestIndexMeaning(t *testing.T) {
 	row := func(seconds, faults, mib, gc, huge float64) map[string]float64 {
-		return map[string]float64{opKey: seconds, "documents_per_second": 1000 / seconds, "faults": faults, "peak_rss_bytes": mib * (1 << 20), runtimeGC.Key: gc, "huge_fraction": huge}
+		return map[string]float64{opKey: seconds, "documents_per_second": 1000 / seconds, "faults": faults,
+			"peak_rss_bytes": mib * (1 << 20), runtimeGC.Key: gc, "huge_fraction": huge}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -116,9 +118,11 @@ func TestIndexMeaning(t *testing.T) {
 		want   []string
 	}{
 		{"all", 6, map[string]map[string]float64{
-			"stock": row(10, 100e3, 400, 0.25, 0), "hugepages-off": row(10, 101e3, 400, 0.25, 0), "heap-hugepages": row(8, 5e3, 404, 0.25, 0.9), "auto": row(6, 300e3, 1200, 0.02, 0.5),
+			"stock": row(10, 100e3, 400, 0.25, 0), "hugepages-off": row(10, 101e3, 400, 0.25, 0),
+			"heap-hugepages": row(8, 5e3, 404, 0.25, 0.9), "auto": row(6, 300e3, 1200, 0.02, 0.5),
 			"gogc-200": row(9, 130e3, 600, 0.1, 0), "gogc-300": row(8, 150e3, 700, 0.1, 0), "gogc-400": row(7, 200e3, 804, 0.1, 0),
-			"all-gogc-200": row(6, 5e3, 600, 0.1, 0.9), "all-gogc-300": row(5, 5e3, 800, 0.1, 0.9), "all-gogc-400": row(4, 5e3, 801, 0.1, 0.9), "all-auto": row(4, 5e3, 1600, 0.1, 0.9),
+			"all-gogc-200": row(6, 5e3, 600, 0.1, 0.9), "all-gogc-300": row(5, 5e3, 800, 0.1, 0.9),
+			"all-gogc-400": row(4, 5e3, 801, 0.1, 0.9), "all-auto": row(4, 5e3, 1600, 0.1, 0.9),
 		}, []string{
 			"Stock takes in 100 documents/s, with a peak of 400.0MiB.",
 			"heap-hugepages: 1.25x the documents/s, with 5.0% of its page faults and 101.0% of its peak memory.",
@@ -132,7 +136,8 @@ func TestIndexMeaning(t *testing.T) {
 			"Inconclusive: 2 runs an arm. It takes 3 for a sentence, and 4 to tell two arms apart (--rounds).",
 		}},
 		{"three rounds, huge pages for all", 3, map[string]map[string]float64{
-			"stock": row(10, 100, 400, 0.25, 0.5), "hugepages-off": row(11, 100, 400, 0.25, 0), "malloc-prefetch": row(9, 100, 400, 0.25, 0), "gogc-200": row(9, 100, 900, 0.1, 0),
+			"stock": row(10, 100, 400, 0.25, 0.5), "hugepages-off": row(11, 100, 400, 0.25, 0),
+			"malloc-prefetch": row(9, 100, 400, 0.25, 0), "gogc-200": row(9, 100, 900, 0.1, 0),
 		}, []string{
 			"Stock takes in 100 documents/s, with a peak of 400.0MiB.",
 			"Stock has 50.0% of its memory on huge pages here, which the system gives to all: there is less to gain.",
@@ -140,7 +145,8 @@ func TestIndexMeaning(t *testing.T) {
 			"Patched, but turned off, it takes 110.0% of stock's time and has 100.0% of its page faults: too few rounds to tell a difference.",
 			"Undecided by 3 runs an arm: malloc-prefetch against stock (1.11x).",
 		}},
-		{"a difference", 6, map[string]map[string]float64{"stock": row(10, 100, 400, 0.25, 0), "hugepages-off": row(11, 100, 400, 0.25, 0)}, []string{
+		{"a difference", 6, map[string]map[string]float64{"stock": row(10, 100, 400, 0.25, 0),
+			"hugepages-off": row(11, 100, 400, 0.25, 0)}, []string{
 			"Stock takes in 100 documents/s, with a peak of 400.0MiB.",
 			"Patched, but turned off, it takes 110.0% of stock's time and has 100.0% of its page faults: a difference (p=0.002).",
 		}},

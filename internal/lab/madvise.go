@@ -156,7 +156,8 @@ func madviseMeaning(o *Outcome) []string {
 		if a == 0 || b == 0 {
 			continue
 		}
-		text := fmt.Sprintf("With %s, to release memory and use it again costs %s per page with MADV_DONTNEED and %s with MADV_FREE", kind.text, unit.Seconds(a), unit.Seconds(b))
+		text := fmt.Sprintf("With %s, to release memory and use it again costs %s per page with MADV_DONTNEED and %s with MADV_FREE",
+			kind.text, unit.Seconds(a), unit.Seconds(b))
 		if o.decided(d, f, "cycle_seconds", a/b) {
 			better, r := "MADV_FREE", a/b
 			if r < 1 {
@@ -174,7 +175,8 @@ func madviseMeaning(o *Outcome) []string {
 			continue
 		}
 		text = fmt.Sprintf("Under memory pressure, with %s, other memory of %s costs %s per page after MADV_DONTNEED and %s after MADV_FREE (%s and %s of it huge)",
-			kind.text, unit.Exact(size), unit.Seconds(x), unit.Seconds(y), unit.Percent(o.at(dp, size, "other_huge_fraction")), unit.Percent(o.at(fp, size, "other_huge_fraction")))
+			kind.text, unit.Exact(size), unit.Seconds(x), unit.Seconds(y),
+			unit.Percent(o.at(dp, size, "other_huge_fraction")), unit.Percent(o.at(fp, size, "other_huge_fraction")))
 		if y > x && o.decided(dp, fp, "other_seconds", x/y) {
 			text += ": what was freed lazily must be reclaimed first"
 		}

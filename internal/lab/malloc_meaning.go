@@ -36,7 +36,8 @@ func mallocMeaning(o *Outcome) (out []string) {
 		if len(ratios) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s: %+.1f%% time in the geometric mean of %s", a.Arm.Name, 100*(stat.GeoMean(ratios)-1), unit.Plural(len(ratios), "benchmark"))
+		text := fmt.Sprintf("%s: %+.1f%% time in the geometric mean of %s", a.Arm.Name, 100*(stat.GeoMean(ratios)-1),
+			unit.Plural(len(ratios), "benchmark"))
 		switch {
 		case len(less)+len(more) > 0:
 			text += fmt.Sprintf("; %d take less time%s, %d more%s; one in %.0f would by chance alone, and more where the machine is slow for a while", len(less), names(less), len(more), names(more), 1/stat.Alpha)

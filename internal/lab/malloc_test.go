@@ -16,7 +16,8 @@ func TestMallocFigures(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if len(labels) != 27 || strings.Join(labels[:6], " ") != "Malloc8 Malloc16 MallocTypeInfo8 MallocTypeInfo16 MallocLargeStruct NoScan32" || labels[26] != "Pointers32768" {
+	if len(labels) != 27 || strings.Join(labels[:6],
+		" ") != "Malloc8 Malloc16 MallocTypeInfo8 MallocTypeInfo16 MallocLargeStruct NoScan32" || labels[26] != "Pointers32768" {
 		t.Errorf("%d: %q", len(labels), labels)
 	}
 }
@@ -36,7 +37,8 @@ func TestMallocMeaning(t *testing.T) {
 		arms   map[string]map[string]float64
 		want   []string
 	}{
-		{"both", 6, map[string]map[string]float64{"stock": row(10e-9, 20e-9, 30e-9), "malloc-prefetch": row(10e-9, 20e-9, 30e-9), "heap-hugepages": row(5e-9, 40e-9, 30e-9)}, []string{
+		{"both", 6, map[string]map[string]float64{"stock": row(10e-9, 20e-9, 30e-9),
+			"malloc-prefetch": row(10e-9, 20e-9, 30e-9), "heap-hugepages": row(5e-9, 40e-9, 30e-9)}, []string{
 			"malloc-prefetch: +0.0% time in the geometric mean of 3 benchmarks; none differs beyond doubt." + noise,
 			"heap-hugepages: +0.0% time in the geometric mean of 3 benchmarks; 1 take less time (Malloc8), 1 more (Malloc16); one in 20 would by chance alone, and more where the machine is slow for a while.",
 		}},

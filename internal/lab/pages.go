@@ -153,7 +153,8 @@ func reach(o *Outcome, base, hugeArm *ArmResult) []string {
 	case from == 0:
 		return []string{"In latency, huge pages gain 10% or more at every size."}
 	case from == little:
-		return []string{fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on.", unit.Exact(sizes[little-1]), unit.Exact(sizes[from]))}
+		return []string{fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on.",
+			unit.Exact(sizes[little-1]), unit.Exact(sizes[from]))}
 	}
 	return []string{fmt.Sprintf("In latency, huge pages gain 10%% or more at every size from %s on; below, at some.", unit.Exact(sizes[from]))}
 }

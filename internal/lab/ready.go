@@ -21,7 +21,8 @@ func (r *run) ready(ctx context.Context, out *Outcome) error {
 			continue
 		}
 		if r.Progress != nil {
-			r.Progress(Progress{Experiment: out.Experiment.Name, Arm: a.Arm.Name, Rounds: out.Params.Rounds, Left: r.pace.left(out, 0), Preparing: true})
+			r.Progress(Progress{Experiment: out.Experiment.Name, Arm: a.Arm.Name, Rounds: out.Params.Rounds,
+				Left: r.pace.left(out, 0), Preparing: true})
 		}
 		if r.dir == nil {
 			dir, err := scratch.New("")

@@ -170,7 +170,8 @@ func (e *Experiment) params(m *Machine, o Options) (Params, []string, error) {
 			notes = append(notes, fmt.Sprintf("sizes are powers of two: %s instead of %s", unit.Exact(p.Size), unit.Exact(o.Size)))
 		}
 		if p.Size > fits {
-			return p, notes, fmt.Errorf("%s: --size %s is too much: the machine, or this container, can spare %s for it", e.Name, unit.Exact(o.Size), unit.Exact(fits))
+			return p, notes, fmt.Errorf("%s: --size %s is too much: the machine, or this container, can spare %s for it", e.Name,
+				unit.Exact(o.Size), unit.Exact(fits))
 		}
 	case p.Size > fits:
 		if fits < 1<<20 {

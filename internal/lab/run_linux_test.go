@@ -103,7 +103,8 @@ func TestRunAll(t *testing.T) {
 		}
 	}
 	if len(f.order) != runs || len(progress) != runs || partial != 4*len(Experiments()) {
-		t.Errorf("%d runs, %d progress reports, %d partial results; want %d, %d, %d", len(f.order), len(progress), partial, runs, runs, 4*len(Experiments()))
+		t.Errorf("%d runs, %d progress reports, %d partial results; want %d, %d, %d", len(f.order), len(progress),
+			partial, runs, runs, 4*len(Experiments()))
 	}
 	for i, p := range progress {
 		if p.Left <= 0 || p.Round < 0 || p.Round > p.Rounds || p.Arm != f.order[i] {
@@ -337,7 +338,8 @@ func TestRunQuick(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Six arms at a second each: after two rounds there is no time for a third.
-	if out := res.Outcomes[0]; out.Rounds != 2 || out.Err != nil || len(out.Notes) != 1 || out.Notes[0] != "--quick: 2 of 5 rounds, for lack of time" {
+	if out := res.Outcomes[0]; out.Rounds != 2 || out.Err != nil || len(out.Notes) != 1 ||
+		out.Notes[0] != "--quick: 2 of 5 rounds, for lack of time" {
 		t.Errorf("%d rounds, %v, %q", out.Rounds, out.Err, out.Notes)
 	}
 	if out := res.Outcomes[1]; out.Rounds != 5 || len(out.Notes) > 0 { // three arms
@@ -389,7 +391,8 @@ func TestGuardProcess(t *testing.T) {
 	if got, _ := readSetting(file); got != "madvise" {
 		t.Errorf("%s holds %s after the guard's end", file, got)
 	}
-	if _, err := startGuard([]string{"/no/such/program"}); err == nil || !strings.Contains(err.Error(), "start the process that puts settings back") {
+	if _, err := startGuard([]string{"/no/such/program"}); err == nil ||
+		!strings.Contains(err.Error(), "start the process that puts settings back") {
 		t.Errorf("no program: %v", err)
 	}
 	if _, err := startGuard([]string{"/bin/true"}); err == nil {

@@ -160,7 +160,8 @@ func stallMeaning(o *Outcome) []string {
 		return nil
 	}
 	out := []string{fmt.Sprintf("When free memory is in pieces, the slowest 1%% of first touches of a huge page take %s (%s when it is whole, %s with base pages), at worst %s; %s of that memory became huge.",
-		unit.Seconds(hp), unit.Seconds(tp), unit.Seconds(bp), unit.Seconds(o.at(o.Arm("thp-pieces"), size, "max_seconds")), unit.Percent(o.at(o.Arm("thp-pieces"), size, "huge_fraction")))}
+		unit.Seconds(hp), unit.Seconds(tp), unit.Seconds(bp),
+		unit.Seconds(o.at(o.Arm("thp-pieces"), size, "max_seconds")), unit.Percent(o.at(o.Arm("thp-pieces"), size, "huge_fraction")))}
 	var settings []*ArmResult // of defrag, the shortest tail first
 	for _, a := range o.Arms {
 		if len(a.Arm.Changes) > 0 && o.at(a, size, "p99_seconds") > 0 {
@@ -171,7 +172,8 @@ func stallMeaning(o *Outcome) []string {
 	slices.SortStableFunc(settings, func(a, b *ArmResult) int { return cmp.Compare(tail(a), tail(b)) })
 	if len(settings) > 1 && o.decided(settings[1], settings[0], "p99_seconds", tail(settings[1])/tail(settings[0])) {
 		best := settings[0]
-		out = append(out, fmt.Sprintf("Of the defrag settings, %s has the shortest tail: %s, with %s huge.", best.Arm.Name, unit.Seconds(tail(best)), unit.Percent(o.at(best, size, "huge_fraction"))))
+		out = append(out, fmt.Sprintf("Of the defrag settings, %s has the shortest tail: %s, with %s huge.",
+			best.Arm.Name, unit.Seconds(tail(best)), unit.Percent(o.at(best, size, "huge_fraction"))))
 	}
 	return out
 }

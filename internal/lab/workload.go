@@ -48,7 +48,8 @@ func newWorkloadBuild(how, dir string) *workloadBuild {
 	// The user's own toolchain and module proxy, but none of the flags and
 	// workspaces that are meant for his own module. All arms must be built by the
 	// same toolchain, so go may not choose another for one of them.
-	b.env = []string{"GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH, "GOTOOLCHAIN=" + fixedToolchain(os.Getenv("GOTOOLCHAIN"))}
+	b.env = []string{"GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOOS=" + runtime.GOOS,
+		"GOARCH=" + runtime.GOARCH, "GOTOOLCHAIN=" + fixedToolchain(os.Getenv("GOTOOLCHAIN"))}
 	return b
 }
 
@@ -110,7 +111,8 @@ func (b *workloadBuild) build(ctx context.Context, quick bool, write func(*workl
 // compile runs the go command.
 func (b *workloadBuild) compile(ctx context.Context, quick bool) error {
 	if len(b.patches) == 0 {
-		return runGo(ctx, b.dir, append(slices.Clone(b.env), "GOTMPDIR="+b.temp()), quick, slices.Concat([]string{"build"}, b.source.Flags, []string{"-o", b.program(), "."}))
+		return runGo(ctx, b.dir, append(slices.Clone(b.env), "GOTMPDIR="+b.temp()), quick,
+			slices.Concat([]string{"build"}, b.source.Flags, []string{"-o", b.program(), "."}))
 	}
 	within, cancel := context.WithTimeout(ctx, limit(quick))
 	defer cancel()
@@ -181,7 +183,8 @@ func (h *head) Write(p []byte) (int, error) {
 func (h *head) line() string {
 	for line := range strings.Lines(string(h.text)) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "go: downloading ") && !strings.HasPrefix(line, "go: finding ") {
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "go: downloading ") &&
+			!strings.HasPrefix(line, "go: finding ") {
 			if r := []rune(line); len(r) > 300 {
 				line = string(r[:300]) + "..."
 			}

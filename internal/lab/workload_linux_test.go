@@ -90,7 +90,8 @@ func TestIndexWork(t *testing.T) {
 			continue
 		}
 		f := figures(t, o, a.Arm.Name)
-		if f["documents"] != documents || f["matches"] <= 0 || f["matches"] > documents || f[opKey] <= 0 || f["peak_rss_bytes"] < 1<<20 || f[runtimeGC.Key] > 1 {
+		if f["documents"] != documents || f["matches"] <= 0 || f["matches"] > documents || f[opKey] <= 0 ||
+			f["peak_rss_bytes"] < 1<<20 || f[runtimeGC.Key] > 1 {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
@@ -104,7 +105,8 @@ func TestIndexWork(t *testing.T) {
 	if all, err := readSetting("/" + thpDir + "enabled"); err != nil || all != "madvise" {
 		return // stock may have huge pages, too
 	}
-	for arm, want := range map[string]bool{"stock": false, "hugepages-off": false, "heap-hugepages": true, "all-gogc-400": true, "all-auto": true} {
+	for arm, want := range map[string]bool{"stock": false, "hugepages-off": false, "heap-hugepages": true,
+		"all-gogc-400": true, "all-auto": true} {
 		f := figures(t, o, arm)
 		if huge := f["huge_fraction"] > 0; huge != want {
 			t.Errorf("%s: %v of the memory is huge", arm, f["huge_fraction"])
@@ -142,7 +144,8 @@ func TestNoWorkload(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, script, want string }{
 		{"none", "", "it needs the go command, which is not on PATH"},
-		{"one that fails", "#!/bin/sh\n[ $1 = env ] && exec " + real + " \"$@\"\necho '# runtime' >&2; echo 'malloc.go:1: no' >&2; exit 2\n", "go build: malloc.go:1: no"},
+		{"one that fails", "#!/bin/sh\n[ $1 = env ] && exec " + real +
+			" \"$@\"\necho '# runtime' >&2; echo 'malloc.go:1: no' >&2; exit 2\n", "go build: malloc.go:1: no"},
 		{"one that makes nothing", "#!/bin/sh\n[ $1 = env ] && exec " + real + " \"$@\"\nexit 0\n", "go build made nothing"},
 	} {
 		if tt.script != "" {

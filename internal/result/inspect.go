@@ -131,7 +131,8 @@ func (f *Inspect) SetProcess(p *inspect.Process) { f.Kind, f.Process = KindProce
 
 func newProcess(p *inspect.Process) *Process {
 	out := &Process{
-		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo, GoVersion: text(p.GoVersion), Module: text(p.Module)},
+		ProcessID: ProcessID{PID: p.PID, Command: list(p.Command), Name: p.Name, UID: p.UID, IsGo: p.IsGo,
+			GoVersion: text(p.GoVersion), Module: text(p.Module)},
 		Patches:   p.Patches,
 		HeapPatch: p.HeapPatch,
 		Resident:  p.Resident, Swapped: p.Swapped, Hazards: list(p.Hazards), Notes: list(p.Notes),

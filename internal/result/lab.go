@@ -159,7 +159,8 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 func labArm(o *lab.Outcome, a *lab.ArmResult) LabArm {
 	t := a.Arm.Task
 	out := LabArm{
-		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Work: a.Arm.Work, Varies: a.Arm.Varies, Goroutines: t.Goroutines, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
+		Name: a.Arm.Name, About: a.Arm.About, Group: a.Arm.Group, Work: a.Arm.Work, Varies: a.Arm.Varies,
+		Goroutines: t.Goroutines, Samples: append([]*trial.Sample{}, a.Samples...), Points: []LabPoint{},
 		Setting: LabSetting{Pages: t.Kind.String(), How: t.How, System: []LabChange{}},
 	}
 	if t.PageSize != 0 {

@@ -67,7 +67,8 @@ func Read(name string, data []byte) (*Result, error) {
 		r.Collapse = &Collapse{}
 		into = r.Collapse
 	case strings.HasPrefix(head.Schema, "folio"):
-		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name, head.Schema, head.Kind)
+		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name,
+			head.Schema, head.Kind)
 	default:
 		return nil, fmt.Errorf("%s: not a result of folio: schema %q", name, head.Schema)
 	}

@@ -23,9 +23,11 @@ func TestRead(t *testing.T) {
 		{`{"schema":"folio/1","kind":"\u001b[2J"}`, `kind "\x1b[2J": this folio does not know it`},
 		{`{"schema":"folio/1","kind":"run","arms":[{`, "it ends too early: was it copied while it was written?"},
 		{`{"schema":"folio/1",}`, "x.json: not a result of folio: byte 21"},
-		{`{"schema":"folio/1","kind":"run","arms":[{"samples":[{"round":"one"}]}]}`, "x.json: damaged: byte 67: arms.samples.round cannot be a JSON string"},
+		{`{"schema":"folio/1","kind":"run","arms":[{"samples":[{"round":"one"}]}]}`,
+			"x.json: damaged: byte 67: arms.samples.round cannot be a JSON string"},
 		{`{"schema":"folio/1","kind":"run","arms":[{"name":"a","samples":[null]}]}`, `x.json: damaged: arm "a" has a sample that is null`},
-		{`{"schema":"folio/1","kind":"lab","experiments":[{"arms":[{"name":"a","samples":[null]}]}]}`, `x.json: damaged: arm "a" has a sample that is null`},
+		{`{"schema":"folio/1","kind":"lab","experiments":[{"arms":[{"name":"a","samples":[null]}]}]}`,
+			`x.json: damaged: arm "a" has a sample that is null`},
 		{`{"schema":"folio-inspect/1","kind":"process"}`, "neither process nor processes"},
 		{`{"schema":"folio/2","kind":"run"}`, `x.json: schema "folio/2", kind "run": this folio does not know it`},
 		{`{"schema":"folio/1","kind":"sing"}`, `x.json: schema "folio/1", kind "sing": this folio does not know it`},
@@ -37,7 +39,8 @@ func TestRead(t *testing.T) {
 		switch {
 		case c.fault == "" && (err != nil || r.Samples() != 0):
 			t.Errorf("%s: %v", c.data, err)
-		case c.fault != "" && (err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), ".0.", "."), c.fault)): // since Go 1.27 with indexes
+		case c.fault != "" && (err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), ".0.", "."),
+			c.fault)): // since Go 1.27 with indexes
 			t.Errorf("%s: %v, want %q", c.data, err, c.fault)
 		}
 	}

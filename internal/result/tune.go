@@ -17,7 +17,8 @@ func (f *File) SetTune(r *tune.Result) {
 		if len(a.Samples) == 0 && i > 0 {
 			continue
 		}
-		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason, Final: a.Final, Left: a.Left, Samples: a.Samples}
+		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason,
+			Final: a.Final, Left: a.Left, Samples: a.Samples}
 		if a.Final != nil {
 			arm.Where = trial.Where(a.Samples)
 		}
@@ -30,7 +31,8 @@ func (f *File) SetTune(r *tune.Result) {
 	}
 	f.Answer, f.Recommendations = &r.Answer, nil
 	for _, rec := range r.Answer.Recommended {
-		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{}, Least: rec.Least, Permanent: rec.Permanent}
+		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{},
+			Least: rec.Least, Permanent: rec.Permanent}
 		if rec.Arm != r.Arms[0] {
 			out.ShellLine = f.Program.Line(rec.Arm.Setting)
 		}

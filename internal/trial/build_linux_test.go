@@ -49,7 +49,8 @@ func library() map[string]string {
 
 func goEnviron(cache string, extra ...string) []string {
 	// The toolchain of this test, and nothing from the network.
-	return setenv(os.Environ(), append([]string{"GOCACHE=" + cache, "GOTOOLCHAIN=local", "GOWORK=off", "GOENV=off", "GOFLAGS=", "GODEBUG="}, extra...)...)
+	return setenv(os.Environ(), append([]string{"GOCACHE=" + cache, "GOTOOLCHAIN=local", "GOWORK=off", "GOENV=off",
+		"GOFLAGS=", "GODEBUG="}, extra...)...)
 }
 
 func goRun(t *testing.T, dir string, env []string, args ...string) string {
@@ -81,7 +82,8 @@ func TestBuildCacheIsNotPoisoned(t *testing.T) {
 		cache := t.TempDir()
 		for _, args := range [][]string{{"build", "./..."}, {"vet", "./..."}} {
 			var out, errOut bytes.Buffer
-			p := &Program{Command: append([]string{"go"}, args...), Dir: dir, Env: goEnviron(cache, "GODEBUG="+godebug), Trace: true, IsGo: true, Stdout: &out, Stderr: &errOut}
+			p := &Program{Command: append([]string{"go"}, args...), Dir: dir, Env: goEnviron(cache, "GODEBUG="+godebug),
+				Trace: true, IsGo: true, Stdout: &out, Stderr: &errOut}
 			s := runOK(t, p, collectOften)
 			if out.Len() > 0 || errOut.Len() > 0 {
 				t.Errorf("GODEBUG=%s go %q printed %q, %q", godebug, args, &out, &errOut)
@@ -154,7 +156,8 @@ func BenchmarkCollect(b *testing.B) {
 	}
 
 	errOut.Reset()
-	p = &Program{Command: []string{"go", "test", "-run=^$", "-bench=.", "-benchtime=" + strconv.Itoa(cycles) + "x"}, Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}
+	p = &Program{Command: []string{"go", "test", "-run=^$", "-bench=.", "-benchtime=" + strconv.Itoa(cycles) + "x"},
+		Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}
 	s = runOK(t, p, Setting{})
 	if s.GCCycles == nil || *s.GCCycles < cycles {
 		t.Errorf("go test: %v collections of a benchmark that makes %d", orNone(s.GCCycles), cycles)

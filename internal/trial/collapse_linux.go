@@ -24,7 +24,8 @@ func MayCollapse() error {
 		return fmt.Errorf("--thp collapse: read the capabilities: %w", err)
 	}
 	if caps[0].Effective&(1<<unix.CAP_SYS_NICE) == 0 {
-		return fmt.Errorf("--thp collapse: needs CAP_SYS_NICE: sudo setcap cap_sys_nice+ep FILE, or docker run --cap-add SYS_NICE: %w", unix.EPERM)
+		return fmt.Errorf("--thp collapse: needs CAP_SYS_NICE: sudo setcap cap_sys_nice+ep FILE, or docker run --cap-add SYS_NICE: %w",
+			unix.EPERM)
 	}
 	return nil
 }

@@ -140,7 +140,8 @@ func TestSignals(t *testing.T) {
 		{"not caught", "echo ready; exec sleep 1000", []os.Signal{unix.SIGUSR2}, -1, "SIGUSR2"},
 		{"other signal", "trap 'exit 8' USR1; echo ready; while :; do sleep 0.01; done", []os.Signal{unix.SIGUSR1}, 8, ""},
 		{"ignored twice", "trap '' TERM; echo ready; while :; do sleep 0.01; done", []os.Signal{unix.SIGTERM, unix.SIGTERM}, -1, "SIGKILL"},
-		{"a child ignores", "(trap '' TERM; while :; do sleep 0.01; done) & trap 'exit 7' TERM; echo ready; wait", []os.Signal{unix.SIGTERM}, 7, ""},
+		{"a child ignores", "(trap '' TERM; while :; do sleep 0.01; done) & trap 'exit 7' TERM; echo ready; wait",
+			[]os.Signal{unix.SIGTERM}, 7, ""},
 		{"not of this system", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done", []os.Signal{strange{}, unix.SIGTERM}, -1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -110,7 +110,8 @@ func (f *follower) look(ctx context.Context, open map[int]*collapser.Collapser, 
 // fail keeps an error that a user must know: others are of processes that ended, or
 // that have no Go heap.
 func (f *follower) fail(err error) {
-	if f.err == nil && (errors.Is(err, syscall.EPERM) || errors.Is(err, fs.ErrPermission) || errors.Is(err, page.ErrNotSupported) || errors.Is(err, collapser.ErrOptedOut)) &&
+	if f.err == nil && (errors.Is(err, syscall.EPERM) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, page.ErrNotSupported) || errors.Is(err, collapser.ErrOptedOut)) &&
 		!errors.Is(err, heapmap.ErrNotFound) && !errors.Is(err, inspect.ErrNotGo) {
 		f.err = err
 	}

@@ -56,7 +56,8 @@ func anySample(t *rapid.T) *Sample {
 	}
 	// The CPU time of a trace has no bound: workers wait for CPUs.
 	pause := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "pause"))
-	g := gctrace.Summary{Cycles: rapid.IntRange(0, 3).Draw(t, "cycles"), CPU: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "trace")), PauseTotal: pause, PauseMax: pause / 2}
+	g := gctrace.Summary{Cycles: rapid.IntRange(0, 3).Draw(t, "cycles"),
+		CPU: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "trace")), PauseTotal: pause, PauseMax: pause / 2}
 	s.setTrace(rapid.SampledFrom([]TraceState{"", TracePartial, TraceComplete}).Draw(t, "state"), g)
 	return s
 }
@@ -191,7 +192,8 @@ func TestGCTraceInJSON(t *testing.T) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		t.Fatal(err)
 	}
-	if m["gc_trace"] != "partial" || m["gc_cycles"] != 2.0 || m["gc_trace_cpu_seconds"] != 3.0 || m["gc_cpu_seconds"] != nil || m["gc_cpu_fraction"] != nil {
+	if m["gc_trace"] != "partial" || m["gc_cycles"] != 2.0 || m["gc_trace_cpu_seconds"] != 3.0 ||
+		m["gc_cpu_seconds"] != nil || m["gc_cpu_fraction"] != nil {
 		t.Errorf("%s", data)
 	}
 }

@@ -88,7 +88,8 @@ func TestHeapHazard(t *testing.T) {
 	}{
 		{"always [madvise] never", 0, nil},
 		{"always [madvise] never", all / 8, nil},
-		{"always [madvise] never", all - 1, []string{"a heap that shrinks may grow back", "echo 0 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none"}},
+		{"always [madvise] never", all - 1, []string{"a heap that shrinks may grow back",
+			"echo 0 > /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none"}},
 		{"[always] madvise never", 0, []string{"THP always"}},
 		{"[always] madvise never", all - 1, []string{"THP always", "a heap that shrinks"}},
 		{"always madvise [never]", all - 1, nil},
@@ -97,7 +98,8 @@ func TestHeapHazard(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, "khugepaged"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{"enabled": c.enabled, "hpage_pmd_size": "2097152", "khugepaged/max_ptes_none": strconv.Itoa(c.none)} {
+		for name, text := range map[string]string{"enabled": c.enabled, "hpage_pmd_size": "2097152",
+			"khugepaged/max_ptes_none": strconv.Itoa(c.none)} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,8 @@ func genLines(t *rapid.T, process int, zero time.Duration) (lines []line) {
 	at, read := genMicros(t, 200*time.Millisecond), time.Duration(0)
 	for n := range rapid.IntRange(0, 30).Draw(t, "cycles") {
 		c := gctrace.Cycle{N: n + 1, HeapEnd: uint64(process+1)<<40 + uint64(n)<<20, HeapLive: uint64(n) << 20}
-		c.SweepTermClock, c.MarkClock, c.MarkTermClock = genMicros(t, time.Millisecond), genMicros(t, 50*time.Millisecond), genMicros(t, time.Millisecond)
+		c.SweepTermClock, c.MarkClock, c.MarkTermClock = genMicros(t, time.Millisecond), genMicros(t,
+			50*time.Millisecond), genMicros(t, time.Millisecond)
 		c.At = at.Truncate(time.Millisecond) // as it is printed
 		at += c.SweepTermClock + c.MarkClock + c.MarkTermClock
 		read = max(read, zero+at+genMicros(t, mostLate))
@@ -60,7 +61,8 @@ func TestHeapsOfOneProcess(t *testing.T) {
 			slack += time.Millisecond // the line that tells the start was rounded down, too
 		}
 		size, live := h.tracks(isGo, running)
-		if len(h.all) > 1 || len(size.Seconds) != len(lines) || size.Stride > 1 || !slices.Equal(size.Seconds, live.Seconds) || !slices.IsSorted(size.Seconds) {
+		if len(h.all) > 1 || len(size.Seconds) != len(lines) || size.Stride > 1 ||
+			!slices.Equal(size.Seconds, live.Seconds) || !slices.IsSorted(size.Seconds) {
 			t.Fatalf("%d heaps, %d points, each %d, of %d cycles of one process", len(h.all), len(size.Seconds), size.Stride, len(lines))
 		}
 		for i, l := range lines {
@@ -126,7 +128,8 @@ func TestHeapsOdd(t *testing.T) {
 		}
 	}
 	size, live := many.tracks(false, 0)
-	if len(size.Bytes) > mostPoints || slices.Max(size.Bytes) != 1999 || size.Stride*len(size.Bytes) < 6000 || len(live.Bytes) != len(size.Bytes) {
+	if len(size.Bytes) > mostPoints || slices.Max(size.Bytes) != 1999 || size.Stride*len(size.Bytes) < 6000 ||
+		len(live.Bytes) != len(size.Bytes) {
 		t.Errorf("%d points of %d cycles each, up to %d", len(size.Bytes), size.Stride, slices.Max(size.Bytes))
 	}
 	var none heaps

@@ -22,7 +22,8 @@ func TestLineInShell(t *testing.T) {
 	}
 	text := rapid.Custom(func(t *rapid.T) string {
 		return rapid.OneOf(
-			rapid.SampledFrom([]string{"", "a b", "'", `"`, "$HOME", "`id`", "\\", "~", "a\nb", "*", "-n", "a=b", "!", "#", "é", "\xff\xfe", "$(id)", "a;b", "\\n"}),
+			rapid.SampledFrom([]string{"", "a b", "'", `"`, "$HOME", "`id`", "\\", "~", "a\nb", "*", "-n", "a=b", "!",
+				"#", "é", "\xff\xfe", "$(id)", "a;b", "\\n"}),
 			rapid.Map(rapid.SliceOfN(rapid.ByteRange(1, 255), 0, 12), func(b []byte) string { return string(b) }),
 		).Draw(t, "text")
 	})

@@ -43,7 +43,8 @@ func TestMemoryOfSamples(t *testing.T) {
 		return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(100), PeakTreeRSSSource: Kernel}
 	}
 	seen := func(tree uint64, looks int) *Sample {
-		return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(tree), PeakTreeRSSSource: Sampled, PeakTreeRSSLooks: looks}
+		return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(tree),
+			PeakTreeRSSSource: Sampled, PeakTreeRSSLooks: looks}
 	}
 	unknown := &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel}
 	for name, c := range map[string]struct {

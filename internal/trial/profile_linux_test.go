@@ -159,7 +159,8 @@ func TestAttachEnds(t *testing.T) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err != nil && !strings.Contains(err.Error(), "no such process") {
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err != nil &&
+		!strings.Contains(err.Error(), "no such process") {
 		t.Error(err)
 	}
 	<-ended
@@ -169,7 +170,8 @@ func TestAttachEnds(t *testing.T) {
 	if _, err := Attach(ctx, procmem.FS{}, os.Getpid(), testRate, time.Hour, false); err != nil {
 		t.Error(err)
 	}
-	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err == nil || !strings.Contains(err.Error(), "no such process") {
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err == nil ||
+		!strings.Contains(err.Error(), "no such process") {
 		t.Errorf("a process that has ended: got %v", err)
 	}
 }

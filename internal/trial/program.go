@@ -105,7 +105,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // NotFound says that there is no such command, rather than one that cannot be run.
 func (e *StartError) NotFound() bool {
-	return errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, exec.ErrDot) || errors.Is(e.Err, os.ErrNotExist) && !errors.Is(e.Err, errNoLoader)
+	return errors.Is(e.Err, exec.ErrNotFound) || errors.Is(e.Err, exec.ErrDot) ||
+		errors.Is(e.Err, os.ErrNotExist) && !errors.Is(e.Err, errNoLoader)
 }
 
 // errNoLoader says that the command is there, but not the interpreter that it

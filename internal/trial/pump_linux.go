@@ -164,7 +164,8 @@ func (p *pump) drain() (packets int, end bool) {
 // unix.Read it does not tell the Go scheduler, which would wake a thread to
 // watch over a call that takes a microsecond.
 func readNow(fd int, buf []byte) (int, error) {
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf))) // Safety: buf outlives the call.
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])),
+		uintptr(len(buf))) // Safety: buf outlives the call.
 	if errno != 0 {
 		return 0, errno
 	}

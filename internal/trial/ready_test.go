@@ -51,7 +51,8 @@ func TestParseReady(t *testing.T) {
 }
 
 func FuzzParseReady(f *testing.F) {
-	for _, s := range []string{"tcp:localhost:80", "tcp:[::1]:http", "http://h:1/p?q#f", "https://u:p@h", "http://[fe80::1%25eth0]:80/", "tcp:", "http://\x00", "http://]"} {
+	for _, s := range []string{"tcp:localhost:80", "tcp:[::1]:http", "http://h:1/p?q#f", "https://u:p@h",
+		"http://[fe80::1%25eth0]:80/", "tcp:", "http://\x00", "http://]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

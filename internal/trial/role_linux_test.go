@@ -27,7 +27,8 @@ var roles map[string]func(words []string) error
 func init() {
 	roles = map[string]func(words []string) error{
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
-		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad, "heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
+		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad,
+		"heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
 		"parent": roleParent, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "advised": roleAdvised,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {

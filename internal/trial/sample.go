@@ -169,7 +169,8 @@ func (s *Sample) Recompute() {
 	if s.GCTrace != TraceComplete && s.GCTrace != "" {
 		s.GCTrace = TracePartial
 	}
-	unknown := s.GCTrace == "" || s.GCCycles == nil || s.GCTraceCPU == nil || s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause
+	unknown := s.GCTrace == "" || s.GCCycles == nil || s.GCTraceCPU == nil || s.GCPause == nil || s.GCPauseMax == nil ||
+		*s.GCPauseMax > *s.GCPause
 	if unknown || *s.GCCycles < 1 && (s.GCTrace == TracePartial || s.gcSampled()) {
 		s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
 	}

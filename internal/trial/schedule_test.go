@@ -302,7 +302,8 @@ type glimpses []int
 func (g *glimpses) Run(context.Context, Setting) (*Sample, error) {
 	n := (*g)[0]
 	*g = (*g)[1:]
-	return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(200), PeakTreeRSSSource: Sampled, PeakTreeRSSLooks: n}, nil
+	return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(200), PeakTreeRSSSource: Sampled,
+		PeakTreeRSSLooks: n}, nil
 }
 
 // All samples of a search compare by one figure of memory: one whose peak of the tree was

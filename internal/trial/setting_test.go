@@ -66,7 +66,8 @@ func TestSettingEnviron(t *testing.T) {
 	}{
 		{"zero", Setting{}, base},
 		{"all earlier definitions go", Setting{GOGC: "50"}, []string{"HOME=/h", "GOGCX=3", "EMPTY=", "GOGC=50"}},
-		{"own variables", Setting{Env: []string{"HOME=/x", "NEW=1"}}, []string{"GOGC=1", "GOGC=2", "GOGCX=3", "EMPTY=", "GOGC=4", "HOME=/x", "NEW=1"}},
+		{"own variables", Setting{Env: []string{"HOME=/x", "NEW=1"}},
+			[]string{"GOGC=1", "GOGC=2", "GOGCX=3", "EMPTY=", "GOGC=4", "HOME=/x", "NEW=1"}},
 		{"the last word wins", Setting{GOGC: "50", Env: []string{"GOGC=7", "GOGC=8"}}, []string{"HOME=/h", "GOGCX=3", "EMPTY=", "GOGC=8"}},
 		{"a value with =", Setting{Env: []string{"EMPTY=a=b"}}, []string{"GOGC=1", "HOME=/h", "GOGC=2", "GOGCX=3", "GOGC=4", "EMPTY=a=b"}},
 	} {
@@ -164,7 +165,8 @@ func TestLine(t *testing.T) {
 		// No variable does what this does.
 		{Setting{THP: THPHeap}, "folio exec --thp heap -- ./prog 'a b'"},
 		{Setting{GOGC: "off", MemLimit: 1 << 30, THP: THPHeap}, "folio exec --thp heap --gogc off --memlimit 1GiB -- ./prog 'a b'"},
-		{Setting{GOGC: "50", GOMAXPROCS: 2, Env: []string{"a.b=c"}, THP: THPHeap}, "env GOMAXPROCS=2 a.b=c folio exec --thp heap --gogc 50 -- ./prog 'a b'"},
+		{Setting{GOGC: "50", GOMAXPROCS: 2, Env: []string{"a.b=c"}, THP: THPHeap},
+			"env GOMAXPROCS=2 a.b=c folio exec --thp heap --gogc 50 -- ./prog 'a b'"},
 		{Setting{GOGC: "50", THP: THPOff}, "GOGC=50 folio run --thp=off -- ./prog 'a b'"},
 	} {
 		if got := c.setting.Line([]string{"./prog", "a b"}); got != c.want {

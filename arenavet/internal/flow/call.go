@@ -54,7 +54,8 @@ func (f *function) call(s *state, instr ssa.CallInstruction, c *ssa.CallCommon, 
 		if !ok || !v.tracked() || v.what == memory {
 			continue
 		}
-		f.end(s, instr, v, &end{pos: instr.Pos(), name: e.Name, deferred: deferred, instr: instr, all: e.All, mapping: v.what == aMapping, by: c.StaticCallee().Name()})
+		f.end(s, instr, v, &end{pos: instr.Pos(), name: e.Name, deferred: deferred, instr: instr, all: e.All,
+			mapping: v.what == aMapping, by: c.StaticCallee().Name()})
 		if id, ok := v.id.(content); ok && e.Replaced {
 			delete(s.cells, place{id.in, id.path})
 		}
@@ -192,7 +193,8 @@ func (f *function) api(s *state, instr ssa.CallInstruction, result *ssa.Call, c 
 		}
 	case ended, emptied, closed:
 		if a.effect != closed || v.life != dead {
-			f.end(s, instr, v, &end{pos: instr.Pos(), name: a.name, deferred: deferred, instr: instr, all: a.effect != emptied, mapping: a.effect == closed})
+			f.end(s, instr, v, &end{pos: instr.Pos(), name: a.name, deferred: deferred, instr: instr,
+				all: a.effect != emptied, mapping: a.effect == closed})
 		}
 	case handled:
 		f.allocates(s, instr, v)

@@ -128,7 +128,8 @@ func (p *pkg) deferFix(pos token.Pos) []analysis.SuggestedFix {
 	}
 	line := p.pass.Fset.Position(st.Pos())
 	return []analysis.SuggestedFix{{
-		Message:   "free the arena when the function returns",
-		TextEdits: []analysis.TextEdit{{Pos: st.End(), End: st.End(), NewText: []byte("\n" + strings.Repeat("\t", max(line.Column-1, 1)) + "defer " + name.Name + ".Free()")}},
+		Message: "free the arena when the function returns",
+		TextEdits: []analysis.TextEdit{{Pos: st.End(), End: st.End(),
+			NewText: []byte("\n" + strings.Repeat("\t", max(line.Column-1, 1)) + "defer " + name.Name + ".Free()")}},
 	}}
 }

@@ -42,7 +42,8 @@ func (p *pkg) analyse(fn *ssa.Function, report bool) *Summary {
 	f := &function{
 		pkg: p, fn: fn, fields: map[place]*types.Var{}, kinds: map[identity]what{}, made: map[identity]ssa.Value{},
 		sum: new(Summary), ends: map[ssa.Instruction]bool{}, leaves: map[ssa.Instruction]bool{},
-		allocAt: map[ssa.Instruction]identity{}, stays: map[place]ssa.Instruction{}, again: map[ssa.Instruction]bool{}, deferEnds: map[identity]bool{},
+		allocAt: map[ssa.Instruction]identity{}, stays: map[place]ssa.Instruction{}, again: map[ssa.Instruction]bool{},
+		deferEnds: map[identity]bool{},
 	}
 	if !f.concerned() {
 		s := &Summary{Results: make([]Source, fn.Signature.Results().Len())}

@@ -156,8 +156,9 @@ func (p *pkg) cloneFix(e ast.Expr) []analysis.SuggestedFix {
 		return nil
 	}
 	return []analysis.SuggestedFix{{
-		Message:   "return a copy on the heap",
-		TextEdits: []analysis.TextEdit{{Pos: e.Pos(), End: e.Pos(), NewText: []byte(name + ".Clone(")}, {Pos: e.End(), End: e.End(), NewText: []byte(")")}},
+		Message: "return a copy on the heap",
+		TextEdits: []analysis.TextEdit{{Pos: e.Pos(), End: e.Pos(), NewText: []byte(name + ".Clone(")},
+			{Pos: e.End(), End: e.End(), NewText: []byte(")")}},
 	}}
 }
 

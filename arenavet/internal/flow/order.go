@@ -97,7 +97,8 @@ func (o *order) sure(x, y *ssa.BasicBlock, depth int) bool {
 		return false
 	}
 	for h, body := range o.loops() {
-		if h != y && body[y] && !body[x] && !o.reaches(h, h, func(b *ssa.BasicBlock) bool { return b == y || !body[b] }) && o.sure(x, h, depth+1) {
+		if h != y && body[y] && !body[x] && !o.reaches(h, h,
+			func(b *ssa.BasicBlock) bool { return b == y || !body[b] }) && o.sure(x, h, depth+1) {
 			return true
 		}
 	}

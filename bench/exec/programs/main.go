@@ -152,8 +152,10 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 		}
 	}
 	for _, a := range arms {
-		fmt.Printf("| %s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.3fx | %.0f MiB | %d |\n", p.name, a.name, stat.Median(a.wall), stat.Median(a.cpu),
-			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults), float64(a.heapFaults)/float64(max(arms[0].heapFaults, 1)), stat.Median(a.peak)/(1<<20), len(a.cpu))
+		fmt.Printf("| %s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.3fx | %.0f MiB | %d |\n", p.name, a.name,
+			stat.Median(a.wall), stat.Median(a.cpu),
+			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults),
+			float64(a.heapFaults)/float64(max(arms[0].heapFaults, 1)), stat.Median(a.peak)/(1<<20), len(a.cpu))
 	}
 	return nil
 }

@@ -132,7 +132,8 @@ func compile(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	out, err := command(ctx, "", nil, "go", "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}} {{end}}`, "go/types")
-	args := []string{compiler, "-p", "go/types", "-complete", "-std", "-importcfg", filepath.Join(dir, "types.cfg"), "-o", filepath.Join(dir, "work", "types.a")}
+	args := []string{compiler, "-p", "go/types", "-complete", "-std", "-importcfg", filepath.Join(dir, "types.cfg"),
+		"-o", filepath.Join(dir, "work", "types.a")}
 	return append(args, strings.Fields(string(out))...), err
 }
 
@@ -145,7 +146,8 @@ func link(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	out, err := command(ctx, "", nil, "go", "list", "-export", "-f", "{{.Export}}", "./cmd/folio")
-	return []string{linker, "-importcfg", filepath.Join(dir, "link.cfg"), "-o", filepath.Join(dir, "work", "folio"), strings.TrimSpace(string(out))}, err
+	return []string{linker, "-importcfg", filepath.Join(dir, "link.cfg"), "-o", filepath.Join(dir, "work", "folio"),
+		strings.TrimSpace(string(out))}, err
 }
 
 func bleve(ctx context.Context, dir string) ([]string, error) {
@@ -185,12 +187,14 @@ func esbuild(ctx context.Context, dir string) ([]string, error) {
 	}
 	var entry strings.Builder
 	for i := range 200 {
-		if err := os.WriteFile(filepath.Join(js, fmt.Sprintf("m%d.js", i)), append(library, fmt.Sprintf("\nexport const number = %d;\n", i)...), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(js, fmt.Sprintf("m%d.js", i)),
+			append(library, fmt.Sprintf("\nexport const number = %d;\n", i)...), 0o644); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(&entry, "export * as m%d from './m%d.js';\n", i, i)
 	}
 	main := filepath.Join(js, "main.js")
-	return []string{bin, "--bundle", "--minify", "--sourcemap", "--format=esm", "--external:d3-*", "--log-level=error", "--outfile=" + filepath.Join(dir, "work", "out.js"), main},
+	return []string{bin, "--bundle", "--minify", "--sourcemap", "--format=esm", "--external:d3-*", "--log-level=error",
+			"--outfile=" + filepath.Join(dir, "work", "out.js"), main},
 		os.WriteFile(main, []byte(entry.String()), 0o644)
 }

@@ -60,7 +60,8 @@ func run(ctx context.Context, mib int, wait time.Duration, rounds int) (err erro
 	}
 	defer os.RemoveAll(dir)
 	folio, program := filepath.Join(dir, "folio"), filepath.Join(dir, "sparse")
-	for _, args := range [][]string{{"build", "-o", folio, "./cmd/folio"}, {"build", "-C", "bench/exec/sparse/testdata/sparse", "-o", program, "."}} {
+	for _, args := range [][]string{{"build", "-o", folio, "./cmd/folio"},
+		{"build", "-C", "bench/exec/sparse/testdata/sparse", "-o", program, "."}} {
 		if out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("go %v: %w: %s", args, err, out)
 		}

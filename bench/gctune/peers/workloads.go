@@ -27,7 +27,8 @@ import (
 type workload func(limit uint64) (work func(worker int, r *mathrand.Rand) int, err error)
 
 var workloads = map[string]workload{
-	"json": jsonServer, "ecdsa": sign, "bleve": index, "gofmt": gofmt, "trees": trees, "phases": phases, "near": near, "outside": outside, "rest": rest,
+	"json": jsonServer, "ecdsa": sign, "bleve": index, "gofmt": gofmt, "trees": trees, "phases": phases, "near": near,
+	"outside": outside, "rest": rest,
 }
 
 type order struct {

@@ -27,7 +27,8 @@ func newProfile(id uint64) *profile {
 
 // cache fills a cache that has room for all profiles, and reads them in no order.
 func cache(size int) (func(*rand.Rand) error, error) {
-	c, err := ristretto.NewCache(&ristretto.Config[uint64, *profile]{NumCounters: int64(10 * size), MaxCost: int64(2 * size), BufferItems: 64, IgnoreInternalCost: true})
+	c, err := ristretto.NewCache(&ristretto.Config[uint64, *profile]{NumCounters: int64(10 * size),
+		MaxCost: int64(2 * size), BufferItems: 64, IgnoreInternalCost: true})
 	if err != nil {
 		return nil, err
 	}

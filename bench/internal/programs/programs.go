@@ -45,7 +45,8 @@ func Gofmt() (Program, error) {
 	if err != nil {
 		return Program{}, err
 	}
-	return Program{Name: "gofmt -l net/...", Command: []string{filepath.Join(root, "bin", "gofmt"), "-l", filepath.Join(root, "src", "net")}}, nil
+	return Program{Name: "gofmt -l net/...", Command: []string{filepath.Join(root, "bin", "gofmt"), "-l",
+		filepath.Join(root, "src", "net")}}, nil
 }
 
 // compiler compiles the standard library's encoding/json, the way the go command does.

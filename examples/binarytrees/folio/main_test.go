@@ -26,7 +26,8 @@ long lived tree of depth 16     arenas: 1        nodes: 131071     MB: 2.0
 		}
 	}
 	var perTree strings.Builder
-	if err := run([]string{"-batch", "0", "8"}, &perTree); err != nil || !strings.Contains(perTree.String(), "256 trees of depth 4      arenas: 256 ") {
+	if err := run([]string{"-batch", "0", "8"}, &perTree); err != nil ||
+		!strings.Contains(perTree.String(), "256 trees of depth 4      arenas: 256 ") {
 		t.Errorf("%v\n%s", err, &perTree)
 	}
 }

@@ -15,7 +15,8 @@ func TestParser(t *testing.T) {
 		if got := v.String(); got != `{"name":"folio","list":["a","long\n","bcd"],"deep":{"x":[1,2.5,null,true]},"e":"\u00e9"}` {
 			t.Error(got)
 		}
-		if v.Get("deep", "x", "1").String() != "2.5" || v.Get("e").Type() != TypeString || v.Get("e").String() != `"é"` || v.Get("nosuch") != nil {
+		if v.Get("deep", "x", "1").String() != "2.5" || v.Get("e").Type() != TypeString ||
+			v.Get("e").String() != `"é"` || v.Get("nosuch") != nil {
 			t.Error(v)
 		}
 	}

@@ -50,7 +50,8 @@ func obeyed(text string) bool {
 func TestPrinterInPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text []byte
-		for _, part := range rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "\t", "\x1b[31m", "\a", "\u202e", "\u009b", "é", "日", "👩", "\xff", "\xe2\x80", "\xf0\x9f", "\x80", "\u2069"})).Draw(t, "text") {
+		for _, part := range rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "\t", "\x1b[31m", "\a", "\u202e",
+			"\u009b", "é", "日", "👩", "\xff", "\xe2\x80", "\xf0\x9f", "\x80", "\u2069"})).Draw(t, "text") {
 			text = append(text, part...)
 		}
 		var b bytes.Buffer

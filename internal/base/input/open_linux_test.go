@@ -27,7 +27,8 @@ func within(t *testing.T, f func()) {
 
 func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	file, fifo, link, socket := filepath.Join(dir, "file"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link"), filepath.Join(dir, "socket")
+	file, fifo, link, socket := filepath.Join(dir, "file"), filepath.Join(dir, "fifo"), filepath.Join(dir,
+		"link"), filepath.Join(dir, "socket")
 	if err := errors.Join(os.WriteFile(file, []byte("text"), 0o600), unix.Mkfifo(fifo, 0o600), os.Symlink(fifo, link)); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,8 @@ func TestReadFileIsBounded(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// What grows, or tells no size, is cut off as well.
-	if _, err := ReadAll(strings.NewReader("12345678"), "standard input", 7); !errors.As(err, &large) || !strings.Contains(err.Error(), "standard input") {
+	if _, err := ReadAll(strings.NewReader("12345678"), "standard input", 7); !errors.As(err, &large) ||
+		!strings.Contains(err.Error(), "standard input") {
 		t.Errorf("%v", err)
 	}
 }

@@ -175,7 +175,8 @@ func TestSweepLeavesOthers(t *testing.T) {
 	}
 	left, foreign, file := make(prefix+"left"), make("folio-other"), filepath.Join(base, prefix+"file")
 	target := filepath.Join(t.TempDir(), "target")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(target, 0o700), os.Symlink(target, filepath.Join(base, prefix+"link"))); err != nil {
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(target, 0o700),
+		os.Symlink(target, filepath.Join(base, prefix+"link"))); err != nil {
 		t.Fatal(err)
 	}
 	theirs := make(prefix + "theirs")

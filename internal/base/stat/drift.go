@@ -83,7 +83,8 @@ type driftFit struct {
 func newDriftFit(arms int, moments []Moment) *driftFit {
 	n := len(moments)
 	f := &driftFit{order: make([]int, n), arm: make([]int, n), y: make([]float64, n), weight: make([]float64, n), machine: make([]float64, n),
-		effect: make([]float64, arms), sum: make([]float64, arms), count: make([]float64, arms), diag: make([]float64, n), rhs: make([]float64, n)}
+		effect: make([]float64, arms), sum: make([]float64, arms), count: make([]float64, arms),
+		diag: make([]float64, n), rhs: make([]float64, n)}
 	for i := range f.order {
 		f.order[i] = i
 	}

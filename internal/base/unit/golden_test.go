@@ -45,7 +45,8 @@ var (
 // texts, comparisons and pages have no other.
 func TestGoldenTextsHaveOneFormat(t *testing.T) {
 	lines := 0
-	for _, pattern := range []string{"../../view/report/testdata/*.txt", "../../view/compare/testdata/*.txt", "../../view/html/testdata/*.html"} {
+	for _, pattern := range []string{"../../view/report/testdata/*.txt", "../../view/compare/testdata/*.txt",
+		"../../view/html/testdata/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no files, %v", pattern, err)
@@ -78,7 +79,8 @@ func TestGoldenTextsHaveOneFormat(t *testing.T) {
 // The check must be able to fail, and to pass.
 func TestOddFormatsAreFound(t *testing.T) {
 	for text, want := range map[string]bool{
-		"took 2.00 s": true, "12.0 ms total": true, "12.0ms total": true, "500 µs": true, "64 MiB live": true, "1.5MiB": true, "48.2MiB": true, "10 MB": true,
+		"took 2.00 s": true, "12.0 ms total": true, "12.0ms total": true, "500 µs": true, "64 MiB live": true,
+		"1.5MiB": true, "48.2MiB": true, "10 MB": true,
 		"76886 minor page faults": true, "76886": true, "14999/s": true, "89% marking": true, "31.25%": true,
 		"took 2.000s, 12.00ms, 500.0µs, 0s": false, "64.00MiB, 200.0MiB, 0B, GOMEMLIMIT=512MiB": false, "76,886 faults, 120 cycles": false,
 		"31.2% of CPU time ± 3%, [95%]": false, "process 4242: orders": false, "in 2m38s": false,

@@ -79,7 +79,8 @@ func TestOf(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 100: "100", -100: "-100", -1000: "-1,000", -123456: "-123,456", math.MinInt64: "-9,223,372,036,854,775,808"} {
+	for n, want := range map[int64]string{0: "0", 100: "100", -100: "-100", -1000: "-1,000", -123456: "-123,456",
+		math.MinInt64: "-9,223,372,036,854,775,808"} {
 		if got := Number(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
@@ -88,7 +89,8 @@ func TestNumber(t *testing.T) {
 
 func TestDurations(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{Span(9 * time.Minute), "9m"}, {Span(90 * time.Second), "1m30s"}, {Span(2 * time.Hour), "2h"}, {Span(500 * time.Millisecond), "500ms"}, {Span(0), "0s"},
+		{Span(9 * time.Minute), "9m"}, {Span(90 * time.Second), "1m30s"}, {Span(2 * time.Hour), "2h"},
+		{Span(500 * time.Millisecond), "500ms"}, {Span(0), "0s"},
 		{About(31 * time.Second), "40s"}, {About(3*time.Minute + 1), "4m"}, {About(150 * time.Minute), "3h"}, {About(49 * time.Hour), "days"},
 		{Elapsed(158*time.Second + 40*time.Millisecond), "2m38s"}, {Elapsed(1280 * time.Millisecond), "1.3s"},
 		{Duration(1500 * time.Millisecond), "1.500s"},

@@ -55,7 +55,8 @@ func TestWrite(t *testing.T) {
 		t.Errorf("flags %q, %q", a.Flags, c.Flags)
 	}
 	mod := read(t, filepath.Join(auto, "go.mod"))
-	for _, want := range []string{"\ngo 1.26.0\n", "\nrequire github.com/foliomem/folio v0.0.0\n", "\nreplace github.com/foliomem/folio => `/a b`\n"} {
+	for _, want := range []string{"\ngo 1.26.0\n", "\nrequire github.com/foliomem/folio v0.0.0\n",
+		"\nreplace github.com/foliomem/folio => `/a b`\n"} {
 		if strings.Count(mod, want) != 1 {
 			t.Errorf("want %q in\n%s", want, mod)
 		}
@@ -121,7 +122,8 @@ func TestFindFolio(t *testing.T) {
 		{debug.BuildInfo{Main: debug.Module{Path: module, Version: "(devel)"}}, ""},
 		{debug.BuildInfo{Main: debug.Module{Path: module, Version: "v0.0.0-20260101000000-0123456789ab+dirty"}}, ""},
 		{debug.BuildInfo{Main: debug.Module{Path: "x", Version: "v9"}, Deps: []*debug.Module{{Path: module, Version: "v1.2.3"}}}, "v1.2.3"},
-		{debug.BuildInfo{Main: debug.Module{Path: "x"}, Deps: []*debug.Module{{Path: module, Version: "v1.2.3", Replace: &debug.Module{Path: ".."}}}}, ""},
+		{debug.BuildInfo{Main: debug.Module{Path: "x"},
+			Deps: []*debug.Module{{Path: module, Version: "v1.2.3", Replace: &debug.Module{Path: ".."}}}}, ""},
 	} {
 		if got := versionOf(&tt.info); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.info, got, tt.want)
@@ -132,7 +134,8 @@ func TestFindFolio(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	root := t.TempDir()
 	for name, size := range map[string]int{
-		"src/b/b.go": 100, "src/a/a.go": 200, "src/a/testdata/x.go": 10, "src/a/empty.go": 0, "src/a/table.go": largest + 1, "src/a/a.s": 5, "src/c.go": largest, "misc/x.go": 7,
+		"src/b/b.go": 100, "src/a/a.go": 200, "src/a/testdata/x.go": 10, "src/a/empty.go": 0,
+		"src/a/table.go": largest + 1, "src/a/a.s": 5, "src/c.go": largest, "misc/x.go": 7,
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o777); err != nil {
 			t.Fatal(err)
@@ -146,7 +149,8 @@ func TestDocuments(t *testing.T) {
 		size  uint64
 		want  string
 	}{
-		{10, 1 << 20, "a/a.go b/b.go c.go"}, {2, 1 << 20, "a/a.go b/b.go"}, {10, 300, "a/a.go b/b.go"}, {10, 299, "a/a.go"}, {10, 150, ""}, {0, 1 << 20, ""},
+		{10, 1 << 20, "a/a.go b/b.go c.go"}, {2, 1 << 20, "a/a.go b/b.go"}, {10, 300, "a/a.go b/b.go"},
+		{10, 299, "a/a.go"}, {10, 150, ""}, {0, 1 << 20, ""},
 	} {
 		paths, err := Documents(root, tt.count, tt.size)
 		var got []string

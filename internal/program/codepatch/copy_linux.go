@@ -51,7 +51,8 @@ func attributes(in, out *os.File, info fs.FileInfo) (notes []string, err error) 
 	if own, err := out.Stat(); err != nil {
 		return nil, err
 	} else if o, ok := own.Sys().(*syscall.Stat_t); ok && (o.Uid != st.Uid || o.Gid != st.Gid) {
-		notes = append(notes, fmt.Sprintf("the copy belongs to user %d, group %d; the program to user %d, group %d", o.Uid, o.Gid, st.Uid, st.Gid))
+		notes = append(notes, fmt.Sprintf("the copy belongs to user %d, group %d; the program to user %d, group %d",
+			o.Uid, o.Gid, st.Uid, st.Gid))
 	}
 	missed, err := copyXattrs(int(in.Fd()), int(out.Fd()))
 	if err != nil {

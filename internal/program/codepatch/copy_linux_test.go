@@ -109,7 +109,8 @@ func TestCopyIsTheProgramWithThePatch(t *testing.T) {
 	in := program(t)
 	out := in + ".huge"
 	old := time.Date(2021, 3, 4, 5, 6, 7, 890, time.UTC)
-	if err := errors.Join(os.Chmod(in, 0o751), unix.Setxattr(in, "user.folio", []byte("kept"), 0), os.Chtimes(in, old.Add(time.Hour), old)); err != nil {
+	if err := errors.Join(os.Chmod(in, 0o751), unix.Setxattr(in, "user.folio", []byte("kept"), 0),
+		os.Chtimes(in, old.Add(time.Hour), old)); err != nil {
 		t.Fatal(err)
 	}
 	before := sum(t, in)
@@ -178,7 +179,8 @@ func TestCopyAgainGivesTheSame(t *testing.T) {
 func TestCopyNeverOverwritesItsInput(t *testing.T) {
 	in := program(t)
 	dir := filepath.Dir(in)
-	if err := errors.Join(os.Symlink("prog", dir+"/soft"), os.Link(in, dir+"/hard"), os.Symlink("nowhere", dir+"/dangling"), os.Mkdir(dir+"/dir", 0o755),
+	if err := errors.Join(os.Symlink("prog", dir+"/soft"), os.Link(in, dir+"/hard"),
+		os.Symlink("nowhere", dir+"/dangling"), os.Mkdir(dir+"/dir", 0o755),
 		os.Symlink(dir, dir+"/up"), unix.Mkfifo(dir+"/fifo", 0o644)); err != nil {
 		t.Fatal(err)
 	}
@@ -249,9 +251,12 @@ func TestCopyRefuses(t *testing.T) {
 		{"IMA", "security.ima", Privileged, func(t *testing.T, p string) error {
 			return asRoot(t, unix.Setxattr(p, "security.ima", []byte{3, 2, 4, 1, 2, 3, 4, 0, 1, 0}, 0))
 		}},
-		{"module signature", "Module signature appended", Privileged, func(_ *testing.T, p string) error { return grow(p, "sig~Module signature appended~\n") }},
-		{"PGP signature", "PGP SIGNATURE", Privileged, func(_ *testing.T, p string) error { return grow(p, "-----BEGIN PGP SIGNATURE-----\nabc\n") }},
-		{"script", "a script for \"/bin/sh\"", NotELF, func(_ *testing.T, p string) error { return os.WriteFile(p, []byte("#!/bin/sh\nexit\n"), 0o755) }},
+		{"module signature", "Module signature appended", Privileged,
+			func(_ *testing.T, p string) error { return grow(p, "sig~Module signature appended~\n") }},
+		{"PGP signature", "PGP SIGNATURE", Privileged,
+			func(_ *testing.T, p string) error { return grow(p, "-----BEGIN PGP SIGNATURE-----\nabc\n") }},
+		{"script", "a script for \"/bin/sh\"", NotELF,
+			func(_ *testing.T, p string) error { return os.WriteFile(p, []byte("#!/bin/sh\nexit\n"), 0o755) }},
 		{"text", "not a program", NotELF, func(_ *testing.T, p string) error { return os.WriteFile(p, []byte("hello"), 0o755) }},
 		{"empty", "not a program", NotELF, func(_ *testing.T, p string) error { return os.WriteFile(p, nil, 0o755) }},
 		{"cut off", "not a Go program", NotGo, func(_ *testing.T, p string) error { return os.Truncate(p, 1000) }},

@@ -233,7 +233,8 @@ func proveVariable(img Image, address uint64) error {
 		return found
 	})
 	if !found {
-		return refuse(UnknownForm, "the branch in %s does not look at the setting %s: no entry of runtime.dbgvars has its address", sysMapOS, variable)
+		return refuse(UnknownForm, "the branch in %s does not look at the setting %s: no entry of runtime.dbgvars has its address",
+			sysMapOS, variable)
 	}
 	return nil
 }

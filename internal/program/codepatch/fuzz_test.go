@@ -150,7 +150,8 @@ func FuzzProgram(f *testing.F) {
 		p, err := findIn(damaged{file, at, data}, size)
 		// A change of the edited bytes themselves is not accepted, so that these
 		// are the only ones that fit.
-		if err == nil && !p.Applied && !bytes.Equal(p.Edits[0].New, good.Edits[0].New) && p.Entry == good.Entry && p.Proof.MapOS.Address == good.Proof.MapOS.Address && p.Proof.HugePageOS.Address == good.Proof.HugePageOS.Address {
+		if err == nil && !p.Applied && !bytes.Equal(p.Edits[0].New, good.Edits[0].New) && p.Entry == good.Entry &&
+			p.Proof.MapOS.Address == good.Proof.MapOS.Address && p.Proof.HugePageOS.Address == good.Proof.HugePageOS.Address {
 			t.Errorf("%x at %#x: edits %x", data, at, p.Edits)
 		}
 	})

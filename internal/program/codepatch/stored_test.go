@@ -49,7 +49,8 @@ func changed(p *fixture.Program, edits []Edit, old bool) {
 
 func TestEveryRelease(t *testing.T) {
 	lines := []string{"go1.21.6", "go1.21.13", "go1.22.12", "go1.23.12", "go1.24.13", "go1.25.14", "go1.26.11", "go1.27.4"}
-	ways := []string{"amd64 static", "amd64 pie", "amd64 cgo", "amd64 cgo, static pie", "amd64 race", "arm64 static", "arm64 pie", "arm64 cgo", "arm64 race"}
+	ways := []string{"amd64 static", "amd64 pie", "amd64 cgo", "amd64 cgo, static pie", "amd64 race", "arm64 static",
+		"arm64 pie", "arm64 cgo", "arm64 race"}
 	seen := map[string]bool{}
 	for _, p := range stored(t) {
 		seen[p.Name] = true
@@ -59,7 +60,8 @@ func TestEveryRelease(t *testing.T) {
 			patch, err := Find(p)
 			var refused *RefusedError
 			if release == "go1.21.5" {
-				if !errors.As(err, &refused) || refused.Kind != TooOld || !strings.Contains(refused.Why, "go1.21.5") || !strings.Contains(refused.Why, "go1.21.6") {
+				if !errors.As(err, &refused) || refused.Kind != TooOld || !strings.Contains(refused.Why, "go1.21.5") ||
+					!strings.Contains(refused.Why, "go1.21.6") {
 					t.Fatalf("%v, want it refused as too old", err)
 				}
 				return
@@ -188,7 +190,8 @@ func TestNoOtherCodeIsAccepted(t *testing.T) {
 							continue
 						}
 						accepted++
-						if got.Applied || fmt.Sprintf("%x", got.Edits) != fmt.Sprintf("%x", patch.Edits) || got.Proof.DisableTHP != patch.Proof.DisableTHP || got.Proof.Madvise != patch.Proof.Madvise {
+						if got.Applied || fmt.Sprintf("%x", got.Edits) != fmt.Sprintf("%x", patch.Edits) ||
+							got.Proof.DisableTHP != patch.Proof.DisableTHP || got.Proof.Madvise != patch.Proof.Madvise {
 							t.Fatalf("%s+%#x = %#x (was %#x): accepted with %x, %+v", c.Name, i, v, was, got.Edits, got.Proof)
 						}
 					}
@@ -238,7 +241,8 @@ func TestRefused(t *testing.T) {
 			p.Version = "go1.29.1"
 			p.Set(good.Proof.HugePageOS.Address+uint64(bytes.Index(good.Proof.HugePageOS.Bytes, []byte{0x0e, 0, 0, 0})), 0x0f)
 		}, UnknownForm, []string{"runtime.sysHugePageOS of go1.29.1", "not known", `"mov 4:[rsp+0x10], 0xf"`, `"mov 4:[rsp+0x10], 0xe"`}},
-		{"another variable", func(_ *testing.T, p *fixture.Program, _ *Patch) { clear(p.Places) }, UnknownForm, []string{"disablethp", "dbgvars"}},
+		{"another variable", func(_ *testing.T, p *fixture.Program, _ *Patch) { clear(p.Places) }, UnknownForm,
+			[]string{"disablethp", "dbgvars"}},
 		{"a variable of another name", func(_ *testing.T, p *fixture.Program, _ *Patch) {
 			for at := range p.Text {
 				p.Text[at] = hex.EncodeToString([]byte("dontfreeze"))

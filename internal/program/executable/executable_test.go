@@ -40,7 +40,8 @@ func TestReadBuild(t *testing.T) {
 	bare := bytes.Clone(data)
 	clear(bare[0x28:0x30])
 	clear(bare[0x3c:0x40])
-	if b, err := BuildOf(bytes.NewReader(bare), int64(len(bare))); err != nil || b.GoVersion != runtime.Version() || b.Module != "github.com/foliomem/folio" {
+	if b, err := BuildOf(bytes.NewReader(bare), int64(len(bare))); err != nil || b.GoVersion != runtime.Version() ||
+		b.Module != "github.com/foliomem/folio" {
 		t.Errorf("without sections: %+v, %v", b, err)
 	}
 	// Cut off or changed anywhere, it is read or is not, and never more than is there.

@@ -32,15 +32,20 @@ func TestFilter(t *testing.T) {
 		{"in fragments", frags, "", 1},
 		{"text inside a line", with(9, "BenchmarkX-2   \t"), "BenchmarkX-2   \t", 1},
 		{"a number before a literal", with(8, "7"), "7", 1},
-		{"in the middle of a text line", append(append([]string{"BenchmarkX-2   \t"}, frags...), "  100\t  123 ns/op\n"), "BenchmarkX-2   \t  100\t  123 ns/op\n", 1},
+		{"in the middle of a text line", append(append([]string{"BenchmarkX-2   \t"}, frags...),
+			"  100\t  123 ns/op\n"), "BenchmarkX-2   \t  100\t  123 ns/op\n", 1},
 		{"relayed, in one chunk", []string{"a\nBench\t" + sample + "b\n" + sample + sample + "c"}, "a\nBench\tb\nc", 3},
-		{"relayed, interrupted", []string{sample[:len("gc 12 @0.521s 3")], "hello, world\n" + sample[len("gc 12 @0.521s 3"):]}, "hello, world\n", 1},
-		{"relayed, interrupted in a chunk", []string{sample[:len("gc 12 @0.521s 3%: 0.15+")] + "hello\n" + sample[len("gc 12 @0.521s 3%: 0.15+"):]}, "hello\n", 1},
-		{"two lines mixed in a chunk", []string{"gc 12 @0.521s 3%: " + "gc 1 @0.021s " + sample[len("gc 12 @0.521s 3%: "):] + sample[len("gc 12 @0.521s "):]}, "", 2},
+		{"relayed, interrupted", []string{sample[:len("gc 12 @0.521s 3")],
+			"hello, world\n" + sample[len("gc 12 @0.521s 3"):]}, "hello, world\n", 1},
+		{"relayed, interrupted in a chunk", []string{sample[:len("gc 12 @0.521s 3%: 0.15+")] + "hello\n" +
+			sample[len("gc 12 @0.521s 3%: 0.15+"):]}, "hello\n", 1},
+		{"two lines mixed in a chunk", []string{"gc 12 @0.521s 3%: " + "gc 1 @0.021s " +
+			sample[len("gc 12 @0.521s 3%: "):] + sample[len("gc 12 @0.521s "):]}, "", 2},
 		{"scavenger", []string{"a", "scvg", "-1", ": ", "5", " MB released\n", "b"}, "ab", 0},
 		{"never completed", frags[:12], "", 0},
 		{"not in the runtime's form", []string{strings.Replace(sample, "0.15", "0.150", 1)}, strings.Replace(sample, "0.15", "0.150", 1), 0},
-		{"a number too large", []string{strings.Replace(sample, "->0 MB", "->99999999999999999 MB", 1)}, strings.Replace(sample, "->0 MB", "->99999999999999999 MB", 1), 0},
+		{"a number too large", []string{strings.Replace(sample, "->0 MB", "->99999999999999999 MB", 1)},
+			strings.Replace(sample, "->0 MB", "->99999999999999999 MB", 1), 0},
 		{"carriage return", []string{strings.Replace(sample, "\n", "\r\n", 1)}, strings.Replace(sample, "\n", "\r\n", 1), 0},
 	}
 	for _, tt := range tests {

@@ -165,14 +165,16 @@ func TestSummary(t *testing.T) {
 	if s != (Summary{}) || s.Cycles != 0 {
 		t.Fatal("the zero value counts something")
 	}
-	a := Cycle{SweepTermClock: 3, MarkClock: 100, MarkTermClock: 5, SweepTermCPU: 1, AssistCPU: 2, BackgroundCPU: 4, IdleCPU: 8, MarkTermCPU: 16, HeapEnd: 7, HeapLive: 3}
+	a := Cycle{SweepTermClock: 3, MarkClock: 100, MarkTermClock: 5, SweepTermCPU: 1, AssistCPU: 2, BackgroundCPU: 4,
+		IdleCPU: 8, MarkTermCPU: 16, HeapEnd: 7, HeapLive: 3}
 	b := Cycle{SweepTermClock: 9, HeapEnd: 5, HeapLive: 4, Forced: true}
 	if total, longest := a.Pause(); total != 8 || longest != 5 {
 		t.Errorf("Pause: got %d, %d", total, longest)
 	}
 	s.Add(a)
 	s.Add(b)
-	want := Summary{Cycles: 2, Forced: 1, CPU: 31, IdleCPU: 8, AssistCPU: 2, PauseCPU: 17, PauseTotal: 17, PauseMax: 9, HeapPeak: 7, LivePeak: 4, HeapSum: 12, LiveSum: 7}
+	want := Summary{Cycles: 2, Forced: 1, CPU: 31, IdleCPU: 8, AssistCPU: 2, PauseCPU: 17, PauseTotal: 17, PauseMax: 9,
+		HeapPeak: 7, LivePeak: 4, HeapSum: 12, LiveSum: 7}
 	if s != want {
 		t.Errorf("got %+v\nwant %+v", s, want)
 	}

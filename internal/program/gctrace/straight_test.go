@@ -43,7 +43,8 @@ func TestStraight(t *testing.T) {
 			}
 			want.filter.take([]byte(p))
 			if got.filter.Held() != want.filter.Held() || got.filter.Begun() != want.filter.Begun() {
-				t.Fatalf("held %t and begun %t, want %t and %t\n%s", got.filter.Held(), got.filter.Begun(), want.filter.Held(), want.filter.Begun(), &trace)
+				t.Fatalf("held %t and begun %t, want %t and %t\n%s", got.filter.Held(), got.filter.Begun(),
+					want.filter.Held(), want.filter.Begun(), &trace)
 			}
 			if rapid.IntRange(0, 199).Draw(t, "flush") == 0 {
 				got.filter.Flush()

@@ -38,7 +38,8 @@ func reference(t *testing.T, path string) map[string]place {
 			break
 		}
 		name, _ := e.Val(dwarf.AttrName).(string)
-		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && e.Tag == dwarf.TagVariable && (name == "runtime.memstats" || name == "runtime.gcController") {
+		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && e.Tag == dwarf.TagVariable &&
+			(name == "runtime.memstats" || name == "runtime.gcController") {
 			if types[name], err = info.Type(off); err != nil {
 				t.Fatal(err)
 			}

@@ -73,5 +73,6 @@ func (s Support) String() string {
 // minor version than the newest of the table, or a later release of that version. Release
 // candidates do not count.
 func Later(release string) bool {
-	return version.IsValid(release) && !strings.ContainsAny(strings.TrimPrefix(release, "go"), "abcdefghijklmnopqrstuvwxyz-") && version.Compare(release, Newest()) > 0
+	return version.IsValid(release) && !strings.ContainsAny(strings.TrimPrefix(release, "go"),
+		"abcdefghijklmnopqrstuvwxyz-") && version.Compare(release, Newest()) > 0
 }

@@ -45,7 +45,8 @@ func TestReleases(t *testing.T) {
 
 func TestLater(t *testing.T) {
 	for release, want := range map[string]bool{
-		Newest(): false, "go1.26.99": false, "go1.2.1": false, version.Lang(Newest()) + ".99": true, "go1.99.0": true, "go1.99rc1": false, "": false, "1.99.0": false, "go1.99.0-x": false,
+		Newest(): false, "go1.26.99": false, "go1.2.1": false, version.Lang(Newest()) + ".99": true, "go1.99.0": true,
+		"go1.99rc1": false, "": false, "1.99.0": false, "go1.99.0-x": false,
 	} {
 		if got := Later(release); got != want {
 			t.Errorf("%q: %v, want %v", release, got, want)

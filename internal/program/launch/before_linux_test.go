@@ -32,7 +32,8 @@ func playBefore(args []string) int {
 			if final != nil {
 				final()
 			}
-			_, _, e := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envv[0])))
+			_, _, e := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)),
+				uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envv[0])))
 			fmt.Fprintln(os.Stderr, "before: exec:", e)
 			return 97
 		}

@@ -20,7 +20,8 @@ import (
 
 func TestPtraceDenied(t *testing.T) {
 	denied := "seccomp=" + strconv.Itoa(unix.SYS_PTRACE)
-	asItIs(t, run(t, nil, after(t, denied, launched(t, "role:sum", "32")...)...), "ptrace: operation not permitted: a seccomp filter may deny it")
+	asItIs(t, run(t, nil, after(t, denied, launched(t, "role:sum", "32")...)...),
+		"ptrace: operation not permitted: a seccomp filter may deny it")
 	r := run(t, nil, after(t, denied, self(t), "role:launch", "strict", self(t), "role:sum", "32")...)
 	if r.code() != 126 || r.stdout != "" || !strings.Contains(r.stderr, "ptrace: operation not permitted") {
 		t.Errorf("strict: %v", r)
@@ -60,7 +61,8 @@ func TestNotDumpable(t *testing.T) {
 func TestNoMoreProcesses(t *testing.T) {
 	// The helper is a child without flags, threads have some.
 	denied := fmt.Sprintf("seccomp=%d,0", unix.SYS_CLONE)
-	asItIs(t, run(t, nil, after(t, denied, launched(t, "role:sum", "32")...)...), "a helper process cannot be started: operation not permitted")
+	asItIs(t, run(t, nil, after(t, denied, launched(t, "role:sum", "32")...)...),
+		"a helper process cannot be started: operation not permitted")
 }
 
 // TestFewProcesses has room for some threads and then for no helper. The Go
@@ -122,7 +124,8 @@ func TestAlreadyTraced(t *testing.T) {
 	}
 	data, _ := os.ReadFile(out.Name())
 	says := fmt.Sprintf("process %d traces it already", os.Getpid())
-	if ws.ExitStatus() != 0 || !strings.Contains(string(data), says) && !strings.Contains(string(data), "traces it already") || !strings.Contains(string(data), "sum ") {
+	if ws.ExitStatus() != 0 || !strings.Contains(string(data), says) &&
+		!strings.Contains(string(data), "traces it already") || !strings.Contains(string(data), "sum ") {
 		t.Errorf("%v: %s", ws, data)
 	}
 }
@@ -204,7 +207,8 @@ func TestRootThatDroppedCapabilities(t *testing.T) {
 		key, value, _ := strings.Cut(line, ":")
 		caps[key] = strings.TrimSpace(value)
 	}
-	if r.err != nil || caps["CapPrm"] == "" || caps["CapPrm"] != caps["CapBnd"] || !strings.Contains(r.stderr, "fewer capabilities than root gets") {
+	if r.err != nil || caps["CapPrm"] == "" || caps["CapPrm"] != caps["CapBnd"] ||
+		!strings.Contains(r.stderr, "fewer capabilities than root gets") {
 		t.Errorf("%v", r)
 	}
 	// With no_new_privs nobody gets them, and nothing is lost.

@@ -34,7 +34,8 @@ func TestExecWithoutPrivileges(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	for range 20 {
 		r := run(t, nil, launched(t, "role:children")...)
-		if r.err != nil || !strings.HasPrefix(r.stdout, "children: no child processes; ") || !strings.HasSuffix(r.stdout, "tracer 0\n") || r.stderr != "" {
+		if r.err != nil || !strings.HasPrefix(r.stdout, "children: no child processes; ") ||
+			!strings.HasSuffix(r.stdout, "tracer 0\n") || r.stderr != "" {
 			t.Fatal(r)
 		}
 	}
@@ -128,7 +129,8 @@ func TestFailedExec(t *testing.T) {
 		{launched(t, "role:sum", "32", longArgument), "launch: argument list too long"},
 	} {
 		r := run(t, nil, c.args...)
-		if r.code() != 126 || r.stdout != "" || !strings.Contains(r.stderr, c.says) || !strings.Contains(r.stderr, "children: no child processes") {
+		if r.code() != 126 || r.stdout != "" || !strings.Contains(r.stderr, c.says) ||
+			!strings.Contains(r.stderr, "children: no child processes") {
 			t.Errorf("want %q: %v", c.says, r)
 		}
 	}

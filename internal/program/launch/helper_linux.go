@@ -82,7 +82,8 @@ func (j *job) finish(pid int) {
 	}
 	// The program waits for the end of the helper before its first instruction:
 	// so it starts without a child, and nothing is left to be reaped.
-	if !j.reaped && o != replaced && o != unknownPlace && j.has(pid, j.syscallReturn+j.bias, &returnCode[0], len(returnCode)) && j.toExit(pid) {
+	if !j.reaped && o != replaced && o != unknownPlace &&
+		j.has(pid, j.syscallReturn+j.bias, &returnCode[0], len(returnCode)) && j.toExit(pid) {
 		j.await(pid, j.helper)
 	}
 	ptrace(unix.PTRACE_DETACH, pid, 0, 0)

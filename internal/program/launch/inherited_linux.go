@@ -79,7 +79,8 @@ func bit(signal int) uint64 { return 1 << (signal - 1) }
 
 // unblocked are the signals that the runtime may unblock in its threads.
 var unblocked = func() (mask uint64) {
-	for _, s := range []unix.Signal{unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGCHLD,
+	for _, s := range []unix.Signal{unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV,
+		unix.SIGSTKFLT, unix.SIGCHLD,
 		unix.SIGPROF, unix.SIGURG, unix.SIGSYS, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, 32, 33, 34} {
 		mask |= bit(int(s))
 	}

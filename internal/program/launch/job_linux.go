@@ -268,7 +268,8 @@ const (
 //go:nosplit
 //go:norace
 func (j *job) locate() bool {
-	fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, uintptr(j.proc), uintptr(unsafe.Pointer(&auxvName)), unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0)
+	fd, _, e := syscall.RawSyscall6(unix.SYS_OPENAT, uintptr(j.proc), uintptr(unsafe.Pointer(&auxvName)),
+		unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0)
 	if e != 0 {
 		j.errno = e
 		return false

@@ -88,7 +88,8 @@ func (p *Program) job(proc int) (*job, error) {
 	patch := p.Patch
 	j := &job{proc: proc, file: p.file, entry: patch.Entry, movable: patch.Movable, syscallReturn: patch.Proof.SyscallReturn}
 	j.regs.init()
-	for _, c := range []codepatch.Code{patch.Proof.MapOS, patch.Proof.NoHugePageOS, patch.Proof.HugePageOS, {Address: j.syscallReturn, Bytes: returnCode}} {
+	for _, c := range []codepatch.Code{patch.Proof.MapOS, patch.Proof.NoHugePageOS, patch.Proof.HugePageOS,
+		{Address: j.syscallReturn, Bytes: returnCode}} {
 		b := &j.checks[j.nchecks]
 		if len(c.Bytes) > len(b.bytes) {
 			return nil, fmt.Errorf("%s has %d bytes of code", c.Name, len(c.Bytes))

@@ -23,7 +23,8 @@ func TestPutWritesAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := syscall.ForkExec(p.Path, []string{"prog", "role:status"}, &syscall.ProcAttr{Env: []string{isChild + "=1"}, Sys: &syscall.SysProcAttr{Ptrace: true}})
+	pid, err := syscall.ForkExec(p.Path, []string{"prog", "role:status"},
+		&syscall.ProcAttr{Env: []string{isChild + "=1"}, Sys: &syscall.SysProcAttr{Ptrace: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func (p *Patch) Fits(t *Toolchain) error {
 // Idle says why a patch changes nothing in the programs that a toolchain builds; "" if
 // it does.
 func (p *Patch) Idle(t *Toolchain) string {
-	if len(p.Effect) == 0 || slices.Contains(p.Effect, t.OS) || slices.Contains(p.Effect, t.Arch) || slices.Contains(p.Effect, t.OS+"/"+t.Arch) {
+	if len(p.Effect) == 0 || slices.Contains(p.Effect, t.OS) || slices.Contains(p.Effect, t.Arch) ||
+		slices.Contains(p.Effect, t.OS+"/"+t.Arch) {
 		return ""
 	}
 	return fmt.Sprintf("changes nothing on %s/%s, only on %s", t.OS, t.Arch, strings.Join(p.Effect, ", "))
@@ -47,7 +48,8 @@ func (p *Patch) suits(t *Toolchain) error {
 	}
 	switch lang := t.lang(); {
 	case !slices.Contains(p.Go, lang):
-		return refuse(fmt.Sprintf("it is written for %s: choose one of these (GOTOOLCHAIN=%s.0), or build without the patch", enumerate(p.Go), p.Go[len(p.Go)-1]))
+		return refuse(fmt.Sprintf("it is written for %s: choose one of these (GOTOOLCHAIN=%s.0), or build without the patch",
+			enumerate(p.Go), p.Go[len(p.Go)-1]))
 	case p.Experiment != "" && !t.experimental(p.Experiment):
 		return refuse(fmt.Sprintf("it needs GOEXPERIMENT=%s: set it in the environment", p.Experiment))
 	}

@@ -57,7 +57,8 @@ func TestRefused(t *testing.T) {
 		patches []string
 		want    []string
 	}{
-		"too often":      {"go1.26.1", []string{edit("two", "1")}, []string{"patch p0 does not fit go1.26.1, src/a.go", `"two" stands there 2 times, want 1`}},
+		"too often": {"go1.26.1", []string{edit("two", "1")},
+			[]string{"patch p0 does not fit go1.26.1, src/a.go", `"two" stands there 2 times, want 1`}},
 		"too rarely":     {"go1.26.1", []string{edit("three", "1")}, []string{"0 times, want 1"}},
 		"part of a line": {"go1.26.1", []string{edit("on", "1")}, []string{"0 times, want 1"}},
 		"other version":  {"go1.24.9", []string{edit("one", "1")}, []string{"does not fit go1.24.9", "it is written for go1.25 and go1.26"}},
@@ -65,8 +66,9 @@ func TestRefused(t *testing.T) {
 		"no version":     {"weekly", []string{edit("one", "1")}, []string{"it is written for go1.25 and go1.26"}},
 		"no file":        {"go1.26.1", []string{"edit src/b.go\nfind 1\n|x\nafter\n|y\n"}, []string{"src/b.go", "there is no such file"}},
 		"file is there":  {"go1.26.1", []string{"new src/a.go\n|x\n"}, []string{"src/a.go", "there is such a file already"}},
-		"same new file":  {"go1.26.1", []string{"new src/n.go\n|x\n", "new src/n.go\n|y\n"}, []string{"patch p1", "there is such a file already"}},
-		"same lines":     {"go1.26.1", []string{edit("one", "1"), edit("one", "1")}, []string{"patch p1", "the same lines as p0"}},
+		"same new file": {"go1.26.1", []string{"new src/n.go\n|x\n", "new src/n.go\n|y\n"},
+			[]string{"patch p1", "there is such a file already"}},
+		"same lines": {"go1.26.1", []string{edit("one", "1"), edit("one", "1")}, []string{"patch p1", "the same lines as p0"}},
 	} {
 		goTree := tree(t, c.version, files)
 		var patches []*Patch
@@ -98,7 +100,8 @@ func TestRefused(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	linux := &Toolchain{OS: "linux", Arch: "arm64"}
-	for effect, idle := range map[string]bool{"": false, "linux": false, "arm64": false, "linux/arm64": false, "linux/amd64": true, "darwin amd64": true} {
+	for effect, idle := range map[string]bool{"": false, "linux": false, "arm64": false, "linux/arm64": false,
+		"linux/amd64": true, "darwin amd64": true} {
 		p := &Patch{Effect: strings.Fields(effect)}
 		if got := p.Idle(linux); (got != "") != idle {
 			t.Errorf("%q: %q", effect, got)
@@ -155,12 +158,14 @@ func TestUserOverlay(t *testing.T) {
 	if data, err := os.ReadFile(all.Replace[goTree.path("src/a.go")]); err != nil || string(data) != "mine\none\npatched\n" {
 		t.Errorf("the patch is on top of the user's file: %q, %v", data, err)
 	}
-	if got, ok := all.Replace[filepath.Join(dir, "gone.go")]; !ok || got != "" || all.Replace[filepath.Join(dir, "own.go")] != filepath.Join(dir, "mine.go") {
+	if got, ok := all.Replace[filepath.Join(dir, "gone.go")]; !ok || got != "" ||
+		all.Replace[filepath.Join(dir, "own.go")] != filepath.Join(dir, "mine.go") {
 		t.Errorf("%v", all.Replace)
 	}
 	write("bad.json", "{")
 	for _, file := range []string{"bad.json", "none.json"} {
-		if _, err := Apply(goTree, patches, file, dir); err == nil || !strings.Contains(err.Error(), "-overlay") || !strings.Contains(err.Error(), file) {
+		if _, err := Apply(goTree, patches, file, dir); err == nil || !strings.Contains(err.Error(), "-overlay") ||
+			!strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -173,7 +178,8 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	}
 	t.Setenv("XDG_CACHE_HOME", file)
 	goTree := tree(t, "go1.26.1", map[string]string{"src/a.go": "one\n"})
-	if _, err := Apply(goTree, []*Patch{patchOf(t, "x", "edit src/a.go\nfind 1\n|one\nafter\n|two\n")}, "", ""); err == nil || !strings.Contains(err.Error(), "write the patched files") {
+	if _, err := Apply(goTree, []*Patch{patchOf(t, "x", "edit src/a.go\nfind 1\n|one\nafter\n|two\n")}, "",
+		""); err == nil || !strings.Contains(err.Error(), "write the patched files") {
 		t.Error(err)
 	}
 }

@@ -25,7 +25,8 @@ var together = []string{HeapHugePages, HeapMinimum, MallocPrefetch}
 func probe(t *testing.T, env []string, flags []string, patches ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "probe")
-	o, err := Build(context.Background(), BuildOptions{Dir: "testdata/probe", Env: append(os.Environ(), env...), Flags: flags, Package: ".", Out: out, Patches: patches})
+	o, err := Build(context.Background(), BuildOptions{Dir: "testdata/probe", Env: append(os.Environ(), env...),
+		Flags: flags, Package: ".", Out: out, Patches: patches})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,8 @@ func TestArenas(t *testing.T) {
 	dir := "../../../examples/binarytrees/goarena"
 	build := func(patches ...string) string {
 		out := filepath.Join(t.TempDir(), "trees")
-		if _, err := Build(context.Background(), BuildOptions{Dir: dir, Env: append(os.Environ(), env...), Package: ".", Out: out, Patches: patches}); err != nil {
+		if _, err := Build(context.Background(), BuildOptions{Dir: dir, Env: append(os.Environ(), env...), Package: ".",
+			Out: out, Patches: patches}); err != nil {
 			t.Fatal(err)
 		}
 		return out
@@ -181,7 +183,8 @@ func TestEditedToolchain(t *testing.T) {
 	}
 	dir := t.TempDir()
 	edited := filepath.Join(dir, "mheap.go")
-	if err := os.WriteFile(edited, bytes.Replace(data, []byte(`nBase-v, &gcController.heapReleased, "heap")`), []byte(`nBase-v, &gcController.heapReleased, "theheap")`), 1), 0o644); err != nil {
+	if err := os.WriteFile(edited, bytes.Replace(data, []byte(`nBase-v, &gcController.heapReleased, "heap")`),
+		[]byte(`nBase-v, &gcController.heapReleased, "theheap")`), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	mine := filepath.Join(dir, "overlay.json")
@@ -195,7 +198,8 @@ func TestEditedToolchain(t *testing.T) {
 		b.Dir, b.Package, b.Out, b.Patches = "testdata/probe", ".", filepath.Join(dir, "program"), together
 		_, err = Build(context.Background(), b)
 		var refused *RefusedError
-		if !errors.As(err, &refused) || refused.Patch != HeapHugePages || refused.File != "src/runtime/mheap.go" || !strings.Contains(err.Error(), toolchain.Version) {
+		if !errors.As(err, &refused) || refused.Patch != HeapHugePages || refused.File != "src/runtime/mheap.go" ||
+			!strings.Contains(err.Error(), toolchain.Version) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(b.Out); !errors.Is(err, os.ErrNotExist) {
@@ -232,7 +236,8 @@ func TestVersions(t *testing.T) {
 			}
 			if _, err := Build(context.Background(), BuildOptions{
 				Dir: t.TempDir(), // no go.mod that wants a later Go
-				Env: append(env, "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0"), Flags: []string{"-buildvcs=false"}, Package: "runtime", Out: os.DevNull, Patches: names,
+				Env: append(env, "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0"), Flags: []string{"-buildvcs=false"},
+				Package: "runtime", Out: os.DevNull, Patches: names,
 			}); err != nil {
 				t.Errorf("%s %s: %v", version, target, err)
 			}
@@ -242,13 +247,16 @@ func TestVersions(t *testing.T) {
 
 func TestBuildErrors(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "program")
-	if _, err := Build(context.Background(), BuildOptions{Package: "./none", Out: out}); err == nil || !strings.Contains(err.Error(), "go build ./none") || !strings.Contains(err.Error(), "directory not found") {
+	if _, err := Build(context.Background(), BuildOptions{Package: "./none", Out: out}); err == nil ||
+		!strings.Contains(err.Error(), "go build ./none") || !strings.Contains(err.Error(), "directory not found") {
 		t.Error(err)
 	}
-	if _, err := Build(context.Background(), BuildOptions{Package: ".", Out: out, Patches: []string{"none"}}); err == nil || !strings.Contains(err.Error(), `unknown patch "none"`) {
+	if _, err := Build(context.Background(), BuildOptions{Package: ".", Out: out,
+		Patches: []string{"none"}}); err == nil || !strings.Contains(err.Error(), `unknown patch "none"`) {
 		t.Error(err)
 	}
-	if _, err := Build(context.Background(), BuildOptions{Go: "no-such-go", Package: ".", Out: out}); err == nil || !strings.Contains(err.Error(), "install Go") {
+	if _, err := Build(context.Background(), BuildOptions{Go: "no-such-go", Package: ".", Out: out}); err == nil ||
+		!strings.Contains(err.Error(), "install Go") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

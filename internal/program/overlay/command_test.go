@@ -98,7 +98,8 @@ func TestToolchain(t *testing.T) {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
 	}
-	if _, err := FindToolchain(context.Background(), "", "", append(os.Environ(), "GOTOOLCHAIN=go0.1")); err == nil || !strings.Contains(err.Error(), "go env: ") {
+	if _, err := FindToolchain(context.Background(), "", "", append(os.Environ(), "GOTOOLCHAIN=go0.1")); err == nil ||
+		!strings.Contains(err.Error(), "go env: ") {
 		t.Errorf("a toolchain that there is not: %v", err)
 	}
 }

@@ -67,7 +67,8 @@ func storeIn(temp string, why error) store {
 	if !errors.As(why, new(*scratch.UnsafeError)) { // which says it
 		fix = " (XDG_CACHE_HOME moves the cache)"
 	}
-	return store{filepath.Join(temp, "overlay"), fmt.Sprintf("the patched files are kept for this build only, not in the cache: %v%s", why, fix)}
+	return store{filepath.Join(temp, "overlay"), fmt.Sprintf("the patched files are kept for this build only, not in the cache: %v%s",
+		why, fix)}
 }
 
 // A writeError says that a file could not be written in a store.

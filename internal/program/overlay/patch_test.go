@@ -32,14 +32,16 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "x" || p.Why != "w" || strings.Join(p.Go, " ") != "go1.25 go1.26" || strings.Join(p.Effect, " ") != "linux arm64 and more of it" || p.Default || len(p.Hash) != 12 {
+	if p.Name != "x" || p.Why != "w" || strings.Join(p.Go, " ") != "go1.25 go1.26" ||
+		strings.Join(p.Effect, " ") != "linux arm64 and more of it" || p.Default || len(p.Hash) != 12 {
 		t.Errorf("%+v", p)
 	}
 	if len(p.edits) != 1 || len(p.files) != 1 {
 		t.Fatalf("%+v, %+v", p.edits, p.files)
 	}
 	e := p.edits[0]
-	if e.file != "src/a.go" || e.count != 2 || e.find != "\ta\n\tb\n" || e.text != "\tc\n" || e.how != after || !e.fits("go1.26") || e.fits("go1.25") {
+	if e.file != "src/a.go" || e.count != 2 || e.find != "\ta\n\tb\n" || e.text != "\tc\n" || e.how != after ||
+		!e.fits("go1.26") || e.fits("go1.25") {
 		t.Errorf("%+v", e)
 	}
 	if f := p.files[0]; f.file != "src/b.go" || f.text != "package b\n\n" || !f.fits("go1.25") {
@@ -94,7 +96,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, e := range p.edits {
-			if !strings.HasPrefix(e.file, "src/") || strings.Contains(e.file, "..") && strings.Contains("/"+e.file+"/", "/../") || e.count < 1 || e.find == "" || e.text == "" {
+			if !strings.HasPrefix(e.file, "src/") ||
+				strings.Contains(e.file, "..") && strings.Contains("/"+e.file+"/", "/../") || e.count < 1 || e.find == "" || e.text == "" {
 				t.Errorf("%+v", e)
 			}
 		}

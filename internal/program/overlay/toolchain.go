@@ -35,7 +35,8 @@ func FindToolchain(ctx context.Context, goCommand, dir string, env []string) (*T
 	if err != nil {
 		return nil, fmt.Errorf("%w: install Go, or put it into PATH", err)
 	}
-	cmd := exec.CommandContext(ctx, goCommand, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT", "GOFLAGS", "GOMODCACHE", "GOTMPDIR")
+	cmd := exec.CommandContext(ctx, goCommand, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOEXPERIMENT",
+		"GOFLAGS", "GOMODCACHE", "GOTMPDIR")
 	cmd.Dir, cmd.Env = dir, env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -53,7 +54,8 @@ func FindToolchain(ctx context.Context, goCommand, dir string, env []string) (*T
 	if got.GOROOT == "" {
 		return nil, errors.New("go env: no GOROOT: the go command does not know where its standard library is (set GOROOT)")
 	}
-	return &Toolchain{Root: got.GOROOT, Version: got.GOVERSION, OS: got.GOOS, Arch: got.GOARCH, Experiment: got.GOEXPERIMENT, Flags: got.GOFLAGS, Temp: got.GOTMPDIR, cache: got.GOMODCACHE}, nil
+	return &Toolchain{Root: got.GOROOT, Version: got.GOVERSION, OS: got.GOOS, Arch: got.GOARCH,
+		Experiment: got.GOEXPERIMENT, Flags: got.GOFLAGS, Temp: got.GOTMPDIR, cache: got.GOMODCACHE}, nil
 }
 
 // lang returns the language version, such as go1.26; of a development version the one

@@ -136,7 +136,8 @@ func emulator(t *Toolchain) ([]string, error) {
 	case t.Arch == runtime.GOARCH:
 		return nil, nil
 	}
-	machine := map[string]string{"arm64": "aarch64", "amd64": "x86_64", "riscv64": "riscv64", "ppc64le": "ppc64le", "s390x": "s390x", "loong64": "loongarch64", "arm": "arm", "386": "i386"}[t.Arch]
+	machine := map[string]string{"arm64": "aarch64", "amd64": "x86_64", "riscv64": "riscv64", "ppc64le": "ppc64le",
+		"s390x": "s390x", "loong64": "loongarch64", "arm": "arm", "386": "i386"}[t.Arch]
 	for _, name := range []string{"qemu-" + machine, "qemu-" + machine + "-static"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return []string{"-exec=" + path, "-skip=" + starting}, nil

@@ -50,7 +50,8 @@ func TestEmulator(t *testing.T) {
 		t.Error(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := emulator(&Toolchain{OS: runtime.GOOS, Arch: "riscv64"}); err == nil || !strings.Contains(err.Error(), "apt-get install qemu-user") {
+	if _, err := emulator(&Toolchain{OS: runtime.GOOS, Arch: "riscv64"}); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install qemu-user") {
 		t.Error(err)
 	}
 }
@@ -59,7 +60,8 @@ func TestEmulator(t *testing.T) {
 func TestVerifyRefuses(t *testing.T) {
 	p := patchOf(t, "x", "edit src/runtime/none.go\nfind 1\n|x\nafter\n|y\n")
 	p.Go = []string{version.Lang(runtime.Version())}
-	if _, err := Verify(context.Background(), GoCommand{Patches: []*Patch{p}}, nil); err == nil || !strings.Contains(err.Error(), "src/runtime/none.go") {
+	if _, err := Verify(context.Background(), GoCommand{Patches: []*Patch{p}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "src/runtime/none.go") {
 		t.Error(err)
 	}
 }

@@ -45,7 +45,8 @@ func TestProgramInC(t *testing.T) {
 	}{
 		{"program", nil, (*elf.File).Symbols, []string{"exported", "local", "main"}, []string{"data"}},
 		{"library", []string{"-shared", "-fPIC"}, (*elf.File).Symbols, []string{"exported", "local", "main"}, []string{"data"}},
-		{"stripped library", []string{"-shared", "-fPIC", "-s"}, (*elf.File).DynamicSymbols, []string{"exported", "main"}, []string{"data", "local"}},
+		{"stripped library", []string{"-shared", "-fPIC", "-s"}, (*elf.File).DynamicSymbols,
+			[]string{"exported", "main"}, []string{"data", "local"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := compile(t, append([]string{"-O1"}, c.args...)...)

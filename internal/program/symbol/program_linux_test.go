@@ -134,7 +134,8 @@ func agree(t *testing.T, f *File, all []said, version string) {
 		t.Errorf("the program said too little: %d places on stacks, %d in code, %d inlined", stacks, codes, inlined)
 	}
 	names := slices.Collect(f.Functions())
-	for _, name := range []string{"main.main", "main.generic[...]", "main.small", "main.(*shape).grow", "runtime.mallocgc", "runtime.memclrNoHeapPointers"} {
+	for _, name := range []string{"main.main", "main.generic[...]", "main.small", "main.(*shape).grow",
+		"runtime.mallocgc", "runtime.memclrNoHeapPointers"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is not among the %d functions", name, len(names))
 		}

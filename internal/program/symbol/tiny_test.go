@@ -109,7 +109,8 @@ func (c tiny) pclntab() (table, tree []byte) {
 	}
 	functions := []fn{
 		{"main.first", 0, runs(&pcs, run{0, 16}), runs(&pcs, run{3, 16}), 0, ^uint32(0)},
-		{"main.outer", 0x10, runs(&pcs, run{0, 16}, run{1, 16}, run{0, 32}), runs(&pcs, run{10, 16}, run{5, 16}, run{12, 32}), runs(&pcs, run{-1, 16}, run{0, 16}, run{-1, 32}), 0},
+		{"main.outer", 0x10, runs(&pcs, run{0, 16}, run{1, 16}, run{0, 32}),
+			runs(&pcs, run{10, 16}, run{5, 16}, run{12, 32}), runs(&pcs, run{-1, 16}, run{0, 16}, run{-1, 32}), 0},
 		{"main.last", 0x50, runs(&pcs, run{0, 16}), runs(&pcs, run{300, 16}), 0, ^uint32(0)},
 	}
 
@@ -313,7 +314,8 @@ func TestSeveralTextSections(t *testing.T) {
 	for _, c := range formats() {
 		c.sections = true
 		f := c.open(t)
-		for address, want := range map[uint64]string{tinyText + 0x4f: "main.outer", tinyText + 0x50: "", tinyFar: "main.last", tinyFar + 0xf: "main.last", tinyFar + 0x10: ""} {
+		for address, want := range map[uint64]string{tinyText + 0x4f: "main.outer", tinyText + 0x50: "",
+			tinyFar: "main.last", tinyFar + 0xf: "main.last", tinyFar + 0x10: ""} {
 			got := ""
 			if frames := f.Lookup(address, false); len(frames) > 0 {
 				got = frames[len(frames)-1].Func

@@ -118,9 +118,10 @@ var rules = []struct {
 			do, value = "Have them made in the background:", "defer"
 		}
 		return Advice{
-			What:  "Page faults wait for huge pages to be made (defrag is " + f.Defrag + ").",
-			Means: "When no huge page is free, the fault of " + who + " moves other memory around until one is: pauses of milliseconds, in the middle of an allocation.",
-			Do:    do, Code: set(value, DefragFile),
+			What: "Page faults wait for huge pages to be made (defrag is " + f.Defrag + ").",
+			Means: "When no huge page is free, the fault of " + who +
+				" moves other memory around until one is: pauses of milliseconds, in the middle of an allocation.",
+			Do: do, Code: set(value, DefragFile),
 			See: "https://docs.kernel.org/admin-guide/mm/transhuge.html",
 		}
 	}},

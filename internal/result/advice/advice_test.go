@@ -15,9 +15,13 @@ func TestFind(t *testing.T) {
 		want []string
 	}{
 		{"nothing known", Facts{}, nil},
-		{"the kernel's defaults, a machine", Facts{Enabled: "madvise", Defrag: "madvise", MaxPtesNone: n(511), WindowPages: 512, Anyone: true}, []string{"max-ptes-none"}},
-		{"the kernel's defaults, a program that does not ask", Facts{Enabled: "madvise", Defrag: "madvise", MaxPtesNone: n(511), WindowPages: 512}, nil},
-		{"the kernel's defaults, a program that asks", Facts{Enabled: "madvise", Defrag: "madvise", MaxPtesNone: n(511), WindowPages: 512, Asks: true}, []string{"max-ptes-none", "defrag-always"}},
+		{"the kernel's defaults, a machine", Facts{Enabled: "madvise", Defrag: "madvise", MaxPtesNone: n(511),
+			WindowPages: 512, Anyone: true}, []string{"max-ptes-none"}},
+		{"the kernel's defaults, a program that does not ask",
+			Facts{Enabled: "madvise", Defrag: "madvise", MaxPtesNone: n(511), WindowPages: 512}, nil},
+		{"the kernel's defaults, a program that asks",
+			Facts{Enabled: "madvise", Defrag: "madvise", MaxPtesNone: n(511), WindowPages: 512, Asks: true},
+			[]string{"max-ptes-none", "defrag-always"}},
 		{"always", Facts{Enabled: "always", Defrag: "always", MaxPtesNone: n(511), WindowPages: 512}, []string{"max-ptes-none", "defrag-always"}},
 		{"never", Facts{Enabled: "never", Defrag: "always", MaxPtesNone: n(511), WindowPages: 512, Asks: true, Anyone: true}, nil},
 		{"an eighth", Facts{Enabled: "always", Defrag: "defer", MaxPtesNone: n(64), WindowPages: 512}, nil},
@@ -52,7 +56,8 @@ func TestAdviceIsComplete(t *testing.T) {
 			t.Errorf("%s was not found", r.id)
 		}
 	}
-	if a, ok := ByID("max-ptes-none", &Facts{Enabled: "always", MaxPtesNone: &n, WindowPages: 512}); !ok || !strings.Contains(a.Means, "1 of 512 base pages are in use") || !strings.Contains(a.Means, fmt.Sprint(512)+" times") {
+	if a, ok := ByID("max-ptes-none", &Facts{Enabled: "always", MaxPtesNone: &n, WindowPages: 512}); !ok ||
+		!strings.Contains(a.Means, "1 of 512 base pages are in use") || !strings.Contains(a.Means, fmt.Sprint(512)+" times") {
 		t.Errorf("%+v", a)
 	}
 }

@@ -12,7 +12,8 @@ import (
 const ms = time.Millisecond
 
 func TestDigest(t *testing.T) {
-	tiny := gctrace.Summary{Cycles: 2000, CPU: 1000 * ms, AssistCPU: 100 * ms, IdleCPU: 200 * ms, PauseCPU: 100 * ms, HeapSum: 2000 * 4 << 20, LiveSum: 20 << 20}
+	tiny := gctrace.Summary{Cycles: 2000, CPU: 1000 * ms, AssistCPU: 100 * ms, IdleCPU: 200 * ms, PauseCPU: 100 * ms,
+		HeapSum: 2000 * 4 << 20, LiveSum: 20 << 20}
 	for _, tt := range []struct {
 		name string
 		g    gctrace.Summary

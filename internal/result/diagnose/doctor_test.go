@@ -99,7 +99,8 @@ func TestNothingToRead(t *testing.T) {
 		switch {
 		case o.State == NotChecked && o.Why == "":
 			t.Errorf("%s: no reason", o.Rule.ID)
-		case o.State == Clean && !strings.HasPrefix(o.Rule.ID, "thp-") && !slices.Contains([]string{"defrag-always", "max-ptes-none", "hugetlb-unused", "base-page-size"}, o.Rule.ID):
+		case o.State == Clean && !strings.HasPrefix(o.Rule.ID, "thp-") &&
+			!slices.Contains([]string{"defrag-always", "max-ptes-none", "hugetlb-unused", "base-page-size"}, o.Rule.ID):
 			t.Errorf("%s is clean, and nothing was read", o.Rule.ID) // the others know that there is no THP and no pool
 		}
 	}
@@ -113,13 +114,17 @@ func TestNotChecked(t *testing.T) {
 		want   []string
 		why    string
 	}{
-		{"no vmstat", func(w *world) { w.remove("proc/vmstat") }, []string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping"}, "no such file"},
-		{"old vmstat", func(w *world) { w.write("proc/vmstat", "nr_free_pages 1\n") }, []string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping"}, "does not count it"},
+		{"no vmstat", func(w *world) { w.remove("proc/vmstat") },
+			[]string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping"}, "no such file"},
+		{"old vmstat", func(w *world) { w.write("proc/vmstat", "nr_free_pages 1\n") },
+			[]string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping"}, "does not count it"},
 		{"no PSI", func(w *world) {
 			w.remove("proc/pressure")
 			w.remove("sys/fs/cgroup/system.slice/orders.service/memory.pressure")
 		}, []string{"memory-pressure"}, "CONFIG_PSI"},
-		{"not watched", func(w *world) { w.watch = 0 }, []string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping", "memory-pressure", "go-tiny-heap"}, "nothing was watched: give --duration a time"},
+		{"not watched", func(w *world) { w.watch = 0 },
+			[]string{"compaction-stalls", "huge-pages-refused", "huge-pages-split", "swapping", "memory-pressure",
+				"go-tiny-heap"}, "nothing was watched: give --duration a time"},
 		{"bad enabled", func(w *world) { w.write(thpEnabled, "none\n") }, []string{"thp-never", "thp-always", "max-ptes-none"}, "parse "},
 		{"bad defrag", func(w *world) { w.write(thpDefrag, "none\n") }, []string{"defrag-always"}, "parse "},
 		{"bad pools", func(w *world) { w.remove(hugetlbDir + "hugepages-2048kB/free_hugepages") }, []string{"hugetlb-unused"}, "no such file"},
@@ -127,28 +132,35 @@ func TestNotChecked(t *testing.T) {
 		{"no meminfo", func(w *world) { w.remove("proc/meminfo") }, []string{"swappiness"}, "no such file"},
 		{"bad limit", func(w *world) { w.write("sys/fs/cgroup/system.slice/orders.service/memory.max", "much\n") },
 			[]string{"container-full", "container-throttled", "go-no-memory-limit", "go-limit-above-container"}, "parse "},
-		{"no usage", func(w *world) { w.remove("sys/fs/cgroup/system.slice/orders.service/memory.current") }, []string{"container-full"}, "does not say how much is in use"},
-		{"no rollup", func(w *world) { w.remove("proc/4242/smaps_rollup") }, []string{"heap-on-base-pages", "fork-copies", "freed-but-resident", "go-returned-memory"}, "no such file"},
-		{"no smaps", func(w *world) { w.remove("proc/4242/smaps") }, []string{"advised-not-huge", "opted-out", "too-many-mappings"}, "no such file"},
+		{"no usage", func(w *world) { w.remove("sys/fs/cgroup/system.slice/orders.service/memory.current") },
+			[]string{"container-full"}, "does not say how much is in use"},
+		{"no rollup", func(w *world) { w.remove("proc/4242/smaps_rollup") },
+			[]string{"heap-on-base-pages", "fork-copies", "freed-but-resident", "go-returned-memory"}, "no such file"},
+		{"no smaps", func(w *world) { w.remove("proc/4242/smaps") },
+			[]string{"advised-not-huge", "opted-out", "too-many-mappings"}, "no such file"},
 		{"no max_map_count", func(w *world) { w.remove("proc/sys/vm/max_map_count") }, []string{"too-many-mappings"}, "no such file"},
 		{"no environ", func(w *world) { w.remove("proc/4242/environ") }, []string{"go-disablethp"}, "no such file"},
 		{"old status", func(w *world) { w.change("proc/4242/status", "THP_enabled:\t1\n", "") }, []string{"thp-disabled"}, "needs Linux 5.0"},
 		{"no exe", func(w *world) { w.noExe = fmt.Errorf("open exe: %w", fs.ErrPermission) },
-			[]string{"go-huge-page-faults", "go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-disablethp"},
+			[]string{"go-huge-page-faults", "go-no-memory-limit", "go-limit-above-container", "go-limit-too-low",
+				"go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-disablethp"},
 			"whether it is a Go program is not known: open exe: permission denied"},
-		{"no debug information", func(w *world) { w.noState = goruntime.ErrNoDebugInfo }, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
+		{"no debug information", func(w *world) { w.noState = goruntime.ErrNoDebugInfo },
+			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
 		{"a small one without, and no samples", func(w *world) {
 			w.noState = goruntime.ErrNoDebugInfo
 			w.field("proc/4242/status", "RssAnon", "9000 kB")
 		}, []string{"go-limit-too-low", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
 		{"neither runtime nor environment", func(w *world) { w.noState = goruntime.ErrNoDebugInfo; w.remove("proc/4242/environ") },
-			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off", "go-returned-memory", "go-goroutine-stacks", "go-disablethp"}, ""},
+			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off",
+				"go-returned-memory", "go-goroutine-stacks", "go-disablethp"}, ""},
 		{"an old Go", func(w *world) {
 			w.version = "go1.17.13"
 			w.states = []goruntime.State{{Cycles: 7}}
 		}, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "needs Go 1.19"},
 		{"a Go of one's own", func(w *world) { w.version = "devel +a1b2c3" }, []string{"go-huge-page-faults"}, "not a release of Go"},
-		{"the runtime goes", func(w *world) { w.states = nil }, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "gone"},
+		{"the runtime goes", func(w *world) { w.states = nil },
+			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, "linux-5.15-cgroup-v2")
@@ -179,7 +191,10 @@ func TestNoProcess(t *testing.T) {
 			w.change("proc/4242/stat", ") S ", ") Z ")
 			w.change("proc/4242/stat", " 20 0 11 0 ", " 20 0 1 0 ")
 		},
-		"doctor 4242: is a thread: folio doctor 4240 looks at its process": func(w *world) { w.change("proc/4242/status", "Tgid:\t4242", "Tgid:\t4240") },
+		"doctor 4242: is a thread: folio doctor 4240 looks at its process": func(w *world) {
+			w.change("proc/4242/status", "Tgid:\t4242",
+				"Tgid:\t4240")
+		},
 		"doctor 4242: is a thread of the kernel (orders), which has no memory of its own": func(w *world) {
 			w.write("proc/4242/status", "Name:\torders\nTgid:\t4242\nPid:\t4242\nUid:\t0\t0\t0\t0\n")
 			w.write("proc/4242/stat", "4242 (orders) S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 412233 0 0\n")

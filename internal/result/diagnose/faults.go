@@ -36,7 +36,8 @@ func adviseFaults(s *RunFacts) (float64, NextStep, bool) {
 		return 0, NextStep{}, false
 	default:
 		gain = s.sysShare()
-		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults), unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
+		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults),
+			unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
 	}
 	if w := s.Where; w != nil && w.HeapFaults > 0 && w.Faults >= manyFaults {
 		evidence += fmt.Sprintf("; %s of them in the heap", unit.Percent(float64(w.HeapFaults)/float64(w.Faults)))
@@ -53,13 +54,15 @@ func (s *RunFacts) faultFix() (why, fix string) {
 	faulted := s.Faults * float64(s.Host.PageBytes)
 	switch {
 	case s.Processes > 1:
-		return fmt.Sprintf("; each of %d processes touches memory of its own", s.Processes), s.site("start fewer processes, and have each do more")
+		return fmt.Sprintf("; each of %d processes touches memory of its own",
+			s.Processes), s.site("start fewer processes, and have each do more")
 	case s.RSS == nil || *s.RSS <= 0 || s.PID != 0 || s.Processes == 0:
 		return "", s.site("reuse memory") // whose they are is not known
 	case s.Huge != nil && *s.Huge >= *s.RSS/10: // a fault is of more than a page there
 		return fmt.Sprintf("; %s of %s were on huge pages", unit.Bytes(*s.Huge), unit.Bytes(*s.RSS)), s.site("reuse memory")
 	case faulted > refaults*(*s.RSS):
-		return fmt.Sprintf("; %s faulted in, peak RSS %s: most was returned to the OS and faulted in again", unit.Bytes(faulted), unit.Bytes(*s.RSS)), s.fixedHeap()
+		return fmt.Sprintf("; %s faulted in, peak RSS %s: most was returned to the OS and faulted in again",
+			unit.Bytes(faulted), unit.Bytes(*s.RSS)), s.fixedHeap()
 	}
 	why = fmt.Sprintf("; %s faulted in, peak RSS %s", unit.Bytes(faulted), unit.Bytes(*s.RSS))
 	switch {

@@ -21,7 +21,8 @@ func TestReadThisMachine(t *testing.T) {
 	if v, err := p.GoVersion.get(); v == "" || err != nil {
 		t.Errorf("this test is of Go %q, %v", v, err)
 	}
-	for _, err := range []error{p.Status.Err, p.Rollup.Err, p.Advice.Err, p.Environ.Err, p.Children.Err, p.MaxMaps.Err, f.Release.Err, f.Meminfo.Err} {
+	for _, err := range []error{p.Status.Err, p.Rollup.Err, p.Advice.Err, p.Environ.Err, p.Children.Err, p.MaxMaps.Err,
+		f.Release.Err, f.Meminfo.Err} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -43,7 +44,8 @@ func TestReadEnds(t *testing.T) {
 	if _, err := ReadFacts(ctx, procmem.FS{}, &ReadOptions{Watch: time.Hour}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if _, err := ReadFacts(context.Background(), procmem.FS{}, &ReadOptions{PID: 1 << 30}); err == nil || !strings.Contains(err.Error(), "no such process") {
+	if _, err := ReadFacts(context.Background(), procmem.FS{}, &ReadOptions{PID: 1 << 30}); err == nil ||
+		!strings.Contains(err.Error(), "no such process") {
 		t.Errorf("no process: %v", err)
 	}
 	if _, err := ReadFacts(context.Background(), procmem.FS{}, nil); err != nil {

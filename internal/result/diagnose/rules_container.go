@@ -50,7 +50,8 @@ func lookFull(f *Facts) ([]Finding, error) {
 			What:     fmt.Sprintf("The container's memory is nearly used up: %s.", unit.Percent(float64(used)/float64(limit))),
 			Evidence: []Reading{g.reading("limit %s, in use %s without caches that are easily dropped", unit.Size(limit), unit.Size(used))},
 			Means:    "At the limit the kernel takes caches away, and then ends a process. Huge pages need room: they are refused here before that.",
-			Fix:      []Step{{Do: "Raise the limit, or set GOMEMLIMIT of the Go programs in it to about 90% of the limit in all.", Code: "GOMEMLIMIT=" + limitFor(limit)}},
+			Fix: []Step{{Do: "Raise the limit, or set GOMEMLIMIT of the Go programs in it to about 90% of the limit in all.",
+				Code: "GOMEMLIMIT=" + limitFor(limit)}},
 		}}, nil
 	}
 	return nil, fmt.Errorf("%s does not say how much is in use", dir)

@@ -31,10 +31,12 @@ var goRules = []Rule{
 		Reads: []string{fromRuntime, "/proc/PID/environ"}, Reference: docGuideLimit, look: lookCollectorOff,
 	}, {
 		ID: "go-tiny-heap", Title: "a tiny heap is collected many times a second", Scope: OfGo, Severity: Warning,
-		Reads: []string{fromRuntime, "samples (perf_event_open)"}, Reference: "https://blog.cloudflare.com/go-dont-collect-my-garbage/", look: lookTiny,
+		Reads:     []string{fromRuntime, "samples (perf_event_open)"},
+		Reference: "https://blog.cloudflare.com/go-dont-collect-my-garbage/", look: lookTiny,
 	}, {
 		ID: "go-returned-memory", Title: "memory that Go has returned is resident", Scope: OfGo, Severity: Warning,
-		Reads: []string{fromRuntime, "/proc/PID/smaps_rollup"}, Reference: "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround", look: lookReturned,
+		Reads:     []string{fromRuntime, "/proc/PID/smaps_rollup"},
+		Reference: "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround", look: lookReturned,
 	}, {
 		ID: "go-goroutine-stacks", Title: "goroutines hold much memory", Scope: OfGo, Severity: Note,
 		Reads: []string{fromRuntime}, Reference: "https://pkg.go.dev/runtime/pprof#Profile", look: lookStacks,
@@ -180,7 +182,8 @@ func lookLimitLow(f *Facts) ([]Finding, error) {
 		Fix:      []Step{{Do: "Raise the limit, or keep less alive. What each limit costs is measured by:", Code: "folio tune -- ./program"}},
 	}
 	if f.Watched > 0 {
-		h.Evidence = append(h.Evidence, p.runtime("%s collections a second, over %s", unit.Rate(f.cycles(r.Before.Cycles, s.Cycles)), unit.Seconds(f.Watched.Seconds())))
+		h.Evidence = append(h.Evidence, p.runtime("%s collections a second, over %s",
+			unit.Rate(f.cycles(r.Before.Cycles, s.Cycles)), unit.Seconds(f.Watched.Seconds())))
 	}
 	return []Finding{h}, nil
 }
@@ -236,7 +239,8 @@ func lookTiny(f *Facts) ([]Finding, error) {
 		live = " of a live heap of " + unit.Size(*r.Live)
 	}
 	return []Finding{p.tiny(fmt.Sprintf("%s collections a second%s.", unit.Rate(rate), live),
-		p.runtime("collections: %s, %s later (%s)", unit.Number(int64(r.Before.Cycles)), unit.Number(int64(s.Cycles-r.Before.Cycles)), unit.Seconds(f.Watched.Seconds())))}, nil
+		p.runtime("collections: %s, %s later (%s)", unit.Number(int64(r.Before.Cycles)),
+			unit.Number(int64(s.Cycles-r.Before.Cycles)), unit.Seconds(f.Watched.Seconds())))}, nil
 }
 
 func (p *Process) tiny(what string, evidence Reading) Finding {
@@ -277,7 +281,8 @@ func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 		return nil, nil
 	}
 	h := p.tiny(fmt.Sprintf("A process of %s collects all the time: that takes %s of its CPU time.", unit.Size(*anon), unit.Percent(part)),
-		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples, unit.Seconds(f.Watched.Seconds()), unit.Percent(part))})
+		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples,
+			unit.Seconds(f.Watched.Seconds()), unit.Percent(part))})
 	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + unit.Size(*anon)})
 	h.Means += " How often it collects could not be read: " + unread.Error() + "."
 	return []Finding{h}, nil
@@ -338,7 +343,8 @@ func lookStacks(f *Facts) ([]Finding, error) {
 		What:     fmt.Sprintf("Stacks of goroutines take %s of the %s that the Go runtime holds.", unit.Size(*s.Stacks), unit.Size(*s.Held)),
 		Evidence: []Reading{p.runtime("stacks %s", unit.Size(*s.Stacks))},
 		Means:    "Each collection scans these stacks. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to, for as long as the program runs.",
-		Fix:      []Step{{Do: "See where goroutines wait (net/http/pprof in the program):", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutine"}},
+		Fix: []Step{{Do: "See where goroutines wait (net/http/pprof in the program):",
+			Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutine"}},
 	}
 	if s.Goroutines > 0 {
 		h.Evidence = append(h.Evidence, p.runtime("at most %s goroutines at one time", unit.Number(int64(s.Goroutines))))

@@ -135,7 +135,8 @@ func lookAlways(f *Facts) ([]Finding, error) {
 		What:     "Every program gets huge pages, asked for or not.",
 		Evidence: []Reading{{thpEnabled, bracketed(f.THP.Value.Enabled)}},
 		Means:    "Large Go heaps gain from it. Small ones can take up to half as much memory again, programs that return memory get it back when khugepaged comes (see max-ptes-none), and faults may wait for a huge page to be made (see defrag-always).",
-		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (folio exec, or import folio/auto):", "madvise", thpEnabled),
+		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (folio exec, or import folio/auto):", "madvise",
+			thpEnabled),
 			{Do: "Or keep it for large heaps, with max_ptes_none at 0 and defrag at defer or defer+madvise."}},
 	}}, nil
 }
@@ -185,7 +186,8 @@ func lookPtesNone(f *Facts) ([]Finding, error) {
 	}
 	if p := f.Process; p != nil && p.Advice.Err == nil && p.Advice.Value.Huge.Anonymous >= much {
 		h.Severity = Warning
-		h.Evidence = append(h.Evidence, Reading{p.file("smaps"), unit.Size(p.Advice.Value.Huge.Anonymous) + " in mappings with the flag hg (asked for huge pages)"})
+		h.Evidence = append(h.Evidence, Reading{p.file("smaps"),
+			unit.Size(p.Advice.Value.Huge.Anonymous) + " in mappings with the flag hg (asked for huge pages)"})
 	}
 	return []Finding{h}, nil
 }
@@ -239,9 +241,10 @@ func lookPieces(f *Facts) ([]Finding, error) {
 		return nil, nil
 	}
 	return []Finding{{
-		What:     fmt.Sprintf("Free memory is in pieces smaller than a huge page (%s).", unit.Size(window)),
-		Evidence: []Reading{{"/proc/buddyinfo", fmt.Sprintf("%s free, %s of it in blocks of order %d or more", unit.Size(free), unit.Size(whole), order)}},
-		Means:    "A huge page can be had only after other memory was moved: faults get base pages, or wait (see thp_defrag).",
+		What: fmt.Sprintf("Free memory is in pieces smaller than a huge page (%s).", unit.Size(window)),
+		Evidence: []Reading{{"/proc/buddyinfo", fmt.Sprintf("%s free, %s of it in blocks of order %d or more",
+			unit.Size(free), unit.Size(whole), order)}},
+		Means: "A huge page can be had only after other memory was moved: faults get base pages, or wait (see thp_defrag).",
 		Fix: []Step{{Do: "Put free memory together once, which takes a while:", Code: "echo 1 | sudo tee /proc/sys/vm/compact_memory"},
 			{Do: "Or start the programs with large heaps early, before files fill the memory."}},
 	}}, nil
@@ -261,10 +264,11 @@ func lookSwappiness(f *Facts) ([]Finding, error) {
 		return nil, err
 	}
 	return []Finding{{
-		What:     fmt.Sprintf("%s are swapped out, and memory is swapped out readily.", unit.Size(*m.SwapTotal-*m.SwapFree)),
-		Evidence: []Reading{{swappiness, fmt.Sprint(n)}, {meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", unit.Size(*m.SwapTotal), unit.Size(*m.SwapFree))}},
-		Means:    "A collection reads the whole live heap: what was swapped out because nobody used it must then be read back. Pages of files would be dropped more cheaply.",
-		Fix:      []Step{{Do: "Swap only when there is nothing else to drop:", Code: "sudo sysctl vm.swappiness=1"}},
+		What: fmt.Sprintf("%s are swapped out, and memory is swapped out readily.", unit.Size(*m.SwapTotal-*m.SwapFree)),
+		Evidence: []Reading{{swappiness, fmt.Sprint(n)},
+			{meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", unit.Size(*m.SwapTotal), unit.Size(*m.SwapFree))}},
+		Means: "A collection reads the whole live heap: what was swapped out because nobody used it must then be read back. Pages of files would be dropped more cheaply.",
+		Fix:   []Step{{Do: "Swap only when there is nothing else to drop:", Code: "sudo sysctl vm.swappiness=1"}},
 	}}, nil
 }
 
@@ -276,7 +280,8 @@ func lookPageSize(f *Facts) ([]Finding, error) {
 		What:     fmt.Sprintf("Base pages have %s.", unit.Size(uint64(f.PageBytes))),
 		Evidence: []Reading{{"getpagesize(2)", fmt.Sprint(f.PageBytes)}},
 		Means:    "Page faults and TLB misses are fewer than with 4 KiB pages, so huge pages gain less here; memory comes and goes in steps of a page, so many small mappings and stacks take more.",
-		Fix:      []Step{{Do: "Nothing, if the memory is there. Figures from machines with 4 KiB pages do not hold here: measure.", Code: "folio lab pages"}},
+		Fix: []Step{{Do: "Nothing, if the memory is there. Figures from machines with 4 KiB pages do not hold here: measure.",
+			Code: "folio lab pages"}},
 	}
 	if w := f.window(); w > 0 {
 		h.Evidence = append(h.Evidence, Reading{thpDir + "hpage_pmd_size", fmt.Sprint(w)})

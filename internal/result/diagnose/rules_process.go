@@ -13,7 +13,8 @@ import (
 var processRules = []Rule{
 	{
 		ID: "thp-disabled", Title: "transparent huge pages are off for the process", Scope: OfProcess, Severity: Problem,
-		Reads: []string{"/proc/PID/status"}, Reference: "https://man7.org/linux/man-pages/man2/PR_SET_THP_DISABLE.2const.html", look: lookDisabled,
+		Reads: []string{"/proc/PID/status"}, Reference: "https://man7.org/linux/man-pages/man2/PR_SET_THP_DISABLE.2const.html",
+		look: lookDisabled,
 	}, {
 		ID: "swapped-out", Title: "part of the process is swapped out", Scope: OfProcess, Severity: Problem,
 		Reads: []string{"/proc/PID/status"}, Reference: docVM + "#swappiness", look: lookSwapped,
@@ -128,9 +129,11 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 		return nil, nil
 	}
 	h := Finding{
-		What:     fmt.Sprintf("%s of anonymous memory, %s of it on huge pages.", unit.Size(*s.Anonymous), unit.Percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
-		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous: %s, AnonHugePages: %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
-		Means:    "Random reads of a heap of this size wait for address translation, and each first touch is a page fault. Huge pages save part of both.",
+		What: fmt.Sprintf("%s of anonymous memory, %s of it on huge pages.", unit.Size(*s.Anonymous),
+			unit.Percent(float64(*s.AnonHugePages)/float64(*s.Anonymous))),
+		Evidence: []Reading{{p.file("smaps_rollup"),
+			fmt.Sprintf("Anonymous: %s, AnonHugePages: %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
+		Means: "Random reads of a heap of this size wait for address translation, and each first touch is a page fault. Huge pages save part of both.",
 	}
 	if *s.Anonymous < inspect.LargeHeap {
 		h.Severity = Note
@@ -147,10 +150,12 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 			step.Do = "Or have the program ask for them itself, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
 		}
 		h.Fix = append(h.Fix,
-			Step{Do: "For good, as it is: start it with its heap on huge pages (Go 1.21.6 or later):", Code: "folio exec --thp heap -- PROGRAM ARGS"},
+			Step{Do: "For good, as it is: start it with its heap on huge pages (Go 1.21.6 or later):",
+				Code: "folio exec --thp heap -- PROGRAM ARGS"},
 			step, Step{Do: "Or build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
-		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:", Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
+		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:",
+			Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
 	}
 	return []Finding{h}, nil
 }
@@ -180,10 +185,13 @@ func lookAdvised(f *Facts) ([]Finding, error) {
 		return nil, nil // that is why, and a finding of its own
 	}
 	h := Finding{
-		What:     fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", unit.Size(e.Anonymous), unit.Size(e.Anonymous-e.OnHuge)),
-		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s", unit.Size(e.Anonymous), unit.Size(e.OnHuge))}},
-		Means:    "Either it was touched before it asked, or no huge page was free then, or huge pages were split since: by returning a part of each (MADV_DONTNEED), by a change of protection, or by fork. huge-pages-split and huge-pages-refused tell which of these happens now.",
-		Fix:      []Step{{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both):", Code: "madvise(MADV_HUGEPAGE)"}},
+		What: fmt.Sprintf("%s asked for huge pages, and %s of it are on base pages.", unit.Size(e.Anonymous),
+			unit.Size(e.Anonymous-e.OnHuge)),
+		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag hg: Anonymous %s, AnonHugePages %s",
+			unit.Size(e.Anonymous), unit.Size(e.OnHuge))}},
+		Means: "Either it was touched before it asked, or no huge page was free then, or huge pages were split since: by returning a part of each (MADV_DONTNEED), by a change of protection, or by fork. huge-pages-split and huge-pages-refused tell which of these happens now.",
+		Fix: []Step{{Do: "Ask before the first touch, and return whole windows only (page.Mapping does both):",
+			Code: "madvise(MADV_HUGEPAGE)"}},
 	}
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
 		h.Fix = append([]Step{{Do: "Put it on huge pages now:", Code: p.collapse()}}, h.Fix...)
@@ -203,10 +211,11 @@ func lookOptedOut(f *Facts) ([]Finding, error) {
 		return nil, nil
 	}
 	h := Finding{
-		What:     fmt.Sprintf("%s of this process opted out of huge pages.", unit.Size(a.NoHuge.Anonymous)),
-		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag nh: Anonymous %s of %s", unit.Size(a.NoHuge.Anonymous), unit.Size(all))}},
-		Means:    "The program called madvise(MADV_NOHUGEPAGE): neither khugepaged nor MADV_COLLAPSE touches this memory.",
-		Fix:      []Step{{Do: "Find what calls it:", Code: fmt.Sprintf("sudo strace -f -e trace=madvise -p %d", p.PID)}},
+		What: fmt.Sprintf("%s of this process opted out of huge pages.", unit.Size(a.NoHuge.Anonymous)),
+		Evidence: []Reading{{p.file("smaps"), fmt.Sprintf("mappings with the flag nh: Anonymous %s of %s",
+			unit.Size(a.NoHuge.Anonymous), unit.Size(all))}},
+		Means: "The program called madvise(MADV_NOHUGEPAGE): neither khugepaged nor MADV_COLLAPSE touches this memory.",
+		Fix:   []Step{{Do: "Find what calls it:", Code: fmt.Sprintf("sudo strace -f -e trace=madvise -p %d", p.PID)}},
 	}
 	if p.isGo() {
 		h.Means += " Go does so for the heap with GODEBUG=disablethp=1 (1.21.6 and newer), and up to 1.20 around memory that it returns."
@@ -243,7 +252,8 @@ func lookFork(f *Facts) ([]Finding, error) {
 			{Do: "If it must fork, have it run without huge pages, early in main:", Code: p.prctl(1)}},
 	}
 	if n := p.Children.Value; len(n) > 0 {
-		h.Evidence = append(h.Evidence, Reading{"/proc/*/stat", fmt.Sprintf("children under the same name: %s", strings.Trim(fmt.Sprint(n), "[]"))})
+		h.Evidence = append(h.Evidence, Reading{"/proc/*/stat",
+			fmt.Sprintf("children under the same name: %s", strings.Trim(fmt.Sprint(n), "[]"))})
 	}
 	if r, err := f.Release.get(); err == nil && !r.AtLeast(5, 8) {
 		h.Severity = Problem
@@ -271,7 +281,8 @@ func lookLazy(f *Facts) ([]Finding, error) {
 		Fix:      []Step{{Do: "Have its allocator use MADV_DONTNEED."}},
 	}
 	if p.isGo() {
-		h.Fix = []Step{{Do: "Take madvdontneed=0 out of GODEBUG; with Go 1.12 to 1.15, which free so by default, set:", Code: "GODEBUG=madvdontneed=1"}}
+		h.Fix = []Step{{Do: "Take madvdontneed=0 out of GODEBUG; with Go 1.12 to 1.15, which free so by default, set:",
+			Code: "GODEBUG=madvdontneed=1"}}
 	}
 	return []Finding{h}, nil
 }

@@ -45,7 +45,8 @@ func kB(mib int) string { return fmt.Sprintf("%d kB", mib<<10) }
 
 func collecting(share float64, samples uint64) Samples {
 	r := &profile.Result{Samples: samples, Classes: []profile.ClassShare{
-		{Class: profile.GCMark, Seconds: share / 2}, {Class: profile.WriteBarrier, Seconds: share / 2}, {Class: profile.Program, Seconds: 1 - share},
+		{Class: profile.GCMark, Seconds: share / 2}, {Class: profile.WriteBarrier, Seconds: share / 2},
+		{Class: profile.Program, Seconds: 1 - share},
 	}}
 	r.Recompute()
 	return Samples{CPU: 0.9, Result: r}
@@ -60,11 +61,13 @@ var firing = []struct {
 	want    string   // "severity rule", more behind commas; "" for nothing
 	says    []string // in the text of the first
 }{
-	{"no THP", k61, func(w *world) { w.remove("sys/kernel/mm/transparent_hugepage") }, "warning thp-missing", []string{"CONFIG_TRANSPARENT_HUGEPAGE"}},
+	{"no THP", k61, func(w *world) { w.remove("sys/kernel/mm/transparent_hugepage") }, "warning thp-missing",
+		[]string{"CONFIG_TRANSPARENT_HUGEPAGE"}},
 	{"never, with collapse", k618, func(w *world) { w.write(thpEnabled, "always madvise [never]\n") }, "warning thp-never",
 		[]string{"always madvise [never]", "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled", "MADV_COLLAPSE"}},
 	{"never, without", k510, func(w *world) { w.write(thpEnabled, "always madvise [never]\n") }, "warning thp-never", nil},
-	{"always", k515, func(w *world) { w.write(thpEnabled, "[always] madvise never\n") }, "note thp-always", []string{"[always] madvise never"}},
+	{"always", k515, func(w *world) { w.write(thpEnabled, "[always] madvise never\n") }, "note thp-always",
+		[]string{"[always] madvise never"}},
 	{"defrag", k68, func(w *world) { w.write(thpDefrag, "[always] defer defer+madvise madvise never\n") }, "note defrag-always",
 		[]string{"echo defer+madvise | sudo tee /sys/kernel/mm/transparent_hugepage/defrag"}},
 	{"defrag, no THP", k68, func(w *world) {
@@ -76,10 +79,15 @@ var firing = []struct {
 		w.write(thpEnabled, "[always] madvise never\n")
 	}, "warning defrag-always, note thp-always", nil},
 
-	{"max_ptes_none", k515, func(w *world) { w.write(ptesNone, "511\n") }, "note max-ptes-none", []string{"512 times", "1 of 512", ptesNone + ": 511"}},
+	{"max_ptes_none", k515, func(w *world) { w.write(ptesNone, "511\n") }, "note max-ptes-none",
+		[]string{"512 times", "1 of 512", ptesNone + ": 511"}},
 	{"max_ptes_none, just", k515, func(w *world) { w.write(ptesNone, "65\n") }, "note max-ptes-none", []string{"1.1 times"}},
 	{"max_ptes_none, just not", k515, func(w *world) { w.write(ptesNone, "64\n") }, "", nil},
-	{"max_ptes_none, never", k515, func(w *world) { w.write(ptesNone, "511\n"); w.write(thpEnabled, "always madvise [never]\n") }, "warning thp-never", nil},
+	{"max_ptes_none, never", k515, func(w *world) {
+		w.write(ptesNone, "511\n")
+		w.write(thpEnabled,
+			"always madvise [never]\n")
+	}, "warning thp-never", nil},
 	{"max_ptes_none and always", k515, func(w *world) { w.write(ptesNone, "511\n"); w.write(thpEnabled, "[always] madvise never\n") },
 		"warning max-ptes-none, note thp-always", []string{"any memory"}},
 	{"max_ptes_none and advised memory", k618, func(w *world) {
@@ -106,8 +114,12 @@ var firing = []struct {
 	{"pieces", k61, func(w *world) {
 		w.write("proc/buddyinfo", "Node 0, zone   Normal 204110 191200 90210 42210 21102 9611 1302 141 90 7 4\n")
 	}, "note free-memory-in-pieces", []string{"order 9"}},
-	{"pieces, little free", k61, func(w *world) { w.write("proc/buddyinfo", "Node 0, zone   Normal 4110 1200 210 0 0 0 0 0 0 0 0\n") }, "", nil},
-	{"swappiness", k515, func(w *world) { w.field("proc/meminfo", "SwapFree", kB(1024)) }, "note swappiness", []string{"60", "vm.swappiness=1"}},
+	{"pieces, little free", k61, func(w *world) {
+		w.write("proc/buddyinfo",
+			"Node 0, zone   Normal 4110 1200 210 0 0 0 0 0 0 0 0\n")
+	}, "", nil},
+	{"swappiness", k515, func(w *world) { w.field("proc/meminfo", "SwapFree", kB(1024)) }, "note swappiness",
+		[]string{"60", "vm.swappiness=1"}},
 	{"swappiness, low", k515, func(w *world) { w.field("proc/meminfo", "SwapFree", kB(1024)); w.write(swappiness, "10\n") }, "", nil},
 	{"no swap", k515, func(w *world) {
 		w.field("proc/meminfo", "SwapFree", "0 kB")
@@ -124,7 +136,8 @@ var firing = []struct {
 		w.write(thpDir+"hpage_pmd_size", "33554432\n")
 	}, "note base-page-size", []string{"16.00KiB"}},
 
-	{"stalls", k510, func(w *world) { w.counters("compact_stall 2041", "compact_stall 2046") }, "warning compaction-stalls", []string{"5.0 times a second"}},
+	{"stalls", k510, func(w *world) { w.counters("compact_stall 2041", "compact_stall 2046") },
+		"warning compaction-stalls", []string{"5.0 times a second"}},
 	{"stalls, just not", k510, func(w *world) { w.counters("compact_stall 2041", "compact_stall 2045") }, "", nil},
 	{"refused", k618, func(w *world) {
 		w.counters("thp_fault_fallback 1032", "thp_fault_fallback 1042", "thp_fault_alloc 204411", "thp_fault_alloc 204421")
@@ -132,9 +145,11 @@ var firing = []struct {
 	{"refused, few of many", k618, func(w *world) {
 		w.counters("thp_fault_fallback 1032", "thp_fault_fallback 1042", "thp_fault_alloc 204411", "thp_fault_alloc 204511")
 	}, "", nil},
-	{"split", k68, func(w *world) { w.counters("thp_split_pmd 31022", "thp_split_pmd 31122") }, "warning huge-pages-split", []string{"100 a second"}},
+	{"split", k68, func(w *world) { w.counters("thp_split_pmd 31022", "thp_split_pmd 31122") },
+		"warning huge-pages-split", []string{"100 a second"}},
 	{"split, seldom", k68, func(w *world) { w.counters("thp_split_pmd 31022", "thp_split_pmd 31041") }, "", nil},
-	{"swapping", k515, func(w *world) { w.counters("pswpin 120", "pswpin 125", "pswpout 4096", "pswpout 4101") }, "problem swapping", []string{"40.00KiB a second"}},
+	{"swapping", k515, func(w *world) { w.counters("pswpin 120", "pswpin 125", "pswpout 4096", "pswpout 4101") },
+		"problem swapping", []string{"40.00KiB a second"}},
 	{"swapping, hardly", k515, func(w *world) { w.counters("pswpin 120", "pswpin 129") }, "", nil},
 	{"pressure, of the group", k515, func(w *world) {
 		w.later = func() { w.change(service+"memory.pressure", "total=1200", "total=21200") }
@@ -160,16 +175,21 @@ var firing = []struct {
 		w.write("sys/fs/cgroup/system.slice/memory.current", "990000000\n")
 		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = ptr[int64](900e6) })
 	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice:"}},
-	{"throttled", k68, func(w *world) { w.write(service+"memory.high", "300000000\n") }, "problem container-throttled", []string{"memory.high"}},
+	{"throttled", k68, func(w *world) { w.write(service+"memory.high", "300000000\n") }, "problem container-throttled",
+		[]string{"memory.high"}},
 
-	{"THP off for it", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0") }, "problem thp-disabled", []string{"PR_SET_THP_DISABLE", "unix.Prctl("}},
-	{"THP off for it, not Go", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0"); w.version = "" }, "problem thp-disabled", []string{"\nprctl("}},
+	{"THP off for it", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0") }, "problem thp-disabled",
+		[]string{"PR_SET_THP_DISABLE", "unix.Prctl("}},
+	{"THP off for it, not Go", k515, func(w *world) { w.field("proc/4242/status", "THP_enabled", "0"); w.version = "" },
+		"problem thp-disabled", []string{"\nprctl("}},
 	{"THP off for all", k515, func(w *world) {
 		w.field("proc/4242/status", "THP_enabled", "0")
 		w.remove("sys/kernel/mm/transparent_hugepage")
 	}, "warning thp-missing", nil},
-	{"swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)) }, "problem swapped-out", []string{"200.0MiB", "collection"}},
-	{"swapped out, not Go", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)); w.version = "" }, "problem swapped-out", nil},
+	{"swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)) }, "problem swapped-out",
+		[]string{"200.0MiB", "collection"}},
+	{"swapped out, not Go", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)); w.version = "" },
+		"problem swapped-out", nil},
 	{"hardly swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", "1000 kB") }, "", nil},
 	{"base pages", k618, func(w *world) { w.basePages(512) }, "warning heap-on-base-pages",
 		[]string{"folio collapse 4242", "folio exec --thp heap -- PROGRAM", "folio/auto", "AnonHugePages: 0B"}},
@@ -184,23 +204,32 @@ var firing = []struct {
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(256))
 		w.runtimes(func(_ int, s *goruntime.State) { s.Held = ptr[uint64](520 << 20) })
 	}, "", nil},
-	{"advised, on base pages", k515, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") }, "warning advised-not-huge", []string{"177.0MiB asked for huge pages"}},
-	{"advised, can be collapsed", k618, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") }, "warning advised-not-huge", []string{"folio collapse 4242"}},
-	{"opted out", k510, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd nh") }, "warning opted-out", []string{"disablethp"}},
+	{"advised, on base pages", k515, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") },
+		"warning advised-not-huge", []string{"177.0MiB asked for huge pages"}},
+	{"advised, can be collapsed", k618, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") },
+		"warning advised-not-huge", []string{"folio collapse 4242"}},
+	{"opted out", k510, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd nh") }, "warning opted-out",
+		[]string{"disablethp"}},
 	{"forked", k618, func(w *world) {
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88))
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(150))
 		w.write("proc/4300/stat", strings.NewReplacer("4242 (orders) S 1 ", "4300 (orders) S 4242 ").Replace(ordersStat))
 		w.write("proc/4301/stat", strings.NewReplacer("4242 (orders) S 1 ", "4301 (other) S 4242 ").Replace(ordersStat))
 	}, "warning fork-copies", []string{"splits it", "children under the same name: 4300", "176.0MiB"}},
-	{"forked, not huge", k618, func(w *world) { w.basePages(176); w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88)) }, "note heap-on-base-pages", nil},
+	{"forked, not huge", k618, func(w *world) {
+		w.basePages(176)
+		w.field("proc/4242/smaps_rollup", "Pss_Anon",
+			kB(88))
+	}, "note heap-on-base-pages", nil},
 	{"forked, before 5.8", k510, func(w *world) {
 		w.write("proc/sys/kernel/osrelease", "5.4.0-150-generic\n")
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(88))
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(150))
 	}, "problem fork-copies", []string{"512 times", "5.4.0-150-generic"}},
-	{"lazily freed", k515, func(w *world) { w.field("proc/4242/smaps_rollup", "LazyFree", kB(64)) }, "note freed-but-resident", []string{"GODEBUG=madvdontneed=1"}},
-	{"mappings", k515, func(w *world) { w.write("proc/sys/vm/max_map_count", "5\n") }, "warning too-many-mappings", []string{"4 mappings of at most 5", "vm.max_map_count=20"}},
+	{"lazily freed", k515, func(w *world) { w.field("proc/4242/smaps_rollup", "LazyFree", kB(64)) },
+		"note freed-but-resident", []string{"GODEBUG=madvdontneed=1"}},
+	{"mappings", k515, func(w *world) { w.write("proc/sys/vm/max_map_count", "5\n") }, "warning too-many-mappings",
+		[]string{"4 mappings of at most 5", "vm.max_map_count=20"}},
 
 	{"go1.21.0", k515, func(w *world) { w.version = "go1.21.0" }, "problem go-huge-page-faults", []string{"MADV_HUGEPAGE", "issues/61718"}},
 	{"go1.21rc2", k515, func(w *world) { w.version = "go1.21rc2" }, "problem go-huge-page-faults", nil},
@@ -209,7 +238,8 @@ var firing = []struct {
 	{"go1.21.4", k515, func(w *world) { w.version = "go1.21.4" }, "", nil},
 	{"go1.20.14", k515, func(w *world) { w.version = "go1.20.14" }, "", nil},
 
-	{"no limit", k510, func(w *world) { w.runtimes(unlimited) }, "warning go-no-memory-limit", []string{"2.000GiB", "GOMEMLIMIT=1843MiB", "no memory limit"}},
+	{"no limit", k510, func(w *world) { w.runtimes(unlimited) }, "warning go-no-memory-limit",
+		[]string{"2.000GiB", "GOMEMLIMIT=1843MiB", "no memory limit"}},
 	{"no limit, and no container", k61, func(w *world) { w.runtimes(unlimited) }, "", nil},
 	{"a limit above the machine's memory", k510, func(w *world) {
 		w.runtimes(unlimited)
@@ -237,7 +267,13 @@ var firing = []struct {
 	{"limit too low for a moment", k515, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) { s.Marked = ptr([]uint64{1500 << 20, 900 << 20, 1500 << 20}[i]) })
 	}, "", nil},
-	{"collector off", k61, func(w *world) { w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Percent = ptr(-1) }) }, "problem go-collector-off", []string{"GOGC is off"}},
+	{"collector off", k61, func(w *world) {
+		w.runtimes(func(i int, s *goruntime.State) {
+			unlimited(i,
+				s)
+			s.Percent = ptr(-1)
+		})
+	}, "problem go-collector-off", []string{"GOGC is off"}},
 	{"collector off, with a limit", k61, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Percent = ptr(-1) }) }, "", nil},
 	{"collector off, by the environment", k61, func(w *world) {
 		w.noState = goruntime.ErrNoDebugInfo
@@ -256,7 +292,8 @@ var firing = []struct {
 	{"not tiny", k618, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), ptr[uint64](16<<20+1) })
 	}, "", nil},
-	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap", []string{"40.0% of its CPU time", "could not be read"}},
+	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap",
+		[]string{"40.0% of its CPU time", "could not be read"}},
 	{"sampled, little collection", k618, func(w *world) { w.sampled(0.09, 500) }, "", nil},
 	{"sampled, few samples", k618, func(w *world) { w.sampled(0.4, profile.Fewest-1) }, "", nil},
 	{"sampled, idle", k618, func(w *world) { w.sampled(0.4, 500); w.samples.CPU = 0.04 }, "", nil},
@@ -282,7 +319,10 @@ var firing = []struct {
 	{"few goroutines", k618, func(w *world) {
 		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = ptr[uint64](200<<20), ptr[uint64](64<<20-1) })
 	}, "", nil},
-	{"disablethp", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=http2client=0,disablethp=1") }, "warning go-disablethp", []string{"disablethp=1"}},
+	{"disablethp", k515, func(w *world) {
+		w.change("proc/4242/environ", "HOME=/",
+			"GODEBUG=http2client=0,disablethp=1")
+	}, "warning go-disablethp", []string{"disablethp=1"}},
 	{"disablethp=0", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=disablethp=1,disablethp=0") }, "", nil},
 }
 
@@ -374,7 +414,8 @@ func said(h Finding) string {
 }
 
 func TestPolicy(t *testing.T) {
-	for word, want := range map[string]string{"[always] madvise never": "THP always:", "always [madvise] never": "THP madvise:", "always madvise [never]": "THP never:", "x": ""} {
+	for word, want := range map[string]string{"[always] madvise never": "THP always:",
+		"always [madvise] never": "THP madvise:", "always madvise [never]": "THP never:", "x": ""} {
 		w := newWorld(t, k61)
 		w.write(thpEnabled, word+"\n")
 		f, err := w.read(0)

@@ -23,7 +23,8 @@ var watchRules = []Rule{
 		Reads: []string{vmstat}, Reference: docVM + "#swappiness", look: lookSwapping,
 	}, {
 		ID: "memory-pressure", Title: "programs wait for memory", Scope: Container, Severity: Warning,
-		Reads: []string{"/proc/pressure/memory", "memory.pressure of the cgroup"}, Reference: "https://docs.kernel.org/accounting/psi.html", look: lookPressure,
+		Reads:     []string{"/proc/pressure/memory", "memory.pressure of the cgroup"},
+		Reference: "https://docs.kernel.org/accounting/psi.html", look: lookPressure,
 	},
 }
 
@@ -79,7 +80,8 @@ func lookSplit(f *Facts) ([]Finding, error) {
 		What:     fmt.Sprintf("Huge pages are split, %s a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("thp_split_pmd", rate)},
 		Means:    "A program, not necessarily this one, returns parts of huge pages (MADV_DONTNEED, as Go's scavenger and malloc do), changes their protection, or forks. What is left of each is on base pages, until khugepaged makes it huge again.",
-		Fix: []Step{{Do: "Keep the heap from shrinking and growing again: a higher GOGC, or a memory limit with GOGC=off.", Code: "folio tune -- ./program"},
+		Fix: []Step{{Do: "Keep the heap from shrinking and growing again: a higher GOGC, or a memory limit with GOGC=off.",
+			Code: "folio tune -- ./program"},
 			{Do: "In own code, release whole windows, as page.Mapping.Release does."}},
 	}
 	if made, err := f.rate("thp_fault_alloc", "thp_collapse_alloc"); err == nil {
@@ -98,7 +100,8 @@ func lookSwapping(f *Facts) ([]Finding, error) {
 		What:     fmt.Sprintf("%s a second are swapped in and out.", unit.Size(uint64(rate*float64(f.PageBytes)))),
 		Evidence: []Reading{f.watched("pswpin and pswpout", rate)},
 		Means:    "A collection reads the whole live heap, so Go programs that are swapped out wait for the disk in each one.",
-		Fix: []Step{{Do: "Give the machine's programs less memory, for Go programs by GOMEMLIMIT.", Code: "folio tune --max-rss 1GiB -- ./program"},
+		Fix: []Step{{Do: "Give the machine's programs less memory, for Go programs by GOMEMLIMIT.",
+			Code: "folio tune --max-rss 1GiB -- ./program"},
 			{Do: "Or turn swap off for what must not wait: MemorySwapMax=0 in its systemd unit."}},
 	}}, nil
 }
@@ -122,7 +125,8 @@ func lookPressure(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What: fmt.Sprintf("Programs wait for memory, %s of the time.", unit.Percent(min(share, 1))),
 		Evidence: []Reading{{"memory pressure (PSI)", fmt.Sprintf("some waited %s of %s, all of them %s",
-			unit.Seconds((p.After.Some - p.Before.Some).Seconds()), unit.Seconds(f.Watched.Seconds()), unit.Seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
+			unit.Seconds((p.After.Some - p.Before.Some).Seconds()), unit.Seconds(f.Watched.Seconds()),
+			unit.Seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
 		Means: "Memory is short: it is taken from caches, moved together, or read back from disk. More huge pages make that worse, and goheap waits until it is over.",
 		Fix:   []Step{{Do: "Raise the memory limit, or have the program use less.", Code: "folio tune --max-rss 1GiB -- ./program"}},
 	}

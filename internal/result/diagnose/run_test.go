@@ -44,12 +44,15 @@ func TestTime(t *testing.T) {
 			"User time 15.00s, system time 300.0ms (2.0%); 1,000 page faults.",
 			"1.5 of 2 CPUs busy on average.",
 		}},
-		{"server", busy(), func(s *RunFacts) { s.Server = true }, []string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
+		{"server", busy(), func(s *RunFacts) { s.Server = true },
+			[]string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
 		{"one collection", busy(), func(s *RunFacts) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
-		{"no pauses known", busy(), func(s *RunFacts) { s.Pause, s.PauseMax = nil, nil }, []string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
+		{"no pauses known", busy(), func(s *RunFacts) { s.Pause, s.PauseMax = nil, nil },
+			[]string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
 		{"never collected", busy(), func(s *RunFacts) { *s.Cycles, *s.TraceCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},
 		{"collector unknown", collectorless(), nil, []string{"GC: unknown.", "User time", "1.5 of"}},
-		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 }, []string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
+		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 },
+			[]string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
 		{"no wall time", busy(), func(s *RunFacts) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
 		{"nothing", RunFacts{}, nil, []string{"CPU time is too short to be measured."}},
 	} {
@@ -105,7 +108,8 @@ func TestAdvise(t *testing.T) {
 		{"more to gain from faults", busy(), func(s *RunFacts) { kernel(s, 0.3); s.Faults = 1e6 }, []string{faults, collector}},
 		{"more to gain from the GC", busy(), func(s *RunFacts) { kernel(s, 0.1); s.Faults = 1e6 }, []string{collector, faults}},
 		{"all three", busy(), func(s *RunFacts) { share(s, 0.1); small(s); kernel(s, 0.2); s.Faults = 1e6 }, []string{faults, collector, tiny}},
-		{"as much to gain: as listed", busy(), func(s *RunFacts) { share(s, 0.25); kernel(s, 0.25); s.Faults = 1e6 }, []string{collector, faults}},
+		{"as much to gain: as listed", busy(), func(s *RunFacts) { share(s, 0.25); kernel(s, 0.25); s.Faults = 1e6 },
+			[]string{collector, faults}},
 	} {
 		if tt.change != nil {
 			tt.change(&tt.sheet)
@@ -129,7 +133,8 @@ func TestFindings(t *testing.T) {
 	s.Go, s.Sys, s.Faults = true, 1.53, 60_000
 	got := s.Advise()
 	want := []NextStep{
-		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs was not sampled", "GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
+		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs was not sampled",
+			"GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
 		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
 			"folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 2MiB instead of 512"},
@@ -166,8 +171,12 @@ func TestFaultAdvice(t *testing.T) {
 		{"somewhat more", func(s *RunFacts) { s.Faults = 1.21 * pages }, "mostly first touches", huge},
 		{"twice", func(s *RunFacts) { s.Faults = 2 * pages }, "mostly first touches", huge},
 		{"more than twice", func(s *RunFacts) { s.Faults = 2.01 * pages }, "returned to the OS and faulted in again", fixed},
-		{"more than twice, of a small machine", func(s *RunFacts) { s.Faults, s.Host.MemoryBytes = 3*pages, ptr[uint64](700<<20) }, "returned to the OS", "folio tune --metric=cpu -- ./prog"},
-		{"more than twice, with a metric", func(s *RunFacts) { s.Faults, s.Flags = 3*pages, []string{"--metric", "wall"} }, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
+		{"more than twice, of a small machine", func(s *RunFacts) { s.Faults, s.Host.MemoryBytes = 3*pages, ptr[uint64](700<<20) },
+			"returned to the OS", "folio tune --metric=cpu -- ./prog"},
+		{"more than twice, with a metric", func(s *RunFacts) {
+			s.Faults, s.Flags = 3*pages, []string{"--metric",
+				"wall"}
+		}, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
 		{"more than twice, not Go", func(s *RunFacts) { s.Faults, s.Go = 3*pages, false }, "returned to the OS", "keep freed memory"},
 		{"children", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7 }, "each of 7 processes", "start fewer processes"},
 		{"few on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = pages, *s.RSS*0.099 }, "first touches", huge},
@@ -178,8 +187,10 @@ func TestFaultAdvice(t *testing.T) {
 		{"small", func(s *RunFacts) { *s.RSS, s.Faults = 63<<20, 16000 }, "first touches", touch},
 		{"policy unknown", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, nil }, "first touches", touch},
 		{"policy always", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("always") }, "first touches", touch},
-		{"policy never", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("never") }, "first touches", "as root, echo madvise > /sys"},
-		{"not Go", func(s *RunFacts) { s.Faults, s.Go = pages, false }, "first touches", "folio run --env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 -- ./prog 'a b'"},
+		{"policy never", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("never") }, "first touches",
+			"as root, echo madvise > /sys"},
+		{"not Go", func(s *RunFacts) { s.Faults, s.Go = pages, false }, "first touches",
+			"folio run --env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 -- ./prog 'a b'"},
 		{"built by folio, without", func(s *RunFacts) {
 			s.Faults, s.Flags, s.Command = pages, []string{"--env", "A=b", "--build", "./x"}, nil
 		}, "first touches", "folio tune --env A=b --build ./x"},
@@ -202,7 +213,8 @@ func TestFaultAdvice(t *testing.T) {
 			why, fix := s.faultFix()
 			got = []NextStep{{Evidence: why, Fix: fix}}
 		}
-		if len(got) != 1 || !strings.HasPrefix(got[0].Fix, tt.fix) || !strings.Contains(got[0].Evidence, tt.evidence) || strings.Contains(got[0].Fix, "GOGC") {
+		if len(got) != 1 || !strings.HasPrefix(got[0].Fix, tt.fix) || !strings.Contains(got[0].Evidence, tt.evidence) ||
+			strings.Contains(got[0].Fix, "GOGC") {
 			t.Errorf("%s: %+v, want %s, %s", tt.name, got, tt.evidence, tt.fix)
 		}
 	}
@@ -219,15 +231,18 @@ func TestServerAdvice(t *testing.T) {
 		{"stopped, listened nowhere", func(s *RunFacts) { s.Stopped = true }, "folio tune -- ./prog 'a b'"},
 		{"stopped server", func(s *RunFacts) { s.Stopped, s.Listening = true, []string{"127.0.0.1:8080", "[::1]:9"} },
 			"folio tune --ready tcp:127.0.0.1:8080 --load LOAD_COMMAND -- ./prog 'a b'   # LOAD_COMMAND: does a fixed amount of work on it, and ends"},
-		{"on all addresses", func(s *RunFacts) { s.Stopped, s.Listening = true, []string{"[::]:8080"} }, "folio tune --ready tcp:localhost:8080 --load LOAD_COMMAND -- ./prog 'a b'   #"},
+		{"on all addresses", func(s *RunFacts) { s.Stopped, s.Listening = true, []string{"[::]:8080"} },
+			"folio tune --ready tcp:localhost:8080 --load LOAD_COMMAND -- ./prog 'a b'   #"},
 		{"under load already", func(s *RunFacts) {
 			s.Stopped, s.Server, s.Listening, s.Flags = true, true, []string{"[::]:8080"}, []string{"--ready", "tcp:x:1", "--load", "y"}
 		}, "folio tune --ready tcp:x:1 --load y -- ./prog 'a b'"},
 		{"attached", func(s *RunFacts) { s.PID, s.Listening = 42, []string{"0.0.0.0:80"} },
 			"folio tune --ready tcp:localhost:80 --load LOAD_COMMAND -- ./prog 'a b'   # LOAD_COMMAND: does a fixed amount of work on it, and ends; stop process 42 first, and run this in its directory and environment"},
-		{"attached, address unknown", func(s *RunFacts) { s.PID = 42 }, "folio tune --ready tcp:HOST:PORT --load LOAD_COMMAND -- ./prog 'a b'   # LOAD"},
+		{"attached, address unknown", func(s *RunFacts) { s.PID = 42 },
+			"folio tune --ready tcp:HOST:PORT --load LOAD_COMMAND -- ./prog 'a b'   # LOAD"},
 		{"failed", func(s *RunFacts) { s.ExitCode = 2 }, "folio tune --ignore-exit -- ./prog 'a b'"},
-		{"failed, and that is known", func(s *RunFacts) { s.ExitCode, s.Flags = 2, []string{"--ignore-exit"} }, "folio tune --ignore-exit -- ./prog 'a b'"},
+		{"failed, and that is known", func(s *RunFacts) { s.ExitCode, s.Flags = 2, []string{"--ignore-exit"} },
+			"folio tune --ignore-exit -- ./prog 'a b'"},
 	} {
 		s := busy()
 		tt.change(&s)
@@ -242,13 +257,16 @@ func TestNewSheet(t *testing.T) {
 	sample := func(i int) *trial.Sample {
 		return &trial.Sample{
 			Wall: float64(i), User: 2 * float64(i), Sys: 0.5, CPU: 2*float64(i) + 0.5, MinorFaults: int64(100 * i),
-			PeakRSS: ptr[uint64](1 << 20), PeakTreeRSS: ptr(uint64(i) << 20), GCCycles: ptr(i), GCTrace: trial.TraceComplete, GCTraceCPU: ptr(0.1), ExitCode: ptr(0), Processes: i, GCPause: ptr(0.01), GCPauseMax: ptr(0.001), HeapPeak: ptr[uint64](5),
+			PeakRSS: ptr[uint64](1 << 20), PeakTreeRSS: ptr(uint64(i) << 20), GCCycles: ptr(i),
+			GCTrace: trial.TraceComplete, GCTraceCPU: ptr(0.1), ExitCode: ptr(0), Processes: i, GCPause: ptr(0.01),
+			GCPauseMax: ptr(0.001), HeapPeak: ptr[uint64](5),
 		}
 	}
 	bad := sample(100)
 	bad.Failure = "exit code 1"
 	s := NewRunFacts(host.Info{CPUs: 4}, trial.Setting{GOGC: "50"}, []string{"x"}, []*trial.Sample{sample(3), bad, sample(1), sample(2)})
-	got := fmt.Sprint(s.Wall, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.TraceCPU, *s.Pause, *s.PauseMax, *s.HeapPeak, s.Huge == nil)
+	got := fmt.Sprint(s.Wall, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.TraceCPU, *s.Pause, *s.PauseMax,
+		*s.HeapPeak, s.Huge == nil)
 	if want := fmt.Sprint(2.0, 4.0, 0.5, 4.5, 200.0, 2.0*(1<<20), 2.0, 0.1, 0.01, 0.001, 5.0, true); got != want {
 		t.Errorf("sheet %s, want %s", got, want)
 	}

@@ -219,7 +219,8 @@ func (s *RunFacts) tax() []string {
 func (s *RunFacts) Nothing() string {
 	switch {
 	case s.Where != nil && s.Where.Kernel && s.Where.MemoryTaxFraction < littleMemory:
-		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.", unit.Percent(s.Where.MemoryTaxFraction))
+		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.",
+			unit.Percent(s.Where.MemoryTaxFraction))
 	case s.Where != nil:
 		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Where.MemoryTaxFraction), unit.Percent(littleTax))
 	}

@@ -67,7 +67,8 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 	f := NextStep{What: fmt.Sprintf("Tune the GC: up to %s less CPU time", unit.Percent(gain))}
 	if sampled {
 		f.Evidence = fmt.Sprintf("marking %s, assists %s, sweeping %s, write barriers %s of CPU time",
-			unit.Percent(s.part(profile.GCMark)), unit.Percent(s.part(profile.GCAssist)), unit.Percent(s.part(profile.GCSweep)), unit.Percent(s.part(profile.WriteBarrier)))
+			unit.Percent(s.part(profile.GCMark)), unit.Percent(s.part(profile.GCAssist)),
+			unit.Percent(s.part(profile.GCSweep)), unit.Percent(s.part(profile.WriteBarrier)))
 		if s.Cycles != nil {
 			f.Evidence += ", in " + s.cycles()
 		}
@@ -91,9 +92,10 @@ func adviseAllocation(s *RunFacts) (float64, NextStep, bool) {
 		return 0, NextStep{}, false
 	}
 	return gain, NextStep{
-		What:     fmt.Sprintf("Allocate less, or in bulk (reuse, arenas): up to %s less CPU time, and less GC", unit.Percent(gain)),
-		Evidence: fmt.Sprintf("allocation %s, zeroing %s of CPU time", unit.Percent(s.part(profile.Allocation)), unit.Percent(s.part(profile.Zeroing))),
-		Fix:      "at " + who,
+		What: fmt.Sprintf("Allocate less, or in bulk (reuse, arenas): up to %s less CPU time, and less GC", unit.Percent(gain)),
+		Evidence: fmt.Sprintf("allocation %s, zeroing %s of CPU time", unit.Percent(s.part(profile.Allocation)),
+			unit.Percent(s.part(profile.Zeroing))),
+		Fix: "at " + who,
 	}, true
 }
 

@@ -25,7 +25,8 @@ func sampledSheet(shares map[profile.Class]float64, sites ...profile.Site) *RunF
 func TestAdviseByGain(t *testing.T) {
 	site := profile.Site{Func: "main.load", File: "/src/load.go", Line: 12, Fraction: 0.5, Seconds: 5,
 		Classes: map[profile.Class]float64{profile.Allocation: 0.6, profile.Growth: 0.4}}
-	s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.1, profile.GCSweep: 0.02, profile.Allocation: 0.3, profile.Growth: 0.2, profile.PageFaults: 0.05}, site)
+	s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.1, profile.GCSweep: 0.02, profile.Allocation: 0.3,
+		profile.Growth: 0.2, profile.PageFaults: 0.05}, site)
 	var got []string
 	for _, f := range s.Advise() {
 		what, _, _ := strings.Cut(f.What, ":")
@@ -51,7 +52,8 @@ func TestNoProblem(t *testing.T) {
 	}
 	misses := uint64(50_000)
 	s.Where.TLBMisses = &misses
-	if text := strings.Join(s.Time(), " "); !strings.Contains(text, "TLB: 50,000 loads walked the page tables, 5,000 per second of CPU time.") {
+	if text := strings.Join(s.Time(), " "); !strings.Contains(text,
+		"TLB: 50,000 loads walked the page tables, 5,000 per second of CPU time.") {
 		t.Error(text)
 	}
 	s = sampledSheet(map[profile.Class]float64{profile.Allocation: 0.06}) // by no call site that is known
@@ -71,10 +73,14 @@ func TestGCSentences(t *testing.T) {
 		change func(*RunFacts)
 		want   []string
 	}{
-		{"sampled and traced", func(*RunFacts) {}, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"gctrace counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"a child is not seen", func(s *RunFacts) { s.AtLeast = true }, []string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"no trace", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil }, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
+		{"sampled and traced", func(*RunFacts) {},
+			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"gctrace counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 },
+			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"a child is not seen", func(s *RunFacts) { s.AtLeast = true },
+			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+		{"no trace", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil },
+			[]string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
 		{"no GC", func(s *RunFacts) {
 			*s = *sampledSheet(nil)
 			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
@@ -84,9 +90,11 @@ func TestGCSentences(t *testing.T) {
 		}, []string{"GC: 0 cycles."}},
 		{"not sampled", func(s *RunFacts) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 			"GC CPU by gctrace: 2.500s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
-		{"not sampled, workers waited", func(s *RunFacts) { s.Where, *s.TraceCPU = nil, 25 }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
-			"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
-		{"nothing is known", func(s *RunFacts) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil }, []string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
+		{"not sampled, workers waited", func(s *RunFacts) { s.Where, *s.TraceCPU = nil, 25 },
+			[]string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
+				"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
+		{"nothing is known", func(s *RunFacts) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
+			[]string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
 	} {
 		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
 		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(4.0), ptr(2.5), ptr(0.002), ptr(0.001)
@@ -98,7 +106,8 @@ func TestGCSentences(t *testing.T) {
 			}
 		}
 		// Only one line may speak of a share of the GC.
-		if n := strings.Count(strings.Join(got, " "), "GC CPU by gctrace") + strings.Count(strings.Join(got, " "), "GC: 30.0%"); s.Where != nil && strings.Contains(strings.Join(got, " "), "by gctrace:") || n > 1 {
+		if n := strings.Count(strings.Join(got, " "), "GC CPU by gctrace") + strings.Count(strings.Join(got, " "),
+			"GC: 30.0%"); s.Where != nil && strings.Contains(strings.Join(got, " "), "by gctrace:") || n > 1 {
 			t.Errorf("%s: two shares: %q", tt.name, got)
 		}
 	}

@@ -98,9 +98,11 @@ var All = []Figure{
 	{Key: "gc_trace_cpu_seconds", Unit: "gc-trace-cpu-sec/op", Kind: Seconds, Label: "GC CPU by gctrace", Short: "GC by gctrace"},
 	{Key: "gc_cpu_seconds", Unit: "gc-cpu-sec/op", Kind: Seconds, Label: "GC CPU time", Short: "GC CPU", Pooled: true, Main: true},
 	{Key: "gc_cpu_fraction", Unit: "gc-cpu-fraction", Kind: Share, Label: "GC share of CPU time", Short: "GC share", Pooled: true},
-	{Key: "memory_tax_fraction", Unit: "memory-tax-fraction", Kind: Share, Label: "memory tax, share of CPU time", Short: "memory tax", Pooled: true, Main: true},
+	{Key: "memory_tax_fraction", Unit: "memory-tax-fraction", Kind: Share, Label: "memory tax, share of CPU time",
+		Short: "memory tax", Pooled: true, Main: true},
 	{Key: "heap_peak_bytes", Unit: "heap-peak-bytes", Kind: Bytes, Label: "heap peak", Short: "heap peak", Better: Neither},
-	{Key: "huge_peak_bytes", Unit: "huge-peak-bytes", Kind: Bytes, Label: "on huge pages at the peak", Short: "on huge pages", Better: Neither},
+	{Key: "huge_peak_bytes", Unit: "huge-peak-bytes", Kind: Bytes, Label: "on huge pages at the peak",
+		Short: "on huge pages", Better: Neither},
 }
 
 var byKey, byUnit = func() (k, u map[string]Figure) {

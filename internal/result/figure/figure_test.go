@@ -44,7 +44,8 @@ func TestFiguresAreComplete(t *testing.T) {
 func TestKindOfUnit(t *testing.T) {
 	for name, want := range map[string]Kind{
 		"sec/op": Seconds, "cpu-sec/op": Seconds, "gc-pause-max-sec": Seconds, "B/op": Bytes, "peak-RSS-bytes": Bytes, "resident-bytes": Bytes,
-		"allocs/op": Number, "op/s": Number, "B/s": Number, "memory-tax-fraction": Share, "gc-cycles/op": Count, "gc-cycles/s": Number, "minor-faults/second": Count,
+		"allocs/op": Number, "op/s": Number, "B/s": Number, "memory-tax-fraction": Share, "gc-cycles/op": Count,
+		"gc-cycles/s": Number, "minor-faults/second": Count,
 	} {
 		if got := KindOfUnit(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)

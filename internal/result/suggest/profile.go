@@ -86,7 +86,8 @@ func Read(r io.Reader) (*Profile, error) {
 		out.Sites = append(out.Sites, *s)
 	}
 	slices.SortFunc(out.Sites, func(a, b Site) int {
-		return cmp.Or(cmp.Compare(b.AllocBytes, a.AllocBytes), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Inside, b.Inside), strings.Compare(a.Func, b.Func))
+		return cmp.Or(cmp.Compare(b.AllocBytes, a.AllocBytes), strings.Compare(a.File, b.File),
+			cmp.Compare(a.Line, b.Line), strings.Compare(a.Inside, b.Inside), strings.Compare(a.Func, b.Func))
 	})
 	return out, nil
 }

@@ -123,7 +123,8 @@ func TestSuggest(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	s := a.Suggestions[0]
-	if s.Func != "main.node" || !near(s.Share, 0.6) || !near(s.Objects, 0.75) || !near(s.GC, 0.15) || !near(s.Low, 0.075) || !near(s.High, 0.15+0.9*0.1*0.75) || s.Life != 0 {
+	if s.Func != "main.node" || !near(s.Share, 0.6) || !near(s.Objects, 0.75) || !near(s.GC, 0.15) ||
+		!near(s.Low, 0.075) || !near(s.High, 0.15+0.9*0.1*0.75) || s.Life != 0 {
 		t.Errorf("%+v", s)
 	}
 	if !strings.Contains(s.Sketch, "arena.Of[Node](a)") {
@@ -142,9 +143,10 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for want, a := range map[string]*Advice{
-		"less than 2%":         Suggest(p, Cost{Wall: 2, CPU: 4, GC: 0.01, Allocation: 0.02}, nil),
-		"has no allocations":   Suggest(&Profile{}, Unknown(), nil),
-		"is not for an arena":  Suggest(read(t, sampled{[]string{"fmt.Sprint", "main.name"}, []int64{1, mib, 0, 0}}), Cost{2, 4, 1, math.NaN()}, nil),
+		"less than 2%":       Suggest(p, Cost{Wall: 2, CPU: 4, GC: 0.01, Allocation: 0.02}, nil),
+		"has no allocations": Suggest(&Profile{}, Unknown(), nil),
+		"is not for an arena": Suggest(read(t, sampled{[]string{"fmt.Sprint", "main.name"}, []int64{1, mib, 0, 0}}),
+			Cost{2, 4, 1, math.NaN()}, nil),
 		"no call site":         Suggest(many(t), Unknown(), nil),
 		"nothing is suggested": {Nothing: "nothing is suggested"},
 	} {

@@ -52,7 +52,8 @@ func (o *Outcome) Add(later Outcome) {
 	if later.Reason != nil {
 		reason = later.Reason
 	}
-	collapsed, gone, bytes, filled, spent := o.Collapsed+later.Collapsed, o.Released+later.Released, o.Bytes+later.Bytes, o.Filled+later.Filled, o.Spent+later.Spent
+	collapsed, gone, bytes, filled, spent := o.Collapsed+later.Collapsed, o.Released+later.Released, o.Bytes+
+		later.Bytes, o.Filled+later.Filled, o.Spent+later.Spent
 	*o = later
 	o.Collapsed, o.Released, o.Bytes, o.Filled, o.Spent = collapsed, gone, bytes, filled, spent
 	o.Refused, o.Reason = refused, reason

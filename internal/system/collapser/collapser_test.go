@@ -95,7 +95,8 @@ func TestPass(t *testing.T) {
 	if err != nil || fmt.Sprint(f.asked) != "[0 2 3 4 1]" {
 		t.Errorf("asked %v, %v", f.asked, err)
 	}
-	if out.Collapsed != 2 || out.Refused["EAGAIN"] != 1 || out.Sparse != 1 || out.Released != 1 || out.Bytes != 2*size || out.Filled != size-size/10*9 || out.Spent != 5*time.Millisecond || !errors.Is(out.Reason, syscall.EAGAIN) {
+	if out.Collapsed != 2 || out.Refused["EAGAIN"] != 1 || out.Sparse != 1 || out.Released != 1 ||
+		out.Bytes != 2*size || out.Filled != size-size/10*9 || out.Spent != 5*time.Millisecond || !errors.Is(out.Reason, syscall.EAGAIN) {
 		t.Errorf("%+v", out)
 	}
 	// What was refused waits; what the program gave a part of back is left to it.
@@ -180,7 +181,8 @@ func TestOptsOutAndInAgain(t *testing.T) {
 		return page.Collapsed{}, nil
 	}
 	c := f.collapser(t, Options{})
-	if out, err := c.Pass(context.Background()); !errors.Is(err, ErrOptedOut) || out.Collapsed != 2 || out.NotTried != 3 || out.Refused != nil {
+	if out, err := c.Pass(context.Background()); !errors.Is(err, ErrOptedOut) || out.Collapsed != 2 ||
+		out.NotTried != 3 || out.Refused != nil {
 		t.Errorf("opted out: %+v, %v", out, err)
 	}
 	f.answer, f.opted = nil, false
@@ -201,7 +203,8 @@ func TestEndsEarly(t *testing.T) {
 			}
 			return refused(syscall.ESRCH)
 		}
-		if out, err := f.collapser(t, Options{}).Pass(context.Background()); !errors.Is(err, ErrEnded) || out.Collapsed != 2 || out.NotTried != 3 {
+		if out, err := f.collapser(t, Options{}).Pass(context.Background()); !errors.Is(err, ErrEnded) ||
+			out.Collapsed != 2 || out.NotTried != 3 {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 	}
@@ -249,7 +252,8 @@ func TestOutcomesAddUp(t *testing.T) {
 	var o Outcome
 	o.Add(Outcome{Collapsed: 1, Already: 5, Refused: map[string]int{"EAGAIN": 1}, Reason: syscall.EAGAIN, Bytes: 3, Spent: 1, Released: 1})
 	o.Add(Outcome{Collapsed: 2, Already: 6, Sparse: 1, Refused: map[string]int{"EAGAIN": 1, "ENOMEM": 2}, Bytes: 4, Filled: 1, Spent: 1})
-	want := Outcome{Collapsed: 3, Already: 6, Sparse: 1, Released: 1, Refused: map[string]int{"EAGAIN": 2, "ENOMEM": 2}, Reason: syscall.EAGAIN, Bytes: 7, Filled: 1, Spent: 2}
+	want := Outcome{Collapsed: 3, Already: 6, Sparse: 1, Released: 1, Refused: map[string]int{"EAGAIN": 2, "ENOMEM": 2},
+		Reason: syscall.EAGAIN, Bytes: 7, Filled: 1, Spent: 2}
 	if fmt.Sprint(o) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", o, want)
 	}

@@ -370,7 +370,8 @@ func TestNoGoProgram(t *testing.T) {
 		t.Skip(err) // no such program
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	if _, err := Open(inspect.New(), cmd.Process.Pid, Options{}, true); !errors.Is(err, inspect.ErrNotGo) || !strings.Contains(err.Error(), "--all-anonymous") {
+	if _, err := Open(inspect.New(), cmd.Process.Pid, Options{}, true); !errors.Is(err, inspect.ErrNotGo) ||
+		!strings.Contains(err.Error(), "--all-anonymous") {
 		t.Error(err)
 	}
 	if c, err := Open(inspect.New(), cmd.Process.Pid, Options{All: true}, true); err != nil {

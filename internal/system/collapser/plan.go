@@ -29,7 +29,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.MinDensity = inspect.MinDensity
 	}
 	if !(o.MinDensity >= inspect.LeastDensity && o.MinDensity <= 1) {
-		return o, fmt.Errorf("density %v: want %v to 1: a window less than half full is never collapsed, it would more than double", o.MinDensity, inspect.LeastDensity)
+		return o, fmt.Errorf("density %v: want %v to 1: a window less than half full is never collapsed, it would more than double",
+			o.MinDensity, inspect.LeastDensity)
 	}
 	return o, nil
 }

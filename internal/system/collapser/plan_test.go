@@ -34,10 +34,12 @@ func TestPlan(t *testing.T) {
 		t.Errorf("todo %s", got)
 	}
 	p.Todo = nil
-	if want := (Plan{Already: 1, Sparse: 1, OptedOut: 1, Deferred: 1, Bytes: 3 * size, Fill: size - size/10*9}); fmt.Sprint(p) != fmt.Sprint(want) {
+	if want := (Plan{Already: 1, Sparse: 1, OptedOut: 1, Deferred: 1, Bytes: 3 * size,
+		Fill: size - size/10*9}); fmt.Sprint(p) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", p, want)
 	}
-	for budget, want := range map[uint64]string{1: "[]", size - 1: "[]", size: "[3]", 3*size - 1: "[3 7]", 3 * size: "[3 7 2]", math.MaxUint64: "[3 7 2]"} {
+	for budget, want := range map[uint64]string{1: "[]", size - 1: "[]", size: "[3]", 3*size - 1: "[3 7]",
+		3 * size: "[3 7 2]", math.MaxUint64: "[3 7 2]"} {
 		p := NewPlan(windows, Options{MinDensity: 0.8, Budget: budget}, []page.Range{windows[4].Range}, later)
 		if got := starts(p.Todo); got != want || len(p.Todo)+p.OverBudget != 3 || p.Bytes != uint64(len(p.Todo))*size {
 			t.Errorf("budget %d: %s and %d beyond, want %s", budget, got, p.OverBudget, want)

@@ -16,14 +16,16 @@ func TestAnswersAreThree(t *testing.T) {
 	}
 	// Inconclusive: the cause is told, and the next time it is asked again.
 	for i := 1; i <= 2; i++ {
-		if err := ask(); !errors.Is(err, answer) || errors.Is(err, ErrNotSupported) || !strings.Contains(err.Error(), "MADV_COLLAPSE") || calls != i {
+		if err := ask(); !errors.Is(err, answer) || errors.Is(err, ErrNotSupported) ||
+			!strings.Contains(err.Error(), "MADV_COLLAPSE") || calls != i {
 			t.Errorf("call %d: %v", calls, err)
 		}
 	}
 	answer = ErrNotSupported
 	for range 2 {
 		err := ask()
-		if _, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrNotSupported) || calls != 3 || !strings.Contains(err.Error(), "Linux 6.1 or newer") {
+		if _, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrNotSupported) || calls != 3 ||
+			!strings.Contains(err.Error(), "Linux 6.1 or newer") {
 			t.Errorf("call %d: %v", calls, err)
 		}
 	}

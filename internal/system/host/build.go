@@ -66,7 +66,8 @@ func note(f *elf.File, section, owner string) []byte {
 	}
 	var order binary.ByteOrder = f.ByteOrder
 	name, size := order.Uint32(data), order.Uint32(data[4:])
-	if name != uint32(len(owner)) || string(data[12:min(len(data), 12+len(owner))]) != owner || uint64(size) > uint64(len(data)-12-len(owner)) {
+	if name != uint32(len(owner)) || string(data[12:min(len(data), 12+len(owner))]) != owner ||
+		uint64(size) > uint64(len(data)-12-len(owner)) {
 		return nil
 	}
 	return data[12+len(owner):][:size]

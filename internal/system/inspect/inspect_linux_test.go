@@ -150,7 +150,8 @@ func TestOptedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Policy.Allowed == nil || *p.Policy.Allowed || !strings.Contains(strings.Join(p.Hazards, "\n"), "Transparent huge pages are off for this process") {
+	if p.Policy.Allowed == nil || *p.Policy.Allowed ||
+		!strings.Contains(strings.Join(p.Hazards, "\n"), "Transparent huge pages are off for this process") {
 		t.Errorf("%+v, hazards %q", p.Policy, p.Hazards)
 	}
 	if p.Windows == nil || p.Windows.Gain != 0 || p.Windows.OptedOut == 0 {
@@ -189,7 +190,8 @@ func TestUnprivileged(t *testing.T) {
 	}
 	mine, others := target(t, nobody), target(t, 0)
 	o := observe(t, mine, nobody)
-	if o.Process.Windows == nil || o.Process.Windows.Gain+o.Process.Windows.HugeSize < heapBytes/2 || o.Process.GoVersion != runtime.Version() || len(o.Process.Notes) > 0 {
+	if o.Process.Windows == nil || o.Process.Windows.Gain+o.Process.Windows.HugeSize < heapBytes/2 ||
+		o.Process.GoVersion != runtime.Version() || len(o.Process.Notes) > 0 {
 		t.Errorf("one's own: %+v", o.Process)
 	}
 	if i := slices.IndexFunc(o.List.Rows, func(r Row) bool { return r.PID == mine }); i < 0 || o.List.Rows[i].GoVersion != runtime.Version() {
@@ -199,7 +201,8 @@ func TestUnprivileged(t *testing.T) {
 		t.Errorf("others: %+v", o.List)
 	}
 	o = observe(t, others, nobody)
-	if o.Process.Windows != nil || o.Process.Memory != nil || o.Process.IsGo != nil || o.Process.Resident == nil || !strings.Contains(strings.Join(o.Process.Notes, "\n"), "CAP_SYS_PTRACE") {
+	if o.Process.Windows != nil || o.Process.Memory != nil || o.Process.IsGo != nil || o.Process.Resident == nil ||
+		!strings.Contains(strings.Join(o.Process.Notes, "\n"), "CAP_SYS_PTRACE") {
 		t.Errorf("another's: %+v", o.Process)
 	}
 }
@@ -283,7 +286,8 @@ func TestEnding(t *testing.T) {
 	}{
 		{"ending", "R", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
 		{"a zombie", "Z", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
-		{"ending, after its status was read", "R", 0x40000c, "VmRSS:\t 100 kB\n", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"ending, after its status was read", "R", 0x40000c, "VmRSS:\t 100 kB\n", true,
+			"inspect process 9: it is ending: its memory has been freed"},
 		{"of the kernel", "S", 0x208040, "", false, "inspect process 9: a thread of the kernel: it has no memory of its own"},
 	} {
 		stat(c.state, c.flags)

@@ -12,7 +12,8 @@ import (
 )
 
 func vma(start, end uint64, perms, name string) procmem.VMA {
-	return procmem.VMA{Start: start, End: end, Read: perms[0] == 'r', Write: perms[1] == 'w', Exec: perms[2] == 'x', Shared: perms[3] == 's', Name: name}
+	return procmem.VMA{Start: start, End: end, Read: perms[0] == 'r', Write: perms[1] == 'w', Exec: perms[2] == 'x',
+		Shared: perms[3] == 's', Name: name}
 }
 
 func TestClassify(t *testing.T) {
@@ -98,7 +99,8 @@ func TestOverlap(t *testing.T) {
 func TestHazards(t *testing.T) {
 	none := page.WindowSize()/page.Size() - 1
 	thp := func(enabled, defrag string) procmem.THP {
-		return procmem.THP{Present: true, Enabled: procmem.Choice{Selected: enabled}, Defrag: procmem.Choice{Selected: defrag}, MaxPtesNone: &none}
+		return procmem.THP{Present: true, Enabled: procmem.Choice{Selected: enabled},
+			Defrag: procmem.Choice{Selected: defrag}, MaxPtesNone: &none}
 	}
 	s := &System{FS: procmem.New(t.TempDir())}
 	for _, c := range []struct {

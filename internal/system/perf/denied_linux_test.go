@@ -49,7 +49,8 @@ func deniedRole([]string) error {
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil { // Safety: prog outlives the call.
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0,
+		0); err != nil { // Safety: prog outlives the call.
 		return err
 	}
 	if err := Check(); err == nil {
@@ -119,7 +120,8 @@ func TestLockedMemory(t *testing.T) {
 	if len(got) == 0 || got[0].Error != "" || got[0].RingBytes >= 8<<20 || got[0].RingBytes < 8*os.Getpagesize() {
 		t.Fatalf("%+v: the first session should have small rings", got)
 	}
-	if len(got) != 2 || got[1].Error == "" && got[1].RingBytes >= got[0].RingBytes || got[1].Error != "" && (got[1].Cause != Memory || !strings.Contains(got[1].Error, "perf_event_mlock_kb")) {
+	if len(got) != 2 || got[1].Error == "" && got[1].RingBytes >= got[0].RingBytes ||
+		got[1].Error != "" && (got[1].Cause != Memory || !strings.Contains(got[1].Error, "perf_event_mlock_kb")) {
 		t.Errorf("%+v: the second session should have smaller rings, or fail with the reason", got)
 	}
 }

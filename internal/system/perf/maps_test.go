@@ -18,7 +18,8 @@ zz-1000 r-xp 00000000 00:00 0 /no/number
 1000-2000 r-xp
 `))
 	want := []Mapping{
-		{PID: 7, Addr: 0x55d0c0a02000, Len: 0xfe000, Offset: 0x2000, Path: "/bin/a name with  spaces (deleted)", Exec: true, Major: 0xfe, Minor: 1, Inode: 1234},
+		{PID: 7, Addr: 0x55d0c0a02000, Len: 0xfe000, Offset: 0x2000, Path: "/bin/a name with  spaces (deleted)",
+			Exec: true, Major: 0xfe, Minor: 1, Inode: 1234},
 		{PID: 7, Addr: 0x55d0c0c00000, Len: 0x1000, Exec: true},
 		{PID: 7, Addr: 0x7ffd0000, Len: 0x10000, Path: "[vdso]", Exec: true},
 		{PID: 7, Addr: 0x1000, Len: 0x1000, Offset: 0x10, Path: "/new\nline", Exec: true, Major: 0x103, Minor: 5, Inode: 1<<64 - 1},

@@ -61,7 +61,8 @@ func story(told *[]string) *Handler {
 	add := func(format string, args ...any) { *told = append(*told, fmt.Sprintf(format, args...)) }
 	return &Handler{
 		Sample: func(s *Sample) {
-			add("%v %d/%d cpu%d t=%d period=%d addr=%x kernel=%v %x %x ret=%x", s.Kind, s.PID, s.TID, s.CPU, s.Time, s.Period, s.Addr, s.InKernel, s.Kernel, s.User, s.Return)
+			add("%v %d/%d cpu%d t=%d period=%d addr=%x kernel=%v %x %x ret=%x", s.Kind, s.PID, s.TID, s.CPU, s.Time,
+				s.Period, s.Addr, s.InKernel, s.Kernel, s.User, s.Return)
 		},
 		Mmap: func(m *Mapping) { add("mmap %+v", *m) },
 		Exec: func(pid int, comm string) { add("exec %d %s", pid, comm) },
@@ -82,10 +83,13 @@ func TestDecode(t *testing.T) {
 			want: []string{"cpu 7/8 cpu1 t=5 period=1003009 addr=0 kernel=false [] [10 20] ret=0"}},
 		{name: "kernel and user", recs: [][]byte{record(recordSample, 1, cpuSample(5, contextKernel, 0x90, 0xa0, contextUser, 0x10)...)},
 			want: []string{"cpu 7/8 cpu1 t=5 period=1003009 addr=0 kernel=true [90 a0] [10] ret=0"}},
-		{name: "unknown and guest markers hide what follows them", recs: [][]byte{record(recordSample, 1, cpuSample(5, contextKernel, 0x90, ^uint64(0x880)+1, 0x11, ^uint64(640)+1, 0x12, contextUser, 0x10)...)},
+		{name: "unknown and guest markers hide what follows them",
+			recs: [][]byte{record(recordSample, 1,
+				cpuSample(5, contextKernel, 0x90, ^uint64(0x880)+1, 0x11, ^uint64(640)+1, 0x12, contextUser, 0x10)...)},
 			want: []string{"cpu 7/8 cpu1 t=5 period=1003009 addr=0 kernel=true [90] [10] ret=0"}},
 		{name: "no chain", recs: [][]byte{record(recordSample, 2, cpuSample(5)...), record(recordSample, 1, cpuSample(6)...)},
-			want: []string{"cpu 7/8 cpu1 t=5 period=1003009 addr=0 kernel=false [] [1111] ret=0", "cpu 7/8 cpu1 t=6 period=1003009 addr=0 kernel=true [1111] [] ret=0"}},
+			want: []string{"cpu 7/8 cpu1 t=5 period=1003009 addr=0 kernel=false [] [1111] ret=0",
+				"cpu 7/8 cpu1 t=6 period=1003009 addr=0 kernel=true [1111] [] ret=0"}},
 		{name: "fault", recs: [][]byte{record(recordSample, 2, faultSample(5, contextUser, 0x10)...)},
 			want: []string{"fault 7/8 cpu1 t=5 period=31 addr=dead000 kernel=false [] [10] ret=0"}},
 		{name: "top of the stack", layout: stack, recs: [][]byte{

@@ -180,7 +180,8 @@ func TestExec(t *testing.T) {
 		t.Fatalf("events %q, want %q", l.events, want)
 	}
 	before, after := l.samples[:l.at[1]], l.samples[l.at[1]:]
-	if !slices.ContainsFunc(before, func(s Sample) bool { return in("execRole")(&s) }) || !slices.ContainsFunc(after, func(s Sample) bool { return in("burnRole")(&s) }) {
+	if !slices.ContainsFunc(before, func(s Sample) bool { return in("execRole")(&s) }) ||
+		!slices.ContainsFunc(after, func(s Sample) bool { return in("burnRole")(&s) }) {
 		t.Errorf("%d samples before and %d after the exec: of the wrong programs", len(before), len(after))
 	}
 }
@@ -333,7 +334,8 @@ func TestTooFewFiles(t *testing.T) {
 	// Files that whoever runs the tests has left open for us count too.
 	needPerf(t)
 	o := runSession(t, func(cmd *exec.Cmd) {
-		cmd.Args = append([]string{"sh", "-c", `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 8; exec "$0" "$@"`}, append([]string{"/proc/" + fmt.Sprint(os.Getpid()) + "/exe"}, cmd.Args[1:]...)...)
+		cmd.Args = append([]string{"sh", "-c", `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 8; exec "$0" "$@"`},
+			append([]string{"/proc/" + fmt.Sprint(os.Getpid()) + "/exe"}, cmd.Args[1:]...)...)
 		cmd.Path, _ = exec.LookPath("sh")
 		cmd.ExtraFiles = nil
 	}, "burn", "1ms")

@@ -23,7 +23,8 @@ func TestFreeBlocks(t *testing.T) {
 	if b.Pages(11) != 0 || b.Pages(0) <= b.Pages(9) {
 		t.Errorf("Pages: %d of order 11, %d in all", b.Pages(11), b.Pages(0))
 	}
-	for _, in := range []string{"", "Node 0\n", "Node 0, zone DMA\n", "Node 0, zone DMA x\n", "Node 0, zone DMA" + strings.Repeat(" 1", 21), "Node 0, zone DMA 99999999999999\n"} {
+	for _, in := range []string{"", "Node 0\n", "Node 0, zone DMA\n", "Node 0, zone DMA x\n",
+		"Node 0, zone DMA" + strings.Repeat(" 1", 21), "Node 0, zone DMA 99999999999999\n"} {
 		if b, err := parseBuddyinfo([]byte(in)); err == nil || b != nil {
 			t.Errorf("%q: %v, %v", in, b, err)
 		}

@@ -65,7 +65,8 @@ func TestMemoryGroups(t *testing.T) {
 				name string
 				have *uint64
 				want string
-			}{{"limit", m.Limit, c.limit}, {"high", m.High, c.high}, {"usage", m.Usage, c.usage}, {"inactive", m.InactiveFile, c.inactive}, {"active", m.ActiveFile, c.active}} {
+			}{{"limit", m.Limit, c.limit}, {"high", m.High, c.high}, {"usage", m.Usage, c.usage},
+				{"inactive", m.InactiveFile, c.inactive}, {"active", m.ActiveFile, c.active}} {
 				if have(v.have) != v.want {
 					t.Errorf("%v: %s = %s, want %s", g, v.name, have(v.have), v.want)
 				}

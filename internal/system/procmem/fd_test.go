@@ -52,7 +52,8 @@ func TestListening(t *testing.T) {
 		row(word(127, 0, 0, 1)+":1F90", "0A", 11)+row(word(10, 0, 0, 1)+":0050", "0A", 99)+row(word(127, 0, 0, 1)+":1F91", "01", 13),
 		row(any6+":01BB", "0A", 14)+row(loop6+":0016", "0A", 15))
 	got, err := fs.Listening(7)
-	want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080"), netip.MustParseAddrPort("[::]:443"), netip.MustParseAddrPort("[::1]:22")}
+	want := []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080"), netip.MustParseAddrPort("[::]:443"),
+		netip.MustParseAddrPort("[::1]:22")}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}

@@ -31,7 +31,8 @@ func openFile(path string) (*file, error) {
 	}
 	at := unix.AT_FDCWD
 	fd, err := retry(func() (uintptr, uintptr, unix.Errno) {
-		return unix.RawSyscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(name)), unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0) // Safety: name outlives the call.
+		return unix.RawSyscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(name)),
+			unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0) // Safety: name outlives the call.
 	})
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
@@ -53,7 +54,8 @@ func (f *file) readStart(buf []byte) (int, error) {
 // 0, so that it does not matter how a 32-bit system passes it.)
 func (f *file) read(call uintptr, buf []byte) (int, error) {
 	n, err := retry(func() (uintptr, uintptr, unix.Errno) {
-		return unix.RawSyscall6(call, uintptr(f.fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0, 0) // Safety: buf outlives the call.
+		return unix.RawSyscall6(call, uintptr(f.fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)),
+			0, 0, 0) // Safety: buf outlives the call.
 	})
 	if err != nil {
 		return 0, &os.PathError{Op: "read", Path: f.path, Err: err}

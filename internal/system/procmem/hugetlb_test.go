@@ -22,7 +22,8 @@ func TestHugetlbPools(t *testing.T) {
 	pool("hugepages-64kB", 0, 0, 0)
 	pool("other", 9, 9, 9)
 	pools, err := New(root).HugetlbPools()
-	if err != nil || len(pools) != 3 || pools[0].PageBytes != 64<<10 || pools[1] != (HugetlbPool{2 << 20, 1024, 1000, 200}) || pools[2].PageBytes != 1<<30 {
+	if err != nil || len(pools) != 3 || pools[0].PageBytes != 64<<10 ||
+		pools[1] != (HugetlbPool{2 << 20, 1024, 1000, 200}) || pools[2].PageBytes != 1<<30 {
 		t.Errorf("HugetlbPools = %+v, %v", pools, err)
 	}
 	if got := pools[1].Unused(); got != 800*2<<20 {

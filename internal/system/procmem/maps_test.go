@@ -35,7 +35,8 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 			t.Errorf("line %d: Anonymous() = %v", i+1, !anonymous)
 		}
 	}
-	for _, bad := range []string{"x\n", "1-2 rw-p 0 0:0\n", "2-1 rw-p 0 0:0 0\n", "1-2 rw 0 0:0 0\n", "1-g rw-p 0 0:0 0\n", "12 rw-p 0 0:0 0\n"} {
+	for _, bad := range []string{"x\n", "1-2 rw-p 0 0:0\n", "2-1 rw-p 0 0:0 0\n", "1-2 rw 0 0:0 0\n",
+		"1-g rw-p 0 0:0 0\n", "12 rw-p 0 0:0 0\n"} {
 		if v, err := parseMaps([]byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 			t.Errorf("%q: %+v, %v", bad, v, err)
 		}

@@ -18,7 +18,8 @@ func TestStat(t *testing.T) {
 		want    Stat
 	}{
 		{"linux-5.10", 8024, Stat{PID: 8024, Comm: "tmux: server) (x", State: 'R', PPID: 8020, PGRP: 8021, Session: 7045,
-			MinFlt: 102, CMinFlt: 11, MajFlt: 3, CMajFlt: 4, UTime: 1500 * ms, STime: 200 * ms, CUTime: 50 * ms, CSTime: 60 * ms, Threads: 7, StartTime: 716540 * ms}},
+			MinFlt: 102, CMinFlt: 11, MajFlt: 3, CMajFlt: 4, UTime: 1500 * ms, STime: 200 * ms, CUTime: 50 * ms,
+			CSTime: 60 * ms, Threads: 7, StartTime: 716540 * ms}},
 		{"linux-5.10", 8030, Stat{PID: 8030, Comm: "worker", State: 'Z', PPID: 8024, PGRP: 8021, Session: 7045,
 			MinFlt: 90, UTime: 10 * ms, STime: 20 * ms, Threads: 1, StartTime: 717000 * ms}},
 		{"linux-6.1-arm64-64k", 31003, Stat{PID: 31003, Comm: "server", State: 'S', PPID: 1, PGRP: 31003, Session: 31003,
@@ -26,7 +27,8 @@ func TestStat(t *testing.T) {
 		{"linux-6.18", 4242, Stat{PID: 4242, Comm: "cat", State: 'R', PPID: 4200, PGRP: 4242, Session: 7045,
 			MinFlt: 102, Threads: 1, StartTime: 716540 * ms}},
 		{"minimal", 77, Stat{PID: 77, Comm: "init", State: 'S', PPID: 0, PGRP: 1, Session: 1,
-			MinFlt: 5, CMinFlt: 6, MajFlt: 7, CMajFlt: 8, UTime: 90 * ms, STime: 100 * ms, CUTime: 110 * ms, CSTime: 120 * ms, Threads: 1, StartTime: 30 * ms}},
+			MinFlt: 5, CMinFlt: 6, MajFlt: 7, CMajFlt: 8, UTime: 90 * ms, STime: 100 * ms, CUTime: 110 * ms,
+			CSTime: 120 * ms, Threads: 1, StartTime: 30 * ms}},
 	} {
 		got, err := fixture(c.fixture).Stat(c.pid)
 		if err != nil || got != c.want {

@@ -377,7 +377,8 @@ func TestRealSelf(t *testing.T) {
 	if err != nil || s.PID != os.Getpid() || s.PPID != os.Getppid() || s.Threads < 1 || s.MinFlt == 0 || s.StartTime == 0 {
 		t.Errorf("Stat = %+v, %v", s, err)
 	}
-	if st, err := f.Status(0); err != nil || st.PID == nil || *st.PID != os.Getpid() || st.EUID == nil || *st.EUID != os.Geteuid() || st.VmHWM == nil {
+	if st, err := f.Status(0); err != nil || st.PID == nil || *st.PID != os.Getpid() || st.EUID == nil ||
+		*st.EUID != os.Geteuid() || st.VmHWM == nil {
 		t.Errorf("Status = %+v, %v", st, err)
 	}
 	if sm, err := f.Statm(0); err != nil || sm.RSS < mib || sm.Shared > sm.RSS || sm.RSS > sm.Size {

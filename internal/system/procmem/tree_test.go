@@ -65,7 +65,8 @@ func (m *machine) write(p process, start int) {
 		p.pages, p.vmSize = 0, 0
 	}
 	dir := fmt.Sprintf("proc/%d/", p.pid)
-	write(m.t, m.root, dir+"stat", fmt.Sprintf("%d (p) %s %d %d %d 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0\n", p.pid, p.state, p.ppid, p.pgrp, p.sess, start))
+	write(m.t, m.root, dir+"stat", fmt.Sprintf("%d (p) %s %d %d %d 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0\n", p.pid,
+		p.state, p.ppid, p.pgrp, p.sess, start))
 	write(m.t, m.root, dir+"statm", fmt.Sprintf("%d %d 0 0 0 0 0\n", p.vmSize, p.pages))
 	write(m.t, m.root, dir+"status", fmt.Sprintf("Tgid:\t%d\nPid:\t%d\nVmHWM:\t%d kB\n", p.tgid, p.pid, p.pages*4+4))
 	write(m.t, m.root, dir+"smaps_rollup", fmt.Sprintf("Rss: %d kB\nAnonHugePages: %d kB\n", p.pages*4, p.pages))
@@ -113,7 +114,8 @@ func TestTreeFindsDescendants(t *testing.T) {
 	}
 
 	// A chain of which the parents have the higher pids, and a stranger's child.
-	m.fork(process{pid: 22, ppid: 24, pages: 1}, process{pid: 23, ppid: 22, pages: 1}, process{pid: 24, ppid: 11, pages: 1}, process{pid: 25, ppid: 12})
+	m.fork(process{pid: 22, ppid: 24, pages: 1}, process{pid: 23, ppid: 22, pages: 1},
+		process{pid: 24, ppid: 11, pages: 1}, process{pid: 25, ppid: 12})
 	m.check(tree, 10, 11, 22, 23, 24)
 
 	// The parent ends, its child goes to init and stays a member.

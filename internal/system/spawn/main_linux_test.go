@@ -173,20 +173,23 @@ func roleDescribe([]string) error {
 		}
 		return string(data)
 	}
-	for _, name := range []string{"cmdline", "environ", "oom_score_adj", "limits", "coredump_filter", "timerslack_ns", "cgroup", "personality", "comm", "autogroup", "cpuset"} {
+	for _, name := range []string{"cmdline", "environ", "oom_score_adj", "limits", "coredump_filter", "timerslack_ns",
+		"cgroup", "personality", "comm", "autogroup", "cpuset"} {
 		d[name] = file(name)
 	}
 	for line := range strings.Lines(file("status")) {
 		key, value, _ := strings.Cut(line, ":")
 		switch {
-		case strings.HasPrefix(key, "Vm"), strings.HasPrefix(key, "Rss"), strings.HasSuffix(key, "ctxt_switches"), key == "NSpid", key == "NStgid", key == "Pid", key == "State", key == "Tgid", key == "SigQ", key == "Threads", key == "FDSize":
+		case strings.HasPrefix(key, "Vm"), strings.HasPrefix(key, "Rss"), strings.HasSuffix(key,
+			"ctxt_switches"), key == "NSpid", key == "NStgid", key == "Pid", key == "State", key == "Tgid", key == "SigQ", key == "Threads", key == "FDSize":
 		default:
 			d["status "+key] = strings.TrimSpace(value)
 		}
 	}
 	stat := file("stat")
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	for n, key := range map[int]string{4: "parent", 5: "group", 6: "session", 7: "terminal", 8: "foreground", 18: "priority", 19: "nice", 38: "signal to the parent", 40: "realtime", 41: "policy"} {
+	for n, key := range map[int]string{4: "parent", 5: "group", 6: "session", 7: "terminal", 8: "foreground",
+		18: "priority", 19: "nice", 38: "signal to the parent", 40: "realtime", 41: "policy"} {
 		d["stat "+key] = fields[n-3]
 	}
 	exe, _ := os.Readlink("/proc/self/exe")

@@ -29,7 +29,8 @@ func SetName(addr, length uintptr, name string) error {
 	if err != nil {
 		return err
 	}
-	return errno(unix.Syscall6(unix.SYS_PRCTL, unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, addr, length, uintptr(unsafe.Pointer(p)), 0)) // Safety: p outlives the call, which copies.
+	return errno(unix.Syscall6(unix.SYS_PRCTL, unix.PR_SET_VMA, unix.PR_SET_VMA_ANON_NAME, addr, length,
+		uintptr(unsafe.Pointer(p)), 0)) // Safety: p outlives the call, which copies.
 }
 
 // ReadMemory copies memory of this process into dst and returns how many bytes

@@ -70,12 +70,14 @@ func (p *Pagemap) Scan(start, end uintptr, into []Region) (n int, next uintptr, 
 	*p.arg = scanArg{
 		size:  uint64(unsafe.Sizeof(scanArg{})),
 		start: uint64(start), end: uint64(end),
-		vec: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(into)))), vecLen: uint64(len(into)), // Safety: the kernel writes there during the call only; KeepAlive below.
+		vec:        uint64(uintptr(unsafe.Pointer(unsafe.SliceData(into)))),
+		vecLen:     uint64(len(into)), // Safety: the kernel writes there during the call only; KeepAlive below.
 		anyOf:      uint64(Present | Swapped),
 		categories: uint64(Present | Swapped | ZeroPage | Huge), // others cost the kernel more
 	}
 	for {
-		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(p.fd), uintptr(scanRequest), uintptr(unsafe.Pointer(p.arg))) // Safety: p.arg is alive, its size is in the request.
+		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(p.fd), uintptr(scanRequest),
+			uintptr(unsafe.Pointer(p.arg))) // Safety: p.arg is alive, its size is in the request.
 		runtime.KeepAlive(into)
 		switch errno {
 		case 0:

@@ -17,8 +17,9 @@ func Alive(pidfd int) bool { return unix.PidfdSendSignal(pidfd, 0, nil, 0) != un
 // another process. Needs kernel 5.10, and 6.1 for MADV_COLLAPSE. The kernel looks at
 // permissions first: a range of no bytes only asks for those.
 func ProcessMadvise(pidfd int, addr, length uintptr, advice int) error {
-	vec := struct{ base, len uintptr }{addr, length}                                                                            // struct iovec, whose base is in the other process
-	n, _, e := unix.Syscall6(unix.SYS_PROCESS_MADVISE, uintptr(pidfd), uintptr(unsafe.Pointer(&vec)), 1, uintptr(advice), 0, 0) // Safety: vec outlives the call; its base is not followed here.
+	vec := struct{ base, len uintptr }{addr, length} // struct iovec, whose base is in the other process
+	n, _, e := unix.Syscall6(unix.SYS_PROCESS_MADVISE, uintptr(pidfd), uintptr(unsafe.Pointer(&vec)), 1,
+		uintptr(advice), 0, 0) // Safety: vec outlives the call; its base is not followed here.
 	if e != 0 {
 		return e
 	}

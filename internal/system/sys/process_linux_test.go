@@ -27,7 +27,8 @@ func TestProcess(t *testing.T) {
 		t.Errorf("%q, %d, %v", dst, n, err)
 	}
 	// MADV_COLD is harmless, and any kernel with process_madvise takes it for the process itself.
-	if err := ProcessMadvise(fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MADV_COLD); err != nil && err != unix.ENOSYS && err != unix.EPERM {
+	if err := ProcessMadvise(fd, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MADV_COLD); err != nil &&
+		err != unix.ENOSYS && err != unix.EPERM {
 		t.Error(err)
 	}
 	if b[0] != 'a' {

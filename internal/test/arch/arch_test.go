@@ -21,10 +21,14 @@ const module = "github.com/foliomem/folio"
 var layers = [][]string{
 	{"internal/base/unit"},
 	{"internal/result/advice", "internal/result/figure"},
-	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace", "internal/program/goversion", "internal/base/input", "internal/program/launch/killtest", "internal/base/scratch", "internal/base/stat", "internal/system/sys", "internal/test/testenv", "internal/lab/workload"},
-	{"internal/result/suggest", "internal/program/executable", "internal/program/overlay", "internal/system/perf", "internal/system/procmem", "internal/system/spawn"},
+	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace",
+		"internal/program/goversion", "internal/base/input", "internal/program/launch/killtest",
+		"internal/base/scratch", "internal/base/stat", "internal/system/sys", "internal/test/testenv", "internal/lab/workload"},
+	{"internal/result/suggest", "internal/program/executable", "internal/program/overlay", "internal/system/perf",
+		"internal/system/procmem", "internal/system/spawn"},
 	{"internal/program/symbol"},
-	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature", "internal/program/goruntime", "internal/system/host", "internal/trial/metric", "internal/trial/profile"},
+	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature",
+		"internal/program/goruntime", "internal/system/host", "internal/trial/metric", "internal/trial/profile"},
 	{"internal/program/codepatch", "page"},
 	{"internal/program/heapmap"},
 	{"arena", "goheap", "internal/program/launch"},
@@ -136,7 +140,8 @@ func heavy(t *testing.T, path string) (out []string) {
 func TestLibrariesStayLight(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		path := short(p.ImportPath)
-		public := p.Name != "main" && !slices.Contains(tools, path) && !strings.Contains("/"+path+"/", "/internal/") && !slices.ContainsFunc(outside, func(o string) bool { return strings.HasPrefix(path, o) })
+		public := p.Name != "main" && !slices.Contains(tools, path) && !strings.Contains("/"+path+"/", "/internal/") &&
+			!slices.ContainsFunc(outside, func(o string) bool { return strings.HasPrefix(path, o) })
 		if !public {
 			continue
 		}

@@ -109,7 +109,8 @@ func TestEverythingIsPrintedThroughTheConsole(t *testing.T) {
 		rel := filepath.ToSlash(strings.TrimPrefix(path, "../../../"))
 		if d.IsDir() {
 			// Programs of their own: the lab runs them and reads what they print.
-			own := rel == "bench" || rel == "examples" || rel == "internal/lab/nodes/goarenas" || rel == "internal/test/testenv" || strings.HasPrefix(d.Name(), "_")
+			own := rel == "bench" || rel == "examples" || rel == "internal/lab/nodes/goarenas" ||
+				rel == "internal/test/testenv" || strings.HasPrefix(d.Name(), "_")
 			if own || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
 				return filepath.SkipDir
 			}

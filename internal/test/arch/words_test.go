@@ -36,7 +36,8 @@ var otherSense = []string{
 // Everything that a person reads (help, messages, pages, docs, comments) uses the field's
 // own words, one for each concept.
 func TestWords(t *testing.T) {
-	list := exec.Command("git", "ls-files", "-z", "--", "*.go", "*.md", "*.txtar", "*.txt", "*.html", "*.js", "*.json", "*.patch", "bench", ".ci")
+	list := exec.Command("git", "ls-files", "-z", "--", "*.go", "*.md", "*.txtar", "*.txt", "*.html", "*.js", "*.json",
+		"*.patch", "bench", ".ci")
 	list.Dir = "../../.."
 	out, err := list.Output()
 	if err != nil {
@@ -55,7 +56,8 @@ func TestWords(t *testing.T) {
 			}
 			for i, l := range bytes.Split(data, []byte("\n")) {
 				m := re.FindSubmatch(l)
-				if m == nil || slices.ContainsFunc(otherSense, func(o string) bool { return strings.HasPrefix(f+":"+strings.ToLower(string(m[2])), o) }) {
+				if m == nil || slices.ContainsFunc(otherSense,
+					func(o string) bool { return strings.HasPrefix(f+":"+strings.ToLower(string(m[2])), o) }) {
 					continue
 				}
 				t.Errorf("%s:%d: %q: say %s", f, i+1, m[2], w.say)

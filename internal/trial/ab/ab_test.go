@@ -50,7 +50,8 @@ func TestExact(t *testing.T) {
 	}
 	for i, want := range []float64{1.5, 1} {
 		f := r.Comparisons[i].Find("wall_seconds")
-		if math.Abs(*f.Ratio-want) > 1e-9 || math.Abs(*f.RatioLo-want) > 1e-9 || math.Abs(*f.RatioHi-want) > 1e-9 || f.Different != (want != 1) || math.Abs(f.Value-want) > 1e-9 {
+		if math.Abs(*f.Ratio-want) > 1e-9 || math.Abs(*f.RatioLo-want) > 1e-9 || math.Abs(*f.RatioHi-want) > 1e-9 ||
+			f.Different != (want != 1) || math.Abs(f.Value-want) > 1e-9 {
 			t.Errorf("arm %d: %+v", i+1, f)
 		}
 		if better, ok := f.Better(); better || ok != (want != 1) {
@@ -113,7 +114,8 @@ func TestBudget(t *testing.T) {
 		}
 		return &trial.Sample{Wall: 1, CPU: 1}
 	}
-	if r, err = Compare(t.Context(), arms(slow, stuck), opts); err != nil || r.Ended != Budget || r.Comparisons[0].Find("wall_seconds").N != 1 {
+	if r, err = Compare(t.Context(), arms(slow, stuck), opts); err != nil || r.Ended != Budget ||
+		r.Comparisons[0].Find("wall_seconds").N != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	stuck = func(int) *trial.Sample { return &trial.Sample{TimedOut: true, Failure: "it took too long"} }
@@ -171,7 +173,8 @@ func TestBenchmarks(t *testing.T) {
 	}
 	opts.Bounds = []Bound{{Text: "Delete>+3%", Key: "Delete", Above: true, Value: 0.03}}
 	_, err = Compare(t.Context(), arms(bench(1, 1), bench(1, 1)), opts)
-	if unknown := (&UnknownFigureError{}); !errors.As(err, &unknown) || !strings.Contains(err.Error(), `no figure "Delete": want one of peak_rss, `) || !strings.HasSuffix(err.Error(), "Lookup-2 ns/op") {
+	if unknown := (&UnknownFigureError{}); !errors.As(err, &unknown) ||
+		!strings.Contains(err.Error(), `no figure "Delete": want one of peak_rss, `) || !strings.HasSuffix(err.Error(), "Lookup-2 ns/op") {
 		t.Error(err)
 	}
 	opts = plainOptions
@@ -205,8 +208,9 @@ func TestProfile(t *testing.T) {
 			}
 			total := 1 + gc
 			s.Where = &profile.Result{
-				Samples:           uint64(1000 * total),
-				Classes:           []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc / total}, {Class: profile.Program, Seconds: 1, Fraction: 1 / total}},
+				Samples: uint64(1000 * total),
+				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc / total},
+					{Class: profile.Program, Seconds: 1, Fraction: 1 / total}},
 				GCFraction:        gc / total,
 				MemoryTaxFraction: gc / total,
 				Sites: []profile.Site{

@@ -64,7 +64,8 @@ func TestParseBoundErrors(t *testing.T) {
 		"peak_rss>+10furl": `"+10furl" is no difference`,
 	} {
 		_, err := ParseBound(text)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--fail-if ") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--fail-if ") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -105,7 +106,8 @@ func TestVerdictAgreesWithInterval(t *testing.T) {
 		if lo > hi {
 			lo, hi = hi, lo
 		}
-		b := Bound{Key: "wall_seconds", Above: rapid.Bool().Draw(t, "above"), Value: fraction.Draw(t, "bound"), Absolute: rapid.Bool().Draw(t, "absolute"), Unit: Seconds}
+		b := Bound{Key: "wall_seconds", Above: rapid.Bool().Draw(t, "above"), Value: fraction.Draw(t, "bound"),
+			Absolute: rapid.Bool().Draw(t, "absolute"), Unit: Seconds}
 		if rapid.Bool().Draw(t, "at the edge") {
 			b.Value = rapid.SampledFrom([]float64{lo, hi}).Draw(t, "edge")
 		}

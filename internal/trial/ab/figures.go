@@ -69,7 +69,8 @@ func unitOf(key string) Unit {
 
 // perBench are the figures that say something of a run of Go benchmarks, whose number
 // of iterations differs from run to run.
-var perBench = []string{"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cpu_fraction", "memory_tax_fraction", "heap_peak_bytes", "huge_peak_bytes"}
+var perBench = []string{"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cpu_fraction", "memory_tax_fraction",
+	"heap_peak_bytes", "huge_peak_bytes"}
 
 // A plan is what is compared.
 type plan struct {

@@ -58,7 +58,8 @@ func (s *simulated) Run(context.Context, trial.Setting) (*trial.Sample, error) {
 	s.m.now = s.m.now.Add(time.Duration(wall * float64(time.Second)))
 	peak := uint64(64e6 * math.Exp(0.02*s.m.rng.NormFloat64()))
 	cycles := 10 + s.m.rng.IntN(3)
-	return &trial.Sample{Wall: wall, User: 0.9 * wall, Sys: 0.1 * wall, CPU: wall, PeakRSS: &peak, MinorFaults: int64(1000 + s.m.rng.IntN(20)), GCCycles: &cycles}, nil
+	return &trial.Sample{Wall: wall, User: 0.9 * wall, Sys: 0.1 * wall, CPU: wall, PeakRSS: &peak,
+		MinorFaults: int64(1000 + s.m.rng.IntN(20)), GCCycles: &cycles}, nil
 }
 
 // simulate compares programs that take these factors of a second.
@@ -136,7 +137,8 @@ func TestDifferencesAreFound(t *testing.T) {
 		truth float64
 		least float64 // part of the comparisons that must find it
 	}{
-		{"quiet", 0.02, 0.75}, {"quiet", 0.05, 0.99}, {"quiet", 0.5, 1}, {"steps", 0.5, 1}, {"walk", 2, 1}, {"spikes", 1, 0.95}, {"walk", 0.02, 0.75}, {"walk", 0.05, 0.99}, {"trend", 0.02, 0.75}, {"steps", 0.05, 0.95},
+		{"quiet", 0.02, 0.75}, {"quiet", 0.05, 0.99}, {"quiet", 0.5, 1}, {"steps", 0.5, 1}, {"walk", 2, 1},
+		{"spikes", 1, 0.95}, {"walk", 0.02, 0.75}, {"walk", 0.05, 0.99}, {"trend", 0.02, 0.75}, {"steps", 0.05, 0.95},
 	} {
 		n, found, wrong, rounds, missed := runs(t)/4, 0, 0, 0, 0
 		for seed := range n {
@@ -152,7 +154,8 @@ func TestDifferencesAreFound(t *testing.T) {
 				missed++
 			}
 		}
-		t.Logf("%s, %+.0f%%: found in %d of %d, interval misses it in %d, %.1f rounds each", x.model, 100*x.truth, found, n, missed, float64(rounds)/float64(n))
+		t.Logf("%s, %+.0f%%: found in %d of %d, interval misses it in %d, %.1f rounds each", x.model, 100*x.truth,
+			found, n, missed, float64(rounds)/float64(n))
 		if float64(found) < x.least*float64(n) {
 			t.Errorf("%s, %+.0f%%: found in %d of %d", x.model, 100*x.truth, found, n)
 		}
@@ -233,7 +236,8 @@ func TestAgainstBlocks(t *testing.T) {
 					b++
 				}
 			}
-			t.Logf("%s, %+.0f%%: right %.0f%%, in blocks %.0f%%, %.0f rounds", model, 100*truth, 100*float64(a)/float64(n), 100*float64(b)/float64(n), float64(rounds)/float64(n))
+			t.Logf("%s, %+.0f%%: right %.0f%%, in blocks %.0f%%, %.0f rounds", model, 100*truth,
+				100*float64(a)/float64(n), 100*float64(b)/float64(n), float64(rounds)/float64(n))
 			ours, theirs = ours+a, theirs+b
 		}
 	}

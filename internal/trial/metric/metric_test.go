@@ -37,7 +37,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for in, want := range map[string]float64{"78940.67": 78940.67, "76,886": 76886, "1,234,567.5": 1234567.5, "1.5ms": 0.0015, " 3 ": 3, "1e3": 1000, "-2": -2} {
+	for in, want := range map[string]float64{"78940.67": 78940.67, "76,886": 76886, "1,234,567.5": 1234567.5,
+		"1.5ms": 0.0015, " 3 ": 3, "1e3": 1000, "-2": -2} {
 		if got, err := Number(in); err != nil || got != want {
 			t.Errorf("Number(%q) = %v, %v; want %v", in, got, err, want)
 		}

@@ -49,7 +49,8 @@ func (f *fakeSymbols) Lookup(a uint64, call bool) []symbol.Frame {
 }
 
 // Functions of the fake program, by where they are.
-var fakes = []string{"runtime.memclrNoHeapPointers", "runtime.mallocgc", "main.inner<main.work", "main.main", "runtime.gcBgMarkWorker", "main.compute"}
+var fakes = []string{"runtime.memclrNoHeapPointers", "runtime.mallocgc", "main.inner<main.work", "main.main",
+	"runtime.gcBgMarkWorker", "main.compute"}
 
 const (
 	clearAt = iota * 0x100
@@ -193,11 +194,13 @@ func TestResult(t *testing.T) {
 	if r.Samples != 110 || r.Lost != 3 || r.Unsymbolised != 1 || r.Faults != 31 {
 		t.Errorf("%d samples, %d lost, %d unsymbolised, %d faults", r.Samples, r.Lost, r.Unsymbolised, r.Faults)
 	}
-	if len(r.Sites) != 2 || r.Sites[0].Func != "main.inner" || r.Sites[0].File != "/home/me/x.go" || r.Sites[0].Line != 6 || !near(r.Sites[0].Seconds, 2.9) ||
+	if len(r.Sites) != 2 || r.Sites[0].Func != "main.inner" || r.Sites[0].File != "/home/me/x.go" ||
+		r.Sites[0].Line != 6 || !near(r.Sites[0].Seconds, 2.9) ||
 		r.Sites[1].Line != 7 || !reflect.DeepEqual(r.Sites[1].Classes, map[Class]float64{PageFaults: 1}) {
 		t.Errorf("sites: %+v", r.Sites)
 	}
-	if len(r.FaultSites) != 1 || r.FaultSites[0].Func != "main.inner" || r.FaultSites[0].Faults != 31 || r.FaultSites[0].Fraction != 1 || r.FaultSites[0].Seconds != 0 {
+	if len(r.FaultSites) != 1 || r.FaultSites[0].Func != "main.inner" || r.FaultSites[0].Faults != 31 ||
+		r.FaultSites[0].Fraction != 1 || r.FaultSites[0].Seconds != 0 {
 		t.Errorf("fault sites: %+v", r.FaultSites)
 	}
 	if len(r.FaultClasses) != 1 || r.FaultClasses[0] != (FaultShare{Zeroing, 31, 1}) {
@@ -212,7 +215,8 @@ func TestResult(t *testing.T) {
 	// The kernel counted more faults than there are samples of.
 	misses := uint64(5)
 	r = c.Result(Accounts{User: 10, Sys: 4, Faults: 40, TLBMisses: &misses})
-	if r.Faults != 40 || r.FaultSites[0].Faults != 40 || r.FaultSites[0].Fraction != 1 || r.FaultClasses[0] != (FaultShare{Zeroing, 40, 1}) || *r.TLBMisses != 5 {
+	if r.Faults != 40 || r.FaultSites[0].Faults != 40 || r.FaultSites[0].Fraction != 1 ||
+		r.FaultClasses[0] != (FaultShare{Zeroing, 40, 1}) || *r.TLBMisses != 5 {
 		t.Errorf("of 40 faults: %d, %+v, %+v, %d misses of the TLB", r.Faults, r.FaultSites, r.FaultClasses, *r.TLBMisses)
 	}
 }
@@ -279,12 +283,19 @@ func TestHiddenCaller(t *testing.T) {
 		want   string
 		class  Class
 	}{
-		{"by the return address", map[uint64]uint64{mallocAt + 0x20: clearAt}, []uint64{clearAt + 5, workAt + 0x10}, mallocAt + 0x20, "runtime.memclrNoHeapPointers:5 runtime.mallocgc:31 main.inner:15 main.work:15", Zeroing},
-		{"by the call", map[uint64]uint64{workAt + 0x10: mallocAt}, []uint64{clearAt + 5, workAt + 0x10}, 0, "runtime.memclrNoHeapPointers:5 runtime.mallocgc:0 main.inner:15 main.work:15", Zeroing},
-		{"by both", map[uint64]uint64{workAt + 0x10: mallocAt, mallocAt + 0x20: clearAt}, []uint64{clearAt + 5, workAt + 0x10}, mallocAt + 0x20, "runtime.memclrNoHeapPointers:5 runtime.mallocgc:31 main.inner:15 main.work:15", Zeroing},
-		{"nothing is hidden", map[uint64]uint64{workAt + 0x10: clearAt}, []uint64{clearAt + 5, workAt + 0x10}, workAt + 0x10, "runtime.memclrNoHeapPointers:5 main.inner:15 main.work:15", Program},
-		{"any word", map[uint64]uint64{mainAt + 0x20: workAt}, []uint64{clearAt + 5, mallocAt + 0x10, workAt + 0x10}, mainAt + 0x20, "runtime.memclrNoHeapPointers:5 runtime.mallocgc:15 main.inner:15 main.work:15", Zeroing},
-		{"a call of something inside a function", map[uint64]uint64{workAt + 0x10: mallocAt + 1}, []uint64{clearAt + 5, workAt + 0x10}, 0, "runtime.memclrNoHeapPointers:5 main.inner:15 main.work:15", Program},
+		{"by the return address", map[uint64]uint64{mallocAt + 0x20: clearAt}, []uint64{clearAt + 5, workAt + 0x10},
+			mallocAt + 0x20, "runtime.memclrNoHeapPointers:5 runtime.mallocgc:31 main.inner:15 main.work:15", Zeroing},
+		{"by the call", map[uint64]uint64{workAt + 0x10: mallocAt}, []uint64{clearAt + 5, workAt + 0x10}, 0,
+			"runtime.memclrNoHeapPointers:5 runtime.mallocgc:0 main.inner:15 main.work:15", Zeroing},
+		{"by both", map[uint64]uint64{workAt + 0x10: mallocAt, mallocAt + 0x20: clearAt},
+			[]uint64{clearAt + 5, workAt + 0x10}, mallocAt + 0x20,
+			"runtime.memclrNoHeapPointers:5 runtime.mallocgc:31 main.inner:15 main.work:15", Zeroing},
+		{"nothing is hidden", map[uint64]uint64{workAt + 0x10: clearAt}, []uint64{clearAt + 5, workAt + 0x10},
+			workAt + 0x10, "runtime.memclrNoHeapPointers:5 main.inner:15 main.work:15", Program},
+		{"any word", map[uint64]uint64{mainAt + 0x20: workAt}, []uint64{clearAt + 5, mallocAt + 0x10, workAt + 0x10},
+			mainAt + 0x20, "runtime.memclrNoHeapPointers:5 runtime.mallocgc:15 main.inner:15 main.work:15", Zeroing},
+		{"a call of something inside a function", map[uint64]uint64{workAt + 0x10: mallocAt + 1},
+			[]uint64{clearAt + 5, workAt + 0x10}, 0, "runtime.memclrNoHeapPointers:5 main.inner:15 main.work:15", Program},
 		{"no call", nil, []uint64{clearAt + 5, workAt + 0x10}, 0x500, "runtime.memclrNoHeapPointers:5 main.inner:15 main.work:15", Program},
 	} {
 		col, h := fakeCollector(c.calls, Options{})

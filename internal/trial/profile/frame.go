@@ -76,7 +76,8 @@ func (f *frame) ofRuntime() bool {
 		return true
 	}
 	dir := f.file[:strings.LastIndexByte(f.file, '/')+1]
-	return dir == "runtime/" || strings.HasPrefix(dir, "internal/runtime/") || strings.HasSuffix(dir, "/src/runtime/") || strings.Contains(dir, "/src/internal/runtime/")
+	return dir == "runtime/" || strings.HasPrefix(dir, "internal/runtime/") ||
+		strings.HasSuffix(dir, "/src/runtime/") || strings.Contains(dir, "/src/internal/runtime/")
 }
 
 // between are packages whose functions stand between the program and the

@@ -26,9 +26,12 @@ var memoryName = regexp.MustCompile(`(?i)gc[A-Z_]|mark|sweep|alloc|span|heap|mca
 // not at all: each was looked at.
 var notMemory = []string{
 	"runtime.(*sig", "runtime.(*trace", "runtime.debugCall", "runtime.hexdump", "runtime.trace", "runtime.pageTrace", "runtime.cgoCheck",
-	"runtime.(*cpuStats)", "runtime.stwReason", "runtime.memclr", "runtime.typedmemclr", "runtime.cheaprand", "runtime.profIndex", "runtime.gcd", "runtime.gcount", "runtime.gcallers",
-	"runtime.(*stackObjectRecord)", "runtime.readGCStats", "runtime.dump", "runtime.startCheckmarks", "runtime.initMetrics", "runtime.readMetrics", "runtime.checkIdleGCNoP",
-	"runtime.gcenable", "runtime.gcinit", "runtime.(*heapStatsAggregate)", "runtime.(*gcStatsAggregate)", "runtime.(*sysStatsAggregate)", "runtime.(*statAggregate)", "runtime.(*cpuStatsAggregate)", "runtime.(*timeHistogram)",
+	"runtime.(*cpuStats)", "runtime.stwReason", "runtime.memclr", "runtime.typedmemclr", "runtime.cheaprand",
+	"runtime.profIndex", "runtime.gcd", "runtime.gcount", "runtime.gcallers",
+	"runtime.(*stackObjectRecord)", "runtime.readGCStats", "runtime.dump", "runtime.startCheckmarks",
+	"runtime.initMetrics", "runtime.readMetrics", "runtime.checkIdleGCNoP",
+	"runtime.gcenable", "runtime.gcinit", "runtime.(*heapStatsAggregate)", "runtime.(*gcStatsAggregate)",
+	"runtime.(*sysStatsAggregate)", "runtime.(*statAggregate)", "runtime.(*cpuStatsAggregate)", "runtime.(*timeHistogram)",
 }
 
 func TestRuntimeFunctions(t *testing.T) { testRuntimeFunctions(t, "") }

@@ -51,7 +51,8 @@ func invariant(r *Result) error {
 // anyResult draws a result by way of samples, as every real one is made.
 func anyResult(t *rapid.T) *Result {
 	c, h := fakeCollector(nil, Options{})
-	stacks := [][]uint64{{computeAt + 1, mainAt + 9}, {mallocAt + 1, workAt + 7, mainAt + 9}, {clearAt + 1, mallocAt + 3, workAt + 8}, {workerAt + 1}, {0x90000}, {}}
+	stacks := [][]uint64{{computeAt + 1, mainAt + 9}, {mallocAt + 1, workAt + 7, mainAt + 9},
+		{clearAt + 1, mallocAt + 3, workAt + 8}, {workerAt + 1}, {0x90000}, {}}
 	for range rapid.IntRange(0, 40).Draw(t, "samples") {
 		s := sampleOf(1, rapid.SampledFrom(stacks).Draw(t, "stack")...)
 		s.Period = rapid.Uint64Range(0, 1<<40).Draw(t, "period")
@@ -101,7 +102,8 @@ func TestRecompute(t *testing.T) {
 		}
 	})
 	// A result that agrees with itself stays as it is.
-	one := &Result{Classes: []ClassShare{{GCMark, 1, 0.25}, {Allocation, 1, 0.25}, {Program, 2, 0.5}}, GCFraction: 0.25, MemoryTaxFraction: 0.5, Sites: []Site{{Seconds: 1, Fraction: 0.25}}}
+	one := &Result{Classes: []ClassShare{{GCMark, 1, 0.25}, {Allocation, 1, 0.25}, {Program, 2, 0.5}}, GCFraction: 0.25,
+		MemoryTaxFraction: 0.5, Sites: []Site{{Seconds: 1, Fraction: 0.25}}}
 	before := fmt.Sprintf("%+v", one)
 	if one.Recompute(); fmt.Sprintf("%+v", one) != before {
 		t.Errorf("got %+v, want %s", one, before)

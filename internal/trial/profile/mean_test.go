@@ -8,8 +8,9 @@ import (
 func TestMean(t *testing.T) {
 	one := &Result{
 		Samples: 100, Lost: 1, Kernel: true, Hardware: true, Faults: 10,
-		Classes:      []ClassShare{{GCMark, 1, 0.25}, {Program, 3, 0.75}},
-		Sites:        []Site{{Func: "a", File: "f", Line: 1, Seconds: 1, Fraction: 0.25, Classes: map[Class]float64{GCAssist: 0.5, Allocation: 0.5}}},
+		Classes: []ClassShare{{GCMark, 1, 0.25}, {Program, 3, 0.75}},
+		Sites: []Site{{Func: "a", File: "f", Line: 1, Seconds: 1, Fraction: 0.25,
+			Classes: map[Class]float64{GCAssist: 0.5, Allocation: 0.5}}},
 		FaultSites:   []Site{{Func: "a", File: "f", Line: 1, Faults: 10, Fraction: 1, Classes: map[Class]float64{Zeroing: 1}}},
 		FaultClasses: []FaultShare{{Zeroing, 10, 1}},
 		Notes:        []string{"n"},

@@ -25,7 +25,8 @@ type profiler struct {
 // samples' own.
 func (c *Collector) WritePprof(w io.Writer, duration time.Duration) error {
 	b := &profiler{
-		c: c, mappings: make(map[uint32]*profile.Mapping), locations: make(map[string]*profile.Location), functions: make(map[siteKey]*profile.Function),
+		c: c, mappings: make(map[uint32]*profile.Mapping), locations: make(map[string]*profile.Location),
+		functions: make(map[siteKey]*profile.Function),
 		p: &profile.Profile{
 			SampleType:        []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
 			DefaultSampleType: "cpu",

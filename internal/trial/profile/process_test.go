@@ -41,7 +41,8 @@ func TestMappings(t *testing.T) {
 		model := make(map[uint64]page)
 		p := &process{}
 		for i := range rapid.IntRange(1, 30).Draw(t, "mappings") {
-			m := &perf.Mapping{Addr: rapid.Uint64Range(0, 60).Draw(t, "start"), Len: rapid.Uint64Range(0, 20).Draw(t, "length"), Offset: rapid.Uint64Range(0, 1000).Draw(t, "offset")}
+			m := &perf.Mapping{Addr: rapid.Uint64Range(0, 60).Draw(t, "start"),
+				Len: rapid.Uint64Range(0, 20).Draw(t, "length"), Offset: rapid.Uint64Range(0, 1000).Draw(t, "offset")}
 			p.add(m, uint32(i+2))
 			for a := range m.Len {
 				model[m.Addr+a] = page{uint32(i + 2), m.Offset + a}

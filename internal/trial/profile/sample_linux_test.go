@@ -174,7 +174,8 @@ func TestPprofOpensProfile(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]string{"-top -cum": "main.tree", "-tags": "gc_mark", "-top -tagfocus=class=allocation": "runtime.mallocgc", "-top -sample_index=samples": "Type: samples"} {
+	for args, want := range map[string]string{"-top -cum": "main.tree", "-tags": "gc_mark",
+		"-top -tagfocus=class=allocation": "runtime.mallocgc", "-top -sample_index=samples": "Type: samples"} {
 		out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, strings.Fields(args)...), path)...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("go tool pprof %s: %v, without %s\n%s", args, err, want, out)

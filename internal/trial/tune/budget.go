@@ -90,7 +90,8 @@ func (s *search) admit() (direct bool, err error) {
 		s.add(set)
 	}
 	if n < len(coarse) {
-		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n, len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
+		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n,
+			len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
 	return len(s.res.Arms) <= finalists, nil
 }
@@ -150,7 +151,8 @@ func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
 	if s.opts.Progress == nil {
 		return
 	}
-	p := Progress{Trials: s.counts, Sample: sample, Stage: s.stage, Round: round, Of: s.aim, Settings: s.running, Best: s.ahead, Sampled: s.sampled && round > 0}
+	p := Progress{Trials: s.counts, Sample: sample, Stage: s.stage, Round: round, Of: s.aim, Settings: s.running,
+		Best: s.ahead, Sampled: s.sampled && round > 0}
 	for _, a := range s.res.Arms {
 		if a.Arm == arm {
 			p.Arm = a

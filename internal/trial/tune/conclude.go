@@ -103,7 +103,8 @@ const leastGain = 0.01
 // conclude draws the conclusions from the final so far. level is the error that
 // this look may make.
 func (r *Result) conclude(level float64) {
-	v := &verdict{r: r, level: level, ratio: make(map[*Arm]stat.Paired), won: make(map[*Arm]bool), before: make(map[*Arm]*Final), samples: make(map[*Arm][]*trial.Sample), pairs: make(map[[2]*Arm]stat.Paired)}
+	v := &verdict{r: r, level: level, ratio: make(map[*Arm]stat.Paired), won: make(map[*Arm]bool),
+		before: make(map[*Arm]*Final), samples: make(map[*Arm][]*trial.Sample), pairs: make(map[[2]*Arm]stat.Paired)}
 	def := r.Arms[0]
 	if def.Status != Finalist {
 		return // there is nothing to compare with
@@ -138,7 +139,8 @@ func (v *verdict) fill() {
 	memories := v.estimates(memoryOf)
 	base := stat.Median(reading(r.obj.raw).values(v.samples[def]))
 	for i, a := range v.arms {
-		f := &Final{runs: len(v.samples[a]), Rank: i + 1, N: len(reading(r.obj.cost).values(v.samples[a])), Adjusted: base, MemoryRatio: memories[a]}
+		f := &Final{runs: len(v.samples[a]), Rank: i + 1, N: len(reading(r.obj.cost).values(v.samples[a])),
+			Adjusted: base, MemoryRatio: memories[a]}
 		if a != def {
 			if f.Ratio = ratios[a]; r.obj.spec.Higher {
 				f.Ratio = f.Ratio.inverse()

@@ -62,7 +62,8 @@ func TestSettingsThatChangeNothing(t *testing.T) {
 				if m.trials > 1+len(r.Arms) || r.Rounds != 1 || r.Answer.State != NoEffect {
 					t.Fatalf("%d trials of %d settings, %d rounds: %s", m.trials, len(r.Arms), r.Rounds, r.Answer.State)
 				}
-				if recs := r.Answer.Recommended; len(recs) != 1 || recs[0].Arm != r.Arms[0] || !strings.HasPrefix(r.Answer.Inert, strings.Replace(tt.want, "100 MiB", "", 1)[:30]) {
+				if recs := r.Answer.Recommended; len(recs) != 1 || recs[0].Arm != r.Arms[0] ||
+					!strings.HasPrefix(r.Answer.Inert, strings.Replace(tt.want, "100 MiB", "", 1)[:30]) {
 					t.Fatalf("%+v", r.Answer)
 				}
 				for _, a := range r.Arms[1:] {
@@ -331,7 +332,8 @@ func TestBudgetBoundsEndless(t *testing.T) {
 	opts := m.options(1)
 	opts.Budget = 15 * time.Second
 	r, err := Search(t.Context(), m, opts)
-	if r != nil || err == nil || !strings.Contains(err.Error(), "did not end within --budget 15s") || !strings.Contains(err.Error(), "--ready") {
+	if r != nil || err == nil || !strings.Contains(err.Error(), "did not end within --budget 15s") ||
+		!strings.Contains(err.Error(), "--ready") {
 		t.Errorf("error %v", err)
 	}
 	if spent := m.now.Sub(time.Unix(0, 0)); spent != opts.Budget {
@@ -386,7 +388,8 @@ func TestCompromise(t *testing.T) {
 			continue
 		}
 		named++
-		if n := level(less.Arm.Setting); n < 200 || n >= 400 || !less.Arm.Final.Ratio.Different || *less.Arm.Final.Memory >= *main.Arm.Final.Memory {
+		if n := level(less.Arm.Setting); n < 200 || n >= 400 || !less.Arm.Final.Ratio.Different ||
+			*less.Arm.Final.Memory >= *main.Arm.Final.Memory {
 			t.Errorf("seed %d: %s is called a compromise", seed, less.Arm.Name)
 		}
 	}

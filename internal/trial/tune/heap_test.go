@@ -93,14 +93,18 @@ func TestKeep(t *testing.T) {
 		want    []string // of each line
 	}{
 		{"both", trial.Setting{GOGC: "400", THP: trial.THPHeap},
-			[]string{"to keep it: GOGC=400 in the environment of the program, and for the huge pages one of these:", "folio exec --thp heap --gogc 400 -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in the environment", always}},
+			[]string{"to keep it: GOGC=400 in the environment of the program, and for the huge pages one of these:",
+				"folio exec --thp heap --gogc 400 -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in the environment", always}},
 		{"limit", trial.Setting{GOGC: trial.Off, MemLimit: 1 << 30, THP: trial.THPHeap},
-			[]string{"to keep it: GOGC=off GOMEMLIMIT=1GiB in the environment of the program, and for", "folio exec --thp heap --gogc off --memlimit 1GiB -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in", always}},
+			[]string{"to keep it: GOGC=off GOMEMLIMIT=1GiB in the environment of the program, and for",
+				"folio exec --thp heap --gogc off --memlimit 1GiB -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB in", always}},
 		// What folio's import would do to the GC was not measured.
 		{"huge pages", trial.Setting{THP: trial.THPHeap},
-			[]string{"to keep it: for the huge pages one of these:", "folio exec --thp heap -- PROGRAM: ", "folio build ./x: ", auto + "reserve=896MiB,gc=off in", always}},
+			[]string{"to keep it: for the huge pages one of these:", "folio exec --thp heap -- PROGRAM: ",
+				"folio build ./x: ", auto + "reserve=896MiB,gc=off in", always}},
 		{"collector", trial.Setting{GOGC: "400"}, []string{"to keep it: GOGC=400 in the environment of the program; it needs no patch"}},
-		{"off", trial.Setting{GOGC: "400", THP: trial.THPOff}, []string{"to keep it: GOGC=400 in the environment of the program, and folio run --thp=off to start it"}},
+		{"off", trial.Setting{GOGC: "400", THP: trial.THPOff},
+			[]string{"to keep it: GOGC=400 in the environment of the program, and folio run --thp=off to start it"}},
 		{"off alone", trial.Setting{THP: trial.THPOff}, []string{"to keep it: folio run --thp=off to start it"}},
 	} {
 		a := &Arm{Arm: trial.NewArm(c.setting)}
@@ -126,13 +130,15 @@ func TestKeep(t *testing.T) {
 		switch got := strings.Join(r.keep(a), "\n"); {
 		case c.setting.THP != trial.THPHeap && got != "":
 			t.Errorf("%s: a program that folio did not build: %q", c.name, got)
-		case c.setting.THP == trial.THPHeap && (!strings.Contains(got, "this line as ENTRYPOINT") || !strings.Contains(got, "folio patch PROGRAM") ||
+		case c.setting.THP == trial.THPHeap && (!strings.Contains(got, "this line as ENTRYPOINT") ||
+			!strings.Contains(got, "folio patch PROGRAM") ||
 			strings.Contains(got, "GOGC=") != (c.setting.GOGC != "")):
 			t.Errorf("%s: a program that folio did not build: %q", c.name, got)
 		}
 	}
 	unknown := &Arm{Arm: trial.NewArm(trial.Setting{THP: trial.THPHeap})}
-	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[2], "folio build 'a.go b.go':") || !strings.Contains(got[3], "FOLIO=reserve=auto,gc=off ") {
+	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[2],
+		"folio build 'a.go b.go':") || !strings.Contains(got[3], "FOLIO=reserve=auto,gc=off ") {
 		t.Errorf("with memory unknown: %q", got)
 	}
 }

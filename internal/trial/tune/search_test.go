@@ -184,7 +184,8 @@ func TestSearchMemTooSmall(t *testing.T) {
 	opts := s.options()
 	opts.MaxMemory = 20 << 20
 	res, err := Search(t.Context(), s, opts)
-	if err == nil || !strings.Contains(err.Error(), "--max-rss 20MiB: no setting keeps the program within it: the least that was measured is") {
+	if err == nil || !strings.Contains(err.Error(),
+		"--max-rss 20MiB: no setting keeps the program within it: the least that was measured is") {
 		t.Fatalf("error %v", err)
 	}
 	if res == nil || answerFor(res, Fastest) == nil || answerFor(res, Within) != nil {
@@ -312,7 +313,8 @@ func TestSearchBudget(t *testing.T) {
 		if missed := strings.Contains(strings.Join(res.Notes, "\n"), "settings were not tried"); missed != (budget < 10*time.Minute) {
 			t.Errorf("budget %v: notes %q", budget, res.Notes)
 		}
-		if a := res.Answer; (a.State == Inconclusive) != (res.Ended == errBudget.Error()) || a.State == Inconclusive && (a.Missing <= 0 || !strings.HasPrefix(a.Try, "--budget ")) {
+		if a := res.Answer; (a.State == Inconclusive) != (res.Ended == errBudget.Error()) ||
+			a.State == Inconclusive && (a.Missing <= 0 || !strings.HasPrefix(a.Try, "--budget ")) {
 			t.Errorf("budget %v: ended %q with %+v", budget, res.Ended, a)
 		}
 	}
@@ -366,7 +368,8 @@ func TestSearchBoundsTrials(t *testing.T) {
 	opts.Bound = func(d time.Duration) {
 		runs++
 		left := opts.Budget - s.spent
-		if d > left || runs > 1 && d > time.Duration(12*w*float64(time.Second)) || runs > 1 && d < min(left, time.Duration(3*w*float64(time.Second))) {
+		if d > left || runs > 1 && d > time.Duration(12*w*float64(time.Second)) ||
+			runs > 1 && d < min(left, time.Duration(3*w*float64(time.Second))) {
 			t.Errorf("run %d: bound %v for a program of %v s, with %v left", runs, d, w, left)
 		}
 	}

@@ -34,7 +34,8 @@ type machine struct {
 
 func newMachine(seed uint64) *machine {
 	rng := rand.New(rand.NewPCG(seed, 11))
-	m := &machine{kind: int(seed % 4), noise: 0.02 + 0.08*rng.Float64(), rng: rng, period: 40 * math.Exp(3*rng.Float64()), level: 1, now: time.Unix(0, 0)}
+	m := &machine{kind: int(seed % 4), noise: 0.02 + 0.08*rng.Float64(), rng: rng,
+		period: 40 * math.Exp(3*rng.Float64()), level: 1, now: time.Unix(0, 0)}
 	m.cost = func(trial.Setting) float64 { return 1 }
 	m.memory = func(trial.Setting) float64 { return 100 }
 	return m
@@ -94,7 +95,8 @@ func (m *machine) Run(ctx context.Context, set trial.Setting) (*trial.Sample, er
 }
 
 func (m *machine) options(seed uint64) Options {
-	return Options{SafeMemory: 4 << 30, Budget: 15 * time.Minute, Seed: seed, Now: func() time.Time { return m.now }, Bound: func(d time.Duration) { m.bound = d }}
+	return Options{SafeMemory: 4 << 30, Budget: 15 * time.Minute, Seed: seed, Now: func() time.Time { return m.now },
+		Bound: func(d time.Duration) { m.bound = d }}
 }
 
 // races runs searches in parallel, and hands each result to look, one at a time.

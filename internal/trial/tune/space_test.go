@@ -100,7 +100,8 @@ func TestAround(t *testing.T) {
 	}
 	limits := sp.limits()
 	got = sp.around(sp.limit(sp.base, limits[1]))
-	if len(got) != 2 || got[0].MemLimit <= limits[0] || got[0].MemLimit >= limits[1] || got[1].MemLimit <= limits[1] || got[1].MemLimit >= limits[2] {
+	if len(got) != 2 || got[0].MemLimit <= limits[0] || got[0].MemLimit >= limits[1] || got[1].MemLimit <= limits[1] ||
+		got[1].MemLimit >= limits[2] {
 		t.Errorf("around %d of %v: %v", limits[1], limits, got)
 	}
 }

@@ -30,7 +30,8 @@ var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
 
 // ran is a run or tune of arms with so much wall time, ten runs each.
 func ran(kind, command, kernel string, arms map[string]float64) *result.File {
-	f := &result.File{Header: result.Header{Schema: result.Schema, Kind: kind, Created: created}, Complete: true, Host: host.Info{OS: "linux", Arch: "amd64", Kernel: kernel}, Program: result.Program{Command: strings.Fields(command)}}
+	f := &result.File{Header: result.Header{Schema: result.Schema, Kind: kind, Created: created}, Complete: true,
+		Host: host.Info{OS: "linux", Arch: "amd64", Kernel: kernel}, Program: result.Program{Command: strings.Fields(command)}}
 	for _, gogc := range []string{"", "50", "400"} {
 		wall, ok := arms[gogc]
 		if !ok {
@@ -40,7 +41,9 @@ func ran(kind, command, kernel string, arms map[string]float64) *result.File {
 		a := result.Arm{Name: set.String(), Setting: result.NewSetting(set)}
 		for i := range 10 {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
-			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem, MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: ptr(3), GCTraceCPU: ptr(wall / 8), Where: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
+			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem,
+				MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: ptr(3), GCTraceCPU: ptr(wall / 8),
+				Where: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
 			s.Recompute()
 			a.Samples = append(a.Samples, s)
 		}
@@ -70,7 +73,8 @@ func bench(scale float64) []byte {
 	var b bytes.Buffer
 	b.WriteString("goos: linux\ngoarch: amd64\npkg: example.com/x\nUnit op/s better=higher\n")
 	for i := range 6 {
-		fmt.Fprintf(&b, "BenchmarkInsert-2 \t 1000\t %.1f ns/op\t %.1f op/s\t 48 B/op\t 2 allocs/op\n", 1000*scale+float64(i), 5000/scale+float64(i))
+		fmt.Fprintf(&b, "BenchmarkInsert-2 \t 1000\t %.1f ns/op\t %.1f op/s\t 48 B/op\t 2 allocs/op\n",
+			1000*scale+float64(i), 5000/scale+float64(i))
 		fmt.Fprintf(&b, "BenchmarkARatherLongNameOfABenchmarkThatGoesOn/size=1048576-2 \t 1000\t %.1f ns/op\n", 2000+float64(i%3))
 	}
 	return b.Bytes()
@@ -78,13 +82,15 @@ func bench(scale float64) []byte {
 
 // eighth is a run of which an eighth is GC.
 func eighth(cpu float64) *profile.Result {
-	return &profile.Result{Samples: 100, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: cpu / 8}, {Class: profile.Program, Seconds: cpu * 7 / 8}}}
+	return &profile.Result{Samples: 100, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: cpu / 8},
+		{Class: profile.Program, Seconds: cpu * 7 / 8}}}
 }
 
 func TestGolden(t *testing.T) {
 	snapshot := func(resident, huge uint64) *result.Inspect {
 		return &result.Inspect{Header: result.Header{Schema: result.InspectSchema, Kind: "process"}, Process: &result.Process{
-			ProcessID: result.ProcessID{PID: 7, Name: "server"}, Resident: &resident, Windows: &result.Windows{HugeSize: huge, Gain: resident - huge, Coverage: float64(huge) / float64(resident)},
+			ProcessID: result.ProcessID{PID: 7, Name: "server"}, Resident: &resident,
+			Windows: &result.Windows{HugeSize: huge, Gain: resident - huge, Coverage: float64(huge) / float64(resident)},
 		}}
 	}
 	finding := func(rules ...string) *result.Doctor {
@@ -100,8 +106,10 @@ func TestGolden(t *testing.T) {
 		opts     *Options
 	}{
 		{"run", ran("run", "./prog", "6.1", map[string]float64{"": 2}), ran("run", "./prog", "6.18", map[string]float64{"400": 1.5}), nil},
-		{"builds", ran("run", "./old", "6.1", map[string]float64{"": 2}), ran("run", "./new", "6.1", map[string]float64{"": 2}), &Options{All: true}},
-		{"tune", ran("tune", "./prog", "6.1", map[string]float64{"": 2, "50": 3}), ran("tune", "./prog", "6.1", map[string]float64{"": 2.1, "50": 3, "400": 1}), nil},
+		{"builds", ran("run", "./old", "6.1", map[string]float64{"": 2}),
+			ran("run", "./new", "6.1", map[string]float64{"": 2}), &Options{All: true}},
+		{"tune", ran("tune", "./prog", "6.1", map[string]float64{"": 2, "50": 3}),
+			ran("tune", "./prog", "6.1", map[string]float64{"": 2.1, "50": 3, "400": 1}), nil},
 		{"bench", bench(1), bench(0.8), nil},
 		{"inspect", snapshot(100<<20, 0), snapshot(101<<20, 64<<20), nil},
 		{"doctor", finding("a", "b"), finding("b", "c"), nil},
@@ -212,8 +220,10 @@ func TestDiffersFirst(t *testing.T) {
 		{"cgroup limit", "none -> 1.000GiB", func(f *result.File) { f.Host.CgroupLimitBytes = ptr[uint64](1 << 30) }},
 		{"THP", "madvise -> always", func(f *result.File) { f.Host.THPEnabled = ptr("always") }},
 		{"folio", "v1.0.0 -> v2.0.0", func(f *result.File) { f.Folio = "v2.0.0" }},
-		{"measured", "2026-11-21 21:04 UTC -> 2026-11-21 21:14 UTC (10 minutes later)", func(f *result.File) { f.Created = created.Add(10 * time.Minute) }},
-		{"measured", "2026-11-21 21:04 UTC -> 2026-11-20 20:04 UTC (25 hours earlier)", func(f *result.File) { f.Created = created.Add(-25 * time.Hour) }},
+		{"measured", "2026-11-21 21:04 UTC -> 2026-11-21 21:14 UTC (10 minutes later)",
+			func(f *result.File) { f.Created = created.Add(10 * time.Minute) }},
+		{"measured", "2026-11-21 21:04 UTC -> 2026-11-20 20:04 UTC (25 hours earlier)",
+			func(f *result.File) { f.Created = created.Add(-25 * time.Hour) }},
 	} {
 		slow := func(f *result.File) {
 			c.change(f)
@@ -257,16 +267,20 @@ func TestRefused(t *testing.T) {
 		a, b func(*result.File)
 		want string
 	}{
-		{metric(&result.Target{Name: "wall"}), metric(&result.Target{Name: "cpu"}), "a.json has the metric wall and b.json the metric cpu: these do not compare; measure both with the same --metric"},
-		{metric(&result.Target{Name: "x", Pattern: "(a)"}), metric(&result.Target{Name: "x", Pattern: "(b)"}), "the metric x=(a) and b.json the metric x=(b)"},
-		{metric(&result.Target{Name: "x", Pattern: "(a)"}), metric(&result.Target{Name: "x", Pattern: "(a)", Higher: true}), "the metric x=(a) (higher is better)"},
+		{metric(&result.Target{Name: "wall"}), metric(&result.Target{Name: "cpu"}),
+			"a.json has the metric wall and b.json the metric cpu: these do not compare; measure both with the same --metric"},
+		{metric(&result.Target{Name: "x", Pattern: "(a)"}), metric(&result.Target{Name: "x", Pattern: "(b)"}),
+			"the metric x=(a) and b.json the metric x=(b)"},
+		{metric(&result.Target{Name: "x", Pattern: "(a)"}),
+			metric(&result.Target{Name: "x", Pattern: "(a)", Higher: true}), "the metric x=(a) (higher is better)"},
 		{kind("run"), kind("attach"), "a.json is a run and b.json is a window of a running process (--attach): these do not compare; measure both in the same way"},
 		{kind("run"), kind("tune"), "a.json is a run and b.json is a search"},
 		{metric(nil), metric(&result.Target{Name: "wall"}), ""},
 		{kind("attach"), kind("attach"), ""},
 	} {
 		_, err := Compare(set(t, "a.json", changed(c.a)), set(t, "b.json", changed(c.b)), nil)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
@@ -299,7 +313,8 @@ func TestWindows(t *testing.T) {
 		}
 		got[table.Unit] = fmt.Sprintf("%g %g %s", r.Old.Median, r.New.Median, r.Delta())
 	}
-	if want := map[string]string{"cpu-sec/second": "0.5 0.5 same", "minor-faults/second": "100 200 +100%", "peak-tree-RSS-bytes": "2.097152e+08 2.097152e+08 same"}; !maps.Equal(got, want) {
+	if want := map[string]string{"cpu-sec/second": "0.5 0.5 same", "minor-faults/second": "100 200 +100%",
+		"peak-tree-RSS-bytes": "2.097152e+08 2.097152e+08 same"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -311,7 +326,8 @@ func TestHeadline(t *testing.T) {
 		unit, name string
 	}{
 		{nil, "sec/op", "Churn"}, {&result.Target{Name: "wall"}, "sec/op", "Churn"}, {&result.Target{Name: "cpu"}, "cpu-sec/op", "Churn"},
-		{&result.Target{Name: "x", Pattern: "(a)"}, "x", "Churn"}, {&result.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, "sec/op", "Insert-2"},
+		{&result.Target{Name: "x", Pattern: "(a)"}, "x", "Churn"},
+		{&result.Target{Name: "ns/op", Benchmarks: []string{"Insert-2 ns/op"}}, "sec/op", "Insert-2"},
 	} {
 		f := changed(func(f *result.File) {
 			f.Metric = c.metric
@@ -377,7 +393,8 @@ func FuzzRead(f *testing.F) {
 func TestTooFewRuns(t *testing.T) {
 	var r Row
 	r.Test.P, r.Test.Ratio = 1, 2
-	for n, want := range map[[2]int]string{{1, 1}: "1 run each: too few to tell", {2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "", {3, 9}: ""} {
+	for n, want := range map[[2]int]string{{1, 1}: "1 run each: too few to tell",
+		{2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "", {3, 9}: ""} {
 		r.Test.N1, r.Test.N2 = n[0], n[1]
 		if few := want != ""; r.Few() != few || (r.Delta() == "unknown") != few || few && r.Runs() != want {
 			t.Errorf("%v: %t, %s, %s", n, r.Few(), r.Delta(), r.Runs())

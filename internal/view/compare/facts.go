@@ -199,11 +199,13 @@ func orNone(s string) string {
 func refuse(before, after *Set) error {
 	a, b := before.kind, after.kind
 	if a != "" && b != "" && a != b {
-		return fmt.Errorf("%s is %s and %s is %s: these do not compare; measure both in the same way", before.Name, kinds[a], after.Name, kinds[b])
+		return fmt.Errorf("%s is %s and %s is %s: these do not compare; measure both in the same way", before.Name,
+			kinds[a], after.Name, kinds[b])
 	}
 	x, y := before.target, after.target
 	if x != nil && y != nil && (x.Name != y.Name || x.Pattern != y.Pattern || x.Higher != y.Higher) {
-		return fmt.Errorf("%s has the metric %s and %s the metric %s: these do not compare; measure both with the same --metric", before.Name, targetName(x), after.Name, targetName(y))
+		return fmt.Errorf("%s has the metric %s and %s the metric %s: these do not compare; measure both with the same --metric",
+			before.Name, targetName(x), after.Name, targetName(y))
 	}
 	return nil
 }
@@ -245,7 +247,8 @@ func (c *Comparison) differ(before, after *Set) {
 		if before.created.Equal(after.created) {
 			return
 		}
-		c.Differs = append(c.Differs, Difference{"measured", when(before.created), fmt.Sprintf("%s (%s)", when(after.created), apart(before.created, after.created))})
+		c.Differs = append(c.Differs, Difference{"measured", when(before.created),
+			fmt.Sprintf("%s (%s)", when(after.created), apart(before.created, after.created))})
 	}
 }
 

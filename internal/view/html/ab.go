@@ -27,7 +27,8 @@ func abSection(f *result.AB) *Section {
 		if goal == "" {
 			goal = "Too noisy to tell"
 		}
-		s.Answers = append(s.Answers, Answer{Goal: goal, Text: report.ABGate(f, g) + ".", Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy})
+		s.Answers = append(s.Answers, Answer{Goal: goal, Text: report.ABGate(f, g) + ".",
+			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy})
 	}
 	for i := range f.Result.Comparisons {
 		c := &f.Result.Comparisons[i]
@@ -62,7 +63,8 @@ func abAnswer(x *result.ABFigure, versus string) Answer {
 
 // abRatios draws figures relative to the base, with their intervals.
 func abRatios(c *result.ABComparison) *Chart {
-	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "of the base", Format: Percent}, Lines: []Line{{At: 1, Text: "base"}}}
+	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "of the base", Format: Percent},
+		Lines: []Line{{At: 1, Text: "base"}}}
 	decides, others := Series{Name: "decides", Color: 1}, Series{Name: "other figures", Shape: 1}
 	for i := range c.Figures {
 		x := &c.Figures[i]
@@ -72,7 +74,8 @@ func abRatios(c *result.ABComparison) *Chart {
 		diff, interval := report.ABDifference(x)
 		label := report.ABLabel(x.Key)
 		p := Point{X: *x.Ratio, Y: float64(len(ch.Y.Categories)), XLo: x.RatioLo, XHi: x.RatioHi, Name: label, Text: diff,
-			Tip: [][2]string{{"base", report.ABValue(x, x.Base)}, {"this", report.ABValue(x, x.Value)}, {"difference", diff}, {"95% interval", interval}, {"rounds", itoa(x.N)}}}
+			Tip: [][2]string{{"base", report.ABValue(x, x.Base)}, {"this", report.ABValue(x, x.Value)},
+				{"difference", diff}, {"95% interval", interval}, {"rounds", itoa(x.N)}}}
 		ch.Y.Categories = append(ch.Y.Categories, label)
 		if x.Primary {
 			decides.P = append(decides.P, p)
@@ -85,7 +88,8 @@ func abRatios(c *result.ABComparison) *Chart {
 }
 
 func abFigures(c *result.ABComparison) *Table {
-	t := &Table{Caption: "All figures, adjusted for drift between rounds; ~: no difference found", Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
+	t := &Table{Caption: "All figures, adjusted for drift between rounds; ~: no difference found",
+		Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
 	for i := range c.Figures {
 		x := &c.Figures[i]
 		diff, interval := report.ABDifference(x)
@@ -113,12 +117,14 @@ func abProfile(p *result.ABProfile, versus string) *Block {
 		tip := [][2]string{{"base", cells[1]}, {"this", cells[2]}, {"difference", cells[3]}, {"95% interval", cells[4]}}
 		base.P = append(base.P, Point{X: c.Base, Y: at, Name: cells[0], Text: cells[1], Tip: tip})
 		this.P = append(this.P, Point{X: c.Seconds, Y: at, Name: cells[0], Text: cells[2], Tip: tip})
-		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(cells[0]), num(cells[1], c.Base), num(cells[2], c.Seconds), num(cells[3], c.Difference), plain(cells[4])}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(cells[0]), num(cells[1], c.Base), num(cells[2], c.Seconds),
+			num(cells[3], c.Difference), plain(cells[4])}})
 	}
 	ch.Series = []Series{base, this}
 	b.Charts, b.Tables = append(b.Charts, ch), append(b.Tables, t)
 	if sites := report.ABSites(p); len(sites) > 0 {
-		t := &Table{Caption: "Memory work by function, where it differs by more than sampling does", Head: cols("function", "base", "this", "difference")}
+		t := &Table{Caption: "Memory work by function, where it differs by more than sampling does",
+			Head: cols("function", "base", "this", "difference")}
 		for _, s := range sites {
 			cells := report.ABSiteCells(&s)
 			t.Rows = append(t.Rows, Row{Cells: []Cell{code(cells[0]), plain(cells[1]), plain(cells[2]), num(cells[3], s.Difference)}})
@@ -138,7 +144,8 @@ func abOrder(f *result.AB) *Chart {
 		s := Series{Name: a.Name, Color: i % 7, Shape: i, Line: true}
 		for _, x := range a.Samples {
 			if v, ok := of.Value(x); ok {
-				s.P = append(s.P, Point{X: float64(x.Round), Y: of.scale(v), Name: a.Name, Tip: [][2]string{{of.label(), of.text(v)}, {"round", itoa(x.Round)}}})
+				s.P = append(s.P, Point{X: float64(x.Round), Y: of.scale(v), Name: a.Name,
+					Tip: [][2]string{{of.label(), of.text(v)}, {"round", itoa(x.Round)}}})
 			}
 		}
 		ch.Series = append(ch.Series, s)

@@ -19,7 +19,8 @@ func (r abRunner) Run(context.Context, trial.Setting) (*trial.Sample, error) {
 	peak := uint64(r.factor * (64 << 20))
 	return &trial.Sample{Wall: r.factor, User: r.factor, CPU: r.factor, PeakRSS: &peak, Metrics: map[string]float64{}, Where: &profile.Result{
 		Samples: 500, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: r.factor, Fraction: 1}}, GCFraction: 1, MemoryTaxFraction: 1,
-		Sites: []profile.Site{{Func: "main.<load>", File: "main.go", Line: 1, Seconds: r.factor, Fraction: 1, Classes: map[profile.Class]float64{profile.GCMark: 1}}},
+		Sites: []profile.Site{{Func: "main.<load>", File: "main.go", Line: 1, Seconds: r.factor, Fraction: 1,
+			Classes: map[profile.Class]float64{profile.GCMark: 1}}},
 	}}, nil
 }
 
@@ -32,7 +33,8 @@ func abFile() *result.AB {
 	if err != nil {
 		panic(err)
 	}
-	f := &result.AB{Header: result.Header{Schema: result.Schema, Kind: result.KindAB, Folio: "v0"}, Complete: true, Setting: result.NewSetting(trial.Setting{}), Result: res}
+	f := &result.AB{Header: result.Header{Schema: result.Schema, Kind: result.KindAB, Folio: "v0"}, Complete: true,
+		Setting: result.NewSetting(trial.Setting{}), Result: res}
 	for i, name := range []string{"main", "HEAD"} {
 		f.Arms = append(f.Arms, result.ABArm{Name: name, Program: result.Program{Command: []string{"prog", "<x>"}}, Samples: arms[i].Samples})
 	}
@@ -55,7 +57,8 @@ func TestABPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"folio ab", "HEAD against main", "Wall: -50.0% (-50.0% to -50.0%), better.", "failed: the interval is -50.0% to -50.0%", "main.&lt;load&gt;", "CPU time by class", "10 rounds in "} {
+	for _, want := range []string{"folio ab", "HEAD against main", "Wall: -50.0% (-50.0% to -50.0%), better.",
+		"failed: the interval is -50.0% to -50.0%", "main.&lt;load&gt;", "CPU time by class", "10 rounds in "} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

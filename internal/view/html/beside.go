@@ -109,7 +109,8 @@ func summary(c *compare.Comparison, a *Answer) {
 		}
 	}
 	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Plural(differ+same, "figure"), differ)
-	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.", compare.NotInterleaved, r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
+	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.",
+		compare.NotInterleaved, r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.
@@ -121,7 +122,9 @@ func tables(c *compare.Comparison) []*Table {
 		if t.Higher {
 			better = "more is better"
 		}
-		tb := &Table{Caption: t.Unit + ", " + better, Sort: true, Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "p", Num: true}, Column{Label: "runs", Num: true})}
+		tb := &Table{Caption: t.Unit + ", " + better, Sort: true,
+			Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "p", Num: true},
+				Column{Label: "runs", Num: true})}
 		tb.Head[0].Label = "what"
 		if c.Old == c.New {
 			tb.Head[1].Label, tb.Head[3].Label = "first", "second"
@@ -139,7 +142,8 @@ func tables(c *compare.Comparison) []*Table {
 				name = t.Unit
 			}
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{
-				code(name), num(format(r.Old.Median), r.Old.Median), plain(r.Old.SpreadText()), num(format(r.New.Median), r.New.Median), plain(r.New.SpreadText()),
+				code(name), num(format(r.Old.Median), r.Old.Median), plain(r.Old.SpreadText()),
+				num(format(r.New.Median), r.New.Median), plain(r.New.SpreadText()),
 				num(r.Delta(), r.Test.Ratio), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
 			}})
 		}
@@ -155,7 +159,8 @@ func tables(c *compare.Comparison) []*Table {
 	for _, l := range []struct {
 		title string
 		items []string
-	}{{"Only in the first", c.OnlyOld}, {"Only in the second", c.OnlyNew}, {"Found in the second only", c.Found}, {"Found in the first only", c.Gone}, {"Found in both", c.Still}} {
+	}{{"Only in the first", c.OnlyOld}, {"Only in the second", c.OnlyNew}, {"Found in the second only", c.Found},
+		{"Found in the first only", c.Gone}, {"Found in both", c.Still}} {
 		if len(l.items) == 0 {
 			continue
 		}
@@ -237,8 +242,10 @@ func sameMetric(results []*result.Result) bool {
 func tunedTogether(results []*result.Result) *Chart {
 	of := targetOf(results[0].Program)
 	c := &Chart{
-		Kind: XY, Title: formatf("%s against peak memory", of.label()), Caption: "A colour and a shape for each file; large: its default and what is recommended.",
-		X: Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: of.axis(), Hint: "Click a point to copy the command line with its setting.",
+		Kind: XY, Title: formatf("%s against peak memory", of.label()),
+		Caption: "A colour and a shape for each file; large: its default and what is recommended.",
+		X:       Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: of.axis(),
+		Hint: "Click a point to copy the command line with its setting.",
 	}
 	for i, r := range results {
 		t := newTuned(r.Program)
@@ -266,7 +273,8 @@ func tunedTogether(results []*result.Result) *Chart {
 
 // hostsTable lists where results are from, with what differs.
 func hostsTable(results []*result.Result) *Table {
-	tb := &Table{Caption: "Machines and times", Wrap: true, Head: []Column{{Label: "file"}, {Label: "kind"}, {Label: "folio"}, {Label: "when"}, {Label: "machine"}}}
+	tb := &Table{Caption: "Machines and times", Wrap: true,
+		Head: []Column{{Label: "file"}, {Label: "kind"}, {Label: "folio"}, {Label: "when"}, {Label: "machine"}}}
 	for _, r := range results {
 		row := Row{Cells: []Cell{code(r.Name)}}
 		head, where := r.Header(), "not in the file"

@@ -26,13 +26,16 @@ func TestBesideIsNeutral(t *testing.T) {
 	if first < 0 || first > answer {
 		t.Fatalf("what differs is at %d, the first answer at %d", first, answer)
 	}
-	for _, want := range []string{"file0.json against file1.json: they differ in", "<code><bdi>-n 60</bdi></code>", "<code><bdi>-n 300</bdi></code>", "(5 minutes later)"} {
+	for _, want := range []string{"file0.json against file1.json: they differ in", "<code><bdi>-n 60</bdi></code>",
+		"<code><bdi>-n 300</bdi></code>", "(5 minutes later)"} {
 		if !strings.Contains(text[first:answer], want) {
 			t.Errorf("above the answers there is no %q", want)
 		}
 	}
 	section, _, _ := strings.Cut(text[answer:], "</article>")
-	for _, want := range []string{`<div class="answer main neutral">`, `<p class="figure">-66.7%</p>`, "cpu-sec/op: ", "Not interleaved: a difference may be the machine&#39;s.", `"t":"file0.json: default"`, `"t":"file1.json: default"`, `"t":"file1.json: recommended"`} {
+	for _, want := range []string{`<div class="answer main neutral">`, `<p class="figure">-66.7%</p>`, "cpu-sec/op: ",
+		"Not interleaved: a difference may be the machine&#39;s.", `"t":"file0.json: default"`,
+		`"t":"file1.json: default"`, `"t":"file1.json: recommended"`} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the comparison has no %q", want)
 		}

@@ -167,7 +167,8 @@ func (b *tab) spot(setting string) (x, y float64) {
 
 func (b *tab) theme(name string) {
 	b.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -356,7 +357,8 @@ func TestSamples(t *testing.T) {
 	b.until(`document.querySelector('.pager span').textContent.includes('101 to 200 of 300')`)
 
 	dir := t.TempDir()
-	if _, err := chromedp.CallBrowser(b.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir}); err != nil {
+	if _, err := chromedp.CallBrowser(b.ctx, browser.SetDownloadBehavior,
+		browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir}); err != nil {
 		t.Fatal(err)
 	}
 	b.do(chromedp.Click(chromedp.CSS(`button.download`)))
@@ -386,7 +388,8 @@ func TestManySamples(t *testing.T) {
 // Without script, all words and figures are there.
 func TestNoScript(t *testing.T) {
 	text := string(scripts.ReplaceAll(pageOf(t, tuneFile(8, "./prog")), nil))
-	for _, want := range []string{"Set GOGC=400.", "GOGC=400 ./prog", "The chart needs the script of this page", "GOGC=off GOMEMLIMIT=512MiB"} {
+	for _, want := range []string{"Set GOGC=400.", "GOGC=400 ./prog", "The chart needs the script of this page",
+		"GOGC=off GOMEMLIMIT=512MiB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

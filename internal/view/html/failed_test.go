@@ -70,13 +70,14 @@ func brokenFiles() map[string]struct {
 		}
 	}
 	return map[string]broken{
-		"failed at warm-up":     {warmup, []string{"The command failed as it is, before any setting was tried: exit code 2: no &lt;database&gt;."}},
-		"failed at round 2":     {second, []string{"The command failed under its default setting, though not the first time: exit code 3."}},
-		"interrupted, round 1":  {first, []string{"Interrupted. This is what was known by then."}},
-		"all arms failed":       {all, []string{"The command worked once and then failed in every run: exit code 3.", "failed"}},
-		"one sample":            {one, []string{"Interrupted."}},
-		"no samples":            {nothing, []string{"Interrupted before anything was measured.", "Nothing was measured."}},
-		"no arms":               {&result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Error: "x"}, []string{"Nothing was measured.", "X."}},
+		"failed at warm-up":    {warmup, []string{"The command failed as it is, before any setting was tried: exit code 2: no &lt;database&gt;."}},
+		"failed at round 2":    {second, []string{"The command failed under its default setting, though not the first time: exit code 3."}},
+		"interrupted, round 1": {first, []string{"Interrupted. This is what was known by then."}},
+		"all arms failed":      {all, []string{"The command worked once and then failed in every run: exit code 3.", "failed"}},
+		"one sample":           {one, []string{"Interrupted."}},
+		"no samples":           {nothing, []string{"Interrupted before anything was measured.", "Nothing was measured."}},
+		"no arms": {&result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Error: "x"},
+			[]string{"Nothing was measured.", "X."}},
 		"run of failed program": {failedRun, []string{"The program failed (exit code 3): these are the figures of a failed run."}},
 		"lab interrupted":       {half, []string{"Interrupted. This is what was known by then.", "No answer: too little was measured."}},
 	}
@@ -92,7 +93,8 @@ func TestFailedPages(t *testing.T) {
 				t.Errorf("%s: the page does not say %q", name, want)
 			}
 		}
-		if reason := strings.Index(text, c.says[0]); reason < 0 || strings.Contains(text, "<figure>") && reason > strings.Index(text, "<figure>") {
+		if reason := strings.Index(text, c.says[0]); reason < 0 ||
+			strings.Contains(text, "<figure>") && reason > strings.Index(text, "<figure>") {
 			t.Errorf("%s: the reason is at %d, the first chart before it", name, reason)
 		}
 		if n := strings.Count(text, `class="answer main`); n > 1 && name != "lab interrupted" {

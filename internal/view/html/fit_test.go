@@ -53,7 +53,8 @@ func fitPages(t *testing.T) map[string][]byte {
 	other.Host.Kernel, other.Program.Command = "6.19.0-a-rather-long-name-of-a-kernel-of-a-cloud", []string{"./prog", strings.Repeat("y", 300)}
 	out := map[string][]byte{
 		"tune": pageOf(t, wideTune()), "run": pageOf(t, runFile(6)), "lab": pageOf(t, lab),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)), "doctor": pageOf(t, doctorFile(long)), "suggest": pageOf(t, suggestFile(long)),
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)),
+		"doctor": pageOf(t, doctorFile(long)), "suggest": pageOf(t, suggestFile(long)),
 		"several": pageOf(t, wideTune(), other, runFile(6), runFile(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
 	}
 	for _, path := range filepath.SplitList(os.Getenv("FOLIO_PAGES")) { // pages of real results, to look at
@@ -149,7 +150,8 @@ func TestPaper(t *testing.T) {
 func TestTap(t *testing.T) {
 	testenv.Long(t)
 	b := open(t, pageOf(t, tuneFile(8, "./prog")), 390, 800)
-	if _, err := chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled,
+		emulation.SetTouchEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
 	x, y := b.spot("GOGC=400")
@@ -160,8 +162,10 @@ func TestTap(t *testing.T) {
 		for _, step := range []struct {
 			kind   input.DispatchTouchEventType
 			points []*input.TouchPoint
-		}{{input.DispatchTouchEventTypeTouchStart, []*input.TouchPoint{{X: x, Y: y}}}, {input.DispatchTouchEventTypeTouchEnd, []*input.TouchPoint{}}} {
-			if _, err := chromedp.Call(b.ctx, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: step.kind, TouchPoints: step.points}); err != nil {
+		}{{input.DispatchTouchEventTypeTouchStart, []*input.TouchPoint{{X: x, Y: y}}},
+			{input.DispatchTouchEventTypeTouchEnd, []*input.TouchPoint{}}} {
+			if _, err := chromedp.Call(b.ctx, input.DispatchTouchEvent,
+				input.DispatchTouchEventParams{Type: step.kind, TouchPoints: step.points}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -34,9 +34,11 @@ func testHost() host.Info {
 func sample(round int, wall float64, mem uint64) *trial.Sample {
 	return &trial.Sample{
 		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
-		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: ptr(40), GCTraceCPU: ptr(wall / 5), Processes: 1, GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
+		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: ptr(40), GCTraceCPU: ptr(wall / 5),
+		Processes: 1, GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
 		HeapPeak: ptr(mem / 2), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
-		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7), HeapSum: 20 * mem, LiveSum: 10 * mem},
+		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7),
+			HeapSum: 20 * mem, LiveSum: 10 * mem},
 	}
 }
 
@@ -47,7 +49,8 @@ func sampled(s *trial.Sample) *trial.Sample {
 			{Class: profile.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: profile.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
 			{Class: profile.PageFaults, Seconds: s.CPU * 0.05, Fraction: 0.05}, {Class: profile.Program, Seconds: s.CPU * 0.6, Fraction: 0.6},
 		},
-		Sites: []profile.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15, Classes: map[profile.Class]float64{profile.Allocation: 1}}},
+		Sites: []profile.Site{{Func: "main.build", File: "/src/main.go", Line: 23, Seconds: 0.3, Fraction: 0.15,
+			Classes: map[profile.Class]float64{profile.Allocation: 1}}},
 	}
 	s.Recompute()
 	return s
@@ -93,8 +96,10 @@ func tuneFile(rounds int, command ...string) *result.File {
 	}
 	best, less := f.Arms[3], f.Arms[2]
 	f.Recommendations = []result.Recommendation{
-		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, ShellLine: best.Setting.Trial().Line(command), Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
-		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, ShellLine: less.Setting.Trial().Line(command), Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
+		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, ShellLine: best.Setting.Trial().Line(command),
+			Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
+		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, ShellLine: less.Setting.Trial().Line(command),
+			Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}
 	return f
 }
@@ -127,13 +132,16 @@ func runFile(runs int) *result.File {
 
 // labFile has experiments of each kind of chart.
 func labFile() *result.Lab {
-	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
+	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab", Folio: "v0.0.0", Created: created},
+		Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
 	interval := func(v float64) result.Interval {
 		return result.Interval{N: 6, Median: v, Lo: ptr(v * 0.9), Hi: ptr(v * 1.2), Confidence: 0.95}
 	}
 	curve := func(name string, sizes []uint64, arms []string, figures ...result.LabFigure) {
-		e := result.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody", Figure: figures[0].Key, Figures: figures, Complete: true,
-			Parameters: result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6}, Conclusions: []string{"It costs " + name + ".", "  More of it."}}
+		e := result.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody",
+			Figure: figures[0].Key, Figures: figures, Complete: true,
+			Parameters:  result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6},
+			Conclusions: []string{"It costs " + name + ".", "  More of it."}}
 		for i, arm := range arms {
 			a := result.LabArm{Name: arm, About: "about " + arm, Ran: true}
 			if name == "gogc" {
@@ -149,7 +157,8 @@ func labFile() *result.Lab {
 				p := result.LabPoint{SizeBytes: size, Figures: map[string]result.Interval{}}
 				for k, fig := range figures {
 					v := float64((i+1)*(j+1)*(k+1)) * 1e-8
-					if fig.Key == "ops_per_second" || fig.Key == "faults" || fig.Key == "rss_bytes" || fig.Key == "peak_rss_bytes" || fig.Key == "resident_bytes" {
+					if fig.Key == "ops_per_second" || fig.Key == "faults" || fig.Key == "rss_bytes" ||
+						fig.Key == "peak_rss_bytes" || fig.Key == "resident_bytes" {
 						v *= 1e12
 					}
 					p.Figures[fig.Key] = interval(v)
@@ -159,7 +168,8 @@ func labFile() *result.Lab {
 			a.Samples = []*trial.Sample{sample(1, 1, 1<<20)}
 			e.Arms = append(e.Arms, a)
 		}
-		e.Arms = append(e.Arms, result.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"), Samples: []*trial.Sample{}, Points: []result.LabPoint{}})
+		e.Arms = append(e.Arms, result.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"),
+			Samples: []*trial.Sample{}, Points: []result.LabPoint{}})
 		f.Experiments = append(f.Experiments, e)
 	}
 	fig := func(keys ...string) (out []result.LabFigure) {
@@ -174,8 +184,10 @@ func labFile() *result.Lab {
 	curve("madvise", sizes, []string{"base-free"}, fig("cycle_seconds", "other_seconds")...)
 	curve("fork", sizes[:1], []string{"base", "thp"}, fig("p50_seconds", "p99_seconds", "fork_seconds")...)
 	curve("bloat", sizes[:1], []string{"base"}, fig("resident_bytes", "release_seconds")...)
-	curve("gogc", sizes[:1], []string{"ecdsa-goroutines-1", "ecdsa-goroutines-2", "ecdsa-100", "ecdsa-400", "ecdsa-off"}, fig("ops_per_second", "rss_bytes")...)
-	curve("arenas-trees", sizes[:1], []string{"new", "folio"}, fig("wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults")...)
+	curve("gogc", sizes[:1], []string{"ecdsa-goroutines-1", "ecdsa-goroutines-2", "ecdsa-100", "ecdsa-400",
+		"ecdsa-off"}, fig("ops_per_second", "rss_bytes")...)
+	curve("arenas-trees", sizes[:1], []string{"new", "folio"},
+		fig("wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults")...)
 	return f
 }
 

@@ -15,7 +15,8 @@ import (
 // damaged returns a result file of which a few values were replaced or left out:
 // what a file of another version, or one that somebody edited, may be.
 func damaged(t *rapid.T) []byte {
-	files := []any{tuneFile(1, "./prog"), runFile(1), labFile(), inspectFile(inspect.GoHeap, "x"), listFile("x"), doctorFile("x"), suggestFile("x"), abFile(),
+	files := []any{tuneFile(1, "./prog"), runFile(1), labFile(), inspectFile(inspect.GoHeap, "x"), listFile("x"),
+		doctorFile("x"), suggestFile("x"), abFile(),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"process","process":{"pid":1,"name":"x","command":["x"],"memory":[{"kind":"heap","resident_bytes":5}],"windows_of":"heap","windows":{"window_bytes":2097152,"count":3,"density":[1,2,3],"coverage":0.5,"gain_bytes":5},"bloat":{"most_bytes":1},"policy":{"means":"m"},"hazards":["h"]}}`),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"list","processes":[{"pid":1,"name":"x","resident_bytes":1,"windows":null},{"pid":2,"windows":{"count":1,"gain_bytes":7}}],"unseen":{"small":3}}`),
 		json.RawMessage(`{"schema":"folio-doctor/1","kind":"doctor","process":{"pid":3},"findings":[{"rule":"a","what":"b","fix":[{"do":"c","code":"d"},{"do":"e"}],"evidence":[{"from":"x","says":"y"}]}],"checks":[{"id":"a","state":"clean","why":null}]}`),
@@ -41,7 +42,8 @@ func damaged(t *rapid.T) []byte {
 // damage goes down into a value at random and replaces what it finds.
 func damage(t *rapid.T, v any) {
 	with := func() any {
-		return rapid.SampledFrom([]any{nil, 0.0, -1.0, 1e300, 1e-300, 0.5, "", "x", "off", "failed", true, []any{}, []any{nil}, map[string]any{}}).Draw(t, "with")
+		return rapid.SampledFrom([]any{nil, 0.0, -1.0, 1e300, 1e-300, 0.5, "", "x", "off", "failed", true, []any{},
+			[]any{nil}, map[string]any{}}).Draw(t, "with")
 	}
 	stop := func() bool { return rapid.IntRange(0, 4).Draw(t, "stop") == 0 }
 	switch v := v.(type) {

@@ -12,7 +12,8 @@ import (
 
 func labSection(f *result.Lab) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and returning memory to the OS cost here", Notes: slices.Clone(f.Notes)}
-	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"), unit.Plural(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
+	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"),
+		unit.Plural(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)
 	}
@@ -27,7 +28,8 @@ func labSection(f *result.Lab) *Section {
 				s.Notes = append(s.Notes, text)
 			}
 		}
-		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1, Sure: formatf("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Plural(e.Parameters.Rounds, "round"))}
+		a := Answer{Goal: e.Name + ": " + e.Question, Main: len(f.Experiments) == 1,
+			Sure: formatf("%s, %s", unit.Exact(e.Parameters.SizeBytes), unit.Plural(e.Parameters.Rounds, "round"))}
 		if e.Parameters.Rounds < 6 {
 			a.Sure += ": too few for an interval"
 		}
@@ -188,7 +190,8 @@ func interval(v result.Interval) (lo, hi *float64) {
 // curve draws a figure over sizes, a line for each arm.
 func (l *labView) curve(key, title string) *Chart {
 	f := l.figure(key)
-	c := &Chart{Kind: XY, Title: title, X: Axis{Label: "memory", Scale: Log2, Format: Bytes}, Y: Axis{Label: f.Label, Scale: Log, Format: axisFormat(key)}}
+	c := &Chart{Kind: XY, Title: title, X: Axis{Label: "memory", Scale: Log2, Format: Bytes},
+		Y: Axis{Label: f.Label, Scale: Log, Format: axisFormat(key)}}
 	for i, a := range l.ran {
 		s := Series{Name: a.Name, Color: 1 + i%6, Shape: i, Line: true}
 		for _, p := range a.Points {
@@ -228,7 +231,8 @@ func (l *labView) drawPages(b *Block) {
 		{zen4L1 * bigOne, "L1 TLB, 2 MiB"}, {zen4L2 * bigOne, "L2 TLB, 2 MiB"},
 	}
 	note := formatf("Upright: how far the %d and %d entries of an AMD Zen 4 reach, the example of %s; this processor's may reach further or less far.", zen4L1, zen4L2, sourcePages.name)
-	for _, x := range []struct{ key, title string }{{"latency_seconds", "Dependent reads: each waits for the one before"}, {"throughput_seconds", "Independent reads: several under way"}} {
+	for _, x := range []struct{ key, title string }{{"latency_seconds",
+		"Dependent reads: each waits for the one before"}, {"throughput_seconds", "Independent reads: several under way"}} {
 		c := l.curve(x.key, x.title)
 		c.Y.Label = "time for each read"
 		c.Lines, c.Caption = lines, note
@@ -237,7 +241,8 @@ func (l *labView) drawPages(b *Block) {
 				c.Series = append(c.Series, ref)
 				c.Caption += " Hollow: " + ref.Name + "."
 			} else {
-				c.Caption += formatf(" From another machine (%s): at 4 GiB, 2MiB pages are %s as fast as base pages, 1GiB pages %s.", sourcePages.machine, unit.Ratio(sourceTHPGain), unit.Ratio(sourceGiBGain))
+				c.Caption += formatf(" From another machine (%s): at 4 GiB, 2MiB pages are %s as fast as base pages, 1GiB pages %s.",
+					sourcePages.machine, unit.Ratio(sourceTHPGain), unit.Ratio(sourceGiBGain))
 			}
 		}
 		b.Charts = append(b.Charts, c)
@@ -256,7 +261,8 @@ func (l *labView) sourceGains(key string) (Series, bool) {
 					gain float64
 					of   string
 				}{{sourceTHPGain, "2 MiB pages"}, {sourceGiBGain, "1 GiB pages"}} {
-					s.P = append(s.P, Point{X: sourceGainAt, Y: v.Median / g.gain, Name: g.of, Tip: [][2]string{{"the source's gain", unit.Ratio(g.gain)}, {"on base pages here", unit.Seconds(v.Median / g.gain)}}})
+					s.P = append(s.P, Point{X: sourceGainAt, Y: v.Median / g.gain, Name: g.of,
+						Tip: [][2]string{{"the source's gain", unit.Ratio(g.gain)}, {"on base pages here", unit.Seconds(v.Median / g.gain)}}})
 				}
 				return s, true
 			}

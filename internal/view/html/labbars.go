@@ -26,7 +26,8 @@ func (l *labView) bars(title string, scale string, keys ...string) *Chart {
 			if !ok {
 				continue
 			}
-			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figure.KindOf(key).Format(v.Median), Tip: [][2]string{{f.Label, figure.KindOf(key).Format(v.Median)}}}
+			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figure.KindOf(key).Format(v.Median),
+				Tip: [][2]string{{f.Label, figure.KindOf(key).Format(v.Median)}}}
 			if p.XLo, p.XHi = interval(v); p.XLo != nil {
 				p.Tip = append(p.Tip, [2]string{"95% interval", figure.KindOf(key).Format(*p.XLo) + " to " + figure.KindOf(key).Format(*p.XHi)})
 			}
@@ -84,16 +85,22 @@ func (l *labView) drawArenas(b *Block) {
 						c.Y.Categories = append(c.Y.Categories, "elsewhere: "+a.name)
 					}
 					v := g(a)
-					c.Series[k].P = append(c.Series[k].P, Point{X: v, Y: float64(len(l.ran) + j), Name: "elsewhere: " + a.name, Text: format(v), Tip: [][2]string{{c.Series[k].Name, format(v)}, {"another machine", src.machine}}, Ref: true})
+					c.Series[k].P = append(c.Series[k].P,
+						Point{X: v, Y: float64(len(l.ran) + j), Name: "elsewhere: " + a.name, Text: format(v),
+							Tip: [][2]string{{c.Series[k].Name, format(v)}, {"another machine", src.machine}}, Ref: true})
 				}
 			}
 		}
-		add(wall, unit.Seconds, func(a sourceArm) float64 { return a.wall }, func(a sourceArm) float64 { return a.user }, func(a sourceArm) float64 { return a.system })
+		add(wall, unit.Seconds, func(a sourceArm) float64 { return a.wall },
+			func(a sourceArm) float64 { return a.user }, func(a sourceArm) float64 { return a.system })
 		add(rss, unit.Bytes, func(a sourceArm) float64 { return a.rssMB * 1e6 })
 		add(faults, unit.Count, func(a sourceArm) float64 { return a.faults })
-		tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine), Head: cols("variant", "wall", "user", "system", "RSS", "faults")}
+		tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine),
+			Head: cols("variant", "wall", "user", "system", "RSS", "faults")}
 		for _, a := range src.arms {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.name), num(unit.Seconds(a.wall), a.wall), num(unit.Seconds(a.user), a.user), num(unit.Seconds(a.system), a.system), num(unit.Bytes(a.rssMB*1e6), a.rssMB), num(unit.Count(a.faults), a.faults)}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.name), num(unit.Seconds(a.wall), a.wall),
+				num(unit.Seconds(a.user), a.user), num(unit.Seconds(a.system), a.system),
+				num(unit.Bytes(a.rssMB*1e6), a.rssMB), num(unit.Count(a.faults), a.faults)}})
 		}
 		b.Tables = append(b.Tables, tb)
 	}
@@ -105,7 +112,8 @@ func (l *labView) drawArenas(b *Block) {
 func (l *labView) drawGOGC(b *Block) {
 	ops := l.figure("ops_per_second").Label
 	y := Axis{Label: ops + ", more is better", Scale: Log, Format: Count}
-	procs := &Chart{Kind: XY, Title: "Throughput against goroutines, default GOGC", X: Axis{Label: "goroutines", Scale: Log2, Format: Count}, Y: y}
+	procs := &Chart{Kind: XY, Title: "Throughput against goroutines, default GOGC",
+		X: Axis{Label: "goroutines", Scale: Log2, Format: Count}, Y: y}
 	gogc := &Chart{Kind: XY, Title: "Throughput against GOGC", X: Axis{Label: "GOGC", Scale: Log, Format: Count}, Y: y}
 	mem := &Chart{Kind: XY, Title: "Peak memory against GOGC", X: gogc.X, Y: Axis{Label: "peak RSS", Scale: Log2, Format: Bytes}, Height: 280}
 	var works []string

@@ -42,7 +42,8 @@ func ranTogether(results []*result.Result) *Block {
 			if base <= 0 {
 				continue
 			}
-			p := Point{X: s.Median / base, Y: float64(len(bars.Y.Categories)), Name: label, Text: format(s.Median), Tip: [][2]string{{label, format(s.Median) + spread(s)}, {"runs", itoa(s.N)}}}
+			p := Point{X: s.Median / base, Y: float64(len(bars.Y.Categories)), Name: label, Text: format(s.Median),
+				Tip: [][2]string{{label, format(s.Median) + spread(s)}, {"runs", itoa(s.N)}}}
 			if s.HasInterval {
 				lo, hi := s.Lo/base, s.Hi/base
 				p.XLo, p.XHi = &lo, &hi

@@ -71,7 +71,8 @@ func TestAnswerFirst(t *testing.T) {
 	}
 	f := tuneFile(8, "./prog")
 	f.Recommendations[0].Permanent = []string{"to keep it: one of these:", "folio build '<x>'"}
-	if text := string(pageOf(t, f)); !strings.Contains(text, "To keep it: one of these:") || !strings.Contains(text, "folio build &#39;&lt;x&gt;&#39;") {
+	if text := string(pageOf(t, f)); !strings.Contains(text, "To keep it: one of these:") ||
+		!strings.Contains(text, "folio build &#39;&lt;x&gt;&#39;") {
 		t.Error("the page does not say how to keep what a build has")
 	}
 	f = tuneFile(8, "./prog")
@@ -80,12 +81,14 @@ func TestAnswerFirst(t *testing.T) {
 		t.Error("the page does not say to keep the default")
 	}
 	f.Answer = &tune.Answer{State: tune.Inconclusive, UpTo: 0.2, Missing: 100, Try: "--budget 7m"}
-	if text := string(pageOf(t, f)); !strings.Contains(text, "Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "about 1m40s more would (--budget 7m)") {
+	if text := string(pageOf(t, f)); !strings.Contains(text,
+		"Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "about 1m40s more would (--budget 7m)") {
 		t.Error("the page does not say that the search is inconclusive")
 	}
 	f = tuneFile(0, "./prog")
 	f.Recommendations, f.Answer, f.Ended = nil, &tune.Answer{State: tune.TooLittle}, "interrupted in round 1 of the race"
-	if text := string(pageOf(t, f)); !strings.Contains(text, "Nothing can be compared yet: interrupted in round 1 of the race, after 0 runs.") {
+	if text := string(pageOf(t, f)); !strings.Contains(text,
+		"Nothing can be compared yet: interrupted in round 1 of the race, after 0 runs.") {
 		t.Error("the page does not say that nothing was measured")
 	}
 }
@@ -115,14 +118,16 @@ func TestLinesToPaste(t *testing.T) {
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
 	f.Metric = &result.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
 	analysis.Run(f)
-	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
+	if text := string(pageOf(t, f)); !strings.Contains(text,
+		`folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
 		t.Error("the line for a search is another one")
 	}
 	f = runFile(1)
 	f.Program.Build = &result.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
 	analysis.Run(f)
 	text := string(pageOf(t, f))
-	for _, want := range []string{"<h1><code><bdi>folio run --build ./cmd/prog --thp=system -- -n 5</bdi></code></h1>", "built from ./cmd/prog with heap-hugepages@abc", "folio tune --build ./cmd/prog -- -n 5</code>"} {
+	for _, want := range []string{"<h1><code><bdi>folio run --build ./cmd/prog --thp=system -- -n 5</bdi></code></h1>",
+		"built from ./cmd/prog with heap-hugepages@abc", "folio tune --build ./cmd/prog -- -n 5</code>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("of a program that folio built, the page does not say %q", want)
 		}
@@ -136,7 +141,8 @@ func TestLinesToPaste(t *testing.T) {
 
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(), "inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "suggest": suggestFile("prog")} {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(),
+		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "suggest": suggestFile("prog")} {
 		p := NewPage(read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
@@ -187,7 +193,8 @@ func TestHostileNames(t *testing.T) {
 	l.Experiments[0].Name, l.Experiments[0].Conclusions, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}
 	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)), "doctor": pageOf(t, doctorFile(evil)), "suggest": pageOf(t, suggestFile(evil))} {
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)),
+		"doctor": pageOf(t, doctorFile(evil)), "suggest": pageOf(t, suggestFile(evil))} {
 		plain := pageOf(t, tuneFile(8, "./prog"))
 		if name == "lab" {
 			plain = pageOf(t, labFile())
@@ -291,7 +298,8 @@ func TestLittleMeasured(t *testing.T) {
 	s.Series, s.Where, s.GCTraceCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
 	lab := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}
 	for i, f := range []any{empty, failed, none, bare, lab} {
-		if out := raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil); bytes.Contains(out, []byte("NaN")) || bytes.Contains(out, []byte("Inf")) {
+		if out := raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil); bytes.Contains(out, []byte("NaN")) ||
+			bytes.Contains(out, []byte("Inf")) {
 			t.Errorf("file %d: the page has what is not a number", i)
 		}
 	}

@@ -57,12 +57,14 @@ func kicker(f *result.File) string {
 // advice is what was found, the largest gain first.
 func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
-	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()), unit.Seconds(cpu.Median), unit.Plural(runs, "run"))
+	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()),
+		unit.Seconds(cpu.Median), unit.Plural(runs, "run"))
 	if runs == 1 {
 		sure += ": how much it varies is not known"
 	}
 	if w := found.Where; w != nil {
-		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction), unit.Plural(int(w.Samples), "sample")) + sure
+		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction),
+			unit.Plural(int(w.Samples), "sample")) + sure
 	}
 	if len(found.Findings) == 0 {
 		return []Answer{{Main: true, Goal: "Recommendations", Text: found.Nothing, Sure: upper(sure) + "."}}
@@ -117,7 +119,9 @@ func timeline(samples []*result.Sample) *Block {
 		return &Block{Title: "Memory over time", Words: []string{"Not in this result: the run was too short to be looked at twice, or the result is of a version of folio, or of a command, that does not keep it."}}
 	}
 	s := samples[i].Series
-	c := &Chart{Kind: XY, Title: "Memory over time", Partly: true, Caption: "One run. Resident memory is of all processes together.", X: Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
+	c := &Chart{Kind: XY, Title: "Memory over time", Partly: true,
+		Caption: "One run. Resident memory is of all processes together.",
+		X:       Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
 	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
 	for _, x := range []struct {
 		name       string
@@ -139,7 +143,8 @@ func timeline(samples []*result.Sample) *Block {
 		}
 		c.Series = append(c.Series, series)
 		v := x.track.Bytes[:n]
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name), num(itoa(n*max(x.track.Stride, 1)), float64(n*max(x.track.Stride, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name),
+			num(itoa(n*max(x.track.Stride, 1)), float64(n*max(x.track.Stride, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
 	}
 	if n := len(s.Heap.Seconds); n > 0 {
 		gc := Series{Name: "GC cycles", Color: 5, Ticks: true}

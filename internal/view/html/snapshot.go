@@ -34,17 +34,20 @@ const inList = 20
 
 func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Unseen) {
 	s.Heading = "Processes with memory that huge pages could hold"
-	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes}, Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
+	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes},
+		Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
 	if len(processes) > inList {
 		c.Caption += formatf(" The first %d of %d processes.", inList, len(processes))
 	}
 	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "to gain", Color: 1}
-	tb := &Table{Caption: "Processes; headings sort", Sort: true, Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
+	tb := &Table{Caption: "Processes; headings sort", Sort: true,
+		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
 	tb.Head[3].Num = false
 	tb.Head = append(tb.Head, Column{Label: "command"})
 	var total uint64
 	for _, p := range processes {
-		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"), size(p.Resident), plain("-"), plain("-"), plain("-"), plain("-"), code(shortened(strings.Join(p.Command, " ")))}}
+		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"),
+			size(p.Resident), plain("-"), plain("-"), plain("-"), plain("-"), code(shortened(strings.Join(p.Command, " ")))}}
 		if p.UID != nil {
 			row.Cells[2] = num(itoa(*p.UID), float64(*p.UID))
 		}
@@ -56,9 +59,11 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 			if y := float64(len(c.Y.Categories)); y < inList {
 				c.Y.Categories = append(c.Y.Categories, formatf("%s %d", p.Name, p.PID))
 				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: unit.Size(w.HugeSize)})
-				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: unit.Size(w.Gain), Tip: [][2]string{{"to gain", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
+				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: unit.Size(w.Gain),
+					Tip: [][2]string{{"to gain", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
 			}
-			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(unit.Percent(w.Coverage), w.Coverage), size(w.Gain), num(itoa(w.Sparse), float64(w.Sparse))})
+			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(unit.Percent(w.Coverage), w.Coverage), size(w.Gain),
+				num(itoa(w.Sparse), float64(w.Sparse))})
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
@@ -68,7 +73,9 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	if u := unseen; u != nil && u.Small > 0 {
 		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
 	}
-	s.Answers = []Answer{{Main: true, Figure: unit.Size(total), Text: "could be on huge pages and is not, in dense windows of these processes.", Sure: "One look: it says what is there, not how much time that would save."}}
+	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
+		Text: "could be on huge pages and is not, in dense windows of these processes.",
+		Sure: "One look: it says what is there, not how much time that would save."}}
 	b := &Block{Tables: []*Table{tb}}
 	if len(c.Y.Categories) > 0 {
 		c.Series = []Series{huge, gain}
@@ -122,7 +129,8 @@ func (s *Section) inspectProcess(p *result.Process) {
 		memory.Y.Categories = append(memory.Y.Categories, kind)
 		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: unit.Size(m.Resident)})
 		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: unit.Size(m.Huge)})
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(kind), num(itoa(m.Mappings), float64(m.Mappings)), size(m.Size), size(m.Resident), size(m.Huge), size(m.Swapped)}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(kind), num(itoa(m.Mappings), float64(m.Mappings)),
+			size(m.Size), size(m.Resident), size(m.Huge), size(m.Swapped)}})
 	}
 	b := &Block{Title: "What is in memory", Tables: []*Table{short}}
 	if len(p.Memory) > 0 {
@@ -137,7 +145,8 @@ func (s *Section) inspectProcess(p *result.Process) {
 
 // densityBlock draws how full the windows are: the huge ones, then the densest first.
 func densityBlock(of string, w *result.Windows) *Block {
-	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory", Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
+	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory",
+		Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
 	series := Series{Name: "windows", Color: 1}
 	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
 	add := func(name string, n int) {
@@ -152,12 +161,14 @@ func densityBlock(of string, w *result.Windows) *Block {
 	}
 	c.Series = []Series{series}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
-		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.", unit.Plural(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
+		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.",
+			unit.Plural(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
 }
 
 // doctorSection is what folio doctor found.
 func doctorSection(f *result.Doctor) *Section {
-	s := &Section{Kicker: "folio doctor", Heading: "This machine", About: append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC")), Notes: f.Notes}
+	s := &Section{Kicker: "folio doctor", Heading: "This machine",
+		About: append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC")), Notes: f.Notes}
 	if p := f.Process; p != nil {
 		s.Heading = formatf("Process %d: %s", p.PID, p.Name)
 		if v := text(p.GoVersion); v != "" {
@@ -168,12 +179,14 @@ func doctorSection(f *result.Doctor) *Section {
 		}
 	}
 	ran, found := 0, &Block{Title: "What was read"}
-	checks := &Table{Caption: "All checks", Sort: true, Wrap: true, Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
+	checks := &Table{Caption: "All checks", Sort: true, Wrap: true,
+		Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
 	for _, c := range f.Checks {
 		if c.State == result.CheckClean || c.State == result.CheckFound {
 			ran++
 		}
-		checks.Rows = append(checks.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)), plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
+		checks.Rows = append(checks.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)),
+			plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
 	}
 	checks.dropEmpty()
 	for i, h := range f.Findings {

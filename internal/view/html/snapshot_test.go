@@ -32,7 +32,8 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 		Windows: &w, Of: of, Bloat: &inspect.Bloat{Most: 1 << 20, Read: 10, Pages: 10},
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
 		Policy: inspect.Policy{
-			System:  procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"}, Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
+			System: procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"},
+				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
 			Allowed: ptr(true), Advised: ptr[uint64](0), Against: ptr[uint64](4 << 20),
 		},
 		Hazards: []string{"a hazard of " + name}, Notes: []string{"a note"},
@@ -45,7 +46,8 @@ func listFile(name string) *result.Inspect {
 	f := newInspect()
 	f.SetList(&inspect.List{
 		Rows: []inspect.Row{
-			{PID: 1234, Command: []string{name, strings.Repeat("x", 200)}, Name: name, UID: ptr(1000), GoVersion: "go1.26.8", Resident: 200 << 20, Windows: windows()},
+			{PID: 1234, Command: []string{name, strings.Repeat("x", 200)}, Name: name, UID: ptr(1000),
+				GoVersion: "go1.26.8", Resident: 200 << 20, Windows: windows()},
 			{PID: 88, Name: "java", Resident: 20 << 20, Windows: inspect.Windows{Size: 2 << 20, Count: 4, Sparse: 4, Resident: 4 << 20}},
 		},
 		Small: 40, Denied: 3, DeniedBytes: 70 << 20,
@@ -56,12 +58,16 @@ func listFile(name string) *result.Inspect {
 // doctorFile has a finding with two steps, and one without a command.
 func doctorFile(name string) *result.Doctor {
 	return &result.Doctor{
-		Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created}, Host: testHost(), WatchedSeconds: 1,
+		Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created},
+		Host:   testHost(), WatchedSeconds: 1,
 		Process: &result.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: ptr("go1.26.8")},
 		Findings: []diagnose.Finding{
-			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The GC of " + name + " is off.", Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
-				Evidence: []diagnose.Reading{{From: "the runtime of " + name, Says: "GOGC is off"}}, Fix: []diagnose.Step{{Do: "Set a limit:", Code: "GOMEMLIMIT=2GiB"}, {Do: "Or turn it on:", Code: "GOGC=100"}}},
-			{Rule: "freed-but-resident", Severity: diagnose.Note, What: "memory was freed lazily", Means: "It counts.", Reference: "https://example.com", Evidence: []diagnose.Reading{}, Fix: []diagnose.Step{{Do: "Have its allocator use MADV_DONTNEED."}}},
+			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The GC of " + name + " is off.",
+				Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
+				Evidence: []diagnose.Reading{{From: "the runtime of " + name, Says: "GOGC is off"}},
+				Fix:      []diagnose.Step{{Do: "Set a limit:", Code: "GOMEMLIMIT=2GiB"}, {Do: "Or turn it on:", Code: "GOGC=100"}}},
+			{Rule: "freed-but-resident", Severity: diagnose.Note, What: "memory was freed lazily", Means: "It counts.",
+				Reference: "https://example.com", Evidence: []diagnose.Reading{}, Fix: []diagnose.Step{{Do: "Have its allocator use MADV_DONTNEED."}}},
 		},
 		Checks: []result.DoctorCheck{
 			{ID: "go-collector-off", Title: "the GC is off", Scope: diagnose.OfGo, State: diagnose.Found},
@@ -74,15 +80,20 @@ func doctorFile(name string) *result.Doctor {
 
 // suggestFile has a call site that would gain, and one that would not.
 func suggestFile(name string) *result.Suggest {
-	site := result.CallSite{Func: name + ".parse", File: "/src/parse.go", Line: 7, Allocations: result.Allocations{AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096}, Share: 0.8}
-	other := result.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: ptr("fmt.Sprint"), Allocations: result.Allocations{AllocBytes: 8 << 20, AllocObjects: 1 << 16}, Share: 0.1}
+	site := result.CallSite{Func: name + ".parse", File: "/src/parse.go", Line: 7,
+		Allocations: result.Allocations{AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096}, Share: 0.8}
+	other := result.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: ptr("fmt.Sprint"),
+		Allocations: result.Allocations{AllocBytes: 8 << 20, AllocObjects: 1 << 16}, Share: 0.1}
 	return &result.Suggest{
-		Header: result.Header{Schema: result.SuggestSchema, Kind: "suggest", Folio: "v0.0.0", Created: created}, Host: testHost(), Command: []string{"go", "test", "-run", "^$", name},
-		Cost:        result.SuggestCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
-		Total:       result.Allocations{AllocBytes: 80 << 20, AllocObjects: 1 << 21},
-		Suggestions: []result.Suggestion{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: ptr(0.02), Samples: ptr(100.0), GC: ptr(0.2), Low: ptr(0.1), High: ptr(0.3), Source: ptr("n := &" + name + "{}"), Sketch: "h := arena.Of[" + name + "](a)"}},
-		Others:      []result.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
-		Notes:       []string{"a note"},
+		Header: result.Header{Schema: result.SuggestSchema, Kind: "suggest", Folio: "v0.0.0", Created: created},
+		Host:   testHost(), Command: []string{"go", "test", "-run", "^$", name},
+		Cost:  result.SuggestCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
+		Total: result.Allocations{AllocBytes: 80 << 20, AllocObjects: 1 << 21},
+		Suggestions: []result.Suggestion{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: ptr(0.02),
+			Samples: ptr(100.0), GC: ptr(0.2), Low: ptr(0.1), High: ptr(0.3), Source: ptr("n := &" + name + "{}"),
+			Sketch: "h := arena.Of[" + name + "](a)"}},
+		Others: []result.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
+		Notes:  []string{"a note"},
 	}
 }
 
@@ -90,8 +101,10 @@ func suggestFile(name string) *result.Suggest {
 func TestAdvisePage(t *testing.T) {
 	page := string(pageOf(t, suggestFile("prog")))
 	for _, want := range []string{
-		"10.0% to 30.0%</p>", "of the CPU time would be saved if prog.parse took this from an arena, by estimate.", "In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
-		"32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%; ", "4.000s of CPU time: the GC 25.0%, allocation 12.5%.", "go test -run &#39;^$&#39; prog",
+		"10.0% to 30.0%</p>", "of the CPU time would be saved if prog.parse took this from an arena, by estimate.",
+		"In place of: n := &amp;prog{}", "<code>h := arena.Of[prog](a)</code>",
+		"32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%; ",
+		"4.000s of CPU time: the GC 25.0%, allocation 12.5%.", "go test -run &#39;^$&#39; prog",
 		"allocated inside fmt.Sprint", "parse.go:7", "defer a.Free()",
 	} {
 		if !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, "+", "&#43;")) {
@@ -101,7 +114,8 @@ func TestAdvisePage(t *testing.T) {
 	f := suggestFile("prog")
 	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, result.SuggestCost{}, ptr("it is so")
 	page = string(raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil))
-	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") || !strings.Contains(page, "What the GC costs is not known") || strings.Contains(page, "NaN") {
+	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") ||
+		!strings.Contains(page, "What the GC costs is not known") || strings.Contains(page, "NaN") {
 		t.Error("a page without advice")
 	}
 }
@@ -112,14 +126,16 @@ func TestInspectPage(t *testing.T) {
 	for _, want := range []string{
 		"160.0MiB</p>", "of the Go heap could be on huge pages and is not; 10.5% is covered now.", "<code>folio collapse 1234</code>",
 		"It would take 3.000MiB more memory.", "a hazard of prog", "at most 1.000MiB: base pages of huge pages that hold nothing but zeros",
-		"2,000 minor, 2 major a second (over 500.0ms)", "THP madvise, defrag madvise, max_ptes_none 511, process allows, advised against 4.000MiB",
+		"2,000 minor, 2 major a second (over 500.0ms)",
+		"THP madvise, defrag madvise, max_ptes_none 511, process allows, advised against 4.000MiB",
 		"user 1000", "4.000KiB in swap", "files, shared", "80 dense, 8 sparse, 2 opted out",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if text := string(pageOf(t, inspectFile(inspect.Anonymous, "java"))); !strings.Contains(text, "<code>folio collapse --all-anonymous 1234</code>") || !strings.Contains(text, "Windows of anonymous memory") {
+	if text := string(pageOf(t, inspectFile(inspect.Anonymous, "java"))); !strings.Contains(text,
+		"<code>folio collapse --all-anonymous 1234</code>") || !strings.Contains(text, "Windows of anonymous memory") {
 		t.Error("of a program that is not Go: the heap is meant")
 	}
 	text = string(pageOf(t, listFile("prog")))
@@ -134,8 +150,10 @@ func TestInspectPage(t *testing.T) {
 func TestDoctorPage(t *testing.T) {
 	text := string(pageOf(t, doctorFile("prog")))
 	for _, want := range []string{
-		"Problem: go-collector-off", `<pre class="line" tabindex="0"><code>GOMEMLIMIT=2GiB</code></pre>`, `<pre class="line" tabindex="0"><code>GOGC=100</code></pre>`,
-		"Or turn it on:", "Have its allocator use MADV_DONTNEED.", "2 of 3 checks ran", "no file of prog", "https://go.dev/doc/gc-guide", "go1.26.8",
+		"Problem: go-collector-off", `<pre class="line" tabindex="0"><code>GOMEMLIMIT=2GiB</code></pre>`,
+		`<pre class="line" tabindex="0"><code>GOGC=100</code></pre>`,
+		"Or turn it on:", "Have its allocator use MADV_DONTNEED.", "2 of 3 checks ran", "no file of prog",
+		"https://go.dev/doc/gc-guide", "go1.26.8",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

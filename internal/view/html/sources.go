@@ -28,8 +28,12 @@ const (
 var sourceFaults = source{
 	name: "Changkun Ou, 2021", machine: "Linux 5.8, 16 threads", where: "https://changkun.de/blog/posts/page-fault-vs-prefetch/",
 	series: []sourceSeries{
-		{"base pages", 2, 1, [][2]float64{{1 * mib, 157 * us}, {2 * mib, 315 * us}, {4 * mib, 638 * us}, {8 * mib, 1310 * us}, {16 * mib, 2760 * us}, {32 * mib, 5940 * us}, {64 * mib, 12100 * us}, {128 * mib, 23900 * us}, {256 * mib, 47400 * us}, {512 * mib, 94100 * us}, {1024 * mib, 187000 * us}}},
-		{"MADV_HUGEPAGE", 1, 0, [][2]float64{{1 * mib, 156 * us}, {2 * mib, 315 * us}, {4 * mib, 403 * us}, {8 * mib, 581 * us}, {16 * mib, 1000 * us}, {32 * mib, 2170 * us}, {64 * mib, 4450 * us}, {128 * mib, 8920 * us}, {256 * mib, 18200 * us}, {512 * mib, 36600 * us}, {1024 * mib, 72200 * us}}},
+		{"base pages", 2, 1, [][2]float64{{1 * mib, 157 * us}, {2 * mib, 315 * us}, {4 * mib, 638 * us},
+			{8 * mib, 1310 * us}, {16 * mib, 2760 * us}, {32 * mib, 5940 * us}, {64 * mib, 12100 * us},
+			{128 * mib, 23900 * us}, {256 * mib, 47400 * us}, {512 * mib, 94100 * us}, {1024 * mib, 187000 * us}}},
+		{"MADV_HUGEPAGE", 1, 0, [][2]float64{{1 * mib, 156 * us}, {2 * mib, 315 * us}, {4 * mib, 403 * us},
+			{8 * mib, 581 * us}, {16 * mib, 1000 * us}, {32 * mib, 2170 * us}, {64 * mib, 4450 * us},
+			{128 * mib, 8920 * us}, {256 * mib, 18200 * us}, {512 * mib, 36600 * us}, {1024 * mib, 72200 * us}}},
 	},
 }
 
@@ -48,10 +52,18 @@ func perPage(total [][2]float64) [][2]float64 {
 var sourceMadvise = source{
 	name: sourceFaults.name, machine: sourceFaults.machine, where: sourceFaults.where,
 	series: []sourceSeries{
-		{"huge, after DONTNEED", 1, 0, perPage([][2]float64{{1 * mib, 157 * us}, {2 * mib, 180 * us}, {4 * mib, 172 * us}, {8 * mib, 351 * us}, {16 * mib, 753 * us}, {32 * mib, 1910 * us}, {64 * mib, 4220 * us}, {128 * mib, 8650 * us}, {256 * mib, 17700 * us}, {512 * mib, 35700 * us}})},
-		{"huge, after FREE", 3, 2, perPage([][2]float64{{1 * mib, 189 * us}, {2 * mib, 391 * us}, {4 * mib, 1640 * us}, {8 * mib, 2840 * us}, {16 * mib, 3320 * us}, {32 * mib, 6300 * us}, {64 * mib, 12700 * us}, {128 * mib, 25100 * us}, {256 * mib, 50700 * us}, {512 * mib, 101000 * us}})},
-		{"base, after DONTNEED", 2, 1, perPage([][2]float64{{1 * mib, 157 * us}, {2 * mib, 317 * us}, {4 * mib, 645 * us}, {8 * mib, 1310 * us}, {16 * mib, 2770 * us}, {32 * mib, 5920 * us}, {64 * mib, 12400 * us}, {128 * mib, 25200 * us}, {256 * mib, 50700 * us}, {512 * mib, 102000 * us}})},
-		{"base, after FREE", 4, 3, perPage([][2]float64{{1 * mib, 191 * us}, {2 * mib, 389 * us}, {4 * mib, 770 * us}, {8 * mib, 1540 * us}, {16 * mib, 3080 * us}, {32 * mib, 6170 * us}, {64 * mib, 12300 * us}, {128 * mib, 25000 * us}, {256 * mib, 50100 * us}, {512 * mib, 101000 * us}})},
+		{"huge, after DONTNEED", 1, 0, perPage([][2]float64{{1 * mib, 157 * us}, {2 * mib, 180 * us},
+			{4 * mib, 172 * us}, {8 * mib, 351 * us}, {16 * mib, 753 * us}, {32 * mib, 1910 * us},
+			{64 * mib, 4220 * us}, {128 * mib, 8650 * us}, {256 * mib, 17700 * us}, {512 * mib, 35700 * us}})},
+		{"huge, after FREE", 3, 2, perPage([][2]float64{{1 * mib, 189 * us}, {2 * mib, 391 * us}, {4 * mib, 1640 * us},
+			{8 * mib, 2840 * us}, {16 * mib, 3320 * us}, {32 * mib, 6300 * us}, {64 * mib, 12700 * us},
+			{128 * mib, 25100 * us}, {256 * mib, 50700 * us}, {512 * mib, 101000 * us}})},
+		{"base, after DONTNEED", 2, 1, perPage([][2]float64{{1 * mib, 157 * us}, {2 * mib, 317 * us},
+			{4 * mib, 645 * us}, {8 * mib, 1310 * us}, {16 * mib, 2770 * us}, {32 * mib, 5920 * us},
+			{64 * mib, 12400 * us}, {128 * mib, 25200 * us}, {256 * mib, 50700 * us}, {512 * mib, 102000 * us}})},
+		{"base, after FREE", 4, 3, perPage([][2]float64{{1 * mib, 191 * us}, {2 * mib, 389 * us}, {4 * mib, 770 * us},
+			{8 * mib, 1540 * us}, {16 * mib, 3080 * us}, {32 * mib, 6170 * us}, {64 * mib, 12300 * us},
+			{128 * mib, 25000 * us}, {256 * mib, 50100 * us}, {512 * mib, 101000 * us}})},
 	},
 }
 

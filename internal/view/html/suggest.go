@@ -89,7 +89,8 @@ func sites(f *result.Suggest) *Table {
 		return num(unit.Percent(*v), *v)
 	}
 	add := func(s result.CallSite, cells ...Cell) {
-		row := []Cell{code(s.Place()), num(unit.Percent(s.Share), s.Share), num(unit.Size(s.AllocBytes), float64(s.AllocBytes)), num(unit.Count(float64(s.AllocObjects)), float64(s.AllocObjects))}
+		row := []Cell{code(s.Place()), num(unit.Percent(s.Share), s.Share),
+			num(unit.Size(s.AllocBytes), float64(s.AllocBytes)), num(unit.Count(float64(s.AllocObjects)), float64(s.AllocObjects))}
 		tb.Rows = append(tb.Rows, Row{Cells: append(row, cells...)})
 	}
 	for _, s := range f.Suggestions {

@@ -52,7 +52,8 @@ func tuneSection(f *result.File) *Section {
 	for _, a := range f.Arms {
 		n += len(a.Samples)
 	}
-	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"), unit.ElapsedSeconds(f.ElapsedSeconds)))
+	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"),
+		unit.ElapsedSeconds(f.ElapsedSeconds)))
 	if f.Ended != "" {
 		s.About = append(s.About, f.Ended)
 	}
@@ -68,7 +69,8 @@ func tuneSection(f *result.File) *Section {
 		s.Blocks = append(s.Blocks, &Block{Title: "What was measured", Tables: []*Table{t.table()}})
 	}
 	if tb := t.leftEarly(); tb != nil {
-		s.Blocks = append(s.Blocks, &Block{Title: formatf("%d settings that are not in the final", len(tb.Rows)), Tables: []*Table{tb}, Fold: true})
+		s.Blocks = append(s.Blocks, &Block{Title: formatf("%d settings that are not in the final", len(tb.Rows)),
+			Tables: []*Table{tb}, Fold: true})
 	}
 	if b := t.benchmarks(); b != nil {
 		s.Blocks = append(s.Blocks, b)
@@ -114,7 +116,8 @@ func (t *tuned) answers() []Answer {
 	said, open := report.Answers(t.file)
 	var out []Answer
 	for i, s := range said {
-		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain, Line: s.Line, Detail: strings.Join(s.Notes, " ")}
+		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
+			Line: s.Line, Detail: strings.Join(s.Notes, " ")}
 		if s.Cost != "" {
 			a.Sure += "; " + s.Cost
 		}
@@ -152,7 +155,8 @@ func (t *tuned) tip(a *tunedArm) [][2]string {
 		add("left early", strings.TrimPrefix(report.LeftEarly(a.Arm), "left early: "))
 	}
 	add("peak memory", unit.Bytes(a.x))
-	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds", "memory_tax_fraction", "huge_peak_bytes"} {
+	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds",
+		"memory_tax_fraction", "huge_peak_bytes"} {
 		if v, ok := a.Summary.Center(key); ok {
 			add(figure.ByKey(key).Short, figure.ByKey(key).Format(v))
 		}
@@ -171,7 +175,8 @@ func (t *tuned) runs(a *tunedArm) int {
 
 // named returns what an arm is recommended as, "" for nothing.
 func (t *tuned) named(a *tunedArm) string {
-	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory", result.GoalWithin: "within --max-rss", result.GoalCompromise: "cheaper"}
+	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory",
+		result.GoalWithin: "within --max-rss", result.GoalCompromise: "cheaper"}
 	var out []string
 	for _, r := range t.file.Recommendations {
 		if r.Arm == a.Name {
@@ -196,8 +201,9 @@ func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(a.Setting.
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
 		Kind: XY, Title: formatf("%s against peak memory, one point for each setting", t.of.label()),
-		Caption: "Better is " + map[bool]string{true: "up", false: "down"}[t.of.spec.Higher] + " and to the left. The line joins the settings of the final that no other beats in both. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
-		X:       Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
+		Caption: "Better is " + map[bool]string{true: "up",
+			false: "down"}[t.of.spec.Higher] + " and to the left. The line joins the settings of the final that no other beats in both. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
+		X: Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
 	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
@@ -221,7 +227,8 @@ func (t *tuned) scatter() *Chart {
 			p.Text = "default"
 		}
 		p.Big = p.Text != ""
-		series[shape].Name, series[shape].Shape, series[shape].Color = name, shape, []int{shapeGOGC: 1, shapeDefault: 2, shapeLimit: 3, shapeBoth: 4, shapeTHP: 5}[shape]
+		series[shape].Name, series[shape].Shape, series[shape].Color = name, shape, []int{shapeGOGC: 1, shapeDefault: 2,
+			shapeLimit: 3, shapeBoth: 4, shapeTHP: 5}[shape]
 		series[shape].P = append(series[shape].P, p)
 		if a.Final.Front {
 			front.P = append(front.P, Point{X: p.X, Y: p.Y})
@@ -278,7 +285,8 @@ func (t *tuned) byGOGC() *Block {
 		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars left early: they are approximate."},
 		Charts: []*Chart{
 			{Kind: XY, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
-			{Kind: XY, Title: "Peak memory against GOGC", X: x, Y: Axis{Label: "peak memory", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
+			{Kind: XY, Title: "Peak memory against GOGC", X: x,
+				Y: Axis{Label: "peak memory", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
 		},
 	}
 }
@@ -326,7 +334,8 @@ func (t *tuned) table() *Table {
 	}
 	tb := &Table{
 		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = cannot be told apart from the recommended setting. Headings sort.", t.of.label()),
-		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""}, Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
+		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
+			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
 	}
 	tb.Head[3].Label = "answer"
 	t.heads(tb)
@@ -351,7 +360,8 @@ func (t *tuned) table() *Table {
 			mark = strings.TrimPrefix(name+", =", ", ")
 		}
 		tb.Rows = append(tb.Rows, Row{Mark: name != "", Cells: append([]Cell{
-			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more, num(itoa(a.Final.N), float64(a.Final.N)),
+			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more,
+			num(itoa(a.Final.N), float64(a.Final.N)),
 		}, t.cells(a)...)})
 	}
 	return tb
@@ -366,27 +376,31 @@ func peak(a *tunedArm) Cell {
 
 // measured lists the arms of a search that ended before anything could be compared.
 func (t *tuned) measured() *Table {
-	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.", Head: append(cols("setting", t.of.label(), "peak memory", "runs"), Column{Label: "status"})}
+	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.",
+		Head: append(cols("setting", t.of.label(), "peak memory", "runs"), Column{Label: "status"})}
 	for i := range t.arms {
 		a := &t.arms[i]
 		median := plain("-")
 		if m := a.Measured; m != nil {
 			median = num(t.of.text(m.Median), m.Median)
 		}
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), median, num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), median,
+			num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
 	}
 	return tb
 }
 
 // leftEarly lists the arms that are not in the final; nil where there is none.
 func (t *tuned) leftEarly() *Table {
-	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.", Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
+	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.",
+		Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
 	if len(t.arms) == 0 || t.arms[0].Final == nil {
 		return nil
 	}
 	for i := range t.arms {
 		if a := &t.arms[i]; a.Final == nil {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)), num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)),
+				num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
 		}
 	}
 	if len(tb.Rows) == 0 {
@@ -401,9 +415,11 @@ func (t *tuned) benchmarks() *Block {
 	if a == nil || len(a.Benchmarks) == 0 || len(t.file.Recommendations) == 0 {
 		return nil
 	}
-	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true, Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
+	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true,
+		Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
 	for _, b := range a.Benchmarks {
-		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+result.MetricBench)), num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
+		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+result.MetricBench)),
+			num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
 		if b.Ratio != nil {
 			row.Cells[3] = num(report.Change(b.Ratio), b.Ratio.Ratio)
 		}

@@ -18,7 +18,8 @@ var classColors = map[result.Class]int{
 	result.ClassAllocation: 1, result.ClassZeroing: 6, result.ClassGrowth: 3, result.ClassPageFaults: 5,
 }
 
-var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true, result.ClassScheduler: true, result.ClassProgram: true, result.ClassKernel: true}
+var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true,
+	result.ClassScheduler: true, result.ClassProgram: true, result.ClassKernel: true}
 
 // whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
@@ -81,7 +82,8 @@ func sitesTable(r *result.Profile) *Table {
 	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
 	for _, s := range r.Sites {
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()), num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()),
+			num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
 	}
 	return tb
 }

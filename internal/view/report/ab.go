@@ -124,7 +124,8 @@ func ABEnd(f *result.AB) string {
 	case r.Ended == result.EndedPrecise:
 		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
 	default:
-		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons", atLeast(r.Detect), atLeast(*r.Detectable))
+		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons",
+			atLeast(r.Detect), atLeast(*r.Detectable))
 	}
 	return text
 }

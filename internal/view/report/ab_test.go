@@ -38,8 +38,10 @@ func abFile(t *testing.T, bounds ...string) *result.AB {
 			s := &trial.Sample{Wall: wall, User: 0.9 * wall, Sys: 0.1 * wall, CPU: wall, PeakRSS: &peak, MinorFaults: int64(10000 * factor)}
 			s.Where = &profile.Result{
 				Samples: 500, Kernel: true, GCFraction: gc, MemoryTaxFraction: gc,
-				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc}, {Class: profile.Program, Seconds: 0.7, Fraction: 1 - gc}},
-				Sites:   []profile.Site{{Func: "main.load", File: "main.go", Line: 12, Seconds: gc, Fraction: gc, Classes: map[profile.Class]float64{profile.GCMark: 1}}},
+				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc},
+					{Class: profile.Program, Seconds: 0.7, Fraction: 1 - gc}},
+				Sites: []profile.Site{{Func: "main.load", File: "main.go", Line: 12, Seconds: gc, Fraction: gc,
+					Classes: map[profile.Class]float64{profile.GCMark: 1}}},
 			}
 			return s
 		}}}
@@ -58,7 +60,8 @@ func abFile(t *testing.T, bounds ...string) *result.AB {
 		t.Fatal(err)
 	}
 	f := &result.AB{
-		Header: result.Header{Schema: result.Schema, Kind: result.KindAB, Folio: "v0"}, Complete: true, Host: testHost(), Seed: 1, ElapsedSeconds: 12.5,
+		Header: result.Header{Schema: result.Schema, Kind: result.KindAB, Folio: "v0"}, Complete: true,
+		Host: testHost(), Seed: 1, ElapsedSeconds: 12.5,
 		Setting: result.NewSetting(trial.Setting{}), Result: res, Notes: []string{"a note"},
 	}
 	for i, name := range []string{"main", "HEAD", "."} {

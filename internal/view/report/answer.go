@@ -74,7 +74,8 @@ func goalText(f *result.File, goal string) string {
 }
 
 var headings = map[string]string{
-	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best", result.GoalWithin: "Best within --max-rss", result.GoalCompromise: "Cheaper",
+	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best",
+	result.GoalWithin: "Best within --max-rss", result.GoalCompromise: "Cheaper",
 }
 
 // Heading names a goal above its answer.
@@ -108,7 +109,8 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 	if arm == def {
 		s.Gain = fmt.Sprintf("%s %s, peak RSS %s", f.Metric.Label(), Metric(spec, def.Final.Adjusted), memory(def.Final.Memory))
 	} else {
-		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio), Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
+		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio),
+			Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
 		if what := removed(def.Where, arm.Where, 3); what != "" && rec.Goal == result.GoalFastest {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")

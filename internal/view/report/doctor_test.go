@@ -36,10 +36,12 @@ func sickFacts() *diagnose.Facts {
 		GroupMemory: procmem.GroupMemory{Limit: ptr[uint64](2 << 30), Usage: ptr[uint64](1 << 30)}}}
 	p := &diagnose.Process{PID: 4242, Comm: "orders", Command: []string{"/usr/bin/orders", "--listen", ":8080"}}
 	p.Status.Value = procmem.Status{VmSwap: ptr[uint64](0), THPEnabled: ptr(false), RssAnon: ptr[uint64](170 << 20)}
-	p.Rollup.Value = procmem.SmapsRollup{Anonymous: ptr[uint64](170 << 20), AnonHugePages: ptr[uint64](0), LazyFree: ptr[uint64](0), PssAnon: ptr[uint64](170 << 20)}
+	p.Rollup.Value = procmem.SmapsRollup{Anonymous: ptr[uint64](170 << 20), AnonHugePages: ptr[uint64](0),
+		LazyFree: ptr[uint64](0), PssAnon: ptr[uint64](170 << 20)}
 	p.Advice.Err = denied
 	p.GoVersion.Value = "go1.26.8"
-	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20), Held: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20)}
+	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20),
+		Held: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20)}
 	p.Runtime.Value.Before, p.Runtime.Value.After, p.Runtime.Value.Live = s, s, s.Marked
 	f.Process = p
 	return f

@@ -205,8 +205,9 @@ func tuneFile(res *tune.Result) *result.File {
 
 // runFile is the result of a run, not analyzed yet.
 func runFile(samples []*trial.Sample) *result.File {
-	return &result.File{Header: result.Header{Schema: result.Schema, Kind: result.KindRun}, Host: testHost(), Program: result.Program{Command: []string{"./prog", "a b"}},
-		Arms: []result.Arm{{Name: "default", Setting: result.NewSetting(trial.Setting{}), Samples: samples}}}
+	return &result.File{Header: result.Header{Schema: result.Schema, Kind: result.KindRun}, Host: testHost(),
+		Program: result.Program{Command: []string{"./prog", "a b"}},
+		Arms:    []result.Arm{{Name: "default", Setting: result.NewSetting(trial.Setting{}), Samples: samples}}}
 }
 
 // analyze does what package analysis does, which imports this one.
@@ -266,7 +267,8 @@ func TestTuneText(t *testing.T) {
 		{name: "nothing", fake: fake{}, opts: tune.Options{MaxRounds: 4}},
 		{name: "built", fake: fake{perCycle: 20_000}, opts: tune.Options{Heap: true, Package: "./cmd/prog"}},
 		{name: "benchmarks", fake: fake{perCycle: 20_000, bench: true}},
-		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxMemory: 20 << 20, MaxRounds: 6}, fail: "no setting keeps the program within it"},
+		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxMemory: 20 << 20, MaxRounds: 6},
+			fail: "no setting keeps the program within it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res, err := search(t, &tt.fake, tt.opts)

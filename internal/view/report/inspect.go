@@ -32,7 +32,8 @@ func processText(p *result.Process, w io.Writer) error {
 		}
 	}
 	if p.Windows != nil {
-		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", Area(p), unit.Size(p.Windows.Size)), densityBars(p.Windows))
+		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", Area(p),
+			unit.Size(p.Windows.Size)), densityBars(p.Windows))
 	}
 	var short []string
 	for _, s := range Short(p) {
@@ -196,10 +197,12 @@ func Short(p *result.Process) (out [][2]string) {
 	case b.Read == b.Pages:
 		add("bloat", "at most %s: base pages of huge pages that hold nothing but zeros", unit.Size(b.Most))
 	default:
-		add("bloat", "at most about %s: base pages that hold nothing but zeros, in %d of %s huge pages that were read", unit.Size(b.Most), b.Read, unit.Count(float64(b.Pages)))
+		add("bloat", "at most about %s: base pages that hold nothing but zeros, in %d of %s huge pages that were read",
+			unit.Size(b.Most), b.Read, unit.Count(float64(b.Pages)))
 	}
 	if f := p.Faults; f != nil && f.Seconds > 0 {
-		add("faults", "%s minor, %s major a second (over %s)", unit.Count(float64(f.Minor)/f.Seconds), unit.Count(float64(f.Major)/f.Seconds), unit.Seconds(f.Seconds))
+		add("faults", "%s minor, %s major a second (over %s)", unit.Count(float64(f.Minor)/f.Seconds),
+			unit.Count(float64(f.Major)/f.Seconds), unit.Seconds(f.Seconds))
 	}
 	add("policy", "%s", policyWords(p.Policy))
 	add("", "%s", p.Policy.Means)
@@ -269,7 +272,8 @@ func inspectList(f *result.Inspect, w io.Writer, rows int) error {
 	}
 	out.line("gain: what could be on huge pages and is not. Of Go programs the heap counts, of others all anonymous memory.")
 	if u := f.Unseen; u != nil && u.Denied > 0 {
-		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied, unit.Size(u.DeniedBytes))
+		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied,
+			unit.Size(u.DeniedBytes))
 	}
 	return out.err
 }

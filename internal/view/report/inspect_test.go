@@ -38,7 +38,8 @@ func testProcess() *inspect.Process {
 		Windows: &w, Of: inspect.GoHeap, Bloat: &inspect.Bloat{Most: mibs, Read: 10, Pages: 10},
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
 		Policy: inspect.Policy{
-			System:  procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"}, Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
+			System: procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"},
+				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
 			Allowed: ptr(true), Advised: ptr[uint64](0), Against: ptr[uint64](4 * mibs),
 		},
 		Hazards: []string{"4.000MiB of it is advised against huge pages"},
@@ -151,8 +152,9 @@ func testCollapse() *result.Collapsing {
 		PID: 1234, Command: []string{"/usr/bin/prog"}, GoVersion: "go1.26.8",
 		Options: collapser.Options{MinDensity: 0.8, Budget: 4 << 30, Rate: 256 * mibs},
 		Outcome: collapser.Outcome{
-			Collapsed: 79, Already: 10, Sparse: 8, OptedOut: 2, OverBudget: 4, Released: 1, NotTried: 5, Refused: map[string]int{"ENOMEM": 1, "EAGAIN": 2},
-			Reason: errors.New("no huge page is free"), Bytes: 158 * mibs, Filled: 3 * mibs, Spent: 50 * time.Millisecond,
+			Collapsed: 79, Already: 10, Sparse: 8, OptedOut: 2, OverBudget: 4, Released: 1, NotTried: 5,
+			Refused: map[string]int{"ENOMEM": 1, "EAGAIN": 2},
+			Reason:  errors.New("no huge page is free"), Bytes: 158 * mibs, Filled: 3 * mibs, Spent: 50 * time.Millisecond,
 		},
 		Before: collapser.State{Resident: 200 * mibs, Windows: w, Faults: &inspect.Faults{Over: time.Second, Minor: 7}},
 		After:  &collapser.State{Resident: 203 * mibs, Windows: after}, Elapsed: 600 * time.Millisecond, Notes: notes,

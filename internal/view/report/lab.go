@@ -48,7 +48,8 @@ func labTitle(f *result.Lab) string {
 	if f.Interrupted {
 		ended = ", interrupted"
 	}
-	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host), unit.Plural(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
+	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host),
+		unit.Plural(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
 }
 
 func experimentText(e *result.LabExperiment, p *printer, notes *stat.Notes) {

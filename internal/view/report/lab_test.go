@@ -39,7 +39,8 @@ func labResult(t *testing.T) *lab.Result {
 		Experiment: e, Params: lab.Params{Size: 2 << 20, Count: 1, Rounds: 6}, Rounds: 6, Complete: true,
 		Notes: []string{"something"}, Err: errors.New("faults: populate: out of luck"),
 	}
-	out.Arms = []*lab.ArmResult{arm("base", 6e-7, 5e-7, 5e-7, 5e-7, 5e-7, 4e-7), arm("thp", 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7), arm("populate"), arm("ahead"), arm("reused")}
+	out.Arms = []*lab.ArmResult{arm("base", 6e-7, 5e-7, 5e-7, 5e-7, 5e-7, 4e-7),
+		arm("thp", 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7), arm("populate"), arm("ahead"), arm("reused")}
 	out.Arms[2].Failure = "out of luck"
 	out.Arms[2].Samples = []*trial.Sample{{Failure: "exit code 1"}}
 	out.Arms[3].Arm.NotRun = "only one processor"
@@ -120,7 +121,8 @@ func TestLabJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := doc.Experiments[0]
-	if doc.Seed != 7 || len(doc.Experiments) != 2 || e.Name != "faults" || e.Figure != "page_seconds" || e.Unit != "sec/page" || *e.Error != "faults: populate: out of luck" || len(e.Conclusions) == 0 || len(e.Notes) != 1 {
+	if doc.Seed != 7 || len(doc.Experiments) != 2 || e.Name != "faults" || e.Figure != "page_seconds" ||
+		e.Unit != "sec/page" || *e.Error != "faults: populate: out of luck" || len(e.Conclusions) == 0 || len(e.Notes) != 1 {
 		t.Errorf("%s", data)
 	}
 	base := e.Arms[0]
@@ -165,7 +167,8 @@ func TestLabBench(t *testing.T) {
 		v, _ := r.Value("sec/page")
 		got[fmt.Sprintf("%s %s %.1e", r.GetConfig("arm"), r.Name, v)]++
 	}
-	for want, n := range map[string]int{"base Faults/size=1MiB 1.0e-06": 4, "base Faults/size=2MiB 5.0e-07": 4, "thp Faults/size=2MiB 1.0e-07": 6} {
+	for want, n := range map[string]int{"base Faults/size=1MiB 1.0e-06": 4, "base Faults/size=2MiB 5.0e-07": 4,
+		"thp Faults/size=2MiB 1.0e-07": 6} {
 		if got[want] != n {
 			t.Errorf("%q %d times, want %d: %v", want, got[want], n, got)
 		}

@@ -77,12 +77,14 @@ func TestLabAcross(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(data), "BenchmarkMalloc8 1 "); n != 12 || strings.Count(string(data), "BenchmarkNoScan32 1 ") != 6 || strings.Contains(string(data), "size=") {
+	if n := strings.Count(string(data), "BenchmarkMalloc8 1 "); n != 12 ||
+		strings.Count(string(data), "BenchmarkNoScan32 1 ") != 6 || strings.Contains(string(data), "size=") {
 		t.Errorf("%d results of Malloc8:\n%s", n, data)
 	}
 	// The base alone has its figures, too.
 	text = textOfLab(t, labOf(t, "malloc", 1, map[string]map[string]float64{"stock": {"malloc8_seconds": 20e-9}}))
-	if !strings.Contains(text, "  stock:\n  benchmark  ") || !strings.Contains(text, "  Malloc8    20.00ns") || strings.Contains(text, "vs stock") {
+	if !strings.Contains(text, "  stock:\n  benchmark  ") || !strings.Contains(text, "  Malloc8    20.00ns") ||
+		strings.Contains(text, "vs stock") {
 		t.Error(text)
 	}
 	if text = textOfLab(t, labOf(t, "malloc", 0, nil)); strings.Contains(text, "benchmark") {
@@ -96,13 +98,15 @@ func TestLabAgainst(t *testing.T) {
 		"stock": {"op_seconds": 10}, "auto": {"op_seconds": 5}, "gogc-200": {"documents_per_second": 100},
 	})
 	text := strings.Join(strings.Fields(textOfLab(t, r)), " ")
-	for _, want := range []string{"arm sec/op vs stock the first docs/s ", " stock 10.00s ± 0% - ", " auto 5.000s ± 0% -50.0% (p=0.002) - "} {
+	for _, want := range []string{"arm sec/op vs stock the first docs/s ", " stock 10.00s ± 0% - ",
+		" auto 5.000s ± 0% -50.0% (p=0.002) - "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, textOfLab(t, r))
 		}
 	}
 	r = labOf(t, "index", 2, map[string]map[string]float64{"stock": {"op_seconds": 10}, "auto": {"op_seconds": 5}})
-	if text := textOfLab(t, r); !strings.Contains(text, "~ (p=0.333) ") || !strings.Contains(text, "need >= 4 samples to detect a difference") {
+	if text := textOfLab(t, r); !strings.Contains(text, "~ (p=0.333) ") ||
+		!strings.Contains(text, "need >= 4 samples to detect a difference") {
 		t.Error(text)
 	}
 	r = labOf(t, "index", 2, map[string]map[string]float64{"auto": {"op_seconds": 5}})

@@ -27,16 +27,22 @@ func testFile() *result.File {
 	}
 	samples = append(samples, failedSample(7))
 	return &result.File{
-		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v1.0.0", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, Complete: true,
-		Host: testHost(), Program: result.Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"), Module: ptr("example.com/prog")},
+		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v1.0.0",
+			Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, Complete: true,
+		Host: testHost(), Program: result.Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"),
+			Module: ptr("example.com/prog")},
 		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: result.NewTarget(opsPerSecond(), nil),
-		RaceRounds: 2, Ended: "the time budget is spent", Answer: &tune.Answer{State: tune.Inconclusive, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
+		RaceRounds: 2, Ended: "the time budget is spent",
+		Answer: &tune.Answer{State: tune.Inconclusive, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
 		Arms: []result.Arm{
 			{Name: set.String(), Setting: result.NewSetting(set), Status: "final", Samples: samples, Summary: result.Summarize(samples)},
-			{Name: "default", Setting: result.NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1", Samples: []*trial.Sample{plainSample()}, Summary: result.Summarize([]*trial.Sample{plainSample()})},
+			{Name: "default", Setting: result.NewSetting(trial.Setting{}), Status: "failed", Reason: "exit code 1",
+				Samples: []*trial.Sample{plainSample()}, Summary: result.Summarize([]*trial.Sample{plainSample()})},
 		},
 		Recommendations: []result.Recommendation{
-			{Goal: "fastest", Arm: set.String(), Setting: result.NewSetting(set), ShellLine: set.Line([]string{"./my prog-2", "x"}), Ratio: &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
+			{Goal: "fastest", Arm: set.String(), Setting: result.NewSetting(set),
+				ShellLine: set.Line([]string{"./my prog-2", "x"}),
+				Ratio:     &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
 		},
 		Notes: []string{"a note"},
 	}
@@ -230,7 +236,8 @@ func TestBenchNames(t *testing.T) {
 		if tt.command == "" {
 			command = nil
 		}
-		f := &result.File{Program: result.Program{Command: command}, Arms: []result.Arm{{Setting: result.NewSetting(trial.Setting{}), Samples: []*trial.Sample{plainSample()}}}}
+		f := &result.File{Program: result.Program{Command: command},
+			Arms: []result.Arm{{Setting: result.NewSetting(trial.Setting{}), Samples: []*trial.Sample{plainSample()}}}}
 		data, err := gobench.Text(gobench.Run(f))
 		if err != nil {
 			t.Fatal(err)

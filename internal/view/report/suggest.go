@@ -86,7 +86,8 @@ func SuggestionWords(s result.Suggestion, c result.SuggestCost) []string {
 	}
 	out = append(out, life)
 	if s.GC != nil && s.Low != nil && s.High != nil {
-		out = append(out, fmt.Sprintf("it causes %s of the CPU time in the GC; an arena would save %s to %s", unit.Percent(*s.GC), unit.Percent(*s.Low), unit.Percent(*s.High)))
+		out = append(out, fmt.Sprintf("it causes %s of the CPU time in the GC; an arena would save %s to %s",
+			unit.Percent(*s.GC), unit.Percent(*s.Low), unit.Percent(*s.High)))
 	}
 	return out
 }
@@ -101,7 +102,8 @@ func CostWords(c result.SuggestCost) string {
 	case c.Allocation == nil:
 		return fmt.Sprintf("%s of CPU time: the GC %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU))
 	}
-	return fmt.Sprintf("%s of CPU time: the GC %s, allocation %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU), unit.Percent(*c.Allocation / *c.CPU))
+	return fmt.Sprintf("%s of CPU time: the GC %s, allocation %s", unit.Seconds(*c.CPU), unit.Percent(*c.GC / *c.CPU),
+		unit.Percent(*c.Allocation / *c.CPU))
 }
 
 // ArenaHow says how a program comes to use an arena.

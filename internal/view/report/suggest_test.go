@@ -20,8 +20,9 @@ func TestSuggestText(t *testing.T) {
 	}{
 		"gain": {&suggest.Advice{
 			Cost: suggest.Cost{Wall: 2, CPU: 4, GC: 1, Allocation: 0.5}, Total: site,
-			Suggestions: []suggest.Suggestion{{Site: site, Share: 0.8, Kept: 0.01, Life: 0.02, GC: 0.2, Low: 0.1, High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
-			Others:      []suggest.Other{{Site: other, Share: 0.1, Why: "because"}},
+			Suggestions: []suggest.Suggestion{{Site: site, Share: 0.8, Kept: 0.01, Life: 0.02, GC: 0.2, Low: 0.1,
+				High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
+			Others: []suggest.Other{{Site: other, Share: 0.1, Why: "because"}},
 		}, []string{
 			"  4.000s of CPU time: the GC 25.0%, allocation 12.5%\n", "  64.00MiB in 1,048,576 objects were allocated\n",
 			"1. parse.go:7  main.parse\n", "  32.00MiB/s, 524,288 objects/s, 64.00B each; 80.0% of all bytes ± 20%\n",
@@ -31,7 +32,8 @@ func TestSuggestText(t *testing.T) {
 		}, "nothing to gain"},
 		"unknown": {&suggest.Advice{
 			Cost: suggest.Unknown(), Total: site,
-			Suggestions: []suggest.Suggestion{{Site: site, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(), High: math.NaN(), Samples: math.NaN()}},
+			Suggestions: []suggest.Suggestion{{Site: site, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(),
+				High: math.NaN(), Samples: math.NaN()}},
 		}, []string{"what the GC costs is not known", "  nothing of it was in use at the end\n"}, "NaN"},
 		"nothing": {&suggest.Advice{Cost: suggest.Unknown(), Nothing: "it is so"}, []string{"  nothing to gain: it is so\n"}, "How"},
 	} {
@@ -57,12 +59,14 @@ func TestSuggestText(t *testing.T) {
 
 // What is not known is null in the file, and never NaN, which JSON does not have.
 func TestSuggestJSON(t *testing.T) {
-	site := suggest.Site{Func: "main.parse", File: "/src/parse.go", Line: 7, AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096, InuseObjects: 64}
+	site := suggest.Site{Func: "main.parse", File: "/src/parse.go", Line: 7, AllocBytes: 64 << 20,
+		AllocObjects: 1 << 20, InuseBytes: 4096, InuseObjects: 64}
 	inside := suggest.Site{Func: "main.name", File: "/src/name.go", Line: 9, Inside: "fmt.Sprint"}
 	known := &suggest.Advice{
 		Cost: suggest.Cost{Wall: 2, CPU: 4, GC: 1, Allocation: 0.5}, Total: site,
-		Suggestions: []suggest.Suggestion{{Site: site, Share: 0.8, Objects: 0.9, Kept: 0.01, Life: 0.02, GC: 0.2, Low: 0.1, High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
-		Others:      []suggest.Other{{Site: inside, Share: 0.1, Why: "because"}},
+		Suggestions: []suggest.Suggestion{{Site: site, Share: 0.8, Objects: 0.9, Kept: 0.01, Life: 0.02, GC: 0.2,
+			Low: 0.1, High: 0.3, Samples: 100, Source: "\tx", Sketch: "y"}},
+		Others: []suggest.Other{{Site: inside, Share: 0.1, Why: "because"}},
 	}
 	unknown := &suggest.Advice{
 		Cost: suggest.Unknown(), Total: site, Nothing: "it is so",
@@ -84,7 +88,8 @@ func TestSuggestTextIsSafe(t *testing.T) {
 	const evil = "\x1b[2J\a\n\u202e"
 	site := suggest.Site{Func: evil, File: evil, Line: 7, AllocBytes: 1, AllocObjects: 1}
 	var b strings.Builder
-	a := &suggest.Advice{Cost: suggest.Unknown(), Total: site, Suggestions: []suggest.Suggestion{{Site: site, Source: "a" + evil, Sketch: evil}}, Others: []suggest.Other{{Site: site, Why: evil}}}
+	a := &suggest.Advice{Cost: suggest.Unknown(), Total: site,
+		Suggestions: []suggest.Suggestion{{Site: site, Source: "a" + evil, Sketch: evil}}, Others: []suggest.Other{{Site: site, Why: evil}}}
 	f := suggestFile(a)
 	f.Command = []string{evil}
 	if err := Suggest(&b, f); err != nil {

@@ -35,7 +35,8 @@ func (t *Tune) Text(w io.Writer) error {
 	for _, a := range f.Arms {
 		trials += len(a.Samples)
 	}
-	p.line("%s, %s in %s, seed %d: %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"), unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
+	p.line("%s, %s in %s, seed %d: %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"),
+		unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
 	if t.All || f.Answer == nil || f.Answer.State != result.AnswerNoEffect {
 		p.line("")
 		if p.err == nil {
@@ -164,7 +165,8 @@ func (t *Tune) columns() []column {
 		return none
 	}
 	if !compared(f) {
-		return []column{{"setting", true, func(a *result.Arm) string { return a.Name }}, {f.Metric.Label(), false, func(a *result.Arm) string { return asMeasured(f, a) }},
+		return []column{{"setting", true, func(a *result.Arm) string { return a.Name }},
+			{f.Metric.Label(), false, func(a *result.Arm) string { return asMeasured(f, a) }},
 			{"peak RSS", false, memory}, {"n", false, count}, {"", true, func(a *result.Arm) string { return LeftEarly(a) }}}
 	}
 	out := []column{
@@ -196,7 +198,8 @@ func (t *Tune) columns() []column {
 	adjusted := map[string]func(*result.Final) float64{
 		result.MetricWall: func(f *result.Final) float64 { return f.Wall }, result.MetricCPU: func(f *result.Final) float64 { return f.CPU },
 	}
-	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds", "cpu_seconds", "minor_faults"} {
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds",
+		"cpu_seconds", "minor_faults"} {
 		c := figure.ByKey(key)
 		known := slices.ContainsFunc(f.Arms, func(a result.Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
 		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.ByKey("gc_cpu_fraction").Short })

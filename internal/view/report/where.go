@@ -73,7 +73,8 @@ func shares(r *result.Profile, columns int) []string {
 		if c.Class.Info().Memory {
 			mark = "*"
 		}
-		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, long), unit.Percent(c.Fraction), unit.Seconds(c.Seconds)))
+		out = append(out, fmt.Sprintf("%s%s %s %s %6s  %s", c.Class.Info().Title, pad, mark, padRight(bar, long),
+			unit.Percent(c.Fraction), unit.Seconds(c.Seconds)))
 	}
 	return out
 }

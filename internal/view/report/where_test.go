@@ -93,7 +93,8 @@ func TestTuneTableShares(t *testing.T) {
 				if rapid.Bool().Draw(rt, "sampled") {
 					s.Where = &profile.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
 					for _, k := range profile.Classes {
-						s.Where.Classes = append(s.Where.Classes, profile.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
+						s.Where.Classes = append(s.Where.Classes,
+							profile.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
 					}
 				}
 				s.Recompute()

@@ -34,7 +34,8 @@ func TestPicturesKeepToTheWidth(t *testing.T) {
 		if w := tn.table().width(); w > columns && columns >= 80 {
 			t.Errorf("%d columns: a table of %d", columns, w)
 		}
-		lines = append(lines, shares(&profile.Result{Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: 10, Fraction: 0.99}, {Class: profile.Growth, Seconds: 0.1, Fraction: 0.01}}}, columns)...)
+		lines = append(lines, shares(&profile.Result{Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: 10,
+			Fraction: 0.99}, {Class: profile.Growth, Seconds: 0.1, Fraction: 0.01}}}, columns)...)
 		for _, l := range lines {
 			if n := utf8.RuneCountInString(l); n > columns && columns >= 60 {
 				t.Errorf("%d columns: a line of %d: %q", columns, n, l)
