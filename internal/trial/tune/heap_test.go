@@ -164,3 +164,27 @@ func TestOnlyHugePagesGain(t *testing.T) {
 		t.Errorf("recommended are %q", others)
 	}
 }
+
+// A program that never collects gains by huge pages whatever GOGC is. Of the settings
+// that do the same, the one that sets nothing else stands for all.
+func TestHugePagesWithoutGC(t *testing.T) {
+	for seed := range uint64(20) {
+		m := newMachine(seed)
+		huge := func(set trial.Setting) bool { return set.THP == trial.THPHeap }
+		m.cycles = func(trial.Setting) int { return 0 }
+		m.faults = func(set trial.Setting) float64 { return map[bool]float64{true: 10_000, false: 460_000}[huge(set)] }
+		m.cost = func(set trial.Setting) float64 { return map[bool]float64{true: 0.7, false: 1}[huge(set)] }
+		m.noise = 0.02
+		opts := m.options(seed)
+		opts.SafeMemory, opts.Heap = 16<<30, true
+		r := mustSearch(t, m, opts)
+		if rec := answerFor(r, Fastest); rec.Arm.Name != "thp=heap" {
+			t.Errorf("seed %d: %s is recommended", seed, rec.Arm.Name)
+		}
+		for _, a := range r.Arms {
+			if a.Final != nil && a.Name != "default" && a.Name != "thp=heap" {
+				t.Errorf("seed %d: %s is in the final", seed, a.Name)
+			}
+		}
+	}
+}

@@ -193,11 +193,12 @@ func higher(a, b *Arm) bool {
 }
 
 // better says which of two settings under which the GC never runs is to be kept:
-// the default, then the lower limit, then the lower level.
+// one that leaves the GC as it is by default, then the lower limit, then the lower level.
 func (s *search) better(b, a *Arm) bool {
+	def := s.def().Setting
 	rank := func(x *Arm) (int, float64) {
 		switch {
-		case x == s.def():
+		case x.Setting.GOGC == def.GOGC && x.Setting.MemLimit == def.MemLimit:
 			return 0, 0
 		case x.Setting.GOGC == trial.Off:
 			return 1, float64(x.Setting.MemLimit)
