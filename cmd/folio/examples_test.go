@@ -197,7 +197,7 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 		t.Fatal(err)
 	}
 	w.env = append(os.Environ(), "PORT="+port, "PATH="+w.dir+"/bin:"+os.Getenv("PATH"))
-	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new")
+	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new && mkdir bin && ln -s ../prog bin/esbuild")
 	w.sh(t, `git init -q -b main . && git add -A && for i in 1 2; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done`)
 	w.sh(t, `for i in before after; do folio run --count 2 --json $i.json -- ./prog; done
 		folio tune --rounds 1 --max-rss 1GiB --json tune.json -- ./prog
