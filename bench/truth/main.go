@@ -212,7 +212,7 @@ func readFolio(path string) (f figures, err error) {
 						Class    string  `json:"class"`
 						Fraction float64 `json:"fraction"`
 					} `json:"classes"`
-				} `json:"where"`
+				} `json:"profile"`
 			} `json:"samples"`
 		} `json:"arms"`
 	}

@@ -314,18 +314,18 @@ func (s *session) openPprof(a *app, path string) (err error) {
 // that has any. The others are let go.
 func (s *session) keepProfile(samples []*trial.Sample) error {
 	for _, sample := range samples {
-		if sample.Profile == nil {
+		if sample.Collected == nil {
 			continue
 		}
-		if sample.Where != nil {
+		if sample.Profile != nil {
 			var b bytes.Buffer
-			if err := sample.Profile.WritePprof(&b, time.Duration(sample.Wall*float64(time.Second))); err != nil {
+			if err := sample.Collected.WritePprof(&b, time.Duration(sample.Wall*float64(time.Second))); err != nil {
 				return fmt.Errorf("--pprof: %w", err)
 			}
 			s.profile = b.Bytes()
 		}
-		sample.Profile.Close()
-		sample.Profile = nil
+		sample.Collected.Close()
+		sample.Collected = nil
 	}
 	return nil
 }

@@ -400,7 +400,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			break
 		}
 	}
-	if w := trial.Where(samples); w != nil {
+	if w := trial.Profile(samples); w != nil {
 		for _, n := range w.Notes {
 			notes.Add(n)
 		}

@@ -191,9 +191,9 @@ func (a *app) costOf(ctx context.Context, f *suggestFlags, command []string, not
 // costs are those of a sample.
 func costs(s *trial.Sample, notes *[]string) suggest.Cost {
 	c := suggest.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
-	if s.Where != nil && s.Where.Samples >= profile.Fewest {
+	if s.Profile != nil && s.Profile.Samples >= profile.Fewest {
 		c.GC = *s.GCSeconds
-		c.Allocation = s.Where.Share(profile.Allocation).Seconds + s.Where.Share(profile.Zeroing).Seconds
+		c.Allocation = s.Profile.Share(profile.Allocation).Seconds + s.Profile.Share(profile.Zeroing).Seconds
 	} else if s.Unsampled != nil {
 		*notes = append(*notes, "what GC and allocation cost was not sampled: "+s.Unsampled.Error())
 	}

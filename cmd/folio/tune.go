@@ -236,7 +236,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if b := trial.Baseline(); b != "" {
 		notes.Add("the default has " + b + " from the environment")
 	}
-	if w := trial.Where(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
+	if w := trial.Profile(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
 		notes.Add(w.UncertainNames)
 	}
 	for _, a := range res.Arms {

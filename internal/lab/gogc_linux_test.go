@@ -74,7 +74,7 @@ func TestGogcTraced(t *testing.T) {
 	if s.GC == nil || s.GCCycles == nil || *s.GCCycles == 0 || s.GCTrace != trial.TraceComplete {
 		t.Errorf("nothing was seen: %+v", s)
 	}
-	if s.Where != nil && !(*s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1) {
+	if s.Profile != nil && !(*s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1) {
 		t.Errorf("GC share %v, memory tax %v", *s.GCShare, *s.MemoryTax)
 	}
 }

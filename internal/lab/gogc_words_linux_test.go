@@ -65,10 +65,10 @@ func rated(rates map[string][2]float64) func(Task) (*trial.Sample, error) {
 			// The trace counts workers that wait for a CPU: more than all CPU time.
 			s.Wall, s.CPU = 1, 2
 			s.GC = &gctrace.Summary{Cycles: 100, CPU: 6 * time.Second, HeapSum: 400 << 20, LiveSum: 100 << 20}
-			s.Where = &profile.Result{Samples: 900,
+			s.Profile = &profile.Result{Samples: 900,
 				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: 0.2}, {Class: profile.Program, Seconds: 1.8}}}
 			if t.Arm == "ecdsa-400" {
-				s.GC, s.Where = &gctrace.Summary{}, &profile.Result{Samples: 900, Classes: []profile.ClassShare{{Class: profile.Program, Seconds: 2}}}
+				s.GC, s.Profile = &gctrace.Summary{}, &profile.Result{Samples: 900, Classes: []profile.ClassShare{{Class: profile.Program, Seconds: 2}}}
 			}
 			s.Recompute()
 		}

@@ -92,7 +92,7 @@ type Arm struct {
 	// compares is in Final. nil where nothing counts.
 	Measured *Interval `json:"measured,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
-	Where *profile.Result `json:"where,omitempty"`
+	Profile *profile.Result `json:"profile,omitempty"`
 }
 
 // A Setting is trial.Setting with null for what was not set.

@@ -20,7 +20,7 @@ func (f *File) SetTune(r *tune.Result) {
 		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason,
 			Final: a.Final, Left: a.Left, Samples: a.Samples}
 		if a.Final != nil {
-			arm.Where = trial.Where(a.Samples)
+			arm.Profile = trial.Profile(a.Samples)
 		}
 		summed := a.Samples
 		if a.Final != nil {

@@ -27,12 +27,12 @@ func (s *Sample) contradiction() error {
 		return fmt.Errorf("0 GC cycles, and samples have a GC share of %v", *s.GCShare)
 	case known && *s.GCPauseMax > *s.GCPause:
 		return fmt.Errorf("the longest pause is %v s of %v s", *s.GCPauseMax, *s.GCPause)
-	case s.Where == nil && (s.GCShare != nil || s.GCSeconds != nil || s.MemoryTax != nil):
+	case s.Profile == nil && (s.GCShare != nil || s.GCSeconds != nil || s.MemoryTax != nil):
 		return fmt.Errorf("shares without samples")
-	case s.Where != nil && !(0 <= *s.GCShare && *s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1):
+	case s.Profile != nil && !(0 <= *s.GCShare && *s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1):
 		return fmt.Errorf("GC share %v, memory tax %v", *s.GCShare, *s.MemoryTax)
-	case s.Where != nil && !(0 <= *s.GCSeconds && *s.GCSeconds <= s.Where.CPU()):
-		return fmt.Errorf("%v s of GC in %v s", *s.GCSeconds, s.Where.CPU())
+	case s.Profile != nil && !(0 <= *s.GCSeconds && *s.GCSeconds <= s.Profile.CPU()):
+		return fmt.Errorf("%v s of GC in %v s", *s.GCSeconds, s.Profile.CPU())
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 		if ok != ok2 || gc > tax || tax > 1 || gc < 0 {
 			t.Fatalf("together: GC share %v (%v), memory tax %v (%v)", gc, ok, tax, ok2)
 		}
-		if w := Where(samples); ok && (w == nil || w.GCFraction != gc || w.MemoryTaxFraction != tax) {
+		if w := Profile(samples); ok && (w == nil || w.GCFraction != gc || w.MemoryTaxFraction != tax) {
 			t.Fatalf("the table says %v and %v, the classes say %+v", gc, tax, w)
 		}
 	})
@@ -96,8 +96,8 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 			s.GCCycles = ptr(rapid.IntRange(0, 2).Draw(t, "cycles"))
 		}
 		if rapid.Bool().Draw(t, "where") {
-			s.Where = anyWhere(t)
-			s.Where.GCFraction, s.Where.MemoryTaxFraction = rapid.Float64().Draw(t, "gc"), rapid.Float64().Draw(t, "tax of it")
+			s.Profile = anyWhere(t)
+			s.Profile.GCFraction, s.Profile.MemoryTaxFraction = rapid.Float64().Draw(t, "gc"), rapid.Float64().Draw(t, "tax of it")
 		}
 		if s.Recompute(); s.contradiction() != nil {
 			t.Fatal(s.contradiction())

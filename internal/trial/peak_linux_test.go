@@ -251,7 +251,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s := decodeSample(t, out)
-	if s.Where == nil || s.Where.Samples < 50 || s.PeakRSSSource != Kernel {
-		t.Errorf("sampled %v, peak by %q: %s", s.Where, s.PeakRSSSource, out)
+	if s.Profile == nil || s.Profile.Samples < 50 || s.PeakRSSSource != Kernel {
+		t.Errorf("sampled %v, peak by %q: %s", s.Profile, s.PeakRSSSource, out)
 	}
 }

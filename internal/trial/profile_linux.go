@@ -142,7 +142,7 @@ func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep bool) 
 	}
 	s.setWhere(r)
 	if keep {
-		s.Profile = c
+		s.Collected = c
 		return
 	}
 	c.Close()

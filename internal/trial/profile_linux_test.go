@@ -30,10 +30,10 @@ func needSampling(t *testing.T) {
 func functions(t *testing.T, s *Sample) map[string]bool {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Profile.WritePprof(&b, time.Second); err != nil {
+	if err := s.Collected.WritePprof(&b, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	s.Profile.Close()
+	s.Collected.Close()
 	p, err := pprof.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
@@ -48,11 +48,11 @@ func functions(t *testing.T, s *Sample) map[string]bool {
 // checkWhere checks what holds of every result: its seconds are those of the sample.
 func checkWhere(t *testing.T, s *Sample) {
 	t.Helper()
-	if s.Unsampled != nil || s.Where == nil || s.MemoryTax == nil {
+	if s.Unsampled != nil || s.Profile == nil || s.MemoryTax == nil {
 		t.Fatalf("not sampled: %v", s.Unsampled)
 	}
 	seconds, fraction, tax := 0.0, 0.0, 0.0
-	for _, c := range s.Where.Classes {
+	for _, c := range s.Profile.Classes {
 		seconds += c.Seconds
 		fraction += c.Fraction
 		if c.Class.Info().Memory {
@@ -72,14 +72,14 @@ func TestProfile(t *testing.T) {
 	checkWhere(t, s)
 	// 300 ms of CPU time are 299 samples, and what starting took; fewer where
 	// the machine itself does not run all the time.
-	if s.Where.Samples < 150 {
-		t.Errorf("%d samples", s.Where.Samples)
+	if s.Profile.Samples < 150 {
+		t.Errorf("%d samples", s.Profile.Samples)
 	}
 	if names := functions(t, s); !names["trial.burn"] {
 		t.Errorf("trial.burn is not in %v", names)
 	}
 	p.Profile = 0
-	if s := runOK(t, p, Setting{}); s.Where != nil || s.MemoryTax != nil || s.Profile != nil {
+	if s := runOK(t, p, Setting{}); s.Profile != nil || s.MemoryTax != nil || s.Collected != nil {
 		t.Error("sampled without being asked")
 	}
 }
@@ -91,8 +91,8 @@ func TestProfileChildren(t *testing.T) {
 	p.Profile, p.KeepProfile = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
-	if names := functions(t, s); !names["trial.burn"] || s.Where.Samples < 200 {
-		t.Errorf("%d samples, of %v", s.Where.Samples, names)
+	if names := functions(t, s); !names["trial.burn"] || s.Profile.Samples < 200 {
+		t.Errorf("%d samples, of %v", s.Profile.Samples, names)
 	}
 }
 
@@ -139,8 +139,8 @@ func TestAttach(t *testing.T) {
 	if s.Wall < 0.3 || s.CPU <= 0 || s.PeakRSS == nil || *s.PeakRSS < 1<<20 {
 		t.Errorf("got %+v", s)
 	}
-	if s.Where.Share(profile.Program).Fraction < 0.5 {
-		t.Errorf("a program that only computes: %+v", s.Where.Classes)
+	if s.Profile.Share(profile.Program).Fraction < 0.5 {
+		t.Errorf("a program that only computes: %+v", s.Profile.Classes)
 	}
 	if names := functions(t, s); !names["trial.burn"] {
 		t.Errorf("trial.burn is not in %v", names)

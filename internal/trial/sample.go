@@ -59,10 +59,10 @@ type Sample struct {
 	GCShare   *float64 `json:"gc_cpu_fraction"`
 	MemoryTax *float64 `json:"memory_tax_fraction"`
 	// Where says where the CPU time went; nil when it was not sampled.
-	Where *profile.Result `json:"where"`
+	Profile *profile.Result `json:"profile"`
 	// Profile has the samples themselves, for other formats, if they were to be
 	// kept; whoever asked for them closes it.
-	Profile *profile.Collector `json:"-"`
+	Collected *profile.Collector `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
 
@@ -150,22 +150,22 @@ func (s *Sample) setTrace(state TraceState, t gctrace.Summary) {
 
 // setWhere sets where the time went, unless there was nothing to sample.
 func (s *Sample) setWhere(r *profile.Result) {
-	s.Where, s.GCSeconds, s.GCShare, s.MemoryTax = nil, nil, nil, nil
+	s.Profile, s.GCSeconds, s.GCShare, s.MemoryTax = nil, nil, nil, nil
 	if r == nil || r.Samples == 0 {
 		return
 	}
 	seconds, gc, tax := r.GCFraction*r.CPU(), r.GCFraction, r.MemoryTaxFraction
-	s.Where, s.GCSeconds, s.GCShare, s.MemoryTax = r, &seconds, &gc, &tax
+	s.Profile, s.GCSeconds, s.GCShare, s.MemoryTax = r, &seconds, &gc, &tax
 }
 
 // Recompute makes a sample that was read from a file agree with itself: figures that
 // derive from others are derived again, and those that are known together or not at
 // all are forgotten where some are missing.
 func (s *Sample) Recompute() {
-	if s.Where != nil {
-		s.Where.Recompute()
+	if s.Profile != nil {
+		s.Profile.Recompute()
 	}
-	s.setWhere(s.Where)
+	s.setWhere(s.Profile)
 	if s.GCTrace != TraceComplete && s.GCTrace != "" {
 		s.GCTrace = TracePartial
 	}
@@ -178,11 +178,11 @@ func (s *Sample) Recompute() {
 
 // Where returns where the time of those samples that count went, all together;
 // nil when none was sampled.
-func Where(samples []*Sample) *profile.Result {
+func Profile(samples []*Sample) *profile.Result {
 	var all []*profile.Result
 	for _, s := range samples {
-		if s.Where != nil && s.OK() {
-			all = append(all, s.Where)
+		if s.Profile != nil && s.OK() {
+			all = append(all, s.Profile)
 		}
 	}
 	return profile.Mean(all)
@@ -250,7 +250,7 @@ var pools = map[string]func(*profile.Result) float64{
 // median. ok is false if it is not known, or by too few samples to say anything.
 func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
 	if pool := pools[f.Key]; pool != nil {
-		if w := Where(samples); w != nil && w.Samples >= profile.Fewest {
+		if w := Profile(samples); w != nil && w.Samples >= profile.Fewest {
 			return pool(w), true
 		}
 		return 0, false

@@ -20,7 +20,7 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 	}
 	for _, key := range []string{
 		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_trace_cpu_seconds", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
-		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics", "memory_tax_fraction", "where",
+		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics", "memory_tax_fraction", "profile",
 	} {
 		if v, ok := m[key]; !ok || v != nil {
 			t.Errorf("%s is %v (present: %v), want null", key, v, ok)
@@ -60,7 +60,7 @@ func TestFiguresCoverTheSample(t *testing.T) {
 			t.Errorf("FigureOf(%s) is %s", f.Key, got.Key)
 		}
 	}
-	notFigures := []string{"round", "sequence", "exit_code", "metrics", "where"}
+	notFigures := []string{"round", "sequence", "exit_code", "metrics", "profile"}
 	for key := range m {
 		if !slices.Contains(notFigures, key) && !slices.ContainsFunc(Figures, func(f Figure) bool { return f.Key == key }) {
 			t.Errorf("%s is in JSON, but is no figure", key)

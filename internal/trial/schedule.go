@@ -31,7 +31,7 @@ func (a *Arm) WantsProfile() bool {
 	if len(a.Samples) >= most {
 		return false
 	}
-	w := Where(a.Samples)
+	w := Profile(a.Samples)
 	return w == nil || w.Samples < EnoughSamples
 }
 

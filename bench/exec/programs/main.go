@@ -117,10 +117,10 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 			return fmt.Errorf("%s: %s: %s", a.name, s.Failure, s.Tail)
 		}
 		if rate > 0 {
-			if s.Where == nil {
+			if s.Profile == nil {
 				return fmt.Errorf("%s: page faults cannot be sampled: %w", a.name, s.Unsampled)
 			}
-			a.heapFaults = s.Where.HeapFaults
+			a.heapFaults = s.Profile.HeapFaults
 			return nil
 		}
 		peak, _ := s.MostMemory()

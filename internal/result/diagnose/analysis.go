@@ -11,7 +11,7 @@ type Analysis struct {
 	// GC says what the figures from gctrace are; "" where none are known.
 	GC trial.TraceState `json:"gc_trace,omitempty"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
-	Where *profile.Result `json:"where"`
+	Profile *profile.Result `json:"profile"`
 	// Time says in sentences where the time went.
 	Time     []string   `json:"time"`
 	Findings []NextStep `json:"findings"` // the largest possible gain first
@@ -21,7 +21,7 @@ type Analysis struct {
 
 // Analyze says what was found.
 func (s *RunFacts) Analyze() *Analysis {
-	a := &Analysis{Where: s.Where, Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
+	a := &Analysis{Profile: s.Profile, Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
 	switch {
 	case s.Cycles == nil:
 	case s.AtLeast:

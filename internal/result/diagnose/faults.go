@@ -39,7 +39,7 @@ func adviseFaults(s *RunFacts) (float64, NextStep, bool) {
 		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults),
 			unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
 	}
-	if w := s.Where; w != nil && w.HeapFaults > 0 && w.Faults >= manyFaults {
+	if w := s.Profile; w != nil && w.HeapFaults > 0 && w.Faults >= manyFaults {
 		evidence += fmt.Sprintf("; %s of them in the heap", unit.Percent(float64(w.HeapFaults)/float64(w.Faults)))
 	}
 	f := NextStep{What: fmt.Sprintf("Fewer page faults: up to %s less CPU time", unit.Percent(gain))}

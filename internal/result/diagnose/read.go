@@ -306,5 +306,5 @@ func sample(ctx context.Context, f procmem.FS, pid int, d time.Duration) (Sample
 		}
 		return Samples{}, err
 	}
-	return Samples{CPU: s.CPU, Result: s.Where}, nil
+	return Samples{CPU: s.CPU, Result: s.Profile}, nil
 }

@@ -40,7 +40,7 @@ type RunFacts struct {
 	HeapPeak        *float64
 	Digest          []string // see [Digest]
 
-	Where *profile.Result // of all samples together; nil: not sampled
+	Profile *profile.Result // of all samples together; nil: not sampled
 }
 
 // NewSheet takes the medians of samples.
@@ -70,8 +70,8 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	if s.RSS == nil {
 		s.RSS = median("peak_rss_bytes")
 	}
-	if w := trial.Where(samples); w != nil && w.Samples >= profile.Fewest {
-		s.Where = w
+	if w := trial.Profile(samples); w != nil && w.Samples >= profile.Fewest {
+		s.Profile = w
 	}
 	s.lookAt(samples)
 	s.Go = s.Cycles != nil
@@ -103,10 +103,10 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 
 // gcShare is the GC's share of CPU time; ok is false where it was not sampled.
 func (s *RunFacts) gcShare() (share float64, ok bool) {
-	if s.Where == nil {
+	if s.Profile == nil {
 		return 0, false
 	}
-	return s.Where.GCFraction, true
+	return s.Profile.GCFraction, true
 }
 
 // traceShare is what gctrace says of the GC's CPU time, as a share of CPU time. It is
@@ -131,7 +131,7 @@ func (s *RunFacts) Time() []string {
 		return []string{"CPU time is too short to be measured."}
 	}
 	out := append(s.gc(), s.Digest...)
-	if s.Where != nil {
+	if s.Profile != nil {
 		return append(append(out, s.tax()...), s.busy()...)
 	}
 	line := fmt.Sprintf("User time %s, system time %s (%s)", unit.Seconds(s.User), unit.Seconds(s.Sys), unit.Percent(s.sysShare()))
@@ -147,7 +147,7 @@ func (s *RunFacts) gc() []string {
 	share, sampled := s.gcShare()
 	var parts []string
 	if sampled && (share > 0 || s.Cycles == nil || *s.Cycles > 0) {
-		parts = append(parts, fmt.Sprintf("%s of CPU time (%s)", unit.Percent(share), unit.Seconds(share*s.Where.CPU())))
+		parts = append(parts, fmt.Sprintf("%s of CPU time (%s)", unit.Percent(share), unit.Seconds(share*s.Profile.CPU())))
 	}
 	if s.Cycles != nil {
 		parts = append(parts, s.cycles())
@@ -199,17 +199,17 @@ func (s *RunFacts) busy() []string {
 }
 
 // splitKernel says that samples tell page faults from other work of the kernel.
-func (s *RunFacts) splitKernel() bool { return s.Where != nil && s.Where.Kernel }
+func (s *RunFacts) splitKernel() bool { return s.Profile != nil && s.Profile.Kernel }
 
 // tax says what managing memory cost in all.
 func (s *RunFacts) tax() []string {
-	tax := s.Where.MemoryTaxFraction
-	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Where.CPU()))
-	if !s.Where.Kernel {
+	tax := s.Profile.MemoryTaxFraction
+	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Profile.CPU()))
+	if !s.Profile.Kernel {
 		line += ", without page faults, which are in the kernel time"
 	}
 	out := []string{line + "."}
-	if n := s.Where.TLBMisses; n != nil {
+	if n := s.Profile.TLBMisses; n != nil {
 		out = append(out, fmt.Sprintf("TLB: %s loads walked the page tables, %s per second of CPU time. That time is in the figures of the code that did it.", unit.Count(float64(*n)), unit.Rate(float64(*n)/s.CPU)))
 	}
 	return out
@@ -218,11 +218,11 @@ func (s *RunFacts) tax() []string {
 // Nothing says why there is no advice.
 func (s *RunFacts) Nothing() string {
 	switch {
-	case s.Where != nil && s.Where.Kernel && s.Where.MemoryTaxFraction < littleMemory:
+	case s.Profile != nil && s.Profile.Kernel && s.Profile.MemoryTaxFraction < littleMemory:
 		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.",
-			unit.Percent(s.Where.MemoryTaxFraction))
-	case s.Where != nil:
-		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Where.MemoryTaxFraction), unit.Percent(littleTax))
+			unit.Percent(s.Profile.MemoryTaxFraction))
+	case s.Profile != nil:
+		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Profile.MemoryTaxFraction), unit.Percent(littleTax))
 	}
 	return "No recommendation from what was measured: CPU time was not sampled."
 }

@@ -207,7 +207,7 @@ func TestProfile(t *testing.T) {
 				return s
 			}
 			total := 1 + gc
-			s.Where = &profile.Result{
+			s.Profile = &profile.Result{
 				Samples: uint64(1000 * total),
 				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc / total},
 					{Class: profile.Program, Seconds: 1, Fraction: 1 / total}},

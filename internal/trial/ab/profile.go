@@ -61,13 +61,13 @@ func compareProfiles(base, arm *trial.Arm) *Profile {
 func sampledPairs(base, arm *trial.Arm) (x, y []*profile.Result) {
 	at := make(map[int]*profile.Result)
 	for _, s := range base.Samples {
-		if s.OK() && s.Where != nil {
-			at[s.Round] = s.Where
+		if s.OK() && s.Profile != nil {
+			at[s.Round] = s.Profile
 		}
 	}
 	for _, s := range arm.Samples {
-		if w := at[s.Round]; w != nil && s.OK() && s.Where != nil {
-			x, y = append(x, w), append(y, s.Where)
+		if w := at[s.Round]; w != nil && s.OK() && s.Profile != nil {
+			x, y = append(x, w), append(y, s.Profile)
 		}
 	}
 	return x, y

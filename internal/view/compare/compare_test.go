@@ -43,7 +43,7 @@ func ran(kind, command, kernel string, arms map[string]float64) *result.File {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
 			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem,
 				MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: ptr(3), GCTraceCPU: ptr(wall / 8),
-				Where: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
+				Profile: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
 			s.Recompute()
 			a.Samples = append(a.Samples, s)
 		}
@@ -297,7 +297,7 @@ func TestWindows(t *testing.T) {
 			f.Kind = result.KindAttach
 			f.Arms[0].Samples = f.Arms[0].Samples[:1]
 			s := f.Arms[0].Samples[0]
-			s.Wall, s.CPU, s.MinorFaults, s.GCCycles, s.GCPause, s.GCPauseMax, s.Where = seconds, seconds/2, faults, nil, nil, nil, nil
+			s.Wall, s.CPU, s.MinorFaults, s.GCCycles, s.GCPause, s.GCPauseMax, s.Profile = seconds, seconds/2, faults, nil, nil, nil, nil
 			s.Recompute()
 		})
 	}

@@ -53,7 +53,7 @@ func brokenFiles() map[string]struct {
 	one.Arms = one.Arms[:1]
 	failedRun := runFile(1)
 	fails(&failedRun.Arms[0], 0)
-	failedRun.Arms[0].Samples[0].Series, failedRun.Arms[0].Samples[0].Where = nil, nil
+	failedRun.Arms[0].Samples[0].Series, failedRun.Arms[0].Samples[0].Profile = nil, nil
 	nothing := runFile(1)
 	nothing.Complete, nothing.Error, nothing.Arms = false, "interrupted before anything was measured", []result.Arm{{}}
 	half := labFile()

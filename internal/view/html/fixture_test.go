@@ -43,7 +43,7 @@ func sample(round int, wall float64, mem uint64) *trial.Sample {
 }
 
 func sampled(s *trial.Sample) *trial.Sample {
-	s.Where = &profile.Result{
+	s.Profile = &profile.Result{
 		Samples: 5000, Kernel: true,
 		Classes: []profile.ClassShare{
 			{Class: profile.GCMark, Seconds: s.CPU * 0.2, Fraction: 0.2}, {Class: profile.Allocation, Seconds: s.CPU * 0.15, Fraction: 0.15},
@@ -91,7 +91,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
 		}
-		a.Summary, a.Measured, a.Where = result.Summarize(a.Samples), f.Metric.Measured(a.Samples), trial.Where(a.Samples)
+		a.Summary, a.Measured, a.Profile = result.Summarize(a.Samples), f.Metric.Measured(a.Samples), trial.Profile(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
 	best, less := f.Arms[3], f.Arms[2]

@@ -187,7 +187,7 @@ func TestHostileNames(t *testing.T) {
 	f.Host.CPU, f.Host.Kernel, f.Notes = evil, evil, []string{evil}
 	f.Arms[2].Name, f.Arms[1].Reason = evil, evil
 	f.Arms[0].Samples[0].Metrics = map[string]float64{evil: 1}
-	f.Arms[0].Samples[0].Where.Sites[0].Func = evil
+	f.Arms[0].Samples[0].Profile.Sites[0].Func = evil
 	f.Program.Load, f.Program.GoVersion = evil, ptr(evil)
 	l := labFile()
 	l.Experiments[0].Name, l.Experiments[0].Conclusions, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
@@ -295,7 +295,7 @@ func TestLittleMeasured(t *testing.T) {
 	none.Arms[0].Samples = nil
 	bare := runFile(1)
 	s := bare.Arms[0].Samples[0]
-	s.Series, s.Where, s.GCTraceCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
+	s.Series, s.Profile, s.GCTraceCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
 	lab := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}
 	for i, f := range []any{empty, failed, none, bare, lab} {
 		if out := raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil); bytes.Contains(out, []byte("NaN")) ||

@@ -33,10 +33,10 @@ func runSection(f *result.File) *Section {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
 	}
 	s.Blocks = append(s.Blocks, timeline(arm.Samples))
-	if b := whereBlock([]split{{"all", found.Where}}); b != nil {
+	if b := whereBlock([]split{{"all", found.Profile}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "CPU time"
 		b.Words = found.Time
-		if tb := sitesTable(found.Where); tb != nil {
+		if tb := sitesTable(found.Profile); tb != nil {
 			b.Tables = append(b.Tables, tb)
 		}
 		s.Blocks = append(s.Blocks, b)
@@ -62,7 +62,7 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	if runs == 1 {
 		sure += ": how much it varies is not known"
 	}
-	if w := found.Where; w != nil {
+	if w := found.Profile; w != nil {
 		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction),
 			unit.Plural(int(w.Samples), "sample")) + sure
 	}

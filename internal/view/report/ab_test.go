@@ -36,7 +36,7 @@ func abFile(t *testing.T, bounds ...string) *result.AB {
 			wall, peak := factor*drift*(1+0.001*float64(n%4)), uint64(factor*(64<<20))
 			gc := 0.3 * factor * factor
 			s := &trial.Sample{Wall: wall, User: 0.9 * wall, Sys: 0.1 * wall, CPU: wall, PeakRSS: &peak, MinorFaults: int64(10000 * factor)}
-			s.Where = &profile.Result{
+			s.Profile = &profile.Result{
 				Samples: 500, Kernel: true, GCFraction: gc, MemoryTaxFraction: gc,
 				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc},
 					{Class: profile.Program, Seconds: 0.7, Fraction: 1 - gc}},

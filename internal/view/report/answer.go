@@ -112,7 +112,7 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio),
 			Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
-		if what := removed(def.Where, arm.Where, 3); what != "" && rec.Goal == result.GoalFastest {
+		if what := removed(def.Profile, arm.Profile, 3); what != "" && rec.Goal == result.GoalFastest {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
 	}

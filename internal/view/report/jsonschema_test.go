@@ -147,7 +147,7 @@ func TestResultsAreValidBySchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := goSample(1)
-	s.Where = sampled()
+	s.Profile = sampled()
 	s.Recompute()
 	f = runFile([]*trial.Sample{s})
 	analyze(f)

@@ -35,13 +35,13 @@ func runText(f *result.File, w io.Writer, width int) error {
 		return p.err
 	}
 	heading, time := "CPU time", a.Time
-	if a.Where != nil {
+	if a.Profile != nil {
 		heading = "CPU time by class"
-		time = append(append(shares(a.Where, width), ""), time...) // the bars, then what they mean
+		time = append(append(shares(a.Profile, width), ""), time...) // the bars, then what they mean
 	}
 	p.section(heading, time)
-	if a.Where != nil && len(a.Where.Sites) > 0 {
-		p.section("Call sites with the most memory tax", sites(a.Where))
+	if a.Profile != nil && len(a.Profile.Sites) > 0 {
+		p.section("Call sites with the most memory tax", sites(a.Profile))
 	}
 	var next []string
 	for i, f := range a.Findings {
@@ -107,7 +107,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	}
 	row("gc_cpu_seconds", "")
 	row("gc_cpu_fraction", "")
-	if f.Analysis != nil && f.Analysis.GC != "" && f.Analysis.Where == nil {
+	if f.Analysis != nil && f.Analysis.GC != "" && f.Analysis.Profile == nil {
 		row("gc_trace_cpu_seconds", "")
 	}
 	row("memory_tax_fraction", "")

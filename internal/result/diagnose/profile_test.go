@@ -10,14 +10,14 @@ import (
 )
 
 func sampledSheet(shares map[profile.Class]float64, sites ...profile.Site) *RunFacts {
-	s := &RunFacts{Command: []string{"./prog"}, CPU: 10, Wall: 5, Where: &profile.Result{Samples: 1000, Kernel: true, Sites: sites}}
+	s := &RunFacts{Command: []string{"./prog"}, CPU: 10, Wall: 5, Profile: &profile.Result{Samples: 1000, Kernel: true, Sites: sites}}
 	rest := 1.0
 	for class, f := range shares {
 		rest -= f
-		s.Where.Classes = append(s.Where.Classes, profile.ClassShare{Class: class, Seconds: 10 * f})
+		s.Profile.Classes = append(s.Profile.Classes, profile.ClassShare{Class: class, Seconds: 10 * f})
 	}
-	s.Where.Classes = append(s.Where.Classes, profile.ClassShare{Class: profile.Program, Seconds: 10 * rest})
-	s.Where.Recompute()
+	s.Profile.Classes = append(s.Profile.Classes, profile.ClassShare{Class: profile.Program, Seconds: 10 * rest})
+	s.Profile.Recompute()
 	return s
 }
 
@@ -51,7 +51,7 @@ func TestNoProblem(t *testing.T) {
 		t.Error(got)
 	}
 	misses := uint64(50_000)
-	s.Where.TLBMisses = &misses
+	s.Profile.TLBMisses = &misses
 	if text := strings.Join(s.Time(), " "); !strings.Contains(text,
 		"TLB: 50,000 loads walked the page tables, 5,000 per second of CPU time.") {
 		t.Error(text)
@@ -86,14 +86,14 @@ func TestGCSentences(t *testing.T) {
 			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"no GC, not sampled", func(s *RunFacts) {
-			s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
+			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
 		}, []string{"GC: 0 cycles."}},
-		{"not sampled", func(s *RunFacts) { s.Where = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
+		{"not sampled", func(s *RunFacts) { s.Profile = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 			"GC CPU by gctrace: 2.500s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
-		{"not sampled, workers waited", func(s *RunFacts) { s.Where, *s.TraceCPU = nil, 25 },
+		{"not sampled, workers waited", func(s *RunFacts) { s.Profile, *s.TraceCPU = nil, 25 },
 			[]string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 				"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
-		{"nothing is known", func(s *RunFacts) { s.Where, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
+		{"nothing is known", func(s *RunFacts) { s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
 			[]string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
 	} {
 		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
@@ -107,7 +107,7 @@ func TestGCSentences(t *testing.T) {
 		}
 		// Only one line may speak of a share of the GC.
 		if n := strings.Count(strings.Join(got, " "), "GC CPU by gctrace") + strings.Count(strings.Join(got, " "),
-			"GC: 30.0%"); s.Where != nil && strings.Contains(strings.Join(got, " "), "by gctrace:") || n > 1 {
+			"GC: 30.0%"); s.Profile != nil && strings.Contains(strings.Join(got, " "), "by gctrace:") || n > 1 {
 			t.Errorf("%s: two shares: %q", tt.name, got)
 		}
 	}
@@ -115,8 +115,8 @@ func TestGCSentences(t *testing.T) {
 
 // TestTooFewSamples checks that nothing is said from a handful of samples.
 func TestTooFewSamples(t *testing.T) {
-	sample := &trial.Sample{CPU: 0.01, Where: &profile.Result{Samples: profile.Fewest - 1}}
-	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Where != nil {
+	sample := &trial.Sample{CPU: 0.01, Profile: &profile.Result{Samples: profile.Fewest - 1}}
+	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Profile != nil {
 		t.Errorf("%d samples were taken for a result", profile.Fewest-1)
 	}
 }

@@ -90,11 +90,11 @@ func sitesTable(r *result.Profile) *Table {
 
 // where compares where the time of the default and of the recommended arms went.
 func (t *tuned) where() *Block {
-	splits := []split{{"default", t.arms[0].Where}}
+	splits := []split{{"default", t.arms[0].Profile}}
 	seen := map[string]bool{t.arms[0].Name: true}
 	for _, r := range t.file.Recommendations {
 		if !seen[r.Arm] {
-			splits = append(splits, split{r.Arm, t.arm(r.Arm).Where})
+			splits = append(splits, split{r.Arm, t.arm(r.Arm).Profile})
 			seen[r.Arm] = true
 		}
 	}

@@ -1,8 +1,8 @@
-// Command where compares where folio run says that time goes with what others
+// Command profile compares where folio run says that time goes with what others
 // say: the kernel's perf tool, and the profiler of the runtime (runtime/pprof).
 //
-//	go run ./bench/where [-rounds 5] [-together] [-only NAME] [-folio FILE]
-//	GOTOOLCHAIN=go1.27.4 go run ./bench/where -other
+//	go run ./bench/profile [-rounds 5] [-together] [-only NAME] [-folio FILE]
+//	GOTOOLCHAIN=go1.27.4 go run ./bench/profile -other
 //
 // With -other it says how much of each program's time Folio puts into the class "other
 // runtime work": at most 3% are allowed. That needs no perf. The programs are those of
@@ -70,13 +70,13 @@ func main() {
 	folio := flag.String("folio", "", "the folio command to measure with (default: built from this tree)")
 	flag.Parse()
 	if err := run(*rounds, *together, *other, *only, *folio, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "where:", err)
+		fmt.Fprintln(os.Stderr, "profile:", err)
 		os.Exit(1)
 	}
 }
 
 func run(rounds int, together, other bool, only, folio string, w io.Writer) error {
-	dir, err := os.MkdirTemp("", "where")
+	dir, err := os.MkdirTemp("", "profile")
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (b *bench) underFolio(p program, before ...string) (shares, int, error) {
 			Samples []struct {
 				Sys   float64         `json:"sys_seconds"`
 				CPU   float64         `json:"cpu_seconds"`
-				Where *profile.Result `json:"where"`
+				Where *profile.Result `json:"profile"`
 			} `json:"samples"`
 		} `json:"arms"`
 	}

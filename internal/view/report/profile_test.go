@@ -42,7 +42,7 @@ func TestRunTextSampled(t *testing.T) {
 	var samples []*trial.Sample
 	for i := range 6 {
 		s := goSample(i)
-		s.Where = sampled()
+		s.Profile = sampled()
 		s.Recompute()
 		samples = append(samples, s)
 	}
@@ -91,9 +91,9 @@ func TestTuneTableShares(t *testing.T) {
 				s := goSample(1)
 				s.GCTraceCPU = ptr(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
 				if rapid.Bool().Draw(rt, "sampled") {
-					s.Where = &profile.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
+					s.Profile = &profile.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
 					for _, k := range profile.Classes {
-						s.Where.Classes = append(s.Where.Classes,
+						s.Profile.Classes = append(s.Profile.Classes,
 							profile.ClassShare{Class: k.Class, Seconds: rapid.Float64Range(0, 10).Draw(rt, string(k.Class))})
 					}
 				}

@@ -23,9 +23,9 @@ const (
 // part is the share of these classes in CPU time, 0 if it was not sampled.
 func (s *RunFacts) part(classes ...profile.Class) float64 {
 	sum := 0.0
-	if s.Where != nil {
+	if s.Profile != nil {
 		for _, c := range classes {
-			sum += s.Where.Share(c).Fraction
+			sum += s.Profile.Share(c).Fraction
 		}
 	}
 	return sum
@@ -37,11 +37,11 @@ func (s *RunFacts) payers(n int, classes ...profile.Class) string {
 		name string
 		part float64
 	}
-	if s.Where == nil {
+	if s.Profile == nil {
 		return ""
 	}
 	var all []payer
-	for _, site := range s.Where.Sites {
+	for _, site := range s.Profile.Sites {
 		sum := 0.0
 		for _, c := range classes {
 			sum += site.Classes[c] * site.Fraction
