@@ -30,6 +30,7 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/touch"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -86,7 +87,7 @@ type bench struct {
 	arms           func(string) bool
 	fs             procmem.FS
 	machine        quiet.Machine
-	settings       *settings
+	settings       *settings.Changer
 	programs       map[string]string
 	dir            string
 }
@@ -100,7 +101,7 @@ func (b *bench) run(ctx context.Context, only func(string) bool, w io.Writer) (e
 		return err
 	}
 	defer func() {
-		if cerr := b.settings.close(); err == nil {
+		if cerr := b.settings.Close(); err == nil {
 			err = cerr
 		}
 	}()

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/lab/settings"
 )
 
 const holdEnv = "GOHEAP_BENCH_HOLD"
@@ -28,7 +30,7 @@ func hold(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.apply([]change{{path, "madvise"}, {path, "always"}}); err != nil {
+	if err := s.Apply([]settings.Change{{Path: path, Value: "madvise"}, {Path: path, Value: "always"}}); err != nil {
 		return err
 	}
 	fmt.Println("changed")
@@ -38,7 +40,7 @@ func hold(path string) error {
 
 func contents(t *testing.T, path string) string {
 	t.Helper()
-	text, err := read(path)
+	text, err := settings.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,19 +56,19 @@ func TestRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.apply([]change{{path, "always"}}); err != nil || contents(t, path) != "always" {
+	if err := s.Apply([]settings.Change{{Path: path, Value: "always"}}); err != nil || contents(t, path) != "always" {
 		t.Errorf("%q, %v", contents(t, path), err)
 	}
-	if err := s.restore(); err != nil || contents(t, path) != "never" {
+	if err := s.Restore(); err != nil || contents(t, path) != "never" {
 		t.Errorf("%q, %v", contents(t, path), err)
 	}
-	if err := s.apply([]change{{path, "always"}, {path + ".absent", "1"}}); err == nil || contents(t, path) != "never" {
+	if err := s.Apply([]settings.Change{{Path: path, Value: "always"}, {Path: path + ".absent", Value: "1"}}); err == nil || contents(t, path) != "never" {
 		t.Errorf("half of the changes: %q, %v", contents(t, path), err)
 	}
-	if err := s.apply([]change{{path, "madvise"}}); err != nil {
+	if err := s.Apply([]settings.Change{{Path: path, Value: "madvise"}}); err != nil {
 		t.Error(err)
 	}
-	if err := s.close(); err != nil || contents(t, path) != "never" {
+	if err := s.Close(); err != nil || contents(t, path) != "never" {
 		t.Errorf("%q, %v", contents(t, path), err)
 	}
 }

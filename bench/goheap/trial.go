@@ -36,10 +36,10 @@ func (b *bench) trial(ctx context.Context, l workload, arm string) (r result, er
 		if ctx.Err() != nil { // it may have waited for the machine
 			return ctx.Err()
 		}
-		if err := b.settings.apply(l.changes(arm)); err != nil {
+		if err := b.settings.Apply(l.changes(arm)); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, b.settings.restore()) }()
+		defer func() { err = errors.Join(err, b.settings.Restore()) }()
 		r, err = b.alone(ctx, l, arm)
 		return err
 	})

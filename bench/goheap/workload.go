@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/foliomem/folio/internal/lab/settings"
+)
 
 // A workload is a program and what is asked of it. Its time to settle is enough for
 // folio collapse, which takes its time.
@@ -74,14 +78,14 @@ func (l workload) environment(arm string) []string {
 }
 
 // changes are the settings that an arm needs.
-func (l workload) changes(arm string) (out []change) {
+func (l workload) changes(arm string) (out []settings.Change) {
 	if arm == always || arm == both {
-		out = append(out, change{thpDir + "enabled", "always"})
+		out = append(out, settings.Change{Path: thpDir + "enabled", Value: "always"})
 	}
 	if l.khugepaged {
-		out = append(out, change{thpDir + "khugepaged/max_ptes_none", "511"},
-			change{thpDir + "khugepaged/scan_sleep_millisecs", "100"},
-			change{thpDir + "khugepaged/pages_to_scan", "65536"})
+		out = append(out, settings.Change{Path: thpDir + "khugepaged/max_ptes_none", Value: "511"},
+			settings.Change{Path: thpDir + "khugepaged/scan_sleep_millisecs", Value: "100"},
+			settings.Change{Path: thpDir + "khugepaged/pages_to_scan", Value: "65536"})
 	}
 	return out
 }

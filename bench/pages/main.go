@@ -24,6 +24,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
 )
@@ -75,7 +76,7 @@ func run(ctx context.Context, o lab.Options, size, only string, sizes bool, w io
 	}
 	o.Self = []string{folio, "lab", "guard"}
 	o.Runner = both(lab.Process([]string{folio, "lab", "arm"}), dir)
-	o.Announce = func(experiment string, changes []lab.Change) {
+	o.Announce = func(experiment string, changes []settings.Change) {
 		for _, c := range changes {
 			fmt.Fprintf(os.Stderr, "%s: %s, put back after each run\n", experiment, c)
 		}

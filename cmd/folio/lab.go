@@ -15,6 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -177,7 +178,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	progress := newProgress(a.stderr)
 	defer progress.clear()
 	opts.Progress = func(p lab.Progress) { progress.line(labProgress(p)) }
-	opts.Announce = func(experiment string, changes []lab.Change) {
+	opts.Announce = func(experiment string, changes []settings.Change) {
 		progress.clear()
 		for _, c := range changes {
 			_ = a.stderr.Line("%s: --allow-system: %s, put back after each run", experiment, c)
@@ -253,7 +254,7 @@ func (a *app) labArm(args []string) error {
 	return nil
 }
 
-// labGuard is the process that puts settings back: see lab.Guard. The one that
+// labGuard is the process that puts settings back: see settings.Guard. The one that
 // folio starts starts the one that stays, and ends.
 func (a *app) labGuard(args []string) error {
 	if len(args) == 0 {
@@ -261,10 +262,10 @@ func (a *app) labGuard(args []string) error {
 		if err != nil {
 			return err
 		}
-		return lab.Detach([]string{self, "lab", "guard", "stay"})
+		return settings.Detach([]string{self, "lab", "guard", "stay"})
 	}
-	lab.Deafen()
-	return lab.Guard(a.stdin, a.stdout)
+	settings.Deafen()
+	return settings.Guard(a.stdin, a.stdout)
 }
 
 // listExperiments says what experiments there are, with their arms on this machine.

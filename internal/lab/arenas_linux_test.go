@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -94,7 +95,7 @@ func TestArenasHugePages(t *testing.T) {
 	if huge := out.at(folio, size, "huge_fraction"); huge <= 0 || huge > 1 {
 		t.Errorf("%v of the memory was huge", huge)
 	}
-	if all, err := readSetting("/" + thpDir + "enabled"); err != nil || all != "madvise" {
+	if all, err := settings.Read("/" + thpDir + "enabled"); err != nil || all != "madvise" {
 		return // the others may get huge pages, too
 	}
 	if huge := out.at(base, size, "huge_fraction"); huge != 0 {

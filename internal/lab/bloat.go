@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/page"
 )
 
@@ -51,9 +52,9 @@ func bloatArms(m *Machine, p Params) []*Arm {
 			fmt.Sprintf("as thp-parts, then khugepaged with max_ptes_none = %d", none), page.THP, 0, p.Size)
 		a.Task.How = freeKhugepaged
 		dir := m.file(thpDir, "khugepaged")
-		a.Changes = append(a.Changes, Change{Path: filepath.Join(dir, "max_ptes_none"), Value: strconv.Itoa(none)},
-			Change{Path: filepath.Join(dir, "scan_sleep_millisecs"), Value: "10"}, // it would take minutes otherwise
-			Change{Path: filepath.Join(dir, "pages_to_scan"), Value: strconv.FormatUint(max(4096, p.Size/uint64(m.BasePage)), 10)})
+		a.Changes = append(a.Changes, settings.Change{Path: filepath.Join(dir, "max_ptes_none"), Value: strconv.Itoa(none)},
+			settings.Change{Path: filepath.Join(dir, "scan_sleep_millisecs"), Value: "10"}, // it would take minutes otherwise
+			settings.Change{Path: filepath.Join(dir, "pages_to_scan"), Value: strconv.FormatUint(max(4096, p.Size/uint64(m.BasePage)), 10)})
 		arms = append(arms, a)
 	}
 	return arms
@@ -107,7 +108,7 @@ func bloatWork(p *probe, t Task) error {
 func awaitKhugepaged() error {
 	const file = "/" + thpDir + "khugepaged/full_scans"
 	scans := func() (uint64, error) {
-		text, err := readSetting(file)
+		text, err := settings.Read(file)
 		if err != nil {
 			return 0, err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
 )
@@ -67,7 +68,7 @@ type Arm struct {
 	// when it ends.
 	Prepare func(ctx context.Context, a *Arm, dir string, quick bool) error
 	// Changes are the system-wide settings that the arm needs.
-	Changes []Change
+	Changes []settings.Change
 	// NotRun is why the arm cannot run here; "" if it can.
 	NotRun string
 	// Forbidden says that NotRun is only that system-wide settings may not be changed.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/page"
 )
 
@@ -58,24 +59,24 @@ func TestChanges(t *testing.T) {
 	for _, tt := range []struct {
 		e    *Experiment
 		arm  string
-		want []Change
+		want []settings.Change
 	}{
 		{pages, "base", nil},
 		{pages, "thp", nil},
-		{pages, "hugetlb-2MiB", []Change{{Path: pool + "hugepages-2048kB/nr_hugepages", Value: "2052", Pool: true}}}, // 5 there, 1 free
-		{pages, "hugetlb-1GiB", []Change{{Path: pool + "hugepages-1048576kB/nr_hugepages", Value: "4", Pool: true}}},
-		{pages, "thp-64KiB", []Change{
+		{pages, "hugetlb-2MiB", []settings.Change{{Path: pool + "hugepages-2048kB/nr_hugepages", Value: "2052", Pool: true}}}, // 5 there, 1 free
+		{pages, "hugetlb-1GiB", []settings.Change{{Path: pool + "hugepages-1048576kB/nr_hugepages", Value: "4", Pool: true}}},
+		{pages, "thp-64KiB", []settings.Change{
 			{Path: thp + "hugepages-64kB/enabled", Value: "madvise"}, {Path: thp + "hugepages-2048kB/enabled", Value: "never"},
 		}},
-		{fork, "hugetlb-2MiB", []Change{{Path: pool + "hugepages-2048kB/nr_hugepages", Value: "516", Pool: true}}},
+		{fork, "hugetlb-2MiB", []settings.Change{{Path: pool + "hugepages-2048kB/nr_hugepages", Value: "516", Pool: true}}},
 		{madvise, "thp-free", nil},
-		{madvise, "thp-free-pressure", []Change{{Path: "cgroup", Dir: true, Limit: "memory.limit_in_bytes", Value: "704643072"}}},
-		{bloat, "khugepaged-0", []Change{
+		{madvise, "thp-free-pressure", []settings.Change{{Path: "cgroup", Dir: true, Limit: "memory.limit_in_bytes", Value: "704643072"}}},
+		{bloat, "khugepaged-0", []settings.Change{
 			{Path: thp + "khugepaged/max_ptes_none", Value: "0"},
 			{Path: thp + "khugepaged/scan_sleep_millisecs", Value: "10"},
 			{Path: thp + "khugepaged/pages_to_scan", Value: "65536"},
 		}},
-		{stall, "defrag-defer+madvise", []Change{{Path: thp + "defrag", Value: "defer+madvise"}}},
+		{stall, "defrag-defer+madvise", []settings.Change{{Path: thp + "defrag", Value: "defer+madvise"}}},
 	} {
 		got := find(t, tt.e, m, tt.arm).Changes
 		for i := range got {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -82,30 +83,30 @@ func (m *Machine) needTHP(a *Arm, size int) {
 	if size == 0 {
 		size = m.HugePage
 	}
-	all, err := readSetting(m.file(thpDir, "enabled"))
+	all, err := settings.Read(m.file(thpDir, "enabled"))
 	if err != nil {
 		a.NotRun, a.Missing = "the policy for huge pages cannot be read: "+err.Error(), true
 		return
 	}
-	own, err := readSetting(m.thpFile(size))
+	own, err := settings.Read(m.thpFile(size))
 	switch {
 	case err != nil && size != m.HugePage:
 		a.NotRun, a.Missing = fmt.Sprintf("the kernel has no THP of %s", unit.Exact(uint64(size))), true
 		return
 	case err != nil || own == "inherit": // before 6.8 there is one policy only
 		if all == "never" {
-			a.Changes = append(a.Changes, Change{Path: m.file(thpDir, "enabled"), Value: "madvise"})
+			a.Changes = append(a.Changes, settings.Change{Path: m.file(thpDir, "enabled"), Value: "madvise"})
 		}
 	case own == "never":
-		a.Changes = append(a.Changes, Change{Path: m.thpFile(size), Value: "madvise"})
+		a.Changes = append(a.Changes, settings.Change{Path: m.thpFile(size), Value: "madvise"})
 	}
 	if size == m.HugePage {
 		return
 	}
 	for _, other := range m.THPSizes { // larger ones would be taken first
-		policy, err := readSetting(m.thpFile(other))
+		policy, err := settings.Read(m.thpFile(other))
 		if other != size && err == nil && policy != "never" {
-			a.Changes = append(a.Changes, Change{Path: m.thpFile(other), Value: "never"})
+			a.Changes = append(a.Changes, settings.Change{Path: m.thpFile(other), Value: "never"})
 		}
 	}
 }
@@ -115,7 +116,7 @@ func (m *Machine) needTHP(a *Arm, size int) {
 func (m *Machine) needPool(a *Arm, size int, bytes uint64) {
 	dir := m.file(poolDir, fmt.Sprintf("hugepages-%dkB", size>>10))
 	count := func(name string) (uint64, error) {
-		text, err := readSetting(filepath.Join(dir, name))
+		text, err := settings.Read(filepath.Join(dir, name))
 		if err != nil {
 			return 0, err
 		}
@@ -137,7 +138,7 @@ func (m *Machine) needPool(a *Arm, size int, bytes uint64) {
 		a.NotRun = fmt.Sprintf("its pool needs %s more, the machine can spare %s", unit.Exact(more), unit.Exact(m.Spare>>20<<20))
 		return
 	}
-	a.Changes = append(a.Changes, Change{Path: filepath.Join(dir, "nr_hugepages"), Value: strconv.FormatUint(total+need-free, 10), Pool: true})
+	a.Changes = append(a.Changes, settings.Change{Path: filepath.Join(dir, "nr_hugepages"), Value: strconv.FormatUint(total+need-free, 10), Pool: true})
 }
 
 // needCgroup has an arm run in a memory cgroup of its own, limited to bytes.
@@ -148,7 +149,7 @@ func (m *Machine) needCgroup(a *Arm, bytes uint64) {
 		return
 	}
 	a.Task.Cgroup = filepath.Join(dir, fmt.Sprintf("folio-lab-%d", os.Getpid()))
-	a.Changes = append(a.Changes, Change{Path: a.Task.Cgroup, Dir: true, Limit: limit, Value: strconv.FormatUint(bytes, 10)})
+	a.Changes = append(a.Changes, settings.Change{Path: a.Task.Cgroup, Dir: true, Limit: limit, Value: strconv.FormatUint(bytes, 10)})
 }
 
 // cgroup returns the directory in which memory cgroups can be made, and the name

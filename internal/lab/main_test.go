@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/foliomem/folio/internal/lab/settings"
 )
 
 // The test binary is also the process of an arm, and the guard.
@@ -16,10 +18,10 @@ func TestMain(m *testing.M) {
 			err = Work(t, os.Stdout)
 		}
 	case len(os.Args) > 2 && os.Args[1] == "guard":
-		Deafen()
-		err = Guard(os.Stdin, os.Stdout)
+		settings.Deafen()
+		err = settings.Guard(os.Stdin, os.Stdout)
 	case len(os.Args) > 1 && os.Args[1] == "guard":
-		err = Detach([]string{os.Args[0], "guard", "stay"})
+		err = settings.Detach([]string{os.Args[0], "guard", "stay"})
 	default:
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that it starts
 		os.Exit(m.Run())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -25,7 +26,7 @@ type Options struct {
 	// AllowSystem lets arms change settings of the whole system. Announce is told
 	// which, before; Self is then how the guard is started, see [Guard].
 	AllowSystem bool
-	Announce    func(experiment string, changes []Change)
+	Announce    func(experiment string, changes []settings.Change)
 	Self        []string
 
 	// Runner runs one trial of a task: [Process] does.
@@ -71,12 +72,12 @@ const quickBudgetApart = time.Minute
 // A run is a lab at work.
 type run struct {
 	Options
-	res     *Result
-	begun   time.Time
-	changer changer
-	guard   *guard
-	pace    pace
-	dir     *scratch.Dir // of what arms prepare; nil while there is nothing
+	res      *Result
+	begun    time.Time
+	changer  *settings.Changer
+	hasGuard bool
+	pace     pace
+	dir      *scratch.Dir // of what arms prepare; nil while there is nothing
 }
 
 // Run runs experiments. What goes wrong within one is in its outcome; the error
@@ -89,7 +90,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &run{Options: o, res: &Result{Seed: o.Seed}, begun: o.Now()}
+	r := &run{Options: o, res: &Result{Seed: o.Seed}, begun: o.Now(), changer: &settings.Changer{}}
 	if runtime.GOOS != "linux" {
 		return r.res, fmt.Errorf("lab: %w", trial.ErrNotSupported)
 	}
@@ -101,10 +102,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	}
 	defer func() {
 		// Also when this function panics: then the guard has less to do.
-		err = errors.Join(err, r.changer.restore(), r.tidy())
-		if r.guard != nil {
-			err = errors.Join(err, r.guard.close())
-		}
+		err = errors.Join(err, r.changer.Restore(), r.tidy(), r.changer.Close())
 	}()
 	var todo []*Outcome
 	for _, e := range r.Experiments {
@@ -144,7 +142,7 @@ func (r *run) prepare(e *Experiment) *Outcome {
 	return out
 }
 
-func changesText(changes []Change) string {
+func changesText(changes []settings.Change) string {
 	var texts []string
 	for _, c := range changes {
 		texts = append(texts, c.String())
@@ -224,7 +222,7 @@ func (r *run) experiment(ctx context.Context, out *Outcome) error {
 	}
 	begun := r.Now()
 	defer func() { out.Elapsed = r.Now().Sub(begun) }()
-	var changes []Change
+	var changes []settings.Change
 	for _, a := range out.runnable() {
 		for _, c := range a.Arm.Changes {
 			if !slices.Contains(changes, c) {
@@ -236,7 +234,7 @@ func (r *run) experiment(ctx context.Context, out *Outcome) error {
 		return err
 	}
 	if len(changes) > 0 {
-		if err := r.startGuard(); err != nil {
+		if err := r.guarded(); err != nil {
 			return err
 		}
 		if r.Announce != nil {
@@ -388,12 +386,15 @@ func (o *Outcome) failure() error {
 	return fmt.Errorf("%s: %s", o.Experiment.Name, strings.Join(texts, "; "))
 }
 
-func (r *run) startGuard() (err error) {
-	if r.guard != nil || len(r.Self) == 0 {
+// guarded has changes put back also when this process is killed. It is called before the
+// first trial, or the guard would be ended with what the trials leave behind.
+func (r *run) guarded() error {
+	if r.hasGuard || len(r.Self) == 0 {
 		return nil
 	}
-	if r.guard, err = startGuard(r.Self); err == nil {
-		r.changer.keeper = r.guard
+	c, err := settings.New(r.Self)
+	if err == nil {
+		r.changer, r.hasGuard = c, true
 	}
 	return err
 }
@@ -413,10 +414,10 @@ func (r runnerOf) Run(ctx context.Context, s trial.Setting) (sample *trial.Sampl
 		}
 	}
 	if len(arm.Changes) > 0 {
-		if err := r.changer.apply(arm.Changes); err != nil {
+		if err := r.changer.Apply(arm.Changes); err != nil {
 			return &trial.Sample{Failure: err.Error()}, nil
 		}
-		defer func() { err = errors.Join(err, r.changer.restore()) }()
+		defer func() { err = errors.Join(err, r.changer.Restore()) }()
 	}
 	began := r.Now()
 	sample, err = r.Runner(ctx, arm.Task, s)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -146,7 +147,7 @@ func snapshot(t *testing.T, root string) map[string]string {
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			var text string
-			text, err = readSetting(path)
+			text, err = settings.Read(path)
 			out[path] = text
 		}
 		return err
@@ -167,7 +168,7 @@ func TestRunSystem(t *testing.T) {
 	o := f.options(m, pages, bloat)
 	o.AllowSystem = true
 	announced := make(map[string]bool)
-	o.Announce = func(_ string, changes []Change) {
+	o.Announce = func(_ string, changes []settings.Change) {
 		for _, c := range changes {
 			announced[c.Path+"="+c.Value] = true
 		}
@@ -308,7 +309,7 @@ func TestRunGoesOn(t *testing.T) {
 	if err := res.Outcomes[1].Err; err == nil || !strings.Contains(err.Error(), "scan_sleep_millisecs") {
 		t.Errorf("a setting that is not there: %v", err)
 	}
-	if got, _ := readSetting(filepath.Join(root, thpDir, "khugepaged/max_ptes_none")); got != "511" {
+	if got, _ := settings.Read(filepath.Join(root, thpDir, "khugepaged/max_ptes_none")); got != "511" {
 		t.Errorf("max_ptes_none holds %s after half of the changes failed", got)
 	}
 	if out := res.Outcomes[2]; out.Err != nil || out.Rounds != 3 {
@@ -365,37 +366,7 @@ func TestRunCannotRestore(t *testing.T) {
 	if res.Outcomes[1].Rounds > 0 {
 		t.Error("the lab went on")
 	}
-	if got, _ := readSetting(filepath.Join(root, thpDir, "khugepaged/max_ptes_none")); got != "511" {
+	if got, _ := settings.Read(filepath.Join(root, thpDir, "khugepaged/max_ptes_none")); got != "511" {
 		t.Errorf("the other settings were not put back: max_ptes_none is %s", got)
-	}
-}
-
-// The real guard puts back what a killed process changed.
-func TestGuardProcess(t *testing.T) {
-	root := kernel(t, nil)
-	file := filepath.Join(root, thpDir, "defrag")
-	g, err := startGuard([]string{os.Args[0], "guard"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &changer{keeper: g}
-	if err := c.apply([]Change{{Path: file, Value: "never"}}); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := readSetting(file); got != "never" {
-		t.Errorf("%s holds %s", file, got)
-	}
-	if err := g.close(); err != nil { // what the kernel does when this process dies
-		t.Fatal(err)
-	}
-	if got, _ := readSetting(file); got != "madvise" {
-		t.Errorf("%s holds %s after the guard's end", file, got)
-	}
-	if _, err := startGuard([]string{"/no/such/program"}); err == nil ||
-		!strings.Contains(err.Error(), "start the process that puts settings back") {
-		t.Errorf("no program: %v", err)
-	}
-	if _, err := startGuard([]string{"/bin/true"}); err == nil {
-		t.Error("a program that is no guard is taken for one")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -49,7 +50,7 @@ func stallArms(m *Machine, p Params) []*Arm {
 	}
 	for _, defrag := range []string{"always", "defer", "defer+madvise", "madvise", "never"} {
 		a := m.memoryArm("defrag-"+defrag, "as thp-pieces, with defrag = "+defrag, page.THP, 0, p.Size)
-		a.Changes = append(a.Changes, Change{Path: m.file(thpDir, "defrag"), Value: defrag})
+		a.Changes = append(a.Changes, settings.Change{Path: m.file(thpDir, "defrag"), Value: defrag})
 		arms = append(arms, a)
 	}
 	for _, a := range arms[2:] {

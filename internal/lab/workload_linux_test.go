@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/lab/workload"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -102,7 +103,7 @@ func TestIndexWork(t *testing.T) {
 		t.Errorf("meaning: %q", m)
 	}
 	needTHP(t)
-	if all, err := readSetting("/" + thpDir + "enabled"); err != nil || all != "madvise" {
+	if all, err := settings.Read("/" + thpDir + "enabled"); err != nil || all != "madvise" {
 		return // stock may have huge pages, too
 	}
 	for arm, want := range map[string]bool{"stock": false, "hugepages-off": false, "heap-hugepages": true,

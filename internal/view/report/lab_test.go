@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/lab"
+	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/view/gobench"
@@ -45,7 +46,7 @@ func labResult(t *testing.T) *lab.Result {
 	out.Arms[2].Samples = []*trial.Sample{{Failure: "exit code 1"}}
 	out.Arms[3].Arm.NotRun = "only one processor"
 	out.Arms[4].Arm.NotRun, out.Arms[4].Arm.Forbidden = "needs --allow-system, to write 1 to /x", true
-	out.Arms[4].Arm.Changes = []lab.Change{{Path: "/x", Value: "1"}}
+	out.Arms[4].Arm.Changes = []settings.Change{{Path: "/x", Value: "1"}}
 	other, err := lab.Lookup("pages")
 	if err != nil {
 		t.Fatal(err)

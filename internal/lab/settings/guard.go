@@ -1,4 +1,4 @@
-package lab
+package settings
 
 import (
 	"bufio"
@@ -25,8 +25,7 @@ type message struct {
 }
 
 // startGuard starts the guard: command runs this program so that it calls
-// [Guard]. It must be called before the first trial, or the guard would be
-// ended with what the trials leave behind.
+// [Guard].
 func startGuard(command []string) (*guard, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {

@@ -1,4 +1,6 @@
-package lab
+// Package settings changes settings of the whole system and puts them back, whatever
+// ends the program.
+package settings
 
 import (
 	"errors"
@@ -12,7 +14,7 @@ import (
 	"time"
 )
 
-// A Change is one thing of the whole system that an arm needs: a value in a
+// A Change is one thing of the whole system: a value in a
 // file of the kernel, or a directory (a memory cgroup).
 type Change struct {
 	Path  string // absolute
@@ -30,7 +32,7 @@ func (c Change) String() string {
 	if c.Dir {
 		return fmt.Sprintf("make the cgroup %s with %s = %s", c.Path, c.Limit, c.Value)
 	}
-	now, err := readSetting(c.Path)
+	now, err := Read(c.Path)
 	if err != nil {
 		now = "unreadable"
 	}
@@ -68,7 +70,7 @@ func (c Change) undo() (undo, error) {
 		}
 		return undo{Path: c.Path, Dir: true}, nil
 	}
-	now, err := readSetting(c.Path)
+	now, err := Read(c.Path)
 	return undo{Path: c.Path, Value: now}, err
 }
 
@@ -83,7 +85,7 @@ func (c Change) apply() error {
 	if err := writeSetting(c.Path, c.Value); err != nil {
 		return err
 	}
-	got, err := readSetting(c.Path)
+	got, err := Read(c.Path)
 	switch {
 	case err != nil:
 		return err
@@ -100,9 +102,9 @@ func (c Change) apply() error {
 	return fmt.Errorf("write %s to %s: it holds %s afterwards", c.Value, c.Path, got)
 }
 
-// readSetting returns what a file of the kernel is set to: its text, or of a
+// Read returns what a file of the kernel is set to: its text, or of a
 // list such as "always [madvise] never" the chosen word.
-func readSetting(path string) (string, error) {
+func Read(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err

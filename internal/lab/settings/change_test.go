@@ -1,11 +1,10 @@
-package lab
+package settings
 
 import (
 	"bytes"
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,39 +14,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kernel makes plain files like the kernel's below a directory; those in more
-// replace or add to them, "" leaves one out. They keep what is written: of a list
-// of choices the word alone.
-func kernel(t testing.TB, more map[string]string) string {
-	root := t.TempDir()
-	files := map[string]string{
-		"proc/self/cgroup": "5:devices:/\n4:cpu,memory:/group\n",
-		"sys/fs/cgroup/memory/group/memory.limit_in_bytes": "1\n",
-		thpDir + "enabled":                             "always [madvise] never\n",
-		thpDir + "defrag":                              "always defer defer+madvise [madvise] never\n",
-		thpDir + "hugepages-64kB/enabled":              "always inherit madvise [never]\n",
-		thpDir + "hugepages-2048kB/enabled":            "always [inherit] madvise never\n",
-		thpDir + "khugepaged/max_ptes_none":            "511\n",
-		thpDir + "khugepaged/scan_sleep_millisecs":     "10000\n",
-		thpDir + "khugepaged/pages_to_scan":            "4096\n",
-		poolDir + "hugepages-2048kB/nr_hugepages":      "5\n",
-		poolDir + "hugepages-2048kB/free_hugepages":    "3\n",
-		poolDir + "hugepages-2048kB/resv_hugepages":    "2\n",
-		poolDir + "hugepages-1048576kB/nr_hugepages":   "0\n",
-		poolDir + "hugepages-1048576kB/free_hugepages": "0\n",
-		poolDir + "hugepages-1048576kB/resv_hugepages": "0\n",
+// files makes plain files like the kernel's: a setting each, with its choices.
+func files(t *testing.T) (dir, defrag, enabled string) {
+	dir = t.TempDir()
+	defrag, enabled = filepath.Join(dir, "defrag"), filepath.Join(dir, "enabled")
+	if err := errors.Join(os.WriteFile(defrag, []byte("always defer defer+madvise [madvise] never\n"), 0o644),
+		os.WriteFile(enabled, []byte("always [madvise] never\n"), 0o644)); err != nil {
+		t.Fatal(err)
 	}
-	maps.Copy(files, more)
-	for name, text := range files {
-		if text == "" {
-			continue
-		}
-		path := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
+	return dir, defrag, enabled
 }
 
 // A memo is a keeper as the guard is one.
@@ -80,7 +55,7 @@ func TestChangerModel(t *testing.T) {
 			}
 		}
 		m := &memo{}
-		c := &changer{keeper: m}
+		c := &Changer{keeper: m}
 		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
 			var batch []Change
 			bad := false
@@ -93,7 +68,7 @@ func TestChangerModel(t *testing.T) {
 					batch = append(batch, Change{Path: filepath.Join(dir, n), Value: rapid.StringMatching(`[a-z0-9]{1,5}`).Draw(rt, "value")})
 				}
 			}
-			err := c.apply(batch)
+			err := c.Apply(batch)
 			if (err != nil) != bad {
 				rt.Fatalf("apply: %v, want an error: %v", err, bad)
 			}
@@ -101,7 +76,7 @@ func TestChangerModel(t *testing.T) {
 				continue // it took back all that there was
 			}
 			for _, ch := range slices.Backward(batch) {
-				if got, _ := readSetting(ch.Path); got != lastValue(batch, ch.Path) {
+				if got, _ := Read(ch.Path); got != lastValue(batch, ch.Path) {
 					rt.Fatalf("%s holds %q", ch.Path, got)
 				}
 			}
@@ -112,11 +87,11 @@ func TestChangerModel(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
-		} else if err := c.restore(); err != nil || len(m.undos) > 0 {
+		} else if err := c.Restore(); err != nil || len(m.undos) > 0 {
 			rt.Fatalf("restore: %v, kept %v", err, m.undos)
 		}
 		for _, n := range names {
-			if got, _ := readSetting(filepath.Join(dir, n)); got != "was "+n {
+			if got, _ := Read(filepath.Join(dir, n)); got != "was "+n {
 				rt.Fatalf("%s holds %q afterwards", n, got)
 			}
 		}
@@ -136,8 +111,7 @@ func lastValue(batch []Change, path string) (v string) {
 }
 
 func TestChangeFails(t *testing.T) {
-	root := kernel(t, nil)
-	file := filepath.Join(root, thpDir, "defrag")
+	root, file, _ := files(t)
 	// A file of the kernel that takes nothing.
 	if err := (Change{Path: "/dev/null", Value: "1"}).apply(); err == nil || !strings.Contains(err.Error(), "it holds  afterwards") {
 		t.Errorf("not taken: %v", err)
@@ -154,12 +128,12 @@ func TestChangeFails(t *testing.T) {
 		t.Errorf("announced as %q", text)
 	}
 	// A directory that is there already is somebody else's.
-	c := &changer{}
-	err := c.apply([]Change{{Path: file, Value: "never"}, {Path: root, Dir: true, Limit: "x", Value: "1"}})
+	c := &Changer{}
+	err := c.Apply([]Change{{Path: file, Value: "never"}, {Path: root, Dir: true, Limit: "x", Value: "1"}})
 	if err == nil || !strings.Contains(err.Error(), "it is there already") {
 		t.Errorf("directory: %v", err)
 	}
-	if got, _ := readSetting(file); got != "madvise" {
+	if got, _ := Read(file); got != "madvise" {
 		t.Errorf("%s holds %s afterwards", file, got)
 	}
 }
@@ -186,8 +160,7 @@ func FuzzChosen(f *testing.F) {
 
 // The guard takes back what was not dropped when whoever started it is gone.
 func TestGuard(t *testing.T) {
-	root := kernel(t, nil)
-	a, b := filepath.Join(root, thpDir, "defrag"), filepath.Join(root, thpDir, "enabled")
+	root, a, b := files(t)
 	dir := filepath.Join(root, "group")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -217,7 +190,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for f, want := range map[string]string{a: "madvise", b: "always"} {
-		if got, _ := readSetting(f); got != want {
+		if got, _ := Read(f); got != want {
 			t.Errorf("%s holds %s, want %s", f, got, want)
 		}
 	}
@@ -232,7 +205,7 @@ func TestGuard(t *testing.T) {
 	if err := Guard(in2, io.Discard); err != nil {
 		t.Error(err)
 	}
-	if got, _ := readSetting(b); got != "never" {
+	if got, _ := Read(b); got != "never" {
 		t.Errorf("%s holds %s after nonsense", b, got)
 	}
 }

@@ -1,17 +1,17 @@
 //go:build !linux
 
-package lab
+package settings
 
 import (
+	"errors"
+	"fmt"
 	"syscall"
-
-	"github.com/foliomem/folio/internal/trial"
 )
 
 func ownSession() *syscall.SysProcAttr { return nil }
 
 // Detach needs Linux.
-func Detach([]string) error { return trial.ErrNotSupported }
+func Detach([]string) error { return fmt.Errorf("system settings: %w", errors.ErrUnsupported) }
 
 // Deafen does nothing: there is no guard here.
 func Deafen() {}
