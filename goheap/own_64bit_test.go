@@ -21,9 +21,6 @@ const (
 	stack = 0x7ffc15467000
 )
 
-// stackTop is what the kernel maps at the top of a 64-bit process on amd64.
-var stackTop = procmem.VMA{Start: stack, End: stack + 0x21000, Read: true, Write: true, Name: "[stack]"}
-
 // TestAround: what is found is held against what the runtime says it has.
 func TestAround(t *testing.T) {
 	const a, b = 0x260620000000, 0x270000000000
