@@ -54,7 +54,6 @@ var reductions = []struct {
 	{from: `\b(1234|4242)\b`, to: "$$PID"},
 	{from: `\b8080\b`, to: "$$PORT"},
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
-	{from: `/usr/local/go/src/net\b`, to: `"$$(go env GOROOT)/src/net"`},
 	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
 	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
