@@ -231,8 +231,10 @@ func (l *labView) drawPages(b *Block) {
 		{zen4L1 * bigOne, "L1 TLB, 2 MiB"}, {zen4L2 * bigOne, "L2 TLB, 2 MiB"},
 	}
 	note := formatf("Upright: how far the %d and %d entries of an AMD Zen 4 reach, the example of %s; this processor's may reach further or less far.", zen4L1, zen4L2, sourcePages.name)
-	for _, x := range []struct{ key, title string }{{"latency_seconds",
-		"Dependent reads: each waits for the one before"}, {"throughput_seconds", "Independent reads: several under way"}} {
+	for _, x := range []struct{ key, title string }{
+		{"latency_seconds", "Dependent reads: each waits for the one before"},
+		{"throughput_seconds", "Independent reads: several under way"},
+	} {
 		c := l.curve(x.key, x.title)
 		c.Y.Label = "time for each read"
 		c.Lines, c.Caption = lines, note
