@@ -86,14 +86,14 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 			if !rapid.Bool().Draw(t, name+" known") {
 				return nil
 			}
-			return ptr(rapid.Float64Range(-1, 300).Draw(t, name))
+			return new(rapid.Float64Range(-1, 300).Draw(t, name))
 		}
 		s := &Sample{
 			GCTrace: TraceState(rapid.SampledFrom([]string{"", "partial", "complete", "x"}).Draw(t, "trace")), GCTraceCPU: some("trace cpu"),
-			GCPause: ptr(1.0), GCPauseMax: ptr(0.5), GCSeconds: some("seconds"), GCShare: some("share"), MemoryTax: some("tax"),
+			GCPause: new(1.0), GCPauseMax: new(0.5), GCSeconds: some("seconds"), GCShare: some("share"), MemoryTax: some("tax"),
 		}
 		if rapid.Bool().Draw(t, "cycles known") {
-			s.GCCycles = ptr(rapid.IntRange(0, 2).Draw(t, "cycles"))
+			s.GCCycles = new(rapid.IntRange(0, 2).Draw(t, "cycles"))
 		}
 		if rapid.Bool().Draw(t, "where") {
 			s.Profile = anyWhere(t)
@@ -115,15 +115,15 @@ func TestSetTrace(t *testing.T) {
 		want   TraceState
 		cycles *int
 	}{
-		{"all seen", ptr(0.3), TraceComplete, some, TraceComplete, ptr(3)},
-		{"a child hides its trace", ptr(0.3), TracePartial, some, TracePartial, ptr(3)},
-		{"lines of what is no Go program", nil, "", some, TracePartial, ptr(3)},
-		{"never collected", ptr(0.0), TraceComplete, gctrace.Summary{}, TraceComplete, ptr(0)},
-		{"never collected, not sampled", nil, TraceComplete, gctrace.Summary{}, TraceComplete, ptr(0)},
-		{"never collected, one stray sample of many", ptr(0.0001), TraceComplete, gctrace.Summary{}, TraceComplete, ptr(0)},
-		{"samples show GC", ptr(0.02), TraceComplete, gctrace.Summary{}, TracePartial, nil},
+		{"all seen", new(0.3), TraceComplete, some, TraceComplete, new(3)},
+		{"a child hides its trace", new(0.3), TracePartial, some, TracePartial, new(3)},
+		{"lines of what is no Go program", nil, "", some, TracePartial, new(3)},
+		{"never collected", new(0.0), TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
+		{"never collected, not sampled", nil, TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
+		{"never collected, one stray sample of many", new(0.0001), TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
+		{"samples show GC", new(0.02), TraceComplete, gctrace.Summary{}, TracePartial, nil},
 		{"a child may have collected", nil, TracePartial, gctrace.Summary{}, TracePartial, nil},
-		{"no Go program", ptr(0.0), "", gctrace.Summary{}, "", nil},
+		{"no Go program", new(0.0), "", gctrace.Summary{}, "", nil},
 	} {
 		s := &Sample{GCShare: c.share}
 		s.setTrace(c.state, c.trace)

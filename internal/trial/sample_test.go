@@ -7,8 +7,6 @@ import (
 	"testing"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func TestUnknownFiguresAreNull(t *testing.T) {
 	data, err := json.Marshal(&Sample{})
 	if err != nil {
@@ -34,9 +32,9 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 // Every number of a sample is a column, under the key that JSON has for it.
 func TestFiguresCoverTheSample(t *testing.T) {
 	s := Sample{
-		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: ptr(uint64(5)), PeakTreeRSS: ptr(uint64(6)), MinorFaults: 7, MajorFaults: 8,
-		GCCycles: ptr(9), GCPause: ptr(10.0), GCPauseMax: ptr(11.0), GCTraceCPU: ptr(12.0),
-		GCSeconds: ptr(13.0), GCShare: ptr(14.0), MemoryTax: ptr(15.0), HeapPeak: ptr(uint64(16)), HugePeak: ptr(uint64(17)),
+		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: new(uint64(5)), PeakTreeRSS: new(uint64(6)), MinorFaults: 7, MajorFaults: 8,
+		GCCycles: new(9), GCPause: new(10.0), GCPauseMax: new(11.0), GCTraceCPU: new(12.0),
+		GCSeconds: new(13.0), GCShare: new(14.0), MemoryTax: new(15.0), HeapPeak: new(uint64(16)), HugePeak: new(uint64(17)),
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -79,7 +77,7 @@ func TestFigureOfUnknownKey(t *testing.T) {
 
 func TestFigureValues(t *testing.T) {
 	samples := []*Sample{
-		{Wall: 1, GCCycles: ptr(10)}, {Wall: 2, Failure: "exit code 1", GCCycles: ptr(20)}, {Wall: 3}, {Wall: 4, GCCycles: ptr(0)},
+		{Wall: 1, GCCycles: new(10)}, {Wall: 2, Failure: "exit code 1", GCCycles: new(20)}, {Wall: 3}, {Wall: 4, GCCycles: new(0)},
 	}
 	if got := FigureOf("wall_seconds").Values(samples); !slices.Equal(got, []float64{1, 3, 4}) {
 		t.Errorf("wall %v: a failed trial must not count", got)
@@ -96,8 +94,8 @@ func TestSampleMemory(t *testing.T) {
 		ok   bool
 	}{
 		{Sample{}, 0, false},
-		{Sample{PeakRSS: ptr(uint64(5))}, 5, true},
-		{Sample{PeakRSS: ptr(uint64(5)), PeakTreeRSS: ptr(uint64(9))}, 9, true},
+		{Sample{PeakRSS: new(uint64(5))}, 5, true},
+		{Sample{PeakRSS: new(uint64(5)), PeakTreeRSS: new(uint64(9))}, 9, true},
 	} {
 		if got, ok := c.s.Memory(); got != c.want || ok != c.ok {
 			t.Errorf("%v, %v; want %v, %v", got, ok, c.want, c.ok)

@@ -83,10 +83,10 @@ func TestGCSentences(t *testing.T) {
 			[]string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
 		{"no GC", func(s *RunFacts) {
 			*s = *sampledSheet(nil)
-			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
+			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(0.0), new(0.0), new(0.0), new(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"no GC, not sampled", func(s *RunFacts) {
-			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, ptr(0.0), ptr(0.0), ptr(0.0), ptr(0.0)
+			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, new(0.0), new(0.0), new(0.0), new(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"not sampled", func(s *RunFacts) { s.Profile = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 			"GC CPU by gctrace: 2.500s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
@@ -97,7 +97,7 @@ func TestGCSentences(t *testing.T) {
 			[]string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
 	} {
 		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
-		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = ptr(4.0), ptr(2.5), ptr(0.002), ptr(0.001)
+		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(4.0), new(2.5), new(0.002), new(0.001)
 		tt.change(s)
 		got := s.Time()
 		for i, want := range tt.want {

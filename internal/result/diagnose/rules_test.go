@@ -173,7 +173,7 @@ var firing = []struct {
 	{"the group above is full", k68, func(w *world) {
 		w.write("sys/fs/cgroup/system.slice/memory.max", "1000000000\n")
 		w.write("sys/fs/cgroup/system.slice/memory.current", "990000000\n")
-		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = ptr[int64](900e6) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(900e6)) })
 	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice:"}},
 	{"throttled", k68, func(w *world) { w.write(service+"memory.high", "300000000\n") }, "problem container-throttled",
 		[]string{"memory.high"}},
@@ -202,7 +202,7 @@ var firing = []struct {
 		w.field("proc/4242/smaps_rollup", "Anonymous", kB(512))
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(512))
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(256))
-		w.runtimes(func(_ int, s *goruntime.State) { s.Held = ptr[uint64](520 << 20) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Held = new(uint64(520 << 20)) })
 	}, "", nil},
 	{"advised, on base pages", k515, func(w *world) { w.change("proc/4242/smaps", "me ac sd", "me ac sd hg") },
 		"warning advised-not-huge", []string{"177.0MiB asked for huge pages"}},
@@ -256,41 +256,41 @@ var firing = []struct {
 		w.change("proc/4242/environ", "GOMEMLIMIT", "X")
 	},
 		"warning go-no-memory-limit", []string{"Go 1.19 or newer"}},
-	{"limit above", k618, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Limit = ptr[int64](3 << 30) }) },
+	{"limit above", k618, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(3 << 30)) }) },
 		"problem go-limit-above-container", []string{"3.000GiB", "2.000GiB"}},
 	{"limit above, by the environment", k515, func(w *world) {
 		w.noState = goruntime.ErrNoDebugInfo
 		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=3GiB")
 	}, "problem go-limit-above-container", []string{"GOMEMLIMIT=3GiB"}},
-	{"limit too low", k515, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Marked = ptr[uint64](1500 << 20) }) },
+	{"limit too low", k515, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Marked = new(uint64(1500 << 20)) }) },
 		"problem go-limit-too-low", []string{"83.3%"}},
 	{"limit too low for a moment", k515, func(w *world) {
-		w.runtimes(func(i int, s *goruntime.State) { s.Marked = ptr([]uint64{1500 << 20, 900 << 20, 1500 << 20}[i]) })
+		w.runtimes(func(i int, s *goruntime.State) { s.Marked = new([]uint64{1500 << 20, 900 << 20, 1500 << 20}[i]) })
 	}, "", nil},
 	{"collector off", k61, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) {
 			unlimited(i,
 				s)
-			s.Percent = ptr(-1)
+			s.Percent = new(-1)
 		})
 	}, "problem go-collector-off", []string{"GOGC is off"}},
-	{"collector off, with a limit", k61, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Percent = ptr(-1) }) }, "", nil},
+	{"collector off, with a limit", k61, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(-1) }) }, "", nil},
 	{"collector off, by the environment", k61, func(w *world) {
 		w.noState = goruntime.ErrNoDebugInfo
 		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOGC=off")
 	}, "problem go-collector-off", []string{"GOGC=off", "no GOMEMLIMIT"}},
 
 	{"tiny", k618, func(w *world) {
-		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), ptr[uint64](16<<20) })
+		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), new(uint64(16<<20)) })
 	}, "warning go-tiny-heap", []string{"100 collections a second of a live heap of 16.00MiB", "GOGC=400"}},
 	{"tiny, and the count wraps around", k618, func(w *world) {
-		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = 1<<32-30+uint32(25*i-25)+25, ptr[uint64](1<<20) })
+		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = 1<<32-30+uint32(25*i-25)+25, new(uint64(1<<20)) })
 	}, "warning go-tiny-heap", []string{"50 collections a second"}},
 	{"tiny, seldom", k618, func(w *world) {
-		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+24*i), ptr[uint64](1<<20) })
+		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+24*i), new(uint64(1<<20)) })
 	}, "", nil},
 	{"not tiny", k618, func(w *world) {
-		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), ptr[uint64](16<<20+1) })
+		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), new(uint64(16<<20+1)) })
 	}, "", nil},
 	{"tiny, sampled", k618, func(w *world) { w.sampled(0.4, 500) }, "warning go-tiny-heap",
 		[]string{"40.0% of its CPU time", "could not be read"}},
@@ -310,14 +310,14 @@ var firing = []struct {
 	}, "note heap-on-base-pages", nil},
 	{"goroutines", k618, func(w *world) {
 		w.runtimes(func(_ int, s *goruntime.State) {
-			s.Held, s.Stacks, s.Goroutines = ptr[uint64](640<<20), ptr[uint64](64<<20), 12345
+			s.Held, s.Stacks, s.Goroutines = new(uint64(640<<20)), new(uint64(64<<20)), 12345
 		})
 	}, "note go-goroutine-stacks", []string{"64.00MiB of the 640.0MiB", "at most 12,345 goroutines", "debug/pprof/goroutineleak"}},
 	{"goroutines, in a large heap", k618, func(w *world) {
-		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = ptr[uint64](640<<20+10), ptr[uint64](64<<20) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = new(uint64(640<<20+10)), new(uint64(64<<20)) })
 	}, "", nil},
 	{"few goroutines", k618, func(w *world) {
-		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = ptr[uint64](200<<20), ptr[uint64](64<<20-1) })
+		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = new(uint64(200<<20)), new(uint64(64<<20-1)) })
 	}, "", nil},
 	{"disablethp", k515, func(w *world) {
 		w.change("proc/4242/environ", "HOME=/",
@@ -326,7 +326,7 @@ var firing = []struct {
 	{"disablethp=0", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=disablethp=1,disablethp=0") }, "", nil},
 }
 
-func unlimited(_ int, s *goruntime.State) { s.Limit = ptr[int64](1<<63 - 1) }
+func unlimited(_ int, s *goruntime.State) { s.Limit = new(int64(1<<63 - 1)) }
 
 func (w *world) sampled(share float64, samples uint64) {
 	w.noState = goruntime.ErrNoDebugInfo

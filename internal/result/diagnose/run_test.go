@@ -10,17 +10,15 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // busy is a program of 10 s on two processors that collects a fifth of the
 // time; what each test changes is what it is about.
 func busy() RunFacts {
 	return RunFacts{
-		Host:      host.Info{CPUs: 2, PageBytes: 4096, HugePageBytes: ptr[uint64](2 << 20), THPEnabled: ptr("madvise")},
+		Host:      host.Info{CPUs: 2, PageBytes: 4096, HugePageBytes: new(uint64(2 << 20)), THPEnabled: new("madvise")},
 		Command:   []string{"./prog", "a b"},
 		Processes: 1, Wall: 10, User: 15, Sys: 0.3, CPU: 15.3, Faults: 1000,
-		RSS: ptr(200.0 * (1 << 20)), Huge: ptr(0.0),
-		Cycles: ptr(100.0), TraceCPU: ptr(3.06), Pause: ptr(0.05), PauseMax: ptr(0.0012), HeapPeak: ptr(150.0 * (1 << 20)),
+		RSS: new(200.0 * (1 << 20)), Huge: new(0.0),
+		Cycles: new(100.0), TraceCPU: new(3.06), Pause: new(0.05), PauseMax: new(0.0012), HeapPeak: new(150.0 * (1 << 20)),
 	}
 }
 
@@ -171,7 +169,7 @@ func TestFaultAdvice(t *testing.T) {
 		{"somewhat more", func(s *RunFacts) { s.Faults = 1.21 * pages }, "mostly first touches", huge},
 		{"twice", func(s *RunFacts) { s.Faults = 2 * pages }, "mostly first touches", huge},
 		{"more than twice", func(s *RunFacts) { s.Faults = 2.01 * pages }, "returned to the OS and faulted in again", fixed},
-		{"more than twice, of a small machine", func(s *RunFacts) { s.Faults, s.Host.MemoryBytes = 3*pages, ptr[uint64](700<<20) },
+		{"more than twice, of a small machine", func(s *RunFacts) { s.Faults, s.Host.MemoryBytes = 3*pages, new(uint64(700<<20)) },
 			"returned to the OS", "folio tune --metric=cpu -- ./prog"},
 		{"more than twice, with a metric", func(s *RunFacts) {
 			s.Faults, s.Flags = 3*pages, []string{"--metric",
@@ -186,8 +184,8 @@ func TestFaultAdvice(t *testing.T) {
 		{"memory not measured", func(s *RunFacts) { s.Faults, s.RSS = pages, nil }, "", reuse},
 		{"small", func(s *RunFacts) { *s.RSS, s.Faults = 63<<20, 16000 }, "first touches", touch},
 		{"policy unknown", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, nil }, "first touches", touch},
-		{"policy always", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("always") }, "first touches", touch},
-		{"policy never", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, ptr("never") }, "first touches",
+		{"policy always", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, new("always") }, "first touches", touch},
+		{"policy never", func(s *RunFacts) { s.Faults, s.Host.THPEnabled = pages, new("never") }, "first touches",
 			"as root, echo madvise > /sys"},
 		{"not Go", func(s *RunFacts) { s.Faults, s.Go = pages, false }, "first touches",
 			"folio run --env GLIBC_TUNABLES=glibc.malloc.hugetlb=1 -- ./prog 'a b'"},
@@ -195,7 +193,7 @@ func TestFaultAdvice(t *testing.T) {
 			s.Faults, s.Flags, s.Command = pages, []string{"--env", "A=b", "--build", "./x"}, nil
 		}, "first touches", "folio tune --env A=b --build ./x"},
 		{"other page sizes", func(s *RunFacts) {
-			s.Host.PageBytes, s.Host.HugePageBytes, s.Faults = 65536, ptr[uint64](512<<20), pages/16
+			s.Host.PageBytes, s.Host.HugePageBytes, s.Faults = 65536, new(uint64(512<<20)), pages/16
 			s.Sys = 10
 		}, "first touches", "folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 512MiB instead of 8192"},
 		{"processes not counted", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 0 }, "", reuse},
@@ -257,9 +255,9 @@ func TestNewSheet(t *testing.T) {
 	sample := func(i int) *trial.Sample {
 		return &trial.Sample{
 			Wall: float64(i), User: 2 * float64(i), Sys: 0.5, CPU: 2*float64(i) + 0.5, MinorFaults: int64(100 * i),
-			PeakRSS: ptr[uint64](1 << 20), PeakTreeRSS: ptr(uint64(i) << 20), GCCycles: ptr(i),
-			GCTrace: trial.TraceComplete, GCTraceCPU: ptr(0.1), ExitCode: ptr(0), Processes: i, GCPause: ptr(0.01),
-			GCPauseMax: ptr(0.001), HeapPeak: ptr[uint64](5),
+			PeakRSS: new(uint64(1 << 20)), PeakTreeRSS: new(uint64(i) << 20), GCCycles: new(i),
+			GCTrace: trial.TraceComplete, GCTraceCPU: new(0.1), ExitCode: new(0), Processes: i, GCPause: new(0.01),
+			GCPauseMax: new(0.001), HeapPeak: new(uint64(5)),
 		}
 	}
 	bad := sample(100)
@@ -292,7 +290,7 @@ func TestNewSheet(t *testing.T) {
 	}
 
 	failed := sample(1)
-	failed.ExitCode, failed.Interrupted, failed.Listening = ptr(2), true, []string{"x"}
+	failed.ExitCode, failed.Interrupted, failed.Listening = new(2), true, []string{"x"}
 	s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample(3), failed})
 	if s.ExitCode != 2 || !s.Stopped || len(s.Listening) != 1 || s.Processes != 3 {
 		t.Errorf("sheet %+v", s)

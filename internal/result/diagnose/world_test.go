@@ -104,8 +104,8 @@ func newWorld(t *testing.T, name string) *world {
 // state is a runtime that is well.
 func state(cycles uint32, marked uint64) goruntime.State {
 	return goruntime.State{
-		Cycles: cycles, Percent: ptr(100), Limit: ptr[int64](1800 << 20),
-		Marked: ptr(marked), Live: ptr(marked + 1<<20), Held: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20),
+		Cycles: cycles, Percent: new(100), Limit: new(int64(1800 << 20)),
+		Marked: new(marked), Live: new(marked + 1<<20), Held: new(uint64(170 << 20)), Stacks: new(uint64(1 << 20)),
 	}
 }
 

@@ -24,8 +24,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
 
-func ptr[T any](v T) *T { return &v }
-
 var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
 
 // ran is a run or tune of arms with so much wall time, ten runs each.
@@ -42,8 +40,8 @@ func ran(kind, command, kernel string, arms map[string]float64) *result.File {
 		for i := range 10 {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
 			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem,
-				MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: ptr(3), GCTraceCPU: ptr(wall / 8),
-				Profile: eighth(wall), GCPause: ptr(0.01), GCPauseMax: ptr(0.001)}
+				MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: new(3), GCTraceCPU: new(wall / 8),
+				Profile: eighth(wall), GCPause: new(0.01), GCPauseMax: new(0.001)}
 			s.Recompute()
 			a.Samples = append(a.Samples, s)
 		}
@@ -189,8 +187,8 @@ func TestErrors(t *testing.T) {
 // changed returns a run after a change.
 func changed(change func(*result.File)) *result.File {
 	f := ran("run", "./churn -n 60", "6.1", map[string]float64{"": 2})
-	f.Folio, f.Program.GoVersion, f.Program.Version, f.Program.BuildID = "v1.0.0", ptr("go1.26.0"), "v0.1.0", "abc"
-	f.Host.CPU, f.Host.CPUs, f.Host.THPEnabled = "A", 2, ptr("madvise")
+	f.Folio, f.Program.GoVersion, f.Program.Version, f.Program.BuildID = "v1.0.0", new("go1.26.0"), "v0.1.0", "abc"
+	f.Host.CPU, f.Host.CPUs, f.Host.THPEnabled = "A", 2, new("madvise")
 	if change != nil {
 		change(f)
 	}
@@ -208,17 +206,17 @@ func TestDiffersFirst(t *testing.T) {
 		{"command", "./churn -> ./other", func(f *result.File) { f.Program.Command[0] = "./other" }},
 		{"input", "none -> a.txt", func(f *result.File) { f.Program.Input = "a.txt" }},
 		{"load", "none -> hey", func(f *result.File) { f.Program.Load = "hey" }},
-		{"setting", "default -> GOGC=400", func(f *result.File) { f.Arms[0].Setting.GOGC = ptr("400") }},
+		{"setting", "default -> GOGC=400", func(f *result.File) { f.Arms[0].Setting.GOGC = new("400") }},
 		{"env", "none -> A=1", func(f *result.File) { f.Arms[0].Setting.Env = []string{"A=1"} }},
-		{"go", "go1.26.0 -> go1.25.0", func(f *result.File) { f.Program.GoVersion = ptr("go1.25.0") }},
+		{"go", "go1.26.0 -> go1.25.0", func(f *result.File) { f.Program.GoVersion = new("go1.25.0") }},
 		{"version", "v0.1.0 -> v0.2.0", func(f *result.File) { f.Program.Version = "v0.2.0" }},
 		{"build", "abc -> def", func(f *result.File) { f.Program.BuildID = "def" }},
 		{"system", "linux/amd64 -> linux/arm64", func(f *result.File) { f.Host.Arch = "arm64" }},
 		{"kernel", "6.1 -> 6.18", func(f *result.File) { f.Host.Kernel = "6.18" }},
 		{"cpu", "A -> B", func(f *result.File) { f.Host.CPU = "B" }},
 		{"CPUs", "2 -> 4", func(f *result.File) { f.Host.CPUs = 4 }},
-		{"cgroup limit", "none -> 1.000GiB", func(f *result.File) { f.Host.CgroupLimitBytes = ptr[uint64](1 << 30) }},
-		{"THP", "madvise -> always", func(f *result.File) { f.Host.THPEnabled = ptr("always") }},
+		{"cgroup limit", "none -> 1.000GiB", func(f *result.File) { f.Host.CgroupLimitBytes = new(uint64(1 << 30)) }},
+		{"THP", "madvise -> always", func(f *result.File) { f.Host.THPEnabled = new("always") }},
 		{"folio", "v1.0.0 -> v2.0.0", func(f *result.File) { f.Folio = "v2.0.0" }},
 		{"measured", "2026-11-21 21:04 UTC -> 2026-11-21 21:14 UTC (10 minutes later)",
 			func(f *result.File) { f.Created = created.Add(10 * time.Minute) }},

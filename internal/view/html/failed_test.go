@@ -15,7 +15,7 @@ import (
 // fails makes the last samples of an arm those of failed runs.
 func fails(a *result.Arm, from int) {
 	for _, s := range a.Samples[from:] {
-		s.Failure, s.ExitCode = "exit code 3", ptr(3)
+		s.Failure, s.ExitCode = "exit code 3", new(3)
 	}
 	a.Summary = result.Summarize(a.Samples)
 }
@@ -66,7 +66,7 @@ func brokenFiles() map[string]struct {
 		}
 		e.Conclusions, e.Parameters.Rounds = nil, 0
 		for j := range e.Arms {
-			e.Arms[j].Samples, e.Arms[j].Points, e.Arms[j].NotRun = []*trial.Sample{}, nil, ptr("the lab ended before")
+			e.Arms[j].Samples, e.Arms[j].Points, e.Arms[j].NotRun = []*trial.Sample{}, nil, new("the lab ended before")
 		}
 	}
 	return map[string]broken{

@@ -19,14 +19,12 @@ import (
 	"github.com/foliomem/folio/internal/trial/tune"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 var created = time.Date(2026, 11, 21, 21, 4, 0, 0, time.UTC)
 
 func testHost() host.Info {
 	return host.Info{
-		OS: "linux", Arch: "amd64", Kernel: "6.18.0", CPU: "Test CPU", CPUs: 2, MemoryBytes: ptr[uint64](8 << 30), PageBytes: 4096,
-		HugePageBytes: ptr[uint64](2 << 20), THPEnabled: ptr("madvise"), THPDefrag: ptr("madvise"), THPMaxPtesNone: ptr(511),
+		OS: "linux", Arch: "amd64", Kernel: "6.18.0", CPU: "Test CPU", CPUs: 2, MemoryBytes: new(uint64(8 << 30)), PageBytes: 4096,
+		HugePageBytes: new(uint64(2 << 20)), THPEnabled: new("madvise"), THPDefrag: new("madvise"), THPMaxPtesNone: new(511),
 	}
 }
 
@@ -34,9 +32,9 @@ func testHost() host.Info {
 func sample(round int, wall float64, mem uint64) *trial.Sample {
 	return &trial.Sample{
 		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
-		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: ptr(40), GCTraceCPU: ptr(wall / 5),
-		Processes: 1, GCPause: ptr(0.01), GCPauseMax: ptr(0.001),
-		HeapPeak: ptr(mem / 2), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
+		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: new(40), GCTraceCPU: new(wall / 5),
+		Processes: 1, GCPause: new(0.01), GCPauseMax: new(0.001),
+		HeapPeak: new(mem / 2), HugePeak: new(uint64(0)), ExitCode: new(0),
 		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7),
 			HeapSum: 20 * mem, LiveSum: 10 * mem},
 	}
@@ -61,11 +59,11 @@ func sampled(s *trial.Sample) *trial.Sample {
 func tuneFile(rounds int, command ...string) *result.File {
 	f := &result.File{
 		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
-		Program: result.Program{Command: command, GoVersion: ptr("go1.26.0")}, Seed: ptr[uint64](1), Rounds: rounds, ElapsedSeconds: 60,
+		Program: result.Program{Command: command, GoVersion: new("go1.26.0")}, Seed: new(uint64(1)), Rounds: rounds, ElapsedSeconds: 60,
 		Metric: &result.Target{Name: metric.Wall}, Notes: []string{"a note"}, Ended: "conclusive", Answer: &tune.Answer{State: tune.Conclusive},
 	}
 	estimate := func(ratio float64) *tune.Estimate {
-		return &tune.Estimate{N: rounds, Ratio: ratio, Lo: ptr(ratio * 0.98), Hi: ptr(ratio * 1.02), P: 0.002, Different: true}
+		return &tune.Estimate{N: rounds, Ratio: ratio, Lo: new(ratio * 0.98), Hi: new(ratio * 1.02), P: 0.002, Different: true}
 	}
 	for i, gogc := range []string{"", "50", "200", "400", "800"} {
 		set := trial.Setting{GOGC: gogc}
@@ -86,7 +84,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 			a.Status, a.Left = string(tune.Early), &tune.Left{Rounds: rounds, AtLeast: 1.25, SlowerThan: "default", About: wall}
 		case rounds > 0:
 			a.Status = string(tune.Finalist)
-			a.Final = &tune.Final{Rank: []int{4, 0, 3, 1, 2}[i], N: rounds, Adjusted: wall, Memory: ptr(mem), Front: i != 4, Tied: i > 2}
+			a.Final = &tune.Final{Rank: []int{4, 0, 3, 1, 2}[i], N: rounds, Adjusted: wall, Memory: new(mem), Front: i != 4, Tied: i > 2}
 			if i > 0 {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
@@ -108,7 +106,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 func runFile(runs int) *result.File {
 	f := &result.File{
 		Header: result.Header{Schema: result.Schema, Kind: "run", Folio: "v0.0.0", Created: created}, Complete: true, Host: testHost(),
-		Program: result.Program{Command: []string{"./prog", "-n", "5"}, GoVersion: ptr("go1.26.0")}, Rounds: runs,
+		Program: result.Program{Command: []string{"./prog", "-n", "5"}, GoVersion: new("go1.26.0")}, Rounds: runs,
 	}
 	a := result.Arm{Name: "default", Setting: result.NewSetting(trial.Setting{})}
 	for i := range runs {
@@ -133,9 +131,9 @@ func runFile(runs int) *result.File {
 // labFile has experiments of each kind of chart.
 func labFile() *result.Lab {
 	f := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab", Folio: "v0.0.0", Created: created},
-		Complete: true, Host: testHost(), Seed: ptr[uint64](1)}
+		Complete: true, Host: testHost(), Seed: new(uint64(1))}
 	interval := func(v float64) result.Interval {
-		return result.Interval{N: 6, Median: v, Lo: ptr(v * 0.9), Hi: ptr(v * 1.2), Confidence: 0.95}
+		return result.Interval{N: 6, Median: v, Lo: new(v * 0.9), Hi: new(v * 1.2), Confidence: 0.95}
 	}
 	curve := func(name string, sizes []uint64, arms []string, figures ...result.LabFigure) {
 		e := result.LabExperiment{Name: name, Question: "what of " + name + "?", Source: "somebody",
@@ -168,7 +166,7 @@ func labFile() *result.Lab {
 			a.Samples = []*trial.Sample{sample(1, 1, 1<<20)}
 			e.Arms = append(e.Arms, a)
 		}
-		e.Arms = append(e.Arms, result.LabArm{Name: "not-here", NotRun: ptr("it needs --allow-system"),
+		e.Arms = append(e.Arms, result.LabArm{Name: "not-here", NotRun: new("it needs --allow-system"),
 			Samples: []*trial.Sample{}, Points: []result.LabPoint{}})
 		f.Experiments = append(f.Experiments, e)
 	}

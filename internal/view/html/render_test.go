@@ -188,7 +188,7 @@ func TestHostileNames(t *testing.T) {
 	f.Arms[2].Name, f.Arms[1].Reason = evil, evil
 	f.Arms[0].Samples[0].Metrics = map[string]float64{evil: 1}
 	f.Arms[0].Samples[0].Profile.Sites[0].Func = evil
-	f.Program.Load, f.Program.GoVersion = evil, ptr(evil)
+	f.Program.Load, f.Program.GoVersion = evil, new(evil)
 	l := labFile()
 	l.Experiments[0].Name, l.Experiments[0].Conclusions, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}

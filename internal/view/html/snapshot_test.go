@@ -23,8 +23,8 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 	w := windows()
 	f := newInspect()
 	f.SetProcess(&inspect.Process{
-		PID: 1234, Command: []string{name, "-x"}, Name: name, UID: ptr(1000), IsGo: ptr(of == inspect.GoHeap), GoVersion: "go1.26.8",
-		Resident: ptr[uint64](200 << 20), Swapped: ptr[uint64](4096),
+		PID: 1234, Command: []string{name, "-x"}, Name: name, UID: new(1000), IsGo: new(of == inspect.GoHeap), GoVersion: "go1.26.8",
+		Resident: new(uint64(200 << 20)), Swapped: new(uint64(4096)),
 		Memory: []inspect.Memory{
 			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 << 20, Resident: 190 << 20, Huge: 20 << 20, Swapped: 4096},
 			{Kind: inspect.File, Mappings: 9, Size: 20 << 20, Resident: 2 << 20},
@@ -33,8 +33,8 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
 		Policy: inspect.Policy{
 			System: procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"},
-				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
-			Allowed: ptr(true), Advised: ptr[uint64](0), Against: ptr[uint64](4 << 20),
+				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: new(511)},
+			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 << 20)),
 		},
 		Hazards: []string{"a hazard of " + name}, Notes: []string{"a note"},
 	})
@@ -46,7 +46,7 @@ func listFile(name string) *result.Inspect {
 	f := newInspect()
 	f.SetList(&inspect.List{
 		Rows: []inspect.Row{
-			{PID: 1234, Command: []string{name, strings.Repeat("x", 200)}, Name: name, UID: ptr(1000),
+			{PID: 1234, Command: []string{name, strings.Repeat("x", 200)}, Name: name, UID: new(1000),
 				GoVersion: "go1.26.8", Resident: 200 << 20, Windows: windows()},
 			{PID: 88, Name: "java", Resident: 20 << 20, Windows: inspect.Windows{Size: 2 << 20, Count: 4, Sparse: 4, Resident: 4 << 20}},
 		},
@@ -60,7 +60,7 @@ func doctorFile(name string) *result.Doctor {
 	return &result.Doctor{
 		Header: result.Header{Schema: result.DoctorSchema, Kind: "doctor", Folio: "v0.0.0", Created: created},
 		Host:   testHost(), WatchedSeconds: 1,
-		Process: &result.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: ptr("go1.26.8")},
+		Process: &result.DoctorProcess{PID: 4242, Name: name, Command: []string{name, "-x"}, GoVersion: new("go1.26.8")},
 		Findings: []diagnose.Finding{
 			{Rule: "go-collector-off", Severity: diagnose.Problem, What: "The GC of " + name + " is off.",
 				Means: "It grows.", Reference: "https://go.dev/doc/gc-guide",
@@ -71,7 +71,7 @@ func doctorFile(name string) *result.Doctor {
 		},
 		Checks: []result.DoctorCheck{
 			{ID: "go-collector-off", Title: "the GC is off", Scope: diagnose.OfGo, State: diagnose.Found},
-			{ID: "swapping", Title: "memory is swapped", Scope: diagnose.Host, State: diagnose.NotChecked, Why: ptr("no file of " + name)},
+			{ID: "swapping", Title: "memory is swapped", Scope: diagnose.Host, State: diagnose.NotChecked, Why: new("no file of " + name)},
 			{ID: "thp-never", Title: "huge pages are off", Scope: diagnose.Host, State: diagnose.Clean},
 		},
 		Notes: []string{"a note"},
@@ -82,15 +82,15 @@ func doctorFile(name string) *result.Doctor {
 func suggestFile(name string) *result.Suggest {
 	site := result.CallSite{Func: name + ".parse", File: "/src/parse.go", Line: 7,
 		Allocations: result.Allocations{AllocBytes: 64 << 20, AllocObjects: 1 << 20, InuseBytes: 4096}, Share: 0.8}
-	other := result.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: ptr("fmt.Sprint"),
+	other := result.CallSite{Func: name + ".name", File: "/src/name.go", Line: 9, Inside: new("fmt.Sprint"),
 		Allocations: result.Allocations{AllocBytes: 8 << 20, AllocObjects: 1 << 16}, Share: 0.1}
 	return &result.Suggest{
 		Header: result.Header{Schema: result.SuggestSchema, Kind: "suggest", Folio: "v0.0.0", Created: created},
 		Host:   testHost(), Command: []string{"go", "test", "-run", "^$", name},
-		Cost:  result.SuggestCost{Wall: ptr(2.0), CPU: ptr(4.0), GC: ptr(1.0), Allocation: ptr(0.5)},
+		Cost:  result.SuggestCost{Wall: new(2.0), CPU: new(4.0), GC: new(1.0), Allocation: new(0.5)},
 		Total: result.Allocations{AllocBytes: 80 << 20, AllocObjects: 1 << 21},
-		Suggestions: []result.Suggestion{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: ptr(0.02),
-			Samples: ptr(100.0), GC: ptr(0.2), Low: ptr(0.1), High: ptr(0.3), Source: ptr("n := &" + name + "{}"),
+		Suggestions: []result.Suggestion{{CallSite: site, Objects: 0.9, Kept: 0.01, Life: new(0.02),
+			Samples: new(100.0), GC: new(0.2), Low: new(0.1), High: new(0.3), Source: new("n := &" + name + "{}"),
 			Sketch: "h := arena.Of[" + name + "](a)"}},
 		Others: []result.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
 		Notes:  []string{"a note"},
@@ -112,7 +112,7 @@ func TestAdvisePage(t *testing.T) {
 		}
 	}
 	f := suggestFile("prog")
-	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, result.SuggestCost{}, ptr("it is so")
+	f.Suggestions, f.Others, f.Cost, f.Nothing = nil, nil, result.SuggestCost{}, new("it is so")
 	page = string(raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil))
 	if !strings.Contains(page, "Nothing to gain by an arena: it is so.") ||
 		!strings.Contains(page, "What the GC costs is not known") || strings.Contains(page, "NaN") {

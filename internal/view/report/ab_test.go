@@ -66,7 +66,7 @@ func abFile(t *testing.T, bounds ...string) *result.AB {
 	}
 	for i, name := range []string{"main", "HEAD", "."} {
 		f.Arms = append(f.Arms, result.ABArm{
-			Name: name, Program: result.Program{Command: []string{"prog", "-n", "a b"}, GoVersion: ptr("go1.26.8")},
+			Name: name, Program: result.Program{Command: []string{"prog", "-n", "a b"}, GoVersion: new("go1.26.8")},
 			Source:  &result.Source{Revision: name, Commit: strings.Repeat("0a1b2c3d4e", 4), Dirty: i == 2, Package: "./cmd/prog"},
 			Samples: arms[i].Samples, Summary: result.Summarize(arms[i].Samples),
 		})

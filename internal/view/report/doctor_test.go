@@ -24,24 +24,24 @@ func sickFacts() *diagnose.Facts {
 	f := &diagnose.Facts{PageBytes: 4096, Watched: time.Second}
 	f.Release.Value = procmem.Release{Text: "6.18.0", Major: 6, Minor: 18}
 	f.THP.Value = procmem.THP{
-		Present: true, HugePageBytes: ptr[uint64](2 << 20), MaxPtesNone: ptr(511),
+		Present: true, HugePageBytes: new(uint64(2 << 20)), MaxPtesNone: new(511),
 		Enabled: procmem.Choice{Selected: "madvise", Options: []string{"always", "madvise", "never"}},
 		Defrag:  procmem.Choice{Selected: "madvise", Options: []string{"always", "defer", "defer+madvise", "madvise", "never"}},
 	}
-	f.Meminfo.Value = procmem.Meminfo{MemTotal: ptr[uint64](16 << 30), SwapTotal: ptr[uint64](0), SwapFree: ptr[uint64](0)}
+	f.Meminfo.Value = procmem.Meminfo{MemTotal: new(uint64(16 << 30)), SwapTotal: new(uint64(0)), SwapFree: new(uint64(0))}
 	f.Vmstat.Value = diagnose.BeforeAfter[procmem.Vmstat]{Before: vm, After: vm}
 	f.Free.Err = errors.New("open /proc/buddyinfo: no such file or directory")
 	f.Pressure.Err = errors.New("the kernel keeps no memory pressure (CONFIG_PSI, or psi=1 on its command line)")
 	f.Groups.Value = []diagnose.Group{{Dir: "/sys/fs/cgroup/system.slice/orders.service",
-		GroupMemory: procmem.GroupMemory{Limit: ptr[uint64](2 << 30), Usage: ptr[uint64](1 << 30)}}}
+		GroupMemory: procmem.GroupMemory{Limit: new(uint64(2 << 30)), Usage: new(uint64(1 << 30))}}}
 	p := &diagnose.Process{PID: 4242, Comm: "orders", Command: []string{"/usr/bin/orders", "--listen", ":8080"}}
-	p.Status.Value = procmem.Status{VmSwap: ptr[uint64](0), THPEnabled: ptr(false), RssAnon: ptr[uint64](170 << 20)}
-	p.Rollup.Value = procmem.SmapsRollup{Anonymous: ptr[uint64](170 << 20), AnonHugePages: ptr[uint64](0),
-		LazyFree: ptr[uint64](0), PssAnon: ptr[uint64](170 << 20)}
+	p.Status.Value = procmem.Status{VmSwap: new(uint64(0)), THPEnabled: new(false), RssAnon: new(uint64(170 << 20))}
+	p.Rollup.Value = procmem.SmapsRollup{Anonymous: new(uint64(170 << 20)), AnonHugePages: new(uint64(0)),
+		LazyFree: new(uint64(0)), PssAnon: new(uint64(170 << 20))}
 	p.Advice.Err = denied
 	p.GoVersion.Value = "go1.26.8"
-	s := goruntime.State{Cycles: 12, Percent: ptr(100), Limit: ptr[int64](1<<63 - 1), Marked: ptr[uint64](80 << 20),
-		Held: ptr[uint64](170 << 20), Stacks: ptr[uint64](1 << 20)}
+	s := goruntime.State{Cycles: 12, Percent: new(100), Limit: new(int64(1<<63 - 1)), Marked: new(uint64(80 << 20)),
+		Held: new(uint64(170 << 20)), Stacks: new(uint64(1 << 20))}
 	p.Runtime.Value.Before, p.Runtime.Value.After, p.Runtime.Value.Live = s, s, s.Marked
 	f.Process = p
 	return f

@@ -44,13 +44,11 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func testHost() host.Info {
 	return host.Info{
 		OS: "linux", Arch: "amd64", Kernel: "6.18.0", CPU: "Test CPU @ 3 GHz", CPUs: 2,
-		MemoryBytes: ptr[uint64](8 << 30), PageBytes: 4096, HugePageBytes: ptr[uint64](2 << 20),
-		THPEnabled: ptr("madvise"), THPDefrag: ptr("madvise"), THPMaxPtesNone: ptr(511),
+		MemoryBytes: new(uint64(8 << 30)), PageBytes: 4096, HugePageBytes: new(uint64(2 << 20)),
+		THPEnabled: new("madvise"), THPDefrag: new("madvise"), THPMaxPtesNone: new(511),
 	}
 }
 
@@ -60,10 +58,10 @@ func goSample(i int) *trial.Sample {
 	return &trial.Sample{
 		Round: i, Sequence: i + 1,
 		Wall: 5.125 + ms, User: 7.5 + ms, Sys: 0.5, CPU: 8 + ms,
-		PeakRSS: ptr[uint64](200 << 20), PeakTreeRSS: ptr[uint64](201 << 20),
+		PeakRSS: new(uint64(200 << 20)), PeakTreeRSS: new(uint64(201 << 20)),
 		MinorFaults: 76_886, MajorFaults: 0, Processes: 1,
-		GCTrace: trial.TraceComplete, GCCycles: ptr(120), GCTraceCPU: ptr(2.0), GCPause: ptr(0.012), GCPauseMax: ptr(0.0005),
-		HeapPeak: ptr[uint64](96 << 20), HugePeak: ptr[uint64](2 << 20), ExitCode: ptr(0),
+		GCTrace: trial.TraceComplete, GCCycles: new(120), GCTraceCPU: new(2.0), GCPause: new(0.012), GCPauseMax: new(0.0005),
+		HeapPeak: new(uint64(96 << 20)), HugePeak: new(uint64(2 << 20)), ExitCode: new(0),
 		GC: &gctrace.Summary{
 			Cycles: 120, CPU: 2 * time.Second, AssistCPU: 200 * time.Millisecond, PauseCPU: 20 * time.Millisecond,
 			HeapSum: 120 * 64 << 20, LiveSum: 120 * 32 << 20,
@@ -74,18 +72,18 @@ func goSample(i int) *trial.Sample {
 
 // plainSample is a short run of a program that is not Go.
 func plainSample() *trial.Sample {
-	return &trial.Sample{Round: 1, Sequence: 1, Wall: 0.002, User: 0.001, CPU: 0.001, MinorFaults: 90, ExitCode: ptr(0)}
+	return &trial.Sample{Round: 1, Sequence: 1, Wall: 0.002, User: 0.001, CPU: 0.001, MinorFaults: 90, ExitCode: new(0)}
 }
 
 func failedSample(i int) *trial.Sample {
 	s := goSample(i)
-	s.ExitCode, s.Failure = ptr(3), "exit code 3"
+	s.ExitCode, s.Failure = new(3), "exit code 3"
 	return s
 }
 
 func TestRunText(t *testing.T) {
 	many := goSample(1)
-	many.PeakTreeRSS, many.Processes = ptr[uint64](700<<20), 5
+	many.PeakTreeRSS, many.Processes = new(uint64(700<<20)), 5
 	var six []*trial.Sample
 	for i := range 6 {
 		six = append(six, goSample(i+1))
@@ -168,15 +166,15 @@ func (f *fake) Run(_ context.Context, set trial.Setting) (*trial.Sample, error) 
 	f.now = f.now.Add(time.Duration(micros) * time.Microsecond)
 	gc := float64(cycles*f.perCycle) / 1e6
 	out := &trial.Sample{
-		Wall: wall, User: wall, CPU: wall, PeakRSS: ptr(uint64(heap+10) << 20), PeakTreeRSS: ptr(uint64(heap+10) << 20),
+		Wall: wall, User: wall, CPU: wall, PeakRSS: new(uint64(heap+10) << 20), PeakTreeRSS: new(uint64(heap+10) << 20),
 		MinorFaults: int64(faults), GCTrace: trial.TraceComplete, GCCycles: &cycles, GCTraceCPU: &gc,
-		HeapPeak: ptr(uint64(heap) << 20), HugePeak: ptr[uint64](0), ExitCode: ptr(0),
+		HeapPeak: new(uint64(heap) << 20), HugePeak: new(uint64(0)), ExitCode: new(0),
 	}
 	if f.bench {
 		out.Metrics = map[string]float64{"Insert-2 ns/op": float64(micros), "Lookup-2 ns/op": 90}
 	}
 	if f.fragile && set.GOGC == "25" {
-		out.ExitCode, out.Failure = ptr(1), "exit code 1"
+		out.ExitCode, out.Failure = new(1), "exit code 1"
 	}
 	return out, nil
 }

@@ -28,8 +28,8 @@ func testWindows() inspect.Windows {
 func testProcess() *inspect.Process {
 	w := testWindows()
 	return &inspect.Process{
-		PID: 1234, Command: []string{"/usr/bin/prog", "-x", "a\x1b[2Jb"}, Name: "prog", UID: ptr(1000),
-		IsGo: ptr(true), GoVersion: "go1.26.8", Module: "example.com/prog", Resident: ptr[uint64](200 * mibs), Swapped: ptr[uint64](4096),
+		PID: 1234, Command: []string{"/usr/bin/prog", "-x", "a\x1b[2Jb"}, Name: "prog", UID: new(1000),
+		IsGo: new(true), GoVersion: "go1.26.8", Module: "example.com/prog", Resident: new(uint64(200 * mibs)), Swapped: new(uint64(4096)),
 		Memory: []inspect.Memory{
 			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 * mibs, Resident: 190 * mibs, Huge: 20 * mibs, Swapped: 4096},
 			{Kind: inspect.Stack, Mappings: 1, Size: 132 << 10, Resident: 16 << 10},
@@ -39,8 +39,8 @@ func testProcess() *inspect.Process {
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
 		Policy: inspect.Policy{
 			System: procmem.THP{Present: true, Enabled: procmem.Choice{Selected: "madvise"},
-				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: ptr(511)},
-			Allowed: ptr(true), Advised: ptr[uint64](0), Against: ptr[uint64](4 * mibs),
+				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: new(511)},
+			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 * mibs)),
 		},
 		Hazards: []string{"4.000MiB of it is advised against huge pages"},
 	}
@@ -49,7 +49,7 @@ func testProcess() *inspect.Process {
 // deniedProcess is what is seen of another user's.
 func deniedProcess() *inspect.Process {
 	return &inspect.Process{
-		PID: 7, Name: "daemon", Resident: ptr[uint64](9 * mibs), Of: inspect.Anonymous,
+		PID: 7, Name: "daemon", Resident: new(uint64(9 * mibs)), Of: inspect.Anonymous,
 		Notes: []string{"kinds of memory, huge pages and windows are not known: needs CAP_SYS_PTRACE"},
 	}
 }
@@ -58,7 +58,7 @@ func testList() *inspect.List {
 	w := testWindows()
 	return &inspect.List{
 		Rows: []inspect.Row{
-			{PID: 1234, Command: []string{"/usr/bin/prog"}, UID: ptr(1000), GoVersion: "go1.26.8", Resident: 200 * mibs, Windows: w},
+			{PID: 1234, Command: []string{"/usr/bin/prog"}, UID: new(1000), GoVersion: "go1.26.8", Resident: 200 * mibs, Windows: w},
 			{PID: 88, Name: "java", Resident: 20 * mibs, Windows: inspect.Windows{Size: 2 * mibs, Count: 4, Sparse: 4, Resident: 4 * mibs}},
 		},
 		Small: 40, Denied: 3, DeniedBytes: 70 * mibs,

@@ -29,9 +29,9 @@ func testFile() *result.File {
 	return &result.File{
 		Header: result.Header{Schema: result.Schema, Kind: "tune", Folio: "v1.0.0",
 			Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, Complete: true,
-		Host: testHost(), Program: result.Program{Command: []string{"./my prog-2", "x"}, GoVersion: ptr("go1.26.0"),
-			Module: ptr("example.com/prog")},
-		Seed: ptr[uint64](7), Rounds: 6, ElapsedSeconds: 12.5, Metric: result.NewTarget(opsPerSecond(), nil),
+		Host: testHost(), Program: result.Program{Command: []string{"./my prog-2", "x"}, GoVersion: new("go1.26.0"),
+			Module: new("example.com/prog")},
+		Seed: new(uint64(7)), Rounds: 6, ElapsedSeconds: 12.5, Metric: result.NewTarget(opsPerSecond(), nil),
 		RaceRounds: 2, Ended: "the time budget is spent",
 		Answer: &tune.Answer{State: tune.Inconclusive, UpTo: 0.05, Rounds: 6, Missing: 61, Try: "--budget 7m"},
 		Arms: []result.Arm{
@@ -42,7 +42,7 @@ func testFile() *result.File {
 		Recommendations: []result.Recommendation{
 			{Goal: "fastest", Arm: set.String(), Setting: result.NewSetting(set),
 				ShellLine: set.Line([]string{"./my prog-2", "x"}),
-				Ratio:     &tune.Estimate{N: 10, Ratio: 1.5, Lo: ptr(1.4), Hi: ptr(1.6), P: 0.002, Different: true}},
+				Ratio:     &tune.Estimate{N: 10, Ratio: 1.5, Lo: new(1.4), Hi: new(1.6), P: 0.002, Different: true}},
 		},
 		Notes: []string{"a note"},
 	}
