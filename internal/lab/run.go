@@ -72,12 +72,11 @@ const quickBudgetApart = time.Minute
 // A run is a lab at work.
 type run struct {
 	Options
-	res      *Result
-	begun    time.Time
-	changer  *settings.Changer
-	hasGuard bool
-	pace     pace
-	dir      *scratch.Dir // of what arms prepare; nil while there is nothing
+	res     *Result
+	begun   time.Time
+	changer *settings.Changer
+	pace    pace
+	dir     *scratch.Dir // of what arms prepare; nil while there is nothing
 }
 
 // Run runs experiments. What goes wrong within one is in its outcome; the error
@@ -102,7 +101,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	}
 	defer func() {
 		// Also when this function panics: then the guard has less to do.
-		err = errors.Join(err, r.changer.Restore(), r.tidy(), r.changer.Close())
+		err = errors.Join(err, r.changer.Close(), r.tidy())
 	}()
 	var todo []*Outcome
 	for _, e := range r.Experiments {
@@ -389,12 +388,12 @@ func (o *Outcome) failure() error {
 // guarded has changes put back also when this process is killed. It is called before the
 // first trial, or the guard would be ended with what the trials leave behind.
 func (r *run) guarded() error {
-	if r.hasGuard || len(r.Self) == 0 {
+	if r.changer.Guarded() || len(r.Self) == 0 {
 		return nil
 	}
 	c, err := settings.New(r.Self)
 	if err == nil {
-		r.changer, r.hasGuard = c, true
+		r.changer = c
 	}
 	return err
 }

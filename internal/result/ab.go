@@ -57,8 +57,7 @@ func (f *AB) JSON() ([]byte, error) {
 			f.Arms[i].Samples = []*trial.Sample{}
 		}
 	}
-	data, err := marshal(f)
-	return append(data, '\n'), err
+	return indented(f)
 }
 
 // Measured says whether anything was.

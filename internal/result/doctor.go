@@ -61,7 +61,4 @@ func NewDoctor(folio string, f *diagnose.Facts, d diagnose.Diagnosis) *Doctor {
 }
 
 // JSON returns the file's text.
-func (f *Doctor) JSON() ([]byte, error) {
-	data, err := marshal(f)
-	return append(data, '\n'), err
-}
+func (f *Doctor) JSON() ([]byte, error) { return indented(f) }

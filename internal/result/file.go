@@ -365,8 +365,7 @@ func (f *File) JSON() ([]byte, error) {
 			f.Arms[i].Samples = []*trial.Sample{}
 		}
 	}
-	data, err := marshal(f)
-	return append(data, '\n'), err
+	return indented(f)
 }
 
 // Finite returns nil for what JSON cannot hold.

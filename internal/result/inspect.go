@@ -194,11 +194,6 @@ func (f *Inspect) Line() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-func indented(v any) ([]byte, error) {
-	data, err := marshal(v)
-	return append(data, '\n'), err
-}
-
 // text returns nil for what is not known.
 func text(s string) *string {
 	if s == "" {

@@ -227,6 +227,5 @@ func (f *Lab) JSON() ([]byte, error) {
 	if f.Notes == nil {
 		f.Notes = []string{}
 	}
-	data, err := marshal(f)
-	return append(data, '\n'), err
+	return indented(f)
 }

@@ -25,10 +25,10 @@ type Output struct {
 	old        bool
 }
 
-// marshal writes a result as JSON, which may go to a terminal.
-func marshal(v any) ([]byte, error) {
+// indented returns a result as JSON, which may go to a terminal.
+func indented(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
-	return console.JSON(data), err
+	return append(console.JSON(data), '\n'), err
 }
 
 // OpenOutput checks that path can be written. flag names it in errors; "-" is

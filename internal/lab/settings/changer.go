@@ -20,7 +20,7 @@ type Changer struct {
 	mu     sync.Mutex
 	keeper keeper
 	undos  []undo
-	guard  *guard
+	guard  *guard // nil: there is none
 }
 
 // New returns a changer with a guard: a process that outlives this one, whatever ends it,
@@ -34,6 +34,9 @@ func New(command []string) (*Changer, error) {
 	}
 	return &Changer{keeper: g, guard: g}, nil
 }
+
+// Guarded says that there is a guard.
+func (c *Changer) Guarded() bool { return c.guard != nil }
 
 // Close takes all changes back, ends the guard and waits for its end.
 func (c *Changer) Close() error {

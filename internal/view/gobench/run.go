@@ -19,13 +19,7 @@ import (
 func Run(f *result.File) (out []*benchfmt.Result) {
 	for i := range f.Arms {
 		arm := &f.Arms[i]
-		config := configOf(f, arm.Setting)
-		known := knownFigures(arm.Samples)
-		for _, s := range arm.Samples {
-			if s.OK() {
-				out = append(out, ofSample(f.Program.Command, config, s, known)...)
-			}
-		}
+		out = append(out, ofSamples(f.Program.Command, configOf(f, arm.Setting), arm.Samples)...)
 	}
 	return out
 }
@@ -42,12 +36,7 @@ func AB(f *result.AB) (out []*benchfmt.Result) {
 		if arm.Source != nil {
 			config.add("commit", arm.Source.Commit)
 		}
-		known := knownFigures(arm.Samples)
-		for _, s := range arm.Samples {
-			if s.OK() {
-				out = append(out, ofSample(as.Program.Command, config, s, known)...)
-			}
-		}
+		out = append(out, ofSamples(as.Program.Command, config, arm.Samples)...)
 	}
 	return out
 }
@@ -61,6 +50,17 @@ func knownFigures(samples []*result.Sample) []result.Figure {
 		}
 	}
 	return known
+}
+
+// ofSamples returns the results of an arm's samples that count.
+func ofSamples(command []string, config configKeys, samples []*result.Sample) (out []*benchfmt.Result) {
+	known := knownFigures(samples)
+	for _, s := range samples {
+		if s.OK() {
+			out = append(out, ofSample(command, config, s, known)...)
+		}
+	}
+	return out
 }
 
 // ofSample returns a result of the program, and one of each of its own Go benchmarks.

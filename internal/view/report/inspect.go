@@ -180,8 +180,8 @@ func Short(p *result.Process) (out [][2]string) {
 	add := func(name, format string, args ...any) {
 		out = append(out, [2]string{name, fmt.Sprintf(format, args...)})
 	}
-	if p.Anonymous != nil && p.AnonymousHuge != nil {
-		add("pages", "%s", p.Pages())
+	if text := p.Pages(); text != "" {
+		add("pages", "%s", text)
 	}
 	if w := p.Windows; w != nil {
 		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", unit.Size(w.Gain), unit.Count(float64(w.Dense)))
