@@ -254,18 +254,9 @@ func (a *app) labArm(args []string) error {
 	return nil
 }
 
-// labGuard is the process that puts settings back: see settings.Guard. The one that
-// folio starts starts the one that stays, and ends.
+// labGuard is the process that puts settings back.
 func (a *app) labGuard(args []string) error {
-	if len(args) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		return settings.Detach([]string{self, "lab", "guard", "stay"})
-	}
-	settings.Deafen()
-	return settings.Guard(a.stdin, a.stdout)
+	return settings.Main([]string{"lab", "guard"}, args, a.stdin, a.stdout)
 }
 
 // listExperiments says what experiments there are, with their arms on this machine.

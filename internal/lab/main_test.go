@@ -17,11 +17,8 @@ func TestMain(m *testing.M) {
 		if t, err = ParseTask(os.Args[2:]); err == nil {
 			err = Work(t, os.Stdout)
 		}
-	case len(os.Args) > 2 && os.Args[1] == "guard":
-		settings.Deafen()
-		err = settings.Guard(os.Stdin, os.Stdout)
 	case len(os.Args) > 1 && os.Args[1] == "guard":
-		err = settings.Detach([]string{os.Args[0], "guard", "stay"})
+		err = settings.Main([]string{"guard"}, os.Args[2:], os.Stdin, os.Stdout)
 	default:
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that it starts
 		os.Exit(m.Run())

@@ -25,8 +25,7 @@ type Changer struct {
 
 // New returns a changer with a guard: a process that outlives this one, whatever ends it,
 // and then takes back what was changed. command runs this program so that it calls
-// [Detach] with a command that runs it so that it calls [Deafen] and [Guard]. Call it
-// before anything is started whose leftovers will be ended: the guard would be one.
+// [Main]. Call it before anything is started whose leftovers will be ended: the guard would be one.
 func New(command []string) (*Changer, error) {
 	g, err := startGuard(command)
 	if err != nil {

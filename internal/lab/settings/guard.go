@@ -90,6 +90,21 @@ func (g *guard) close() error {
 	return errors.Join(err, rerr, g.pipe.Close())
 }
 
+// Main is the main function of the guard's processes: of the one that [New] starts, where
+// args is empty, and of the one that this starts, and that stays. command, without the
+// program, runs this program so that it calls Main with what follows as args.
+func Main(command, args []string, in io.Reader, out io.Writer) error {
+	if len(args) > 0 {
+		Deafen()
+		return Guard(in, out)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return Detach(slices.Concat([]string{self}, command, []string{"stay"}))
+}
+
 // Guard is the guard's own main function. It reads messages from in until that
 // ends, which it does when the process that started the guard ends, in whatever
 // way; then it takes back what was not dropped.

@@ -11,11 +11,8 @@ import (
 func TestMain(m *testing.M) {
 	var err error
 	switch {
-	case len(os.Args) > 2 && os.Args[1] == "guard":
-		Deafen()
-		err = Guard(os.Stdin, os.Stdout)
 	case len(os.Args) > 1 && os.Args[1] == "guard":
-		err = Detach([]string{os.Args[0], "guard", "stay"})
+		err = Main([]string{"guard"}, os.Args[2:], os.Stdin, os.Stdout)
 	default:
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that it starts
 		os.Exit(m.Run())
