@@ -73,6 +73,8 @@ type Filter struct {
 	chain   []*node
 	dead    []int64 // starts of lines that turned out not to be of this run
 	relayed int     // lines for which to remember that one came by a relay
+	full    bool    // the segment before was cut by its size, not by a writer
+	newline bool    // and ended in a newline
 	direct  int     // lines in sequence that came in fragments
 	trimAt  int     // size of held that calls for the next trim
 	ended   bool    // nothing more comes
@@ -112,8 +114,11 @@ func (f *Filter) take(p []byte) {
 	whole := len(p) <= maxSegment
 	for len(p) > 0 {
 		if !f.Held() {
-			i := nextStart(p, 0, f.relayed > 0)
+			i := f.nextStart(p, 0)
 			f.pass(p[:i])
+			if i > 0 {
+				f.full, f.newline = i == len(p) && i >= maxSegment, p[i-1] == '\n'
+			}
 			if i == len(p) {
 				break
 			}
@@ -126,6 +131,7 @@ func (f *Filter) take(p []byte) {
 		f.held = append(f.held, seg...)
 		f.search(seg, whole)
 		f.settle()
+		f.full, f.newline = len(seg) == maxSegment, seg[len(seg)-1] == '\n'
 	}
 }
 
@@ -194,9 +200,16 @@ func (f *Filter) emit(p []byte) {
 	f.err = err
 }
 
+// nextStart is [nextStart] for what comes next.
+func (f *Filter) nextStart(p []byte, i int) int {
+	return nextStart(p, i, f.relayed > 0, !f.full || f.newline)
+}
+
 // nextStart returns the first place from i on where a line may begin, or len(p).
-// At the very end of p that can be a single byte.
-func nextStart(p []byte, i int, relayed bool) int {
+// At the very end of p that can be a single byte. relayed says that a relay has
+// shown, fresh that something may begin with p: it follows a newline, or is not
+// just cut off by its size from what came before.
+func nextStart(p []byte, i int, relayed, fresh bool) int {
 	first := len(p)
 	for j := i; ; {
 		k := bytes.Index(p[j:first], gcStart)
@@ -206,7 +219,7 @@ func nextStart(p []byte, i int, relayed bool) int {
 		j += k + len(gcStart)
 		i := j - len(gcStart)
 		// Behind a relay text may cut the line off already here.
-		if j == len(p) || isDigit(p[j]) || relayed && (i == 0 || p[i-1] == '\n') {
+		if j == len(p) || isDigit(p[j]) || relayed && (i == 0 && fresh || i > 0 && p[i-1] == '\n') {
 			first = i
 			break
 		}

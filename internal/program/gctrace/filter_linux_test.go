@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,12 +178,22 @@ func TestRelay(t *testing.T) {
 			if missing > 0 {
 				return
 			}
-			got := strings.SplitAfter(res.out.String(), "\n")
-			want := strings.SplitAfter(strings.Join(texts, ""), "\n")
-			slices.Sort(got)
-			slices.Sort(want)
-			if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
-				t.Errorf("text differs %s", firstDifference(strings.Join(got, ""), strings.Join(want, "")))
+			want := make(map[string]int)
+			for _, text := range texts {
+				for line := range strings.Lines(text) {
+					want[line]++
+				}
+			}
+			total := len(want)
+			for line := range strings.Lines(res.out.String()) {
+				if want[line]--; want[line] == 0 {
+					delete(want, line)
+				}
+			}
+			// What two processes write at the same moment may be told apart wrongly
+			// although every line was found: see the package's documentation.
+			if n == 1 && len(want) > 0 || len(want) > total/50 {
+				t.Errorf("of %d lines of text %d differ: %v", total, len(want), want)
 			}
 		})
 	}

@@ -174,7 +174,7 @@ func ambiguous(text string, states []state) bool {
 		}
 	}
 	// A beginning at the very end, such as "gc 5", is open until more arrives.
-	i := nextStart([]byte(text), 0, false)
+	i := nextStart([]byte(text), 0, false, true)
 	return i < len(text) && i > 0 && ambiguous(text[i:], nil)
 }
 

@@ -21,6 +21,7 @@ const (
 	directBreak     = 128 // the same where lines have been coming in fragments all along
 	tailBreak       = 6   // the same where it is also the end of a packet
 	nextBreak       = 6   // each further one
+	textBreak       = 2   // a line that begins behind a relay within a line of text
 	cleanBreak      = 1   // an interruption of a line that came in fragments
 	cleanPiece      = 1   // a relayed line having a piece that is just a fragment
 	ageing          = 4   // an interrupted relayed line not going on, a packet
@@ -103,7 +104,7 @@ func (f *Filter) interrupt(h *hyp) {
 	switch {
 	case l.clean:
 		h.cost += cleanBreak
-	case h.pos == 0:
+	case h.pos == 0 && !f.full:
 		h.cost += tailBreak
 	case l.breaks == 1:
 		h.cost += f.firstBreak()
@@ -138,7 +139,7 @@ func (h *hyp) forget(i int) {
 func (f *Filter) search(p []byte, whole bool) {
 	off := f.base + int64(len(f.held)-len(p))
 	f.starts = f.starts[:0]
-	for i := nextStart(p, 0, f.relayed > 0); i < len(p); i = nextStart(p, i+1, f.relayed > 0) {
+	for i := f.nextStart(p, 0); i < len(p); i = f.nextStart(p, i+1) {
 		f.starts = append(f.starts, i)
 	}
 	f.queue = append(f.queue[:0], f.hyps...)
@@ -146,7 +147,8 @@ func (f *Filter) search(p []byte, whole bool) {
 		f.queue = append(f.queue, f.clone(&hyp{}))
 	}
 	for _, h := range f.queue {
-		h.pos, h.seam = 0, true
+		// Behind a relay nothing begins where only its size cut a text.
+		h.pos, h.seam = 0, h.seam || !f.full || f.relayed == 0
 	}
 	s := segment{f: f, p: p, off: off, whole: whole}
 	s.fragment = whole && len(f.hyps) > 0 && f.relayed == 0 && f.direct >= directAfter && isFragment(p)
@@ -207,7 +209,14 @@ func (s *segment) expand(h *hyp) {
 	if _, ok := slices.BinarySearch(s.f.starts, h.pos); ok && len(h.lines) < maxOpen &&
 		!slices.Contains(s.f.dead, s.off+int64(h.pos)) {
 		l := open{start: s.off + int64(h.pos), state: stateStart, clean: true}
+		midText := s.f.relayed > 0 && !h.seam && h.pos > 0
+		if midText {
+			h.cost += textBreak
+		}
 		certain = s.extend(h, none, l)
+		if midText {
+			h.cost -= textBreak
+		}
 	}
 	if h.seam && !certain {
 		i := len(h.lines) - 1

@@ -229,7 +229,7 @@ func FuzzUnfinished(f *testing.F) {
 	f.Add("", "gc is fun\n", uint64(7))
 	f.Fuzz(func(t *testing.T, one, two string, seed uint64) {
 		for _, text := range []string{one, two} {
-			if len(text) > 500 || text != "" && ambiguous(text, edges()) || nextStart([]byte(text), 0, true) < len(text) {
+			if len(text) > 500 || text != "" && ambiguous(text, edges()) || nextStart([]byte(text), 0, true, true) < len(text) {
 				return
 			}
 		}
