@@ -337,11 +337,23 @@ type Recommendation struct {
 	// Ratio and Memory compare with the default; null for the default.
 	Ratio  *tune.Estimate `json:"ratio"`
 	Memory *tune.Estimate `json:"memory_ratio"`
-	// Tied are the settings that cannot be told apart from it; Least says that none of
-	// them takes less memory.
+	// Tied are the settings that cannot be told apart from it and look at most 2%
+	// different; Least says that none of them takes less memory. Undecided are those that look
+	// further away, but with too few runs to know; Saves is the one of them that takes least
+	// memory, nil where none takes clearly less.
 	Tied      []string `json:"tied"`
 	Least     bool     `json:"least_memory"`
+	Undecided []string `json:"undecided"`
+	Saves     *Saving  `json:"saves_memory,omitempty"`
 	Permanent []string `json:"permanent,omitempty"`
+}
+
+// A Saving is a setting that takes less memory than a recommended one, and may or may not
+// be as good. Both ratios are to the recommended one.
+type Saving struct {
+	Arm    string         `json:"arm"`
+	Ratio  *tune.Estimate `json:"ratio"`
+	Memory *tune.Estimate `json:"memory_ratio"`
 }
 
 // JSON returns the file's text.
@@ -358,6 +370,9 @@ func (f *File) JSON() ([]byte, error) {
 	for i := range f.Recommendations {
 		if f.Recommendations[i].Tied == nil {
 			f.Recommendations[i].Tied = []string{}
+		}
+		if f.Recommendations[i].Undecided == nil {
+			f.Recommendations[i].Undecided = []string{}
 		}
 	}
 	for i := range f.Arms {

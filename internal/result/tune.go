@@ -42,6 +42,12 @@ func (f *File) SetTune(r *tune.Result) {
 		for _, t := range rec.Tied {
 			out.Tied = append(out.Tied, t.Name)
 		}
+		for _, u := range rec.Undecided {
+			out.Undecided = append(out.Undecided, u.Name)
+		}
+		if s := rec.Saves; s != nil {
+			out.Saves = &Saving{Arm: s.Arm.Name, Ratio: s.Ratio, Memory: s.Memory}
+		}
 		f.Recommendations = append(f.Recommendations, out)
 	}
 }

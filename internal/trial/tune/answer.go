@@ -55,13 +55,25 @@ type Answer struct {
 type Recommendation struct {
 	Goal string
 	Arm  *Arm
-	// Tied are further arms that cannot be told apart from it; Least says that none of
-	// them takes less memory.
-	Tied  []*Arm
-	Least bool
+	// Tied are further arms that cannot be told apart from it and look at most 2%
+	// different; Least says that none of them takes less memory. Undecided are those that
+	// cannot be told apart either but look further away; Saves is the one of them that takes
+	// least memory, nil where none takes clearly less than Arm.
+	Tied      []*Arm
+	Least     bool
+	Undecided []*Arm
+	Saves     *Saving
 	// Permanent says how to have it for good, of a program that folio built: a heading, and
 	// the ways to choose from.
 	Permanent []string
+}
+
+// A Saving is a setting that takes less memory than what is recommended, and may or may
+// not be as good.
+type Saving struct {
+	Arm *Arm
+	// Ratio is its metric against that of the recommended one, Memory its memory.
+	Ratio, Memory *Estimate
 }
 
 // A BenchmarkChange is what a recommendation does to a Go benchmark.
@@ -79,25 +91,26 @@ func (r *Result) answer(v *verdict) {
 	if len(v.arms) == 0 || def.Final == nil || len(v.arms) < 2 {
 		return
 	}
-	main := v.main(func(*Arm) bool { return true })
+	main, alike := v.main(func(*Arm) bool { return true })
 	r.Answer.State = Conclusive
 	if rounds, upTo := v.missing(main); rounds > 0 {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
 	}
-	r.recommend(v, Fastest, main)
+	r.recommend(v, Fastest, main, alike)
 	if a := v.leastWithinBand(main); a != nil {
-		r.recommend(v, Cheapest, a)
+		r.recommend(v, Cheapest, a, nil)
 	}
 	if a := v.bargain(main); a != nil {
-		r.recommend(v, Compromise, a)
+		r.recommend(v, Compromise, a, nil)
 	}
 	if r.MaxMemory > 0 {
-		if a := v.main(r.fits); a != nil {
-			r.recommend(v, Within, a)
+		if a, alike := v.main(r.fits); a != nil {
+			r.recommend(v, Within, a, alike)
 		}
 	}
 	for _, a := range v.arms {
-		a.Final.Tied = v.tied(a, main)
+		same, tied := slices.Contains(alike, a), v.tied(a, main)
+		a.Final.Tied, a.Final.Undecided = same && tied, tied && !same
 		if a.Final.rests = nil; v.rests(a, main) {
 			a.Final.rests = main
 		}
@@ -105,36 +118,60 @@ func (r *Result) answer(v *verdict) {
 	r.Answer.Benchmarks = v.benchmarks(main)
 }
 
-func (r *Result) recommend(v *verdict, goal string, a *Arm) {
+// recommend adds a recommendation. What is alike looks as good as it.
+func (r *Result) recommend(v *verdict, goal string, a *Arm, alike []*Arm) {
 	rec := Recommendation{Goal: goal, Arm: a, Permanent: r.keep(a), Least: true}
+	saves := a
 	for _, b := range v.arms {
-		if a != b && v.tied(a, b) {
+		less := v.memory(b) < v.memory(a)*(1-band)
+		switch {
+		case a == b || !v.tied(a, b):
+		case slices.Contains(alike, b):
 			rec.Tied = append(rec.Tied, b)
-			rec.Least = rec.Least && !(v.memory(b) < v.memory(a)*(1-band))
+			rec.Least = rec.Least && !less
+		default:
+			rec.Undecided = append(rec.Undecided, b)
+			if less && v.memory(b) < v.memory(saves) {
+				saves = b
+			}
 		}
 	}
+	if saves != a {
+		rec.Saves = v.saving(saves, a)
+	}
 	r.Answer.Recommended = append(r.Answer.Recommended, rec)
+}
+
+// saving compares an arm with the recommended one.
+func (v *verdict) saving(a, main *Arm) *Saving {
+	ratio := newEstimate(v.against(a, main), v.each())
+	if v.r.obj.spec.Higher {
+		ratio = ratio.inverse()
+	}
+	memory := reading(memoryOf).compare(v.samples[main], v.samples[a])
+	return &Saving{Arm: a, Ratio: ratio, Memory: newEstimate(memory, v.each())}
 }
 
 // main returns the arm to take among those that ok allows: one that is known to be
 // better than the default, else the default. Where the default is not allowed, it
 // is the best of the others.
-func (v *verdict) main(ok func(*Arm) bool) *Arm {
+func (v *verdict) main(ok func(*Arm) bool) (main *Arm, alike []*Arm) {
 	arms := slices.DeleteFunc(slices.Clone(v.arms), func(a *Arm) bool { return !ok(a) })
 	def := v.r.Arms[0]
 	if len(arms) == 0 {
-		return nil
+		return nil, nil
 	}
 	if !slices.Contains(arms, def) {
 		return v.pick(arms, ok)
 	}
-	if a := v.pick(arms, func(a *Arm) bool { return v.won[a] }); a != nil {
-		return a
+	if a, alike := v.pick(arms, func(a *Arm) bool { return v.won[a] }); a != nil {
+		return a, alike
 	}
+	main = def
 	if slices.ContainsFunc(arms, func(a *Arm) bool { return v.won[a] }) {
-		return arms[0] // told apart from one that is better than the default
+		main = arms[0] // told apart from one that is better than the default
 	}
-	return def
+	return main, slices.DeleteFunc(arms, func(a *Arm) bool { return !v.near(a, main) })
 }
 
 // fits says whether an arm kept within --max-rss in every run.

@@ -28,8 +28,12 @@ type Final struct {
 	// Memory is the median peak, MemoryRatio that against the default's.
 	Memory      *float64  `json:"memory_bytes"`
 	MemoryRatio *Estimate `json:"memory_ratio"`
-	// Tied says that it is what is recommended first, or cannot be told apart from that.
+	// Tied says that it is what is recommended first, or cannot be told apart from that
+	// and looks at most 2% different.
 	Tied bool `json:"tied"`
+	// Undecided says that it looks better or worse than that by more, but with too few
+	// runs to know.
+	Undecided bool `json:"undecided"`
 	// Front says that no other arm of the final has both a better Adjusted and less
 	// memory.
 	Front bool `json:"front"`
@@ -241,10 +245,15 @@ func (v *verdict) tied(a, b *Arm) bool {
 	return !p.Differs(v.each()) || math.Abs(math.Log(p.Ratio)) < leastGain
 }
 
+// near says whether the cost of a is at most band from that of b, as it looks.
+func (v *verdict) near(a, b *Arm) bool {
+	return math.Abs(math.Log(v.ratio[a].Ratio/v.ratio[b].Ratio)) <= math.Log1p(band)
+}
+
 // pick chooses among arms, best first. Of those that cannot be told apart from
-// the best it takes the one with least memory. No arm that ranks better can be
-// told apart from it: so the answer and the table agree.
-func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) *Arm {
+// the best, and look as good, it takes the one with least memory; these are alike. No arm
+// that ranks better can be told apart from it: so the answer and the table agree.
+func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) (best *Arm, alike []*Arm) {
 	var tied []*Arm
 	for i, a := range arms {
 		if !ok(a) || slices.ContainsFunc(arms[:i], func(b *Arm) bool { return !v.tied(a, b) }) {
@@ -253,11 +262,10 @@ func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) *Arm {
 		tied = append(tied, a)
 	}
 	if len(tied) == 0 {
-		return nil
+		return nil, nil
 	}
 	lead := tied[0]
 	modest := slices.ContainsFunc(tied, func(a *Arm) bool { return !giant(a) })
-	best := (*Arm)(nil)
 	for _, a := range tied {
 		most := 1 + band
 		if parts(a.Setting) < parts(lead.Setting) {
@@ -265,12 +273,15 @@ func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) *Arm {
 		}
 		switch {
 		case giant(a) && modest:
+			continue
 		case !giant(lead) && v.ratio[a].Ratio > v.ratio[lead].Ratio*most:
+			continue
 		case best == nil || v.cheaper(a, best):
 			best = a
 		}
+		alike = append(alike, a)
 	}
-	return best
+	return best, alike
 }
 
 // cheaper says whether a takes less memory than b, or as much and is simpler to set,

@@ -420,3 +420,40 @@ func TestInterruptedInRoundOne(t *testing.T) {
 		t.Errorf("%d samples", n)
 	}
 }
+
+// Of the settings that cannot be told apart and look the same, the one with the least
+// memory is recommended. One that takes less memory, but looks worse in too few runs to
+// know, is named.
+func TestLessMemoryIsNamed(t *testing.T) {
+	named := 0
+	for seed := range uint64(60) {
+		m := newMachine(seed)
+		m.noise = 0.04
+		m.cost = func(s trial.Setting) float64 {
+			return map[string]float64{"": 1, "200": 0.80, "400": 0.77, "401": 0.77}[s.GOGC]
+		}
+		m.memory = func(s trial.Setting) float64 {
+			return map[string]float64{"": 100, "200": 150, "400": 250, "401": 330}[s.GOGC]
+		}
+		opts := m.options(seed)
+		opts.settings = []trial.Setting{{GOGC: "200"}, {GOGC: "400"}, {GOGC: "401"}}
+		opts.Exhaustive, opts.MaxRounds = true, 10
+		r := mustSearch(t, m, opts)
+		rec := answerFor(r, Fastest)
+		if rec.Arm.Name == "GOGC=200" || rec.Arm.Name == "default" {
+			continue
+		}
+		for _, a := range rec.Undecided {
+			if a.Name != "GOGC=200" {
+				continue
+			}
+			named++
+			if rec.Saves == nil || rec.Saves.Arm != a || rec.Saves.Ratio == nil || !(rec.Saves.Memory.Ratio < 1) {
+				t.Errorf("seed %d: %s is recommended, GOGC=200 undecided, and not said to save memory: %+v", seed, rec.Arm.Name, rec.Saves)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no search leaves GOGC=200 undecided")
+	}
+}

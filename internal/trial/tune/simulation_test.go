@@ -210,7 +210,14 @@ func contradictions(t *testing.T, name string, r *Result) {
 			t.Errorf("%s: two arms of rank %d", name, f.Rank)
 		}
 		ranks[f.Rank] = true
-		if f.Rank < main.Final.Rank && !f.Tied {
+		if f.Tied && f.Undecided {
+			t.Errorf("%s: %s both looks the same and does not", name, a.Name)
+		}
+		if f.Tied && f.Ratio != nil && main.Final.Memory != nil && f.Memory != nil && *f.Memory < *main.Final.Memory*(1-2*band) &&
+			f.Ratio.Different && !giant(main) {
+			t.Errorf("%s: %s cannot be told apart from %s and takes less memory", name, a.Name, main.Name)
+		}
+		if f.Rank < main.Final.Rank && !f.Tied && !f.Undecided {
 			t.Errorf("%s: %s ranks better than %s and can be told apart from it", name, a.Name, main.Name)
 		}
 		if e := f.Ratio; e != nil && e.Lo != nil && (e.Different != (*e.Lo > 1 || *e.Hi < 1)) {

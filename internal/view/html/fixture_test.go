@@ -84,7 +84,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 			a.Status, a.Left = string(tune.Early), &tune.Left{Rounds: rounds, AtLeast: 1.25, SlowerThan: "default", About: wall}
 		case rounds > 0:
 			a.Status = string(tune.Finalist)
-			a.Final = &tune.Final{Rank: []int{4, 0, 3, 1, 2}[i], N: rounds, Adjusted: wall, Memory: new(mem), Front: i != 4, Tied: i > 2}
+			a.Final = &tune.Final{Rank: []int{4, 0, 3, 1, 2}[i], N: rounds, Adjusted: wall, Memory: new(mem), Front: i != 4, Tied: i > 2, Undecided: i == 2}
 			if i > 0 {
 				a.Final.Ratio, a.Final.MemoryRatio = estimate(wall/2), estimate(mem/(100<<20))
 			}
@@ -95,7 +95,8 @@ func tuneFile(rounds int, command ...string) *result.File {
 	best, less := f.Arms[3], f.Arms[2]
 	f.Recommendations = []result.Recommendation{
 		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, ShellLine: best.Setting.Trial().Line(command),
-			Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true},
+			Ratio: estimate(0.6), Memory: estimate(2.2), Tied: []string{f.Arms[4].Name}, Least: true, Undecided: []string{less.Name},
+			Saves: &result.Saving{Arm: less.Name, Ratio: &tune.Estimate{N: 8, Ratio: 1.04, Lo: new(0.99), Hi: new(1.09), P: 0.1}, Memory: estimate(0.68)}},
 		{Goal: tune.Compromise, Arm: less.Name, Setting: less.Setting, ShellLine: less.Setting.Trial().Line(command),
 			Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}

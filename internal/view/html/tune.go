@@ -333,7 +333,7 @@ func (t *tuned) table() *Table {
 		return t.measured()
 	}
 	tb := &Table{
-		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = cannot be told apart from the recommended setting. Headings sort.", t.of.label()),
+		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = is not different from the recommended setting, ? has too few runs to tell it from that. Headings sort.", t.of.label()),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
 			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
 	}
@@ -356,8 +356,8 @@ func (t *tuned) table() *Table {
 		}
 		name := t.named(a)
 		mark := name
-		if recs := t.file.Recommendations; a.Final.Tied && len(recs) > 0 && recs[0].Arm != a.Name {
-			mark = strings.TrimPrefix(name+", =", ", ")
+		if stands := report.Mark(t.file, a.Arm); stands == "=" || stands == "?" {
+			mark = strings.TrimPrefix(name+", "+stands, ", ")
 		}
 		tb.Rows = append(tb.Rows, Row{Mark: name != "", Cells: append([]Cell{
 			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more,

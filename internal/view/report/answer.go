@@ -123,6 +123,10 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		}
 		s.Notes = append(s.Notes, what+".")
 	}
+	if less := rec.Saves; less != nil && rec.Goal == result.GoalFastest {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s (?) takes less memory and may be as good: %s %s, peak RSS %s, against this one.",
+			less.Arm, f.Metric.Label(), Change(less.Ratio), memoryChange(less.Memory)))
+	}
 	return s
 }
 

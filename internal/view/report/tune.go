@@ -170,7 +170,7 @@ func (t *Tune) columns() []column {
 			{"peak RSS", false, memory}, {"n", false, count}, {"", true, func(a *result.Arm) string { return LeftEarly(a) }}}
 	}
 	out := []column{
-		{"", true, t.mark},
+		{"", true, func(a *result.Arm) string { return Mark(t.File, a) }},
 		{"setting", true, func(a *result.Arm) string { return a.Name }},
 		{f.Metric.Label(), false, func(a *result.Arm) string {
 			if a.Final == nil {
@@ -235,15 +235,22 @@ func asMeasured(f *result.File, a *result.Arm) string {
 	return Metric(f.Metric.Spec(), a.Measured.Median)
 }
 
-// mark says how a setting stands to the recommended one.
-func (t *Tune) mark(a *result.Arm) string {
+// Mark says how a setting stands to the recommended one: ">" it is recommended, "=" it
+// cannot be told apart from that and looks the same, "?" it looks better or worse, with too
+// few runs to know.
+func Mark(f *result.File, a *result.Arm) string {
 	switch {
-	case a.Final == nil || len(t.File.Recommendations) == 0 || a == &t.File.Arms[0] && a.Final.Tied:
+	case a.Final == nil || len(f.Recommendations) == 0:
 		return ""
-	case a.Name == t.File.Recommendations[0].Arm:
+	case a.Name == f.Recommendations[0].Arm:
+		if a == &f.Arms[0] && f.Answer.State == result.AnswerInconclusive {
+			return "" // nothing is recommended yet
+		}
 		return ">"
 	case a.Final.Tied:
 		return "="
+	case a.Final.Undecided:
+		return "?"
 	}
 	return ""
 }
@@ -309,12 +316,25 @@ func (t *Tune) legend(p *printer) {
 		return
 	}
 	var parts []string
-	marked := slices.ContainsFunc(f.Arms[1:], func(a result.Arm) bool { return t.mark(&a) == "=" })
-	switch keep := len(f.Recommendations) > 0 && f.Recommendations[0].Arm == f.Arms[0].Name; {
-	case marked && keep:
-		parts = append(parts, "= cannot be told apart from the default")
-	case marked:
-		parts = append(parts, "> recommended, = cannot be told apart from it")
+	marked := func(mark string) bool {
+		for i := range f.Arms {
+			if Mark(f, &f.Arms[i]) == mark {
+				return true
+			}
+		}
+		return false
+	}
+	if marked(">") {
+		parts = append(parts, "> recommended")
+	}
+	switch {
+	case marked("=") && marked(">"):
+		parts = append(parts, "= not different from it")
+	case marked("="):
+		parts = append(parts, "= not different from the default")
+	}
+	if marked("?") {
+		parts = append(parts, "? too few runs to tell")
 	}
 	parts = append(parts, "times are adjusted for drift")
 	p.line("%s", strings.Join(parts, "; "))
