@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -142,7 +141,7 @@ func bloatMeaning(o *Outcome) []string {
 		if a.Arm.Task.How != freeKhugepaged || r == 0 {
 			continue
 		}
-		none := strings.TrimPrefix(a.Arm.Name, "khugepaged-")
+		none := a.Arm.changed("max_ptes_none")
 		if r > 1.5*p {
 			out = append(out, fmt.Sprintf("With max_ptes_none = %s, khugepaged makes that memory resident again: %s, %s what lives. Where programs release parts of huge pages, set it to 0.", none, unit.Bytes(r), unit.Ratio(r/live)))
 		} else {

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -169,6 +170,16 @@ func (e *Experiment) Arms(m *Machine, p Params) []*Arm {
 		}
 	}
 	return arms
+}
+
+// changed returns what the arm sets a file to, by the file's last name; "" for nothing.
+func (a *Arm) changed(name string) string {
+	for _, c := range a.Changes {
+		if filepath.Base(c.Path) == name {
+			return c.Value
+		}
+	}
+	return ""
 }
 
 // memoryArm returns an arm whose memory has pages of a kind and size, with what

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -131,7 +130,7 @@ type gogcFinding struct {
 func gogcFindings(o *Outcome) (out []gogcFinding) {
 	size := o.Params.Size
 	for _, l := range gogcLoads {
-		f := gogcFinding{load: l, base: o.Arm(l.name + "-100"), tuned: o.Arm(l.name + "-gctune")}
+		f := gogcFinding{load: l, base: o.gogcArm(l, VariesGOGC, "100", 0), tuned: o.gogcArm(l, "", "", 0)}
 		f.baseRate, f.tunedRate, f.tunedRSS = o.at(f.base, size, opsKey), o.at(f.tuned, size, opsKey), o.at(f.tuned, size, rssKey)
 		if f.baseRate == 0 {
 			continue
@@ -140,8 +139,7 @@ func gogcFindings(o *Outcome) (out []gogcFinding) {
 		most := 0.0
 		for _, a := range o.Arms {
 			rate := o.at(a, size, opsKey)
-			if how, _, tuned := strings.Cut(a.Arm.Task.How, "/"); how != l.name || tuned ||
-				strings.Contains(a.Arm.Name, "-goroutines-") || rate == 0 {
+			if a.Arm.Work != l.name || a.Arm.Varies != VariesGOGC || rate == 0 {
 				continue
 			}
 			values, most = append(values, a), max(most, rate)
@@ -159,6 +157,18 @@ func gogcFindings(o *Outcome) (out []gogcFinding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// gogcArm returns the arm of a workload that varies something, with a GOGC, and with so
+// many goroutines, 0 for any; nil if there is none. The tuned one varies nothing.
+func (o *Outcome) gogcArm(l gogcLoad, varies, gogc string, goroutines int) *ArmResult {
+	for _, a := range o.Arms {
+		if a.Arm.Work == l.name && a.Arm.Varies == varies && a.Arm.Setting.GOGC == gogc &&
+			(goroutines == 0 || a.Arm.Task.Goroutines == goroutines) {
+			return a
+		}
+	}
+	return nil
 }
 
 // worth is how much faster the best value must be than another for there to be

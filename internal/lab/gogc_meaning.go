@@ -45,7 +45,7 @@ func (f *gogcFinding) value(o *Outcome) string {
 
 // scaling says what each goroutine does beside others, of what it does alone.
 func (f *gogcFinding) scaling(o *Outcome) string {
-	one := o.at(o.Arm(f.load.name+"-goroutines-1"), o.Params.Size, opsKey)
+	one := o.at(o.gogcArm(f.load, VariesGoroutines, "100", 1), o.Params.Size, opsKey)
 	if one == 0 {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (f *gogcFinding) scaling(o *Outcome) string {
 	for _, a := range o.Arms {
 		n := a.Arm.Task.Goroutines
 		rate := o.at(a, o.Params.Size, "goroutine_ops_per_second")
-		if n < 2 || rate == 0 || !strings.HasPrefix(a.Arm.Name, f.load.name+"-goroutines-") {
+		if n < 2 || rate == 0 || a.Arm.Work != f.load.name || a.Arm.Varies != VariesGoroutines {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("%d of them at %s", n, unit.Percent(rate/one)))

@@ -252,7 +252,7 @@ func (r *run) experiment(ctx context.Context, out *Outcome) error {
 }
 
 func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
-	sched := trial.NewScheduler(runnerOf{r, out}, r.Seed)
+	sched := trial.NewScheduler(nil, r.Seed)
 	round := 0
 	sched.Observe = func(a *trial.Arm, n int, s *trial.Sample) {
 		if s == nil && r.Progress != nil {
@@ -260,7 +260,7 @@ func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
 		}
 	}
 	if !r.Quick && out.Params.Rounds > 1 && !out.Experiment.noWarmup {
-		arms := schedulerArms(out)
+		arms := r.schedulerArms(out)
 		samples, err := sched.Warmup(ctx, arms)
 		if err != nil {
 			return err
@@ -274,7 +274,7 @@ func (r *run) rounds(ctx context.Context, out *Outcome, begun time.Time) error {
 		if len(live) == 0 {
 			return nil
 		}
-		arms := schedulerArms(out)
+		arms := r.schedulerArms(out)
 		began := r.Now()
 		err := sched.Round(ctx, arms)
 		for i, a := range live {
@@ -327,26 +327,21 @@ func (r *run) traces(ctx context.Context, out *Outcome) error {
 }
 
 // schedulerArms returns the arms that can go on as the engine knows them.
-func schedulerArms(out *Outcome) []*trial.Arm {
+func (r *run) schedulerArms(out *Outcome) []*trial.Arm {
 	var arms []*trial.Arm
 	for _, a := range out.runnable() {
-		arms = append(arms, &trial.Arm{Name: a.Arm.Name, Setting: setting(a.Arm)})
+		arms = append(arms, &trial.Arm{Name: a.Arm.Name, Setting: setting(a.Arm), Runner: armRunner{r, out, a.Arm}})
 	}
 	return arms
 }
-
-// armVariable tells the runner which arm a setting is of.
-const armVariable = "FOLIO_LAB_ARM"
 
 // setting is what the processes of an arm run under. Where the arm has none of
 // its own, nothing of the Go runtime interferes with what is measured.
 func setting(a *Arm) trial.Setting {
 	if a.Setting != nil {
-		s := *a.Setting
-		s.Env = append(slices.Clone(s.Env), armVariable+"="+a.Name)
-		return s
+		return *a.Setting
 	}
-	return trial.Setting{GOGC: trial.Off, Env: []string{"GODEBUG=asyncpreemptoff=1", "GOMEMLIMIT=off", armVariable + "=" + a.Name}}
+	return trial.Setting{GOGC: trial.Off, Env: []string{"GODEBUG=asyncpreemptoff=1", "GOMEMLIMIT=off"}}
 }
 
 // judge gives an arm up whose trial failed: it would fail again.
@@ -398,28 +393,23 @@ func (r *run) guarded() error {
 	return err
 }
 
-// runnerOf runs trials of an experiment for the scheduler.
-type runnerOf struct {
+// armRunner runs the trials of an arm for the scheduler.
+type armRunner struct {
 	*run
 	out *Outcome
+	arm *Arm
 }
 
 // Run makes the changes that an arm needs, runs it, and takes them back.
-func (r runnerOf) Run(ctx context.Context, s trial.Setting) (sample *trial.Sample, err error) {
-	var arm *Arm
-	for _, kv := range s.Env {
-		if name, ok := strings.CutPrefix(kv, armVariable+"="); ok {
-			arm = r.out.Arm(name).Arm
-		}
-	}
-	if len(arm.Changes) > 0 {
-		if err := r.changer.Apply(arm.Changes); err != nil {
+func (r armRunner) Run(ctx context.Context, s trial.Setting) (sample *trial.Sample, err error) {
+	if len(r.arm.Changes) > 0 {
+		if err := r.changer.Apply(r.arm.Changes); err != nil {
 			return &trial.Sample{Failure: err.Error()}, nil
 		}
 		defer func() { err = errors.Join(err, r.changer.Restore()) }()
 	}
 	began := r.Now()
-	sample, err = r.Runner(ctx, arm.Task, s)
+	sample, err = r.Runner(ctx, r.arm.Task, s)
 	r.pace.took(r.out, r.Now().Sub(began))
 	return sample, err
 }
