@@ -31,6 +31,7 @@ var arenas = &Experiment{
 	arms:     arenasArms,
 	work:     arenasWork,
 	meaning:  func(o *Outcome) []string { return arenasMeaning(o, "Binary trees") },
+	charts:   chartsOfArenas("trees"),
 }
 
 var arenasJSON = &Experiment{
@@ -44,6 +45,7 @@ var arenasJSON = &Experiment{
 	arms:     arenasArms,
 	work:     arenasWork,
 	meaning:  func(o *Outcome) []string { return arenasMeaning(o, "JSON documents") },
+	charts:   chartsOfArenas(""),
 }
 
 var arenasIndex = &Experiment{
@@ -57,6 +59,7 @@ var arenasIndex = &Experiment{
 	arms:     arenasArms,
 	work:     arenasWork,
 	meaning:  func(o *Outcome) []string { return arenasMeaning(o, "An ordered index") },
+	charts:   chartsOfArenas(""),
 }
 
 var arenasFigures = []Figure{

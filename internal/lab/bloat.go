@@ -28,6 +28,10 @@ var bloat = &Experiment{
 	arms:     bloatArms,
 	work:     bloatWork,
 	meaning:  bloatMeaning,
+	charts: []Chart{ // it is about memory
+		armsChart("Memory", linear, "resident_bytes", "live_bytes", "freed_resident_bytes", "huge_bytes"),
+		armsChart("Times", log, "release_seconds"),
+	},
 }
 
 // How an arm of bloat frees, and what happens then.

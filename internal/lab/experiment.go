@@ -28,7 +28,8 @@ type Experiment struct {
 	arms            func(*Machine, Params) []*Arm
 	work            func(*probe, Task) error
 	meaning         func(*Outcome) []string
-	noWarmup        bool // each trial makes its own conditions
+	charts          []Chart // nil: as Drawn makes them
+	noWarmup        bool    // each trial makes its own conditions
 	// trace names arms that run again in the end, with the GC traced and sampled:
 	// see [ArmResult.Traced]. Nil for none.
 	trace func(*Outcome) []*ArmResult

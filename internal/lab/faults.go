@@ -29,6 +29,7 @@ var faults = &Experiment{
 	arms:     faultsArms,
 	work:     faultsWork,
 	meaning:  faultsMeaning,
+	charts:   chartsOfFaults(),
 }
 
 // How the memory of an arm gets its pages.

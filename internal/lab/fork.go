@@ -28,6 +28,11 @@ var fork = &Experiment{
 	arms:     forkArms,
 	work:     forkWork,
 	meaning:  forkMeaning,
+	charts: []Chart{
+		armsChart("Times", log, "p50_seconds", "p99_seconds", "max_seconds"),
+		armsChart("Memory", linear, "extra_bytes"),
+		armsChart("The call of fork itself", linear, "fork_seconds"),
+	},
 }
 
 func forkArms(m *Machine, p Params) []*Arm {

@@ -27,6 +27,7 @@ var gogc = &Experiment{
 	arms:     gogcArms,
 	work:     gogcWork,
 	meaning:  gogcMeaning,
+	charts:   chartsOfGOGC(),
 	trace:    gogcTrace,
 }
 

@@ -28,6 +28,7 @@ var madvise = &Experiment{
 	arms:     madviseArms,
 	work:     madviseWork,
 	meaning:  madviseMeaning,
+	charts:   chartsOfMadvise(),
 }
 
 func madviseArms(m *Machine, p Params) []*Arm {

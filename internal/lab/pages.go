@@ -27,6 +27,10 @@ var pages = &Experiment{
 	arms:     pagesArms,
 	work:     pagesWork,
 	meaning:  pagesMeaning,
+	charts: []Chart{
+		pagesChart("Dependent reads: each waits for the one before", "latency_seconds", "reads-latency"),
+		pagesChart("Independent reads: several under way", "throughput_seconds", "reads-throughput"),
+	},
 }
 
 func pagesArms(m *Machine, p Params) []*Arm {

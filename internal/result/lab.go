@@ -38,6 +38,8 @@ type LabExperiment struct {
 	Across bool   `json:"across,omitempty"`
 	// Curves are the keys of the figures that are listed by size.
 	Curves []string `json:"curves,omitempty"`
+	// Charts are what a page draws.
+	Charts []LabChart `json:"charts"`
 	// Refused says that the experiment was not run at all, Error why.
 	Refused        bool          `json:"refused,omitempty"`
 	Parameters     LabParameters `json:"parameters"`
@@ -145,6 +147,7 @@ func labExperiment(o *lab.Outcome) LabExperiment {
 	for i := range e.Curves {
 		out.Curves = append(out.Curves, e.Figures[i].Key)
 	}
+	out.Charts = e.Drawn()
 	out.Base, out.Across, out.Refused = e.Base, e.Across, o.Refused
 	if o.Err != nil {
 		text := o.Err.Error()

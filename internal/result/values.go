@@ -47,6 +47,7 @@ type (
 	State    = diagnose.State
 
 	LabSizePoint = lab.Point
+	LabChart     = lab.Chart
 
 	CollapseOutcome = collapser.Outcome
 )
@@ -133,8 +134,11 @@ const (
 	HeapInCopy   = inspect.HeapCopy
 )
 
-// What the arms of an experiment that do the same work differ in.
+// What charts of an experiment are drawn over, see [LabChart], and what its arms that do
+// the same work differ in.
 const (
+	OverSizes        = lab.OverSizes
+	OverArms         = lab.OverArms
 	VariesGOGC       = lab.VariesGOGC
 	VariesGoroutines = lab.VariesGoroutines
 )

@@ -141,8 +141,14 @@ func labFile() *result.Lab {
 			Figure: figures[0].Key, Figures: figures, Complete: true,
 			Parameters:  result.LabParameters{SizeBytes: sizes[len(sizes)-1], Rounds: 6},
 			Conclusions: []string{"It costs " + name + ".", "  More of it."}}
+		experiment, err := lab.Lookup(name)
+		if err != nil {
+			panic(err)
+		}
+		e.Charts = experiment.Drawn()
 		for i, arm := range arms {
 			a := result.LabArm{Name: arm, About: "about " + arm, Ran: true}
+			a.Setting.Pages = arm
 			if name == "gogc" {
 				a.Work, a.Varies = "ecdsa", lab.VariesGOGC
 				if value := strings.TrimPrefix(arm, "ecdsa-"); strings.HasPrefix(value, "goroutines-") {

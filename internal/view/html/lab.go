@@ -157,25 +157,56 @@ func (l *labView) missing() *Table {
 	return tb
 }
 
-// draw adds the charts that the experiment's source draws.
+// draw adds the experiment's charts.
 func (l *labView) draw(b *Block) {
-	switch {
-	case l.Name == "pages":
-		l.drawPages(b)
-	case l.Name == "faults":
-		c := l.curve("total_seconds", "Time to write to fresh memory")
-		c.Y.Label = "time in all"
-		l.beside(b, c, sourceFaults, unit.Seconds)
-	case l.Name == "madvise":
-		b.Charts = append(b.Charts, l.curve("cycle_seconds", "Returning memory to the OS and using it again, for each base page"))
-		l.beside(b, l.curve("other_seconds", "Meanwhile, the first write to other memory, for each base page"), sourceMadvise, unit.Seconds)
-	case l.Name == "gogc":
-		l.drawGOGC(b)
-	case strings.HasPrefix(l.Name, "arenas"):
-		l.drawArenas(b)
-	default:
-		l.drawBars(b)
+	for _, d := range l.Charts {
+		d.Figures = slices.DeleteFunc(slices.Clone(d.Figures), func(key string) bool { return !l.measured(key) })
+		c := l.chart(d)
+		if c == nil {
+			continue
+		}
+		if d.Caption != "" {
+			c.Caption = d.Caption
+		}
+		if add := references[d.Reference]; add != nil {
+			add(l, d, c, b)
+		}
+		b.Charts = append(b.Charts, c)
+		if d.Listed {
+			b.Tables = append(b.Tables, l.bySize(d.Figures[0], d.Title))
+		}
 	}
+}
+
+// measured says whether an arm has a figure.
+func (l *labView) measured(key string) bool {
+	return slices.ContainsFunc(l.ran, func(a *result.LabArm) bool {
+		_, ok := last(a).Figures[key]
+		return ok
+	})
+}
+
+// chart draws one of the experiment's charts, nil where it has nothing.
+func (l *labView) chart(d result.LabChart) *Chart {
+	if len(d.Figures) == 0 {
+		return nil
+	}
+	var c *Chart
+	switch d.Over {
+	case result.OverArms:
+		return l.bars(d.Title, d.Scale, d.Figures...)
+	case result.OverSizes:
+		c = l.curve(d.Figures[0], d.Title)
+	case result.VariesGOGC, result.VariesGoroutines:
+		c = l.varied(d)
+	default:
+		return nil
+	}
+	c.Y.Scale = d.Scale
+	if d.Label != "" {
+		c.Y.Label = d.Label
+	}
+	return c
 }
 
 func sizeText(v float64) string { return unit.Exact(uint64(v)) }
@@ -185,6 +216,37 @@ func interval(v result.Interval) (lo, hi *float64) {
 		return nil, nil
 	}
 	return v.Lo, v.Hi
+}
+
+// bars draws figures of all arms at the largest size, the figures beside one
+// another.
+func (l *labView) bars(title string, scale string, keys ...string) *Chart {
+	c := &Chart{Kind: Bars, Title: title, X: Axis{Scale: scale, Format: axisFormat(keys[0])}}
+	var names []string
+	for i, key := range keys {
+		f := l.figure(key)
+		s := Series{Name: f.Label, Color: 1 + i%6, Shape: i}
+		names = append(names, f.Label)
+		for j, a := range l.ran {
+			if i == 0 {
+				c.Y.Categories = append(c.Y.Categories, a.Name)
+			}
+			v, ok := last(a).Figures[key]
+			if !ok {
+				continue
+			}
+			p := Point{X: v.Median, Y: float64(j), Name: a.Name, Text: figure.KindOf(key).Format(v.Median),
+				Tip: [][2]string{{f.Label, figure.KindOf(key).Format(v.Median)}}}
+			if p.XLo, p.XHi = interval(v); p.XLo != nil {
+				p.Tip = append(p.Tip, [2]string{"95% interval", figure.KindOf(key).Format(*p.XLo) + " to " + figure.KindOf(key).Format(*p.XHi)})
+			}
+			p.Tip = append(p.Tip, [2]string{"runs", itoa(v.N)}, [2]string{"what it is", a.About})
+			s.P = append(s.P, p)
+		}
+		c.Series = append(c.Series, s)
+	}
+	c.X.Label = strings.Join(names, ", ")
+	return c
 }
 
 // curve draws a figure over sizes, a line for each arm.
@@ -216,63 +278,6 @@ func (l *labView) curve(key, title string) *Chart {
 	return c
 }
 
-// beside adds a chart with the figures of its source.
-func (l *labView) beside(b *Block, c *Chart, src source, format func(float64) string) {
-	c.Caption = src.caption()
-	c.Series = append(c.Series, src.draw(format, sizeText)...)
-	b.Charts = append(b.Charts, c)
-	b.Tables = append(b.Tables, src.table("memory", "time", sizeText, format))
-}
-
-// drawPages marks how far the translation buffers of the source's example reach.
-func (l *labView) drawPages(b *Block) {
-	lines := []Line{
-		{zen4L1 * smallPage, "L1 TLB, 4 KiB pages"}, {zen4L2 * smallPage, "L2 TLB, 4 KiB"},
-		{zen4L1 * bigOne, "L1 TLB, 2 MiB"}, {zen4L2 * bigOne, "L2 TLB, 2 MiB"},
-	}
-	note := formatf("Upright: how far the %d and %d entries of an AMD Zen 4 reach, the example of %s; this processor's may reach further or less far.", zen4L1, zen4L2, sourcePages.name)
-	for _, x := range []struct{ key, title string }{
-		{"latency_seconds", "Dependent reads: each waits for the one before"},
-		{"throughput_seconds", "Independent reads: several under way"},
-	} {
-		c := l.curve(x.key, x.title)
-		c.Y.Label = "time for each read"
-		c.Lines, c.Caption = lines, note
-		if x.key == "throughput_seconds" {
-			if ref, ok := l.sourceGains(x.key); ok {
-				c.Series = append(c.Series, ref)
-				c.Caption += " Hollow: " + ref.Name + "."
-			} else {
-				c.Caption += formatf(" From another machine (%s): at 4 GiB, 2MiB pages are %s as fast as base pages, 1GiB pages %s.",
-					sourcePages.machine, unit.Ratio(sourceTHPGain), unit.Ratio(sourceGiBGain))
-			}
-		}
-		b.Charts = append(b.Charts, c)
-		b.Tables = append(b.Tables, l.bySize(x.key, x.title))
-	}
-}
-
-// sourceGains puts the source's ratios, which are of reads of 4 GiB, on what base
-// pages take here.
-func (l *labView) sourceGains(key string) (Series, bool) {
-	for _, a := range l.ran {
-		for _, p := range a.Points {
-			if v, ok := p.Figures[key]; ok && a.Name == "base" && p.SizeBytes == sourceGainAt {
-				s := Series{Name: "the gains on another machine (" + sourcePages.machine + "), from base pages here", Ref: true, Shape: 5, Color: 0}
-				for _, g := range []struct {
-					gain float64
-					of   string
-				}{{sourceTHPGain, "2 MiB pages"}, {sourceGiBGain, "1 GiB pages"}} {
-					s.P = append(s.P, Point{X: sourceGainAt, Y: v.Median / g.gain, Name: g.of,
-						Tip: [][2]string{{"the source's gain", unit.Ratio(g.gain)}, {"on base pages here", unit.Seconds(v.Median / g.gain)}}})
-				}
-				return s, true
-			}
-		}
-	}
-	return Series{}, false
-}
-
 // bySize lists a curve.
 func (l *labView) bySize(key, title string) *Table {
 	tb := &Table{Caption: title + ", by size", Head: []Column{{Label: "memory", Num: true}}}
@@ -298,14 +303,58 @@ func (l *labView) bySize(key, title string) *Table {
 	return tb
 }
 
-// workload returns what an arm of gogc does, and its value of GOGC or number of
-// goroutines; 0 for what has none.
-func workload(a *result.LabArm) (name string, gogc, goroutines float64) {
-	switch set := a.Setting.Runtime; {
-	case a.Varies == result.VariesGoroutines:
-		goroutines = float64(a.Goroutines)
-	case a.Varies == result.VariesGOGC && set != nil && set.GOGC != nil:
-		gogc, _ = strconv.ParseFloat(*set.GOGC, 64) // off is 0
+// varied draws a figure over what arms vary, a line for each kind of work.
+func (l *labView) varied(d result.LabChart) *Chart {
+	key := d.Figures[0]
+	c := &Chart{Kind: XY, Title: d.Title, X: Axis{Label: "GOGC", Scale: Log, Format: Count},
+		Y: Axis{Label: l.figure(key).Label, Format: axisFormat(key)}}
+	if d.Over == result.VariesGoroutines {
+		c.X = Axis{Label: "goroutines", Scale: Log2, Format: Count}
 	}
-	return a.Work, gogc, goroutines
+	var works []string
+	for _, a := range l.ran {
+		if !slices.Contains(works, a.Work) {
+			works = append(works, a.Work)
+		}
+	}
+	for i, work := range works {
+		s := Series{Name: work, Color: 1 + i%6, Shape: i, Line: true}
+		for _, a := range l.ran {
+			if x := varies(a, d.Over); a.Work == work && x > 0 {
+				s.P = l.add(s.P, a, x, key)
+			}
+		}
+		c.Series = append(c.Series, s)
+	}
+	return c
+}
+
+// varies returns an arm's value of GOGC or number of goroutines; 0 where it varies
+// something else, or is off.
+func varies(a *result.LabArm, over string) float64 {
+	switch set := a.Setting.Runtime; {
+	case a.Varies != over:
+	case over == result.VariesGoroutines:
+		return float64(a.Goroutines)
+	case set != nil && set.GOGC != nil:
+		v, _ := strconv.ParseFloat(*set.GOGC, 64) // off is 0
+		return v
+	}
+	return 0
+}
+
+// add appends the point of an arm.
+func (l *labView) add(points []Point, a *result.LabArm, x float64, key string) []Point {
+	v, ok := last(a).Figures[key]
+	if !ok || v.Median <= 0 {
+		return points
+	}
+	p := Point{X: x, Y: v.Median, Name: a.Name}
+	p.YLo, p.YHi = interval(v)
+	for _, f := range l.Figures {
+		if w, ok := last(a).Figures[f.Key]; ok {
+			p.Tip = append(p.Tip, [2]string{f.Label, figure.KindOf(f.Key).Format(w.Median)})
+		}
+	}
+	return append(points, p)
 }

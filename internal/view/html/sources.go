@@ -91,11 +91,15 @@ const (
 	smallPage, bigOne = 4 << 10, 2 << 20
 )
 
-// A sourceArm is a bar of a source.
+// A sourceArm is a row of bars of a source: its figures by key.
 type sourceArm struct {
-	name               string
-	wall, user, system float64
-	rssMB, faults      float64
+	name    string
+	figures map[string]float64
+}
+
+func treesArm(name string, wall, user, system, megabytes, faults float64) sourceArm {
+	return sourceArm{name, map[string]float64{"wall_seconds": wall, "user_seconds": user, "system_seconds": system,
+		"peak_rss_bytes": megabytes * 1e6, "faults": faults}}
 }
 
 // sourceArenas: binary trees of depth 21, all four variants of the report.
@@ -105,10 +109,10 @@ var sourceArenas = struct {
 }{
 	source{name: "golang/go issue 51667, 2022", machine: "AMD EPYC, 8 threads, depth 21", where: "https://go.dev/issue/51667"},
 	[]sourceArm{
-		{name: "new", wall: 5.12, user: 34.53, system: 5.50, rssMB: 537, faults: 76886},
-		{name: "Go arenas", wall: 12.50, user: 20.80, system: 77.92, rssMB: 750, faults: 2334682},
-		{name: "Go arenas, cleared by 2MiB", wall: 2.55, user: 19.34, system: 0.89, rssMB: 765, faults: 14492},
-		{name: "and unmapped from 8MiB on", wall: 2.71, user: 20.11, system: 0.97, rssMB: 312, faults: 13980},
+		treesArm("new", 5.12, 34.53, 5.50, 537, 76886),
+		treesArm("Go arenas", 12.50, 20.80, 77.92, 750, 2334682),
+		treesArm("Go arenas, cleared by 2MiB", 2.55, 19.34, 0.89, 765, 14492),
+		treesArm("and unmapped from 8MiB on", 2.71, 20.11, 0.97, 312, 13980),
 	},
 }
 
