@@ -32,7 +32,7 @@ var goRules = []Rule{
 	}, {
 		ID: "go-tiny-heap", Title: "a tiny heap is collected many times a second", Scope: OfGo, Severity: Warning,
 		Reads:     []string{fromRuntime, "samples (perf_event_open)"},
-		Reference: "https://blog.cloudflare.com/go-dont-collect-my-garbage/", look: lookTiny,
+		Reference: docTinyHeap, look: lookTiny,
 	}, {
 		ID: "go-returned-memory", Title: "memory that Go has returned is resident", Scope: OfGo, Severity: Warning,
 		Reads:     []string{fromRuntime, "/proc/PID/smaps_rollup"},
@@ -247,8 +247,8 @@ func (p *Process) tiny(what string, evidence Reading) Finding {
 	return Finding{
 		What:     what,
 		Evidence: []Reading{evidence},
-		Means:    "Each collection stops and starts all processors, which is not in the GC's own figures, and costs more the more processors there are. A few MiB more of heap save almost all of it.",
-		Fix: []Step{{Do: "Let the heap be larger; what that gives is measured by folio tune:", Code: "GOGC=400"},
+		Means:    "It costs more than it shows: " + tinyCosts + ", and the more threads there are, the more that takes. A few MiB more of heap save almost all of it.",
+		Fix: []Step{{Do: "Let the heap be larger; what that gives is measured by folio tune:", Code: "GOGC=" + tinyGOGC},
 			{Do: "Or have the program keep a least heap itself (package gctune):", Code: `import _ "github.com/foliomem/folio/auto"`},
 			{Do: "Or build it with a minimum heap that can be set, and set FOLIO_HEAPMINIMUM=64MiB:", Code: "folio build --patch heap-minimum"}},
 	}

@@ -18,18 +18,20 @@ type NextStep struct {
 	What     string  `json:"what"`
 	Evidence string  `json:"evidence"`
 	Fix      string  `json:"fix"`
+	Source   string  `json:"source"` // where what helps is explained
 }
 
 // rules are the advice, in order of how much each can gain at most.
 var rules = []struct {
-	name string
-	look func(*RunFacts) (gain float64, f NextStep, ok bool)
+	name   string
+	source string
+	look   func(*RunFacts) (gain float64, f NextStep, ok bool)
 }{
-	{"gc", adviseGC},
-	{"tiny-heap", adviseTinyHeap},
-	{"page-faults", adviseFaults},
-	{"allocation", adviseAllocation},
-	{"growth", adviseGrowth},
+	{"gc", "https://go.dev/doc/gc-guide", adviseGC},
+	{"tiny-heap", docTinyHeap, adviseTinyHeap},
+	{"page-faults", docGuideTHP, adviseFaults},
+	{"allocation", "https://go.dev/doc/gc-guide#Eliminating_heap_allocations", adviseAllocation},
+	{"growth", "https://pkg.go.dev/slices#Grow", adviseGrowth},
 }
 
 // Advise returns the recommendations, the largest possible gain first. It returns
@@ -42,7 +44,7 @@ func (s *RunFacts) Advise() []NextStep {
 		if !ok {
 			continue
 		}
-		f.Rule, f.Gain = r.name, gain
+		f.Rule, f.Source, f.Gain = r.name, r.source, gain
 		i := len(gains)
 		for i > 0 && gains[i-1] < gain {
 			i--
@@ -62,6 +64,13 @@ const (
 	tinyHeap     = 16 << 20
 )
 
+// What doctor and run say of a small heap that is collected often.
+const (
+	tinyCosts   = "each GC cycle stops and starts all threads, which no GC figure counts"
+	tinyGOGC    = "400"
+	docTinyHeap = "https://blog.cloudflare.com/go-dont-collect-my-garbage/"
+)
+
 // adviseTinyHeap finds source 4's case: a live heap of a few MiB that is
 // collected hundreds of times a second.
 func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
@@ -77,9 +86,9 @@ func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
 		share, _ = s.traceShare()
 	}
 	return min(share, 1), NextStep{
-		What:     "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
+		What:     "Collect a small heap less often: " + tinyCosts,
 		Evidence: fmt.Sprintf("%s GCs/s, heap at most %s", unit.Rate(rate), unit.Bytes(*s.HeapPeak)),
-		Fix:      s.line("run", "--gogc=400"),
+		Fix:      s.line("run", "--gogc="+tinyGOGC),
 	}, true
 }
 

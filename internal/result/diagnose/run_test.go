@@ -132,10 +132,10 @@ func TestFindings(t *testing.T) {
 	got := s.Advise()
 	want := []NextStep{
 		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs was not sampled",
-			"GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'"},
+			"GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'", "https://go.dev/doc/gc-guide"},
 		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
-			"folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 2MiB instead of 512"},
+			"folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 2MiB instead of 512", docGuideTHP},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("findings %+v\nwant %+v", got, want)
@@ -147,7 +147,7 @@ func TestFindings(t *testing.T) {
 	want = []NextStep{{
 		"tiny-heap", 0.153 / s.CPU, "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
 		"200 GCs/s, heap at most 4.000MiB",
-		"folio run --gogc=400 --ready tcp:localhost:80 --load 'curl x' -- ./prog 'a b'",
+		"folio run --gogc=400 --ready tcp:localhost:80 --load 'curl x' -- ./prog 'a b'", docTinyHeap,
 	}}
 	if got := s.Advise(); !slices.Equal(got, want) {
 		t.Errorf("findings %+v\nwant %+v", got, want)

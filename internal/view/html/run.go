@@ -72,6 +72,9 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	var out []Answer
 	for i, f := range found.Findings {
 		a := Answer{Main: i == 0, Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
+		if f.Source != "" {
+			a.Sure += " Explained at " + f.Source + "."
+		}
 		if strings.HasPrefix(f.Fix, "folio ") {
 			a.Line, a.Detail = f.Fix, ""
 		}
