@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/lab/nodes"
+	"github.com/foliomem/folio/internal/lab/arenabench"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -109,7 +109,7 @@ func arenasArms(m *Machine, p Params) []*Arm {
 	return arms
 }
 
-// workOf returns the work of package nodes that an experiment on arenas does.
+// workOf returns the work of package arenabench that an experiment on arenas does.
 func workOf(experiment string) string { return experiment[len(arenasFamily)+1:] }
 
 func arenasWork(p *probe, t Task) error {
@@ -117,11 +117,11 @@ func arenasWork(p *probe, t Task) error {
 		args := []string{t.Program, benchmark(t.Experiment), workOf(t.Experiment), t.How, strconv.FormatUint(t.Size, 10), strconv.Itoa(t.Count)}
 		return &os.PathError{Op: "run", Path: t.Program, Err: syscall.Exec(t.Program, args, os.Environ())}
 	}
-	work, way, err := nodes.Lookup(workOf(t.Experiment), t.How)
+	work, way, err := arenabench.Lookup(workOf(t.Experiment), t.How)
 	if err != nil {
 		return err
 	}
-	var res *nodes.Result
+	var res *arenabench.Result
 	done := make(chan struct{})
 	go func() { // this goroutine is bound to its thread, which makes it slow to switch
 		defer close(done)
@@ -152,7 +152,7 @@ const (
 // buildGoArenas builds the program with Go's arenas, unless it is there.
 func buildGoArenas(ctx context.Context, a *Arm, dir string, quick bool) error {
 	dir = filepath.Join(dir, goArenas)
-	source, err := nodes.WriteSource(dir)
+	source, err := arenabench.WriteSource(dir)
 	if err != nil {
 		return err
 	}

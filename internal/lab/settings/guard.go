@@ -95,14 +95,14 @@ func (g *guard) close() error {
 // program, runs this program so that it calls Main with what follows as args.
 func Main(command, args []string, in io.Reader, out io.Writer) error {
 	if len(args) > 0 {
-		Deafen()
+		deafen()
 		return Guard(in, out)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	return Detach(slices.Concat([]string{self}, command, []string{"stay"}))
+	return detach(slices.Concat([]string{self}, command, []string{"stay"}))
 }
 
 // Guard is the guard's own main function. It reads messages from in until that

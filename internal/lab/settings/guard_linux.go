@@ -10,17 +10,17 @@ import (
 // ownSession keeps a terminal's ctrl-C and hangup from a process.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// Detach starts command with this process's streams, in no group that a signal
+// detach starts command with this process's streams, in no group that a signal
 // for this one reaches, and does not wait for it.
-func Detach(command []string) error {
+func detach(command []string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = ownSession()
 	return cmd.Start()
 }
 
-// Deafen has this process ignore the signals that ask it to end: the guard ends
+// deafen has this process ignore the signals that ask it to end: the guard ends
 // when its work is done.
-func Deafen() {
+func deafen() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 }

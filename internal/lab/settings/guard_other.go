@@ -10,8 +10,8 @@ import (
 
 func ownSession() *syscall.SysProcAttr { return nil }
 
-// Detach needs Linux.
-func Detach([]string) error { return fmt.Errorf("system settings: %w", errors.ErrUnsupported) }
+// detach needs Linux.
+func detach([]string) error { return fmt.Errorf("system settings: %w", errors.ErrUnsupported) }
 
-// Deafen does nothing: there is no guard here.
-func Deafen() {}
+// deafen does nothing: there is no guard here.
+func deafen() {}

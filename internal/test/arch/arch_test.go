@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/system/inspect"},
 	{"internal/system/collapser"},
 	{"internal/trial"},
-	{"internal/trial/ab", "internal/result/diagnose", "internal/lab/nodes", "internal/trial/tune"},
+	{"internal/trial/ab", "internal/result/diagnose", "internal/lab/arenabench", "internal/trial/tune"},
 	{"internal/lab"},
 	{"auto", "internal/result"},
 	{"internal/result/analysis", "internal/view/gobench"},

@@ -31,8 +31,8 @@ var aroundConsole = map[string]string{
 	"cmd/folio/program.go openPprof Raw":                     "a profile, which is compressed",
 	"cmd/folio/program.go openResults Raw":                   "JSON and benchmark text, which are escaped as they are made",
 	"cmd/folio/program.go terminal Raw":                      "only asks what it is",
-	"internal/lab/settings/guard_linux.go Detach os.Stdout":  "descriptors of the guard",
-	"internal/lab/settings/guard_linux.go Detach os.Stderr":  "descriptors of the guard",
+	"internal/lab/settings/guard_linux.go detach os.Stdout":  "descriptors of the guard",
+	"internal/lab/settings/guard_linux.go detach os.Stderr":  "descriptors of the guard",
 	"auto/auto.go  os.Stderr":                                "escaped by its own say",
 	"arena/debug.go  os.Stderr":                              "names of the program's own functions",
 	"arena/quarantine.go inspect os.Stderr":                  "names of the program's own functions",
@@ -109,7 +109,7 @@ func TestEverythingIsPrintedThroughTheConsole(t *testing.T) {
 		rel := filepath.ToSlash(strings.TrimPrefix(path, "../../../"))
 		if d.IsDir() {
 			// Programs of their own: the lab runs them and reads what they print.
-			own := rel == "bench" || rel == "examples" || rel == "internal/lab/nodes/goarenas" ||
+			own := rel == "bench" || rel == "examples" || rel == "internal/lab/arenabench/goarenas" ||
 				rel == "internal/test/testenv" || strings.HasPrefix(d.Name(), "_")
 			if own || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
 				return filepath.SkipDir

@@ -1,6 +1,6 @@
 //go:build !goarenas
 
-package nodes
+package arenabench
 
 import (
 	"embed"
@@ -24,7 +24,7 @@ type Source struct {
 }
 
 // dir is where the package is in its module.
-const dir = "internal/lab/nodes"
+const dir = "internal/lab/arenabench"
 
 // WriteSource writes the source of the program with Go's arenas to a directory.
 func WriteSource(to string) (*Source, error) {

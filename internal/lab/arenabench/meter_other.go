@@ -1,6 +1,6 @@
 //go:build !linux
 
-package nodes
+package arenabench
 
 func read() usage { return usage{} }
 

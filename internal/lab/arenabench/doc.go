@@ -1,4 +1,4 @@
-// Package nodes does work that is mostly the allocation of small nodes, with new
+// Package arenabench does work that is mostly the allocation of small nodes, with new
 // or in an arena: binary trees, a JSON document that is decoded into nodes, and
 // an ordered index.
 //
@@ -9,4 +9,4 @@
 // [Source] holds the package's own source, without Folio's arenas and with those
 // of Go's experiment, as a program that depends on the standard library alone: it
 // can be built wherever there is a go command that knows the experiment.
-package nodes
+package arenabench

@@ -1,6 +1,6 @@
 //go:build goarenas
 
-package nodes
+package arenabench
 
 import (
 	"arena"

@@ -11,7 +11,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/foliomem/folio/internal/lab/nodes"
+	"github.com/foliomem/folio/internal/lab/arenabench"
 )
 
 func main() {
@@ -25,7 +25,7 @@ func run(args []string) error {
 	if len(args) != 5 {
 		return fmt.Errorf("want NAME WORK WAY SIZE COUNT, have %q", args)
 	}
-	work, way, err := nodes.Lookup(args[1], args[2])
+	work, way, err := arenabench.Lookup(args[1], args[2])
 	if err != nil {
 		return err
 	}
