@@ -457,3 +457,33 @@ func TestLessMemoryIsNamed(t *testing.T) {
 		t.Error("no search leaves GOGC=200 undecided")
 	}
 }
+
+// A single run that takes much too long, as when the machine is suspended, ends neither
+// the search nor an arm.
+func TestOneSlowRunIsForgiven(t *testing.T) {
+	for seed := range uint64(20) {
+		m := newMachine(seed)
+		m.noise = 0.02
+		m.cost = func(set trial.Setting) float64 { return map[string]float64{"": 1, "400": 0.7}[set.GOGC] }
+		slow := 20 + int(seed)
+		m.hangs = func(trial.Setting) bool { return m.trials == slow }
+		opts := m.options(seed)
+		opts.settings = []trial.Setting{{GOGC: "400"}}
+		opts.MaxRounds = 30
+		r := mustSearch(t, m, opts)
+		if rec := answerFor(r, Fastest); rec == nil || rec.Arm.Name != "GOGC=400" {
+			t.Errorf("seed %d: %+v", seed, rec)
+		}
+		failed := 0
+		for _, a := range r.Arms {
+			for _, s := range a.Samples {
+				if s.TimedOut {
+					failed++
+				}
+			}
+		}
+		if failed != 1 {
+			t.Errorf("seed %d: %d slow runs, want one", seed, failed)
+		}
+	}
+}

@@ -159,22 +159,26 @@ func (s *search) cut(keep []*Arm, st standing) {
 	}
 }
 
-// judgeFailures takes out an arm that the program does not survive. A bound that
+// judgeFailures takes out an arm that the program does not survive. A memory bound that
 // was passed needs no second look; other failures get one.
 func judgeFailures(a *Arm) {
-	failed := 0
+	failed, slow := 0, 0
 	a.Reason = ""
 	for _, s := range a.Samples {
-		if s.OverMemory || s.TimedOut {
+		if s.OverMemory {
 			a.Status, a.Reason = Failed, s.Failure
 			return
+		}
+		if s.TimedOut {
+			slow++
 		}
 		if !s.OK() {
 			failed++
 			a.Reason = s.Failure
 		}
 	}
-	if failed >= 2 && failed == len(a.Samples) {
+	// One slow run among good ones is the machine's: it may have been busy, or asleep.
+	if slow > 0 && (slow > 1 || failed == len(a.Samples)) || failed >= 2 && failed == len(a.Samples) {
 		a.Status = Failed
 	} else {
 		a.Reason = ""
