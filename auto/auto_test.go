@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"slices"
@@ -125,17 +124,15 @@ type state struct {
 // no mlockall.
 var lockAll func() (locked, end uint64)
 
-const roleEnv = "AUTO_TEST_ROLE"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(roleEnv) == "" {
+	if os.Getenv(testenv.RoleEnv) == "" {
 		if r := program; r.heap != nil {
 			_ = r.heap.Stop()
 		}
 		os.Exit(m.Run())
 	}
 	s := state{Heap: Heap() != nil, Tuner: Tuner() != nil}
-	if os.Getenv(roleEnv) == "grow" && s.Heap {
+	if os.Getenv(testenv.RoleEnv) == "grow" && s.Heap {
 		var keep [][]byte
 		for len(keep) < 600 {
 			b := bytes.Repeat([]byte{1}, 1<<20)
@@ -151,7 +148,7 @@ func TestMain(m *testing.M) {
 		}
 		s.Stats.Err, s.Stats.Windows.Reason = nil, nil
 	}
-	if lockAll != nil && os.Getenv(roleEnv) == "lock" {
+	if lockAll != nil && os.Getenv(testenv.RoleEnv) == "lock" {
 		s.Locked, s.RSS = lockAll()
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(s)
@@ -160,21 +157,11 @@ func TestMain(m *testing.M) {
 
 func role(t *testing.T, name, env string) (s state, stderr string) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	out, errs := testenv.RunRole(t, name, "FOLIO="+env)
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatalf("%v in %s", err, out)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"="+name, "FOLIO="+env)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, errs.String())
-	}
-	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-		t.Fatalf("%v in %s", err, out.String())
-	}
-	return s, errs.String()
+	return s, errs
 }
 
 func TestProgram(t *testing.T) {

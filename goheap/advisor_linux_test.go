@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
 
@@ -26,7 +27,7 @@ const dense = 200 << 20
 
 func TestDenseHeap(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "dense")
+	testenv.RunRole(t, "dense")
 }
 
 func denseRole() error {
@@ -44,7 +45,7 @@ func denseRole() error {
 		return fmt.Errorf("a second advisor: %v", err)
 	}
 	var rss, huge uint64
-	if err := await("coverage of 80%", func() bool {
+	if err := testenv.Await("coverage of 80%", func() bool {
 		rss, huge, err = rollup()
 		return err != nil || huge >= dense*8/10 && a.Stats().Coverage() >= 0.8
 	}); err != nil {
@@ -78,7 +79,7 @@ func denseRole() error {
 
 func TestSparseHeap(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "sparse")
+	testenv.RunRole(t, "sparse")
 }
 
 // sparseRole has windows with little in them: they stay as they are.
@@ -94,7 +95,7 @@ func sparseRole() error {
 		return err
 	}
 	defer a.Stop()
-	if err := await("two looks", func() bool { runtime.GC(); return a.Stats().Looks >= 2 && a.Stats().Windows.Sparse > 0 }); err != nil {
+	if err := testenv.Await("two looks", func() bool { runtime.GC(); return a.Stats().Looks >= 2 && a.Stats().Windows.Sparse > 0 }); err != nil {
 		return fmt.Errorf("%w: %+v", err, a.Stats())
 	}
 	// What the rest of the program touches meanwhile is far less than the holes.
@@ -110,7 +111,7 @@ func sparseRole() error {
 
 func TestShrinkingHeap(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "shrink")
+	testenv.RunRole(t, "shrink")
 }
 
 // shrinkRole drops most of a heap that was collapsed: it takes as much memory then
@@ -122,7 +123,7 @@ func shrinkRole() error {
 		return err
 	}
 	defer a.Stop()
-	if err := await("coverage of 80%", func() bool { return a.Stats().Coverage() >= 0.8 }); err != nil {
+	if err := testenv.Await("coverage of 80%", func() bool { return a.Stats().Coverage() >= 0.8 }); err != nil {
 		return fmt.Errorf("%w: %+v", err, a.Stats())
 	}
 	kept := thin(all, 2000)
@@ -133,7 +134,7 @@ func shrinkRole() error {
 
 // settle waits until what is resident is what the runtime has in use.
 func settle(a *Advisor, keep func()) error {
-	err := await("little bloat", func() bool {
+	err := testenv.Await("little bloat", func() bool {
 		h := readHeap()
 		res, err := residency()
 		return err == nil && res <= h.committed()+h.committed()/4+2*minRelease
@@ -157,7 +158,7 @@ func residency() (n uint64, err error) {
 
 func TestRelease(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "bloat")
+	testenv.RunRole(t, "bloat")
 }
 
 // bloatRole fills all holes of a sparse heap, as khugepaged does with
@@ -190,7 +191,7 @@ func bloatRole() error {
 		return err
 	}
 	defer a.Stop()
-	if err := await("memory is released", func() bool { return a.Stats().Releases > 0 }); err != nil {
+	if err := testenv.Await("memory is released", func() bool { return a.Stats().Releases > 0 }); err != nil {
 		return fmt.Errorf("%w: %+v", err, a.Stats())
 	}
 	if err := settle(a, func() {}); err != nil {
@@ -213,8 +214,10 @@ func TestReserve(t *testing.T) {
 	needCollapse(t)
 	needTHP(t)
 	var with, without struct{ Before, Faults, Huge int64 }
-	decode(t, asRole(t, "reserve"), &with)
-	decode(t, asRole(t, "plain"), &without)
+	out, _ := testenv.RunRole(t, "reserve")
+	decode(t, out, &with)
+	out, _ = testenv.RunRole(t, "plain")
+	decode(t, out, &without)
 	// Each base page of what grows is a fault. (The race detector's own memory has
 	// faults as well, in both.)
 	if saved := without.Faults - with.Faults; saved < int64(dense/page.Size())*8/10 {
@@ -273,7 +276,7 @@ func measureGrowth() error {
 
 func TestDisabled(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "disabled")
+	testenv.RunRole(t, "disabled")
 }
 
 func disabledRole() error {
@@ -291,7 +294,7 @@ func disabledRole() error {
 
 func TestUnwantedByTheUser(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "unwanted", "GODEBUG=disablethp=1")
+	testenv.RunRole(t, "unwanted", "GODEBUG=disablethp=1")
 }
 
 // unwantedRole runs with GODEBUG=disablethp=1: a reserve would undo that.
@@ -317,7 +320,7 @@ func unwantedRole() error {
 
 func TestWithoutCollections(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "uncollected", "GOGC=off")
+	testenv.RunRole(t, "uncollected", "GOGC=off")
 }
 
 // uncollectedRole has no collections to wake the advisor.
@@ -337,7 +340,7 @@ func uncollectedRole() error {
 	}
 	defer a.Stop()
 	all := grow(dense)
-	if err := await("coverage of 80%", func() bool { return a.Stats().Coverage() >= 0.8 }); err != nil {
+	if err := testenv.Await("coverage of 80%", func() bool { return a.Stats().Coverage() >= 0.8 }); err != nil {
 		return fmt.Errorf("%w: %+v", err, a.Stats())
 	}
 	if n := readHeap().cycles; n != 0 {
@@ -348,7 +351,7 @@ func uncollectedRole() error {
 
 func TestSmallHeap(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "small")
+	testenv.RunRole(t, "small")
 }
 
 // smallRole is no business of an advisor: it does not even look at pages.
@@ -364,7 +367,7 @@ func smallRole() error {
 	for range 20 {
 		runtime.GC()
 	}
-	if err := await("time spent", func() bool { return a.Stats().Spent > 0 }); err != nil {
+	if err := testenv.Await("time spent", func() bool { return a.Stats().Spent > 0 }); err != nil {
 		return err
 	}
 	_, huge, err := rollup()
@@ -376,7 +379,7 @@ func smallRole() error {
 
 func TestContentsUnderStress(t *testing.T) {
 	needCollapse(t)
-	asRole(t, "stress")
+	testenv.RunRole(t, "stress")
 }
 
 // stressRole allocates, collects and releases on several threads, while its heap
@@ -409,7 +412,7 @@ func stressRole() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return await("windows were collapsed", func() bool { grow(16 << 20); return a.Stats().Windows.Collapsed > 0 })
+	return testenv.Await("windows were collapsed", func() bool { grow(16 << 20); return a.Stats().Windows.Collapsed > 0 })
 }
 
 // TestOnceLarge: a heap that was large is looked at when it is small, too: somebody else

@@ -2,9 +2,7 @@ package goheap
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,13 +21,7 @@ func TestFindBesideC(t *testing.T) {
 			testenv.Missing(t, "no C compiler")
 		}
 	}
-	exe := filepath.Join(t.TempDir(), "cgo")
-	build := exec.Command("go", "build", "-o", exe, "./testdata/cgo")
-	build.Env = append(os.Environ(), "CGO_ENABLED=1")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command(exe)
+	cmd := exec.Command(testenv.Build{Dir: "testdata/cgo", Env: []string{"CGO_ENABLED=1"}}.Do(t))
 	in, out := testenv.Start(t, cmd)
 	defer func() { in.Close(); _ = cmd.Wait() }()
 	line, err := out.ReadString('\n')

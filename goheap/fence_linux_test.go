@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
 
@@ -31,7 +32,7 @@ func TestFence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	asRole(t, "fenced", rootEnv+"="+root)
+	testenv.RunRole(t, "fenced", rootEnv+"="+root)
 }
 
 // fencedRole finds a system where khugepaged fills all memory: the heap is taken out of

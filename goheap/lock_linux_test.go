@@ -85,7 +85,7 @@ func locksRole() error {
 	_, s.Locked = lockRSS() // the advisor may be faster
 	debug.FreeOSMemory()    // what it maps is locked: the advisor is to see it
 	if when == "after" {
-		if err := await("the reserve is released", func() bool { return a.Stats().Reserved.Len() == 0 }); err != nil {
+		if err := testenv.Await("the reserve is released", func() bool { return a.Stats().Reserved.Len() == 0 }); err != nil {
 			return fmt.Errorf("%w: %+v", err, a.Stats())
 		}
 	}
@@ -121,7 +121,7 @@ func locksRole() error {
 
 func lockRun(t *testing.T, how, when string) (s lockState) {
 	t.Helper()
-	out := asRole(t, "locks", lockEnv+"="+how, lockWhenEnv+"="+when, "GOGC=off")
+	out, _ := testenv.RunRole(t, "locks", lockEnv+"="+how, lockWhenEnv+"="+when, "GOGC=off")
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,37 +17,11 @@ import (
 	"github.com/foliomem/folio/page"
 )
 
-// roleEnv makes the test binary one of the programs in roles: an advisor works on
-// the heap of a process, which should have nothing else in it.
-const roleEnv = "GOHEAP_TEST_ROLE"
-
+// An advisor works on the heap of a process, which should have nothing else in it: so it
+// is tested in processes of its own.
 func TestMain(m *testing.M) {
-	if name := os.Getenv(roleEnv); name != "" {
-		if err := roles[name](); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	testenv.PlayRole(roles)
 	os.Exit(m.Run())
-}
-
-// asRole runs the test binary as one of roles, with variables as GODEBUG=..., and
-// returns what it prints.
-func asRole(t *testing.T, name string, env ...string) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), append(env, roleEnv+"="+name)...)
-	var out, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("role %s: %v\n%s%s", name, err, out.String(), stderr.String())
-	}
-	return out.String()
 }
 
 func needCollapse(t testing.TB) {
@@ -73,16 +45,6 @@ func eager() *Options {
 		o.Log = func(s string) { fmt.Fprintln(os.Stderr, s) }
 	}
 	return o
-}
-
-// await waits for what the advisor will do at some time.
-func await(what string, ok func() bool) error {
-	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			return errors.New("not within a minute: " + what)
-		}
-	}
-	return nil
 }
 
 func rollup() (rss, huge uint64, err error) {

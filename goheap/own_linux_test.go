@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -138,12 +137,7 @@ func targetRole() error {
 }
 
 func TestFindInAnotherProcess(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"=target")
+	cmd := testenv.Role(t, "target")
 	in, out := testenv.Start(t, cmd)
 	defer func() { in.Close(); _ = cmd.Wait() }()
 	line, err := out.ReadString('\n')

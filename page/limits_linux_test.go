@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
 )
 
-func TestAddressLimit(t *testing.T) { asRole(t, "addressLimit") }
+func TestAddressLimit(t *testing.T) { testenv.RunRole(t, "addressLimit") }
 
 // addressLimitRole may have little more address space than it has.
 func addressLimitRole() error {
@@ -37,7 +38,7 @@ func addressLimitRole() error {
 
 func TestTHPDisabledForTheProcess(t *testing.T) {
 	needTHP(t)
-	asRole(t, "thpDisabled")
+	testenv.RunRole(t, "thpDisabled")
 }
 
 // thpDisabledRole may have no huge pages, whatever the system allows.

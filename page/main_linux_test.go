@@ -3,28 +3,21 @@ package page
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-// roleEnv makes the test binary one of the programs in roles: what sets limits
-// of a process needs one of its own.
-const roleEnv = "PAGE_TEST_ROLE"
-
+// roles are programs of the test binary: what sets limits of a process needs one of its
+// own.
 var roles = map[string]func() error{"addressLimit": addressLimitRole, "thpDisabled": thpDisabledRole}
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(roleEnv); name != "" {
-		if err := roles[name](); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	testenv.PlayRole(roles)
 	book := &ledger{system: host}
 	host = book
 	code := m.Run()
@@ -38,20 +31,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// asRole runs the test binary as one of roles.
-func asRole(t *testing.T, name string) {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"="+name)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("role %s: %v\n%s", name, err, out)
-	}
 }
 
 // ledger keeps book of what is mapped.

@@ -19,12 +19,7 @@ import (
 // which the first three are full and the last has one page, and returns them.
 func another(t *testing.T) (pid int, r Range) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"=windows")
+	cmd := testenv.Role(t, "windows")
 	in, out := testenv.Start(t, cmd)
 	t.Cleanup(func() {
 		in.Close()

@@ -88,7 +88,7 @@ func TestRevisionsAreGone(t *testing.T) {
 				return
 			}
 			_ = c.cmd.Wait()
-			if !eventually(func() bool { return len(processesWith(c.mark)) == 0 }) {
+			if !testenv.Within(func() bool { return len(processesWith(c.mark)) == 0 }) {
 				c.noProcesses()
 			}
 			c.untouched()

@@ -20,7 +20,7 @@ import (
 func cmdPID(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, args, 2, "pid VARIABLE file")
 	pid := ""
-	if !eventually(func() bool {
+	if !testenv.Within(func() bool {
 		data, err := os.ReadFile(ts.MkAbs(args[1]))
 		pid = strings.TrimSuffix(string(data), "\n")
 		return err == nil && pid != string(data)
@@ -62,7 +62,7 @@ func needCollapse(t *testing.T) {
 // begun waits until a part of a process is on huge pages.
 func begun(t *testing.T, pid int) {
 	t.Helper()
-	if !eventually(func() bool {
+	if !testenv.Within(func() bool {
 		s, err := procmem.New("").SmapsRollup(pid)
 		return err == nil && s.AnonHugePages != nil && *s.AnonHugePages > 0
 	}) {
@@ -180,7 +180,7 @@ func TestInspectWatch(t *testing.T) {
 	pid := sleeper(t, 0)
 	c := newChild(t, "inspect", "--watch=10ms", "--json", "f.json", strconv.Itoa(pid))
 	c.start()
-	if !eventually(func() bool { _, err := os.Stat(c.path("f.json")); return err == nil }) {
+	if !testenv.Within(func() bool { _, err := os.Stat(c.path("f.json")); return err == nil }) {
 		t.Error("no file")
 	}
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {

@@ -212,7 +212,7 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait(); runtime.UnlockOSThread() })
-	if !eventually(func() bool { return lines(w.dir+"/pid") == 1 }) {
+	if !testenv.Within(func() bool { return lines(w.dir+"/pid") == 1 }) {
 		t.Fatal("the process to look at did not start")
 	}
 	w.env = append(w.env, "PID="+strconv.Itoa(target.Process.Pid))

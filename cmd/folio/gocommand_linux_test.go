@@ -84,7 +84,7 @@ func TestGoCommandEnded(t *testing.T) {
 					if sig != unix.SIGKILL {
 						c.noProcesses()
 					} else {
-						if !eventually(func() bool { return len(processesWith(c.mark)) == 0 }) {
+						if !testenv.Within(func() bool { return len(processesWith(c.mark)) == 0 }) {
 							t.Fatalf("processes left: %q", processesWith(c.mark))
 						}
 						if found, _ := filepath.Glob(filepath.Join(tmp, "*")); len(found) > 0 {

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // A node is what gcprog allocates.
@@ -116,7 +117,7 @@ func gcprog() {
 		check(os.WriteFile(*pidfile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644))
 	}
 	if *huge > 0 {
-		for end := time.Now().Add(patience); time.Now().Before(end) && hugeBytes() < *huge<<20; {
+		for end := time.Now().Add(testenv.Patience); time.Now().Before(end) && hugeBytes() < *huge<<20; {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
@@ -150,7 +151,7 @@ func gcprog() {
 		sig := unix.SignalNum("SIG" + *kill)
 		signal.Reset(sig)
 		check(unix.Kill(os.Getpid(), sig))
-		time.Sleep(patience)
+		time.Sleep(testenv.Patience)
 	}
 	runtime.KeepAlive(held)
 	os.Exit(*code)

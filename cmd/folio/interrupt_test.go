@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -62,7 +63,7 @@ func (c *child) path(name string) string { return filepath.Join(c.dir, name) }
 // awaitRuns waits until the program, which runs with -touch runs, began n times.
 func (c *child) awaitRuns(n int) {
 	c.t.Helper()
-	if !eventually(func() bool { return lines(c.path("runs")) >= n }) {
+	if !testenv.Within(func() bool { return lines(c.path("runs")) >= n }) {
 		_ = c.cmd.Process.Kill()
 		c.t.Fatalf("the program ran %d times, want %d", lines(c.path("runs")), n)
 	}
@@ -78,7 +79,7 @@ func (c *child) signal(sig syscall.Signal) {
 // end waits for folio, which must end with code and leave no process.
 func (c *child) end(code int) {
 	c.t.Helper()
-	timer := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() })
+	timer := time.AfterFunc(testenv.Patience, func() { _ = c.cmd.Process.Kill() })
 	defer timer.Stop()
 	err := c.cmd.Wait()
 	var ee *exec.ExitError
@@ -295,7 +296,7 @@ func TestKilled(t *testing.T) {
 	c.awaitRuns(1)
 	c.signal(unix.SIGKILL)
 	_ = c.cmd.Wait()
-	if !eventually(func() bool { return len(processesWith(c.mark)) == 0 }) {
+	if !testenv.Within(func() bool { return len(processesWith(c.mark)) == 0 }) {
 		c.noProcesses()
 	}
 }

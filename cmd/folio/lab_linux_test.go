@@ -40,7 +40,7 @@ func TestLabRestoresSystem(t *testing.T) {
 	}{{unix.SIGINT, 130}, {unix.SIGTERM, 130}, {unix.SIGKILL, -1}, {unix.SIGABRT, 2}} {
 		c := newChild(t, "lab", "--allow-system", "--size", "8MiB", "--rounds", "100000", "--json", "f.json", "bloat")
 		c.start()
-		if !eventually(func() bool { return settings() != before }) {
+		if !testenv.Within(func() bool { return settings() != before }) {
 			t.Fatalf("the settings stay %s", before)
 		}
 		c.signal(tt.sig)
@@ -49,7 +49,7 @@ func TestLabRestoresSystem(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d", tt.sig, got, tt.code)
 		}
 		// After a kill the guard does it, a moment later.
-		if !eventually(func() bool { return settings() == before && len(processesWith(c.mark)) == 0 }) {
+		if !testenv.Within(func() bool { return settings() == before && len(processesWith(c.mark)) == 0 }) {
 			t.Errorf("%v: settings %s, before %s; processes left: %q", tt.sig, settings(), before, processesWith(c.mark))
 		}
 		if text := c.stderr.String(); !strings.Contains(text, "bloat: --allow-system: write 10 to "+files[1]+" (now ") {

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -158,20 +157,6 @@ func processesWith(pair string) []string {
 		out = append(out, filepath.Base(filepath.Dir(p))+" "+strings.ReplaceAll(string(cmd), "\x00", " "))
 	}
 	return out
-}
-
-// patience bounds waits for what must happen sooner or later. No test depends
-// on when.
-const patience = time.Minute
-
-// eventually waits until ok.
-func eventually(ok func() bool) bool {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if ok() {
-			return true
-		}
-	}
-	return ok()
 }
 
 // lines counts the lines of a file; a missing one has none.

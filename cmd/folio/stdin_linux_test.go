@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,7 +35,7 @@ func TestInputThatDoesNotEnd(t *testing.T) {
 			data, _ := os.ReadFile(stderr.Name())
 			return string(data)
 		}
-		if !eventually(func() bool { return strings.Contains(said(), "folio: reading standard input to its end") }) {
+		if !testenv.Within(func() bool { return strings.Contains(said(), "folio: reading standard input to its end") }) {
 			t.Errorf("%s: no word of what it waits for: %q", args[0], said())
 		}
 		c.signal(unix.SIGINT)

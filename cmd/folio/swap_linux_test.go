@@ -79,7 +79,7 @@ func TestProgramThatBecomesAPipe(t *testing.T) {
 			}()
 			select {
 			case <-done:
-			case <-time.After(patience):
+			case <-time.After(testenv.Patience):
 				t.Fatal("waits for the pipe")
 			}
 		})

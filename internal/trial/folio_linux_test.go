@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // The tests here have a folio of their own, a process that can be killed.
@@ -43,7 +44,7 @@ func TestFolioIsKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	await(t, "the program outlives folio", func() bool { return len(livingBelow(t)) == 0 })
+	testenv.Eventually(t, "the program outlives folio", func() bool { return len(livingBelow(t)) == 0 })
 	var ws unix.WaitStatus
 	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil || ws.Signal() != unix.SIGKILL {
 		t.Errorf("the program ended with %v, %v", ws, err)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -126,16 +125,6 @@ func checkNoneLeft(t *testing.T) {
 	}
 	if len(pids) > 0 { // it must not spoil the next test
 		EndAll()
-	}
-}
-
-// await is for what other processes do in their own time.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", what)
-		}
 	}
 }
 

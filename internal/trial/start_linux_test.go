@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
 )
 
@@ -126,7 +127,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 	// One that has said that it is done may still be on its way out.
-	await(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= goroutines })
+	testenv.Eventually(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 // Only one trial runs at a time: the orphans of two could not be told apart.

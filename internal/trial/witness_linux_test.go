@@ -336,7 +336,7 @@ func TestWitnessOfAnEnd(t *testing.T) {
 			t.Fatal("no program")
 		}
 		cmd.Process.Kill()
-		await(t, "its end", func() bool { _, err := os.Stat(procmem.FS{}.ExePath(pid)); return err != nil })
+		testenv.Eventually(t, "its end", func() bool { _, err := os.Stat(procmem.FS{}.ExePath(pid)); return err != nil })
 		wit.lookAtExecution(e)
 		wit.fs = stateless(t, pid) // as if its end had come behind the look at its state
 		wit.lookAtExecution(e)

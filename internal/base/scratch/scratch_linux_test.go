@@ -18,7 +18,7 @@ import (
 )
 
 // roleEnv makes the test binary a process that makes directories in the one it names.
-const roleEnv = "SCRATCH_TEST_ROLE"
+const roleEnv = testenv.RoleEnv
 
 func TestMain(m *testing.M) {
 	role, base, _ := strings.Cut(os.Getenv(roleEnv), ":")

@@ -20,12 +20,7 @@ import (
 
 func buildChild(t *testing.T) string {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "child")
-	out, err := exec.Command("go", "build", "-o", exe, "testdata/child/main.go").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build child: %v\n%s", err, out)
-	}
-	return exe
+	return testenv.Build{Dir: "testdata/child"}.Do(t)
 }
 
 func pipe(t *testing.T, flags int) (r, w *os.File) {

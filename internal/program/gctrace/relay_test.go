@@ -90,8 +90,8 @@ func TestRelayModel(t *testing.T) {
 		relayed
 		missing float64 // at most, of all trace lines
 	}{
-		{relayed{processes: 1, turns: 8}, 0.001},
-		{relayed{processes: 1, turns: 60}, 0.001},
+		{relayed{processes: 1, turns: 8}, 0.002},
+		{relayed{processes: 1, turns: 60}, 0.002},
 		{relayed{processes: 2, turns: 60}, 0.03},
 		{relayed{processes: 2, turns: 8}, 0.2},
 	} {

@@ -5,8 +5,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/foliomem/folio/internal/test/testenv"
@@ -109,18 +107,10 @@ func TestLayoutAgreesWithDebugDwarf(t *testing.T) {
 		{"go1.27.4", []string{"GOTOOLCHAIN=go1.27.4"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for name, data := range map[string][]byte{"main.go": source, "go.mod": []byte("module prog\n\ngo 1.18\n")} {
-				if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			path := filepath.Join(dir, "prog")
-			cmd := exec.Command("go", append(append([]string{"build", "-o", path}, c.args...), ".")...)
-			cmd.Dir = dir
-			cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "PWD="+dir), c.env...)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				testenv.Missing(t, "%v: %v\n%s", cmd.Args, err, out)
+			path, err := testenv.Build{Source: testenv.Module(string(source)), Args: c.args,
+				Env: append([]string{"CGO_ENABLED=0"}, c.env...)}.Try(t)
+			if err != nil {
+				testenv.Missing(t, "%v", err)
 			}
 			want := reference(t, path)
 			f, err := os.Open(path)

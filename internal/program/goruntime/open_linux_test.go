@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,17 +19,7 @@ import (
 // build builds the program of testdata and returns its path.
 func build(t *testing.T, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		testenv.Missing(t, "%v", err)
-	}
-	out := filepath.Join(t.TempDir(), "prog")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), ".")...)
-	cmd.Dir = "testdata/prog"
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return out
+	return testenv.Build{Dir: "testdata/prog", Args: args, Env: []string{"CGO_ENABLED=0"}}.Do(t)
 }
 
 // start runs the program, waits until it has collected once, and returns what

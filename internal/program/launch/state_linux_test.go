@@ -22,13 +22,7 @@ func buildState(t *testing.T, flags ...string) string {
 		testenv.Missing(t, "gcc")
 	}
 	path := filepath.Join(filepath.Dir(self(t)), "state"+strconv.Itoa(len(flags)))
-	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), ".")...)
-	cmd.Dir = "testdata/state"
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-	}
-	return path
+	return testenv.Build{Dir: "testdata/state", Args: flags, Env: []string{"CGO_ENABLED=1"}, Output: path}.Do(t)
 }
 
 // conditions are what a parent may have set up.

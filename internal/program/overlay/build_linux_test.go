@@ -144,12 +144,7 @@ func TestArenas(t *testing.T) {
 		}
 		return out
 	}
-	stock := filepath.Join(t.TempDir(), "trees")
-	cmd := exec.Command("go", "build", "-o", stock, ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	stock := testenv.Build{Dir: dir, Env: env}.Do(t)
 	faults := func(program string) int64 {
 		cmd := exec.Command(program, "16")
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=2")

@@ -3,9 +3,6 @@ package symbol
 import (
 	"debug/elf"
 	"debug/gosym"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -53,12 +50,7 @@ func TestOtherProcessors(t *testing.T) {
 	for _, arch := range []string{"arm64", "386", "s390x"} {
 		t.Run(arch, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "program")
-			cmd := exec.Command("go", "build", "-o", path, "./testdata/program")
-			cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			path := testenv.Build{Dir: "testdata/program", Env: []string{"GOOS=linux", "GOARCH=" + arch, "CGO_ENABLED=0"}}.Do(t)
 			f, err := Open(path)
 			if err != nil {
 				t.Fatal(err)

@@ -21,25 +21,11 @@ import (
 // and arguments, and returns its path.
 func build(t testing.TB, program string, env []string, args ...string) string {
 	t.Helper()
-	dir := t.TempDir()
 	source, err := os.ReadFile(filepath.Join("testdata", program, "main.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A module of its own: an old Go refuses this one.
-	for name, data := range map[string][]byte{"main.go": source, "go.mod": []byte("module " + program + "\n\ngo 1.18\n")} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := filepath.Join(dir, program)
-	cmd := exec.Command("go", append([]string{"build", "-o", path}, append(args, ".")...)...)
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS="), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-	}
-	return path
+	return testenv.Build{Source: testenv.Module(string(source)), Env: env, Args: args}.Do(t)
 }
 
 // said is what a program's runtime says of a place in it.

@@ -24,21 +24,13 @@ import (
 	"github.com/foliomem/folio/page"
 )
 
-// roleEnv makes the test binary one of the programs in roles.
-const roleEnv = "COLLAPSER_TEST_ROLE"
-
+// roles are programs of the test binary.
 var roles = map[string]func() error{
 	"dense": denseRole, "sparse": sparseRole, "off": offRole, "churn": churnRole, "collapse": collapseRole,
 }
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(roleEnv); name != "" {
-		if err := roles[name](); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	testenv.PlayRole(roles)
 	os.Exit(m.Run())
 }
 
@@ -184,7 +176,7 @@ const nobody = 65534
 
 func role(name string, uid int, env ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe") // whoever may see the directory
-	cmd.Env = append(append(os.Environ(), "GODEBUG=", "GOGC=100", roleEnv+"="+name), env...)
+	cmd.Env = append(append(os.Environ(), "GODEBUG=", "GOGC=100", testenv.RoleEnv+"="+name), env...)
 	cmd.Stderr = os.Stderr
 	if uid != 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: true}}

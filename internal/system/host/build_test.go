@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // Two builds of one source differ in their build ID where their code does, and in
@@ -15,17 +17,15 @@ func TestBuild(t *testing.T) {
 		t.Skip("needs the go command and ELF")
 	}
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module program\n\ngo 1.18\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	build := func(name, body string, flags ...string) (version, id string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\nfunc main() {"+body+"}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("go", append(append([]string{"build", "-o", name}, flags...), "main.go")...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return Build(filepath.Join(dir, name))
+		return Build(testenv.Build{Dir: dir, Args: flags, Output: filepath.Join(dir, name)}.Do(t))
 	}
 	_, one := build("one", "println(1)")
 	_, same := build("same", "println(1)")

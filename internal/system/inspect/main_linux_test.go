@@ -19,19 +19,11 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-// roleEnv makes the test binary one of the programs in roles.
-const roleEnv = "INSPECT_TEST_ROLE"
-
+// roles are programs of the test binary.
 var roles = map[string]func() error{"target": targetRole, "observer": observerRole}
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(roleEnv); name != "" {
-		if err := roles[name](); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	testenv.PlayRole(roles)
 	os.Exit(m.Run())
 }
 
@@ -87,7 +79,7 @@ type observed struct {
 // link works whoever may see the directory.
 func role(name string, uid int, env ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(append(os.Environ(), "GODEBUG=", "GOGC=off", roleEnv+"="+name), env...)
+	cmd.Env = append(append(os.Environ(), "GODEBUG=", "GOGC=off", testenv.RoleEnv+"="+name), env...)
 	cmd.Stderr = os.Stderr
 	if uid != 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: true}}

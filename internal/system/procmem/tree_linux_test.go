@@ -151,16 +151,6 @@ func openFiles(t testing.TB) int {
 	return len(names)
 }
 
-// eventually tries until ok, for what the kernel does in its own time.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 5 s: %s", what)
-		}
-	}
-}
-
 func update(t testing.TB, tree *Tree) {
 	t.Helper()
 	if err := tree.Update(); err != nil {
@@ -207,7 +197,7 @@ func TestRealTree(t *testing.T) {
 	}
 
 	stop()
-	eventually(t, "the tree is empty", func() bool { update(t, tree); return len(tree.PIDs()) == 0 })
+	testenv.Eventually(t, "the tree is empty", func() bool { update(t, tree); return len(tree.PIDs()) == 0 })
 	if total, _, n := tree.RSS(); total != 0 || n != 0 {
 		t.Errorf("RSS of the dead = %d of %d", total, n)
 	}
@@ -285,7 +275,7 @@ func TestRealOrphan(t *testing.T) {
 
 func adopted(t *testing.T, f FS, pid int) {
 	t.Helper()
-	eventually(t, "the orphan has a new parent", func() bool {
+	testenv.Eventually(t, "the orphan has a new parent", func() bool {
 		s, err := f.Stat(pid)
 		return err == nil && s.PPID == os.Getpid()
 	})

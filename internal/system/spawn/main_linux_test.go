@@ -15,7 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -334,14 +333,4 @@ func roleCmd(words ...string) *exec.Cmd {
 	cmd := exec.Command(self(), words...)
 	cmd.Env = environ()
 	return cmd
-}
-
-// await is for what other processes do in their own time.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", what)
-		}
-	}
 }

@@ -337,7 +337,7 @@ func TestKilled(t *testing.T) {
 		}
 		_ = cmd.Wait()
 		in.Close()
-		await(t, "a process outlives the one that started it", func() bool {
+		testenv.Eventually(t, "a process outlives the one that started it", func() bool {
 			for {
 				var ws unix.WaitStatus
 				if pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil); err != nil {

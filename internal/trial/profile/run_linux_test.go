@@ -1,10 +1,8 @@
 package profile
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,37 +18,22 @@ import (
 // build builds the program of testdata with a toolchain, "" for this one.
 func build(t *testing.T, toolchain string, args ...string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "program")
-	cmd := exec.Command("go", append(append([]string{"build", "-o", bin}, args...), "testdata/program/main.go")...)
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	if toolchain != "" {
-		// A file outside of this module: its go.mod wants a later version.
-		dir := t.TempDir()
-		src, err := os.ReadFile("testdata/program/main.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Old versions know neither.
-		src = bytes.ReplaceAll(src, []byte("clear(bytes)"), []byte("for i := range bytes {\n\tbytes[i] = 0\n}"))
-		old := string(src)
-		for _, n := range []string{"200_000", "2_000_000", "uint64(20_000_000)", "50_000"} {
-			old = strings.ReplaceAll(old, "for range "+n+" {", "for i := 0; i < "+n+"; i++ {")
-			old = strings.ReplaceAll(old, "for i := range "+n+" {", "for i := "+zeroOf(n)+"; i < "+n+"; i++ {")
-		}
-		for name, text := range map[string]string{"main.go": old, "go.mod": "module program\n\ngo 1.18\n"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		cmd = exec.Command("go", append(append([]string{"build", "-o", bin}, args...), "main.go")...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOTOOLCHAIN="+toolchain, "PWD="+dir)
+	if toolchain == "" {
+		return testenv.Build{Dir: "testdata/program", Args: args}.Do(t)
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if toolchain != "" {
-			testenv.Missing(t, "toolchain %s: %v\n%s", toolchain, err, out)
-		}
-		t.Fatalf("go build: %v\n%s", err, out)
+	src, err := os.ReadFile("testdata/program/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Old versions know neither.
+	old := strings.ReplaceAll(string(src), "clear(bytes)", "for i := range bytes {\n\tbytes[i] = 0\n}")
+	for _, n := range []string{"200_000", "2_000_000", "uint64(20_000_000)", "50_000"} {
+		old = strings.ReplaceAll(old, "for range "+n+" {", "for i := 0; i < "+n+"; i++ {")
+		old = strings.ReplaceAll(old, "for i := range "+n+" {", "for i := "+zeroOf(n)+"; i < "+n+"; i++ {")
+	}
+	bin, err := testenv.Build{Source: testenv.Module(old), Args: args, Env: []string{"GOTOOLCHAIN=" + toolchain}}.Try(t)
+	if err != nil {
+		testenv.Missing(t, "toolchain %s: %v", toolchain, err)
 	}
 	return bin
 }

@@ -1,0 +1,76 @@
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A Build is a program that a test builds.
+type Build struct {
+	Dir    string            // where its source is
+	Source map[string]string // or the source, by file name, in a module of its own
+	Args   []string          // of go build, such as -race
+	Env    []string          // as CGO_ENABLED=0, besides the environment
+	Output string            // file; default: one that is gone with the test
+}
+
+// Module returns a program of one file as a module of its own, which an old Go takes, too.
+func Module(main string) map[string]string {
+	return map[string]string{"main.go": main, "go.mod": "module program\n\ngo 1.18\n"}
+}
+
+// Do builds the program and returns its file. The environment's GOFLAGS and workspace do
+// not count.
+func (b Build) Do(t testing.TB) string {
+	t.Helper()
+	out, err := b.Try(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Try is Do for a build that may fail, as with a toolchain that is not there: the error
+// has what go build prints.
+func (b Build) Try(t testing.TB) (string, error) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		Missing(t, "%v", err)
+	}
+	dir := b.Dir
+	if b.Source != nil {
+		dir = t.TempDir()
+		for name, text := range b.Source {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := b.Output
+	if out == "" {
+		out = filepath.Join(t.TempDir(), "program")
+	}
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, b.Args...), ".")...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS=", "PWD="+dir), b.Env...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", &BuildError{cmd.Args, err, string(text)}
+	}
+	return out, nil
+}
+
+// A BuildError is a build that failed.
+type BuildError struct {
+	Args   []string
+	Err    error
+	Output string
+}
+
+func (e *BuildError) Error() string { return e.Args[0] + " build: " + e.Err.Error() + "\n" + e.Output }
+func (e *BuildError) Unwrap() error { return e.Err }

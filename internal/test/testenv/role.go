@@ -1,0 +1,57 @@
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// RoleEnv makes a test binary the program of a role: what is looked at from outside, or
+// changes its own process, needs a process of its own.
+const RoleEnv = "FOLIO_TEST_ROLE"
+
+// PlayRole does what the role of this process says, and ends it. It returns in the process
+// of the tests. Call it first in TestMain.
+func PlayRole(roles map[string]func() error) {
+	name := os.Getenv(RoleEnv)
+	if name == "" {
+		return
+	}
+	role := roles[name]
+	if role == nil {
+		fmt.Fprintln(os.Stderr, "unknown role", name)
+		os.Exit(2)
+	}
+	if err := role(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Role returns this test binary as a command in a role, with variables as GODEBUG=...
+// besides those of the tests.
+func Role(t testing.TB, name string, env ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(append(os.Environ(), env...), RoleEnv+"="+name)
+	return cmd
+}
+
+// RunRole runs a role and returns what it prints. The test fails if the role does.
+func RunRole(t testing.TB, name string, env ...string) (stdout, stderr string) {
+	t.Helper()
+	cmd := Role(t, name, env...)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("role %s: %v\n%s%s", name, err, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}
