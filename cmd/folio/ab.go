@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,8 @@ type abFlags struct {
 const abLong = `Compare two or more programs: time, CPU time, peak memory, page faults, GC, and
 where the CPU time goes. The first is the base.
 
-Commands follow --, with -- between them. With --rev folio builds a package at
+Commands follow --, with -- between them. Variables before a command, as in
+GOGC=800 ./prog, are set for it alone. With --rev folio builds a package at
 revisions of its git repository, and runs each build with the arguments after --;
 of 'go test -bench' it builds the test binary of each revision once and compares
 each benchmark. The working tree is a revision as well: . names it.
@@ -65,6 +67,7 @@ func newAB(a *app) *cobra.Command {
 		Short: "Compare two programs, or two revisions of one",
 		Long:  abLong,
 		Example: `  folio ab -- ./old args -- ./new args
+  folio ab -- ./prog args -- GOGC=800 ./prog args
   folio ab --rev main,HEAD ./cmd/prog -- args
   folio ab --rev HEAD,. -- go test -bench Insert ./pkg
   folio ab --rev main,HEAD --fail-if 'wall>+3%' --fail-if 'peak_rss>+10%' ./cmd/prog -- args`,
@@ -116,6 +119,7 @@ func (f *abFlags) options() (ab.Options, error) {
 // An abArm is a program to compare.
 type abArm struct {
 	name          string
+	env           []string // KEY=VALUE, of this one alone
 	command, show []string // what is run, and what is shown of it
 	dir           string
 	source        *result.Source
@@ -132,7 +136,17 @@ func abCommands(args []string) ([]abArm, error) {
 		if n == 0 || args[0] == "" {
 			return nil, misusef("ab: command %d is empty: folio ab -- ./old args -- ./new args", len(out)+1)
 		}
-		out = append(out, abArm{command: args[:n:n], show: args[:n:n]})
+		vars := 0
+		for vars < n && variable.MatchString(args[vars]) {
+			if sets(args[:vars], args[vars]) {
+				return nil, misusef("ab: command %d sets a variable twice: %s", len(out)+1, args[vars])
+			}
+			vars++
+		}
+		if vars == n {
+			return nil, misusef("ab: command %d has only variables: folio ab -- ./prog args -- GOGC=800 ./prog args", len(out)+1)
+		}
+		out = append(out, abArm{env: args[:vars:vars], command: args[vars:n:n], show: args[vars:n:n]})
 		if args = args[n:]; len(args) == 1 {
 			return nil, misusef("ab: no command after the last --: folio ab -- ./old args -- ./new args")
 		} else if len(args) > 1 {
@@ -143,20 +157,32 @@ func abCommands(args []string) ([]abArm, error) {
 		return nil, misusef("ab: %s given: it compares two or more: folio ab -- ./old args -- ./new args", unit.Plural(len(out), "command"))
 	}
 	names := make(map[string]int)
+	short := func(a abArm) string {
+		return trial.Setting{Env: a.env}.Line([]string{trial.CommandName(a.command)})
+	}
 	for _, a := range out {
-		names[trial.CommandName(a.command)]++
+		names[short(a)]++
 	}
 	used := make(map[string]int)
 	for i := range out {
 		a := &out[i]
-		if a.name = trial.CommandName(a.command); names[a.name] > 1 {
-			a.name = trial.Setting{}.Line(a.command)
+		if a.name = short(*a); names[a.name] > 1 {
+			a.name = trial.Setting{Env: a.env}.Line(a.command)
 		}
 		if used[a.name]++; used[a.name] > 1 {
 			a.name += fmt.Sprintf(" (%d)", used[a.name])
 		}
 	}
 	return out, nil
+}
+
+// variable is a word that sets a variable for the command behind it, as in a shell.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
+// sets says whether one of vars sets the variable that kv does.
+func sets(vars []string, kv string) bool {
+	key, _, _ := strings.Cut(kv, "=")
+	return slices.ContainsFunc(vars, func(v string) bool { return strings.HasPrefix(v, key+"=") })
 }
 
 // An abSession is a comparison put to work.
@@ -375,8 +401,12 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 		}
 	}
 	s.all = append(s.all, &p)
-	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: s.base, Runner: &p})
-	s.file.Arms = append(s.file.Arms, result.ABArm{Name: arm.name, Program: about, Source: arm.source})
+	setting := s.base
+	// Its own variables replace those of --env.
+	setting.Env = slices.DeleteFunc(slices.Clone(setting.Env), func(kv string) bool { return sets(arm.env, kv) })
+	setting.Env = append(setting.Env, arm.env...)
+	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: setting, Runner: &p})
+	s.file.Arms = append(s.file.Arms, result.ABArm{Name: arm.name, Program: about, Env: arm.env, Source: arm.source})
 	return nil
 }
 

@@ -30,10 +30,14 @@ type AB struct {
 type ABArm struct {
 	Name    string          `json:"name"`
 	Program Program         `json:"program"`
+	Env     []string        `json:"env,omitempty"`    // KEY=VALUE of its own, besides those of the comparison
 	Source  *Source         `json:"source,omitempty"` // of a program that folio built
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"`
 }
+
+// Line returns what was run, as a shell line.
+func (a *ABArm) Line() string { return trial.Setting{Env: a.Env}.Line(a.Program.Command) }
 
 // A Source is what folio built a program from.
 type Source struct {

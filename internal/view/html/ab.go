@@ -12,7 +12,7 @@ func abSection(f *result.AB) *Section {
 	s := &Section{Kicker: "folio ab", Code: true, Notes: f.Notes}
 	var names []string
 	for _, a := range f.Arms {
-		names = append(names, result.ShellLine(a.Program.Command))
+		names = append(names, a.Line())
 	}
 	s.Heading = strings.Join(names, " -- ")
 	s.About = append(report.TitleAB(f), machine(f.Host)...)

@@ -174,7 +174,7 @@ func TitleAB(f *result.AB) []string {
 		if i == 0 {
 			line += " (base)"
 		}
-		line += ": " + result.ShellLine(a.Program.Command)
+		line += ": " + a.Line()
 		if s := a.Source; s != nil {
 			line += ", " + s.Package + " at "
 			line += s.Commit[:min(12, len(s.Commit))]
