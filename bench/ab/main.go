@@ -33,6 +33,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
 )
@@ -112,15 +113,14 @@ func run(repeats int, budget time.Duration, ms float64, truths, loads []string) 
 		return err
 	}
 	fmt.Printf("base: %d iterations, some %.0f ms; %d repeats; folio ab has %v\n\n", b.base, ms, repeats, budget)
-	fmt.Println("| load | true difference | tool | right | missed | wrong | runs of each program | seconds |")
-	fmt.Println("|---|---|---|---|---|---|---|---|")
+	t := table.New(os.Stdout, "load", "true difference", "tool", "right", "missed", "wrong", "runs of each program", "seconds")
 	for _, load := range loads {
 		for _, text := range truths {
 			truth, err := strconv.ParseFloat(text, 64)
 			if err != nil {
 				return err
 			}
-			if err := b.compare(load, truth, repeats); err != nil {
+			if err := b.compare(t, load, truth, repeats); err != nil {
 				return err
 			}
 		}
@@ -128,7 +128,7 @@ func run(repeats int, budget time.Duration, ms float64, truths, loads []string) 
 	return nil
 }
 
-func (b *bench) compare(load string, truth float64, repeats int) error {
+func (b *bench) compare(t *table.Table, load string, truth float64, repeats int) error {
 	ctx, stop := context.WithCancel(context.Background())
 	idle := make(chan struct{})
 	go func() {
@@ -159,7 +159,7 @@ func (b *bench) compare(load string, truth float64, repeats int) error {
 		}
 	}
 	for i, s := range scores {
-		fmt.Printf("| %s | %g%% | %s | %d/%d | %d | %d | %.0f | %.1f |\n", load, truth, names[i], s.right, repeats, s.missed, s.other,
+		t.Rowf("%s | %g%% | %s | %d/%d | %d | %d | %.0f | %.1f", load, truth, names[i], s.right, repeats, s.missed, s.other,
 			float64(runs)/float64(repeats), s.time.Seconds()/float64(repeats))
 	}
 	return nil

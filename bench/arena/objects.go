@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/bench/arena/internal/cell"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -175,28 +176,29 @@ func objectTable(w io.Writer, groups []*group, what string, pointers bool, of fi
 		}
 		cellOf[[2]int{g.size, g.bytes}] = g
 	}
-	fmt.Fprintf(w, "\n| %s, objects %s |", what, kind)
+	head := []string{what + ", objects " + kind}
 	for _, n := range columns {
-		fmt.Fprintf(w, " %s |", binary(n))
+		head = append(head, binary(n))
 	}
-	fmt.Fprintf(w, "\n|%s\n", strings.Repeat("---|", 1+len(columns)))
+	fmt.Fprintln(w)
+	t := table.New(w, head...)
 	names := []string{"new"}
 	for _, p := range objectPeers {
 		names = append(names, p.name)
 	}
 	for _, size := range cell.Sizes {
 		for _, name := range names {
-			row, filled := fmt.Sprintf("| %d B, %s |", size, name), false
+			row, filled := []string{fmt.Sprintf("%d B, %s", size, name)}, false
 			for _, n := range columns {
 				text := "-"
 				if g := cellOf[[2]int{size, n}]; g != nil {
 					text = entry(g, name, of)
 				}
 				filled = filled || text != "-"
-				row += " " + text + " |"
+				row = append(row, text)
 			}
 			if filled {
-				fmt.Fprintln(w, row)
+				t.Row(row...)
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"strings"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
 
@@ -58,18 +58,19 @@ func runPool(c config, b *builder, w io.Writer) error {
 			}
 		}
 	}
-	fmt.Fprintf(w, "Thousands of requests per second, %d rounds; %s. In brackets: of the first column's, round by round.\n\n| objects of 48 B a request | goroutines |", c.rounds, machine())
+	fmt.Fprintf(w, "Thousands of requests per second, %d rounds; %s. In brackets: of the first column's, round by round.\n\n", c.rounds, machine())
+	head := []string{"objects of 48 B a request", "goroutines"}
 	for _, p := range poolArms {
-		fmt.Fprintf(w, " %s |", p.name)
+		head = append(head, p.name)
 	}
-	fmt.Fprintf(w, "\n|%s\n", strings.Repeat("---|", 2+len(poolArms)))
+	t := table.New(w, head...)
 	for _, r := range rows {
 		first := stat.Summarize(r.arms[0].values(perSecond))
-		fmt.Fprintf(w, "| %d | %d | %.0f [%.0f, %.0f] |", r.objects, r.goroutines, first.Median/1e3, first.Lo/1e3, first.Hi/1e3)
+		row := []string{fmt.Sprint(r.objects), fmt.Sprint(r.goroutines), fmt.Sprintf("%.0f [%.0f, %.0f]", first.Median/1e3, first.Lo/1e3, first.Hi/1e3)}
 		for _, a := range r.arms[1:] {
-			fmt.Fprintf(w, " %.0f (%s) |", a.median(perSecond)/1e3, times(ratio(a, r.arms[0], perSecond)))
+			row = append(row, fmt.Sprintf("%.0f (%s)", a.median(perSecond)/1e3, times(ratio(a, r.arms[0], perSecond))))
 		}
-		fmt.Fprintln(w)
+		t.Row(row...)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -155,14 +156,13 @@ func runTrees(c config, b *builder, w io.Writer) error {
 
 func treeTable(w io.Writer, arms []*arm) {
 	first, ours := named(arms, stock), named(arms, folio)
-	fmt.Fprintf(w, "| arm | wall s | user s | sys s | cpu s | RSS MiB | minor faults | wall, of new's | wall, of Folio's |\n|%s\n",
-		strings.Repeat("---|", 9))
+	tb := table.New(w, "arm", "wall s", "user s", "sys s", "cpu s", "RSS MiB", "minor faults", "wall, of new's", "wall, of Folio's")
 	for _, a := range arms {
 		if a.missing != "" {
 			continue
 		}
 		t := stat.Summarize(a.values(wall))
-		fmt.Fprintf(w, "| %s | %.2f [%.2f, %.2f] | %.2f | %.2f | %.2f | %s | %s | %s | %s |\n", a.name,
+		tb.Rowf("%s | %.2f [%.2f, %.2f] | %.2f | %.2f | %.2f | %s | %s | %s | %s", a.name,
 			t.Median, t.Lo, t.Hi, a.median(user), a.median(system), a.median(cpu),
 			known("%.0f", a.median(rss)/(1<<20)), known("%.0f", a.median(faults)),
 			times(ratio(a, first, wall)), times(ratio(a, ours, wall)))
@@ -204,14 +204,15 @@ var bounds = []bound{
 }
 
 func boundTable(w io.Writer, arms []*arm) {
-	fmt.Fprintf(w, "\n| %s, defaults | measured | at most | met |\n|---|---|---|---|\n", folio)
+	fmt.Fprintln(w)
+	t := table.New(w, folio+", defaults", "measured", "at most", "met")
 	for _, b := range bounds {
 		r, ok := ratio(named(arms, folio), named(arms, b.base), b.of)
 		limit := "-"
 		if b.limit > 0 {
 			limit = fmt.Sprintf("%.2fx", b.limit)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", b.what, times(r, ok), limit, b.verdict(r, ok))
+		t.Row(b.what, times(r, ok), limit, b.verdict(r, ok))
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/collapser"
@@ -105,15 +106,15 @@ func (b *bench) run(ctx context.Context, size string, w io.Writer) error {
 		}
 	}
 	b.machine.Release()
-	fmt.Fprintln(w, "| rate | collapsed | in | kernel | coverage | RSS after/before | p99 before | while | while/before | after/before | longest before | while | median after/before | n |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	t := table.New(w, "rate", "collapsed", "in", "kernel", "coverage", "RSS after/before", "p99 before", "while", "while/before", "after/before",
+		"longest before", "while", "median after/before", "n")
 	for i, rate := range b.rates {
-		row(w, rate, results[i])
+		row(t, rate, results[i])
 	}
 	return nil
 }
 
-func row(w io.Writer, rate string, rs []result) {
+func row(t *table.Table, rate string, rs []result) {
 	col := func(f func(result) float64) float64 {
 		var v []float64
 		for _, r := range rs {
@@ -132,7 +133,7 @@ func row(w io.Writer, rate string, rs []result) {
 		}
 		return fmt.Sprintf("%.2fx", s.Median)
 	}
-	fmt.Fprintf(w, "| %s | %s | %s | %.2f GiB/s | %.1f%% | %s | %s | %s | %s | %s | %s | %s | %s | %d |\n", rate,
+	t.Rowf("%s | %s | %s | %.2f GiB/s | %.1f%% | %s | %s | %s | %s | %s | %s | %s | %s | %d", rate,
 		unit.Bytes(col(func(r result) float64 { return float64(r.outcome.Bytes) })),
 		unit.Seconds(col(func(r result) float64 { return r.elapsed.Seconds() })),
 		col(func(r result) float64 { return float64(r.outcome.Bytes) / r.outcome.Spent.Seconds() / (1 << 30) }),

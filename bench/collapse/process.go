@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/inspect"
@@ -85,6 +86,6 @@ func (b *bench) inspect(ctx context.Context, size string, w io.Writer) error {
 	if s.Median >= 0.5 {
 		verdict = "not met"
 	}
-	fmt.Fprintf(w, "| process | CPU time of folio inspect | n | at most 0.5 s |\n|---|---|---|---|\n| %s on base pages | %s %s | %d | %s |\n", size, unit.Seconds(s.Median), s.SpreadText(), s.N, verdict)
+	table.New(w, "process", "CPU time of folio inspect", "n", "at most 0.5 s").Rowf("%s on base pages | %s %s | %d | %s", size, unit.Seconds(s.Median), s.SpreadText(), s.N, verdict)
 	return nil
 }

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/bench/internal/table"
 )
 
 func main() {
@@ -153,13 +154,13 @@ func (b *bench) run(ctx context.Context, only string, w io.Writer) error {
 		fmt.Fprintln(os.Stderr, "gctune: no memory cgroups can be made here: the limit is only told to the tuners, and judged by peak RSS")
 	}
 	defer b.machine.Release()
-	head(w)
+	t := head(w)
 	for i := range workloads {
 		l := &workloads[i]
 		if !strings.Contains(l.name, only) {
 			continue
 		}
-		if err := b.compare(ctx, l, w); err != nil {
+		if err := b.compare(ctx, l, t); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 	}
@@ -168,7 +169,7 @@ func (b *bench) run(ctx context.Context, only string, w io.Writer) error {
 
 // compare searches the best static settings of a workload, and writes the table
 // of all contenders.
-func (b *bench) compare(ctx context.Context, l *workload, w io.Writer) error {
+func (b *bench) compare(ctx context.Context, l *workload, t *table.Table) error {
 	statics, err := b.statics(ctx, l)
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func (b *bench) compare(ctx context.Context, l *workload, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rows(w, l, arms, results)
+	rows(t, l, arms, results)
 	return nil
 }
 
@@ -207,13 +208,13 @@ func (b *bench) rest(ctx context.Context, d time.Duration, w io.Writer) error {
 	}
 	defer remove()
 	l := &workload{name: "rest", limit: 512 * mib}
-	fmt.Fprintln(w, "| at rest, 100 MB live | of one processor |\n|---|---|")
+	t := table.New(w, "at rest, 100 MB live", "of one CPU")
 	for _, a := range []arm{{name: "default", tuner: "none"}, {name: "gctune", tuner: "folio"}} {
 		r, err := b.alone(ctx, l, a, d)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| %s | %.4f%% |\n", a.name, 100*r.CPU)
+		t.Rowf("%s | %.4f%%", a.name, 100*r.CPU)
 	}
 	return nil
 }

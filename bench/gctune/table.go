@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
 
-func head(w io.Writer) {
-	fmt.Fprintln(w, "| workload, limit | arm | work/s | against default | against best static | for each CPU second | peak RSS | collections/s | GC CPU | killed | target |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
+func head(w io.Writer) *table.Table {
+	return table.New(w, "workload, limit", "arm", "work/s", "against default", "against best static", "for each CPU second",
+		"peak RSS", "GCs/s", "GC CPU", "killed", "target")
 }
 
 // rows writes what the arms did, the static setting marked that is fastest in all
 // rounds together.
-func rows(w io.Writer, l *workload, arms []arm, results [][]result) {
+func rows(t *table.Table, l *workload, arms []arm, results [][]result) {
 	best := fastest(arms, results, -1)
 	reference := bestStatic(arms, results)
 	for i, a := range arms {
@@ -29,7 +30,7 @@ func rows(w io.Writer, l *workload, arms []arm, results [][]result) {
 		if strings.HasPrefix(a.tuner, "folio") {
 			target = verdict(rs, results[0], reference, l.period > 0)
 		}
-		fmt.Fprintf(w, "| %s, %d MiB | %s | %s | %s | %s | %s | %s | %s | %s | %d of %d | %s |\n",
+		t.Rowf("%s, %d MiB | %s | %s | %s | %s | %s | %s | %s | %s | %d of %d | %s",
 			l.what, l.limit/mib, name, figure("%.0f", rs, rate), ratio(results[0], rs), ratio(reference, rs), text(paired(reference, rs, perCPU)),
 			figure("%.0f MiB", rs, func(r result) float64 { return r.rss / mib }),
 			figure("%.1f", rs, func(r result) float64 { return r.Cycles }),

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
 
@@ -78,19 +79,18 @@ func (l workload) table(w io.Writer, arms []string, results [][]result) {
 			columns[i].title = strings.TrimSpace(l.op+" "+c.title) + ", " + unit
 		}
 	}
-	fmt.Fprintf(w, "\n%s: %s (%d rounds)\n\n| arm |", l.name, l.about, len(results[0]))
-	rule := "\n|---|"
+	fmt.Fprintf(w, "\n%s: %s (%d rounds)\n\n", l.name, l.about, len(results[0]))
+	head := []string{"arm"}
 	for _, c := range columns {
-		fmt.Fprintf(w, " %s |", c.title)
-		rule += "---|"
+		head = append(head, c.title)
 	}
-	fmt.Fprintln(w, rule)
+	t := table.New(w, head...)
 	for i, arm := range arms {
-		fmt.Fprintf(w, "| %s |", arm)
+		row := []string{arm}
 		for _, c := range columns {
-			fmt.Fprintf(w, " %s |", c.cell(results[0], results[i], i > 0))
+			row = append(row, c.cell(results[0], results[i], i > 0))
 		}
-		fmt.Fprintln(w)
+		t.Row(row...)
 	}
 }
 

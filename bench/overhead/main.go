@@ -24,10 +24,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
 
@@ -65,31 +65,32 @@ func run(rounds int, w io.Writer) error {
 		}
 		all = append(all, took)
 	}
-	fmt.Fprintf(w, "| program | bare |")
+	head := []string{"program", "bare"}
 	for _, a := range arms[1 : plain+1] {
-		fmt.Fprintf(w, " %s |", a.name)
+		head = append(head, a.name)
 	}
-	fmt.Fprintf(w, " allowed: 10 ms + 1%% |\n|%s\n", strings.Repeat("---|", plain+3))
+	t := table.New(w, append(head, "allowed: 10 ms + 1%")...)
 	for i, p := range progs {
 		bare := all[i][0]
-		fmt.Fprintf(w, "| %s | %.1f ms |", p.Name, 1e3*stat.Median(bare.whole))
-		for _, t := range all[i][1 : plain+1] {
-			fmt.Fprintf(w, " %s |", ms(t.whole, bare.whole))
+		row := []string{p.Name, fmt.Sprintf("%.1f ms", 1e3*stat.Median(bare.whole))}
+		for _, took := range all[i][1 : plain+1] {
+			row = append(row, ms(took.whole, bare.whole))
 		}
-		fmt.Fprintf(w, " %.1f ms |\n", 10+10*stat.Median(bare.whole))
+		t.Row(append(row, fmt.Sprintf("%.1f ms", 10+10*stat.Median(bare.whole)))...)
 	}
-	fmt.Fprintf(w, "\n| program | its wall time |")
+	head = []string{"program", "its wall time"}
 	for _, a := range arms[plain+1:] {
-		fmt.Fprintf(w, " %s, of it | the whole command |", a.name)
+		head = append(head, a.name+", of it", "the whole command")
 	}
-	fmt.Fprintf(w, "\n|%s\n", strings.Repeat("---|", 2+2*len(arms[plain+1:])))
+	fmt.Fprintln(w)
+	t = table.New(w, head...)
 	for i, p := range progs {
 		off := all[i][plain]
-		fmt.Fprintf(w, "| %s | %.1f ms |", p.Name, 1e3*stat.Median(off.program))
-		for _, t := range all[i][plain+1:] {
-			fmt.Fprintf(w, " %s | %s |", percent(t.program, off.program), ms(t.whole, off.whole))
+		row := []string{p.Name, fmt.Sprintf("%.1f ms", 1e3*stat.Median(off.program))}
+		for _, took := range all[i][plain+1:] {
+			row = append(row, percent(took.program, off.program), ms(took.whole, off.whole))
 		}
-		fmt.Fprintln(w)
+		t.Row(row...)
 	}
 	return nil
 }

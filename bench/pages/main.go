@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/lab"
@@ -86,7 +87,7 @@ func run(ctx context.Context, o lab.Options, size, only string, sizes bool, w io
 		return err
 	}
 	for _, out := range res.Outcomes {
-		table(w, out, sizes)
+		write(w, out, sizes)
 	}
 	return nil
 }
@@ -144,15 +145,16 @@ func inC(dir string, t lab.Task) []string {
 	return append(argv, strconv.FormatUint(t.Size, 10), strconv.Itoa(t.Count))
 }
 
-func table(w io.Writer, o *lab.Outcome, all bool) {
-	fmt.Fprintf(w, "\n| %s | size | figure | folio | C | folio / C, within rounds |\n|---|---|---|---|---|---|\n", o.Experiment.Name)
+func write(w io.Writer, o *lab.Outcome, all bool) {
+	fmt.Fprintln(w)
+	t := table.New(w, o.Experiment.Name, "size", "figure", "folio", "C", "folio / C, within rounds")
 	sizes := []uint64{o.Params.Size}
 	if all {
 		sizes = o.Sizes()
 	}
 	for _, a := range o.Arms {
 		if !a.Ran() {
-			fmt.Fprintf(w, "| %s | | not run: %s%s | | | |\n", a.Arm.Name, a.Arm.NotRun, a.Failure)
+			t.Row(a.Arm.Name, "", "not run: "+a.Arm.NotRun+a.Failure, "", "", "")
 			continue
 		}
 		for _, size := range sizes {
@@ -162,7 +164,7 @@ func table(w io.Writer, o *lab.Outcome, all bool) {
 					continue
 				}
 				r := stat.PairedRatio(c, folio)
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.3f [%.3f, %.3f] |\n", a.Arm.Name, unit.Exact(size), f.Label,
+				t.Rowf("%s | %s | %s | %s | %s | %.3f [%.3f, %.3f]", a.Arm.Name, unit.Exact(size), f.Label,
 					unit.Seconds(stat.Median(folio)), unit.Seconds(stat.Median(c)), r.Median, r.Lo, r.Hi)
 			}
 		}

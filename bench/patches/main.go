@@ -22,6 +22,7 @@ import (
 	"strconv"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/bench/internal/touch"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/overlay"
@@ -96,7 +97,7 @@ func run(ctx context.Context, rounds, depth int, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintln(w, "| program | arm | wall s | to the first | processor s | user s | sys s | faults | peak RSS, MiB | on huge pages at the peak |\n|---|---|---|---|---|---|---|---|---|---|")
+	t := table.New(w, "program", "arm", "wall s", "to the first", "CPU s", "user s", "sys s", "faults", "peak RSS, MiB", "on huge pages at the peak")
 	for _, p := range programs(depth) {
 		for i := range p.arms {
 			a := &p.arms[i]
@@ -110,7 +111,7 @@ func run(ctx context.Context, rounds, depth int, w io.Writer) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		for i, a := range p.arms {
-			row(w, p.name, a.name, samples[0], samples[i])
+			row(t, p.name, a.name, samples[0], samples[i])
 		}
 	}
 	return nil
@@ -159,7 +160,7 @@ func measure(ctx context.Context, p program, rounds int) ([][]*trial.Sample, err
 	return out, nil
 }
 
-func row(w io.Writer, program, name string, first, of []*trial.Sample) {
+func row(t *table.Table, program, name string, first, of []*trial.Sample) {
 	wall := func(s *trial.Sample) float64 { return s.Wall }
 	huge := func(s *trial.Sample) float64 {
 		if s.HugePeak == nil || s.PeakRSS == nil {
@@ -174,7 +175,7 @@ func row(w io.Writer, program, name string, first, of []*trial.Sample) {
 		return float64(*s.PeakRSS) / (1 << 20)
 	}
 	ratio := stat.PairedRatio(each(first, wall), each(of, wall))
-	fmt.Fprintf(w, "| %s | %s | %.2f | %.2fx [%.2f, %.2f] | %.2f | %.2f | %.2f | %.0f | %.0f | %.0f%% |\n", program, name,
+	t.Rowf("%s | %s | %.2f | %.2fx [%.2f, %.2f] | %.2f | %.2f | %.2f | %.0f | %.0f | %.0f%%", program, name,
 		median(of, wall), ratio.Median, ratio.Lo, ratio.Hi,
 		median(of, func(s *trial.Sample) float64 { return s.CPU }),
 		median(of, func(s *trial.Sample) float64 { return s.User }),

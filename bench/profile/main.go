@@ -53,6 +53,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/program/symbol"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
@@ -141,7 +142,8 @@ func (b *bench) compare(w io.Writer, p program, rounds int) error {
 		samples[1] += t.samples
 	}
 	fmt.Fprintf(w, "%s: %d rounds, %d samples of Folio, %d of perf\n\n", p.name, rounds, samples[0], samples[1])
-	fmt.Fprintf(w, "| class | Folio | perf, its names | difference | perf, inlined calls resolved | difference in points | at most %d |\n|---|---|---|---|---|---|---|\n", allowed)
+	tb := table.New(w, "class", "Folio", "perf, its names", "difference", "perf, inlined calls resolved", "difference in points",
+		fmt.Sprintf("at most %d", allowed))
 	row := func(title string, of func(shares) float64) {
 		a, n, c, diff := make([]float64, rounds), make([]float64, rounds), make([]float64, rounds), make([]float64, rounds)
 		for i := range rounds {
@@ -155,7 +157,7 @@ func (b *bench) compare(w io.Writer, p program, rounds int) error {
 		if math.Abs(d) > allowed {
 			verdict = "no"
 		}
-		fmt.Fprintf(w, "| %s | %.1f%% | %.1f%% | %+.1f | %.1f%% | %+.1f [%+.1f, %+.1f] | %s |\n", title, mean(a),
+		tb.Rowf("%s | %.1f%% | %.1f%% | %+.1f | %.1f%% | %+.1f [%+.1f, %+.1f] | %s", title, mean(a),
 			mean(n), mean(a)-mean(n), mean(c), d, slices.Min(diff), slices.Max(diff), verdict)
 	}
 	for _, k := range profile.Classes {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -16,7 +17,8 @@ const mostOther = 3
 // other writes how much of each program's time is "other runtime work": the median of
 // the rounds. It needs no perf.
 func (b *bench) other(w io.Writer, list []program, rounds int) error {
-	fmt.Fprintf(w, "other runtime work, %s, %d rounds\n\n| program | samples | median | greatest | at most %d%% |\n|---|---|---|---|---|\n", runtime.Version(), rounds, mostOther)
+	fmt.Fprintf(w, "other runtime work, %s, %d rounds\n\n", runtime.Version(), rounds)
+	t := table.New(w, "program", "samples", "median", "greatest", fmt.Sprintf("at most %d%%", mostOther))
 	for _, p := range list {
 		var parts []float64
 		samples := 0
@@ -33,7 +35,7 @@ func (b *bench) other(w io.Writer, list []program, rounds int) error {
 		if median > mostOther {
 			verdict = "no"
 		}
-		fmt.Fprintf(w, "| %s | %d | %.1f%% | %.1f%% | %s |\n", p.name, samples, median, parts[len(parts)-1], verdict)
+		t.Rowf("%s | %d | %.1f%% | %.1f%% | %s", p.name, samples, median, parts[len(parts)-1], verdict)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/google/pprof/profile"
 )
 
@@ -56,17 +57,18 @@ func (b *bench) profiles(w io.Writer, index string) error {
 				union = append(union, n)
 			}
 		}
-		fmt.Fprintf(w, "%s, top %d: %d in both\n\n| function | Folio | runtime/pprof |\n|---|---|---|\n", k.title, most, both)
+		fmt.Fprintf(w, "%s, top %d: %d in both\n\n", k.title, most, both)
+		tb := table.New(w, "function", "Folio", "runtime/pprof")
 		for _, n := range union {
-			fmt.Fprintf(w, "| `%s` |", n)
+			row := []string{"`" + n + "`"}
 			for i := range parts {
 				place := "-"
 				if at := slices.Index(tops[i], n); at >= 0 {
 					place = fmt.Sprint(at + 1)
 				}
-				fmt.Fprintf(w, " %.1f%% (%s) |", 100*parts[i][n], place)
+				row = append(row, fmt.Sprintf("%.1f%% (%s)", 100*parts[i][n], place))
 			}
-			fmt.Fprintln(w)
+			tb.Row(row...)
 		}
 		fmt.Fprintln(w)
 	}

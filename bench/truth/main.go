@@ -32,6 +32,7 @@ import (
 	"sync/atomic"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/bench/truth/own/say"
 	"github.com/foliomem/folio/internal/base/stat"
 )
@@ -114,7 +115,8 @@ func (b *bench) table(w io.Writer, all []program, runs, hogs int) error {
 		where = fmt.Sprintf("Beside %d busy loops", hogs)
 	}
 	fmt.Fprintf(w, "\n%s, %d runs each:\n\n", where, runs)
-	fmt.Fprintf(w, "| program | wall | folio | CPU | folio | peak RSS | folio | page faults | folio | GC cycles | folio | samples | GC share by runtime/pprof | folio | GC by runtime/metrics | folio, marking and assists |\n|%s\n", strings.Repeat("---|", 16))
+	t := table.New(w, "program", "wall", "folio", "CPU", "folio", "peak RSS", "folio", "page faults", "folio", "GC cycles", "folio",
+		"samples", "GC share by runtime/pprof", "folio", "GC by runtime/metrics", "folio, marking and assists")
 	for _, p := range all {
 		var pairs []pair
 		for i := range runs {
@@ -124,7 +126,7 @@ func (b *bench) table(w io.Writer, all []program, runs, hogs int) error {
 			}
 			pairs = append(pairs, one)
 		}
-		fmt.Fprintln(w, row(p, pairs))
+		t.Rowf("%s", row(p, pairs))
 	}
 	return nil
 }
@@ -267,7 +269,7 @@ func row(p program, pairs []pair) string {
 	for i, one := range pairs {
 		samples[i] = one.folio.samples
 	}
-	return "| " + strings.Join([]string{
+	return strings.Join([]string{
 		p.name,
 		of(func(f figures) float64 { return f.wall }, milli, ratio),
 		of(func(f figures) float64 { return f.cpu }, milli, ratio),
@@ -277,7 +279,7 @@ func row(p program, pairs []pair) string {
 		count(stat.Median(samples)),
 		of(func(f figures) float64 { return f.gc }, percent, points),
 		of(func(f figures) float64 { return f.mark }, percent, points),
-	}, " | ") + " |"
+	}, " | ")
 }
 
 type pairOf struct{ folio, truth float64 }

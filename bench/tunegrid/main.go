@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
@@ -70,11 +71,11 @@ func run(c config, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "| program | grid: arms, time | grid's best against default | seed | search: runs, time, part of the grid's | answer | answer against grid's best |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	t := table.New(w, "program", "grid: arms, time", "grid's best against default", "seed", "search: runs, time, part of the grid's",
+		"answer", "answer against grid's best")
 	for _, p := range progs {
 		if strings.Contains(p.Name, c.only) {
-			if err := c.compare(w, folio, dir, p); err != nil {
+			if err := c.compare(t, folio, dir, p); err != nil {
 				return fmt.Errorf("%s: %w", p.Name, err)
 			}
 		}
@@ -187,7 +188,7 @@ func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags .
 	return f, json.Unmarshal(data, f)
 }
 
-func (c config) compare(w io.Writer, folio, dir string, p programs.Program) error {
+func (c config) compare(t *table.Table, folio, dir string, p programs.Program) error {
 	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive", "--rounds", strconv.Itoa(c.rounds))
 	if err != nil {
 		return err
@@ -227,11 +228,11 @@ func (c config) compare(w io.Writer, folio, dir string, p programs.Program) erro
 			return err
 		}
 	}
-	return grid.table(w, p.Name, c.seed, searches, arms, answers)
+	return grid.table(t, p.Name, c.seed, searches, arms, answers)
 }
 
 // table prints how the searches' answers compare with the grid's best.
-func (f *found) table(w io.Writer, name string, seed uint64, searches []*found, arms, answers []*trial.Arm) error {
+func (f *found) table(t *table.Table, name string, seed uint64, searches []*found, arms, answers []*trial.Arm) error {
 	cost := func(a *trial.Arm) (out []float64) {
 		for _, s := range a.Samples {
 			out = append(out, f.cost(s))
@@ -255,11 +256,9 @@ func (f *found) table(w io.Writer, name string, seed uint64, searches []*found, 
 		if lo > 1.03 {
 			beyond++
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %d arms, %d runs, %.0f s | %s: %.3fx [%.3f, %.3f] | %d | %d runs, %.0f s, %.0f%%, %s | %s | %.3fx [%.3f, %.3f] |\n",
+		t.Rowf("%s | %d arms, %d runs, %.0f s | %s: %.3fx [%.3f, %.3f] | %d | %d runs, %.0f s, %.0f%%, %s | %s | %.3fx [%.3f, %.3f]",
 			name, len(f.Arms), f.trials(), f.Elapsed, arms[1].Setting, gain, gl, gh,
-			seed+1+uint64(i), s.trials(), s.Elapsed, 100*s.Elapsed/f.Elapsed, s.Answer.State, answers[i].Setting, r, lo, hi); err != nil {
-			return err
-		}
+			seed+1+uint64(i), s.trials(), s.Elapsed, 100*s.Elapsed/f.Elapsed, s.Answer.State, answers[i].Setting, r, lo, hi)
 	}
 	_, err := fmt.Fprintf(os.Stderr, "%s: median %.3fx of the grid's best, %d of %d intervals wholly above 1.03x, median %.0f%% of the grid's time\n",
 		name, stat.Median(ratios), beyond, len(ratios), 100*stat.Median(parts))

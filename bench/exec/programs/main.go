@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
@@ -65,7 +66,7 @@ func run(ctx context.Context, rounds int, level, dir string, names []string) err
 	if err != nil {
 		return err
 	}
-	fmt.Println("| program | arm | wall | CPU time | ratio of CPU time | ratio of wall time | faults | heap faults | peak RSS | n |\n|---|---|---|---|---|---|---|---|---|---|")
+	t := table.New(os.Stdout, "program", "arm", "wall", "CPU time", "ratio of CPU time", "ratio of wall time", "faults", "heap faults", "peak RSS", "n")
 	var machine quiet.Machine
 	defer machine.Release()
 	for _, p := range programs {
@@ -77,7 +78,7 @@ func run(ctx context.Context, rounds int, level, dir string, names []string) err
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if err := p.measure(ctx, &machine, dir, command, rounds, level); err != nil {
+		if err := p.measure(ctx, t, &machine, dir, command, rounds, level); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -93,7 +94,7 @@ type arm struct {
 }
 
 // measure prints the rows of a program.
-func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string, command []string, rounds int, level string) error {
+func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Machine, dir string, command []string, rounds int, level string) error {
 	once := func(a *arm, rate int) error {
 		work := filepath.Join(dir, "work")
 		if err := os.RemoveAll(work); err != nil {
@@ -152,7 +153,7 @@ func (p program) measure(ctx context.Context, machine *quiet.Machine, dir string
 		}
 	}
 	for _, a := range arms {
-		fmt.Printf("| %s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.3fx | %.0f MiB | %d |\n", p.name, a.name,
+		t.Rowf("%s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.3fx | %.0f MiB | %d", p.name, a.name,
 			stat.Median(a.wall), stat.Median(a.cpu),
 			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults),
 			float64(a.heapFaults)/float64(max(arms[0].heapFaults, 1)), stat.Median(a.peak)/(1<<20), len(a.cpu))

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
 
@@ -102,11 +103,11 @@ func run(ctx context.Context, mib int, wait time.Duration, rounds int) (err erro
 			}
 		}
 	}
-	fmt.Printf("| max_ptes_none | arm | peak RSS | RSS after the heap shrank | RSS %v later |\n|---|---|---|---|---|\n", wait)
+	t := table.New(os.Stdout, "max_ptes_none", "arm", "peak RSS", "RSS after the heap shrank", fmt.Sprintf("RSS %v later", wait))
 	for _, limit := range limits {
 		for _, arm := range arms {
 			f := figures[key{limit, arm}]
-			fmt.Printf("| %s | %s | %.0f MiB | %.0f MiB | %.0f MiB |\n", limit, arm, stat.Median(f[0]), stat.Median(f[1]), stat.Median(f[2]))
+			t.Rowf("%s | %s | %.0f MiB | %.0f MiB | %.0f MiB", limit, arm, stat.Median(f[0]), stat.Median(f[1]), stat.Median(f[2]))
 		}
 	}
 	return nil

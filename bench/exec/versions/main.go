@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/program/codepatch"
 	"github.com/foliomem/folio/internal/program/codepatch/fixture"
 	"github.com/foliomem/folio/internal/program/symbol"
@@ -60,7 +61,7 @@ func run(ctx context.Context, list []string, dir string, write bool) error {
 	}
 	store := newStore()
 	failed := 0
-	fmt.Println("| release | program | accepted | stock heap advised | patched heap advised |\n|---|---|---|---|---|")
+	t := table.New(os.Stdout, "release", "program", "accepted", "stock heap advised", "patched heap advised")
 	for _, release := range list {
 		for _, m := range modes() {
 			source, err := copySource(dir, m.cgo)
@@ -79,9 +80,9 @@ func run(ctx context.Context, list []string, dir string, write bool) error {
 			row, err := check(ctx, release, m, program, write)
 			if err != nil {
 				failed++
-				row = "**" + err.Error() + "** | | |"
+				row = [3]string{"**" + err.Error() + "**"}
 			}
-			fmt.Printf("| go%s | %s, %s | %s\n", release, m.arch, m.name, row)
+			t.Row("go"+release, m.arch+", "+m.name, row[0], row[1], row[2])
 		}
 	}
 	if write {
@@ -97,45 +98,45 @@ func run(ctx context.Context, list []string, dir string, write bool) error {
 
 // check looks at one program, and runs it as it is and patched. With only it
 // does not run, since the forms are not known yet.
-func check(ctx context.Context, release string, m mode, program string, only bool) (string, error) {
+func check(ctx context.Context, release string, m mode, program string, only bool) (row [3]string, err error) {
 	p, err := codepatch.Open(program)
 	var refused *codepatch.RefusedError
 	switch {
 	case release == "1.21.5":
 		if !errors.As(err, &refused) || refused.Kind != codepatch.TooOld {
-			return "", fmt.Errorf("want it refused as too old: %v", err)
+			return row, fmt.Errorf("want it refused as too old: %v", err)
 		}
-		return "no: " + refused.Why + " | | |", nil
+		return [3]string{"no: " + refused.Why}, nil
 	case only:
-		return "stored | | |", nil
+		return [3]string{"stored"}, nil
 	case err != nil:
-		return "", err
+		return row, err
 	case p.Applied || len(p.Edits) != 2 || p.GoVersion != "go"+release || p.Arch != m.arch:
-		return "", fmt.Errorf("found %+v", p)
+		return row, fmt.Errorf("found %+v", p)
 	}
 	copied := program + ".huge"
 	if _, err := codepatch.Copy(program, copied); err != nil {
-		return "", err
+		return row, err
 	}
 	if p, err := codepatch.Open(copied); err != nil || !p.Applied {
-		return "", fmt.Errorf("the copy is not recognised: %v", err)
+		return row, fmt.Errorf("the copy is not recognised: %v", err)
 	}
 	if m.arch == "arm64" && m.name == "race" {
-		return "yes | not run: the race detector needs a real processor | |", nil
+		return [3]string{"yes", "not run: the race detector needs a real CPU"}, nil
 	}
 	before, err := advised(ctx, m, program)
 	if err != nil {
-		return "", err
+		return row, err
 	}
 	after, err := advised(ctx, m, copied)
 	if err != nil {
-		return "", err
+		return row, err
 	}
 	const least = 64 << 20 // what the probe holds in one block
 	if before >= 2<<20 || after < least {
-		return "", fmt.Errorf("%d bytes of the heap ask for huge pages, patched %d: want none and at least %d", before, after, least)
+		return row, fmt.Errorf("%d bytes of the heap ask for huge pages, patched %d: want none and at least %d", before, after, least)
 	}
-	return fmt.Sprintf("yes | %d MiB | %d MiB |", before>>20, after>>20), nil
+	return [3]string{"yes", fmt.Sprintf("%d MiB", before>>20), fmt.Sprintf("%d MiB", after>>20)}, nil
 }
 
 // advised runs the probe and returns how much of its heap asks for huge pages.
