@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -68,10 +67,10 @@ var held quiet.Machine
 // round runs each arm that can be run once, in random order, and adds what it
 // took to the samples. check is told what an arm wrote.
 func round(arms []*arm, keep bool, check func(out string) error) error {
-	for _, i := range rand.Perm(len(arms)) {
+	return quiet.Rounds(1, len(arms), func(_, i int) error {
 		a := arms[i]
 		if a.missing != "" {
-			continue
+			return nil
 		}
 		var s sample
 		err := held.Trial(func() (err error) {
@@ -87,8 +86,8 @@ func round(arms []*arm, keep bool, check func(out string) error) error {
 		if keep {
 			a.samples = append(a.samples, s)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // chosen returns the arms whose name contains one of the words in only, separated

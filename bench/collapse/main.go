@@ -18,7 +18,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -92,18 +91,20 @@ func (b *bench) run(ctx context.Context, size string, w io.Writer) error {
 		return b.inspect(ctx, size, w)
 	}
 	results := make([][]result, len(b.rates))
-	for range b.rounds {
-		for _, i := range rand.Perm(len(b.rates)) {
-			var r result
-			err := b.machine.Trial(func() (err error) {
-				r, err = b.trial(ctx, b.rates[i])
-				return err
-			})
-			if err != nil {
-				return fmt.Errorf("rate %s: %w", b.rates[i], err)
-			}
-			results[i] = append(results[i], r)
+	err = quiet.Rounds(b.rounds, len(b.rates), func(_, i int) error {
+		var r result
+		err := b.machine.Trial(func() (err error) {
+			r, err = b.trial(ctx, b.rates[i])
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("rate %s: %w", b.rates[i], err)
 		}
+		results[i] = append(results[i], r)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	b.machine.Release()
 	t := table.New(w, "rate", "collapsed", "in", "kernel", "coverage", "RSS after/before", "p99 before", "while", "while/before", "after/before",

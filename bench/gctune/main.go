@@ -24,7 +24,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -187,16 +186,15 @@ func (b *bench) compare(ctx context.Context, l *workload, t *table.Table) error 
 // arm.
 func (b *bench) measure(ctx context.Context, l *workload, arms []arm, rounds int, d time.Duration) ([][]result, error) {
 	out := make([][]result, len(arms))
-	for range rounds {
-		for _, i := range rand.Perm(len(arms)) {
-			r, err := b.once(ctx, l, arms[i], d)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", arms[i].name, err)
-			}
-			out[i] = append(out[i], r)
+	err := quiet.Rounds(rounds, len(arms), func(_, i int) error {
+		r, err := b.once(ctx, l, arms[i], d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arms[i].name, err)
 		}
-	}
-	return out, nil
+		out[i] = append(out[i], r)
+		return nil
+	})
+	return out, err
 }
 
 // rest compares the CPU time of a program that does nothing, with and without

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
@@ -54,17 +54,19 @@ func (b *bench) measure(ctx context.Context, l workload, w io.Writer) error {
 	arms := b.chosen(l)
 	results := make([][]result, len(arms))
 	defer b.machine.Release()
-	for range b.rounds {
-		for _, i := range rand.Perm(len(arms)) {
-			r, err := b.trial(ctx, l, arms[i])
-			if err != nil {
-				return fmt.Errorf("%s: %w", arms[i], err)
-			}
-			if b.verbose {
-				fmt.Fprintf(os.Stderr, "%s: %s: %v\n", l.name, arms[i], r)
-			}
-			results[i] = append(results[i], r)
+	err := quiet.Rounds(b.rounds, len(arms), func(_, i int) error {
+		r, err := b.trial(ctx, l, arms[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", arms[i], err)
 		}
+		if b.verbose {
+			fmt.Fprintf(os.Stderr, "%s: %s: %v\n", l.name, arms[i], r)
+		}
+		results[i] = append(results[i], r)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	l.table(w, arms, results)
 	return nil

@@ -19,7 +19,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +26,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
@@ -144,29 +144,28 @@ type timing struct{ whole, program []float64 }
 
 func (b *bench) measure(p programs.Program) ([]timing, error) {
 	took := make([]timing, len(arms))
-	for round := range b.rounds + 1 {
-		for _, i := range rand.Perm(len(arms)) {
-			a, argv := arms[i], p.Command
-			if a.folio {
-				argv = slices.Concat([]string{b.folio, "run", "--json", b.result}, a.flags, []string{"--"}, p.Command)
-			}
-			t, err := once(argv, a.env)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Name, err)
-			}
-			of := t
-			if a.folio {
-				if of, err = b.wall(); err != nil {
-					return nil, fmt.Errorf("%s: %w", p.Name, err)
-				}
-			}
-			if round > 0 { // else it is the warm-up
-				took[i].whole = append(took[i].whole, t)
-				took[i].program = append(took[i].program, of)
+	err := quiet.Rounds(b.rounds+1, len(arms), func(round, i int) error {
+		a, argv := arms[i], p.Command
+		if a.folio {
+			argv = slices.Concat([]string{b.folio, "run", "--json", b.result}, a.flags, []string{"--"}, p.Command)
+		}
+		t, err := once(argv, a.env)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+		of := t
+		if a.folio {
+			if of, err = b.wall(); err != nil {
+				return fmt.Errorf("%s: %w", p.Name, err)
 			}
 		}
-	}
-	return took, nil
+		if round > 0 { // else it is the warm-up
+			took[i].whole = append(took[i].whole, t)
+			took[i].program = append(took[i].program, of)
+		}
+		return nil
+	})
+	return took, err
 }
 
 // wall is the program's wall time in the result.

@@ -15,7 +15,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,29 +134,28 @@ func measure(ctx context.Context, p program, rounds int) ([][]*trial.Sample, err
 	var machine quiet.Machine
 	defer machine.Release()
 	out := make([][]*trial.Sample, len(p.arms))
-	for round := range rounds + 1 {
-		for _, i := range rand.Perm(len(p.arms)) {
-			a := p.arms[i]
-			err := machine.Trial(func() error {
-				if err := touch.Memory(ctx, 1<<30); err != nil {
-					return err
-				}
-				t := &trial.Program{Command: append([]string{a.file}, p.args...), FS: procmem.New(""), Stdout: io.Discard, Stderr: os.Stderr}
-				s, err := t.Run(ctx, trial.Setting{Env: a.env})
-				if err == nil && !s.OK() {
-					err = errors.New(s.Failure)
-				}
-				if err == nil && round > 0 {
-					out[i] = append(out[i], s)
-				}
+	err := quiet.Rounds(rounds+1, len(p.arms), func(round, i int) error {
+		a := p.arms[i]
+		err := machine.Trial(func() error {
+			if err := touch.Memory(ctx, 1<<30); err != nil {
 				return err
-			})
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", a.name, err)
 			}
+			t := &trial.Program{Command: append([]string{a.file}, p.args...), FS: procmem.New(""), Stdout: io.Discard, Stderr: os.Stderr}
+			s, err := t.Run(ctx, trial.Setting{Env: a.env})
+			if err == nil && !s.OK() {
+				err = errors.New(s.Failure)
+			}
+			if err == nil && round > 0 {
+				out[i] = append(out[i], s)
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 func row(t *table.Table, program, name string, first, of []*trial.Sample) {

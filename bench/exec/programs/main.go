@@ -18,7 +18,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,12 +139,8 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 		{name: "default"}, {name: "--thp heap", setting: trial.Setting{THP: trial.THPHeap}},
 		{name: "GOGC=" + level, setting: gogc}, {name: "both", setting: trial.Setting{GOGC: level, THP: trial.THPHeap}},
 	}
-	for range rounds {
-		for _, i := range rand.Perm(len(arms)) {
-			if err := once(arms[i], 0); err != nil {
-				return err
-			}
-		}
+	if err := quiet.Rounds(rounds, len(arms), func(_, i int) error { return once(arms[i], 0) }); err != nil {
+		return err
 	}
 	for _, a := range arms {
 		if err := once(a, sampleRate); err != nil {
