@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
@@ -12,6 +13,8 @@ type Analysis struct {
 	GC trial.TraceState `json:"gc_trace,omitempty"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
 	Profile *profile.Result `json:"profile"`
+	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is.
+	Tax *Tax `json:"memory_tax"`
 	// Time says in sentences where the time went.
 	Time     []string   `json:"time"`
 	Findings []NextStep `json:"findings"` // the largest possible gain first
@@ -19,9 +22,26 @@ type Analysis struct {
 	Nothing string `json:"nothing,omitempty"`
 }
 
+// A Tax is the memory tax of all runs together, as a part of CPU time.
+type Tax struct {
+	Fraction float64 `json:"fraction"`
+	// Lo and Hi are its 95% interval by the number of samples (Wilson's): how runs
+	// differ from one another is not in it.
+	Lo float64 `json:"lo"`
+	Hi float64 `json:"hi"`
+}
+
+func newTax(p *profile.Result) *Tax {
+	if p == nil || p.Samples == 0 {
+		return nil
+	}
+	lo, hi := stat.Proportion(p.MemoryTaxFraction, float64(p.Samples))
+	return &Tax{p.MemoryTaxFraction, lo, hi}
+}
+
 // Analyze says what was found.
 func (s *RunFacts) Analyze() *Analysis {
-	a := &Analysis{Profile: s.Profile, Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
+	a := &Analysis{Profile: s.Profile, Tax: newTax(s.Profile), Time: s.Time(), Findings: append([]NextStep{}, s.Advise()...)}
 	switch {
 	case s.Cycles == nil:
 	case s.AtLeast:

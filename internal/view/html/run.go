@@ -62,16 +62,23 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	if runs == 1 {
 		sure += ": how much it varies is not known"
 	}
-	if w := found.Profile; w != nil {
-		sure = formatf("the memory tax is %s of CPU time, by %s; ", unit.Percent(w.MemoryTaxFraction),
-			unit.Plural(int(w.Samples), "sample")) + sure
+	var out []Answer
+	if tax := found.Tax; tax != nil {
+		out = append(out, Answer{Main: true, Neutral: true, Figure: unit.Percent(tax.Fraction),
+			Text: formatf("of CPU time goes to managing memory: GC, allocation, page faults. No setting can save more."),
+			Sure: formatf("By %s, %s to %s; %s.", unit.Plural(int(found.Profile.Samples), "sample"), unit.Percent(tax.Lo), unit.Percent(tax.Hi), sure)})
+		sure = ""
 	}
 	if len(found.Findings) == 0 {
-		return []Answer{{Main: true, Goal: "Recommendations", Text: found.Nothing, Sure: upper(sure) + "."}}
+		a := Answer{Main: len(out) == 0, Goal: "Recommendations", Text: found.Nothing}
+		if sure != "" {
+			a.Sure = upper(sure) + "."
+		}
+		return append(out, a)
 	}
-	var out []Answer
+	none := len(out) == 0
 	for i, f := range found.Findings {
-		a := Answer{Main: i == 0, Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
+		a := Answer{Main: i == 0 && none, Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
 		if f.Source != "" {
 			a.Sure += " Explained at " + f.Source + "."
 		}
@@ -79,7 +86,10 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 			a.Line, a.Detail = f.Fix, ""
 		}
 		if i == 0 {
-			a.Goal, a.Sure = "What to try first", a.Sure+" "+upper(sure)+"."
+			a.Goal = "What to try first"
+			if sure != "" {
+				a.Sure += " " + upper(sure) + "."
+			}
 		}
 		out = append(out, a)
 	}

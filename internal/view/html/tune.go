@@ -69,7 +69,7 @@ func tuneSection(f *result.File) *Section {
 		s.Blocks = append(s.Blocks, &Block{Title: "What was measured", Tables: []*Table{t.table()}})
 	}
 	if tb := t.leftEarly(); tb != nil {
-		s.Blocks = append(s.Blocks, &Block{Title: formatf("%d settings that are not in the final", len(tb.Rows)),
+		s.Blocks = append(s.Blocks, &Block{Title: unit.Plural(len(tb.Rows), "setting") + " not in the final",
 			Tables: []*Table{tb}, Fold: true})
 	}
 	if b := t.benchmarks(); b != nil {
