@@ -136,13 +136,14 @@ func (r *Result) recommend(v *verdict, goal string, a *Arm, alike []*Arm) {
 			}
 		}
 	}
-	if saves != a {
-		rec.Saves = v.saving(saves, a)
+	if s := v.saving(saves, a); saves != a && s.Memory != nil && s.Memory.Different {
+		rec.Saves = s
 	}
 	r.Answer.Recommended = append(r.Answer.Recommended, rec)
 }
 
-// saving compares an arm with the recommended one.
+// saving compares an arm with the recommended one. Ratios are known to be differences at
+// the level of two finalists.
 func (v *verdict) saving(a, main *Arm) *Saving {
 	ratio := newEstimate(v.against(a, main), v.each())
 	if v.r.obj.spec.Higher {

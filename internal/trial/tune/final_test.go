@@ -448,7 +448,7 @@ func TestLessMemoryIsNamed(t *testing.T) {
 				continue
 			}
 			named++
-			if rec.Saves == nil || rec.Saves.Arm != a || rec.Saves.Ratio == nil || !(rec.Saves.Memory.Ratio < 1) {
+			if rec.Saves == nil || rec.Saves.Arm != a || rec.Saves.Ratio == nil || !rec.Saves.Memory.Different || !(rec.Saves.Memory.Ratio < 1) {
 				t.Errorf("seed %d: %s is recommended, GOGC=200 undecided, and not said to save memory: %+v", seed, rec.Arm.Name, rec.Saves)
 			}
 		}
