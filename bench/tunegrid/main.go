@@ -27,6 +27,7 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/bench/internal/table"
+	"github.com/foliomem/folio/bench/internal/touch"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
@@ -42,6 +43,13 @@ type config struct {
 }
 
 func main() {
+	if touch.Asked() {
+		if err := touch.Main(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	var c config
 	flag.IntVar(&c.rounds, "rounds", 10, "rounds of every arm of the grid")
 	flag.IntVar(&c.final, "final", 0, "most rounds of a search's final; 0 for as many as it takes, within -budget")
@@ -188,7 +196,15 @@ func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags .
 	return f, json.Unmarshal(data, f)
 }
 
+// memory has half of the machine's spare memory touched: settings differ in how much of it
+// they take, and where the host of a virtual machine has taken it back, that is slow at
+// first.
+func memory() error { return touch.Memory(context.Background(), procmem.New("").SpareMemory()/2) }
+
 func (c config) compare(t *table.Table, folio, dir string, p programs.Program) error {
+	if err := memory(); err != nil {
+		return err
+	}
 	grid, err := c.tune(folio, dir, p, c.seed, "--exhaustive", "--rounds", strconv.Itoa(c.rounds))
 	if err != nil {
 		return err
@@ -201,6 +217,9 @@ func (c config) compare(t *table.Table, folio, dir string, p programs.Program) e
 		flags := []string{"--budget", c.budget.String()}
 		if c.final > 0 {
 			flags = append(flags, "--rounds", strconv.Itoa(c.final))
+		}
+		if err := memory(); err != nil {
+			return err
 		}
 		f, err := c.tune(folio, dir, p, c.seed+1+uint64(i), flags...)
 		if err != nil {
@@ -217,6 +236,9 @@ func (c config) compare(t *table.Table, folio, dir string, p programs.Program) e
 			arms = append(arms, trial.NewArm(s))
 		}
 		answers = append(answers, arms[at])
+	}
+	if err := memory(); err != nil {
+		return err
 	}
 	runner := &trial.Program{Command: p.Command, FS: procmem.New("")}
 	sched := trial.NewScheduler(runner, c.seed)
