@@ -120,6 +120,7 @@ func TestIndexWork(t *testing.T) {
 
 // Also where it changes nothing, a patch is built with and timed.
 func TestMallocWork(t *testing.T) {
+	testenv.Long(t)
 	needGo(t)
 	o := workloadRun(t, malloc, Params{Size: 32 << 10, Count: 1, Rounds: 1})
 	if o.Err != nil || !o.Complete || len(o.Arms) != 3 {
@@ -138,6 +139,7 @@ func TestMallocWork(t *testing.T) {
 // Where stock cannot be built there is no answer, and the lab says why; where
 // only another arm cannot, that one is absent.
 func TestNoWorkload(t *testing.T) {
+	testenv.Long(t)
 	real, err := exec.LookPath("go")
 	if err != nil {
 		testenv.Missing(t, "%v", err)

@@ -61,6 +61,7 @@ func needCollapse(t *testing.T) {
 
 // TestCollapseFollowsTheChild, also one that a shell starts.
 func TestCollapseFollowsTheChild(t *testing.T) {
+	testenv.Long(t)
 	needCollapse(t)
 	for name, program := range map[string]func(seconds string) *Program{
 		"the program itself": func(seconds string) *Program { return role("heap", "64", seconds) },

@@ -84,6 +84,7 @@ func collectFields(out map[string]place, name string, t dwarf.Type, at uint64) {
 // TestLayoutAgreesWithDebugDwarf compares what is read of programs of several
 // versions, processors and linkers with what package debug/dwarf makes of them.
 func TestLayoutAgreesWithDebugDwarf(t *testing.T) {
+	testenv.Long(t)
 	source, err := os.ReadFile("testdata/prog/main.go")
 	if err != nil {
 		t.Fatal(err)

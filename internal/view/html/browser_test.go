@@ -186,6 +186,7 @@ func pages(t *testing.T) map[string][]byte {
 // Every chart is drawn with all of its points; nothing is wider than a phone;
 // light and dark differ; the pictures are kept where FOLIO_SCREENSHOTS says.
 func TestCharts(t *testing.T) {
+	testenv.Long(t)
 	for name, page := range pages(t) {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, page, 1280, 900)
