@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,13 +35,6 @@ func (p program) of(run int) []string {
 	return out
 }
 
-// Commands that the module proxy has.
-const (
-	esbuild     = "github.com/evanw/esbuild/cmd/esbuild@v0.25.5"
-	gopls       = "golang.org/x/tools/gopls@v0.20.0"
-	staticcheck = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
-)
-
 // prepare builds the programs, those whose name has the text only.
 func prepare(dir, only string) (out []program, err error) {
 	three, err := programs.Prepare(dir) // gofmt, compile, btree benchmarks
@@ -52,11 +46,11 @@ func prepare(dir, only string) (out []program, err error) {
 	}
 	out = append(out, program{name: "gofmt of nothing", command: three[0].Command[:1], traced: true})
 	bin := filepath.Join(dir, "bin")
-	for _, pkg := range []string{esbuild, gopls, staticcheck} {
+	for pkg, release := range map[string]string{programs.Esbuild: "", programs.Gopls: programs.GoplsNeeds, programs.Staticcheck: ""} {
 		if !strings.Contains(pkg, only) {
 			continue
 		}
-		if err := build(dir, []string{"GOBIN=" + bin, "GOFLAGS="}, "go", "install", pkg); err != nil {
+		if _, err := programs.Install(context.Background(), dir, pkg, release); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +68,7 @@ func prepare(dir, only string) (out []program, err error) {
 		return nil, err
 	}
 	cache := filepath.Join(dir, "cache")
-	if strings.Contains(staticcheck, only) { // what it depends on is known then, as on every day but the first
+	if strings.Contains(programs.Staticcheck, only) { // what it depends on is known then, as on every day but the first
 		if err := build("", []string{"STATICCHECK_CACHE=" + cache}, filepath.Join(bin, "staticcheck"), "./internal/base/stat"); err != nil {
 			return nil, err
 		}

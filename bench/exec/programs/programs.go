@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	measured "github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/internal/lab/workload"
 )
 
@@ -26,12 +26,12 @@ var programs = []program{
 	{"compile go/types", compile},
 	{"link folio", link},
 	{"staticcheck go/types", func(ctx context.Context, dir string) ([]string, error) {
-		bin, err := install(ctx, dir, "honnef.co/go/tools/cmd/staticcheck@v0.8.2", "")
+		bin, err := measured.Install(ctx, dir, measured.Staticcheck, "")
 		return []string{bin, "-checks", "all", "-fail", "none", "go/types"}, err
 	}},
 	{"esbuild, 26 MB", esbuild},
 	{"gopls check", func(ctx context.Context, dir string) ([]string, error) {
-		bin, err := install(ctx, dir, gopls, "go1.27.4")
+		bin, err := measured.Install(ctx, dir, measured.Gopls, measured.GoplsNeeds)
 		return []string{bin, "check", "internal/trial/setting.go", "cmd/folio/run.go"}, err
 	}},
 	{"prometheus tsdb", func(ctx context.Context, dir string) ([]string, error) {
@@ -45,8 +45,6 @@ var programs = []program{
 	}},
 }
 
-const gopls = "golang.org/x/tools/gopls@v0.24.0"
-
 // goCache is the user's: what programs ask the go command for is there after their
 // first run.
 var goCache = output(exec.Command("go", "env", "GOCACHE"))
@@ -54,35 +52,6 @@ var goCache = output(exec.Command("go", "env", "GOCACHE"))
 func output(cmd *exec.Cmd) string {
 	out, _ := cmd.Output()
 	return strings.TrimSpace(string(out))
-}
-
-// command runs a command; its output is in the error.
-func command(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GOFLAGS=", "GOWORK=off"), env...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, stderr.Bytes())
-	}
-	return out, nil
-}
-
-// install builds a command of another module, once. release is of Go, "" for the one
-// that is here.
-func install(ctx context.Context, dir, path, release string) (string, error) {
-	name, _, _ := strings.Cut(filepath.Base(path), "@")
-	bin := filepath.Join(dir, "bin", name)
-	if _, err := os.Stat(bin); err == nil {
-		return bin, nil
-	}
-	env := []string{"GOBIN=" + filepath.Dir(bin)}
-	if release != "" {
-		env = append(env, "GOTOOLCHAIN="+release)
-	}
-	_, err := command(ctx, dir, env, "go", "install", "-trimpath", "-ldflags=-s -w", path)
-	return bin, err
 }
 
 // module builds a program of testdata, once.
@@ -103,20 +72,20 @@ func module(ctx context.Context, dir, name string) (string, error) {
 			return "", fmt.Errorf("%w: run it in the root of the module", err)
 		}
 	}
-	_, err := command(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	_, err := measured.Output(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
 	return bin, err
 }
 
 // tool is a program of the toolchain, as it was distributed.
 func tool(ctx context.Context, dir, name string) (string, error) {
-	out, err := command(ctx, dir, nil, "go", "tool", "-n", name)
+	out, err := measured.Output(ctx, dir, nil, "go", "tool", "-n", name)
 	return strings.TrimSpace(string(out)), err
 }
 
 // exports writes the list of export data that compiler and linker read.
 func exports(ctx context.Context, dir, file string, args ...string) error {
 	format := "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}"
-	out, err := command(ctx, "", nil, append([]string{"go", "list", "-export", "-deps", "-f", format}, args...)...)
+	out, err := measured.Output(ctx, "", nil, append([]string{"go", "list", "-export", "-deps", "-f", format}, args...)...)
 	if err != nil {
 		return err
 	}
@@ -131,7 +100,7 @@ func compile(ctx context.Context, dir string) ([]string, error) {
 	if err := exports(ctx, dir, "types.cfg", "go/types"); err != nil {
 		return nil, err
 	}
-	out, err := command(ctx, "", nil, "go", "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}} {{end}}`, "go/types")
+	out, err := measured.Output(ctx, "", nil, "go", "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}} {{end}}`, "go/types")
 	args := []string{compiler, "-p", "go/types", "-complete", "-std", "-importcfg", filepath.Join(dir, "types.cfg"),
 		"-o", filepath.Join(dir, "work", "types.a")}
 	return append(args, strings.Fields(string(out))...), err
@@ -145,7 +114,7 @@ func link(ctx context.Context, dir string) ([]string, error) {
 	if err := exports(ctx, dir, "link.cfg", "./cmd/folio"); err != nil {
 		return nil, err
 	}
-	out, err := command(ctx, "", nil, "go", "list", "-export", "-f", "{{.Export}}", "./cmd/folio")
+	out, err := measured.Output(ctx, "", nil, "go", "list", "-export", "-f", "{{.Export}}", "./cmd/folio")
 	return []string{linker, "-importcfg", filepath.Join(dir, "link.cfg"), "-o", filepath.Join(dir, "work", "folio"),
 		strings.TrimSpace(string(out))}, err
 }
@@ -166,14 +135,14 @@ func bleve(ctx context.Context, dir string) ([]string, error) {
 	if _, err := workload.Index(source, nil); err != nil {
 		return nil, err
 	}
-	_, err = command(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	_, err = measured.Output(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
 	return []string{bin, "Index", "8MiB", list}, err
 }
 
 // esbuild bundles many copies of a library: its own source would have to be
 // downloaded by npm.
 func esbuild(ctx context.Context, dir string) ([]string, error) {
-	bin, err := install(ctx, dir, "github.com/evanw/esbuild/cmd/esbuild@v0.28.2", "")
+	bin, err := measured.Install(ctx, dir, measured.Esbuild, "")
 	if err != nil {
 		return nil, err
 	}

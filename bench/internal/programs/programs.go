@@ -3,11 +3,8 @@
 package programs
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
+	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -102,16 +99,7 @@ func Folio(dir string) (string, error) {
 	return path, err
 }
 
-func output(dir string, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if err != nil {
-		var ee *exec.ExitError
-		if errors.As(err, &ee) {
-			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(ee.Stderr))
-		}
-		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
-	}
-	return strings.TrimSpace(string(out)), nil
+func output(dir string, args ...string) (string, error) {
+	out, err := Output(context.Background(), dir, nil, args...)
+	return strings.TrimSpace(string(out)), err
 }
