@@ -254,10 +254,6 @@ func needToolchain(t *testing.T, version string) []string {
 	if os.Getenv("FOLIO_TEST_NOSKIP") == "" {
 		env = append(env, "GOPROXY=off")
 	}
-	if version == "go1.19.13" {
-		// Its index of packages does not work in the module cache.
-		env = append(env, "GODEBUG=goindex=0")
-	}
 	cmd := exec.Command("go", "version")
 	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(version)) {
