@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 // damaged returns a result file of which a few values were replaced or left out:
@@ -107,3 +108,13 @@ func makesPage(t *rapid.T) {
 
 func TestDamaged(t *testing.T) { rapid.Check(t, makesPage) }
 func FuzzRender(f *testing.F)  { f.Fuzz(rapid.MakeFuzz(makesPage)) }
+
+// A file of somebody else's may recommend the default and have no answer.
+func TestRecommendationWithoutAnswer(t *testing.T) {
+	f := tuneFile(8, "./prog")
+	f.Answer, f.Recommendations[0].Arm = nil, f.Arms[0].Name
+	pageOf(t, f)
+	if got := report.Mark(f, &f.Arms[0]); got != ">" {
+		t.Errorf("the default that is recommended is marked %q", got)
+	}
+}

@@ -243,7 +243,7 @@ func Mark(f *result.File, a *result.Arm) string {
 	case a.Final == nil || len(f.Recommendations) == 0:
 		return ""
 	case a.Name == f.Recommendations[0].Arm:
-		if a == &f.Arms[0] && f.Answer.State == result.AnswerInconclusive {
+		if a == &f.Arms[0] && f.Answer != nil && f.Answer.State == result.AnswerInconclusive {
 			return "" // nothing is recommended yet
 		}
 		return ">"
