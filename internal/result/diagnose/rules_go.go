@@ -247,7 +247,7 @@ func (p *Process) tiny(what string, evidence Reading) Finding {
 	return Finding{
 		What:     what,
 		Evidence: []Reading{evidence},
-		Means:    "It costs more than it shows: " + tinyCosts + ", and the more threads there are, the more that takes. A few MiB more of heap save almost all of it.",
+		Means:    "It costs more than it shows: " + tinyCosts + ". The cost grows with the number of threads. A few MiB more of heap save almost all of it.",
 		Fix: []Step{{Do: "Let the heap be larger; what that gives is measured by folio tune:", Code: "GOGC=" + tinyGOGC},
 			{Do: "Or have the program keep a least heap itself (package gctune):", Code: `import _ "github.com/foliomem/folio/auto"`},
 			{Do: "Or build it with a minimum heap that can be set, and set FOLIO_HEAPMINIMUM=64MiB:", Code: "folio build --patch heap-minimum"}},

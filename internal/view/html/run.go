@@ -54,7 +54,7 @@ func kicker(f *result.File) string {
 	return "folio " + f.Kind
 }
 
-// advice is what was found, the largest gain first.
+// advice is the one figure of the run and what was found, the largest gain first.
 func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
 	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()),
@@ -62,37 +62,33 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	if runs == 1 {
 		sure += ": how much it varies is not known"
 	}
-	var out []Answer
-	if tax := found.Tax; tax != nil {
-		out = append(out, Answer{Main: true, Neutral: true, Figure: unit.Percent(tax.Fraction),
-			Text: formatf("of CPU time goes to managing memory: GC, allocation, page faults. No setting can save more."),
-			Sure: formatf("By %s, %s to %s; %s.", unit.Plural(int(found.Profile.Samples), "sample"), unit.Percent(tax.Lo), unit.Percent(tax.Hi), sure)})
-		sure = ""
+	out := recommendations(found)
+	if tax := found.Tax; tax != nil && found.Profile != nil {
+		return append([]Answer{{Main: true, Neutral: true, Figure: unit.Percent(tax.Fraction),
+			Text: "of CPU time goes to managing memory: GC, allocation, page faults.",
+			Sure: formatf("By %s, %s to %s; %s.", unit.Plural(int(found.Profile.Samples), "sample"),
+				unit.Percent(tax.Lo), unit.Percent(tax.Hi), sure)}}, out...)
 	}
-	if len(found.Findings) == 0 {
-		a := Answer{Main: len(out) == 0, Goal: "Recommendations", Text: found.Nothing}
-		if sure != "" {
-			a.Sure = upper(sure) + "."
-		}
-		return append(out, a)
-	}
-	none := len(out) == 0
-	for i, f := range found.Findings {
-		a := Answer{Main: i == 0 && none, Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
+	out[0].Main, out[0].Sure = true, strings.TrimSpace(out[0].Sure+" "+upper(sure)+".")
+	return out
+}
+
+// recommendations are what to try, or why there is nothing: one at least.
+func recommendations(found *result.Analysis) (out []Answer) {
+	for _, f := range found.Findings {
+		a := Answer{Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
 		if f.Source != "" {
 			a.Sure += " Explained at " + f.Source + "."
 		}
 		if strings.HasPrefix(f.Fix, "folio ") {
 			a.Line, a.Detail = f.Fix, ""
 		}
-		if i == 0 {
-			a.Goal = "What to try first"
-			if sure != "" {
-				a.Sure += " " + upper(sure) + "."
-			}
-		}
 		out = append(out, a)
 	}
+	if len(out) == 0 {
+		return []Answer{{Goal: "Recommendations", Text: found.Nothing}}
+	}
+	out[0].Goal = "What to try first"
 	return out
 }
 
