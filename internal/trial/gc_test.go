@@ -117,7 +117,7 @@ func TestSetTrace(t *testing.T) {
 	}{
 		{"all seen", new(0.3), TraceComplete, some, TraceComplete, new(3)},
 		{"a child hides its trace", new(0.3), TracePartial, some, TracePartial, new(3)},
-		{"lines of what is no Go program", nil, "", some, TracePartial, new(3)},
+		{"lines of a program that is not Go", nil, "", some, TracePartial, new(3)},
 		{"never collected", new(0.0), TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
 		{"never collected, not sampled", nil, TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
 		{"never collected, one stray sample of many", new(0.0001), TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},

@@ -209,14 +209,12 @@ func (s *segment) expand(h *hyp) {
 	if _, ok := slices.BinarySearch(s.f.starts, h.pos); ok && len(h.lines) < maxOpen &&
 		!slices.Contains(s.f.dead, s.off+int64(h.pos)) {
 		l := open{start: s.off + int64(h.pos), state: stateStart, clean: true}
-		midText := s.f.relayed > 0 && !h.seam && h.pos > 0
-		if midText {
-			h.cost += textBreak
+		cost := h.cost
+		if s.f.relayed > 0 && !h.seam && h.pos > 0 {
+			h.cost += textBreak // in the readings in which a line begins
 		}
 		certain = s.extend(h, none, l)
-		if midText {
-			h.cost -= textBreak
-		}
+		h.cost = cost
 	}
 	if h.seam && !certain {
 		i := len(h.lines) - 1

@@ -121,7 +121,7 @@ func (r *Result) answer(v *verdict) {
 // recommend adds a recommendation. What is alike looks as good as it.
 func (r *Result) recommend(v *verdict, goal string, a *Arm, alike []*Arm) {
 	rec := Recommendation{Goal: goal, Arm: a, Permanent: r.keep(a), Least: true}
-	saves := a
+	var saves *Arm
 	for _, b := range v.arms {
 		less := v.memory(b) < v.memory(a)*(1-band)
 		switch {
@@ -131,26 +131,29 @@ func (r *Result) recommend(v *verdict, goal string, a *Arm, alike []*Arm) {
 			rec.Least = rec.Least && !less
 		default:
 			rec.Undecided = append(rec.Undecided, b)
-			if less && v.memory(b) < v.memory(saves) {
+			if less && (saves == nil || v.memory(b) < v.memory(saves)) {
 				saves = b
 			}
 		}
 	}
-	if s := v.saving(saves, a); saves != a && s.Memory != nil && s.Memory.Different {
-		rec.Saves = s
+	if saves != nil {
+		rec.Saves = v.saving(saves, a)
 	}
 	r.Answer.Recommended = append(r.Answer.Recommended, rec)
 }
 
-// saving compares an arm with the recommended one. Ratios are known to be differences at
-// the level of two finalists.
+// saving compares an arm with the recommended one; nil where it is not known to take less
+// memory.
 func (v *verdict) saving(a, main *Arm) *Saving {
+	memory := newEstimate(reading(memoryOf).compare(v.samples[main], v.samples[a]), v.each())
+	if memory == nil || !memory.Different {
+		return nil
+	}
 	ratio := newEstimate(v.against(a, main), v.each())
 	if v.r.obj.spec.Higher {
 		ratio = ratio.inverse()
 	}
-	memory := reading(memoryOf).compare(v.samples[main], v.samples[a])
-	return &Saving{Arm: a, Ratio: ratio, Memory: newEstimate(memory, v.each())}
+	return &Saving{Arm: a, Ratio: ratio, Memory: memory}
 }
 
 // main returns the arm to take among those that ok allows: one that is known to be

@@ -178,7 +178,7 @@ func judgeFailures(a *Arm) {
 		}
 	}
 	// One slow run among good ones is the machine's: it may have been busy, or asleep.
-	if slow > 0 && (slow > 1 || failed == len(a.Samples)) || failed >= 2 && failed == len(a.Samples) {
+	if none := failed == len(a.Samples); slow > 1 || none && (slow > 0 || failed > 1) {
 		a.Status = Failed
 	} else {
 		a.Reason = ""
