@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 
 	"github.com/foliomem/folio/bench/arena/internal/cell"
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -77,10 +77,9 @@ func runObjects(c config, b *builder, w io.Writer) error {
 		if err := touchMemory(); err != nil {
 			return err
 		}
-		for _, j := range rand.Perm(len(groups)) {
-			if err := round(groups[j].arms, true, checkDone); err != nil {
-				return err
-			}
+		err := quiet.Rounds(1, len(groups), func(_, j int) error { return round(groups[j].arms, true, checkDone) })
+		if err != nil {
+			return err
 		}
 		if err := round([]*arm{steady}, true, checkDone); err != nil {
 			return err

@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
 	"strconv"
 
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
@@ -52,10 +52,9 @@ func runPool(c config, b *builder, w io.Writer) error {
 		if err := touchMemory(); err != nil {
 			return err
 		}
-		for _, j := range rand.Perm(len(rows)) {
-			if err := round(rows[j].arms, true, checkDone); err != nil {
-				return err
-			}
+		err := quiet.Rounds(1, len(rows), func(_, j int) error { return round(rows[j].arms, true, checkDone) })
+		if err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(w, "Thousands of requests per second, %d rounds; %s. In brackets: of the first column's, round by round.\n\n", c.rounds, machine())

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/google/pprof/profile"
+
+	"github.com/foliomem/folio/bench/internal/table"
 )
 
 // most is how many functions are compared.

@@ -18,8 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // A child is folio as a user started it, in a session of its own: no terminal

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // Folio says when it waits for standard input to end, and ends at a signal meanwhile.

@@ -17,11 +17,9 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-// roleEnv makes the test binary a process that makes directories in the one it names.
-const roleEnv = testenv.RoleEnv
-
+// The role of a process that makes directories names where, too.
 func TestMain(m *testing.M) {
-	role, base, _ := strings.Cut(os.Getenv(roleEnv), ":")
+	role, base, _ := strings.Cut(os.Getenv(testenv.RoleEnv), ":")
 	var err error
 	switch role {
 	case "":
@@ -75,12 +73,7 @@ func manyRole(base string) error {
 
 func role(t *testing.T, name, base string) *exec.Cmd {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleEnv+"="+name+":"+base)
+	cmd := testenv.Role(t, name+":"+base)
 	cmd.Stderr = os.Stderr
 	return cmd
 }

@@ -175,13 +175,7 @@ func collapseRole() error {
 const nobody = 65534
 
 func role(name string, uid int, env ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe") // whoever may see the directory
-	cmd.Env = append(append(os.Environ(), "GODEBUG=", "GOGC=100", testenv.RoleEnv+"="+name), env...)
-	cmd.Stderr = os.Stderr
-	if uid != 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: true}}
-	}
-	return cmd
+	return testenv.RoleAs(uid, name, append([]string{"GODEBUG=", "GOGC=100"}, env...)...)
 }
 
 // target starts a role that must end well.

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -78,13 +77,7 @@ type observed struct {
 // role prepares the test binary as one of roles, as a user: 0 is the present one. The
 // link works whoever may see the directory.
 func role(name string, uid int, env ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(append(os.Environ(), "GODEBUG=", "GOGC=off", testenv.RoleEnv+"="+name), env...)
-	cmd.Stderr = os.Stderr
-	if uid != 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: true}}
-	}
-	return cmd
+	return testenv.RoleAs(uid, name, append([]string{"GODEBUG=", "GOGC=off"}, env...)...)
 }
 
 // target starts a target and returns its pid.

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,17 +65,7 @@ func (b Build) Try(t testing.TB) (string, error) {
 		cmd.Env = append(cmd.Env, "GODEBUG=goindex=0") // its index does not work in the module cache
 	}
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", &BuildError{cmd.Args, err, string(text)}
+		return "", fmt.Errorf("%q: %w\n%s", cmd.Args, err, text)
 	}
 	return out, nil
 }
-
-// A BuildError is a build that failed.
-type BuildError struct {
-	Args   []string
-	Err    error
-	Output string
-}
-
-func (e *BuildError) Error() string { return e.Args[0] + " build: " + e.Err.Error() + "\n" + e.Output }
-func (e *BuildError) Unwrap() error { return e.Err }

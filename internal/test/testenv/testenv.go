@@ -1,4 +1,5 @@
-// Package testenv says what a test does where the machine lacks what it needs.
+// Package testenv is what tests share: programs that they build and processes that they
+// start, waiting, and what a test does where the machine lacks what it needs.
 package testenv
 
 import (
