@@ -93,9 +93,9 @@ func prepare(dir, only string) (out []program, err error) {
 		program{name: "go vet", command: []string{"go", "vet", "./internal/base/stat"}, dir: module},
 		program{name: "go build, which links", command: []string{"go", "build", "-ldflags", "-X main.run=%s", "-o",
 			filepath.Join(dir, "built"), "./cmd/folio"}, dir: module, number: 3},
-		program{name: "own: trees", command: []string{own, "trees", "3000"}},
-		program{name: "own: json", command: []string{own, "json", "40000"}},
-		program{name: "own: cgo", command: []string{filepath.Join(dir, "cgo"), "200000"}},
+		program{name: "own: trees", command: []string{own, "trees", "9000"}},
+		program{name: "own: json", command: []string{own, "json", "200000"}},
+		program{name: "own: cgo", command: []string{filepath.Join(dir, "cgo"), "1600000"}},
 	)
 	var chosen []program
 	for _, p := range out {

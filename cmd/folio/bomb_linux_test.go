@@ -281,6 +281,7 @@ func TestProgramsMadeToHarm(t *testing.T) {
 	if testenv.Race {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
+	t.Parallel()
 	path := waiter(t)
 	if perf.Check() == nil { // else no file is read for its functions
 		file := filepath.Join(t.TempDir(), "cpu.pprof")
@@ -330,6 +331,7 @@ func TestProcessesMadeToHarm(t *testing.T) {
 	if testenv.Race {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
+	t.Parallel()
 	for _, args := range [][]string{{"-args", "64"}, {"-maps", "15000"}, {"-space", "64"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
@@ -363,6 +365,7 @@ func TestResultsMadeToHarm(t *testing.T) {
 	if testenv.Race {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
+	t.Parallel()
 	const head = `{"schema":"folio/1","kind":"run",`
 	big := 60 << 20
 	list := func(before, item, after string) func() []byte {

@@ -80,6 +80,7 @@ func TestExamples(t *testing.T) {
 	if !testenv.Full() {
 		t.Skip("runs some hundred commands, for five minutes: with FOLIO_TEST_FULL=1, as in CI")
 	}
+	t.Parallel() // one example at a time, beside other tests
 	w := newExampleWorld(t)
 	done := make(map[string]bool)
 	count, skipped := 0, 0

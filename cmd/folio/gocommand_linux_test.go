@@ -55,6 +55,7 @@ func writeProgram(t *testing.T, dir string) {
 //	go test ./cmd/folio -run TestGoCommandEnded -kills 50
 func TestGoCommandEnded(t *testing.T) {
 	testenv.Long(t)
+	t.Parallel()
 	dir := t.TempDir()
 	tmp := filepath.Join(dir, "tmp")
 	if err := os.Mkdir(tmp, 0o700); err != nil {
