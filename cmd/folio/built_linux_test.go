@@ -42,7 +42,7 @@ prog='` + prog + `'
 		t.Fatal(err)
 	}
 	c.cmd.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
-	c.cmd.Env = append(c.cmd.Env, "GOTMPDIR="+tmp, "XDG_CACHE_HOME="+filepath.Join(c.dir, "cache"), "XDG_CONFIG_HOME="+c.dir, "HOME="+c.dir)
+	c.cmd.Env = append(c.cmd.Env, "GOTMPDIR="+tmp, "XDG_CACHE_HOME="+filepath.Join(c.dir, "cache"), "HOME="+c.dir)
 	return c
 }
 
