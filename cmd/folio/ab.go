@@ -225,6 +225,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 			if p.Sampled {
 				program.Profile = f.sampleRate
 			}
+			program.KeepSeries = program.Keep.Stacks && p.Round > 0 && p.Arm.WantsSeries()
 		}
 		progress.line(abProgress(p))
 	}
@@ -359,6 +360,7 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	}
 	s.program = &trial.Program{
 		FS: fs, Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit, Metric: s.spec, Server: server,
+		Keep: s.keeps(),
 	}
 	if f.show {
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
@@ -415,6 +417,7 @@ func (s *abSession) keep(res *ab.Result) {
 	s.file.ElapsedSeconds, s.file.Result = time.Since(s.start).Seconds(), res
 	for i, arm := range s.arms {
 		s.file.Arms[i].Samples, s.file.Arms[i].Summary = arm.Samples, result.Summarize(arm.Samples)
+		s.file.Arms[i].Profile, s.file.Arms[i].Tree = trial.Profile(arm.Samples), trial.Tree(arm.Samples)
 	}
 	if s.spec != nil || res == nil || len(res.Comparisons) == 0 {
 		return

@@ -46,7 +46,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	arm := trial.NewArm(trial.Setting{})
-	sample, err := trial.Attach(ctx, s.program.FS, f.pid, f.sampleRate, f.duration, f.pprof != "")
+	sample, err := trial.Attach(ctx, s.program.FS, f.pid, f.sampleRate, f.duration, s.keeps())
 	if err != nil {
 		return err
 	}

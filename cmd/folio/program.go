@@ -132,7 +132,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			err = errors.Join(err, s.built.remove())
 		}
 	}()
-	s.program.KeepProfile = s.profOut != nil
+	s.program.Keep = s.keeps()
 	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
 	s.program.Metric, s.program.Timeout, s.program.Profile = s.spec, f.timeout, f.sampleRate
 	if err := s.program.Check(); err != nil {
@@ -157,6 +157,11 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
 	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit
 	return s, nil
+}
+
+// keeps says what the result files need of the samples of CPU time.
+func (s *session) keeps() trial.Keep {
+	return trial.Keep{Samples: s.profOut != nil, Stacks: s.jsonOut != nil || s.page.out != nil}
 }
 
 // sweep removes what a folio left that was killed.

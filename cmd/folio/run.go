@@ -215,7 +215,7 @@ func (a *app) runOften(ctx context.Context, s *session, f *runFlags, arm *trial.
 	sched.Observe = func(arm *trial.Arm, round int, sample *trial.Sample) {
 		if sample == nil {
 			before(arm, round)
-			s.program.KeepSeries = round == 1 // one is enough to look at
+			s.program.KeepSeries = round > 0 && arm.WantsSeries()
 		}
 	}
 	arms := []*trial.Arm{arm}
@@ -282,6 +282,7 @@ func (s *session) keep(arm *trial.Arm) {
 	s.file.Metric = result.NewTarget(s.spec, nil)
 	s.file.Arms = []result.Arm{{
 		Name: arm.Name, Setting: result.NewSetting(arm.Setting), Samples: arm.Samples, Summary: result.Summarize(arm.Samples),
+		Tree: trial.Tree(arm.Samples),
 	}}
 }
 

@@ -163,6 +163,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 			if p.Sampled {
 				s.program.Profile = f.sampleRate
 			}
+			s.program.KeepSeries = s.program.Keep.Stacks && p.Stage != tune.InWarmup && p.Arm.WantsSeries()
 		}
 		progress.show(p)
 	}

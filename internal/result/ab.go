@@ -6,6 +6,7 @@ import (
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/ab"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // An AB is a result of folio ab as JSON has it.
@@ -34,6 +35,10 @@ type ABArm struct {
 	Source  *Source         `json:"source,omitempty"` // of a program that folio built
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"`
+	// Profile is where the CPU time of all runs that were sampled went, Tree the same by
+	// call path; nil for none.
+	Profile *profile.Result `json:"profile,omitempty"`
+	Tree    *profile.Tree   `json:"call_tree,omitempty"`
 }
 
 // Line returns what was run, as a shell line.

@@ -93,6 +93,9 @@ type Arm struct {
 	Measured *Interval `json:"measured,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
 	Profile *profile.Result `json:"profile,omitempty"`
+	// Tree is the CPU time of those runs by call path: of a search, of the default and what
+	// is recommended.
+	Tree *profile.Tree `json:"call_tree,omitempty"`
 }
 
 // A Setting is trial.Setting with null for what was not set.

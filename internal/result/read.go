@@ -154,6 +154,9 @@ func (r *Result) check() error {
 				}
 				s.Recompute() // the pages rely on figures that agree
 			}
+			if a.Tree != nil && !a.Tree.Valid() {
+				return fmt.Errorf("arm %q has a call tree that is none", a.Name)
+			}
 			all = append(all, a.Samples...)
 		}
 		trial.Together(all...)
@@ -166,6 +169,9 @@ func (r *Result) check() error {
 		for _, a := range r.AB.Arms {
 			for _, s := range a.Samples {
 				s.Recompute()
+			}
+			if a.Tree != nil && !a.Tree.Valid() {
+				return fmt.Errorf("arm %q has a call tree that is none", a.Name)
 			}
 			all = append(all, a.Samples...)
 		}

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"slices"
+
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/tune"
 )
@@ -29,6 +31,7 @@ func (f *File) SetTune(r *tune.Result) {
 		arm.Summary, arm.Measured = Summarize(summed), f.Metric.Measured(summed)
 		f.Arms = append(f.Arms, arm)
 	}
+	f.keepPaths(r)
 	f.Answer, f.Recommendations = &r.Answer, nil
 	for _, rec := range r.Answer.Recommended {
 		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{},
@@ -49,5 +52,36 @@ func (f *File) SetTune(r *tune.Result) {
 			out.Saves = &Saving{Arm: s.Arm.Name, Ratio: s.Ratio, Memory: s.Memory}
 		}
 		f.Recommendations = append(f.Recommendations, out)
+	}
+}
+
+// keepPaths keeps call paths and figures over time of the default and of what is
+// recommended: of all arms they would be most of the file.
+func (f *File) keepPaths(r *tune.Result) {
+	keep := map[string]bool{r.Arms[0].Name: true}
+	for _, rec := range r.Answer.Recommended {
+		keep[rec.Arm.Name] = true
+		if rec.Saves != nil {
+			keep[rec.Saves.Arm.Name] = true
+		}
+	}
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		kept := !keep[a.Name]
+		if !kept {
+			a.Tree = trial.Tree(a.Samples)
+		}
+		a.Samples = slices.Clone(a.Samples)
+		for j, s := range a.Samples {
+			if s.Series == nil {
+				continue
+			}
+			if kept || !s.OK() { // one is enough to look at
+				bare := *s
+				bare.Series = nil
+				a.Samples[j] = &bare
+			}
+			kept = kept || s.OK()
+		}
 	}
 }

@@ -19,10 +19,12 @@ type (
 	Host   = host.Info
 	Sample = trial.Sample
 	Track  = trial.Track
+	Series = trial.Series
 	Figure = trial.Figure
 	Metric = metric.Spec
 
 	Profile   = profile.Result
+	CallTree  = profile.Tree
 	Class     = profile.Class
 	ClassInfo = profile.ClassInfo
 	Site      = profile.Site

@@ -18,7 +18,7 @@ import (
 // until it ends, or until ctx does. The process is not touched: of its figures
 // only those are known that the kernel keeps, CPU time in steps of 10 ms.
 // keep leaves the samples themselves in Sample.Profile.
-func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep bool) (*Sample, error) {
+func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep Keep) (*Sample, error) {
 	st, err := fs.Stat(pid)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || err == nil && st.Zombie():

@@ -73,7 +73,7 @@ func (r *running) fillTrace(out *Sample) {
 func (r *running) fillProfile(out *Sample) {
 	out.Unsampled = r.unsampled
 	if r.profile != nil {
-		r.profile.fill(out, r.p.KeepProfile)
+		r.profile.fill(out, r.p.Keep)
 	}
 }
 

@@ -22,11 +22,10 @@ type heaps struct {
 
 // heap is that of one process.
 type heap struct {
-	last  int           // number of the last cycle
-	ended time.Duration // when it ended, on the clock of the process
-	zero  time.Duration // the latest that the process can have started
-	// size and live are on the clock of the process.
-	size, live Track
+	last   int           // number of the last cycle
+	ended  time.Duration // when it ended, on the clock of the process
+	zero   time.Duration // the latest that the process can have started
+	cycles moments       // on the clock of the process
 }
 
 // add takes in a cycle whose line was read at a time.
@@ -36,8 +35,7 @@ func (h *heaps) add(c gctrace.Cycle, read time.Duration) {
 	end = max(end, p.ended) // it was rounded down
 	p.zero = min(p.zero, read-end)
 	p.last, p.ended = c.N, end
-	p.size.add(end, c.HeapEnd)
-	p.live.add(end, c.HeapLive)
+	p.cycles.add(momentOf(end, &c))
 	h.byLast[c.N] = append(h.byLast[c.N], p)
 }
 
@@ -66,10 +64,10 @@ func (h *heaps) of(c gctrace.Cycle, zero time.Duration) *heap {
 // startLag is how late the first lines of a process are read at most, as a rule.
 const startLag = 50 * time.Millisecond
 
-// tracks returns the heap and what was live of it, at the times when the cycles ended.
+// cycles returns the GC cycles of all processes in the order of time.
 // running is when the program ran at the latest: a program that is in Go started then,
 // give or take a millisecond. For other processes it is the latest possible time.
-func (h *heaps) tracks(isGo bool, running time.Duration) (size, live Track) {
+func (h *heaps) cycles(isGo bool, running time.Duration) Cycles {
 	if isGo && len(h.all) > 0 {
 		root := slices.MinFunc(h.all, func(a, b *heap) int { return cmp.Compare(a.zero, b.zero) })
 		if root.zero < running+startLag {
@@ -79,28 +77,20 @@ func (h *heaps) tracks(isGo bool, running time.Duration) (size, live Track) {
 	for _, p := range h.all {
 		p.zero = max(p.zero, 0)
 	}
-	return h.join(func(p *heap) *Track { return &p.size }), h.join(func(p *heap) *Track { return &p.live })
-}
-
-// join puts a figure of all processes in the order of time.
-func (h *heaps) join(of func(*heap) *Track) (out Track) {
-	type point struct {
-		at    time.Duration
-		bytes uint64
-	}
-	var all []point
+	var all []moment
 	each := 1
 	for _, p := range h.all {
-		t := of(p)
-		each = max(each, t.Stride)
-		for i, seconds := range t.Seconds {
-			all = append(all, point{p.zero + time.Duration(seconds*float64(time.Second)), t.Bytes[i]})
+		each = max(each, p.cycles.stride)
+		for _, m := range p.cycles.all {
+			m.at += p.zero
+			all = append(all, m)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b point) int { return cmp.Compare(a.at, b.at) })
-	for _, p := range all {
-		out.add(p.at, p.bytes)
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	var out moments
+	for _, m := range all {
+		out.add(m)
 	}
-	out.Stride *= each
-	return out
+	out.stride *= each
+	return out.columns()
 }

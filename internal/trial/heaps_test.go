@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -28,7 +29,8 @@ const mostLate = 40 * time.Millisecond
 func genLines(t *rapid.T, process int, zero time.Duration) (lines []line) {
 	at, read := genMicros(t, 200*time.Millisecond), time.Duration(0)
 	for n := range rapid.IntRange(0, 30).Draw(t, "cycles") {
-		c := gctrace.Cycle{N: n + 1, HeapEnd: uint64(process+1)<<40 + uint64(n)<<20, HeapLive: uint64(n) << 20}
+		c := gctrace.Cycle{N: n + 1, HeapEnd: uint64(process+1)<<40 + uint64(n)<<20, HeapLive: uint64(n) << 20,
+			HeapStart: uint64(n+1) << 20, Goal: uint64(n+2) << 20, AssistCPU: genMicros(t, time.Millisecond), BackgroundCPU: genMicros(t, 10*time.Millisecond)}
 		c.SweepTermClock, c.MarkClock, c.MarkTermClock = genMicros(t, time.Millisecond), genMicros(t,
 			50*time.Millisecond), genMicros(t, time.Millisecond)
 		c.At = at.Truncate(time.Millisecond) // as it is printed
@@ -60,15 +62,16 @@ func TestHeapsOfOneProcess(t *testing.T) {
 		if !isGo {
 			slack += time.Millisecond // the line that tells the start was rounded down, too
 		}
-		size, live := h.tracks(isGo, running)
-		if len(h.all) > 1 || len(size.Seconds) != len(lines) || size.Stride > 1 ||
-			!slices.Equal(size.Seconds, live.Seconds) || !slices.IsSorted(size.Seconds) {
-			t.Fatalf("%d heaps, %d points, each %d, of %d cycles of one process", len(h.all), len(size.Seconds), size.Stride, len(lines))
+		got := h.cycles(isGo, running)
+		if len(h.all) > 1 || got.Len() != len(lines) || len(got.Seconds) != len(lines) || got.Stride > 1 || !slices.IsSorted(got.Seconds) {
+			t.Fatalf("%d heaps, %d points, each %d, of %d cycles of one process", len(h.all), len(got.Seconds), got.Stride, len(lines))
 		}
 		for i, l := range lines {
-			drawn := time.Duration(size.Seconds[i] * float64(time.Second)).Round(time.Microsecond)
-			if size.Bytes[i] != l.c.HeapEnd || live.Bytes[i] != l.c.HeapLive {
-				t.Fatalf("cycle %d has %d bytes, %d live", i, size.Bytes[i], live.Bytes[i])
+			drawn := time.Duration(got.Seconds[i] * float64(time.Second)).Round(time.Microsecond)
+			clock := l.c.SweepTermClock + l.c.MarkClock + l.c.MarkTermClock
+			if got.End[i] != l.c.HeapEnd || got.Live[i] != l.c.HeapLive || got.Goal[i] != l.c.Goal || got.Start[i] != l.c.HeapStart ||
+				got.Clock[i] != clock.Seconds() || got.Assist[i] != l.c.AssistCPU.Seconds() || got.Background[i] != l.c.BackgroundCPU.Seconds() {
+				t.Fatalf("cycle %d is %+v, drawn as entry %d of %+v", i, l.c, i, got)
 			}
 			if drawn > l.read || drawn > l.end+slack || drawn < l.end-time.Millisecond {
 				t.Fatalf("cycle %d ended at %v, was read at %v, and is drawn at %v; it may be %v late", i, l.end, l.read, drawn, slack)
@@ -96,12 +99,12 @@ func TestHeapsOfSeveralProcesses(t *testing.T) {
 			h.add(l.c, l.read)
 			ends[l.c.HeapEnd] = l.end
 		}
-		size, live := h.tracks(rapid.Bool().Draw(t, "Go"), time.Millisecond)
-		if len(h.all) != some || len(size.Seconds) != len(lines) || len(live.Seconds) != len(lines) || !slices.IsSorted(size.Seconds) {
-			t.Fatalf("%d heaps of %d processes, %d points of %d cycles", len(h.all), some, len(size.Seconds), len(lines))
+		got := h.cycles(rapid.Bool().Draw(t, "Go"), time.Millisecond)
+		if len(h.all) != some || got.Len() != len(lines) || !slices.IsSorted(got.Seconds) {
+			t.Fatalf("%d heaps of %d processes, %d points of %d cycles", len(h.all), some, len(got.Seconds), len(lines))
 		}
-		for i, bytes := range size.Bytes {
-			drawn, end := time.Duration(size.Seconds[i]*float64(time.Second)).Round(time.Microsecond), ends[bytes]
+		for i, bytes := range got.End {
+			drawn, end := time.Duration(got.Seconds[i]*float64(time.Second)).Round(time.Microsecond), ends[bytes]
 			if drawn < end-time.Millisecond || drawn > end+mostLate+time.Millisecond {
 				t.Fatalf("a cycle that ended at %v is drawn at %v", end, drawn)
 			}
@@ -116,24 +119,27 @@ func TestHeapsOdd(t *testing.T) {
 	for _, n := range []int{7, 8, 1, 2, 9, 1, 3} {
 		h.add(gctrace.Cycle{N: n, At: time.Duration(n) * time.Second, HeapEnd: uint64(n)}, time.Duration(n)*time.Second/2) // from the future
 	}
-	size, _ := h.tracks(true, 0)
-	if len(size.Seconds) != 7 || !slices.IsSorted(size.Seconds) || size.Seconds[0] < 0 {
-		t.Errorf("%+v", size)
+	got := h.cycles(true, 0)
+	if got.Len() != 7 || !slices.IsSorted(got.Seconds) || got.Seconds[0] < 0 {
+		t.Errorf("%+v", got)
 	}
 	var many heaps
 	for p := range 3 {
 		for n := range 2000 {
 			at := time.Duration(n) * 10 * time.Millisecond
-			many.add(gctrace.Cycle{N: n + 1, At: at, HeapEnd: uint64(n)}, at+time.Duration(p)*time.Minute)
+			many.add(gctrace.Cycle{N: n + 1, At: at, HeapEnd: uint64(n), AssistCPU: time.Millisecond}, at+time.Duration(p)*time.Minute)
 		}
 	}
-	size, live := many.tracks(false, 0)
-	if len(size.Bytes) > mostPoints || slices.Max(size.Bytes) != 1999 || size.Stride*len(size.Bytes) < 6000 ||
-		len(live.Bytes) != len(size.Bytes) {
-		t.Errorf("%d points of %d cycles each, up to %d", len(size.Bytes), size.Stride, slices.Max(size.Bytes))
+	got = many.cycles(false, 0)
+	assist := 0.0
+	for _, v := range got.Assist {
+		assist += v
+	}
+	if got.Len() > mostPoints || slices.Max(got.End) != 1999 || got.Stride*got.Len() < 6000 || math.Abs(assist-6) > 1e-6 {
+		t.Errorf("%d points of %d cycles each, up to %d, %v s of assists", got.Len(), got.Stride, slices.Max(got.End), assist)
 	}
 	var none heaps
-	if size, _ := none.tracks(true, 0); len(size.Bytes) > 0 || size.Stride > 0 {
-		t.Errorf("%+v", size)
+	if got := none.cycles(true, 0); got.Len() > 0 || got.Stride > 0 {
+		t.Errorf("%+v", got)
 	}
 }

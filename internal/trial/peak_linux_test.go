@@ -190,7 +190,7 @@ func TestPeakRSSWithoutStub(t *testing.T) {
 	}
 	if perf.Check() == nil {
 		p := role("burn", "300")
-		p.Profile, p.KeepProfile = testRate, true
+		p.Profile, p.Keep.Samples = testRate, true
 		s := runOK(t, p, Setting{})
 		checkWhere(t, s)
 		if names := functions(t, s); !names["trial.burn"] {

@@ -27,6 +27,7 @@ type profiler struct {
 	err       error
 
 	witness *witness // told of every exec; nil: nobody
+	series  *Series  // told of page faults; nil: not to be kept
 
 	// members are the program and its descendants, nil for all processes: then
 	// nothing else is started by folio, as a load generator would be.
@@ -81,6 +82,9 @@ func (p *profiler) ours(to *perf.Handler) *perf.Handler {
 			return
 		}
 		if p.isOurs(s.PID) {
+			if p.series != nil && s.Kind == perf.Fault && s.Time > 0 {
+				p.series.faults.add(time.Duration(s.Time-p.series.clock), float64(max(s.Period, 1)))
+			}
 			to.Sample(s)
 		}
 	}
@@ -119,17 +123,21 @@ func (p *profiler) abort() {
 }
 
 // fill puts what was found into the sample, whose CPU time is known.
-func (p *profiler) fill(out *Sample, keep bool) {
+func (p *profiler) fill(out *Sample, keep Keep) {
 	a := profile.AccountsOf(p.session, out.User, out.Sys)
 	if p.since.Load() > 0 {
 		a.Faults, a.TLBMisses = 0, nil // they are of the program's whole life
 	}
 	out.fillWhere(p.collector, a, keep)
+	if p.series != nil {
+		p.series.Faults = p.series.faults.rates(float64(a.Faults))
+	}
 }
 
 // fillWhere puts into the sample where its time went. The samples themselves
-// hold memory, and the program's files open: they are kept only on request.
-func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep bool) {
+// hold memory, and the program's files open, and all names take time to find: they are
+// kept only on request.
+func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep Keep) {
 	note := ""
 	if a.Info.Kernel {
 		var k *symbol.KernelTable
@@ -141,7 +149,10 @@ func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep bool) 
 		r.Notes = append(r.Notes, note)
 	}
 	s.setWhere(r)
-	if keep {
+	if keep.Stacks && r.Samples > 0 {
+		s.Stacks = c.Stacks()
+	}
+	if keep.Samples {
 		s.Collected = c
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func checkWhere(t *testing.T, s *Sample) {
 func TestProfile(t *testing.T) {
 	needSampling(t)
 	p := role("burn", "300")
-	p.Profile, p.KeepProfile = testRate, true
+	p.Profile, p.Keep = testRate, Keep{Samples: true, Stacks: true}
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
 	// 300 ms of CPU time are 299 samples, and what starting took; fewer where
@@ -77,6 +78,18 @@ func TestProfile(t *testing.T) {
 	}
 	if names := functions(t, s); !names["trial.burn"] {
 		t.Errorf("trial.burn is not in %v", names)
+	}
+	// The call paths have the same time, and the program's main at their beginning.
+	tree := Tree([]*Sample{s, {Failure: "not this one", Stacks: s.Stacks}})
+	if tree == nil || tree.Runs != 1 || !tree.Valid() || math.Abs(tree.Seconds()-s.CPU) > 1e-6 {
+		t.Fatalf("the tree of %v s: %+v", s.CPU, tree)
+	}
+	path := ""
+	for at := slices.IndexFunc(tree.Calls, func(f int) bool { return strings.HasSuffix(tree.Functions[f].Name, "trial.burn") }); at >= 0; at = tree.Parents[at] {
+		path = tree.Functions[tree.Calls[at]].Name + " " + path
+	}
+	if !strings.HasPrefix(path, "runtime.goexit runtime.main main.main ") && !strings.HasPrefix(path, "runtime.goexit.abi0 runtime.main main.main ") {
+		t.Errorf("trial.burn is called by %s", path)
 	}
 	p.Profile = 0
 	if s := runOK(t, p, Setting{}); s.Profile != nil || s.MemoryTax != nil || s.Collected != nil {
@@ -88,7 +101,7 @@ func TestProfile(t *testing.T) {
 func TestProfileChildren(t *testing.T) {
 	needSampling(t)
 	p := shell("sleep 0.01; " + roleLine("burn", "200") + " & " + roleLine("burn", "200") + "; wait")
-	p.Profile, p.KeepProfile = testRate, true
+	p.Profile, p.Keep.Samples = testRate, true
 	s := runOK(t, p, Setting{})
 	checkWhere(t, s)
 	if names := functions(t, s); !names["trial.burn"] || s.Profile.Samples < 200 {
@@ -101,7 +114,7 @@ func TestProfileChildren(t *testing.T) {
 func TestProfileServer(t *testing.T) {
 	needSampling(t)
 	p := server(t, 300, "burn=200")
-	p.Profile, p.KeepProfile = testRate, true
+	p.Profile, p.Keep.Samples = testRate, true
 	s := run(t, p, Setting{})
 	if !s.OK() {
 		t.Fatalf("failure %q, tail %q", s.Failure, s.Tail)
@@ -131,7 +144,7 @@ func TestAttach(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	s, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, 300*time.Millisecond, true)
+	s, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, 300*time.Millisecond, Keep{Samples: true, Stacks: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +172,7 @@ func TestAttachEnds(t *testing.T) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err != nil &&
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, Keep{}); err != nil &&
 		!strings.Contains(err.Error(), "no such process") {
 		t.Error(err)
 	}
@@ -167,10 +180,10 @@ func TestAttachEnds(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Attach(ctx, procmem.FS{}, os.Getpid(), testRate, time.Hour, false); err != nil {
+	if _, err := Attach(ctx, procmem.FS{}, os.Getpid(), testRate, time.Hour, Keep{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, false); err == nil ||
+	if _, err := Attach(t.Context(), procmem.FS{}, cmd.Process.Pid, testRate, time.Hour, Keep{}); err == nil ||
 		!strings.Contains(err.Error(), "no such process") {
 		t.Errorf("a process that has ended: got %v", err)
 	}

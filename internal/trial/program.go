@@ -42,8 +42,8 @@ type Program struct {
 	// Profile is how often a second to sample where the CPU time goes; 0
 	// for not at all.
 	Profile int
-	// KeepProfile keeps the samples themselves, in Sample.Profile.
-	KeepProfile bool
+	// Keep says what else stays of the samples of CPU time.
+	Keep Keep
 	// KeepSeries keeps the memory over time, in Sample.Series.
 	KeepSeries bool
 	// IsGo says that the command is a Go program: one that never collects prints

@@ -181,6 +181,7 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 	}
 	r.witness.root, r.thp = r.pid, s.THP
 	if r.profile != nil {
+		r.profile.series = r.series
 		if r.p.Server != nil {
 			r.profile.members = map[int]bool{r.pid: true}
 			r.profile.since.Store(math.MaxUint64) // until the load begins

@@ -60,9 +60,10 @@ type Sample struct {
 	MemoryTax *float64 `json:"memory_tax_fraction"`
 	// Where says where the CPU time went; nil when it was not sampled.
 	Profile *profile.Result `json:"profile"`
-	// Profile has the samples themselves, for other formats, if they were to be
-	// kept; whoever asked for them closes it.
+	// Collected has the samples themselves, for other formats, if they were to be
+	// kept; whoever asked for them closes it. Stacks has their call paths, if those were.
 	Collected *profile.Collector `json:"-"`
+	Stacks    *profile.Stacks    `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
 
@@ -103,6 +104,13 @@ type Sample struct {
 	Tail string `json:"-"`
 
 	set *set // what the sample is compared with; nil: nothing
+}
+
+// Keep says what is kept of the samples of CPU time beside their sums, which takes time
+// and memory.
+type Keep struct {
+	Samples bool // in Sample.Collected
+	Stacks  bool // in Sample.Stacks
 }
 
 // OK says that the trial counts.
@@ -186,6 +194,18 @@ func Profile(samples []*Sample) *profile.Result {
 		}
 	}
 	return profile.Mean(all)
+}
+
+// Tree returns where the time of those samples that count went, by call path; nil where
+// that was not kept.
+func Tree(samples []*Sample) *profile.Tree {
+	all := profile.NewStacks()
+	for _, s := range samples {
+		if s.OK() {
+			all.Merge(s.Stacks)
+		}
+	}
+	return all.Tree()
 }
 
 // Memory returns the figure that Folio compares memory by: the peak of the whole

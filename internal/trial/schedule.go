@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -33,6 +34,12 @@ func (a *Arm) WantsProfile() bool {
 	}
 	w := Profile(a.Samples)
 	return w == nil || w.Samples < EnoughSamples
+}
+
+// WantsSeries says whether the next run of the arm should be kept over time: until one
+// that counts is, which is enough to look at.
+func (a *Arm) WantsSeries() bool {
+	return !slices.ContainsFunc(a.Samples, func(s *Sample) bool { return s.OK() && s.Series != nil })
 }
 
 // A Runner runs one trial. An error means that no trial was possible (the

@@ -6,17 +6,21 @@ import (
 	"github.com/foliomem/folio/internal/program/gctrace"
 )
 
-// A Series is what the memory of a trial was over time. Times are seconds since the
+// A Series is what a trial was doing over time: its memory, GC cycles, page faults. Times are seconds since the
 // program was started, sizes bytes. Where more was seen than it holds, neighbours were put
 // together: the largest of each stays.
 type Series struct {
 	RSS  Track `json:"rss"`  // of all processes together
 	Huge Track `json:"huge"` // of it on huge pages; looked at less often
-	Heap Track `json:"heap"` // at the end of each GC cycle, of the process that collected
-	Live Track `json:"live"` // of that, what was live
+	// GC are the GC cycles of all Go processes.
+	GC Cycles `json:"gc_cycles"`
+	// Faults are the page faults, by samples of them; nil where they were not sampled.
+	Faults *Rates `json:"page_faults,omitempty"`
 
-	start time.Time
-	heaps heaps
+	start  time.Time
+	clock  uint64 // the start, on the clock of samples
+	heaps  heaps
+	faults bins
 }
 
 // A Track is one figure over time.
@@ -71,9 +75,9 @@ func (s *Series) collected(c gctrace.Cycle) {
 	}
 }
 
-// finish places the GC cycles: see [heaps.tracks].
+// finish places the GC cycles: see [heaps.cycles].
 func (s *Series) finish(isGo bool, running time.Duration) {
 	if s != nil {
-		s.Heap, s.Live = s.heaps.tracks(isGo, running)
+		s.GC = s.heaps.cycles(isGo, running)
 	}
 }

@@ -23,9 +23,9 @@ func TestSeriesHasTimesOfCycles(t *testing.T) {
 			ended = append(ended, float64(at)/1e9)
 		}
 	}
-	drawn := s.Series.Heap.Seconds
-	if len(ended) != n || len(drawn) != n || s.Series.Heap.Stride != 1 || len(s.Series.Live.Seconds) != n {
-		t.Fatalf("%d cycles, %d drawn, %d each: %s", len(ended), len(drawn), s.Series.Heap.Stride, &out)
+	drawn := s.Series.GC.Seconds
+	if len(ended) != n || len(drawn) != n || s.Series.GC.Stride != 1 || s.Series.GC.Len() != n {
+		t.Fatalf("%d cycles, %d drawn, %d each: %s", len(ended), len(drawn), s.Series.GC.Stride, &out)
 	}
 	if drawn[0] < 0 || drawn[n-1] > s.Wall {
 		t.Errorf("drawn from %v to %v, but the program ran from 0 to %v", drawn[0], drawn[n-1], s.Wall)

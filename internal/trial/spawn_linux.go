@@ -119,7 +119,7 @@ func (r *running) startAt(t time.Time) {
 	defer r.mu.Unlock()
 	r.started = t
 	if r.series != nil {
-		r.series.start = t
+		r.series.start, r.series.clock = t, clock()-uint64(time.Since(t))
 	}
 }
 

@@ -299,7 +299,7 @@ func goVersion(exe string) (string, error) {
 // sample samples a process and its children.
 func sample(ctx context.Context, f procmem.FS, pid int, d time.Duration) (Samples, error) {
 	const often = 997 // a second, as folio run
-	s, err := trial.Attach(ctx, f, pid, often, d, false)
+	s, err := trial.Attach(ctx, f, pid, often, d, trial.Keep{})
 	if err != nil {
 		if why, ok := errors.AsType[*perf.Error](err); ok {
 			return Samples{}, why

@@ -44,10 +44,31 @@ func abSection(f *result.AB) *Section {
 			s.Blocks = append(s.Blocks, abProfile(c.Profile, versus))
 		}
 	}
+	s.Blocks = append(s.Blocks, abDetail(f)...)
 	s.Answers[0].Main = true
 	s.Answers[0].Sure = report.ABEnd(f) + "."
 	s.Blocks = append(s.Blocks, &Block{Title: "Rounds", Fold: true, Charts: []*Chart{abOrder(f)}})
 	return s
+}
+
+// abDetail are the programs by call path and over time.
+func abDetail(f *result.AB) (out []*Block) {
+	var paths []called
+	var over []timed
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		paths = append(paths, called{a.Name, a.Profile, a.Tree})
+		if x, ok := timedOf(a.Name, a.Samples); ok {
+			over = append(over, x)
+		}
+	}
+	if b := callsBlock(paths); b != nil {
+		out = append(out, b)
+	}
+	if len(over) > 0 {
+		out = append(out, timeline(over))
+	}
+	return out
 }
 
 // abAnswer says what a figure that decides differs in.

@@ -68,7 +68,7 @@ const folio = (() => {
   };
   // textWidth is how wide a text of a chart is, in pixels, or a little less.
   const canvas = document.createElement('canvas').getContext('2d');
-  const FONTS = { named: '600 12.5px system-ui, sans-serif' };
+  const FONTS = { named: '600 12.5px system-ui, sans-serif', mono: '12px ui-monospace, "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace' };
   function textWidth(text, cls) {
     canvas.font = FONTS[cls] || '12px system-ui, sans-serif';
     return canvas.measureText(text).width * 1.03 + 1;
@@ -290,7 +290,20 @@ const folio = (() => {
   }
 
   const DRAW = { xy: drawXY, bars: drawBars, stack: drawStack };
+  const kinds = {}; // those of other files: see timeline.js, calls.js
   function chart(host, c) {
+    if (kinds[c.kind]) {
+      const own = { hidden: new Set(), width: 0 };
+      const draw = () => {
+        own.width = host.clientWidth;
+        host.replaceChildren();
+        kinds[c.kind](host, c, own);
+      };
+      draw();
+      linked.watch(() => { own.restore?.(); draw(); });
+      new ResizeObserver(() => { if (Math.abs(host.clientWidth - own.width) > 1) draw(); }).observe(host);
+      return;
+    }
     c.series = (c.series || []).map(s => ({ ...s, p: s.p || [] }));
     c.y.categories ||= [];
     const state = { hidden: new Set(), width: 0 };
@@ -308,11 +321,15 @@ const folio = (() => {
   // What is shown beside a point.
   const tipBox = document.getElementById('tip'), live = document.getElementById('live');
   function tip(host, root, p, c) {
+    showTip(root, p, [c.series.length > 1 ? p.series.name : '', p.of.n].filter(Boolean).join(': ') || c.title, p.of.tip || []);
+  }
+  // showTip shows figures beside a place of a chart: x and y, in its own units.
+  function showTip(root, p, title, rows) {
     tipBox.replaceChildren();
     const t = d3.select(tipBox);
-    t.append('p').attr('class', 'tip-name').text([c.series.length > 1 ? p.series.name : '', p.of.n].filter(Boolean).join(': ') || c.title);
+    t.append('p').attr('class', 'tip-name').text(title);
     const dl = t.append('dl');
-    (p.of.tip || []).forEach(([k, v]) => { dl.append('dt').text(k); dl.append('dd').text(v); });
+    rows.forEach(([k, v]) => { dl.append('dt').text(k); dl.append('dd').text(v); });
     tipBox.hidden = false;
     const box = root.node().getBoundingClientRect(), k = box.width / root.node().viewBox.baseVal.width;
     const x = box.left + p.x * k, y = box.top + p.y * k, size = tipBox.getBoundingClientRect();
@@ -351,5 +368,5 @@ const folio = (() => {
     setTimeout(() => t.remove(), 2500);
   }
 
-  return { chart, copy, say };
+  return { chart, copy, say, kinds, tools: { format, scale, svg, words, textWidth, state: linked, say, tip: showTip, hideTip, copy } };
 })();

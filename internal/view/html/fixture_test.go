@@ -92,6 +92,12 @@ func tuneFile(rounds int, command ...string) *result.File {
 		a.Summary, a.Measured, a.Profile = result.Summarize(a.Samples), f.Metric.Measured(a.Samples), trial.Profile(a.Samples)
 		f.Arms = append(f.Arms, a)
 	}
+	if rounds > 0 {
+		for i, k := range []float64{1, 2.2} {
+			a := &f.Arms[[]int{0, 3}[i]]
+			a.Samples[0].Series, a.Tree = series(a.Samples[0].Wall, k), tree(a.Samples[0].CPU)
+		}
+	}
 	best, less := f.Arms[3], f.Arms[2]
 	f.Recommendations = []result.Recommendation{
 		{Goal: tune.Fastest, Arm: best.Name, Setting: best.Setting, ShellLine: best.Setting.Trial().Line(command),
@@ -101,6 +107,48 @@ func tuneFile(rounds int, command ...string) *result.File {
 			Ratio: estimate(0.75), Memory: estimate(1.5), Tied: []string{}},
 	}
 	return f
+}
+
+// series is what a run of so many seconds was doing over time.
+func series(seconds, scale float64) *trial.Series {
+	s := &trial.Series{Faults: &trial.Rates{BinSeconds: seconds / 10}}
+	for i := range 50 {
+		at := seconds * float64(i) / 50
+		s.RSS.Seconds, s.RSS.Bytes = append(s.RSS.Seconds, at), append(s.RSS.Bytes, uint64(scale*float64(2+i))<<20)
+		if i%5 != 0 {
+			continue
+		}
+		g := &s.GC
+		g.Seconds, g.Clock, g.Pause = append(g.Seconds, at), append(g.Clock, 0.01), append(g.Pause, 0.0001*float64(1+i%3))
+		g.Start, g.End = append(g.Start, uint64(1+i)<<20), append(g.End, uint64(1+i)<<20)
+		g.Live, g.Goal = append(g.Live, uint64(1+i/2)<<20), append(g.Goal, uint64(2+i)<<20)
+		g.Assist, g.Background = append(g.Assist, 0.001*float64(i%4)), append(g.Background, 0.004)
+		s.Faults.Counts = append(s.Faults.Counts, float64(100*i))
+	}
+	s.RSS.Stride, s.GC.Stride = 1, 1
+	return s
+}
+
+// tree is CPU time by call path, of so many seconds: the classes are those of sampled.
+func tree(cpu float64) *profile.Tree {
+	t := &profile.Tree{Runs: 1}
+	node := func(name, file string, line, parent int, class profile.Class, seconds float64) int {
+		t.Functions = append(t.Functions, profile.Function{Name: name, File: file})
+		t.Parents, t.Calls, t.Lines = append(t.Parents, parent), append(t.Calls, len(t.Functions)-1), append(t.Lines, line)
+		if seconds > 0 {
+			t.Self.Nodes, t.Self.Classes = append(t.Self.Nodes, len(t.Parents)-1), append(t.Self.Classes, class)
+			t.Self.Seconds = append(t.Self.Seconds, seconds)
+		}
+		return len(t.Parents) - 1
+	}
+	main := node("main.main", "/src/main.go", 12, -1, profile.Program, cpu*0.1)
+	build := node("example.com/some/module.(*Tree[go.shape.int]).build", "/src/main.go", 23, main, profile.Program, cpu*0.5)
+	again := node("example.com/some/module.(*Tree[go.shape.int]).build", "/src/main.go", 23, build, "", 0)
+	alloc := node("runtime.mallocgc", "/go/src/runtime/malloc.go", 1100, again, profile.Allocation, cpu*0.15)
+	node("runtime.gcAssistAlloc", "/go/src/runtime/mgcmark.go", 500, alloc, profile.PageFaults, cpu*0.05)
+	worker := node("runtime.gcBgMarkWorker", "/go/src/runtime/mgc.go", 1400, -1, "", 0)
+	node("runtime.scanobject", "/go/src/runtime/mgcmark.go", 1300, worker, profile.GCMark, cpu*0.2)
+	return t
 }
 
 // runFile is a run with its memory over time.
@@ -113,17 +161,7 @@ func runFile(runs int) *result.File {
 	for i := range runs {
 		a.Samples = append(a.Samples, sampled(sample(i+1, 2+float64(i)/100, 100<<20)))
 	}
-	s := &trial.Series{}
-	for i := range 50 {
-		at := float64(i) / 25
-		s.RSS.Seconds, s.RSS.Bytes = append(s.RSS.Seconds, at), append(s.RSS.Bytes, uint64(2+i)<<20)
-		if i%5 == 0 {
-			s.Heap.Seconds, s.Heap.Bytes = append(s.Heap.Seconds, at), append(s.Heap.Bytes, uint64(1+i)<<20)
-			s.Live.Seconds, s.Live.Bytes = append(s.Live.Seconds, at), append(s.Live.Bytes, uint64(1+i/2)<<20)
-		}
-	}
-	s.RSS.Stride, s.Heap.Stride, s.Live.Stride = 1, 1, 1
-	a.Samples[0].Series = s
+	a.Samples[0].Series, a.Tree = series(2, 1), tree(2)
 	f.Arms = []result.Arm{a}
 	analysis.Run(f)
 	return f
@@ -196,14 +234,19 @@ func labFile() *result.Lab {
 	return f
 }
 
-// read passes a file through JSON, as a page gets it.
-func read(t testing.TB, name string, file any) *result.Result {
+func encode(t testing.TB, file any) []byte {
 	t.Helper()
 	data, err := json.Marshal(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := result.Read(name, data)
+	return data
+}
+
+// read passes a file through JSON, as a page gets it.
+func read(t testing.TB, name string, file any) *result.Result {
+	t.Helper()
+	r, err := result.Read(name, encode(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

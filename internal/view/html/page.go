@@ -3,6 +3,8 @@ package html
 import (
 	"math"
 	"slices"
+
+	"github.com/foliomem/folio/internal/result"
 )
 
 // A Page is what is shown in one file.
@@ -100,6 +102,8 @@ const (
 	XY    = "xy"    // points and lines
 	Bars  = "bars"  // horizontal bars: x is the value, y the category
 	Stack = "stack" // as Bars, the series behind one another
+	Time  = "time"  // lanes of figures over time, that can be zoomed
+	Paths = "calls" // time, or bytes, by call path
 )
 
 // Scales of an axis.
@@ -129,8 +133,57 @@ type Chart struct {
 	Series  []Series `json:"series"`
 	Lines   []Line   `json:"lines,omitempty"` // upright, across the chart
 	Height  int      `json:"height,omitempty"`
+	// Lanes are those of Time, which ends after End seconds.
+	Lanes []Lane  `json:"lanes,omitempty"`
+	End   float64 `json:"end,omitempty"`
+	*CallTrees
 	// Hint says what a click on a point does, "" for nothing.
 	Hint string `json:"hint,omitempty"`
+}
+
+// A Lane is a part of a timeline with a scale of its own.
+type Lane struct {
+	Label  string       `json:"label"`
+	Format string       `json:"format"`
+	Series []LaneSeries `json:"series"`
+}
+
+// A LaneSeries is a figure over time: X is seconds, in order.
+type LaneSeries struct {
+	Name  string    `json:"name"`
+	Kind  string    `json:"kind"` // line, or stick for moments
+	Color int       `json:"color"`
+	Dash  bool      `json:"dash,omitempty"`
+	Area  bool      `json:"area,omitempty"`
+	Step  bool      `json:"step,omitempty"`
+	X     []float64 `json:"x"`
+	Y     []float64 `json:"y"`
+}
+
+// CallTrees are what a chart of Paths has: of one run, or of several to compare with the
+// first.
+type CallTrees struct {
+	What    string      `json:"what"`   // that the values are: "CPU time"
+	Unit    string      `json:"unit"`   // Seconds or Bytes
+	Memory  bool        `json:"memory"` // there are classes of the memory tax, which are shown first
+	Classes []CallClass `json:"classes"`
+	Trees   []CallTree  `json:"trees"`
+}
+
+// A CallClass is what time is spent on.
+type CallClass struct {
+	Class  string `json:"class"`
+	Title  string `json:"title"`
+	Color  int    `json:"color"`
+	Light  bool   `json:"light,omitempty"`
+	Memory bool   `json:"memory,omitempty"`
+}
+
+// A CallTree is one run's.
+type CallTree struct {
+	Name    string           `json:"name"`
+	Seconds float64          `json:"seconds"` // that shares are of
+	Tree    *result.CallTree `json:"tree"`
 }
 
 // An Axis says how values are placed and printed.
@@ -217,6 +270,9 @@ func cols(labels ...string) []Column {
 
 // empty says that a chart has nothing to draw.
 func (c *Chart) empty() bool {
+	if c.Kind == Time || c.Kind == Paths {
+		return len(c.Lanes) == 0 && c.CallTrees == nil
+	}
 	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.P) > 0 })
 }
 
@@ -224,6 +280,9 @@ func (c *Chart) empty() bool {
 // JSON cannot hold them, nor a chart draw them.
 func (c *Chart) finite() {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	if c.Series == nil {
+		c.Series = []Series{} // not null
+	}
 	for i := range c.Series {
 		s := &c.Series[i]
 		if s.P == nil {

@@ -1,6 +1,8 @@
 package html
 
 import (
+	"slices"
+
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
 )
@@ -98,12 +100,35 @@ func (t *tuned) where() *Block {
 			seen[r.Arm] = true
 		}
 	}
-	b := whereBlock(splits)
-	if b != nil {
-		if tb := sitesTable(splits[0].of); tb != nil {
-			tb.Caption += " (default)"
-			b.Tables = append(b.Tables, tb)
+	return whereBlock(splits)
+}
+
+// inDetail are the default and what is recommended, by call path and over time.
+func (t *tuned) inDetail() (out []*Block) {
+	var paths []called
+	var over []timed
+	add := func(name string) {
+		a := t.arm(name)
+		if slices.ContainsFunc(paths, func(c called) bool { return c.name == a.Name }) {
+			return
+		}
+		paths = append(paths, called{a.Name, a.Profile, a.Tree})
+		if x, ok := timedOf(a.Name, a.Samples); ok {
+			over = append(over, x)
 		}
 	}
-	return b
+	add(t.arms[0].Name)
+	for _, r := range t.file.Recommendations {
+		add(r.Arm)
+	}
+	if b := callsBlock(paths); b != nil {
+		out = append(out, b)
+	} else if tb := sitesTable(paths[0].profile); tb != nil {
+		tb.Caption += " (default)"
+		out = append(out, &Block{Title: "Call sites", Tables: []*Table{tb}, Fold: true})
+	}
+	if len(over) > 0 {
+		out = append(out, timeline(over))
+	}
+	return out
 }

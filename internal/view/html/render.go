@@ -22,16 +22,27 @@ var (
 	d3 string
 	//go:embed chart.js
 	chartScript string
+	//go:embed state.js
+	stateScript string
+	//go:embed timeline.js
+	timelineScript string
+	//go:embed calls.js
+	callsScript string
 	//go:embed app.js
 	appScript string
 	//go:embed style.css
-	style string
+	pageStyle string
+	//go:embed explore.css
+	exploreStyle string
 	//go:embed page.tmpl
 	pageText string
 )
 
-// app is the page's own script.
-var app = chartScript + appScript
+// app is the page's own script, style its style.
+var (
+	app   = stateScript + chartScript + timelineScript + callsScript + appScript
+	style = pageStyle + exploreStyle
+)
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"json": func(v any) (template.JS, error) {

@@ -32,14 +32,20 @@ func runSection(f *result.File) *Section {
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
 	}
-	s.Blocks = append(s.Blocks, timeline(arm.Samples))
+	var over []timed
+	if t, ok := timedOf("this run", arm.Samples); ok {
+		over = []timed{t}
+	}
+	s.Blocks = append(s.Blocks, timeline(over))
 	if b := whereBlock([]split{{"all", found.Profile}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "CPU time"
 		b.Words = found.Time
-		if tb := sitesTable(found.Profile); tb != nil {
+		s.Blocks = append(s.Blocks, b)
+		if c := callsBlock([]called{{"this run", found.Profile, arm.Tree}}); c != nil {
+			s.Blocks = append(s.Blocks, c)
+		} else if tb := sitesTable(found.Profile); tb != nil {
 			b.Tables = append(b.Tables, tb)
 		}
-		s.Blocks = append(s.Blocks, b)
 	} else {
 		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
 	}
@@ -119,58 +125,4 @@ func figures(sum *result.Summary) *Table {
 	}
 	tb.dropEmpty()
 	return tb
-}
-
-// timeline draws the memory of a run over time: the first that has it.
-func timeline(samples []*result.Sample) *Block {
-	i := slices.IndexFunc(samples, func(s *result.Sample) bool { return s.Series != nil && len(s.Series.RSS.Seconds) > 1 })
-	if i < 0 {
-		return &Block{Title: "Memory over time", Words: []string{"Not in this result: the run was too short to be looked at twice, or the result is of a version of folio, or of a command, that does not keep it."}}
-	}
-	s := samples[i].Series
-	c := &Chart{Kind: XY, Title: "Memory over time", Partly: true,
-		Caption: "One run. Resident memory is of all processes together.",
-		X:       Axis{Label: "seconds since the start", Format: Seconds, Zero: true}, Y: Axis{Label: "memory", Format: Bytes, Zero: true}}
-	tb := &Table{Caption: "Memory over time", Head: cols("figure", "looks", "least", "most", "last")}
-	for _, x := range []struct {
-		name       string
-		track      result.Track
-		color      int
-		area, dash bool
-	}{
-		{"resident (RSS)", s.RSS, 1, true, false}, {"on huge pages", s.Huge, 3, false, false},
-		{"Go heap after collection", s.Heap, 2, false, false}, {"live of it", s.Live, 4, false, true},
-	} {
-		n := min(len(x.track.Seconds), len(x.track.Bytes))
-		if n == 0 {
-			continue
-		}
-		series := Series{Name: x.name, Color: x.color, Line: true, Bare: true, Area: x.area, Dash: x.dash}
-		for j := range n {
-			at, bytes := x.track.Seconds[j], float64(x.track.Bytes[j])
-			series.P = append(series.P, Point{X: at, Y: bytes, Tip: [][2]string{{"at", unit.Seconds(at)}, {"memory", unit.Bytes(bytes)}}})
-		}
-		c.Series = append(c.Series, series)
-		v := x.track.Bytes[:n]
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(x.name),
-			num(itoa(n*max(x.track.Stride, 1)), float64(n*max(x.track.Stride, 1))), size(slices.Min(v)), size(slices.Max(v)), size(v[n-1])}})
-	}
-	if n := len(s.Heap.Seconds); n > 0 {
-		gc := Series{Name: "GC cycles", Color: 5, Ticks: true}
-		if s.Heap.Stride > 1 {
-			gc.Name = formatf("GC cycles, a mark for %d", s.Heap.Stride)
-		}
-		for j, at := range s.Heap.Seconds {
-			p := Point{X: at, Tip: [][2]string{{"at", unit.Seconds(at)}}}
-			if j < len(s.Heap.Bytes) {
-				p.Tip = append(p.Tip, [2]string{"heap after it", unit.Bytes(float64(s.Heap.Bytes[j]))})
-			}
-			gc.P = append(gc.P, p)
-		}
-		c.Series = append(c.Series, gc)
-	}
-	if len(samples) > 1 {
-		c.Caption += formatf(" This is run %d of %d.", i+1, len(samples))
-	}
-	return &Block{Title: "Memory over time", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }

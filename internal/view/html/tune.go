@@ -81,6 +81,9 @@ func tuneSection(f *result.File) *Section {
 	if b := t.where(); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
+	if len(t.arms) > 0 {
+		s.Blocks = append(s.Blocks, t.inDetail()...)
+	}
 	return s
 }
 
