@@ -1,6 +1,7 @@
 package result
 
 import (
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/collapser"
@@ -29,6 +30,7 @@ type (
 	ClassInfo = profile.ClassInfo
 	Site      = profile.Site
 	Analysis  = diagnose.Analysis
+	Noise     = stat.Noise
 
 	Final    = tune.Final
 	Estimate = tune.Estimate
@@ -53,6 +55,9 @@ type (
 
 	CollapseOutcome = collapser.Outcome
 )
+
+// WantedDifference is the one that [Noise.Needed] is about.
+const WantedDifference = stat.Wanted
 
 // Metrics that have a name of their own.
 const (

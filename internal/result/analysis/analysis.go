@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
 )
@@ -23,6 +24,18 @@ func Run(f *result.File) {
 	sheet.Server, sheet.Flags = f.Program.Load != "", flags(f)
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	f.Analysis = sheet.Analyze()
+	f.Analysis.Noise = noise(f.Metric, samples)
+}
+
+// noise is how much what is judged by differs from run to run.
+func noise(of *result.Target, samples []*result.Sample) *stat.Noise {
+	var values []float64
+	for _, s := range samples {
+		if v, ok := of.Value(s); ok {
+			values = append(values, v)
+		}
+	}
+	return stat.NoiseOf(values)
 }
 
 // flags returns the flags with which folio runs and judges the program as it was run.

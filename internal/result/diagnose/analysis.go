@@ -15,6 +15,8 @@ type Analysis struct {
 	Profile *profile.Result `json:"profile"`
 	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is.
 	Tax *Tax `json:"memory_tax"`
+	// Noise is how much the runs differ from one another; nil with few of them.
+	Noise *stat.Noise `json:"noise,omitempty"`
 	// Time says in sentences where the time went.
 	Time     []string   `json:"time"`
 	Findings []NextStep `json:"findings"` // the largest possible gain first

@@ -4,6 +4,7 @@ package host
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 
@@ -14,6 +15,7 @@ import (
 // Info describes a machine, as far as memory and speed depend on it. What could
 // not be found out is nil or "", in JSON null or "".
 type Info struct {
+	Name   string `json:"name"` // as the system calls itself; "" if unknown
 	OS     string `json:"os"`   // as GOOS
 	Arch   string `json:"arch"` // as GOARCH
 	Kernel string `json:"kernel"`
@@ -41,6 +43,7 @@ func Read(fs procmem.FS) (Info, []error) {
 		CPUs:      runtime.NumCPU(),
 		PageBytes: fs.PageSize(),
 	}
+	info.Name, _ = os.Hostname() // who looks at a result may know it by that
 	var errs []error
 	note := func(what string, err error) {
 		if err != nil {

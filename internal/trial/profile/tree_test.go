@@ -128,4 +128,3 @@ func TestTreeValid(t *testing.T) {
 		}
 	}
 }
-

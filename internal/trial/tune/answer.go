@@ -41,6 +41,8 @@ type Answer struct {
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
 	Try     string  `json:"try,omitempty"`
+	// Noise is how well the final could compare settings; nil where that is not known.
+	Noise *stat.Noise `json:"noise,omitempty"`
 	// Inert says in a line that settings change nothing about the program; "" else.
 	Inert string `json:"inert,omitempty"`
 	// Recommended is the answer to each goal; the first is to the main one. Goals
@@ -92,7 +94,7 @@ func (r *Result) answer(v *verdict) {
 		return
 	}
 	main, alike := v.main(func(*Arm) bool { return true })
-	r.Answer.State = Conclusive
+	r.Answer.State, r.Answer.Noise = Conclusive, stat.NewNoise(def.Final.N, v.noise())
 	if rounds, upTo := v.missing(main); rounds > 0 {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
 	}

@@ -179,7 +179,7 @@ folio.kinds.calls = (() => {
 
     // icicle draws a tree, callers above; up turns it around.
     function icicle(parent, top, opts) {
-      const w = Math.max(host.clientWidth, 260), pixel = value(top) / w, spots = [];
+      const w = Math.max(parent.clientWidth, 240), pixel = value(top) / w, spots = [];
       let depth = 0;
       (function lay(n, x, d, dim) {
         const v = value(n), width = v / pixel;

@@ -90,7 +90,11 @@ func fileName(name string) string {
 
 // machine describes a host in a few words each.
 func machine(h result.Host) []string {
-	out := []string{h.OS + " " + h.Kernel, fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPU)}
+	var out []string
+	if h.Name != "" {
+		out = append(out, "host "+h.Name)
+	}
+	out = append(out, h.OS+" "+h.Kernel, fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPU))
 	if m := h.MemoryBytes; m != nil {
 		out = append(out, unit.Size(*m)+" memory")
 	}

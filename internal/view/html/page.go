@@ -23,6 +23,7 @@ type Section struct {
 	Heading string // what was measured
 	Code    bool   // Heading is a command
 	About   []string
+	Verdict string   // how well runs can be compared
 	First   []*Table // what must be known before the answers are read
 	Answers []Answer
 	Notes   []string

@@ -8,13 +8,14 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 func runSection(f *result.File) *Section {
 	arm := &f.Arms[0]
 	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(arm.Setting.Trial()), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
 	if n := len(arm.Samples); n > 1 {
-		s.About = append(s.About, formatf("medians of %d runs", n))
+		s.About = append(s.About, formatf("medians of %d runs, in %s", n, unit.ElapsedSeconds(f.ElapsedSeconds)))
 	}
 	if !f.Complete {
 		s.Notes = append([]string{"the measurement was not completed"}, s.Notes...)
@@ -28,6 +29,7 @@ func runSection(f *result.File) *Section {
 	if found == nil {
 		found = &result.Analysis{Nothing: "The measurement ended before its result was analyzed."}
 	}
+	s.Verdict = verdict(found.Noise)
 	s.Answers = advice(found, &arm.Summary, len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
@@ -53,6 +55,14 @@ func runSection(f *result.File) *Section {
 	return s
 }
 
+// verdict says how well runs can be compared; "" where that is not known.
+func verdict(n *result.Noise) string {
+	if n == nil {
+		return ""
+	}
+	return report.Noise(n) + "."
+}
+
 func kicker(f *result.File) string {
 	if f.Kind == result.KindAttach {
 		return "folio run --attach"
@@ -71,7 +81,7 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 	out := recommendations(found)
 	if tax := found.Tax; tax != nil && found.Profile != nil {
 		return append([]Answer{{Main: true, Neutral: true, Figure: unit.Percent(tax.Fraction),
-			Text: "of CPU time goes to managing memory: GC, allocation, page faults.",
+			Text: "of CPU time goes to memory: GC, allocation, page faults.",
 			Sure: formatf("By %s, %s to %s; %s.", unit.Plural(int(found.Profile.Samples), "sample"),
 				unit.Percent(tax.Lo), unit.Percent(tax.Hi), sure)}}, out...)
 	}

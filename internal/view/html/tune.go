@@ -57,6 +57,9 @@ func tuneSection(f *result.File) *Section {
 	if f.Ended != "" {
 		s.About = append(s.About, f.Ended)
 	}
+	if f.Answer != nil {
+		s.Verdict = verdict(f.Answer.Noise)
+	}
 	s.Answers = t.answers()
 	s.Notes = slices.Clone(f.Notes)
 	if !f.Complete {

@@ -112,6 +112,9 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio),
 			Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
+		if text := taxChange(def, arm); text != "" && rec.Goal == result.GoalFastest {
+			s.Notes = append(s.Notes, text)
+		}
 		if what := removed(def.Profile, arm.Profile, 3); what != "" && rec.Goal == result.GoalFastest {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
@@ -128,6 +131,19 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 			less.Arm, f.Metric.Label(), Change(less.Ratio), memoryChange(less.Memory)))
 	}
 	return s
+}
+
+// taxChange says what a setting does to the memory tax, by samples; "" where there are
+// too few.
+func taxChange(def, arm *result.Arm) string {
+	if def.Profile == nil || arm.Profile == nil || min(def.Profile.Samples, arm.Profile.Samples) < result.EnoughSamples {
+		return ""
+	}
+	now, before := unit.Percent(arm.Profile.MemoryTaxFraction), unit.Percent(def.Profile.MemoryTaxFraction)
+	if now == before {
+		return ""
+	}
+	return fmt.Sprintf("Memory tax: %s of CPU time instead of %s.", now, before)
 }
 
 // short prints a ratio without its interval.

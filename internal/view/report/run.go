@@ -34,6 +34,9 @@ func runText(f *result.File, w io.Writer, width int) error {
 		p.notes(notes)
 		return p.err
 	}
+	if text := Noise(a.Noise); text != "" {
+		p.line("  %s.", text)
+	}
 	heading, time := "CPU time", a.Time
 	if a.Profile != nil {
 		heading = "CPU time by class"
