@@ -227,6 +227,9 @@ func together(results []*result.Result) []*Block {
 			out = append(out, b)
 		}
 	}
+	if len(ran) > 1 {
+		out = append(out, inDetail(ran)...)
+	}
 	return out
 }
 

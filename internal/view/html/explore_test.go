@@ -177,3 +177,15 @@ func TestTimelineOfTwo(t *testing.T) {
 		t.Errorf("the timeline has %q", names)
 	}
 }
+
+// Runs of several files can be compared by call path, and over time, with a warning.
+func TestSeveralInDetail(t *testing.T) {
+	text := string(pageOf(t, runFile(2), runFile(2)))
+	if !strings.Contains(text, `"trees":[{"name":"file0.json"`) || !strings.Contains(text, `{"name":"file1.json","seconds":`) ||
+		!strings.Contains(text, "The runs were not interleaved: a difference may be the machine&#39;s.") {
+		t.Error("two runs are not compared by call path")
+	}
+	if !strings.Contains(text, `"series":[{"name":"file0.json","kind":"line"`) {
+		t.Error("two runs are not on one axis")
+	}
+}

@@ -88,6 +88,31 @@ func ranTogether(results []*result.Result) *Block {
 	return b
 }
 
+// inDetail are runs by call path and over time.
+func inDetail(results []*result.Result) (out []*Block) {
+	var paths []called
+	var over []timed
+	for _, r := range results {
+		a := &r.Program.Arms[0]
+		if r.Program.Analysis != nil {
+			paths = append(paths, called{r.Name, r.Program.Analysis.Profile, a.Tree})
+		}
+		if t, ok := timedOf(r.Name, a.Samples); ok {
+			over = append(over, t)
+		}
+	}
+	if len(paths) > 1 {
+		if b := callsBlock(paths); b != nil {
+			b.Words = append(b.Words, "The runs were not interleaved: a difference may be the machine's.")
+			out = append(out, b)
+		}
+	}
+	if len(over) > 1 {
+		out = append(out, timeline(over))
+	}
+	return out
+}
+
 func usable(r *result.Result) []*result.Sample { return result.Usable(r.Program.Arms[0].Samples) }
 
 // inOrder is the metric of each run of a result.
