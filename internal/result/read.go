@@ -177,6 +177,9 @@ func (r *Result) check() error {
 		}
 		trial.Together(all...)
 	}
+	if r.Suggest != nil && r.Suggest.Tree != nil && !r.Suggest.Tree.Valid() {
+		return errors.New("a call tree that is none")
+	}
 	if r.Lab != nil {
 		for _, e := range r.Lab.Experiments {
 			for _, a := range e.Arms {

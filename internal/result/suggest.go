@@ -5,6 +5,7 @@ import (
 
 	"github.com/foliomem/folio/internal/result/suggest"
 	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // A Suggest is what folio suggest found. What is not known is null.
@@ -20,6 +21,9 @@ type Suggest struct {
 
 	Suggestions []Suggestion `json:"suggestions"` // the most bytes first
 	Others      []OtherSite  `json:"others"`
+	// Tree is the bytes that were allocated by call path: those that were freed, and those
+	// in use.
+	Tree *profile.Tree `json:"call_tree,omitempty"`
 	// Nothing says why there are no suggestions.
 	Nothing *string  `json:"nothing_to_gain"`
 	Notes   []string `json:"notes"`
@@ -91,7 +95,7 @@ func NewSuggest(folio string, a *suggest.Advice, notes []string) *Suggest {
 	f := &Suggest{
 		Header: NewHeader(SuggestSchema, KindSuggest, folio), Command: []string{},
 		Cost:  SuggestCost{Finite(a.Cost.Wall), Finite(a.Cost.CPU), Finite(a.Cost.GC), Finite(a.Cost.Allocation)},
-		Total: newAllocations(a.Total), Nothing: text(a.Nothing),
+		Total: newAllocations(a.Total), Nothing: text(a.Nothing), Tree: a.Tree,
 		Suggestions: []Suggestion{}, Others: []OtherSite{}, Notes: list(notes),
 	}
 	for _, s := range a.Suggestions {

@@ -4,6 +4,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/result/suggest"
 	"github.com/foliomem/folio/internal/system/collapser"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/inspect"
@@ -58,6 +59,12 @@ type (
 
 // WantedDifference is the one that [Noise.Needed] is about.
 const WantedDifference = stat.Wanted
+
+// Classes of allocated bytes by call path.
+const (
+	ClassFreed = string(suggest.Freed)
+	ClassInUse = string(suggest.InUse)
+)
 
 // Metrics that have a name of their own.
 const (

@@ -81,7 +81,7 @@ func TestProfile(t *testing.T) {
 	}
 	// The call paths have the same time, and the program's main at their beginning.
 	tree := Tree([]*Sample{s, {Failure: "not this one", Stacks: s.Stacks}})
-	if tree == nil || tree.Runs != 1 || !tree.Valid() || math.Abs(tree.Seconds()-s.CPU) > 1e-6 {
+	if tree == nil || tree.Runs != 1 || !tree.Valid() || math.Abs(tree.Total()-s.CPU) > 1e-6 {
 		t.Fatalf("the tree of %v s: %+v", s.CPU, tree)
 	}
 	path := ""

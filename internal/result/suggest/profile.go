@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	trialprofile "github.com/foliomem/folio/internal/trial/profile"
 )
 
 // A Site is a line of the program that allocates.
@@ -34,6 +36,8 @@ type Profile struct {
 	Sites []Site
 	Total Site  // of all
 	Rate  int64 // about one sample for so many bytes; 0 if it is not known
+	// Tree is the bytes by call path, of classes [Freed] and [InUse]; nil for none.
+	Tree *trialprofile.Tree
 }
 
 // columns are the sample types of an allocation profile.
@@ -64,11 +68,13 @@ func Read(r io.Reader) (*Profile, error) {
 		line               int64
 	}
 	sites := map[key]*Site{}
+	stacks := trialprofile.NewStacks()
 	for _, s := range p.Sample {
 		frame, inside, ok := caller(s)
 		if !ok {
 			continue
 		}
+		paths(stacks, s, s.Value[at[1]], s.Value[at[3]])
 		k := key{frame.Function.Name, frame.Function.Filename, inside, frame.Line}
 		site := sites[k]
 		if site == nil {
@@ -81,6 +87,9 @@ func Read(r io.Reader) (*Profile, error) {
 			to.InuseObjects += max(s.Value[at[2]], 0)
 			to.InuseBytes += max(s.Value[at[3]], 0)
 		}
+	}
+	if out.Tree = stacks.Tree(); out.Tree != nil {
+		out.Tree.Unit = trialprofile.UnitBytes
 	}
 	for _, s := range sites {
 		out.Sites = append(out.Sites, *s)

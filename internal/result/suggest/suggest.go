@@ -2,6 +2,8 @@ package suggest
 
 import (
 	"math"
+
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // A Cost is what a run cost, in seconds. Fields that are NaN are not known.
@@ -48,6 +50,7 @@ type Advice struct {
 	Suggestions []Suggestion
 	Others      []Other
 	Nothing     string // why there are no suggestions
+	Tree        *profile.Tree
 }
 
 const (
@@ -63,7 +66,7 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 	if lines == nil {
 		lines = func(string, int64) string { return "" }
 	}
-	a := &Advice{Cost: c, Total: p.Total}
+	a := &Advice{Cost: c, Total: p.Total, Tree: p.Tree}
 	total := float64(p.Total.AllocBytes)
 	if total == 0 {
 		a.Nothing = "the profile has no allocations"

@@ -75,6 +75,17 @@ func TestRead(t *testing.T) {
 	if s := p.Sites[1]; s.AllocObjects != 150 || s.AllocBytes != 15*mib || s.InuseBytes != mib {
 		t.Errorf("%+v", s)
 	}
+	// The call paths have the same bytes, from main on.
+	tree := p.Tree
+	inUse := 0.0
+	for i, class := range tree.Self.Classes {
+		if class == InUse {
+			inUse += tree.Self.Values[i]
+		}
+	}
+	if !tree.Valid() || tree.Unit != "bytes" || tree.Total() != 36*mib || inUse != mib || tree.Functions[tree.Calls[0]].Name != "main.main" {
+		t.Errorf("%v bytes, %v in use: %+v", tree.Total(), inUse, tree)
+	}
 	if p.Total.AllocBytes != 36*mib || p.Rate != 512<<10 {
 		t.Errorf("%+v, rate %d", p.Total, p.Rate)
 	}

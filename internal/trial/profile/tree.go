@@ -9,11 +9,12 @@ import (
 	"github.com/foliomem/folio/internal/system/perf"
 )
 
-// A Tree is the CPU time of a run by call path: what a flame graph draws. It has columns,
-// one entry for each node; parents come before what they call. Of several runs together
-// it is their mean.
+// A Tree is the CPU time of a run by call path, or the bytes that it allocated: what a
+// flame graph draws. It has columns, one entry for each node; parents come before what
+// they call. Of several runs together it is their mean.
 type Tree struct {
 	Runs      int        `json:"runs"`
+	Unit      string     `json:"unit"` // of values: [UnitSeconds] or [UnitBytes]
 	Functions []Function `json:"functions"`
 	// Parents are the nodes that call, -1 for the outermost; Calls are indices of
 	// Functions. Lines are the lines at which most of the time of the node was spent, in
@@ -21,12 +22,18 @@ type Tree struct {
 	Parents []int `json:"parents"`
 	Calls   []int `json:"calls"`
 	Lines   []int `json:"lines"`
-	// Self is the time that was spent in nodes themselves.
+	// Self is what was spent in nodes themselves.
 	Self Self `json:"self"`
-	// PrunedSeconds were spent on paths that are too small to keep: they are in the self
-	// time of the last call on the path that was kept.
-	PrunedSeconds float64 `json:"pruned_seconds"`
+	// Pruned was spent on paths that are too small to keep: it is in the own value of the
+	// last call on the path that was kept.
+	Pruned float64 `json:"pruned"`
 }
+
+// Units of a tree.
+const (
+	UnitSeconds = "seconds" // of CPU time
+	UnitBytes   = "bytes"   // allocated
+)
 
 // A Function is what was called.
 type Function struct {
@@ -35,11 +42,11 @@ type Function struct {
 	Uncertain bool   `json:"uncertain,omitempty"`
 }
 
-// Self is time by node and class, in columns.
+// Self is what was spent by node and class, in columns.
 type Self struct {
 	Nodes   []int     `json:"nodes"`
 	Classes []Class   `json:"classes"`
-	Seconds []float64 `json:"seconds"`
+	Values  []float64 `json:"values"`
 }
 
 // Bounds of a tree that is kept in a result: its smallest path, of all time, and how many
@@ -81,27 +88,28 @@ func NewStacks() *Stacks {
 func (c *Collector) Stacks() *Stacks {
 	s := NewStacks()
 	s.runs = 1
-	var path []pathFrame
+	var path []Frame
 	for _, e := range c.sorted() {
 		if e.kind != perf.CPU {
 			continue
 		}
 		path = c.path(e, path[:0])
-		s.add(path, c.classOf(e), float64(e.period)*c.scale[flag(e.inKernel)]/1e9)
+		s.Add(path, c.classOf(e), float64(e.period)*c.scale[flag(e.inKernel)]/1e9)
 	}
 	return s
 }
 
-type pathFrame struct {
+// A Frame is a call on a path.
+type Frame struct {
 	Function
-	line int
+	Line int // 0 if unknown
 }
 
 // path appends the calls of a stack, outermost first.
-func (c *Collector) path(e *sampled, to []pathFrame) []pathFrame {
+func (c *Collector) path(e *sampled, to []Frame) []Frame {
 	kernel := c.kernelNames(e)
 	for i := range e.kernel {
-		f := pathFrame{Function: Function{Name: "[kernel]"}}
+		f := Frame{Function: Function{Name: "[kernel]"}}
 		if i < len(kernel) && kernel[i] != "" {
 			f.Name = kernel[i]
 		}
@@ -122,24 +130,25 @@ func (c *Collector) path(e *sampled, to []pathFrame) []pathFrame {
 	return to
 }
 
-func (c *Collector) named(place uint32, f *frame) pathFrame {
-	out := pathFrame{Function{f.name, f.file, f.doubt}, f.line}
+func (c *Collector) named(place uint32, f *frame) Frame {
+	out := Frame{Function{f.name, f.file, f.doubt}, f.line}
 	if out.Name == "" {
 		out.Name = "[" + filepath.Base(c.objects[c.places[place].object].path) + "]"
 	}
 	return out
 }
 
-func (s *Stacks) add(path []pathFrame, class Class, seconds float64) {
+// Add adds to a call path, outermost first.
+func (s *Stacks) Add(path []Frame, class Class, value float64) {
 	if len(path) == 0 {
-		path = []pathFrame{{Function: Function{Name: "[unknown]"}}}
+		path = []Frame{{Function: Function{Name: "[unknown]"}}}
 	}
 	at := -1
 	for _, f := range path {
 		at = s.node(edge{at, s.function(f.Function)})
-		s.nodes[at].spent(f.line, seconds)
+		s.nodes[at].spent(f.Line, value)
 	}
-	s.nodes[at].self[class] += seconds
+	s.nodes[at].self[class] += value
 }
 
 func (s *Stacks) function(f Function) int {
@@ -188,10 +197,8 @@ func (s *Stacks) Merge(o *Stacks) {
 		for _, l := range n.lines {
 			m.spent(l.line, l.seconds)
 		}
-		for _, k := range Classes { // in one order: sums do not change from run to run
-			if v := n.self[k.Class]; v > 0 {
-				m.self[k.Class] += v
-			}
+		for _, class := range ordered(n.self) {
+			m.self[class] += n.self[class]
 		}
 	}
 }
@@ -207,8 +214,8 @@ func (s *Stacks) tree(least float64, most int) *Tree {
 	within := make([]float64, len(s.nodes))
 	total := 0.0
 	for i, n := range slices.Backward(s.nodes) {
-		for _, k := range Classes {
-			within[i] += n.self[k.Class]
+		for _, class := range ordered(n.self) {
+			within[i] += n.self[class]
 		}
 		if n.parent >= 0 {
 			within[n.parent] += within[i]
@@ -226,8 +233,9 @@ func (s *Stacks) tree(least float64, most int) *Tree {
 	for _, i := range order[:min(len(order), most)] {
 		keep[i] = within[i] >= least*total && within[i] > 0
 	}
-	out := &Tree{Runs: s.runs, Functions: []Function{}, Parents: []int{}, Calls: []int{}, Lines: []int{}}
-	out.Self = Self{Nodes: []int{}, Classes: []Class{}, Seconds: []float64{}}
+	runs := max(s.runs, 1)
+	out := &Tree{Runs: runs, Unit: UnitSeconds, Functions: []Function{}, Parents: []int{}, Calls: []int{}, Lines: []int{}}
+	out.Self = Self{Nodes: []int{}, Classes: []Class{}, Values: []float64{}}
 	functions := make(map[Function]int)
 	node := func(f Function, parent, line int) int {
 		at, ok := functions[f]
@@ -259,28 +267,36 @@ func (s *Stacks) tree(least float64, most int) *Tree {
 			}
 			to[i] = small
 		}
-		for _, k := range Classes {
-			v := n.self[k.Class] / float64(s.runs)
-			if v <= 0 {
-				continue
-			}
+		for _, class := range ordered(n.self) {
+			v := n.self[class] / float64(runs)
 			if !keep[i] {
-				out.PrunedSeconds += v
+				out.Pruned += v
 			}
 			if self[to[i]] == nil {
 				self[to[i]] = make(map[Class]float64)
 			}
-			self[to[i]][k.Class] += v
+			self[to[i]][class] += v
 		}
 	}
 	for i := range out.Parents {
-		for _, k := range Classes {
-			if v := self[i][k.Class]; v > 0 {
-				out.Self.Nodes, out.Self.Classes = append(out.Self.Nodes, i), append(out.Self.Classes, k.Class)
-				out.Self.Seconds = append(out.Self.Seconds, v)
-			}
+		for _, class := range ordered(self[i]) {
+			out.Self.Nodes, out.Self.Classes = append(out.Self.Nodes, i), append(out.Self.Classes, class)
+			out.Self.Values = append(out.Self.Values, self[i][class])
 		}
 	}
+	return out
+}
+
+// ordered returns the classes that have a value, in one order: sums do not change from
+// run to run.
+func ordered(of map[Class]float64) []Class {
+	var out []Class
+	for class, v := range of {
+		if v > 0 {
+			out = append(out, class)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -295,7 +311,7 @@ func (n *stackNode) line() int {
 // Valid says that a tree which was read from a file is one.
 func (t *Tree) Valid() bool {
 	n := len(t.Parents)
-	if t.Runs < 1 || len(t.Calls) != n || len(t.Lines) != n || len(t.Self.Classes) != len(t.Self.Nodes) || len(t.Self.Seconds) != len(t.Self.Nodes) {
+	if t.Runs < 1 || len(t.Calls) != n || len(t.Lines) != n || len(t.Self.Classes) != len(t.Self.Nodes) || len(t.Self.Values) != len(t.Self.Nodes) {
 		return false
 	}
 	for i := range n {
@@ -304,16 +320,16 @@ func (t *Tree) Valid() bool {
 		}
 	}
 	for i, node := range t.Self.Nodes {
-		if v := t.Self.Seconds[i]; node < 0 || node >= n || !(v >= 0) || math.IsInf(v, 0) {
+		if v := t.Self.Values[i]; node < 0 || node >= n || !(v >= 0) || math.IsInf(v, 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// Seconds are all the time that is in the tree.
-func (t *Tree) Seconds() (sum float64) {
-	for _, v := range t.Self.Seconds {
+// Total is all that is in the tree.
+func (t *Tree) Total() (sum float64) {
+	for _, v := range t.Self.Values {
 		sum += v
 	}
 	return sum

@@ -21,7 +21,7 @@ func paths(t *Tree) map[string]float64 {
 			names = append(names, fmt.Sprintf("%s:%d", t.Functions[t.Calls[at]].Name, t.Lines[at]))
 		}
 		slices.Reverse(names)
-		out[strings.Join(names, ";")+" "+string(t.Self.Classes[i])] += t.Self.Seconds[i]
+		out[strings.Join(names, ";")+" "+string(t.Self.Classes[i])] += t.Self.Values[i]
 	}
 	return out
 }
@@ -75,12 +75,12 @@ func TestTreeKeepsTime(t *testing.T) {
 			one := NewStacks()
 			one.runs = 1
 			for range rapid.IntRange(1, 20).Draw(t, "stacks") {
-				var path []pathFrame
+				var path []Frame
 				for range rapid.IntRange(0, 6).Draw(t, "depth") {
-					path = append(path, pathFrame{Function{Name: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")}, rapid.IntRange(0, 2).Draw(t, "line")})
+					path = append(path, Frame{Function{Name: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")}, rapid.IntRange(0, 2).Draw(t, "line")})
 				}
 				class, seconds := rapid.SampledFrom(Classes).Draw(t, "class").Class, float64(rapid.IntRange(1, 1000).Draw(t, "ms"))/1000
-				one.add(path, class, seconds)
+				one.Add(path, class, seconds)
 				want[class] += seconds / float64(runs)
 			}
 			all.Merge(one)
@@ -92,15 +92,15 @@ func TestTreeKeepsTime(t *testing.T) {
 			}
 			got := make(map[Class]float64)
 			for i, class := range tree.Self.Classes {
-				got[class] += tree.Self.Seconds[i]
+				got[class] += tree.Self.Values[i]
 			}
 			for class, seconds := range want {
 				if math.Abs(got[class]-seconds) > 1e-9 {
 					t.Fatalf("%s: %v s in the tree, want %v", class, got[class], seconds)
 				}
 			}
-			if tree.PrunedSeconds < 0 || tree.PrunedSeconds > tree.Seconds()+1e-9 || tree == whole && tree.PrunedSeconds > 0 {
-				t.Fatalf("%v s of %v are pruned", tree.PrunedSeconds, tree.Seconds())
+			if tree.Pruned < 0 || tree.Pruned > tree.Total()+1e-9 || tree == whole && tree.Pruned > 0 {
+				t.Fatalf("%v s of %v are pruned", tree.Pruned, tree.Total())
 			}
 		}
 	})
@@ -110,7 +110,7 @@ func TestTreeKeepsTime(t *testing.T) {
 func TestTreeValid(t *testing.T) {
 	good := func() *Tree {
 		return &Tree{Runs: 1, Functions: []Function{{Name: "a"}}, Parents: []int{-1, 0}, Calls: []int{0, 0}, Lines: []int{0, 3},
-			Self: Self{Nodes: []int{1}, Classes: []Class{GCMark}, Seconds: []float64{1}}}
+			Self: Self{Nodes: []int{1}, Classes: []Class{GCMark}, Values: []float64{1}}}
 	}
 	if !good().Valid() {
 		t.Fatal("a tree is none")
@@ -119,7 +119,7 @@ func TestTreeValid(t *testing.T) {
 		"no run": func(t *Tree) { t.Runs = 0 }, "parent after": func(t *Tree) { t.Parents[0] = 1 }, "own parent": func(t *Tree) { t.Parents[1] = 1 },
 		"no such function": func(t *Tree) { t.Calls[0] = 1 }, "before the first": func(t *Tree) { t.Parents[0] = -2 },
 		"lines": func(t *Tree) { t.Lines = t.Lines[:1] }, "no such node": func(t *Tree) { t.Self.Nodes[0] = 2 },
-		"time": func(t *Tree) { t.Self.Seconds[0] = math.NaN() }, "negative": func(t *Tree) { t.Self.Seconds[0] = -1 },
+		"time": func(t *Tree) { t.Self.Values[0] = math.NaN() }, "negative": func(t *Tree) { t.Self.Values[0] = -1 },
 		"classes": func(t *Tree) { t.Self.Classes = nil },
 	} {
 		tree := good()

@@ -25,15 +25,15 @@ func callsBlock(runs []called) *Block {
 			}
 			continue
 		}
-		c.Trees = append(c.Trees, CallTree{Name: r.name, Seconds: r.profile.CPU(), Tree: r.tree})
+		c.Trees = append(c.Trees, CallTree{Name: r.name, Total: r.profile.CPU(), Tree: r.tree})
 	}
 	c.Caption = "Callers above what they call, as wide as their CPU time. Click a call to see what it calls, who calls it, and its share."
 	if len(c.Trees) > 1 {
 		c.Caption += " Comparisons are as wide as both together: green has become less, orange more. By samples: small differences may be chance."
 	}
 	first := c.Trees[0]
-	if p := first.Tree.PrunedSeconds; p > 0 && first.Seconds > 0 {
-		c.Caption += formatf(" Paths of less than 0.05%% are part of their callers (%s of the time).", unit.Percent(min(p/first.Seconds, 1)))
+	if p := first.Tree.Pruned; p > 0 && first.Total > 0 {
+		c.Caption += formatf(" Paths of less than 0.05%% are part of their callers (%s of the time).", unit.Percent(min(p/first.Total, 1)))
 	}
 	if n := first.Tree.Runs; n > 1 {
 		c.Caption += formatf(" Means of %d runs that were sampled.", n)
@@ -47,6 +47,17 @@ func callsBlock(runs []called) *Block {
 		b.Words = []string{"No call site of the program causes memory tax by these samples."}
 	}
 	return b
+}
+
+// allocated draws the bytes of call paths that allocate; nil without any.
+func allocated(t *result.CallTree) *Chart {
+	if t == nil || len(t.Parents) == 0 {
+		return nil
+	}
+	return &Chart{Kind: Paths, Title: "Who calls what allocates", Partly: true,
+		Caption: "Callers above what they call, as wide as the bytes that were allocated there. Click a call to see what it calls, who calls it, and its share.",
+		CallTrees: &CallTrees{What: "allocated", Unit: Bytes, Trees: []CallTree{{Name: "allocations", Total: t.Total(), Tree: t}},
+			Classes: []CallClass{{Class: result.ClassFreed, Title: "freed", Color: 1}, {Class: result.ClassInUse, Title: "in use at the end", Color: 2}}}}
 }
 
 func callClasses() (out []CallClass) {

@@ -27,8 +27,8 @@ folio.kinds.calls = (() => {
       t.self.nodes.forEach((i, k) => {
         const c = index.get(t.self.classes[k]);
         if (c === undefined) return;
-        made[i].self[side][c] += t.self.seconds[k];
-        for (let n = made[i]; n; n = n.up) n.of[side][c] += t.self.seconds[k];
+        made[i].self[side][c] += t.self.values[k];
+        for (let n = made[i]; n; n = n.up) n.of[side][c] += t.self.values[k];
       });
     });
     return root;
@@ -99,7 +99,7 @@ folio.kinds.calls = (() => {
     const root = () => own.roots[view] ||= grow(sides().map(i => c.trees[i].tree), classes);
     const sum = v => { let s = 0; for (let i = 0; i < v.length; i++) if (all || cost[i]) s += v[i]; return s; };
     const value = n => d3.sum(n.of, sum);
-    const whole = side => c.trees[sides()[side]].seconds; // of CPU time: what shares are of
+    const whole = side => c.trees[sides()[side]].total; // what shares are of
     const amount = v => c.unit === 'bytes' ? folio.tools.format({ format: 'bytes' })(v) : folio.tools.format({ format: 'seconds' })(v);
     const share = (v, side) => whole(side) > 0 ? (100 * v / whole(side)).toFixed(1) + '%' : '-';
     const short = name => name.slice(name.lastIndexOf('/', name.indexOf('[') < 0 ? name.length : name.indexOf('[')) + 1);
@@ -304,7 +304,7 @@ folio.kinds.calls = (() => {
       if (find) try { new RegExp(find); } catch (e) { bad = e.message; }
       box.attr('aria-invalid', bad ? 'true' : null);
       const pattern = compiled();
-      found.text(bad || (pattern ? `matches ${matched(pattern).map((v, s) => `${share(v, s)} (${amount(v)})`).join(' and ')} of CPU time`.replace(c.unit === 'bytes' ? ' of CPU time' : '\0', '') : ''));
+      found.text(bad || (pattern ? `matches ${matched(pattern).map((v, s) => `${share(v, s)} (${amount(v)})`).join(' and ')} of ${c.unit === 'bytes' ? 'all bytes' : 'CPU time'}` : ''));
       legend();
       stage.replaceChildren();
       const top = at(focus) || root();

@@ -114,7 +114,7 @@ func TestCallPaths(t *testing.T) {
 // What a tree lacks is said, and a page without one has none.
 func TestCallPathsOfLittle(t *testing.T) {
 	f := runFile(2)
-	f.Arms[0].Tree.PrunedSeconds = 0.022
+	f.Arms[0].Tree.Pruned = 0.022
 	text := string(pageOf(t, f))
 	if !strings.Contains(text, "Paths of less than 0.05% are part of their callers (1.0% of the time).") {
 		t.Error("it is not said that small paths are missing")
@@ -181,7 +181,7 @@ func TestTimelineOfTwo(t *testing.T) {
 // Runs of several files can be compared by call path, and over time, with a warning.
 func TestSeveralInDetail(t *testing.T) {
 	text := string(pageOf(t, runFile(2), runFile(2)))
-	if !strings.Contains(text, `"trees":[{"name":"file0.json"`) || !strings.Contains(text, `{"name":"file1.json","seconds":`) ||
+	if !strings.Contains(text, `"trees":[{"name":"file0.json"`) || !strings.Contains(text, `{"name":"file1.json","total":`) ||
 		!strings.Contains(text, "The runs were not interleaved: a difference may be the machine&#39;s.") {
 		t.Error("two runs are not compared by call path")
 	}

@@ -131,13 +131,13 @@ func series(seconds, scale float64) *trial.Series {
 
 // tree is CPU time by call path, of so many seconds: the classes are those of sampled.
 func tree(cpu float64) *profile.Tree {
-	t := &profile.Tree{Runs: 1}
+	t := &profile.Tree{Runs: 1, Unit: profile.UnitSeconds}
 	node := func(name, file string, line, parent int, class profile.Class, seconds float64) int {
 		t.Functions = append(t.Functions, profile.Function{Name: name, File: file})
 		t.Parents, t.Calls, t.Lines = append(t.Parents, parent), append(t.Calls, len(t.Functions)-1), append(t.Lines, line)
 		if seconds > 0 {
 			t.Self.Nodes, t.Self.Classes = append(t.Self.Nodes, len(t.Parents)-1), append(t.Self.Classes, class)
-			t.Self.Seconds = append(t.Self.Seconds, seconds)
+			t.Self.Values = append(t.Self.Values, seconds)
 		}
 		return len(t.Parents) - 1
 	}

@@ -182,9 +182,9 @@ type CallClass struct {
 
 // A CallTree is one run's.
 type CallTree struct {
-	Name    string           `json:"name"`
-	Seconds float64          `json:"seconds"` // that shares are of
-	Tree    *result.CallTree `json:"tree"`
+	Name  string           `json:"name"`
+	Total float64          `json:"total"` // that shares are of
+	Tree  *result.CallTree `json:"tree"`
 }
 
 // An Axis says how values are placed and printed.

@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 func windows() inspect.Windows {
@@ -94,6 +95,9 @@ func suggestFile(name string) *result.Suggest {
 			Sketch: "h := arena.Of[" + name + "](a)"}},
 		Others: []result.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
 		Notes:  []string{"a note"},
+		Tree: &result.CallTree{Runs: 1, Unit: "bytes", Functions: []profile.Function{{Name: "main.main"}, {Name: name + ".parse", File: "/src/parse.go"}},
+			Parents: []int{-1, 0}, Calls: []int{0, 1}, Lines: []int{3, 7},
+			Self: profile.Self{Nodes: []int{1, 1}, Classes: []profile.Class{"freed", "in_use"}, Values: []float64{80<<20 - 4096, 4096}}},
 	}
 }
 

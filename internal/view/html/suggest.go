@@ -32,6 +32,9 @@ func suggestSection(f *result.Suggest) *Section {
 		b.Charts, b.Tables = nil, nil
 	}
 	s.Blocks = append(s.Blocks, b)
+	if c := allocated(f.Tree); c != nil && len(b.Tables) > 0 {
+		b.Charts = append(b.Charts, c)
+	}
 	if len(f.Suggestions) > 0 {
 		s.Blocks = append(s.Blocks, &Block{Title: "How", Words: slices.Clone(report.ArenaHow)})
 	}
