@@ -7,9 +7,14 @@
     return e;
   };
 
-  // Charts.
-  for (const data of document.querySelectorAll('script.chart-data')) {
-    folio.chart(document.getElementById(data.dataset.for), JSON.parse(data.textContent));
+  // Charts, from the top: what is seen first need not wait for the rest.
+  const waiting = [...document.querySelectorAll('script.chart-data')];
+  function draw() {
+    for (const until = performance.now() + 50; waiting.length && performance.now() < until;) {
+      const data = waiting.shift();
+      folio.chart(document.getElementById(data.dataset.for), JSON.parse(data.textContent));
+    }
+    if (waiting.length) setTimeout(draw); else document.documentElement.dataset.ready = 'yes';
   }
 
   // Lines to paste.
@@ -35,21 +40,31 @@
     if (typeof a === 'number' && typeof b === 'number') return a - b;
     return String(a).localeCompare(String(b), 'en', { numeric: true });
   }
-  function sortable(table) {
-    const heads = [...table.tHead.rows[0].cells];
+  function sortable(table, n) {
+    const heads = [...table.tHead.rows[0].cells], id = 'table' + n;
+    const sort = (i, down) => {
+      heads.forEach(h => h.removeAttribute('aria-sort'));
+      heads[i].setAttribute('aria-sort', down ? 'descending' : 'ascending');
+      const rows = [...table.tBodies[0].rows].map(r => [key(r.cells[i]), r]);
+      rows.sort(([a], [b]) => Number.isNaN(a) || Number.isNaN(b) ? order(a, b) : down ? order(b, a) : order(a, b));
+      table.tBodies[0].append(...rows.map(([, r]) => r));
+      linked.set(id, 'sort', `${i}${down ? 'down' : 'up'}`);
+    };
     heads.forEach((th, i) => {
       if (!th.textContent.trim()) return;
       const text = th.textContent;
       th.append(make('button', { type: 'button', class: 'sort', 'aria-label': `sort by ${text}`, onclick: () => {
         const down = th.getAttribute('aria-sort') === 'ascending';
-        heads.forEach(h => h.removeAttribute('aria-sort'));
-        th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-        const rows = [...table.tBodies[0].rows].map(r => [key(r.cells[i]), r]);
-        rows.sort(([a], [b]) => Number.isNaN(a) || Number.isNaN(b) ? order(a, b) : down ? order(b, a) : order(a, b));
-        table.tBodies[0].append(...rows.map(([, r]) => r));
+        sort(i, down);
         folio.say(`sorted by ${text}, ${down ? 'descending' : 'ascending'}`);
       } }));
     });
+    const restore = () => {
+      const [, i, how] = /^(\d+)(up|down)$/.exec(linked.get(id, 'sort') || '') || [];
+      if (heads[i]) sort(+i, how === 'down');
+    };
+    restore();
+    linked.watch(restore);
   }
 
   // Tables that fit: one that is wider than its place becomes a list of its rows.
@@ -153,5 +168,6 @@
     tools.append(save);
     if (tools.dataset.samples !== '0') tools.append(show, list);
   }
-  document.documentElement.dataset.ready = 'yes';
+  draw();
+  addEventListener('beforeprint', () => { while (waiting.length) draw(); });
 })();

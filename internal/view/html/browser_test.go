@@ -324,6 +324,11 @@ func TestSort(t *testing.T) {
 	if got := text(rows()); got != "512 220 100 -" {
 		t.Errorf("peak memory, descending: %s", got)
 	}
+	// The order is in the address.
+	again := b.again(t, pageOf(t, f))
+	if got := text(eval[[]*float64](again, `Array.from(`+column+`)`)); got != "512 220 100 -" {
+		t.Errorf("from the address: %s", got)
+	}
 }
 
 // The legend hides a series, and shows it again.
@@ -387,6 +392,25 @@ func TestManySamples(t *testing.T) {
 	}
 	b.do(chromedp.Click(chromedp.CSS(`button.show`)))
 	b.until(`!!document.querySelector('.pager span')?.textContent.includes('1 to 100 of 10000')`)
+}
+
+// How long a large page and one of each kind take to be ready on a processor that is six
+// times as slow is said with -v: wanted is a second.
+func TestLoadTime(t *testing.T) {
+	testenv.Long(t)
+	for name, page := range pages(t) {
+		b := open(t, page, 1280, 900)
+		if _, err := chromedp.Call(b.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 6}); err != nil {
+			t.Fatal(err)
+		}
+		b.do(chromedp.Navigate("file://" + b.file))
+		b.until(`document.documentElement.dataset.ready === 'yes' && performance.getEntriesByType('navigation')[0].loadEventEnd > 0`)
+		if len(page) > 1<<20 {
+			t.Errorf("%s: %d bytes", name, len(page))
+		}
+		t.Logf("%s: %d KiB, ready after %.0f ms at a sixth of the speed", name, len(page)>>10,
+			eval[float64](b, `performance.getEntriesByType('navigation')[0].loadEventEnd`))
+	}
 }
 
 // Without script, all words and figures are there.
