@@ -1,0 +1,291 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A client sends the requests of a load.
+type client struct {
+	o       *Options
+	targets []target
+	pools   map[string][]*http.Transport // by scheme and host
+
+	end   context.CancelFunc // of dialing
+	dials sync.WaitGroup
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// A target is one URL: the request to copy, and what sends it.
+type target struct {
+	request    *http.Request
+	transports []*http.Transport // used in turn
+}
+
+// newClient connects to each host once: what is wrong with an address, or a certificate,
+// is said before any load. No request is sent.
+func newClient(ctx context.Context, o *Options, urls []*url.URL) (*client, error) {
+	c := &client{o: o, pools: make(map[string][]*http.Transport), conns: make(map[net.Conn]bool)}
+	dialing, end := context.WithCancel(context.WithoutCancel(ctx))
+	c.end = end
+	for _, u := range urls {
+		host := u.Scheme + "://" + u.Host
+		if c.pools[host] == nil {
+			proto, err := c.probe(ctx, u)
+			if err != nil {
+				end()
+				return nil, fmt.Errorf("cannot connect to %s: %w", u.Host, err)
+			}
+			c.pools[host] = c.transports(dialing, proto)
+		}
+		req, err := c.request(u)
+		if err != nil {
+			end()
+			return nil, err
+		}
+		c.targets = append(c.targets, target{req, c.pools[host]})
+	}
+	return c, nil
+}
+
+// request makes the request to copy.
+func (c *client) request(u *url.URL) (*http.Request, error) {
+	req, err := http.NewRequest(c.o.Method, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "folio-load")
+	if p, ok := u.User.Password(); ok || u.User != nil {
+		req.SetBasicAuth(u.User.Username(), p)
+	}
+	given := make(http.Header)
+	for _, h := range c.o.Headers {
+		if h.Name == "Host" {
+			req.Host = h.Value
+			continue
+		}
+		given.Add(h.Name, h.Value)
+	}
+	for name, values := range given {
+		req.Header[name] = values
+	}
+	if c.o.Body != nil {
+		req.ContentLength = int64(len(c.o.Body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.o.Body)), nil }
+	}
+	return req, nil
+}
+
+// Protocols, as TLS names them.
+const (
+	protoHTTP1 = "http/1.1"
+	protoHTTP2 = "h2"
+	protoH2C   = "h2c"
+)
+
+// dial opens a connection.
+func (c *client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if c.o.dial != nil {
+		return c.o.dial(ctx, network, addr)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, addr)
+}
+
+// offers are the protocols that TLS offers a server.
+func (c *client) offers() []string {
+	switch c.o.HTTP {
+	case HTTP1:
+		return []string{protoHTTP1}
+	case HTTP2:
+		return []string{protoHTTP2}
+	}
+	return []string{protoHTTP2, protoHTTP1}
+}
+
+// probe connects to a host, and returns the protocol to speak with it.
+func (c *client) probe(ctx context.Context, u *url.URL) (proto string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
+	defer cancel()
+	conn, err := c.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
+	if err != nil {
+		return "", plain(err)
+	}
+	defer conn.Close()
+	if u.Scheme == "http" {
+		if c.o.HTTP == HTTP2 {
+			return protoH2C, nil
+		}
+		return protoHTTP1, nil
+	}
+	conf := c.tlsConfig()
+	conf.NextProtos, conf.ServerName = c.offers(), u.Hostname()
+	t := tls.Client(conn, conf)
+	if err := t.HandshakeContext(ctx); err != nil {
+		return "", plain(err)
+	}
+	switch t.ConnectionState().NegotiatedProtocol {
+	case protoHTTP2:
+		return protoHTTP2, nil
+	default:
+		if c.o.HTTP == HTTP2 {
+			return "", errors.New("the server does not offer HTTP/2: leave --http 2 out")
+		}
+		return protoHTTP1, nil
+	}
+}
+
+func (c *client) tlsConfig() *tls.Config {
+	if c.o.TLS == nil {
+		return &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return c.o.TLS.Clone()
+}
+
+// plain is the reason why there is no connection, with what to do about it.
+func plain(err error) error {
+	var errno syscall.Errno
+	var dns *net.DNSError
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w; start the server first, or correct the port", syscall.ECONNREFUSED)
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("no answer within --timeout")
+	case errors.As(err, &errno):
+		return errno
+	case errors.As(err, &dns):
+		return errors.New(dns.Err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w; --insecure accepts any certificate", unknown.Err)
+	}
+	return err
+}
+
+// transports makes what keeps the connections to one host. HTTP/2 has one connection in
+// each, so that there are as many as were asked for; HTTP/1.1 has one pool, so that no
+// request waits for one connection while another is free.
+func (c *client) transports(dialing context.Context, proto string) (out []*http.Transport) {
+	n, each := 1, c.o.Connections
+	if proto != protoHTTP1 && c.o.Connections > 0 {
+		n, each = c.o.Connections, 1
+	}
+	for range n {
+		t := &http.Transport{
+			MaxConnsPerHost: each, MaxIdleConnsPerHost: c.o.MaxInFlight,
+			DisableCompression:  true, // unpacking answers is not the server's time
+			TLSHandshakeTimeout: c.o.Timeout, TLSClientConfig: c.tlsConfig(),
+			Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: each > 0},
+		}
+		switch proto {
+		case protoHTTP1:
+			t.Protocols.SetHTTP1(true)
+		case protoHTTP2:
+			t.Protocols.SetHTTP2(true)
+		case protoH2C:
+			t.Protocols.SetUnencryptedHTTP2(true)
+		}
+		// A transport dials on when the request that it dialed for has ended: the end of
+		// the load must end that.
+		t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+			c.dials.Add(1)
+			defer c.dials.Done()
+			ctx, cancel := context.WithTimeout(dialing, c.o.Timeout)
+			defer cancel()
+			conn, err := c.dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return c.keep(conn), nil
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// A kept connection is known to its client until it is closed.
+type kept struct {
+	net.Conn
+	c *client
+}
+
+func (c *client) keep(conn net.Conn) net.Conn {
+	k := kept{conn, c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conns[k] = true
+	return k
+}
+
+func (k kept) Close() error {
+	k.c.mu.Lock()
+	delete(k.c.conns, k)
+	k.c.mu.Unlock()
+	return k.Conn.Close()
+}
+
+// close closes all connections. No request may be under way.
+func (c *client) close() {
+	c.end()
+	for _, pool := range c.pools {
+		for _, t := range pool {
+			t.CloseIdleConnections()
+		}
+	}
+	c.dials.Wait()
+	c.mu.Lock()
+	var left []net.Conn
+	for k := range c.conns {
+		left = append(left, k)
+	}
+	c.mu.Unlock()
+	for _, k := range left {
+		k.Close()
+	}
+}
+
+// do sends the request with index i, which was to start at the time intended, and waits
+// for the last byte of its answer.
+func (c *client) do(ctx context.Context, i uint64, intended time.Time) outcome {
+	deadline := intended.Add(c.o.Timeout)
+	bounded, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	t := &c.targets[i%uint64(len(c.targets))]
+	req := t.request.WithContext(bounded)
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody() // which cannot fail
+	}
+	out := outcome{lateness: time.Since(intended)}
+	resp, err := t.transports[i/uint64(len(c.targets))%uint64(len(t.transports))].RoundTrip(req)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	out.latency = time.Since(intended)
+	switch {
+	case out.latency >= c.o.Timeout: // also if it was answered just after
+		out.kind = kindTimeout
+	case err != nil && ctx.Err() != nil:
+		out.kind = kindUnanswered
+	case err != nil && errors.Is(err, context.DeadlineExceeded):
+		out.kind = kindTimeout
+	case err != nil:
+		out.kind, out.err = kindConnection, err
+	default:
+		out.status, out.proto = resp.StatusCode, resp.Proto
+		if resp.StatusCode < 200 || resp.StatusCode > 399 {
+			out.kind, out.err = kindStatus, errors.New(resp.Status)
+		}
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package load
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Kinds of failures, as the JSON names them.
+const (
+	kindNotSent    = "not_sent"
+	kindTimeout    = "timeout"
+	kindConnection = "connection"
+	kindStatus     = "status"
+	kindUnanswered = "unanswered"
+)
+
+// An outcome is what became of a request that was started.
+type outcome struct {
+	lateness, latency time.Duration
+	kind              string // of failure; "" if it succeeded
+	status            int    // 0 without an answer
+	proto             string
+	err               error
+}
+
+// A recorder counts outcomes. Its methods may be called concurrently.
+type recorder struct {
+	mu                sync.Mutex
+	latency, lateness *hdrhistogram.Histogram
+	counts            Counts
+	lateStarts        int64
+	status, protocols map[string]int64
+	errors            map[string]string
+	ended             time.Duration // the last request, from the start of what is measured
+}
+
+func newRecorder() *recorder {
+	return &recorder{latency: newHDR(), lateness: newHDR(), status: make(map[string]int64), protocols: make(map[string]int64),
+		errors: make(map[string]string)}
+}
+
+// unsent counts a request that was not started.
+func (r *recorder) unsent(kind string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Intended++
+	r.fail(kind)
+}
+
+// fail counts a failure.
+func (r *recorder) fail(kind string) {
+	switch f := &r.counts.Failures; kind {
+	case kindNotSent:
+		f.NotSent++
+	case kindTimeout:
+		f.Timeout++
+	case kindConnection:
+		f.Connection++
+	case kindStatus:
+		f.Status++
+	case kindUnanswered:
+		f.Unanswered++
+	}
+}
+
+// add counts a request that ended at the time at, from the start of what is measured.
+func (r *recorder) add(o outcome, at time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = max(r.ended, at)
+	r.counts.Intended++
+	record(r.lateness, o.lateness)
+	if o.lateness > lateStart {
+		r.lateStarts++
+	}
+	if o.status > 0 {
+		r.status[string(rune('0'+o.status/100))+"xx"]++
+		r.protocols[o.proto]++
+	}
+	if o.kind == "" {
+		r.counts.Succeeded++
+		record(r.latency, o.latency)
+		return
+	}
+	r.fail(o.kind)
+	if _, ok := r.errors[o.kind]; !ok && o.err != nil {
+		r.errors[o.kind] = o.err.Error()
+	}
+}
+
+// record adds a time; one of more than an hour, which only lateness can be, as an hour.
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(min(max(int64(d), 0), highest)) // cannot fail within the range
+}
+
+// result is what was recorded.
+func (r *recorder) result(s Settings, complete bool) *Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Failed = r.counts.Failures.total()
+	out := &Result{Settings: s, Complete: complete, Elapsed: r.ended.Seconds(), Counts: r.counts,
+		Status: r.status, Protocols: r.protocols, Errors: []ErrorText{}}
+	for _, kind := range slices.Sorted(maps.Keys(r.errors)) {
+		out.Errors = append(out.Errors, ErrorText{kind, r.errors[kind]})
+	}
+	out.Latency = newLatency(newHistogram(r.latency), r.counts.Failed)
+	out.Lateness = newLateness(newHistogram(r.lateness), r.lateStarts, out.Latency.P99)
+	out.Late = out.Lateness.late()
+	return out
+}
