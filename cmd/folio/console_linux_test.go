@@ -276,6 +276,10 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"collapse", evil}, `x1b]0;owned`},
 		{[]string{"ab", "--rounds", "2", "--", "gcprog", evil, "--", "gcprog", "x" + evil}, `\x1b]0;owned`},
 		{[]string{"ab", "--fail-if", evil, "--", "gcprog", "--", "gcprog"}, `x1b]0;owned`},
+		{[]string{"load", "--rate", "1", "http://127.0.0.1:1/" + evil}, ""},
+		{[]string{"load", "--rate", "1", evil}, `x1b]0;owned`},
+		{[]string{"load", "--rate", "1", "--header", evil, "http://127.0.0.1:1/"}, `x1b]0;owned`},
+		{[]string{"load", "--rate", "1", "--body", evil + ".none", "http://127.0.0.1:1/"}, `\x1b]0;owned`},
 		{[]string{"ab", "--rev", evil + ",HEAD", "./x"}, ""},
 		{[]string{"version", evil}, `\x1b]0;owned`},
 	} {
@@ -289,7 +293,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 // TestEveryCommandHasAHostileLine fails when a command is added that the test above
 // does not know.
 func TestEveryCommandHasAHostileLine(t *testing.T) {
-	known := strings.Fields("ab build collapse compare completion doctor exec go help inspect lab patch patches report run suggest tune version vet")
+	known := strings.Fields("ab build collapse compare completion doctor exec go help inspect lab load patch patches report run suggest tune version vet")
 	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
 	for _, cmd := range root.Commands() {
 		found := cmd.Hidden

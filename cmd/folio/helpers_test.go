@@ -247,8 +247,8 @@ func server() {
 	fmt.Println("server: bye")
 }
 
-// load asks a server ten times and prints its last answer.
-func load() {
+// askServer asks a server ten times and prints its last answer.
+func askServer() {
 	var (
 		port  = flag.String("port", "", "the server's port")
 		touch = flag.String("touch", "", "append a line to this `file` when the load begins")

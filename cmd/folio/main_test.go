@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		"folio":   main,
 		"gcprog":  gcprog,
 		"server":  server,
-		"load":    load,
+		"load":    askServer,
 		"hostile": hostile,
 		"maxrss":  maxrss,
 	})

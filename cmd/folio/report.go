@@ -22,8 +22,9 @@ type reportFlags struct {
 const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
 HTML page with charts.
 
-The files are what run, tune, lab, inspect, doctor, suggest and collapse write with --json.
-Without --html each is printed as its command printed it. With --html several are
+The files are what run, tune, lab, inspect, doctor, suggest, collapse and load write
+with --json. Without --html each is printed as its command printed it, and several
+runs of one load also together, as merged histograms. With --html several are
 shown side by side, with what differs between them: two machines, two kernels,
 before and after. The page answers first, then draws, then lists; all samples are in
 it. It needs no network, and loads nothing.
@@ -88,8 +89,8 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		return a.showResults(results, f.all)
 	}
 	for _, r := range results {
-		if r.Collapse != nil {
-			return fmt.Errorf("%s: there is no page of a collapse: folio report %s shows it", r.Name, r.Name)
+		if kind := r.Header().Kind; r.Collapse != nil || r.Load != nil {
+			return fmt.Errorf("%s: there is no page of a %s: folio report %s shows it", r.Name, kind, r.Name)
 		}
 	}
 	page, err := html.Render(html.NewPage(results...))
@@ -107,11 +108,10 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 func (a *app) showResults(results []*result.Result, all bool) error {
 	for i, r := range results {
 		if len(results) > 1 {
-			lead := ""
 			if i > 0 {
-				lead = "\n"
+				_ = a.stdout.Line("") // the next line has the error
 			}
-			if err := a.stdout.Line("%s", lead+"== "+r.Name); err != nil {
+			if err := a.stdout.Line("== %s", r.Name); err != nil {
 				return err
 			}
 		}
@@ -127,12 +127,21 @@ func (a *app) showResults(results []*result.Result, all bool) error {
 			err = report.Suggest(a.stdout, r.Suggest)
 		case r.Collapse != nil:
 			err = report.Collapse(a.stdout, r.Collapse)
+		case r.Load != nil:
+			err = report.Load(a.stdout, r.Load)
 		case r.Lab != nil:
 			err = report.Lab(a.stdout, r.Lab)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	m, err := result.MergeLoads(results)
+	switch {
+	case err != nil:
+		return errors.Join(a.stdout.Line(""), a.stdout.Line("Together: %v", err))
+	case m != nil:
+		return errors.Join(a.stdout.Line(""), report.Loads(a.stdout, m))
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio run -- ./prog args      what memory management costs this program
   folio tune -- ./prog args     the settings that give it back
   folio ab -- ./old -- ./new    what two programs, or two revisions, differ in
+  folio load --rate 500 URL     the latency of a server at a fixed rate of requests
   folio lab                     what pages and page faults cost on this machine
   folio inspect 1234            what a running program has in memory, and could gain
   folio collapse 1234           its heap on huge pages
@@ -51,7 +52,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("folio {{.Version}}\n")
 	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newExec(a),
-		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newVersion(a), newReference(a))
+		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newVersion(a), newReference(a))
 	strict(root)
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")

@@ -7,13 +7,14 @@ import (
 )
 
 // The versions of the JSON results. A new version is a new name; keys may be added to
-// one. docs/results.md, inspect.md, doctor.md, suggest.md and collapse.md describe them.
+// one. docs/results.md, inspect.md, doctor.md, suggest.md, collapse.md and load.md describe them.
 const (
 	Schema         = "folio/1" // run, tune, ab, lab
 	InspectSchema  = "folio-inspect/1"
 	DoctorSchema   = "folio-doctor/1"
 	SuggestSchema  = "folio-suggest/1"
 	CollapseSchema = "folio-collapse/1"
+	LoadSchema     = "folio-load/1"
 )
 
 // Kinds of results. What was watched of a running process is not a run: its time is what
@@ -29,6 +30,7 @@ const (
 	KindDoctor   = "doctor"
 	KindSuggest  = "suggest"
 	KindCollapse = "collapse"
+	KindLoad     = "load"
 )
 
 // A Header is what every result begins with.
@@ -61,6 +63,8 @@ func (r *Result) Header() Header {
 		return r.Suggest.Header
 	case r.Collapse != nil:
 		return r.Collapse.Header
+	case r.Load != nil:
+		return r.Load.Header
 	}
 	return Header{}
 }
@@ -78,6 +82,8 @@ func (r *Result) Host() *host.Info {
 		return &r.Doctor.Host
 	case r.Suggest != nil:
 		return &r.Suggest.Host
+	case r.Load != nil:
+		return &r.Load.Host
 	}
 	return nil
 }

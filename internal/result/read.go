@@ -23,11 +23,13 @@ type Result struct {
 	Doctor  *Doctor
 	Suggest *Suggest
 	AB      *AB
-	// There are no pages and no comparisons of a collapse.
+	// There are no pages and no comparisons of a collapse or a load.
 	Collapse *Collapse
+	Load     *Load
 }
 
-// Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest and collapse.
+// Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest,
+// collapse and load.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
 	if err := bounded(data); err != nil {
@@ -66,6 +68,9 @@ func Read(name string, data []byte) (*Result, error) {
 	case head.Schema == CollapseSchema:
 		r.Collapse = &Collapse{}
 		into = r.Collapse
+	case head.Schema == LoadSchema:
+		r.Load = &Load{}
+		into = r.Load
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name,
 			head.Schema, head.Kind)
@@ -144,6 +149,9 @@ func jsonError(err error) error {
 func (r *Result) check() error {
 	if r.Inspect != nil && r.Inspect.Process == nil && r.Inspect.Processes == nil {
 		return errors.New("neither process nor processes")
+	}
+	if r.Load != nil {
+		return r.Load.Check()
 	}
 	if r.Program != nil {
 		var all []*trial.Sample

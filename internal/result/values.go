@@ -10,6 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/ab"
+	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/profile"
 	"github.com/foliomem/folio/internal/trial/tune"
@@ -55,6 +56,13 @@ type (
 	LabChart     = lab.Chart
 
 	CollapseOutcome = collapser.Outcome
+
+	LoadSettings  = load.Settings
+	LoadCounts    = load.Counts
+	LoadLatency   = load.Latency
+	LoadMerged    = load.Merged
+	LoadIntervals = load.Intervals
+	LoadInterval  = load.Interval
 )
 
 // WantedDifference is the one that [Noise.Needed] is about.
@@ -79,6 +87,9 @@ const (
 	TracePartial  = trial.TracePartial
 	EnoughSamples = trial.EnoughSamples
 )
+
+// LateStart is from when on the start of a request of a load counts as late.
+const LateStart = load.LateStart
 
 // Goals of a recommendation.
 const (

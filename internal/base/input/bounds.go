@@ -18,6 +18,9 @@ const (
 	// MaxSource bounds a source file of which a line is shown, MaxSources all of them.
 	MaxSource, MaxSources = 8 << 20, 32 << 20
 
+	// MaxBody bounds the body of a request that a load sends.
+	MaxBody = 64 << 20
+
 	// MaxProfile bounds a pprof profile, once decompressed, and MaxProfileMemory what
 	// its messages take when they are read.
 	MaxProfile, MaxProfileMemory = 64 << 20, 384 << 20

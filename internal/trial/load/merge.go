@@ -37,6 +37,9 @@ const (
 	confidence = 0.95
 )
 
+// ErrDifferent says that results are not of one load.
+var ErrDifferent = errors.New("the runs are of different loads")
+
 // ErrNoRuns says that no run counts.
 var ErrNoRuns = errors.New("no run counts: the generator was late in all of them, or they were interrupted")
 
@@ -50,7 +53,7 @@ func Merge(results ...*Result) (*Merged, error) {
 	for _, r := range results {
 		switch {
 		case len(results) > 0 && !reflect.DeepEqual(r.Settings, results[0].Settings):
-			return nil, errors.New("the runs are of different loads")
+			return nil, ErrDifferent
 		case r.Late:
 			m.LateRuns++
 		case !r.Complete:

@@ -93,6 +93,13 @@ func notInName(r rune) bool {
 	return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
+// Check says what is wrong with options, before anything is done.
+func (o *Options) Check() error {
+	c := *o
+	_, err := c.complete()
+	return err
+}
+
 // complete fills in defaults, and returns the URLs. The error says what cannot be.
 func (o *Options) complete() ([]*url.URL, error) {
 	o.HTTP, o.Arrivals = orDefault(o.HTTP, Negotiated), orDefault(o.Arrivals, Constant)

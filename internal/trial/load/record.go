@@ -74,7 +74,7 @@ func (r *recorder) add(o outcome, at time.Duration) {
 	r.ended = max(r.ended, at)
 	r.counts.Intended++
 	record(r.lateness, o.lateness)
-	if o.lateness > lateStart {
+	if o.lateness > LateStart {
 		r.lateStarts++
 	}
 	if o.status > 0 {

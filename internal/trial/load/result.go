@@ -108,17 +108,17 @@ type Lateness struct {
 	Bound float64 `json:"bound_seconds"`
 }
 
-// lateStart is from when on a start counts as late, and the bound of the 99th percentile
+// LateStart is from when on a start counts as late, and the bound of the 99th percentile
 // where latencies are short: a latency of a millisecond is not known to better than a
 // scheduler's wake-up.
-const lateStart = time.Millisecond
+const LateStart = time.Millisecond
 
 // lateShare is the part of the latency that may be the generator's.
 const lateShare = 0.1
 
 func newLateness(h Histogram, lateStarts int64, p99 *float64) Lateness {
 	l := Lateness{P50: h.quantile(0.5, 0), P99: h.quantile(0.99, 0), Max: h.longest(), LateStarts: lateStarts,
-		Bound: lateStart.Seconds()}
+		Bound: LateStart.Seconds()}
 	if p99 != nil {
 		l.Bound = max(l.Bound, lateShare**p99)
 	}
@@ -138,6 +138,9 @@ func (r *Result) Check() error {
 		return errors.New("a count is negative")
 	case r.Failed != f.total() || r.Intended != r.Succeeded+r.Failed || r.Succeeded != r.Latency.Histogram.Count():
 		return errors.New("the counts do not add up")
+	}
+	if r.Late != r.Lateness.late() {
+		return errors.New("late disagrees with the lateness")
 	}
 	want := newLatency(r.Latency.Histogram, r.Failed)
 	for _, q := range quantiles {

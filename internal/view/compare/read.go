@@ -75,6 +75,9 @@ func NewSet(r *result.Result) (*Set, error) {
 	if r.Collapse != nil {
 		return nil, fmt.Errorf("%s: a collapse is not compared: folio report %s shows it", r.Name, r.Name)
 	}
+	if r.Load != nil {
+		return nil, fmt.Errorf("%s: loads are not compared: folio report shows each, and runs of one load together", r.Name)
+	}
 	s := newSet(r.Name)
 	s.facts(r)
 	var own []*benchfmt.Result

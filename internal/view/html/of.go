@@ -39,6 +39,9 @@ func section(r *result.Result) *Section {
 	case r.Collapse != nil:
 		s = &Section{Kicker: "folio collapse", Heading: formatf("process %d", r.Collapse.PID), Notes: r.Collapse.Notes,
 			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}
+	case r.Load != nil:
+		s = &Section{Kicker: "folio load", Heading: strings.Join(r.Load.Settings.URLs, " "), Notes: r.Load.Notes,
+			Answers: []Answer{{Main: true, Text: "There is no page of a load: folio report shows it as text."}}}
 	case len(r.Program.Arms) == 0:
 		f := r.Program
 		s = &Section{Kicker: "folio " + f.Kind, Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,

@@ -54,7 +54,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 	}}
 	root := &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Results of folio",
-		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/suggest.md, docs/collapse.md.",
+		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/suggest.md, docs/collapse.md, docs/load.md.",
 		Defs:        make(map[string]*jsonschema.Schema),
 	}
 	for _, x := range []struct {
@@ -69,6 +69,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		{"doctor", reflect.TypeFor[result.Doctor](), result.DoctorSchema, []any{"doctor"}},
 		{"suggest", reflect.TypeFor[result.Suggest](), result.SuggestSchema, []any{"suggest"}},
 		{"collapse", reflect.TypeFor[result.Collapse](), result.CollapseSchema, []any{"collapse"}},
+		{"load", reflect.TypeFor[result.Load](), result.LoadSchema, []any{"load"}},
 	} {
 		s, err := jsonschema.ForType(x.of, opts)
 		if err != nil {
@@ -168,7 +169,7 @@ func TestResultsAreValidBySchema(t *testing.T) {
 // Every key that a result can have is explained where users look.
 func TestKeysAreDocumented(t *testing.T) {
 	var explained strings.Builder
-	for _, name := range []string{"results", "ab", "inspect", "doctor", "suggest", "collapse"} {
+	for _, name := range []string{"results", "ab", "inspect", "doctor", "suggest", "collapse", "load"} {
 		data, err := os.ReadFile("../../../docs/" + name + ".md")
 		if err != nil {
 			t.Fatal(err)
