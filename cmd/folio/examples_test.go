@@ -55,6 +55,9 @@ var reductions = []struct {
 	{from: `\b8080\b`, to: "$$PORT"},
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
 	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
+	{from: `(folio load .*)--rate [0-9]+`, to: "$1--rate 50"},
+	{from: `(folio load .*)--warmup [0-9]+s`, to: "$1--warmup 100ms"},
+	{from: `^((for .*|taskset .*)?folio load .*)$`, to: "./server & until ./loadgen >/dev/null 2>&1; do sleep 0.1; done; $1; s=$$?; kill $$!; wait $$!; exit $$s"},
 	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},

@@ -66,7 +66,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
-	fs.StringVar(&f.load, "load", "", "shell `command` that puts the server under load; metrics are taken from its output")
+	fs.StringVar(&f.load, "load", "", "shell `command` that puts the server under load, such as 'folio load --rate 500 URL';\nmetrics are taken from its output")
 	fs.DurationVar(&f.stopTimeout, "stop-timeout", 10*time.Second, "how long the server may take to end after TERM")
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
