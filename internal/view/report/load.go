@@ -35,11 +35,11 @@ func Load(w io.Writer, f *result.Load) error {
 		p.line("%s", "Answers: "+tally(f.Status)+" by "+protocolsText(f.Protocols))
 	}
 	if l := f.Lateness; l.P99 != nil {
-		p.line("Generator: started requests %s late (median), 99%% within %s, all within %s; %s later than %s",
+		p.line("Generator: starts late by %s (median), %s (99th percentile), %s (maximum); %s later than %s",
 			unit.Seconds(*l.P50), unit.Seconds(*l.P99), unit.Seconds(*l.Max), unit.Number(l.LateStarts), unit.Span(result.LateStart))
 	}
 	if f.Late {
-		p.line("LATE: do not count these latencies. The generator may be %s late in 99%% of its starts. Give it a CPU of its own, or a lower --rate.",
+		p.line("LATE: do not count these latencies. The 99th percentile of late starts is above %s. Give the generator a CPU of its own, or a lower --rate.",
 			unit.Seconds(f.Lateness.Bound))
 	}
 	p.section("Latency, from the intended start", percentilesText(f.Latency, result.LoadIntervals{}))
