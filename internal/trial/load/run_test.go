@@ -333,3 +333,28 @@ func TestTimer(t *testing.T) {
 		t.Error("the context has ended")
 	}
 }
+
+// A server on a real socket that answers nothing for half a second: every request that
+// was to start in that time took at least what was left of it, however busy the machine.
+func TestStallOfARealServer(t *testing.T) {
+	const stall = 500 * time.Millisecond
+	var once sync.Once
+	var end time.Time
+	s := serve(t, "1", func(http.ResponseWriter, *http.Request) {
+		once.Do(func() { end = time.Now().Add(stall) }) // the first request is not before its intended start
+		time.Sleep(time.Until(end))
+	})
+	r := mustRun(t, Options{URLs: []string{s.URL}, Rate: 200, Duration: time.Second, Timeout: testenv.Patience})
+	if r.Intended != 200 || r.Succeeded != 200 {
+		t.Fatalf("%+v", r.Counts)
+	}
+	// Request i is to start at i times 5 ms.
+	for _, longer := range []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 490 * time.Millisecond} {
+		if got, least := above(r, longer-1), int64((stall-longer)/(5*time.Millisecond))+1; got < least {
+			t.Errorf("%d requests took %v and longer, want at least %d", got, longer, least)
+		}
+	}
+	if r.Latency.P99 == nil || *r.Latency.P99 < 0.49 {
+		t.Errorf("p99 is %v, want at least 490 ms", r.Latency.P99)
+	}
+}
