@@ -52,6 +52,7 @@ var reductions = []struct {
 	{from: `^sudo `, to: ""},
 	{from: `\bgo run \./cmd/folio\b`, to: "folio"},
 	{from: `\b(1234|4242)\b`, to: "$$PID"},
+	{from: `(folio load .*) URL$`, to: "$1 --duration 1s http://127.0.0.1:8080/"},
 	{from: `\b8080\b`, to: "$$PORT"},
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
 	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
