@@ -47,7 +47,9 @@ func abSection(f *result.AB) *Section {
 	s.Blocks = append(s.Blocks, abDetail(f)...)
 	s.Answers[0].Main = true
 	s.Answers[0].Sure = report.ABEnd(f) + "."
-	s.Blocks = append(s.Blocks, &Block{Title: "Rounds", Fold: true, Charts: []*Chart{abOrder(f)}})
+	if b := abRuns(f); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	return s
 }
 
@@ -153,23 +155,4 @@ func abProfile(p *result.ABProfile, versus string) *Block {
 		b.Tables = append(b.Tables, t)
 	}
 	return b
-}
-
-// abOrder draws the metric of each run.
-func abOrder(f *result.AB) *Chart {
-	of := target{f.Metric, f.Metric.Spec()}
-	ch := &Chart{Kind: XY, Title: upper(of.label()) + " of each run", Height: 280, Partly: true,
-		Caption: "In a round each program runs once. What moves all is the machine.", X: Axis{Label: "round", Format: Count}, Y: of.axis()}
-	ch.Y.Scale = Linear
-	for i, a := range f.Arms {
-		s := Series{Name: a.Name, Color: i % 7, Shape: i, Line: true}
-		for _, x := range a.Samples {
-			if v, ok := of.Value(x); ok {
-				s.P = append(s.P, Point{X: float64(x.Round), Y: of.scale(v), Name: a.Name,
-					Tip: [][2]string{{of.label(), of.text(v)}, {"round", itoa(x.Round)}}})
-			}
-		}
-		ch.Series = append(ch.Series, s)
-	}
-	return ch
 }

@@ -7,14 +7,21 @@
     return e;
   };
 
-  // Charts, from the top: what is seen first need not wait for the rest.
-  const waiting = [...document.querySelectorAll('script.chart-data')];
+  // Charts, from the top: what is seen first need not wait for the rest. What has a name
+  // that is also in others is highlighted with them.
+  const waiting = [...document.querySelectorAll('script.chart-data')], named = new Map();
   function draw() {
     for (const until = performance.now() + 50; waiting.length && performance.now() < until;) {
-      const data = waiting.shift();
-      folio.chart(document.getElementById(data.dataset.for), JSON.parse(data.textContent));
+      const data = waiting.shift(), chart = JSON.parse(data.textContent), article = data.closest('article');
+      folio.chart(document.getElementById(data.dataset.for), chart);
+      if (!chart.link) continue;
+      if (!named.has(article)) named.set(article, new Set());
+      for (const s of chart.series) for (const p of s.p || []) if (p.n) named.get(article).add(p.n);
+      for (const a of chart.runs?.arms || []) named.get(article).add(a.name);
     }
-    if (waiting.length) setTimeout(draw); else document.documentElement.dataset.ready = 'yes';
+    if (waiting.length) { setTimeout(draw); return; }
+    named.forEach((names, article) => highlight.rows(article, names));
+    document.documentElement.dataset.ready = 'yes';
   }
 
   // Lines to paste.
@@ -121,7 +128,7 @@
   function browse(host, text) {
     const rows = samplesOf(JSON.parse(text), [], []).map(([arm, s]) => ({ of: arm, ...flat(s) }));
     const heads = [...new Set(rows.flatMap(Object.keys))];
-    const box = make('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Raw samples' });
+    const box = make('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Raw samples of ' + host.closest('.raw-tools').dataset.name });
     const where = make('span', {});
     let from = 0;
     const show = () => {

@@ -214,7 +214,7 @@ func together(results []*result.Result) []*Block {
 			for _, o := range of[1:] {
 				c.Series = append(c.Series, o.Series...)
 			}
-			c.Caption = "Dashed: all but the first file."
+			c.Caption, c.Below = "Dashed: all but the first file.", true
 			all.Charts = append(all.Charts, c)
 		}
 	}
@@ -245,7 +245,7 @@ func sameMetric(results []*result.Result) bool {
 func tunedTogether(results []*result.Result) *Chart {
 	of := targetOf(results[0].Program)
 	c := &Chart{
-		Kind: XY, Title: formatf("%s against peak memory", of.label()),
+		Kind: XY, Below: true, Title: formatf("%s against peak memory", of.label()),
 		Caption: "A colour and a shape for each file; large: its default and what is recommended.",
 		X:       Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: of.axis(),
 		Hint: "Click a point to copy the command line with its setting.",

@@ -51,15 +51,15 @@ func TestBesideIsNeutral(t *testing.T) {
 func TestRunsBeside(t *testing.T) {
 	page := NewPage(read(t, "a.json", runFile(6)), read(t, "b.json", runFile(6)), read(t, "c.json", runFile(1)))
 	block := page.Sections[0].Blocks[0]
-	if len(block.Charts) != 2 || len(block.Tables) != 1 {
+	if len(block.Charts) != 3 || len(block.Tables) != 2 {
 		t.Fatalf("the first block, %q, has %d charts and %d tables", block.Title, len(block.Charts), len(block.Tables))
 	}
-	bars, order := block.Charts[0], block.Charts[1]
+	bars, runs := block.Charts[0], block.Charts[1].Runs
 	if len(bars.Series) != 3 || len(bars.Series[0].P) != len(mainFigures()) || bars.Series[0].P[0].X != 1 || bars.Series[1].Name != "b.json" {
 		t.Errorf("figures: %+v", bars)
 	}
-	if len(order.Series) != 3 || len(order.Series[1].P) != 6 || len(order.Series[2].P) != 1 {
-		t.Errorf("runs: %+v", order)
+	if !runs.Apart || len(runs.Arms) != 3 || len(runs.Arms[1].V) != 6 || len(runs.Arms[2].V) != 1 || runs.Arms[1].At[5] != 6 {
+		t.Errorf("runs: %+v", runs)
 	}
 }
 

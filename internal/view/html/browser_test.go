@@ -177,6 +177,7 @@ func (b *tab) theme(name string) {
 func pages(t *testing.T) map[string][]byte {
 	return map[string][]byte{
 		"tune": pageOf(t, tuneFile(8, "./prog", "-n", "5")), "run": pageOf(t, runFile(6)), "lab": pageOf(t, labFile()),
+		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()),
 		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "./prog"), listFile("./prog"), doctorFile("./prog"), suggestFile("./prog")),
 		"both":    pageOf(t, tuneFile(8, "./prog"), tuneFile(6, "./other")),
 		"hostile": pageOf(t, tuneFile(6, "./</script><img src=x onerror=alert(1)>", "\u202egnp")),
@@ -223,7 +224,10 @@ const missingPoints = `[...document.querySelectorAll('script.chart-data')].flatM
 	const drawn = own && svg.querySelectorAll('.line, .stick, .call').length;
 	if (own && !drawn) return ['nothing in ' + c.title];
 	const got = svg.querySelectorAll('.mark, .moment').length, lines = svg.querySelectorAll('path.line').length;
-	const out = [];
+	const out = [], dots = [...svg.querySelectorAll('.dots, .failure')].map(e => e.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b, 0);
+	const runs = c.runs || [...document.querySelectorAll('script.chart-data')].map(o => JSON.parse(o.textContent)).find(o => o.id === c.from)?.runs;
+	const all = runs ? runs.arms.map(a => a.v.length + (c.kind === 'order' ? (a.failed || []).length : 0)).reduce((a, b) => a + b, 0) : 0;
+	if (dots !== all) out.push(c.title + ': ' + dots + ' runs, want ' + all);
 	if (!own && got !== want) out.push(c.title + ': ' + got + ' points, want ' + want);
 	if (c.kind === 'xy' && lines !== c.series.filter(x => x.line).length) out.push(c.title + ': ' + lines + ' lines');
 	for (const e of svg.querySelectorAll('[d], [transform], [x], [width]')) for (const a of e.attributes) if (/NaN|undefined|Infinity/.test(a.value)) out.push(c.title + ': ' + a.name + '=' + a.value);

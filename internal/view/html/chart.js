@@ -1,23 +1,24 @@
-'use strict';
+
 // The charts of a page, in SVG: it prints, takes its colours from the style
 // sheet, so that a change of theme needs no redraw, and can be read by a test.
 // The data is in elements of class chart-data; package html says what it means
 // (page.go). Nothing here makes HTML of a text.
 const folio = (() => {
-  const SHAPES = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross, d3.symbolStar, d3.symbolWye, d3.symbolTimes];
+  const SHAPES = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross, d3.symbolStar, d3.symbolWye];
   const UNITS = {
-    bytes: v => unit(v, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]),
-    seconds: v => unit(v, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]),
-    count: v => unit(v, [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']]),
-    percent: v => short(v * 100) + '%',
+    bytes: (v, n) => unit(v, n, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]),
+    seconds: (v, n) => unit(v, n, [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']]),
+    count: (v, n) => unit(v, n, [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']]),
+    percent: (v, n) => short(v * 100, n) + '%',
   };
-  const short = v => String(+v.toPrecision(3));
-  function unit(v, units) {
+  const short = (v, n) => String(+v.toPrecision(n));
+  function unit(v, n, units) {
     if (v === 0) return '0';
     const [size, name] = units.find(([s]) => Math.abs(v) >= s * 0.9995) || units[units.length - 1];
-    return short(v / size) + name;
+    return short(v / size, n) + name;
   }
-  const format = axis => UNITS[axis.format] || short;
+  // format returns how values of an axis are printed, with so many digits.
+  const format = (axis, digits = 3) => v => (UNITS[axis.format] || short)(v, digits);
 
   // scale returns a scale of d3 over the values, with its ticks.
   function scale(axis, values, range, count) {
@@ -92,33 +93,35 @@ const folio = (() => {
   // legend lists the series; a click hides one.
   function legend(host, c, state, redraw) {
     if (c.series.length < 2) return;
-    const ul = d3.select(host).append('ul').attr('class', 'legend');
+    const ul = d3.select(host).append('ul').attr('class', 'legend'), boxes = c.kind === 'bars' || c.kind === 'stack';
     c.series.forEach((s, i) => {
       const b = ul.append('li').append('button').attr('type', 'button').attr('aria-pressed', String(!state.hidden.has(i)))
         .attr('title', 'show or hide').on('click', () => {
           state.hidden.has(i) ? state.hidden.delete(i) : state.hidden.add(i);
           redraw();
-          host.querySelectorAll('.legend button')[i].focus();
         });
+      if (c.link && c.runs) b.on('pointerenter focus', () => highlight.show(host, s.name)).on('pointerleave blur', () => highlight.clear());
       const g = b.append('svg').attr('width', 22).attr('height', 14).attr('aria-hidden', 'true');
       if (s.line) svg(g, 'path', { d: 'M1,7H21', class: 'line c' + s.color + (s.dash ? ' dash' : '') });
-      if (!s.bare) svg(g, 'path', { d: c.kind === 'xy' ? mark(s.shape, 50) : 'M4,2h14v10h-14z', transform: c.kind === 'xy' ? 'translate(11,7)' : undefined, class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') });
+      if (!s.bare) svg(g, 'path', { d: boxes ? 'M4,2h14v10h-14z' : mark(s.shape, 50), transform: boxes ? undefined : 'translate(11,7)', class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') });
       b.append('span').text(s.name);
     });
   }
 
   // chooser lets pointer and keys choose one of the points, in the order given;
-  // each has x, y (pixels), and of: the point, and series.
-  function chooser(host, root, c, spots, ring) {
+  // each has x, y (pixels), and of: the point, and series. Keys go through stops, if given:
+  // some of the indices.
+  function chooser(host, root, c, spots, ring, stops = d3.range(spots.length)) {
     let at = -1;
     const show = (i, speak) => {
       at = i;
       const p = spots[i];
       ring.attr('d', p.outline || mark(0, 260)).attr('transform', p.outline ? null : `translate(${p.x},${p.y})`).attr('display', null);
       tip(host, root, p, c);
+      highlight.show(host, c.link ? p.name || p.of.n : '');
       if (speak) say([p.series.name, p.of.n, ...(p.of.tip || []).map(t => t.join(' '))].filter(Boolean).join(', '));
     };
-    const hide = () => { at = -1; ring.attr('display', 'none'); hideTip(); };
+    const hide = () => { at = -1; ring.attr('display', 'none'); hideTip(); highlight.clear(); };
     const nearest = e => {
       const [x, y] = d3.pointer(e, root.node());
       let best = -1, d = 40 * 40;
@@ -137,12 +140,13 @@ const folio = (() => {
       .on('pointermove', e => { if (e.pointerType !== 'touch') point(e); })
       .on('pointerleave', e => { if (e.pointerType !== 'touch') hide(); }).on('blur', hide)
       .on('click', e => { const i = nearest(e); if (!touch || i === before) copyOf(i); })
-      .on('focus', () => { if (at < 0 && spots.length && root.node().matches(':focus-visible')) show(0, true); })
+      .on('focus', () => { if (at < 0 && stops.length && root.node().matches(':focus-visible')) show(stops[0], true); })
       .on('keydown', e => {
         const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
-        if (move && spots.length) show((at + move + spots.length) % spots.length, true);
-        else if (e.key === 'Home' && spots.length) show(0, true);
-        else if (e.key === 'End' && spots.length) show(spots.length - 1, true);
+        const n = stops.length, from = stops.indexOf(at);
+        if (move && n) show(stops[from < 0 && move < 0 ? n - 1 : (from + move + n) % n], true);
+        else if (e.key === 'Home' && n) show(stops[0], true);
+        else if (e.key === 'End' && n) show(stops[n - 1], true);
         else if (e.key === 'Enter' || e.key === ' ') copyOf(at);
         else if (e.key === 'Escape') hide();
         else return;
@@ -150,20 +154,30 @@ const folio = (() => {
       });
   }
 
-  function frame(host, c, w, h) {
-    const points = d3.sum(c.series, s => s.mute ? 0 : s.p.length);
+  function frame(host, c, w, h, what) {
+    what ||= d3.sum(c.series, s => s.mute ? 0 : s.p.length) + ' points. Arrow keys go through them';
     return d3.select(host).append('svg').attr('viewBox', `0 0 ${w} ${h}`).attr('width', '100%').attr('role', 'img').attr('tabindex', 0)
-      .attr('aria-label', `${c.title}: chart with ${points} points. Arrow keys go through them${c.hint ? ', Enter copies' : ''}. A table follows.`);
+      .attr('aria-label', `${c.title}: chart with ${what}${c.hint ? ', Enter copies' : ''}. A table follows.`);
   }
 
   function drawXY(host, c, state) {
     const w = Math.max(host.clientWidth, 260), narrow = w < 520, h = c.height || (narrow ? 300 : 380);
     const seen = c.series.filter((_, i) => !state.hidden.has(i));
     const all = key => seen.flatMap(s => s.ticks && key === 'y' ? [] : s.p.flatMap(p => [p[key], p[key + 'l'], p[key + 'h']])).filter(v => v !== undefined && isFinite(v));
-    const m = { l: narrow ? 56 : 66, r: 16, t: 26, b: 46 };
+    const m = { l: narrow ? 56 : 66, r: 26, t: 26, b: 46 };
     const root = frame(host, c, w, h);
     const xs = all('x').concat((c.lines || []).map(l => l.at));
     const x = scale(c.x, xs, [m.l, w - m.r], narrow ? 4 : 9);
+    // Names of upright lines stand above what is drawn, in as many rows as they need.
+    const ends = [], uprights = (c.lines || []).map(l => {
+      const px = x.s(l.at), right = px > w * 0.6, room = right ? px - 6 : w - px - 6, tw = Math.min(textWidth(l.text), room) + 8;
+      const [from, to] = right ? [px - tw, px] : [px, px + tw];
+      let row = ends.findIndex(taken => taken.every(([a, b]) => to < a || from > b));
+      if (row < 0) row = ends.push([]) - 1;
+      ends[row].push([from, to]);
+      return { px, right, room, text: l.text, y: m.t + 8 + 14 * row };
+    });
+    m.t += 14 * ends.length;
     const y = scale(c.y, all('y'), [h - m.b, m.t], 6);
     const fx = format(c.x), fy = format(c.y);
     const grid = svg(root, 'g', { class: 'grid' });
@@ -173,10 +187,9 @@ const folio = (() => {
     svg(root, 'g', { class: 'axis', transform: `translate(${m.l},0)` }).call(d3.axisLeft(y.s).tickValues(y.ticks).tickFormat(fy).tickSizeOuter(0));
     words(root, 'label', { x: (m.l + w - m.r) / 2, y: h - 8, 'text-anchor': 'middle' }, c.x.label + (x.log ? ' (log)' : ''), w - m.l - m.r);
     words(root, 'label', { x: 2, y: 12 }, '↑ ' + c.y.label + (y.log ? ' (log)' : ''), w - 4);
-    (c.lines || []).forEach((l, i) => {
-      svg(root, 'path', { class: 'upright', d: `M${x.s(l.at)},${m.t}V${h - m.b}` });
-      const right = x.s(l.at) > w * 0.6;
-      words(root, 'upright', { x: x.s(l.at) + (right ? -4 : 4), y: m.t + 11 + 13 * i, 'text-anchor': right ? 'end' : 'start' }, l.text, right ? x.s(l.at) - 6 : w - x.s(l.at) - 6);
+    uprights.forEach(l => {
+      svg(root, 'path', { class: 'upright', d: `M${l.px},${l.y - 10}V${h - m.b}` });
+      words(root, 'upright', { x: l.px + (l.right ? -4 : 4), y: l.y, 'text-anchor': l.right ? 'end' : 'start' }, l.text, l.room);
     });
     const spots = [];
     const under = svg(root, 'g'), over = svg(root, 'g'), texts = [];
@@ -186,35 +199,33 @@ const folio = (() => {
       if (s.area) svg(under, 'path', { class: 'area c' + s.color, d: d3.area(p => x.s(p.x), h - m.b, p => y.s(p.y))(s.p) });
       if (s.line) svg(under, 'path', { class: 'line c' + s.color + (s.dash ? ' dash' : ''), d: line(s.p) });
       s.p.forEach(p => {
-        const px = x.s(p.x), py = s.ticks ? h - m.b : y.s(p.y);
+        const px = x.s(p.x), py = s.ticks ? h - m.b : y.s(p.y), link = { 'data-name': c.link && p.n || undefined };
         if (s.ticks) {
           svg(under, 'path', { class: 'moment c' + s.color, d: `M${px},${py}v-10` });
         } else if (!s.bare) {
-          if (p.yl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${px},${y.s(p.yl)}V${y.s(p.yh)}` });
-          if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}` });
-          svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})` });
+          if (p.yl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${px},${y.s(p.yl)}V${y.s(p.yh)}`, ...link });
+          if (p.xl !== undefined) svg(under, 'path', { class: 'error c' + s.color, d: `M${x.s(p.xl)},${py}H${x.s(p.xh)}`, ...link });
+          svg(over, 'path', { class: 'mark c' + s.color + (s.ref ? ' ref' : '') + (s.light ? ' light' : '') + (p.b ? ' big' : ''), d: mark(s.shape, p.b ? 150 : s.p.length > 200 ? 14 : 56), transform: `translate(${px},${py})`, ...link });
         }
         if (p.t) texts.push([px, py, p.t + (!narrow && p.n && !p.t.endsWith(p.n) ? ': ' + p.n : '')]);
         if (!s.mute) spots.push({ x: px, y: py, of: p, series: s });
       });
     });
-    // A name stands where it hides least: of the places around its point, the
-    // one with the fewest points and names, inside the chart.
+    // A name stands where it hides least: of the places around its point, then of all
+    // heights above and below it, the one with the fewest points and no other text.
     const taken = [];
     texts.forEach(([px, py, whole]) => {
       const t = cut(whole, w - 8, 'named'), tw = textWidth(t, 'named');
-      const places = [[8, -11], [-8 - tw, -11], [8, 20], [-8 - tw, 20], [-tw / 2, -16], [-tw / 2, 26], [8, -28], [-8 - tw, -28], [-8 - tw, 36], [8, 36]].map(([dx, dy], i) => {
-        const b = { x0: px + dx, x1: px + dx + tw, y0: py + dy - 11, y1: py + dy + 3, y: py + dy };
+      const around = [[8, -11], [-8 - tw, -11], [8, 20], [-8 - tw, 20], [-tw / 2, -16], [-tw / 2, 26], [8, -28], [-8 - tw, -28], [-8 - tw, 36], [8, 36]];
+      for (let d = 44; d < h; d += 8) around.push([-tw / 2, -d], [-tw / 2, d]);
+      const places = around.map(([dx, dy], i) => {
+        const x0 = Math.min(Math.max(px + dx, 0), w - tw), y = py + dy, b = { x0, x1: x0 + tw, y0: y - 11, y1: y + 3, y };
         const cross = o => o.x0 < b.x1 && o.x1 > b.x0 && o.y0 < b.y1 && o.y1 > b.y0;
-        b.cost = i * 0.1 + d3.sum(spots, q => +cross({ x0: q.x - 4, x1: q.x + 4, y0: q.y - 4, y1: q.y + 4 })) + 9 * d3.sum(taken, o => +cross(o))
-          + (b.x0 < m.l || b.x1 > w || b.y0 < 16 || b.y1 > h - m.b ? 50 : 0);
+        b.cost = i * 0.1 + d3.sum(spots, q => +cross({ x0: q.x - 4, x1: q.x + 4, y0: q.y - 4, y1: q.y + 4 })) + 100 * d3.sum(taken, o => +cross(o))
+          + (b.x0 < m.l ? 10 : 0) + (b.y0 < Math.max(16, m.t - 12) || b.y1 + 2 > h - m.b ? 200 : 0);
         return b;
       });
       const b = places[d3.minIndex(places, p => p.cost)];
-      const shift = Math.max(0, -b.x0) - Math.max(0, b.x1 - w);
-      b.x0 += shift;
-      b.x1 += shift;
-      b.y = Math.min(Math.max(b.y, 14), h - 4);
       taken.push(b);
       svg(root, 'text', { class: 'named', x: b.x0, y: b.y }, t);
     });
@@ -282,7 +293,7 @@ const folio = (() => {
     seen.forEach(s => s.p.forEach(p => {
       const x0 = x.s(at[p.y]), x1 = x.s(at[p.y] += p.x), y0 = r.top(p.y);
       svg(root, 'rect', { class: `mark bar c${s.color}` + (s.light ? ' light' : ''), x: x0, y: y0, width: Math.max(x1 - x0 - 1, 0.5), height: per });
-      if (p.t && x1 - x0 > p.t.length * 7 + 8) svg(root, 'text', { class: 'inside' + (s.light ? ' onlight' : ''), x: (x0 + x1) / 2, y: y0 + per / 2 + 4, 'text-anchor': 'middle' }, p.t);
+      if (p.t && x1 - x0 > p.t.length * 7 + 8) svg(root, 'text', { class: 'inside c' + s.color + (s.light ? ' onlight' : ''), x: (x0 + x1) / 2, y: y0 + per / 2 + 4, 'text-anchor': 'middle' }, p.t);
       spots.push({ x: (x0 + x1) / 2, y: y0 + per / 2, of: p, series: s, outline: `M${x0},${y0}H${x1}V${y0 + per}H${x0}Z`, hit: (px, py) => px >= x0 && px < x1 && py >= y0 && py < y0 + per });
     }));
     spots.sort((a, b) => a.y - b.y || a.x - b.x);
@@ -290,7 +301,7 @@ const folio = (() => {
   }
 
   const DRAW = { xy: drawXY, bars: drawBars, stack: drawStack };
-  const kinds = {}; // those of other files: see timeline.js, calls.js
+  const known = new Map(), kinds = {}; // those of other files: see timeline.js, calls.js
   function chart(host, c) {
     if (kinds[c.kind]) {
       const own = { hidden: new Set(), width: 0 };
@@ -306,12 +317,18 @@ const folio = (() => {
     }
     c.series = (c.series || []).map(s => ({ ...s, p: s.p || [] }));
     c.y.categories ||= [];
+    known.set(c.id, c);
+    c.runs ||= known.get(c.from)?.runs;
+    if (c.kind === 'order') c.series = c.runs.arms.map(a => ({ ...a, p: [] })); // for the legend
     const state = { hidden: new Set(), width: 0 };
     const redraw = () => {
+      const reached = () => [...host.querySelectorAll('.legend button, :scope > svg')], had = reached().indexOf(document.activeElement);
       state.width = host.clientWidth;
       host.replaceChildren();
       legend(host, c, state, redraw);
       DRAW[c.kind](host, c, state);
+      highlight.again();
+      if (had >= 0) reached()[had]?.focus({ preventScroll: true });
       if (c.hint) d3.select(host).append('p').attr('class', 'hint').text(matchMedia('(hover: none)').matches ? c.hint.replace(/^Click a point/, 'Tap a point twice') : c.hint);
     };
     redraw();
@@ -368,5 +385,5 @@ const folio = (() => {
     setTimeout(() => t.remove(), 2500);
   }
 
-  return { chart, copy, say, kinds, tools: { format, scale, svg, words, textWidth, state: linked, say, tip: showTip, hideTip, copy } };
+  return { chart, copy, say, kinds, drawn: DRAW, tools: { SHAPES, format, scale, svg, words, textWidth, frame, rows, names, chooser, mark, state: linked, say, tip: showTip, hideTip, copy } };
 })();

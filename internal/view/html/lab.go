@@ -197,6 +197,7 @@ func (l *labView) chart(d result.LabChart) *Chart {
 		return l.bars(d.Title, d.Scale, d.Figures...)
 	case result.OverSizes:
 		c = l.curve(d.Figures[0], d.Title)
+		c.Partly = !d.Listed // the table is of the largest size
 	case result.VariesGOGC, result.VariesGoroutines:
 		c = l.varied(d)
 	default:

@@ -28,6 +28,8 @@ type Section struct {
 	Answers []Answer
 	Notes   []string
 	Blocks  []*Block
+	// Of tells the landmarks of this section from those of others; set by finish.
+	Of string
 	// Raw is the result file as it was read, for the list of samples and the
 	// download; nil for none.
 	Raw *Raw
@@ -64,6 +66,7 @@ type Block struct {
 // A Table is shown as such and is what a chart is for those who do not see it.
 type Table struct {
 	Caption string
+	Label   string // what it is called where it is not seen, unique in the page; set by finish
 	Head    []Column
 	Rows    []Row
 	Sort    bool // rows may be sorted
@@ -129,6 +132,7 @@ type Chart struct {
 	Title   string   `json:"title"`
 	Caption string   `json:"-"`
 	Partly  bool     `json:"-"` // the table has less than the chart
+	Below   bool     `json:"-"` // its tables are those of the sections below
 	X       Axis     `json:"x"`
 	Y       Axis     `json:"y"`
 	Series  []Series `json:"series"`
@@ -140,6 +144,13 @@ type Chart struct {
 	*CallTrees
 	// Hint says what a click on a point does, "" for nothing.
 	Hint string `json:"hint,omitempty"`
+	// Link says that what has the same name in the section's other such charts and
+	// tables is highlighted together.
+	Link bool `json:"link,omitempty"`
+	// Runs are what Strip and Order draw. From is the chart that has them, instead.
+	Runs   *Runs  `json:"runs,omitempty"`
+	From   *Chart `json:"-"`
+	FromID string `json:"from,omitempty"` // set by finish
 }
 
 // A Lane is a part of a timeline with a scale of its own.
@@ -274,7 +285,7 @@ func (c *Chart) empty() bool {
 	if c.Kind == Time || c.Kind == Paths {
 		return len(c.Lanes) == 0 && c.CallTrees == nil
 	}
-	return !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.P) > 0 })
+	return c.Runs == nil && c.From == nil && !slices.ContainsFunc(c.Series, func(s Series) bool { return len(s.P) > 0 })
 }
 
 // finite leaves out points that have no place, and intervals that have no end:
@@ -302,20 +313,58 @@ func (c *Chart) finite() {
 	}
 }
 
+// label is what a table of a section is called.
+func (t *Table) label(of string) string {
+	if t.Caption == "" {
+		return "Table" + of
+	}
+	return "Table: " + t.Caption + of
+}
+
 // finish gives everything that needs one an ID.
 func (p *Page) finish() {
+	taken := make(map[string]bool)
+	unique := func(label string) string {
+		out := label
+		for n := 2; taken[out]; n++ {
+			out = formatf("%s (%d)", label, n)
+		}
+		taken[out] = true
+		return out
+	}
 	for i, s := range p.Sections {
 		s.ID = "s" + itoa(i)
+		if s.Heading == "" {
+			s.Heading, s.Code = "a command that the file does not name", false
+		}
+		if len(p.Sections) > 1 {
+			s.Of = unique(": " + s.Kicker + ", " + s.Heading)
+		}
+		for _, t := range s.First {
+			t.Label = unique(t.label(s.Of))
+		}
 		for j, b := range s.Blocks {
 			for _, c := range b.Charts {
 				c.finite()
 			}
 			b.ID = s.ID + "-b" + itoa(j)
 			b.Charts = slices.DeleteFunc(b.Charts, (*Chart).empty)
+			b.Tables = slices.DeleteFunc(b.Tables, func(t *Table) bool { return len(t.Rows) == 0 })
+			for _, t := range b.Tables {
+				t.Label = t.label(s.Of)
+				if taken[t.Label] && b.Title != "" {
+					t.Label += " of " + b.Title
+				}
+				t.Label = unique(t.Label)
+			}
 			for k, c := range b.Charts {
 				c.ID = b.ID + "-c" + itoa(k)
+				if c.From != nil {
+					c.FromID = c.From.ID
+				}
 			}
 		}
+		s.Blocks = slices.DeleteFunc(s.Blocks, func(b *Block) bool { return len(b.Words)+len(b.Charts)+len(b.Tables) == 0 })
 		if s.Raw != nil {
 			s.Raw.ID = s.ID + "-raw"
 		}

@@ -8,21 +8,14 @@ import (
 )
 
 // ranTogether draws runs side by side: their figures relative to the first result's,
-// and each run in its order. nil if there is nothing to draw.
+// and each of their runs. nil if there is nothing to draw.
 func ranTogether(results []*result.Result) *Block {
 	b := &Block{Title: "The runs side by side", Fold: true}
 	tb := &Table{Caption: "Medians of the runs", Head: []Column{{Label: "figure"}}}
 	bars := &Chart{Kind: Bars, Title: formatf("Figures relative to %s", results[0].Name), X: Axis{Label: "of its median", Format: Percent}}
-	order := &Chart{
-		Kind: XY, Title: formatf("%s of each run, in order", targetOf(results[0].Program).label()), Height: 280, Partly: true,
-		Caption: "Runs of one file were made one after the other, those of another at another time. A drift along a line is the machine's.",
-		X:       Axis{Label: "run", Format: Count}, Y: targetOf(results[0].Program).axis(),
-	}
-	order.Y.Scale, order.Y.Zero = Linear, true
 	for i, r := range results {
 		tb.Head = append(tb.Head, Column{Label: r.Name, Num: true})
 		bars.Series = append(bars.Series, Series{Name: r.Name, Color: i % 7, Shape: i})
-		order.Series = append(order.Series, inOrder(r, i))
 	}
 	least, most := math.Inf(1), 0.0
 	add := func(label string, format func(float64) string, of func(*result.Arm) (stat.Summary, bool)) {
@@ -79,11 +72,8 @@ func ranTogether(results []*result.Result) *Block {
 		bars.X.Scale = Log
 	}
 	b.Charts, b.Tables = []*Chart{bars}, []*Table{tb}
-	for _, s := range order.Series {
-		if len(s.P) > 1 {
-			b.Charts = append(b.Charts, order)
-			break
-		}
+	if runs := runsBeside(results); runs != nil {
+		b.Charts, b.Tables = append(b.Charts, runs.Charts...), append(b.Tables, runs.Tables...)
 	}
 	return b
 }
@@ -111,18 +101,4 @@ func inDetail(results []*result.Result) (out []*Block) {
 		out = append(out, timeline(over))
 	}
 	return out
-}
-
-func usable(r *result.Result) []*result.Sample { return result.Usable(r.Program.Arms[0].Samples) }
-
-// inOrder is the metric of each run of a result.
-func inOrder(r *result.Result, i int) Series {
-	of := targetOf(r.Program)
-	s := Series{Name: r.Name, Color: i % 7, Shape: i, Line: true, Dash: i > 0}
-	for n, sample := range usable(r) {
-		if v, ok := of.Value(sample); ok {
-			s.P = append(s.P, Point{X: float64(n + 1), Y: of.scale(v), Tip: [][2]string{{"run", itoa(n + 1)}, {of.label(), of.text(v)}}})
-		}
-	}
-	return s
 }

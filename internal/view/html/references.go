@@ -18,7 +18,7 @@ var references = map[string]reference{
 	"reads-throughput": func(l *labView, d result.LabChart, c *Chart, _ *Block) {
 		tlbReach(c)
 		if ref, ok := l.sourceGains(d.Figures[0]); ok {
-			c.Series = append(c.Series, ref)
+			c.Series, c.Partly = append(c.Series, ref), true
 			c.Caption += " Hollow: " + ref.Name + "."
 			return
 		}

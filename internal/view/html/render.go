@@ -20,6 +20,8 @@ import (
 var (
 	//go:embed lib/d3.min.js
 	d3 string
+	//go:embed highlight.js
+	highlightScript string
 	//go:embed chart.js
 	chartScript string
 	//go:embed state.js
@@ -28,6 +30,8 @@ var (
 	timelineScript string
 	//go:embed calls.js
 	callsScript string
+	//go:embed samples.js
+	samplesScript string
 	//go:embed app.js
 	appScript string
 	//go:embed style.css
@@ -40,7 +44,7 @@ var (
 
 // app is the page's own script, style its style.
 var (
-	app   = stateScript + chartScript + timelineScript + callsScript + appScript
+	app   = stateScript + highlightScript + chartScript + timelineScript + callsScript + samplesScript + appScript
 	style = pageStyle + exploreStyle
 )
 

@@ -278,6 +278,12 @@ func TestSize(t *testing.T) {
 	if n := len(pageOf(t, tuneFile(40, "./prog"))); n > 500<<10 {
 		t.Errorf("200 samples: %d bytes", n)
 	}
+	if n := len(pageOf(t, searchFile(20, 60))); n > 1<<20 {
+		t.Errorf("a search of 20 settings and 660 runs: %d bytes", n)
+	}
+	if n := len(pageOf(t, searchFile(20, 994))); n > 4<<20 {
+		t.Errorf("a search of 20 settings and 10,000 runs: %d bytes", n)
+	}
 	if n := len(largePage(t)); n > 4<<20 {
 		t.Errorf("10,000 samples: %d bytes", n)
 	}

@@ -39,6 +39,9 @@ func runSection(f *result.File) *Section {
 		over = []timed{t}
 	}
 	s.Blocks = append(s.Blocks, timeline(over))
+	if b := everyRun(f); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	if b := whereBlock([]split{{"all", found.Profile}}); b != nil {
 		b.Charts[0].Y.Categories[0] = "CPU time"
 		b.Words = found.Time

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -118,7 +119,10 @@ func (s *Section) inspectProcess(p *result.Process) {
 	}
 	s.Answers = []Answer{a}
 	short := &Table{Caption: "In short", Wrap: true, Head: []Column{{Label: "what"}, {Label: "seen"}}}
+	name := ""
 	for _, row := range report.Short(p) {
+		name = cmp.Or(row[0], name) // a row without a name goes on with the one above
+		row[0] = name
 		short.Rows = append(short.Rows, Row{Cells: []Cell{plain(row[0]), plain(row[1])}})
 	}
 	memory := &Chart{Kind: Bars, Title: "Memory by kind", X: Axis{Label: "memory", Format: Bytes}}

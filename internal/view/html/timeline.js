@@ -69,7 +69,7 @@ folio.kinds.time = (() => {
       place.replaceChildren();
       const w = Math.max(host.clientWidth, 260), narrow = w < 520, [from, to] = own.window;
       const m = { l: narrow ? 56 : 66, r: 16 };
-      const heights = c.lanes.map((l, i) => i === 0 ? FIRST : LANE), h = d3.sum(heights) + GAP * c.lanes.length + 30;
+      const heights = c.lanes.map((l, i) => i === 0 ? FIRST : LANE), h = d3.sum(heights) + GAP * c.lanes.length + 38;
       const root = d3.select(place).append('svg').attr('viewBox', `0 0 ${w} ${h}`).attr('width', '100%').attr('tabindex', 0).attr('role', 'img')
         .attr('aria-label', `${c.title}: ${c.lanes.map(l => l.label).join(', ')}, over time. Arrow keys move through the time, plus and minus zoom, 0 shows all. A table follows.`);
       const x = d3.scaleLinear().domain([from, to]).range([m.l, w - m.r]), fx = format(c.x);

@@ -75,6 +75,9 @@ func tuneSection(f *result.File) *Section {
 		s.Blocks = append(s.Blocks, &Block{Title: unit.Plural(len(tb.Rows), "setting") + " not in the final",
 			Tables: []*Table{tb}, Fold: true})
 	}
+	if b := t.everyRun(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	if b := t.benchmarks(); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
@@ -206,9 +209,9 @@ func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(a.Setting.
 
 func (t *tuned) scatter() *Chart {
 	c := &Chart{
-		Kind: XY, Title: formatf("%s against peak memory, one point for each setting", t.of.label()),
+		Kind: XY, Link: true, Title: formatf("%s against peak memory, one point for each setting", t.of.label()),
 		Caption: "Better is " + map[bool]string{true: "up",
-			false: "down"}[t.of.spec.Higher] + " and to the left. The line joins the settings of the final that no other beats in both. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
+			false: "down"}[t.of.spec.Higher] + " and to the left. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
 		X: Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
 		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
 	}
@@ -236,13 +239,13 @@ func (t *tuned) scatter() *Chart {
 		series[shape].Name, series[shape].Shape, series[shape].Color = name, shape, []int{shapeGOGC: 1, shapeDefault: 2,
 			shapeLimit: 3, shapeBoth: 4, shapeTHP: 5}[shape]
 		series[shape].P = append(series[shape].P, p)
-		if a.Final.Front {
-			front.P = append(front.P, Point{X: p.X, Y: p.Y})
-		}
 	}
-	slices.SortFunc(front.P, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
-	if len(front.P) > 1 {
+	for _, a := range t.front() {
+		front.P = append(front.P, Point{X: a.x, Y: t.of.scale(a.y)})
+	}
+	if len(front.P) > 0 {
 		c.Series = append(c.Series, front)
+		c.Caption += " The line joins settings of the final that no other beats in both, of at least 3 runs, where intervals tell neighbours apart in both."
 	}
 	for _, s := range append([]Series{early}, series...) {
 		if len(s.P) > 0 {
@@ -290,8 +293,8 @@ func (t *tuned) byGOGC() *Block {
 		Title: "What GOGC does", Fold: true, Tables: []*Table{tb},
 		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars left early: they are approximate."},
 		Charts: []*Chart{
-			{Kind: XY, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
-			{Kind: XY, Title: "Peak memory against GOGC", X: x,
+			{Kind: XY, Link: true, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
+			{Kind: XY, Link: true, Title: "Peak memory against GOGC", X: x,
 				Y: Axis{Label: "peak memory", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
 		},
 	}
@@ -345,13 +348,7 @@ func (t *tuned) table() *Table {
 	}
 	tb.Head[3].Label = "answer"
 	t.heads(tb)
-	var order []*tunedArm
-	for i := range t.arms {
-		if t.arms[i].Final != nil {
-			order = append(order, &t.arms[i])
-		}
-	}
-	slices.SortStableFunc(order[1:], func(a, b *tunedArm) int { return cmp.Compare(a.Final.Rank, b.Final.Rank) })
+	order := t.ranked()
 	for _, a := range order {
 		delta, more := plain(""), plain("")
 		if e := a.Final.Ratio; e != nil {
@@ -371,6 +368,19 @@ func (t *tuned) table() *Table {
 		}, t.cells(a)...)})
 	}
 	return tb
+}
+
+// ranked are the arms of the final: the default first, then the best first.
+func (t *tuned) ranked() (out []*tunedArm) {
+	for i := range t.arms {
+		if t.arms[i].Final != nil {
+			out = append(out, &t.arms[i])
+		}
+	}
+	if len(out) > 1 {
+		slices.SortStableFunc(out[1:], func(a, b *tunedArm) int { return cmp.Compare(a.Final.Rank, b.Final.Rank) })
+	}
+	return out
 }
 
 func peak(a *tunedArm) Cell {
@@ -399,19 +409,24 @@ func (t *tuned) measured() *Table {
 // leftEarly lists the arms that are not in the final; nil where there is none.
 func (t *tuned) leftEarly() *Table {
 	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.",
-		Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
+		Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: t.of.label() + ", about", Num: true}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
 	if len(t.arms) == 0 || t.arms[0].Final == nil {
 		return nil
 	}
 	for i := range t.arms {
 		if a := &t.arms[i]; a.Final == nil {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)),
+			about := plain("")
+			if a.placed {
+				about = num(t.of.text(a.y), a.y)
+			}
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)), about,
 				num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
 		}
 	}
 	if len(tb.Rows) == 0 {
 		return nil
 	}
+	tb.dropEmpty()
 	return tb
 }
 
