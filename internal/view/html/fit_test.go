@@ -56,6 +56,7 @@ func fitPages(t *testing.T) map[string][]byte {
 		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)),
 		"doctor": pageOf(t, doctorFile(long)), "suggest": pageOf(t, suggestFile(long)),
 		"several": pageOf(t, wideTune(), other, runFile(6), runFile(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
+		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()), "runs": pageOf(t, runFile(6), runFile(5), runFile(1)),
 	}
 	for _, path := range filepath.SplitList(os.Getenv("FOLIO_PAGES")) { // pages of real results, to look at
 		data, err := os.ReadFile(path)
@@ -180,4 +181,35 @@ func TestTap(t *testing.T) {
 	b.until(`document.documentElement.dataset.copied === 'GOGC=400 ./prog'`)
 	tap(20, 700)
 	b.until(`document.getElementById('tip').hidden`)
+}
+
+// On paper charts have their colours, whatever the theme of the screen, and the legend says
+// which of its series are not shown.
+func TestPrintedCharts(t *testing.T) {
+	testenv.Long(t)
+	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	eval[bool](b, `(document.querySelector('.chart .legend li:nth-child(3) button').click(), true)`)
+	const drawn = `(() => {
+		const fill = (s, p = 'fill') => getComputedStyle(document.querySelector(s))[p];
+		const off = document.querySelector('.legend button[aria-pressed=false]');
+		return [fill('.chart rect.mark.c2'), fill('.chart .inside.c2'), fill('.axis text'), fill('.dots.c2'), fill('.median', 'stroke'),
+			getComputedStyle(document.documentElement).backgroundColor, getComputedStyle(document.documentElement).printColorAdjust,
+			off.textContent, getComputedStyle(off).textDecorationLine, String(off.checkVisibility()), String(document.querySelectorAll('.legend button[aria-pressed=false]').length)].join(', ');
+	})()`
+	for _, theme := range []string{"light", "dark"} {
+		if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print",
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}); err != nil {
+			t.Fatal(err)
+		}
+		b.do(chromedp.EmulateViewport(718, 1000))
+		b.settled(718)
+		const want = "rgb(213, 94, 0), rgb(0, 0, 0), rgb(0, 0, 0), rgb(213, 94, 0), rgb(0, 0, 0), rgb(255, 255, 255), exact, GOGC, line-through, true, 1"
+		if got := eval[string](b, drawn); got != want {
+			t.Errorf("%s: %s, want %s", theme, got, want)
+		}
+		for _, text := range eval[[]string](b, faint) {
+			t.Errorf("%s: %s", theme, text)
+		}
+		b.keep("print-" + theme + ".png")
+	}
 }
