@@ -39,6 +39,8 @@ type Header struct {
 	Kind    string    `json:"kind"`
 	Folio   string    `json:"folio_version"`
 	Created time.Time `json:"created"`
+	// Redacted says that the result lacks what [Redacted] leaves out.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 // NewHeader returns the header of a result that this folio begins now.

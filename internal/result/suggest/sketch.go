@@ -15,6 +15,9 @@ var (
 	texts   = regexp.MustCompile(`\bstring\(|"\s*\+|\+\s*"|\+=`)
 )
 
+// AnySketch is what to write where the line is not known.
+const AnySketch = "take what this line makes from an arena: arena.New, arena.MakeSlice, arena.Append or arena.String"
+
 // sketch says what to write instead of a line that allocates, or why an arena does
 // not help it.
 func sketch(line string) (sketch, not string) {
@@ -42,5 +45,5 @@ func sketch(line string) (sketch, not string) {
 	case texts.MatchString(line):
 		return "arena.String(a, ...) of a buffer that is reused", ""
 	}
-	return "take what this line makes from an arena: arena.New, arena.MakeSlice, arena.Append or arena.String", ""
+	return AnySketch, ""
 }

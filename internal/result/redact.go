@@ -1,0 +1,303 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/internal/result/suggest"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// RedactedText says what a result lacks that --redact was given for.
+const RedactedText = "redacted: arguments, directories, values of the environment, cgroups, users and the host are left out"
+
+// left stands for what was left out.
+const left = "..."
+
+// Redacted returns a copy of a result without what says who ran it, where and on what
+// data: arguments, directories, values of environment variables that are no settings of
+// the Go runtime or Folio, cgroups, users, command lines, source lines and the name of
+// the host. The names of programs, functions, source files, benchmarks and metrics stay.
+func Redacted[F interface{ JSON() ([]byte, error) }](f F) (F, error) {
+	data, err := f.JSON()
+	if err != nil {
+		return f, err
+	}
+	out := reflect.New(reflect.TypeOf(f).Elem())
+	if err := json.Unmarshal(data, out.Interface()); err != nil {
+		return f, fmt.Errorf("redact the result: %w", err)
+	}
+	redact(out)
+	return out.Interface().(F), nil
+}
+
+// Redact does to a result that was read what [Redacted] does.
+func (r *Result) Redact() (err error) {
+	for _, f := range []interface{ JSON() ([]byte, error) }{r.Program, r.Lab, r.AB, r.Inspect, r.Doctor, r.Suggest, r.Collapse} {
+		if v := reflect.ValueOf(f); !v.IsNil() {
+			redact(v)
+			r.JSON, err = f.JSON()
+		}
+	}
+	r.Name = path.Base(strings.ReplaceAll(r.Name, `\`, "/"))
+	return err
+}
+
+// redact leaves out of a result, a pointer to one of its types, what Redacted says.
+func redact(v reflect.Value) {
+	r := &redactor{names: make(map[string]string)}
+	r.learn(v.Interface())
+	r.walk(v, nil)
+	switch f := v.Interface().(type) {
+	case *File:
+		for i := range f.Recommendations {
+			if rec := &f.Recommendations[i]; rec.ShellLine != "" {
+				rec.ShellLine = f.Program.Line(rec.Setting.Trial())
+			}
+		}
+	}
+	v.Elem().FieldByName("Redacted").SetBool(true)
+}
+
+// A redactor knows what must not be in a result.
+type redactor struct {
+	secrets map[string]string // by what stands for them
+	longest []string          // the secrets, the longest first
+	names   map[string]string // of arms, which may have variables in them
+}
+
+// A treatment says what a redacted field has.
+type treatment func(r *redactor, s string) string
+
+// The treatments of texts. Lists and maps are treated entry by entry, but for commands.
+var (
+	keep  treatment = func(_ *redactor, s string) string { return s }
+	drop  treatment = func(_ *redactor, _ string) string { return "" }
+	blank treatment = func(_ *redactor, s string) string { return orBlank(s) }
+	file  treatment = func(_ *redactor, s string) string { return base(s) }
+	prose treatment = (*redactor).prose
+	line  treatment = (*redactor).line
+	env   treatment = func(_ *redactor, s string) string { return redactedEnv(s) }
+	named treatment = (*redactor).name
+	built treatment = func(_ *redactor, s string) string { return "./" + base(s) }
+	// command is of a single word: walk does lists.
+	command treatment = func(_ *redactor, s string) string { return program(s) }
+	kernel  treatment = func(_ *redactor, s string) string { return versionOf(s) }
+	sketch  treatment = func(_ *redactor, _ string) string { return suggest.AnySketch }
+)
+
+// walk treats all texts that v reaches. of is the treatment of the field that v is in.
+func (r *redactor) walk(v reflect.Value, of *string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		if to := v.Elem(); to.Kind() == reflect.String && of != nil && !r.stays(to.String(), *of) {
+			v.SetZero() // what is left out of a text that may be null is null
+			return
+		}
+		r.walk(v.Elem(), of)
+	case reflect.Struct:
+		t := v.Type()
+		if t.PkgPath() == "time" {
+			return
+		}
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				name := t.String() + "." + f.Name
+				r.walk(v.Field(i), &name)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if words, ok := v.Interface().([]string); ok && of != nil && len(words) > 0 && strings.HasSuffix(*of, ".Command") {
+			v.Set(reflect.ValueOf(redactedCommand(words)))
+			return
+		}
+		n := 0
+		for i := range v.Len() {
+			entry := v.Index(i)
+			text := entry.Kind() == reflect.String && entry.Len() > 0
+			r.walk(entry, of)
+			if text && entry.Len() == 0 {
+				continue
+			}
+			if n < i {
+				v.Index(n).Set(entry)
+			}
+			n++
+		}
+		if v.Kind() == reflect.Slice && n < v.Len() {
+			v.SetLen(n)
+		}
+	case reflect.Map:
+		// Keys are names of figures, classes, benchmarks and metrics, and reasons of the kernel.
+		for _, k := range v.MapKeys() {
+			to := reflect.New(v.Type().Elem()).Elem()
+			to.Set(v.MapIndex(k))
+			r.walk(to, of)
+			v.SetMapIndex(k, to)
+		}
+	case reflect.String:
+		v.SetString(r.treat(v.String(), of))
+	}
+}
+
+// stays says that anything stays of a text.
+func (r *redactor) stays(s, of string) bool { return s == "" || r.treat(s, &of) != "" }
+
+// treat returns what stays of the text of a field: nothing where nobody said what to do.
+func (r *redactor) treat(s string, of *string) string {
+	if s == "" || of == nil {
+		return ""
+	}
+	if do := treatments[*of]; do != nil {
+		return do(r, s)
+	}
+	return ""
+}
+
+// learn gathers what sentences of a result may repeat: words of commands, values of
+// variables, and names that have these in them.
+func (r *redactor) learn(f any) {
+	r.secrets = make(map[string]string)
+	switch f := f.(type) {
+	case *File:
+		r.program(f.Program)
+		for i := range f.Arms {
+			a := &f.Arms[i]
+			r.variables(a.Setting.Env)
+			set := a.Setting.Trial()
+			set.Env = redactedEnvs(set.Env)
+			if a.Name == a.Setting.Trial().String() { // of other names, prose makes new ones
+				r.names[a.Name] = set.String()
+			}
+		}
+		for _, rec := range f.Recommendations {
+			r.add(rec.ShellLine, left)
+		}
+	case *AB:
+		used := make(map[string]int)
+		r.variables(f.Setting.Env)
+		r.add(f.Input, left)
+		for i := range f.Arms {
+			a := &f.Arms[i]
+			r.program(a.Program)
+			r.variables(a.Env)
+			name := trial.Setting{Env: redactedEnvs(a.Env)}.Line([]string{base(program(first(a.Program.Command)))})
+			if a.Source != nil {
+				r.add(a.Source.Revision, short(a.Source.Commit))
+				name = short(a.Source.Commit)
+				if a.Source.Dirty {
+					name = "changed"
+				}
+			}
+			if used[name]++; used[name] > 1 {
+				name += fmt.Sprintf(" (%d)", used[name])
+			}
+			r.names[a.Name] = name
+		}
+	case *Inspect:
+		if f.Process != nil {
+			r.process(&f.Process.ProcessID)
+		}
+		if f.Processes != nil {
+			for i := range *f.Processes {
+				r.process(&(*f.Processes)[i].ProcessID)
+			}
+		}
+	case *Doctor:
+		if p := f.Process; p != nil {
+			r.command(p.Command)
+			p.Name = processName(p.Command, p.Name)
+		}
+	case *Suggest:
+		r.command(f.Command)
+		if f.Profile != nil {
+			r.add(*f.Profile, left)
+		}
+	case *Collapse:
+		r.command(f.Command)
+		f.Name = processName(f.Command, f.Name)
+	}
+	for old, name := range r.names {
+		if name != old {
+			r.add(old, name)
+		}
+	}
+	r.longest = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) })
+}
+
+func (r *redactor) process(p *ProcessID) {
+	r.command(p.Command)
+	p.Name, p.UID = processName(p.Command, p.Name), nil
+}
+
+func (r *redactor) program(p Program) {
+	r.command(p.Command)
+	for _, s := range []string{p.Input, p.Ready, p.Load} {
+		r.add(s, left)
+	}
+	if p.Build != nil {
+		r.add(p.Build.Package, "./"+base(p.Build.Package))
+	}
+}
+
+// command learns the words of a command, alone and as a shell line.
+func (r *redactor) command(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	to := redactedCommand(words)
+	r.add(ShellLine(words), ShellLine(to))
+	r.add(strings.Join(words, " "), strings.Join(to, " "))
+	r.add(words[0], to[0])
+	for _, w := range words[1:] {
+		r.word(w)
+		if _, value, ok := strings.Cut(w, "="); ok {
+			r.word(value)
+		}
+	}
+}
+
+func (r *redactor) variables(env []string) {
+	for _, kv := range env {
+		if to := redactedEnv(kv); to != kv {
+			_, value, _ := strings.Cut(kv, "=")
+			r.add(Quote(kv), to)
+			r.word(value)
+		}
+	}
+}
+
+// goWords are arguments that say nothing, and that sentences have.
+var goWords = []string{"test", "run", "build", "bench", "default", "off"}
+
+// word learns a word that sentences may repeat. Short ones and numbers would be found in
+// words and figures of Folio's own.
+func (r *redactor) word(w string) {
+	if len(w) >= 3 && strings.Trim(w, "0123456789.,-") != "" && !slices.Contains(goWords, w) {
+		r.add(w, left)
+	}
+}
+
+// add learns what stands for a secret. What stands for itself is no path that is to be
+// left out.
+func (r *redactor) add(secret, stand string) {
+	if len(secret) >= 3 && secret != left {
+		r.secrets[secret], r.secrets[Quote(secret)] = stand, stand
+	}
+}
+
+// name returns the new name of an arm.
+func (r *redactor) name(s string) string {
+	if to, ok := r.names[s]; ok {
+		return to
+	}
+	return r.prose(s)
+}
