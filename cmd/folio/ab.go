@@ -264,14 +264,15 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	if s.toStdout() {
 		out = a.stderr
 	}
-	err = errors.Join(err, report.AB(out, &s.file), writeErr)
+	file, textErr := shown(&s.file, s.redact)
+	err = errors.Join(err, textErr, report.AB(out, file), writeErr)
 	if interrupted {
 		return errors.Join(err, exitCode(exitInterrupted))
 	}
 	if err != nil {
 		return err
 	}
-	return gated(&s.file)
+	return gated(file)
 }
 
 // gated is the error of the bounds of --fail-if: of those that fail, else of those of
@@ -438,8 +439,9 @@ func (s *abSession) wants() bool { return s.jsonOut != nil || s.benOut != nil ||
 
 func (s *abSession) write() error {
 	empty := !s.file.Measured()
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON),
-		writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.AB(&s.file)) }), s.page.write(empty, s.file.JSON))
+	data := textOf(&s.file, s.redact, (*result.AB).JSON)
+	bench := func(f *result.AB) ([]byte, error) { return gobench.Text(gobench.AB(f)) }
+	return errors.Join(writeResult(s.jsonOut, empty, data), writeResult(s.benOut, empty, textOf(&s.file, s.redact, bench)), s.page.write(empty, data))
 }
 
 // end writes the last version, with the reason of a failure, and closes the files.

@@ -25,6 +25,7 @@ type collapseFlags struct {
 	watch        time.Duration
 	all          bool
 	json         string
+	redact       bool
 }
 
 const collapseLong = `Put the heap of a running Go program on huge pages. The program is not changed and
@@ -73,6 +74,7 @@ func newCollapse(a *app) *cobra.Command {
 	watchFlag(fs, &f.watch, "1s", "go on as the program grows, looking every `interval`, until it ends or ctrl-C (default 1s)")
 	fs.BoolVar(&f.all, "all-anonymous", false, "collapse all private anonymous memory but stacks of threads, of any program")
 	fs.StringVar(&f.json, "json", "", "write what was done to `file` as JSON (- for standard output)")
+	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -134,7 +136,10 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	} else {
 		failed = a.carryOut(ctx, c, f, r)
 	}
-	file := result.NewCollapse(version(), r)
+	file, err := shown(result.NewCollapse(version(), r), f.redact)
+	if err != nil {
+		return errors.Join(err, failed)
+	}
 	data, err := file.JSON()
 	if err == nil && out != nil {
 		err = out.Write(data)

@@ -6,10 +6,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/view/compare"
+	"github.com/foliomem/folio/internal/view/html"
 )
 
-type compareFlags struct{ all bool }
+type compareFlags struct {
+	all    bool
+	html   string
+	redact bool
+}
 
 const compareLong = `Compare two results: what differs between them, and by how much.
 
@@ -26,7 +32,8 @@ settings of the same name. Results of different kinds or metrics are refused.
 Snapshots of inspect, and windows of run --attach, are single looks: their
 differences have no test. Of doctor, findings that came and went are listed.
 
-For a page with charts: folio report OLD NEW --html both.html.
+--html makes one page of both, with charts: that of folio report OLD NEW --html, or
+of benchmarks with a bar and an interval for each.
 
 Exit codes: 0 compared, whatever differs; 1 a file cannot be read, or the two do
 not compare; 2 wrong use.`
@@ -39,6 +46,7 @@ func newCompare(a *app) *cobra.Command {
 		Long:  compareLong,
 		Example: `  folio compare before.json after.json
   folio compare old.txt new.txt
+  folio compare before.json after.json --html both.html
   folio run --count 10 --json - -- ./prog | folio compare before.json -`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
@@ -46,6 +54,8 @@ func newCompare(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the GC and the program's own")
+	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
+	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -56,7 +66,12 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if args[0] == "-" && args[1] == "-" {
 		return misusef("compare: only one of the two can be standard input")
 	}
+	if sameFile(args[0], f.html) || sameFile(args[1], f.html) {
+		return misusef("compare: --html %s: that is one of the results, and would be replaced", f.html)
+	}
+	names, opts := resultNames(args), &compare.Options{All: f.all}
 	var sets [2]*compare.Set
+	var results []*result.Result
 	for i, name := range args {
 		data, err := a.readResult(name)
 		if err != nil {
@@ -65,13 +80,47 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		if name != "-" {
 			name = filepath.Clean(name)
 		}
-		if sets[i], err = compare.Read(name, data); err != nil {
+		if f.redact || f.html != "" {
+			name = names[i] // as in a page of folio report
+		}
+		var r *result.Result
+		if sets[i], r, err = readCompared(name, data, f.redact); err != nil {
 			return err
 		}
+		if r != nil {
+			results = append(results, r)
+		}
 	}
-	c, err := compare.Compare(sets[0], sets[1], &compare.Options{All: f.all})
+	c, err := compare.Compare(sets[0], sets[1], opts)
 	if err != nil {
 		return err
 	}
-	return c.Text(a.stdout, pictureWidth(a.stdout)) // nothing is shortened in a file or pipe
+	if f.html == "" {
+		return c.Text(a.stdout, pictureWidth(a.stdout)) // nothing is shortened in a file or pipe
+	}
+	if len(results) == len(sets) {
+		return a.writePage(f.html, html.NewPageOf(opts, results...))
+	}
+	return a.writePage(f.html, html.NewComparison(c, results...))
+}
+
+// readCompared reads a side of a comparison. The result is nil of a file in the Go
+// benchmark format.
+func readCompared(name string, data []byte, redact bool) (*compare.Set, *result.Result, error) {
+	if !compare.IsResult(data) {
+		if redact {
+			data = result.RedactBench(data)
+		}
+		s, err := compare.Read(name, data)
+		return s, nil, err
+	}
+	r, err := result.Read(name, data)
+	if err == nil && redact {
+		err = r.Redact()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := compare.NewSet(r)
+	return s, r, err
 }

@@ -23,6 +23,7 @@ type doctorFlags struct {
 	strict bool
 	json   string
 	html   string
+	redact bool
 }
 
 const doctorLong = `Check this machine, and a process, for what makes memory slow.
@@ -65,6 +66,7 @@ func newDoctor(a *app) *cobra.Command {
 	fs.BoolVar(&f.strict, "strict", false, "exit with 1 when anything is found, also a note")
 	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as a page to look at (- for standard output)")
+	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: onlyCommands,
 		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, diagnose.Rules(), a.width()) },
@@ -139,6 +141,9 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	file.Host = info
 	for _, w := range warnings {
 		file.Notes = append(file.Notes, w.Error())
+	}
+	if file, err = shown(file, f.redact); err != nil {
+		return err
 	}
 	written := files.write(file.JSON) // the text is shown all the same
 	out := io.Writer(a.stdout)

@@ -28,6 +28,7 @@ type inspectFlags struct {
 	rows    int
 	json    string
 	html    string
+	redact  bool
 }
 
 const inspectLong = `Show what processes have in memory, and what huge pages would give them.
@@ -67,6 +68,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; 0 for all")
 	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
 	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
+	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -166,13 +168,23 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 			return fmt.Errorf("inspect all processes: %w", err)
 		}
 		file.SetList(l)
-		return report.Inspect(w, file, f.rows)
+		return f.show(w, file)
 	}
 	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Bloat: true})
 	if err != nil {
 		return err
 	}
 	file.SetProcess(p)
+	return f.show(w, file)
+}
+
+// show prints a result as it is written.
+func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {
+	to, err := shown(file, f.redact)
+	if err != nil {
+		return err
+	}
+	*file = *to
 	return report.Inspect(w, file, f.rows)
 }
 

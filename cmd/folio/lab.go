@@ -31,6 +31,7 @@ type labFlags struct {
 	seed        uint64
 	json, bench string
 	html        string
+	redact      bool
 }
 
 const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and collection
@@ -81,6 +82,7 @@ func newLab(a *app) *cobra.Command {
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
+	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: onlyCommands,
 		RunE: func(*cobra.Command, []string) error {
@@ -131,6 +133,7 @@ type labRun struct {
 	json    *result.Output
 	bench   *result.Output
 	page    page
+	redact  bool
 	written error // what went wrong as files were written: measuring goes on
 }
 
@@ -155,7 +158,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		return fmt.Errorf("find folio's own program: %w", err)
 	}
 	opts.Runner, opts.Self = lab.Process([]string{self, "lab", "arm"}), []string{self, "lab", "guard"}
-	l := &labRun{}
+	l := &labRun{redact: f.redact}
 	info, warnings := host.Read(procmem.New(""))
 	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Quick: f.quick}
 	notes := &stat.Notes{}
@@ -202,7 +205,8 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		out = a.stderr
 	}
 	report.SetLabNotes(&l.file, notes.Texts())
-	err = errors.Join(err, report.Lab(out, &l.file), l.written)
+	file, textErr := shown(&l.file, l.redact)
+	err = errors.Join(err, textErr, report.Lab(out, file), l.written)
 	l.file.Complete = err == nil && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return !o.Complete })
 	for _, o := range res.Outcomes {
 		err = errors.Join(err, o.Err)
@@ -230,8 +234,9 @@ func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e result.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a result.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	return errors.Join(writeResult(l.json, empty, l.file.JSON),
-		writeResult(l.bench, empty, func() ([]byte, error) { return gobench.Text(gobench.Lab(&l.file)) }), l.page.write(empty, l.file.JSON))
+	data := textOf(&l.file, l.redact, (*result.Lab).JSON)
+	bench := func(f *result.Lab) ([]byte, error) { return gobench.Text(gobench.Lab(f)) }
+	return errors.Join(writeResult(l.json, empty, data), writeResult(l.bench, empty, textOf(&l.file, l.redact, bench)), l.page.write(empty, data))
 }
 
 func (l *labRun) close() error {

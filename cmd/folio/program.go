@@ -42,6 +42,7 @@ type programFlags struct {
 	stopTimeout  time.Duration
 	json, bench  string
 	html         string
+	redact       bool
 	pprof        string // of run
 
 	given *pflag.FlagSet
@@ -71,6 +72,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
+	redactFlag(fs, &f.redact)
 }
 
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
@@ -88,6 +90,7 @@ type session struct {
 	benOut  *result.Output
 	profOut *result.Output
 	page    page
+	redact  bool
 	profile []byte // for profOut
 
 	built *built   // nil without --build
@@ -226,7 +229,10 @@ func (s *session) parse(f *programFlags) error {
 	if err := checkEnv(f.env); err != nil {
 		return err
 	}
-	s.base.Env = f.env
+	s.base.Env, s.redact = f.env, f.redact
+	if f.redact && f.pprof != "" {
+		return errors.New("--redact and --pprof: a pprof profile names directories, and is not redacted: give one")
+	}
 	switch {
 	case f.metric != "":
 		if s.spec, err = metric.Parse(f.metric, f.higher); err != nil {
@@ -358,8 +364,9 @@ func (s *session) toStdout() bool {
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
 	empty := !slices.ContainsFunc(s.file.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 })
-	return errors.Join(writeResult(s.jsonOut, empty, s.file.JSON),
-		writeResult(s.benOut, empty, func() ([]byte, error) { return gobench.Text(gobench.Run(&s.file)) }), s.page.write(empty, s.file.JSON))
+	data := textOf(&s.file, s.redact, (*result.File).JSON)
+	bench := func(f *result.File) ([]byte, error) { return gobench.Text(gobench.Run(f)) }
+	return errors.Join(writeResult(s.jsonOut, empty, data), writeResult(s.benOut, empty, textOf(&s.file, s.redact, bench)), s.page.write(empty, data))
 }
 
 // writeResult brings one result file up to date. An empty result does not

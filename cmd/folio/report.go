@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/view/compare"
 	"github.com/foliomem/folio/internal/view/html"
 	"github.com/foliomem/folio/internal/view/report"
 )
 
 type reportFlags struct {
-	html string
-	all  bool
+	html   string
+	all    bool
+	redact bool
 }
 
 const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
@@ -49,6 +52,7 @@ func newReport(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
 	fs.BoolVar(&f.all, "all", false, "tune: list all settings, those that left early too")
+	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -83,6 +87,11 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			return err
 		}
 		r.Name = name
+		if f.redact {
+			if err := r.Redact(); err != nil {
+				return err
+			}
+		}
 		results = append(results, r)
 	}
 	if f.html == "" {
@@ -93,22 +102,71 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			return fmt.Errorf("%s: there is no page of a %s: folio report %s shows it", r.Name, kind, r.Name)
 		}
 	}
-	page, err := html.Render(html.NewPage(results...))
+	return a.writePage(f.html, html.NewPage(results...))
+}
+
+// writePage writes a page of saved results.
+func (a *app) writePage(path string, p *html.Page) error {
+	page, err := html.Render(p)
 	if err != nil {
 		return err
 	}
-	out, err := result.OpenOutput("--html", f.html, a.stdout.Raw())
+	out, err := result.OpenOutput("--html", path, a.stdout.Raw())
 	if err != nil {
 		return err
 	}
 	return errors.Join(out.Write(page), out.Close())
 }
 
+// comparable says that results have figures that a reader would hold against one another.
+func comparable(results []*result.Result) bool {
+	first := results[0].Header().Kind
+	same := func(r *result.Result) bool {
+		return r.Header().Kind == first && r.AB == nil && r.Suggest == nil && r.Collapse == nil && r.Load == nil
+	}
+	return len(results) > 1 && !slices.ContainsFunc(results, func(r *result.Result) bool { return !same(r) })
+}
+
+// showDifferences prints what differs beside the figures of results that are about to be
+// shown one after the other, and that they were not interleaved.
+func (a *app) showDifferences(results []*result.Result) error {
+	if !comparable(results) {
+		return nil
+	}
+	for i, r := range results[1:] {
+		var c *compare.Comparison
+		x, err := compare.NewSet(results[0])
+		if err == nil {
+			var y *compare.Set
+			if y, err = compare.NewSet(r); err == nil {
+				c, err = compare.Compare(x, y, nil)
+			}
+		}
+		if i > 0 {
+			if err := a.stdout.Line(""); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			err = a.stdout.Line("Not compared: %v.", err)
+		} else {
+			err = c.Head(a.stdout, pictureWidth(a.stdout))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // showResults prints results as their commands did.
 func (a *app) showResults(results []*result.Result, all bool) error {
+	if err := a.showDifferences(results); err != nil {
+		return err
+	}
 	for i, r := range results {
 		if len(results) > 1 {
-			if i > 0 {
+			if i > 0 || comparable(results) {
 				_ = a.stdout.Line("") // the next line has the error
 			}
 			if err := a.stdout.Line("== %s", r.Name); err != nil {
@@ -131,6 +189,8 @@ func (a *app) showResults(results []*result.Result, all bool) error {
 			err = report.Load(a.stdout, r.Load)
 		case r.Lab != nil:
 			err = report.Lab(a.stdout, r.Lab)
+		case r.AB != nil:
+			err = report.AB(a.stdout, r.AB)
 		}
 		if err != nil {
 			return err

@@ -296,7 +296,11 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 	analysis.Run(&s.file)
 	report.SetNotes(&s.file, notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
-	return errors.Join(report.Program(a.stderr, &s.file, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
+	file, err := shown(&s.file, s.redact)
+	if err != nil {
+		return errors.Join(err, profErr)
+	}
+	return errors.Join(report.Program(a.stderr, file, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
 }
 
 // collapsed says what --thp collapse did, in the last sample that has it.

@@ -49,6 +49,7 @@ type suggestFlags struct {
 	profile    string
 	sampleRate int
 	json, html string
+	redact     bool
 }
 
 func newSuggest(a *app) *cobra.Command {
@@ -70,6 +71,7 @@ func newSuggest(a *app) *cobra.Command {
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of CPU time to sample what allocation costs; 0 for not at all")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the same to `file` as a page to look at (- for standard output)")
+	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -120,6 +122,9 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	}
 	file := result.NewSuggest(version(), suggest.Suggest(p, cost, newSources().line), notes)
 	f.complete(file, command)
+	if file, err = shown(file, f.redact); err != nil {
+		return err
+	}
 	written := files.write(file.JSON)
 	out := io.Writer(a.stdout)
 	if files.toStdout() {

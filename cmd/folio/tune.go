@@ -259,7 +259,11 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 		out = a.stderr
 	}
 	report.SetNotes(&s.file, notes.Texts())
-	return report.Program(out, &s.file, report.TextOptions{Width: pictureWidth(out), All: f.all})
+	file, err := shown(&s.file, s.redact)
+	if err != nil {
+		return err
+	}
+	return report.Program(out, file, report.TextOptions{Width: pictureWidth(out), All: f.all})
 }
 
 // measured says whether any run counts towards the result.

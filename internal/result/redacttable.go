@@ -37,6 +37,7 @@ var treatments = map[string]treatment{
 	"profile.ClassShare.Class": keep, "profile.FaultShare.Class": keep, "profile.Result.Notes": prose,
 	"profile.Result.UncertainNames": prose, "profile.Site.File": file, "profile.Site.Func": keep,
 	"profile.Function.Name": keep, "profile.Function.File": file, "profile.Self.Classes": keep,
+	"profile.Tree.Unit":    keep,
 	"diagnose.Analysis.GC": keep, "diagnose.Analysis.Nothing": prose, "diagnose.Analysis.Time": prose,
 	"diagnose.NextStep.Evidence": prose, "diagnose.NextStep.Fix": line, "diagnose.NextStep.Rule": keep,
 	"diagnose.NextStep.Source": keep, "diagnose.NextStep.What": prose,

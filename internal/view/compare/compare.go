@@ -25,6 +25,8 @@ type Comparison struct {
 	Differs []Difference
 	// OnlyOldSays and OnlyNewSays are what the other one does not say of itself.
 	OnlyOldSays, OnlyNewSays []string
+	// Unsaid is what both leave out, so that it may differ.
+	Unsaid []string
 	// Metric is the unit that both were measured for, "" where none was named.
 	Metric string
 	of     []string // the Go benchmarks that the metric is of

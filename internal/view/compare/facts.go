@@ -28,7 +28,7 @@ var kinds = map[string]string{
 // facts reads what a result says of where it is from.
 func (s *Set) facts(r *result.Result) {
 	head := r.Header()
-	s.kind, s.created = head.Kind, head.Created
+	s.kind, s.created, s.redacted = head.Kind, head.Created, head.Redacted
 	switch {
 	case r.Program != nil:
 		s.target = r.Program.Metric
@@ -54,7 +54,14 @@ func (s *Set) facts(r *result.Result) {
 	}
 }
 
+// hidden are facts of which a redacted result says only that there is something.
+var hidden = []string{"arguments", "input", "ready", "load", "env", "process", "command"}
+
 func (s *Set) fact(what, value string) {
+	if s.redacted && slices.Contains(hidden, what) && strings.Contains(value, "...") {
+		s.unsaid = append(s.unsaid, what)
+		return
+	}
 	if value != "" {
 		s.about = append(s.about, fact{what, value})
 	}
@@ -101,6 +108,7 @@ func (s *Set) process(pid int, command []string, goVersion *string) {
 }
 
 func (s *Set) host(h result.Host, folio string) {
+	s.fact("host", h.Name)
 	s.fact("system", strings.Trim(h.OS+"/"+h.Arch, "/"))
 	s.fact("kernel", h.Kernel)
 	s.fact("cpu", h.CPU)
@@ -203,7 +211,8 @@ func refuse(before, after *Set) error {
 			kinds[a], after.Name, kinds[b])
 	}
 	x, y := before.target, after.target
-	if x != nil && y != nil && (x.Name != y.Name || x.Pattern != y.Pattern || x.Higher != y.Higher) {
+	pattern := x != nil && y != nil && x.Pattern != y.Pattern && !before.redacted && !after.redacted
+	if x != nil && y != nil && (x.Name != y.Name || pattern || x.Higher != y.Higher) {
 		return fmt.Errorf("%s has the metric %s and %s the metric %s: these do not compare; measure both with the same --metric",
 			before.Name, targetName(x), after.Name, targetName(y))
 	}
@@ -241,6 +250,11 @@ func (c *Comparison) differ(before, after *Set) {
 	for _, f := range after.about {
 		if value(before, f.what) == "" {
 			c.OnlyNewSays = append(c.OnlyNewSays, f.what)
+		}
+	}
+	for _, what := range before.unsaid {
+		if slices.Contains(after.unsaid, what) {
+			c.Unsaid = append(c.Unsaid, what)
 		}
 	}
 	if !before.created.IsZero() && !after.created.IsZero() {

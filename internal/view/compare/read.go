@@ -31,6 +31,9 @@ type Set struct {
 	rules  []string
 	doctor bool
 
+	redacted bool
+	unsaid   []string // facts that were left out
+
 	kind    string // of a result; "" for a benchmark file
 	created time.Time
 	target  *result.Target // nil: none was named
@@ -50,9 +53,15 @@ func newSet(name string) *Set {
 	return &Set{Name: name, values: make(map[key][]float64), config: make(map[string][]string), higher: make(map[string]bool)}
 }
 
+// IsResult says that data is meant as a result of folio, not in the Go benchmark format.
+func IsResult(data []byte) bool {
+	trimmed := bytes.TrimSpace(data)
+	return len(trimmed) > 0 && trimmed[0] == '{'
+}
+
 // Read reads a result of folio (JSON), or a file in the Go benchmark format.
 func Read(name string, data []byte) (*Set, error) {
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+	if IsResult(data) {
 		r, err := result.Read(name, data)
 		if err != nil {
 			return nil, err

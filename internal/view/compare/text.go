@@ -23,13 +23,7 @@ func (c *Comparison) Text(w io.Writer, width int) error {
 	if width > 0 {
 		p.width = max(width, 40)
 	}
-	p.line("old: %s", c.Old)
-	p.line("new: %s", c.New)
-	c.differences(p)
-	if !c.Once() && !c.Doctor {
-		p.line("")
-		p.line(NotInterleaved)
-	}
+	c.head(p)
 	if c.Doctor {
 		p.list("found now, not before", c.Found)
 		p.list("found before, not now", c.Gone)
@@ -56,6 +50,27 @@ func (c *Comparison) Text(w io.Writer, width int) error {
 		}
 	}
 	return p.err
+}
+
+// Head prints what must be known before figures of the two are read: what differs beside
+// them, and that no verdict is possible.
+func (c *Comparison) Head(w io.Writer, width int) error {
+	p := &printer{w: w, width: math.MaxInt}
+	if width > 0 {
+		p.width = max(width, 40)
+	}
+	c.head(p)
+	return p.err
+}
+
+func (c *Comparison) head(p *printer) {
+	p.line("old: %s", c.Old)
+	p.line("new: %s", c.New)
+	c.differences(p)
+	if !c.Once() && !c.Doctor {
+		p.line("")
+		p.line(NotInterleaved)
+	}
 }
 
 // differences prints what differs beside the figures.
@@ -88,6 +103,10 @@ func (c *Comparison) differences(p *printer) {
 		for _, l := range console.Wrap(x.name+" does not state: ", "  ", strings.Join(x.says, ", "), min(p.width, 100)) {
 			p.line("%s", l)
 		}
+	}
+	if len(c.Unsaid) > 0 {
+		p.line("")
+		p.line("Left out of both (--redact), and so not compared: %s", strings.Join(c.Unsaid, ", "))
 	}
 }
 

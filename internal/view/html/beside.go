@@ -1,16 +1,19 @@
 package html
 
 import (
+	"math"
 	"slices"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/compare"
 )
 
 // beside shows several results together: what differs between the first and each
 // other one, and their charts in one.
-func beside(results []*result.Result) *Section {
+func beside(results []*result.Result, opts *compare.Options) *Section {
 	s := &Section{Kicker: "folio report", Heading: formatf("%d results side by side", len(results))}
 	for i, r := range results[1:] {
 		b := &Block{Title: results[0].Name + " against " + r.Name}
@@ -18,23 +21,96 @@ func beside(results []*result.Result) *Section {
 			b.Title = formatf("The first %s against number %d", r.Name, i+2)
 		}
 		a := Answer{Goal: b.Title, Main: len(results) == 2, Neutral: true}
-		c, err := compared(results[0], r)
+		c, err := compared(results[0], r, opts)
 		if err != nil {
 			a.Text = "Not compared: " + err.Error() + "."
 			s.Answers = append(s.Answers, a)
 			continue
 		}
-		if t := differences(c, b.Title); t != nil {
-			s.First = append(s.First, t)
-		}
-		summary(c, &a)
-		s.Answers = append(s.Answers, a)
-		b.Tables = tables(c)
-		s.Blocks = append(s.Blocks, b)
+		s.compared(c, a, b)
 	}
 	s.Blocks = append(together(results), s.Blocks...)
 	s.Blocks = append(s.Blocks, &Block{Title: "Where they are from", Tables: []*Table{hostsTable(results)}})
 	return s
+}
+
+// compared adds a comparison: what differs beside the figures above all, its answer, and
+// its tables to a block.
+func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
+	if t := differences(c, b.Title); t != nil {
+		s.First = append(s.First, t)
+	}
+	summary(c, &a)
+	s.Answers = append(s.Answers, a)
+	b.Tables = tables(c)
+	s.Blocks = append(s.Blocks, b)
+	if len(c.Unsaid) > 0 {
+		s.Notes = append(s.Notes, "Left out of both (--redact), and so not compared: "+join(c.Unsaid)+".")
+	}
+}
+
+// NewComparison returns the page of a comparison of which a side is in the Go benchmark
+// format, and so no result; results are those that are.
+func NewComparison(c *compare.Comparison, results ...*result.Result) *Page {
+	s := &Section{Kicker: "folio compare", Heading: c.Old + " against " + c.New}
+	b := &Block{Title: "Figures"}
+	s.compared(c, Answer{Main: true, Neutral: true}, b)
+	for _, t := range c.Tables {
+		b.Charts = append(b.Charts, bothBars(c, t))
+	}
+	p := &Page{Title: "folio compare: " + s.Heading, Sections: []*Section{s}, Nav: len(results) > 0, Foot: foot}
+	for _, r := range results {
+		p.Sections = append(p.Sections, section(r))
+	}
+	return p
+}
+
+// bothBars draws the medians of both sides, with their intervals.
+func bothBars(c *compare.Comparison, t compare.Table) *Chart {
+	format := compare.Format(t.Unit)
+	ch := &Chart{Kind: Bars, Title: t.Unit, Caption: better(t) + ". " + compare.NotInterleaved,
+		X: Axis{Label: t.Unit, Format: unitFormat(t.Unit)}}
+	sides := []Series{{Name: c.Old, Color: 1}, {Name: c.New, Color: 2, Shape: 1}}
+	if c.Old == c.New {
+		sides[0].Name, sides[1].Name = "first", "second"
+	}
+	least, most := math.Inf(1), 0.0
+	for i, r := range t.Rows {
+		ch.Y.Categories = append(ch.Y.Categories, r.Name)
+		for j, s := range []stat.Summary{r.Old, r.New} {
+			p := Point{X: s.Median, Y: float64(i), Name: r.Name, Text: format(s.Median),
+				Tip: [][2]string{{sides[j].Name, format(s.Median) + spread(s)}, {"runs", itoa(s.N)}}}
+			if s.HasInterval {
+				p.XLo, p.XHi = &s.Lo, &s.Hi
+			}
+			if s.Median > 0 {
+				least, most = min(least, s.Median), max(most, s.Median)
+			}
+			sides[j].P = append(sides[j].P, p)
+		}
+	}
+	if most > 20*least {
+		ch.X.Scale = Log
+	}
+	ch.Series = sides
+	return ch
+}
+
+// unitFormat is the format of an axis for a unit.
+func unitFormat(unit string) string {
+	switch k := figure.KindOfUnit(unit); k {
+	case figure.Seconds, figure.Bytes, figure.Share:
+		return string(k)
+	}
+	return Count
+}
+
+// better says which values of a table are.
+func better(t compare.Table) string {
+	if t.Higher {
+		return "more is better"
+	}
+	return "less is better"
 }
 
 // differences lists what two results differ in beside their figures; nil for nothing.
@@ -60,7 +136,7 @@ func differences(c *compare.Comparison, title string) *Table {
 	return t
 }
 
-func compared(a, b *result.Result) (*compare.Comparison, error) {
+func compared(a, b *result.Result, opts *compare.Options) (*compare.Comparison, error) {
 	x, err := compare.NewSet(a)
 	if err != nil {
 		return nil, err
@@ -69,7 +145,7 @@ func compared(a, b *result.Result) (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare.Compare(x, y, nil)
+	return compare.Compare(x, y, opts)
 }
 
 // summary says in a sentence how two results differ.
@@ -84,19 +160,22 @@ func summary(c *compare.Comparison, a *Answer) {
 		a.Text = "They have no figure in common that is shown."
 		return
 	}
+	// The difference stands in the sentence, never alone: large, it would read as a win.
 	format := compare.Format(t.Unit)
-	a.Figure = r.Delta()
 	values := formatf("%s, %s: %s and %s", r.Name, t.Unit, format(r.Old.Median), format(r.New.Median))
+	delta := r.Delta()
 	if r.Once {
-		a.Text, a.Sure = values+".", "One look each: no test can say what of it is chance."
+		a.Text, a.Sure = formatf("%s (%s).", values, delta), "One look each: no test can say what of it is chance."
 		return
 	}
 	if r.Few() {
-		a.Text, a.Sure = values+".", formatf("%s %s.", compare.NotInterleaved, r.Runs())
+		a.Text, a.Sure = formatf("%s %s.", compare.NotInterleaved, values), r.Runs()+"."
 		return
 	}
-	if a.Figure == "~" {
+	if delta == "~" {
 		values += ", not measurably different"
+	} else {
+		values += formatf(" (%s)", delta)
 	}
 	differ, same := 0, 0
 	for _, t := range c.Tables {
@@ -108,9 +187,9 @@ func summary(c *compare.Comparison, a *Answer) {
 			}
 		}
 	}
-	a.Text = formatf("%s. Of %s that both have, %d differ measurably.", values, unit.Plural(differ+same, "figure"), differ)
-	a.Sure = formatf("%s p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance.",
-		compare.NotInterleaved, r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
+	a.Text = formatf("%s %s. Of %s that both have, %d differ measurably.", compare.NotInterleaved, values, unit.Plural(differ+same, "figure"), differ)
+	a.Sure = formatf("p = %.2g (Mann-Whitney at 0.05), %d and %s; of many figures, one in twenty differs by chance. "+
+		"Which is better, folio ab tells: it interleaves both.", r.Test.P, r.Test.N1, unit.Plural(r.Test.N2, "run"))
 }
 
 // tables lists a comparison, a table for each unit.
@@ -118,11 +197,7 @@ func tables(c *compare.Comparison) []*Table {
 	var out []*Table
 	for _, t := range c.Tables {
 		format := compare.Format(t.Unit)
-		better := "less is better"
-		if t.Higher {
-			better = "more is better"
-		}
-		tb := &Table{Caption: t.Unit + ", " + better, Sort: true,
+		tb := &Table{Caption: t.Unit + ", " + better(t), Sort: true,
 			Head: append(cols("", c.Old, "interval", c.New, "interval", "difference"), Column{Label: "p", Num: true},
 				Column{Label: "runs", Num: true})}
 		tb.Head[0].Label = "what"

@@ -6,22 +6,28 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/view/compare"
 )
 
-// Of returns the page of one result, or of several side by side.
-func NewPage(results ...*result.Result) *Page {
-	p := &Page{Nav: len(results) > 1, Foot: "Made by folio. This file needs no network: script, style and data are in it."}
+// NewPage returns the page of one result, or of several side by side.
+func NewPage(results ...*result.Result) *Page { return NewPageOf(nil, results...) }
+
+// NewPageOf is NewPage with options of the comparison; nil means the default.
+func NewPageOf(opts *compare.Options, results ...*result.Result) *Page {
+	p := &Page{Nav: len(results) > 1, Foot: foot}
 	for _, r := range results {
 		p.Sections = append(p.Sections, section(r))
 	}
 	if len(results) > 1 {
 		p.Title = fmt.Sprintf("folio: %d results", len(results))
-		p.Sections = append([]*Section{beside(results)}, p.Sections...)
+		p.Sections = append([]*Section{beside(results, opts)}, p.Sections...)
 	} else {
 		p.Title = p.Sections[0].Kicker + ": " + p.Sections[0].Heading
 	}
 	return p
 }
+
+const foot = "Made by folio. This file needs no network: script, style and data are in it."
 
 func section(r *result.Result) *Section {
 	var s *Section
@@ -58,6 +64,9 @@ func section(r *result.Result) *Section {
 		s.failed(r.Lab.Error)
 	case r.AB != nil:
 		s.failed(r.AB.Error)
+	}
+	if r.Header().Redacted {
+		s.About = append(s.About, result.RedactedText)
 	}
 	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples()}
 	return s

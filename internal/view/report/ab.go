@@ -192,6 +192,9 @@ func TitleAB(f *result.AB) []string {
 
 // AB prints the result: the answers, the figures, where the time goes.
 func AB(w io.Writer, f *result.AB) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	var b strings.Builder
 	for _, l := range TitleAB(f) {
 		fmt.Fprintln(&b, l)

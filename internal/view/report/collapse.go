@@ -13,6 +13,9 @@ import (
 
 // Collapse prints what became of the process.
 func Collapse(w io.Writer, f *result.Collapse) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	p := &printer{w: w}
 	p.line("process %d: %s", f.PID, commandText(f.Command, f.Name))
 	about := "the Go heap"

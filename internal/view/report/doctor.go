@@ -14,6 +14,9 @@ import (
 // how to fix it and where to read on; what could not be checked; and how many
 // checks there were. Width is in columns; 0 is 80.
 func Doctor(w io.Writer, f *result.Doctor, width int) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	p := &printer{w: w}
 	if width <= 0 {
 		width = 80

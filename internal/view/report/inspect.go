@@ -15,6 +15,9 @@ import (
 // Inspect prints what was seen of a process, on one screen, or all processes, at most the
 // first rows of them, 0 for all.
 func Inspect(w io.Writer, f *result.Inspect, rows int) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	if f.Process != nil {
 		return processText(f.Process, w)
 	}

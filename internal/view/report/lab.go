@@ -26,6 +26,9 @@ func SetLabNotes(f *result.Lab, first []string) {
 }
 
 func labText(f *result.Lab, w io.Writer, notes *stat.Notes) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	p := &printer{w: w}
 	p.lines(labTitle(f))
 	for i := range f.Experiments {

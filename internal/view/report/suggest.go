@@ -13,6 +13,9 @@ import (
 
 // Suggest prints the call sites that would gain from an arena.
 func Suggest(w io.Writer, f *result.Suggest) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	p := &printer{w: w}
 	p.line("%s", suggestTitle(f))
 	p.line("")

@@ -23,6 +23,9 @@ type TextOptions struct {
 // Program prints a result of run, tune or run --attach. It is made of the result alone: of
 // a saved one it is what the command itself showed, at the same width.
 func Program(w io.Writer, f *result.File, o TextOptions) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	switch {
 	case !slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 }):
 		p := &printer{w: w}
@@ -34,6 +37,15 @@ func Program(w io.Writer, f *result.File, o TextOptions) error {
 		return (&Tune{File: f, Notes: notesOf(f), Width: o.Width, All: o.All}).Text(w)
 	}
 	return runText(f, w, o.Width)
+}
+
+// sayRedacted says first that a result is redacted.
+func sayRedacted(w io.Writer, h result.Header) error {
+	if !h.Redacted {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, result.RedactedText)
+	return err
 }
 
 // Title says what was measured, and where.
