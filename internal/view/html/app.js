@@ -74,13 +74,16 @@
     linked.watch(restore);
   }
 
-  // Tables that fit: one that is wider than its place becomes a list of its rows.
+  // Tables that fit: one that is wider than its place becomes a list of its rows on a
+  // phone, and scrolls behind its first column elsewhere.
   const ROLES = [['', 'table'], ['tbody', 'rowgroup'], ['tr', 'row'], ['thead th', 'columnheader'], ['tbody th', 'rowheader'], ['td', 'cell']];
   function fit(box) {
     const table = box.querySelector('table');
     if (!table || !box.clientWidth) return;
     table.classList.remove('cards');
+    box.classList.remove('wide');
     if (box.scrollWidth <= box.clientWidth + 1) return;
+    if (innerWidth > 520) return void box.classList.add('wide');
     table.classList.add('cards');
     if (table.getAttribute('role')) return;
     const heads = [...table.tHead.rows[0].cells].map(th => th.textContent.trim());
@@ -150,7 +153,7 @@
     const back = make('button', { type: 'button', onclick: () => { from -= PAGE; show(); } }, 'Back');
     const on = make('button', { type: 'button', onclick: () => { from += PAGE; show(); } }, 'Next');
     show();
-    host.append(make('p', { class: 'pager' }, back, where, on), box);
+    host.append(make('p', { class: 'pager' }, back, where, on), box, csv.button(() => box.querySelector('table'), 'raw samples'));
   }
   // unpack returns the text of a result file: gzip, base64.
   async function unpack(element) {

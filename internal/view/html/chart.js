@@ -361,7 +361,8 @@ const folio = (() => {
   document.addEventListener('pointerdown', e => { if (!e.target.closest('.chart > svg')) hideTip(); });
   function say(text) { live.textContent = text; }
 
-  async function copy(text) {
+  // copy says what it copied: the text, where nothing shorter is given.
+  async function copy(text, what = text) {
     let done = false;
     try {
       await navigator.clipboard.writeText(text);
@@ -376,7 +377,7 @@ const folio = (() => {
       if (before) before.focus();
     }
     document.documentElement.dataset.copied = done ? text : '';
-    toast(done ? 'Copied: ' + text : 'Could not copy: ' + text);
+    toast((done ? 'Copied: ' : 'Could not copy: ') + what);
     return done;
   }
   function toast(text) {

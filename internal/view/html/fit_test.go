@@ -69,12 +69,29 @@ func fitPages(t *testing.T) map[string][]byte {
 }
 
 // cut lists what a page does not show whole: boxes that scroll sideways, and texts of
-// charts that stand over the edge.
+// charts that stand over the edge. A table that is too wide may scroll in its box, on a
+// screen wider than a phone, if its first column stays and the last can be reached.
 const cut = `(() => {
 	const out = [], root = document.documentElement;
 	if (root.scrollWidth > root.clientWidth) out.push('the page: ' + root.scrollWidth + ' of ' + root.clientWidth);
 	for (const e of document.querySelectorAll('body *:not(svg *)')) {
 		if (e.matches('.hidden, .skip, #tip') || !e.checkVisibility() || getComputedStyle(e).display === 'inline') continue;
+		if (e.matches('.scroll.wide') && innerWidth > 520 && !matchMedia('print').matches) {
+			const box = e.getBoundingClientRect(), rows = [...e.querySelector('table').rows];
+			const off = (at, what) => rows.forEach(r => {
+				const c = r.cells[at < 0 ? r.cells.length - 1 : at].getBoundingClientRect();
+				if (c.left < box.left - 1 || c.right > box.right + 1) out.push(what + ' of a wide table is at ' + Math.round(c.left) + ' to ' + Math.round(c.right) + ' of ' + Math.round(box.left) + ' to ' + Math.round(box.right) + ': ' + r.textContent.trim().slice(0, 60));
+				if (at === 0 && c.width > box.width / 2) out.push('the first column takes ' + Math.round(c.width) + ' of ' + Math.round(box.width));
+			});
+			if (e.scrollWidth <= e.clientWidth + 1) out.push('a table scrolls that fits: ' + e.textContent.trim().slice(0, 60));
+			if (e.tabIndex !== 0) out.push('a wide table cannot be scrolled with the keyboard');
+			off(0, 'the first column');
+			e.scrollLeft = e.scrollWidth;
+			off(0, 'the first column, scrolled,');
+			off(-1, 'the last column');
+			e.scrollLeft = 0;
+			continue;
+		}
 		if (e.scrollWidth > e.clientWidth + 1) out.push(e.tagName + '.' + e.className + ' of ' + (e.closest('section')?.getAttribute('aria-label') || e.closest('section')?.id || '') + ': ' + e.scrollWidth + ' of ' + e.clientWidth + ': ' + e.textContent.trim().slice(0, 60));
 	}
 	for (const s of document.querySelectorAll('.chart > svg')) {
@@ -89,26 +106,36 @@ const cut = `(() => {
 	return out;
 })()`
 
-// Nothing is cut off or has to be scrolled sideways, on a wide screen, a narrow one,
-// and a phone, tables that are folded away included.
+// Nothing is cut off or has to be scrolled sideways, on a wide screen, a narrow one, at
+// twice the size (720 and 512), and on a phone, tables that are folded away included.
 func TestNothingIsCut(t *testing.T) {
 	testenv.Long(t)
+	wide := 0
 	for name, page := range fitPages(t) {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, page, 1440, 900)
 			eval[int](b, `(document.querySelectorAll('details').forEach(d => { d.open = true; }), 1)`)
-			for _, width := range []int64{1440, 1024, 390} {
+			for _, width := range []int64{1440, 1024, 720, 512, 390} {
 				b.do(chromedp.EmulateViewport(width, 900))
 				b.settled(width)
 				for _, c := range eval[[]string](b, cut) {
 					t.Errorf("at width %d: %s", width, c)
 				}
-				if n := eval[int](b, `[...document.querySelectorAll('table.cards')].length`); n > 0 && width == 1440 {
+				if n := eval[int](b, `[...document.querySelectorAll('table.cards')].length`); n > 0 && width > 520 {
 					t.Errorf("at width %d, %d tables are no tables", width, n)
 				}
+				n := eval[int](b, `[...document.querySelectorAll('.scroll.wide')].length`)
+				if n > 0 && width <= 520 {
+					t.Errorf("at width %d, %d tables scroll", width, n)
+				}
+				t.Logf("at width %d, %d tables scroll", width, n)
+				wide += n
 				b.keep(fmt.Sprintf("fit-%s-%d.png", name, width))
 			}
 		})
+	}
+	if wide == 0 {
+		t.Error("no table was wide enough to scroll")
 	}
 }
 

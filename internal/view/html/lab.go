@@ -19,7 +19,8 @@ func labSection(f *result.Lab) *Section {
 	}
 	for i := range f.Experiments {
 		e := &f.Experiments[i]
-		s.Blocks = append(s.Blocks, labBlock(e)...)
+		b := labBlock(e)
+		s.Blocks = append(s.Blocks, b)
 		if e.Error != nil {
 			s.Notes = append(s.Notes, e.Name+": "+*e.Error)
 		}
@@ -38,33 +39,59 @@ func labSection(f *result.Lab) *Section {
 		} else {
 			a.Text = "No answer: too little was measured."
 		}
-		s.Answers = append(s.Answers, a)
+		if len(f.Experiments) == 1 {
+			s.Answers = append(s.Answers, a)
+		} else {
+			b.Lead, b.Sure = a.Text, a.Sure // the list of contents has it, too
+		}
 	}
 	return s
 }
 
-// labBlock is an experiment: what it means, its charts, its tables, what did
-// not run.
-func labBlock(e *result.LabExperiment) []*Block {
+// labBlock is an experiment: one chart, and folded away what else it found, its tables,
+// what did not run, and what others measured.
+func labBlock(e *result.LabExperiment) *Block {
 	b := &Block{Title: e.Name + ": " + e.Question}
+	more, others := &Fold{}, &Fold{Title: "Measured by others, on other machines"}
 	if len(e.Conclusions) > 0 {
-		b.Words = slices.Clone(e.Conclusions[1:]) // the first one is above
-		if len(b.Words) > 0 && isDetail(b.Words[0]) {
-			b.Words = slices.Clone(e.Conclusions) // a detail needs its sentence
+		more.Words = slices.Clone(e.Conclusions[1:]) // the first one is above
+		if len(more.Words) > 0 && isDetail(more.Words[0]) {
+			more.Words = slices.Clone(e.Conclusions) // a detail needs its sentence
 		}
 	}
 	if e.Source != "" {
-		b.Words = append(b.Words, "Known from elsewhere: "+e.Source)
+		others.Words = []string{"Known from elsewhere: " + e.Source}
 	}
 	l := labOf(e)
 	if len(l.ran) > 0 {
-		l.draw(b)
-		b.Tables = append(l.tables(), b.Tables...)
+		charts := l.draw(more, others)
+		b.Charts, more.Charts = charts[:min(1, len(charts))], charts[min(1, len(charts)):]
+		more.Tables = append(l.tables(), more.Tables...)
 	}
 	if tb := l.missing(); tb != nil {
-		b.Tables = append(b.Tables, tb)
+		more.Tables = append(more.Tables, tb)
 	}
-	return []*Block{b}
+	more.Title = more.holds()
+	for _, f := range []*Fold{more, others} {
+		if len(f.Words)+len(f.Charts)+len(f.Tables) > 0 {
+			b.Folds = append(b.Folds, f)
+		}
+	}
+	return b
+}
+
+// holds counts what is folded away.
+func (f *Fold) holds() string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{len(f.Words), "finding"}, {len(f.Charts), "more chart"}, {len(f.Tables), "table"}} {
+		if x.n > 0 {
+			parts = append(parts, unit.Plural(x.n, x.what))
+		}
+	}
+	return "Details: " + join(parts)
 }
 
 // A labView is an experiment and those of its arms that ran.
@@ -157,8 +184,9 @@ func (l *labView) missing() *Table {
 	return tb
 }
 
-// draw adds the experiment's charts.
-func (l *labView) draw(b *Block) {
+// draw returns the experiment's charts of this machine; their lists are added to more, and
+// charts with what others published to others.
+func (l *labView) draw(more, others *Fold) (out []*Chart) {
 	for _, d := range l.Charts {
 		d.Figures = slices.DeleteFunc(slices.Clone(d.Figures), func(key string) bool { return !l.measured(key) })
 		c := l.chart(d)
@@ -169,13 +197,16 @@ func (l *labView) draw(b *Block) {
 			c.Caption = d.Caption
 		}
 		if add := references[d.Reference]; add != nil {
-			add(l, d, c, b)
+			beside := l.chart(d)
+			add(l, d, beside, others)
+			others.Charts = append(others.Charts, beside)
 		}
-		b.Charts = append(b.Charts, c)
+		out = append(out, c)
 		if d.Listed {
-			b.Tables = append(b.Tables, l.bySize(d.Figures[0], d.Title))
+			more.Tables = append(more.Tables, l.bySize(d.Figures[0], d.Title))
 		}
 	}
+	return out
 }
 
 // measured says whether an arm has a figure.

@@ -68,8 +68,20 @@ func section(r *result.Result) *Section {
 	if r.Header().Redacted {
 		s.About = append(s.About, result.RedactedText)
 	}
-	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples()}
+	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples(), Holds: holds(r)}
 	return s
+}
+
+// holds says in a line what of a result somebody may not want to pass on.
+func holds(r *result.Result) string {
+	list := r.Holds()
+	switch {
+	case r.Header().Redacted && len(list) == 0:
+		return upper(result.RedactedText) + "."
+	case len(list) == 0:
+		return ""
+	}
+	return "This file holds: " + join(list) + ". Without them: folio report --redact FILE.json --html PAGE.html"
 }
 
 // failed puts first why a result is not what was asked for; "" for nothing.

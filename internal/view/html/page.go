@@ -3,6 +3,7 @@ package html
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/internal/result"
 )
@@ -61,6 +62,59 @@ type Block struct {
 	Charts []*Chart
 	Tables []*Table
 	Fold   bool // the tables are folded away at first
+	// Lead is the block's answer in a sentence, Sure how well it is known; "" for none.
+	Lead, Sure string
+	// Folds are what few readers want, folded away below the rest.
+	Folds []*Fold
+}
+
+// A Fold is folded away at first under its title.
+type Fold struct {
+	ID     string // set by finish
+	Title  string
+	Words  []string
+	Charts []*Chart
+	Tables []*Table
+}
+
+// manyBlocks is how many a section has that lists them.
+const manyBlocks = 7
+
+// Contents are the blocks that a list of contents has: of a section with answers in its
+// blocks, or with many of them. nil for none.
+func (s *Section) Contents() []*Block {
+	var out []*Block
+	leads := 0
+	for _, b := range s.Blocks {
+		if b.Title != "" {
+			out = append(out, b)
+		}
+		if b.Lead != "" {
+			leads++
+		}
+	}
+	if leads < 2 && len(out) < manyBlocks {
+		return nil
+	}
+	return out
+}
+
+// Says is the block in a line.
+func (b *Block) Says() string {
+	if b.Lead == "" && len(b.Words) > 0 && len(b.Words[0]) < 160 {
+		return b.Words[0]
+	}
+	return b.Lead
+}
+
+// Says is the section's answer in a line.
+func (s *Section) Says() string {
+	for _, a := range s.Answers {
+		if a.Main || len(s.Answers) == 1 {
+			return strings.TrimSpace(a.Figure + " " + a.Text)
+		}
+	}
+	return ""
 }
 
 // A Table is shown as such and is what a chart is for those who do not see it.
@@ -99,6 +153,7 @@ type Raw struct {
 	File    string // the name of the download
 	JSON    []byte
 	Samples int
+	Holds   string // what of it somebody may not want to pass on; "" for nothing
 }
 
 // Chart kinds.
@@ -321,6 +376,35 @@ func (t *Table) label(of string) string {
 	return "Table: " + t.Caption + of
 }
 
+// finishCharts leaves out what cannot be drawn, and gives the others an ID.
+func finishCharts(charts []*Chart, of string) []*Chart {
+	for _, c := range charts {
+		c.finite()
+	}
+	charts = slices.DeleteFunc(charts, (*Chart).empty)
+	for k, c := range charts {
+		c.ID = of + "-c" + itoa(k)
+		if c.From != nil {
+			c.FromID = c.From.ID
+		}
+	}
+	return charts
+}
+
+// finishTables leaves out those without a row.
+func finishTables(tables []*Table) []*Table {
+	return slices.DeleteFunc(tables, func(t *Table) bool { return len(t.Rows) == 0 })
+}
+
+// allTables are those of a block, folded away or not.
+func (b *Block) allTables() []*Table {
+	out := slices.Clone(b.Tables)
+	for _, f := range b.Folds {
+		out = append(out, f.Tables...)
+	}
+	return out
+}
+
 // finish gives everything that needs one an ID.
 func (p *Page) finish() {
 	taken := make(map[string]bool)
@@ -344,27 +428,21 @@ func (p *Page) finish() {
 			t.Label = unique(t.label(s.Of))
 		}
 		for j, b := range s.Blocks {
-			for _, c := range b.Charts {
-				c.finite()
-			}
 			b.ID = s.ID + "-b" + itoa(j)
-			b.Charts = slices.DeleteFunc(b.Charts, (*Chart).empty)
-			b.Tables = slices.DeleteFunc(b.Tables, func(t *Table) bool { return len(t.Rows) == 0 })
-			for _, t := range b.Tables {
+			b.Charts, b.Tables = finishCharts(b.Charts, b.ID), finishTables(b.Tables)
+			for k, f := range b.Folds {
+				f.ID = b.ID + "-f" + itoa(k)
+				f.Charts, f.Tables = finishCharts(f.Charts, f.ID), finishTables(f.Tables)
+			}
+			for _, t := range b.allTables() {
 				t.Label = t.label(s.Of)
 				if taken[t.Label] && b.Title != "" {
 					t.Label += " of " + b.Title
 				}
 				t.Label = unique(t.Label)
 			}
-			for k, c := range b.Charts {
-				c.ID = b.ID + "-c" + itoa(k)
-				if c.From != nil {
-					c.FromID = c.From.ID
-				}
-			}
 		}
-		s.Blocks = slices.DeleteFunc(s.Blocks, func(b *Block) bool { return len(b.Words)+len(b.Charts)+len(b.Tables) == 0 })
+		s.Blocks = slices.DeleteFunc(s.Blocks, func(b *Block) bool { return len(b.Words)+len(b.Lead)+len(b.Charts)+len(b.Tables)+len(b.Folds) == 0 })
 		if s.Raw != nil {
 			s.Raw.ID = s.ID + "-raw"
 		}

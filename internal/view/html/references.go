@@ -9,13 +9,13 @@ import (
 )
 
 // A reference adds its figures to a chart, and to the tables of the experiment.
-type reference func(l *labView, d result.LabChart, c *Chart, b *Block)
+type reference func(l *labView, d result.LabChart, c *Chart, f *Fold)
 
 // references draw what others published beside what was measured, by the names in
 // [result.LabChart].
 var references = map[string]reference{
-	"reads-latency": func(_ *labView, _ result.LabChart, c *Chart, _ *Block) { tlbReach(c) },
-	"reads-throughput": func(l *labView, d result.LabChart, c *Chart, _ *Block) {
+	"reads-latency": func(_ *labView, _ result.LabChart, c *Chart, _ *Fold) { tlbReach(c) },
+	"reads-throughput": func(l *labView, d result.LabChart, c *Chart, _ *Fold) {
 		tlbReach(c)
 		if ref, ok := l.sourceGains(d.Figures[0]); ok {
 			c.Series, c.Partly = append(c.Series, ref), true
@@ -27,27 +27,27 @@ var references = map[string]reference{
 	},
 	"faults":  bySizes(sourceFaults),
 	"madvise": bySizes(sourceMadvise),
-	"goroutines": func(_ *labView, _ result.LabChart, c *Chart, b *Block) {
-		sourceGoroutines.beside(c, b, "goroutines", "operations/s", unit.Count, unit.Count)
+	"goroutines": func(_ *labView, _ result.LabChart, c *Chart, f *Fold) {
+		sourceGoroutines.beside(c, f, "goroutines", "operations/s", unit.Count, unit.Count)
 	},
-	"gogc": func(_ *labView, _ result.LabChart, c *Chart, b *Block) {
-		sourceGOGC.beside(c, b, "GOGC", "operations/s", unit.Count, unit.Count)
+	"gogc": func(_ *labView, _ result.LabChart, c *Chart, f *Fold) {
+		sourceGOGC.beside(c, f, "GOGC", "operations/s", unit.Count, unit.Count)
 		c.Caption += " With the GC off: 413,740 there. GOGC=off and package gctune are in the table."
 	},
 	"trees": trees,
 }
 
 func bySizes(src source) reference {
-	return func(_ *labView, _ result.LabChart, c *Chart, b *Block) {
-		src.beside(c, b, "memory", "time", sizeText, unit.Seconds)
+	return func(_ *labView, _ result.LabChart, c *Chart, f *Fold) {
+		src.beside(c, f, "memory", "time", sizeText, unit.Seconds)
 	}
 }
 
 // beside adds the lines of a source to a chart, and its figures to the tables.
-func (s source) beside(c *Chart, b *Block, xLabel, yLabel string, xText, yText func(float64) string) {
+func (s source) beside(c *Chart, f *Fold, xLabel, yLabel string, xText, yText func(float64) string) {
 	c.Caption = s.caption()
 	c.Series = append(c.Series, s.draw(yText, xText)...)
-	b.Tables = append(b.Tables, s.table(xLabel, yLabel, xText, yText))
+	f.Tables = append(f.Tables, s.table(xLabel, yLabel, xText, yText))
 }
 
 // tlbReach marks how far the translation buffers of the source's example reach.
@@ -87,7 +87,7 @@ func (l *labView) sourceGains(key string) (Series, bool) {
 const basePages = "base"
 
 // trees adds the four variants of the source to the bars of a chart.
-func trees(l *labView, d result.LabChart, c *Chart, b *Block) {
+func trees(l *labView, d result.LabChart, c *Chart, f *Fold) {
 	src := sourceArenas
 	c.Caption = formatf("Rows that begin with “elsewhere” are from another machine (%s; %s), %s.", src.name, src.machine, src.where)
 	for _, a := range src.arms {
@@ -102,7 +102,7 @@ func trees(l *labView, d result.LabChart, c *Chart, b *Block) {
 		}
 	}
 	tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine), Head: cols("variant")}
-	if slices.ContainsFunc(b.Tables, func(t *Table) bool { return t.Caption == tb.Caption }) {
+	if slices.ContainsFunc(f.Tables, func(t *Table) bool { return t.Caption == tb.Caption }) {
 		return // below another chart
 	}
 	keys := []string{"wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults"}
@@ -116,5 +116,5 @@ func trees(l *labView, d result.LabChart, c *Chart, b *Block) {
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
-	b.Tables = append(b.Tables, tb)
+	f.Tables = append(f.Tables, tb)
 }

@@ -32,20 +32,26 @@ var (
 	callsScript string
 	//go:embed samples.js
 	samplesScript string
+	//go:embed tables.js
+	tablesScript string
+	//go:embed fold.js
+	foldScript string
 	//go:embed app.js
 	appScript string
 	//go:embed style.css
 	pageStyle string
 	//go:embed explore.css
 	exploreStyle string
+	//go:embed fold.css
+	foldStyle string
 	//go:embed page.tmpl
 	pageText string
 )
 
 // app is the page's own script, style its style.
 var (
-	app   = stateScript + highlightScript + chartScript + timelineScript + callsScript + samplesScript + appScript
-	style = pageStyle + exploreStyle
+	app   = stateScript + highlightScript + chartScript + timelineScript + callsScript + samplesScript + tablesScript + foldScript + appScript
+	style = pageStyle + exploreStyle + foldStyle
 )
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,11 +148,15 @@ func TestChartsHaveTables(t *testing.T) {
 		n := 0
 		for _, s := range p.Sections {
 			for _, b := range s.Blocks {
-				n += len(b.Charts)
-				if len(b.Charts) > 0 && len(b.Tables) == 0 {
+				charts, tables := b.Charts, b.Tables
+				for _, f := range b.Folds {
+					charts, tables = slices.Concat(charts, f.Charts), slices.Concat(tables, f.Tables)
+				}
+				n += len(charts)
+				if len(charts) > 0 && len(tables) == 0 {
 					t.Errorf("%s: %s: charts without a table", name, b.Title)
 				}
-				for _, tb := range b.Tables {
+				for _, tb := range tables {
 					for _, r := range tb.Rows {
 						if len(r.Cells) != len(tb.Head) {
 							t.Errorf("%s: %s: a row of %d cells under %d headings", name, tb.Caption, len(r.Cells), len(tb.Head))

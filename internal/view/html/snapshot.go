@@ -183,16 +183,23 @@ func doctorSection(f *result.Doctor) *Section {
 		}
 	}
 	ran, found := 0, &Block{Title: "What was read"}
-	checks := &Table{Caption: "All checks", Sort: true, Wrap: true,
+	checks := &Table{Caption: "Checks that found something, or could not be made", Sort: true, Wrap: true,
 		Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
+	clean, apart := &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}, &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}
 	for _, c := range f.Checks {
 		if c.State == result.CheckClean || c.State == result.CheckFound {
 			ran++
 		}
-		checks.Rows = append(checks.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)),
+		to := checks
+		switch c.State {
+		case result.CheckClean:
+			to = clean
+		case result.CheckDoesNotApply, result.CheckNotAsked:
+			to = apart
+		}
+		to.Rows = append(to.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)),
 			plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
 	}
-	checks.dropEmpty()
 	for i, h := range f.Findings {
 		a := Answer{Main: i == 0, Goal: upper(string(h.Severity)) + ": " + h.Rule, Text: upper(h.What), Sure: h.Means}
 		for _, step := range h.Fix {
@@ -211,6 +218,21 @@ func doctorSection(f *result.Doctor) *Section {
 	} else {
 		s.Blocks = append(s.Blocks, found)
 	}
-	s.Blocks = append(s.Blocks, &Block{Title: title, Tables: []*Table{checks}})
+	b := &Block{Title: title}
+	if len(checks.Rows) > 0 {
+		b.Tables = []*Table{checks}
+		checks.dropEmpty()
+	}
+	for _, x := range []struct {
+		of   *Table
+		what string
+	}{{clean, " passed"}, {apart, " left out, or about something else"}} {
+		if n := len(x.of.Rows); n > 0 {
+			x.of.dropEmpty()
+			x.of.Caption = upper(unit.Plural(n, "check")) + x.what
+			b.Folds = append(b.Folds, &Fold{Title: x.of.Caption, Tables: []*Table{x.of}})
+		}
+	}
+	s.Blocks = append(s.Blocks, b)
 	return s
 }

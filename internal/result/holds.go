@@ -1,0 +1,81 @@
+package result
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// Holds names what a result says of its machine and its user that --redact leaves out.
+func (r *Result) Holds() []string {
+	var out []string
+	add := func(what string, holds bool) {
+		if holds && !slices.Contains(out, what) {
+			out = append(out, what)
+		}
+	}
+	host := r.Host()
+	add("the host's name", host != nil && host.Name != "")
+	args := func(words []string) bool { return len(words) > 0 && !slices.Equal(words, redactedCommand(words)) }
+	env := func(list []string) bool { return !slices.Equal(list, redactedEnvs(list)) }
+	switch {
+	case r.Program != nil:
+		p := r.Program.Program
+		add("the command line", args(p.Command))
+		add("the name of its input", p.Input != "" && p.Input != left)
+		add("what starts and loads the server", p.Load != "" && p.Load != left)
+		for _, a := range r.Program.Arms {
+			add("variables of the environment", env(a.Setting.Env))
+			for _, s := range a.Samples {
+				add("addresses that the program listened at", len(s.Listening) > 0)
+			}
+		}
+	case r.AB != nil:
+		for _, a := range r.AB.Arms {
+			add("the command lines", args(a.Program.Command))
+			add("variables of the environment", env(a.Env) || env(r.AB.Setting.Env))
+		}
+	case r.Inspect != nil && r.Inspect.Processes != nil:
+		n, users := 0, false
+		for _, p := range *r.Inspect.Processes {
+			users = users || p.UID != nil
+			if args(p.Command) {
+				n++
+			}
+		}
+		add("command lines of "+unit.Plural(n, "process"), n > 0)
+		add("their users", users)
+	case r.Inspect != nil && r.Inspect.Process != nil:
+		p := r.Inspect.Process
+		add(fmt.Sprintf("the command line of process %d", p.PID), args(p.Command))
+		add("its user", p.UID != nil)
+	case r.Doctor != nil && r.Doctor.Process != nil:
+		add(fmt.Sprintf("the command line of process %d", r.Doctor.Process.PID), args(r.Doctor.Process.Command))
+	case r.Suggest != nil:
+		add("the command line", args(r.Suggest.Command))
+		add("lines of source code", slices.ContainsFunc(r.Suggest.Suggestions, func(s Suggestion) bool { return s.Source != nil }))
+	case r.Collapse != nil:
+		add(fmt.Sprintf("the command line of process %d", r.Collapse.PID), args(r.Collapse.Command))
+	}
+	add("cgroup paths", bytes.Contains(r.JSON, []byte("/sys/fs/cgroup/")) && !r.Header().Redacted)
+	add("directories of source files", sourceDirs(r.JSON))
+	return out
+}
+
+// sourceDirs says that a result names a source file with its directory.
+func sourceDirs(data []byte) bool {
+	for rest := string(data); ; {
+		_, after, ok := strings.Cut(rest, `"file":`)
+		if !ok {
+			return false
+		}
+		name, more, _ := strings.Cut(strings.TrimLeft(after, ` "`), `"`)
+		if strings.ContainsAny(name, `/\`) {
+			return true
+		}
+		rest = more
+	}
+}
