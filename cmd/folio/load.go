@@ -29,6 +29,7 @@ type loadFlags struct {
 	headers                   []string
 	insecure, strict          bool
 	json                      string
+	redact                    bool
 
 	given *pflag.FlagSet
 }
@@ -83,6 +84,7 @@ func newLoad(a *app) *cobra.Command {
 	fs.BoolVar(&f.insecure, "insecure", false, "accept any TLS certificate")
 	fs.BoolVar(&f.strict, "strict", false, "exit with 3 when the generator was late")
 	fs.StringVar(&f.json, "json", "", "write the result to `file` as JSON (- for standard output), with the histogram")
+	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -146,6 +148,9 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	file.Host = info
 	for _, w := range warnings {
 		file.Notes = append(file.Notes, w.Error())
+	}
+	if file, err = shown(file, f.redact); err != nil {
+		return err
 	}
 	var written error // the text is shown all the same
 	if out != nil {

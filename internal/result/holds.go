@@ -3,8 +3,8 @@ package result
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -57,6 +57,8 @@ func (r *Result) Holds() []string {
 	case r.Suggest != nil:
 		add("the command line", args(r.Suggest.Command))
 		add("lines of source code", slices.ContainsFunc(r.Suggest.Suggestions, func(s Suggestion) bool { return s.Source != nil }))
+	case r.Load != nil:
+		add("addresses of the server", !r.Load.Redacted)
 	case r.Collapse != nil:
 		add(fmt.Sprintf("the command line of process %d", r.Collapse.PID), args(r.Collapse.Command))
 	}
@@ -65,17 +67,8 @@ func (r *Result) Holds() []string {
 	return out
 }
 
+// sourceFile is the name of a source file with a directory, in JSON.
+var sourceFile = regexp.MustCompile(`"file":\s*"(?:[^"]*/|[^"]*\\\\)`)
+
 // sourceDirs says that a result names a source file with its directory.
-func sourceDirs(data []byte) bool {
-	for rest := string(data); ; {
-		_, after, ok := strings.Cut(rest, `"file":`)
-		if !ok {
-			return false
-		}
-		name, more, _ := strings.Cut(strings.TrimLeft(after, ` "`), `"`)
-		if strings.ContainsAny(name, `/\`) {
-			return true
-		}
-		rest = more
-	}
-}
+func sourceDirs(data []byte) bool { return sourceFile.Match(data) }

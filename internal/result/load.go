@@ -29,7 +29,7 @@ func (f *Load) JSON() ([]byte, error) { return indented(f) }
 func MergeLoads(results []*Result) (*LoadMerged, error) {
 	var runs []*load.Result
 	for _, r := range results {
-		if r.Load == nil {
+		if r.Load == nil || r.Load.Redacted { // which servers those were of is not known
 			return nil, nil
 		}
 		runs = append(runs, &r.Load.Result)

@@ -38,9 +38,10 @@ func Redacted[F interface{ JSON() ([]byte, error) }](f F) (F, error) {
 
 // Redact does to a result that was read what [Redacted] does.
 func (r *Result) Redact() (err error) {
-	for _, f := range []interface{ JSON() ([]byte, error) }{r.Program, r.Lab, r.AB, r.Inspect, r.Doctor, r.Suggest, r.Collapse} {
-		if v := reflect.ValueOf(f); !v.IsNil() {
-			redact(v)
+	of := reflect.ValueOf(r).Elem()
+	for i := range of.NumField() {
+		if f, ok := of.Field(i).Interface().(interface{ JSON() ([]byte, error) }); ok && !of.Field(i).IsNil() {
+			redact(of.Field(i))
 			r.JSON, err = f.JSON()
 		}
 	}
@@ -68,7 +69,7 @@ func redact(v reflect.Value) {
 type redactor struct {
 	secrets map[string]string // by what stands for them
 	longest []string          // the secrets, the longest first
-	names   map[string]string // of arms, which may have variables in them
+	names   map[string]string // new ones: of arms, which may have variables in them, and of servers
 }
 
 // A treatment says what a redacted field has.
@@ -221,14 +222,16 @@ func (r *redactor) learn(f any) {
 		if f.Profile != nil {
 			r.add(*f.Profile, left)
 		}
+	case *Load:
+		for i, u := range f.Settings.URLs {
+			r.names[u] = loadName(i)
+		}
 	case *Collapse:
 		r.command(f.Command)
 		f.Name = processName(f.Command, f.Name)
 	}
 	for old, name := range r.names {
-		if name != old {
-			r.add(old, name)
-		}
+		r.add(old, name)
 	}
 	r.longest = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int { return len(b) - len(a) })
 }
@@ -294,7 +297,7 @@ func (r *redactor) add(secret, stand string) {
 	}
 }
 
-// name returns the new name of an arm.
+// name returns the new name of an arm, or of a server.
 func (r *redactor) name(s string) string {
 	if to, ok := r.names[s]; ok {
 		return to

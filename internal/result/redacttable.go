@@ -68,6 +68,10 @@ var treatments = map[string]treatment{
 	"diagnose.Finding.Severity": keep, "diagnose.Finding.What": prose, "diagnose.Reading.From": prose,
 	"diagnose.Reading.Says": prose, "diagnose.Step.Code": prose, "diagnose.Step.Do": prose,
 
+	// Loads.
+	"load.Settings.URLs": named, "load.Settings.Method": keep, "load.Settings.HeaderNames": blank, "load.Settings.HTTP": keep,
+	"load.Settings.Arrivals": keep, "load.ErrorText.Kind": keep, "load.ErrorText.Text": blank, "result.Load.Notes": prose,
+
 	// Advice on arenas.
 	"result.Suggest.Command": command, "result.Suggest.Notes": prose, "result.Suggest.Nothing": prose, "result.Suggest.Profile": blank,
 	"result.CallSite.File": file, "result.CallSite.Func": keep, "result.CallSite.Inside": keep, "result.OtherSite.Why": prose,

@@ -230,3 +230,6 @@ var (
 	benchKey  = regexp.MustCompile(`^[a-z][^\sA-Z]*$`)
 	benchKeys = []string{"goos", "goarch", "cpu", "gogc", "gomemlimit", "gomaxprocs", "thp", "thp-enabled", "thp-defrag"}
 )
+
+// loadName stands for an address that a load was put on.
+func loadName(i int) string { return "http://HOST:PORT/" + strconv.Itoa(i+1) }

@@ -15,6 +15,9 @@ import (
 // Load prints what a load found. The percentiles stand last, each as "p99 12.35ms" on a
 // line of its own, for programs that read them: folio tune --metric 'p99=p99 (\S+)'.
 func Load(w io.Writer, f *result.Load) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
 	p := &printer{w: w}
 	s := f.Settings
 	p.line("%s %s", s.Method, strings.Join(s.URLs, " "))
