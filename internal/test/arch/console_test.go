@@ -27,7 +27,7 @@ var aroundConsole = map[string]string{
 	"cmd/folio/suggest.go costOf Raw":                        "the program's output",
 	"cmd/folio/suggest.go costOfTest Raw":                    "the output of go test",
 	"cmd/folio/page.go openPage Raw":                         "a page, whose texts are escaped as it is made",
-	"cmd/folio/report.go writePage Raw":                         "a page, whose texts are escaped as it is made",
+	"cmd/folio/report.go writePage Raw":                      "a page, whose texts are escaped as it is made",
 	"cmd/folio/program.go openPprof Raw":                     "a profile, which is compressed",
 	"cmd/folio/program.go openResults Raw":                   "JSON and benchmark text, which are escaped as they are made",
 	"cmd/folio/program.go terminal Raw":                      "only asks what it is",

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/tune"
@@ -69,8 +70,42 @@ func brokenFiles() map[string]struct {
 			e.Arms[j].Samples, e.Arms[j].Points, e.Arms[j].NotRun = []*trial.Sample{}, nil, new("the lab ended before")
 		}
 	}
+	before := abFile()
+	before.Complete, before.Error, before.Result = false, "./<old>: exit code 3: no database", nil
+	for i := range before.Arms {
+		before.Arms[i].Samples = nil
+	}
+	stopped := abFile()
+	stopped.Complete, stopped.Error = false, "interrupted"
+	window := runFile(1)
+	window.Kind, window.Program.Attached, window.Error = result.KindAttach, 4242, "process 4242 has ended"
+	window.Arms, window.Analysis, window.Complete = []result.Arm{{}}, nil, false
+	blind := doctorFile("prog")
+	blind.Findings = nil
+	for i := range blind.Checks {
+		blind.Checks[i].State, blind.Checks[i].Why = diagnose.NotChecked, new("open /proc/4242/smaps: permission denied")
+	}
+	hidden := result.NewInspect("v0")
+	hidden.Kind = result.KindProcess
+	hidden.Process = &result.Process{ProcessID: result.ProcessID{PID: 4242, Name: "prog"}, Notes: []string{"smaps cannot be read: permission denied"}}
+	none := result.NewInspect("v0")
+	none.Kind, none.Processes, none.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Denied: 12, DeniedBytes: 1 << 30}
+	useless := suggestFile("./prog")
+	useless.Suggestions, useless.Others, useless.Nothing = nil, nil, new("the profile has no samples")
+	useless.Cost = result.SuggestCost{}
 	return map[string]broken{
-		"failed at warm-up":    {warmup, []string{"The command failed as it is, before any setting was tried: exit code 2: no &lt;database&gt;."}},
+		"ab failed":      {before, []string{"./&lt;old&gt;: exit code 3: no database.", "Nothing was compared.", "folio ab -- prog &#39;&lt;x&gt;&#39; -- prog &#39;&lt;x&gt;&#39;</code>"}},
+		"ab interrupted": {stopped, []string{"Interrupted. This is what was known by then.", "folio ab -- prog"}},
+		"attach failed":  {window, []string{"Process 4242 has ended.", "folio run --attach 4242</code>"}},
+		"doctor blind": {blind, []string{"No check could be made: open /proc/4242/smaps: permission denied.",
+			"sudo folio doctor 4242</code>"}},
+		"inspect blind": {hidden, []string{"The memory of process 4242 could not be looked at: smaps cannot be read: permission denied.",
+			"sudo folio inspect 4242</code>"}},
+		"list blind": {none, []string{"No process could be looked at: 12 are of other users, or protected.", "sudo folio inspect</code>"}},
+		"suggest without samples": {useless, []string{"Nothing to gain by an arena: the profile has no samples.",
+			"folio run -- go test -run &#39;^$&#39; ./prog</code>"}},
+		"failed at warm-up": {warmup, []string{"The command failed as it is, before any setting was tried: exit code 2: no &lt;database&gt;.",
+			"<code>./prog</code>", "<code>folio tune --ignore-exit -- ./prog</code>", "<code>folio tune -- ./prog</code>"}},
 		"failed at round 2":    {second, []string{"The command failed under its default setting, though not the first time: exit code 3."}},
 		"interrupted, round 1": {first, []string{"Interrupted. This is what was known by then."}},
 		"all arms failed":      {all, []string{"The command worked once and then failed in every run: exit code 3.", "failed"}},
@@ -79,7 +114,7 @@ func brokenFiles() map[string]struct {
 		"no arms": {&result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Error: "x"},
 			[]string{"Nothing was measured.", "X."}},
 		"run of failed program": {failedRun, []string{"The program failed (exit code 3): these are the figures of a failed run."}},
-		"lab interrupted":       {half, []string{"Interrupted. This is what was known by then.", "No answer: too little was measured."}},
+		"lab interrupted":       {half, []string{"Interrupted. This is what was known by then.", "No answer: too little was measured.", "folio lab pages faults madvise"}},
 	}
 }
 

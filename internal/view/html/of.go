@@ -59,11 +59,11 @@ func section(r *result.Result) *Section {
 	}
 	switch {
 	case r.Program != nil:
-		s.failed(r.Program.Error)
+		s.failed(r.Program.Error, again(r.Program)...)
 	case r.Lab != nil:
-		s.failed(r.Lab.Error)
+		s.failed(r.Lab.Error, labAgain(r.Lab)...)
 	case r.AB != nil:
-		s.failed(r.AB.Error)
+		s.failed(r.AB.Error, abAgain(r.AB)...)
 	}
 	if r.Header().Redacted {
 		s.About = append(s.About, result.RedactedText)
@@ -82,23 +82,6 @@ func holds(r *result.Result) string {
 		return ""
 	}
 	return "This file holds: " + join(list) + ". Without them: folio report --redact FILE.json --html PAGE.html"
-}
-
-// failed puts first why a result is not what was asked for; "" for nothing.
-func (s *Section) failed(why string) {
-	a := Answer{Bad: true, Goal: "Failed", Text: upper(why) + "."}
-	switch why {
-	case "":
-		return
-	case "interrupted":
-		a.Goal, a.Text = "Not completed", "Interrupted. This is what was known by then."
-	default:
-		a.Main = true
-		for i := range s.Answers {
-			s.Answers[i].Main = false
-		}
-	}
-	s.Answers = append([]Answer{a}, s.Answers...)
 }
 
 // fileName makes the name of a JSON file of that of a result, which may be a path.

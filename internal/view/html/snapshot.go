@@ -77,6 +77,9 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
 		Text: "could be on huge pages and is not, in dense windows of these processes.",
 		Sure: "One look: it says what is there, not how much time that would save."}}
+	if a, none := unseenProcesses(processes, unseen); none {
+		s.Answers = []Answer{a}
+	}
 	b := &Block{Tables: []*Table{tb}}
 	if len(c.Y.Categories) > 0 {
 		c.Series = []Series{huge, gain}
@@ -118,6 +121,9 @@ func (s *Section) inspectProcess(p *result.Process) {
 		}
 	}
 	s.Answers = []Answer{a}
+	if a, none := unseenProcess(p); none {
+		s.Answers = []Answer{a}
+	}
 	short := &Table{Caption: "In short", Wrap: true, Head: []Column{{Label: "what"}, {Label: "seen"}}}
 	name := ""
 	for _, row := range report.Short(p) {
@@ -213,7 +219,9 @@ func doctorSection(f *result.Doctor) *Section {
 		found.Tables = append(found.Tables, tb)
 	}
 	title := formatf("%d of %d checks ran", ran, len(f.Checks))
-	if len(f.Findings) == 0 {
+	if a, none := noChecks(f); none {
+		s.Answers = []Answer{a}
+	} else if len(f.Findings) == 0 {
 		s.Answers = []Answer{{Main: true, Figure: "none", Text: "Nothing was found.", Sure: title + "."}}
 	} else {
 		s.Blocks = append(s.Blocks, found)

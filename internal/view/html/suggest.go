@@ -23,6 +23,9 @@ func suggestSection(f *result.Suggest) *Section {
 	}
 	if len(f.Suggestions) == 0 {
 		s.Answers = []Answer{{Main: true, Text: "Nothing to gain by an arena: " + text(f.Nothing) + ".", Sure: cost}}
+		if len(f.Command) > 0 {
+			s.Answers[0].Steps = []Step{{"See what its CPU time is spent on instead:", "folio run -- " + result.ShellLine(f.Command)}}
+		}
 	} else {
 		s.Answers[0].Sure += " " + cost
 	}
