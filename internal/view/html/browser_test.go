@@ -193,7 +193,8 @@ func TestCharts(t *testing.T) {
 			b := open(t, page, 1280, 900)
 			for _, width := range []int64{1280, 390} {
 				b.do(chromedp.EmulateViewport(width, 900))
-				b.until(fmt.Sprintf(`innerWidth === %d && [...document.querySelectorAll('.chart > svg')].every(s => Math.abs(s.viewBox.baseVal.width - Math.max(s.parentNode.clientWidth, 260)) <= 1)`, width))
+				b.keepFolded(name, width)
+				b.settled(width)
 				if got := eval[[]string](b, missingPoints); len(got) > 0 {
 					t.Errorf("at width %d: %q", width, got)
 				}
@@ -212,6 +213,16 @@ func TestCharts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// keepFolded keeps a picture of a page as it opens, and then opens what is folded away.
+func (b *tab) keepFolded(name string, width int64) {
+	b.Helper()
+	b.until(fmt.Sprintf(`innerWidth === %d`, width))
+	if eval[int](b, `document.querySelectorAll('details:not([open])').length`) > 0 {
+		b.keep(fmt.Sprintf("%s-folded-%d.png", name, width))
+	}
+	eval[int](b, `(document.querySelectorAll('details').forEach(d => { d.open = true; }), 1)`)
 }
 
 // missingPoints lists the charts that do not show what their data has.

@@ -23,7 +23,7 @@ func listed(tables []*Table, v float64, text string) bool {
 
 func (s *Section) tables() (out []*Table) {
 	for _, b := range s.Blocks {
-		out = append(out, b.Tables...)
+		out = append(out, b.allTables()...)
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func TestFiguresAreListed(t *testing.T) {
 	} {
 		for _, s := range p.Sections {
 			for _, b := range s.Blocks {
-				for _, c := range b.Charts {
+				for _, c := range b.allCharts() {
 					kinds[formatf("%s, partly %t", c.Kind, c.Partly)]++
 					if c.Partly || c.Below {
 						continue

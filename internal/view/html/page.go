@@ -405,6 +405,15 @@ func (b *Block) allTables() []*Table {
 	return out
 }
 
+// allCharts are those of a block, folded away or not.
+func (b *Block) allCharts() []*Chart {
+	out := slices.Clone(b.Charts)
+	for _, f := range b.Folds {
+		out = append(out, f.Charts...)
+	}
+	return out
+}
+
 // finish gives everything that needs one an ID.
 func (p *Page) finish() {
 	taken := make(map[string]bool)

@@ -148,10 +148,7 @@ func TestChartsHaveTables(t *testing.T) {
 		n := 0
 		for _, s := range p.Sections {
 			for _, b := range s.Blocks {
-				charts, tables := b.Charts, b.Tables
-				for _, f := range b.Folds {
-					charts, tables = slices.Concat(charts, f.Charts), slices.Concat(tables, f.Tables)
-				}
+				charts, tables := b.allCharts(), b.allTables()
 				n += len(charts)
 				if len(charts) > 0 && len(tables) == 0 {
 					t.Errorf("%s: %s: charts without a table", name, b.Title)
