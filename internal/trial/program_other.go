@@ -19,6 +19,6 @@ func (p *Program) Run(context.Context, Setting) (*Sample, error) { return nil, E
 func EndAll() {}
 
 // Attach returns ErrNotSupported.
-func Attach(context.Context, procmem.FS, int, int, time.Duration, bool) (*Sample, error) {
+func Attach(context.Context, procmem.FS, int, int, time.Duration, Keep) (*Sample, error) {
 	return nil, ErrNotSupported
 }
