@@ -68,7 +68,7 @@ func NewComparison(c *compare.Comparison, results ...*result.Result) *Page {
 // bothBars draws the medians of both sides, with their intervals.
 func bothBars(c *compare.Comparison, t compare.Table) *Chart {
 	format := compare.Format(t.Unit)
-	ch := &Chart{Kind: Bars, Title: t.Unit, Caption: better(t) + ". " + compare.NotInterleaved,
+	ch := &Chart{Kind: Bars, Title: t.Unit, Caption: upper(better(t)) + ". " + compare.NotInterleaved,
 		X: Axis{Label: t.Unit, Format: unitFormat(t.Unit)}}
 	sides := []Series{{Name: c.Old, Color: 1}, {Name: c.New, Color: 2, Shape: 1}}
 	if c.Old == c.New {

@@ -1,12 +1,16 @@
 package html
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/view/compare"
 )
 
 // Two searches of one program are no experiment: what differs stands above the
@@ -59,6 +63,75 @@ func TestRunsBeside(t *testing.T) {
 	}
 	if !runs.Apart || len(runs.Arms) != 3 || len(runs.Arms[1].V) != 6 || len(runs.Arms[2].V) != 1 || runs.Arms[1].At[5] != 6 {
 		t.Errorf("runs: %+v", runs)
+	}
+}
+
+// benchmarks is a file in the Go benchmark format.
+func benchmarks(names []string, factor float64) []byte {
+	var b strings.Builder
+	b.WriteString("goos: linux\ngoarch: amd64\ncpu: Test CPU\n")
+	for i := range 8 {
+		for j, n := range names {
+			fmt.Fprintf(&b, "Benchmark%s-8 100 %.1f ns/op %d B/op\n", n, factor*(100*float64(j+1)+float64(i)), 64*(j+1))
+		}
+	}
+	return []byte(b.String())
+}
+
+// benchPage is the page of a comparison of two files in the Go benchmark format.
+func benchPage(t testing.TB, before, after []byte) []byte {
+	t.Helper()
+	old, err := compare.Read("old.txt", before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := compare.Read("new.txt", after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compare.Compare(old, other, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Render(NewComparison(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Benchmarks have a page with a bar and its interval for each, and no figure that reads as
+// a win.
+func TestBenchmarksPage(t *testing.T) {
+	names := []string{"Parse/size=1", "Format"}
+	text := string(benchPage(t, benchmarks(names, 1), bytes.ReplaceAll(benchmarks(names, 0.5), []byte("amd64"), []byte("arm64"))))
+	first, answer := strings.Index(text, `<section class="first"`), strings.Index(text, `<section class="answers"`)
+	if first < 0 || first > answer || !strings.Contains(text[first:answer], "linux/arm64") {
+		t.Errorf("what differs is at %d, the answer at %d", first, answer)
+	}
+	for _, want := range []string{"<h1><bdi>old.txt against new.txt</bdi></h1>", "Not interleaved: a difference may be the machine&#39;s. ", "(-50.0%)",
+		"sec/op, less is better", "-50.0%</bdi></td>", "± 4%"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, `class="figure"`) || strings.Contains(text, `class="raw"`) {
+		t.Error("a difference stands alone, or there is a result file where there is none")
+	}
+	found := charts.FindAllSubmatch([]byte(text), -1)
+	var c Chart
+	if len(found) != 2 || json.Unmarshal(found[0][2], &c) != nil {
+		t.Fatalf("%d charts", len(found))
+	}
+	if len(c.Series) != 2 || len(c.Series[0].P) != 2 || c.Series[1].Name != "new.txt" || c.X.Format != Seconds {
+		t.Fatalf("the chart is %+v", c)
+	}
+	for _, s := range c.Series {
+		for _, p := range s.P {
+			if p.XLo == nil || p.XHi == nil || *p.XLo > p.X || *p.XHi < p.X || p.X > 1e-6 {
+				t.Errorf("%s of %s: %+v", p.Name, s.Name, p)
+			}
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ type Fold struct {
 }
 
 // manyBlocks is how many a section has that lists them.
-const manyBlocks = 7
+const manyBlocks = 10
 
 // Contents are the blocks that a list of contents has: of a section with answers in its
 // blocks, or with many of them. nil for none.
@@ -43,6 +43,9 @@ func (b *Block) Says() string {
 	}
 	return b.Lead
 }
+
+// Name is the heading in a line.
+func (s *Section) Name() string { return shortened(s.Heading) }
 
 // Says is the section's answer in a line.
 func (s *Section) Says() string {

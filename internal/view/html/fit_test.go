@@ -58,6 +58,11 @@ func fitPages(t *testing.T) map[string][]byte {
 		"several": pageOf(t, wideTune(), other, runFile(6), runFile(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
 		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()), "runs": pageOf(t, runFile(6), runFile(5), runFile(1)),
 	}
+	names := []string{long, "A"}
+	for i := range 30 {
+		names = append(names, fmt.Sprintf("Parse/kind=%d/size=%d", i, 1<<i))
+	}
+	out["benchmarks"] = benchPage(t, benchmarks(names, 1), benchmarks(names, 0.7))
 	for _, path := range filepath.SplitList(os.Getenv("FOLIO_PAGES")) { // pages of real results, to look at
 		data, err := os.ReadFile(path)
 		if err != nil {
