@@ -188,7 +188,7 @@ func TestErrors(t *testing.T) {
 func changed(change func(*result.File)) *result.File {
 	f := ran("run", "./churn -n 60", "6.1", map[string]float64{"": 2})
 	f.Folio, f.Program.GoVersion, f.Program.Version, f.Program.BuildID = "v1.0.0", new("go1.26.0"), "v0.1.0", "abc"
-	f.Host.CPU, f.Host.CPUs, f.Host.THPEnabled = "A", 2, new("madvise")
+	f.Host.Name, f.Host.CPU, f.Host.CPUs, f.Host.THPEnabled = "a", "A", 2, new("madvise")
 	if change != nil {
 		change(f)
 	}
@@ -212,6 +212,7 @@ func TestDiffersFirst(t *testing.T) {
 		{"version", "v0.1.0 -> v0.2.0", func(f *result.File) { f.Program.Version = "v0.2.0" }},
 		{"build", "abc -> def", func(f *result.File) { f.Program.BuildID = "def" }},
 		{"system", "linux/amd64 -> linux/arm64", func(f *result.File) { f.Host.Arch = "arm64" }},
+		{"host", "a -> b", func(f *result.File) { f.Host.Name = "b" }},
 		{"kernel", "6.1 -> 6.18", func(f *result.File) { f.Host.Kernel = "6.18" }},
 		{"cpu", "A -> B", func(f *result.File) { f.Host.CPU = "B" }},
 		{"CPUs", "2 -> 4", func(f *result.File) { f.Host.CPUs = 4 }},
@@ -252,6 +253,35 @@ func TestDiffersFirst(t *testing.T) {
 	same, err := Compare(set(t, "a.json", changed(nil)), set(t, "b.json", changed(nil)), nil)
 	if err != nil || len(same.Differs)+len(same.OnlyOldSays)+len(same.OnlyNewSays) > 0 {
 		t.Errorf("what is the same differs: %+v, %v", same, err)
+	}
+}
+
+// Of two redacted results nothing is called the same that neither states.
+func TestRedactedSets(t *testing.T) {
+	redact := func(change func(*result.File)) *Set {
+		f := changed(change)
+		f, err := result.Redacted(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set(t, "a.json", f)
+	}
+	c, err := Compare(redact(nil), redact(func(f *result.File) { f.Program.Command[2], f.Host.Name = "300", "b" }), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := c.Text(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Differs) > 0 || !strings.Contains(b.String(), "\nLeft out of both (--redact), and so not compared: arguments, host\n") {
+		t.Errorf("differs %v:\n%s", c.Differs, b.String())
+	}
+	metric := func(pattern string) func(*result.File) {
+		return func(f *result.File) { f.Metric = &result.Target{Name: "x", Pattern: pattern} }
+	}
+	if _, err := Compare(redact(metric("(a)")), set(t, "b.json", changed(metric("(a)"))), nil); err != nil {
+		t.Errorf("a pattern that is left out is another one: %v", err)
 	}
 }
 

@@ -108,6 +108,9 @@ func (s *Set) process(pid int, command []string, goVersion *string) {
 }
 
 func (s *Set) host(h result.Host, folio string) {
+	if s.redacted {
+		s.unsaid = append(s.unsaid, "host")
+	}
 	s.fact("host", h.Name)
 	s.fact("system", strings.Trim(h.OS+"/"+h.Arch, "/"))
 	s.fact("kernel", h.Kernel)

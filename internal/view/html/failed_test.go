@@ -135,6 +135,9 @@ func TestFailedPages(t *testing.T) {
 		if n := strings.Count(text, `class="answer main`); n > 1 && name != "lab interrupted" {
 			t.Errorf("%s: %d answers are the first", name, n)
 		}
+		if strings.Contains(text, "<bdi>0B</bdi>") && name == "failed at warm-up" {
+			t.Errorf("%s: memory that nobody measured is 0B", name)
+		}
 		if strings.Contains(text, `"series":null`) || strings.Contains(text, `"p":null`) {
 			t.Errorf("%s: a chart has null for a list", name)
 		}

@@ -401,9 +401,17 @@ func (t *tuned) measured() *Table {
 			median = num(t.of.text(m.Median), m.Median)
 		}
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), median,
-			num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
+			a.peak(), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
 	}
 	return tb
+}
+
+// peak is the cell of an arm's peak memory.
+func (a *tunedArm) peak() Cell {
+	if a.memory.N == 0 {
+		return plain("-")
+	}
+	return num(unit.Bytes(a.memory.Median), a.memory.Median)
 }
 
 // leftEarly lists the arms that are not in the final; nil where there is none.
@@ -420,7 +428,7 @@ func (t *tuned) leftEarly() *Table {
 				about = num(t.of.text(a.y), a.y)
 			}
 			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)), about,
-				num(unit.Bytes(a.memory.Median), a.memory.Median), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+				a.peak(), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
 		}
 	}
 	if len(tb.Rows) == 0 {
