@@ -68,10 +68,8 @@ func (g MemoryGroup) Read() (m GroupMemory, err error) {
 	if m.Usage, err = g.number(usage); err != nil {
 		return GroupMemory{}, err
 	}
-	stat, err := load(g.dir+"/memory.stat", func(data []byte) (map[string]uint64, error) {
-		return parseMemoryStat(data, inactive, active)
-	})
-	if err != nil && !absent(err) {
+	stat, err := ReadKeyed(g.dir+"/memory.stat", inactive, active)
+	if err != nil {
 		return GroupMemory{}, err
 	}
 	if n, ok := stat[inactive]; ok {
@@ -83,13 +81,7 @@ func (g MemoryGroup) Read() (m GroupMemory, err error) {
 	return m, nil
 }
 
-func (g MemoryGroup) number(file string) (*uint64, error) {
-	n, err := load(g.dir+"/"+file, parseLimit)
-	if absent(err) {
-		return nil, nil
-	}
-	return n, err
-}
+func (g MemoryGroup) number(file string) (*uint64, error) { return ReadNumber(g.dir + "/" + file) }
 
 // absent is as in CgroupLimit: a directory that is not there, or a root without
 // these files.
@@ -97,8 +89,8 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENODEV)
 }
 
-// parseMemoryStat picks some lines "name value" of memory.stat.
-func parseMemoryStat(data []byte, names ...string) (map[string]uint64, error) {
+// parseKeyed picks some lines "name value", as memory.stat has them.
+func parseKeyed(data []byte, names ...string) (map[string]uint64, error) {
 	out := make(map[string]uint64, len(names))
 	for line := range bytes.Lines(data) {
 		name, value, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))

@@ -99,7 +99,7 @@ func FuzzMemoryStat(f *testing.F) {
 	f.Add([]byte("cache 1\ntotal_inactive_file 4096\n"))
 	f.Add([]byte("inactive_file 18446744073709551616\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		stat, err := parseMemoryStat(data, "inactive_file", "total_inactive_file")
+		stat, err := parseKeyed(data, "inactive_file", "total_inactive_file")
 		if err == nil && len(stat) > 2 {
 			t.Errorf("%v", stat)
 		}
