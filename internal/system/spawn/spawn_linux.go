@@ -26,6 +26,19 @@ type Program struct {
 	// attached to it afterwards. An error ends the process and is that of Start. A
 	// program that gains privileges at its exec does not get them.
 	AtExec func(pid int) error
+	// Cgroup, if set, is the cgroup that the program is in from its exec on.
+	Cgroup Cgroup
+}
+
+// A Cgroup takes a program in before it begins, in one of two ways.
+type Cgroup interface {
+	// Join takes in a process that waits to become the program.
+	Join(pid int) error
+	// Enter takes in a thread of this process until leave is called, for what it forks
+	// meanwhile, as far as that can be done with a thread; Dir opens what a process has to be
+	// cloned into for the rest, nil for nothing.
+	Enter(thread int) (leave func(), err error)
+	Dir() (*os.File, error)
 }
 
 // A Process is about to become a program. If this process dies, even by SIGKILL,
@@ -114,10 +127,23 @@ func (p *Program) fork() (pid int, err error) {
 		defer restore()
 	}
 	fds := []uintptr{p.Files[0].Fd(), p.Files[1].Fd(), p.Files[2].Fd()}
-	pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
-		Dir: p.Dir, Env: p.Env, Files: fds,
-		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: p.AtExec != nil},
-	})
+	sys := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: p.AtExec != nil}
+	if p.Cgroup != nil {
+		leave, err := p.Cgroup.Enter(unix.Gettid())
+		if err != nil {
+			return 0, err
+		}
+		defer leave()
+		dir, err := p.Cgroup.Dir()
+		if err != nil {
+			return 0, err
+		}
+		if dir != nil {
+			defer dir.Close()
+			sys.UseCgroupFD, sys.CgroupFD = true, int(dir.Fd())
+		}
+	}
+	pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{Dir: p.Dir, Env: p.Env, Files: fds, Sys: sys})
 	runtime.KeepAlive(p.Files)
 	return pid, err
 }

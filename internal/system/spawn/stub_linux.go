@@ -88,6 +88,12 @@ func (p *Program) prepareStub() (*Process, error) {
 		proc.Abort()
 		return nil, noTHP(syscall.Errno(r.errno))
 	}
+	if p.Cgroup != nil {
+		if err := p.Cgroup.Join(proc.pid); err != nil {
+			proc.Abort()
+			return nil, err
+		}
+	}
 	return proc, nil
 }
 
