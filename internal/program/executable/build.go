@@ -19,6 +19,7 @@ type Build struct {
 	GoVersion string // such as go1.26.8
 	Module    string // path of the main module; "" outside of one
 	Version   string // of the main module, with Go 1.24 the commit too; "" if unknown
+	GODEBUG   string // that the program begins with (//go:debug, or the go line of go.mod); "" for none
 	Commit    string // the commit, shortened, with "+dirty" if files were changed; "" if unknown
 }
 
@@ -53,6 +54,11 @@ func BuildOf(r io.ReaderAt, size int64) (Build, error) {
 		return Build{}, ErrNotGo
 	}
 	b := Build{GoVersion: strings.Clone(info.GoVersion), Module: strings.Clone(cut(info.Main.Path)), Commit: commit(info)}
+	for _, s := range info.Settings {
+		if s.Key == "DefaultGODEBUG" {
+			b.GODEBUG = strings.Clone(cut(s.Value))
+		}
+	}
 	if v := info.Main.Version; v != "(devel)" {
 		b.Version = strings.Clone(cut(v))
 	}
