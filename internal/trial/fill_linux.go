@@ -19,6 +19,7 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 		huge := r.sampler.peakHuge
 		out.HugePeak = &huge
 	}
+	r.fillGroup(out)
 	r.fillExit(out, ws)
 	if r.follower != nil {
 		r.follower.fill(out)
@@ -83,7 +84,7 @@ func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
 		out.Signal = unix.SignalName(ws.Signal())
 		if out.Failure == "" && !r.stopped {
 			out.Failure = "killed by " + out.Signal
-			if ws.Signal() == unix.SIGKILL {
+			if ws.Signal() == unix.SIGKILL && out.OOMKills == nil { // else it is known: nobody was out of memory
 				out.Failure += " (out of memory?)"
 			}
 		}

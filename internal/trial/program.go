@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -65,6 +66,9 @@ type Program struct {
 	Signals <-chan os.Signal
 	// Server, when set, makes the program a server under load.
 	Server *Server
+	// Cgroups, when set, has each trial run in a cgroup of its own, with its limits. A load
+	// generator stays outside.
+	Cgroups *cgroup.Parent
 
 	// FS reads the kernel's files; the zero value reads the real ones.
 	FS procmem.FS

@@ -16,6 +16,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
 
@@ -47,8 +48,11 @@ type running struct {
 	ended     time.Time     // valid once exited is closed
 
 	thp        THP
-	usedBefore unix.Rusage // of the process, before it became the program
-	alone      bool        // the program never had a child, known once it has ended
+	group      *cgroup.Group // nil: the program runs where folio does
+	underLoad  cgroup.Usage  // what the group of a server counted under load
+	groupErr   error         // why that is not known
+	usedBefore unix.Rusage   // of the process, before it became the program
+	alone      bool          // the program never had a child, known once it has ended
 
 	mu     sync.Mutex // guards trace: two pumps write it
 	trace  gctrace.Summary
@@ -103,7 +107,7 @@ func (f *files) closePassed() {
 }
 
 // Run runs one trial. No process that it started is left when it returns.
-func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
+func (p *Program) Run(ctx context.Context, s Setting) (_ *Sample, err error) {
 	oneTrial.Lock()
 	defer oneTrial.Unlock()
 	if err := p.Check(); err != nil {
@@ -116,7 +120,6 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 	}
 	var atExec func(pid int) error
 	if s.THP == THPHeap && !p.Patched {
-		var err error
 		if atExec, err = p.heapAtExec(); err != nil && !errors.Is(err, ErrOwnHeap) {
 			return nil, err
 		}
@@ -130,6 +133,12 @@ func (p *Program) Run(ctx context.Context, s Setting) (*Sample, error) {
 		}
 	}
 	r := &running{p: p, family: newFamily(p.FS), exited: make(chan struct{})}
+	if p.Cgroups != nil {
+		if r.group, err = p.Cgroups.New(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, r.endGroup()) }()
+	}
 	if err := r.start(s, atExec); err != nil {
 		return nil, err
 	}

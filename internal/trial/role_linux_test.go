@@ -29,7 +29,7 @@ func init() {
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
 		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad,
 		"heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
-		"parent": roleParent, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "advised": roleAdvised,
+		"parent": roleParent, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "charged": roleCharged, "advised": roleAdvised,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {
 		runtime.LockOSThread() // in init: main is then on the main thread
@@ -62,6 +62,29 @@ func roleTouch(words []string) error {
 	}
 	fmt.Println("hwm", *st.VmHWM)
 	time.Sleep(time.Duration(number(words, 1)) * time.Millisecond)
+	runtime.KeepAlive(mem)
+	return nil
+}
+
+// roleCharged (MiB) touches memory and says how much of its own the process has.
+func roleCharged(words []string) error {
+	mem, err := touch(number(words, 0), false)
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(status)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "RssAnon:" {
+			kib, err := strconv.ParseUint(f[1], 10, 64)
+			if err != nil {
+				return err
+			}
+			fmt.Println("anonymous", kib<<10)
+		}
+	}
 	runtime.KeepAlive(mem)
 	return nil
 }

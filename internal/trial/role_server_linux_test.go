@@ -95,7 +95,13 @@ func roleLoad(words []string) error {
 // roleFolio (what) is a folio of its own, for what would end this process. It
 // prints the samples as JSON, a line each, on standard error.
 func roleFolio(words []string) error {
-	report := func(p *Program) error {
+	report := func(p *Program) (err error) {
+		if len(words) > 1 && words[1] == "limited" {
+			if p.Cgroups, err = limits(512*mib, 2); err != nil {
+				return err
+			}
+			defer p.Cgroups.Close()
+		}
 		s, err := p.Run(context.Background(), Setting{})
 		if err != nil {
 			return err

@@ -67,6 +67,20 @@ type Sample struct {
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
 
+	// What the cgroup of a trial under limits counted: CPU quota periods, those in which it
+	// ran out, and for how long, all CPUs together; how long some task, or all, waited for
+	// memory (PSI); pages that came back soon after they were reclaimed; its peak memory, page
+	// cache and the kernel's own included; and the processes that an OOM killer ended.
+	CPUPeriods       *uint64  `json:"cpu_periods"`
+	ThrottledPeriods *uint64  `json:"throttled_periods"`
+	Throttled        *float64 `json:"throttled_seconds"`
+	MemoryStall      *float64 `json:"memory_stall_seconds"`
+	MemoryFullStall  *float64 `json:"memory_full_stall_seconds"`
+	FileRefaults     *uint64  `json:"file_refaults"`
+	AnonRefaults     *uint64  `json:"anon_refaults"`
+	CgroupPeak       *uint64  `json:"cgroup_peak_bytes"`
+	OOMKills         *uint64  `json:"oom_kills"`
+
 	// Series is the memory over time; nil when it was not asked for.
 	Series *Series `json:"series,omitempty"`
 
@@ -115,6 +129,9 @@ type Keep struct {
 
 // OK says that the trial counts.
 func (s *Sample) OK() bool { return s.Failure == "" }
+
+// OutOfMemory says that an OOM killer ended a process of the trial.
+func (s *Sample) OutOfMemory() bool { return s.OOMKills != nil && *s.OOMKills > 0 }
 
 // TraceState says what the trace tells of the GC cycles of a program.
 type TraceState string
@@ -308,6 +325,16 @@ var getters = map[string]func(*Sample) (float64, bool){
 	"memory_tax_fraction":  func(s *Sample) (float64, bool) { return value(s.MemoryTax) },
 	"heap_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HeapPeak) },
 	"huge_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HugePeak) },
+
+	"cpu_periods":               func(s *Sample) (float64, bool) { return value(s.CPUPeriods) },
+	"throttled_periods":         func(s *Sample) (float64, bool) { return value(s.ThrottledPeriods) },
+	"throttled_seconds":         func(s *Sample) (float64, bool) { return value(s.Throttled) },
+	"memory_stall_seconds":      func(s *Sample) (float64, bool) { return value(s.MemoryStall) },
+	"memory_full_stall_seconds": func(s *Sample) (float64, bool) { return value(s.MemoryFullStall) },
+	"file_refaults":             func(s *Sample) (float64, bool) { return value(s.FileRefaults) },
+	"anon_refaults":             func(s *Sample) (float64, bool) { return value(s.AnonRefaults) },
+	"cgroup_peak_bytes":         func(s *Sample) (float64, bool) { return value(s.CgroupPeak) },
+	"oom_kills":                 func(s *Sample) (float64, bool) { return value(s.OOMKills) },
 }
 
 // FigureOf returns the figure with a key. The keys are fixed; an unknown one is

@@ -19,6 +19,8 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 	for _, key := range []string{
 		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_trace_cpu_seconds", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
 		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics", "memory_tax_fraction", "profile",
+		"cpu_periods", "throttled_periods", "throttled_seconds", "memory_stall_seconds", "memory_full_stall_seconds", "file_refaults",
+		"anon_refaults", "cgroup_peak_bytes", "oom_kills",
 	} {
 		if v, ok := m[key]; !ok || v != nil {
 			t.Errorf("%s is %v (present: %v), want null", key, v, ok)
@@ -35,6 +37,9 @@ func TestFiguresCoverTheSample(t *testing.T) {
 		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: new(uint64(5)), PeakTreeRSS: new(uint64(6)), MinorFaults: 7, MajorFaults: 8,
 		GCCycles: new(9), GCPause: new(10.0), GCPauseMax: new(11.0), GCTraceCPU: new(12.0),
 		GCSeconds: new(13.0), GCShare: new(14.0), MemoryTax: new(15.0), HeapPeak: new(uint64(16)), HugePeak: new(uint64(17)),
+		CPUPeriods: new(uint64(18)), ThrottledPeriods: new(uint64(19)), Throttled: new(20.0), MemoryStall: new(21.0),
+		MemoryFullStall: new(22.0), FileRefaults: new(uint64(23)), AnonRefaults: new(uint64(24)), CgroupPeak: new(uint64(25)),
+		OOMKills: new(uint64(26)),
 	}
 	data, err := json.Marshal(s)
 	if err != nil {

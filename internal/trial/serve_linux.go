@@ -45,6 +45,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 		r.look()
 		r.resetTrace()
 		before = r.used()
+		idle := r.groupUsage()
 		begin := time.Now()
 		if r.profile != nil {
 			r.profile.since.Store(clock())
@@ -56,6 +57,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 				out.Wall = load.ended.Sub(begin).Seconds()
 			}
 			after = r.used()
+			r.underLoad = r.groupUsage().Since(idle)
 			if r.profile != nil {
 				r.profile.until.Store(clock())
 			}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/spawn"
 )
 
@@ -29,7 +30,7 @@ var becomeReaper = sync.OnceValue(func() error {
 var forkOnly bool
 
 // prepare makes the process that becomes the program.
-func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec func(pid int) error) (*spawn.Process, error) {
+func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec func(pid int) error, group *cgroup.Group) (*spawn.Process, error) {
 	path, err := LookPath(argv[0])
 	if err != nil {
 		return nil, err
@@ -40,6 +41,9 @@ func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec f
 		}
 	}
 	p := &spawn.Program{Path: path, Argv: argv, Env: env, Dir: dir, Files: [3]*os.File(files), NoTHP: thp == THPOff, AtExec: atExec}
+	if group != nil {
+		p.Cgroup = group
+	}
 	if forkOnly {
 		return p.PrepareFork(), nil
 	}
@@ -61,7 +65,7 @@ func begin(p *spawn.Process, command string) (pid int, err error) {
 
 // start makes a process that is not measured.
 func start(argv, env []string, dir string, files []*os.File) (pid int, err error) {
-	p, err := prepare(argv, env, dir, THPSystem, files, nil)
+	p, err := prepare(argv, env, dir, THPSystem, files, nil, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +78,7 @@ func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err
 	orphans := r.p.Server == nil
 	waited := false
 	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (pid int, err error) {
-		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, atExec)
+		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, atExec, r.group)
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -157,9 +158,11 @@ func addTimeval(a, b unix.Timeval) unix.Timeval {
 }
 
 // EndAll ends every process that descends from this one, without a grace
-// period. It is for the moment before folio itself ends out of order.
+// period, and removes their cgroups. It is for the moment before folio itself ends out
+// of order.
 func EndAll() {
 	f := &family{}
 	f.end(0)
 	f.reapOrphans()
+	cgroup.CloseAll()
 }

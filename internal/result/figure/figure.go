@@ -103,6 +103,15 @@ var All = []Figure{
 	{Key: "heap_peak_bytes", Unit: "heap-peak-bytes", Kind: Bytes, Label: "heap peak", Short: "heap peak", Better: Neither},
 	{Key: "huge_peak_bytes", Unit: "huge-peak-bytes", Kind: Bytes, Label: "on huge pages at the peak",
 		Short: "on huge pages", Better: Neither},
+	{Key: "cpu_periods", Unit: "cpu-periods/op", Kind: Count, Label: "CPU quota periods", Short: "periods", Better: Neither},
+	{Key: "throttled_periods", Unit: "throttled-periods/op", Kind: Count, Label: "throttled periods", Short: "throttled"},
+	{Key: "throttled_seconds", Unit: "throttled-sec/op", Kind: Seconds, Label: "throttled time, all CPUs", Short: "throttled time"},
+	{Key: "memory_stall_seconds", Unit: "memory-stall-sec/op", Kind: Seconds, Label: "memory stalls, some tasks", Short: "stalls"},
+	{Key: "memory_full_stall_seconds", Unit: "memory-full-stall-sec/op", Kind: Seconds, Label: "memory stalls, all tasks", Short: "full stalls"},
+	{Key: "file_refaults", Unit: "file-refaults/op", Kind: Count, Label: "page cache refaults", Short: "cache refaults"},
+	{Key: "anon_refaults", Unit: "anon-refaults/op", Kind: Count, Label: "anonymous refaults", Short: "anon refaults"},
+	{Key: "cgroup_peak_bytes", Unit: "cgroup-peak-bytes", Kind: Bytes, Label: "peak memory of the cgroup", Short: "cgroup peak"},
+	{Key: "oom_kills", Unit: "oom-kills/op", Kind: Count, Label: "OOM kills", Short: "OOM kills"},
 }
 
 var byKey, byUnit = func() (k, u map[string]Figure) {
@@ -159,8 +168,13 @@ func KindOfUnit(name string) Kind {
 		return Share
 	case base == "B" || strings.HasSuffix(base, "-B") || base == "bytes" || strings.HasSuffix(base, "-bytes"):
 		return Bytes
-	case strings.HasSuffix(base, "-faults") || base == "faults" || strings.HasSuffix(base, "-cycles"):
+	case base == "faults":
 		return Count
+	}
+	for _, counted := range []string{"-faults", "-cycles", "-periods", "-refaults", "-kills"} {
+		if strings.HasSuffix(base, counted) {
+			return Count
+		}
 	}
 	return Number
 }

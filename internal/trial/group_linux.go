@@ -1,0 +1,72 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/cgroup"
+)
+
+// groupUsage is what the cgroup of the trial counted so far; nothing where there is none.
+func (r *running) groupUsage() (u cgroup.Usage) {
+	if r.group == nil {
+		return u
+	}
+	u, err := r.group.Usage()
+	if err != nil && r.groupErr == nil {
+		r.groupErr = fmt.Errorf("read the cgroup of the program: %w", err)
+	}
+	return u
+}
+
+// fillGroup fills in what the cgroup of the trial counted: of a server, under load.
+func (r *running) fillGroup(out *Sample) {
+	if r.group == nil {
+		return
+	}
+	u := r.groupUsage()
+	c := u
+	if r.p.Server != nil {
+		c = r.underLoad
+	}
+	out.CPUPeriods, out.ThrottledPeriods, out.Throttled = c.Periods, c.Throttled, seconds(c.ThrottledFor)
+	out.MemoryStall, out.MemoryFullStall = seconds(c.Stalled), seconds(c.FullStalled)
+	out.FileRefaults, out.AnonRefaults = c.RefaultFile, c.RefaultAnon
+	out.CgroupPeak, out.OOMKills = u.Peak, u.OOMKills
+	if u.OOMKills != nil && *u.OOMKills > 0 && !out.OverMemory {
+		out.Failure = outOfMemory(r.p.Cgroups.Limits, u)
+	}
+}
+
+// outOfMemory is why a trial failed in which the OOM killer ended a process.
+func outOfMemory(l cgroup.Limits, u cgroup.Usage) string {
+	peak := "unknown"
+	if u.Peak != nil {
+		peak = unit.Size(*u.Peak)
+		if *u.Peak == *l.Memory {
+			peak = unit.Exact(*u.Peak)
+		}
+	}
+	if u.AtLimit {
+		return fmt.Sprintf("killed by the kernel's OOM killer: memory of the cgroup reached its limit of %s (peak %s)", unit.Exact(*l.Memory), peak)
+	}
+	return fmt.Sprintf("killed by the kernel's OOM killer: the machine or a cgroup above ran out of memory, not the limit of %s (peak %s)",
+		unit.Exact(*l.Memory), peak)
+}
+
+func seconds(d *time.Duration) *float64 {
+	if d == nil {
+		return nil
+	}
+	return new(d.Seconds())
+}
+
+// endGroup removes the cgroup of the trial.
+func (r *running) endGroup() error {
+	if r.group == nil {
+		return nil
+	}
+	return errors.Join(r.groupErr, r.group.Remove())
+}
