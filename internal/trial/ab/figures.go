@@ -43,7 +43,7 @@ var names = map[string]string{
 	"peak_rss": "peak_rss_bytes", "peak_tree_rss": "peak_tree_rss_bytes",
 	"faults": "minor_faults", "gc_pause": "gc_pause_seconds", "gc_pause_max": "gc_pause_max_seconds",
 	"gc_cpu": "gc_cpu_seconds", "gc_share": "gc_cpu_fraction", "memory_tax": "memory_tax_fraction",
-	"heap_peak": "heap_peak_bytes", "huge_peak": "huge_peak_bytes",
+	"heap_peak": "heap_peak_bytes", "huge_peak": "huge_peak_bytes", "cgroup_peak": "cgroup_peak_bytes", "throttled": "throttled_seconds",
 }
 
 // keyOf returns the key of a name, itself where it is one.
@@ -70,7 +70,7 @@ func unitOf(key string) Unit {
 // perBench are the figures that say something of a run of Go benchmarks, whose number
 // of iterations differs from run to run.
 var perBench = []string{"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cpu_fraction", "memory_tax_fraction",
-	"heap_peak_bytes", "huge_peak_bytes"}
+	"heap_peak_bytes", "huge_peak_bytes", "cgroup_peak_bytes"}
 
 // A plan is what is compared.
 type plan struct {
