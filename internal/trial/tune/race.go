@@ -159,13 +159,13 @@ func (s *search) cut(keep []*Arm, st standing) {
 	}
 }
 
-// judgeFailures takes out an arm that the program does not survive. A memory bound that
+// judgeFailures takes out an arm that the program does not survive. A memory bound or limit that
 // was passed needs no second look; other failures get one.
 func judgeFailures(a *Arm) {
 	failed, slow := 0, 0
 	a.Reason = ""
 	for _, s := range a.Samples {
-		if s.OverMemory {
+		if s.OverMemory || s.OutOfMemory() {
 			a.Status, a.Reason = Failed, s.Failure
 			return
 		}

@@ -17,8 +17,11 @@ type Options struct {
 	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
 	MaxMemory  uint64        // --max-rss: the bound of the goal "best within"; 0 for none
 	SafeMemory uint64        // no arm may hold more, ever; required
-	Budget     time.Duration // default 5 minutes
-	Timeout    time.Duration // of a single run; 0 for none but what the budget and the warm-up say
+	// Limit is the memory limit that every run has, of its cgroup: an arm that passes it is
+	// killed, so those that grow get a GOMEMLIMIT within it. 0 for none.
+	Limit   uint64
+	Budget  time.Duration // default 5 minutes
+	Timeout time.Duration // of a single run; 0 for none but what the budget and the warm-up say
 	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
 	// the answer is inconclusive.
 	MaxRounds  int
@@ -190,10 +193,16 @@ func (s *search) begin(warm *trial.Sample) error {
 	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
 	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, procs: s.opts.GOMAXPROCS, heap: heapOf(warm)}
 	s.space.top = s.opts.SafeMemory / 10 * 9
+	if l := s.opts.Limit; l > 0 {
+		// The limit covers more than the runtime's does: stacks of threads, the program's
+		// file, page cache, the kernel's own.
+		s.space.top = min(s.opts.SafeMemory, l) / 10 * 9
+		s.space.guard = floorLimit(s.space.top)
+	}
 	if s.opts.MaxMemory > 0 {
 		// The runtime's limit does not cover all that a process holds.
 		s.space.guard = floorLimit(s.opts.MaxMemory / 10 * 9)
-		s.space.top = s.space.guard
+		s.space.top, s.space.tight = s.space.guard, true
 	}
 	s.space.top = floorLimit(s.space.top)
 	if s.opts.FixedTHP {
@@ -248,6 +257,9 @@ func failure(s *trial.Sample) error {
 	line := ""
 	if l := s.LastLine(); l != "" {
 		line = ": " + l
+	}
+	if s.OutOfMemory() {
+		line += "; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."
 	}
 	return fmt.Errorf("the command failed %s: %s%s", when, s.Failure, line)
 }

@@ -22,7 +22,8 @@ var limitFactors = []float64{2, 4, 8, 16}
 // A space is the set of settings that a search may try.
 type space struct {
 	base   trial.Setting // what every arm has: the user's own flags
-	guard  uint64        // with --max-rss: the limit that every growing arm gets; else 0
+	guard  uint64        // with --max-rss, or in a cgroup: the limit that every growing arm gets; else 0
+	tight  bool          // with --max-rss: the limits are parts of the bound, not multiples of the heap
 	top    uint64        // the largest GOMEMLIMIT that may be tried
 	heap   uint64        // heap peak of the default arm
 	procs  []int         // GOMAXPROCS values to cross with the best
@@ -120,7 +121,8 @@ func (sp *space) limits() []uint64 {
 			out, last = append(out, l), l
 		}
 	}
-	if sp.guard != 0 {
+	// A cgroup may have much more room than the program ever needs, or hardly any.
+	if sp.tight || sp.guard != 0 && 1.2*limitFactors[0]*float64(sp.heap) >= float64(sp.top) {
 		for _, part := range []float64{0.4, 0.55, 0.75} {
 			add(uint64(part * float64(sp.top)))
 		}

@@ -22,7 +22,7 @@ func TestSpaceIsSafe(t *testing.T) {
 			procs: rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs"),
 		}
 		if rapid.Bool().Draw(t, "mem") {
-			sp.guard = sp.top
+			sp.guard, sp.tight = sp.top, rapid.Bool().Draw(t, "tight")
 		}
 		seen := make(map[string]bool)
 		for i, s := range sp.grid() {
