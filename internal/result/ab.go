@@ -69,6 +69,14 @@ func (f *AB) JSON() ([]byte, error) {
 	return indented(f)
 }
 
+// Limits are those that the runs of all arms had; nil for none.
+func (f *AB) Limits() *Limits {
+	if len(f.Arms) == 0 {
+		return nil
+	}
+	return f.Arms[0].Program.Limits
+}
+
 // Measured says whether anything was.
 func (f *AB) Measured() bool {
 	for _, a := range f.Arms {

@@ -58,6 +58,8 @@ type Program struct {
 	Stdin *uint64 `json:"stdin_bytes,omitempty"`
 	Ready string  `json:"ready,omitempty"`
 	Load  string  `json:"load,omitempty"`
+	// Limits are those of the cgroup that every run had; nil for none.
+	Limits *Limits `json:"limits,omitempty"`
 	// IgnoreExit says that runs count whatever the exit code.
 	IgnoreExit bool   `json:"ignore_exit,omitempty"`
 	Build      *Build `json:"build,omitempty"` // of a program that folio built itself

@@ -16,6 +16,7 @@ type Lab struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	Host           host.Info `json:"host"`
+	Limits         *Limits   `json:"limits,omitempty"` // of the cgroup that every run had; nil for none
 	Seed           *uint64   `json:"seed"`
 	Quick          bool      `json:"quick"`
 	ElapsedSeconds float64   `json:"elapsed_seconds"`

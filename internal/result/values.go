@@ -5,6 +5,7 @@ import (
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/result/suggest"
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/collapser"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/inspect"
@@ -20,6 +21,7 @@ import (
 // need none of the packages that measured it.
 type (
 	Host   = host.Info
+	Limits = cgroup.Limits
 	Sample = trial.Sample
 	Track  = trial.Track
 	Series = trial.Series

@@ -64,6 +64,9 @@ func flags(f *result.File) []string {
 	add("--input", p.Input)
 	add("--ready", p.Ready)
 	add("--load", p.Load)
+	if p.Limits != nil {
+		out = append(out, p.Limits.Flags()...)
+	}
 	if higher {
 		out = append(out, "--higher-is-better")
 	}

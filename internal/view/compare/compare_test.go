@@ -205,6 +205,9 @@ func TestDiffersFirst(t *testing.T) {
 		{"arguments", "-n 60 -> -n 300", func(f *result.File) { f.Program.Command[2] = "300" }},
 		{"command", "./churn -> ./other", func(f *result.File) { f.Program.Command[0] = "./other" }},
 		{"input", "none -> a.txt", func(f *result.File) { f.Program.Input = "a.txt" }},
+		{"limits", "none -> 512MiB, 1 CPU", func(f *result.File) {
+			f.Program.Limits = &result.Limits{Memory: new(uint64(512 << 20)), CPUs: new(1.0)}
+		}},
 		{"load", "none -> hey", func(f *result.File) { f.Program.Load = "hey" }},
 		{"setting", "default -> GOGC=400", func(f *result.File) { f.Arms[0].Setting.GOGC = new("400") }},
 		{"env", "none -> A=1", func(f *result.File) { f.Arms[0].Setting.Env = []string{"A=1"} }},

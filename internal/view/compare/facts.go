@@ -38,6 +38,7 @@ func (s *Set) facts(r *result.Result) {
 		for _, e := range r.Lab.Experiments {
 			s.fact("size of "+e.Name, unit.Exact(e.Parameters.SizeBytes))
 		}
+		s.limits(r.Lab.Limits)
 		s.host(r.Lab.Host, head.Folio)
 	case r.Doctor != nil:
 		if p := r.Doctor.Process; p != nil {
@@ -79,6 +80,7 @@ func (s *Set) program(f *result.File) {
 	s.fact("input", orNone(p.Input))
 	s.fact("ready", orNone(p.Ready))
 	s.fact("load", orNone(p.Load))
+	s.limits(p.Limits)
 	if len(f.Arms) == 1 {
 		set := f.Arms[0].Setting.Trial()
 		env := set.Env
@@ -97,6 +99,14 @@ func (s *Set) program(f *result.File) {
 	}
 	s.fact("version", p.Version)
 	s.fact("build", p.BuildID)
+}
+
+func (s *Set) limits(l *result.Limits) {
+	text := ""
+	if l != nil {
+		text = l.String()
+	}
+	s.fact("limits", orNone(text))
 }
 
 func (s *Set) process(pid int, command []string, goVersion *string) {

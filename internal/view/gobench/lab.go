@@ -13,6 +13,7 @@ func Lab(f *result.Lab) (out []*benchfmt.Result) {
 	for _, e := range f.Experiments {
 		for _, a := range e.Arms {
 			config := hostConfig(f.Host)
+			config.limits(f.Limits)
 			config.add("arm", a.Name)
 			for _, s := range a.Samples {
 				if !s.OK() {

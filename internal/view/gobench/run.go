@@ -129,6 +129,13 @@ func hostConfig(h result.Host) configKeys {
 	return out
 }
 
+// limits adds those that the runs had.
+func (c *configKeys) limits(l *result.Limits) {
+	if l != nil {
+		c.add("limits", l.String())
+	}
+}
+
 // configOf returns the configuration keys of the results of a setting.
 func configOf(f *result.File, set result.Setting) configKeys {
 	out := hostConfig(f.Host)
@@ -136,6 +143,7 @@ func configOf(f *result.File, set result.Setting) configKeys {
 	if f.Program.GoVersion != nil {
 		add("go", *f.Program.GoVersion)
 	}
+	out.limits(f.Program.Limits)
 	gogc, limit, procs := "default", "default", "default"
 	if set.GOGC != nil {
 		gogc = *set.GOGC

@@ -15,7 +15,7 @@ func abSection(f *result.AB) *Section {
 		names = append(names, a.Line())
 	}
 	s.Heading = strings.Join(names, " -- ")
-	s.About = append(report.TitleAB(f), machine(f.Host)...)
+	s.About = append(report.TitleAB(f), append(machine(f.Host), limits(f.Limits())...)...)
 	s.About = append(s.About, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
 	if f.Result == nil || len(f.Result.Comparisons) == 0 {
 		s.Answers = []Answer{{Main: true, Text: "Nothing was compared."}}

@@ -12,7 +12,7 @@ import (
 
 func labSection(f *result.Lab) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and returning memory to the OS cost here", Notes: slices.Clone(f.Notes)}
-	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"),
+	s.About = append(append(machine(f.Host), limits(f.Limits)...), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"),
 		unit.Plural(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)

@@ -95,6 +95,14 @@ func fileName(name string) string {
 	return strings.TrimLeft(strings.TrimSuffix(name, ".json"), "-.") + ".json"
 }
 
+// limits describes those that the runs had.
+func limits(l *result.Limits) []string {
+	if l == nil {
+		return nil
+	}
+	return []string{"limits: " + l.String()}
+}
+
 // machine describes a host in a few words each.
 func machine(h result.Host) []string {
 	var out []string

@@ -116,11 +116,14 @@ func TestPageSaysWhatTheResultSays(t *testing.T) {
 func TestLinesToPaste(t *testing.T) {
 	f := runFile(1)
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
+	f.Program.Limits = &result.Limits{Memory: new(uint64(512 << 20)), CPUs: new(1.5)}
 	f.Metric = &result.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
 	analysis.Run(f)
-	if text := string(pageOf(t, f)); !strings.Contains(text,
-		`folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
+	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; `+
+		`--cgroup-memory 512MiB --cgroup-cpus 1.5 --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
 		t.Error("the line for a search is another one")
+	} else if !strings.Contains(text, "limits: 512MiB, 1.5 CPUs") {
+		t.Error("the page does not say the limits")
 	}
 	f = runFile(1)
 	f.Program.Build = &result.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}

@@ -103,6 +103,7 @@ func about(f *result.File) []string {
 		out = append(out, "built from "+b.Package+" with "+join(b.Patches))
 	}
 	out = append(out, machine(f.Host)...)
+	out = append(out, limits(f.Program.Limits)...)
 	if f.Program.Input != "" {
 		out = append(out, "input: "+f.Program.Input)
 	}

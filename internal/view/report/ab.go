@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchunit"
@@ -11,12 +12,16 @@ import (
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // ABLabel names a figure of folio ab.
 func ABLabel(key string) string {
 	if label, ok := abLabels[key]; ok {
 		return label
+	}
+	if i := slices.IndexFunc(figure.All, func(f figure.Figure) bool { return f.Key == key }); i >= 0 {
+		return figure.All[i].Label
 	}
 	return key
 }
@@ -200,6 +205,9 @@ func AB(w io.Writer, f *result.AB) error {
 		fmt.Fprintln(&b, l)
 	}
 	what := []string{f.Host.OS + " " + f.Host.Kernel, fmt.Sprintf("%d CPUs", f.Host.CPUs)}
+	if l := f.Limits(); l != nil {
+		what = append(what, "limits: "+l.String())
+	}
 	if s := f.Setting.Trial(); !s.IsZero() {
 		what = append(what, s.String())
 	}

@@ -51,7 +51,11 @@ func labTitle(f *result.Lab) string {
 	if f.Interrupted {
 		ended = ", interrupted"
 	}
-	return fmt.Sprintf("folio lab: %s\n%s in %s, seed %d%s", MachineName(f.Host),
+	limits := ""
+	if f.Limits != nil {
+		limits = ", limits: " + f.Limits.String()
+	}
+	return fmt.Sprintf("folio lab: %s%s\n%s in %s, seed %d%s", MachineName(f.Host), limits,
 		unit.Plural(len(f.Experiments), "experiment"), unit.ElapsedSeconds(f.ElapsedSeconds), seed, ended)
 }
 

@@ -97,6 +97,8 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	if many(samples) {
 		row("peak_tree_rss_bytes", "")
 	}
+	row("cgroup_peak_bytes", "")
+	row("oom_kills", "")
 	row("minor_faults", "")
 	row("major_faults", "")
 	if f.Analysis != nil && f.Analysis.GC != "" {
@@ -116,6 +118,10 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	row("memory_tax_fraction", "")
 	row("heap_peak_bytes", "")
 	row("huge_peak_bytes", "")
+	for _, key := range []string{"throttled_seconds", "throttled_periods", "cpu_periods", "memory_stall_seconds",
+		"memory_full_stall_seconds", "file_refaults", "anon_refaults"} {
+		row(key, "")
+	}
 	if c, ok := coverage(sum); ok {
 		t.add(unit.Percent(c), "of RSS on huge pages")
 	}

@@ -65,6 +65,9 @@ func Title(f *result.File) string {
 	if f.Host.THPEnabled != nil {
 		where = append(where, "THP "+*f.Host.THPEnabled)
 	}
+	if l := f.Program.Limits; l != nil {
+		where = append(where, "limits: "+l.String())
+	}
 	return console.Line(first) + "\n" + console.Line(strings.Join(where, ", "))
 }
 
