@@ -76,7 +76,7 @@ func run(ctx context.Context, o lab.Options, size, only string, sizes bool, w io
 		}
 	}
 	o.Self = []string{folio, "lab", "guard"}
-	o.Runner = both(lab.Process([]string{folio, "lab", "arm"}), dir)
+	o.Runner = both(lab.Process([]string{folio, "lab", "arm"}, nil), dir)
 	o.Announce = func(experiment string, changes []settings.Change) {
 		for _, c := range changes {
 			fmt.Fprintf(os.Stderr, "%s: %s, put back after each run\n", experiment, c)

@@ -342,6 +342,14 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 		return nil, err
 	}
 	sweep()
+	if s.cgroups, err = openLimits(s.limits); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.cgroups.Close())
+		}
+	}()
 	if source != nil {
 		if s.revs, arms, err = a.buildRevisions(ctx, source); err != nil {
 			return nil, err
@@ -360,7 +368,7 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 		s.notes = append(s.notes, w.Error())
 	}
 	s.program = &trial.Program{
-		FS: fs, Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit, Metric: s.spec, Server: server,
+		FS: fs, Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit, Metric: s.spec, Server: server, Cgroups: s.cgroups,
 		Keep: s.keeps(),
 	}
 	if f.show {
@@ -395,6 +403,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	}
 	about := result.Program{
 		Command: arm.show, Input: f.input, Stdin: s.session.file.Program.Stdin, Ready: f.ready, Load: f.load, IgnoreExit: f.ignoreExit,
+		Limits: recorded(s.limits),
 	}
 	about.Version, about.BuildID = host.Build(arm.command[0])
 	if isGo {
@@ -404,6 +413,9 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 		}
 	}
 	s.all = append(s.all, &p)
+	if about := s.procs(arm.command[0]); about.text != "" && !sets(arm.env, "GOMAXPROCS=") && !slices.Contains(s.notes, about.text) {
+		s.notes = append(s.notes, about.text)
+	}
 	setting := s.base
 	// Its own variables replace those of --env.
 	setting.Env = slices.DeleteFunc(slices.Clone(setting.Env), func(kv string) bool { return sets(arm.env, kv) })
@@ -456,5 +468,5 @@ func (s *abSession) end(err error) error {
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}
-	return errors.Join(err, s.revs.remove())
+	return errors.Join(err, s.revs.remove(), s.cgroups.Close())
 }

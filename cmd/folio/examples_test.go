@@ -50,6 +50,7 @@ var reductions = []struct {
 	seen     bool
 }{
 	{from: `^sudo `, to: ""},
+	{from: `^systemd-run --user --scope -p Delegate=yes `, to: ""},
 	{from: `\bgo run \./cmd/folio\b`, to: "folio"},
 	{from: `\b(1234|4242)\b`, to: "$$PID"},
 	{from: `(folio load .*) URL$`, to: "$1 --duration 1s http://127.0.0.1:8080/"},
@@ -127,7 +128,7 @@ func reduced(line string) (text, reason string) {
 		reductions[i].seen = r.seen || short != line
 		line = short
 	}
-	if strings.Contains(line, "folio tune ") && !strings.Contains(line, "--max-rss ") {
+	if strings.Contains(line, "folio tune ") && !strings.Contains(line, "--max-rss ") && !strings.Contains(line, "--cgroup-memory ") {
 		line = strings.Replace(line, "folio tune ", "folio tune --max-rss 1GiB ", 1)
 	}
 	return line, ""
@@ -229,6 +230,8 @@ func (w *exampleWorld) missing(line string) string {
 	switch {
 	case strings.Contains(line, "folio collapse") && !strings.Contains(line, "--dry-run") && trial.MayCollapse() != nil:
 		return "needs CAP_SYS_NICE and Linux 6.1"
+	case strings.Contains(line, "--cgroup-") && !mayLimit():
+		return "needs cgroups that may be written"
 	case strings.Contains(line, "--allow-system") && os.Getuid() != 0:
 		return "needs root"
 	case (strings.Contains(line, "--pprof") || strings.Contains(line, "--attach")) && perf.Check() != nil:

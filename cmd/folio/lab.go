@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -32,6 +33,8 @@ type labFlags struct {
 	json, bench string
 	html        string
 	redact      bool
+	limits      limitFlags
+	given       *pflag.FlagSet
 }
 
 const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and collection
@@ -79,6 +82,8 @@ func newLab(a *app) *cobra.Command {
 	fs.IntVar(&f.rounds, "rounds", 0, "how often each arm runs (default each experiment's own)")
 	fs.BoolVar(&f.allowSystem, "allow-system", false, "let arms change settings of the whole system, and put them back")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
+	f.given = fs
+	f.limits.add(fs)
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
@@ -105,6 +110,9 @@ func (f *labFlags) options() (lab.Options, error) {
 		if o.Size, err = unit.ParseSize(f.size); err != nil {
 			return o, fmt.Errorf("--size: %w", err)
 		}
+	}
+	if o.Limits, err = f.limits.parse(f.given); err != nil {
+		return o, err
 	}
 	if f.rounds < 0 {
 		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
@@ -157,10 +165,10 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	if err != nil {
 		return fmt.Errorf("find folio's own program: %w", err)
 	}
-	opts.Runner, opts.Self = lab.Process([]string{self, "lab", "arm"}), []string{self, "lab", "guard"}
+	opts.Self = []string{self, "lab", "guard"}
 	l := &labRun{redact: f.redact}
 	info, warnings := host.Read(procmem.New(""))
-	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Quick: f.quick}
+	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Limits: recorded(opts.Limits), Quick: f.quick}
 	notes := &stat.Notes{}
 	for _, w := range warnings {
 		notes.Add(w.Error())
@@ -178,6 +186,13 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	sweep()
+	cgroups, err := openLimits(opts.Limits)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cgroups.Close()) }()
+	opts.Runner = lab.Process([]string{self, "lab", "arm"}, cgroups)
 	progress := newProgress(a.stderr)
 	defer progress.clear()
 	opts.Progress = func(p lab.Progress) { progress.line(labProgress(p)) }

@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
@@ -40,6 +41,7 @@ type programFlags struct {
 	readyTimeout time.Duration
 	load         string
 	stopTimeout  time.Duration
+	limits       limitFlags
 	json, bench  string
 	html         string
 	redact       bool
@@ -69,6 +71,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
 	fs.StringVar(&f.load, "load", "", "shell `command` that puts the server under load, such as 'folio load --rate 500 URL';\nmetrics are taken from its output")
 	fs.DurationVar(&f.stopTimeout, "stop-timeout", 10*time.Second, "how long the server may take to end after TERM")
+	f.limits.add(fs)
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
@@ -93,8 +96,10 @@ type session struct {
 	redact  bool
 	profile []byte // for profOut
 
-	built *built   // nil without --build
-	spool *os.File // a copy of standard input; nil for none
+	limits  cgroup.Limits
+	cgroups *cgroup.Parent // nil without limits
+	built   *built         // nil without --build
+	spool   *os.File       // a copy of standard input; nil for none
 }
 
 // open checks everything that can be checked before measuring, and builds what is to
@@ -124,19 +129,23 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
 		return nil, err
 	}
-	if f.build == "" {
-		sweep()
-		s.about(kind, args, args[0])
-	} else if err := s.build(ctx, a, f.build, kind, args); err != nil {
+	sweep()
+	if s.cgroups, err = openLimits(s.limits); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.built.remove())
+			err = errors.Join(err, s.release())
 		}
 	}()
+	if f.build == "" {
+		s.about(kind, args, args[0])
+	} else if err := s.build(ctx, a, f.build, kind, args); err != nil {
+		return nil, err
+	}
 	s.program.Keep = s.keeps()
 	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
+	s.program.Cgroups, s.file.Program.Limits = s.cgroups, recorded(s.limits)
 	s.program.Metric, s.program.Timeout, s.program.Profile = s.spec, f.timeout, f.sampleRate
 	if err := s.program.Check(); err != nil {
 		return nil, err
@@ -167,8 +176,12 @@ func (s *session) keeps() trial.Keep {
 	return trial.Keep{Samples: s.profOut != nil, Stacks: s.jsonOut != nil || s.page.out != nil}
 }
 
+// release removes what was made for the runs.
+func (s *session) release() error { return errors.Join(s.built.remove(), s.cgroups.Close()) }
+
 // sweep removes what a folio left that was killed.
 func sweep() {
+	cgroup.Sweep(procmem.New(""))
 	scratch.Sweep("")
 	if dir := os.Getenv("GOTMPDIR"); dir != "" {
 		scratch.Sweep(dir)
@@ -232,6 +245,9 @@ func (s *session) parse(f *programFlags) error {
 	s.base.Env, s.redact = f.env, f.redact
 	if f.redact && f.pprof != "" {
 		return errors.New("--redact and --pprof: a pprof profile names directories, and is not redacted: give one")
+	}
+	if s.limits, err = f.limits.parse(f.given); err != nil {
+		return err
 	}
 	switch {
 	case f.metric != "":
@@ -413,7 +429,7 @@ func (s *session) close() error {
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}
-	return errors.Join(err, s.built.remove())
+	return errors.Join(err, s.release())
 }
 
 // checkBuild checks what --build is and goes with.

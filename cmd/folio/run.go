@@ -55,6 +55,10 @@ heap-hugepages, and what follows -- are its arguments: its heap asks for huge
 pages as it grows (--thp heap, the default then). --thp system turns that off.
 The first build compiles the standard library, about a minute.
 
+--cgroup-memory and --cgroup-cpus run the program under the limits of a container, in
+a cgroup of its own (version 1 or 2; no root where the system delegates): the sheet
+then says how often it was throttled, and an OOM kill is called one.
+
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the GC.`
 
@@ -68,6 +72,7 @@ func newRun(a *app) *cobra.Command {
   folio run --count 10 --gogc 400 -- ./prog args
   folio run --build ./cmd/prog --gogc 400 -- args
   folio run --sample-rate 997 -- ./prog args
+  folio run --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
   folio run --attach 1234 --duration 30s
   folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
@@ -134,18 +139,21 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	s, err := a.open(early, &f.programFlags, "run", args)
 	if err == nil && f.count > 1 {
 		if err = s.takeInput(early, a); err != nil {
-			err = errors.Join(err, s.built.remove())
+			err = errors.Join(err, s.release())
 		}
 	}
 	stop()
 	if err == nil && context.Cause(early) == errInterrupted {
-		err = errors.Join(errNothing, s.built.remove())
+		err = errors.Join(errNothing, s.release())
 	}
 	if err != nil {
 		return err
 	}
 	base.THP, base.Env = s.base.THP, s.base.Env
 	s.base = base
+	if p := s.procs(s.program.Command[0]); p.text != "" {
+		s.notes = append(s.notes, p.text)
+	}
 	defer func() { err = errors.Join(err, s.end(err)) }()
 	if base.THP == trial.THPHeap {
 		if err := s.getsHuge(); err != nil {

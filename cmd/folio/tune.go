@@ -50,6 +50,9 @@ is spent: what is recommended, and every difference that is shown, is of the fin
 alone. GOGC is never off without a memory limit, and a run that takes more memory
 than the machine can spare is ended.
 
+--cgroup-memory and --cgroup-cpus run it under the limits of a container: GOMEMLIMIT
+and GOMAXPROCS are then searched within them.
+
 The program must do the same work every time. It is run some hundred times, its
 output is not shown, and it reads nothing (see --input). Servers: see --ready.`
 
@@ -61,6 +64,7 @@ func newTune(a *app) *cobra.Command {
 		Long:  tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
+  folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio tune --build ./cmd/server -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
   folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
@@ -93,7 +97,13 @@ func (f *tuneFlags) options() (tune.Options, error) {
 			return o, fmt.Errorf("--max-rss: %w", err)
 		}
 	}
+	limits, err := f.limits.parse(f.given)
+	if err != nil {
+		return o, err
+	}
 	switch {
+	case limits.Memory != nil && o.MaxMemory > *limits.Memory:
+		return o, fmt.Errorf("--max-rss %s: more than --cgroup-memory %s allows: give a smaller one, or none", f.mem, f.limits.memory)
 	case f.budget <= 0:
 		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)
 	case f.rounds < 1 && f.given.Changed("rounds"):
@@ -126,6 +136,20 @@ func (s *session) search(o tune.Options) tune.Options {
 		}
 	}
 	o.SafeMemory = s.program.FS.SpareMemory()
+	if m := s.limits.Memory; m != nil {
+		if o.Limit = *m; *m > o.SafeMemory {
+			s.notes = append(s.notes, fmt.Sprintf("the machine can spare %s, less than --cgroup-memory %s: a run that takes more is ended",
+				unit.Size(o.SafeMemory), unit.Exact(*m)))
+		}
+	}
+	if p := s.procs(s.program.Command[0]); p.known {
+		if p.text != "" {
+			s.notes = append(s.notes, p.text)
+		}
+		if len(o.GOMAXPROCS) == 0 {
+			o.GOMAXPROCS = p.others
+		}
+	}
 	return o
 }
 

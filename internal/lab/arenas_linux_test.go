@@ -27,7 +27,7 @@ func arenasRuns(t *testing.T, size uint64, all ...*Experiment) []*Outcome {
 		testenv.Missing(t, "too little memory")
 	}
 	res, err := Run(context.Background(), Options{
-		Experiments: all, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}),
+		Experiments: all, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}, nil),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestGogcWork(t *testing.T) {
 	m := ReadMachine()
 	m.CPUs = runtime.GOMAXPROCS(0)
 	res, err := Run(context.Background(), Options{
-		Experiments: []*Experiment{&e}, Machine: m, Size: 256 << 20, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}),
+		Experiments: []*Experiment{&e}, Machine: m, Size: 256 << 20, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}, nil),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestGogcWork(t *testing.T) {
 
 // A traced run is sampled, too, and no share in it is above its whole.
 func TestGogcTraced(t *testing.T) {
-	run := Process([]string{os.Args[0], "arm"})
+	run := Process([]string{os.Args[0], "arm"}, nil)
 	var arm *Arm
 	for _, a := range gogc.Arms(ReadMachine(), Params{Size: 256 << 20, Count: 60}) {
 		if a.Name == "trees-100" {

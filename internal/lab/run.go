@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/lab/settings"
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -28,6 +29,9 @@ type Options struct {
 	AllowSystem bool
 	Announce    func(experiment string, changes []settings.Change)
 	Self        []string
+
+	// Limits are those that Runner gives the processes of arms.
+	Limits cgroup.Limits
 
 	// Runner runs one trial of a task: [Process] does.
 	Runner  func(context.Context, Task, trial.Setting) (*trial.Sample, error)
@@ -51,10 +55,10 @@ type Progress struct {
 }
 
 // Process returns a Runner that has command, with a task's arguments behind it,
-// run tasks as processes.
-func Process(command []string) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
+// run tasks as processes: in cgroups, unless that is nil.
+func Process(command []string, cgroups *cgroup.Parent) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
 	return func(ctx context.Context, t Task, s trial.Setting) (*trial.Sample, error) {
-		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute, Trace: t.Trace, IsGo: t.Trace}
+		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute, Trace: t.Trace, IsGo: t.Trace, Cgroups: cgroups}
 		if t.Trace {
 			p.Profile = tracedRate
 		}
@@ -99,6 +103,11 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	if r.Machine == nil {
 		r.Machine = ReadMachine()
 	}
+	if m := r.Limits.Memory; m != nil {
+		limited := *r.Machine
+		limited.Spare = min(limited.Spare, *m/10*7)
+		r.Machine = &limited
+	}
 	defer func() {
 		// Also when this function panics: then the guard has less to do.
 		err = errors.Join(err, r.changer.Close(), r.tidy())
@@ -132,6 +141,9 @@ func (r *run) prepare(e *Experiment) *Outcome {
 	for _, a := range e.Arms(r.Machine, p) {
 		if err != nil && a.NotRun == "" {
 			a.NotRun = err.Error()
+		}
+		if a.NotRun == "" && a.Task.Cgroup != "" && !r.Limits.IsZero() {
+			a.NotRun = "has a cgroup of its own: run it without --cgroup-memory and --cgroup-cpus"
 		}
 		if a.NotRun == "" && len(a.Changes) > 0 && !r.AllowSystem {
 			a.NotRun, a.Forbidden = "needs --allow-system, to "+changesText(a.Changes), true

@@ -25,7 +25,7 @@ func measured(t *testing.T, e *Experiment, size uint64) func(arm, key string) fl
 		testenv.Missing(t, "too little memory for %s", unit.Exact(size))
 	}
 	res, err := Run(context.Background(), Options{
-		Experiments: []*Experiment{e}, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}),
+		Experiments: []*Experiment{e}, Machine: m, Size: size, Rounds: 1, Runner: Process([]string{os.Args[0], "arm"}, nil),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func workloadRun(t *testing.T, e *Experiment, p Params) *Outcome {
 	}
 	less := *e
 	less.defaults = p
-	res, err := Run(context.Background(), Options{Experiments: []*Experiment{&less}, Machine: m, Runner: Process([]string{os.Args[0], "arm"})})
+	res, err := Run(context.Background(), Options{Experiments: []*Experiment{&less}, Machine: m, Runner: Process([]string{os.Args[0], "arm"}, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// needLimits is for tests of programs in cgroups.
+func needLimits(t *testing.T) {
+	t.Helper()
+	if err := tryLimits(); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+}
+
+func tryLimits() error {
+	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(uint64(64 << 20)), CPUs: new(0.5)})
+	return errors.Join(err, p.Close())
+}
+
+func mayLimit() bool { return tryLimits() == nil }
+
+// groups lists the cgroups that a process made.
+func (c *child) groups() (out []string) {
+	c.t.Helper()
+	for _, controller := range []string{"memory", "cpu"} {
+		own, err := procmem.FS{}.CgroupDir(0, controller)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		found, _ := filepath.Glob(filepath.Join(own.Path, fmt.Sprintf("folio-*-%d-*", c.cmd.Process.Pid)))
+		out = append(out, found...)
+	}
+	return out
+}
+
+func (c *child) noGroups() {
+	c.t.Helper()
+	if left := c.groups(); len(left) > 0 {
+		c.t.Errorf("cgroups are left: %q", left)
+	}
+}
+
+// A result says what the limits were, and why a program was killed.
+func TestLimits(t *testing.T) {
+	needLimits(t)
+	limits := []string{"--cgroup-memory", "64MiB", "--cgroup-cpus", "0.5", "--json", "f.json"}
+	const killed = "killed by the kernel's OOM killer: memory of the cgroup reached its limit of 64MiB (peak "
+	for _, x := range []struct {
+		name string
+		args []string
+		code int
+		says []string // on standard output and error
+	}{
+		{"run", []string{"--", "gcprog", "-alloc", "10"}, 0,
+			[]string{", limits: 64MiB, 0.5 CPUs\n", "  peak memory of the cgroup\n", "         0  OOM kills\n", "  throttled periods\n", "  page cache refaults\n"}},
+		{"run", []string{"--", "gcprog", "-alloc", "100"}, 137, []string{"the program failed (" + killed}},
+		{"run", []string{"--count", "2", "--", "gcprog", "-alloc", "100"}, 1, []string{"2 of 2 runs failed: " + killed}},
+		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"the program failed (killed by SIGKILL):"}},
+		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed as it is, before any setting was tried: " + killed,
+			"; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ...\n"}},
+		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "10"}, 0,
+			[]string{", limits: 64MiB, 0.5 CPUs\n", "\n  peak memory of the cgroup  "}},
+		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "100"}, 1, []string{killed}},
+	} {
+		c := newChild(t, append(append([]string{x.name}, limits...), x.args...)...)
+		c.start()
+		c.end(x.code)
+		c.noGroups()
+		for _, want := range x.says {
+			if text := c.stdout.String() + c.stderr.String(); !strings.Contains(text, want) {
+				t.Errorf("%s %q does not say %q", x.name, x.args, want)
+			}
+		}
+		if x.code != 0 {
+			continue
+		}
+		data, err := os.ReadFile(c.path("f.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f struct {
+			Program struct{ Limits map[string]float64 }
+			Arms    []struct {
+				Program struct{ Limits map[string]float64 }
+				Samples []map[string]any
+			}
+		}
+		if err := json.Unmarshal(data, &f); err != nil {
+			t.Fatal(err)
+		}
+		got := f.Program.Limits
+		if x.name == "ab" {
+			got = f.Arms[1].Program.Limits
+		}
+		if len(got) != 2 || got["memory_bytes"] != 64<<20 || got["cpus"] != 0.5 {
+			t.Errorf("%s: limits %v", x.name, got)
+		}
+		for _, s := range f.Arms[0].Samples {
+			if s["cgroup_peak_bytes"] == nil || s["oom_kills"] != 0.0 || s["cpu_periods"] == nil {
+				t.Errorf("%s: %v", x.name, s)
+			}
+		}
+	}
+}
+
+// The arms of a lab are in cgroups, but for those that have their own.
+func TestLabLimits(t *testing.T) {
+	needLimits(t)
+	c := newChild(t, "lab", "--cgroup-memory", "256MiB", "--cgroup-cpus", "1", "--size", "8MiB", "--rounds", "1", "--json", "f.json", "madvise")
+	c.start()
+	c.end(0)
+	c.noGroups()
+	if out := c.stdout.String(); !strings.Contains(out, ", limits: 256MiB, 1 CPU\n") {
+		t.Error("the limits are not shown")
+	}
+	data, err := os.ReadFile(c.path("f.json"))
+	if err != nil || !strings.Contains(string(data), "has a cgroup of its own: run it without --cgroup-memory and --cgroup-cpus") {
+		t.Errorf("the arms with cgroups of their own: %v", err)
+	}
+}
+
+// Nothing is left however folio ends.
+func TestLimitsInterrupted(t *testing.T) {
+	needLimits(t)
+	limits := []string{"--cgroup-memory", "256MiB", "--cgroup-cpus", "2"}
+	for _, x := range []struct {
+		name    string
+		args    []string
+		runs    int
+		signals []syscall.Signal
+		code    int
+	}{
+		{"run", []string{"--count", "100000", "--", "gcprog", "-touch", "runs"}, 4, []syscall.Signal{unix.SIGINT}, 130},
+		{"run", []string{"--count", "100000", "--", "gcprog", "-touch", "runs"}, 4, []syscall.Signal{unix.SIGTERM}, 130},
+		{"run", []string{"--", "gcprog", "-touch", "runs", "-sleep", "1h", "-background"}, 1, []syscall.Signal{unix.SIGTERM}, 143},
+		{"tune", []string{"--", "gcprog", "-touch", "runs"}, 4, []syscall.Signal{unix.SIGTERM}, 130},
+		{"tune", []string{"--", "gcprog", "-ignore", "-background", "-touch", "runs", "-sleep", "1h"}, 1, []syscall.Signal{unix.SIGINT, unix.SIGTERM}, 130},
+		{"ab", []string{"--", "gcprog", "-touch", "runs", "-sleep", "1h", "--", "gcprog"}, 1, []syscall.Signal{unix.SIGINT}, 130},
+	} {
+		c := newChild(t, append(append([]string{x.name}, limits...), x.args...)...)
+		c.start()
+		c.awaitRuns(x.runs)
+		for _, s := range x.signals {
+			c.signal(s)
+		}
+		c.end(x.code)
+		c.noGroups()
+	}
+}
+
+// What folio left that was killed, the next one removes, with limits or without.
+func TestLimitsKilled(t *testing.T) {
+	needLimits(t)
+	c := newChild(t, "run", "--cgroup-memory", "256MiB", "--", "gcprog", "-background", "-touch", "runs", "-sleep", "1h")
+	c.start()
+	c.awaitRuns(1)
+	if len(c.groups()) == 0 {
+		t.Error("it has no cgroup")
+	}
+	c.signal(unix.SIGKILL)
+	_ = c.cmd.Wait()
+	next := newChild(t, "run", "--", "gcprog")
+	next.start()
+	next.end(0)
+	next.noGroups()
+	c.noGroups()
+	testenv.Eventually(t, "all processes of the first are gone", func() bool { return len(processesWith(c.mark)) == 0 })
+}
+
+// The arms of GOMAXPROCS follow the quota, and what is said of it the version of Go.
+func TestProcsOfQuota(t *testing.T) {
+	const main = "package main\n\nfunc main() {}\n"
+	now := testenv.Build{Source: map[string]string{"main.go": main, "go.mod": "module program\n\ngo 1.26\n"}}.Do(t)
+	old := testenv.Build{Source: testenv.Module(main)}.Do(t)
+	t.Setenv("GOMAXPROCS", "")
+	t.Setenv("GODEBUG", "")
+	for _, c := range []struct {
+		exe   string
+		cpus  float64
+		have  int
+		env   []string
+		want  string // initial, others
+		saysd string
+	}{
+		{now, 1.5, 16, nil, "2 [1]", "derives it from the quota of 1.5 CPUs (never below 2) and the 16 CPUs here"},
+		{now, 0.5, 16, nil, "2 [1]", "GOMAXPROCS is 2 by default"},
+		{now, 4, 16, nil, "4 []", "GOMAXPROCS is 4 by default"},
+		{now, 4, 2, nil, "2 []", "GOMAXPROCS is 2 by default"},
+		{now, 2.5, 16, nil, "3 [2]", ""},
+		{old, 1.5, 16, nil, "16 [1 2]", "GOMAXPROCS is 16 by default, as this machine has 16 CPUs, whatever the quota of 1.5 CPUs: it was built with containermaxprocs=0"},
+		{old, 1.5, 16, []string{"GODEBUG=containermaxprocs=1"}, "2 [1]", "derives"},
+		{now, 1.5, 16, []string{"GODEBUG=containermaxprocs=0"}, "16 [1 2]", "GODEBUG has containermaxprocs=0; set GOMAXPROCS=2, or"},
+		{old, 8, 2, nil, "2 []", ""},
+		{now, 1.5, 16, []string{"GOMAXPROCS=4"}, "0 []", ""},
+		{"/bin/sh", 1.5, 16, nil, "0 []", ""},
+	} {
+		s := &session{}
+		s.limits.CPUs, s.host.CPUs, s.base.Env = &c.cpus, c.have, c.env
+		p := s.procs(c.exe)
+		if got := fmt.Sprint(p.initial, p.others); got != c.want || !strings.Contains(p.text, c.saysd) {
+			t.Errorf("%v of %d CPUs, %v: %s, %q, want %s", c.cpus, c.have, c.env, got, p.text, c.want)
+		}
+	}
+}
