@@ -111,7 +111,7 @@ func TestProtocols(t *testing.T) {
 			before := runtime.NumGoroutine()
 			u := strings.Replace(s.URL, "//", "//u:p@", 1)
 			r := mustRun(t, Options{
-				URLs: []string{u + "/a?q=1#f", u + "/b?q=1"}, HTTP: tt.http, Rate: 200, Warmup: 100 * time.Millisecond, Duration: time.Second,
+				URLs: []string{u + "/a?q=1#f", u + "/b?q=1"}, HTTP: tt.http, Rate: 1000, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond,
 				Method: "PUT", Body: body, Headers: []Header{{"Host", "example.com"}, {"X-A", "b c"}, {"X-Two", "1"}, {"X-Two", "2"}},
 				TLS: trusting(s), Timeout: testenv.Patience,
 			})
@@ -141,8 +141,8 @@ func TestProtocols(t *testing.T) {
 func TestConnections(t *testing.T) {
 	for _, tt := range []struct{ server, http string }{{"1", ""}, {"h2c", HTTP2}, {"h2", ""}} {
 		t.Run(tt.server, func(t *testing.T) {
-			s := serve(t, tt.server, func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) })
-			r := mustRun(t, Options{URLs: []string{s.URL}, HTTP: tt.http, Connections: 3, Rate: 300, Duration: time.Second,
+			s := serve(t, tt.server, func(http.ResponseWriter, *http.Request) { time.Sleep(5 * time.Millisecond) })
+			r := mustRun(t, Options{URLs: []string{s.URL}, HTTP: tt.http, Connections: 3, Rate: 1500, Duration: 200 * time.Millisecond,
 				Timeout: testenv.Patience, TLS: trusting(s)})
 			if r.Succeeded != 300 || r.Intended != 300 {
 				t.Errorf("%+v, %v", r.Counts, r.Errors)
