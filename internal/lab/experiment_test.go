@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/lab/settings"
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/page"
 )
 
@@ -137,6 +138,33 @@ func TestNotRun(t *testing.T) {
 	a := find(t, pages, m, "thp")
 	if len(a.Changes) != 1 || a.Changes[0].Value != "madvise" {
 		t.Errorf("THP never: %+v", a)
+	}
+}
+
+// Under limits run all arms but those that bring their own, or take what there is; and what
+// they may take is within the limit.
+func TestLimits(t *testing.T) {
+	l := cgroup.Limits{Memory: new(uint64(1 << 30))}
+	r := &run{Options: Options{Machine: machine(kernel(t, nil)), Limits: l, AllowSystem: true}}
+	notRun := make(map[string]string)
+	for _, e := range []*Experiment{madvise, stall, faults} {
+		for _, a := range r.prepare(e).Arms {
+			if a.Arm.NotRun != "" {
+				notRun[a.Arm.Name] = a.Arm.NotRun
+			}
+		}
+	}
+	const own, all = "has a cgroup of its own: run it without --cgroup-memory and --cgroup-cpus",
+		"takes all free memory of the machine: run it without --cgroup-memory"
+	for arm, want := range map[string]string{"base-free-pressure": own, "thp-dontneed-pressure": own, "thp-pieces": all, "defrag-never": all,
+		"thp": "", "base-free": "", "ahead": ""} {
+		if notRun[arm] != want {
+			t.Errorf("%s: not run: %q, want %q", arm, notRun[arm], want)
+		}
+	}
+	a := find(t, stall, r.Machine, "thp-pieces")
+	if why := beyond(a, cgroup.Limits{CPUs: new(1.0)}); why != "" {
+		t.Errorf("a CPU quota keeps an arm from running: %s", why)
 	}
 }
 

@@ -142,8 +142,8 @@ func (r *run) prepare(e *Experiment) *Outcome {
 		if err != nil && a.NotRun == "" {
 			a.NotRun = err.Error()
 		}
-		if a.NotRun == "" && a.Task.Cgroup != "" && !r.Limits.IsZero() {
-			a.NotRun = "has a cgroup of its own: run it without --cgroup-memory and --cgroup-cpus"
+		if a.NotRun == "" {
+			a.NotRun = beyond(a, r.Limits)
 		}
 		if a.NotRun == "" && len(a.Changes) > 0 && !r.AllowSystem {
 			a.NotRun, a.Forbidden = "needs --allow-system, to "+changesText(a.Changes), true
@@ -151,6 +151,17 @@ func (r *run) prepare(e *Experiment) *Outcome {
 		out.Arms = append(out.Arms, &ArmResult{Arm: a})
 	}
 	return out
+}
+
+// beyond says why an arm cannot run under limits, "" if it can.
+func beyond(a *Arm, l cgroup.Limits) string {
+	switch {
+	case a.Task.Cgroup != "" && !l.IsZero():
+		return "has a cgroup of its own: run it without --cgroup-memory and --cgroup-cpus"
+	case a.Task.How == inPieces && l.Memory != nil:
+		return "takes all free memory of the machine: run it without --cgroup-memory"
+	}
+	return ""
 }
 
 func changesText(changes []settings.Change) string {
