@@ -14,7 +14,7 @@ const (
 	// result, each of which takes memory of its own: 64 MiB of "{}," would be 22
 	// million objects. MaxRows bounds the different figures of benchmark text, MaxKeys
 	// the keys of its configuration.
-	MaxObjects, MaxValues, MaxRows, MaxKeys = 200_000, 2_000_000, 1 << 15, 1000
+	MaxObjects, MaxValues, MaxRows, MaxKeys = 180_000, 2_000_000, 1 << 15, 1000
 	// MaxSource bounds a source file of which a line is shown, MaxSources all of them.
 	MaxSource, MaxSources = 8 << 20, 32 << 20
 

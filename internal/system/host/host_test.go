@@ -30,13 +30,13 @@ func TestReadFixtures(t *testing.T) {
 		want    string
 		errs    int
 	}{
-		{"server", 4096, `{"os":"linux","arch":"arm64","kernel":"K","cpu":"ARM Neoverse-V2","cpus":2,` +
+		{"server", 4096, `{"name":"N","os":"linux","arch":"arm64","kernel":"K","cpu":"ARM Neoverse-V2","cpus":2,` +
 			`"memory_bytes":34359738368,"cgroup_limit_bytes":2147483648,"page_bytes":4096,"huge_page_bytes":2097152,` +
 			`"thp_enabled":"always","thp_defrag":"madvise","thp_max_ptes_none":0}`, 0},
-		{"small", 16384, `{"os":"linux","arch":"arm64","kernel":"K","cpu":"","cpus":2,` +
+		{"small", 16384, `{"name":"N","os":"linux","arch":"arm64","kernel":"K","cpu":"","cpus":2,` +
 			`"memory_bytes":521654272,"cgroup_limit_bytes":null,"page_bytes":16384,"huge_page_bytes":null,` +
 			`"thp_enabled":null,"thp_defrag":null,"thp_max_ptes_none":null}`, 0},
-		{"nothing", 4096, `{"os":"linux","arch":"arm64","kernel":"K","cpu":"","cpus":2,` +
+		{"nothing", 4096, `{"name":"N","os":"linux","arch":"arm64","kernel":"K","cpu":"","cpus":2,` +
 			`"memory_bytes":null,"cgroup_limit_bytes":null,"page_bytes":4096,"huge_page_bytes":null,` +
 			`"thp_enabled":null,"thp_defrag":null,"thp_max_ptes_none":null}`, 3},
 	} {
@@ -50,7 +50,7 @@ func TestReadFixtures(t *testing.T) {
 			}
 		}
 		// These are the running machine's.
-		info.OS, info.Arch, info.Kernel, info.CPUs = "linux", "arm64", "K", 2
+		info.Name, info.OS, info.Arch, info.Kernel, info.CPUs = "N", "linux", "arm64", "K", 2
 		if got := marshal(t, info); got != c.want {
 			t.Errorf("%s:\nhave %s\nwant %s", c.fixture, got, c.want)
 		}

@@ -16,6 +16,7 @@ type Tree struct {
 	Runs      int        `json:"runs"`
 	Unit      string     `json:"unit"` // of values: [UnitSeconds] or [UnitBytes]
 	Functions []Function `json:"functions"`
+	Totals    []Total    `json:"function_totals"` // of each of Functions
 	// Parents are the nodes that call, -1 for the outermost; Calls are indices of
 	// Functions. Lines are the lines at which most of the time of the node was spent, in
 	// itself or in what is called there; 0 if unknown.
@@ -40,6 +41,14 @@ type Function struct {
 	Name      string `json:"name"`
 	File      string `json:"file,omitempty"`
 	Uncertain bool   `json:"uncertain,omitempty"`
+}
+
+// A Total is all that a function and what it calls spent, on all paths, those that are
+// pruned included; of calls of itself the outermost counts.
+type Total struct {
+	Value float64 `json:"value"`
+	// Memory is what of that is of the classes of the memory tax.
+	Memory float64 `json:"memory_value"`
 }
 
 // Self is what was spent by node and class, in columns.
@@ -278,10 +287,55 @@ func (s *Stacks) tree(least float64, most int) *Tree {
 			self[to[i]][class] += v
 		}
 	}
+	out.Totals = make([]Total, len(out.Functions))
+	for f, t := range s.totals(runs) {
+		if at, ok := functions[f]; ok {
+			out.Totals[at] = t
+		}
+	}
+	if small >= 0 { // it is no function of the program
+		at := out.Calls[small]
+		for _, class := range ordered(self[small]) {
+			out.Totals[at].add(class, self[small][class])
+		}
+	}
 	for i := range out.Parents {
 		for _, class := range ordered(self[i]) {
 			out.Self.Nodes, out.Self.Classes = append(out.Self.Nodes, i), append(out.Self.Classes, class)
 			out.Self.Values = append(out.Self.Values, self[i][class])
+		}
+	}
+	return out
+}
+
+func (t *Total) add(class Class, v float64) {
+	t.Value += v
+	if class.Info().Memory {
+		t.Memory += v
+	}
+}
+
+// totals returns what each function spent, the mean of the runs.
+func (s *Stacks) totals(runs int) map[Function]Total {
+	within := make([]Total, len(s.nodes))
+	for i, n := range slices.Backward(s.nodes) {
+		for _, class := range ordered(n.self) {
+			within[i].add(class, n.self[class]/float64(runs))
+		}
+		if n.parent >= 0 {
+			within[n.parent].Value += within[i].Value
+			within[n.parent].Memory += within[i].Memory
+		}
+	}
+	out := make(map[Function]Total)
+	for i := range s.nodes {
+		outermost := true
+		for up := s.nodes[i].parent; up >= 0 && outermost; up = s.nodes[up].parent {
+			outermost = s.nodes[up].call != s.nodes[i].call
+		}
+		if outermost {
+			f := s.byIndex[s.nodes[i].call]
+			out[f] = Total{out[f].Value + within[i].Value, out[f].Memory + within[i].Memory}
 		}
 	}
 	return out
@@ -311,7 +365,12 @@ func (n *stackNode) line() int {
 // Valid says that a tree which was read from a file is one.
 func (t *Tree) Valid() bool {
 	n := len(t.Parents)
-	if t.Runs < 1 || len(t.Calls) != n || len(t.Lines) != n || len(t.Self.Classes) != len(t.Self.Nodes) || len(t.Self.Values) != len(t.Self.Nodes) {
+	for _, f := range t.Totals {
+		if !(f.Memory >= 0) || !(f.Value >= f.Memory) || math.IsInf(f.Value, 0) {
+			return false
+		}
+	}
+	if t.Runs < 1 || len(t.Totals) != len(t.Functions) || len(t.Calls) != n || len(t.Lines) != n || len(t.Self.Classes) != len(t.Self.Nodes) || len(t.Self.Values) != len(t.Self.Nodes) {
 		return false
 	}
 	for i := range n {

@@ -60,6 +60,11 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s does not begin with main", path)
 		}
 	}
+	for i, f := range tree.Functions { // main calls all, and itself nothing twice
+		if f.Name == "main.main" && (math.Abs(tree.Totals[i].Value-4) > 1e-9 || math.Abs(tree.Totals[i].Memory-3) > 1e-9) {
+			t.Errorf("main spent %+v", tree.Totals[i])
+		}
+	}
 	if NewStacks().Tree() != nil {
 		t.Error("a tree of nothing")
 	}
@@ -99,6 +104,12 @@ func TestTreeKeepsTime(t *testing.T) {
 					t.Fatalf("%s: %v s in the tree, want %v", class, got[class], seconds)
 				}
 			}
+			// What a function spent is that of the whole tree, however little of it is kept.
+			for i, f := range tree.Functions {
+				if at := slices.Index(whole.Functions, f); at >= 0 && math.Abs(tree.Totals[i].Value-whole.Totals[at].Value) > 1e-9 {
+					t.Fatalf("%s spent %v, want %v", f.Name, tree.Totals[i].Value, whole.Totals[at].Value)
+				}
+			}
 			if tree.Pruned < 0 || tree.Pruned > tree.Total()+1e-9 || tree == whole && tree.Pruned > 0 {
 				t.Fatalf("%v s of %v are pruned", tree.Pruned, tree.Total())
 			}
@@ -109,7 +120,7 @@ func TestTreeKeepsTime(t *testing.T) {
 // A file of anybody's is looked at before a page follows its numbers.
 func TestTreeValid(t *testing.T) {
 	good := func() *Tree {
-		return &Tree{Runs: 1, Functions: []Function{{Name: "a"}}, Parents: []int{-1, 0}, Calls: []int{0, 0}, Lines: []int{0, 3},
+		return &Tree{Runs: 1, Functions: []Function{{Name: "a"}}, Totals: []Total{{Value: 1, Memory: 1}}, Parents: []int{-1, 0}, Calls: []int{0, 0}, Lines: []int{0, 3},
 			Self: Self{Nodes: []int{1}, Classes: []Class{GCMark}, Values: []float64{1}}}
 	}
 	if !good().Valid() {
@@ -120,6 +131,7 @@ func TestTreeValid(t *testing.T) {
 		"no such function": func(t *Tree) { t.Calls[0] = 1 }, "before the first": func(t *Tree) { t.Parents[0] = -2 },
 		"lines": func(t *Tree) { t.Lines = t.Lines[:1] }, "no such node": func(t *Tree) { t.Self.Nodes[0] = 2 },
 		"time": func(t *Tree) { t.Self.Values[0] = math.NaN() }, "negative": func(t *Tree) { t.Self.Values[0] = -1 },
+		"totals": func(t *Tree) { t.Totals = nil }, "more memory than all": func(t *Tree) { t.Totals[0].Memory = 2 },
 		"classes": func(t *Tree) { t.Self.Classes = nil },
 	} {
 		tree := good()

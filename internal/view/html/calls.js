@@ -13,22 +13,29 @@ folio.kinds.calls = (() => {
 
   // grow puts the trees of the runs into one.
   function grow(trees, classes) {
-    const index = new Map(classes.map((c, i) => [c.class, i])), root = node({ name: 'all' }, trees.length, classes.length);
+    const root = node({ name: 'all' }, trees.length, classes.length), known = new Map();
+    // of returns a function with what it spent on all paths of each run.
+    const of = (t, side, i) => {
+      const k = t.f[i] + '\n' + t.s[i];
+      if (!known.has(k)) known.set(k, { name: t.f[i], file: t.s[i], uncertain: (t.u || []).includes(i), totals: trees.map(() => null) });
+      const f = known.get(k);
+      f.totals[side] = t.t[i];
+      return f;
+    };
     trees.forEach((t, side) => {
-      const made = t.parents.map(() => null);
-      t.parents.forEach((p, i) => {
-        const up = p < 0 ? root : made[p], f = t.functions[t.calls[i]], k = key(f);
+      const made = t.p.map(() => null);
+      t.p.forEach((p, i) => {
+        const up = p < 0 ? root : made[p], f = of(t, side, t.c[i]), k = key(f);
         let n = up.kids.get(k);
         if (!n) up.kids.set(k, n = node(f, trees.length, classes.length));
-        n.line ||= t.lines[i];
+        n.line ||= t.l[i];
         n.up = up;
         made[i] = n;
       });
-      t.self.nodes.forEach((i, k) => {
-        const c = index.get(t.self.classes[k]);
-        if (c === undefined) return;
-        made[i].self[side][c] += t.self.values[k];
-        for (let n = made[i]; n; n = n.up) n.of[side][c] += t.self.values[k];
+      t.n.forEach((i, j) => {
+        const c = t.k[j];
+        made[i].self[side][c] += t.v[j];
+        for (let n = made[i]; n; n = n.up) n.of[side][c] += t.v[j];
       });
     });
     return root;
@@ -74,7 +81,7 @@ folio.kinds.calls = (() => {
 
   return function draw(host, c, own) {
     const id = host.id, classes = c.classes, paired = c.trees.length > 1;
-    const cost = classes.map(k => k.memory);
+    const cost = classes.map(k => k.memory), some = c.trees.some(t => t.pruned); // calls are missing
     const views = c.trees.map((t, i) => ({ name: t.name, sides: [i] }));
     for (let i = 1; i < c.trees.length; i++) views.push({ name: `${c.trees[i].name} against ${c.trees[0].name}`, sides: [0, i] });
     own.roots ||= [];
@@ -96,7 +103,7 @@ folio.kinds.calls = (() => {
     };
     load();
     const sides = () => views[view].sides;
-    const root = () => own.roots[view] ||= grow(sides().map(i => c.trees[i].tree), classes);
+    const root = () => own.roots[view] ||= grow(sides().map(i => c.trees[i]), classes);
     const sum = v => { let s = 0; for (let i = 0; i < v.length; i++) if (all || cost[i]) s += v[i]; return s; };
     const value = n => d3.sum(n.of, sum);
     const whole = side => c.trees[sides()[side]].total; // what shares are of
@@ -126,7 +133,7 @@ folio.kinds.calls = (() => {
         return out;
       }
       const t = sum(n.of[0]), self = sum(n.self[0]);
-      out.push([c.what, `${amount(t)}, ${share(t, 0)}`], ['in itself', `${amount(self)}, ${share(self, 0)}`]);
+      out.push([c.what, `${amount(t)}, ${share(t, 0)}`], [some ? 'in itself and in small calls' : 'in itself', `${amount(self)}, ${share(self, 0)}`]);
       const by = classes.map((k, i) => [k.title, n.of[0][i]]).filter(([, v], i) => v > 0 && (all || cost[i])).sort((a, b) => b[1] - a[1]);
       for (const [k, v] of by.slice(0, 5)) out.push([k, `${amount(v)}, ${share(v, 0)}`]);
       return out;
@@ -280,7 +287,10 @@ folio.kinds.calls = (() => {
       if (!seen) return;
       const d = d3.select(detail), n = seen.callees;
       d.append('h3').append('code').text(title(n));
-      const facts = rows(n);
+      // All that the function spent, also on paths that are too small to be shown.
+      const exact = n.f.totals.map((t, s) => [sides().length > 1 ? c.trees[sides()[s]].name : c.what,
+        t ? `${amount(t[all ? 0 : 1])}, ${share(t[all ? 0 : 1], s)}` : 'too little to be kept']);
+      const facts = some ? [...rows(n).filter(([k]) => k === 'at'), ...exact] : rows(n);
       d.append('p').text(facts.map(([a, b]) => `${a} ${b}`).join('; ') + '.');
       const line = d.append('p').attr('class', 'tools');
       line.append('button').attr('type', 'button').text('Copy name').on('click', () => copy(n.f.name));
@@ -304,7 +314,7 @@ folio.kinds.calls = (() => {
       if (find) try { new RegExp(find); } catch (e) { bad = e.message; }
       box.attr('aria-invalid', bad ? 'true' : null);
       const pattern = compiled();
-      found.text(bad || (pattern ? `matches ${matched(pattern).map((v, s) => `${share(v, s)} (${amount(v)})`).join(' and ')} of ${c.unit === 'bytes' ? 'all bytes' : 'CPU time'}` : ''));
+      found.text(bad || (pattern ? `matches ${some ? 'at least ' : ''}${matched(pattern).map((v, s) => `${share(v, s)} (${amount(v)})`).join(' and ')} of ${c.unit === 'bytes' ? 'all bytes' : 'CPU time'}` : ''));
       legend();
       stage.replaceChildren();
       const top = at(focus) || root();

@@ -115,9 +115,27 @@ func TestCallPaths(t *testing.T) {
 func TestCallPathsOfLittle(t *testing.T) {
 	f := runFile(2)
 	f.Arms[0].Tree.Pruned = 0.022
-	text := string(pageOf(t, f))
-	if !strings.Contains(text, "Paths of less than 0.05% are part of their callers (1.0% of the time).") {
+	page := pageOf(t, f)
+	if !strings.Contains(string(page), "Calls that are too small to keep are part of their callers (1.0% of the time)") {
 		t.Error("it is not said that small paths are missing")
+	}
+	b := open(t, page, 1280, 900)
+	eval[int](b, `(() => { const e = document.querySelector('.chart input[type=search]'); e.value = 'mallocgc'; e.dispatchEvent(new Event('input')); return 1; })()`)
+	if got := eval[string](b, `document.querySelector('.found').textContent`); got != "matches at least 18.1% (400ms) of CPU time" {
+		t.Errorf("the search says %q", got)
+	}
+	// What a function spent is of all paths.
+	eval[bool](b, `(document.querySelector('.calls svg').focus(), true)`)
+	for n := 0; !eval[bool](b, `document.getElementById('live').textContent.startsWith('main.main,')`); n++ {
+		if n > 5 {
+			t.Fatal("main.main cannot be reached")
+		}
+		b.do(chromedp.KeyEvent("\u0301")) // arrow down
+	}
+	b.do(chromedp.KeyEvent("\r"))
+	b.until(`!!document.querySelector('.detail-of p')`)
+	if got := eval[string](b, `document.querySelector('.detail-of p').textContent`); got != "at main.go:12; CPU time 400ms, 18.1%." {
+		t.Errorf("of main.main it says %q", got)
 	}
 	f.Arms[0].Tree = nil
 	if text := string(pageOf(t, f)); strings.Contains(text, `"kind":"calls"`) {

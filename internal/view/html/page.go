@@ -3,8 +3,6 @@ package html
 import (
 	"math"
 	"slices"
-
-	"github.com/foliomem/folio/internal/result"
 )
 
 // A Page is what is shown in one file.
@@ -196,11 +194,21 @@ type CallClass struct {
 	Memory bool   `json:"memory,omitempty"`
 }
 
-// A CallTree is one run's.
+// A CallTree is one run's, in short: pages have thousands of calls.
 type CallTree struct {
-	Name  string           `json:"name"`
-	Total float64          `json:"total"` // that shares are of
-	Tree  *result.CallTree `json:"tree"`
+	Name      string       `json:"name"`
+	Total     float64      `json:"total"` // that shares are of
+	Functions []string     `json:"f"`
+	Files     []string     `json:"s"`           // of functions: the last elements
+	Uncertain []int        `json:"u,omitempty"` // functions whose names are
+	Totals    [][2]float64 `json:"t"`           // of functions: in all, and of the memory tax
+	Parents   []int        `json:"p"`
+	Calls     []int        `json:"c"`
+	Lines     []int        `json:"l"`
+	Nodes     []int        `json:"n"` // that have a value of their own
+	Classes   []int        `json:"k"` // of those values: an index of the chart's classes
+	Values    []float64    `json:"v"`
+	Pruned    bool         `json:"pruned,omitempty"` // there were paths too small to keep
 }
 
 // An Axis says how values are placed and printed.

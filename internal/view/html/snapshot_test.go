@@ -95,7 +95,7 @@ func suggestFile(name string) *result.Suggest {
 			Sketch: "h := arena.Of[" + name + "](a)"}},
 		Others: []result.OtherSite{{CallSite: other, Why: "allocated inside fmt.Sprint"}},
 		Notes:  []string{"a note"},
-		Tree: &result.CallTree{Runs: 1, Unit: "bytes", Functions: []profile.Function{{Name: "main.main"}, {Name: name + ".parse", File: "/src/parse.go"}},
+		Tree: &result.CallTree{Runs: 1, Unit: "bytes", Functions: []profile.Function{{Name: "main.main"}, {Name: name + ".parse", File: "/src/parse.go"}}, Totals: make([]profile.Total, 2),
 			Parents: []int{-1, 0}, Calls: []int{0, 1}, Lines: []int{3, 7},
 			Self: profile.Self{Nodes: []int{1, 1}, Classes: []profile.Class{"freed", "in_use"}, Values: []float64{80<<20 - 4096, 4096}}},
 	}
