@@ -84,7 +84,7 @@ func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
 		out.Signal = unix.SignalName(ws.Signal())
 		if out.Failure == "" && !r.stopped {
 			out.Failure = "killed by " + out.Signal
-			if ws.Signal() == unix.SIGKILL && out.OOMKills == nil { // else it is known: nobody was out of memory
+			if ws.Signal() == unix.SIGKILL && out.counted().OOMKills == nil { // else it is known: nobody was out of memory
 				out.Failure += " (out of memory?)"
 			}
 		}

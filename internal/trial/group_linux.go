@@ -31,10 +31,11 @@ func (r *running) fillGroup(out *Sample) {
 	if r.p.Server != nil {
 		c = r.underLoad
 	}
-	out.CPUPeriods, out.ThrottledPeriods, out.Throttled = c.Periods, c.Throttled, seconds(c.ThrottledFor)
-	out.MemoryStall, out.MemoryFullStall = seconds(c.Stalled), seconds(c.FullStalled)
-	out.FileRefaults, out.AnonRefaults = c.RefaultFile, c.RefaultAnon
-	out.CgroupPeak, out.OOMKills = u.Peak, u.OOMKills
+	out.Counts = &Counts{
+		CPUPeriods: c.Periods, ThrottledPeriods: c.Throttled, Throttled: seconds(c.ThrottledFor),
+		MemoryStall: seconds(c.Stalled), MemoryFullStall: seconds(c.FullStalled),
+		FileRefaults: c.RefaultFile, AnonRefaults: c.RefaultAnon, CgroupPeak: u.Peak, OOMKills: u.OOMKills,
+	}
 	if u.OOMKills != nil && *u.OOMKills > 0 && !out.OverMemory {
 		out.Failure = outOfMemory(r.p.Cgroups.Limits, u)
 	}

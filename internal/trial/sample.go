@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"encoding/json"
+
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/result/figure"
@@ -67,19 +69,8 @@ type Sample struct {
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
 
-	// What the cgroup of a trial under limits counted: CPU quota periods, those in which it
-	// ran out, and for how long, all CPUs together; how long some task, or all, waited for
-	// memory (PSI); pages that came back soon after they were reclaimed; its peak memory, page
-	// cache and the kernel's own included; and the processes that an OOM killer ended.
-	CPUPeriods       *uint64  `json:"cpu_periods"`
-	ThrottledPeriods *uint64  `json:"throttled_periods"`
-	Throttled        *float64 `json:"throttled_seconds"`
-	MemoryStall      *float64 `json:"memory_stall_seconds"`
-	MemoryFullStall  *float64 `json:"memory_full_stall_seconds"`
-	FileRefaults     *uint64  `json:"file_refaults"`
-	AnonRefaults     *uint64  `json:"anon_refaults"`
-	CgroupPeak       *uint64  `json:"cgroup_peak_bytes"`
-	OOMKills         *uint64  `json:"oom_kills"`
+	// What its cgroup counted; nil without limits.
+	*Counts
 
 	// Series is the memory over time; nil when it was not asked for.
 	Series *Series `json:"series,omitempty"`
@@ -102,11 +93,10 @@ type Sample struct {
 	// names such as "Insert-2 ns/op".
 	Metrics map[string]float64 `json:"metrics"`
 
-	// Interrupted says that a signal came for the program, and that it ended after it.
-	Interrupted bool `json:"interrupted,omitempty"`
-
 	// Failure says why the trial does not count; "" when it does.
 	Failure string `json:"failure,omitempty"`
+	// Interrupted says that a signal came for the program, and that it ended after it.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// OverMemory says that the trial was ended because it passed the memory bound.
 	OverMemory bool `json:"over_memory,omitempty"`
 	// TimedOut says that the trial was ended because it passed the time bound.
@@ -130,8 +120,47 @@ type Keep struct {
 // OK says that the trial counts.
 func (s *Sample) OK() bool { return s.Failure == "" }
 
+// Counts are what the kernel counted of the cgroup of a trial under limits. They are apart:
+// most samples have none, and results may have a million.
+type Counts struct {
+	// Periods of the CPU quota, those in which it ran out, and for how long, all CPUs together.
+	CPUPeriods       *uint64  `json:"cpu_periods"`
+	ThrottledPeriods *uint64  `json:"throttled_periods"`
+	Throttled        *float64 `json:"throttled_seconds"`
+	// For how long some task, or all, waited for memory (PSI).
+	MemoryStall     *float64 `json:"memory_stall_seconds"`
+	MemoryFullStall *float64 `json:"memory_full_stall_seconds"`
+	// Pages that came back soon after they were reclaimed.
+	FileRefaults *uint64 `json:"file_refaults"`
+	AnonRefaults *uint64 `json:"anon_refaults"`
+	// Peak memory, page cache and the kernel's own included, and the processes that an OOM
+	// killer ended.
+	CgroupPeak *uint64 `json:"cgroup_peak_bytes"`
+	OOMKills   *uint64 `json:"oom_kills"`
+}
+
+// MarshalJSON writes the keys of Counts also where there are none: what is not known is null.
+func (s Sample) MarshalJSON() ([]byte, error) {
+	type plain Sample
+	if s.Counts == nil {
+		s.Counts = &Counts{}
+	}
+	return json.Marshal(plain(s))
+}
+
+// counted returns what the cgroup counted: all unknown where there was none.
+func (s *Sample) counted() Counts {
+	if s.Counts == nil {
+		return Counts{}
+	}
+	return *s.Counts
+}
+
 // OutOfMemory says that an OOM killer ended a process of the trial.
-func (s *Sample) OutOfMemory() bool { return s.OOMKills != nil && *s.OOMKills > 0 }
+func (s *Sample) OutOfMemory() bool {
+	kills, ok := value(s.counted().OOMKills)
+	return ok && kills > 0
+}
 
 // TraceState says what the trace tells of the GC cycles of a program.
 type TraceState string
@@ -187,6 +216,9 @@ func (s *Sample) setWhere(r *profile.Result) {
 // derive from others are derived again, and those that are known together or not at
 // all are forgotten where some are missing.
 func (s *Sample) Recompute() {
+	if s.counted() == (Counts{}) {
+		s.Counts = nil
+	}
 	if s.Profile != nil {
 		s.Profile.Recompute()
 	}
@@ -326,15 +358,15 @@ var getters = map[string]func(*Sample) (float64, bool){
 	"heap_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HeapPeak) },
 	"huge_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HugePeak) },
 
-	"cpu_periods":               func(s *Sample) (float64, bool) { return value(s.CPUPeriods) },
-	"throttled_periods":         func(s *Sample) (float64, bool) { return value(s.ThrottledPeriods) },
-	"throttled_seconds":         func(s *Sample) (float64, bool) { return value(s.Throttled) },
-	"memory_stall_seconds":      func(s *Sample) (float64, bool) { return value(s.MemoryStall) },
-	"memory_full_stall_seconds": func(s *Sample) (float64, bool) { return value(s.MemoryFullStall) },
-	"file_refaults":             func(s *Sample) (float64, bool) { return value(s.FileRefaults) },
-	"anon_refaults":             func(s *Sample) (float64, bool) { return value(s.AnonRefaults) },
-	"cgroup_peak_bytes":         func(s *Sample) (float64, bool) { return value(s.CgroupPeak) },
-	"oom_kills":                 func(s *Sample) (float64, bool) { return value(s.OOMKills) },
+	"cpu_periods":               func(s *Sample) (float64, bool) { return value(s.counted().CPUPeriods) },
+	"throttled_periods":         func(s *Sample) (float64, bool) { return value(s.counted().ThrottledPeriods) },
+	"throttled_seconds":         func(s *Sample) (float64, bool) { return value(s.counted().Throttled) },
+	"memory_stall_seconds":      func(s *Sample) (float64, bool) { return value(s.counted().MemoryStall) },
+	"memory_full_stall_seconds": func(s *Sample) (float64, bool) { return value(s.counted().MemoryFullStall) },
+	"file_refaults":             func(s *Sample) (float64, bool) { return value(s.counted().FileRefaults) },
+	"anon_refaults":             func(s *Sample) (float64, bool) { return value(s.counted().AnonRefaults) },
+	"cgroup_peak_bytes":         func(s *Sample) (float64, bool) { return value(s.counted().CgroupPeak) },
+	"oom_kills":                 func(s *Sample) (float64, bool) { return value(s.counted().OOMKills) },
 }
 
 // FigureOf returns the figure with a key. The keys are fixed; an unknown one is

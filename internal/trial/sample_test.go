@@ -37,9 +37,9 @@ func TestFiguresCoverTheSample(t *testing.T) {
 		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: new(uint64(5)), PeakTreeRSS: new(uint64(6)), MinorFaults: 7, MajorFaults: 8,
 		GCCycles: new(9), GCPause: new(10.0), GCPauseMax: new(11.0), GCTraceCPU: new(12.0),
 		GCSeconds: new(13.0), GCShare: new(14.0), MemoryTax: new(15.0), HeapPeak: new(uint64(16)), HugePeak: new(uint64(17)),
-		CPUPeriods: new(uint64(18)), ThrottledPeriods: new(uint64(19)), Throttled: new(20.0), MemoryStall: new(21.0),
-		MemoryFullStall: new(22.0), FileRefaults: new(uint64(23)), AnonRefaults: new(uint64(24)), CgroupPeak: new(uint64(25)),
-		OOMKills: new(uint64(26)),
+		Counts: &Counts{CPUPeriods: new(uint64(18)), ThrottledPeriods: new(uint64(19)), Throttled: new(20.0), MemoryStall: new(21.0),
+			MemoryFullStall: new(22.0), FileRefaults: new(uint64(23)), AnonRefaults: new(uint64(24)), CgroupPeak: new(uint64(25)),
+			OOMKills: new(uint64(26))},
 	}
 	data, err := json.Marshal(s)
 	if err != nil {

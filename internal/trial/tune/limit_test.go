@@ -26,7 +26,7 @@ func (l limitedRun) Run(ctx context.Context, set trial.Setting) (*trial.Sample, 
 		kills, s.Signal = 1, "SIGKILL"
 		s.Failure = "killed by the kernel's OOM killer: memory of the cgroup reached its limit"
 	}
-	s.OOMKills = &kills
+	s.Counts = &trial.Counts{OOMKills: &kills}
 	return s, nil
 }
 
