@@ -77,6 +77,7 @@ type Filter struct {
 	newline bool    // and ended in a newline
 	direct  int     // lines in sequence that came in fragments
 	trimAt  int     // size of held that calls for the next trim
+	packets int     // that went through the search
 	ended   bool    // nothing more comes
 	gone    []int64 // starts of lines that end unfinished, to be dropped
 	taken   int64   // bytes of lines taken out, for tests

@@ -136,37 +136,11 @@ func checkTexts(t *testing.T, out string, texts []string) {
 	}
 }
 
-// checkMostTexts checks that at most one piece in fifty of the texts has something else in
-// it, or is missing.
-func checkMostTexts(t *testing.T, out string, texts []string) {
-	t.Helper()
-	pieces := regexp.MustCompile(`(?s)[A-D][^A-D]*`)
-	want, total := make(map[string]int), 0
-	for _, text := range texts {
-		for _, p := range pieces.FindAllString(text, -1) {
-			want[p]++
-			total++
-		}
-	}
-	for _, p := range pieces.FindAllString(out, -1) {
-		if want[p]--; want[p] == 0 {
-			delete(want, p)
-		}
-	}
-	if len(want) > total/50 {
-		t.Errorf("of %d pieces of text %d differ", total, len(want))
-	}
-}
-
 func TestRealPrograms(t *testing.T) {
 	for _, n := range []int{2, 3, 4} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			r, w := pipe(t, unix.O_DIRECT)
 			res, texts, cycles := runChildren(t, n, "marked", r, w)
-			if n == 4 { // on a busy machine they cut each other so often that the search meets its bound
-				checkMostTexts(t, res.out.String(), texts)
-				return
-			}
 			if len(res.cycles) != cycles {
 				t.Errorf("got %d cycles, the programs counted %d", len(res.cycles), cycles)
 			}

@@ -27,11 +27,12 @@ const (
 	ageing          = 4   // an interrupted relayed line not going on, a packet
 	relayAgeing     = 1   // the same where a relay has shown
 	relayPatience   = 32  // behind a relay: how far open lines may lag and still be waited for
+	cleanPatience   = 32  // packets after which each open line that came in fragments costs 1
 	cleanMargin     = 32  // readings dearer than the best by more are dropped
 	relayMargin     = 96  // the same where a relay shows
-	maxHypotheses   = 64
+	maxHypotheses   = 256
 	maxOpen         = 64
-	maxWork         = 384 // open lines in all readings together
+	maxWork         = 2048 // open lines in all readings together
 	none            = -1
 	ambiguityMargin = 16 // how far the best has to lead to be decided for early
 )
@@ -181,10 +182,17 @@ func (f *Filter) search(p []byte, whole bool) {
 	if f.relayed > 0 {
 		age = relayAgeing
 	}
+	// A line in fragments may wait long while others print. But a reading in which one waits
+	// for ever must not stay: it would hold back all that comes.
+	f.packets++
+	late := f.packets%cleanPatience == 0
 	for _, h := range f.group {
 		for i := range h.lines {
-			if l := &h.lines[i]; l.cut && !l.clean {
+			switch l := &h.lines[i]; {
+			case l.cut && !l.clean:
 				h.cost += age
+			case l.cut && late:
+				h.cost++
 			}
 		}
 	}
