@@ -160,6 +160,9 @@ func (r *Result) check() error {
 				if s == nil {
 					return fmt.Errorf("arm %q has a sample that is null", a.Name)
 				}
+				if err := checkLoad(a.Name, s); err != nil {
+					return err
+				}
 				s.Recompute() // the pages rely on figures that agree
 			}
 			if a.Tree != nil && !a.Tree.Valid() {
@@ -176,6 +179,9 @@ func (r *Result) check() error {
 		var all []*trial.Sample
 		for _, a := range r.AB.Arms {
 			for _, s := range a.Samples {
+				if err := checkLoad(a.Name, s); err != nil {
+					return err
+				}
 				s.Recompute()
 			}
 			if a.Tree != nil && !a.Tree.Valid() {
@@ -198,6 +204,17 @@ func (r *Result) check() error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// checkLoad refuses the load of a sample whose figures do not agree.
+func checkLoad(arm string, s *trial.Sample) error {
+	if s.Load == nil {
+		return nil
+	}
+	if err := s.Load.Check(); err != nil {
+		return fmt.Errorf("arm %q: load: %w", arm, err)
 	}
 	return nil
 }

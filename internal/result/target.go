@@ -31,6 +31,11 @@ func NewTarget(spec *metric.Spec, benchmarks []string) *Target {
 	return t
 }
 
+// OfLoad says that the metric is one of a load by --rate.
+func (t *Target) OfLoad() bool {
+	return t != nil && t.Pattern == "" && metric.IsOfLoad(t.Name)
+}
+
 // Value returns what was optimised in a sample, as the user knows it; wall time
 // where nothing was named.
 func (t *Target) Value(s *trial.Sample) (float64, bool) {
@@ -41,6 +46,8 @@ func (t *Target) Value(s *trial.Sample) (float64, bool) {
 		return s.Wall, true
 	case t.Name == metric.CPU:
 		return s.CPU, true
+	case t.OfLoad():
+		return s.OfLoad(t.Name)
 	case t.Name == metric.Bench:
 		return metric.BenchMean(s.Metrics, t.Benchmarks)
 	}
@@ -69,7 +76,7 @@ func (t *Target) Spec() *metric.Spec {
 		return &metric.Spec{Name: metric.Wall}
 	}
 	out := &metric.Spec{Name: t.Name, Higher: t.Higher}
-	if t.Name != metric.Wall && t.Name != metric.CPU && t.Name != metric.Bench {
+	if t.Name != metric.Wall && t.Name != metric.CPU && t.Name != metric.Bench && !t.OfLoad() {
 		out.Pattern = anything // only its presence counts: the unit is the user's own
 	}
 	return out

@@ -10,10 +10,12 @@ import (
 
 // fill turns what was collected into the sample.
 func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
-	out.User = float64(ru.Utime.Nano()) / 1e9
-	out.Sys = float64(ru.Stime.Nano()) / 1e9
-	out.CPU = out.User + out.Sys
-	out.MinorFaults, out.MajorFaults = int64(ru.Minflt), int64(ru.Majflt) // 32 bits on some systems
+	if r.p.Server == nil { // else they are of the time under load, and known
+		out.User = float64(ru.Utime.Nano()) / 1e9
+		out.Sys = float64(ru.Stime.Nano()) / 1e9
+		out.CPU = out.User + out.Sys
+		out.MinorFaults, out.MajorFaults = int64(ru.Minflt), int64(ru.Majflt) // 32 bits on some systems
+	}
 	r.fillMemory(out, uint64(ru.Maxrss)<<10)
 	if r.sampler.hugeSeen {
 		huge := r.sampler.peakHuge
@@ -123,6 +125,9 @@ func (s *Sample) has(spec *metric.Spec) bool {
 	switch {
 	case spec.Pattern != nil:
 		_, ok := s.Metrics[spec.Name]
+		return ok
+	case spec.OfLoad():
+		_, ok := s.OfLoad(spec.Name)
 		return ok
 	case spec.Name == metric.Bench:
 		return len(metric.BenchKeys(s.Metrics)) > 0

@@ -58,6 +58,8 @@ type running struct {
 	trace  gctrace.Summary
 	traced bool
 
+	stopLoad func() // ends the load that folio generates; nil where there is none
+
 	stopped bool // folio ended the program in due course: how it died is no failure
 }
 
@@ -312,7 +314,11 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 				continue
 			}
 			r.witness.lookNow(r.sampler.tree.PIDs())
-			r.forward(sig)
+			if r.stopLoad != nil {
+				r.stopLoad() // the server is stopped after it
+			} else {
+				r.forward(sig)
+			}
 			tooLate = time.After(graceSignal)
 		case <-tooLate:
 			r.family.end(0)

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,10 +23,12 @@ import (
 // roleServe (address, what=value...) is a server. What it does before it
 // answers: touch MiB, burn ms, gc collections, child to start a process, linger
 // to ignore TERM, deaf to never answer, die to end with an exit code. Under
-// load, each request collects once; that for /die ends the server.
+// load, each request collects once; that for /die ends the server, and fail=N answers
+// every N-th with an error. log=FILE gets a byte of each request that arrives.
 func roleServe(words []string) error {
 	var hold []byte
-	deaf := false
+	deaf, fail := false, int64(0)
+	var log *os.File
 	for _, w := range words[1:] {
 		what, value, _ := strings.Cut(w, "=")
 		n, _ := strconv.Atoi(value)
@@ -49,6 +52,13 @@ func roleServe(words []string) error {
 			signal.Ignore(unix.SIGTERM)
 		case "deaf":
 			deaf = true
+		case "fail":
+			fail = int64(n)
+		case "log":
+			var err error
+			if log, err = os.OpenFile(value, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+				return err
+			}
 		case "die":
 			fmt.Fprintln(os.Stderr, "cannot read the configuration")
 			os.Exit(n)
@@ -64,11 +74,18 @@ func roleServe(words []string) error {
 	if err != nil {
 		return err
 	}
+	var arrived atomic.Int64
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/die" {
 			os.Exit(5)
 		}
+		if log != nil {
+			_, _ = log.Write([]byte{'x'})
+		}
 		runtime.GC()
+		if n := arrived.Add(1); fail > 0 && n%fail == 0 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
 		_, _ = io.WriteString(w, "hello\n")
 	}))
 	runtime.KeepAlive(hold)

@@ -6,6 +6,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -17,7 +18,7 @@ type Sample struct {
 	Sequence int `json:"sequence"` // order in which the trials of a search ran, from 1
 
 	// Wall is from before the process was made until it ended; with a load
-	// generator, the time that the generator took.
+	// generator, the time that the generator took, its warm-up aside where it is folio's.
 	Wall float64 `json:"wall_seconds"`
 	// User and Sys are CPU time of the process and its descendants.
 	User float64 `json:"user_seconds"`
@@ -68,6 +69,14 @@ type Sample struct {
 	Stacks    *profile.Stacks    `json:"-"`
 	// Unsampled says why they are missing.
 	Unsampled error `json:"-"`
+
+	// Load is what the load generator of folio found: the latencies of all requests. Nil
+	// without it. LateBefore are the lateness of the generator, the 99th percentile in
+	// seconds, of runs that this one repeats: they did not count and were dropped.
+	Load       *load.Result `json:"load,omitempty"`
+	LateBefore []float64    `json:"late_before_seconds,omitempty"`
+	// CPUPerRequest is CPU divided by the requests that succeeded.
+	CPUPerRequest *float64 `json:"cpu_per_request_seconds,omitempty"`
 
 	// What its cgroup counted; nil without limits.
 	*Counts
@@ -219,6 +228,7 @@ func (s *Sample) Recompute() {
 	if s.counted() == (Counts{}) {
 		s.Counts = nil
 	}
+	s.setCPUPerRequest()
 	if s.Profile != nil {
 		s.Profile.Recompute()
 	}

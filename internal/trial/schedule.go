@@ -60,6 +60,10 @@ type Scheduler struct {
 	// Observe, when set, is told before each trial starts (sample nil) and after
 	// it ended.
 	Observe func(arm *Arm, round int, sample *Sample)
+
+	// Repeats is how often a trial is repeated in which the load generator was late. Those
+	// before the last are dropped: see [Sample.LateBefore].
+	Repeats int
 }
 
 // NewScheduler returns a scheduler that orders arms by seed: the same seed and
@@ -111,11 +115,8 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 	if arm.Runner != nil {
 		runner = arm.Runner
 	}
-	sample, err := runner.Run(ctx, arm.Setting)
+	sample, err := s.onTime(ctx, runner, arm.Setting)
 	if err != nil {
-		return nil, err
-	}
-	if err := interrupted(ctx, sample); err != nil {
 		return nil, err
 	}
 	s.seq++
@@ -127,6 +128,25 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 		s.Observe(arm, round, sample)
 	}
 	return sample, nil
+}
+
+// onTime runs a trial, again where the load generator was late.
+func (s *Scheduler) onTime(ctx context.Context, runner Runner, set Setting) (*Sample, error) {
+	var late []float64
+	for {
+		sample, err := runner.Run(ctx, set)
+		if err != nil {
+			return nil, err
+		}
+		if err := interrupted(ctx, sample); err != nil {
+			return nil, err
+		}
+		sample.LateBefore = late
+		if !sample.Late() || len(late) >= s.Repeats {
+			return sample, nil
+		}
+		late = append(late, *sample.Load.Lateness.P99)
+	}
 }
 
 // hearsWithin is how long folio may take to hear of a signal that its program

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/program/gctrace"
+	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // usage is what the living processes of a tree used so far.
@@ -33,35 +35,49 @@ func (r *running) used() (u usage) {
 	return u
 }
 
-// serve waits until the server answers, runs the load generator, and stops the
-// server. All figures but the peaks of memory are of the time under load.
+// A window is the time under load that figures are of: all but the peaks of memory.
+type window struct {
+	before usage
+	idle   cgroup.Usage
+	begin  time.Time
+}
+
+func (r *running) openWindow() *window {
+	r.look()
+	r.resetTrace()
+	w := &window{before: r.used(), idle: r.groupUsage(), begin: time.Now()}
+	if r.profile != nil {
+		r.profile.since.Store(clock())
+	}
+	return w
+}
+
+// close ends the window and puts its figures into out. The load ended at a time.
+func (w *window) close(r *running, out *Sample, ended time.Time) {
+	after := r.used()
+	out.Wall = ended.Sub(w.begin).Seconds()
+	out.User, out.Sys = (after.user - w.before.user).Seconds(), (after.sys - w.before.sys).Seconds()
+	out.CPU = out.User + out.Sys
+	out.MinorFaults, out.MajorFaults = int64(after.minor-w.before.minor), int64(after.major-w.before.major)
+	r.underLoad = r.groupUsage().Since(w.idle)
+	if r.profile != nil {
+		r.profile.until.Store(clock())
+	}
+}
+
+// serve waits until the server answers, puts it under load, and stops it.
 func (r *running) serve(ctx context.Context) (*Sample, error) {
 	out := &Sample{}
 	srv := r.p.Server
 	err := r.awaitReady(ctx, out)
-	var before, after usage
-	var load *loadRun
-	if err == nil && out.Failure == "" {
-		r.look()
-		r.resetTrace()
-		before = r.used()
-		idle := r.groupUsage()
-		begin := time.Now()
-		if r.profile != nil {
-			r.profile.since.Store(clock())
-		}
-		if load, err = r.startLoad(); err == nil {
-			err = r.awaitLoad(ctx, out, load)
-			out.Wall = time.Since(begin).Seconds()
-			if !load.ended.IsZero() {
-				out.Wall = load.ended.Sub(begin).Seconds()
-			}
-			after = r.used()
-			r.underLoad = r.groupUsage().Since(idle)
-			if r.profile != nil {
-				r.profile.until.Store(clock())
-			}
-		}
+	collectors := r.files.collectors[:]
+	loaded := err == nil && out.Failure == ""
+	switch {
+	case !loaded:
+	case srv.Generator != nil:
+		err = r.generate(ctx, out)
+	default:
+		collectors, err = r.runLoad(ctx, out)
 	}
 	r.look()
 	trace := r.traceSoFar()
@@ -74,15 +90,29 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	}
 	r.setTrace(trace)
 	r.fill(out, &ru, ws)
-	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
-	out.CPU = out.User + out.Sys
-	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
 	r.fillProfile(out)
 	r.fillTrace(out)
-	if load != nil {
-		fillMetrics(out, r.p.Metric, load.files.collectors[:])
+	if loaded {
+		out.setLoad(r.p.Metric)
+		fillMetrics(out, r.p.Metric, collectors)
 	}
 	return out, r.streamError()
+}
+
+// runLoad runs the load generator of the user. Its output is where metrics are found.
+func (r *running) runLoad(ctx context.Context, out *Sample) ([]*metric.Collector, error) {
+	w := r.openWindow()
+	l, err := r.startLoad()
+	if err != nil {
+		return nil, err
+	}
+	err = r.awaitLoad(ctx, out, l)
+	ended := l.ended
+	if ended.IsZero() {
+		ended = time.Now()
+	}
+	w.close(r, out, ended)
+	return l.files.collectors[:], err
 }
 
 // awaitReady waits for the server's answer. A server may need most of its memory
@@ -154,15 +184,7 @@ func (r *running) startLoad() (*loadRun, error) {
 
 // awaitLoad waits for the generator and judges how it and the server fared.
 func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error {
-	either := make(chan struct{})
-	background(func() {
-		select {
-		case <-l.done:
-		case <-r.exited:
-		}
-		close(either)
-	})
-	err := r.await(ctx, out, either, r.p.Timeout)
+	err := r.await(ctx, out, r.first(l.done, nil), r.p.Timeout)
 	serverGone := isClosed(r.exited)
 	// Whatever ended the wait, the generator must not outlive it. What it and
 	// its orphans used does not count as the server's.

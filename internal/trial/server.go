@@ -9,15 +9,22 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/foliomem/folio/internal/trial/load"
 )
 
 // A Server makes a trial of a program that serves: it is started, waited for,
-// put under load by a second command, and stopped.
+// put under load by folio or a second command, and stopped.
 type Server struct {
 	Ready        *Ready
 	ReadyTimeout time.Duration // default 60 s
 	Load         string        // a shell command (sh -c); its output is where metrics are found
-	StopTimeout  time.Duration // between TERM and KILL; default 10 s
+	// Generator, when set, is the load instead: folio itself puts it on the server. What
+	// comes before the end of its warm-up is in no figure but the peaks of memory.
+	Generator   *load.Options
+	StopTimeout time.Duration // between TERM and KILL; default 10 s
+
+	run func(context.Context, load.Options) (*load.Result, error) // of tests: instead of load.Run
 }
 
 func (s *Server) readyTimeout() time.Duration {

@@ -85,7 +85,7 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 		opts.MaxRounds = MostRounds
 	}
 	r := &run{opts: opts, arms: arms, sched: trial.NewScheduler(nil, opts.Seed), start: opts.now(), next: LeastRounds}
-	r.sched.Observe = r.observe
+	r.sched.Observe, r.sched.Repeats = r.observe, trial.LateRepeats
 	warm, err := r.sched.Warmup(ctx, arms)
 	if err != nil {
 		return nil, err

@@ -64,6 +64,10 @@ type Options struct {
 	MaxInFlight int
 	TLS         *tls.Config // nil for the default
 
+	// Measuring, when set, is called once when the warm-up ends, beside the load: it does
+	// not hold up requests. [Run] returns after it.
+	Measuring func()
+
 	// For tests: how to wait and to dial.
 	wait func(until time.Time) bool
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)

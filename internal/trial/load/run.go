@@ -53,8 +53,13 @@ func arrive(ctx context.Context, o *Options, c *client, r *recorder, wait func(t
 	measured := start.Add(o.Warmup)
 	complete = true
 	index := uint64(0)
+	begun := o.Measuring == nil
 	for a := range o.arrivals() {
 		intended := start.Add(a.at)
+		if a.measured && !begun && complete && wait(measured) {
+			begun = true
+			all.Go(o.Measuring)
+		}
 		if !complete || !wait(intended) {
 			// What was due at the interruption was intended, and not answered.
 			if complete = false; time.Since(intended) < 0 {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/foliomem/folio/internal/test/testenv"
@@ -356,5 +357,22 @@ func TestStallOfARealServer(t *testing.T) {
 	}
 	if r.Latency.P99 == nil || *r.Latency.P99 < 0.49 {
 		t.Errorf("p99 is %v, want at least 490 ms", r.Latency.P99)
+	}
+}
+
+// Measuring is called once, when the warm-up ends, and Run waits for it.
+func TestMeasuring(t *testing.T) {
+	for _, arrivals := range []string{Constant, Poisson} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var at []time.Duration
+			fake(t, Options{Rate: 10, Arrivals: arrivals, Warmup: time.Second, Duration: time.Second, Measuring: func() {
+				at = append(at, time.Since(start))
+				time.Sleep(time.Minute)
+			}}, func(time.Duration, http.ResponseWriter, *http.Request) {})
+			if len(at) != 1 || at[0] != time.Second || time.Since(start) < time.Minute {
+				t.Errorf("%s: called at %v, ended at %v", arrivals, at, time.Since(start))
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -26,6 +27,24 @@ const (
 	Bench = "ns/op"
 )
 
+// Metrics of a load that folio generates: percentiles of the latency in seconds, and the
+// CPU seconds of the server for each request that succeeded.
+const (
+	P50           = "p50"
+	P99           = "p99"
+	P999          = "p999"
+	CPUPerRequest = "cpu/request"
+)
+
+// known are the metrics that need no pattern.
+var known = []string{Wall, CPU, Bench, P50, P99, P999, CPUPerRequest}
+
+// OfLoad says that the metric is one of a load that folio generates.
+func (s *Spec) OfLoad() bool { return s.Pattern == nil && IsOfLoad(s.Name) }
+
+// IsOfLoad says that a metric without a pattern is one of a load.
+func IsOfLoad(name string) bool { return slices.Contains(known[3:], name) }
+
 // A Spec is what to optimise.
 type Spec struct {
 	Name string // wall, cpu, ns/op, or the user's name for the figure
@@ -36,11 +55,10 @@ type Spec struct {
 	Higher bool
 }
 
-// Parse reads a --metric flag: "wall", "cpu", "ns/op" or "NAME=PATTERN", where
+// Parse reads a --metric flag: "wall", "cpu", "ns/op", one of a load, or "NAME=PATTERN", where
 // PATTERN is a regular expression (Go syntax) with a group around the number.
 func Parse(flag string, higher bool) (*Spec, error) {
-	switch flag {
-	case Wall, CPU, Bench:
+	if slices.Contains(known, flag) {
 		if higher {
 			return nil, fmt.Errorf("--higher-is-better: more %s is never better; use it with --metric 'NAME=PATTERN'", flag)
 		}
@@ -48,7 +66,7 @@ func Parse(flag string, higher bool) (*Spec, error) {
 	}
 	name, pattern, ok := strings.Cut(flag, "=")
 	if !ok || name == "" || pattern == "" {
-		return nil, fmt.Errorf("--metric %q: want wall, cpu, ns/op or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'", flag)
+		return nil, fmt.Errorf("--metric %q: want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'", flag)
 	}
 	if name == Wall || name == CPU || name == Bench {
 		return nil, fmt.Errorf("--metric %q: the name %s is taken; choose another", flag, name)
@@ -68,7 +86,10 @@ func Parse(flag string, higher bool) (*Spec, error) {
 
 // Missing says why a program's output has no figure for the spec.
 func (s *Spec) Missing() string {
-	if s.Pattern == nil {
+	switch {
+	case s.OfLoad():
+		return "only a load by --rate has it"
+	case s.Pattern == nil:
 		return "the output has no Go benchmark result with " + s.Name
 	}
 	return fmt.Sprintf("no line of the output matches %q", s.Pattern)

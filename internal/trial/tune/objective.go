@@ -24,6 +24,8 @@ func (o *objective) raw(s *trial.Sample) (float64, bool) {
 	case o.spec.Pattern != nil:
 		v, ok := s.Metrics[o.spec.Name]
 		return v, ok
+	case o.spec.OfLoad():
+		return s.OfLoad(o.spec.Name)
 	case o.spec.Name == metric.CPU:
 		return s.CPU, true
 	case o.spec.Name == metric.Bench:

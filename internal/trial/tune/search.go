@@ -103,7 +103,7 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, Package: opts.Package, always: opts.THPAlways, Answer: Answer{State: TooLittle}},
 	}
 	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
-	s.sched.Observe = s.observe
+	s.sched.Observe, s.sched.Repeats = s.observe, trial.LateRepeats
 	err := s.run(ctx)
 	if s.res.Warmup == nil {
 		return nil, err

@@ -1,0 +1,85 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/foliomem/folio/internal/trial/load"
+)
+
+// generate puts folio's own load on the server. Figures are of the time from the end of
+// the load's warm-up until its last request ended.
+func (r *running) generate(ctx context.Context, out *Sample) error {
+	loading, stop := context.WithCancel(ctx)
+	defer stop()
+	r.stopLoad = stop
+	o, run := *r.p.Server.Generator, r.p.Server.run
+	if run == nil {
+		run = load.Run
+	}
+	measuring, done := make(chan struct{}), make(chan struct{})
+	o.Measuring = func() { close(measuring) }
+	var res *load.Result
+	var failed error
+	var ended time.Time
+	background(func() {
+		defer close(done)
+		res, failed = run(loading, o)
+		ended = time.Now()
+	})
+	limit := r.p.Timeout
+	if limit > 0 {
+		limit += o.Warmup // the bound is on what is measured
+	}
+	err := r.await(ctx, out, r.first(measuring, done), limit)
+	if err == nil && out.Failure == "" && isClosed(measuring) {
+		w := r.openWindow()
+		err = r.await(ctx, out, r.first(done, nil), r.p.Timeout)
+		stop()
+		<-done
+		w.close(r, out, ended)
+	}
+	stop()
+	<-done
+	if err != nil || out.Failure != "" {
+		return err
+	}
+	if res != nil && res.Intended > 0 {
+		out.Load = res
+	}
+	if failed != nil || res.Failures.Connection > 0 {
+		// It may have failed because the server just ended, and be seen first.
+		select {
+		case <-r.exited:
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	var wrong *load.OptionsError
+	switch {
+	case errors.As(failed, &wrong):
+		return failed
+	case out.Interrupted:
+		out.Failure = "interrupted under load"
+	case isClosed(r.exited):
+		out.Failure = "the server ended under load"
+	case failed != nil:
+		out.Failure = failed.Error()
+	}
+	return nil
+}
+
+// first returns a channel that is closed when a or b is, either of which may be nil, or
+// the server has ended.
+func (r *running) first(a, b <-chan struct{}) <-chan struct{} {
+	any := make(chan struct{})
+	background(func() {
+		defer close(any)
+		select {
+		case <-a:
+		case <-b:
+		case <-r.exited:
+		}
+	})
+	return any
+}

@@ -1,0 +1,202 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/trial/load"
+	"github.com/foliomem/folio/internal/trial/metric"
+)
+
+// generated returns a trial of a server under a load of folio's own.
+func generated(t *testing.T, options ...string) *Program {
+	t.Helper()
+	p := server(t, 0, options...)
+	p.Server.Load = ""
+	p.Server.Generator = &load.Options{
+		URLs: []string{"http://" + p.Server.Ready.addr + "/"}, Rate: 100, Duration: 400 * time.Millisecond, Warmup: 200 * time.Millisecond,
+	}
+	return p
+}
+
+// punctual makes a result count however busy the machine is.
+func punctual(ctx context.Context, o load.Options) (*load.Result, error) {
+	r, err := load.Run(ctx, o)
+	if r != nil {
+		r.Lateness.P99, r.Late = new(0.0), false
+	}
+	return r, err
+}
+
+// As many requests arrive as were intended, and all figures are of those after the
+// warm-up.
+func TestGenerate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "arrived")
+	p := generated(t, "log="+file, "burn=300", "gc=100", "touch=40")
+	p.Server.run, p.Trace = punctual, true
+	s := run(t, p, Setting{})
+	if !s.OK() || s.Signal != "SIGTERM" {
+		t.Fatalf("failure %q, signal %q", s.Failure, s.Signal)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := s.Load; l.Intended != 40 || l.Succeeded != 40 || !l.Complete || l.Status["2xx"] != 40 || info.Size() != 60 {
+		t.Errorf("%d intended, %d succeeded, %d arrived: want 40 of 60", l.Intended, l.Succeeded, info.Size())
+	}
+	if err := s.Load.Check(); err != nil {
+		t.Error(err)
+	}
+	// Each request collects once: those of the warm-up do not count.
+	if s.GCCycles == nil || *s.GCCycles < 40 || *s.GCCycles >= 60 {
+		t.Errorf("%v GC cycles, want those of 40 requests", orNone(s.GCCycles))
+	}
+	if s.CPUPerRequest == nil || *s.CPUPerRequest != s.CPU/40 {
+		t.Errorf("%v CPU seconds a request of %v s", value64(s.CPUPerRequest), s.CPU)
+	}
+	if s.Wall < 0.38 || s.Wall < s.Load.Elapsed-0.1 {
+		t.Errorf("wall %v s, load %v s", s.Wall, s.Load.Elapsed)
+	}
+	if pages := int64(40 * mib / os.Getpagesize()); s.MinorFaults > pages/2 {
+		t.Errorf("%d faults: the %d before do not count", s.MinorFaults, pages)
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Sample
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatal(err)
+	}
+	again.Recompute()
+	if err := again.Load.Check(); err != nil || !slices.Equal(again.Load.Latency.Histogram.Counts, s.Load.Latency.Histogram.Counts) ||
+		*again.CPUPerRequest != *s.CPUPerRequest {
+		t.Errorf("read back: %+v, %v", again.Load, err)
+	}
+}
+
+// What folio itself uses for the load is not the server's.
+func TestGeneratorDoesNotCount(t *testing.T) {
+	p := generated(t)
+	var held [][]byte
+	p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+		r, err := punctual(ctx, o)
+		mem, terr := touch(150, false)
+		held = append(held, mem)
+		burn(300 * time.Millisecond)
+		return r, errors.Join(err, terr)
+	}
+	s := run(t, p, Setting{})
+	if !s.OK() {
+		t.Fatal(s.Failure)
+	}
+	if pages := int64(150 * mib / os.Getpagesize()); s.MinorFaults > pages/2 || s.CPU > 0.25 {
+		t.Errorf("%d faults, CPU %v s", s.MinorFaults, s.CPU)
+	}
+	if s.PeakTreeRSS == nil || *s.PeakTreeRSS > 140*mib {
+		t.Errorf("peak %v MiB", mibOf(s.PeakTreeRSS))
+	}
+}
+
+func TestGenerateFails(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options []string
+		change  func(p *Program)
+		failure string // "" for none
+	}{
+		{"some fail", []string{"fail=10"}, nil, ""},
+		{"metric of those that fail", []string{"fail=10"}, func(p *Program) { p.Metric = &metric.Spec{Name: metric.P99} },
+			"metric p99: it falls among failed requests: 4 of 40 failed (500 Internal Server Error)"},
+		{"metric of those that do not", []string{"fail=10"}, func(p *Program) { p.Metric = &metric.Spec{Name: metric.P50} }, ""},
+		{"all fail", []string{"fail=1"}, nil, "no request succeeded (500 Internal Server Error)"},
+		{"dies", nil, func(p *Program) { p.Server.Generator.URLs[0] += "die" }, "the server ended under load"},
+		{"no such port", nil, func(p *Program) { p.Server.Generator.URLs[0] = "http://127.0.0.1:1/" },
+			"cannot connect to 127.0.0.1:1: connection refused; start the server first, or correct the port"},
+		{"late", nil, func(p *Program) {
+			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+				r, err := load.Run(ctx, o)
+				r.Lateness.P99, r.Lateness.Bound, r.Late = new(0.004), 0.001, true
+				return r, err
+			}
+		}, "the load generator was late: the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own, or lower the rate"},
+		{"takes too long", nil, func(p *Program) {
+			p.Server.Generator.Duration, p.Timeout = time.Hour, 100*time.Millisecond
+		}, "ended: it took longer than 100ms"},
+		{"too large", []string{"touch=150"}, func(p *Program) { p.Server.Generator.Duration, p.MaxMemory = time.Hour, 120*mib },
+			"ended: its memory passed 120MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := generated(t, c.options...)
+			p.Server.run = punctual
+			if c.change != nil {
+				c.change(p)
+			}
+			s := run(t, p, Setting{})
+			if s.Failure != c.failure {
+				t.Errorf("failure %q, want %q", s.Failure, c.failure)
+			}
+			if strings.HasPrefix(c.name, "late") != s.Late() {
+				t.Errorf("late: %v", s.Late())
+			}
+			if s.OK() && (s.Load.Failed != 4 || s.Load.Failures.Status != 4 || s.Load.Succeeded != 36 || *s.CPUPerRequest != s.CPU/36) {
+				t.Errorf("%+v", s.Load.Counts)
+			}
+		})
+	}
+	p := generated(t)
+	p.Server.Generator.Rate = 0
+	s, err := p.Run(t.Context(), Setting{})
+	checkNoneLeft(t)
+	if s != nil || err == nil || !strings.Contains(err.Error(), "--rate") {
+		t.Errorf("sample %v, error %v", s, err)
+	}
+}
+
+// A signal ends the load: what it found until then is kept, and is no run that counts.
+func TestGenerateIsInterrupted(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	p := generated(t)
+	p.Server.Generator.Duration = time.Hour
+	p.Signals = signals
+	p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+		go func() {
+			time.Sleep(500 * time.Millisecond) // some requests have been answered
+			signals <- unix.SIGINT
+		}()
+		return load.Run(ctx, o)
+	}
+	s := run(t, p, Setting{})
+	if s.Failure != "interrupted under load" || !s.Interrupted || s.Load == nil || s.Load.Complete || s.Load.Succeeded == 0 ||
+		s.CPUPerRequest != nil {
+		t.Errorf("%+v, load %+v", s, s.Load)
+	}
+	// A context that ends leaves no trial.
+	ctx, cancel := context.WithCancel(t.Context())
+	p = generated(t)
+	p.Server.run = func(loading context.Context, o load.Options) (*load.Result, error) {
+		o.Duration = time.Hour
+		time.AfterFunc(300*time.Millisecond, cancel)
+		return load.Run(loading, o)
+	}
+	s, err := p.Run(ctx, Setting{})
+	checkNoneLeft(t)
+	if s != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("sample %v, error %v", s, err)
+	}
+}
+
+func value64(p *float64) float64 {
+	v, _ := value(p)
+	return v
+}

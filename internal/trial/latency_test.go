@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/foliomem/folio/internal/trial/load"
+)
+
+// lateRunner is late in the runs that it is told of, counted from 1.
+type lateRunner struct {
+	late []int
+	n    int
+}
+
+func (r *lateRunner) Run(context.Context, Setting) (*Sample, error) {
+	r.n++
+	l := &load.Result{Complete: true, Counts: load.Counts{Intended: 10, Succeeded: 10}}
+	l.Lateness.P99, l.Lateness.Bound = new(float64(r.n)/100), 0.001
+	l.Late = slices.Contains(r.late, r.n)
+	s := &Sample{Wall: 1, CPU: 2, Load: l}
+	s.setLoad(nil)
+	return s, nil
+}
+
+// A run in which the generator was late is repeated, a few times.
+func TestLateRunsAreRepeated(t *testing.T) {
+	for _, c := range []struct {
+		late    []int
+		repeats int
+		runs    int
+		before  []float64
+		ok      bool
+	}{
+		{nil, 3, 1, nil, true},
+		{[]int{1, 2}, 3, 3, []float64{0.01, 0.02}, true},
+		{[]int{1, 2, 3, 4, 5}, 3, 4, []float64{0.01, 0.02, 0.03}, false},
+		{[]int{1}, 0, 1, nil, false},
+	} {
+		r := &lateRunner{late: c.late}
+		s := NewScheduler(r, 1)
+		s.Repeats = c.repeats
+		told := 0
+		s.Observe = func(*Arm, int, *Sample) { told++ }
+		arm := NewArm(Setting{})
+		if err := s.Round(t.Context(), []*Arm{arm}); err != nil {
+			t.Fatal(err)
+		}
+		got := arm.Samples[0]
+		if r.n != c.runs || len(arm.Samples) != 1 || !slices.Equal(got.LateBefore, c.before) || got.OK() != c.ok || told != 2 {
+			t.Errorf("late %v: %d runs, %v dropped, failure %q, told %d times", c.late, r.n, got.LateBefore, got.Failure, told)
+		}
+		if got.Sequence != 1 || got.Round != 1 {
+			t.Errorf("sequence %d, round %d", got.Sequence, got.Round)
+		}
+	}
+}
