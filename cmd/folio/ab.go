@@ -258,6 +258,13 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	case len(res.Comparisons[0].Figures) == 0 && err == nil && !interrupted:
 		err = fmt.Errorf("nothing was compared: --budget %v ended it before the first round was over: give a larger one", f.budget)
 	}
+	var all []*trial.Sample
+	for _, a := range s.arms {
+		all = append(all, a.Samples...)
+	}
+	if text := trial.RepeatNote(all); text != "" {
+		s.notes = append(s.notes, text)
+	}
 	s.file.Notes = s.notes
 	s.file.Complete = err == nil && !interrupted
 	out := io.Writer(a.stdout)
@@ -330,13 +337,10 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 			return nil, err
 		}
 	}
-	var server *trial.Server
-	if f.ready != "" {
-		ready, err := trial.ParseReady(f.ready)
-		if err != nil {
-			return nil, misuse(err)
-		}
-		server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load, StopTimeout: f.stopTimeout}
+	s.byLatency()
+	server, err := s.server(&f.programFlags)
+	if err != nil {
+		return nil, misuse(err)
 	}
 	if err := errors.Join(checkInput(f.input), s.openOutputs(a, &f.programFlags)); err != nil {
 		return nil, err
@@ -402,9 +406,10 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 		return err
 	}
 	about := result.Program{
-		Command: arm.show, Input: f.input, Stdin: s.session.file.Program.Stdin, Ready: f.ready, Load: f.load, IgnoreExit: f.ignoreExit,
+		Command: arm.show, Input: f.input, Stdin: s.session.file.Program.Stdin, IgnoreExit: f.ignoreExit,
 		Limits: recorded(s.limits),
 	}
+	s.underLoad(&about, &f.programFlags)
 	about.Version, about.BuildID = host.Build(arm.command[0])
 	if isGo {
 		about.GoVersion = &goVersion
@@ -430,6 +435,7 @@ func (s *abSession) keep(res *ab.Result) {
 	s.file.ElapsedSeconds, s.file.Result = time.Since(s.start).Seconds(), res
 	for i, arm := range s.arms {
 		s.file.Arms[i].Samples, s.file.Arms[i].Summary = arm.Samples, result.Summarize(arm.Samples)
+		s.file.Arms[i].Load = result.SummarizeLoads(arm.Samples)
 		s.file.Arms[i].Profile, s.file.Arms[i].Tree = trial.Profile(arm.Samples), trial.Tree(arm.Samples)
 	}
 	if s.spec != nil || res == nil || len(res.Comparisons) == 0 {

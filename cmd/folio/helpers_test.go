@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -237,6 +238,15 @@ func server() {
 		collect()
 		fmt.Fprintf(w, "%d op/s\n", speed())
 	})
+	var slow atomic.Int64
+	// So slow that no busy machine makes folio's generator late in comparison.
+	mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+		n := slow.Add(1)
+		if e, _ := strconv.ParseInt(r.URL.Query().Get("fail"), 10, 64); e > 0 && n%e == 0 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		time.Sleep(2 * time.Second)
+	})
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
 	go func() { check(http.Serve(l, mux)) }()
@@ -245,6 +255,9 @@ func server() {
 		time.Sleep(time.Hour)
 	}
 	fmt.Println("server: bye")
+	if n := slow.Load(); n > 0 {
+		fmt.Println("server:", n, "slow")
+	}
 }
 
 // askServer asks a server ten times and prints its last answer.

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -20,18 +16,9 @@ import (
 )
 
 type loadFlags struct {
-	rate                      float64
-	duration, warmup, timeout time.Duration
-	arrivals                  string
-	seed                      uint64
-	connections, maxInFlight  int
-	method, body, http        string
-	headers                   []string
-	insecure, strict          bool
-	json                      string
-	redact                    bool
-
-	given *pflag.FlagSet
+	requestFlags
+	strict, redact bool
+	json           string
 }
 
 const loadLong = `Put a fixed rate of requests on a server, and measure the tail of its latency.
@@ -67,61 +54,26 @@ func newLoad(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.load(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	f.given = fs
 	fs.SortFlags = false
-	fs.Float64Var(&f.rate, "rate", 0, "requests per second, `n`")
-	fs.DurationVar(&f.duration, "duration", 10*time.Second, "`duration` of what is measured")
-	fs.DurationVar(&f.warmup, "warmup", 0, "`duration` before it, at the same rate, not measured")
-	fs.DurationVar(&f.timeout, "timeout", load.DefaultTimeout, "`duration` within which a request must be answered, from its intended start")
-	fs.IntVar(&f.connections, "connections", 0, "`n` connections to each host (default as many as needed)")
-	fs.IntVar(&f.maxInFlight, "max-in-flight", load.DefaultMaxInFlight, "`n` requests under way at most; those beyond are not sent, and failed")
-	fs.StringVar(&f.arrivals, "arrivals", load.Constant, "arrival `process`: constant, or poisson")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed `n` of poisson arrivals")
-	fs.StringVar(&f.method, "method", "", "request `method` (default GET, with --body POST)")
-	fs.StringArrayVar(&f.headers, "header", nil, "request `header`, as 'Name: value'; may be given several times")
-	fs.StringVar(&f.body, "body", "", "`file` with the body of each request")
-	fs.StringVar(&f.http, "http", "", "`version` of HTTP: 1, or 2 (default 2 where TLS offers it, else 1)")
-	fs.BoolVar(&f.insecure, "insecure", false, "accept any TLS certificate")
+	fs.StringVar(&f.rate, "rate", "", "requests per second, `n`")
+	f.add(fs, "", 0)
 	fs.BoolVar(&f.strict, "strict", false, "exit with 3 when the generator was late")
 	fs.StringVar(&f.json, "json", "", "write the result to `file` as JSON (- for standard output), with the histogram")
 	redactFlag(fs, &f.redact)
 	return cmd
 }
 
-// options checks the flags that the load itself does not.
-func (f *loadFlags) options(urls []string) (o load.Options, err error) {
-	o = load.Options{
-		URLs: urls, Method: f.method, HTTP: f.http, Rate: f.rate, Duration: f.duration, Warmup: f.warmup, Timeout: f.timeout,
-		Arrivals: f.arrivals, Seed: f.seed, Connections: f.connections, MaxInFlight: f.maxInFlight,
-	}
+// options checks the flags.
+func (f *loadFlags) options(urls []string) (load.Options, error) {
 	switch {
 	case len(urls) == 0:
-		return o, errors.New("load: no URL given: folio load --rate 1000 http://127.0.0.1:8080/")
+		return load.Options{}, errors.New("load: no URL given: folio load --rate 1000 http://127.0.0.1:8080/")
 	case !f.given.Changed("rate"):
-		return o, errors.New("load: --rate is not given: how many requests a second?")
-	case f.timeout == 0 || f.maxInFlight == 0 || f.connections == 0 && f.given.Changed("connections"):
-		return o, errors.New("load: --timeout, --max-in-flight and --connections must be more than 0")
-	case f.http == load.Negotiated:
-		return o, errors.New("--http negotiated: leave --http out")
-	case f.given.Changed("seed") && f.arrivals != load.Poisson:
-		return o, errors.New("--seed: constant arrivals need none; use it with --arrivals poisson")
+		return load.Options{}, errors.New("load: --rate is not given: how many requests a second?")
+	case f.rate == rateAuto:
+		return load.Options{}, errors.New("--rate auto: of a server that runs already it is not searched: give a number")
 	}
-	for _, s := range f.headers {
-		h, err := load.ParseHeader(s)
-		if err != nil {
-			return o, fmt.Errorf("--header %w", err)
-		}
-		o.Headers = append(o.Headers, h)
-	}
-	if f.body != "" {
-		if o.Body, err = input.ReadFile(f.body, input.MaxBody); err != nil {
-			return o, fmt.Errorf("--body: %w", err)
-		}
-	}
-	if f.insecure {
-		o.TLS = &tls.Config{InsecureSkipVerify: true}
-	}
-	return o, o.Check()
+	return f.requestFlags.options(urls)
 }
 
 func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error) {

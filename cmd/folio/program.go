@@ -20,6 +20,7 @@ import (
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/view/gobench"
 )
@@ -39,7 +40,7 @@ type programFlags struct {
 	ignoreExit   bool
 	ready        string
 	readyTimeout time.Duration
-	load         string
+	load         serverLoad
 	stopTimeout  time.Duration
 	limits       limitFlags
 	json, bench  string
@@ -67,9 +68,9 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the GC are then missing")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of CPU time to sample where it goes; 0 for not at all. Of several\nruns of a setting the first are sampled, until there are 1000 samples")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
-	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --load")
+	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --rate or --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")
-	fs.StringVar(&f.load, "load", "", "shell `command` that puts the server under load, such as 'folio load --rate 500 URL';\nmetrics are taken from its output")
+	f.load.add(fs)
 	fs.DurationVar(&f.stopTimeout, "stop-timeout", 10*time.Second, "how long the server may take to end after TERM")
 	f.limits.add(fs)
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
@@ -96,6 +97,8 @@ type session struct {
 	redact  bool
 	profile []byte // for profOut
 
+	generator *load.Options // the load by folio; nil for none
+
 	limits  cgroup.Limits
 	cgroups *cgroup.Parent // nil without limits
 	built   *built         // nil without --build
@@ -120,11 +123,12 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			return nil, err // now, not after the warm-up
 		}
 	}
-	var ready *trial.Ready
-	if f.ready != "" {
-		if ready, err = trial.ParseReady(f.ready); err != nil {
-			return nil, misuse(err)
-		}
+	if kind == result.KindTune {
+		s.byLatency()
+	}
+	server, err := s.server(f)
+	if err != nil {
+		return nil, misuse(err)
 	}
 	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
 		return nil, err
@@ -157,18 +161,43 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			return nil, err // now, not after the warm-up
 		}
 	}
-	if ready != nil {
-		s.program.Server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load, StopTimeout: f.stopTimeout}
-	}
+	s.program.Server = server
 	if note := s.program.TraceNote(); note != "" {
 		s.notes = append(s.notes, note)
 	}
 	if trial.CommandName(args) == "go" && s.built == nil && !f.noTrace {
 		s.notes = append(s.notes, "the GC's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
-	s.file.Program.Ready, s.file.Program.Load = f.ready, f.load
+	s.underLoad(&s.file.Program, f)
 	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit
 	return s, nil
+}
+
+// byLatency makes the tail of the latency what is optimised, where nothing else was named.
+func (s *session) byLatency() {
+	if s.generator != nil && s.spec == nil {
+		s.spec = &metric.Spec{Name: metric.P99}
+	}
+}
+
+// server is the server of the flags; nil where the program is none.
+func (s *session) server(f *programFlags) (*trial.Server, error) {
+	if f.ready == "" {
+		return nil, nil
+	}
+	ready, err := trial.ParseReady(f.ready)
+	if err != nil {
+		return nil, err
+	}
+	return &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load.command, Generator: s.generator, StopTimeout: f.stopTimeout}, nil
+}
+
+// underLoad records what puts the program under load.
+func (s *session) underLoad(p *result.Program, f *programFlags) {
+	p.Ready, p.Load = f.ready, f.load.command
+	if s.generator != nil {
+		p.Requests = new(s.generator.Settings())
+	}
 }
 
 // keeps says what the result files need of the samples of CPU time.
@@ -257,11 +286,13 @@ func (s *session) parse(f *programFlags) error {
 	case f.higher:
 		return errors.New("--higher-is-better goes with --metric 'NAME=PATTERN'")
 	}
+	if s.generator, err = f.load.check(f.ready); err != nil {
+		return err
+	}
+	if s.spec != nil && s.spec.OfLoad() && s.generator == nil {
+		return fmt.Errorf("--metric %s needs --rate: %s", f.metric, s.spec.Missing())
+	}
 	switch {
-	case f.ready != "" && f.load == "":
-		return errors.New("--ready needs --load: what puts the server under load?")
-	case f.load != "" && f.ready == "":
-		return errors.New("--load needs --ready: how is it known that the server answers?")
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return fmt.Errorf("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	case f.timeout < 0:

@@ -290,7 +290,7 @@ func (s *session) keep(arm *trial.Arm) {
 	s.file.Metric = result.NewTarget(s.spec, nil)
 	s.file.Arms = []result.Arm{{
 		Name: arm.Name, Setting: result.NewSetting(arm.Setting), Samples: arm.Samples, Summary: result.Summarize(arm.Samples),
-		Tree: trial.Tree(arm.Samples),
+		Load: result.SummarizeLoads(arm.Samples), Tree: trial.Tree(arm.Samples),
 	}}
 }
 
@@ -372,17 +372,27 @@ func unseen(samples []*trial.Sample) string {
 
 // sayRun notes what a reader of the figures must know.
 func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
-	failed, left := 0, 0
+	failed, late, left := 0, 0, 0
 	for _, s := range samples {
-		if !s.OK() {
+		if !s.OK() && s.Late() {
+			late++
+		} else if !s.OK() {
 			failed++
 		}
 		left = max(left, s.Leftovers)
 	}
-	if last := samples[len(samples)-1]; failed == len(samples) && failed > 0 {
+	switch last := samples[len(samples)-1]; {
+	case late == len(samples):
+		notes.Add("LATE: no run counts: " + last.Failure)
+	case failed+late == len(samples):
 		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
-	} else if failed > 0 {
-		notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
+	default:
+		if failed > 0 {
+			notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
+		}
+		if late > 0 {
+			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), trial.LateNote(samples)))
+		}
 	}
 	if left > 0 {
 		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
@@ -426,6 +436,8 @@ func code(s *trial.Sample, server bool) error {
 	switch {
 	case server && s.OK():
 		return nil
+	case s.Failure == trial.InterruptedUnderLoad:
+		return exitCode(exitInterrupted)
 	case server:
 		return errors.New(s.Failure)
 	case s.ExitCode != nil && *s.ExitCode != 0:
@@ -438,16 +450,24 @@ func code(s *trial.Sample, server bool) error {
 	return nil
 }
 
-// failed is the error when runs of several failed.
+// failed is the error when runs of several failed. Those in which the load generator was
+// late did not, unless it was in all.
 func failed(samples []*trial.Sample, count int) error {
-	n := 0
+	n, late := 0, 0
 	var last *trial.Sample
 	for _, s := range samples {
-		if !s.OK() {
+		switch {
+		case s.OK():
+		case s.Late():
+			late++
+		default:
 			n, last = n+1, s
 		}
 	}
-	if n == 0 {
+	switch {
+	case late == len(samples):
+		return errors.New("no run counts: " + samples[0].Failure)
+	case n == 0:
 		return nil
 	}
 	line := ""

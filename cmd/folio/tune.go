@@ -264,6 +264,13 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if w := trial.Profile(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
 		notes.Add(w.UncertainNames)
 	}
+	var all []*trial.Sample
+	for _, a := range res.Arms {
+		all = append(all, a.Samples...)
+	}
+	if text := trial.RepeatNote(all); text != "" {
+		notes.Add(text)
+	}
 	for _, a := range res.Arms {
 		if text := heapOnly(a.Samples); text != "" {
 			notes.Add(text)

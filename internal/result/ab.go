@@ -35,6 +35,7 @@ type ABArm struct {
 	Source  *Source         `json:"source,omitempty"` // of a program that folio built
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"`
+	Load    *LoadSummary    `json:"load,omitempty"` // the loads of the samples together; nil where folio put none on them
 	// Profile is where the CPU time of all runs that were sampled went, Tree the same by
 	// call path; nil for none.
 	Profile *profile.Result `json:"profile,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/profile"
 	"github.com/foliomem/folio/internal/trial/tune"
 )
@@ -58,6 +59,8 @@ type Program struct {
 	Stdin *uint64 `json:"stdin_bytes,omitempty"`
 	Ready string  `json:"ready,omitempty"`
 	Load  string  `json:"load,omitempty"`
+	// Requests is the load that folio put on it; nil for none.
+	Requests *load.Settings `json:"requests,omitempty"`
 	// Limits are those of the cgroup that every run had; nil for none.
 	Limits *Limits `json:"limits,omitempty"`
 	// IgnoreExit says that runs count whatever the exit code.
@@ -93,6 +96,8 @@ type Arm struct {
 	// Measured is what was optimised in those samples, as it was measured: what a search
 	// compares is in Final. nil where nothing counts.
 	Measured *Interval `json:"measured,omitempty"`
+	// Load is the loads of those samples together; nil where folio put none on them.
+	Load *LoadSummary `json:"load,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
 	Profile *profile.Result `json:"profile,omitempty"`
 	// Tree is the CPU time of those runs by call path: of a search, of the default and what

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"reflect"
 	"slices"
@@ -223,9 +224,7 @@ func (r *redactor) learn(f any) {
 			r.add(*f.Profile, left)
 		}
 	case *Load:
-		for i, u := range f.Settings.URLs {
-			r.names[u] = loadName(i)
-		}
+		r.servers(f.Settings.URLs)
 	case *Collapse:
 		r.command(f.Command)
 		f.Name = processName(f.Command, f.Name)
@@ -246,8 +245,21 @@ func (r *redactor) program(p Program) {
 	for _, s := range []string{p.Input, p.Ready, p.Load} {
 		r.add(s, left)
 	}
+	if p.Requests != nil {
+		r.servers(p.Requests.URLs)
+	}
 	if p.Build != nil {
 		r.add(p.Build.Package, "./"+base(p.Build.Package))
+	}
+}
+
+// servers learns the addresses of servers.
+func (r *redactor) servers(urls []string) {
+	for i, s := range urls {
+		r.names[s] = loadName(i)
+		if u, err := url.Parse(s); err == nil {
+			r.add(u.Host, "HOST:PORT")
+		}
 	}
 }
 

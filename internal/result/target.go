@@ -66,6 +66,11 @@ func (t *Target) Measured(samples []*trial.Sample) *Interval {
 	if len(values) == 0 {
 		return nil
 	}
+	if t.OfLoad() {
+		if i := intervalOfLoad(t.Name, samples); i != nil {
+			return i
+		}
+	}
 	i := newInterval(values)
 	return &i
 }

@@ -28,7 +28,7 @@ func (f *File) SetTune(r *tune.Result) {
 		if a.Final != nil {
 			summed = r.FinalSamples(a)
 		}
-		arm.Summary, arm.Measured = Summarize(summed), f.Metric.Measured(summed)
+		arm.Summary, arm.Measured, arm.Load = Summarize(summed), f.Metric.Measured(summed), SummarizeLoads(summed)
 		f.Arms = append(f.Arms, arm)
 	}
 	f.keepPaths(r)

@@ -60,7 +60,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	case errors.As(failed, &wrong):
 		return failed
 	case out.Interrupted:
-		out.Failure = "interrupted under load"
+		out.Failure = InterruptedUnderLoad
 	case isClosed(r.exited):
 		out.Failure = "the server ended under load"
 	case failed != nil:

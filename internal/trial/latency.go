@@ -12,16 +12,31 @@ import (
 // generator was late.
 const LateRepeats = 3
 
+// InterruptedUnderLoad is the failure of a trial that a signal ended under folio's load. It
+// has what the load found until then.
+const InterruptedUnderLoad = "interrupted under load"
+
 // Late says that the load generator was late: the latencies are not the server's.
 func (s *Sample) Late() bool { return s.Load != nil && s.Load.Late }
 
-// OfLoad returns what a metric of a load is in the sample. A percentile that falls among
-// failed requests is not known.
+// Latencies are the figures of a load by folio: percentiles, nil where they fall among
+// failed requests, and CPU divided by the requests that succeeded.
+type Latencies struct {
+	P50           *float64 `json:"p50_seconds,omitempty"`
+	P99           *float64 `json:"p99_seconds,omitempty"`
+	P999          *float64 `json:"p999_seconds,omitempty"`
+	CPUPerRequest *float64 `json:"cpu_per_request_seconds,omitempty"`
+}
+
+// OfLoad returns what a metric of a load is in the sample.
 func (s *Sample) OfLoad(name string) (float64, bool) {
-	if s.Load == nil {
+	if s.Latencies == nil {
 		return 0, false
 	}
-	l := &s.Load.Latency
+	return s.Latencies.of(name)
+}
+
+func (l *Latencies) of(name string) (float64, bool) {
 	switch name {
 	case metric.P50:
 		return value(l.P50)
@@ -30,23 +45,28 @@ func (s *Sample) OfLoad(name string) (float64, bool) {
 	case metric.P999:
 		return value(l.P999)
 	case metric.CPUPerRequest:
-		return value(s.CPUPerRequest)
+		return value(l.CPUPerRequest)
 	}
 	return 0, false
 }
 
-// setCPUPerRequest derives what a request costs. The CPU time of an interrupted load has
+// setLatencies derives the figures of the load. The CPU time of an interrupted load has
 // requests in it that were not answered.
-func (s *Sample) setCPUPerRequest() {
-	s.CPUPerRequest = nil
-	if s.Load != nil && s.Load.Succeeded > 0 && s.Load.Complete {
+func (s *Sample) setLatencies() {
+	s.Latencies = nil
+	if s.Load == nil {
+		return
+	}
+	l := s.Load.Latency
+	s.Latencies = &Latencies{P50: l.P50, P99: l.P99, P999: l.P999}
+	if s.Load.Succeeded > 0 && s.Load.Complete {
 		s.CPUPerRequest = new(s.CPU / float64(s.Load.Succeeded))
 	}
 }
 
 // setLoad derives what follows from the load, and says why the trial does not count.
 func (s *Sample) setLoad(spec *metric.Spec) {
-	s.setCPUPerRequest()
+	s.setLatencies()
 	if s.Load == nil || s.Failure != "" {
 		return
 	}
@@ -67,6 +87,37 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 func lateText(l *load.Result) string {
 	return fmt.Sprintf("the load generator was late: the 99th percentile of its starts by %s, where %s is allowed: give generator and server CPUs of their own, or lower the rate",
 		unit.Seconds(*l.Lateness.P99), unit.Seconds(l.Lateness.Bound))
+}
+
+// LateNote says in which runs of samples, dropped ones included, the generator was late,
+// and by how much at most; "" for none.
+func LateNote(samples []*Sample) string {
+	worst := 0.0
+	for _, s := range samples {
+		for _, l := range s.LateBefore {
+			worst = max(worst, l)
+		}
+		if s.Late() && s.Load.Lateness.P99 != nil {
+			worst = max(worst, *s.Load.Lateness.P99)
+		}
+	}
+	if worst == 0 {
+		return ""
+	}
+	return "the load generator was late, the 99th percentile of its starts by up to " + unit.Seconds(worst)
+}
+
+// RepeatNote says how many runs of samples were repeated because the generator was late; ""
+// for none.
+func RepeatNote(samples []*Sample) string {
+	n := 0
+	for _, s := range samples {
+		n += len(s.LateBefore)
+	}
+	if n == 0 {
+		return ""
+	}
+	return unit.Plural(n, "run") + " dropped and repeated: " + LateNote(samples)
 }
 
 // firstError says how requests failed, where there is a text of it.
@@ -90,6 +141,28 @@ func Loads(samples []*Sample) (out []*load.Result) {
 		}
 	}
 	return out
+}
+
+// percentiles are the figures that are of the requests of all runs together.
+var percentiles = map[string]string{"p50_seconds": metric.P50, "p99_seconds": metric.P99, "p999_seconds": metric.P999}
+
+// centerOfLoad returns a percentile of the requests of all samples that count.
+func centerOfLoad(samples []*Sample, name string) (float64, bool) {
+	m, err := load.Pool(Loads(samples)...)
+	if err != nil {
+		return 0, false
+	}
+	l := Latencies{P50: m.Latency.P50, P99: m.Latency.P99, P999: m.Latency.P999}
+	return l.of(name)
+}
+
+// CenterOf is what a metric of a load is in the samples that count: a percentile of all
+// their requests together, else the median.
+func CenterOf(samples []*Sample, name string) (float64, bool) {
+	if name != metric.CPUPerRequest {
+		return centerOfLoad(samples, name)
+	}
+	return FigureOf("cpu_per_request_seconds").Center(samples)
 }
 
 // MergedLoad puts the loads of the samples that count together: percentiles are those of

@@ -7,6 +7,7 @@ import (
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/trial/load"
+	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -75,8 +76,8 @@ type Sample struct {
 	// seconds, of runs that this one repeats: they did not count and were dropped.
 	Load       *load.Result `json:"load,omitempty"`
 	LateBefore []float64    `json:"late_before_seconds,omitempty"`
-	// CPUPerRequest is CPU divided by the requests that succeeded.
-	CPUPerRequest *float64 `json:"cpu_per_request_seconds,omitempty"`
+	// What follows from Load; nil without it.
+	*Latencies
 
 	// What its cgroup counted; nil without limits.
 	*Counts
@@ -228,7 +229,7 @@ func (s *Sample) Recompute() {
 	if s.counted() == (Counts{}) {
 		s.Counts = nil
 	}
-	s.setCPUPerRequest()
+	s.setLatencies()
 	if s.Profile != nil {
 		s.Profile.Recompute()
 	}
@@ -328,6 +329,9 @@ var pools = map[string]func(*profile.Result) float64{
 // Center is the one figure of several runs, those that count: pooled, else the
 // median. ok is false if it is not known, or by too few samples to say anything.
 func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
+	if p, of := percentiles[f.Key]; of {
+		return centerOfLoad(samples, p)
+	}
 	if pool := pools[f.Key]; pool != nil {
 		if w := Profile(samples); w != nil && w.Samples >= profile.Fewest {
 			return pool(w), true
@@ -367,6 +371,11 @@ var getters = map[string]func(*Sample) (float64, bool){
 	"memory_tax_fraction":  func(s *Sample) (float64, bool) { return value(s.MemoryTax) },
 	"heap_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HeapPeak) },
 	"huge_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HugePeak) },
+
+	"p50_seconds":             func(s *Sample) (float64, bool) { return s.OfLoad(metric.P50) },
+	"p99_seconds":             func(s *Sample) (float64, bool) { return s.OfLoad(metric.P99) },
+	"p999_seconds":            func(s *Sample) (float64, bool) { return s.OfLoad(metric.P999) },
+	"cpu_per_request_seconds": func(s *Sample) (float64, bool) { return s.OfLoad(metric.CPUPerRequest) },
 
 	"cpu_periods":               func(s *Sample) (float64, bool) { return value(s.counted().CPUPeriods) },
 	"throttled_periods":         func(s *Sample) (float64, bool) { return value(s.counted().ThrottledPeriods) },

@@ -40,6 +40,7 @@ func TestFiguresCoverTheSample(t *testing.T) {
 		Counts: &Counts{CPUPeriods: new(uint64(18)), ThrottledPeriods: new(uint64(19)), Throttled: new(20.0), MemoryStall: new(21.0),
 			MemoryFullStall: new(22.0), FileRefaults: new(uint64(23)), AnonRefaults: new(uint64(24)), CgroupPeak: new(uint64(25)),
 			OOMKills: new(uint64(26))},
+		Latencies: &Latencies{P50: new(27.0), P99: new(28.0), P999: new(29.0), CPUPerRequest: new(30.0)},
 	}
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -15,13 +15,13 @@ func Run(f *result.File) {
 	}
 	arm := &f.Arms[0]
 	samples := result.Usable(arm.Samples)
-	arm.Summary, arm.Measured = result.Summarize(samples), f.Metric.Measured(samples)
+	arm.Summary, arm.Measured, arm.Load = result.Summarize(samples), f.Metric.Measured(samples), result.SummarizeLoads(f.Arms[0].Samples)
 	command := f.Program.Command
 	if f.Program.Build != nil && len(command) > 0 {
 		command = command[1:] // the flags have the rest
 	}
 	sheet := diagnose.NewRunFacts(f.Host, arm.Setting.Trial(), command, samples)
-	sheet.Server, sheet.Flags = f.Program.Load != "", flags(f)
+	sheet.Server, sheet.Flags = f.Program.Load != "" || f.Program.Requests != nil, flags(f)
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	f.Analysis = sheet.Analyze()
 	f.Analysis.Noise = noise(f.Metric, samples)
@@ -64,6 +64,9 @@ func flags(f *result.File) []string {
 	add("--input", p.Input)
 	add("--ready", p.Ready)
 	add("--load", p.Load)
+	if p.Requests != nil {
+		out = append(out, p.Requests.Flags()...)
+	}
 	if p.Limits != nil {
 		out = append(out, p.Limits.Flags()...)
 	}

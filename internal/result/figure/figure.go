@@ -112,6 +112,11 @@ var All = []Figure{
 	{Key: "anon_refaults", Unit: "anon-refaults/op", Kind: Count, Label: "anonymous refaults", Short: "anon refaults"},
 	{Key: "cgroup_peak_bytes", Unit: "cgroup-peak-bytes", Kind: Bytes, Label: "peak memory of the cgroup", Short: "cgroup peak"},
 	{Key: "oom_kills", Unit: "oom-kills/op", Kind: Count, Label: "OOM kills", Short: "OOM kills"},
+	{Key: "p50_seconds", Unit: "p50-sec", Kind: Seconds, Label: "latency, p50", Short: "p50", Pooled: true},
+	{Key: "p99_seconds", Unit: "p99-sec", Kind: Seconds, Label: "latency, p99", Short: "p99", Pooled: true, Main: true},
+	{Key: "p999_seconds", Unit: "p999-sec", Kind: Seconds, Label: "latency, p99.9", Short: "p99.9", Pooled: true},
+	{Key: "cpu_per_request_seconds", Unit: "cpu-sec/request", Kind: Seconds, Label: "CPU time per request", Short: "cpu/request",
+		Main: true},
 }
 
 var byKey, byUnit = func() (k, u map[string]Figure) {

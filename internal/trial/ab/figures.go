@@ -43,6 +43,7 @@ var names = map[string]string{
 	"peak_rss": "peak_rss_bytes", "peak_tree_rss": "peak_tree_rss_bytes",
 	"faults": "minor_faults", "gc_pause": "gc_pause_seconds", "gc_pause_max": "gc_pause_max_seconds",
 	"gc_cpu": "gc_cpu_seconds", "gc_share": "gc_cpu_fraction", "memory_tax": "memory_tax_fraction",
+	metric.P50: "p50_seconds", metric.P99: "p99_seconds", metric.P999: "p999_seconds", metric.CPUPerRequest: "cpu_per_request_seconds",
 	"heap_peak": "heap_peak_bytes", "huge_peak": "huge_peak_bytes", "cgroup_peak": "cgroup_peak_bytes", "throttled": "throttled_seconds",
 }
 
@@ -108,6 +109,8 @@ func newPlan(warm []*trial.Sample, opts Options) (*plan, error) {
 		p.decide(p.find("wall_seconds"), opts.Detect)
 	case spec.Name == metric.CPU:
 		p.decide(p.find("cpu_seconds"), opts.Detect)
+	case spec.OfLoad():
+		p.decide(p.find(names[spec.Name]), opts.Detect)
 	default:
 		f := p.find(spec.Name)
 		if f == nil {
@@ -256,6 +259,7 @@ func (f *figure) value(s *trial.Sample) (float64, bool) {
 type comparison struct {
 	f      *figure
 	base   []float64
+	middle float64 // of the base
 	ratio  stat.Paired
 	differ stat.Differences
 	byUnit bool // zeros: ratios say nothing
@@ -263,12 +267,25 @@ type comparison struct {
 
 func (f *figure) compare(base, arm *trial.Arm) comparison {
 	x, y := f.pairs(base, arm)
-	c := comparison{f: f, base: x, differ: stat.PairDifferences(x, y)}
+	c := comparison{f: f, base: x, middle: f.middle(base, x), differ: stat.PairDifferences(x, y)}
 	c.byUnit = slices.ContainsFunc(x, notPositive) || slices.ContainsFunc(y, notPositive)
 	if !c.byUnit {
 		c.ratio = stat.ComparePairs(x, y)
 	}
 	return c
+}
+
+// middle is the one figure of the base: a percentile of all requests where it is of a
+// load, else the median of values.
+func (f *figure) middle(base *trial.Arm, values []float64) float64 {
+	for name, key := range names {
+		if key == f.key && metric.IsOfLoad(name) {
+			if v, ok := trial.CenterOf(base.Samples, name); ok {
+				return v
+			}
+		}
+	}
+	return stat.Median(values)
 }
 
 func notPositive(v float64) bool { return v <= 0 }
@@ -316,7 +333,7 @@ func (c comparison) enough() float64 {
 }
 
 func (c comparison) fraction(v float64) float64 {
-	if m := stat.Median(c.base); m > 0 || v == 0 {
+	if m := c.middle; m > 0 || v == 0 {
 		return v / math.Max(m, math.SmallestNonzeroFloat64)
 	}
 	return math.Inf(1)

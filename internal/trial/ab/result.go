@@ -172,7 +172,7 @@ func (r *Result) detectable() {
 // figure says what the comparison found: tested at one level, detectable at another.
 func (c comparison) figure(tested, each float64) Figure {
 	f := Figure{Key: c.f.key, Unit: c.f.unit, Primary: c.f.primary, Higher: c.f.higher, N: c.n(),
-		Base: stat.Median(c.base), P: c.p(), Different: c.differs(tested)}
+		Base: c.middle, P: c.p(), Different: c.differs(tested)}
 	f.Value, f.Difference = f.Base+c.differ.Shift, c.differ.Shift
 	if lo, hi, ok := c.differ.Interval(tested); ok {
 		f.DifferenceLo, f.DifferenceHi = finite(lo), finite(hi)

@@ -48,12 +48,26 @@ var ErrNoRuns = errors.New("no run counts: the generator was late in all of them
 // seed: requests of one run share its machine, its heap and its neighbours, and are not
 // independent. Runs in which the generator was late, and interrupted ones, are left out.
 func Merge(results ...*Result) (*Merged, error) {
+	m, c, err := pool(results)
+	if err == nil {
+		m.Intervals = c.intervals()
+	}
+	return m, err
+}
+
+// Pool is [Merge] without intervals, which take most of its time.
+func Pool(results ...*Result) (*Merged, error) {
+	m, _, err := pool(results)
+	return m, err
+}
+
+func pool(results []*Result) (*Merged, *cumulative, error) {
 	m := &Merged{}
 	var runs []*Result
 	for _, r := range results {
 		switch {
 		case len(results) > 0 && !reflect.DeepEqual(r.Settings, results[0].Settings):
-			return nil, ErrDifferent
+			return nil, nil, ErrDifferent
 		case r.Late:
 			m.LateRuns++
 		case !r.Complete:
@@ -63,15 +77,14 @@ func Merge(results ...*Result) (*Merged, error) {
 		}
 	}
 	if m.Runs = len(runs); m.Runs == 0 {
-		return nil, ErrNoRuns
+		return nil, nil, ErrNoRuns
 	}
 	for _, r := range runs {
 		m.Counts.add(r.Counts)
 	}
 	c := cumulate(runs)
 	m.Latency = newLatency(c.histogram(), m.Failed)
-	m.Intervals = c.intervals()
-	return m, nil
+	return m, c, nil
 }
 
 func (c *Counts) add(o Counts) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -201,6 +202,17 @@ type Settings struct {
 	MaxInFlight int     `json:"max_in_flight"`
 }
 
+// Settings returns the options as a result has them, defaults filled in. They must be
+// right: see [Options.Check].
+func (o *Options) Settings() Settings {
+	c := *o
+	urls, err := c.complete()
+	if err != nil {
+		panic("load: " + err.Error())
+	}
+	return c.settings(urls)
+}
+
 func (o *Options) settings(urls []*url.URL) Settings {
 	s := Settings{
 		URLs: []string{}, Method: o.Method, HeaderNames: []string{}, BodyBytes: len(o.Body), HTTP: o.HTTP,
@@ -220,6 +232,44 @@ func (o *Options) settings(urls []*url.URL) Settings {
 		s.Connections = new(o.Connections)
 	}
 	return s
+}
+
+// Flags returns the flags of folio run, tune and ab that say the same. What results do not
+// keep stands for itself: values of headers, and the body.
+func (s *Settings) Flags() []string {
+	out := []string{"--rate", strconv.FormatFloat(s.Rate, 'f', -1, 64)}
+	for _, u := range s.URLs {
+		out = append(out, "--target", u)
+	}
+	add := func(flag, value, def string) {
+		if value != def {
+			out = append(out, flag, value)
+		}
+	}
+	span := func(seconds float64) string { return unit.Span(time.Duration(seconds * 1e9)) }
+	method := http.MethodGet
+	if s.BodyBytes > 0 {
+		method = http.MethodPost
+	}
+	out = append(out, "--load-duration", span(s.Duration), "--load-warmup", span(s.Warmup))
+	add("--load-timeout", span(s.Timeout), unit.Span(DefaultTimeout))
+	add("--load-max-in-flight", strconv.Itoa(s.MaxInFlight), strconv.Itoa(DefaultMaxInFlight))
+	if s.Connections != nil {
+		add("--load-connections", strconv.Itoa(*s.Connections), "")
+	}
+	add("--load-arrivals", s.Arrivals, Constant)
+	if s.Seed != nil {
+		add("--load-seed", strconv.FormatUint(*s.Seed, 10), "1")
+	}
+	add("--load-method", s.Method, method)
+	for _, h := range s.HeaderNames {
+		add("--load-header", h+": VALUE", "")
+	}
+	if s.BodyBytes > 0 {
+		add("--load-body", "BODY_FILE", "")
+	}
+	add("--load-http", s.HTTP, Negotiated)
+	return out
 }
 
 // requests returns how many requests arrivals at a constant rate are in a time: those

@@ -141,7 +141,7 @@ func (v *verdict) fill() {
 	r, def := v.r, v.r.Arms[0]
 	ratios := v.estimates(reading(r.obj.cost))
 	memories := v.estimates(memoryOf)
-	base := stat.Median(reading(r.obj.raw).values(v.samples[def]))
+	base := r.obj.center(v.samples[def])
 	for i, a := range v.arms {
 		f := &Final{runs: len(v.samples[a]), Rank: i + 1, N: len(reading(r.obj.cost).values(v.samples[a])),
 			Adjusted: base, MemoryRatio: memories[a]}

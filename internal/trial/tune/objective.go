@@ -34,6 +34,17 @@ func (o *objective) raw(s *trial.Sample) (float64, bool) {
 	return s.Wall, true
 }
 
+// center returns the metric of several samples: that of all requests together where it is
+// a percentile of them, else the median.
+func (o *objective) center(samples []*trial.Sample) float64 {
+	if o.spec.OfLoad() {
+		if v, ok := trial.CenterOf(samples, o.spec.Name); ok {
+			return v
+		}
+	}
+	return stat.Median(reading(o.raw).values(samples))
+}
+
 // cost returns the metric such that less is better.
 func (o *objective) cost(s *trial.Sample) (float64, bool) {
 	v, ok := o.raw(s)

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/trial/load"
+)
+
+// requestFlags are what a load consists of: those of folio load, and, with load- before
+// their names, of the commands that start a server.
+type requestFlags struct {
+	rate                      string
+	duration, warmup, timeout time.Duration
+	arrivals                  string
+	seed                      uint64
+	connections, maxInFlight  int
+	method, body, http        string
+	headers                   []string
+	insecure                  bool
+
+	prefix string
+	given  *pflag.FlagSet
+}
+
+// rateAuto is the --rate that is to be found.
+const rateAuto = "auto"
+
+// loadPrefix is before the names of the flags of a load where others have those names.
+const loadPrefix = "load-"
+
+// add adds the flags, but for the rate. Those of a load that folio puts on a server have a
+// prefix.
+func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duration) {
+	f.given, f.prefix = fs, prefix
+	fs.DurationVar(&f.duration, prefix+"duration", 10*time.Second, "`duration` of what is measured")
+	fs.DurationVar(&f.warmup, prefix+"warmup", warmup, "`duration` before it, at the same rate, not measured")
+	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "`duration` within which a request must be answered, from its intended start")
+	fs.IntVar(&f.connections, prefix+"connections", 0, "`n` connections to each host (default as many as needed)")
+	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "`n` requests under way at most; those beyond are not sent, and failed")
+	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "arrival `process`: constant, or poisson")
+	fs.Uint64Var(&f.seed, prefix+"seed", 1, "seed `n` of poisson arrivals")
+	fs.StringVar(&f.method, prefix+"method", "", "request `method` (default GET, with --"+prefix+"body POST)")
+	fs.StringArrayVar(&f.headers, prefix+"header", nil, "request `header`, as 'Name: value'; may be given several times")
+	fs.StringVar(&f.body, prefix+"body", "", "`file` with the body of each request")
+	fs.StringVar(&f.http, prefix+"http", "", "`version` of HTTP: 1, or 2 (default 2 where TLS offers it, else 1)")
+	fs.BoolVar(&f.insecure, prefix+"insecure", false, "accept any TLS certificate")
+}
+
+// names are the flags that add adds, without the prefix.
+var requestNames = []string{"duration", "warmup", "timeout", "connections", "max-in-flight", "arrivals", "seed", "method", "header",
+	"body", "http", "insecure"}
+
+// changed says whether a flag was given, by its name without the prefix.
+func (f *requestFlags) changed(name string) bool { return f.given.Changed(f.prefix + name) }
+
+// options checks the flags. Of the rate auto, that of the result is 1, until it is known.
+func (f *requestFlags) options(urls []string) (o load.Options, err error) {
+	o, err = f.parse(urls)
+	if err == nil {
+		err = o.Check()
+	}
+	if err != nil && f.prefix != "" {
+		text := err.Error()
+		for _, name := range requestNames {
+			text = strings.ReplaceAll(text, "--"+name, "--"+f.prefix+name)
+		}
+		err = errors.New(text)
+	}
+	return o, err
+}
+
+func (f *requestFlags) parse(urls []string) (o load.Options, err error) {
+	o = load.Options{
+		URLs: urls, Method: f.method, HTTP: f.http, Rate: 1, Duration: f.duration, Warmup: f.warmup, Timeout: f.timeout,
+		Arrivals: f.arrivals, Seed: f.seed, Connections: f.connections, MaxInFlight: f.maxInFlight,
+	}
+	if f.rate != rateAuto {
+		if o.Rate, err = strconv.ParseFloat(f.rate, 64); err != nil {
+			return o, fmt.Errorf("--rate %q: want requests per second, such as 2000%s", f.rate, f.orAuto())
+		}
+	}
+	switch {
+	case f.timeout == 0 || f.maxInFlight == 0 || f.connections == 0 && f.changed("connections"):
+		return o, errors.New("--timeout, --max-in-flight and --connections must be more than 0")
+	case f.http == load.Negotiated:
+		return o, errors.New("--http negotiated: leave --http out")
+	case f.changed("seed") && f.arrivals != load.Poisson:
+		return o, errors.New("--seed: constant arrivals need none; use it with --arrivals poisson")
+	}
+	for _, s := range f.headers {
+		h, err := load.ParseHeader(s)
+		if err != nil {
+			return o, fmt.Errorf("--header %w", err)
+		}
+		o.Headers = append(o.Headers, h)
+	}
+	if f.body != "" {
+		if o.Body, err = input.ReadFile(f.body, input.MaxBody); err != nil {
+			return o, fmt.Errorf("--body: %w", err)
+		}
+	}
+	if f.insecure {
+		o.TLS = &tls.Config{InsecureSkipVerify: true}
+	}
+	return o, nil
+}
+
+func (f *requestFlags) orAuto() string {
+	if f.prefix == "" {
+		return ""
+	}
+	return ", or auto"
+}
+
+// A serverLoad is what puts a server under load: requests by folio, or a command of the
+// user's.
+type serverLoad struct {
+	requestFlags
+	command string
+	targets []string
+}
+
+func (f *serverLoad) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.rate, "rate", "", "put the server under load: `n` requests per second at fixed times, whatever it does, as\nfolio load does, or auto for 70% of what it can take (see docs/load.md)")
+	fs.StringArrayVar(&f.targets, "target", nil, "`URL` to request; several are requested in turn (default that of --ready)")
+	f.requestFlags.add(fs, loadPrefix, 2*time.Second)
+	fs.StringVar(&f.command, "load", "", "shell `command` that puts the server under load instead; metrics are taken from its output")
+}
+
+// check says what is wrong with the flags, and returns the load by folio; nil for none.
+func (f *serverLoad) check(ready string) (*load.Options, error) {
+	rate := f.given.Changed("rate")
+	for _, name := range append([]string{"target"}, prefixed(requestNames)...) {
+		if f.given.Changed(name) && !rate {
+			return nil, fmt.Errorf("--%s goes with --rate: how many requests a second?", name)
+		}
+	}
+	switch {
+	case rate && f.command != "":
+		return nil, errors.New("--rate and --load: give one: --rate is folio's own load")
+	case rate && ready == "":
+		return nil, errors.New("--rate needs --ready: how is it known that the server answers?")
+	case ready != "" && f.command == "" && !rate:
+		return nil, errors.New("--ready needs --rate or --load: what puts the server under load?")
+	case f.command != "" && ready == "":
+		return nil, errors.New("--load needs --ready: how is it known that the server answers?")
+	case !rate:
+		return nil, nil
+	}
+	targets := slices.Clone(f.targets)
+	if len(targets) == 0 {
+		if strings.HasPrefix(ready, "tcp:") {
+			return nil, fmt.Errorf("--rate needs --target URL: --ready %s is none", ready)
+		}
+		targets = []string{ready}
+	}
+	o, err := f.options(targets)
+	if err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+func prefixed(names []string) (out []string) {
+	for _, n := range names {
+		out = append(out, loadPrefix+n)
+	}
+	return out
+}
