@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial/load"
@@ -64,7 +65,8 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	case isClosed(r.exited):
 		out.Failure = "the server ended under load"
 	case failed != nil:
-		out.Failure = failed.Error()
+		// Its flags have other names here.
+		out.Failure = strings.NewReplacer("--timeout", "--load-timeout", "--insecure", "--load-insecure", "--http", "--load-http").Replace(failed.Error())
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -143,6 +144,9 @@ func (s *Scheduler) onTime(ctx context.Context, runner Runner, set Setting) (*Sa
 		}
 		sample.LateBefore = late
 		if !sample.Late() || len(late) >= s.Repeats {
+			if sample.Late() && s.Repeats > 0 {
+				sample.Failure = fmt.Sprintf("%s (%d runs one after the other)", sample.Failure, len(late)+1)
+			}
 			return sample, nil
 		}
 		late = append(late, *sample.Load.Lateness.P99)

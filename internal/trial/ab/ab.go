@@ -112,6 +112,9 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 
 // failure is the error of an arm that does not work.
 func failure(arm *trial.Arm, s *trial.Sample) error {
+	if s.Late() {
+		return fmt.Errorf("%s: %s", arm.Name, s.Failure)
+	}
 	text := fmt.Sprintf("%s failed: %s", arm.Name, s.Failure)
 	if last := s.LastLine(); last != "" {
 		text += ": " + last

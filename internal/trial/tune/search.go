@@ -250,6 +250,9 @@ func heapOf(s *trial.Sample) uint64 {
 
 // failure is the error for a command that does not even work as it is.
 func failure(s *trial.Sample) error {
+	if s.Late() {
+		return errors.New(s.Failure)
+	}
 	when := "as it is, before any setting was tried"
 	if s.Round > 0 {
 		when = "under its default setting, though not the first time"

@@ -44,6 +44,9 @@ func abSection(f *result.AB) *Section {
 			s.Blocks = append(s.Blocks, abProfile(c.Profile, versus))
 		}
 	}
+	if b := loadBlock(report.LoadedAB(f)); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	s.Blocks = append(s.Blocks, abDetail(f)...)
 	s.Answers[0].Main = true
 	s.Answers[0].Sure = report.ABEnd(f) + "."

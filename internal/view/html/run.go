@@ -38,6 +38,9 @@ func runSection(f *result.File) *Section {
 	if t, ok := timedOf("this run", arm.Samples); ok {
 		over = []timed{t}
 	}
+	if b := loadBlock(report.LoadedArms(f, true)); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	s.Blocks = append(s.Blocks, timeline(over))
 	if b := everyRun(f); b != nil {
 		s.Blocks = append(s.Blocks, b)

@@ -71,6 +71,9 @@ func tuneSection(f *result.File) *Section {
 	} else {
 		s.Blocks = append(s.Blocks, &Block{Title: "What was measured", Tables: []*Table{t.table()}})
 	}
+	if b := loadBlock(report.LoadedArms(f, false)); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	if tb := t.leftEarly(); tb != nil {
 		s.Blocks = append(s.Blocks, &Block{Title: unit.Plural(len(tb.Rows), "setting") + " not in the final",
 			Tables: []*Table{tb}, Fold: true})
@@ -109,6 +112,9 @@ func about(f *result.File) []string {
 	}
 	if f.Program.Load != "" {
 		out = append(out, "under load: "+f.Program.Load)
+	}
+	if f.Program.Requests != nil {
+		out = append(out, "under load: "+report.Requests(f.Program.Requests))
 	}
 	return append(out, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
 }

@@ -32,6 +32,7 @@ var abLabels = map[string]string{
 	"minor_faults": "page faults", "major_faults": "major faults", "gc_cycles": "GC cycles",
 	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause", "gc_trace_cpu_seconds": "GC CPU, traced",
 	"gc_cpu_seconds": "GC CPU", "gc_cpu_fraction": "GC share", "memory_tax_fraction": "memory tax",
+	"p50_seconds": "p50", "p99_seconds": "p99", "p999_seconds": "p99.9", "cpu_per_request_seconds": "CPU per request",
 	"heap_peak_bytes": "peak heap", "huge_peak_bytes": "peak on huge pages",
 }
 
@@ -212,6 +213,13 @@ func AB(w io.Writer, f *result.AB) error {
 		what = append(what, s.String())
 	}
 	fmt.Fprintln(&b, console.Line(strings.Join(what, ", ")))
+	if loaded := LoadedAB(f); len(loaded) > 0 {
+		fmt.Fprintln(&b, console.Line("under load: "+Requests(f.Arms[0].Program.Requests)))
+		fmt.Fprintf(&b, "\n%s\n", LoadCaption)
+		if err := loadTable(loaded).write(&b, "  "); err != nil {
+			return err
+		}
+	}
 	if r := f.Result; r != nil {
 		for i := range r.Comparisons {
 			c := &r.Comparisons[i]

@@ -29,6 +29,9 @@ func runText(f *result.File, w io.Writer, width int) error {
 	if err := runFigures(f, notes).write(w, "  "); err != nil {
 		return err
 	}
+	if lines := loadLines(f); lines != nil {
+		p.section("Latency, from the intended start", lines)
+	}
 	if a == nil {
 		p.section("Not completed", []string{"The measurement ended before its result was analyzed."})
 		p.notes(notes)
@@ -115,6 +118,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	if f.Analysis != nil && f.Analysis.GC != "" && f.Analysis.Profile == nil {
 		row("gc_trace_cpu_seconds", "")
 	}
+	row("cpu_per_request_seconds", "")
 	row("memory_tax_fraction", "")
 	row("heap_peak_bytes", "")
 	row("huge_peak_bytes", "")

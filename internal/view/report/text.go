@@ -57,6 +57,9 @@ func Title(f *result.File) string {
 	if f.Program.Load != "" {
 		first += "   under load: " + f.Program.Load
 	}
+	if f.Program.Requests != nil {
+		first += "   under load: " + Requests(f.Program.Requests)
+	}
 	var where []string
 	if v := f.Program.GoVersion; v != nil {
 		where = append(where, *v)

@@ -44,6 +44,13 @@ func (t *Tune) Text(w io.Writer) error {
 		}
 		t.legend(p)
 	}
+	if lt := loadTable(LoadedArms(f, t.All)); lt != nil && p.err == nil {
+		p.line("")
+		p.line("%s", LoadCaption)
+		if p.err == nil {
+			p.err = lt.write(w, "")
+		}
+	}
 	t.benchmarks(p)
 	if front := frontOf(f); len(front) > 1 {
 		p.line("")

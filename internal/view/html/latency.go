@@ -1,0 +1,37 @@
+package html
+
+import (
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/view/report"
+)
+
+// loadBlock lists what folio's load found of arms; nil for none.
+func loadBlock(arms []report.Loaded) *Block {
+	if len(arms) == 0 {
+		return nil
+	}
+	labels := []string{"setting", "requests", "failed"}
+	for _, p := range report.LoadPercentiles {
+		labels = append(labels, p.Name)
+	}
+	perRequest := figure.ByKey("cpu_per_request_seconds")
+	tb := &Table{Caption: report.LoadCaption, Head: cols(append(labels, perRequest.Short, "runs")...), Sort: len(arms) > 1}
+	for _, a := range arms {
+		row := []Cell{plain(a.Name), num(unit.Number(a.Load.Intended), float64(a.Load.Intended)),
+			num(report.FailedRequests(a.Load), float64(a.Load.Failed))}
+		for _, p := range report.LoadPercentiles {
+			c := plain(report.Percentile(a.Load, p.Of(a.Load)))
+			if v := p.Of(a.Load).Value; v != nil {
+				c = num(c.Text, *v)
+			}
+			row = append(row, c)
+		}
+		c := plain(report.CPUPerRequest(a.Summary))
+		if i, ok := a.Summary.Figures[perRequest.Key]; ok {
+			c = num(c.Text, i.Median)
+		}
+		tb.Rows = append(tb.Rows, Row{Cells: append(row, c, num(report.LoadRuns(a.Load), float64(a.Load.Runs)))})
+	}
+	return &Block{Title: "Latency under load", Tables: []*Table{tb}}
+}

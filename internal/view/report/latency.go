@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/figure"
+)
+
+// Requests says what load folio put on a server; "" for none.
+func Requests(s *result.LoadSettings) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s requests/s, %s %s", rateText(s.Rate), s.Method, strings.Join(s.URLs, " "))
+}
+
+// A Loaded is an arm under load: its name, and what the load found.
+type Loaded struct {
+	Name    string
+	Load    *result.LoadSummary
+	Summary *result.Summary
+}
+
+// LoadedArms returns the arms of a run or a search that folio put a load on, as the table
+// of settings lists them.
+func LoadedArms(f *result.File, all bool) (out []Loaded) {
+	for _, a := range ranked(f) {
+		if a.Load != nil && (all || !compared(f) || a.Final != nil) {
+			out = append(out, Loaded{a.Name, a.Load, &a.Summary})
+		}
+	}
+	return out
+}
+
+// LoadedAB returns the arms of a comparison that folio put a load on.
+func LoadedAB(f *result.AB) (out []Loaded) {
+	for i := range f.Arms {
+		if a := &f.Arms[i]; a.Load != nil {
+			out = append(out, Loaded{a.Name, a.Load, &a.Summary})
+		}
+	}
+	return out
+}
+
+// LoadPercentiles are the columns of a table of loads.
+var LoadPercentiles = []struct {
+	Name string
+	Of   func(*result.LoadSummary) result.Percentile
+}{
+	{"p50", func(l *result.LoadSummary) result.Percentile { return l.P50 }},
+	{"p99", func(l *result.LoadSummary) result.Percentile { return l.P99 }},
+	{"p99.9", func(l *result.LoadSummary) result.Percentile { return l.P999 }},
+}
+
+// Percentile prints a percentile with its interval; one that falls among failed requests is
+// "failed".
+func Percentile(l *result.LoadSummary, p result.Percentile) string {
+	switch {
+	case l.Intended == 0:
+		return none
+	case p.Value == nil:
+		return "failed"
+	}
+	text := unit.Seconds(*p.Value)
+	if p.Lo != nil && p.Hi != nil {
+		text += fmt.Sprintf(" [%s, %s]", unit.Seconds(*p.Lo), unit.Seconds(*p.Hi))
+	}
+	return text
+}
+
+// FailedRequests prints how many requests failed.
+func FailedRequests(l *result.LoadSummary) string {
+	if l.Failed == 0 || l.Intended == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%s (%s)", unit.Number(l.Failed), unit.Percent(float64(l.Failed)/float64(l.Intended)))
+}
+
+// LoadRuns prints how many runs a load is of.
+func LoadRuns(l *result.LoadSummary) string {
+	text := fmt.Sprint(l.Runs)
+	if l.LateRuns > 0 {
+		text += fmt.Sprintf(" (%d LATE)", l.LateRuns)
+	}
+	return text
+}
+
+// CPUPerRequest prints what a request cost the server.
+func CPUPerRequest(s *result.Summary) string {
+	f := figure.ByKey("cpu_per_request_seconds")
+	i, ok := s.Figures[f.Key]
+	if !ok {
+		return none
+	}
+	text := f.Format(i.Median)
+	if i.Lo != nil && i.Hi != nil {
+		text += fmt.Sprintf(" [%s, %s]", f.Format(*i.Lo), f.Format(*i.Hi))
+	}
+	return text
+}
+
+// LoadCaption stands above a table of loads.
+const LoadCaption = "Latency from the intended start and CPU time per request, as measured, with 95% intervals"
+
+// loadTable lists what a load found of arms; nil for none.
+func loadTable(arms []Loaded) *table {
+	if len(arms) == 0 {
+		return nil
+	}
+	t := &table{left: map[int]bool{0: true}}
+	head := []string{"", "requests", "failed"}
+	for _, p := range LoadPercentiles {
+		head = append(head, p.Name)
+	}
+	t.add(append(head, figure.ByKey("cpu_per_request_seconds").Short, "runs")...)
+	for _, a := range arms {
+		row := []string{a.Name, unit.Number(a.Load.Intended), FailedRequests(a.Load)}
+		for _, p := range LoadPercentiles {
+			row = append(row, Percentile(a.Load, p.Of(a.Load)))
+		}
+		t.add(append(row, CPUPerRequest(a.Summary), LoadRuns(a.Load))...)
+	}
+	return t
+}
+
+// loadLines says what the load of a run found.
+func loadLines(f *result.File) []string {
+	l := f.Arms[0].Load
+	if l == nil {
+		return nil
+	}
+	var out []string
+	if s := f.Program.Requests; s != nil {
+		out = append(out, arrivalsText(*s))
+	}
+	switch {
+	case l.Intended == 0:
+		return append(out, "no request was measured")
+	case l.Runs == 0 && l.LateRuns > 0:
+		out = append(out, "LATE: do not count these latencies")
+	case l.Runs == 0:
+		out = append(out, "not complete: of the requests until then")
+	case l.LateRuns > 0:
+		out = append(out, unit.Plural(l.Runs, "run")+fmt.Sprintf("; %d LATE, left out", l.LateRuns))
+	}
+	out = append(out, countsText(l.Counts))
+	for _, p := range LoadPercentiles {
+		out = append(out, p.Name+" "+Percentile(l, p.Of(l)))
+	}
+	return out
+}
