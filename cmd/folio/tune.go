@@ -23,6 +23,8 @@ import (
 type tuneFlags struct {
 	programFlags
 	mem        string
+	maxP99     time.Duration
+	maxErrors  string
 	budget     time.Duration
 	rounds     int
 	gomaxprocs []int
@@ -76,6 +78,8 @@ func newTune(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
 	fs.StringVar(&f.mem, "max-rss", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
+	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: settings with a run whose 99th percentile of latency is above this `duration` are out")
+	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: settings with a run in which more requests fail than this `number`, or percentage, are out")
 	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of the search, builds aside; a run that passes it is ended")
 	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds of the final (default 10, and more while the answer is inconclusive)")
 	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try these `values` of GOMAXPROCS, such as 1,2,4")
@@ -101,7 +105,20 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	if err != nil {
 		return o, err
 	}
+	o.Limits.P99 = f.maxP99
+	if f.maxErrors != "" {
+		if o.Limits.Errors, err = tune.ParseMaxErrors(f.maxErrors); err != nil {
+			return o, err
+		}
+	}
+	for _, name := range []string{"max-p99", "max-errors"} {
+		if f.given.Changed(name) && !f.given.Changed("rate") {
+			return o, fmt.Errorf("--%s goes with --rate, whose latencies it bounds", name)
+		}
+	}
 	switch {
+	case f.maxP99 <= 0 && f.given.Changed("max-p99"):
+		return o, fmt.Errorf("--max-p99 %v: must be more than 0", f.maxP99)
 	case limits.Memory != nil && o.MaxMemory > *limits.Memory:
 		return o, fmt.Errorf("--max-rss %s: more than --cgroup-memory %s allows: give a smaller one, or none", f.mem, f.limits.memory)
 	case f.budget <= 0:

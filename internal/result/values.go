@@ -113,6 +113,8 @@ const (
 	StatusEarly  = tune.Early
 	StatusFailed = tune.Failed
 	StatusSame   = tune.Same
+	// StatusOverLimit: a run broke --max-p99 or --max-errors.
+	StatusOverLimit = tune.OverLimit
 )
 
 // Verdicts of a gate of folio ab, why it ended, what its figures count, and what a

@@ -93,7 +93,10 @@ func (r *Result) answer(v *verdict) {
 	if len(v.arms) == 0 || def.Final == nil || len(v.arms) < 2 {
 		return
 	}
-	main, alike := v.main(func(*Arm) bool { return true })
+	main, alike := v.main(r.allowed)
+	if main == nil {
+		return // every one breaks the limits: unlimited says so
+	}
 	r.Answer.State, r.Answer.Noise = Conclusive, stat.NewNoise(def.Final.N, v.noise())
 	if rounds, upTo := v.missing(main); rounds > 0 {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
@@ -112,6 +115,7 @@ func (r *Result) answer(v *verdict) {
 	}
 	for _, a := range v.arms {
 		same, tied := slices.Contains(alike, a), v.tied(a, main)
+		tied = tied && r.allowed(a)
 		a.Final.Tied, a.Final.Undecided = same && tied, tied && !same
 		if a.Final.rests = nil; v.rests(a, main) {
 			a.Final.rests = main
@@ -127,7 +131,7 @@ func (r *Result) recommend(v *verdict, goal string, a *Arm, alike []*Arm) {
 	for _, b := range v.arms {
 		less := v.memory(b) < v.memory(a)*(1-band)
 		switch {
-		case a == b || !v.tied(a, b):
+		case a == b || !v.tied(a, b) || !r.allowed(b):
 		case slices.Contains(alike, b):
 			rec.Tied = append(rec.Tied, b)
 			rec.Least = rec.Least && !less
@@ -182,7 +186,7 @@ func (v *verdict) main(ok func(*Arm) bool) (main *Arm, alike []*Arm) {
 
 // fits says whether an arm kept within --max-rss in every run.
 func (r *Result) fits(a *Arm) bool {
-	return r.MaxMemory > 0 && alive(a) && mostMemory(a) <= float64(r.MaxMemory)
+	return r.MaxMemory > 0 && r.allowed(a) && mostMemory(a) <= float64(r.MaxMemory)
 }
 
 // leastWithinBand returns the arm with the least memory of those that are shown to
@@ -194,6 +198,7 @@ func (v *verdict) leastWithinBand(main *Arm) *Arm {
 		if a == v.arms[0] {
 			hi, ok = 1, true
 		}
+		ok = ok && v.r.allowed(a)
 		if !ok || hi > 1+band || !(v.memory(a) < v.memory(out)*(1-band)) {
 			continue
 		}
@@ -218,7 +223,7 @@ func (v *verdict) bargain(main *Arm) *Arm {
 	var out *Arm
 	most := 0.0
 	for _, a := range v.arms {
-		if a == main || !v.won[a] {
+		if a == main || !v.won[a] || !v.r.allowed(a) {
 			continue
 		}
 		gain := math.Log(v.ratio[a].Ratio) / math.Log(v.ratio[main].Ratio)
@@ -251,7 +256,7 @@ func (v *verdict) rests(a, main *Arm) bool {
 func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
 	noise := v.noise()
 	for _, a := range v.arms {
-		if a == main || v.below(a, main) {
+		if a == main || v.below(a, main) || !v.r.allowed(a) {
 			continue
 		}
 		p := v.against(a, main)
@@ -260,7 +265,7 @@ func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
 		}
 		rounds = max(rounds, needed(math.Log(p.Ratio), noise, p.N)-p.N)
 	}
-	if main != v.r.Arms[0] && !v.won[main] {
+	if main != v.r.Arms[0] && !v.won[main] && v.r.allowed(v.r.Arms[0]) {
 		rounds = max(rounds, 1)
 	}
 	return rounds, upTo

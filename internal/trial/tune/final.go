@@ -79,7 +79,7 @@ func (s *search) rounds(ctx context.Context, arms []*Arm) error {
 			s.alike()
 		}
 		for _, a := range arms {
-			judgeFailures(a)
+			s.res.judge(a)
 		}
 		arms = slices.DeleteFunc(slices.Clone(arms), func(a *Arm) bool { return !alive(a) })
 		s.partial()
@@ -135,7 +135,7 @@ func (s *search) finalists() []*Arm {
 		return slices.DeleteFunc(slices.Clone(s.res.Arms), func(a *Arm) bool { return !alive(a) })
 	}
 	f := field{s: s, st: s.standing(), seats: s.seats()}
-	f.best = f.st.leader(s.res.Arms, fewRounds, alive)
+	f.best = f.st.leader(s.res.Arms, fewRounds, s.res.allowed)
 	if f.best == nil {
 		return []*Arm{s.def()}
 	}

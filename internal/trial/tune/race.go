@@ -19,6 +19,8 @@ const (
 	Early    Status = "left_early" // left the race before the final
 	Same     Status = "same"       // does what another setting does: Reason says which
 	Failed   Status = "failed"     // the program did not survive the setting
+	// OverLimit: a run broke a limit of [Limits].
+	OverLimit Status = "over_limit"
 )
 
 // An Arm is a contender with the state of its race.
@@ -33,7 +35,7 @@ type Arm struct {
 // racing says that the arm may still come into the final.
 func (a *Arm) racing() bool { return a.Status == Racing }
 
-func alive(a *Arm) bool { return a.Status != Failed && a.Status != Same }
+func alive(a *Arm) bool { return a.Status != Failed && a.Status != Same && a.Status != OverLimit }
 
 // Left is what is known of an arm that left the race early. Its few samples were
 // taken while the machine was as it was then: no percentage is made of them.
@@ -106,7 +108,7 @@ func (s *search) next() []*Arm {
 // for what there is none of.
 func (s *search) leaders() []*Arm {
 	st := s.standing()
-	return []*Arm{s.def(), st.leader(s.res.Arms, fewRounds, alive), st.leader(s.res.Arms, fewRounds, s.res.fits)}
+	return []*Arm{s.def(), st.leader(s.res.Arms, fewRounds, s.res.allowed), st.leader(s.res.Arms, fewRounds, s.res.fits)}
 }
 
 // judge takes arms out of the race that fail, are clearly slower, or that enough
@@ -114,7 +116,7 @@ func (s *search) leaders() []*Arm {
 func (s *search) judge() {
 	for _, a := range s.res.Arms {
 		if a.racing() {
-			judgeFailures(a)
+			s.res.judge(a)
 		}
 	}
 	st := s.standing()
@@ -193,7 +195,7 @@ func (s *search) widen() {
 	}
 	s.refine++
 	st := s.standing()
-	best := st.leader(s.res.Arms, fewRounds, alive)
+	best := st.leader(s.res.Arms, fewRounds, s.res.allowed)
 	if best == nil {
 		return
 	}

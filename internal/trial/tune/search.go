@@ -16,6 +16,7 @@ type Options struct {
 	Base       trial.Setting // what every arm has besides what is searched
 	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
 	MaxMemory  uint64        // --max-rss: the bound of the goal "best within"; 0 for none
+	Limits     Limits        // of load: settings that break them in any run are out
 	SafeMemory uint64        // no arm may hold more, ever; required
 	// Limit is the memory limit that every run has, of its cgroup: an arm that passes it is
 	// killed, so those that grow get a GOMEMLIMIT within it. 0 for none.
@@ -88,6 +89,7 @@ type Result struct {
 	Package     string // Options.Package
 	Inert       string // what changes nothing about the program, in a line; "" else
 
+	limits Limits // Options.Limits
 	obj    *objective
 	always bool             // Options.THPAlways
 	about  map[*Arm]float64 // cost against the default's, as the race saw it
@@ -100,7 +102,7 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	s := &search{
 		opts: opts, start: opts.Now(), stage: InWarmup,
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
-		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, Package: opts.Package, always: opts.THPAlways, Answer: Answer{State: TooLittle}},
+		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways, Answer: Answer{State: TooLittle}},
 	}
 	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
 	s.sched.Observe, s.sched.Repeats = s.observe, trial.LateRepeats
@@ -363,8 +365,11 @@ func (s *search) finish(ctx context.Context, err *error) {
 		s.estimate()
 	}
 	s.sayFailures()
+	if why := r.broken(s.def()); why != "" && alive(s.def()) {
+		s.note("the default is not recommended, and only compared with: " + why)
+	}
 	if *err == nil && !r.Interrupted {
-		*err = r.unfit()
+		*err = errors.Join(r.unfit(), r.unlimited())
 	}
 }
 

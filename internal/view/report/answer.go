@@ -228,6 +228,15 @@ func change(e *result.Estimate) string {
 	return unit.Change(e.Ratio)
 }
 
+// OverLimit says by what a setting breaks a limit such as --max-p99; "" where it keeps to
+// them.
+func OverLimit(a *result.Arm) string {
+	if a.Status == string(result.StatusOverLimit) || a.Final != nil && a.Final.Ratio == nil && a.Reason != "" {
+		return "out: " + a.Reason
+	}
+	return ""
+}
+
 // LeftEarly says what is known of a setting that is not in the final.
 func LeftEarly(a *result.Arm) string {
 	switch {
@@ -237,6 +246,8 @@ func LeftEarly(a *result.Arm) string {
 		return fmt.Sprintf("left early: at least %gx slower than the best", a.Left.AtLeast)
 	case a.Left != nil:
 		return "left early"
+	case OverLimit(a) != "":
+		return OverLimit(a)
 	case a.Status == string(result.StatusSame), a.Status == string(result.StatusFailed):
 		return a.Status + ": " + strings.TrimPrefix(a.Reason, "the same ")
 	}

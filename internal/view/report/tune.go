@@ -190,7 +190,7 @@ func (t *Tune) columns() []column {
 				return LeftEarly(a)
 			}
 			if a.Final.Ratio == nil {
-				return ""
+				return OverLimit(a) // of the default
 			}
 			return Change(a.Final.Ratio)
 		}},
@@ -263,7 +263,9 @@ func Mark(f *result.File, a *result.Arm) string {
 }
 
 // listed says whether the table has a row for an arm.
-func (t *Tune) listed(a *result.Arm) bool { return t.All || !compared(t.File) || a.Final != nil }
+func (t *Tune) listed(a *result.Arm) bool {
+	return t.All || !compared(t.File) || a.Final != nil || a.Status == string(result.StatusOverLimit)
+}
 
 // table lists the settings, with as many columns as there is room for. Where there is
 // too little even for the main ones, intervals are left out.

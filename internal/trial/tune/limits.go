@@ -1,0 +1,132 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// Limits are what a setting must keep to in every run under load, to be recommended.
+type Limits struct {
+	P99    time.Duration // 0 for none
+	Errors *MaxErrors    // nil for none
+}
+
+// MaxErrors is how many requests may fail: a number, or a part of all.
+type MaxErrors struct {
+	Text     string // as it was given
+	requests int64
+	part     float64 // of all; used where the text is a percentage
+}
+
+// ParseMaxErrors reads "10" or "0.1%".
+func ParseMaxErrors(s string) (*MaxErrors, error) {
+	wrong := fmt.Errorf("--max-errors %q: want a number of requests, or a percentage such as 0.1%%", s)
+	if number, ok := strings.CutSuffix(s, "%"); ok {
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(v >= 0 && v < 100) {
+			return nil, wrong
+		}
+		return &MaxErrors{Text: s, part: v / 100}, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return nil, wrong
+	}
+	return &MaxErrors{Text: s, requests: n}, nil
+}
+
+// allows says whether so many of all may have failed.
+func (m *MaxErrors) allows(failed, all int64) bool {
+	if strings.HasSuffix(m.Text, "%") {
+		return float64(failed) <= m.part*float64(all)*(1+1e-12)
+	}
+	return failed <= m.requests
+}
+
+// broken says by what a run breaks the limits, "" where it keeps to them. One in which the
+// generator was late tells nothing of the server.
+func (l Limits) broken(s *trial.Sample) string {
+	r := s.Load
+	if r == nil || r.Late || !r.Complete || r.Intended == 0 {
+		return ""
+	}
+	switch p99 := r.Latency.P99; {
+	case l.Errors != nil && !l.Errors.allows(r.Failed, r.Intended):
+		return fmt.Sprintf("%s of %s failed, more than --max-errors %s", unit.Number(r.Failed), unit.Plural(int(r.Intended), "request"), l.Errors.Text)
+	case l.P99 > 0 && p99 == nil:
+		return fmt.Sprintf("p99 failed, more than --max-p99 %s", unit.Span(l.P99))
+	case l.P99 > 0 && *p99 > l.P99.Seconds():
+		return fmt.Sprintf("p99 %s, more than --max-p99 %s", unit.Seconds(*p99), unit.Span(l.P99))
+	}
+	return ""
+}
+
+// broken says by what a run of an arm breaks the limits; "" where all keep to them.
+func (r *Result) broken(a *Arm) string {
+	for _, s := range a.Samples {
+		if why := r.limits.broken(s); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// allowed says whether an arm may be recommended.
+func (r *Result) allowed(a *Arm) bool { return alive(a) && r.broken(a) == "" }
+
+// judge takes out an arm that the program does not survive, or that breaks the limits. The
+// default stays, to compare with.
+func (r *Result) judge(a *Arm) {
+	judgeFailures(a)
+	why := r.broken(a)
+	switch {
+	case why == "":
+	case a == r.Arms[0]:
+		if a.Status != Failed {
+			a.Reason = why
+		}
+	default:
+		a.Status, a.Reason = OverLimit, why
+	}
+}
+
+// unlimited returns the error for limits that no arm kept to.
+func (r *Result) unlimited() error {
+	if slices.ContainsFunc(r.Arms, r.allowed) || !slices.ContainsFunc(r.Arms, func(a *Arm) bool { return r.broken(a) != "" }) {
+		return nil
+	}
+	var given []string
+	if r.limits.P99 > 0 {
+		given = append(given, "--max-p99 "+unit.Span(r.limits.P99))
+	}
+	if e := r.limits.Errors; e != nil {
+		given = append(given, "--max-errors "+e.Text)
+	}
+	best, name := math.Inf(1), ""
+	for _, a := range r.Arms {
+		worst := 0.0
+		for _, s := range a.Samples {
+			if s.Load == nil || s.Late() || s.Load.Latency.P99 == nil {
+				worst = math.Inf(1)
+				continue
+			}
+			worst = math.Max(worst, *s.Load.Latency.P99)
+		}
+		if worst < best && len(a.Samples) > 0 {
+			best, name = worst, a.Name
+		}
+	}
+	text := strings.Join(given, " and ") + ": no setting keeps to it in every run"
+	if name != "" {
+		text += fmt.Sprintf(": the least p99 that was measured in all runs of one is %s, with %s", unit.Seconds(best), name)
+	}
+	return errors.New(text + "; allow more, or lower the rate")
+}
