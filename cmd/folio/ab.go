@@ -211,6 +211,12 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.end(err)) }()
+	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.all[0], s.arms[0].Setting); err != nil {
+		return err
+	}
+	for i := range s.file.Arms {
+		s.underLoad(&s.file.Arms[i].Program, &f.programFlags)
+	}
 	progress := newProgress(a.stderr)
 	defer progress.clear()
 	opts.Metric = s.spec

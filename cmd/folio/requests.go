@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/load"
 )
 
@@ -175,4 +177,28 @@ func prefixed(names []string) (out []string) {
 		out = append(out, loadPrefix+n)
 	}
 	return out
+}
+
+// findRate searches the rate of --rate auto, with a program under a setting. It returns the
+// rates that were tried.
+func (s *session) findRate(ctx context.Context, a *app, f *programFlags, p *trial.Program, set trial.Setting) ([]load.RateStep, error) {
+	if s.generator == nil || f.load.rate != rateAuto {
+		return nil, nil
+	}
+	progress := newProgress(a.stderr)
+	defer progress.clear()
+	progress.line("--rate auto: searching")
+	found, err := p.FindRate(ctx, set, func(step load.RateStep) { progress.line("--rate auto: " + step.String()) })
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, errNothing
+	case err != nil:
+		return nil, err
+	}
+	s.generator.Rate = found.Rate
+	if err := s.generator.Check(); err != nil {
+		return nil, fmt.Errorf("--rate auto found %v requests/s: %w", found.Rate, err)
+	}
+	s.notes = append(s.notes, found.Text())
+	return found.Steps, nil
 }

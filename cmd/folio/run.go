@@ -142,6 +142,15 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 			err = errors.Join(err, s.release())
 		}
 	}
+	if err == nil {
+		set := base
+		set.THP, set.Env = s.base.THP, s.base.Env
+		if s.file.RateSearch, err = s.findRate(early, a, &f.programFlags, s.program, set); err != nil {
+			err = errors.Join(err, s.release())
+		} else {
+			s.underLoad(&s.file.Program, &f.programFlags)
+		}
+	}
 	stop()
 	if err == nil && context.Cause(early) == errInterrupted {
 		err = errors.Join(errNothing, s.release())

@@ -195,6 +195,10 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
 	}
 	s.file.Seed = &f.seed
+	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.program, s.base); err != nil {
+		return err
+	}
+	s.underLoad(&s.file.Program, &f.programFlags)
 
 	progress := newProgress(a.stderr)
 	var writeErr error

@@ -6,6 +6,7 @@ import (
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/ab"
+	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -20,7 +21,9 @@ type AB struct {
 	ElapsedSeconds float64   `json:"elapsed_seconds"`
 	Metric         *Target   `json:"metric"` // null: Go benchmarks, or wall time
 	Input          string    `json:"input,omitempty"`
-	Setting        Setting   `json:"setting"` // of all arms
+	// RateSearch are the rates that --rate auto tried, in order.
+	RateSearch []load.RateStep `json:"rate_search,omitempty"`
+	Setting    Setting         `json:"setting"` // of all arms
 
 	Arms   []ABArm    `json:"arms"`   // the first is the base
 	Result *ab.Result `json:"result"` // null: nothing was compared

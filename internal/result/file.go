@@ -31,9 +31,11 @@ type File struct {
 	Metric         *Target `json:"metric"`
 	// RaceRounds is how many rounds came before the final of a search: samples of later
 	// ones are the final's. Ended says why it ended, Answer what it found.
-	RaceRounds int          `json:"race_rounds,omitempty"`
-	Ended      string       `json:"ended,omitempty"`
-	Answer     *tune.Answer `json:"answer,omitempty"`
+	RaceRounds int    `json:"race_rounds,omitempty"`
+	Ended      string `json:"ended,omitempty"`
+	// RateSearch are the rates that --rate auto tried, in order.
+	RateSearch []load.RateStep `json:"rate_search,omitempty"`
+	Answer     *tune.Answer    `json:"answer,omitempty"`
 
 	// Analysis is what a run showed; null for other kinds, and half-way.
 	Analysis *diagnose.Analysis `json:"analysis,omitempty"`

@@ -70,7 +70,7 @@ var treatments = map[string]treatment{
 
 	// Loads.
 	"load.Settings.URLs": named, "load.Settings.Method": keep, "load.Settings.HeaderNames": blank, "load.Settings.HTTP": keep,
-	"load.Settings.Arrivals": keep, "load.ErrorText.Kind": keep, "load.ErrorText.Text": blank, "result.Load.Notes": prose,
+	"load.Settings.Arrivals": keep, "load.RateStep.Verdict": keep, "load.ErrorText.Kind": keep, "load.ErrorText.Text": blank, "result.Load.Notes": prose,
 
 	// Advice on arenas.
 	"result.Suggest.Command": command, "result.Suggest.Notes": prose, "result.Suggest.Nothing": prose, "result.Suggest.Profile": blank,

@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial/load"
@@ -82,6 +84,31 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 				unit.Count(float64(l.Failed)), unit.Count(float64(l.Intended)), firstError(l))
 		}
 	}
+}
+
+// FindRate searches the rate of the load that folio puts on the server under a setting:
+// see [load.FindRate]. Each step is a trial of its own.
+func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.RateStep)) (*load.RateSearch, error) {
+	quiet, server := *p, *p.Server
+	quiet.Server, quiet.Metric, quiet.Profile, quiet.Keep, quiet.KeepSeries = &server, nil, 0, Keep{}, false
+	quiet.Stdout, quiet.Stderr, quiet.Signals, quiet.Timeout = nil, nil, nil, 0
+	return load.FindRate(ctx, load.RateOptions{Progress: progress,
+		Measure: func(ctx context.Context, rate float64, d time.Duration) (*load.Result, string, error) {
+			o := *p.Server.Generator
+			o.Rate, o.Duration, o.Warmup = rate, d, load.RateWarmup
+			server.Generator = &o
+			s, err := quiet.Run(ctx, set)
+			switch {
+			case err != nil:
+				return nil, "", err
+			case s.Load == nil:
+				if line := s.LastLine(); line != "" {
+					return nil, s.Failure + ": " + line, nil
+				}
+				return nil, s.Failure, nil
+			}
+			return s.Load, s.Failure, nil
+		}})
 }
 
 func lateText(l *load.Result) string {
