@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // roleCut writes as much of a first trace line as the runtime does in n writes, and ends.
@@ -56,6 +58,9 @@ func TestLineCutByTheEnd(t *testing.T) {
 }
 
 func TestExitInGC(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	runs := 160
 	if testing.Short() {
 		runs = 40

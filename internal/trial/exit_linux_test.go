@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
 
@@ -53,6 +54,9 @@ func TestIgnoreExit(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	s := runOK(t, role("burn", "200"), Setting{})
 	// The program looks at its own account, and stops at 200 ms or little later.
 	if s.User < 0.199 { // less what it used before it was the program: microseconds

@@ -131,6 +131,9 @@ func TestStandardOutputIsClosed(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	for _, c := range []struct {
 		name, script string
 		first        []os.Signal // once the program is ready

@@ -111,9 +111,12 @@ func withGroup(p *Program, parent *cgroup.Parent) *Program {
 	return p
 }
 
-// A busy loop runs out of its quota.
+// A busy loop runs out of its quota: of one that no machine is too busy to give it.
 func TestQuota(t *testing.T) {
-	s := runOK(t, withGroup(role("burn", "300"), limited(t, 0, 0.5)), Setting{})
+	if testenv.Apart(t) {
+		return
+	}
+	s := runOK(t, withGroup(role("burn", "50"), limited(t, 0, 0.05)), Setting{})
 	if s.CPUPeriods == nil || s.ThrottledPeriods == nil || s.Throttled == nil {
 		t.Fatalf("not known: %+v", s)
 	}
@@ -201,6 +204,9 @@ func TestServerInside(t *testing.T) {
 
 // However a trial ends, its cgroup does, too.
 func TestNoGroupIsLeft(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	parent := limited(t, 512*mib, 2)
 	p := withGroup(shell("echo ready; setsid sleep 1000 & sleep 1000"), parent)
 	if _, err := runUntil(t, p); err == nil {

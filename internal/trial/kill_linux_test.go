@@ -22,6 +22,9 @@ import (
 // What a program leaves behind is ended and counted. Every trial's helper run
 // checks that no process is left.
 func TestLeftovers(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	for _, c := range []struct {
 		name   string
 		script string
@@ -61,6 +64,9 @@ f() {
 `
 
 func TestForkBomb(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	t.Run("left behind", func(t *testing.T) {
 		if s := runOK(t, shell(forkBomb+"f 5 & sleep 0.1"), Setting{}); s.Leftovers < 1 {
 			t.Errorf("%d leftovers counted", s.Leftovers)
@@ -96,6 +102,9 @@ func TestForkBomb(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	p := shell("echo begun; sleep 1000 & sleep 1000")
 	p.Timeout = 100 * time.Millisecond
 	s := run(t, p, Setting{})
@@ -119,6 +128,9 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestMaxMemory(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	for name, p := range map[string]*Program{
 		"one process":   role("touch", "150", "60000"),
 		"two processes": role("pair", "75", "60000"),
@@ -140,6 +152,9 @@ func TestMaxMemory(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	for _, script := range []string{
 		"echo ready; sleep 1000",
 		"sleep 1000 & setsid sleep 1000 & echo ready; wait",

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // roleEnv makes the test binary one of the programs in roles.
@@ -24,6 +25,7 @@ const mib = 1 << 20
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) == "" {
+		testenv.Beside("4")
 		os.Exit(m.Run())
 	}
 	role, ok := roles[os.Args[1]]

@@ -57,6 +57,9 @@ func TestPeakRSS(t *testing.T) {
 
 // What two processes hold at once adds up.
 func TestPeakTreeRSS(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	s := runOK(t, role("pair", "100", "500"), Setting{})
 	if !near(s.PeakRSS, 140*mib, 40*mib) {
 		t.Errorf("the larger of two processes with 100 MiB each has %v MiB", mibOf(s.PeakRSS))
@@ -74,6 +77,9 @@ func TestPeakTreeRSS(t *testing.T) {
 // The kernel starts a child's mark at the memory of the process that made it.
 // A large folio must not make the programs look large.
 func TestFoliosMemoryIsNotThePrograms(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	samples := folioSamples(t, "big", "300")
 	if len(samples) != 3 {
 		t.Fatalf("%d samples", len(samples))
@@ -110,6 +116,9 @@ func TestMinorFaults(t *testing.T) {
 }
 
 func TestHugePages(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	huge := func(s Setting) (*Sample, string) {
 		var out bytes.Buffer
 		p := role("huge", "64", "400")

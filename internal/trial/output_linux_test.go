@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 func TestStdin(t *testing.T) {
@@ -77,6 +79,9 @@ func TestStdinPipe(t *testing.T) {
 }
 
 func TestOutputByteForByte(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	const size = 1 << 20
 	for _, trace := range []bool{false, true} {
 		var out, errOut bytes.Buffer
@@ -105,6 +110,9 @@ func difference(a, b []byte) int {
 // lines of each goroutine come out in order and whole, the runtime's not at
 // all, and none of those is missed.
 func TestTraceIsTakenOut(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	waitForLines(t)
 	const goroutines, lines = 4, 400
 	for _, keep := range []bool{false, true} {
@@ -255,6 +263,9 @@ func TestOutputIsCompleteWhenRunReturns(t *testing.T) {
 // A process outside of the tree may hold the output open for ever: it was given
 // the descriptor. That must not hold up the trial.
 func TestOutputHeldOpenElsewhere(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	var held []*os.File
 	out := onOutput("ready", func() {
 		// The program's descriptor, by its name in /proc.

@@ -66,6 +66,9 @@ func checkWhere(t *testing.T, s *Sample) {
 }
 
 func TestProfile(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	needSampling(t)
 	p := role("burn", "300")
 	p.Profile, p.Keep = testRate, Keep{Samples: true, Stacks: true}
@@ -99,6 +102,9 @@ func TestProfile(t *testing.T) {
 
 // TestProfileChildren checks that what the program starts is sampled with it.
 func TestProfileChildren(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	needSampling(t)
 	p := shell("sleep 0.01; " + roleLine("burn", "200") + " & " + roleLine("burn", "200") + "; wait")
 	p.Profile, p.Keep.Samples = testRate, true
@@ -112,6 +118,9 @@ func TestProfileChildren(t *testing.T) {
 // TestProfileServer checks that neither the time before the load nor the load
 // generator is in the profile of a server.
 func TestProfileServer(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	needSampling(t)
 	p := server(t, 300, "burn=200")
 	p.Profile, p.Keep.Samples = testRate, true

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // A script is a runner without processes: it notes the order of its calls.
@@ -285,6 +287,9 @@ func (r signalled) Run(context.Context, Setting) (*Sample, error) {
 // TestInterruptIsNoFailure checks that ctrl-C, which the program hears of as
 // well, is not held against it, and that a signal of its own is.
 func TestInterruptIsNoFailure(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	as := arms(1)

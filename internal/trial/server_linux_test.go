@@ -68,6 +68,9 @@ func TestServer(t *testing.T) {
 
 // All figures but memory are of the time under load.
 func TestServerFiguresAreOfTheLoad(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	p := server(t, 10, "touch=100", "burn=700", "gc=200")
 	p.Trace = true
 	s := run(t, p, Setting{})
@@ -90,6 +93,9 @@ func TestServerFiguresAreOfTheLoad(t *testing.T) {
 
 // What the load generator uses is not the server's, whatever becomes of it.
 func TestLoadDoesNotCount(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	big := roleLine("touch", "150", "60000")
 	for name, load := range map[string]string{
 		"waited for":  roleLine("touch", "150", "0"),
@@ -115,6 +121,9 @@ func TestLoadDoesNotCount(t *testing.T) {
 }
 
 func TestServerFails(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	for _, c := range []struct {
 		name    string
 		options []string

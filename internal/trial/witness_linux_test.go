@@ -128,6 +128,9 @@ func roleListen([]string) error {
 // A program whose children throw their standard error away has GC cycles that nobody
 // saw. That is not zero, nor are the parent's all.
 func TestHiddenCollectionsAreNotDenied(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	for _, profile := range []int{0, testRate} {
 		if profile > 0 {
 			needSampling(t)
@@ -368,6 +371,9 @@ func stateless(t *testing.T, pid int) procmem.FS {
 
 // Where a program listened is known although a signal ended it.
 func TestListening(t *testing.T) {
+	if testenv.Apart(t) {
+		return
+	}
 	p := role("listen")
 	p.Timeout = 2 * time.Second
 	out := &strings.Builder{}
