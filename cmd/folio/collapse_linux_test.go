@@ -72,6 +72,7 @@ func begun(t *testing.T, pid int) {
 
 // An interrupt half-way: what was done is said.
 func TestCollapseInterrupted(t *testing.T) {
+	t.Parallel()
 	needCollapse(t)
 	pid := sleeper(t, 0)
 	c := newChild(t, "collapse", "--rate", "4MiB", strconv.Itoa(pid))
@@ -89,6 +90,7 @@ func TestCollapseInterrupted(t *testing.T) {
 
 // With --watch that is how it ends, and so is the end of the program.
 func TestCollapseWatch(t *testing.T) {
+	t.Parallel()
 	needCollapse(t)
 	pid := sleeper(t, 0)
 	c := newChild(t, "collapse", "--rate", "off", "--watch=10ms", strconv.Itoa(pid))
@@ -111,6 +113,7 @@ func TestCollapseWatch(t *testing.T) {
 
 // The program ends half-way: one line, and what was done.
 func TestCollapseTargetEnds(t *testing.T) {
+	t.Parallel()
 	needCollapse(t)
 	pid := sleeper(t, 0)
 	c := newChild(t, "collapse", "--rate", "4MiB", strconv.Itoa(pid))
@@ -145,6 +148,7 @@ func asNobody(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 func TestCollapseUnprivileged(t *testing.T) {
+	t.Parallel()
 	needCollapse(t)
 	if os.Getuid() != 0 {
 		testenv.Missing(t, "needs root, to become somebody else")
@@ -177,6 +181,7 @@ func TestCollapseUnprivileged(t *testing.T) {
 
 // folio inspect --watch ends with the process.
 func TestInspectWatch(t *testing.T) {
+	t.Parallel()
 	pid := sleeper(t, 0)
 	c := newChild(t, "inspect", "--watch=10ms", "--json", "f.json", strconv.Itoa(pid))
 	c.start()

@@ -151,6 +151,7 @@ func goProgram(t *testing.T, to string) {
 // TestWatchIsEscaped: what is drawn again and again on a terminal, and what goes to a
 // file, with the names of a process.
 func TestWatchIsEscaped(t *testing.T) {
+	t.Parallel()
 	testenv.Long(t)
 	pid := started(t, "hostile", "-name", "\x1b[2J\a\u202e\nFORGED", evil)
 	for _, args := range [][]string{{"inspect", "--watch=50ms", pid}, {"inspect", "--watch=50ms"},
@@ -309,6 +310,7 @@ func TestEveryCommandHasAHostileLine(t *testing.T) {
 // TestProgramOutputPassesUntouched: what a program prints is its own business, also
 // for a terminal.
 func TestProgramOutputPassesUntouched(t *testing.T) {
+	t.Parallel()
 	const text = "\x1b[31mred\x1b[0m\a \u202e \xff"
 	c := newChild(t, "run", "--", "gcprog", "-out", text, "-err", text)
 	c.start()

@@ -55,6 +55,7 @@ func (c *child) noGroups() {
 
 // A result says what the limits were, and why a program was killed.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	needLimits(t)
 	limits := []string{"--cgroup-memory", "64MiB", "--cgroup-cpus", "0.5", "--json", "f.json"}
 	const killed = "killed by the kernel's OOM killer: memory of the cgroup reached its limit of 64MiB (peak "
@@ -118,6 +119,7 @@ func TestLimits(t *testing.T) {
 
 // The arms of a lab are in cgroups, but for those that have their own.
 func TestLabLimits(t *testing.T) {
+	t.Parallel()
 	needLimits(t)
 	c := newChild(t, "lab", "--cgroup-memory", "256MiB", "--cgroup-cpus", "1", "--size", "8MiB", "--rounds", "1", "--json", "f.json", "madvise")
 	c.start()
@@ -134,6 +136,7 @@ func TestLabLimits(t *testing.T) {
 
 // Nothing is left however folio ends.
 func TestLimitsInterrupted(t *testing.T) {
+	t.Parallel()
 	needLimits(t)
 	limits := []string{"--cgroup-memory", "256MiB", "--cgroup-cpus", "2"}
 	for _, x := range []struct {

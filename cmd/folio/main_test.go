@@ -25,6 +25,7 @@ import (
 // The test binary is folio and every program that folio measures here: they are
 // Go programs, so the GC's trace works on them.
 func TestMain(m *testing.M) {
+	testenv.Beside("4")
 	testscript.Main(m, map[string]func(){
 		"folio":   main,
 		"gcprog":  gcprog,
