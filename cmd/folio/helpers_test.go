@@ -247,6 +247,12 @@ func server() {
 		}
 		time.Sleep(2 * time.Second)
 	})
+	mux.HandleFunc("/touch", func(http.ResponseWriter, *http.Request) {
+		f, err := os.OpenFile("runs", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		check(err)
+		_, err = f.WriteString("asked\n")
+		check(errors.Join(err, f.Close()))
+	})
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
 	go func() { check(http.Serve(l, mux)) }()

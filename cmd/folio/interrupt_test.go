@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -234,6 +235,36 @@ func TestTuneInterruptedUnderLoad(t *testing.T) {
 	c.end(130)
 	if got := c.stderr.String(); got != "folio: interrupted before anything was measured\n" {
 		t.Errorf("standard error %q", got)
+	}
+}
+
+// Ctrl-C ends the load; what it found until then is shown, and is no run that counts.
+func TestRunInterruptedUnderRate(t *testing.T) {
+	t.Parallel()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChild(t, "run", "--json", "f.json", "--ready", "http://127.0.0.1:"+port+"/healthz", "--rate", "50", "--load-duration", "1h",
+		"--load-warmup", "0s", "--target", "http://127.0.0.1:"+port+"/touch", "--", "server", "-port", port)
+	c.start()
+	c.awaitRuns(20)
+	c.signal(unix.SIGINT)
+	c.end(130)
+	if got := c.stderr.String(); !strings.Contains(got, "\n  not complete: of the requests until then\n") || strings.Contains(got, "folio: ") {
+		t.Errorf("standard error %q", got)
+	}
+	data, err := os.ReadFile(c.path("f.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := result.Read("f.json", data)
+	if err != nil || len(r.Program.Arms[0].Samples) != 1 {
+		t.Fatalf("%v, %s", err, data)
+	}
+	s := r.Program.Arms[0].Samples[0]
+	if s.Failure != "interrupted under load" || !s.Interrupted || s.Load == nil || s.Load.Complete || s.Load.Succeeded < 19 || r.Program.Arms[0].Load.Runs != 0 {
+		t.Errorf("%+v, load %+v", s, s.Load)
 	}
 }
 

@@ -37,6 +37,9 @@ var wrongFlags = map[string][]string{
 		"--thp no -- true", "--metric x -- true", "--metric x=a -- true", "--metric x=( -- true",
 		"--higher-is-better -- true", "--timeout -1s -- true", "--sample-rate -1 -- true",
 		"--sample-rate 100001 -- true", "--ready x --load y -- true", "--ready tcp:localhost:1 -- true", "--load y -- true",
+		"--rate 1 -- true", "--rate 1 --ready tcp:a:1 -- true", "--rate x --ready http://a/ -- true", "--rate 1 --ready http://a/ --load y -- true",
+		"--rate NaN --ready http://a/ -- true", "--rate 1 --ready http://a/ --load-seed 2 -- true", "--target http://a/ -- true", "--metric p99 -- true",
+		"--rate 1 --ready http://a/ --target a:80 -- true", "--attach 1 --rate 1",
 		"--ready-timeout 0s -- true", "--ready-timeout 5s -- true", "--stop-timeout -1s -- true",
 		"--stop-timeout 5s -- true", "--json - --bench - -- true", "--build -x", "--thp suggest -- true",
 		"--json -- true", "--json --html x -- true", "--attach 0", "--attach -1", "--attach 1 -- true",
@@ -47,6 +50,7 @@ var wrongFlags = map[string][]string{
 		"--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--duration 5s -- true", "",
 	},
 	"tune": {
+		"--max-p99 1s -- true", "--max-p99 -1s --rate 1 --ready http://a/ -- true", "--max-errors 100% --rate 1 --ready http://a/ -- true",
 		"--max-rss 1GiB --cgroup-memory 512MiB -- true", "--cgroup-memory 1MiB -- true", "--max-rss x -- true", "--max-rss 0 -- true", "--budget 0s -- true", "--budget -1s -- true",
 		"--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
 		"--env GOGC=50 -- true", "--env GOMEMLIMIT=1GiB -- true", "--gomaxprocs 1,2 --env GOMAXPROCS=1 -- true", "",

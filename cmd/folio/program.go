@@ -61,7 +61,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	f.given = fs
 	fs.StringArrayVar(&f.env, "env", nil, "set `KEY=VALUE` for the program (repeatable); not what another flag sets")
 	fs.StringVar(&f.thp, "thp", "system", "transparent huge pages for the program: `system` leaves them as they are, heap has the heap of\na Go program ask for them from its first touch (see folio exec), off turns them off, collapse\nputs the heaps of Go programs on them as they grow (as root, or with CAP_SYS_NICE)")
-	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, or NAME=PATTERN, a regular expression with a group\naround the number, matched against each line of the output (default wall, or ns/op\nwhen the output is of Go benchmarks)")
+	fs.StringVar(&f.metric, "metric", "", "the `figure`: wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=PATTERN,\na regular expression with a group around the number, matched against each line of the\noutput (default wall, ns/op when the output is of Go benchmarks, with --rate p99)")
 	fs.BoolVar(&f.higher, "higher-is-better", false, "more of the metric is better")
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")

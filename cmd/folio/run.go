@@ -59,6 +59,9 @@ The first build compiles the standard library, about a minute.
 a cgroup of its own (version 1 or 2; no root where the system delegates): the sheet
 then says how often it was throttled, and an OOM kill is called one.
 
+A server (--ready) is started, put under load by --rate requests a second from folio
+itself, or by a command (--load), and stopped: figures are of the time under load.
+
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the GC.`
 
@@ -74,6 +77,7 @@ func newRun(a *app) *cobra.Command {
   folio run --sample-rate 997 -- ./prog args
   folio run --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio run --pprof cpu.pprof -- ./prog && go tool pprof -top cpu.pprof
+  folio run --ready http://127.0.0.1:8080/ --rate 500 -- ./server
   folio run --attach 1234 --duration 30s
   folio run --bench new.txt --count 10 -- ./prog && benchstat old.txt new.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -56,7 +56,11 @@ than the machine can spare is ended.
 and GOMAXPROCS are then searched within them.
 
 The program must do the same work every time. It is run some hundred times, its
-output is not shown, and it reads nothing (see --input). Servers: see --ready.`
+output is not shown, and it reads nothing (see --input).
+
+A server is put under load, by --rate requests a second from folio itself, or by a
+command (--load). With --rate the 99th percentile of the latency is what is optimised,
+or --metric p50, p999 or cpu/request, within --max-p99 and --max-errors.`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{}
@@ -69,6 +73,8 @@ func newTune(a *app) *cobra.Command {
   folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio tune --build ./cmd/server -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
+  folio tune --ready http://127.0.0.1:8080/healthz --rate 500 --target http://127.0.0.1:8080/ -- ./server
+  folio tune --ready http://127.0.0.1:8080/ --rate 500 --metric cpu/request --max-p99 20ms --max-errors 0.1% -- ./server
   folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.tune(cmd.Context(), f, args, cmd.Flags().Changed("seed"))

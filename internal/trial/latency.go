@@ -18,8 +18,9 @@ const LateRepeats = 3
 // has what the load found until then.
 const InterruptedUnderLoad = "interrupted under load"
 
-// Late says that the load generator was late: the latencies are not the server's.
-func (s *Sample) Late() bool { return s.Load != nil && s.Load.Late }
+// Late says that the load generator was late: the latencies are not the server's. Of a load
+// that was interrupted it says nothing: that does not count anyway.
+func (s *Sample) Late() bool { return s.Load != nil && s.Load.Late && s.Load.Complete }
 
 // Latencies are the figures of a load by folio: percentiles, nil where they fall among
 // failed requests, and CPU divided by the requests that succeeded.

@@ -41,7 +41,7 @@ func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error
 	case err != nil || !sample.TimedOut || !ours:
 		return sample, err
 	case s.res.Warmup == nil:
-		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --load, or give a larger --budget", unit.Span(s.opts.Budget))
+		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --rate, or give a larger --budget", unit.Span(s.opts.Budget))
 	}
 	return nil, errBudget
 }
