@@ -215,8 +215,9 @@ func AB(w io.Writer, f *result.AB) error {
 	fmt.Fprintln(&b, console.Line(strings.Join(what, ", ")))
 	if loaded := LoadedAB(f); len(loaded) > 0 {
 		fmt.Fprintln(&b, console.Line("under load: "+Requests(f.Arms[0].Program.Requests)))
-		fmt.Fprintf(&b, "\n%s\n", LoadCaption)
-		if err := loadTable(loaded).write(&b, "  "); err != nil {
+		lt, caption := loadTable(loaded, 0)
+		fmt.Fprintf(&b, "\n%s\n", caption)
+		if err := lt.write(&b, "  "); err != nil {
 			return err
 		}
 	}

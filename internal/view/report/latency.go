@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -66,7 +67,7 @@ func Percentile(l *result.LoadSummary, p result.Percentile) string {
 	}
 	text := unit.Seconds(*p.Value)
 	if p.Lo != nil && p.Hi != nil {
-		text += fmt.Sprintf(" [%s, %s]", unit.Seconds(*p.Lo), unit.Seconds(*p.Hi))
+		text += fmt.Sprintf(intervalFrom+"%s, %s]", unit.Seconds(*p.Lo), unit.Seconds(*p.Hi))
 	}
 	return text
 }
@@ -97,31 +98,63 @@ func CPUPerRequest(s *result.Summary) string {
 	}
 	text := f.Format(i.Median)
 	if i.Lo != nil && i.Hi != nil {
-		text += fmt.Sprintf(" [%s, %s]", f.Format(*i.Lo), f.Format(*i.Hi))
+		text += fmt.Sprintf(intervalFrom+"%s, %s]", f.Format(*i.Lo), f.Format(*i.Hi))
 	}
 	return text
 }
 
-// LoadCaption stands above a table of loads.
-const LoadCaption = "Latency from the intended start and CPU time per request, as measured, with 95% intervals"
+// LoadCaption stands above a table of loads, with intervals or without.
+const (
+	LoadCaption  = loadCaption + ", with 95% intervals"
+	loadCaption  = "Latency from the intended start and CPU time per request, as measured"
+	intervalFrom = " ["
+)
 
-// loadTable lists what a load found of arms; nil for none.
-func loadTable(arms []Loaded) *table {
+// loadTable lists what a load found of arms. Where there is no room for it in so many
+// columns, 0 for any, it is without intervals, and then without p50 and runs. It is nil for
+// no arms.
+func loadTable(arms []Loaded, columns int) (t *table, caption string) {
 	if len(arms) == 0 {
-		return nil
+		return nil, ""
 	}
+	plain := func(cell string) string {
+		cell, _, _ = strings.Cut(cell, intervalFrom)
+		return cell
+	}
+	if t = loadRows(arms, func(cell string) string { return cell }); columns <= 0 || t.width() <= columns {
+		return t, LoadCaption
+	}
+	if t = loadRows(arms, plain); t.width() > columns {
+		t = loadRows(arms, plain, "p50", "runs")
+	}
+	return t, loadCaption
+}
+
+// loadRows makes the table, but for some columns.
+func loadRows(arms []Loaded, cell func(string) string, without ...string) *table {
 	t := &table{left: map[int]bool{0: true}}
+	perRequest := figure.ByKey("cpu_per_request_seconds").Short
 	head := []string{"", "requests", "failed"}
 	for _, p := range LoadPercentiles {
 		head = append(head, p.Name)
 	}
-	t.add(append(head, figure.ByKey("cpu_per_request_seconds").Short, "runs")...)
+	head = append(head, perRequest, "runs")
+	add := func(row []string) {
+		var out []string
+		for i, c := range row {
+			if !slices.Contains(without, head[i]) {
+				out = append(out, c)
+			}
+		}
+		t.add(out...)
+	}
+	add(head)
 	for _, a := range arms {
 		row := []string{a.Name, unit.Number(a.Load.Intended), FailedRequests(a.Load)}
 		for _, p := range LoadPercentiles {
-			row = append(row, Percentile(a.Load, p.Of(a.Load)))
+			row = append(row, cell(Percentile(a.Load, p.Of(a.Load))))
 		}
-		t.add(append(row, CPUPerRequest(a.Summary), LoadRuns(a.Load))...)
+		add(append(row, cell(CPUPerRequest(a.Summary)), LoadRuns(a.Load)))
 	}
 	return t
 }

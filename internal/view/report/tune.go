@@ -44,9 +44,9 @@ func (t *Tune) Text(w io.Writer) error {
 		}
 		t.legend(p)
 	}
-	if lt := loadTable(LoadedArms(f, t.All)); lt != nil && p.err == nil {
+	if lt, caption := loadTable(LoadedArms(f, t.All), t.Width); lt != nil && p.err == nil {
 		p.line("")
-		p.line("%s", LoadCaption)
+		p.line("%s", caption)
 		if p.err == nil {
 			p.err = lt.write(w, "")
 		}
