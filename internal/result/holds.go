@@ -27,6 +27,7 @@ func (r *Result) Holds() []string {
 		add("the command line", args(p.Command))
 		add("the name of its input", p.Input != "" && p.Input != left)
 		add("what starts and loads the server", p.Load != "" && p.Load != left)
+		add("addresses of the server", p.Requests != nil && !r.Program.Redacted)
 		for _, a := range r.Program.Arms {
 			add("variables of the environment", env(a.Setting.Env))
 			for _, s := range a.Samples {
@@ -36,6 +37,7 @@ func (r *Result) Holds() []string {
 	case r.AB != nil:
 		for _, a := range r.AB.Arms {
 			add("the command lines", args(a.Program.Command))
+			add("addresses of the server", a.Program.Requests != nil && !r.AB.Redacted)
 			add("variables of the environment", env(a.Env) || env(r.AB.Setting.Env))
 		}
 	case r.Inspect != nil && r.Inspect.Processes != nil:

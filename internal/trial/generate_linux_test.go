@@ -200,3 +200,42 @@ func value64(p *float64) float64 {
 	v, _ := value(p)
 	return v
 }
+
+// Each rate that is tried is a trial of its own, of a server that is started anew; what is
+// tried has the requests of the load, and its own length.
+func TestProgramFindsRate(t *testing.T) {
+	p := generated(t)
+	p.Metric, p.Profile = &metric.Spec{Name: metric.P999}, testRate
+	var tried []float64
+	p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+		tried = append(tried, o.Rate)
+		if o.Warmup != load.RateWarmup || o.URLs[0] != p.Server.Generator.URLs[0] {
+			t.Errorf("%+v", o)
+		}
+		rate := o.Rate
+		o.Rate, o.Duration, o.Warmup = 50, 100*time.Millisecond, 0
+		r, err := punctual(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		r.Latency.P50, r.Latency.P99 = new(0.004), new(0.005)
+		if rate > 1000 {
+			r.Latency.P99 = new(0.011)
+		}
+		return r, nil
+	}
+	told := 0
+	found, err := p.FindRate(t.Context(), Setting{}, func(load.RateStep) { told++ })
+	checkNoneLeft(t)
+	if err != nil || found.Highest <= 900 || found.Highest > 1000 || found.By != load.ByServer || told != len(tried) || len(found.Steps) != len(tried) {
+		t.Errorf("%+v, %v, tried %v", found, err, tried)
+	}
+	if p.Server.Generator.Rate != 100 || p.Server.Generator.Duration != 400*time.Millisecond {
+		t.Errorf("the load itself was changed: %+v", p.Server.Generator)
+	}
+	p = generated(t, "die=4")
+	if _, err := p.FindRate(t.Context(), Setting{}, nil); err == nil || !strings.Contains(err.Error(), "--rate auto: at 20 requests/s: the server ended before it answered at tcp:") ||
+		!strings.HasSuffix(err.Error(), ": cannot read the configuration") {
+		t.Error(err)
+	}
+}

@@ -107,8 +107,8 @@ func (s *RunFacts) lineWith(remark string, command ...string) string {
 		all = append(all, remark)
 	}
 	if s.serves() {
-		words = append(words, "--ready", s.ready(), "--load", "LOAD_COMMAND")
-		all = append(all, "LOAD_COMMAND: does a fixed amount of work on it, and ends")
+		words = append(words, "--ready", s.ready(), "--rate", "auto", "--target", "http://"+strings.TrimPrefix(s.ready(), "tcp:")+"/")
+		all = append(all, "--target: what its clients request; if that is not HTTP, --load 'LOAD_COMMAND' in place of --rate")
 	}
 	if len(s.Command) > 0 { // a program that folio builds may have no arguments
 		words = append(append(words, "--"), s.Command...)
