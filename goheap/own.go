@@ -18,7 +18,7 @@ const ownTries = 4
 // runtime says it has mapped: rather none than a wrong range.
 func own(fs procmem.FS) ([]page.Range, error) {
 	object := new([64]byte)
-	*probe.Load() = object // so that it is on the heap
+	probe.Store(object) // so that it is on the heap
 	defer runtime.KeepAlive(object)
 	at := uintptr(unsafe.Pointer(object)) // Safety: only compared with other addresses.
 	var err error

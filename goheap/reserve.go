@@ -43,7 +43,7 @@ func reserve(fs procmem.FS, n uint64) (page.Range, error) {
 	text := b.String()
 	r := page.OfPointer(unsafe.Pointer(unsafe.StringData(text)), uintptr(n)).Inward(page.WindowSize())
 	err := r.Advise(page.Huge)
-	*probe.Load() = new([64]byte)
+	probe.Store(new([64]byte))
 	b.Reset()
 	debug.FreeOSMemory() // the block is collected; the page of the byte goes as well
 	if err != nil {

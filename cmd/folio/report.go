@@ -11,15 +11,17 @@ import (
 
 	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/kubernetes"
 	"github.com/foliomem/folio/internal/view/compare"
 	"github.com/foliomem/folio/internal/view/html"
 	"github.com/foliomem/folio/internal/view/report"
 )
 
 type reportFlags struct {
-	html   string
-	all    bool
-	redact bool
+	html       string
+	kubernetes string
+	all        bool
+	redact     bool
 }
 
 const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
@@ -31,6 +33,10 @@ runs of one load also together, as merged histograms. With --html several are
 shown side by side, with what differs between them: two machines, two kernels,
 before and after. The page answers first, then draws, then lists; all samples are in
 it. It needs no network, and loads nothing.
+
+--kubernetes prints what a result of tune recommends as a patch of the object that
+runs the container: variables, and limits and requests where it was measured in a
+cgroup (--cgroup-memory, --cgroup-cpus).
 
 While measuring, --html FILE of run, tune, lab, inspect, doctor and suggest
 makes the same page.`
@@ -44,6 +50,7 @@ func newReport(a *app) *cobra.Command {
 		Example: `  folio report tune.json
   folio report tune.json --html tune.html
   folio report before.json after.json --html both.html
+  folio report tune.json --kubernetes deployment/checkout:server
   folio tune --json - -- ./prog | folio report --html tune.html -`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(f, args) },
@@ -51,6 +58,7 @@ func newReport(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
+	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.all, "all", false, "tune: list all settings, those that left early too")
 	redactFlag(fs, &f.redact)
 	return cmd
@@ -71,6 +79,17 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	}
 	if stdins > 1 {
 		return misusef("report: only one of the results can be standard input")
+	}
+	var target kubernetes.Target
+	if f.kubernetes != "" {
+		switch target, err = kubernetesTarget(f.kubernetes); {
+		case err != nil:
+			return err
+		case f.html != "" || f.all:
+			return misusef("report: --kubernetes prints a patch alone: give it without --html and --all")
+		case len(args) > 1:
+			return misusef("report: --kubernetes makes a patch of one result; %d are given", len(args))
+		}
 	}
 	var results []*result.Result
 	for i, name := range resultNames(args) {
@@ -94,7 +113,12 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		}
 		results = append(results, r)
 	}
-	if f.html == "" {
+	switch {
+	case f.kubernetes != "" && (results[0].Program == nil || results[0].Program.Kind != result.KindTune):
+		return fmt.Errorf("%s is a result of %s: a patch is made of one of tune", results[0].Name, results[0].Header().Kind)
+	case f.kubernetes != "":
+		return a.kubernetesPatch(a.stdout, results[0].Program, target, results[0].Name)
+	case f.html == "":
 		return a.showResults(results, f.all)
 	}
 	for _, r := range results {

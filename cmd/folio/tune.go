@@ -15,6 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/kubernetes"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/tune"
 	"github.com/foliomem/folio/internal/view/report"
@@ -32,6 +33,8 @@ type tuneFlags struct {
 	exhaustive bool
 	show       bool
 	all        bool
+	kubernetes string
+	target     kubernetes.Target // from kubernetes
 }
 
 const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
@@ -92,6 +95,7 @@ func newTune(a *app) *cobra.Command {
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
 	fs.BoolVar(&f.all, "all", false, "list all settings, those that left early too")
+	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
 	f.add(fs)
 	return cmd
@@ -183,6 +187,11 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	opts, err := f.options()
 	if err != nil {
 		return misuse(err)
+	}
+	if f.kubernetes != "" {
+		if f.target, err = kubernetesTarget(f.kubernetes); err != nil {
+			return err
+		}
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -321,7 +330,13 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if err != nil {
 		return err
 	}
-	return report.Program(out, file, report.TextOptions{Width: pictureWidth(out), All: f.all})
+	if err := report.Program(out, file, report.TextOptions{Width: pictureWidth(out), All: f.all}); err != nil || f.kubernetes == "" || res.Answer.State == tune.TooLittle {
+		return err
+	}
+	if _, err := io.WriteString(out, "\n"); err != nil {
+		return err
+	}
+	return a.kubernetesPatch(out, file, f.target, "the search")
 }
 
 // measured says whether any run counts towards the result.

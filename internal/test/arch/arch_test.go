@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/trial/ab", "internal/result/diagnose", "internal/lab/arenabench", "internal/trial/tune"},
 	{"internal/lab"},
 	{"auto", "internal/result"},
-	{"internal/result/analysis", "internal/view/gobench"},
+	{"internal/result/analysis", "internal/result/kubernetes", "internal/view/gobench"},
 	{"internal/view/report"},
 	{"internal/view/compare"},
 	{"internal/view/html"},

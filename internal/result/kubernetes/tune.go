@@ -1,0 +1,149 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+const (
+	mib = 1 << 20
+	// headroom is how much more than the measured peak is requested: no two days are alike.
+	headroom = 0.1
+	// cpuStep is what requests of CPU time are rounded up to, in thousandths.
+	cpuStep = 10
+)
+
+// OfTune returns the patch that says what a search recommends first.
+func OfTune(f *result.File) (Patch, error) {
+	if f.Answer == nil || f.Answer.State == result.AnswerTooLittle || len(f.Recommendations) == 0 {
+		return Patch{}, errors.New("it has no answer to make a patch of: too little was measured")
+	}
+	rec := f.Recommendations[0]
+	arm := armOf(f, rec.Arm)
+	if arm == nil {
+		return Patch{}, fmt.Errorf("it recommends %q, and has no such setting", rec.Arm)
+	}
+	p := Patch{Comments: []string{
+		"What folio tune recommends for " + f.Program.Line(trial.Setting{}) + ", measured " + f.Created.UTC().Format("2006-01-02") + ": " + arm.Name,
+	}}
+	switch {
+	case f.Answer.State == result.AnswerInconclusive:
+		p.Comments = append(p.Comments, "Not settled: more runs may recommend something else.")
+	case len(f.Arms) > 0 && arm.Name == f.Arms[0].Name:
+		p.Comments = append(p.Comments, "It is the default: no setting was measurably better.")
+	}
+	p.env(rec, arm)
+	if f.Program.Limits == nil {
+		p.Comments = append(p.Comments, "It was measured without --cgroup-memory and --cgroup-cpus: resources are left as they are.")
+		return p, nil
+	}
+	p.resources(f, arm)
+	return p, nil
+}
+
+func armOf(f *result.File, name string) *result.Arm {
+	for i := range f.Arms {
+		if f.Arms[i].Name == name {
+			return &f.Arms[i]
+		}
+	}
+	return nil
+}
+
+// env takes over the setting, and says what of it is no variable.
+func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
+	s := arm.Setting.Trial()
+	if s.GOGC != "" {
+		p.Env = append(p.Env, Variable{Name: "GOGC", Value: s.GOGC})
+	}
+	if s.MemLimit != 0 {
+		p.Env = append(p.Env, Variable{Name: "GOMEMLIMIT", Value: unit.Exact(s.MemLimit)})
+	}
+	if s.GOMAXPROCS != 0 {
+		p.Env = append(p.Env, Variable{Name: "GOMAXPROCS", Value: strconv.Itoa(s.GOMAXPROCS)})
+	}
+	for _, kv := range s.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		p.Env = append(p.Env, Variable{Name: name, Value: value})
+	}
+	if s.THP != trial.THPSystem {
+		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is no variable, and not in this patch:", s.THP))
+		for _, line := range rec.Permanent {
+			p.Comments = append(p.Comments, "  "+line)
+		}
+	}
+}
+
+// resources takes over the limits that the runs had, and requests what was measured in
+// them.
+func (p *Patch) resources(f *result.File, arm *result.Arm) {
+	peak, peaks, cgroup := peakOf(arm)
+	if limit := f.Program.Limits.Memory; limit != nil {
+		p.Limits.Memory = *limit
+		p.Limits.WhyMemory = "as measured: --cgroup-memory"
+		if peaks > 0 {
+			p.Requests.Memory = min(roundUp(uint64(math.Ceil(float64(peak)*(1+headroom))), mib), *limit)
+			of := "peak RSS"
+			if cgroup {
+				of = "peak of the cgroup, page cache and kernel memory included"
+			}
+			p.Requests.WhyMemory = fmt.Sprintf("%s: the largest %s, of %s, and 10%%", unit.Size(peak), of, unit.Plural(peaks, "run"))
+		}
+	}
+	if cpus := f.Program.Limits.CPUs; cpus != nil {
+		p.Limits.CPU = milli(*cpus)
+		p.Limits.WhyCPU = "as measured: --cgroup-cpus"
+		if use, n := cpuOf(arm); n > 0 {
+			p.Requests.CPU = min(roundUp(milli(use), cpuStep), p.Limits.CPU)
+			p.Requests.WhyCPU = fmt.Sprintf("the most that a run took under this load, of %s", unit.Plural(n, "run"))
+		}
+	}
+}
+
+// peakOf returns the largest peak of memory of the runs of an arm that count, of how many,
+// and whether it is what their cgroup counted: it is not where one of them has no such count.
+func peakOf(arm *result.Arm) (peak uint64, n int, cgroup bool) {
+	var rss uint64
+	cgroup = true
+	for _, s := range arm.Samples {
+		if !s.OK() {
+			continue
+		}
+		m, ok := s.Memory()
+		if !ok {
+			continue
+		}
+		n++
+		rss = max(rss, uint64(m))
+		if s.Counts == nil || s.CgroupPeak == nil {
+			cgroup = false
+			continue
+		}
+		peak = max(peak, *s.CgroupPeak)
+	}
+	if !cgroup {
+		peak = rss
+	}
+	return peak, n, cgroup && n > 0
+}
+
+// cpuOf returns the most CPUs that a run of an arm took under folio's own load, which comes
+// at a fixed rate: only there it says what the service needs.
+func cpuOf(arm *result.Arm) (cpus float64, n int) {
+	for _, s := range arm.Samples {
+		if s.OK() && s.Load != nil && s.Wall > 0 {
+			cpus = max(cpus, s.CPU/s.Wall)
+			n++
+		}
+	}
+	return cpus, n
+}
+
+func roundUp[T uint64 | int64](n, step T) T { return (n + step - 1) / step * step }
