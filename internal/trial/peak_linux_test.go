@@ -224,6 +224,25 @@ func folioSamples(t *testing.T, words ...string) (samples []*Sample) {
 func TestUnprivileged(t *testing.T) {
 	needStub(t)
 	needSampling(t)
+	out := asNobody(t, "folio", "sampled")
+	s := decodeSample(t, out)
+	if s.Profile == nil || s.Profile.Samples < 50 || s.PeakRSSSource != Kernel {
+		t.Errorf("sampled %v, peak by %q: %s", s.Profile, s.PeakRSSSource, out)
+	}
+}
+
+// The same user puts folio's own load on a server.
+func TestUnprivilegedLoad(t *testing.T) {
+	needStub(t)
+	s := decodeSample(t, asNobody(t, "folio", "loaded"))
+	if !s.OK() || s.Load == nil || s.Load.Intended != 20 || s.Load.Succeeded != 20 {
+		t.Errorf("failure %q, load %+v", s.Failure, s.Load)
+	}
+}
+
+// asNobody runs a role as a user without privileges, and returns its output.
+func asNobody(t *testing.T, words ...string) []byte {
+	t.Helper()
 	if os.Getuid() != 0 {
 		testenv.Missing(t, "root, to become somebody else")
 	}
@@ -243,15 +262,12 @@ func TestUnprivileged(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "folio", "sampled")
+	cmd := exec.Command(path, words...)
 	cmd.Env, cmd.Dir = roleEnviron(), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65533, Gid: 65533}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	s := decodeSample(t, out)
-	if s.Profile == nil || s.Profile.Samples < 50 || s.PeakRSSSource != Kernel {
-		t.Errorf("sampled %v, peak by %q: %s", s.Profile, s.PeakRSSSource, out)
-	}
+	return out
 }

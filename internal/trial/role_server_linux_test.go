@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/trial/load"
 )
 
 // roleServe (address, what=value...) is a server. What it does before it
@@ -141,6 +143,19 @@ func roleFolio(words []string) error {
 	case "sampled":
 		p := role("burn", "200")
 		p.Profile = testRate
+		return report(p)
+	case "loaded":
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		addr := l.Addr().String()
+		l.Close()
+		p := role("serve", addr)
+		p.Server = &Server{run: punctual, Generator: &load.Options{URLs: []string{"http://" + addr + "/"}, Rate: 100, Duration: 200 * time.Millisecond}}
+		if p.Server.Ready, err = ParseReady("tcp:" + addr); err != nil {
+			return err
+		}
 		return report(p)
 	case "sleep":
 		p := shell("echo pid $$; exec sleep 1000")
