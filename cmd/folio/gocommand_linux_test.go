@@ -21,15 +21,10 @@ var kills = flag.Int("kills", 2, "how often TestGoCommandEnded ends each build")
 // while to compile.
 func compiling(t *testing.T, dir string, args ...string) *child {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := newChild(t, args...)
 	c.dir, c.cmd.Dir = dir, dir
 	tmp := filepath.Join(dir, "tmp")
-	// What compiling the standard library with patches took is kept: see TestScripts.
-	c.cmd.Env = append(append(c.cmd.Env, "HOME="+dir, "XDG_CACHE_HOME="+cache, "GOTMPDIR="+tmp, "TMPDIR="+tmp), goCaches()...)
+	c.cmd.Env = append(append(c.cmd.Env, "HOME="+dir, "GOTMPDIR="+tmp, "TMPDIR="+tmp), goCaches()...)
 	return c
 }
 

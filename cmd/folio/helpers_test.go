@@ -185,7 +185,7 @@ func speed() int {
 // collect runs the GC the less often, the higher the speed: a search sees at once
 // where a setting does nothing.
 func collect() {
-	for range 20_000 / speed() {
+	for range 10_000 / speed() {
 		runtime.GC()
 	}
 }

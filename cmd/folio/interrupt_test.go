@@ -41,7 +41,7 @@ func newChild(t *testing.T, args ...string) *child {
 	c := &child{t: t, dir: t.TempDir(), mark: fmt.Sprintf("FOLIO_TEST_MARK=%d.%d", os.Getpid(), marks.Add(1))}
 	c.cmd = exec.Command("folio", args...)
 	c.cmd.Dir = c.dir
-	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TERM=xterm", raceEnv, noTelemetry(), c.mark}
+	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TERM=xterm", raceEnv, noTelemetry(), userCache(), c.mark}
 	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return c

@@ -5,13 +5,14 @@ package main
 import (
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // goCaches are the user's caches of the go command, for its environment: scripts that
 // run it would otherwise compile the standard library, and download toolchains, each
 // time.
-func goCaches() []string {
+var goCaches = sync.OnceValue(func() []string {
 	var out []string
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		if value, err := exec.Command("go", "env", name).Output(); err == nil {
@@ -19,7 +20,7 @@ func goCaches() []string {
 		}
 	}
 	return out
-}
+})
 
 // go vet calls its tool in three ways; nothing that a user types is one.
 func TestOnlyFlags(t *testing.T) {
