@@ -32,7 +32,8 @@ func PlayRole(roles map[string]func() error) {
 }
 
 // Role returns this test binary as a command in a role, with variables as GODEBUG=...
-// besides those of the tests.
+// besides those of the tests. With the race detector it does not sleep for a second before
+// it ends.
 func Role(t testing.TB, name string, env ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -40,7 +41,7 @@ func Role(t testing.TB, name string, env ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(append(os.Environ(), env...), RoleEnv+"="+name)
+	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0", RoleEnv+"="+name), env...)
 	return cmd
 }
 
