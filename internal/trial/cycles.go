@@ -40,7 +40,7 @@ type moment struct {
 
 func momentOf(at time.Duration, c *gctrace.Cycle) moment {
 	_, pause := c.Pause()
-	return moment{at: at, clock: c.SweepTermClock + c.MarkClock + c.MarkTermClock, pause: pause, start: c.HeapStart, end: c.HeapEnd,
+	return moment{at: at, clock: c.Clock(), pause: pause, start: c.HeapStart, end: c.HeapEnd,
 		live: c.HeapLive, goal: c.Goal, assist: c.AssistCPU, background: c.BackgroundCPU + c.SweepTermCPU + c.MarkTermCPU}
 }
 

@@ -40,6 +40,9 @@ func (c Cycle) CPU() time.Duration {
 	return c.SweepTermCPU + c.AssistCPU + c.BackgroundCPU + c.IdleCPU + c.MarkTermCPU
 }
 
+// Clock returns for how long the collection ran, by the clock.
+func (c Cycle) Clock() time.Duration { return c.SweepTermClock + c.MarkClock + c.MarkTermClock }
+
 // Pause returns for how long the collection stopped the world, in total and in
 // the longer of its two pauses.
 func (c Cycle) Pause() (total, longest time.Duration) {
@@ -145,6 +148,7 @@ type Summary struct {
 	AssistCPU time.Duration // CPU time taken from goroutines that allocate
 	PauseCPU  time.Duration // CPU time in which the world was stopped
 
+	Clock      time.Duration // cycles ran, in all: time between their starts and ends
 	PauseTotal time.Duration // world stopped, in all
 	PauseMax   time.Duration // longest single pause
 
@@ -167,6 +171,7 @@ func (s *Summary) Add(c Cycle) {
 	s.AssistCPU += c.AssistCPU
 	s.PauseCPU += c.SweepTermCPU + c.MarkTermCPU
 	total, longest := c.Pause()
+	s.Clock += c.Clock()
 	s.PauseTotal += total
 	s.PauseMax = max(s.PauseMax, longest)
 	s.HeapPeak = max(s.HeapPeak, c.HeapEnd)
@@ -183,6 +188,7 @@ func (s *Summary) Merge(o Summary) {
 	s.IdleCPU += o.IdleCPU
 	s.AssistCPU += o.AssistCPU
 	s.PauseCPU += o.PauseCPU
+	s.Clock += o.Clock
 	s.PauseTotal += o.PauseTotal
 	s.PauseMax = max(s.PauseMax, o.PauseMax)
 	s.HeapPeak = max(s.HeapPeak, o.HeapPeak)

@@ -173,7 +173,7 @@ func TestSummary(t *testing.T) {
 	}
 	s.Add(a)
 	s.Add(b)
-	want := Summary{Cycles: 2, Forced: 1, CPU: 31, IdleCPU: 8, AssistCPU: 2, PauseCPU: 17, PauseTotal: 17, PauseMax: 9,
+	want := Summary{Cycles: 2, Forced: 1, CPU: 31, IdleCPU: 8, AssistCPU: 2, PauseCPU: 17, Clock: 117, PauseTotal: 17, PauseMax: 9,
 		HeapPeak: 7, LivePeak: 4, HeapSum: 12, LiveSum: 7}
 	if s != want {
 		t.Errorf("got %+v\nwant %+v", s, want)
