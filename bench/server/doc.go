@@ -1,0 +1,53 @@
+// Command server shows what Folio's settings do for servers with the limits of a container.
+//
+//	go run ./bench/server [-rounds 8] [-only api,cache] [-rate api=900,cache=1200] [-json server.json]
+//	go run ./bench/server -rounds 2 -short	# shows that it works, no more
+//	go run ./bench/server -read server.json	# the tables again
+//
+// Four services, each a program of a module of its own in a directory here: api (a JSON API
+// over a map of 200 MB), cache (a key-value store with times to live, on ristretto), series
+// (the head and query engine of Prometheus) and rpc (gRPC). Each builds its live heap from
+// fixed seeds before it listens, and the n-th request of a load is about the same in every
+// run.
+//
+// A service runs in a cgroup with one CPU and 512 MiB or 1 GiB, pinned to the first CPU that
+// this process may use, with GOMAXPROCS=1; the load generator (folio load) and what measures
+// are pinned to the second. Each run is a fresh process: it is started, answers, gets the
+// load for a warm-up and then for the time that counts, and is stopped. Figures but the
+// peaks of memory are of the time under load.
+//
+// # Arms
+//
+// All arms are the same binary, which imports automemlimit and folio/auto; the environment
+// turns them off.
+//
+//	default		Go's defaults
+//	automemlimit	github.com/KimMachineGun/automemlimit: GOMEMLIMIT is 90% of the limit
+//	GOGC=off+limit	GOGC=off, GOMEMLIMIT is 90% of the limit
+//	auto		folio/auto, with its defaults
+//	tune		the first recommendation of a folio tune made before the rounds, with
+//			the same limits, rate and arrivals, and shorter loads
+//
+// # Rates
+//
+// A rate is fixed for each service, for all arms: 70% of the highest at which the default
+// keeps p99 below twice its unloaded p99 and completes 99% of the requests. -rate sets it;
+// the default is what was found on the machine of docs/performance.md.
+//
+// # Figures
+//
+// Percentiles are of the merged histograms of an arm's runs, from the intended starts;
+// intervals resample runs (six at least). Against the default: medians of ratios within
+// rounds, with intervals, or ranges where rounds are few. CPU per request is all CPU time
+// of the service under load by the requests intended then, warm-up included. A run whose
+// generator was late is dropped and repeated, three times at most. A run that an OOM killer
+// ended counts as a kill; its latencies count for nothing. The share of GC in CPU time is by
+// sampling, of all runs together.
+//
+// # Is it the GC?
+//
+// A setting of the GC cannot help a p99 that is not the GC's doing. The evidence is the arm
+// in which GC cycles run for the least part of the time. Where that part is below 0.5%, cycles
+// and the backlog that they leave touch fewer than 1% of the requests, so the p99 of that arm is
+// without the GC, and what the default has more is the most that the GC can have done.
+package main

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/load"
+)
+
+// A File is all that was measured: the tables come from it alone.
+type File struct {
+	Schema   string     `json:"schema"`
+	Host     host.Info  `json:"host"`
+	Begun    time.Time  `json:"begun"`
+	Rounds   int        `json:"rounds"`
+	Duration float64    `json:"duration_seconds"`
+	Warmup   float64    `json:"warmup_seconds"`
+	Services []*Service `json:"services"`
+}
+
+const schema = "folio-bench-server/1"
+
+// A Service is what was measured of one.
+type Service struct {
+	Name    string  `json:"name"`
+	Limit   uint64  `json:"limit_bytes"`
+	Rate    float64 `json:"rate_per_second"`
+	Skipped string  `json:"skipped,omitempty"` // why it was not measured
+	Tune    *Tuned  `json:"tune"`
+	Arms    []*Arm  `json:"arms"`
+}
+
+// Tuned is the answer of folio tune.
+type Tuned struct {
+	Command string          `json:"command"`
+	Seconds float64         `json:"elapsed_seconds"`
+	State   string          `json:"state"`
+	Arm     string          `json:"arm"`
+	Setting *result.Setting `json:"setting"`         // null without an answer
+	Error   string          `json:"error,omitempty"` // why there is none
+}
+
+// An Arm has the runs of an arm, in the order of rounds.
+type Arm struct {
+	Name    string         `json:"name"`
+	Setting result.Setting `json:"setting"`
+	Late    int            `json:"late_runs"` // dropped because the generator was late
+	Runs    []*Run         `json:"runs"`
+
+	setting trial.Setting
+}
+
+// A Run is a run that counts, or failed.
+type Run struct {
+	Round  int           `json:"round"` // from 0
+	Sample *trial.Sample `json:"sample"`
+	Load   *load.Result  `json:"load"` // null where the generator was ended
+	// Collecting is for how long GC cycles ran under load; null where not all can be seen.
+	Collecting *float64 `json:"gc_running_seconds"`
+}
+
+// counts says that the latencies do.
+func (r *Run) counts() bool { return r.Sample.OK() && r.Load != nil }
+
+func readFile(name string) (*File, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("-read: %w", err)
+	}
+	f := &File{}
+	if err := json.Unmarshal(data, f); err != nil {
+		return nil, fmt.Errorf("-read %s: %w", name, err)
+	}
+	if f.Schema != schema {
+		return nil, fmt.Errorf("-read %s: schema %q: want %q", name, f.Schema, schema)
+	}
+	for _, s := range f.Services {
+		for _, a := range s.Arms {
+			for _, r := range a.Runs {
+				if r.Sample == nil {
+					return nil, fmt.Errorf("-read %s: %s, %s: a run has no sample", name, s.Name, a.Name)
+				}
+			}
+		}
+	}
+	return f, nil
+}
+
+// without returns env without a variable.
+func without(env []string, key string) (out []string) {
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, key+"=") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}

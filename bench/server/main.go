@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/foliomem/folio/bench/internal/pin"
+	"github.com/foliomem/folio/bench/internal/programs"
+	"github.com/foliomem/folio/bench/internal/quiet"
+	"github.com/foliomem/folio/bench/internal/touch"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// times are those of a load.
+type times struct{ duration, warmup time.Duration }
+
+type bench struct {
+	rounds, sampleRate int
+	times, tuneTimes   times
+	tuneBudget         time.Duration
+	metric             string
+
+	serverCPU int
+	folio     string
+	dir       *scratch.Dir
+	machine   quiet.Machine
+	err       io.Writer
+}
+
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintln(b.err, "server: "+console.Line(fmt.Sprintf(format, args...)))
+}
+
+func main() {
+	if touch.Asked() {
+		if err := touch.Main(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	// Whatever happens here must not leave a server running.
+	defer func() {
+		if v := recover(); v != nil {
+			trial.EndAll()
+			scratch.RemoveAll()
+			panic(v)
+		}
+	}()
+	if err := command(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func command(args []string, stdout, stderr io.Writer) error {
+	b := &bench{err: stderr}
+	fs := flag.NewFlagSet("server", flag.ExitOnError)
+	fs.IntVar(&b.rounds, "rounds", 8, "rounds: `n` runs of each arm")
+	short := fs.Bool("short", false, "short runs and a short search: shows that it works, no more")
+	only := fs.String("only", "", "only these `services`, separated by commas: "+names())
+	rate := fs.String("rate", "", "requests per second of services, such as `api=900,cache=1200`")
+	fs.DurationVar(&b.times.duration, "time", 20*time.Second, "`duration` of what is measured of each load")
+	fs.DurationVar(&b.times.warmup, "warmup", 10*time.Second, "`duration` of the load before it")
+	fs.DurationVar(&b.tuneBudget, "tune", 15*time.Minute, "`budget` of each search of folio tune; 0 for none")
+	fs.StringVar(&b.metric, "metric", `p99=p99 (\S+)`, "what folio tune makes small: `figure` as of its --metric")
+	fs.IntVar(&b.sampleRate, "sample-rate", 99, "CPU samples per CPU-second, in `Hz`, for the share of the GC")
+	file := fs.String("json", "server.json", "`file` that gets all that was measured, after each run")
+	read := fs.String("read", "", "measure nothing: write the tables of this `file`")
+	_ = fs.Parse(args) // ends the program itself
+	b.tuneTimes = times{5 * time.Second, 3 * time.Second}
+	if *short {
+		b.times, b.tuneTimes = times{3 * time.Second, time.Second}, times{time.Second, 500 * time.Millisecond}
+		b.tuneBudget = min(b.tuneBudget, time.Minute)
+	}
+	switch {
+	case fs.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	case b.rounds < 1:
+		return fmt.Errorf("-rounds %d: must be 1 or more", b.rounds)
+	}
+	if *read != "" {
+		f, err := readFile(*read)
+		if err == nil {
+			err = write(stdout, f)
+		}
+		return err
+	}
+	list, err := choose(*only)
+	if err == nil {
+		err = rates(list, *rate)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := result.OpenOutput("-json", *file, stdout)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return errors.Join(b.run(ctx, list, stdout, out), out.Close())
+}
+
+// prepare builds folio, and pins this process and what it starts.
+func (b *bench) prepare(ctx context.Context) (err error) {
+	if b.dir, err = scratch.New(""); err != nil {
+		return err
+	}
+	if b.folio, err = programs.Folio(b.dir.Path); err != nil {
+		return fmt.Errorf("build folio (run it from the root of the repository): %w", err)
+	}
+	return ctx.Err()
+}
+
+// split gives the server a CPU, and this process another.
+func (b *bench) split() error {
+	cpus, err := pin.Allowed()
+	if err != nil {
+		return err
+	}
+	if len(cpus) < 2 {
+		return fmt.Errorf("this process may run on %d CPU: the server and its load need one each", len(cpus))
+	}
+	b.serverCPU = cpus[0]
+	return pin.Process(cpus[1])
+}
+
+func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *result.Output) (err error) {
+	cgroup.Sweep(procmem.FS{})
+	f := &File{Schema: schema, Begun: time.Now().UTC(), Rounds: b.rounds, Duration: b.times.duration.Seconds(), Warmup: b.times.warmup.Seconds()}
+	var notes []error
+	f.Host, notes = host.Read(procmem.FS{})
+	for _, n := range notes {
+		b.say("%v", n)
+	}
+	defer func() {
+		if b.dir != nil {
+			err = errors.Join(err, b.dir.Remove())
+		}
+	}()
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	var subjects []*subject
+	for _, s := range list {
+		sub, err := b.build(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		subjects = append(subjects, sub)
+	}
+	if err := b.split(); err != nil {
+		return err
+	}
+	defer b.machine.Release()
+	save := func() error {
+		data, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		return out.Write(append(data, '\n'))
+	}
+	for _, s := range subjects {
+		s.out = &Service{Name: s.name, Limit: s.limit, Rate: s.rate, Arms: []*Arm{}}
+		f.Services = append(f.Services, s.out)
+		if err := s.all(ctx, save); err != nil {
+			// What is known is in the file, and shown.
+			return errors.Join(fmt.Errorf("%s: %w", s.name, err), write(w, f))
+		}
+	}
+	return write(w, f)
+}
+
+// all measures a service.
+func (s *subject) all(ctx context.Context, save func() error) (err error) {
+	if s.grpc != "" {
+		switch ok, err := s.hasGRPC(ctx); {
+		case err != nil:
+			return err
+		case !ok:
+			s.out.Skipped = "this folio load has no --grpc"
+			return save()
+		}
+	}
+	if s.addr, err = freePort(); err != nil {
+		return err
+	}
+	if s.rate, err = s.fixedRate(ctx); err != nil {
+		return err
+	}
+	s.out.Rate = s.rate
+	if s.tuneBudget > 0 {
+		if s.out.Tune, err = s.tune(ctx); err != nil {
+			return err
+		}
+	}
+	s.out.Arms = arms(s.limit, s.out.Tune.setting())
+	for _, a := range s.out.Arms {
+		a.Setting, a.Runs = result.NewSetting(a.setting), []*Run{}
+	}
+	return s.measure(ctx, save)
+}
+
+// fixedRate is the rate of a service, for all arms: that of the table, or of -rate. What
+// finds such rates belongs here.
+func (s *subject) fixedRate(context.Context) (float64, error) { return s.rate, nil }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const mib = 1 << 20
+
+// A service is a program in a directory here.
+type service struct {
+	name  string
+	limit uint64   // of memory
+	paths []string // requested in turn
+	grpc  string   // the method to call, of a service of gRPC
+	rate  float64  // requests per second
+}
+
+// services are those that are measured. How often a path is requested is how often it is
+// in the list.
+var services = []service{
+	{name: "api", limit: 512 * mib, paths: []string{"search", "search", "search", "orders"}, rate: 3000},
+	{name: "cache", limit: 1024 * mib, paths: []string{"get", "get", "get", "get", "set"}, rate: 3000},
+	{name: "series", limit: 1024 * mib, paths: []string{"append", "query"}, rate: 700},
+	{name: "rpc", limit: 512 * mib, grpc: "feed.Feed/Rank", rate: 2000},
+}
+
+// ready is where a service at addr says that it is.
+func (s *service) ready(addr string) string {
+	if s.grpc != "" {
+		return "tcp:" + addr
+	}
+	return "http://" + addr + "/healthz"
+}
+
+// requests are the arguments of folio load that say what to send.
+func (s *service) requests(addr, body string) []string {
+	out := []string{"--body", body}
+	if s.grpc != "" {
+		return append(out, "--grpc", s.grpc, "http://"+addr)
+	}
+	for _, p := range s.paths {
+		out = append(out, "http://"+addr+"/"+p)
+	}
+	return out
+}
+
+// choose returns the services with these names, separated by commas; all for "".
+func choose(only string) ([]service, error) {
+	if only == "" {
+		return services, nil
+	}
+	var out []service
+	for name := range strings.SplitSeq(only, ",") {
+		i := find(services, name)
+		if i < 0 {
+			return nil, fmt.Errorf("-only %q: no such service: want some of %s", name, names())
+		}
+		if find(out, name) < 0 {
+			out = append(out, services[i])
+		}
+	}
+	return out, nil
+}
+
+func find(list []service, name string) int {
+	return slices.IndexFunc(list, func(s service) bool { return s.name == name })
+}
+
+func names() string {
+	var out []string
+	for _, s := range services {
+		out = append(out, s.name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// rates reads "api=900,cache=1200" into services.
+func rates(list []service, text string) error {
+	if text == "" {
+		return nil
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(item, "=")
+		v, err := strconv.ParseFloat(value, 64)
+		if i := find(services, name); i < 0 || err != nil || !(v > 0) {
+			return fmt.Errorf("-rate %q: want a service and requests per second, such as api=900; services are %s", item, names())
+		}
+		if i := find(list, name); i >= 0 {
+			list[i].rate = v
+		}
+	}
+	return nil
+}
