@@ -26,13 +26,13 @@
 //	GOGC=off+limit	GOGC=off, GOMEMLIMIT is 90% of the limit
 //	auto		folio/auto, with its defaults
 //	tune		the first recommendation of a folio tune made before the rounds, with
-//			the same limits, rate and arrivals, and shorter loads
+//			the same limits and rate, and shorter loads
 //
 // # Rates
 //
 // A rate is fixed for each service, for all arms: 70% of the highest at which the default
-// keeps p99 below twice its unloaded p99 and completes 99% of the requests. -rate sets it;
-// the default is what was found on the machine of docs/performance.md.
+// keeps p99 below twice its unloaded p99 and completes 99% of the requests. -rate sets what
+// was found; the defaults take a bit less than half of a CPU, by the CPU time of a request.
 //
 // # Figures
 //

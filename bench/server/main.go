@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,7 +62,12 @@ func main() {
 			panic(v)
 		}
 	}()
-	if err := command(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	err := command(os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(os.Stderr, "server: interrupted (%s): the file of -json has what was measured\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+		os.Exit(130)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
@@ -113,7 +119,8 @@ func command(args []string, stdout, stderr io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return errors.Join(b.run(ctx, list, stdout, out), out.Close())
+	err = errors.Join(b.run(ctx, list, stdout, out), out.Close())
+	return errors.Join(err, ctx.Err()) // a command that was ended for it says something else
 }
 
 // prepare builds folio, and pins this process and what it starts.

@@ -22,8 +22,8 @@ type service struct {
 // in the list.
 var services = []service{
 	{name: "api", limit: 512 * mib, paths: []string{"search", "search", "search", "orders"}, rate: 3000},
-	{name: "cache", limit: 1024 * mib, paths: []string{"get", "get", "get", "get", "set"}, rate: 3000},
-	{name: "series", limit: 1024 * mib, paths: []string{"append", "query"}, rate: 700},
+	{name: "cache", limit: 1024 * mib, paths: []string{"get", "get", "get", "get", "set"}, rate: 4000},
+	{name: "series", limit: 1024 * mib, paths: []string{"append", "query"}, rate: 1000},
 	{name: "rpc", limit: 512 * mib, grpc: "feed.Feed/Rank", rate: 2000},
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -63,6 +64,10 @@ func (s *subject) runTune(ctx context.Context, args []string) error {
 	cmd.Env = environ(os.Environ())
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
+	// The signal comes when the thread ends that forked.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	dieWithUs(cmd)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	err := cmd.Run()

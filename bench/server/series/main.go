@@ -61,8 +61,8 @@ type store struct {
 var begin = time.Unix(1_700_006_400, 0)
 
 func build() (func(net.Listener) error, error) {
-	// A head wants a directory for chunks that are full, and gets one that is gone when it
-	// serves: no load takes so long as to fill any.
+	// A head wants a directory for chunks that are full, into which only a database around
+	// it puts them: it is gone when the head serves.
 	dir, err := os.MkdirTemp("", "folio-series-")
 	if err != nil {
 		return nil, err

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/bench/internal/table"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/load"
+	"github.com/foliomem/folio/internal/trial/tune"
+)
+
+func TestServicesHaveModules(t *testing.T) {
+	found, err := filepath.Glob("*/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, s := range services {
+		want = append(want, filepath.Join(s.name, "go.mod"))
+	}
+	slices.Sort(want)
+	if slices.Sort(found); !slices.Equal(found, want) {
+		t.Errorf("modules %q, services %q", found, want)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	list, err := choose("rpc,api,rpc")
+	if err != nil || len(list) != 2 || list[0].name != "rpc" || list[1].name != "api" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := rates(list, "api=12.5,cache=3"); err != nil || list[1].rate != 12.5 || services[0].rate == 12.5 {
+		t.Errorf("%+v, %v; of all: %v", list, err, services[0].rate)
+	}
+	if _, err := choose("api,web"); err == nil || err.Error() != `-only "web": no such service: want some of api, cache, series, rpc` {
+		t.Error(err)
+	}
+	for _, bad := range []string{"api", "api=", "api=0", "api=-1", "api=NaN", "web=3", "api=3,,"} {
+		if err := rates(list, bad); err == nil || !strings.Contains(err.Error(), "want a service and requests per second") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestLoadCommand(t *testing.T) {
+	s := &subject{bench: &bench{folio: "/tmp/my dir/folio"}, service: services[0], addr: "127.0.0.1:80", body: "b"}
+	s.paths = []string{"x", "y", "x"}
+	want := "'/tmp/my dir/folio' load --rate 3000 --duration 2s --warmup 1s --json f --body b http://127.0.0.1:80/x http://127.0.0.1:80/y http://127.0.0.1:80/x"
+	if got := s.loadCommand(times{2 * time.Second, time.Second}, "f"); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	s.service = services[3]
+	want = "'/tmp/my dir/folio' load --rate 2000 --duration 2s --warmup 0s --body b --grpc feed.Feed/Rank http://127.0.0.1:80"
+	if got := s.loadCommand(times{2 * time.Second, 0}, ""); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got := s.ready("h:1") + " " + services[0].ready("h:1"); got != "tcp:h:1 http://h:1/healthz" {
+		t.Error(got)
+	}
+}
+
+// All arms are the same but for what they are about: each turns off what it is not.
+func TestArms(t *testing.T) {
+	var got []string
+	for _, a := range arms(1000, &trial.Setting{GOGC: "400", THP: trial.THPHeap}) {
+		got = append(got, a.Name+": "+a.setting.String())
+	}
+	want := []string{
+		"default: GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
+		"automemlimit: GOMAXPROCS=1 FOLIO=off",
+		"GOGC=off+limit: GOGC=off GOMEMLIMIT=900B GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
+		"auto: GOMAXPROCS=1 AUTOMEMLIMIT=off",
+		"tune: GOGC=400 GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off thp=heap",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if n := len(arms(1000, nil)); n != 4 {
+		t.Errorf("%d arms without an answer", n)
+	}
+	env := environ([]string{"A=1", "GOGC=50", "FOLIO=log=1", "GOGCX=2", "GODEBUG=x", "GOMEMLIMIT=1"})
+	if !slices.Equal(env, []string{"A=1", "GOGCX=2"}) {
+		t.Errorf("%q", env)
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	gogc := "400"
+	f := &result.File{ElapsedSeconds: 3, Answer: &tune.Answer{State: tune.Conclusive}, Recommendations: []result.Recommendation{
+		{Goal: tune.Fastest, Arm: "GOGC=400", Setting: result.Setting{GOGC: &gogc, THP: "heap"}}, {Goal: tune.Cheapest, Arm: "default"}}}
+	var got Tuned
+	got.answer(f)
+	if s := got.setting(); got.Arm != "GOGC=400" || got.State != "conclusive" || got.Seconds != 3 || s.GOGC != "400" || s.THP != trial.THPHeap {
+		t.Errorf("%+v, %+v", got, s)
+	}
+	got = Tuned{}
+	got.answer(&result.File{Ended: "budget spent"})
+	if got.setting() != nil || got.Error != "it recommends nothing: budget spent" {
+		t.Errorf("%+v", got)
+	}
+	if (*Tuned)(nil).setting() != nil {
+		t.Error("a setting of no search")
+	}
+}
+
+// aLoad has 100 requests, of which 98 took 1 ms, one p99, and one as long as that or failed.
+func aLoad(p99 time.Duration, failed int64) *load.Result {
+	r := &load.Result{Settings: load.Settings{URLs: []string{"http://h/"}, Timeout: 5}, Complete: true}
+	r.Latency.Histogram = load.Histogram{SignificantFigures: 3, Nanoseconds: []int64{1_000_447, int64(p99)}, Counts: []int64{98, 2 - failed}}
+	r.Intended, r.Succeeded, r.Failed = 100, 100-failed, failed
+	s := p99.Seconds()
+	r.Latency.P99 = &s
+	return r
+}
+
+// aRun took cpu seconds, and cycles ran for so many of its 10 seconds.
+func aRun(round int, p99 time.Duration, cpu, collecting float64) *Run {
+	rss := uint64(100 * mib)
+	return &Run{Round: round, Load: aLoad(p99, 0), Collecting: &collecting,
+		Sample: &trial.Sample{Wall: 10, CPU: cpu, PeakRSS: &rss, GCCycles: new(20), GCTrace: trial.TraceComplete,
+			Counts: &trial.Counts{CPUPeriods: new(uint64(50)), ThrottledPeriods: new(uint64(5)), OOMKills: new(uint64(0))}}}
+}
+
+const ms = time.Millisecond
+
+func TestFigures(t *testing.T) {
+	killed := aRun(1, 10*ms, 1, 1)
+	killed.Sample.Failure, killed.Sample.OOMKills = "killed", new(uint64(1))
+	broken := aRun(2, 10*ms, 1, 1)
+	broken.Sample.Failure = "exit code 2"
+	slow := aRun(3, 10*ms, 1, 1)
+	slow.Load.Latency.P99 = nil
+	base := &Arm{Name: nameDefault, Runs: []*Run{aRun(0, 20*ms, 3, 4), aRun(1, 20*ms, 3, 4), aRun(2, 20*ms, 3, 4), aRun(3, 20*ms, 3, 4)}}
+	a := &Arm{Name: nameAuto, Runs: []*Run{aRun(0, 10*ms, 1.5, 1), killed, broken, slow}}
+	s := &Service{Rate: 50}
+	f := newFigures(s, a, base, 1) // 50 requests of the warm-up
+	if f.counted != 2 || f.kills != 1 || f.failed != 1 || f.failure != "exit code 2" || f.requestsIntended != 200 {
+		t.Errorf("%+v", f)
+	}
+	if f.cpu.N != 2 || f.cpu.Hi != 0.01 || f.collecting.Median != 0.1 || f.throttled.Median != 0.1 || f.cycles.Median != 2 || f.rss.Median != 100*mib {
+		t.Errorf("%+v", f)
+	}
+	// Rounds 0 and 3, in which more than 1% failed: as if the timeout had been met.
+	if f.p99.N != 2 || f.p99.Lo != 0.5 || f.p99.Hi != 250 || f.perCPU.N != 2 || f.perCPU.Hi != 0.5 {
+		t.Errorf("%+v, %+v", f.p99, f.perCPU)
+	}
+	if f.gc != nil || f.group.N != 0 {
+		t.Error("figures that were not measured are known")
+	}
+	none := newFigures(s, &Arm{}, base, 1)
+	if none.merged != nil || none.p99.N != 0 || !math.IsNaN(none.p99.Median) {
+		t.Errorf("%+v", none)
+	}
+}
+
+// fixture has the same runs for all services: default, and the p99 of arms.
+func fixture(rounds int, p99 map[string]time.Duration, collecting map[string]float64) *File {
+	f := &File{Schema: schema, Rounds: rounds, Warmup: 1}
+	for _, s := range services {
+		out := &Service{Name: s.name, Limit: s.limit, Rate: 50}
+		for _, name := range []string{nameDefault, nameAuto, nameTune} {
+			a := &Arm{Name: name}
+			for i := range rounds {
+				a.Runs = append(a.Runs, aRun(i, p99[name], 2*p99[name].Seconds(), collecting[name]))
+			}
+			out.Arms = append(out.Arms, a)
+		}
+		f.Services = append(f.Services, out)
+	}
+	return f
+}
+
+func goalsOf(f *File) string {
+	var b strings.Builder
+	var all []measured
+	for _, s := range f.Services {
+		m := measured{s, make(map[string]figures)}
+		for _, a := range s.Arms {
+			m.of[a.Name] = newFigures(s, a, s.Arms[0], f.Warmup)
+		}
+		all = append(all, m)
+	}
+	goals(table.New(&b, "goal", "met"), all)
+	return b.String() + blame(all[0]) + "\n"
+}
+
+func TestGoals(t *testing.T) {
+	const head = "| goal | met |\n|---|---|\n"
+	f := fixture(8, map[string]time.Duration{nameDefault: 20 * ms, nameAuto: 10 * ms, nameTune: 16 * ms},
+		map[string]float64{nameDefault: 2, nameAuto: 0.02, nameTune: 1})
+	want := head + `| auto: p99 at most 0.7x of the default on 3 of 4 services | yes: 4 of 4 measured |
+| auto: CPU per request at most 0.85x of the default on 3 of 4 services | yes: 4 of 4 measured |
+| auto: no OOM kill where the default has none | yes: 4 of 4 services measured |
+| tune: p99 at most 0.7x of the default on 3 of 4 services | **no**: 0 of 4 measured; above it: api 0.80x, cache 0.80x, series 0.80x, rpc 0.80x |
+| tune: CPU per request at most 0.85x of the default on 3 of 4 services | yes: 4 of 4 measured |
+| tune: no OOM kill where the default has none | yes: 4 of 4 services measured |
+| auto and tune: overlapping intervals of p99 | **no**: api, cache, series, rpc apart |
+api: GC cycles run for 20.0% of the time with the default, and 0.2% with auto, whose p99 of 10.00ms is therefore without the GC: at most 50.0% of the default's p99 of 20.00ms is the GC's doing.
+`
+	if got := goalsOf(f); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+
+	f = fixture(2, map[string]time.Duration{nameDefault: 20 * ms, nameAuto: 18 * ms, nameTune: 18 * ms},
+		map[string]float64{nameDefault: 2, nameAuto: 0.02, nameTune: 1})
+	f.Services = f.Services[:1]
+	kill := f.Services[0].Arms[1].Runs[0]
+	kill.Sample.Failure, kill.Sample.OOMKills = "killed", new(uint64(1))
+	want = head + `| auto: p99 at most 0.7x of the default on 3 of 4 services | not known: 0 of 1 measured; above it: api 0.90x |
+| auto: CPU per request at most 0.85x of the default on 3 of 4 services | not known: 0 of 1 measured; above it: api 0.90x |
+| auto: no OOM kill where the default has none | **no**: api 1 |
+| tune: p99 at most 0.7x of the default on 3 of 4 services | not known: 0 of 1 measured; above it: api 0.90x |
+| tune: CPU per request at most 0.85x of the default on 3 of 4 services | not known: 0 of 1 measured; above it: api 0.90x |
+| tune: no OOM kill where the default has none | not known: 1 of 4 services measured |
+| auto and tune: overlapping intervals of p99 | not known: 0 of 4 services have both intervals |
+api: GC cycles run for 20.0% of the time with the default, and 0.2% with auto, whose p99 of 18.00ms is therefore without the GC: at most 10.0% of the default's p99 of 20.00ms is the GC's doing, so no setting of the GC reaches 0.7x.
+`
+	if got := goalsOf(f); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+func TestBlameUnknown(t *testing.T) {
+	same := map[string]time.Duration{nameDefault: 20 * ms, nameAuto: 20 * ms, nameTune: 20 * ms}
+	for _, c := range []struct {
+		collecting map[string]float64
+		want       string
+	}{
+		{map[string]float64{nameDefault: 2, nameAuto: 0.5, nameTune: 1},
+			"api: GC cycles run for 20.0% of the time with the default, and for at least 5.0% in every arm (least: auto): too much to tell what p99 is without the GC.\n"},
+		{map[string]float64{nameDefault: 0.01, nameAuto: 0.5, nameTune: 1},
+			"api: GC cycles run for 0.1% of the time with the default, the least of all arms: its p99 of 20.00ms is not the GC's doing.\n"},
+	} {
+		if got := goalsOf(fixture(2, same, c.collecting)); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+	f := fixture(1, same, map[string]float64{})
+	for _, a := range f.Services[0].Arms {
+		a.Runs[0].Collecting = nil
+	}
+	if got := goalsOf(f); !strings.HasSuffix(got, "api: what the GC does to p99 is not known: cycles or latencies of the default are not.\n") {
+		t.Error(got)
+	}
+}
+
+// The tables come from the file alone, and it keeps all that they need.
+func TestReadAgain(t *testing.T) {
+	f := fixture(6, map[string]time.Duration{nameDefault: 20 * ms, nameAuto: 10 * ms, nameTune: 16 * ms},
+		map[string]float64{nameDefault: 2, nameAuto: 0.02, nameTune: 1})
+	f.Services[0].Arms[1].Late = 2
+	f.Services[0].Tune = &Tuned{Arm: "GOGC=400", State: "conclusive", Seconds: 60, Setting: &result.Setting{THP: "system"}}
+	f.Services[3] = &Service{Name: "rpc", Skipped: "this folio load has no --grpc", Arms: []*Arm{}}
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "f.json")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var first, again strings.Builder
+	if err := write(&first, f); err != nil {
+		t.Fatal(err)
+	}
+	if err := command([]string{"-read", name}, &again, os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	if first.String() != again.String() {
+		t.Errorf("%s\nbut from the file\n%s", &first, &again)
+	}
+	const row = "| api, 512MiB, 50/s | auto | 1.000ms [1.000ms, 1.000ms] | 10.00ms [10.00ms, 10.00ms] | 10.00ms [10.00ms, 10.00ms] | 0.50x [0.50, 0.50] |" +
+		" 133.3µs | 0.50x [0.50, 0.50] | 100.0MiB | - | 10.0% | 0 of 6 | 2, 0 | 0 of 600 | 2.0 | - |\n"
+	for _, want := range []string{row, "\nrpc: not measured: this folio load has no --grpc.\n", "\napi: folio tune recommends GOGC=400 (conclusive, in 1m).\n"} {
+		if !strings.Contains(first.String(), want) {
+			t.Errorf("no %q in\n%s", want, &first)
+		}
+	}
+
+	bad := func(change func(*File), want string) {
+		t.Helper()
+		var c File
+		if err := json.Unmarshal(data, &c); err != nil {
+			t.Fatal(err)
+		}
+		change(&c)
+		data, err := json.Marshal(c)
+		if err == nil {
+			err = os.WriteFile(name, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readFile(name); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	bad(func(f *File) { f.Schema = "x" }, `schema "x": want "folio-bench-server/1"`)
+	bad(func(f *File) { f.Services[0].Arms[0].Runs[0].Sample = nil }, "api, default: a run has no sample")
+}
+
+func TestMistakes(t *testing.T) {
+	for want, args := range map[string][]string{
+		`unexpected argument "x"`:       {"x"},
+		"-rounds 0: must be 1 or more":  {"-rounds", "0"},
+		"-only \"x\": no such service":  {"-only", "x"},
+		"-rate \"x\": want a service":   {"-rate", "x"},
+		"-read: open nothing: no such":  {"-read", "nothing"},
+		"-json .: is a directory: name": {"-json", "."},
+	} {
+		if err := command(args, os.Stdout, os.Stderr); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}
