@@ -4,6 +4,10 @@
 //	go run ./bench/server -rounds 2 -short	# shows that it works, no more
 //	go run ./bench/server -read server.json	# the tables again
 //
+// The whole takes two and a half hours: 15 minutes for each search, and 24 for the rounds of
+// each service. Services can be measured one by one, with -only and a -json file each, and
+// read together: -read api.json,cache.json. It needs root, or a cgroup that it may write.
+//
 // Four services, each a program of a module of its own in a directory here: api (a JSON API
 // over a map of 200 MB), cache (a key-value store with times to live, on ristretto), series
 // (the head and query engine of Prometheus) and rpc (gRPC). Each builds its live heap from

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,32 @@ type Run struct {
 
 // counts says that the latencies do.
 func (r *Run) counts() bool { return r.Sample.OK() && r.Load != nil }
+
+// readFiles reads files that were measured alike, separated by commas, as one.
+func readFiles(names string) (*File, error) {
+	var all *File
+	for name := range strings.SplitSeq(names, ",") {
+		f, err := readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = f
+			continue
+		}
+		if f.Rounds != all.Rounds || f.Duration != all.Duration || f.Warmup != all.Warmup {
+			return nil, fmt.Errorf("-read %s: %d rounds of %v s after %v s: the files before have %d of %v s after %v s", name,
+				f.Rounds, f.Duration, f.Warmup, all.Rounds, all.Duration, all.Warmup)
+		}
+		for _, s := range f.Services {
+			if slices.ContainsFunc(all.Services, func(o *Service) bool { return o.Name == s.Name }) {
+				return nil, fmt.Errorf("-read %s: %s is in a file before", name, s.Name)
+			}
+			all.Services = append(all.Services, s)
+		}
+	}
+	return all, nil
+}
 
 func readFile(name string) (*File, error) {
 	data, err := os.ReadFile(name)

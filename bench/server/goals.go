@@ -80,12 +80,12 @@ func kills(all []measured, arm string) string {
 	var bad []string
 	known := 0
 	for _, s := range all {
-		f, ok := s.of[arm]
-		if !ok || f.counted == 0 && f.kills == 0 {
+		f, base := s.of[arm], s.of[nameDefault]
+		if f.counted == 0 && f.kills == 0 || base.counted == 0 && base.kills == 0 {
 			continue
 		}
 		known++
-		if f.kills > 0 && s.of[nameDefault].kills == 0 {
+		if f.kills > 0 && base.kills == 0 {
 			bad = append(bad, fmt.Sprintf("%s %d", s.Name, f.kills))
 		}
 	}

@@ -86,7 +86,7 @@ func command(args []string, stdout, stderr io.Writer) error {
 	fs.StringVar(&b.metric, "metric", `p99=p99 (\S+)`, "what folio tune makes small: `figure` as of its --metric")
 	fs.IntVar(&b.sampleRate, "sample-rate", 99, "CPU samples per CPU-second, in `Hz`, for the share of the GC")
 	file := fs.String("json", "server.json", "`file` that gets all that was measured, after each run")
-	read := fs.String("read", "", "measure nothing: write the tables of this `file`")
+	read := fs.String("read", "", "measure nothing: write the tables of these `files`, separated by commas")
 	_ = fs.Parse(args) // ends the program itself
 	b.tuneTimes = times{5 * time.Second, 3 * time.Second}
 	if *short {
@@ -100,7 +100,7 @@ func command(args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("-rounds %d: must be 1 or more", b.rounds)
 	}
 	if *read != "" {
-		f, err := readFile(*read)
+		f, err := readFiles(*read)
 		if err == nil {
 			err = write(stdout, f)
 		}
@@ -120,7 +120,10 @@ func command(args []string, stdout, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	err = errors.Join(b.run(ctx, list, stdout, out), out.Close())
-	return errors.Join(err, ctx.Err()) // a command that was ended for it says something else
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = errors.Join(err, ctx.Err()) // a command that was ended for it says something else
+	}
+	return err
 }
 
 // prepare builds folio, and pins this process and what it starts.

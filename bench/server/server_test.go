@@ -285,6 +285,28 @@ func TestReadAgain(t *testing.T) {
 		}
 	}
 
+	// One file for each service is as good.
+	var list []string
+	for _, s := range f.Services {
+		one := *f
+		one.Services = []*Service{s}
+		data, err := json.Marshal(one)
+		list = append(list, filepath.Join(t.TempDir(), s.Name))
+		if err == nil {
+			err = os.WriteFile(list[len(list)-1], data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again.Reset()
+	if err := command([]string{"-read", strings.Join(list, ",")}, &again, os.Stderr); err != nil || first.String() != again.String() {
+		t.Errorf("%v, %s\nbut from four files\n%s", err, &first, &again)
+	}
+	if _, err := readFiles(list[1] + "," + list[1]); err == nil || !strings.HasSuffix(err.Error(), "cache is in a file before") {
+		t.Error(err)
+	}
+
 	bad := func(change func(*File), want string) {
 		t.Helper()
 		var c File
@@ -299,10 +321,11 @@ func TestReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readFile(name); err == nil || !strings.HasSuffix(err.Error(), want) {
+		if _, err := readFiles(list[0] + "," + name); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	bad(func(f *File) { f.Rounds = 3 }, "3 rounds of 0 s after 1 s: the files before have 6 of 0 s after 1 s")
 	bad(func(f *File) { f.Schema = "x" }, `schema "x": want "folio-bench-server/1"`)
 	bad(func(f *File) { f.Services[0].Arms[0].Runs[0].Sample = nil }, "api, default: a run has no sample")
 }
