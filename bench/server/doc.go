@@ -15,10 +15,10 @@
 // run.
 //
 // A service runs in a cgroup with one CPU and 512 MiB or 1 GiB, pinned to the first CPU that
-// this process may use, with GOMAXPROCS=1; the load generator (folio load) and what measures
+// this process may use, with GOMAXPROCS=1; the load generator (package load) and what measures
 // are pinned to the second. Each run is a fresh process: it is started, answers, gets the
 // load for a warm-up and then for the time that counts, and is stopped. Figures but the
-// peaks of memory are of the time under load.
+// peaks of memory are of the time that counts.
 //
 // # Arms
 //
@@ -35,15 +35,15 @@
 // # Rates
 //
 // A rate is fixed for each service, for all arms: 70% of the highest at which the default
-// keeps p99 below twice its unloaded p99 and completes 99% of the requests. -rate sets what
-// was found; the defaults take a bit less than half of a CPU, by the CPU time of a request.
+// keeps p99 below twice its unloaded p99 and completes 99% of the requests, as folio's --rate
+// auto finds it, before all else. -rate sets one that was found before.
 //
 // # Figures
 //
 // Percentiles are of the merged histograms of an arm's runs, from the intended starts;
 // intervals resample runs (six at least). Against the default: medians of ratios within
 // rounds, with intervals, or ranges where rounds are few. CPU per request is all CPU time
-// of the service under load by the requests intended then, warm-up included. A run whose
+// of the service by the requests that succeeded. A run whose
 // generator was late is dropped and repeated, three times at most. A run that an OOM killer
 // ended counts as a kill; its latencies count for nothing. The share of GC in CPU time is by
 // sampling, of all runs together.

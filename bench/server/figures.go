@@ -10,25 +10,25 @@ import (
 
 // figures are those of an arm. What is not known is nil, or has no measurements.
 type figures struct {
-	merged           *load.Merged // nil where no run counts
-	p99, perCPU      stat.Summary // against the default, within rounds
-	cpu              stat.Summary // seconds per request
-	rss, group       stat.Summary // peaks, in bytes
-	throttled        stat.Summary // share of the periods of the quota
-	cycles           stat.Summary // GC cycles per second
-	gc               *float64     // share of CPU time
-	collecting       stat.Summary // share of the time in which a GC cycle ran
-	counted          int          // runs
-	kills            uint64       // by the OOM killer
-	failed           int          // runs that failed otherwise
-	failure          string       // of one of those
-	requestsIntended int64
-	requestsFailed   int64
+	merged      *load.Merged // nil where no run counts
+	p99, perCPU stat.Summary // against the default, within rounds
+	cpu         stat.Summary // seconds per request
+	rss, group  stat.Summary // peaks, in bytes
+	throttled   stat.Summary // share of the periods of the quota
+	cycles      stat.Summary // GC cycles per second
+	gc          *float64     // share of CPU time
+	collecting  stat.Summary // share of the time in which a GC cycle ran
+	counted     int          // runs
+	kills       uint64       // by the OOM killer
+	failed      int          // runs that failed otherwise
+	failure     string       // of one of those
 }
 
+// cpuKey is the CPU time of the server by the requests that succeeded, without the warm-up.
+const cpuKey = "cpu_per_request_seconds"
+
 // newFigures works out the figures of an arm; base is the default.
-func newFigures(s *Service, a, base *Arm, warmup float64) (f figures) {
-	var loads []*load.Result
+func newFigures(a, base *Arm) (f figures) {
 	var samples []*trial.Sample
 	values := make(map[string][]float64)
 	add := func(key string, v float64, ok bool) {
@@ -46,9 +46,7 @@ func newFigures(s *Service, a, base *Arm, warmup float64) (f figures) {
 			continue
 		}
 		f.counted++
-		loads, samples = append(loads, r.Load), append(samples, r.Sample)
-		v, ok := perRequest(s, r, warmup)
-		add("cpu", v, ok)
+		samples = append(samples, r.Sample)
 		wall := r.Sample.Wall
 		if r.Sample.GCCycles != nil && r.Sample.GCTrace == trial.TraceComplete {
 			add("cycles", float64(*r.Sample.GCCycles)/wall, wall > 0)
@@ -60,10 +58,8 @@ func newFigures(s *Service, a, base *Arm, warmup float64) (f figures) {
 			add("throttled", float64(*c.ThrottledPeriods)/float64(*c.CPUPeriods), *c.CPUPeriods > 0)
 		}
 	}
-	if m, err := load.Merge(loads...); err == nil { // else no run counts
-		f.merged, f.requestsIntended, f.requestsFailed = m, m.Intended, m.Failed
-	}
-	f.cpu, f.cycles = stat.Summarize(values["cpu"]), stat.Summarize(values["cycles"])
+	f.merged = trial.MergedLoad(samples)
+	f.cpu, f.cycles = stat.Summarize(trial.FigureOf(cpuKey).Values(samples)), stat.Summarize(values["cycles"])
 	f.collecting, f.throttled = stat.Summarize(values["collecting"]), stat.Summarize(values["throttled"])
 	f.rss = stat.Summarize(trial.FigureOf("peak_rss_bytes").Values(samples))
 	f.group = stat.Summarize(trial.FigureOf("cgroup_peak_bytes").Values(samples))
@@ -71,24 +67,17 @@ func newFigures(s *Service, a, base *Arm, warmup float64) (f figures) {
 		f.gc = &v
 	}
 	f.p99 = paired(base, a, func(r *Run) (float64, bool) { return worst99(r), true })
-	f.perCPU = paired(base, a, func(r *Run) (float64, bool) { return perRequest(s, r, warmup) })
+	f.perCPU = paired(base, a, func(r *Run) (float64, bool) { return trial.FigureOf(cpuKey).Get(r.Sample) })
 	return f
-}
-
-// perRequest is the CPU time of a run, in seconds, by the requests that were intended while
-// it was counted.
-func perRequest(s *Service, r *Run, warmup float64) (float64, bool) {
-	n := float64(r.Load.Intended) + s.Rate*warmup
-	return r.Sample.CPU / n, n > 0 && r.Sample.CPU > 0
 }
 
 // worst99 is the p99 of a run, in seconds. Where more than 1% of its requests failed, it is
 // not known, but ranks above all answers: the timeout is the least that it can be.
 func worst99(r *Run) float64 {
-	if p := r.Load.Latency.P99; p != nil {
+	if p := r.Sample.Load.Latency.P99; p != nil {
 		return *p
 	}
-	return r.Load.Settings.Timeout
+	return r.Sample.Load.Settings.Timeout
 }
 
 // paired is the ratio of a figure in the rounds in which both count.

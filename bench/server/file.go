@@ -29,12 +29,17 @@ const schema = "folio-bench-server/1"
 
 // A Service is what was measured of one.
 type Service struct {
-	Name    string  `json:"name"`
-	Limit   uint64  `json:"limit_bytes"`
-	Rate    float64 `json:"rate_per_second"`
-	Skipped string  `json:"skipped,omitempty"` // why it was not measured
-	Tune    *Tuned  `json:"tune"`
-	Arms    []*Arm  `json:"arms"`
+	Name  string  `json:"name"`
+	Limit uint64  `json:"limit_bytes"`
+	Rate  float64 `json:"rate_per_second"`
+	// RateText says how the rate was found, and RateSteps what was tried; empty for a rate
+	// that was given.
+	RateText  string          `json:"rate_text,omitempty"`
+	RateSteps []load.RateStep `json:"rate_steps,omitempty"`
+
+	Skipped string `json:"skipped,omitempty"` // why it was not measured
+	Tune    *Tuned `json:"tune"`
+	Arms    []*Arm `json:"arms"`
 }
 
 // Tuned is the answer of folio tune.
@@ -61,13 +66,12 @@ type Arm struct {
 type Run struct {
 	Round  int           `json:"round"` // from 0
 	Sample *trial.Sample `json:"sample"`
-	Load   *load.Result  `json:"load"` // null where the generator was ended
 	// Collecting is for how long GC cycles ran under load; null where not all can be seen.
 	Collecting *float64 `json:"gc_running_seconds"`
 }
 
 // counts says that the latencies do.
-func (r *Run) counts() bool { return r.Sample.OK() && r.Load != nil }
+func (r *Run) counts() bool { return r.Sample.OK() && r.Sample.Load != nil }
 
 // readFiles reads files that were measured alike, separated by commas, as one.
 func readFiles(names string) (*File, error) {

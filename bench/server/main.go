@@ -24,6 +24,7 @@ import (
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // times are those of a load.
@@ -79,11 +80,11 @@ func command(args []string, stdout, stderr io.Writer) error {
 	fs.IntVar(&b.rounds, "rounds", 8, "rounds: `n` runs of each arm")
 	short := fs.Bool("short", false, "short runs and a short search: shows that it works, no more")
 	only := fs.String("only", "", "only these `services`, separated by commas: "+names())
-	rate := fs.String("rate", "", "requests per second of services, such as `api=900,cache=1200`")
+	rate := fs.String("rate", "", "requests per second of services, such as `api=900,cache=1200` (default what folio's --rate auto finds)")
 	fs.DurationVar(&b.times.duration, "time", 20*time.Second, "`duration` of what is measured of each load")
 	fs.DurationVar(&b.times.warmup, "warmup", 10*time.Second, "`duration` of the load before it")
 	fs.DurationVar(&b.tuneBudget, "tune", 15*time.Minute, "`budget` of each search of folio tune; 0 for none")
-	fs.StringVar(&b.metric, "metric", `p99=p99 (\S+)`, "what folio tune makes small: `figure` as of its --metric")
+	fs.StringVar(&b.metric, "metric", metric.P99, "what folio tune makes small: `figure` as of its --metric")
 	fs.IntVar(&b.sampleRate, "sample-rate", 99, "CPU samples per CPU-second, in `Hz`, for the share of the GC")
 	file := fs.String("json", "server.json", "`file` that gets all that was measured, after each run")
 	read := fs.String("read", "", "measure nothing: write the tables of these `files`, separated by commas")
@@ -199,21 +200,24 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 // all measures a service.
 func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if s.grpc != "" {
-		switch ok, err := s.hasGRPC(ctx); {
-		case err != nil:
-			return err
-		case !ok:
-			s.out.Skipped = "this folio load has no --grpc"
-			return save()
-		}
+		s.out.Skipped = "package load cannot call methods of gRPC"
+		return save()
 	}
 	if s.addr, err = freePort(); err != nil {
 		return err
 	}
-	if s.rate, err = s.fixedRate(ctx); err != nil {
+	parent, err := cgroup.Open(procmem.FS{}, s.limits())
+	if err != nil {
 		return err
 	}
-	s.out.Rate = s.rate
+	defer func() { err = errors.Join(err, parent.Close()) }()
+	p, err := s.program(parent)
+	if err != nil {
+		return err
+	}
+	if err := s.fixedRate(ctx, p); err != nil {
+		return err
+	}
 	if s.tuneBudget > 0 {
 		if s.out.Tune, err = s.tune(ctx); err != nil {
 			return err
@@ -223,9 +227,5 @@ func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	for _, a := range s.out.Arms {
 		a.Setting, a.Runs = result.NewSetting(a.setting), []*Run{}
 	}
-	return s.measure(ctx, save)
+	return s.measure(ctx, p, save)
 }
-
-// fixedRate is the rate of a service, for all arms: that of the table, or of -rate. What
-// finds such rates belongs here.
-func (s *subject) fixedRate(context.Context) (float64, error) { return s.rate, nil }

@@ -2,23 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/base/input"
-	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/cgroup"
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/load"
 )
 
 // A subject is a service that is being measured.
@@ -43,18 +38,11 @@ func (b *bench) build(ctx context.Context, s service) (*subject, error) {
 	return out, os.WriteFile(out.body, body, 0o600)
 }
 
-// loadCommand is the shell command of a load; its result goes to file, if that is not "".
-func (s *subject) loadCommand(t times, file string) string {
-	args := []string{s.folio, "load", "--rate", strconv.FormatFloat(s.rate, 'g', -1, 64), "--duration", t.duration.String(),
-		"--warmup", t.warmup.String()}
-	if file != "" {
-		args = append(args, "--json", file)
-	}
-	args = append(args, s.requests(s.addr, s.body)...)
-	for i, a := range args {
-		args[i] = trial.Quote(a)
-	}
-	return strings.Join(args, " ")
+// generator is the load of the service.
+func (s *subject) generator(t times) (*load.Options, error) {
+	body, err := os.ReadFile(s.body)
+	o := &load.Options{URLs: s.urls(s.addr), Body: body, Rate: s.rate, Duration: t.duration, Warmup: t.warmup}
+	return o, err
 }
 
 func (s *subject) command() []string {
@@ -72,20 +60,19 @@ func freePort() (addr string, err error) {
 	return l.Addr().String(), l.Close()
 }
 
-// measure runs all arms in rounds, and calls save after each run.
-func (s *subject) measure(ctx context.Context, save func() error) (err error) {
-	parent, err := cgroup.Open(procmem.FS{}, s.limits())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, parent.Close()) }()
+// program is the service under its load, in cgroups of a parent.
+func (s *subject) program(parent *cgroup.Parent) (*trial.Program, error) {
 	ready, err := trial.ParseReady(s.ready(s.addr))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file := filepath.Join(s.dir.Path, "load.json")
-	p := &trial.Program{Command: s.command(), Env: environ(os.Environ()), Trace: true, IsGo: true, Profile: s.sampleRate, Cgroups: parent,
-		Server: &trial.Server{Ready: ready, Load: s.loadCommand(s.times, file)}}
+	o, err := s.generator(s.times)
+	return &trial.Program{Command: s.command(), Env: environ(os.Environ()), Trace: true, IsGo: true, Profile: s.sampleRate,
+		Cgroups: parent, Server: &trial.Server{Ready: ready, Generator: o}}, err
+}
+
+// measure runs all arms in rounds, and calls save after each run.
+func (s *subject) measure(ctx context.Context, p *trial.Program, save func() error) error {
 	for _, a := range s.out.Arms {
 		if a.setting.THP == trial.THPHeap {
 			if err := p.MayHeap(); err != nil {
@@ -95,25 +82,22 @@ func (s *subject) measure(ctx context.Context, save func() error) (err error) {
 	}
 	return quiet.Rounds(s.rounds, len(s.out.Arms), func(round, i int) error {
 		a := s.out.Arms[i]
-		if err := s.run(ctx, p, a, round, file); err != nil {
+		if err := s.run(ctx, p, a, round); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 		return save()
 	})
 }
 
-// repeats is how often a run is repeated whose generator was late.
-const repeats = 3
-
 // run makes a run of an arm that counts, or fails.
-func (s *subject) run(ctx context.Context, p *trial.Program, a *Arm, round int, file string) error {
-	for try := 0; try <= repeats; try++ {
-		r, err := s.once(ctx, p, a, file)
+func (s *subject) run(ctx context.Context, p *trial.Program, a *Arm, round int) error {
+	for try := 0; try <= trial.LateRepeats; try++ {
+		r, err := s.once(ctx, p, a)
 		if err != nil {
 			return err
 		}
 		s.say("%s: round %d, %s: %s", s.name, round+1, a.Name, sayRun(r))
-		if r.Load != nil && r.Load.Late && r.Sample.OK() {
+		if r.Sample.Late() && r.Sample.Load.Complete { // else the server ended, late or not
 			a.Late++
 			continue
 		}
@@ -125,14 +109,11 @@ func (s *subject) run(ctx context.Context, p *trial.Program, a *Arm, round int, 
 }
 
 // once makes a run, the machine held.
-func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm, file string) (*Run, error) {
+func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, error) {
 	r := &Run{}
 	err := s.machine.Trial(func() (err error) {
 		// As much as the arm may use, whichever ran before: see package touch.
 		if err := touch.Memory(ctx, s.limit); err != nil {
-			return err
-		}
-		if err := os.RemoveAll(file); err != nil {
 			return err
 		}
 		if r.Sample, err = p.Run(ctx, a.setting); err == nil {
@@ -146,36 +127,36 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm, file strin
 	if g := r.Sample.GC; g != nil && r.Sample.GCTrace == trial.TraceComplete {
 		r.Collecting = new(g.Clock.Seconds())
 	}
-	data, err := input.ReadFile(file, input.MaxResult)
-	if errors.Is(err, os.ErrNotExist) && !r.Sample.OK() {
-		return r, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	read, err := result.Read(file, data)
-	if err != nil {
-		return nil, err
-	}
-	r.Load = &read.Load.Result
 	return r, nil
 }
 
 // sayRun is a run in a line, for standard error.
 func sayRun(r *Run) string {
-	switch {
+	switch l := r.Sample.Load; {
 	case !r.Sample.OK():
 		return r.Sample.Failure
-	case r.Load.Late:
-		return "late: dropped"
-	case r.Load.Failed > 0:
-		return fmt.Sprintf("p99 %s, %d of %d requests failed", seconds(r.Load.Latency.P99), r.Load.Failed, r.Load.Intended)
+	case l.Failed > 0:
+		return fmt.Sprintf("p99 %s, %d of %d requests failed", seconds(l.Latency.P99), l.Failed, l.Intended)
+	default:
+		return "p99 " + seconds(l.Latency.P99)
 	}
-	return "p99 " + seconds(r.Load.Latency.P99)
 }
 
-// hasGRPC says whether folio load can call methods of gRPC.
-func (b *bench) hasGRPC(ctx context.Context) (bool, error) {
-	help, err := programs.Output(ctx, "", nil, b.folio, "load", "--help")
-	return slices.Contains(strings.Fields(string(help)), "--grpc"), err
+// fixedRate is the rate of a service, for all arms: that of -rate, else that of folio's
+// --rate auto, with the default.
+func (s *subject) fixedRate(ctx context.Context, p *trial.Program) error {
+	if s.rate == 0 {
+		s.say("%s: searching the rate", s.name)
+		var found *load.RateSearch
+		err := s.machine.Trial(func() (err error) {
+			found, err = p.FindRate(ctx, trial.Setting{Env: plain}, func(step load.RateStep) { s.say("%s: %v", s.name, step) })
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		s.rate, s.out.RateText, s.out.RateSteps = found.Rate, found.Text(), found.Steps
+	}
+	s.out.Rate, p.Server.Generator.Rate = s.rate, s.rate
+	return p.Server.Generator.Check()
 }

@@ -50,20 +50,29 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestLoadCommand(t *testing.T) {
-	s := &subject{bench: &bench{folio: "/tmp/my dir/folio"}, service: services[0], addr: "127.0.0.1:80", body: "b"}
-	s.paths = []string{"x", "y", "x"}
-	want := "'/tmp/my dir/folio' load --rate 3000 --duration 2s --warmup 1s --json f --body b http://127.0.0.1:80/x http://127.0.0.1:80/y http://127.0.0.1:80/x"
-	if got := s.loadCommand(times{2 * time.Second, time.Second}, "f"); got != want {
-		t.Errorf("%s\nwant %s", got, want)
+func TestGenerator(t *testing.T) {
+	body := filepath.Join(t.TempDir(), "body")
+	if err := os.WriteFile(body, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	s.service = services[3]
-	want = "'/tmp/my dir/folio' load --rate 2000 --duration 2s --warmup 0s --body b --grpc feed.Feed/Rank http://127.0.0.1:80"
-	if got := s.loadCommand(times{2 * time.Second, 0}, ""); got != want {
-		t.Errorf("%s\nwant %s", got, want)
+	s := &subject{bench: &bench{}, service: services[0], addr: "127.0.0.1:80", body: body}
+	s.paths, s.rate = []string{"x", "y", "x"}, 12.5
+	o, err := s.generator(times{2 * time.Second, time.Second})
+	if err != nil || o.Check() != nil {
+		t.Fatal(err, o.Check())
 	}
-	if got := s.ready("h:1") + " " + services[0].ready("h:1"); got != "tcp:h:1 http://h:1/healthz" {
-		t.Error(got)
+	if got := strings.Join(o.URLs, " "); got != "http://127.0.0.1:80/x http://127.0.0.1:80/y http://127.0.0.1:80/x" ||
+		string(o.Body) != "{}" || o.Rate != 12.5 || o.Duration != 2*time.Second || o.Warmup != time.Second {
+		t.Errorf("%+v", o)
+	}
+	for i := range services {
+		want := "http://h:1/healthz"
+		if services[i].grpc != "" {
+			want = "tcp:h:1"
+		}
+		if got := services[i].ready("h:1"); got != want {
+			t.Errorf("%s: %s, want %s", services[i].name, got, want)
+		}
 	}
 }
 
@@ -124,9 +133,11 @@ func aLoad(p99 time.Duration, failed int64) *load.Result {
 // aRun took cpu seconds, and cycles ran for so many of its 10 seconds.
 func aRun(round int, p99 time.Duration, cpu, collecting float64) *Run {
 	rss := uint64(100 * mib)
-	return &Run{Round: round, Load: aLoad(p99, 0), Collecting: &collecting,
-		Sample: &trial.Sample{Wall: 10, CPU: cpu, PeakRSS: &rss, GCCycles: new(20), GCTrace: trial.TraceComplete,
-			Counts: &trial.Counts{CPUPeriods: new(uint64(50)), ThrottledPeriods: new(uint64(5)), OOMKills: new(uint64(0))}}}
+	s := &trial.Sample{Load: aLoad(p99, 0), Wall: 10, CPU: cpu, PeakRSS: &rss,
+		Counts: &trial.Counts{CPUPeriods: new(uint64(50)), ThrottledPeriods: new(uint64(5)), OOMKills: new(uint64(0))}}
+	s.Recompute() // what follows from the load
+	s.GCCycles, s.GCTrace = new(20), trial.TraceComplete
+	return &Run{Round: round, Sample: s, Collecting: &collecting}
 }
 
 const ms = time.Millisecond
@@ -137,15 +148,14 @@ func TestFigures(t *testing.T) {
 	broken := aRun(2, 10*ms, 1, 1)
 	broken.Sample.Failure = "exit code 2"
 	slow := aRun(3, 10*ms, 1, 1)
-	slow.Load.Latency.P99 = nil
+	slow.Sample.Load.Latency.P99 = nil
 	base := &Arm{Name: nameDefault, Runs: []*Run{aRun(0, 20*ms, 3, 4), aRun(1, 20*ms, 3, 4), aRun(2, 20*ms, 3, 4), aRun(3, 20*ms, 3, 4)}}
 	a := &Arm{Name: nameAuto, Runs: []*Run{aRun(0, 10*ms, 1.5, 1), killed, broken, slow}}
-	s := &Service{Rate: 50}
-	f := newFigures(s, a, base, 1) // 50 requests of the warm-up
-	if f.counted != 2 || f.kills != 1 || f.failed != 1 || f.failure != "exit code 2" || f.requestsIntended != 200 {
+	f := newFigures(a, base)
+	if f.counted != 2 || f.kills != 1 || f.failed != 1 || f.failure != "exit code 2" || f.merged.Intended != 200 {
 		t.Errorf("%+v", f)
 	}
-	if f.cpu.N != 2 || f.cpu.Hi != 0.01 || f.collecting.Median != 0.1 || f.throttled.Median != 0.1 || f.cycles.Median != 2 || f.rss.Median != 100*mib {
+	if f.cpu.N != 2 || f.cpu.Hi != 0.015 || f.collecting.Median != 0.1 || f.throttled.Median != 0.1 || f.cycles.Median != 2 || f.rss.Median != 100*mib {
 		t.Errorf("%+v", f)
 	}
 	// Rounds 0 and 3, in which more than 1% failed: as if the timeout had been met.
@@ -155,7 +165,7 @@ func TestFigures(t *testing.T) {
 	if f.gc != nil || f.group.N != 0 {
 		t.Error("figures that were not measured are known")
 	}
-	none := newFigures(s, &Arm{}, base, 1)
+	none := newFigures(&Arm{}, base)
 	if none.merged != nil || none.p99.N != 0 || !math.IsNaN(none.p99.Median) {
 		t.Errorf("%+v", none)
 	}
@@ -184,7 +194,7 @@ func goalsOf(f *File) string {
 	for _, s := range f.Services {
 		m := measured{s, make(map[string]figures)}
 		for _, a := range s.Arms {
-			m.of[a.Name] = newFigures(s, a, s.Arms[0], f.Warmup)
+			m.of[a.Name] = newFigures(a, s.Arms[0])
 		}
 		all = append(all, m)
 	}
@@ -278,7 +288,7 @@ func TestReadAgain(t *testing.T) {
 		t.Errorf("%s\nbut from the file\n%s", &first, &again)
 	}
 	const row = "| api, 512MiB, 50/s | auto | 1.000ms [1.000ms, 1.000ms] | 10.00ms [10.00ms, 10.00ms] | 10.00ms [10.00ms, 10.00ms] | 0.50x [0.50, 0.50] |" +
-		" 133.3µs | 0.50x [0.50, 0.50] | 100.0MiB | - | 10.0% | 0 of 6 | 2, 0 | 0 of 600 | 2.0 | - |\n"
+		" 200.0µs | 0.50x [0.50, 0.50] | 100.0MiB | - | 10.0% | 0 of 6 | 2, 0 | 0 of 600 | 2.0 | - |\n"
 	for _, want := range []string{row, "\nrpc: not measured: this folio load has no --grpc.\n", "\napi: folio tune recommends GOGC=400 (conclusive, in 1m).\n"} {
 		if !strings.Contains(first.String(), want) {
 			t.Errorf("no %q in\n%s", want, &first)

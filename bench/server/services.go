@@ -15,16 +15,16 @@ type service struct {
 	limit uint64   // of memory
 	paths []string // requested in turn
 	grpc  string   // the method to call, of a service of gRPC
-	rate  float64  // requests per second
+	rate  float64  // requests per second; 0 where it is to be found
 }
 
 // services are those that are measured. How often a path is requested is how often it is
 // in the list.
 var services = []service{
-	{name: "api", limit: 512 * mib, paths: []string{"search", "search", "search", "orders"}, rate: 3000},
-	{name: "cache", limit: 1024 * mib, paths: []string{"get", "get", "get", "get", "set"}, rate: 4000},
-	{name: "series", limit: 1024 * mib, paths: []string{"append", "query"}, rate: 1000},
-	{name: "rpc", limit: 512 * mib, grpc: "feed.Feed/Rank", rate: 2000},
+	{name: "api", limit: 512 * mib, paths: []string{"search", "search", "search", "orders"}},
+	{name: "cache", limit: 1024 * mib, paths: []string{"get", "get", "get", "get", "set"}},
+	{name: "series", limit: 1024 * mib, paths: []string{"append", "query"}},
+	{name: "rpc", limit: 512 * mib, grpc: "feed.Feed/Rank"},
 }
 
 // ready is where a service at addr says that it is.
@@ -35,12 +35,8 @@ func (s *service) ready(addr string) string {
 	return "http://" + addr + "/healthz"
 }
 
-// requests are the arguments of folio load that say what to send.
-func (s *service) requests(addr, body string) []string {
-	out := []string{"--body", body}
-	if s.grpc != "" {
-		return append(out, "--grpc", s.grpc, "http://"+addr)
-	}
+// urls are those that are requested, in turn.
+func (s *service) urls(addr string) (out []string) {
 	for _, p := range s.paths {
 		out = append(out, "http://"+addr+"/"+p)
 	}

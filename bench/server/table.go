@@ -19,7 +19,7 @@ func write(w io.Writer, f *File) error {
 	for _, s := range f.Services {
 		m := measured{s, make(map[string]figures)}
 		for _, a := range s.Arms {
-			m.of[a.Name] = newFigures(s, a, s.Arms[0], f.Warmup)
+			m.of[a.Name] = newFigures(a, s.Arms[0])
 			row(t, s, a, m.of[a.Name])
 		}
 		if len(s.Arms) > 0 {
@@ -42,6 +42,9 @@ func notes(w io.Writer, s *Service) {
 	if s.Skipped != "" {
 		fmt.Fprintf(w, "\n%s: not measured: %s.\n", s.Name, s.Skipped)
 	}
+	if s.RateText != "" {
+		fmt.Fprintf(w, "\n%s: %s.\n", s.Name, s.RateText)
+	}
 	if t := s.Tune; t != nil {
 		if t.Setting != nil {
 			fmt.Fprintf(w, "\n%s: folio tune recommends %s (%s, in %s).\n", s.Name, t.Arm, t.State, unit.ElapsedSeconds(t.Seconds))
@@ -57,7 +60,7 @@ func row(t *table.Table, s *Service, a *Arm, f figures) {
 	requests := "-"
 	if m := f.merged; m != nil {
 		p50, p99, p999 = latency(m.Latency.P50, m.Intervals.P50), latency(m.Latency.P99, m.Intervals.P99), latency(m.Latency.P999, m.Intervals.P999)
-		requests = fmt.Sprintf("%s of %s", unit.Number(f.requestsFailed), unit.Number(f.requestsIntended))
+		requests = fmt.Sprintf("%s of %s", unit.Number(m.Failed), unit.Number(m.Intended))
 	}
 	other := fmt.Sprintf("%d, %d", a.Late, f.failed)
 	if f.failed > 0 {

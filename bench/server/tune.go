@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +23,12 @@ import (
 func (s *subject) tune(ctx context.Context) (*Tuned, error) {
 	file := filepath.Join(s.dir.Path, "tune.json")
 	args := []string{s.folio, "tune", "--budget", s.tuneBudget.String(), "--seed", "1", "--sample-rate", "0",
-		"--ready", s.ready(s.addr), "--load", s.loadCommand(s.tuneTimes, ""), "--metric", s.metric, "--json", file}
+		"--ready", s.ready(s.addr), "--metric", s.metric, "--json", file,
+		"--rate", strconv.FormatFloat(s.rate, 'g', -1, 64), "--load-body", s.body,
+		"--load-duration", s.tuneTimes.duration.String(), "--load-warmup", s.tuneTimes.warmup.String()}
+	for _, u := range s.urls(s.addr) {
+		args = append(args, "--target", u)
+	}
 	args = append(args, s.limits().Flags()...)
 	for _, kv := range plain {
 		args = append(args, "--env", kv)
