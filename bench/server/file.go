@@ -37,7 +37,7 @@ type Service struct {
 	RateText  string          `json:"rate_text,omitempty"`
 	RateSteps []load.RateStep `json:"rate_steps,omitempty"`
 
-	Skipped string `json:"skipped,omitempty"` // why it was not measured
+	Stopped string `json:"stopped,omitempty"` // why it was not measured to the end
 	Tune    *Tuned `json:"tune"`
 	Arms    []*Arm `json:"arms"`
 }

@@ -186,21 +186,27 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 		}
 		return out.Write(append(data, '\n'))
 	}
+	// One that cannot be measured does not keep the others from it: they take hours.
+	var errs []error
 	for _, s := range subjects {
+		if ctx.Err() != nil {
+			break
+		}
 		s.out = &Service{Name: s.name, Limit: s.limit, Rate: s.rate, Arms: []*Arm{}}
 		f.Services = append(f.Services, s.out)
 		if err := s.all(ctx, save); err != nil {
-			// What is known is in the file, and shown.
-			return errors.Join(fmt.Errorf("%s: %w", s.name, err), write(w, f))
+			s.say("%s: %v", s.name, err)
+			s.out.Stopped = err.Error()
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err), save())
 		}
 	}
-	return write(w, f)
+	return errors.Join(errors.Join(errs...), write(w, f))
 }
 
 // all measures a service.
 func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if s.grpc != "" {
-		s.out.Skipped = "package load cannot call methods of gRPC"
+		s.out.Stopped = "package load cannot call methods of gRPC"
 		return save()
 	}
 	if s.addr, err = freePort(); err != nil {

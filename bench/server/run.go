@@ -133,6 +133,8 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 // sayRun is a run in a line, for standard error.
 func sayRun(r *Run) string {
 	switch l := r.Sample.Load; {
+	case r.Sample.Late() && l.Complete:
+		return "dropped: the load generator was late, the 99th percentile of its starts by " + seconds(l.Lateness.P99)
 	case !r.Sample.OK():
 		return r.Sample.Failure
 	case l.Failed > 0:

@@ -268,7 +268,7 @@ func TestReadAgain(t *testing.T) {
 		map[string]float64{nameDefault: 2, nameAuto: 0.02, nameTune: 1})
 	f.Services[0].Arms[1].Late = 2
 	f.Services[0].Tune = &Tuned{Arm: "GOGC=400", State: "conclusive", Seconds: 60, Setting: &result.Setting{THP: "system"}}
-	f.Services[3] = &Service{Name: "rpc", Skipped: "this folio load has no --grpc", Arms: []*Arm{}}
+	f.Services[3] = &Service{Name: "rpc", Stopped: "it cannot be called", Arms: []*Arm{}}
 	data, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestReadAgain(t *testing.T) {
 	}
 	const row = "| api, 512MiB, 50/s | auto | 1.000ms [1.000ms, 1.000ms] | 10.00ms [10.00ms, 10.00ms] | 10.00ms [10.00ms, 10.00ms] | 0.50x [0.50, 0.50] |" +
 		" 200.0µs | 0.50x [0.50, 0.50] | 100.0MiB | - | 10.0% | 0 of 6 | 2, 0 | 0 of 600 | 2.0 | - |\n"
-	for _, want := range []string{row, "\nrpc: not measured: this folio load has no --grpc.\n", "\napi: folio tune recommends GOGC=400 (conclusive, in 1m).\n"} {
+	for _, want := range []string{row, "\nrpc: not measured: it cannot be called.\n", "\napi: folio tune recommends GOGC=400 (conclusive, in 1m).\n"} {
 		if !strings.Contains(first.String(), want) {
 			t.Errorf("no %q in\n%s", want, &first)
 		}

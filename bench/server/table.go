@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
@@ -13,6 +14,12 @@ import (
 // write writes all tables.
 func write(w io.Writer, f *File) error {
 	out := &errWriter{w: w}
+	if !slices.ContainsFunc(f.Services, func(s *Service) bool { return len(s.Arms) > 0 }) {
+		for _, s := range f.Services {
+			notes(out, s)
+		}
+		return out.err
+	}
 	t := table.New(out, "service, limit, rate", "arm", "p50", "p99", "p99.9", "p99 against default", "CPU per request", "against default",
 		"peak RSS", "cgroup peak", "throttled", "OOM kills", "late, failed runs", "failed requests", "GCs/s", "GC CPU")
 	var all []measured
@@ -39,8 +46,12 @@ func write(w io.Writer, f *File) error {
 }
 
 func notes(w io.Writer, s *Service) {
-	if s.Skipped != "" {
-		fmt.Fprintf(w, "\n%s: not measured: %s.\n", s.Name, s.Skipped)
+	if s.Stopped != "" {
+		how := "not measured"
+		if len(s.Arms) > 0 {
+			how += " to the end"
+		}
+		fmt.Fprintf(w, "\n%s: %s: %s.\n", s.Name, how, s.Stopped)
 	}
 	if s.RateText != "" {
 		fmt.Fprintf(w, "\n%s: %s.\n", s.Name, s.RateText)
