@@ -85,11 +85,11 @@ func (s *session) procs(exe string) (p procs) {
 	switch why := host.IgnoresQuota(exe, s.base.Environ(os.Environ())); {
 	case why == "":
 		p.initial = min(max(round, 2), have)
-		p.text = fmt.Sprintf("GOMAXPROCS is %d by default: %s derives it from the quota of %v CPUs (never below 2) and the %s here",
-			p.initial, goVersion, quota, cpus)
+		p.text = fmt.Sprintf("GOMAXPROCS is %d by default: %s derives it from the quota of %s (never below 2) and the %s here",
+			p.initial, goVersion, cgroup.Limits{CPUs: &quota}, cpus)
 	case round < have:
-		p.text = fmt.Sprintf("GOMAXPROCS is %d by default, as this machine has %s, whatever the quota of %v CPUs: %s; set GOMAXPROCS=%d, or build with Go 1.25 or later (and that in go.mod)",
-			have, cpus, quota, why, round)
+		p.text = fmt.Sprintf("GOMAXPROCS is %d by default, as this machine has %s, whatever the quota of %s: %s; set GOMAXPROCS=%d, or build with Go 1.25 or later (and that in go.mod)",
+			have, cpus, cgroup.Limits{CPUs: &quota}, why, round)
 	}
 	p.others = slices.DeleteFunc(p.others, func(n int) bool { return n == p.initial })
 	return p
