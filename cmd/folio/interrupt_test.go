@@ -137,6 +137,9 @@ func TestTuneInterrupted(t *testing.T) {
 	}
 	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
+			if sig != unix.SIGINT {
+				testenv.Long(t)
+			}
 			t.Parallel()
 			c := newChild(t, "tune", "--max-rss", "1GiB", "--rounds", "1000", "--exhaustive", "--json", "f.json",
 				"--bench", "b.txt", "--", "gcprog", "-touch", "runs")

@@ -97,7 +97,7 @@ func TestRelayModel(t *testing.T) {
 	} {
 		seeds := uint64(600)
 		if testing.Short() {
-			seeds = 25
+			seeds = 8
 		}
 		missing := 0
 		for seed := range seeds {
