@@ -205,10 +205,6 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 
 // all measures a service.
 func (s *subject) all(ctx context.Context, save func() error) (err error) {
-	if s.grpc != "" {
-		s.out.Stopped = "package load cannot call methods of gRPC"
-		return save()
-	}
 	if s.addr, err = freePort(); err != nil {
 		return err
 	}

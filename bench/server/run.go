@@ -41,7 +41,7 @@ func (b *bench) build(ctx context.Context, s service) (*subject, error) {
 // generator is the load of the service.
 func (s *subject) generator(t times) (*load.Options, error) {
 	body, err := os.ReadFile(s.body)
-	o := &load.Options{URLs: s.urls(s.addr), Body: body, Rate: s.rate, Duration: t.duration, Warmup: t.warmup}
+	o := &load.Options{URLs: s.urls(s.addr), Body: body, GRPC: s.grpc, Rate: s.rate, Duration: t.duration, Warmup: t.warmup}
 	return o, err
 }
 

@@ -37,6 +37,9 @@ func (s *service) ready(addr string) string {
 
 // urls are those that are requested, in turn.
 func (s *service) urls(addr string) (out []string) {
+	if s.grpc != "" {
+		return []string{"http://" + addr}
+	}
 	for _, p := range s.paths {
 		out = append(out, "http://"+addr+"/"+p)
 	}

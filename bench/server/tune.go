@@ -29,6 +29,9 @@ func (s *subject) tune(ctx context.Context) (*Tuned, error) {
 	for _, u := range s.urls(s.addr) {
 		args = append(args, "--target", u)
 	}
+	if s.grpc != "" {
+		args = append(args, "--load-grpc", s.grpc)
+	}
 	args = append(args, s.limits().Flags()...)
 	for _, kv := range plain {
 		args = append(args, "--env", kv)

@@ -25,7 +25,7 @@ type requestFlags struct {
 	arrivals                  string
 	seed                      uint64
 	connections, maxInFlight  int
-	method, body, http        string
+	method, body, http, grpc  string
 	headers                   []string
 	insecure                  bool
 
@@ -54,12 +54,13 @@ func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duratio
 	fs.StringArrayVar(&f.headers, prefix+"header", nil, "request `header`, as 'Name: value'; may be given several times")
 	fs.StringVar(&f.body, prefix+"body", "", "`file` with the body of each request")
 	fs.StringVar(&f.http, prefix+"http", "", "`version` of HTTP: 1, or 2 (default 2 where TLS offers it, else 1)")
+	fs.StringVar(&f.grpc, prefix+"grpc", "", "call this unary `method` of gRPC, package.Service/Method; --"+prefix+"body is the message, as\nprotobuf has it (default an empty one)")
 	fs.BoolVar(&f.insecure, prefix+"insecure", false, "accept any TLS certificate")
 }
 
 // names are the flags that add adds, without the prefix.
 var requestNames = []string{"duration", "warmup", "timeout", "connections", "max-in-flight", "arrivals", "seed", "method", "header",
-	"body", "http", "insecure"}
+	"body", "http", "grpc", "insecure"}
 
 // changed says whether a flag was given, by its name without the prefix.
 func (f *requestFlags) changed(name string) bool { return f.given.Changed(f.prefix + name) }
@@ -82,7 +83,7 @@ func (f *requestFlags) options(urls []string) (o load.Options, err error) {
 
 func (f *requestFlags) parse(urls []string) (o load.Options, err error) {
 	o = load.Options{
-		URLs: urls, Method: f.method, HTTP: f.http, Rate: 1, Duration: f.duration, Warmup: f.warmup, Timeout: f.timeout,
+		URLs: urls, Method: f.method, HTTP: f.http, GRPC: f.grpc, Rate: 1, Duration: f.duration, Warmup: f.warmup, Timeout: f.timeout,
 		Arrivals: f.arrivals, Seed: f.seed, Connections: f.connections, MaxInFlight: f.maxInFlight,
 	}
 	if f.rate != rateAuto {

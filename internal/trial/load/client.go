@@ -70,6 +70,10 @@ func (c *client) request(u *url.URL) (*http.Request, error) {
 		req.SetBasicAuth(u.User.Username(), p)
 	}
 	given := make(http.Header)
+	body := c.o.Body
+	if c.o.GRPC != "" {
+		given, body = c.o.callHeader(), frame(body)
+	}
 	for _, h := range c.o.Headers {
 		if h.Name == "Host" {
 			req.Host = h.Value
@@ -80,9 +84,9 @@ func (c *client) request(u *url.URL) (*http.Request, error) {
 	for name, values := range given {
 		req.Header[name] = values
 	}
-	if c.o.Body != nil {
-		req.ContentLength = int64(len(c.o.Body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.o.Body)), nil }
+	if body != nil {
+		req.ContentLength = int64(len(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
 	return req, nil
 }
@@ -267,8 +271,9 @@ func (c *client) do(ctx context.Context, i uint64, intended time.Time) outcome {
 	}
 	out := outcome{lateness: time.Since(intended)}
 	resp, err := t.transports[i/uint64(len(c.targets))%uint64(len(t.transports))].RoundTrip(req)
+	size := int64(0)
 	if err == nil {
-		_, err = io.Copy(io.Discard, resp.Body)
+		size, err = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
 	out.latency = time.Since(intended)
@@ -285,6 +290,10 @@ func (c *client) do(ctx context.Context, i uint64, intended time.Time) outcome {
 		out.status, out.proto = resp.StatusCode, resp.Proto
 		if resp.StatusCode < 200 || resp.StatusCode > 399 {
 			out.kind, out.err = kindStatus, errors.New(resp.Status)
+		} else if c.o.GRPC != "" {
+			if out.code, err = called(resp, size); err != nil {
+				out.kind, out.err = kindGRPC, err
+			}
 		}
 	}
 	return out

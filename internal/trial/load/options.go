@@ -49,6 +49,9 @@ type Options struct {
 	Headers []Header
 	Body    []byte
 	HTTP    string // default Negotiated
+	// GRPC is a unary method, package.Service/Method: the requests are calls of it, over
+	// HTTP/2, and Body is their message.
+	GRPC string
 
 	Rate     float64       // requests per second
 	Duration time.Duration // of what is measured
@@ -107,6 +110,11 @@ func (o *Options) Check() error {
 
 // complete fills in defaults, and returns the URLs. The error says what cannot be.
 func (o *Options) complete() ([]*url.URL, error) {
+	if o.GRPC != "" {
+		if err := o.checkGRPC(); err != nil {
+			return nil, err
+		}
+	}
 	o.HTTP, o.Arrivals = orDefault(o.HTTP, Negotiated), orDefault(o.Arrivals, Constant)
 	if o.Method == "" {
 		o.Method = http.MethodGet
@@ -152,6 +160,11 @@ func (o *Options) complete() ([]*url.URL, error) {
 		if err != nil {
 			return nil, err
 		}
+		if o.GRPC != "" {
+			if err := o.callURL(u); err != nil {
+				return nil, err
+			}
+		}
 		urls = append(urls, u)
 	}
 	return urls, nil
@@ -190,6 +203,7 @@ type Settings struct {
 	HeaderNames []string `json:"header_names"` // values may be secret
 	BodyBytes   int      `json:"body_bytes"`
 	HTTP        string   `json:"http"`
+	GRPC        string   `json:"grpc,omitempty"` // the method called
 
 	Rate     float64 `json:"rate_per_second"`
 	Arrivals string  `json:"arrivals"`
@@ -215,7 +229,7 @@ func (o *Options) Settings() Settings {
 
 func (o *Options) settings(urls []*url.URL) Settings {
 	s := Settings{
-		URLs: []string{}, Method: o.Method, HeaderNames: []string{}, BodyBytes: len(o.Body), HTTP: o.HTTP,
+		URLs: []string{}, Method: o.Method, HeaderNames: []string{}, BodyBytes: len(o.Body), HTTP: o.HTTP, GRPC: o.GRPC,
 		Rate: o.Rate, Arrivals: o.Arrivals, Duration: o.Duration.Seconds(), Warmup: o.Warmup.Seconds(),
 		Timeout: o.Timeout.Seconds(), MaxInFlight: o.MaxInFlight,
 	}
@@ -234,12 +248,20 @@ func (o *Options) settings(urls []*url.URL) Settings {
 	return s
 }
 
+// target is a URL as it was given: that of a call has the method as its path.
+func (s *Settings) target(u string) string {
+	if s.GRPC == "" {
+		return u
+	}
+	return strings.TrimSuffix(u, "/"+s.GRPC)
+}
+
 // Flags returns the flags of folio run, tune and ab that say the same. What results do not
 // keep stands for itself: values of headers, and the body.
 func (s *Settings) Flags() []string {
 	out := []string{"--rate", strconv.FormatFloat(s.Rate, 'f', -1, 64)}
 	for _, u := range s.URLs {
-		out = append(out, "--target", u)
+		out = append(out, "--target", s.target(u))
 	}
 	add := func(flag, value, def string) {
 		if value != def {
@@ -261,14 +283,20 @@ func (s *Settings) Flags() []string {
 	if s.Seed != nil {
 		add("--load-seed", strconv.FormatUint(*s.Seed, 10), "1")
 	}
-	add("--load-method", s.Method, method)
+	if s.GRPC != "" {
+		add("--load-grpc", s.GRPC, "")
+	} else {
+		add("--load-method", s.Method, method)
+	}
 	for _, h := range s.HeaderNames {
 		add("--load-header", h+": VALUE", "")
 	}
 	if s.BodyBytes > 0 {
 		add("--load-body", "BODY_FILE", "")
 	}
-	add("--load-http", s.HTTP, Negotiated)
+	if s.GRPC == "" {
+		add("--load-http", s.HTTP, Negotiated)
+	}
 	return out
 }
 

@@ -15,6 +15,7 @@ const (
 	kindTimeout    = "timeout"
 	kindConnection = "connection"
 	kindStatus     = "status"
+	kindGRPC       = "grpc_status"
 	kindUnanswered = "unanswered"
 )
 
@@ -24,6 +25,7 @@ type outcome struct {
 	kind              string // of failure; "" if it succeeded
 	status            int    // 0 without an answer
 	proto             string
+	code              string // of gRPC
 	err               error
 }
 
@@ -34,6 +36,7 @@ type recorder struct {
 	counts            Counts
 	lateStarts        int64
 	status, protocols map[string]int64
+	codes             map[string]int64 // nil but for gRPC
 	errors            map[string]string
 	ended             time.Duration // the last request, from the start of what is measured
 }
@@ -62,6 +65,8 @@ func (r *recorder) fail(kind string) {
 		f.Connection++
 	case kindStatus:
 		f.Status++
+	case kindGRPC:
+		f.GRPC++
 	case kindUnanswered:
 		f.Unanswered++
 	}
@@ -80,6 +85,12 @@ func (r *recorder) add(o outcome, at time.Duration) {
 	if o.status > 0 {
 		r.status[string(rune('0'+o.status/100))+"xx"]++
 		r.protocols[o.proto]++
+	}
+	if o.code != "" {
+		if r.codes == nil {
+			r.codes = make(map[string]int64)
+		}
+		r.codes[o.code]++
 	}
 	if o.kind == "" {
 		r.counts.Succeeded++
@@ -103,7 +114,7 @@ func (r *recorder) result(s Settings, complete bool) *Result {
 	defer r.mu.Unlock()
 	r.counts.Failed = r.counts.Failures.total()
 	out := &Result{Settings: s, Complete: complete, Elapsed: r.ended.Seconds(), Counts: r.counts,
-		Status: r.status, Protocols: r.protocols, Errors: []ErrorText{}}
+		Status: r.status, Protocols: r.protocols, Codes: r.codes, Errors: []ErrorText{}}
 	for _, kind := range slices.Sorted(maps.Keys(r.errors)) {
 		out.Errors = append(out.Errors, ErrorText{kind, r.errors[kind]})
 	}

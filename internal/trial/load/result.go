@@ -19,9 +19,10 @@ type Result struct {
 	Elapsed float64 `json:"elapsed_seconds"`
 
 	Counts
-	Status    map[string]int64 `json:"status"`    // answers by class: "2xx", ...
-	Protocols map[string]int64 `json:"protocols"` // answers by protocol: "HTTP/1.1", ...
-	Errors    []ErrorText      `json:"errors"`    // one of each kind of failure that has a text
+	Status    map[string]int64 `json:"status"`               // answers by class: "2xx", ...
+	Protocols map[string]int64 `json:"protocols"`            // answers by protocol: "HTTP/1.1", ...
+	Codes     map[string]int64 `json:"grpc_codes,omitempty"` // answers to calls of gRPC by code: "OK", ...; "none" without one
+	Errors    []ErrorText      `json:"errors"`               // one of each kind of failure that has a text
 
 	// Latency is from the intended start to the last byte of the answer.
 	Latency Latency `json:"latency"`
@@ -43,16 +44,17 @@ type Counts struct {
 
 // Failures are failed requests by kind.
 type Failures struct {
-	NotSent    int64 `json:"not_sent"`   // as many as allowed were under way
-	Timeout    int64 `json:"timeout"`    // not answered in time
-	Connection int64 `json:"connection"` // not established, broken, or not HTTP
-	Status     int64 `json:"status"`     // answered with 1xx, 4xx or 5xx
-	Unanswered int64 `json:"unanswered"` // under way, or due, when the load was interrupted
+	NotSent    int64 `json:"not_sent"`    // as many as allowed were under way
+	Timeout    int64 `json:"timeout"`     // not answered in time
+	Connection int64 `json:"connection"`  // not established, broken, or not HTTP
+	Status     int64 `json:"status"`      // answered with 1xx, 4xx or 5xx
+	GRPC       int64 `json:"grpc_status"` // answered with another status of gRPC than OK, or none
+	Unanswered int64 `json:"unanswered"`  // under way, or due, when the load was interrupted
 }
 
 // total returns how many failed.
 func (f Failures) total() int64 {
-	return f.NotSent + f.Timeout + f.Connection + f.Status + f.Unanswered
+	return f.NotSent + f.Timeout + f.Connection + f.Status + f.GRPC + f.Unanswered
 }
 
 // An ErrorText is the first error of a kind.
@@ -134,7 +136,7 @@ func (r *Result) Check() error {
 		return fmt.Errorf("histogram: %w", err)
 	}
 	switch f := r.Failures; {
-	case min(r.Intended, r.Succeeded, r.Failed, f.NotSent, f.Timeout, f.Connection, f.Status, f.Unanswered) < 0:
+	case min(r.Intended, r.Succeeded, r.Failed, f.NotSent, f.Timeout, f.Connection, f.Status, f.GRPC, f.Unanswered) < 0:
 		return errors.New("a count is negative")
 	case r.Failed != f.total() || r.Intended != r.Succeeded+r.Failed || r.Succeeded != r.Latency.Histogram.Count():
 		return errors.New("the counts do not add up")

@@ -15,7 +15,16 @@ func Requests(s *result.LoadSettings) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s requests/s, %s %s", rateText(s.Rate), s.Method, strings.Join(s.URLs, " "))
+	return rateText(s.Rate) + " requests/s, " + requestText(s)
+}
+
+// requestText says what was requested.
+func requestText(s *result.LoadSettings) string {
+	verb := s.Method
+	if s.GRPC != "" {
+		verb = "gRPC"
+	}
+	return verb + " " + strings.Join(s.URLs, " ")
 }
 
 // A Loaded is an arm under load: its name, and what the load found.

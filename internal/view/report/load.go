@@ -20,7 +20,7 @@ func Load(w io.Writer, f *result.Load) error {
 	}
 	p := &printer{w: w}
 	s := f.Settings
-	p.line("%s %s", s.Method, strings.Join(s.URLs, " "))
+	p.line("%s", requestText(&s))
 	p.line("%s", arrivalsText(s))
 	p.line("from %s %s, %s", f.Host.OS, f.Host.Kernel, unit.Plural(f.Host.CPUs, "CPU"))
 	p.line("")
@@ -36,6 +36,9 @@ func Load(w io.Writer, f *result.Load) error {
 	p.more(failuresText(f)...)
 	if len(f.Status) > 0 {
 		p.line("%s", "Answers: "+tally(f.Status)+" by "+protocolsText(f.Protocols))
+	}
+	if len(f.Codes) > 0 {
+		p.line("%s", "Status of gRPC: "+tally(f.Codes))
 	}
 	if l := f.Lateness; l.P99 != nil {
 		p.line("Generator: starts late by %s (median), %s (99th percentile), %s (maximum); %s later than %s",
@@ -123,6 +126,7 @@ func failuresText(f *result.Load) (out []string) {
 	add(x.Timeout, "timeout", "not answered within "+span(f.Settings.Timeout))
 	add(x.Connection, "connection", "no connection, or a broken one")
 	add(x.Status, "status", "answered with a status other than 2xx and 3xx")
+	add(x.GRPC, "grpc_status", "answered with a status of gRPC other than OK, or none")
 	add(x.Unanswered, "unanswered", "under way, or due, at the interruption")
 	return out
 }
