@@ -77,9 +77,7 @@ func (f *File) keepPaths(r *tune.Result) {
 				continue
 			}
 			if kept || !s.OK() { // one is enough to look at
-				bare := *s
-				bare.Series = nil
-				a.Samples[j] = &bare
+				a.Samples[j] = s.WithoutSeries()
 			}
 			kept = kept || s.OK()
 		}

@@ -48,6 +48,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	}
 	if res != nil && res.Intended > 0 {
 		out.Load = res
+		r.placeLoad(res)
 	}
 	if failed != nil || res.Failures.Connection > 0 {
 		// It may have failed because the server just ended, and be seen first.
@@ -69,6 +70,16 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 		out.Failure = strings.NewReplacer("--timeout", "--load-timeout", "--insecure", "--load-insecure", "--http", "--load-http").Replace(failed.Error())
 	}
 	return nil
+}
+
+// placeLoad sets the load over time on the clock of the program, where that is kept.
+func (r *running) placeLoad(res *load.Result) {
+	switch {
+	case !r.p.KeepSeries || res.Kept == nil:
+		res.OverTime = nil
+	case res.OverTime != nil:
+		res.OverTime.Start = new(res.Kept.Start.Sub(r.started).Seconds())
+	}
 }
 
 // first returns a channel that is closed when a or b is, either of which may be nil, or

@@ -71,6 +71,9 @@ func TestGenerate(t *testing.T) {
 	if pages := int64(40 * mib / os.Getpagesize()); s.MinorFaults > pages/2 {
 		t.Errorf("%d faults: the %d before do not count", s.MinorFaults, pages)
 	}
+	if s.Load.OverTime != nil {
+		t.Error("the load over time is kept, and was not asked for")
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

@@ -87,6 +87,18 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 	}
 }
 
+// WithoutSeries returns the sample without what it was doing over time.
+func (s *Sample) WithoutSeries() *Sample {
+	bare := *s
+	bare.Series = nil
+	if bare.Load != nil {
+		l := *bare.Load
+		l.OverTime = nil
+		bare.Load = &l
+	}
+	return &bare
+}
+
 // FindRate searches the rate of the load that folio puts on the server under a setting:
 // see [load.FindRate]. Each step is a trial of its own.
 func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.RateStep)) (*load.RateSearch, error) {

@@ -39,19 +39,21 @@ type recorder struct {
 	codes             map[string]int64 // nil but for gRPC
 	errors            map[string]string
 	ended             time.Duration // the last request, from the start of what is measured
+	keeper            *keeper
 }
 
 func newRecorder() *recorder {
 	return &recorder{latency: newHDR(), lateness: newHDR(), status: make(map[string]int64), protocols: make(map[string]int64),
-		errors: make(map[string]string)}
+		errors: make(map[string]string), keeper: newKeeper()}
 }
 
-// unsent counts a request that was not started.
-func (r *recorder) unsent(kind string) {
+// unsent counts a request that was not started. Times are from the start of what is measured.
+func (r *recorder) unsent(kind string, intended time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Intended++
 	r.fail(kind)
+	r.keeper.add(intended, -1, true)
 }
 
 // fail counts a failure.
@@ -72,11 +74,16 @@ func (r *recorder) fail(kind string) {
 	}
 }
 
-// add counts a request that ended at the time at, from the start of what is measured.
-func (r *recorder) add(o outcome, at time.Duration) {
+// add counts a request that was to start at the time intended, and ended.
+func (r *recorder) add(o outcome, intended, ended time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = max(r.ended, at)
+	r.ended = max(r.ended, ended)
+	took := time.Duration(-1)
+	if o.kind == "" || o.kind == kindTimeout {
+		took = max(o.latency, 0)
+	}
+	r.keeper.add(intended, took, o.kind != "")
 	r.counts.Intended++
 	record(r.lateness, o.lateness)
 	if o.lateness > LateStart {
@@ -108,8 +115,8 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(int64(d), 0), highest)) // cannot fail within the range
 }
 
-// result is what was recorded.
-func (r *recorder) result(s Settings, complete bool) *Result {
+// result is what was recorded from the time start on.
+func (r *recorder) result(s Settings, complete bool, start time.Time) *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Failed = r.counts.Failures.total()
@@ -121,5 +128,6 @@ func (r *recorder) result(s Settings, complete bool) *Result {
 	out.Latency = newLatency(newHistogram(r.latency), r.counts.Failed)
 	out.Lateness = newLateness(newHistogram(r.lateness), r.lateStarts, out.Latency.P99)
 	out.Late = out.Lateness.late()
+	out.OverTime, out.Kept = r.keeper.result(start)
 	return out
 }

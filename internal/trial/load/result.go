@@ -31,6 +31,11 @@ type Result struct {
 	// Late says that the generator was too late for the latencies to be the server's:
 	// they must not be counted.
 	Late bool `json:"late"`
+
+	// OverTime is the load over time; nil where that was not kept.
+	OverTime *OverTime `json:"over_time,omitempty"`
+	// Kept are requests one by one, while the program that measured them runs.
+	Kept *Kept `json:"-"`
 }
 
 // Counts say what became of the requests that were intended. Each is in one of
@@ -140,6 +145,11 @@ func (r *Result) Check() error {
 		return errors.New("a count is negative")
 	case r.Failed != f.total() || r.Intended != r.Succeeded+r.Failed || r.Succeeded != r.Latency.Histogram.Count():
 		return errors.New("the counts do not add up")
+	}
+	if r.OverTime != nil {
+		if err := r.OverTime.check(&r.Counts); err != nil {
+			return err
+		}
 	}
 	if r.Late != r.Lateness.late() {
 		return errors.New("late disagrees with the lateness")

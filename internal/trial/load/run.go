@@ -40,17 +40,17 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	defer c.close()
 	r := newRecorder()
-	complete := arrive(ctx, &o, c, r, wait)
-	return r.result(o.settings(urls), complete), nil
+	measured, complete := arrive(ctx, &o, c, r, wait)
+	return r.result(o.settings(urls), complete, measured), nil
 }
 
-// arrive starts each request at its time, and returns when all have ended, and whether
-// none was left out.
-func arrive(ctx context.Context, o *Options, c *client, r *recorder, wait func(time.Time) bool) (complete bool) {
+// arrive starts each request at its time, and returns when all have ended: when what is
+// measured began, and whether no request was left out.
+func arrive(ctx context.Context, o *Options, c *client, r *recorder, wait func(time.Time) bool) (measured time.Time, complete bool) {
 	var underWay atomic.Int64
 	var all sync.WaitGroup
 	start := time.Now()
-	measured := start.Add(o.Warmup)
+	measured = start.Add(o.Warmup)
 	complete = true
 	index := uint64(0)
 	begun := o.Measuring == nil
@@ -66,7 +66,7 @@ func arrive(ctx context.Context, o *Options, c *client, r *recorder, wait func(t
 				break
 			}
 			if a.measured {
-				r.unsent(kindUnanswered)
+				r.unsent(kindUnanswered, intended.Sub(measured))
 			}
 			continue
 		}
@@ -75,17 +75,17 @@ func arrive(ctx context.Context, o *Options, c *client, r *recorder, wait func(t
 		if underWay.Add(1) > int64(o.MaxInFlight) {
 			underWay.Add(-1)
 			if a.measured {
-				r.unsent(kindNotSent)
+				r.unsent(kindNotSent, intended.Sub(measured))
 			}
 			continue
 		}
 		all.Go(func() {
 			defer underWay.Add(-1)
 			if out := c.do(ctx, i, intended); a.measured {
-				r.add(out, time.Since(measured))
+				r.add(out, intended.Sub(measured), time.Since(measured))
 			}
 		})
 	}
 	all.Wait()
-	return complete && ctx.Err() == nil
+	return measured, complete && ctx.Err() == nil
 }
