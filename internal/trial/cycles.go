@@ -101,7 +101,8 @@ const (
 
 // bins counts events over time, in wider bins the longer it takes.
 type bins struct {
-	width time.Duration
+	width time.Duration // of the first; 0 for firstBin
+	most  int           // 0 for mostBins
 	n     []float64
 }
 
@@ -109,7 +110,10 @@ func (b *bins) add(at time.Duration, n float64) {
 	if b.width == 0 {
 		b.width = firstBin
 	}
-	for int(max(at, 0)/b.width) >= mostBins {
+	if b.most == 0 {
+		b.most = mostBins
+	}
+	for int(max(at, 0)/b.width) >= b.most {
 		for i := range b.n {
 			if v := b.n[i]; i > 0 {
 				b.n[i] = 0

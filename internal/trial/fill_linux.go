@@ -31,7 +31,9 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	}
 	out.Tail = r.files.tail()
 	r.series.finish(r.p.IsGo, r.running)
-	out.Series = r.series
+	if r.p.KeepSeries {
+		out.Series = r.series
+	}
 }
 
 // fillMemory fills the peaks: that of the tree is the largest process's where there was

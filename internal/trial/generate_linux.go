@@ -36,10 +36,12 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	err := r.await(ctx, out, r.first(measuring, done), limit)
 	if err == nil && out.Failure == "" && isClosed(measuring) {
 		w := r.openWindow()
+		r.observe()
 		err = r.await(ctx, out, r.first(done, nil), r.p.Timeout)
 		stop()
 		<-done
 		w.close(r, out, ended)
+		r.observer.end()
 	}
 	stop()
 	<-done
@@ -74,11 +76,12 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 
 // placeLoad sets the load over time on the clock of the program, where that is kept.
 func (r *running) placeLoad(res *load.Result) {
-	switch {
-	case !r.p.KeepSeries || res.Kept == nil:
+	r.kept = res.Kept
+	res.Kept = nil // it is large, and samples stay
+	if !r.p.KeepSeries {
 		res.OverTime = nil
-	case res.OverTime != nil:
-		res.OverTime.Start = new(res.Kept.Start.Sub(r.started).Seconds())
+	} else if res.OverTime != nil && r.kept != nil {
+		res.OverTime.Start = new(r.kept.Start.Sub(r.started).Seconds())
 	}
 }
 

@@ -26,7 +26,25 @@ type heap struct {
 	ended  time.Duration // when it ended, on the clock of the process
 	zero   time.Duration // the latest that the process can have started
 	cycles moments       // on the clock of the process
+	phases []phases      // the same, the last of them
+	cut    bool          // there were more
 }
+
+// phases are those of a GC cycle: the world is stopped in the first and in the last.
+type phases struct {
+	end                       time.Duration
+	sweepTerm, mark, markTerm time.Duration
+	assists                   bool // took a part of it: see assistShare
+}
+
+const (
+	// mostPhases is how many cycles of a process are kept with their phases: some minutes of
+	// a program that does hardly anything else.
+	mostPhases = 50_000
+	// assistShare is the part of the time of a cycle that assists take of one CPU, at least,
+	// in what is called a cycle with assists: nearly all have some.
+	assistShare = 0.1
+)
 
 // add takes in a cycle whose line was read at a time.
 func (h *heaps) add(c gctrace.Cycle, read time.Duration) {
@@ -36,6 +54,11 @@ func (h *heaps) add(c gctrace.Cycle, read time.Duration) {
 	p.zero = min(p.zero, read-end)
 	p.last, p.ended = c.N, end
 	p.cycles.add(momentOf(end, &c))
+	p.phases = append(p.phases, phases{end, c.SweepTermClock, c.MarkClock, c.MarkTermClock,
+		c.AssistCPU > 0 && float64(c.AssistCPU) >= assistShare*float64(c.MarkClock)})
+	if len(p.phases) > mostPhases {
+		p.phases, p.cut = p.phases[1:], true
+	}
 	h.byLast[c.N] = append(h.byLast[c.N], p)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
 
@@ -39,6 +40,8 @@ type running struct {
 	sampler   *sampler
 	witness   *witness
 	series    *Series       // nil: not asked for
+	observer  *observer     // of a server under load; nil: not asked for
+	kept      *load.Kept    // requests of that load
 	follower  *follower     // nil: the heap stays as it is
 	profile   *profiler     // nil: no sampling
 	unsampled error         // why
@@ -178,7 +181,7 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 		return err
 	}
 	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
-	if r.p.KeepSeries {
+	if r.p.KeepSeries || r.delays() {
 		r.series = &Series{}
 	}
 	for _, p := range r.files.pumps {

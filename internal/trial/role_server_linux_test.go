@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -29,7 +30,8 @@ import (
 // every N-th with an error. log=FILE gets a byte of each request that arrives.
 func roleServe(words []string) error {
 	var hold []byte
-	deaf, fail := false, int64(0)
+	deaf, fail, garbage := false, int64(0), 0
+	var live []*node
 	var log *os.File
 	for _, w := range words[1:] {
 		what, value, _ := strings.Cut(w, "=")
@@ -54,6 +56,12 @@ func roleServe(words []string) error {
 			signal.Ignore(unix.SIGTERM)
 		case "deaf":
 			deaf = true
+		case "live":
+			for range n * mib / int(unsafe.Sizeof(node{})) {
+				live = append(live, &node{})
+			}
+		case "garbage":
+			garbage = n
 		case "fail":
 			fail = int64(n)
 		case "log":
@@ -77,6 +85,7 @@ func roleServe(words []string) error {
 		return err
 	}
 	var arrived atomic.Int64
+	var made atomic.Pointer[node]
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/die" {
 			os.Exit(5)
@@ -84,15 +93,24 @@ func roleServe(words []string) error {
 		if log != nil {
 			_, _ = log.Write([]byte{'x'})
 		}
-		runtime.GC()
+		if garbage == 0 {
+			runtime.GC()
+		}
+		for range garbage << 10 / int(unsafe.Sizeof(node{})) {
+			made.Store(&node{})
+		}
 		if n := arrived.Add(1); fail > 0 && n%fail == 0 {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 		_, _ = io.WriteString(w, "hello\n")
 	}))
 	runtime.KeepAlive(hold)
+	runtime.KeepAlive(live)
 	return err
 }
+
+// A node is what a heap of pointers is made of.
+type node [8]*byte
 
 // roleLoad (URL, requests) is a load generator.
 func roleLoad(words []string) error {

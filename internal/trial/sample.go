@@ -82,6 +82,9 @@ type Sample struct {
 	// What its cgroup counted; nil without limits.
 	*Counts
 
+	// Delays is what the slow requests of the load overlap; nil when it was not asked for.
+	Delays *Delays `json:"delays,omitempty"`
+
 	// Series is the memory over time; nil when it was not asked for.
 	Series *Series `json:"series,omitempty"`
 

@@ -16,6 +16,9 @@ type Series struct {
 	GC Cycles `json:"gc_cycles"`
 	// Faults are the page faults, by samples of them; nil where they were not sampled.
 	Faults *Rates `json:"page_faults,omitempty"`
+	// Throttled are the seconds for which the CPU quota of a server under folio's load kept
+	// it from running, all CPUs together, when the kernel told of them; nil where it did not.
+	Throttled *Rates `json:"throttled,omitempty"`
 
 	start  time.Time
 	clock  uint64 // the start, on the clock of samples

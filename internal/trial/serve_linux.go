@@ -94,6 +94,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	r.fillTrace(out)
 	if loaded {
 		out.setLoad(r.p.Metric)
+		r.fillDelays(out)
 		fillMetrics(out, r.p.Metric, collectors)
 	}
 	return out, r.streamError()

@@ -288,6 +288,11 @@ func TestUsageOfVersion2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What is read often is the same, and no more.
+	w, err := g.Waits()
+	if err != nil || *w.ThrottledFor != *u.ThrottledFor || *w.Stalled != *u.Stalled || w.Peak != nil || w.RefaultAnon != nil {
+		t.Errorf("%+v, %v", w, err)
+	}
 	u = u.Since(before)
 	if *u.Periods != 100 || *u.Throttled != 40 || *u.ThrottledFor != 5*time.Millisecond || *u.Stalled != 2*time.Millisecond ||
 		*u.FullStalled != 500*time.Microsecond || *u.RefaultAnon != 7 || *u.RefaultFile != 8 || *u.Peak != 512<<20 || *u.OOMKills != 2 || !u.AtLimit {
@@ -304,9 +309,15 @@ func TestUsageOfVersion2(t *testing.T) {
 		u.Throttled != nil || u.ThrottledFor != nil || *u.RefaultFile != 9 || u.RefaultAnon != nil {
 		t.Errorf("%+v, %v", u, err)
 	}
+	if w, err := g.Waits(); err != nil || w.Stalled != nil || w.ThrottledFor != nil {
+		t.Errorf("%+v, %v", w, err)
+	}
 	f.put(dir+"/cpu.stat", "nr_periods many\n")
 	if _, err := g.Usage(); err == nil {
 		t.Error("a number that is none was read")
+	}
+	if _, err := g.Waits(); err == nil {
+		t.Error("a number that is none was read often")
 	}
 }
 

@@ -28,7 +28,7 @@ var layers = [][]string{
 		"internal/system/procmem", "internal/system/spawn"},
 	{"internal/program/symbol"},
 	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature",
-		"internal/program/goruntime", "internal/system/cgroup", "internal/system/host", "internal/trial/metric", "internal/trial/profile"},
+		"internal/program/goruntime", "internal/system/cgroup", "internal/system/host", "internal/trial/delay", "internal/trial/metric", "internal/trial/profile"},
 	{"internal/program/codepatch", "internal/result/suggest", "page"},
 	{"internal/program/heapmap"},
 	{"arena", "goheap", "internal/program/launch"},
