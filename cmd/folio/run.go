@@ -61,6 +61,8 @@ then says how often it was throttled, and an OOM kill is called one.
 
 A server (--ready) is started, put under load by --rate requests a second from folio
 itself, or by a command (--load), and stopped: figures are of the time under load.
+With --rate it says what delays the slow requests: GC cycles, the CPU quota, page
+faults, or none of these.
 
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the GC.`
@@ -215,7 +217,7 @@ func (a *app) runOnce(ctx context.Context, s *session, arm *trial.Arm) error {
 	signals := make(chan os.Signal, 4)
 	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
-	s.program.Signals, s.program.KeepSeries = signals, true
+	s.program.Signals, s.program.KeepSeries, s.program.Delays = signals, true, true
 	if s.program.Server == nil {
 		s.program.Stdin = a.stdin
 	}
@@ -236,7 +238,7 @@ func (a *app) runOften(ctx context.Context, s *session, f *runFlags, arm *trial.
 	sched.Observe = func(arm *trial.Arm, round int, sample *trial.Sample) {
 		if sample == nil {
 			before(arm, round)
-			s.program.KeepSeries = round > 0 && arm.WantsSeries()
+			s.program.KeepSeries, s.program.Delays = round > 0 && arm.WantsSeries(), round > 0
 		}
 	}
 	arms := []*trial.Arm{arm}

@@ -63,7 +63,8 @@ output is not shown, and it reads nothing (see --input).
 
 A server is put under load, by --rate requests a second from folio itself, or by a
 command (--load). With --rate the 99th percentile of the latency is what is optimised,
-or --metric p50, p999 or cpu/request, within --max-p99 and --max-errors.`
+or --metric p50, p999 or cpu/request, within --max-p99 and --max-errors; and it says
+what delays the slow requests of the default.`
 
 func newTune(a *app) *cobra.Command {
 	f := &tuneFlags{}
@@ -224,6 +225,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 				s.program.Profile = f.sampleRate
 			}
 			s.program.KeepSeries = s.program.Keep.Stacks && p.Stage != tune.InWarmup && p.Arm.WantsSeries()
+			s.program.Delays = p.Stage != tune.InWarmup
 		}
 		progress.show(p)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/profile"
 	"github.com/foliomem/folio/internal/trial/tune"
@@ -100,6 +101,8 @@ type Arm struct {
 	Measured *Interval `json:"measured,omitempty"`
 	// Load is the loads of those samples together; nil where folio put none on them.
 	Load *LoadSummary `json:"load,omitempty"`
+	// Delays is what delays the slow requests of those loads; nil where nothing is known.
+	Delays *delay.Answer `json:"delays,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
 	Profile *profile.Result `json:"profile,omitempty"`
 	// Tree is the CPU time of those runs by call path: of a search, of the default and what

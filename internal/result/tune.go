@@ -29,6 +29,7 @@ func (f *File) SetTune(r *tune.Result) {
 			summed = r.FinalSamples(a)
 		}
 		arm.Summary, arm.Measured, arm.Load = Summarize(summed), f.Metric.Measured(summed), SummarizeLoads(summed)
+		arm.Delays = trial.DelaysOf(summed)
 		f.Arms = append(f.Arms, arm)
 	}
 	f.keepPaths(r)

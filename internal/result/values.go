@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/ab"
+	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/profile"
@@ -25,6 +26,7 @@ type (
 	Sample = trial.Sample
 	Track  = trial.Track
 	Series = trial.Series
+	Rates  = trial.Rates
 	Figure = trial.Figure
 	Metric = metric.Spec
 
@@ -65,6 +67,19 @@ type (
 	LoadMerged    = load.Merged
 	LoadIntervals = load.Intervals
 	LoadInterval  = load.Interval
+	LoadOverTime  = load.OverTime
+
+	Delays     = delay.Answer
+	DelayShare = delay.Share
+)
+
+// What is known of the slow requests of a load.
+const (
+	DelayFound   = delay.Found
+	DelayNone    = delay.None
+	DelayUnclear = delay.Unclear
+	DelayTooFew  = delay.TooFew
+	DelayGCCycle = delay.Cycle
 )
 
 // WantedDifference is the one that [Noise.Needed] is about.

@@ -6,6 +6,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // Run analyzes the samples of a run, or of a window of a running process.
@@ -16,6 +17,7 @@ func Run(f *result.File) {
 	arm := &f.Arms[0]
 	samples := result.Usable(arm.Samples)
 	arm.Summary, arm.Measured, arm.Load = result.Summarize(samples), f.Metric.Measured(samples), result.SummarizeLoads(f.Arms[0].Samples)
+	arm.Delays = trial.DelaysOf(arm.Samples)
 	command := f.Program.Command
 	if f.Program.Build != nil && len(command) > 0 {
 		command = command[1:] // the flags have the rest

@@ -9,9 +9,10 @@ import (
 type State string
 
 const (
-	Found  State = "found"   // what delays them
-	None   State = "none"    // they overlap no known cause more often than chance would have it
-	TooFew State = "too_few" // slow requests, to tell
+	Found   State = "found"   // what delays them
+	None    State = "none"    // they overlap no known cause more often than chance would have it
+	Unclear State = "unclear" // chance may do what was seen of a cause, or hides it
+	TooFew  State = "too_few" // slow requests, to tell
 )
 
 // An Answer is what delays the slow requests of several runs of one load together.
@@ -20,8 +21,8 @@ type Answer struct {
 	Slow     int   `json:"slow_requests"`
 	Episodes int   `json:"slow_episodes"`
 	State    State `json:"state"`
-	// Cause is the one to name: that of the largest excess, or a more specific one that has
-	// nearly as much. "" where none was found.
+	// Cause is the one to name: that of the largest excess, or, of GC cycles, what of them has
+	// nearly as much. Where none was found it is the one that is unclear, "" for none.
 	Cause Cause `json:"cause,omitempty"`
 	// Causes are those that are known of every run.
 	Causes []Share `json:"causes"`
@@ -52,11 +53,15 @@ type Share struct {
 const (
 	level     = 0.01
 	minExcess = 0.1
+	// maxChance is the share from which on chance leaves too little to see: the cause is there
+	// nearly always.
+	maxChance = 0.8
 	minSlow   = 10
 	// minEpisodes is how often requests must have been slow: one stall, however many requests
 	// it delayed, may fall together with anything.
-	minEpisodes = 5
-	// nearly is the part of the largest excess with which a more specific cause is named.
+	minEpisodes = 3
+	// nearly is the part of the excess of GC cycles with which pauses, or cycles with assists,
+	// are named instead.
 	nearly = 0.8
 
 	resamples  = 2000
@@ -90,7 +95,7 @@ func Merge(runs []*Counts) *Answer {
 	out.parts(runs)
 	out.name()
 	if !enough {
-		out.State = TooFew
+		out.State, out.Cause = TooFew, ""
 	}
 	return out
 }
@@ -175,21 +180,35 @@ func (a *Answer) parts(runs []*Counts) {
 	a.None = float64(none) / float64(a.Slow)
 }
 
-// name chooses the cause to name.
+// name chooses the cause to name, among those that were found, else those that are unclear.
 func (a *Answer) name() {
+	for _, of := range []struct {
+		state State
+		holds func(Share) bool
+	}{
+		{Found, func(s Share) bool { return s.Found }},
+		{Unclear, func(s Share) bool { return s.Excess >= minExcess || s.Chance >= maxChance }},
+	} {
+		best := -1
+		for i, c := range a.Causes {
+			if of.holds(c) && (best < 0 || c.Excess > a.Causes[best].Excess) {
+				best = i
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		b := a.Causes[best]
+		i := slices.IndexFunc(a.Causes, func(c Share) bool {
+			return of.holds(c) && c.Cause.OfGC() && b.Cause.OfGC() && c.Excess >= nearly*b.Excess
+		})
+		a.State, a.Cause = of.state, b.Cause
+		if i >= 0 && i < best {
+			a.Cause = a.Causes[i].Cause
+		}
+		return
+	}
 	a.State = None
-	most := 0.0
-	for _, c := range a.Causes {
-		if c.Found {
-			most = max(most, c.Excess)
-		}
-	}
-	for _, c := range a.Causes {
-		if c.Found && c.Excess >= nearly*most {
-			a.State, a.Cause = Found, c.Cause
-			return
-		}
-	}
 }
 
 // Of returns the share of a cause; nil where it is not known.

@@ -34,3 +34,6 @@ func (c Cause) Text() string {
 	}
 	return string(c)
 }
+
+// OfGC says that it is a GC cycle, or a part of one.
+func (c Cause) OfGC() bool { return c == Pause || c == Assists || c == Cycle }

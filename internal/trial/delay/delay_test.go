@@ -153,6 +153,33 @@ func TestTooLittle(t *testing.T) {
 	}
 }
 
+// What chance may do as well, or hides, is not said to be nothing.
+func TestUnclear(t *testing.T) {
+	always := small()
+	always.Causes = map[Cause][]Span{Cycle: {{0, 99.5}}, Faults: {}}
+	if a := Merge([]*Counts{Of(always)}); a.State != Unclear || a.Cause != Cycle || a.Of(Cycle).Slow != 1 || a.Of(Cycle).Chance < 0.95 || a.None != 1 {
+		t.Errorf("%+v", a)
+	}
+	// Three of 20 overlap: what is above a tenth needs more than that.
+	some := small()
+	some.Causes = map[Cause][]Span{Faults: {{0, 0.2}, {5, 5.2}, {10, 10.2}}, Cycle: {{52, 52.2}}}
+	for i := range some.Slow { // near each of the others there is a span, too
+		at := some.Slow[i].From
+		if i > 2 {
+			some.Causes[Faults] = append(some.Causes[Faults], Span{at + 1.5, at + 1.6})
+		}
+	}
+	a := Merge([]*Counts{Of(some)})
+	if s := a.Of(Faults); s.Slow != 0.15 || s.Found || a.State == Found {
+		t.Errorf("%+v", a)
+	}
+	nothing := small()
+	nothing.Causes = map[Cause][]Span{Cycle: {{52, 52.2}}, Faults: {}}
+	if a := Merge([]*Counts{Of(nothing)}); a.State != None || a.Cause != "" || a.Of(Cycle).Slow != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestCausesHaveTexts(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, c := range Causes {

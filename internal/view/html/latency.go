@@ -2,6 +2,7 @@ package html
 
 import (
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/report"
 )
@@ -35,3 +36,34 @@ func loadBlock(arms []report.Loaded) *Block {
 	}
 	return &Block{Title: "Latency under load", Tables: []*Table{tb}}
 }
+
+// delaysBlock says what delays the slow requests of arms; nil where nothing is known.
+func delaysBlock(arms ...*result.Arm) *Block {
+	tb := &Table{Caption: "Slow requests, the slowest percent, that overlap a cause",
+		Head: cols("setting", "cause", "of the slow requests", "of all requests", "of the slow ones by chance", "beyond chance", "p", "found")}
+	b := &Block{Title: "What delays requests", Tables: []*Table{tb}}
+	for _, a := range arms {
+		text := report.Delays(a)
+		if text == "" {
+			continue
+		}
+		if len(arms) > 1 {
+			text = a.Name + ": " + text
+		}
+		b.Words = append(b.Words, text)
+		for _, c := range a.Delays.Causes {
+			found := "no"
+			if c.Found {
+				found = "yes"
+			}
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.Name), plain(c.Cause.Text()), share(c.Slow), share(c.All), share(c.Chance),
+				num(report.Excess(c), c.Excess), num(formatf("%.2g", c.P), c.P), plain(found)}})
+		}
+	}
+	if len(tb.Rows) == 0 {
+		return nil
+	}
+	return b
+}
+
+func share(v float64) Cell { return num(unit.Percent(v), v) }

@@ -1,6 +1,8 @@
 package html
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/foliomem/folio/internal/result"
@@ -29,5 +31,64 @@ func TestLoadBlock(t *testing.T) {
 				t.Errorf("row %d, column %d: %q, want %q", i, j, c.Text, want[i][j])
 			}
 		}
+	}
+}
+
+// What delays requests has a row for each cause, and a sentence for each setting.
+func TestDelaysBlock(t *testing.T) {
+	l := &result.LoadSummary{Runs: 6}
+	l.P99 = result.Percentile{Value: new(0.041)}
+	d := &result.Delays{Runs: 6, Slow: 120, Episodes: 40, State: result.DelayFound, Cause: result.DelayGCCycle, Causes: []result.DelayShare{
+		{Cause: result.DelayGCCycle, Slow: 0.83, All: 0.12, Chance: 0.2, Excess: 0.63, Lo: new(0.5), Hi: new(0.7), P: 1.0 / 300, Found: true, Part: 0.83},
+		{Cause: "page_faults", Slow: 0.1, All: 0.12, Chance: 0.15, Excess: -0.05, P: 0.7},
+	}}
+	def := &result.Arm{Name: "default", Load: l, Delays: d}
+	if delaysBlock() != nil || delaysBlock(&result.Arm{Name: "default", Load: l}) != nil {
+		t.Error("a block of nothing")
+	}
+	b := delaysBlock(def, &result.Arm{Name: "GOGC=400", Load: l})
+	if len(b.Words) != 1 || b.Words[0] != "default: "+report.Delays(def) {
+		t.Errorf("%q", b.Words)
+	}
+	want := [][]string{
+		{"default", "a GC cycle", "83.0%", "12.0%", "20.0%", "63.0% [50.0%, 70.0%]", "0.0033", "yes"},
+		{"default", "page faults above usual", "10.0%", "12.0%", "15.0%", "-5.0%", "0.7", "no"},
+	}
+	for i, row := range b.Tables[0].Rows {
+		for j, c := range row.Cells {
+			if c.Text != want[i][j] {
+				t.Errorf("row %d, column %d: %q, want %q", i, j, c.Text, want[i][j])
+			}
+		}
+	}
+}
+
+// Latencies and throttling are lanes of the timeline, on the clock of the others.
+func TestTimelineOfLoad(t *testing.T) {
+	s := series(4, 1)
+	s.Throttled = &result.Rates{BinSeconds: 2, Counts: []float64{0, 1}}
+	r := timed{name: "this run", series: s, wall: 4, load: &result.LoadOverTime{Start: new(1.5), Window: 0.5,
+		Max: []*float64{new(0.001), nil, new(0.04), new(0.002)}, Slow: []int64{0, 0, 2, 0}}}
+	lanes := make(map[string]Lane)
+	c := timeline([]timed{r}).Charts[0]
+	for _, l := range c.Lanes {
+		lanes[l.Label] = l
+	}
+	l := lanes["latency: the slowest request"]
+	if len(l.Series) != 2 || !slices.Equal(l.Series[0].X, []float64{1.5, 3}) || !slices.Equal(l.Series[0].Y, []float64{0.001, 0.002}) ||
+		!slices.Equal(l.Series[1].X, []float64{2.5}) || !slices.Equal(l.Series[1].Y, []float64{0.04}) {
+		t.Errorf("%+v", l)
+	}
+	l = lanes["throttled by the CPU quota: seconds a second"]
+	if len(l.Series) != 1 || !slices.Equal(l.Series[0].X, []float64{0, 2, 4}) || !slices.Equal(l.Series[0].Y, []float64{0, 0.5, 0}) {
+		t.Errorf("%+v", l)
+	}
+	if !strings.Contains(c.Title, "latency") || !strings.Contains(c.Caption, "window of 500.0ms") {
+		t.Errorf("%s: %s", c.Title, c.Caption)
+	}
+	r.load, s.Throttled = nil, nil
+	c = timeline([]timed{r}).Charts[0]
+	if len(c.Lanes) != len(lanes)-2 || strings.Contains(c.Title, "latency") {
+		t.Errorf("%s: %d lanes without a load, %d with one", c.Title, len(c.Lanes), len(lanes))
 	}
 }

@@ -41,6 +41,9 @@ func runSection(f *result.File) *Section {
 	if b := loadBlock(report.LoadedArms(f, true)); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
+	if b := delaysBlock(arm); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	s.Blocks = append(s.Blocks, timeline(over))
 	if b := everyRun(f); b != nil {
 		s.Blocks = append(s.Blocks, b)

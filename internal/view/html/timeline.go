@@ -12,6 +12,7 @@ import (
 type timed struct {
 	name   string
 	series *result.Series
+	load   *result.LoadOverTime // nil for none
 	wall   float64
 }
 
@@ -21,7 +22,11 @@ func timedOf(name string, samples []*result.Sample) (t timed, ok bool) {
 	if i < 0 {
 		return t, false
 	}
-	return timed{name, samples[i].Series, samples[i].Wall}, true
+	t = timed{name: name, series: samples[i].Series, wall: samples[i].Wall}
+	if l := samples[i].Load; l != nil && l.OverTime != nil && l.OverTime.Start != nil {
+		t.load = l.OverTime
+	}
+	return t, true
 }
 
 // A track is a figure of a run over time.
@@ -31,6 +36,18 @@ type track struct {
 	dash, area bool
 	step       bool
 	of         func(s *result.Series) (x, y []float64)
+	ofLoad     func(o *result.LoadOverTime) (x, y []float64) // instead of it
+}
+
+// points are those of a run.
+func (t *track) points(r timed) (x, y []float64) {
+	switch {
+	case t.ofLoad == nil:
+		return t.of(r.series)
+	case r.load != nil:
+		return t.ofLoad(r.load)
+	}
+	return nil, nil
 }
 
 // lanes are the figures of a timeline, those with one scale together.
@@ -45,6 +62,10 @@ var lanes = []struct {
 		{name: "heap goal", kind: "line", color: 7, dash: true, step: true, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Goal) }},
 		{name: "live heap", kind: "line", color: 4, dash: true, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Live) }},
 	}},
+	{"latency: the slowest request", Seconds, []track{
+		{name: "latency", kind: "stick", color: 1, ofLoad: func(o *result.LoadOverTime) (x, y []float64) { return latencyOf(o, false) }},
+		{name: "latency of slow requests", kind: "stick", color: 2, ofLoad: func(o *result.LoadOverTime) (x, y []float64) { return latencyOf(o, true) }},
+	}},
 	{"GC cycles: how long", Seconds, []track{
 		{name: "GC cycle", kind: "stick", color: 5, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Clock) }},
 	}},
@@ -55,7 +76,10 @@ var lanes = []struct {
 		{name: "assists", kind: "stick", color: 4, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Assist) }},
 	}},
 	{"page faults a second", Count, []track{
-		{name: "page faults", kind: "line", color: 6, area: true, step: true, of: faultsOf},
+		{name: "page faults", kind: "line", color: 6, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Faults) }},
+	}},
+	{"throttled by the CPU quota: seconds a second", Count, []track{
+		{name: "throttled", kind: "line", color: 3, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Throttled) }},
 	}},
 }
 
@@ -92,14 +116,25 @@ func heapInUse(s *result.Series) (x, y []float64) {
 	return x, y
 }
 
-func faultsOf(s *result.Series) (x, y []float64) {
-	if s.Faults == nil || !(s.Faults.BinSeconds > 0) {
+func ratesOf(r *result.Rates) (x, y []float64) {
+	if r == nil || !(r.BinSeconds > 0) {
 		return nil, nil
 	}
-	for i, n := range s.Faults.Counts {
-		x, y = append(x, float64(i)*s.Faults.BinSeconds), append(y, n/s.Faults.BinSeconds)
+	for i, n := range r.Counts {
+		x, y = append(x, float64(i)*r.BinSeconds), append(y, n/r.BinSeconds)
 	}
-	return append(x, float64(len(x))*s.Faults.BinSeconds), append(y, 0)
+	return append(x, float64(len(x))*r.BinSeconds), append(y, 0)
+}
+
+// latencyOf returns the slowest request of each window, of those with slow ones or of the
+// others.
+func latencyOf(o *result.LoadOverTime, slow bool) (x, y []float64) {
+	for i, longest := range o.Max {
+		if longest != nil && (o.Slow[i] > 0) == slow {
+			x, y = append(x, *o.Start+float64(i)*o.Window), append(y, *longest)
+		}
+	}
+	return x, y
 }
 
 // timeline draws runs over time: all figures of one, or those of several on one axis.
@@ -118,7 +153,7 @@ func timeline(runs []timed) *Block {
 		for _, t := range l.tracks {
 			one := Lane{Label: t.name, Format: l.format}
 			for i, r := range runs {
-				x, y := t.of(r.series)
+				x, y := t.points(r)
 				if len(x) == 0 || !increasing(x) || len(runs) == 1 && slices.Max(y) <= 0 {
 					continue
 				}
@@ -156,6 +191,10 @@ func timeline(runs []timed) *Block {
 		if n := r.series.GC.Stride; n > 1 {
 			c.Caption += formatf(" Of %s, a mark stands for up to %d GC cycles: the longest, and the sum of their assists.", r.name, n)
 		}
+	}
+	if i := slices.IndexFunc(runs, func(r timed) bool { return r.load != nil }); i >= 0 {
+		c.Title = "Memory, latency, GC cycles and page faults over time"
+		c.Caption += formatf(" A request is in the window of %s in which it was to start; slow are the slowest percent.", unit.Seconds(runs[i].load.Window))
 	}
 	if len(runs) > 1 {
 		c.Caption += " One run of each."

@@ -74,6 +74,9 @@ func tuneSection(f *result.File) *Section {
 	if b := loadBlock(report.LoadedArms(f, false)); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
+	if b := delaysBlock(answered(f)...); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	if tb := t.leftEarly(); tb != nil {
 		s.Blocks = append(s.Blocks, &Block{Title: unit.Plural(len(tb.Rows), "setting") + " not in the final",
 			Tables: []*Table{tb}, Fold: true})
@@ -117,6 +120,17 @@ func about(f *result.File) []string {
 		out = append(out, "under load: "+report.Requests(f.Program.Requests))
 	}
 	return append(out, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
+}
+
+// answered returns the default and what is recommended.
+func answered(f *result.File) (out []*result.Arm) {
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		if i == 0 || slices.ContainsFunc(f.Recommendations, func(r result.Recommendation) bool { return r.Arm == a.Name }) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 func (t *tuned) arm(name string) *tunedArm {

@@ -41,6 +41,11 @@ func Answers(f *result.File) (answers []Said, open string) {
 			answers[0].Notes = append(answers[0].Notes, "It is also the "+goalText(f, rec.Goal)+".")
 			continue
 		}
+		if i == 0 {
+			if text := delaysAnswer(&f.Arms[0], s.Arm); text != "" {
+				s.Notes = append(s.Notes, text)
+			}
+		}
 		answers = append(answers, s)
 	}
 	if a.State == result.AnswerInconclusive {

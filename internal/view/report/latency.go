@@ -192,5 +192,8 @@ func loadLines(f *result.File) []string {
 	for _, p := range LoadPercentiles {
 		out = append(out, p.Name+" "+Percentile(l, p.Of(l)))
 	}
+	if text := Delays(&f.Arms[0]); text != "" {
+		out = append(out, text)
+	}
 	return out
 }

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/delay"
+)
+
+// delaysFile is a run of a server whose requests are slow while it collects garbage.
+func delaysFile() *result.File {
+	f := loadedFile([]*trial.Sample{loadedSample(1, 41e6)})
+	f.Arms[0].Delays = testDelays()
+	return f
+}
+
+func testDelays() *delay.Answer {
+	return &delay.Answer{Runs: 1, Slow: 20, Episodes: 8, State: delay.Found, Cause: delay.Assists, None: 0.1, Causes: []delay.Share{
+		{Cause: delay.Pause, P: 1},
+		{Cause: delay.Throttled, Slow: 0.3, All: 0.02, Chance: 0.05, Excess: 0.25, P: 0.0033, Found: true, Part: 0.3},
+		{Cause: delay.Assists, Slow: 0.83, All: 0.12, Chance: 0.2, Excess: 0.63, P: 0.0033, Found: true, Part: 0.6},
+		{Cause: delay.Cycle, Slow: 0.85, All: 0.14, Chance: 0.25, Excess: 0.6, P: 0.0033, Found: true},
+		{Cause: delay.Faults, Slow: 0.15, All: 0.1, Chance: 0.11, Excess: 0.04, P: 0.4},
+	}}
+}
+
+func TestDelaysSentence(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(a *result.Arm)
+		want   string
+	}{
+		{"found", func(*result.Arm) {}, "p99 of 41.00ms: 83.0% of the slow requests overlap a GC cycle with assists (12.0% of all requests do; 20.0% of the slow ones would by chance). " +
+			"30.0% overlap throttling by the CPU quota, too (2.0% of all requests)."},
+		{"failed", func(a *result.Arm) { a.Load.P99.Value = nil; a.Delays.Causes = a.Delays.Causes[2:] },
+			"p99 failed: 83.0% of the slow requests overlap a GC cycle with assists (12.0% of all requests do; 20.0% of the slow ones would by chance)."},
+		{"unclear", func(a *result.Arm) { a.Delays.State = delay.Unclear },
+			"p99 of 41.00ms: its cause is unclear: 83.0% of the slow requests overlap a GC cycle with assists, and 20.0% would by chance."},
+		{"none", func(a *result.Arm) { a.Delays.State, a.Delays.Cause = delay.None, "" },
+			"p99 of 41.00ms is not the GC's doing: 85.0% of the slow requests overlap a GC cycle, and 25.0% would by chance. The same holds of throttling by the CPU quota, page faults above usual."},
+		{"none of the GC alone", func(a *result.Arm) {
+			a.Delays.State, a.Delays.Cause, a.Delays.Causes = delay.None, "", a.Delays.Causes[3:4]
+		},
+			"p99 of 41.00ms is not the GC's doing: 85.0% of the slow requests overlap a GC cycle, and 25.0% would by chance."},
+		{"no trace", func(a *result.Arm) {
+			a.Delays.State, a.Delays.Cause, a.Delays.Causes = delay.None, "", a.Delays.Causes[4:]
+		},
+			"p99 of 41.00ms: its cause is not known, GC cycles neither. The slow requests are as likely as others to overlap page faults above usual."},
+		{"too few", func(a *result.Arm) { a.Delays.State, a.Delays.Slow, a.Delays.Episodes = delay.TooFew, 9, 1 },
+			"p99 of 41.00ms: too few slow requests to tell a cause: 9, at 1 time."},
+		{"not known", func(a *result.Arm) { a.Delays = nil }, ""},
+		{"no run counts", func(a *result.Arm) { a.Load.Runs = 0 }, ""},
+		{"a cause that is none", func(a *result.Arm) { a.Delays.Cause = "moon" }, ""},
+	} {
+		a := &delaysFile().Arms[0]
+		c.change(a)
+		if got := Delays(a); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The sentence is in the sheet, and the same of the file.
+func TestDelaysOfRun(t *testing.T) {
+	f := delaysFile()
+	var b, again bytes.Buffer
+	if err := Program(&b, f, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\n  "+Delays(&f.Arms[0])+"\n") {
+		t.Errorf("%s", b.String())
+	}
+	if err := Program(&again, savedAgain(t, f), TextOptions{}); err != nil || again.String() != b.String() {
+		t.Errorf("%v: read back\n%s", err, again.String())
+	}
+	data, err := json.Marshal(f.Arms[0])
+	if err != nil || !strings.Contains(string(data), `"delays":{"runs":1,"slow_requests":20,"slow_episodes":8,"state":"found","cause":"gc_cycle_with_assists"`) {
+		t.Errorf("%v: %s", err, data)
+	}
+}
+
+// A search says what delays requests under the default, and what the answer changes.
+func TestDelaysAnswer(t *testing.T) {
+	def, arm := &delaysFile().Arms[0], &delaysFile().Arms[0]
+	arm.Name, arm.Load.P99.Value = "GOGC=300", new(0.012)
+	text := Delays(def)
+	if got := delaysAnswer(def, def); got != text {
+		t.Errorf("the default is the answer: %q", got)
+	}
+	if got := delaysAnswer(def, nil); got != text {
+		t.Errorf("no answer: %q", got)
+	}
+	if got, want := delaysAnswer(def, arm), "Default: "+text+" With GOGC=300 p99 is 12.00ms."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	arm.Load.P99.Value = nil
+	if got, want := delaysAnswer(def, arm), "Default: "+text+" With GOGC=300 p99 failed."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	def.Delays = nil
+	if got := delaysAnswer(def, arm); got != "" {
+		t.Errorf("not known: %q", got)
+	}
+}
+
+func TestExcess(t *testing.T) {
+	s := result.DelayShare{Excess: 0.634}
+	if got := Excess(s); got != "63.4%" {
+		t.Error(got)
+	}
+	s.Lo, s.Hi = new(0.5), new(0.7)
+	if got := Excess(s); got != "63.4% [50.0%, 70.0%]" {
+		t.Error(got)
+	}
+}
