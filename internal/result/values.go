@@ -96,6 +96,7 @@ const (
 	MetricWall  = metric.Wall
 	MetricCPU   = metric.CPU
 	MetricBench = metric.Bench
+	MetricP99   = metric.P99
 )
 
 // Of settings and samples.

@@ -40,15 +40,17 @@ func loadBlock(arms []report.Loaded) *Block {
 // delaysBlock says what delays the slow requests of arms; nil where nothing is known.
 func delaysBlock(arms ...*result.Arm) *Block {
 	tb := &Table{Caption: "Slow requests, the slowest percent, that overlap a cause",
-		Head: cols("setting", "cause", "of the slow requests", "of all requests", "of the slow ones by chance", "beyond chance", "p", "found")}
+		Head: cols("cause", "of the slow requests", "of all requests", "of the slow ones by chance", "beyond chance", "p", "found")}
 	b := &Block{Title: "What delays requests", Tables: []*Table{tb}}
 	for _, a := range arms {
 		text := report.Delays(a)
 		if text == "" {
 			continue
 		}
+		of := ""
 		if len(arms) > 1 {
-			text = a.Name + ": " + text
+			of = a.Name + ": "
+			text = of + text
 		}
 		b.Words = append(b.Words, text)
 		for _, c := range a.Delays.Causes {
@@ -56,7 +58,7 @@ func delaysBlock(arms ...*result.Arm) *Block {
 			if c.Found {
 				found = "yes"
 			}
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(a.Name), plain(c.Cause.Text()), share(c.Slow), share(c.All), share(c.Chance),
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(of + c.Cause.Text()), share(c.Slow), share(c.All), share(c.Chance),
 				num(report.Excess(c), c.Excess), num(formatf("%.2g", c.P), c.P), plain(found)}})
 		}
 	}

@@ -51,8 +51,8 @@ func TestDelaysBlock(t *testing.T) {
 		t.Errorf("%q", b.Words)
 	}
 	want := [][]string{
-		{"default", "a GC cycle", "83.0%", "12.0%", "20.0%", "63.0% [50.0%, 70.0%]", "0.0033", "yes"},
-		{"default", "page faults above usual", "10.0%", "12.0%", "15.0%", "-5.0%", "0.7", "no"},
+		{"default: a GC cycle", "83.0%", "12.0%", "20.0%", "63.0% [50.0%, 70.0%]", "0.0033", "yes"},
+		{"default: page faults above usual", "10.0%", "12.0%", "15.0%", "-5.0%", "0.7", "no"},
 	}
 	for i, row := range b.Tables[0].Rows {
 		for j, c := range row.Cells {

@@ -42,7 +42,7 @@ func Answers(f *result.File) (answers []Said, open string) {
 			continue
 		}
 		if i == 0 {
-			if text := delaysAnswer(&f.Arms[0], s.Arm); text != "" {
+			if text := delaysAnswer(f, s.Arm); text != "" {
 				s.Notes = append(s.Notes, text)
 			}
 		}

@@ -60,16 +60,22 @@ func besideGC(d *result.Delays, before string) string {
 	return before + strings.Join(names, ", ") + "."
 }
 
-// delaysAnswer says it of the default of a search, and what the recommended setting changes.
-func delaysAnswer(def, arm *result.Arm) string {
+// delaysAnswer says it of the default of a search, and what the recommended setting changes:
+// where p99 is what was optimised, as the answer has it.
+func delaysAnswer(f *result.File, arm *result.Arm) string {
+	def := &f.Arms[0]
 	text := Delays(def)
 	if text == "" || arm == nil || arm == def || arm.Load == nil || arm.Load.Runs == 0 {
 		return text
 	}
-	if arm.Load.P99.Value == nil {
+	p99 := arm.Load.P99.Value
+	if p99 != nil && arm.Final != nil && f.Metric.OfLoad() && f.Metric.Name == result.MetricP99 {
+		p99 = &arm.Final.Adjusted
+	}
+	if p99 == nil {
 		return "Default: " + text + fmt.Sprintf(" With %s p99 failed.", arm.Name)
 	}
-	return "Default: " + text + fmt.Sprintf(" With %s p99 is %s.", arm.Name, unit.Seconds(*arm.Load.P99.Value))
+	return "Default: " + text + fmt.Sprintf(" With %s p99 is %s.", arm.Name, unit.Seconds(*p99))
 }
 
 // Excess prints what a share has beyond chance, with its interval.

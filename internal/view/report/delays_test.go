@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/delay"
+	"github.com/foliomem/folio/internal/trial/tune"
 )
 
 // delaysFile is a run of a server whose requests are slow while it collects garbage.
@@ -85,24 +86,31 @@ func TestDelaysOfRun(t *testing.T) {
 
 // A search says what delays requests under the default, and what the answer changes.
 func TestDelaysAnswer(t *testing.T) {
-	def, arm := &delaysFile().Arms[0], &delaysFile().Arms[0]
-	arm.Name, arm.Load.P99.Value = "GOGC=300", new(0.012)
-	text := Delays(def)
-	if got := delaysAnswer(def, def); got != text {
+	f := delaysFile()
+	f.Metric = &result.Target{Name: "cpu"}
+	arm := delaysFile().Arms[0]
+	arm.Name, arm.Load.P99.Value, arm.Final = "GOGC=300", new(0.012), &tune.Final{Adjusted: 0.013}
+	f.Arms = append(f.Arms, arm)
+	text := Delays(&f.Arms[0])
+	if got := delaysAnswer(f, &f.Arms[0]); got != text {
 		t.Errorf("the default is the answer: %q", got)
 	}
-	if got := delaysAnswer(def, nil); got != text {
+	if got := delaysAnswer(f, nil); got != text {
 		t.Errorf("no answer: %q", got)
 	}
-	if got, want := delaysAnswer(def, arm), "Default: "+text+" With GOGC=300 p99 is 12.00ms."; got != want {
-		t.Errorf("%q, want %q", got, want)
+	want := func(with string) {
+		t.Helper()
+		if got, want := delaysAnswer(f, &f.Arms[1]), "Default: "+text+" With GOGC=300 "+with; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
-	arm.Load.P99.Value = nil
-	if got, want := delaysAnswer(def, arm), "Default: "+text+" With GOGC=300 p99 failed."; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	def.Delays = nil
-	if got := delaysAnswer(def, arm); got != "" {
+	want("p99 is 12.00ms.")
+	f.Metric.Name = "p99" // the answer says so of it, adjusted for drift
+	want("p99 is 13.00ms.")
+	f.Arms[1].Load.P99.Value = nil
+	want("p99 failed.")
+	f.Arms[0].Delays = nil
+	if got := delaysAnswer(f, &f.Arms[1]); got != "" {
 		t.Errorf("not known: %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/tune"
@@ -107,10 +108,29 @@ func (f *loadedFake) Run(ctx context.Context, set trial.Setting) (*trial.Sample,
 	tail := 4*time.Millisecond + time.Duration(*s.GCCycles)*100*time.Microsecond
 	s.Load = loadedSample(1, tail).Load
 	s.Recompute()
+	s.Delays = &trial.Delays{Counts: *delay.Of(delayedRun())}
 	if f.trials%9 == 0 {
 		s.LateBefore = []float64{0.004}
 	}
 	return s, nil
+}
+
+// delayedRun has 20 slow requests, of which 15 overlap a GC cycle.
+func delayedRun() delay.Run {
+	r := delay.Run{Span: delay.Span{From: 0, To: 100}, Causes: map[delay.Cause][]delay.Span{delay.Faults: {}}}
+	for i := range 1000 {
+		at := float64(i) / 10
+		s := delay.Span{From: at, To: at + 0.001}
+		if i%50 == 0 {
+			s.To = at + 0.041
+			r.Slow = append(r.Slow, s)
+			if i%200 > 0 {
+				r.Causes[delay.Cycle] = append(r.Causes[delay.Cycle], delay.Span{From: at, To: at + 0.02})
+			}
+		}
+		r.Some = append(r.Some, s)
+	}
+	return r
 }
 
 // The table of settings has a second one with their latencies; a setting that broke a limit
