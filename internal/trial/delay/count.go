@@ -1,6 +1,9 @@
 package delay
 
-import "math/rand/v2"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // A Run is what is known of a server under load. Times are seconds on one clock.
 type Run struct {
@@ -95,7 +98,8 @@ func (o *Overlap) draw(all Span, events []episode, t *times, seed uint64) {
 	length = t.total/float64(len(t.spans)) + length/float64(len(events))
 	blocks := max(1, int((all.To-all.From)/max(block, blockTimes*length)))
 	width := (all.To - all.From) / float64(blocks)
-	rng := rand.New(rand.NewPCG(seed, uint64(len(events))))
+	// Runs that are judged together must not share their draws.
+	rng := rand.New(rand.NewPCG(seed, math.Float64bits(events[0].from)))
 	sum := 0
 	for d := range o.draws {
 		for _, e := range events {

@@ -146,6 +146,15 @@ func TestNothingIsFoundByChance(t *testing.T) {
 	}
 }
 
+// The same holds of several runs together: 60 of 1,000 are 15 of 250.
+func TestNothingIsFoundInRuns(t *testing.T) {
+	f, _, any := found(&model{seconds: 4, rate: 200, stalls: 2}, 250, 6)
+	t.Logf("%d of 250: %v", any, f)
+	if any > 15 {
+		t.Errorf("something is found in %d of 250 times six runs: %v", any, f)
+	}
+}
+
 // What was planted is found, and named, in a single run. What was not is not.
 func TestPlantedIsFound(t *testing.T) {
 	for _, c := range []Cause{Pause, Throttled, Assists, Cycle, Faults} {
