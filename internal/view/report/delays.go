@@ -37,7 +37,7 @@ func Delays(a *result.Arm) string {
 		return fmt.Sprintf("%s: its cause is unclear: %s of the slow requests overlap %s, and %s would by chance.",
 			p99, unit.Percent(s.Slow), s.Cause.Text(), unit.Percent(s.Chance))
 	case result.DelayTooFew:
-		return fmt.Sprintf("%s: too few slow requests to tell a cause: %s, at %s.", p99, unit.Number(int64(d.Slow)), unit.Plural(d.Episodes, "time"))
+		return fmt.Sprintf("%s: too few slow requests to tell a cause: %s, in %s.", p99, unit.Number(int64(d.Slow)), unit.Plural(d.Episodes, "group"))
 	}
 	if gc := d.Of(result.DelayGCCycle); gc != nil {
 		return fmt.Sprintf("%s is not the GC's doing: %s of the slow requests overlap a GC cycle, and %s would by chance.%s",

@@ -52,7 +52,7 @@ func TestDelaysSentence(t *testing.T) {
 		},
 			"p99 of 41.00ms: its cause is not known, GC cycles neither. The slow requests are as likely as others to overlap page faults above usual."},
 		{"too few", func(a *result.Arm) { a.Delays.State, a.Delays.Slow, a.Delays.Episodes = delay.TooFew, 9, 1 },
-			"p99 of 41.00ms: too few slow requests to tell a cause: 9, at 1 time."},
+			"p99 of 41.00ms: too few slow requests to tell a cause: 9, in 1 group."},
 		{"not known", func(a *result.Arm) { a.Delays = nil }, ""},
 		{"no run counts", func(a *result.Arm) { a.Load.Runs = 0 }, ""},
 		{"a cause that is none", func(a *result.Arm) { a.Delays.Cause = "moon" }, ""},
