@@ -69,7 +69,7 @@ var treatments = map[string]treatment{
 	"diagnose.Reading.Says": prose, "diagnose.Step.Code": prose, "diagnose.Step.Do": prose,
 
 	// Loads.
-"load.Settings.URLs": named, "load.Settings.Method": keep, "load.Settings.HeaderNames": blank, "load.Settings.HTTP": keep, "load.Settings.GRPC": blank,
+	"load.Settings.URLs": named, "load.Settings.Method": keep, "load.Settings.HeaderNames": blank, "load.Settings.HTTP": keep, "load.Settings.GRPC": blank,
 	"load.Settings.Arrivals": keep, "load.RateStep.Verdict": keep, "load.ErrorText.Kind": keep, "delay.Answer.State": keep, "delay.Answer.Cause": keep,
 	"delay.Share.Cause": keep, "delay.Overlap.Cause": keep, "load.ErrorText.Text": blank, "result.Load.Notes": prose,
 
