@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"runtime"
@@ -30,6 +31,8 @@ func TestRead(t *testing.T) {
 		"arenadebug=1":              on,
 		"log=1":                     with(func(s *settings) { s.log = true }),
 		"heap=off,gc=off":           {},
+		"percpu=2GiB":               with(func(s *settings) { s.memoryPerCPU = 2 << 30 }),
+		"percpu=0":                  with(func(s *settings) { s.memoryPerCPU = math.MaxUint64 }),
 		"gc=off":                    with(func(s *settings) { s.gc = false }),
 		"reserve=4GiB":              with(func(s *settings) { s.options.Reserve = 4 << 30 }),
 		"reserve=auto":              with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),

@@ -23,6 +23,8 @@
 //	budget=SHARE   by need   of one processor, for collapsing, 0.001 to 1; by need is what
 //	                         takes two seconds, from 0.25 to 1
 //	gc=on|off      on        tune the GC
+//	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
+//	                         does not grow. 0: no bound (the default within a limit)
 //	log=0|1        0         say on the standard error what is done
 //	arenadebug=0|1 0         read by package arena
 //

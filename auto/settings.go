@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/foliomem/folio/goheap"
@@ -12,6 +13,7 @@ import (
 type settings struct {
 	heap, gc, log bool
 	options       goheap.Options
+	memoryPerCPU  uint64
 }
 
 // others are keys that other packages of Folio read.
@@ -68,6 +70,14 @@ func read(env string) (s settings, wrong []error) {
 			if on, err = item.Bool(); err == nil {
 				s.gc = on
 			}
+		case "percpu":
+			var n int64
+			if n, err = item.Size(); err == nil {
+				s.memoryPerCPU = uint64(n)
+				if n == 0 {
+					s.memoryPerCPU = math.MaxUint64 // any
+				}
+			}
 		case "log":
 			s.log, err = item.Bool()
 		default:
@@ -92,4 +102,4 @@ func read(env string) (s settings, wrong []error) {
 }
 
 // keys are those of the table in the package's documentation.
-var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "release", "budget", "gc", "log", "arenadebug"}
+var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "release", "budget", "gc", "percpu", "log", "arenadebug"}

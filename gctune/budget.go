@@ -20,6 +20,7 @@ type budgeter struct {
 	budget   uint64
 	reserve  uint64
 	hard     uint64
+	limited  bool // by a cgroup
 	pressure float64
 	waited   time.Duration // for memory, until waitedAt
 	waitedAt time.Time
@@ -48,9 +49,9 @@ func (b *budgeter) read(s *Sample, now time.Time, anon uint64) {
 		b.at = now
 		b.refresh(now, anon)
 	}
-	s.Budget, s.Reserve, s.Hard, s.Pressure = b.budget, b.reserve, b.hard, b.pressure
+	s.Budget, s.Reserve, s.Hard, s.Pressure, s.Limited = b.budget, b.reserve, b.hard, b.pressure, b.limited
 	if w := b.wish.Load(); w > 0 {
-		s.Budget, s.Reserve = w, 0
+		s.Budget, s.Reserve, s.Limited = w, 0, true
 		if s.Hard > 0 {
 			s.Budget = min(s.Budget, s.Hard)
 		}
@@ -69,21 +70,21 @@ func (b *budgeter) refresh(now time.Time, anon uint64) {
 	} else if b.total > 0 {
 		b.budget, source = b.total/machineShare, "a quarter of the machine's memory"
 	}
-	limited := false
+	b.limited = false
 	for _, g := range b.groups {
 		m, err := g.Read()
 		if err != nil {
 			continue
 		}
 		budget, reserve, hard := b.within(m, anon)
-		if budget > 0 && (!limited || budget < b.budget) {
-			if !limited && machine > 0 {
+		if budget > 0 && (!b.limited || budget < b.budget) {
+			if !b.limited && machine > 0 {
 				// A container may be promised more than the machine has.
 				if most := machine - machine/10; budget > most {
 					budget, reserve = most, 0
 				}
 			}
-			b.budget, b.reserve, limited, source = budget, reserve, true, "the memory limit of the cgroup"
+			b.budget, b.reserve, b.limited, source = budget, reserve, true, "the memory limit of the cgroup"
 		}
 		if hard > 0 && (b.hard == 0 || hard < b.hard) {
 			b.hard = hard

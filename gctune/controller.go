@@ -28,6 +28,7 @@ type Controller struct {
 	ceiling  float64 // found by audits: more buys nothing; 0 for none
 	why      Reason  // for the ceiling
 	held     bool    // more than the ceiling was wanted
+	priced   bool    // more was wanted than is worth its price
 	learned  estimate
 	calm     calm
 	unmet    bool
@@ -136,10 +137,13 @@ func (c *Controller) want(s *Sample) {
 		c.spending, c.grow = true, max(normal, 1)
 	}
 	w := normal
+	c.priced = false
 	if !quiet {
 		w = max(w, c.est.rate*calmCycles*c.p.MinCycle.Seconds())
 		if cost > c.p.Target {
-			w = max(w, c.est.growthFor(c.p.Target))
+			target, worth := c.est.growthFor(c.p.Target), c.worth(s)
+			c.priced = target > max(w, worth)
+			w = max(w, min(target, worth))
 		}
 	}
 	if c.ceiling > 0 && c.est.differs(&c.learned) {
@@ -169,6 +173,21 @@ func (c *Controller) want(s *Sample) {
 			c.spending = !quiet
 		}
 	}
+}
+
+// worth is the growth up to which memory saves CPU time that is worth more.
+func (c *Controller) worth(s *Sample) float64 {
+	perCPU := c.p.MemoryPerCPU
+	if perCPU == 0 {
+		if s.Limited || c.userLimit {
+			return math.MaxFloat64
+		}
+		perCPU = memoryPerCPU
+	}
+	if perCPU == math.MaxUint64 {
+		return math.MaxFloat64
+	}
+	return c.est.growthWorth(float64(perCPU))
 }
 
 // squeeze releases memory, step by step, while threads wait for memory.
@@ -280,6 +299,8 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		return Shrinking, Pressure
 	case c.held:
 		return Holding, c.why
+	case c.priced:
+		return Spending, PriceBound
 	case gogc >= c.p.Ceiling:
 		return Spending, CeilingBound
 	case c.est.share(normal) > c.p.Threshold:

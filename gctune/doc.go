@@ -8,8 +8,10 @@
 //	defer tuner.Stop()
 //
 // A program whose GC takes less than 2% of its CPU time is left alone. Where GC
-// takes more, the heap may grow: until GC takes 1%, until the budget is used, or
-// until a comparison of both settings shows that more memory saves nothing. When
+// takes more, the heap may grow: until GC takes 1%, until the budget is used,
+// until a comparison of both settings shows that more memory saves nothing, or, where
+// no limit was set, until more memory is worth more than the CPU time that it saves
+// ([Options.MemoryPerCPU]). When
 // the live heap grows, or memory outside the Go runtime (C, mappings), GOGC falls
 // at the next GC cycle. The peak of memory outside the runtime is kept free for at
 // least 30 seconds: a heap cannot release at once what it has spread over.

@@ -27,6 +27,16 @@ type Options struct {
 	// Default: half of Threshold.
 	Target float64
 
+	// MemoryPerCPU is how many bytes of memory one CPU is worth. The heap grows while
+	// one more byte saves CPU time that is worth more than it: up to the square root
+	// of (CPU-seconds of a GC cycle x bytes allocated per second x MemoryPerCPU)
+	// between two cycles, the rule of MemBalancer (Kirisame et al., "Optimal Heap
+	// Limits for Reducing Browser Memory Use", OOPSLA 2022). math.MaxUint64 is no
+	// bound. Default: 8 GiB where nothing limits the process (AWS Fargate charges as much for
+	// a vCPU as for 9.1 GB); no bound within a memory limit of a cgroup, GOMEMLIMIT or Budget,
+	// which is paid for whether it is used or not.
+	MemoryPerCPU uint64
+
 	// MaxCost is the GC share at which the memory limit is raised as the live
 	// heap comes near it. Default: 0.25.
 	MaxCost float64
@@ -72,6 +82,6 @@ type Unmet struct {
 func (o *Options) params() Params {
 	return Params{
 		Threshold: o.Threshold, Target: o.Target, MaxCost: o.MaxCost, MinCycle: o.MinCycle,
-		Floor: o.Floor, Ceiling: o.Ceiling,
+		Floor: o.Floor, Ceiling: o.Ceiling, MemoryPerCPU: o.MemoryPerCPU,
 	}
 }

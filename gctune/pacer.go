@@ -76,6 +76,12 @@ func (e *estimate) growthFor(share float64) float64 {
 	return e.mark / e.mutator * (1 - share) / share
 }
 
+// growthWorth is the growth at which one more byte saves as much CPU time as a byte is
+// worth, if a CPU is worth that many of them: GC takes mark*rate/h CPUs.
+func (e *estimate) growthWorth(perCPU float64) float64 {
+	return math.Sqrt(max(e.mark*e.rate, 0) * perCPU)
+}
+
 // add takes a window in: what happened between two samples.
 func (e *estimate) add(from, to *Sample) {
 	cycles, forced := sub(to.Cycles, from.Cycles), sub(to.Forced, from.Forced)

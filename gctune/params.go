@@ -23,10 +23,18 @@ type Params struct {
 	Floor int
 	// Ceiling is the highest GOGC that is set, in percent: 20000 by default.
 	Ceiling int
+	// MemoryPerCPU is how many bytes of memory one CPU is worth: see [Options]. Default:
+	// 8 GiB for samples that are not Limited, no bound for others.
+	MemoryPerCPU uint64
 	// UserGOGC and UserLimit say that the user has set GOGC or the memory limit
 	// before the first sample. It is not touched then.
 	UserGOGC, UserLimit bool
 }
+
+// memoryPerCPU is the price where nothing limits the process. AWS Fargate sells both
+// apart, $0.04048 for a vCPU-hour and $0.004445 for a GB-hour (us-east-1, Linux/x86,
+// 2026): 9.1 GB for a vCPU.
+const memoryPerCPU = 8 << 30
 
 // base is the default GOGC.
 const base = 100

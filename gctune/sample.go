@@ -37,6 +37,9 @@ type Sample struct {
 	// Budget is the most that the whole process may use; 0 if unknown. Hard is the
 	// limit at which it is killed, 0 for none.
 	Budget, Hard uint64
+	// Limited is true if somebody set a limit that Budget follows: for the cgroup, or as
+	// [Options].Budget.
+	Limited bool
 	// Reserve may be used beyond Budget: GOGC keeps the heap within Budget, the
 	// memory limit within both.
 	Reserve uint64
@@ -87,12 +90,14 @@ const (
 	Pressure                    // threads wait for memory
 	BudgetUnmet                 // the live heap does not fit into the budget
 	UserGOGC                    // the user has set GOGC
+	PriceBound                  // more memory costs more than the CPU time it saves
 )
 
 var reasonNames = [...]string{
 	"no GC cycle yet", "GC costs little", "GC costs too much", "GC too frequent", "more memory saves nothing",
 	"budget used", "memory of the machine unknown", "ceiling reached", "memory pressure",
 	"live heap exceeds the budget", "GOGC set by the user",
+	"more memory costs more than it saves",
 }
 
 // String returns the reason in a few words.

@@ -17,6 +17,7 @@ type program struct {
 	scan     uint64
 	rest     func(t time.Duration) float64
 	budget   func(t time.Duration) float64
+	open     bool // nothing limits the process
 	reserve  float64
 	hard     float64
 	pace     func(t time.Duration) float64 // factor on busy; nil for 1
@@ -86,6 +87,7 @@ func simulate(p program, params Params) *world {
 func (w *world) look() {
 	t := w.s.Time
 	w.s.NonGo, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
+	w.s.Limited = !w.open
 	w.s.Overhead = bytes(w.overhead())
 	w.s.Committed, w.s.Releasable = bytes(w.heap+w.overhead()), bytes(w.heap-float64(w.s.Live))
 	if w.gogc != nil {
