@@ -20,26 +20,28 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	on := settings{heap: true, gc: true}
+	on := settings{heap: true, gc: true, options: goheap.Options{Reserve: goheap.ReserveAdaptive}}
 	with := func(change func(*settings)) settings { s := on; change(&s); return s }
 	for env, want := range map[string]settings{
-		"":                          on,
-		"off":                       {},
-		"off=1,heap=reserve":        {},
-		"all=off":                   {},
-		"off=0":                     on,
-		"arenadebug=1":              on,
-		"log=1":                     with(func(s *settings) { s.log = true }),
-		"heap=off,gc=off":           {},
-		"percpu=2GiB":               with(func(s *settings) { s.memoryPerCPU = 2 << 30 }),
-		"percpu=0":                  with(func(s *settings) { s.memoryPerCPU = math.MaxUint64 }),
-		"gc=off":                    with(func(s *settings) { s.gc = false }),
-		"reserve=4GiB":              with(func(s *settings) { s.options.Reserve = 4 << 30 }),
-		"reserve=auto":              with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),
-		"heap=reserve":              with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = goheap.ReserveAuto, true }),
-		"heap=reserve,reserve=1MiB": with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = 1<<20, true }),
+		"":                              on,
+		"off":                           {},
+		"off=1,heap=reserve":            {},
+		"all=off":                       {},
+		"off=0":                         on,
+		"arenadebug=1":                  on,
+		"log=1":                         with(func(s *settings) { s.log = true }),
+		"heap=off,gc=off":               with(func(s *settings) { s.heap, s.gc = false, false }),
+		"percpu=2GiB":                   with(func(s *settings) { s.memoryPerCPU = 2 << 30 }),
+		"percpu=0":                      with(func(s *settings) { s.memoryPerCPU = math.MaxUint64 }),
+		"gc=off":                        with(func(s *settings) { s.gc = false }),
+		"reserve=4GiB":                  with(func(s *settings) { s.options.Reserve = 4 << 30 }),
+		"reserve=0":                     with(func(s *settings) { s.options.Reserve = 0 }),
+		"reserve=1GiB,reserve=adaptive": on,
+		"reserve=auto":                  with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),
+		"heap=reserve":                  with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = goheap.ReserveAuto, true }),
+		"heap=reserve,reserve=1MiB":     with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = 1<<20, true }),
 		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,release=0": with(func(s *settings) {
-			s.options = goheap.Options{MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}
+			s.options = goheap.Options{Reserve: goheap.ReserveAdaptive, MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}
 		}),
 	} {
 		got, wrong := read(env)
@@ -109,7 +111,7 @@ func FuzzRead(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		if s.options.Reserve < goheap.ReserveAuto {
+		if s.options.Reserve < goheap.ReserveAdaptive {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -13,9 +13,10 @@
 //	off                      nothing is started (also all=off)
 //	heap=MODE      collapse  collapse: dense parts of the heap are put on huge pages;
 //	                         reserve: the reserve only; off: neither
-//	reserve=SIZE   none      the heap grows into huge pages up to this size from the
+//	reserve=SIZE   adaptive  the heap grows into huge pages up to this size from the
 //	                         start; auto: GOMEMLIMIT, or the container's limit
-//	                         (the default of heap=reserve)
+//	                         (the default of heap=reserve); adaptive: within such a
+//	                         limit, from 64 MiB on, given up if they do not suit; 0: none
 //	minheap=SIZE   256MiB    smaller heaps are not collapsed
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
 //	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1

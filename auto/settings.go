@@ -21,7 +21,7 @@ var others = map[string]bool{"arenadebug": true}
 
 // read returns what the variable says, and what is wrong with it.
 func read(env string) (s settings, wrong []error) {
-	s = settings{heap: true, gc: true}
+	s = settings{heap: true, gc: true, options: goheap.Options{Reserve: goheap.ReserveAdaptive}}
 	mode := ""
 	for _, item := range config.Parse(env) {
 		var err error
@@ -29,14 +29,12 @@ func read(env string) (s settings, wrong []error) {
 		case "off":
 			var off bool
 			if off, err = item.Bool(); err == nil && off {
-				s.heap, s.gc = false, false
-				return s, wrong
+				return settings{log: s.log}, wrong
 			}
 		case "all":
 			var on bool
 			if on, err = item.Bool(); err == nil && !on {
-				s.heap, s.gc = false, false
-				return s, wrong
+				return settings{log: s.log}, wrong
 			}
 		case "heap":
 			switch item.Value {
@@ -46,10 +44,16 @@ func read(env string) (s settings, wrong []error) {
 				err = item.Wrong("collapse, reserve or off")
 			}
 		case "reserve":
-			if item.Value == "auto" {
+			switch item.Value {
+			case "auto":
 				s.options.Reserve = goheap.ReserveAuto
-			} else {
-				s.options.Reserve, err = item.Size()
+			case "adaptive":
+				s.options.Reserve = goheap.ReserveAdaptive
+			default:
+				var n int64
+				if n, err = item.Size(); err == nil {
+					s.options.Reserve = n
+				}
 			}
 		case "minheap":
 			if s.options.MinHeap, err = item.Size(); err == nil && s.options.MinHeap == 0 {
@@ -94,7 +98,7 @@ func read(env string) (s settings, wrong []error) {
 		s.heap = false
 	case "reserve":
 		s.options.NoCollapse = true
-		if s.options.Reserve == 0 {
+		if s.options.Reserve == 0 || s.options.Reserve == goheap.ReserveAdaptive {
 			s.options.Reserve = goheap.ReserveAuto
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -113,7 +114,11 @@ func (m *meter) seconds(i int) time.Duration {
 // sample reads everything. The runtime counts CPU time once for each
 // collection, at its end: a sample soon after one is the most exact.
 func (m *meter) sample(now time.Time) Sample {
-	metrics.Read(m.samples)
+	var allocated, cycles uint64 // of goheap
+	ballast.Read(func(a, c uint64) {
+		metrics.Read(m.samples)
+		allocated, cycles = a, c
+	})
 	idle := m.seconds(mIdleMark)
 	busy := m.seconds(mTotal) - m.seconds(mIdle)
 	cpu, ok := processTime()
@@ -122,9 +127,9 @@ func (m *meter) sample(now time.Time) Sample {
 	}
 	s := Sample{
 		Time:   now.Sub(m.start),
-		Cycles: m.count(mCycles), Forced: m.count(mForced),
+		Cycles: m.count(mCycles), Forced: m.count(mForced) + cycles,
 		GCTime: m.collect.add(m.count(mCycles), m.seconds(mGC)-idle, busy, cpu), CPU: cpu - idle,
-		Allocated: m.count(mAllocs),
+		Allocated: sub(m.count(mAllocs), allocated),
 		Live:      m.count(mLive), Scan: m.count(mStack) + m.count(mGlobals),
 		GOGC: int(int32(m.count(mGOGC))), MemoryLimit: int64(min(m.count(mLimit), math.MaxInt64)),
 	}

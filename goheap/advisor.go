@@ -43,6 +43,7 @@ type Advisor struct {
 	releases  backoff
 	pressure  pressureGate
 	said      map[string]bool // errors that were logged
+	adaptive  *adaptive       // nil if the reserve is not
 	lockedSum uint64          // how much memory was locked at the last look, in bytes
 	lockedAll bool            // the process locks what it maps
 
@@ -96,6 +97,16 @@ func (a *Advisor) prepare() error {
 		return err
 	}
 	collapse := mayCollapse()
+	if a.options.Reserve == ReserveAdaptive {
+		var err error
+		if a.adaptive, err = newAdaptive(a.fs); err != nil {
+			a.options.Log("no adaptive reserve: " + err.Error())
+			a.options.Reserve = 0
+			if a.options.NoCollapse {
+				return err
+			}
+		}
+	}
 	if collapse != nil && a.options.Reserve == 0 {
 		return collapse
 	}
@@ -105,7 +116,7 @@ func (a *Advisor) prepare() error {
 			a.options.Log("hazard: " + h)
 		}
 	}
-	if a.options.Reserve != 0 {
+	if a.options.Reserve != 0 && a.adaptive == nil {
 		n, err := reserveSize(a.fs, a.options)
 		if err == nil {
 			a.stats.Reserved, err = reserve(a.fs, n)
@@ -125,7 +136,7 @@ func (a *Advisor) prepare() error {
 		a.failed(collapse)
 	}
 	if ranges, err := own(a.fs); err != nil {
-		if a.stats.Reserved.Len() == 0 {
+		if a.stats.Reserved.Len() == 0 && a.adaptive == nil {
 			return err
 		}
 		a.failed(err)

@@ -53,6 +53,26 @@ func (a *Advisor) fenceUsed() error {
 	return nil
 }
 
+// unfence has a part of the heap ask for huge pages, fenced or not.
+func (a *Advisor) unfence(r page.Range) error {
+	if r.Len() == 0 {
+		return nil
+	}
+	if err := r.Advise(page.Huge); err != nil {
+		return err
+	}
+	var left []page.Range
+	for _, f := range a.stats.Fenced {
+		for _, part := range []page.Range{{Start: f.Start, End: min(f.End, r.Start)}, {Start: max(f.Start, r.End), End: f.End}} {
+			if part.Len() > 0 {
+				left = append(left, part)
+			}
+		}
+	}
+	a.stats.Fenced = left
+	return nil
+}
+
 // fenced reports whether a part of a window is.
 func (a *Advisor) fenced(w page.Range) bool {
 	return slices.ContainsFunc(a.stats.Fenced, func(f page.Range) bool { return w.Start < f.End && f.Start < w.End })

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/sys"
 	"github.com/foliomem/folio/page"
@@ -89,7 +90,10 @@ func lastLocked(fs procmem.FS, r page.Range) (bool, error) {
 func (a *Advisor) dropReserve() error {
 	const atMost = time.Second
 	r := a.stats.Reserved
-	a.stats.Reserved = page.Range{}
+	a.stats.Reserved, a.stats.Advised = page.Range{}, page.Range{}
+	if a.adaptive != nil {
+		a.adaptive.over = true
+	}
 	// After MCL_FUTURE alone the reserve is not locked yet.
 	if _, _, e := unix.Syscall(unix.SYS_MLOCK2, r.Start, r.Len(), unix.MLOCK_ONFAULT); e != 0 {
 		return fmt.Errorf("mlock2: %w", e)
@@ -99,8 +103,11 @@ func (a *Advisor) dropReserve() error {
 			return fmt.Errorf("mlockall: %w", err)
 		}
 	}
-	takeReleased(math.MaxUint64, time.Now().Add(atMost))
-	debug.FreeOSMemory()
+	ballast.Drop(func() uint64 {
+		n := takeReleased(math.MaxUint64, time.Now().Add(atMost))
+		debug.FreeOSMemory()
+		return n
+	})
 	if a.lockedAll {
 		if err := unix.Mlockall(unix.MCL_FUTURE); err != nil {
 			return fmt.Errorf("mlockall: %w", err)

@@ -13,12 +13,18 @@ import (
 // if there is one, else the limit of the container. Without either it is an error.
 const ReserveAuto = -1
 
+// ReserveAdaptive as [Options.Reserve] makes a reserve where a memory limit (GOMEMLIMIT, or
+// of a cgroup) says how large the heap can become, once the heap is larger than 64 MiB,
+// and gives it up when the heap stays small, is sparse, or memory is short. See the
+// package's documentation. Without a limit there is no reserve, and no error.
+const ReserveAdaptive = -2
+
 // Options are the options of [Start]. nil and zero fields are the defaults.
 type Options struct {
 	// Reserve is how many bytes of heap begin on huge pages, see the package's
 	// documentation: the size that the heap is expected to reach. It costs address
 	// space, and about 1 MiB of memory for each GiB. Needs a THP policy of
-	// madvise or always. ReserveAuto: see there. Default: no reserve.
+	// madvise or always. ReserveAuto, ReserveAdaptive: see there. Default: no reserve.
 	Reserve int64
 	// NoCollapse leaves the heap beyond the reserve as it is. Default: collapse.
 	NoCollapse bool
@@ -91,8 +97,8 @@ func (o *Options) withDefaults() (own Options, err error) {
 	share("MaxBloat", &own.MaxBloat, 0.05, 0.01)
 	share("Budget", &own.Budget, 0, 0.001) // 0: see pace
 	share("MaxPressure", &own.MaxPressure, 0.1, 0)
-	if own.Reserve < ReserveAuto || own.Reserve > math.MaxInt/2 {
-		err = errors.Join(err, fmt.Errorf("option Reserve is %d: want a size, or ReserveAuto", own.Reserve))
+	if own.Reserve < ReserveAdaptive || own.Reserve > math.MaxInt/2 {
+		err = errors.Join(err, fmt.Errorf("option Reserve is %d: want a size, ReserveAuto or ReserveAdaptive", own.Reserve))
 	}
 	if own.NoCollapse && own.Reserve == 0 {
 		err = errors.Join(err, errors.New("option NoCollapse without Reserve leaves nothing to do"))

@@ -7,13 +7,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/page"
 )
 
 // bloated reports whether there is more bloat than there may be. Where all that is
 // mapped is locked, what the runtime returns stays in memory.
 func (a *Advisor) bloated() bool {
-	return !a.lockedAll && !a.options.NoRelease && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), minRelease)
+	return !a.lockedAll && !a.options.NoRelease && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), a.leastRelease())
+}
+
+// leastRelease is the least bloat that is released. Nobody asked for an adaptive reserve:
+// it may cost no more than one huge page.
+func (a *Advisor) leastRelease() uint64 {
+	if a.adaptive != nil && a.stats.Reserved.Len() > 0 {
+		return uint64(page.WindowSize())
+	}
+	return minRelease
 }
 
 const (
@@ -54,8 +65,11 @@ func (a *Advisor) releaseAgain(now time.Time) bool {
 		a.releases.reset() // the last time was long ago
 	}
 	a.releases.again(now)
-	takeReleased(most, now.Add(releaseTime))
-	debug.FreeOSMemory()
+	ballast.Drop(func() uint64 {
+		n := takeReleased(most, now.Add(releaseTime))
+		debug.FreeOSMemory()
+		return n
+	})
 	if err := a.survey(readHeap(), time.Now()); err != nil {
 		a.failed(err)
 		return true
@@ -67,10 +81,10 @@ func (a *Advisor) releaseAgain(now time.Time) bool {
 	return true
 }
 
-// takeReleased allocates what the runtime has released, up to most bytes of it, and drops
-// it. First large blocks, then smaller ones: the runtime takes the first place
+// takeReleased allocates what the runtime has released, up to most bytes of it, drops
+// it, and returns how much it allocated. First large blocks, then smaller ones: the runtime takes the first place
 // that is large enough, and when it grows the heap instead, there is none left.
-func takeReleased(most uint64, deadline time.Time) {
+func takeReleased(most uint64, deadline time.Time) (taken uint64) {
 	first := readHeap()
 	least := sub(first.released, most)
 	// What is free is taken as well, and other goroutines come in between.
@@ -82,13 +96,14 @@ func takeReleased(most uint64, deadline time.Time) {
 		for i := 1; room >= uint64(n); i++ {
 			blocks = append(blocks, block(n))
 			room -= uint64(n)
+			taken += uint64(n)
 			if i%every != 0 {
 				continue
 			}
 			h := readHeap()
 			if h.released <= max(least, releasedLeft) || !time.Now().Before(deadline) {
 				runtime.KeepAlive(blocks)
-				return
+				return taken
 			}
 			if h.mapped > mapped {
 				break
@@ -96,4 +111,5 @@ func takeReleased(most uint64, deadline time.Time) {
 		}
 	}
 	runtime.KeepAlive(blocks) // none may be used again before all are taken
+	return taken
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
@@ -24,6 +25,18 @@ func block(n int) *strings.Builder {
 // reserve grows the heap by n bytes, advises them, and releases them to the runtime,
 // which keeps the addresses. Their pages are not in memory before or after.
 func reserve(fs procmem.FS, n uint64) (page.Range, error) {
+	r, err := growHeap(fs, n)
+	if err == nil {
+		err = r.Advise(page.Huge)
+	}
+	if err != nil {
+		return page.Range{}, err
+	}
+	return r, nil
+}
+
+// growHeap grows the heap by n bytes of address space, and returns where.
+func growHeap(fs procmem.FS, n uint64) (page.Range, error) {
 	if err := page.Allowed(page.THP, 0); err != nil {
 		return page.Range{}, err
 	}
@@ -36,19 +49,19 @@ func reserve(fs procmem.FS, n uint64) (page.Range, error) {
 	if err := room(n + n/64 + 2*heapmap.ArenaBytes); err != nil {
 		return page.Range{}, err
 	}
-	b := block(int(n))
-	// Safety: the builder is empty, so String is of no use, but a byte of it has the
-	// address of its memory, which b keeps alive until the advice is given.
-	_ = b.WriteByte(0)
-	text := b.String()
-	r := page.OfPointer(unsafe.Pointer(unsafe.StringData(text)), uintptr(n)).Inward(page.WindowSize())
-	err := r.Advise(page.Huge)
-	probe.Store(new([64]byte))
-	b.Reset()
-	debug.FreeOSMemory() // the block is collected; the page of the byte goes as well
-	if err != nil {
-		return page.Range{}, err
-	}
+	var r page.Range
+	ballast.Drop(func() uint64 {
+		b := block(int(n))
+		// Safety: the builder is empty, so String is of no use, but a byte of it has the
+		// address of its memory. Only the address is kept.
+		_ = b.WriteByte(0)
+		text := b.String()
+		r = page.OfPointer(unsafe.Pointer(unsafe.StringData(text)), uintptr(n)).Inward(page.WindowSize())
+		probe.Store(new([64]byte))
+		b.Reset()
+		debug.FreeOSMemory() // the block is collected; the page of the byte goes as well
+		return n
+	})
 	return r, nil
 }
 
@@ -62,11 +75,16 @@ func memory(fs procmem.FS) (uint64, error) {
 
 // reserveSize returns what Options.Reserve means.
 func reserveSize(fs procmem.FS, o Options) (uint64, error) {
-	if o.Reserve != ReserveAuto {
+	if o.Reserve >= 0 {
 		return uint64(o.Reserve), nil
 	}
+	return memoryLimit(fs, readHeap().limit)
+}
+
+// memoryLimit returns how large the heap may become, by a GOMEMLIMIT and the limits of the
+// process's cgroups.
+func memoryLimit(fs procmem.FS, limit uint64) (uint64, error) {
 	const none = 1 << 62
-	limit := readHeap().limit
 	group, ok, err := fs.CgroupLimit(0)
 	if ok && group < limit {
 		// The rest of the process needs some of it too.
@@ -76,7 +94,7 @@ func reserveSize(fs procmem.FS, o Options) (uint64, error) {
 		limit = total / 10 * 9
 	}
 	if limit >= none {
-		return 0, errors.Join(errors.New("ReserveAuto: there is no limit of memory to go by: set GOMEMLIMIT, or give a size"), err)
+		return 0, errors.Join(errors.New("there is no limit of memory to go by: set GOMEMLIMIT, or give a size"), err)
 	}
 	return limit, nil
 }

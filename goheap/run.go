@@ -27,7 +27,7 @@ func (a *Advisor) run() {
 		case <-timer.C:
 		case <-a.collected:
 			// Small heaps may be collected many times a second.
-			if rest := a.options.MinWait - time.Since(asleep); rest > 0 {
+			if rest := a.leastWait() - time.Since(asleep); rest > 0 {
 				select {
 				case <-a.quit:
 					return
@@ -72,12 +72,21 @@ func (a *Advisor) arm() {
 func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 	a.heedLock()
 	h := readHeap()
+	soon := a.adapt(now, &h)
+	next, most = a.lookAt(now, h)
+	if soon && (next <= 0 || next > adaptEvery) {
+		next = adaptEvery
+	}
+	return next, most
+}
+
+func (a *Advisor) lookAt(now time.Time, h heapState) (next, most time.Duration) {
 	least := uint64(a.options.MinHeap)
 	large := h.committed() >= least
 	most = a.options.MaxWait
 	// With GOGC=off there may never be a collection, and no one says when a program
 	// locks its memory.
-	if large || h.goal >= least || a.stats.Reserved.Len() > 0 {
+	if large || h.goal >= least || a.stats.Reserved.Len() > 0 || a.adaptive.near(h) {
 		most = min(most, max(atLeast, a.options.MinWait))
 	}
 	// A heap that was large once may be bloated, whoever made its huge pages.
@@ -88,7 +97,7 @@ func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 	}
 	grew := false
 	if len(a.todo) == 0 || h.cycles != a.last.cycles && !now.Before(a.rested) {
-		if a.settled && !a.changed(h) {
+		if a.settled && !a.changed(h) && !a.filling(now) {
 			return idle, most
 		}
 		if rest := a.rested.Sub(now); rest > 0 {
@@ -121,6 +130,13 @@ func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 		return idle, most
 	}
 	return a.collapse(now), most
+}
+
+// filling reports whether khugepaged may have filled holes of an adaptive reserve, which no
+// counter tells, since the heap's pages were looked at last.
+func (a *Advisor) filling(now time.Time) bool {
+	const every = 10 * time.Second
+	return a.stats.Advised.Len() > 0 && now.Sub(a.stats.Looked) >= every
 }
 
 // changed reports whether the heap is another one than it was when it was looked

@@ -29,6 +29,11 @@ type Stats struct {
 	// Reserved is the reserve that is made; empty when it was released because the
 	// program locked its memory.
 	Reserved page.Range
+	// Advised is the part of an adaptive reserve that asks for huge pages: as far as the
+	// heap can grow until its next look. GivenUp is why it does not, "" if it does or
+	// none was made yet.
+	Advised page.Range
+	GivenUp string
 	// Fenced are the parts of the heap that are out of khugepaged's reach by now
 	// (MADV_NOHUGEPAGE), because it would fill them.
 	Fenced []page.Range

@@ -35,6 +35,7 @@ func (a *Advisor) survey(h heapState, now time.Time) error {
 	s.Windows.Already, s.Windows.Empty, s.Windows.Sparse = 0, 0, 0
 	a.todo = a.todo[:0]
 	whole := uintptr(page.WindowSize())
+	var huge []page.Range // of the reserve
 	for _, r := range s.Ranges {
 		res, err := r.Residency(&page.ResidencyOptions{Windows: true})
 		if err != nil {
@@ -60,10 +61,15 @@ func (a *Advisor) survey(h heapState, now time.Time) error {
 		for _, w := range res.Windows {
 			if w.Range.Start >= s.Reserved.Start && w.Range.End <= s.Reserved.End {
 				a.reach = max(a.reach, w.Range.End)
+				if w.Huge == uint64(whole) {
+					huge = append(huge, w.Range)
+				}
 			}
 		}
 	}
-	if s.Reserved.Len() > 0 {
+	// An adaptive reserve is fenced when there is bloat: what the runtime released, and uses
+	// again, is to be on huge pages again.
+	if s.Reserved.Len() > 0 && a.adaptive == nil {
 		if thp, err := a.fs.THP(); err == nil && fills(thp) {
 			if err := a.fenceReserve(a.reach); err != nil {
 				a.failed(err)
@@ -72,6 +78,7 @@ func (a *Advisor) survey(h heapState, now time.Time) error {
 	}
 	s.Windows.Empty = max(s.Windows.Empty, 0)
 	slices.SortStableFunc(a.todo, func(x, y page.Window) int { return int(int64(y.Resident) - int64(x.Resident)) })
+	a.adaptive.sample(huge)
 	// What was committed meanwhile may be resident, so that it is no bloat.
 	after := readHeap()
 	s.Committed = max(h.committed(), after.committed())

@@ -59,6 +59,7 @@ func run(args []string) error {
 	}{
 		{u.wall.Seconds(), "op_seconds"},
 		{first.wall.Seconds(), "first_seconds"},
+		{first.cpu.Seconds(), "first_cpu_seconds"},
 		{float64(len(docs)) / u.wall.Seconds(), "documents_per_second"},
 		{u.cpu.Seconds(), "cpu_seconds"},
 		{u.cpu.Seconds() - u.system.Seconds(), "user_seconds"},
