@@ -190,16 +190,19 @@ func (a *Advisor) extend(h *heapState) error {
 	}
 	// The reserve counts as allocated for a moment: within both limits.
 	limit = min(limit, h.limit-min(h.limit/32, h.limit))
-	n := min(sub(limit, h.total), max(firstReserve, nextReserve*uint64(s.Reserved.Len())))
-	n -= n % uint64(page.WindowSize())
-	if n < leastReserved {
-		d.full = true
-		return nil
+	had := uint64(s.Reserved.Len())
+	step, least := uint64(firstReserve), uint64(leastReserved)
+	if had > 0 {
+		// It costs a GC cycle of a large heap, and the free memory of that: not for little.
+		step, least = nextReserve*had, had
+	} else if err := a.dense(*h); err != nil {
+		return err
 	}
-	if s.Reserved.Len() == 0 {
-		if err := a.dense(*h); err != nil {
-			return err
-		}
+	n := min(sub(limit, h.total), step)
+	n -= n % uint64(page.WindowSize())
+	d.full = n < step
+	if n < least {
+		return nil
 	}
 	r, err := growHeap(a.fs, n)
 	if err != nil {
