@@ -3,6 +3,7 @@ package goheap
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -14,16 +15,16 @@ const (
 	// leastReserved is the size that the heap must be about to pass. What it has by then
 	// stays on base pages until it is collapsed.
 	leastReserved = 64 << 20
-	// firstReserve is the address space of the first step. The runtime's tables for it are
-	// a thousandth of that.
-	firstReserve = 1 << 30
-	nextReserve  = 3 // times what there is, for the steps that follow
+	// firstReserve is the address space of the first step, or all up to twice as much. The
+	// runtime's tables for it take a thousandth of that. Each further step doubles it.
+	firstReserve = 512 << 20
 	// adaptEvery is how often the heap is looked at while it grows.
-	adaptEvery = 50 * time.Millisecond
-	// smallFor is how long a heap stays small before its reserve is given up.
-	smallFor = 30 * time.Second
+	adaptEvery    = 50 * time.Millisecond
 	sampleWindows = 8 // reading one takes 0.2 ms
 )
+
+// smallFor is how long a heap stays small before its reserve is given up. Tests shorten it.
+var smallFor = 30 * time.Second
 
 // adaptive is a reserve that follows the heap.
 type adaptive struct {
@@ -160,7 +161,7 @@ func (d *adaptive) sample(huge []page.Range) {
 func (a *Advisor) follow(h *heapState) error {
 	s := &a.stats
 	ahead := uintptr(h.goal + h.goal/4)
-	if ahead > s.Reserved.Len() && !a.adaptive.full {
+	if uintptr(h.goal) > s.Reserved.Len() && !a.adaptive.full {
 		if err := a.extend(h); err != nil {
 			return err
 		}
@@ -194,13 +195,16 @@ func (a *Advisor) extend(h *heapState) error {
 	step, least := uint64(firstReserve), uint64(leastReserved)
 	if had > 0 {
 		// It costs a GC cycle of a large heap, and the free memory of that: not for little.
-		step, least = nextReserve*had, had
+		step, least = had, had/2
 	} else if err := a.dense(*h); err != nil {
 		return err
 	}
-	n := min(sub(limit, h.total), step)
+	n := sub(limit, h.total)
+	if n > 2*step {
+		n = step
+	}
 	n -= n % uint64(page.WindowSize())
-	d.full = n < step
+	d.full = n != step
 	if n < least {
 		return nil
 	}
@@ -209,15 +213,21 @@ func (a *Advisor) extend(h *heapState) error {
 		return err
 	}
 	*h = readHeap()
-	switch {
-	case s.Reserved.Len() == 0:
-		s.Reserved = r
-	case r.Start <= s.Reserved.End && r.End > s.Reserved.End:
-		s.Reserved.End = r.End
-	default:
-		d.full = true // it is elsewhere: two reserves are not worth the trouble
-		return nil
+	if had > 0 {
+		ranges, err := own(a.fs)
+		if err != nil {
+			return err
+		}
+		both := page.Range{Start: s.Reserved.Start, End: max(s.Reserved.End, r.End)}
+		if !slices.ContainsFunc(ranges, func(h page.Range) bool {
+			return h.Start <= both.Start && both.End <= h.End && both.Start <= r.Start
+		}) {
+			d.full = true // it is elsewhere: two reserves are not worth the trouble
+			return nil
+		}
+		r = both
 	}
+	s.Reserved = r
 	a.options.Log(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(s.Reserved.Len())))
 	return nil
 }

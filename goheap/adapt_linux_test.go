@@ -1,47 +1,375 @@
 package goheap
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/page"
 )
 
-func init() { roles["adapt"] = adaptRole }
+func init() {
+	for name, role := range map[string]func(*Advisor) error{
+		"adapt small": adaptSmall, "adapt grow": adaptGrow, "adapt thin": adaptThin, "adapt untouched": adaptUntouched,
+		"adapt shrink": adaptShrink, "adapt lock": adaptLock,
+	} {
+		roles[name] = func() error { return adapting(role) }
+	}
+	roles["adapt cgroup"] = func() error {
+		var word string
+		if _, err := fmt.Scanln(&word); err != nil { // until it is in the cgroup
+			return err
+		}
+		return adapting(adaptGrow)
+	}
+}
 
-func adaptRole() error {
-	o := eager()
-	o.Reserve = ReserveAdaptive
-	o.MinHeap = math.MaxInt64 / 4
-	o.Log = func(s string) { fmt.Fprintln(os.Stderr, s) }
-	a, err := Start(o)
+const withoutEnv = "GOHEAP_TEST_WITHOUT" // runs the same program without an advisor
+
+// adapted is what such a program says of itself, in bytes.
+type adapted struct {
+	RSS, Peak, Huge      uint64
+	Faults               int64
+	Reserved, Advised    uint64
+	GivenUp              string
+	Total, Limit, Cycles uint64
+}
+
+// adapting runs a program with an adaptive reserve, or without an advisor.
+func adapting(role func(*Advisor) error) error {
+	var a *Advisor
+	if os.Getenv(withoutEnv) == "" {
+		o := eager()
+		o.Reserve, o.NoCollapse = ReserveAdaptive, true // what the reserve does, not collapsing
+		var err error
+		if a, err = Start(o); err != nil {
+			return err
+		}
+	}
+	if err := role(a); err != nil {
+		if a != nil {
+			err = fmt.Errorf("%w: %+v", err, a.Stats())
+		}
+		return err
+	}
+	rss, huge, err := rollup()
 	if err != nil {
 		return err
 	}
-	var all [][]byte
-	first := faults()
-	for range 300 {
-		b := make([]byte, 1<<20)
-		for i := range b {
-			b[i] = 1
-		}
-		all = append(all, b)
-		time.Sleep(2 * time.Millisecond)
-		if len(all)%30 == 0 {
-			s := a.Stats()
-			h := readHeap()
-			fmt.Fprintln(os.Stderr, len(all), faults()-first, s.Reserved, s.Advised, s.GivenUp, s.Err, h.goal>>20, h.committed()>>20, s.Ranges, s.Fenced)
+	_, peak := lockRSS()
+	h := readHeap()
+	s := adapted{RSS: rss, Huge: huge, Peak: peak, Faults: faults(), Total: h.total, Limit: h.limit, Cycles: h.cycles}
+	if a != nil {
+		st := a.Stats()
+		s.Reserved, s.Advised, s.GivenUp = uint64(st.Reserved.Len()), uint64(st.Advised.Len()), st.GivenUp
+		if err := a.Stop(); err != nil {
+			return err
 		}
 	}
-	runtime.KeepAlive(all)
-	return a.Stop()
+	dump(s)
+	return nil
 }
 
-func TestAdapt(t *testing.T) {
-	_, e := testenv.RunRole(t, "adapt", "GOMEMLIMIT=1GiB")
-	t.Log(e)
+func adaptRun(t *testing.T, role string, env ...string) (with, without adapted) {
+	t.Helper()
+	needTHP(t)
+	if thp, err := procFS.THP(); err != nil || thp.Enabled.Selected != "madvise" {
+		testenv.Missing(t, "the THP policy is not madvise")
+	}
+	if len(env) == 0 {
+		env = []string{"GOMEMLIMIT=2GiB"}
+	}
+	out, _ := testenv.RunRole(t, role, env...)
+	decode(t, out, &with)
+	out, _ = testenv.RunRole(t, role, append(env, withoutEnv+"=1")...)
+	decode(t, out, &without)
+	t.Logf("with    %+v\nwithout %+v", with, without)
+	return with, without
+}
+
+// TestAdaptiveSmallHeap: a heap below 64 MiB is none of its business.
+func TestAdaptiveSmallHeap(t *testing.T) {
+	with, without := adaptRun(t, "adapt small")
+	if with.Reserved != 0 || with.Advised != 0 || with.Huge != 0 {
+		t.Errorf("%+v", with)
+	}
+	if with.RSS > without.RSS+2<<20 || with.Peak > without.Peak+2<<20 {
+		t.Errorf("RSS %d, peak %d; without %d, %d", with.RSS, with.Peak, without.RSS, without.Peak)
+	}
+}
+
+func adaptSmall(a *Advisor) error {
+	all := grow(20 << 20)
+	for range 20 {
+		_ = grow(5 << 20)
+		runtime.GC()
+		time.Sleep(adaptEvery / 2)
+	}
+	return check(all)
+}
+
+// TestAdaptiveReserve: the heap grows into huge pages, and neither the reserve nor the heap
+// passes the limit.
+func TestAdaptiveReserve(t *testing.T) {
+	const limit = 600 << 20
+	with, without := adaptRun(t, "adapt grow", fmt.Sprint("GOMEMLIMIT=", limit))
+	if with.Reserved < limit/2 || with.Reserved > limit || with.Advised == 0 || with.GivenUp != "" {
+		t.Errorf("%+v", with)
+	}
+	if with.Huge < adaptHeap/2 || with.Faults > without.Faults*6/10 {
+		t.Errorf("%d bytes huge, %d faults, without %d", with.Huge, with.Faults, without.Faults)
+	}
+	if with.Total > limit || with.RSS > without.RSS+without.RSS/20 {
+		t.Errorf("RSS %d, without %d; the runtime has %d", with.RSS, without.RSS, with.Total)
+	}
+}
+
+const adaptHeap = 250 << 20
+
+// slowly grows the heap in steps, as programs do that work on something.
+func slowly(bytes int) (all [][]*node) {
+	const step = 4 << 20
+	for n := 0; n < bytes; n += step {
+		all = append(all, grow(step))
+		time.Sleep(adaptEvery / 5)
+	}
+	return all
+}
+
+func adaptGrow(*Advisor) error {
+	all := slowly(adaptHeap)
+	for _, part := range all {
+		if err := check(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestAdaptiveReserveInCgroup: the limit is that of a cgroup, in which nothing is killed.
+func TestAdaptiveReserveInCgroup(t *testing.T) {
+	needTHP(t)
+	limit := uint64(512 << 20)
+	parent, err := cgroup.Open(procmem.New(""), cgroup.Limits{Memory: &limit})
+	if err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	defer parent.Close()
+	group, err := parent.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group.Remove()
+	cmd := testenv.Role(t, "adapt cgroup")
+	in, out := testenv.Start(t, cmd)
+	if err := group.Join(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in, "go")
+	line, _ := out.ReadString('\n')
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	var s adapted
+	decode(t, line, &s)
+	t.Logf("%+v", s)
+	if s.Reserved == 0 || s.Reserved > limit || s.Peak > limit || s.Huge < adaptHeap/2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestAdaptiveSparseHeap: of a heap that was large, next to nothing is left in each window.
+func TestAdaptiveSparseHeap(t *testing.T) {
+	with, without := adaptRun(t, "adapt thin")
+	if with.Reserved == 0 {
+		t.Errorf("%+v", with)
+	}
+	if float64(with.RSS) > 1.05*float64(without.RSS) {
+		t.Errorf("RSS %d, without %d", with.RSS, without.RSS)
+	}
+}
+
+func adaptThin(a *Advisor) error {
+	var kept []*node
+	for _, part := range slowly(400 << 20) {
+		kept = append(kept, thin(part, 500)...)
+	}
+	clean()
+	if a != nil {
+		if err := testenv.Await("two looks", func() bool { runtime.GC(); return a.Stats().Looks >= 2 && !a.bloatedNow() }); err != nil {
+			return err
+		}
+	}
+	clean()
+	runtime.KeepAlive(kept)
+	return nil
+}
+
+// bloatedNow is bloated, of what is published.
+func (a *Advisor) bloatedNow() bool {
+	s := a.Stats()
+	return s.Bloat > max(s.Committed/40, uint64(page.WindowSize())/2)
+}
+
+// TestAdaptiveUntouchedHeap: a program that allocates much and writes to little of it loses
+// what was advised by then, no more.
+func TestAdaptiveUntouchedHeap(t *testing.T) {
+	with, _ := adaptRun(t, "adapt untouched")
+	if with.Advised != 0 || !strings.HasPrefix(with.GivenUp, "the heap is sparse: ") {
+		t.Errorf("%+v", with)
+	}
+}
+
+func adaptUntouched(a *Advisor) error {
+	all := slowly(100 << 20)
+	const window = 2 << 20
+	big := make([]byte, 350<<20)
+	touch := func(from, to int) uint64 {
+		for i := from; i < to; i += window {
+			big[i] = 1
+		}
+		rss, _, err := rollup()
+		if err != nil {
+			panic(err)
+		}
+		return rss
+	}
+	touch(0, len(big)/2)
+	if a == nil {
+		return nil
+	}
+	if err := testenv.Await("the reserve is given up", func() bool { runtime.GC(); return a.Stats().GivenUp != "" }); err != nil {
+		return err
+	}
+	before, _, err := rollup()
+	if err != nil {
+		return err
+	}
+	// 87 windows more, of which one page each.
+	if after := touch(len(big)/2, len(big)); after > before+8<<20 {
+		return fmt.Errorf("RSS went from %d to %d after the reserve was given up", before, after)
+	}
+	runtime.KeepAlive(all)
+	return nil
+}
+
+// TestAdaptiveShrinkingHeap: a heap that stays small after it was large no longer asks for huge
+// pages, and does again when it grows.
+func TestAdaptiveShrinkingHeap(t *testing.T) {
+	with, _ := adaptRun(t, "adapt shrink")
+	if with.GivenUp != "" || with.Advised == 0 {
+		t.Errorf("it grew again: %+v", with)
+	}
+}
+
+func adaptShrink(a *Advisor) error {
+	smallFor = 100 * time.Millisecond
+	all := slowly(200 << 20)
+	if a == nil {
+		return nil
+	}
+	if s := a.Stats(); s.Advised.Len() == 0 {
+		return errors.New("no reserve")
+	}
+	runtime.KeepAlive(all)
+	all = nil
+	clean()
+	if err := testenv.Await("the reserve is given up", func() bool { runtime.GC(); return a.Stats().GivenUp != "" }); err != nil {
+		return err
+	}
+	s := a.Stats()
+	if flags, err := flagsOf(s.Reserved); err != nil || strings.Contains(flags, " hg") || s.Advised.Len() != 0 || s.GivenUp != "the heap is small" {
+		return fmt.Errorf("flags %s, %v", flags, err)
+	}
+	all = slowly(200 << 20)
+	if err := testenv.Await("it asks again", func() bool { return a.Stats().Advised.Len() > 0 }); err != nil {
+		return err
+	}
+	s = a.Stats()
+	if flags, err := flagsOf(s.Advised); err != nil || !strings.Contains(flags, " hg") {
+		return fmt.Errorf("flags %s, %v", flags, err)
+	}
+	runtime.KeepAlive(all)
+	return nil
+}
+
+// TestAdaptiveReserveOfAProgramThatLocksItsMemory: it is released, and never made again.
+func TestAdaptiveReserveOfAProgramThatLocksItsMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector maps terabytes, which mlockall would put in memory")
+	}
+	if err := unix.Mlockall(0); !errors.Is(err, unix.EINVAL) {
+		testenv.Missing(t, "no memory can be locked: %v", err)
+	}
+	with, without := adaptRun(t, "adapt lock", "GOMEMLIMIT=600MiB")
+	if with.Reserved != 0 || with.Advised != 0 || with.RSS > without.RSS+32<<20 {
+		t.Errorf("with %+v, without %+v", with, without)
+	}
+}
+
+func adaptLock(a *Advisor) error {
+	all := slowly(100 << 20)
+	_ = unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
+	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE); err != nil {
+		return err
+	}
+	if a != nil {
+		if err := testenv.Await("the reserve is released", func() bool { return a.Stats().Reserved.Len() == 0 }); err != nil {
+			return err
+		}
+	}
+	more := slowly(50 << 20)
+	clean()
+	runtime.KeepAlive(all)
+	runtime.KeepAlive(more)
+	return nil
+}
+
+// TestNoAdaptiveReserve: where there is no limit, where the policy makes it useless or
+// impossible, and where address space counts as memory, there is none.
+func TestNoAdaptiveReserve(t *testing.T) {
+	needTHP(t)
+	const thp = "sys/kernel/mm/transparent_hugepage/"
+	files := func(file, text string) procmem.FS {
+		root := t.TempDir()
+		all := map[string]string{
+			"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"proc/meminfo": "MemTotal: 67108864 kB\n", "sys/fs/cgroup/memory.max": "1073741824\n",
+			"proc/sys/vm/overcommit_memory": "0\n",
+			thp + "enabled":                 "always [madvise] never\n", thp + "defrag": "always defer defer+madvise [madvise] never\n",
+			thp + "hpage_pmd_size": "2097152\n", thp + "khugepaged/max_ptes_none": "511\n",
+		}
+		if file != "" {
+			all[file] = text
+		}
+		for name, text := range all {
+			name = filepath.Join(root, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return procmem.New(root)
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{"", "", ""},
+		{"sys/fs/cgroup/memory.max", "max\n", "no limit of memory"},
+		{thp + "enabled", "[always] madvise never\n", `the THP policy is "always"`},
+		{thp + "enabled", "always madvise [never]\n", `the THP policy is "never"`},
+		{"proc/sys/vm/overcommit_memory", "2\n", "vm.overcommit_memory is 2"},
+	} {
+		_, err := newAdaptive(files(c.file, c.text))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v, want %q", c.file, c.text, err, c.want)
+		}
+	}
 }

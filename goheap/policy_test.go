@@ -26,7 +26,7 @@ func TestOptions(t *testing.T) {
 	}
 	for name, o := range map[string]Options{
 		"MinDensity": {MinDensity: 0.1}, "MaxBloat": {MaxBloat: 2}, "Budget": {Budget: -1}, "MaxPressure": {MaxPressure: -1},
-		"Reserve": {Reserve: -2}, "NoCollapse": {NoCollapse: true}, "MinWait": {MinWait: -1},
+		"Reserve": {Reserve: -3}, "NoCollapse": {NoCollapse: true}, "MinWait": {MinWait: -1},
 	} {
 		if _, err := o.withDefaults(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

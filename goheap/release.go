@@ -15,16 +15,17 @@ import (
 // bloated reports whether there is more bloat than there may be. Where all that is
 // mapped is locked, what the runtime returns stays in memory.
 func (a *Advisor) bloated() bool {
-	return !a.lockedAll && !a.options.NoRelease && a.stats.Bloat > max(uint64(a.options.MaxBloat*float64(a.stats.Committed)), a.leastRelease())
+	return !a.lockedAll && !a.options.NoRelease && a.stats.Bloat > a.mostBloat()
 }
 
-// leastRelease is the least bloat that is released. Nobody asked for an adaptive reserve:
-// it may cost no more than one huge page.
-func (a *Advisor) leastRelease() uint64 {
-	if a.adaptive != nil && a.stats.Reserved.Len() > 0 {
-		return uint64(page.WindowSize())
+// mostBloat is how much there may be. Nobody asked for an adaptive reserve: when the heap has
+// become much smaller, it may cost half as much, the runtime's tables for it are the rest.
+func (a *Advisor) mostBloat() uint64 {
+	most := a.options.MaxBloat * float64(a.stats.Committed)
+	if ahead := uint64(a.stats.Advised.Len()); ahead > 4*a.stats.Committed {
+		return max(uint64(most/2), uint64(page.WindowSize())/2)
 	}
-	return minRelease
+	return max(uint64(most), minRelease)
 }
 
 const (
