@@ -2,8 +2,8 @@
 //
 //	import _ "github.com/foliomem/folio/auto"
 //
-// It puts the heap on huge pages ([goheap]) and tunes the GC within the
-// memory of the container ([gctune]). Small programs, and those that collect
+// It puts the heap on huge pages ([goheap]), within a memory limit from the first touch on,
+// and tunes the GC within the memory of the container ([gctune]). Small programs, and those that collect
 // little, are left as they are. A GOGC or GOMEMLIMIT that is set keeps its meaning.
 //
 // It is configured by the environment variable FOLIO only, settings separated by

@@ -29,6 +29,17 @@
 // (mlockall) cannot have a reserve, as the kernel would put all of it in memory: it is
 // refused, or released within a second if memory is locked later ([Options.Warn]).
 //
+// An adaptive reserve ([ReserveAdaptive]) goes by a memory limit, of a cgroup or GOMEMLIMIT,
+// and by the heap. A heap below 64 MiB is left as it is. When it is about to pass that, its
+// address space grows: up to the limit, in steps of which each doubles it, at the cost of a
+// GC cycle each and a thousandth of its size. It asks for huge pages no further than the
+// heap can grow before the next look, 5/4 of the GC's heap goal. It no longer asks when
+// the heap has been small for half a minute, when less than half of a sample of its huge
+// pages was ever written to, and when threads wait for memory ([Stats.GivenUp]); the first
+// and the last are tried again. It needs the policy to be madvise, and is not made
+// where vm.overcommit_memory is 2, where the program locks its memory, or where less than
+// MinDensity of the heap is in memory.
+//
 // # Memory
 //
 // A huge page can have parts that the runtime does not use: bloat. Collapse fills at
