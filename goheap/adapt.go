@@ -65,10 +65,16 @@ func (d *adaptive) near(h heapState) bool { return d != nil && !d.over && h.goal
 
 // leastWait is the shortest time between two looks.
 func (a *Advisor) leastWait() time.Duration {
-	if d := a.adaptive; d != nil && !d.over {
-		return min(adaptEvery, a.options.MinWait)
+	d := a.adaptive
+	switch {
+	case d == nil || d.over:
+		return a.options.MinWait
+	case a.stats.Reserved.Len() == 0:
+		// Until there is a reserve the heap grows into base pages, some programs by
+		// half a GiB a second.
+		return min(adaptEvery/5, a.options.MinWait)
 	}
-	return a.options.MinWait
+	return min(adaptEvery, a.options.MinWait)
 }
 
 // adapt makes the reserve, has it ask for huge pages ahead of the heap, or gives it up. It
@@ -81,7 +87,7 @@ func (a *Advisor) adapt(now time.Time, h *heapState) (soon bool) {
 	c := h.committed()
 	grew := c > d.committed+d.committed/64
 	d.committed = c
-	if c < leastReserved/2 || h.goal < leastReserved {
+	if c < leastReserved/4 || h.goal < leastReserved {
 		a.heedSmall(now)
 		return grew && h.goal >= leastReserved
 	}
