@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/goheap"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
@@ -120,6 +121,7 @@ func FuzzRead(f *testing.F) {
 // state is what a program with the import says about itself.
 type state struct {
 	Heap, Tuner bool
+	Unmet       uint64 // of the tuner
 	Stats       goheap.Stats
 	Error       string
 	Locked, RSS uint64 // when all memory had been locked, and at the end, in bytes
@@ -148,6 +150,9 @@ func TestMain(m *testing.M) {
 		}
 		runtime.KeepAlive(keep)
 		s.Stats = Heap().Stats()
+		if s.Tuner {
+			s.Unmet = Tuner().Stats().Unmet
+		}
 		if s.Stats.Err != nil {
 			s.Error = s.Stats.Err.Error()
 		}
@@ -160,9 +165,9 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-func role(t *testing.T, name, env string) (s state, stderr string) {
+func role(t *testing.T, name, env string, more ...string) (s state, stderr string) {
 	t.Helper()
-	out, errs := testenv.RunRole(t, name, "FOLIO="+env)
+	out, errs := testenv.RunRole(t, name, append(more, "FOLIO="+env)...)
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
@@ -201,4 +206,29 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("%+v\n%s", s, stderr)
 	}
 	t.Logf("%+v", s)
+}
+
+// TestReserveWithinALimit: within a memory limit the import reserves by itself, and the tuner
+// does not take the reserve for memory of the program. With reserve=0 it does not, nor does
+// it without a limit.
+func TestReserveWithinALimit(t *testing.T) {
+	if err := page.Allowed(page.THP, 0); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	if thp, err := procmem.New("").THP(); err != nil || thp.Enabled.Selected != "madvise" {
+		testenv.Missing(t, "the THP policy is not madvise")
+	}
+	const limit = "GOMEMLIMIT=2GiB"
+	s, stderr := role(t, "grow", "", limit)
+	if n := s.Stats.Reserved.Len(); n == 0 || n > 2<<30 || s.Stats.Advised.Len() == 0 || s.Unmet != 0 || stderr != "" {
+		t.Errorf("%+v\n%s", s, stderr)
+	}
+	if s, _ := role(t, "grow", "reserve=0", limit); s.Stats.Reserved.Len() != 0 {
+		t.Errorf("reserve=0: %+v", s)
+	}
+	if _, limited, err := procmem.New("").CgroupLimit(0); err == nil && !limited {
+		if s, _ := role(t, "grow", ""); s.Stats.Reserved.Len() != 0 {
+			t.Errorf("without a limit: %+v", s)
+		}
+	}
 }
