@@ -90,7 +90,7 @@ func (v Variable) check() error {
 	for i, c := range []byte(v.Name) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
 		if !letter && (i == 0 || !('0' <= c && c <= '9') && c != '-' && c != '.') {
-			return fmt.Errorf("variable %q cannot be set by Kubernetes: its name has other characters than letters, digits, _, - and .", v.Name)
+			return fmt.Errorf("variable %q cannot be set by Kubernetes: a name has letters, digits, and of other characters _, - and . alone", v.Name)
 		}
 	}
 	switch {
