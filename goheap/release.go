@@ -19,11 +19,11 @@ func (a *Advisor) bloated() bool {
 }
 
 // mostBloat is how much there may be. Nobody asked for an adaptive reserve: when the heap has
-// become much smaller, it may cost half as much, the runtime's tables for it are the rest.
+// become much smaller, it may cost a quarter as much: the runtime's tables for it are more.
 func (a *Advisor) mostBloat() uint64 {
 	most := a.options.MaxBloat * float64(a.stats.Committed)
 	if ahead := uint64(a.stats.Advised.Len()); ahead > 4*a.stats.Committed {
-		return max(uint64(most/2), uint64(page.WindowSize())/2)
+		return max(uint64(most/4), uint64(page.WindowSize())/2)
 	}
 	return max(uint64(most), minRelease)
 }
