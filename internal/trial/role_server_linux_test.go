@@ -26,11 +26,11 @@ import (
 // roleServe (address, what=value...) is a server. What it does before it
 // answers: touch MiB, burn ms, gc collections, child to start a process, linger
 // to ignore TERM, deaf to never answer, die to end with an exit code. Under
-// load, each request collects once; that for /die ends the server, and fail=N answers
-// every N-th with an error. log=FILE gets a byte of each request that arrives.
+// load, each request collects once; that for /die ends the server, and that for /fail is
+// answered with an error. log=FILE gets a byte of each request that arrives.
 func roleServe(words []string) error {
 	var hold []byte
-	deaf, fail, garbage := false, int64(0), 0
+	deaf, garbage := false, 0
 	var live []*node
 	var log *os.File
 	for _, w := range words[1:] {
@@ -62,8 +62,6 @@ func roleServe(words []string) error {
 			}
 		case "garbage":
 			garbage = n
-		case "fail":
-			fail = int64(n)
 		case "log":
 			var err error
 			if log, err = os.OpenFile(value, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
@@ -84,7 +82,6 @@ func roleServe(words []string) error {
 	if err != nil {
 		return err
 	}
-	var arrived atomic.Int64
 	var made atomic.Pointer[node]
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/die" {
@@ -99,7 +96,7 @@ func roleServe(words []string) error {
 		for range garbage << 10 / int(unsafe.Sizeof(node{})) {
 			made.Store(&node{})
 		}
-		if n := arrived.Add(1); fail > 0 && n%fail == 0 {
+		if r.URL.Path == "/fail" {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 		_, _ = io.WriteString(w, "hello\n")
