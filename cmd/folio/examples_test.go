@@ -64,6 +64,7 @@ var reductions = []struct {
 	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},
+	{from: `--budget 5m (.*--rate )`, to: "--budget 15s $1"}, // each run takes a second
 	{from: `(folio ab.*) --budget [0-9]+s`, to: "$1"},
 	{from: `\bfolio ab `, to: "folio ab --rounds 6 --budget 20s "},
 	{from: `\bgo test -bench`, to: "go test -benchtime 10x -bench"},

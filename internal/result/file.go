@@ -86,6 +86,24 @@ func (p Program) Line(s trial.Setting) string {
 	return s.Line(p.Command)
 }
 
+// Conditions returns the flags of folio that put a program under the same load, and in the
+// same limits.
+func (p Program) Conditions() (out []string) {
+	if p.Ready != "" {
+		out = append(out, "--ready", p.Ready)
+	}
+	if p.Load != "" {
+		out = append(out, "--load", p.Load)
+	}
+	if p.Requests != nil {
+		out = append(out, p.Requests.Flags()...)
+	}
+	if p.Limits != nil {
+		out = append(out, p.Limits.Flags()...)
+	}
+	return out
+}
+
 // An Arm is a setting with all that was measured of it.
 type Arm struct {
 	Name    string          `json:"name"`

@@ -64,14 +64,7 @@ func flags(f *result.File) []string {
 		higher = m.Higher
 	}
 	add("--input", p.Input)
-	add("--ready", p.Ready)
-	add("--load", p.Load)
-	if p.Requests != nil {
-		out = append(out, p.Requests.Flags()...)
-	}
-	if p.Limits != nil {
-		out = append(out, p.Limits.Flags()...)
-	}
+	out = append(out, p.Conditions()...)
 	if higher {
 		out = append(out, "--higher-is-better")
 	}

@@ -38,23 +38,24 @@ func again(f *result.File) []Step {
 	case len(p.Command) == 0:
 		return nil
 	}
-	command := "folio " + f.Kind + " -- " + whole
+	folio := result.ShellLine(append([]string{"folio", f.Kind}, p.Conditions()...))
+	command := folio + " -- " + whole
 	if b := p.Build; b != nil {
 		whole = ""
 		if len(p.Command) > 1 {
 			whole = " -- " + result.ShellLine(p.Command[1:])
 		}
-		command = "folio " + f.Kind + " --build " + result.Quote(b.Package) + whole
+		command = folio + " --build " + result.Quote(b.Package) + whole
 	}
 	if strings.HasPrefix(f.Error, "interrupted") {
 		return []Step{{"Measure again:", command}}
 	}
 	out := []Step{{"See how it ends by itself:", whole}}
-	if p.Build != nil {
+	if p.Build != nil || p.Ready != "" { // a server does not end
 		out = nil
 	}
 	if strings.Contains(f.Error, "exit code") && !p.IgnoreExit && p.Build == nil {
-		out = append(out, Step{"If it ends so when all is well, count such runs:", "folio " + f.Kind + " --ignore-exit -- " + whole})
+		out = append(out, Step{"If it ends so when all is well, count such runs:", folio + " --ignore-exit -- " + whole})
 	}
 	return append(out, Step{"Then measure again:", command})
 }
