@@ -58,6 +58,7 @@ var reductions = []struct {
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
 	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
 	{from: `(folio load .*|--ready \S+ )--rate [0-9]+`, to: "$1--rate 50"},
+	{from: ` --load-duration [0-9]+s`, to: ""},
 	{from: `(--ready \S+ --rate 50)`, to: "$1 --load-duration 200ms --load-warmup 100ms"},
 	{from: `(folio load .*)--warmup [0-9]+s`, to: "$1--warmup 100ms"},
 	{from: `^((for .*|taskset .*)?folio load .*)$`, to: "./server & until ./loadgen >/dev/null 2>&1; do sleep 0.1; done; $1; s=$$?; kill $$!; wait $$!; exit $$s"},
@@ -77,6 +78,9 @@ var reductions = []struct {
 	{from: `go1\.25\.5`, to: runtime.Version()},
 	{from: ` -trimpath`, to: ""}, // which would compile a standard library of its own
 }
+
+// remark is a comment behind an example.
+var remark = regexp.MustCompile(`\s+# .*$`)
 
 // mayFail are examples whose exit code depends on the machine: a load generator is late
 // on one that is busy.
@@ -101,8 +105,8 @@ func TestExamples(t *testing.T) {
 		case reason != "":
 			skipped++
 			t.Logf("not run, %s: %s: %s", reason, e.where, e.line)
-		case !done[line]:
-			done[line] = true
+		case !done[remark.ReplaceAllString(line, "")]:
+			done[remark.ReplaceAllString(line, "")] = true
 			count++
 			w.run(t, e, line)
 		}

@@ -95,7 +95,7 @@ func TestRelayModel(t *testing.T) {
 		{relayed{processes: 2, turns: 60}, 0.03},
 		{relayed{processes: 2, turns: 8}, 0.2},
 	} {
-		seeds := uint64(600)
+		seeds := uint64(200)
 		if testing.Short() {
 			seeds = 8
 		}
