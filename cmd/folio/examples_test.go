@@ -193,8 +193,8 @@ func examples(t *testing.T) []example {
 
 // An exampleWorld is the directory that examples run in.
 type exampleWorld struct {
-	dir string
-	env []string
+	dir, port string
+	env       []string
 }
 
 // newExampleWorld prepares the programs, processes and files that examples name.
@@ -208,6 +208,7 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.port = port
 	w.env = append(os.Environ(), "PORT="+port, "PATH="+w.dir+"/bin:"+os.Getenv("PATH"))
 	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new && mkdir bin && ln -s ../prog bin/esbuild")
 	w.sh(t, `git init -q -b main . && git add -A && for i in 1 2; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done`)
@@ -268,7 +269,8 @@ func (w *exampleWorld) run(t *testing.T, e example, line string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	script := strings.ReplaceAll(line, "$PORT", w.port) // also between single quotes
+	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, w.env, 10*time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
