@@ -127,8 +127,8 @@ func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, reserve, 
 	}
 	reserve = max(reserve, slack)
 	// Not 0, which would mean that there is no limit.
-	budget = max(sub(*limit, others(m.InactiveFile)+reserve), 1)
-	hard = max(sub(*limit, others(m.InactiveFile, m.ActiveFile)+slack), 1)
+	budget = max(sub(*limit, others(m.InactiveFile, m.Unsplit)+reserve), 1)
+	hard = max(sub(*limit, others(m.InactiveFile, m.Unsplit, m.ActiveFile)+slack), 1)
 	return budget, reserve - slack, hard
 }
 

@@ -48,6 +48,10 @@ func TestBudget(t *testing.T) {
 		"sys/fs/cgroup/a/memory.max":       fmt.Sprint(500 * mb),
 		"sys/fs/cgroup/a/memory.current":   fmt.Sprint(300 * mb),
 	}
+	// Of 200 MB that others seem to have, 120 are of huge pages that nobody has mapped whole.
+	unsplit := maps.Clone(v2)
+	unsplit["sys/fs/cgroup/a/b/memory.high"] = "max\n"
+	unsplit["sys/fs/cgroup/a/memory.stat"] = fmt.Sprintf("anon %d\nfile 0\nkernel %d\n", 170*mb, 10*mb)
 	high := maps.Clone(v2)
 	high["sys/fs/cgroup/a/b/memory.high"] = fmt.Sprint(150 * mb)
 	const anon = 100 * mb
@@ -68,6 +72,7 @@ func TestBudget(t *testing.T) {
 		// The parent, which others use, binds more than memory.high.
 		{"v2", v2, Options{}, 500 - 200 - 25, 12, 500 - 200 - 13, "memory limit of the cgroup"},
 		// Beyond memory.high a process is made to wait: it is no more to be exceeded.
+		{"v2, unsplit", unsplit, Options{}, 500 - 80 - 25, 12, 500 - 80 - 13, "memory limit of the cgroup"},
 		{"v2, high", high, Options{}, 150 - 8, 3, 150 - 4, "memory limit of the cgroup"},
 		{"no limit", map[string]string{"proc/meminfo": "MemAvailable: 4194304 kB\n"}, Options{}, (4096 + 100) / 4, 0,
 			(4096 + 100) * 95 / 100, "quarter of the machine's free memory"},

@@ -12,6 +12,9 @@
 // so that chance favours nobody. The limit is that of a cgroup, which needs what
 // folio run --cgroup-memory needs.
 //
+// Mode parts has the two halves of package auto as well, each without the other: the tuner
+// of the GC, and the huge pages with the settings of the patched runtime.
+//
 // Mode curve runs package auto without a limit at several prices of memory
 // (FOLIO=percpu=SIZE), and shows what more memory buys.
 //
@@ -45,10 +48,10 @@ func main() {
 		exit(touch.Main())
 	}
 	b := &bench{fs: procmem.New("")}
-	mode := flag.String("mode", "compare", "compare, or curve")
+	mode := flag.String("mode", "compare", "compare, parts or curve")
 	flag.IntVar(&b.rounds, "rounds", 6, "rounds")
-	limit := flag.String("limit", "1GiB", "memory limit of the cgroup, in mode compare")
-	gogc := flag.String("gogc", "200,300,400,800", "GOGC of the patched runtime, in mode compare")
+	limit := flag.String("limit", "1GiB", "memory limit of the cgroup, in modes compare and parts")
+	gogc := flag.String("gogc", "200,300,400,800", "GOGC of the patched runtime, in modes compare and parts")
 	percpu := flag.String("percpu", "1GiB,2GiB,4GiB,8GiB,16GiB,64GiB,0", "memory that one CPU is worth, in mode curve")
 	flag.IntVar(&b.documents, "documents", 1500, "Go files to index")
 	quick := flag.Bool("quick", false, "200 documents and one round: shows that it works, no more")
@@ -67,10 +70,14 @@ func main() {
 		if b.limit, err = unit.ParseSize(*limit); err == nil {
 			err = b.run(ctx, b.compareArms(strings.Split(*gogc, ",")), compareTable, os.Stdout)
 		}
+	case *mode == "parts":
+		if b.limit, err = unit.ParseSize(*limit); err == nil {
+			err = b.run(ctx, b.partArms(strings.Split(*gogc, ",")), compareTable, os.Stdout)
+		}
 	case *mode == "curve":
 		err = b.run(ctx, curveArms(strings.Split(*percpu, ",")), curveTable, os.Stdout)
 	default:
-		err = fmt.Errorf("-mode %s: want compare or curve", *mode)
+		err = fmt.Errorf("-mode %s: want compare, parts or curve", *mode)
 	}
 	exit(err)
 }
@@ -101,6 +108,16 @@ func (b *bench) compareArms(gogc []string) []arm {
 	for _, v := range gogc {
 		arms = append(arms, arm{name: "heap-hugepages, GOGC=" + v, build: patched,
 			env: []string{"GOGC=" + v, fmt.Sprintf("GOMEMLIMIT=%d", b.limit/100*96)}})
+	}
+	return arms
+}
+
+// partArms are compareArms, and what each half of package auto does without the other.
+func (b *bench) partArms(gogc []string) []arm {
+	arms := append(b.compareArms(gogc), arm{name: "auto, gc only", build: auto, env: []string{"FOLIO=heap=off"}})
+	for _, v := range gogc {
+		arms = append(arms, arm{name: "auto, heap only, GOGC=" + v, build: auto,
+			env: []string{"FOLIO=gc=off", "GOGC=" + v, fmt.Sprintf("GOMEMLIMIT=%d", b.limit/100*96)}})
 	}
 	return arms
 }

@@ -38,7 +38,13 @@ func (b *bench) trial(ctx context.Context, a arm) (r result, err error) {
 func (b *bench) alone(ctx context.Context, a arm) (result, error) {
 	env := append([]string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "FOLIO=", overlay.HugePagesVariable + "="}, a.env...)
 	if b.verbose && a.build == auto {
-		env = append(env, "FOLIO="+strings.TrimPrefix(strings.Join(append(a.env, ""), ","), "FOLIO=")+"log=1")
+		said := "FOLIO=log=1"
+		for _, v := range a.env {
+			if strings.HasPrefix(v, "FOLIO=") {
+				said = v + ",log=1"
+			}
+		}
+		env = append(env, said)
 	}
 	var stdout, stderr bytes.Buffer
 	p := &trial.Program{

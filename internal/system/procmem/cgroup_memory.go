@@ -27,6 +27,10 @@ type GroupMemory struct {
 	// first back easily. Both are part of Usage.
 	InactiveFile *uint64
 	ActiveFile   *uint64
+	// What was released of huge pages that are otherwise in use: no process has it mapped,
+	// yet it is part of Usage until the group runs short and the kernel splits them. nil
+	// where the kernel does not say what the rest of Usage is.
+	Unsplit *uint64
 }
 
 // MemoryGroups returns the memory cgroups that a process is in, from its own up
@@ -68,8 +72,11 @@ func (g MemoryGroup) Read() (m GroupMemory, err error) {
 	if m.Usage, err = g.number(usage); err != nil {
 		return GroupMemory{}, err
 	}
-	stat, err := ReadKeyed(g.dir+"/memory.stat", inactive, active)
+	stat, err := ReadKeyed(g.dir+"/memory.stat", append(g.parts(), inactive, active)...)
 	if err != nil {
+		return GroupMemory{}, err
+	}
+	if m.Unsplit, err = g.unsplit(m.Usage, stat); err != nil {
 		return GroupMemory{}, err
 	}
 	if n, ok := stat[inactive]; ok {
@@ -79,6 +86,46 @@ func (g MemoryGroup) Read() (m GroupMemory, err error) {
 		m.ActiveFile = &n
 	}
 	return m, nil
+}
+
+// parts are the lines of memory.stat that add up to what is mapped, in the page cache, or
+// the kernel's. The last ones are parts of "kernel", which Linux 5.18 and later have.
+func (g MemoryGroup) parts() []string {
+	if !g.unified {
+		return []string{"total_rss", "total_cache"}
+	}
+	return []string{"anon", "file", "sock", "zswap", "hugetlb", "kernel", "kernel_stack", "pagetables", "percpu", "vmalloc", "slab"}
+}
+
+// unsplit is what the parts leave of usage.
+func (g MemoryGroup) unsplit(usage *uint64, stat map[string]uint64) (*uint64, error) {
+	parts, must := g.parts(), 2
+	var kernel *uint64
+	switch v, ok := stat["kernel"]; {
+	case !g.unified:
+		var err error
+		if kernel, err = g.number("memory.kmem.usage_in_bytes"); err != nil {
+			return nil, err
+		}
+	case ok:
+		kernel, parts = &v, parts[:5]
+	default:
+		if v, ok := stat["slab"]; ok {
+			kernel, parts = &v, parts[:len(parts)-1]
+		}
+	}
+	if usage == nil || kernel == nil {
+		return nil, nil
+	}
+	left := int64(*usage - min(*usage, *kernel))
+	for i, name := range parts {
+		n, ok := stat[name]
+		if !ok && i < must {
+			return nil, nil
+		}
+		left -= int64(min(n, *usage))
+	}
+	return new(uint64(max(left, 0))), nil
 }
 
 func (g MemoryGroup) number(file string) (*uint64, error) { return ReadNumber(g.dir + "/" + file) }

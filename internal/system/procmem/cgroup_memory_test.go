@@ -75,6 +75,37 @@ func TestMemoryGroups(t *testing.T) {
 	}
 }
 
+// TestUnsplit: what is charged and neither mapped, cached nor the kernel's.
+func TestUnsplit(t *testing.T) {
+	const job = "sys/fs/cgroup/memory/user.slice/job/"
+	const main = "sys/fs/cgroup/system.slice/a b.service/main/"
+	for _, c := range []struct {
+		name, tree string
+		files      map[string]string
+		want       string
+	}{
+		{"v1", "cgroup-v1", map[string]string{job + "memory.kmem.usage_in_bytes": "60\n", job + "memory.stat": "rss 1\ncache 2\ntotal_cache 40\ntotal_rss 500\n"}, "400"},
+		{"v1, more is counted than is charged", "cgroup-v1", map[string]string{job + "memory.kmem.usage_in_bytes": "60\n", job + "memory.stat": "total_cache 40\ntotal_rss 950\n"}, "0"},
+		{"v1 without the kernel's", "cgroup-v1", map[string]string{job + "memory.stat": "total_cache 40\ntotal_rss 500\n"}, "absent"},
+		{"v1 without a part", "cgroup-v1", map[string]string{job + "memory.kmem.usage_in_bytes": "60\n", job + "memory.stat": "total_cache 40\n"}, "absent"},
+		{"v2", "cgroup-v2", map[string]string{main + "memory.stat": "anon 500\nfile 40\nkernel 60\nkernel_stack 10\npagetables 20\nslab 30\nsock 5\nzswap 6\nhugetlb 7\nfile_mapped 39\n"}, "382"},
+		{"v2 before Linux 5.18", "cgroup-v2", map[string]string{main + "memory.stat": "anon 500\nfile 40\nkernel_stack 10\npagetables 20\npercpu 1\nslab 30\nsock 5\n"}, "394"},
+		{"v2, only the kernel's", "cgroup-v2", map[string]string{main + "memory.stat": "kernel 60\n"}, "absent"},
+		{"v2 without the kernel's", "cgroup-v2", map[string]string{main + "memory.stat": "anon 5\nfile 6\n"}, "absent"},
+	} {
+		for _, usage := range []string{job + "memory.usage_in_bytes", main + "memory.current"} {
+			c.files[usage] = "1000\n"
+		}
+		groups, err := withFiles(t, c.tree, c.files).MemoryGroups(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := groups[0].Read(); err != nil || have(m.Unsplit) != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.name, have(m.Unsplit), err, c.want)
+		}
+	}
+}
+
 func TestMemoryGroupErrors(t *testing.T) {
 	const job = "sys/fs/cgroup/memory/user.slice/job/"
 	for _, file := range []string{"memory.usage_in_bytes", "memory.limit_in_bytes"} {
