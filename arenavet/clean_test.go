@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/tools/go/packages"
 )
 
 // The examples, and the tests of this repository that use arenas and mappings,
 // have no mistakes. Packages arena and page themselves are passed over.
 func TestCleanCode(t *testing.T) {
+	testenv.Long(t)
 	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
 		packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
 	pkgs, err := packages.Load(&packages.Config{Mode: mode, Tests: true}, "../arena", "../page", "../gctune", "../auto", "../examples/...")

@@ -206,6 +206,7 @@ func TestAdaptiveReserveInCgroup(t *testing.T) {
 
 // TestAdaptiveSparseHeap: of a heap that was large, next to nothing is left in each window.
 func TestAdaptiveSparseHeap(t *testing.T) {
+	testenv.Long(t)
 	needOwnMemory(t)
 	with, without := adaptRun(t, "adapt thin")
 	if with.Reserved == 0 {
@@ -281,6 +282,7 @@ func adaptUntouched(a *Advisor) error {
 // TestAdaptiveShrinkingHeap: a heap that stays small after it was large no longer asks for huge
 // pages, and does again when it grows.
 func TestAdaptiveShrinkingHeap(t *testing.T) {
+	testenv.Long(t)
 	with, _ := adaptRun(t, "adapt shrink")
 	if with.GivenUp != "" || with.Advised == 0 {
 		t.Errorf("it grew again: %+v", with)
@@ -320,6 +322,7 @@ func adaptShrink(a *Advisor) error {
 
 // TestAdaptiveReserveOfAProgramThatLocksItsMemory: it is released, and never made again.
 func TestAdaptiveReserveOfAProgramThatLocksItsMemory(t *testing.T) {
+	testenv.Long(t)
 	if raceEnabled {
 		t.Skip("the race detector maps terabytes, which mlockall would put in memory")
 	}

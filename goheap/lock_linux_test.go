@@ -133,6 +133,7 @@ func lockRun(t *testing.T, how, when string) (s lockState) {
 // before, and released where it does so later; what the heap grows into is locked as it
 // would be without. RSS is that of the same program without a reserve.
 func TestReserveOfAProgramThatLocksItsMemory(t *testing.T) {
+	testenv.Long(t)
 	needTHP(t)
 	if raceEnabled {
 		t.Skip("the race detector maps terabytes, which mlockall would put in memory")

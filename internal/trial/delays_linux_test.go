@@ -40,6 +40,7 @@ func checkDelays(t *testing.T, s *Sample) {
 // A server that collects all the time: its slow requests and its GC cycles are recorded on
 // one clock.
 func TestDelaysOfGC(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}
@@ -97,6 +98,7 @@ func TestDelaysOfGC(t *testing.T) {
 
 // A quota that runs out is seen while it does.
 func TestDelaysOfQuota(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}

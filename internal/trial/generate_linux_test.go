@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -122,6 +123,7 @@ func failing(n int) func(p *Program) {
 }
 
 func TestGenerateFails(t *testing.T) {
+	testenv.Long(t)
 	for _, c := range []struct {
 		name    string
 		options []string

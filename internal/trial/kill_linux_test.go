@@ -64,6 +64,7 @@ f() {
 `
 
 func TestForkBomb(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}

@@ -118,6 +118,7 @@ func TestProfileChildren(t *testing.T) {
 // TestProfileServer checks that neither the time before the load nor the load
 // generator is in the profile of a server.
 func TestProfileServer(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}

@@ -128,6 +128,7 @@ func roleListen([]string) error {
 // A program whose children throw their standard error away has GC cycles that nobody
 // saw. That is not zero, nor are the parent's all.
 func TestHiddenCollectionsAreNotDenied(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // A model is a server whose requests take a millisecond, unless something delays them: what
@@ -148,6 +150,7 @@ func TestNothingIsFoundByChance(t *testing.T) {
 
 // The same holds of several runs together: 60 of 1,000 are 15 of 250.
 func TestNothingIsFoundInRuns(t *testing.T) {
+	testenv.Long(t)
 	f, _, any := found(&model{seconds: 4, rate: 200, stalls: 2}, 250, 6)
 	t.Logf("%d of 250: %v", any, f)
 	if any > 15 {
