@@ -18,7 +18,7 @@ const (
 	RateHeld     RateVerdict = "held"
 	RateSlow     RateVerdict = "slow"   // the 99th percentile was above the bound
 	RateFailed   RateVerdict = "failed" // fewer than 99% succeeded, or the server did not survive
-	RateLate     RateVerdict = "late"   // the generator was late: nothing is known of the server
+	RateLate     RateVerdict = "late"   // above the bound, but so was the generator: nothing is known of the server
 )
 
 // A RateStep is a rate that was tried, with a short load.
@@ -146,7 +146,12 @@ func (s *rateSearch) unloaded(ctx context.Context) (rate float64, err error) {
 	const most, tries = 20 * time.Second, 3
 	rate, d := unloadedRate, stepTime
 	for n := 0; ; {
-		r, failure, err := s.step(ctx, rate, d, func(*Result) RateVerdict { return RateUnloaded })
+		r, failure, err := s.step(ctx, rate, d, func(r *Result) RateVerdict {
+			if r.Late {
+				return RateLate
+			}
+			return RateUnloaded
+		})
 		switch {
 		case err != nil:
 			return 0, err
@@ -196,15 +201,16 @@ func (s *rateSearch) try(ctx context.Context, rate float64) (held bool, by RateB
 
 // judge says how a rate went.
 func (s *rateSearch) judge(r *Result) RateVerdict {
+	answered := float64(r.Succeeded) >= heldShare*float64(r.Intended)
 	switch p99 := r.Latency.P99; {
+	case answered && p99 != nil && *p99 <= s.out.Bound:
+		return RateHeld // also where the generator was late: latencies are from the intended starts
 	case r.Late:
 		return RateLate
-	case float64(r.Succeeded) < heldShare*float64(r.Intended):
+	case !answered:
 		return RateFailed
-	case p99 == nil || *p99 > s.out.Bound:
-		return RateSlow
 	}
-	return RateHeld
+	return RateSlow
 }
 
 // step measures a rate and keeps what it showed.
@@ -224,9 +230,6 @@ func (s *rateSearch) step(ctx context.Context, rate float64, d time.Duration, ju
 	if r != nil {
 		out.Verdict, out.P99, out.Lateness = judge(r), r.Latency.P99, r.Lateness.P99
 		out.Succeeded = new(float64(r.Succeeded) / float64(r.Intended))
-		if r.Late {
-			out.Verdict = RateLate
-		}
 	}
 	s.out.Steps = append(s.out.Steps, out)
 	if s.Progress != nil {
