@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/variant"
 )
 
 // Off is the value of GOGC that turns the GC off.
@@ -59,6 +60,9 @@ type Setting struct {
 	GOMAXPROCS int      `json:"gomaxprocs,omitempty"` // 0 as the environment has it
 	THP        THP      `json:"thp,omitempty"`
 	Env        []string `json:"env,omitempty"` // further KEY=VALUE pairs
+	// Build is how the program is built. Runners that have one program only take no
+	// notice of it.
+	Build variant.Build `json:"build,omitzero"`
 }
 
 // ParseGOGC checks a GOGC value: "off" or a whole percentage.
@@ -75,7 +79,7 @@ func ParseGOGC(s string) (string, error) {
 
 // IsZero says that the setting changes nothing.
 func (s Setting) IsZero() bool {
-	return s.GOGC == "" && s.MemLimit == 0 && s.GOMAXPROCS == 0 && s.THP == THPSystem && len(s.Env) == 0
+	return s.GOGC == "" && s.MemLimit == 0 && s.GOMAXPROCS == 0 && s.THP == THPSystem && len(s.Env) == 0 && s.Build.IsZero()
 }
 
 // vars returns the environment variables of the setting, in the order in which
@@ -97,6 +101,9 @@ func (s Setting) vars() []string {
 // String names the setting as tables print it.
 func (s Setting) String() string {
 	v := s.vars()
+	if !s.Build.IsZero() {
+		v = append([]string{s.Build.String()}, v...)
+	}
 	if s.THP != THPSystem {
 		v = append(v, "thp="+string(s.THP))
 	}

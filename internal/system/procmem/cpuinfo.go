@@ -1,6 +1,7 @@
 package procmem
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -37,6 +38,25 @@ func parseCPUModel(data []byte) (string, error) {
 		return name, nil
 	}
 	return strings.TrimSpace("ARM implementer " + implementer + " part " + part), nil
+}
+
+// CPUFlags returns the flags in /proc/cpuinfo that all processors have; nil where the file
+// has none, as on arm64.
+func (f FS) CPUFlags() ([]string, error) {
+	return load(f.path("proc/cpuinfo"), func(data []byte) (all []string, err error) {
+		err = eachField(data, func(key, value string) error {
+			if strings.TrimSpace(key) != "flags" {
+				return nil
+			}
+			flags := strings.Fields(value)
+			if all == nil {
+				all = flags
+			}
+			all = slices.DeleteFunc(all, func(f string) bool { return !slices.Contains(flags, f) })
+			return nil
+		})
+		return all, err
+	})
 }
 
 // armCores names the server and developer machines that Folio is likely to meet,

@@ -51,6 +51,9 @@ type Answer struct {
 	// Benchmarks compares each Go benchmark under the default and what is recommended,
 	// where there are several.
 	Benchmarks []BenchmarkChange `json:"benchmarks,omitempty"`
+	// Steps says what each of the builds that were asked for gives alone, and the other
+	// settings of what is recommended. What they give together is the ratio of that.
+	Steps []Step `json:"steps,omitempty"`
 }
 
 // A Recommendation is the arm to take for a goal. Arm.Final has its figures.
@@ -122,6 +125,7 @@ func (r *Result) answer(v *verdict) {
 		}
 	}
 	r.Answer.Benchmarks = v.benchmarks(main)
+	r.sayBuilt(main)
 }
 
 // recommend adds a recommendation. What is alike looks as good as it.

@@ -78,10 +78,14 @@ func (s *search) admit() (direct bool, err error) {
 	coarse := s.space.coarse()
 	each := s.perTrial(nil)
 	runs := int(s.left() / max(each, 1))
-	if runs < 2 {
+	steps := s.steps()
+	if runs < 2 && len(steps) > 0 {
+		return true, nil // they were compared
+	} else if runs < 2 {
 		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; give --budget %v or more",
 			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), unit.Span(unit.RoundUp(each+2*finalRounds*each)))
 	}
+	runs = max(runs-finalRounds*len(steps), 0)
 	n := max(runs/finalRounds, 2) // all of them in the final
 	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
 		n = raced
@@ -93,7 +97,7 @@ func (s *search) admit() (direct bool, err error) {
 		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n,
 			len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
-	return len(s.res.Arms) <= finalists, nil
+	return len(s.res.Arms)-len(steps) <= finalists, nil
 }
 
 // left is what remains of the budget.
@@ -102,7 +106,7 @@ func (s *search) left() time.Duration { return s.opts.Budget - s.opts.Now().Sub(
 // roomFor says whether the budget has room for a round of the race and a final
 // after it.
 func (s *search) roomFor(arms []*Arm) bool {
-	return s.cost(arms)+leastFinalists*s.finalist() <= s.left()
+	return s.cost(arms)+time.Duration(leastFinalists+len(s.steps()))*s.finalist() <= s.left()
 }
 
 // finalist estimates how long the rounds of one finalist take.
@@ -116,9 +120,14 @@ func (s *search) finalist() time.Duration {
 	return finalRounds * s.cost(racing) / time.Duration(max(len(racing), 1))
 }
 
-// seats returns how many finalists the budget has room for.
+// seats returns how many finalists the budget has room for. Builds that were asked for
+// have theirs.
 func (s *search) seats() int {
-	return min(max(int(s.left()/max(s.finalist(), 1)), leastFinalists), finalists)
+	more := 0
+	if steps := s.steps(); len(steps) > 0 {
+		more = len(steps) + 1 // and the other settings alone
+	}
+	return min(max(int(s.left()/max(s.finalist(), 1)), leastFinalists+more), finalists+more)
 }
 
 // cost estimates how long a round of arms takes.

@@ -302,7 +302,7 @@ func (v *verdict) cheaper(a, b *Arm) bool {
 
 // parts is how many things a setting sets.
 func parts(s trial.Setting) int {
-	n := 0
+	n := len(s.Build.Steps())
 	for _, set := range []bool{s.GOGC != "", s.MemLimit != 0, s.GOMAXPROCS != 0, s.THP != trial.THPSystem} {
 		if set {
 			n++

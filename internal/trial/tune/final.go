@@ -50,6 +50,10 @@ func (s *search) final(ctx context.Context) error {
 		}
 		last := spent || s.opts.MaxRounds > 0 || s.cost(s.open(arms)) > s.left()
 		r.conclude(s.share(last))
+		if a := s.unexplained(); a != nil && !last {
+			arms, s.aim = append(arms, a), s.sched.Rounds()-r.RaceRounds+explainRounds
+			continue
+		}
 		switch {
 		case r.Answer.State == Conclusive:
 			r.Ended = "conclusive"
@@ -141,6 +145,10 @@ func (s *search) finalists() []*Arm {
 	}
 	f.join(s.def())
 	f.join(f.best)
+	for _, a := range s.steps() {
+		f.join(a)
+	}
+	f.join(s.settingsAlone(f.best))
 	rivals := f.rivals(alive)
 	f.joinFirst(rivals, 2, byScore)
 	f.joinFirst(rivals, 1, byMemory)
@@ -205,7 +213,8 @@ func (f *field) onlyHuge() *Arm {
 		return nil
 	}
 	for _, a := range f.s.res.Arms {
-		if a.Setting.THP != thp || parts(a.Setting) != 1 || !alive(a) || f.st.score[a] == 0 {
+		only := a.Setting.THP == thp && a.Setting.Build == f.best.Setting.Build && parts(a.Setting) == 1+len(a.Setting.Build.Steps())
+		if !only || !alive(a) || f.st.score[a] == 0 {
 			continue
 		}
 		if gap, doubt := f.st.gap(a, f.best); gap > 5*band+2*doubt {

@@ -3,16 +3,28 @@ package tune
 import (
 	"fmt"
 	"math"
+	"path/filepath"
+	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 )
 
+// Places are the files that keep a build.
+type Places struct {
+	Main    string // the directory of package main; "" where go test builds
+	Profile string // the file of [variant.PGOAuto]
+}
+
 // keep says how to have the setting of an arm for good: a heading, and below it the
-// ways to choose from. It is nil for the default, and where the line of the setting
-// says all.
+// ways to choose from, or all that is to be done. It is nil for the default, and where the
+// line of the setting says all.
 func (r *Result) keep(a *Arm) []string {
+	if a.Setting.Build != r.Arms[0].Setting.Build {
+		return r.keepBuild(a)
+	}
 	if a == r.Arms[0] || r.Package == "" && a.Setting.THP != trial.THPHeap {
 		return nil
 	}
@@ -53,6 +65,54 @@ func (r *Result) keep(a *Arm) []string {
 	}
 	if !r.always {
 		out = append(out, "THP=always for the whole system (as root: echo always > /sys/kernel/mm/transparent_hugepage/enabled): no change to the program, but all others get huge pages, too")
+	}
+	return out
+}
+
+// keepBuild says how to have the build of an arm for good, and its settings.
+func (r *Result) keepBuild(a *Arm) []string {
+	b := a.Setting.Build
+	out := []string{"to keep it, all of these:"}
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if b.Go != "" {
+		add("go mod edit -toolchain=%s: go.mod then says toolchain %[1]s", b.Go)
+	}
+	switch b.PGO {
+	case "":
+	case variant.PGOOff:
+		add("go build -pgo=off, or remove default.pgo")
+	default:
+		file := b.PGO
+		if file == variant.PGOAuto {
+			file = r.places.Profile
+		}
+		if r.places.Main == "" {
+			add("go test -pgo=%s", trial.Quote(file))
+		} else {
+			add("cp %s %s: go build finds it there by itself", trial.Quote(file), trial.Quote(filepath.Join(r.places.Main, "default.pgo")))
+		}
+	}
+	var env []string
+	if b.Experiments != "" {
+		env = append(env, "GOEXPERIMENT="+b.Experiments)
+	}
+	if b.AMD64 != "" {
+		env = append(env, "GOAMD64="+b.AMD64)
+	}
+	if len(env) > 0 {
+		add("%s in the environment of every go build", strings.Join(env, " "))
+	}
+	if b.Patches != "" {
+		add("folio build --patch %s in place of go build", b.Patches)
+	}
+	set := a.Setting
+	set.Build = variant.Build{}
+	switch {
+	case set.IsZero():
+	case set.THP == trial.THPSystem:
+		add("%s in the environment of the program", set)
+	default:
+		add("%s: what starts the program", set.Line([]string{"PROGRAM"}))
 	}
 	return out
 }

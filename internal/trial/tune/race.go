@@ -30,6 +30,8 @@ type Arm struct {
 	Reason string // why it is not in the final
 	Final  *Final // what the final showed; nil for others
 	Left   *Left  // what is known of an arm that left early; nil for others
+	// Unbuilt says that it failed because its program could not be built: it never ran.
+	Unbuilt bool
 }
 
 // racing says that the arm may still come into the final.
@@ -126,7 +128,7 @@ func (s *search) judge() {
 		return
 	}
 	for _, a := range s.res.Arms {
-		if !a.racing() || slices.Contains(lead, a) || !st.slower(a, best) {
+		if !a.racing() || slices.Contains(lead, a) || s.plainBuild(a) || !st.slower(a, best) {
 			continue
 		}
 		if s.res.fits(a) && within != nil && !st.slower(a, within) {
@@ -143,7 +145,7 @@ func (s *search) cut(keep []*Arm, st standing) {
 	var ready []*Arm
 	cheapest := keep[1]
 	for _, a := range s.res.Arms {
-		if !a.racing() || a == s.def() || len(st.adjusted[a]) < 2 {
+		if !a.racing() || a == s.def() || s.plainBuild(a) || len(st.adjusted[a]) < 2 {
 			continue
 		}
 		ready = append(ready, a)
@@ -228,9 +230,19 @@ func (s *search) widen() {
 		for _, c := range s.space.crosses(best.Setting) {
 			s.add(c)
 		}
-	} else if s.space.huge {
+		return
+	}
+	if s.space.huge {
 		for _, c := range s.space.other(best.Setting) { // the best may be another one by now
 			s.add(c)
+		}
+	}
+	if best.Setting.Build != s.opts.Base.Build || s.ref() != s.def() { // what is best together may be other builds
+		s.settingsAlone(best)
+		for _, a := range s.steps() {
+			set := best.Setting
+			set.Build = a.Setting.Build
+			s.add(set)
 		}
 	}
 }

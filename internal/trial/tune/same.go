@@ -56,7 +56,7 @@ func near(x, y, within float64) bool { return math.Abs(x-y) <= within*math.Max(x
 // alike takes settings out of the race that do what another one does: all of a
 // program that sets its GC itself, and limits and levels that it never reaches.
 func (s *search) alike() {
-	if s.sched.Rounds() == 1 {
+	if s.sched.Rounds() == s.raced+1 {
 		s.inert()
 	}
 	s.unreached()
@@ -65,7 +65,7 @@ func (s *search) alike() {
 // inert finds out whether GOGC and GOMEMLIMIT do anything: levels of GOGC that are
 // far apart, or a limit instead of them, should change the GC.
 func (s *search) inert() {
-	def := seen(s.def())
+	def := seen(s.ref())
 	if !def.known {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *search) inert() {
 	least, most := math.Inf(1), 0.0
 	for _, a := range s.res.Arms {
 		switch {
-		case a == s.def() || !alive(a) || !s.onlyGC(a.Setting):
+		case a == s.ref() || !alive(a) || !s.onlyGC(a.Setting):
 		case a.Setting.GOGC == trial.Off:
 			limits = append(limits, a)
 		default:
@@ -102,7 +102,7 @@ func (s *search) inert() {
 		}
 	}
 	highest := 0.0
-	for _, a := range slices.Concat([]*Arm{s.def()}, levels, limits) {
+	for _, a := range slices.Concat([]*Arm{s.ref()}, levels, limits) {
 		highest = math.Max(highest, seen(a).most)
 	}
 	s.sayInert(def, highest)
@@ -110,7 +110,7 @@ func (s *search) inert() {
 
 // onlyGC says whether a setting differs from the base by GOGC and GOMEMLIMIT alone.
 func (s *search) onlyGC(set trial.Setting) bool {
-	return set.THP == s.space.base.THP && set.GOMAXPROCS == s.space.base.GOMAXPROCS
+	return set.THP == s.space.base.THP && set.GOMAXPROCS == s.space.base.GOMAXPROCS && set.Build == s.space.base.Build
 }
 
 // sayInert notes in a line what changes nothing.
@@ -181,7 +181,7 @@ func (s *search) limited() {
 
 // sameBut says whether two settings differ by GOGC and GOMEMLIMIT at most.
 func sameBut(a, b *Arm) bool {
-	return a.Setting.THP == b.Setting.THP && a.Setting.GOMAXPROCS == b.Setting.GOMAXPROCS
+	return a.Setting.Build == b.Setting.Build && a.Setting.THP == b.Setting.THP && a.Setting.GOMAXPROCS == b.Setting.GOMAXPROCS
 }
 
 // higher says whether a lets the GC run less often than b, by GOGC alone.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -33,6 +34,7 @@ type Options struct {
 	Heap       bool   // thp=heap is possible: the program can have its heap on huge pages
 	Package    string // of a program that folio built: what recommendations name; else ""
 	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
+	Builds     Builds // what else the program may be built as
 	Seed       uint64
 
 	settings []trial.Setting // of tests: instead of the coarse arms of the space
@@ -51,7 +53,7 @@ type Options struct {
 type Stage string
 
 const (
-	InWarmup Stage = "warm-up"
+	InWarmup Stage = "warm-up" // InBuilds comes next, where there are any
 	InRace   Stage = "race"
 	InFinal  Stage = "final"
 )
@@ -91,6 +93,8 @@ type Result struct {
 
 	limits Limits // Options.Limits
 	obj    *objective
+	steps  []variant.Build  // Options.Builds.Steps
+	places Places           // Options.Builds.Places
 	always bool             // Options.THPAlways
 	about  map[*Arm]float64 // cost against the default's, as the race saw it
 }
@@ -102,7 +106,8 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	s := &search{
 		opts: opts, start: opts.Now(), stage: InWarmup,
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
-		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways, Answer: Answer{State: TooLittle}},
+		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways,
+			steps: opts.Builds.Steps, places: opts.Builds.Places, Answer: Answer{State: TooLittle}},
 	}
 	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
 	s.sched.Observe, s.sched.Repeats = s.observe, trial.LateRepeats
@@ -136,15 +141,17 @@ type search struct {
 	trials map[*trial.Arm]int
 	counts int
 
-	stage   Stage
-	aim     int     // rounds of the final until the next look
-	running int     // arms in the round
-	sampled bool    // the round is sampled
-	ahead   *Arm    // the best so far
-	direct  bool    // no race: all arms are in the final
-	refine  int     // how often the neighbourhood of the best was filled in
-	spent   float64 // of alpha, on looks
-	stands  standing
+	stage     Stage
+	aim       int     // rounds of the final until the next look
+	running   int     // arms in the round
+	sampled   bool    // the round is sampled
+	ahead     *Arm    // the best so far
+	direct    bool    // no race: all arms are in the final
+	refine    int     // how often the neighbourhood of the best was filled in
+	raced     int     // rounds before the race
+	explained int     // how often the final got a further arm, see unexplained
+	spent     float64 // of alpha, on looks
+	stands    standing
 	// GOGC, or GOMEMLIMIT, does nothing for the program.
 	inertGOGC, inertLimit bool
 }
@@ -164,9 +171,17 @@ func (s *search) run(ctx context.Context) error {
 	if s.opts.Exhaustive {
 		return s.exhaust(ctx)
 	}
-	if s.direct, err = s.admit(); err != nil {
-		return err
+	if len(s.opts.Builds.Steps) > 0 {
+		if err := s.builds(ctx); err != nil {
+			return err
+		}
 	}
+	if !s.direct {
+		if s.direct, err = s.admit(); err != nil {
+			return err
+		}
+	}
+	s.raced = s.sched.Rounds()
 	if !s.direct {
 		s.stage = InRace
 		if err := s.race(ctx); err != nil && !errors.Is(err, errBudget) {
@@ -271,8 +286,20 @@ func failure(s *trial.Sample) error {
 
 // exhaust measures the whole space, as a final of all.
 func (s *search) exhaust(ctx context.Context) error {
-	for _, c := range s.space.grid() {
-		s.add(c)
+	for _, b := range variant.Combinations(s.opts.Builds.Steps) {
+		base := s.opts.Base
+		base.Build = b
+		if !b.IsZero() {
+			if a, err := s.enter(ctx, base); err != nil {
+				return err
+			} else if !alive(a) {
+				continue
+			}
+		}
+		for _, c := range s.space.grid() {
+			c.Build = b
+			s.add(c)
+		}
 	}
 	if s.opts.MaxRounds == 0 {
 		s.opts.MaxRounds = finalRounds
@@ -346,7 +373,7 @@ func (s *search) finish(ctx context.Context, err *error) {
 		r.Interrupted, r.Ended, *err = true, fmt.Sprintf("interrupted in round %d of the %s", s.stageRound(), s.stage), nil
 	}
 	// Arms that were entered but never ran tell nothing.
-	r.Arms = append(r.Arms[:1], slices.DeleteFunc(r.Arms[1:], func(a *Arm) bool { return len(a.Samples) == 0 })...)
+	r.Arms = append(r.Arms[:1], slices.DeleteFunc(r.Arms[1:], func(a *Arm) bool { return len(a.Samples) == 0 && !a.Unbuilt })...)
 	if s.obj == nil {
 		return
 	}

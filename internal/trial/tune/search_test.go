@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -23,9 +24,10 @@ type simulated struct {
 	perMiB      float64 // seconds of page faults
 	procs       map[int]float64
 	noise       float64
-	advise      float64 // cost of the program's own work with thp=heap; page faults are then a twentieth
-	failBelow   int     // GOGC below which the program dies
-	failEvery   int     // every n-th trial fails
+	advise      float64                                // cost of the program's own work with thp=heap; page faults are then a twentieth
+	built       func(variant.Build) (work, gc float64) // factors of a build; nil: none
+	failBelow   int                                    // GOGC below which the program dies
+	failEvery   int                                    // every n-th trial fails
 
 	rng    *rand.Rand
 	now    time.Time
@@ -57,7 +59,11 @@ func (s *simulated) truth(set trial.Setting) (wall, mem float64) {
 	if set.THP == trial.THPHeap {
 		base, perMiB = base*s.advise, perMiB/20
 	}
-	return f * (base + cycles*s.perCycle + heap*perMiB), heap + 10
+	work, gc := 1.0, 1.0
+	if s.built != nil {
+		work, gc = s.built(set.Build)
+	}
+	return f * (work*base + gc*cycles*s.perCycle + heap*perMiB), heap + 10
 }
 
 func (s *simulated) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
