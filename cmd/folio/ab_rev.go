@@ -97,7 +97,7 @@ func (r *revisionArgs) goTest(args []string) error {
 		}
 		if !strings.HasPrefix(arg, "-") {
 			if r.pkg != "" {
-				return misusef("ab: go test of %s and %s: want one package", r.pkg, arg)
+				return misusef("go test of %s and %s: want one package", r.pkg, arg)
 			}
 			r.pkg = arg
 			continue
@@ -106,7 +106,7 @@ func (r *revisionArgs) goTest(args []string) error {
 		name = strings.TrimPrefix(name, "test.")
 		if (testValues[name] || buildValues[name]) && !has {
 			if len(args) == 0 {
-				return misusef("ab: go test: -%s needs a value", name)
+				return misusef("go test: -%s needs a value", name)
 			}
 			value, has, args = args[0], true, args[1:]
 		}
@@ -119,15 +119,15 @@ func (r *revisionArgs) goTest(args []string) error {
 		case buildValues[name] || buildBools[name]:
 			r.with = append(r.with, "-"+name+value)
 		default:
-			return misusef("ab: go test: -%s is not supported; put flags of the test itself after -args", name)
+			return misusef("go test: -%s is not supported; put flags of the test itself after -args", name)
 		}
 		bench, run = bench || name == "bench", run || name == "run"
 	}
 	switch {
 	case !bench:
-		return misusef("ab: go test without -bench measures nothing: folio ab --rev main,HEAD -- go test -bench Name ./pkg")
+		return misusef("go test without -bench measures nothing: folio ab --rev main,HEAD -- go test -bench Name ./pkg")
 	case strings.Contains(r.pkg, "..."):
-		return misusef("ab: go test of %s: want one package", r.pkg)
+		return misusef("go test of %s: want one package", r.pkg)
 	case r.pkg == "":
 		r.pkg = "."
 	}
@@ -226,7 +226,9 @@ func (a *app) buildRevision(ctx context.Context, g *git, r *revisionArgs, src *r
 	}
 	args = append(append(args, r.with...), r.pkg)
 	call := overlay.Call{Path: "go", Args: args, Dir: dir, Set: []string{"GOTMPDIR=" + work, "PWD=" + dir}}
-	if err := a.runGo(ctx, call, p); err != nil {
+	if said, err := a.runGo(ctx, call); err != nil {
+		p.clear()
+		_, _ = a.stderr.Write([]byte(said))
 		return arm, err
 	}
 	file, err := only(bin)
@@ -239,18 +241,25 @@ func (a *app) buildRevision(ctx context.Context, g *git, r *revisionArgs, src *r
 	arm.command = append([]string{file}, r.args...)
 	arm.show = append([]string{filepath.Base(file)}, r.args...)
 	if r.test { // it runs where go test runs it
-		list := exec.CommandContext(ctx, "go", "list", "-find", "-f", "{{.Dir}}", r.pkg)
-		list.Dir, list.Env = dir, append(os.Environ(), "PWD="+dir)
-		text, err := list.Output()
-		if err != nil {
-			return arm, fmt.Errorf("go list %s: %w", r.pkg, err)
+		if arm.dir, err = packageDir(ctx, dir, r.pkg); err != nil {
+			return arm, err
 		}
-		arm.dir = strings.TrimSpace(string(text))
 		arm.show = append([]string{"go", "test"}, append(r.with, arm.show[1:]...)...)
 		arm.show = append(arm.show, r.pkg)
 		return arm, nil
 	}
 	return arm, errors.Join(os.RemoveAll(tree), os.RemoveAll(work))
+}
+
+// packageDir returns the directory of a package that is named in dir.
+func packageDir(ctx context.Context, dir, pkg string) (string, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-find", "-f", "{{.Dir}}", pkg)
+	list.Dir, list.Env = dir, append(os.Environ(), "PWD="+dir)
+	text, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list %s: %w", pkg, err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // workingTree names the working tree as a revision.

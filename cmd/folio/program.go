@@ -14,7 +14,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/host"
@@ -46,7 +45,8 @@ type programFlags struct {
 	json, bench  string
 	html         string
 	redact       bool
-	pprof        string // of run
+	pprof        string  // of run
+	test         *source // of tune: the test that folio builds; nil for none
 
 	given *pflag.FlagSet
 }
@@ -99,10 +99,11 @@ type session struct {
 
 	generator *load.Options // the load by folio; nil for none
 
-	limits  cgroup.Limits
-	cgroups *cgroup.Parent // nil without limits
-	built   *built         // nil without --build
-	spool   *os.File       // a copy of standard input; nil for none
+	limits   cgroup.Limits
+	cgroups  *cgroup.Parent // nil without limits
+	built    *built         // nil without --build
+	variants *variants      // nil where no builds are searched
+	spool    *os.File       // a copy of standard input; nil for none
 }
 
 // open checks everything that can be checked before measuring, and builds what is to
@@ -142,9 +143,15 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if f.build == "" {
+	switch {
+	case f.test != nil:
+		err = s.build(ctx, a, *f.test, kind, nil)
+	case f.build != "":
+		err = s.build(ctx, a, source{pkg: f.build}, kind, args)
+	default:
 		s.about(kind, args, args[0])
-	} else if err := s.build(ctx, a, f.build, kind, args); err != nil {
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.program.Keep = s.keeps()
@@ -215,19 +222,6 @@ func sweep() {
 	if dir := os.Getenv("GOTMPDIR"); dir != "" {
 		scratch.Sweep(dir)
 	}
-}
-
-// build builds the program and begins the result.
-func (s *session) build(ctx context.Context, a *app, pkg, kind string, args []string) error {
-	b, err := a.build(ctx, pkg)
-	if err != nil {
-		return err
-	}
-	command, show := b.command(args)
-	s.about(kind, show, b.file)
-	s.built, s.program.Command, s.program.Patched = b, command, true
-	s.file.Program.Build = b.record()
-	return nil
 }
 
 // getsHuge says why --thp heap would change nothing for the program.
@@ -461,27 +455,6 @@ func (s *session) close() error {
 		err = errors.Join(err, s.spool.Close())
 	}
 	return errors.Join(err, s.release())
-}
-
-// checkBuild checks what --build is and goes with.
-func (f *programFlags) checkBuild(thp trial.THP) error {
-	switch {
-	case !f.given.Changed("build"):
-		return nil
-	case strings.TrimSpace(f.build) == "":
-		return errors.New("--build: want a package, such as ./cmd/server")
-	}
-	for _, word := range strings.Fields(f.build) {
-		if strings.HasPrefix(word, "-") {
-			return fmt.Errorf("--build %q: want a package or .go files: flags of the build go into GOFLAGS, arguments of the program after --", f.build)
-		}
-	}
-	for _, kv := range f.env {
-		if key, _, _ := strings.Cut(kv, "="); key == overlay.HugePagesVariable {
-			return fmt.Errorf("--env %s: with --build, --thp says that: heap or system", kv)
-		}
-	}
-	return nil
 }
 
 // terminal returns the file behind w when it is one that a person watches.

@@ -35,6 +35,7 @@ type tuneFlags struct {
 	all        bool
 	kubernetes string
 	target     kubernetes.Target // from kubernetes
+	variants   variantFlags
 }
 
 const tuneLong = `Search the runtime's settings for the best ones for a program: GOGC from 25 to
@@ -99,7 +100,27 @@ func newTune(a *app) *cobra.Command {
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
 	f.add(fs)
+	f.variants.add(fs)
 	return cmd
+}
+
+// source returns what folio builds where builds are searched: a package, or what go test
+// builds; nil where they are not.
+func (f *tuneFlags) source(args []string) (*source, error) {
+	flag := f.variants.given(f.given)
+	switch {
+	case flag == "":
+		return nil, nil
+	case f.build != "":
+		return &source{pkg: f.build}, f.variants.check()
+	case len(args) < 2 || args[0] != "go" || args[1] != "test":
+		return nil, fmt.Errorf("%s goes with --build PACKAGE, or with -- go test -bench Name ./pkg: folio has to build the program", flag)
+	}
+	r := &revisionArgs{}
+	if err := r.goTest(args[2:]); err != nil {
+		return nil, err
+	}
+	return &source{pkg: r.pkg, test: true, args: r.args, with: r.with}, f.variants.check()
 }
 
 // options checks the flags: before anything is built or opened.
@@ -189,6 +210,10 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if err != nil {
 		return misuse(err)
 	}
+	src, err := f.source(args)
+	if err != nil {
+		return misuse(err)
+	}
 	if f.kubernetes != "" {
 		if f.target, err = kubernetesTarget(f.kubernetes); err != nil {
 			return err
@@ -196,6 +221,15 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	var p *plan
+	if src != nil {
+		if p, err = a.plan(ctx, &f.variants, *src); err != nil {
+			return err
+		}
+		if src.test {
+			f.test = src
+		}
+	}
 	s, err := a.open(ctx, &f.programFlags, "tune", args)
 	if err != nil {
 		return err
@@ -215,6 +249,15 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		return err
 	}
 	s.underLoad(&s.file.Program, &f.programFlags)
+	runner := trial.Runner(s.program)
+	if p != nil {
+		v := a.newVariants(p, s)
+		defer func() { err = errors.Join(err, v.release()) }()
+		if err := v.makeAll(ctx, &f.programFlags); err != nil {
+			return err
+		}
+		s.variants, runner, opts.Builds = v, v, v.options()
+	}
 
 	progress := newProgress(a.stderr)
 	var writeErr error
@@ -233,7 +276,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		s.keepTune(r)
 		writeErr = errors.Join(writeErr, s.write())
 	}
-	res, err := tune.Search(ctx, s.program, opts)
+	res, err := tune.Search(ctx, runner, opts)
 	progress.clear()
 	if res != nil {
 		s.keepTune(res)
@@ -349,6 +392,9 @@ func (s *session) measured() bool {
 // keepTune puts what is known so far into the result file.
 func (s *session) keepTune(r *tune.Result) {
 	s.file.SetTune(r)
+	if s.variants != nil {
+		s.variants.record(&s.file)
+	}
 	if s.file.Metric == nil {
 		s.file.Metric = result.NewTarget(s.spec, nil)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
@@ -34,6 +35,9 @@ type File struct {
 	// ones are the final's. Ended says why it ended, Answer what it found.
 	RaceRounds int    `json:"race_rounds,omitempty"`
 	Ended      string `json:"ended,omitempty"`
+	// BuildSeconds is what the builds of a search took, which ElapsedSeconds has not; nil
+	// where none were searched.
+	BuildSeconds *float64 `json:"build_seconds,omitempty"`
 	// RateSearch are the rates that --rate auto tried, in order.
 	RateSearch []load.RateStep `json:"rate_search,omitempty"`
 	Answer     *tune.Answer    `json:"answer,omitempty"`
@@ -74,13 +78,33 @@ type Program struct {
 // A Build says what folio built a program from. The first word of Command is then the
 // name that go build gives it.
 type Build struct {
-	Package string   `json:"package"` // or .go files
-	Patches []string `json:"patches"` // of the standard library, as name@hash
+	Package string   `json:"package"`           // or .go files
+	Patches []string `json:"patches"`           // of the standard library, as name@hash
+	Test    bool     `json:"test,omitempty"`    // it is the test of the package
+	Profile string   `json:"profile,omitempty"` // file of the profile that folio made for pgo=auto
+}
+
+// An ArmBuild is all that identifies the build of an arm, where builds were searched.
+type ArmBuild struct {
+	GoVersion   string   `json:"go_version"`             // as the program says, with its experiments
+	Experiments string   `json:"goexperiment,omitempty"` // GOEXPERIMENT of the build, where the search set it
+	AMD64       string   `json:"goamd64,omitempty"`      // likewise
+	PGO         *string  `json:"pgo_sha256"`             // of the profile; null where the search gave none
+	Patches     []string `json:"patches"`                // as name@hash
+	BuildID     string   `json:"build_id,omitempty"`
+	Bytes       uint64   `json:"program_bytes"`
+	Seconds     *float64 `json:"build_seconds"` // null for the default, which is built before the others
 }
 
 // Line returns a shell line that runs the program under a setting.
 func (p Program) Line(s trial.Setting) string {
 	if p.Build != nil && len(p.Command) > 0 {
+		if s.Build.PGO == variant.PGOAuto && p.Build.Profile != "" {
+			s.Build.PGO = p.Build.Profile
+		}
+		if p.Build.Test {
+			return s.TestLine(p.Command)
+		}
 		return s.BuildLine(p.Build.Package, p.Command[1:])
 	}
 	return s.Line(p.Command)
@@ -121,6 +145,8 @@ type Arm struct {
 	Load *LoadSummary `json:"load,omitempty"`
 	// Delays is what delays the slow requests of those loads; nil where nothing is known.
 	Delays *delay.Answer `json:"delays,omitempty"`
+	// Build is what ran, where builds were searched; nil where they were not.
+	Build *ArmBuild `json:"build,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
 	Profile *profile.Result `json:"profile,omitempty"`
 	// Tree is the CPU time of those runs by call path: of a search, of the default and what
@@ -135,6 +161,8 @@ type Setting struct {
 	GOMAXPROCS *int     `json:"gomaxprocs"`
 	THP        string   `json:"thp"`
 	Env        []string `json:"env"`
+	// Build is in what the program was built otherwise than the default; nil for nothing.
+	Build *variant.Build `json:"build,omitempty"`
 }
 
 // NewSetting returns the JSON form of a setting.
@@ -155,6 +183,9 @@ func NewSetting(s trial.Setting) Setting {
 	if out.Env == nil {
 		out.Env = []string{}
 	}
+	if !s.Build.IsZero() {
+		out.Build = &s.Build
+	}
 	return out
 }
 
@@ -173,6 +204,16 @@ func (s Setting) Trial() trial.Setting {
 	if s.THP != "" && s.THP != "system" {
 		out.THP = trial.THP(s.THP)
 	}
+	if s.Build != nil {
+		out.Build = *s.Build
+	}
+	return out
+}
+
+// Runtime returns the setting without what is of the build.
+func (s Setting) Runtime() trial.Setting {
+	out := s.Trial()
+	out.Build = variant.Build{}
 	return out
 }
 

@@ -87,6 +87,8 @@ var (
 	env   treatment = func(_ *redactor, s string) string { return redactedEnv(s) }
 	named treatment = (*redactor).name
 	built treatment = func(_ *redactor, s string) string { return "./" + base(s) }
+	// profiled is how a build has a profile.
+	profiled treatment = func(_ *redactor, s string) string { return redactedProfile(s) }
 	// command is of a single word: walk does lists.
 	command treatment = func(_ *redactor, s string) string { return program(s) }
 	kernel  treatment = func(_ *redactor, s string) string { return versionOf(s) }
@@ -176,6 +178,10 @@ func (r *redactor) learn(f any) {
 			r.variables(a.Setting.Env)
 			set := a.Setting.Trial()
 			set.Env = redactedEnvs(set.Env)
+			if b := &set.Build; redactedProfile(b.PGO) != b.PGO {
+				r.add(b.PGO, left)
+				b.PGO = left
+			}
 			if a.Name == a.Setting.Trial().String() { // of other names, prose makes new ones
 				r.names[a.Name] = set.String()
 			}

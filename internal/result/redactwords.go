@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/foliomem/folio/internal/program/variant"
 )
 
 // prose leaves out of a sentence what the result has elsewhere and must not say, paths,
@@ -185,7 +187,7 @@ func versionOf(s string) string { return versions.FindString(s) }
 
 // ownVariables are settings of the Go runtime and Folio: their values are figures, and say
 // nothing else.
-var ownVariables = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOEXPERIMENT", "FOLIO", "FOLIO_HEAPMINIMUM",
+var ownVariables = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOEXPERIMENT", "GOAMD64", "GOTOOLCHAIN", "FOLIO", "FOLIO_HEAPMINIMUM",
 	"GLIBC_TUNABLES", "MemorySwapMax"}
 
 // redactedEnv returns KEY=VALUE without the value of what is no setting.
@@ -195,6 +197,14 @@ func redactedEnv(kv string) string {
 		return kv
 	}
 	return key + "=" + left
+}
+
+// redactedProfile returns what says how a build has a profile, without the name of a file.
+func redactedProfile(s string) string {
+	if s == "" || s == variant.PGOOff || s == variant.PGOAuto {
+		return s
+	}
+	return left
 }
 
 func redactedEnvs(env []string) []string {

@@ -16,7 +16,7 @@ func (f *File) SetTune(r *tune.Result) {
 	}
 	f.Arms = f.Arms[:0]
 	for i, a := range r.Arms {
-		if len(a.Samples) == 0 && i > 0 {
+		if len(a.Samples) == 0 && i > 0 && !a.Unbuilt {
 			continue
 		}
 		arm := Arm{Name: a.Name, Setting: NewSetting(a.Setting), Status: string(a.Status), Reason: a.Reason,

@@ -78,6 +78,14 @@ type Program struct {
 	heap heapPatch // what THPHeap changes in the program, once that is known
 }
 
+// Of returns a program that runs another file as p does; patched says whether that has the
+// patch of Patched.
+func (p *Program) Of(command []string, patched bool) *Program {
+	out := *p
+	out.Command, out.Patched, out.heap = command, patched, heapPatch{}
+	return &out
+}
+
 // tailBytes is how much output is kept to explain a failure.
 const tailBytes = 4 << 10
 

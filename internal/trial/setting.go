@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/program/variant"
 )
 
@@ -216,6 +217,12 @@ func (s Setting) BuildLine(pkg string, args []string) string {
 		thp = "system" // with --build, that is not what no flag means
 	}
 	words = append(words, "--thp="+string(thp))
+	for _, x := range []struct{ flag, value string }{{"go", s.Build.Go}, {"goexperiment", s.Build.Experiments},
+		{"goamd64", s.Build.AMD64}, {"pgo", s.Build.PGO}, {"patch", s.Build.Patches}} {
+		if x.value != "" {
+			words = append(words, "--"+x.flag+"="+Quote(x.value))
+		}
+	}
 	for _, kv := range s.Env {
 		words = append(words, "--env", Quote(kv))
 	}
@@ -226,6 +233,32 @@ func (s Setting) BuildLine(pkg string, args []string) string {
 		words = append(words, Quote(a))
 	}
 	return strings.Join(words, " ")
+}
+
+// TestLine returns a shell line that runs go test, the command, under the setting. Its
+// variables are those of the build and of the test. With huge pages for the heap, or with
+// patches, it is folio go test, which builds with them.
+func (s Setting) TestLine(command []string) string {
+	b := s.Build
+	var env, flags []string
+	for _, x := range []struct{ variable, value string }{{"GOTOOLCHAIN", b.Go}, {"GOEXPERIMENT", b.Experiments}, {"GOAMD64", b.AMD64}} {
+		if x.value != "" {
+			env = append(env, x.variable+"="+x.value)
+		}
+	}
+	if b.PGO != "" {
+		flags = append(flags, "-pgo="+b.PGO)
+	}
+	out := s
+	out.Build, out.Env = variant.Build{}, append(env, s.Env...)
+	if s.THP == THPHeap || b.Patches != "" {
+		if s.THP == THPHeap {
+			out.THP = THPSystem
+			b.Patches = strings.TrimPrefix(b.Patches+","+overlay.HeapHugePages, ",")
+		}
+		return out.Line(slices.Concat([]string{"folio", "go", "test", "--patch", b.Patches}, flags, command[2:]))
+	}
+	return out.Line(slices.Concat(command[:2], flags, command[2:]))
 }
 
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

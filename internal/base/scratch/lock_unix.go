@@ -21,6 +21,18 @@ func flock(f *os.File, how int) error {
 	}
 }
 
+// share locks a file, with others or alone, if nobody is in the way.
+func share(f *os.File, alone bool) error {
+	how := unix.LOCK_SH
+	if alone {
+		how = unix.LOCK_EX
+	}
+	if err := flock(f, how|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return ErrHeld
+	}
+	return nil // file systems without locks have caches that nobody holds
+}
+
 // hold locks a new directory. Between its making and its locking another folio may
 // have found it without a lock, and is removing it then: an errSwept.
 func hold(path string) (*os.File, error) {

@@ -19,12 +19,12 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"internal/base/ballast", "internal/base/unit"},
+	{"internal/base/ballast", "internal/base/unit", "internal/program/variant"},
 	{"internal/result/advice", "internal/result/figure"},
 	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace",
 		"internal/program/goversion", "internal/base/input", "internal/program/launch/killtest",
 		"internal/base/scratch", "internal/base/stat", "internal/trial/load", "internal/system/sys", "internal/test/testenv", "internal/lab/settings", "internal/lab/workload"},
-	{"internal/program/executable", "internal/program/overlay", "internal/system/perf",
+	{"internal/program/executable", "internal/program/overlay", "internal/program/toolchain", "internal/system/perf",
 		"internal/system/procmem", "internal/system/spawn"},
 	{"internal/program/symbol"},
 	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature",

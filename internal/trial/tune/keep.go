@@ -14,8 +14,9 @@ import (
 
 // Places are the files that keep a build.
 type Places struct {
-	Main    string // the directory of package main; "" where go test builds
+	Main    string // the directory of package main
 	Profile string // the file of [variant.PGOAuto]
+	Test    bool   // the program is a test, which go test builds: a line says all that is no build
 }
 
 // keep says how to have the setting of an arm for good: a heading, and below it the
@@ -25,7 +26,7 @@ func (r *Result) keep(a *Arm) []string {
 	if a.Setting.Build != r.Arms[0].Setting.Build {
 		return r.keepBuild(a)
 	}
-	if a == r.Arms[0] || r.Package == "" && a.Setting.THP != trial.THPHeap {
+	if a == r.Arms[0] || r.places.Test || r.Package == "" && a.Setting.THP != trial.THPHeap {
 		return nil
 	}
 	env := ""
@@ -86,7 +87,7 @@ func (r *Result) keepBuild(a *Arm) []string {
 		if file == variant.PGOAuto {
 			file = r.places.Profile
 		}
-		if r.places.Main == "" {
+		if r.places.Test {
 			add("go test -pgo=%s", trial.Quote(file))
 		} else {
 			add("cp %s %s: go build finds it there by itself", trial.Quote(file), trial.Quote(filepath.Join(r.places.Main, "default.pgo")))
@@ -109,6 +110,8 @@ func (r *Result) keepBuild(a *Arm) []string {
 	set.Build = variant.Build{}
 	switch {
 	case set.IsZero():
+	case r.places.Test && set.THP != trial.THPSystem:
+		add("the line above: tests have no heap on huge pages by themselves")
 	case set.THP == trial.THPSystem:
 		add("%s in the environment of the program", set)
 	default:

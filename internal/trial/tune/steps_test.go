@@ -123,7 +123,7 @@ func TestSearchBuildsAgainstGrid(t *testing.T) {
 					}
 					if st.Alone == nil || st.Alone.Lo == nil {
 						unknown++
-					t.Logf("seed %d: it is not known what %s gives alone", seed, st.What)
+						t.Logf("seed %d: it is not known what %s gives alone", seed, st.What)
 						continue
 					}
 					alone := fast.Arm.Setting

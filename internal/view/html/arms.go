@@ -67,6 +67,8 @@ func kindOf(s result.Setting) (shape int, name string) {
 		return shapeBoth, "GOMEMLIMIT with GOGC"
 	case s.GOGC != nil || s.GOMAXPROCS != nil:
 		return shapeGOGC, "GOGC"
+	case s.Build != nil:
+		return shapeDefault, "another build"
 	}
 	return shapeDefault, "default"
 }

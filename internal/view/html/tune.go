@@ -65,6 +65,9 @@ func tuneSection(f *result.File) *Section {
 	if !f.Complete {
 		s.Notes = append([]string{"the search was not completed: this is what was known when it ended"}, s.Notes...)
 	}
+	if b := t.steps(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
 	title := formatf("%s against memory", t.of.label())
 	if c := t.scatter(); len(c.Series) > 0 {
 		s.Blocks = append(s.Blocks, &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{t.table()}})
@@ -288,7 +291,7 @@ func (t *tuned) byGOGC() *Block {
 		} else if i > 0 {
 			continue
 		}
-		if err != nil || !a.placed || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || a.Setting.HasTHP() {
+		if err != nil || !a.placed || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || a.Setting.HasTHP() || a.Setting.Build != nil {
 			continue
 		}
 		p := t.point(a, nil, nil)

@@ -95,7 +95,7 @@ func Heading(goal string) string {
 func mainAnswer(f *result.File, rec result.Recommendation) string {
 	switch {
 	case rec.Arm != f.Arms[0].Name:
-		return "Set " + rec.Arm + "."
+		return setText(rec.Setting, rec.Arm)
 	case f.Answer.State == result.AnswerNoEffect:
 		return "Keep the default: " + f.Answer.Inert + "."
 	case f.Answer.State == result.AnswerInconclusive:

@@ -28,6 +28,7 @@ type Tune struct {
 func (t *Tune) Text(w io.Writer) error {
 	p := &printer{w: w}
 	t.answer(p)
+	t.steps(p)
 	p.line("")
 	p.lines(Title(t.File))
 	f := t.File
@@ -109,8 +110,12 @@ func keep(p *printer, lines []string, said bool) bool {
 	}
 	head, some := strings.CutSuffix(lines[0], "these:")
 	switch {
-	case !some:
+	case !some || strings.HasSuffix(head, "all of "): // nothing to choose
 		p.line("  %s", lines[0])
+		for _, l := range lines[1:] {
+			p.line("    %s", l)
+		}
+		return said
 	case said:
 		p.line("  %s", head+"the above")
 	default:

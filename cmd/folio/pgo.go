@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/profile"
+)
+
+const (
+	// profileSamples is how many samples of the CPU a profile for the compiler should have,
+	// and profileRuns of how many runs at most.
+	profileSamples = 5000
+	profileRuns    = 5
+	profileRate    = 997 // a second
+)
+
+// sample runs the default build and makes the profile of pgo=auto of its samples.
+func (v *variants) sample(ctx context.Context, f *programFlags) error {
+	if v.hashes[variant.PGOAuto] != "" {
+		return nil
+	}
+	progress := newProgress(v.a.stderr)
+	defer progress.clear()
+	keep, rate := v.session.program.Keep, v.session.program.Profile
+	defer func() { v.session.program.Keep, v.session.program.Profile = keep, rate }()
+	v.session.program.Keep, v.session.program.Profile = trial.Keep{Samples: true}, profileRate
+	var profiles [][]byte
+	total := uint64(0)
+	for run := range profileRuns {
+		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, run %d, %d samples", run+1, total))
+		s, err := v.session.program.Run(ctx, v.session.base)
+		if ctx.Err() != nil {
+			return errNothing
+		} else if err != nil {
+			return err
+		}
+		if !s.OK() {
+			return fmt.Errorf("--pgo auto: the command failed as it is, before any setting was tried: %s", s.Failure)
+		}
+		if s.Collected == nil {
+			break
+		}
+		var b bytes.Buffer
+		err = s.Collected.WritePprof(&b, time.Duration(s.Wall*float64(time.Second)))
+		s.Collected.Close()
+		if err != nil {
+			return fmt.Errorf("--pgo auto: %w", err)
+		}
+		if s.Profile == nil || s.Profile.Samples == 0 {
+			continue
+		}
+		profiles = append(profiles, b.Bytes())
+		if total += s.Profile.Samples; total >= profileSamples {
+			break
+		}
+	}
+	if len(profiles) == 0 {
+		return errors.New("--pgo auto: the program could not be sampled, or ends too early: give the file of a profile (see folio doctor, perf_event_paranoid)")
+	}
+	data, hash, err := profile.MergePGO(profiles)
+	if err != nil {
+		return fmt.Errorf("--pgo auto: %w", err)
+	}
+	dir, err := scratch.Cache("profiles")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, hash[:16]+".pgo")
+	if err := scratch.WriteFile(file, data); err != nil {
+		return fmt.Errorf("--pgo auto: keep the profile: %w", err)
+	}
+	v.profiles[variant.PGOAuto], v.hashes[variant.PGOAuto] = file, hash
+	v.session.notes = append(v.session.notes, fmt.Sprintf("pgo=auto: of %d samples of %d runs of the default build", total, len(profiles)))
+	return nil
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/toolchain"
+	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/tune"
+)
+
+// variants are the builds of a search. They run trials: of each setting the program that
+// was built for it.
+type variants struct {
+	*plan
+	a       *app
+	session *session // whose program is the default's
+	made    map[variant.Build]*made
+	hold    *os.File // the caches are in use
+	took    time.Duration
+}
+
+// A made is a build that was tried.
+type made struct {
+	built  *built
+	took   time.Duration
+	failed string // why it could not be built
+}
+
+// newVariants returns the builds of a plan. The default is built already.
+func (a *app) newVariants(p *plan, s *session) *variants {
+	v := &variants{plan: p, a: a, session: s, made: make(map[variant.Build]*made)}
+	v.made[variant.Build{}] = &made{built: s.built}
+	s.notes = append(s.notes, p.notes...)
+	return v
+}
+
+func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// makeAll downloads the toolchains, and builds all steps. What cannot be built is an arm
+// that failed; what no build survives, as a full disk, is an error.
+func (v *variants) makeAll(ctx context.Context, f *programFlags) error {
+	if len(v.steps) == 0 {
+		return nil
+	}
+	text, bytes := v.estimate()
+	if err := v.room(bytes); err != nil {
+		return err
+	}
+	_ = v.a.stderr.Line("folio: %s (folio cache)", text)
+	var err error
+	if v.hold, err = scratch.Hold(filepath.Dir(v.cache), false); err != nil {
+		return err
+	}
+	began := time.Now()
+	progress := newProgress(v.a.stderr)
+	defer progress.clear()
+	for i, r := range v.downloads() {
+		progress.line(fmt.Sprintf("downloading %s (%d of %d)", r, i+1, len(v.downloads())))
+		root, err := v.finder.Download(ctx, r)
+		if ctx.Err() != nil {
+			return errNothing
+		} else if err != nil {
+			return fmt.Errorf("--go: %w", err)
+		}
+		v.roots[r] = root
+		v.took += time.Since(began)
+	}
+	for i, b := range v.steps {
+		text := fmt.Sprintf("build %d of %d: %s", i+1, len(v.steps), b)
+		if done := time.Since(began); i > 0 {
+			text += fmt.Sprintf(", about %s left", unit.About(done/time.Duration(i)*time.Duration(len(v.steps)-i)))
+		}
+		if b.PGO == variant.PGOAuto {
+			progress.clear()
+			if err := v.sample(ctx, f); err != nil {
+				return err
+			}
+		}
+		progress.line(text)
+		if _, err := v.make(ctx, b); err != nil {
+			return err
+		}
+	}
+	failed := 0
+	for _, b := range v.steps {
+		if m := v.made[b]; m.failed != "" {
+			progress.clear()
+			_ = v.a.stderr.Line("folio: %s: %s", b, m.failed)
+			failed++
+		}
+	}
+	if failed == len(v.steps) {
+		return fmt.Errorf("none of the builds could be made: %s: %s", v.steps[0], v.made[v.steps[0]].failed)
+	}
+	return nil
+}
+
+// make builds the program, unless it was.
+func (v *variants) make(ctx context.Context, b variant.Build) (failed string, err error) {
+	m := v.made[b]
+	if m == nil {
+		m = &made{}
+		began := time.Now()
+		dir := filepath.Join(v.session.built.scratch.Path, fmt.Sprintf("%02d", len(v.made)))
+		var said string
+		m.built, said, err = v.a.compile(ctx, dir, v.src, v.recipe(b))
+		m.took = time.Since(began)
+		v.took += m.took
+		if err == errNothing {
+			return "", err
+		}
+		if err != nil {
+			m.failed = "build failed: " + whyNot(said, err)
+		} else {
+			m.built.dir = v.session.built.dir
+		}
+		v.made[b] = m
+		if toolchain.IsFull(said) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	return m.failed, nil
+}
+
+// whyNot says in a line why a build failed.
+func whyNot(said string, err error) string {
+	line := toolchain.FirstLine(said)
+	switch {
+	case line == "":
+		line = err.Error()
+		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+			line = "the disk is full: remove something ('folio cache clean'), or set XDG_CACHE_HOME and GOTMPDIR to another disk"
+		}
+	case toolchain.IsFull(said):
+		line = "the disk is full: remove something ('folio cache clean'), or set XDG_CACHE_HOME and GOTMPDIR to another disk"
+	case strings.Contains(said, "C compiler") && strings.Contains(said, "not found"):
+		line = "it uses cgo, and the C compiler is not there: install one (gcc), or set CGO_ENABLED=0"
+	}
+	const most = 200
+	if r := []rune(line); len(r) > most {
+		line = string(r[:most]) + "..."
+	}
+	return line
+}
+
+// room says whether the disks have room for the builds.
+func (v *variants) room(bytes uint64) error {
+	for _, dir := range []string{filepath.Dir(v.cache), v.session.built.scratch.Path} {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err != nil {
+			continue // what is not known is nothing to stop for
+		}
+		if free := st.Bavail * uint64(st.Bsize); free < bytes {
+			variable := "XDG_CACHE_HOME"
+			if dir != filepath.Dir(v.cache) {
+				variable = "GOTMPDIR"
+			}
+			return fmt.Errorf("the builds take about %s, and the disk of %s has %s: remove something ('folio cache clean'), or set %s to another disk",
+				unit.Size(bytes), dir, unit.Size(free), variable)
+		}
+		bytes = uint64(len(v.steps)+1) * uint64(v.packages) * programPerPackage // programs, in the second directory
+	}
+	return nil
+}
+
+// Run runs the program that was built for a setting.
+func (v *variants) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+	if set.Build.IsZero() {
+		return v.session.program.Run(ctx, set)
+	}
+	b := v.made[set.Build].built
+	return v.session.program.Of(append([]string{b.file}, v.session.program.Command[1:]...), b.patched()).Run(ctx, set)
+}
+
+// options are what the search needs of the builds.
+func (v *variants) options() tune.Builds {
+	out := tune.Builds{Steps: v.steps, Make: func(ctx context.Context, b variant.Build) (string, error) {
+		failed, err := v.make(ctx, b)
+		if err == errNothing {
+			err = ctx.Err()
+		}
+		return failed, err
+	}, Places: tune.Places{Profile: v.profiles[variant.PGOAuto], Test: v.src.test}}
+	if !v.src.test {
+		out.Places.Main = v.mainDir
+		if wd, err := os.Getwd(); err == nil {
+			if rel, err := filepath.Rel(wd, v.mainDir); err == nil && filepath.IsLocal(rel) {
+				out.Places.Main = rel
+			}
+		}
+	}
+	return out
+}
+
+// record puts into the result what identifies each build.
+func (v *variants) record(f *result.File) {
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		set := a.Setting.Trial()
+		m := v.made[set.Build]
+		if m == nil || m.built == nil {
+			continue
+		}
+		out := &result.ArmBuild{Patches: m.built.patches()}
+		if !set.Build.IsZero() {
+			out.Seconds = new(m.took.Seconds())
+		}
+		out.GoVersion, _, _ = host.Program(m.built.file)
+		_, out.BuildID = host.Build(m.built.file)
+		for _, kv := range v.recipe(set.Build).set {
+			if value, ok := strings.CutPrefix(kv, "GOEXPERIMENT="); ok {
+				out.Experiments = value
+			}
+		}
+		out.AMD64 = set.Build.AMD64
+		if hash := v.hashes[set.Build.PGO]; hash != "" {
+			out.PGO = &hash
+		}
+		if info, err := os.Stat(m.built.file); err == nil {
+			out.Bytes = uint64(info.Size())
+		}
+		a.Build = out
+	}
+	if file := v.profiles[variant.PGOAuto]; file != "" && f.Program.Build != nil {
+		f.Program.Build.Profile = file
+	}
+	if slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return a.Build != nil && a.Build.Seconds != nil }) {
+		f.BuildSeconds = new(v.took.Seconds())
+	}
+}
+
+// release lets others clean the caches.
+func (v *variants) release() error {
+	if v == nil || v.hold == nil {
+		return nil
+	}
+	return v.hold.Close()
+}
