@@ -164,6 +164,7 @@ type function struct {
 	name           int64
 	pcfile, pcline uint32
 	unit           uint32
+	start          int32 // line
 	inlineIndex    uint32
 	inlineTree     uint32
 	hasTree        bool
@@ -196,6 +197,9 @@ func (t *pcln) function(i int64) (f function, ok bool) {
 	f.pcfile = t.order.Uint32(r[20:])
 	f.pcline = t.order.Uint32(r[24:])
 	f.unit = t.order.Uint32(r[32:])
+	if !t.go118 {
+		f.start = int32(t.order.Uint32(r[36:]))
+	}
 	pcdatas, funcdatas := int64(t.order.Uint32(r[28:])), int64(r[size-1])
 	rest := t.funcs.from(int64(record) + size)
 	if pcdatas > pcdataInlineIndex && funcdatas > funcdataInlineTree {
@@ -265,6 +269,7 @@ func (t *pcln) value(f function, table uint32, off uint32) int32 {
 type inlined struct {
 	name   int64
 	parent uint32 // offset from the entry of code at the place of the call
+	start  int32  // line
 }
 
 func (t *pcln) inlined(f function, index int32) (inlined, bool) {
@@ -276,7 +281,10 @@ func (t *pcln) inlined(f function, index int32) (inlined, bool) {
 	if r == nil {
 		return inlined{}, false
 	}
-	c := inlined{int64(int32(t.order.Uint32(r[name:]))), t.order.Uint32(r[parent:])}
+	c := inlined{name: int64(int32(t.order.Uint32(r[name:]))), parent: t.order.Uint32(r[parent:])}
+	if !t.go118 {
+		c.start = int32(t.order.Uint32(r[12:]))
+	}
 	return c, c.parent < f.end-f.entry
 }
 
@@ -323,20 +331,23 @@ func (t *pcln) frames(address uint64) []Frame {
 		}
 		file, line := t.line(f, off)
 		if index < 0 {
-			return appendFrame(frames, Frame{printed(name), file, line})
+			return appendFrame(frames, Frame{printed(name), file, line, startLine(f.start)})
 		}
 		call, ok := t.inlined(f, index)
 		inner, named := t.str(t.names, call.name)
 		if !ok || !named || inner == "" {
 			break
 		}
-		frames = appendFrame(frames, Frame{printed(inner), file, line})
+		frames = appendFrame(frames, Frame{printed(inner), file, line, startLine(call.start)})
 		off = f.entry + call.parent
 	}
 	// The tree is corrupt or unknown: what is certain is the function, not the place
 	// in it.
 	return []Frame{{Func: printed(name)}}
 }
+
+// startLine is a line of the table; a corrupt one is not known.
+func startLine(n int32) int { return int(max(n, 0)) }
 
 // appendFrame leaves out the wrappers that the compiler writes around methods,
 // as the runtime does in its traces: they have no place in the source. As the

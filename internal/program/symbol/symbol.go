@@ -24,6 +24,9 @@ type Frame struct {
 	Func string
 	File string
 	Line int
+	// Start is the line that the function starts at, 0 where that is not known, as in
+	// programs of Go 1.18 and 1.19. The compiler counts lines from it in profiles.
+	Start int
 }
 
 // File is an ELF file: a program or a shared library. It reads what it is

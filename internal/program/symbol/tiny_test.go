@@ -42,6 +42,14 @@ func (c tiny) built() string {
 	return "go1.26.8"
 }
 
+// start is the line that a function starts at, where the format has it.
+func (c tiny) start(line int) int {
+	if c.go118 {
+		return 0
+	}
+	return line
+}
+
 const (
 	tinyBase = 0x400000 // where the file is loaded
 	tinyText = 0x500000
@@ -104,14 +112,14 @@ func (c tiny) pclntab() (table, tree []byte) {
 	pcs := []byte{0}
 	type fn struct {
 		name                       string
-		entry                      uint32
+		entry, start               uint32
 		file, line, inline, inTree uint32
 	}
 	functions := []fn{
-		{"main.first", 0, runs(&pcs, run{0, 16}), runs(&pcs, run{3, 16}), 0, ^uint32(0)},
-		{"main.outer", 0x10, runs(&pcs, run{0, 16}, run{1, 16}, run{0, 32}),
+		{"main.first", 0, 2, runs(&pcs, run{0, 16}), runs(&pcs, run{3, 16}), 0, ^uint32(0)},
+		{"main.outer", 0x10, 9, runs(&pcs, run{0, 16}, run{1, 16}, run{0, 32}),
 			runs(&pcs, run{10, 16}, run{5, 16}, run{12, 32}), runs(&pcs, run{-1, 16}, run{0, 16}, run{-1, 32}), 0},
-		{"main.last", 0x50, runs(&pcs, run{0, 16}), runs(&pcs, run{300, 16}), 0, ^uint32(0)},
+		{"main.last", 0x50, 299, runs(&pcs, run{0, 16}), runs(&pcs, run{300, 16}), 0, ^uint32(0)},
 	}
 
 	funcs := &bytesWriter{tiny: c}
@@ -123,7 +131,7 @@ func (c tiny) pclntab() (table, tree []byte) {
 		funcs.u32(f.entry, uint32(head+records.Len()))
 		records.u32(f.entry, nameOf(f.name), 0, 0, 0, f.file, f.line, 3, 0)
 		if !c.go118 {
-			records.u32(1)
+			records.u32(f.start)
 		}
 		records.Write([]byte{0, 0, 0, 4})
 		records.u32(0, 0, f.inline) // tables by code address
@@ -157,7 +165,7 @@ func (c tiny) pclntab() (table, tree []byte) {
 	if c.go118 {
 		t.u32(0xffff, 0, 0, nameOf("main.inner"), c.parent)
 	} else {
-		t.u32(0, nameOf("main.inner"), c.parent, 1)
+		t.u32(0, nameOf("main.inner"), c.parent, 4)
 	}
 	return w.Bytes(), t.Bytes()
 }
@@ -268,9 +276,11 @@ func (c tiny) open(t testing.TB) *File {
 }
 
 func TestFormats(t *testing.T) {
-	outer := func(line int) Frame { return Frame{"main.outer", "main.go", line} }
 	for _, c := range formats() {
 		f := c.open(t)
+		outer := func(line int) Frame { return Frame{"main.outer", "main.go", line, c.start(9)} }
+		first := Frame{"main.first", "main.go", 3, c.start(2)}
+		inner := Frame{"main.inner[...]", "inner.go", 5, c.start(4)}
 		for _, l := range []struct {
 			address  uint64
 			callsite bool
@@ -278,16 +288,16 @@ func TestFormats(t *testing.T) {
 		}{
 			{tinyText - 1, false, nil},
 			{tinyText, true, nil},
-			{tinyText, false, []Frame{{"main.first", "main.go", 3}}},
-			{tinyText + 0xf, false, []Frame{{"main.first", "main.go", 3}}},
-			{tinyText + 0x10, true, []Frame{{"main.first", "main.go", 3}}},
+			{tinyText, false, []Frame{first}},
+			{tinyText + 0xf, false, []Frame{first}},
+			{tinyText + 0x10, true, []Frame{first}},
 			{tinyText + 0x10, false, []Frame{outer(10)}},
 			{tinyText + 0x20, true, []Frame{outer(10)}},
-			{tinyText + 0x20, false, []Frame{{"main.inner[...]", "inner.go", 5}, outer(10)}},
-			{tinyText + 0x2f, false, []Frame{{"main.inner[...]", "inner.go", 5}, outer(10)}},
+			{tinyText + 0x20, false, []Frame{inner, outer(10)}},
+			{tinyText + 0x2f, false, []Frame{inner, outer(10)}},
 			{tinyText + 0x30, false, []Frame{outer(12)}},
 			{tinyText + 0x4f, false, []Frame{outer(12)}},
-			{tinyText + 0x5f, false, []Frame{{"main.last", "main.go", 300}}},
+			{tinyText + 0x5f, false, []Frame{{"main.last", "main.go", 300, c.start(299)}}},
 			{tinyText + 0x60, false, nil},
 			{0, true, nil},
 			{^uint64(0), false, nil},
@@ -338,7 +348,7 @@ func TestWrongTree(t *testing.T) {
 			t.Errorf("%+v: got %v, want %v", c, got, want)
 		}
 		// Where nothing was inlined the line is that of the function.
-		if got, want := f.Lookup(tinyText+0x30, false), []Frame{{"main.outer", "main.go", 12}}; !slices.Equal(got, want) {
+		if got, want := f.Lookup(tinyText+0x30, false), []Frame{{"main.outer", "main.go", 12, c.start(9)}}; !slices.Equal(got, want) {
 			t.Errorf("%+v: got %v, want %v", c, got, want)
 		}
 	}
@@ -363,7 +373,7 @@ func TestUnknownReleaseIsDoubted(t *testing.T) {
 		if got, want := f.Lookup(tinyText+0x20, false), []Frame{{Func: "main.outer"}}; !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", version, got, want)
 		}
-		if got, want := f.Lookup(tinyText, false), []Frame{{"main.first", "main.go", 3}}; !slices.Equal(got, want) {
+		if got, want := f.Lookup(tinyText, false), []Frame{{"main.first", "main.go", 3, c.start(2)}}; !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", version, got, want)
 		}
 	}
@@ -379,7 +389,7 @@ func TestEveryReleaseIsCertain(t *testing.T) {
 		if doubt := f.Doubt(); doubt != "" {
 			t.Errorf("%s: %s", version, doubt)
 		}
-		want := []Frame{{"main.inner[...]", "inner.go", 5}, {"main.outer", "main.go", 10}}
+		want := []Frame{{"main.inner[...]", "inner.go", 5, c.start(4)}, {"main.outer", "main.go", 10, c.start(9)}}
 		if got := f.Lookup(tinyText+0x20, false); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", version, got, want)
 		}

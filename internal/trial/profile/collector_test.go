@@ -43,7 +43,7 @@ func (f *fakeSymbols) Lookup(a uint64, call bool) []symbol.Frame {
 		if strings.HasPrefix(name, "runtime.") {
 			dir = "/usr/local/go/src/runtime/"
 		}
-		frames = append(frames, symbol.Frame{Func: name, File: dir + "x.go", Line: int(a & 0xff)})
+		frames = append(frames, symbol.Frame{Func: name, File: dir + "x.go", Line: int(a & 0xff), Start: 7})
 	}
 	return frames
 }
@@ -430,6 +430,11 @@ func TestWritePprof(t *testing.T) {
 			}
 		}
 		got = append(got, fmt.Sprint(s.Value, s.Label["class"], stack))
+	}
+	for _, f := range p.Function {
+		if want := map[bool]int64{true: 0, false: 7}[f.Name == "exc_page_fault"]; f.StartLine != want {
+			t.Errorf("%s starts at line %d, want %d", f.Name, f.StartLine, want)
+		}
 	}
 	slices.Sort(got)
 	want := []string{

@@ -19,6 +19,7 @@ const (
 type frame struct {
 	name, file string
 	line       int
+	start      int // line of the function; 0 if unknown
 	origin     origin
 	doubt      bool // the name and the line may be wrong
 

@@ -51,7 +51,7 @@ func (o *object) named(found []symbol.Frame) []frame {
 	frames := make([]frame, len(found))
 	doubt := isGo && o.syms.Doubt() != ""
 	for i, f := range found {
-		frames[i] = frame{name: f.Func, file: f.File, line: f.Line, origin: fromNative}
+		frames[i] = frame{name: f.Func, file: f.File, line: f.Line, start: f.Start, origin: fromNative}
 		// What cgo links has no file, and no table of Go.
 		if isGo && (f.File != "" || strings.Contains(f.Func, ".")) {
 			frames[i].origin, frames[i].doubt = fromGo, doubt

@@ -20,7 +20,8 @@ type profiler struct {
 }
 
 // WritePprof writes the samples as a compressed profile that go tool pprof and
-// other viewers open. Each sample has its class as a label. The values of type
+// other viewers open, and the compiler for -pgo: functions have the line that they start
+// at. Each sample has its class as a label. The values of type
 // cpu are scaled as in the last [Collector.Result]; without one they are the
 // samples' own.
 func (c *Collector) WritePprof(w io.Writer, duration time.Duration) error {
@@ -127,6 +128,9 @@ func (b *profiler) function(f frame) *profile.Function {
 		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: f.name, SystemName: f.name, Filename: f.file}
 		b.functions[k] = fn
 		b.p.Function = append(b.p.Function, fn)
+	}
+	if fn.StartLine == 0 {
+		fn.StartLine = int64(f.start) // not every frame knows it
 	}
 	return fn
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -183,6 +185,46 @@ func TestPprofOpensProfile(t *testing.T) {
 	}
 	if r.Samples == 0 {
 		t.Error("no samples")
+	}
+	startsAsWritten(t, b.Bytes())
+	// What the compiler is given, it takes.
+	if _, err := CheckPGO(path); err != nil {
+		t.Error(err)
+	}
+	if out, err := exec.Command("go", "tool", "preprofile", "-i", path, "-o", filepath.Join(t.TempDir(), "pre")).CombinedOutput(); err != nil {
+		t.Errorf("go tool preprofile: %v\n%s", err, out)
+	}
+}
+
+// startsAsWritten compares where a profile says that functions of the test's program start
+// with where they do.
+func startsAsWritten(t *testing.T, data []byte) {
+	t.Helper()
+	p, err := profile.ParseData(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, f := range p.Function {
+		name, ok := strings.CutPrefix(f.Name, "main.")
+		if !ok || strings.ContainsAny(name, ".[(") || f.Filename == "" {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join("testdata", "program", filepath.Base(f.Filename)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, ok := strings.Cut(string(source), "\nfunc "+name+"(")
+		if !ok {
+			continue
+		}
+		found++
+		if want := int64(strings.Count(before, "\n")) + 2; f.StartLine != want {
+			t.Errorf("%s starts at line %d, want %d", f.Name, f.StartLine, want)
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d functions of the program are in the profile", found)
 	}
 }
 
