@@ -52,9 +52,9 @@ func (b *built) patched() bool {
 	return b.with != nil && slices.ContainsFunc(b.with.Patches, func(p *overlay.Patch) bool { return p.Name == overlay.HeapHugePages })
 }
 
-// build builds a source as go build does by itself, with the patch heap-hugepages. The
-// error is nil, or errNothing if ctx ended.
-func (a *app) build(ctx context.Context, src source) (_ *built, err error) {
+// build builds a source with the patch heap-hugepages, by default as go build does by itself.
+// The error is nil, or errNothing if ctx ended.
+func (a *app) build(ctx context.Context, src source, how *recipe) (_ *built, err error) {
 	toolchain, err := overlay.FindToolchain(ctx, "", "", nil)
 	if ctx.Err() != nil {
 		return nil, errNothing
@@ -77,10 +77,15 @@ func (a *app) build(ctx context.Context, src source) (_ *built, err error) {
 	progress := newProgress(a.stderr)
 	defer progress.clear()
 	progress.line("building " + src.pkg + " with " + overlay.HeapHugePages + " (the first time with the standard library, about a minute)")
-	b, said, err := a.compile(ctx, filepath.Join(dir.Path, "00"), src, recipe{patches: []string{overlay.HeapHugePages}})
+	if how == nil {
+		how = &recipe{patches: []string{overlay.HeapHugePages}}
+	}
+	b, said, err := a.compile(ctx, filepath.Join(dir.Path, "00"), src, *how)
 	if err != nil {
 		progress.clear()
-		if said != "" {
+		if why, known := whyNot(said, err); known {
+			err = errors.New(why)
+		} else if said != "" {
 			_, _ = a.stderr.Write([]byte(said))
 		}
 		if err != errNothing {
@@ -88,7 +93,7 @@ func (a *app) build(ctx context.Context, src source) (_ *built, err error) {
 		}
 		return nil, err
 	}
-	if b.with.Note != "" {
+	if b.with != nil && b.with.Note != "" {
 		progress.clear()
 		_ = a.stderr.Line("folio: note: --build %s: %s", src.pkg, b.with.Note)
 	}
@@ -213,8 +218,8 @@ func (b *built) remove() error {
 }
 
 // build builds the program and begins the result.
-func (s *session) build(ctx context.Context, a *app, src source, kind string, args []string) error {
-	b, err := a.build(ctx, src)
+func (s *session) build(ctx context.Context, a *app, src source, how *recipe, kind string, args []string) error {
+	b, err := a.build(ctx, src, how)
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 const (
-	// profileSamples is how many samples of the CPU a profile for the compiler should have,
-	// and profileRuns of how many runs at most.
+	// profileSamples is how many samples of the CPU a profile for the compiler should have;
+	// no run is added for them after profileTime.
 	profileSamples = 5000
-	profileRuns    = 5
+	profileTime    = 30 * time.Second
 	profileRate    = 997 // a second
 )
 
@@ -32,10 +33,10 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 	keep, rate := v.session.program.Keep, v.session.program.Profile
 	defer func() { v.session.program.Keep, v.session.program.Profile = keep, rate }()
 	v.session.program.Keep, v.session.program.Profile = trial.Keep{Samples: true}, profileRate
-	var profiles [][]byte
+	var taken [][]byte
 	total := uint64(0)
-	for run := range profileRuns {
-		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, run %d, %d samples", run+1, total))
+	for began := time.Now(); total < profileSamples && (total == 0 || time.Since(began) < profileTime); {
+		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, %d samples of %d runs", total, len(taken)))
 		s, err := v.session.program.Run(ctx, v.session.base)
 		if ctx.Err() != nil {
 			return errNothing
@@ -55,21 +56,19 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 			return fmt.Errorf("--pgo auto: %w", err)
 		}
 		if s.Profile == nil || s.Profile.Samples == 0 {
-			continue
-		}
-		profiles = append(profiles, b.Bytes())
-		if total += s.Profile.Samples; total >= profileSamples {
 			break
 		}
+		taken = append(taken, b.Bytes())
+		total += s.Profile.Samples
 	}
-	if len(profiles) == 0 {
+	if len(taken) == 0 {
 		return errors.New("--pgo auto: the program could not be sampled, or ends too early: give the file of a profile (see folio doctor, perf_event_paranoid)")
 	}
-	data, hash, err := profile.MergePGO(profiles)
+	data, hash, err := profile.MergePGO(taken)
 	if err != nil {
 		return fmt.Errorf("--pgo auto: %w", err)
 	}
-	dir, err := scratch.Cache("profiles")
+	dir, err := scratch.Cache(profiles)
 	if err != nil {
 		return err
 	}
@@ -78,6 +77,6 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 		return fmt.Errorf("--pgo auto: keep the profile: %w", err)
 	}
 	v.profiles[variant.PGOAuto], v.hashes[variant.PGOAuto] = file, hash
-	v.session.notes = append(v.session.notes, fmt.Sprintf("pgo=auto: of %d samples of %d runs of the default build", total, len(profiles)))
+	v.session.notes = append(v.session.notes, fmt.Sprintf("pgo=auto: by %s of %s of the default build", unit.Plural(int(total), "sample"), unit.Plural(len(taken), "run")))
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -35,12 +37,22 @@ type variantFlags struct {
 // variantNames are the flags.
 var variantNames = []string{"go", "goexperiment", "goamd64", "pgo", "patch"}
 
-func (f *variantFlags) add(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.releases, "go", nil, "also build with these `releases` of Go, such as go1.26.8,go1.27.4; downloaded into folio's\nown cache (folio cache)")
-	fs.StringSliceVar(&f.experiments, "goexperiment", nil, "also build with each of these `experiments` of the toolchain, such as nogreenteagc,jsonv2")
-	fs.StringSliceVar(&f.levels, "goamd64", nil, "also build with these `levels` of GOAMD64, v1 to v4, as far as this CPU has them")
-	fs.StringSliceVar(&f.profiles, "pgo", nil, "also build with these `profiles`: off, a file, or auto, which samples the default build and\nmakes one")
-	fs.StringArrayVar(&f.patches, "patch", nil, "also build with this set of `patches` of the standard library, such as a,b (repeatable;\nsee folio patches)")
+// add adds the flags: of several builds, or of the one of folio run.
+func (f *variantFlags) add(fs *pflag.FlagSet, several bool) {
+	usage := func(some, one string) string {
+		if several {
+			return "with --build or go test: " + some
+		}
+		return "with --build: " + one
+	}
+	fs.StringSliceVar(&f.releases, "go", nil, usage("also try these `releases` of Go, such as go1.26.8,go1.27.4,\ndownloaded into folio's own cache (see folio cache)",
+		"with this `release` of Go, such as go1.27.4, downloaded into folio's own cache"))
+	fs.StringSliceVar(&f.experiments, "goexperiment", nil, usage("also try each of these `experiments`, such as nogreenteagc,jsonv2",
+		"with these `experiments`, such as nogreenteagc"))
+	fs.StringSliceVar(&f.levels, "goamd64", nil, usage("also try these `levels` of GOAMD64, v1 to v4, that this CPU has", "for this `level` of GOAMD64"))
+	fs.StringSliceVar(&f.profiles, "pgo", nil, usage("also try these `profiles`: off, a file, or auto, which is made of\nsamples of the default build", "with the profile in this `file`, or off"))
+	fs.StringArrayVar(&f.patches, "patch", nil, usage("also try this set of `patches` of the standard library, such as a,b\n(repeatable; see folio patches)",
+		"with these `patches` of the standard library, such as a,b"))
 }
 
 // given returns the first of the flags that is given, "" for none.
@@ -110,6 +122,9 @@ type plan struct {
 	cache    string            // GOCACHE
 	packages int               // that are compiled
 	notes    []string
+
+	hold       *os.File // the cache is in use
+	downloaded time.Duration
 }
 
 // plan finds out what the flags mean here, before anything is built: errors say what
@@ -363,5 +378,63 @@ func (p *plan) estimate() (text string, bytes uint64) {
 	if downloads > 0 {
 		text += " and " + unit.Plural(downloads, "download")
 	}
-	return text + fmt.Sprintf(": about %s and %s if nothing of it is in the cache", unit.About(secondsOf(seconds)), unit.Size(bytes)), bytes
+	return text + fmt.Sprintf(": about %s and %s in %s, less where it was built before",
+		unit.About(time.Duration(seconds*float64(time.Second))), unit.Size(bytes), filepath.Dir(filepath.Dir(p.cache))), bytes
+}
+
+// prepare says what the builds take, checks that there is room for them, and downloads the
+// toolchains. Until release nobody else cleans the cache.
+func (p *plan) prepare(ctx context.Context, a *app) (err error) {
+	if len(p.steps) == 0 {
+		return nil
+	}
+	text, bytes := p.estimate()
+	cache := filepath.Dir(p.cache)
+	if err := p.room(cache, "XDG_CACHE_HOME", bytes); err != nil {
+		return err
+	}
+	// Programs, and what the linker writes meanwhile.
+	programs := uint64(len(p.steps)+2) * uint64(p.packages) * programPerPackage
+	if err := p.room(cmp.Or(p.base.Temp, os.TempDir()), "GOTMPDIR", programs); err != nil {
+		return err
+	}
+	if p.hold, err = scratch.Hold(cache, false); err != nil {
+		return fmt.Errorf("%s: %w: wait until it is done", cache, err)
+	}
+	_ = a.stderr.Line("folio: %s", text)
+	progress := newProgress(a.stderr)
+	defer progress.clear()
+	began := time.Now()
+	downloads := p.downloads()
+	for i, r := range downloads {
+		progress.line(fmt.Sprintf("downloading %s (%d of %d)", r, i+1, len(downloads)))
+		root, err := p.finder.Download(ctx, r)
+		if ctx.Err() != nil {
+			return errNothing
+		} else if err != nil {
+			return fmt.Errorf("--go: %w", err)
+		}
+		p.roots[r] = root
+	}
+	if len(downloads) > 0 {
+		p.downloaded = time.Since(began)
+	}
+	return nil
+}
+
+// release lets others clean the cache.
+func (p *plan) release() error {
+	if p == nil || p.hold == nil {
+		return nil
+	}
+	return p.hold.Close()
+}
+
+// room says whether the disk of a directory has room for what is to be written there.
+func (p *plan) room(dir, variable string, bytes uint64) error {
+	if free, known := scratch.Free(dir); known && free < bytes {
+		return fmt.Errorf("the builds take about %s, and the disk of %s has %s left: remove something ('folio cache clean'), or set %s to another disk",
+			unit.Size(bytes), dir, unit.Size(free), variable)
+	}
+	return nil
 }

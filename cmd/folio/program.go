@@ -47,6 +47,7 @@ type programFlags struct {
 	redact       bool
 	pprof        string  // of run
 	test         *source // of tune: the test that folio builds; nil for none
+	recipe       *recipe // how to build; nil: as go build does
 
 	given *pflag.FlagSet
 }
@@ -145,9 +146,9 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	}()
 	switch {
 	case f.test != nil:
-		err = s.build(ctx, a, *f.test, kind, nil)
+		err = s.build(ctx, a, *f.test, nil, kind, nil)
 	case f.build != "":
-		err = s.build(ctx, a, source{pkg: f.build}, kind, args)
+		err = s.build(ctx, a, source{pkg: f.build}, f.recipe, kind, args)
 	default:
 		s.about(kind, args, args[0])
 	}

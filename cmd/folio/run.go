@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -31,6 +29,7 @@ type runFlags struct {
 	memlimit   string
 	gomaxprocs int
 	pid        int
+	variants   variantFlags
 	duration   time.Duration
 }
 
@@ -102,35 +101,11 @@ func newRun(a *app) *cobra.Command {
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
 	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS for the program (default as the environment has it)")
 	f.add(fs)
+	f.variants.add(fs, false)
 	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run that was sampled to `file`, in the format of\ngo tool pprof")
 	fs.IntVar(&f.pid, "attach", 0, "do not run a command: sample the process with this `id`, and its descendants")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: for how long")
 	return cmd
-}
-
-func (f *runFlags) setting(base trial.Setting) (trial.Setting, error) {
-	var err error
-	if base.GOGC, err = trial.ParseGOGC(f.gogc); err != nil {
-		return base, fmt.Errorf("--gogc: %w", err)
-	}
-	if f.memlimit != "" {
-		if base.MemLimit, err = unit.ParseSize(f.memlimit); err != nil {
-			return base, fmt.Errorf("--memlimit: %w", err)
-		}
-	}
-	if f.gomaxprocs < 0 {
-		return base, fmt.Errorf("--gomaxprocs %d: must not be negative", f.gomaxprocs)
-	}
-	base.GOMAXPROCS = f.gomaxprocs
-	for _, x := range []struct{ variable, flag, value string }{
-		{"GOGC", "--gogc", f.gogc}, {"GOMEMLIMIT", "--memlimit", f.memlimit},
-		{"GOMAXPROCS", "--gomaxprocs", strings.TrimPrefix(strconv.Itoa(f.gomaxprocs), "0")},
-	} {
-		if kv := f.envOf(x.variable); kv != "" && x.value != "" {
-			return base, fmt.Errorf("--env %s and %s %s both set %s: give one", kv, x.flag, x.value, x.variable)
-		}
-	}
-	return base, nil
 }
 
 func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
@@ -142,6 +117,12 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		return misuse(err)
 	}
 	early, stop := interruptible(ctx)
+	p, built, err := a.oneBuild(early, f)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer func() { err = errors.Join(err, p.release()) }()
 	s, err := a.open(early, &f.programFlags, "run", args)
 	if err == nil && f.count > 1 {
 		if err = s.takeInput(early, a); err != nil {
@@ -164,8 +145,11 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	base.THP, base.Env = s.base.THP, s.base.Env
+	base.THP, base.Env, base.Build = s.base.THP, s.base.Env, built
 	s.base = base
+	if p != nil {
+		s.notes = append(s.notes, p.notes...)
+	}
 	if p := s.procs(s.program.Command[0]); p.text != "" {
 		s.notes = append(s.notes, p.text)
 	}

@@ -100,7 +100,7 @@ func newTune(a *app) *cobra.Command {
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.show, "show-output", false, "show the program's output, on standard error")
 	f.add(fs)
-	f.variants.add(fs)
+	f.variants.add(fs, true)
 	return cmd
 }
 
@@ -226,6 +226,10 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		if p, err = a.plan(ctx, &f.variants, *src); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, p.release()) }()
+		if err := p.prepare(ctx, a); err != nil {
+			return err
+		}
 		if src.test {
 			f.test = src
 		}
@@ -252,7 +256,6 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	runner := trial.Runner(s.program)
 	if p != nil {
 		v := a.newVariants(p, s)
-		defer func() { err = errors.Join(err, v.release()) }()
 		if err := v.makeAll(ctx, &f.programFlags); err != nil {
 			return err
 		}

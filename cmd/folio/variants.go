@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/toolchain"
 	"github.com/foliomem/folio/internal/program/variant"
@@ -29,7 +27,6 @@ type variants struct {
 	a       *app
 	session *session // whose program is the default's
 	made    map[variant.Build]*made
-	hold    *os.File // the caches are in use
 	took    time.Duration
 }
 
@@ -48,37 +45,11 @@ func (a *app) newVariants(p *plan, s *session) *variants {
 	return v
 }
 
-func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// makeAll downloads the toolchains, and builds all steps. What cannot be built is an arm
-// that failed; what no build survives, as a full disk, is an error.
+// makeAll builds all steps. What cannot be built is an arm that failed.
 func (v *variants) makeAll(ctx context.Context, f *programFlags) error {
-	if len(v.steps) == 0 {
-		return nil
-	}
-	text, bytes := v.estimate()
-	if err := v.room(bytes); err != nil {
-		return err
-	}
-	_ = v.a.stderr.Line("folio: %s (folio cache)", text)
-	var err error
-	if v.hold, err = scratch.Hold(filepath.Dir(v.cache), false); err != nil {
-		return err
-	}
 	began := time.Now()
 	progress := newProgress(v.a.stderr)
 	defer progress.clear()
-	for i, r := range v.downloads() {
-		progress.line(fmt.Sprintf("downloading %s (%d of %d)", r, i+1, len(v.downloads())))
-		root, err := v.finder.Download(ctx, r)
-		if ctx.Err() != nil {
-			return errNothing
-		} else if err != nil {
-			return fmt.Errorf("--go: %w", err)
-		}
-		v.roots[r] = root
-		v.took += time.Since(began)
-	}
 	for i, b := range v.steps {
 		text := fmt.Sprintf("build %d of %d: %s", i+1, len(v.steps), b)
 		if done := time.Since(began); i > 0 {
@@ -103,7 +74,7 @@ func (v *variants) makeAll(ctx context.Context, f *programFlags) error {
 			failed++
 		}
 	}
-	if failed == len(v.steps) {
+	if failed > 0 && failed == len(v.steps) {
 		return fmt.Errorf("none of the builds could be made: %s: %s", v.steps[0], v.made[v.steps[0]].failed)
 	}
 	return nil
@@ -124,57 +95,40 @@ func (v *variants) make(ctx context.Context, b variant.Build) (failed string, er
 			return "", err
 		}
 		if err != nil {
-			m.failed = "build failed: " + whyNot(said, err)
+			why, _ := whyNot(said, err)
+			m.failed = "build failed: " + why
+			err = os.RemoveAll(dir)
 		} else {
 			m.built.dir = v.session.built.dir
 		}
 		v.made[b] = m
-		if toolchain.IsFull(said) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-			_ = os.RemoveAll(dir)
+		if err != nil {
+			return "", err
 		}
 	}
 	return m.failed, nil
 }
 
-// whyNot says in a line why a build failed.
-func whyNot(said string, err error) string {
-	line := toolchain.FirstLine(said)
+// fullDisk is what to do about one.
+const fullDisk = "the disk is full: remove something ('folio cache clean'), or set XDG_CACHE_HOME and GOTMPDIR to another disk"
+
+// whyNot says in a line why a build failed: what the compiler said first, or, where the
+// cause is known not to be the program's, that and what to do.
+func whyNot(said string, err error) (line string, known bool) {
 	switch {
-	case line == "":
-		line = err.Error()
-		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-			line = "the disk is full: remove something ('folio cache clean'), or set XDG_CACHE_HOME and GOTMPDIR to another disk"
-		}
-	case toolchain.IsFull(said):
-		line = "the disk is full: remove something ('folio cache clean'), or set XDG_CACHE_HOME and GOTMPDIR to another disk"
+	case toolchain.IsFull(said), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fullDisk, true
 	case strings.Contains(said, "C compiler") && strings.Contains(said, "not found"):
-		line = "it uses cgo, and the C compiler is not there: install one (gcc), or set CGO_ENABLED=0"
+		return "it uses cgo, and the C compiler is not there: install one (gcc), or set CGO_ENABLED=0", true
+	}
+	if line = toolchain.FirstLine(said); line == "" {
+		line = err.Error()
 	}
 	const most = 200
 	if r := []rune(line); len(r) > most {
 		line = string(r[:most]) + "..."
 	}
-	return line
-}
-
-// room says whether the disks have room for the builds.
-func (v *variants) room(bytes uint64) error {
-	for _, dir := range []string{filepath.Dir(v.cache), v.session.built.scratch.Path} {
-		var st unix.Statfs_t
-		if err := unix.Statfs(dir, &st); err != nil {
-			continue // what is not known is nothing to stop for
-		}
-		if free := st.Bavail * uint64(st.Bsize); free < bytes {
-			variable := "XDG_CACHE_HOME"
-			if dir != filepath.Dir(v.cache) {
-				variable = "GOTMPDIR"
-			}
-			return fmt.Errorf("the builds take about %s, and the disk of %s has %s: remove something ('folio cache clean'), or set %s to another disk",
-				unit.Size(bytes), dir, unit.Size(free), variable)
-		}
-		bytes = uint64(len(v.steps)+1) * uint64(v.packages) * programPerPackage // programs, in the second directory
-	}
-	return nil
+	return line, false
 }
 
 // Run runs the program that was built for a setting.
@@ -239,14 +193,6 @@ func (v *variants) record(f *result.File) {
 		f.Program.Build.Profile = file
 	}
 	if slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return a.Build != nil && a.Build.Seconds != nil }) {
-		f.BuildSeconds = new(v.took.Seconds())
+		f.BuildSeconds = new((v.downloaded + v.took).Seconds())
 	}
-}
-
-// release lets others clean the caches.
-func (v *variants) release() error {
-	if v == nil || v.hold == nil {
-		return nil
-	}
-	return v.hold.Close()
 }
