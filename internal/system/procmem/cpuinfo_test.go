@@ -1,6 +1,8 @@
 package procmem
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -36,4 +38,26 @@ func FuzzCPUModel(f *testing.F) {
 			t.Errorf("parseCPUModel = %q, %v", got, err)
 		}
 	})
+}
+
+// TestCPUFlags: a program may run on any processor, so it may use what all have.
+func TestCPUFlags(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"processor : 0\nflags : fpu avx2 abm\n\nprocessor : 1\nflags : abm fpu\nvmx flags : x\n": "fpu abm",
+		"processor : 0\nFeatures : fp asimd\n":                                                   "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "proc", "cpuinfo"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := New(dir).CPUFlags(); strings.Join(got, " ") != want || err != nil {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+	if _, err := New(t.TempDir()).CPUFlags(); err == nil {
+		t.Error("flags of no file")
+	}
 }
