@@ -42,6 +42,9 @@ func (a *app) oneBuild(ctx context.Context, f *runFlags) (p *plan, b variant.Bui
 		}
 		b = b.With(step)
 	}
+	if p.steps = nil; !b.IsZero() {
+		p.steps = []variant.Build{b}
+	}
 	if err := p.prepare(ctx, a); err != nil {
 		return nil, b, errors.Join(err, p.release())
 	}
