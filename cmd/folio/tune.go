@@ -48,6 +48,12 @@ With --build PACKAGE folio builds the program itself, and what follows -- are it
 arguments: its heap then asks for huge pages (thp=heap), or not, and GOGC is
 searched both ways. That needs no root. It says how to keep what it found.
 
+--go, --goexperiment, --goamd64, --pgo and --patch answer whether to upgrade: the
+program is built in each of these ways too, one thing changed in each; the ways that
+are better are combined, and their settings searched. It says what each step gives
+alone, what all give together, and how to keep it (docs/builds.md). The same for
+benchmarks: folio tune --go go1.27.4 -- go test -bench Name ./pkg.
+
 The search is a race and a final. In the race every setting gets a few rounds,
 interleaved in random order; those that are clearly slower leave, and the
 neighbourhood of the best is filled in. In the final the default, the best and its
@@ -77,6 +83,7 @@ func newTune(a *app) *cobra.Command {
   folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
   folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
   folio tune --build ./cmd/server -- -n 1000
+  folio tune --build ./cmd/server --go go1.26.8,go1.27.4 --goamd64 v3 --pgo auto -- -n 1000
   folio tune -- go test -run '^$' -bench Insert ./pkg
   folio tune --ready http://127.0.0.1:8080/healthz --rate 500 --target http://127.0.0.1:8080/ -- ./server
   folio tune --ready http://127.0.0.1:8080/ --rate 500 --metric cpu/request --max-p99 20ms --max-errors 0.1% -- ./server

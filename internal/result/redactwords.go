@@ -227,8 +227,8 @@ func RedactBench(data []byte) []byte {
 		case !ok || !benchKey.MatchString(key):
 		case key == "pkg":
 			b.WriteString("pkg: " + base(strings.TrimSpace(value)) + "\n")
-		case key == "arm":
-			b.WriteString("arm: " + (&redactor{}).prose(strings.TrimSpace(value)) + "\n")
+		case key == "arm", key == "build":
+			b.WriteString(key + ": " + (&redactor{}).prose(strings.TrimSpace(value)) + "\n")
 		case slices.Contains(benchKeys, key):
 			b.WriteString(l)
 		}

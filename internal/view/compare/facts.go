@@ -198,7 +198,15 @@ func (s *Set) setting() string {
 		}
 		return ""
 	}
-	return result.ParseSetting(one("gogc"), one("gomemlimit"), one("gomaxprocs"), one("thp")).String()
+	set := result.ParseSetting(one("gogc"), one("gomemlimit"), one("gomaxprocs"), one("thp"))
+	switch build := one("build"); {
+	case build == "":
+		return set.String()
+	case set.IsZero():
+		return build
+	default:
+		return build + " " + set.String()
+	}
 }
 
 func quoted(words []string) string {

@@ -47,7 +47,7 @@ type key struct{ name, arm, unit string }
 // else is in a configuration says where it was measured.
 var armKeys = append([]string{"pkg", "arm"}, settingKeys...)
 
-var settingKeys = []string{"gogc", "gomemlimit", "gomaxprocs", "thp"}
+var settingKeys = []string{"build", "gogc", "gomemlimit", "gomaxprocs", "thp"}
 
 func newSet(name string) *Set {
 	return &Set{Name: name, values: make(map[key][]float64), config: make(map[string][]string), higher: make(map[string]bool)}

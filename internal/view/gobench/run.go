@@ -158,6 +158,13 @@ func configOf(f *result.File, set result.Setting) configKeys {
 	add("gomemlimit", limit)
 	add("gomaxprocs", procs)
 	add("thp", set.THP)
+	if f.BuildSeconds != nil || set.Build != nil { // builds were searched
+		build := "default"
+		if set.Build != nil {
+			build = set.Build.String()
+		}
+		add("build", build)
+	}
 	return out
 }
 
