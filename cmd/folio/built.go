@@ -118,7 +118,7 @@ func (a *app) compile(ctx context.Context, dir string, src source, how recipe) (
 	if src.test {
 		args = []string{"test", "-c", "-o", filepath.Join(bin, "bench.test")}
 	}
-	args = slices.Concat(args, how.flags, src.with, strings.Fields(src.pkg))
+	args = slices.Concat(args, src.with, how.flags, strings.Fields(src.pkg))
 	g := overlay.GoCommand{Go: "go", Patches: patches, Args: args, Temp: func(string) (string, error) { return work, nil }}
 	if how.root != "" {
 		g.Go = filepath.Join(how.root, "bin", "go")

@@ -66,7 +66,7 @@ func TestGoCommandEnded(t *testing.T) {
 	whole.start()
 	whole.end(0)
 	long := time.Since(begin)
-	for _, command := range []string{"build -o out .", "go test -count=1 .", "go run .", "run --build .", "tune --rounds 1 --build ."} {
+	for _, command := range []string{"build -o out .", "go test -count=1 .", "go run .", "run --build .", "tune --rounds 1 --build .", "tune --rounds 1 --goexperiment arenas --build ."} {
 		for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGKILL} {
 			t.Run(command+" "+unix.SignalName(sig), func(t *testing.T) {
 				left := 0

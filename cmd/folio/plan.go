@@ -21,6 +21,7 @@ import (
 	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/program/toolchain"
 	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
@@ -121,7 +122,9 @@ type plan struct {
 	mainDir  string            // of the package
 	cache    string            // GOCACHE
 	packages int               // that are compiled
-	notes    []string
+	// exhaustive says that all combinations are built.
+	exhaustive bool
+	notes      []string
 
 	hold       *os.File // the cache is in use
 	downloaded time.Duration
@@ -174,7 +177,12 @@ func (p *plan) note(format string, args ...any) {
 
 // list asks go list.
 func (p *plan) list(ctx context.Context, format string, more ...string) (string, error) {
-	args := slices.Concat([]string{"list", "-f", format}, p.src.with, more, strings.Fields(p.src.pkg))
+	// Of the flags of go test, those by which packages are found.
+	with := slices.DeleteFunc(slices.Clone(p.src.with), func(flag string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		return !slices.Contains([]string{"tags", "mod", "modfile", "overlay", "race", "msan", "asan"}, name)
+	})
+	args := slices.Concat([]string{"list", "-f", format}, with, more, strings.Fields(p.src.pkg))
 	cmd := exec.CommandContext(ctx, "go", args...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
@@ -293,6 +301,9 @@ func (p *plan) withProfiles(_ context.Context, f *variantFlags) error {
 				continue
 			}
 		case variant.PGOAuto:
+			if err := perf.Check(); err != nil {
+				return fmt.Errorf("--pgo auto: %w", err)
+			}
 		default:
 			file, err := filepath.Abs(value)
 			if err == nil {
@@ -372,8 +383,15 @@ const (
 // estimate says what is to be built, and about what it takes.
 func (p *plan) estimate() (text string, bytes uint64) {
 	n, downloads := len(p.steps), len(p.downloads())
-	bytes = uint64(n)*uint64(p.packages)*(bytesPerPackage+programPerPackage) + uint64(downloads)*toolchainBytes
-	seconds := float64(n)*float64(p.packages)*cpuPerPackage/float64(runtime.GOMAXPROCS(0)) + float64(downloads)*toolchainSeconds
+	all := n
+	if p.exhaustive {
+		all = len(variant.Combinations(p.steps)) - 1
+		n = all
+	} else if n > 1 {
+		all++ // the winners together
+	}
+	bytes = uint64(all)*uint64(p.packages)*(bytesPerPackage+programPerPackage) + uint64(downloads)*toolchainBytes
+	seconds := float64(all)*float64(p.packages)*cpuPerPackage/float64(runtime.GOMAXPROCS(0)) + float64(downloads)*toolchainSeconds
 	text = unit.Plural(n, "build")
 	if downloads > 0 {
 		text += " and " + unit.Plural(downloads, "download")

@@ -234,6 +234,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 			return err
 		}
 		defer func() { err = errors.Join(err, p.release()) }()
+		p.exhaustive = f.exhaustive
 		if err := p.prepare(ctx, a); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,6 +34,7 @@ type made struct {
 	built  *built
 	took   time.Duration
 	failed string // why it could not be built
+	about  *result.ArmBuild
 }
 
 // newVariants returns the builds of a plan. The default is built already.
@@ -164,35 +164,43 @@ func (v *variants) options() tune.Builds {
 func (v *variants) record(f *result.File) {
 	for i := range f.Arms {
 		a := &f.Arms[i]
-		set := a.Setting.Trial()
-		m := v.made[set.Build]
-		if m == nil || m.built == nil {
-			continue
-		}
-		out := &result.ArmBuild{Patches: m.built.patches()}
-		if !set.Build.IsZero() {
-			out.Seconds = new(m.took.Seconds())
-		}
-		out.GoVersion, _, _ = host.Program(m.built.file)
-		_, out.BuildID = host.Build(m.built.file)
-		for _, kv := range v.recipe(set.Build).set {
-			if value, ok := strings.CutPrefix(kv, "GOEXPERIMENT="); ok {
-				out.Experiments = value
-			}
-		}
-		out.AMD64 = set.Build.AMD64
-		if hash := v.hashes[set.Build.PGO]; hash != "" {
-			out.PGO = &hash
-		}
-		if info, err := os.Stat(m.built.file); err == nil {
-			out.Bytes = uint64(info.Size())
-		}
-		a.Build = out
+		a.Build = v.about(a.Setting.Trial().Build)
 	}
 	if file := v.profiles[variant.PGOAuto]; file != "" && f.Program.Build != nil {
 		f.Program.Build.Profile = file
 	}
-	if slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return a.Build != nil && a.Build.Seconds != nil }) {
+	if len(v.made) > 1 {
 		f.BuildSeconds = new((v.downloaded + v.took).Seconds())
 	}
+}
+
+// about returns what identifies a build; nil where it failed. It is read from the program
+// once: between runs nothing should take time.
+func (v *variants) about(b variant.Build) *result.ArmBuild {
+	m := v.made[b]
+	switch {
+	case m == nil, m.built == nil:
+		return nil
+	case m.about != nil:
+		return m.about
+	}
+	out := &result.ArmBuild{Patches: m.built.patches(), AMD64: b.AMD64}
+	if !b.IsZero() {
+		out.Seconds = new(m.took.Seconds())
+	}
+	out.GoVersion, _, _ = host.Program(m.built.file)
+	_, out.BuildID = host.Build(m.built.file)
+	for _, kv := range v.recipe(b).set {
+		if value, ok := strings.CutPrefix(kv, "GOEXPERIMENT="); ok {
+			out.Experiments = value
+		}
+	}
+	if hash := v.hashes[b.PGO]; hash != "" {
+		out.PGO = &hash
+	}
+	if info, err := os.Stat(m.built.file); err == nil {
+		out.Bytes = uint64(info.Size())
+	}
+	m.about = out
+	return out
 }

@@ -73,7 +73,12 @@ func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 		name, value, _ := strings.Cut(kv, "=")
 		p.Env = append(p.Env, Variable{Name: name, Value: value})
 	}
-	if s.THP != trial.THPSystem {
+	if !s.Build.IsZero() {
+		p.Comments = append(p.Comments, fmt.Sprintf("The image has to be built with %s, which is not in this patch:", s.Build))
+		for _, line := range rec.Permanent {
+			p.Comments = append(p.Comments, "  "+line)
+		}
+	} else if s.THP != trial.THPSystem {
 		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is no variable, and not in this patch:", s.THP))
 		for _, line := range rec.Permanent {
 			p.Comments = append(p.Comments, "  "+line)
