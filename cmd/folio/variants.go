@@ -66,16 +66,18 @@ func (v *variants) makeAll(ctx context.Context, f *programFlags) error {
 			return err
 		}
 	}
-	failed := 0
+	var failed []string
 	for _, b := range v.steps {
 		if m := v.made[b]; m.failed != "" {
-			progress.clear()
-			_ = v.a.stderr.Line("folio: %s: %s", b, m.failed)
-			failed++
+			failed = append(failed, b.String()+": "+m.failed)
 		}
 	}
-	if failed > 0 && failed == len(v.steps) {
-		return fmt.Errorf("none of the builds could be made: %s: %s", v.steps[0], v.made[v.steps[0]].failed)
+	if len(failed) > 0 && len(failed) == len(v.steps) {
+		return fmt.Errorf("none of the builds could be made: %s", failed[0])
+	}
+	for _, text := range failed {
+		progress.clear()
+		_ = v.a.stderr.Line("folio: %s", text)
 	}
 	return nil
 }
