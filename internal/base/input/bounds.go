@@ -37,6 +37,10 @@ const (
 	// their names.
 	MaxMappings, MaxMappingNames = 1 << 18, 32 << 20
 
+	// MaxGoHeap bounds the heap of a Go process whose pages are looked at, in bytes: a
+	// byte is kept for 8 KiB. MaxGoSpans bounds its spans, live and dead.
+	MaxGoHeap, MaxGoSpans = 1 << 40, 1 << 27
+
 	// An ELF file: its segments, its sections, the bytes in the names of those.
 	MaxSegments, MaxSections, MaxSectionNames = 4096, 1 << 16, 4 << 20
 	// MaxSection bounds a section that is read whole, after decompression: the types

@@ -17,11 +17,12 @@ type Support struct {
 
 // Parts of Folio that depend on the version of Go.
 const (
-	Module   = "module"
-	Patches  = "patches"
-	Exec     = "exec"
-	Profiles = "profiles"
-	State    = "state"
+	Module    = "module"
+	Patches   = "patches"
+	Exec      = "exec"
+	Profiles  = "profiles"
+	State     = "state"
+	Waterfall = "waterfall"
 )
 
 // Table lists what is supported. docs/new-go-version.md says what a new row or a later
@@ -32,6 +33,7 @@ var Table = []Support{
 	{Exec, "huge pages for a built program: folio exec, folio patch", "go1.21.6", "go1.27"},
 	{Profiles, "function names and cost classes: folio run, folio tune", "go1.18", "go1.27"},
 	{State, "GC settings and heap of a running program: folio doctor", "go1.19", "go1.27"},
+	{Waterfall, "heap, stacks and metadata of a running program, from RSS on: folio inspect", "go1.21", "go1.27"},
 }
 
 // Releases are the toolchains that tests use: the release of each minor version
