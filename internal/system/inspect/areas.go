@@ -94,7 +94,8 @@ func join(to []page.Range, r page.Range) []page.Range {
 	return append(to, r)
 }
 
-// classify says what the i-th mapping is used for.
+// classify says what the i-th mapping is used for. Stacks of threads whose guards cannot
+// be seen are other anonymous memory.
 func classify(all []procmem.VMA, i int, heap []page.Range, pageSize int) Kind {
 	v := all[i]
 	switch {
@@ -104,7 +105,7 @@ func classify(all []procmem.VMA, i int, heap []page.Range, pageSize int) Kind {
 		return File
 	case v.Name == "[stack]" || strings.HasPrefix(v.Name, "[stack:") || strings.HasPrefix(v.Name, "[anon:stack"):
 		return Stack
-	case i > 0 && v.Name == "" && usable(v) && guards(all[i-1], v, pageSize):
+	case i > 0 && v.Name == "" && usable(v) && procmem.Guards(all[i-1], v, pageSize):
 		return Stack
 	}
 	return Anonymous
@@ -113,12 +114,4 @@ func classify(all []procmem.VMA, i int, heap []page.Range, pageSize int) Kind {
 // anonymousName tells memory of the process from what the kernel puts there ([vdso]).
 func anonymousName(name string) bool {
 	return name == "" || name == "[heap]" || strings.HasPrefix(name, "[anon:") || strings.HasPrefix(name, "[stack")
-}
-
-// guards reports whether g is the few pages with no permission below the stack of a
-// thread that the C library made. Nothing else says what such memory is; glibc 2.43
-// has guards that cannot be seen, so that its stacks are other anonymous memory.
-func guards(g, v procmem.VMA, pageSize int) bool {
-	const most = 16 // pages
-	return g.End == v.Start && !g.Read && !g.Write && !g.Exec && !g.Shared && g.Inode == 0 && g.Name == "" && g.Len() <= uint64(most*pageSize)
 }

@@ -34,6 +34,14 @@ func (v VMA) Anonymous() bool {
 	return !v.Shared && v.Inode == 0 && v.Offset == 0 && (v.Name == "" || strings.HasPrefix(v.Name, "[anon:"))
 }
 
+// Guards reports whether g is the few pages with no permission below the stack of a
+// thread that the C library made, which v is then. Nothing else says what such memory is;
+// glibc 2.43 has guards that cannot be seen.
+func Guards(g, v VMA, pageSize int) bool {
+	const most = 16 // pages
+	return g.End == v.Start && !g.Read && !g.Write && !g.Exec && !g.Shared && g.Inode == 0 && g.Name == "" && g.Len() <= uint64(most*pageSize)
+}
+
 // Maps reads /proc/PID/maps; pid 0 is the calling process. A process of another user
 // needs the right to ptrace it (CAP_SYS_PTRACE). A process that changes
 // its mappings meanwhile may have some of them missing, or listed in parts.

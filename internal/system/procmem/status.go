@@ -22,6 +22,7 @@ type Status struct {
 	RssFile      *uint64
 	RssShmem     *uint64
 	VmSwap       *uint64
+	VmPTE        *uint64 // page tables; not part of VmRSS
 	HugetlbPages *uint64 // not part of VmRSS
 
 	// THPEnabled is whether the kernel may give this process transparent huge
@@ -42,7 +43,7 @@ func parseStatus(data []byte) (Status, error) {
 	var s Status
 	sizes, err := setSizes(data, map[string]**uint64{
 		"VmHWM": &s.VmHWM, "VmRSS": &s.VmRSS, "VmLck": &s.VmLck, "RssAnon": &s.RssAnon, "RssFile": &s.RssFile,
-		"RssShmem": &s.RssShmem, "VmSwap": &s.VmSwap, "HugetlbPages": &s.HugetlbPages,
+		"RssShmem": &s.RssShmem, "VmSwap": &s.VmSwap, "VmPTE": &s.VmPTE, "HugetlbPages": &s.HugetlbPages,
 	})
 	if err != nil {
 		return Status{}, err
