@@ -1,0 +1,396 @@
+package waterfall
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/page"
+)
+
+// A Source is where a waterfall is read from.
+type Source struct {
+	FS  procmem.FS
+	PID int
+	// Pages says what of a range is in memory; nil if that cannot be read.
+	Pages Pages
+	// Runtime is the Go runtime of the process; nil if it has none, or if it cannot be
+	// read. Then Heap is where its heap is, as far as that is known.
+	Runtime Runtime
+	Heap    []page.Range
+	// Now is the time. Default: time.Now.
+	Now func() time.Time
+}
+
+// Pages says what of a range of a process is in memory. *page.Process does.
+type Pages interface {
+	Residency(r page.Range, o *page.ResidencyOptions) (page.Residency, error)
+}
+
+// A Runtime is read as *goruntime.Target is.
+type Runtime interface {
+	Stats() (goruntime.Stats, error)
+	Heap() (*goruntime.Heap, error)
+	Metadata() ([]goruntime.Range, error)
+	Alive() bool
+}
+
+// ErrExec says that a process began another program while it was read.
+var ErrExec = errors.New("it began another program while it was read")
+
+// tries is how often a process is read that changes while it is read, and settled the
+// share of RSS by which the readings may differ then.
+const (
+	tries   = 3
+	settled = 0.005
+)
+
+// Read reads the waterfall of a process: up to three times if it changes so much that the
+// readings do not fit, the one that fits best.
+func (s *Source) Read() (*Waterfall, error) {
+	var best *Waterfall
+	for range tries {
+		w, err := s.read()
+		if err != nil {
+			return nil, err
+		}
+		if off := abs(w.Part(Changed).Bytes); best == nil || off < abs(best.Part(Changed).Bytes) {
+			best = w
+		}
+		if float64(abs(best.Part(Changed).Bytes)) <= settled*float64(best.RSS) {
+			break
+		}
+	}
+	return best, nil
+}
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// look is a reading that is being made.
+type look struct {
+	*Source
+	*Waterfall
+	sums
+	begin time.Time
+}
+
+// timed notes when something was read.
+func (l *look) timed(what string, read func() error) error {
+	from := l.Now()
+	err := read()
+	l.Readings = append(l.Readings, Reading{what, from.Sub(l.begin), l.Now().Sub(l.begin)})
+	return err
+}
+
+// What is read, as the readings are called.
+const (
+	readStats    = "runtime_statistics"
+	readMappings = "smaps"
+	readHeap     = "heap"
+	readAgain    = "runtime_statistics_again"
+	readRollup   = "smaps_rollup"
+)
+
+func (s *Source) read() (*Waterfall, error) {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	l := &look{Source: s, begin: s.Now()}
+	l.Waterfall = &Waterfall{At: l.begin}
+	var before, after goruntime.Stats
+	var mappings []procmem.Mapping
+	if s.Runtime != nil {
+		if err := l.timed(readStats, func() (err error) { before, err = s.Runtime.Stats(); return err }); err != nil {
+			return nil, err
+		}
+	}
+	err := l.timed(readMappings, func() (err error) { mappings, err = s.FS.Mappings(s.PID); return err })
+	if err == nil && len(mappings) == 0 {
+		err = s.FS.NoMemory(s.PID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range mappings {
+		l.RSS += m.Rss
+	}
+	var parts goParts
+	if s.Runtime != nil {
+		if err := l.timed(readHeap, func() (err error) { parts, err = l.readHeap(); return err }); err != nil {
+			return nil, err
+		}
+		if err := l.timed(readAgain, func() (err error) { after, err = s.Runtime.Stats(); return err }); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.sort(mappings, &parts); err != nil {
+		return nil, err
+	}
+	if s.Runtime != nil && !s.Runtime.Alive() {
+		return nil, ErrExec
+	}
+	l.beyond()
+	l.Allocators = loaded(mappings)
+	l.finish(&parts, before, after)
+	return l.Waterfall, nil
+}
+
+// beyond reads what is not a part of RSS, and RSS once more.
+func (l *look) beyond() {
+	if status, err := l.FS.Status(l.PID); err == nil {
+		l.PageTables, l.Swap, l.HugeTLB = status.VmPTE, status.VmSwap, status.HugetlbPages
+	}
+	_ = l.timed(readRollup, func() error { // drift is unknown without
+		sum, err := l.FS.SmapsRollup(l.PID)
+		if err == nil && sum.Rss != nil {
+			l.Drift = new(int64(*sum.Rss) - int64(l.RSS))
+		}
+		return err
+	})
+}
+
+// goParts are what the runtime has, and what of it is in memory.
+type goParts struct {
+	heap     *goruntime.Heap
+	metadata []goruntime.Range
+
+	classes                                        []uint64 // resident, by size class
+	stacks, work, free, released, around, resident uint64
+}
+
+// readHeap reads what is in the heap, and which of its pages are in memory.
+func (l *look) readHeap() (p goParts, err error) {
+	if p.metadata, err = l.Runtime.Metadata(); err != nil {
+		return p, err
+	}
+	if p.heap, err = l.Runtime.Heap(); err != nil {
+		return p, err
+	}
+	p.classes = make([]uint64, len(p.heap.Classes))
+	next := p.heap.InUse
+	for _, arena := range p.heap.Arenas {
+		at := arena.Start
+		for len(next) > 0 && next[0].Start < arena.End {
+			if err := l.around(&p, at, next[0].Start); err != nil {
+				return p, err
+			}
+			if err := l.pages(&p, next[0]); err != nil {
+				return p, err
+			}
+			at = next[0].End
+			next = next[1:]
+		}
+		if err := l.around(&p, at, arena.End); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// around adds what is in memory of an arena where the heap has not grown to.
+func (l *look) around(p *goParts, from, to uint64) error {
+	n, err := l.residentIn(from, to)
+	p.around += n
+	p.resident += n
+	return err
+}
+
+// residentIn returns how much of a range is in memory.
+func (l *look) residentIn(from, to uint64) (uint64, error) {
+	if from >= to {
+		return 0, nil
+	}
+	r, err := l.Pages.Residency(page.Range{Start: uintptr(from), End: uintptr(to)}, nil)
+	return r.Resident, err
+}
+
+// pages adds what is in memory of a part of the heap, by what it is used for.
+func (l *look) pages(p *goParts, r goruntime.Range) error {
+	const piece = 256 << 20 // some MiB of windows
+	window := uint64(max(goruntime.PageSize, l.FS.PageSize()))
+	for from := r.Start; from < r.End; from += piece {
+		to := min(from+piece, r.End)
+		res, err := l.Pages.Residency(page.Range{Start: uintptr(from), End: uintptr(to)}, &page.ResidencyOptions{Windows: true, Window: int(window)})
+		if err != nil {
+			return err
+		}
+		for _, w := range res.Windows {
+			start, end := max(uint64(w.Range.Start), from), min(uint64(w.Range.End), to)
+			if w.Resident == 0 || start >= end || start%goruntime.PageSize != 0 {
+				continue
+			}
+			kinds := p.heap.Pages(goruntime.Range{Start: start, End: end})
+			for i, k := range kinds { // more than one where the system's pages are larger
+				n := w.Resident*uint64(i+1)/uint64(len(kinds)) - w.Resident*uint64(i)/uint64(len(kinds))
+				p.add(k, n)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *goParts) add(k goruntime.PageKind, n uint64) {
+	p.resident += n
+	switch k {
+	case goruntime.FreePage:
+		p.free += n
+	case goruntime.ReleasedPage:
+		p.released += n
+	case goruntime.StackPage:
+		p.stacks += n
+	case goruntime.WorkPage:
+		p.work += n
+	default:
+		if c := k.Class(); c >= 0 && c < len(p.classes) {
+			p.classes[c] += n
+		}
+	}
+}
+
+// sort adds up the mappings.
+func (l *look) sort(mappings []procmem.Mapping, p *goParts) error {
+	heap := l.heapRanges(p)
+	var inHeap int64
+	for i, m := range mappings {
+		left := m.Rss
+		take := func(to Kind, ranges []goruntime.Range) (uint64, error) {
+			sum := uint64(0)
+			for _, r := range ranges {
+				n := left
+				if r.Start > m.Start || r.End < m.End {
+					var err error
+					if l.Pages == nil {
+						return sum, nil // it counts as what the mapping is else
+					}
+					if n, err = l.residentIn(r.Start, r.End); err != nil {
+						return sum, err
+					}
+				}
+				n = min(n, left)
+				left -= n
+				sum += n
+			}
+			return sum, nil
+		}
+		n, err := take(Heap, overlaps(heap, m.Start, m.End))
+		if err != nil {
+			return err
+		}
+		inHeap += int64(n)
+		if left == 0 {
+			continue
+		}
+		file, anonymous := kindOf(mappings, i, l.FS.PageSize())
+		if anonymous == Other || anonymous == Malloc || anonymous == ThreadStacks {
+			if n, err = take(Metadata, overlaps(p.metadata, m.Start, m.End)); err != nil {
+				return err
+			}
+			l.bytes[Metadata] += int64(n)
+		}
+		a := min(m.Anonymous, left)
+		if anonymous != Data {
+			a = left
+		}
+		if anonymous == Named {
+			l.name(m.Name, a)
+		} else {
+			l.bytes[anonymous] += int64(a)
+		}
+		l.bytes[file] += int64(left - a)
+	}
+	if p.heap == nil {
+		l.bytes[Heap] = inHeap
+		return nil
+	}
+	// Between smaps and pagemap the program went on.
+	l.bytes[Changed] = inHeap - int64(p.resident)
+	return nil
+}
+
+// heapRanges are where the Go heap is.
+func (l *look) heapRanges(p *goParts) (out []goruntime.Range) {
+	if p.heap != nil {
+		return p.heap.Arenas
+	}
+	for _, r := range l.Heap {
+		out = append(out, goruntime.Range{Start: uint64(r.Start), End: uint64(r.End)})
+	}
+	slices.SortFunc(out, func(a, b goruntime.Range) int { return cmp.Compare(a.Start, b.Start) })
+	return out
+}
+
+// finish makes the parts.
+func (l *look) finish(p *goParts, before, after goruntime.Stats) {
+	runtime := map[Kind][2]uint64{}
+	if p.heap != nil {
+		l.divide(p, before)
+		live := func(s goruntime.Stats) uint64 { return min(s.Live, s.Objects) }
+		for k, of := range map[Kind]func(goruntime.Stats) uint64{
+			Live: live, Since: func(s goruntime.Stats) uint64 { return s.Objects - live(s) },
+			Unused: func(s goruntime.Stats) uint64 { return s.Unused }, Free: func(s goruntime.Stats) uint64 { return s.Free },
+			Repopulated: func(s goruntime.Stats) uint64 { return s.Released }, Stacks: func(s goruntime.Stats) uint64 { return s.Stacks + s.OSStacks },
+			Metadata: func(s goruntime.Stats) uint64 { return s.Metadata },
+		} {
+			runtime[k] = [2]uint64{of(before), of(after)}
+		}
+	}
+	for k := range Kinds {
+		part := Part{Kind: k, Bytes: l.bytes[k], How: how(k)}
+		if k == Named {
+			part.Of = l.shares()
+		}
+		if say, ok := runtime[k]; ok {
+			part.Runtime = &say[0]
+			part.Uncertainty = new(uint64(abs(int64(say[1]) - int64(say[0]))))
+		}
+		if part.Bytes != 0 || part.Runtime != nil { // a 0 that was read is said
+			l.Parts = append(l.Parts, part)
+		}
+	}
+	if l.Runtime != nil && before.Cycles != after.Cycles {
+		l.Notes = append(l.Notes, unit.Plural(int(after.Cycles-before.Cycles), "GC cycle")+" ended while it was read")
+	}
+}
+
+// how says where the figure of a part comes from.
+func how(k Kind) How {
+	switch k {
+	case Live, Since, Unused:
+		return Computed
+	case Other, Changed:
+		return Remainder
+	}
+	return Read
+}
+
+// divide divides the spans for objects: what is resident beyond the objects is in none,
+// for programs touch the objects of a span from its beginning. Of the objects those that
+// the last GC cycle found are as much in memory as the others.
+func (l *look) divide(p *goParts, s goruntime.Stats) {
+	var objects, resident, unused uint64
+	for i, c := range p.heap.Classes {
+		in := Class{Size: c.Size, Spans: c.Spans, Bytes: c.Bytes, Objects: c.Objects, Resident: p.classes[i]}
+		in.Unused = in.Resident - min(in.Resident, in.Objects)
+		objects += c.Objects
+		resident += in.Resident
+		unused += in.Unused
+		if c.Spans > 0 {
+			l.Classes = append(l.Classes, in)
+		}
+	}
+	slices.SortStableFunc(l.Classes, func(a, b Class) int { return cmp.Compare(b.Unused, a.Unused) })
+	inObjects := resident - unused
+	live := min(s.Live, objects)
+	if objects > 0 && inObjects < objects {
+		live = uint64(float64(live) * (float64(inObjects) / float64(objects)))
+	}
+	live = min(live, inObjects)
+	l.bytes[Live], l.bytes[Since], l.bytes[Unused] = int64(live), int64(inObjects-live), int64(unused)
+	l.bytes[Free], l.bytes[Repopulated], l.bytes[Rounding] = int64(p.free), int64(p.released), int64(p.around)
+	l.bytes[Stacks] = int64(p.stacks)
+	l.bytes[Metadata] += int64(p.work)
+}
