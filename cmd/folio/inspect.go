@@ -38,12 +38,15 @@ in dense windows and is not on huge pages yet: of Go programs in the heap, of
 others in all anonymous memory. A window is the aligned range of one huge page
 (2 MiB on amd64); it is dense if at least --min-density of it is in memory.
 
-With the id of a process: its memory by kind, how much of it is on huge pages, how
-dense its windows are, how much of its huge pages nobody uses, page faults, the
+With the id of a process: its memory in parts that add up to RSS, from the live heap
+of a Go program to mapped files; its memory by kind, how much of it is on huge pages,
+how dense its windows are, how much of its huge pages nobody uses, page faults, the
 policy for transparent huge pages, and what is in their way.
 
 It reads /proc only; nothing is stopped or changed. One's own processes need no
-privilege, those of others CAP_SYS_PTRACE; what could not be seen is said.`
+privilege, those of others CAP_SYS_PTRACE; the parts of a Go heap need the right to
+ptrace the process, which kernel.yama.ptrace_scope can restrict. What could not be
+seen is said.`
 
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
@@ -170,7 +173,7 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 		file.SetList(l)
 		return f.show(w, file)
 	}
-	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Bloat: true})
+	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Waterfall: true, Bloat: true})
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,8 @@ type Process struct {
 	AnonymousHuge *uint64 `json:"anonymous_huge_bytes"`
 	OnBasePages   *bool   `json:"on_base_pages"`
 
+	Waterfall *Waterfall `json:"waterfall"`
+
 	Memory  []Memory `json:"memory"`
 	Of      *string  `json:"windows_of"`
 	Windows *Windows `json:"windows"`
@@ -154,7 +156,7 @@ func newProcess(p *inspect.Process) *Process {
 	if b := p.Bloat; b != nil {
 		out.Bloat = &Bloat{b.Most, b.Read, b.Pages}
 	}
-	out.Faults = newFaults(p.Faults)
+	out.Faults, out.Waterfall = newFaults(p.Faults), newWaterfall(p.Waterfall)
 	return out
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
@@ -95,6 +96,35 @@ func TestProcess(t *testing.T) {
 	if p.Policy.Allowed == nil || p.Policy.Advised == nil || p.Policy.System.Enabled.Selected == "" {
 		t.Errorf("policy: %+v", p.Policy)
 	}
+}
+
+// TestWaterfall: the parts add up to RSS, and a program without a runtime has some too.
+func TestWaterfall(t *testing.T) {
+	s := New()
+	p, err := s.Process(target(t, 0), Options{Waterfall: true})
+	if err != nil || p.Waterfall == nil {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	sum := int64(0)
+	for _, part := range p.Waterfall.Parts {
+		sum += part.Bytes
+	}
+	w := p.Waterfall
+	if objects := w.Part(waterfall.Live).Bytes + w.Part(waterfall.Since).Bytes; sum != int64(w.RSS) || objects < heapBytes || objects > 2*heapBytes {
+		t.Errorf("parts %d, RSS %d, objects %d", sum, w.RSS, objects)
+	}
+	if len(p.Notes) > 0 || w.Part(waterfall.Heap).Bytes != 0 {
+		t.Errorf("%+v, %v", w.Parts, p.Notes)
+	}
+	cmd := exec.Command("/bin/sleep", "60")
+	if err := cmd.Start(); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	testenv.Eventually(t, "its memory", func() bool {
+		p, err := s.Process(cmd.Process.Pid, Options{Waterfall: true})
+		return err == nil && p.Waterfall != nil && p.Waterfall.Part(waterfall.Text).Bytes > 0 && p.Waterfall.Part(waterfall.Live).Runtime == nil
+	})
 }
 
 func kind(p *Process, k Kind) Memory {
@@ -194,6 +224,9 @@ func TestUnprivileged(t *testing.T) {
 		o.Process.GoVersion != runtime.Version() || len(o.Process.Notes) > 0 {
 		t.Errorf("one's own: %+v", o.Process)
 	}
+	if w := o.Process.Waterfall; w == nil || w.Part(waterfall.Live).Bytes+w.Part(waterfall.Since).Bytes < heapBytes {
+		t.Errorf("one's own: %+v", w)
+	}
 	if i := slices.IndexFunc(o.List.Rows, func(r Row) bool { return r.PID == mine }); i < 0 || o.List.Rows[i].GoVersion != runtime.Version() {
 		t.Errorf("not in the list: %+v", o.List)
 	}
@@ -202,6 +235,7 @@ func TestUnprivileged(t *testing.T) {
 	}
 	o = observe(t, others, nobody)
 	if o.Process.Windows != nil || o.Process.Memory != nil || o.Process.IsGo != nil || o.Process.Resident == nil ||
+		strings.Count(strings.Join(o.Process.Notes, "\n"), "parts") != 1 || o.Process.Waterfall != nil ||
 		!strings.Contains(strings.Join(o.Process.Notes, "\n"), "CAP_SYS_PTRACE") {
 		t.Errorf("another's: %+v", o.Process)
 	}

@@ -58,7 +58,7 @@ func observerRole() error {
 		return err
 	}
 	s := New()
-	p, err := s.Process(pid, Options{Bloat: true})
+	p, err := s.Process(pid, Options{Bloat: true, Waterfall: true})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/page"
 )
 
@@ -41,6 +42,8 @@ type Process struct {
 	Of      Kind
 	Bloat   *Bloat // of Windows
 	Faults  *Faults
+	// Waterfall divides Resident into parts; nil if it was not asked for, or not to be had.
+	Waterfall *waterfall.Waterfall
 
 	Policy  Policy
 	Hazards []string
@@ -82,6 +85,8 @@ type Options struct {
 	MinDensity float64
 	// FaultTime is how long page faults are counted. Default: not.
 	FaultTime time.Duration
+	// Waterfall asks for the parts of the memory, from the live heap to files. Default: not.
+	Waterfall bool
 	// Bloat reads some of the memory to learn how much is never used. Default: not.
 	Bloat bool
 	// Sleep is how to wait for FaultTime to pass. Default: time.Sleep.
@@ -148,6 +153,11 @@ func (s *System) process(pid int, o Options) (*Process, error) {
 	s.fillProgram(p)
 	if err := s.fillMemory(p, o, status); err != nil {
 		return nil, err
+	}
+	if o.Waterfall && p.Memory != nil {
+		if err := s.fillWaterfall(p); err != nil {
+			return nil, err
+		}
 	}
 	if o.FaultTime > 0 {
 		o.Sleep(o.FaultTime - time.Since(begin))
@@ -222,7 +232,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 	case procmem.Gone(err):
 		return err
 	case err != nil:
-		p.note("kinds of memory, huge pages and windows are not known: %s", denied(err))
+		p.note("parts and kinds of memory, huge pages and windows are not known: %s", denied(err))
 		p.Policy = s.policy(status, nil)
 		return nil
 	}

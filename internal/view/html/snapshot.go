@@ -147,6 +147,9 @@ func (s *Section) inspectProcess(p *result.Process) {
 		memory.Series = []Series{resident, huge}
 		b.Charts, b.Tables = []*Chart{memory}, []*Table{short, tb}
 	}
+	if p.Waterfall != nil {
+		s.Blocks = append(s.Blocks, waterfallBlock(p.Waterfall))
+	}
 	s.Blocks = append(s.Blocks, b)
 	if w := p.Windows; w != nil && w.Count > 0 {
 		s.Blocks = append(s.Blocks, densityBlock(report.Area(p), w))

@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -38,6 +39,15 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 << 20)),
 		},
 		Hazards: []string{"a hazard of " + name}, Notes: []string{"a note"},
+		Waterfall: &waterfall.Waterfall{
+			RSS: 200 << 20, PageTables: new(uint64(500 << 10)),
+			Parts: []waterfall.Part{
+				{Kind: waterfall.Live, Bytes: 150 << 20, Runtime: new(uint64(151 << 20)), Uncertainty: new(uint64(0)), How: waterfall.Computed},
+				{Kind: waterfall.Unused, Bytes: 30 << 20, Runtime: new(uint64(30 << 20)), Uncertainty: new(uint64(0)), How: waterfall.Computed},
+				{Kind: waterfall.Files, Bytes: 21 << 20, How: waterfall.Read}, {Kind: waterfall.Changed, Bytes: -1 << 20, How: waterfall.Remainder},
+			},
+			Classes: []waterfall.Class{{Size: 512, Spans: 30, Bytes: 31 << 20, Objects: 1 << 20, Resident: 31 << 20, Unused: 30 << 20}},
+		},
 	})
 	return f
 }

@@ -28,6 +28,16 @@ func processText(p *result.Process, w io.Writer) error {
 	out := &printer{w: w}
 	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
 	out.line("%s", strings.Join(About(p), ", "))
+	if p.Waterfall != nil {
+		out.line("")
+		t, lines := waterfallLines(p.Waterfall)
+		if err := t.write(w, "  "); err != nil {
+			return err
+		}
+		for _, l := range lines {
+			out.line("  %s", l)
+		}
+	}
 	if p.Memory != nil {
 		out.line("")
 		if err := memoryTable(p.Memory).write(w, "  "); err != nil {

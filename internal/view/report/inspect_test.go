@@ -13,6 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/system/collapser"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/page"
 )
 
@@ -42,7 +43,7 @@ func testProcess() *inspect.Process {
 				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: new(511)},
 			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 * mibs)),
 		},
-		Hazards: []string{"4.000MiB of it is advised against huge pages"},
+		Hazards: []string{"4.000MiB of it is advised against huge pages"}, Waterfall: testWaterfall(),
 	}
 }
 
@@ -193,5 +194,51 @@ func TestCollapseText(t *testing.T) {
 	}
 	if got := CollapseLine(testCollapse().Outcome); got != "158.0MiB collapsed in 79 windows, 2 refused: EAGAIN, 1 refused: ENOMEM, 3.000MiB of memory more" {
 		t.Error(got)
+	}
+}
+
+// testWaterfall has a part of each kind that is shown in another way.
+func testWaterfall() *waterfall.Waterfall {
+	say := func(n uint64) *uint64 { return &n }
+	return &waterfall.Waterfall{
+		RSS: 200 * mibs, Drift: new(int64(-4096)), PageTables: say(600 << 10), Swap: say(4096), HugeTLB: say(0),
+		Parts: []waterfall.Part{
+			{Kind: waterfall.Live, Bytes: 120 * mibs, Runtime: say(121 * mibs), Uncertainty: say(0), How: waterfall.Computed},
+			{Kind: waterfall.Since, Bytes: 30 * mibs, Runtime: say(30 * mibs), Uncertainty: say(2 * mibs), How: waterfall.Computed},
+			{Kind: waterfall.Unused, Bytes: 25 * mibs, Runtime: say(26 * mibs), Uncertainty: say(0), How: waterfall.Computed},
+			{Kind: waterfall.Repopulated, Runtime: say(400 * mibs), Uncertainty: say(0), How: waterfall.Read},
+			{Kind: waterfall.Named, Bytes: 6 * mibs, How: waterfall.Read, Of: []waterfall.Share{{Name: "[anon:a\x1b[2J]", Bytes: 6 * mibs}}},
+			{Kind: waterfall.Text, Bytes: 20 * mibs, How: waterfall.Read},
+			{Kind: waterfall.Changed, Bytes: -mibs, How: waterfall.Remainder},
+		},
+		Classes: []waterfall.Class{
+			{Size: 512, Spans: 3000, Bytes: 24 * mibs, Objects: 4 * mibs, Resident: 24 * mibs, Unused: 20 * mibs},
+			{Size: 48, Spans: 100, Bytes: 800 << 10, Objects: 400 << 10, Resident: 800 << 10, Unused: 400 << 10},
+			{Spans: 2, Bytes: 16 * mibs, Objects: 16 * mibs, Resident: 16 * mibs},
+		},
+		Readings:   []waterfall.Reading{{What: "smaps", From: time.Millisecond, To: 3 * time.Millisecond}},
+		Allocators: []string{"libjemalloc"}, Notes: []string{"1 GC cycle ended while it was read"},
+	}
+}
+
+// What changed by more than a fiftieth of RSS is not of one moment.
+func TestWaterfallChanging(t *testing.T) {
+	for _, c := range []struct {
+		change func(w *waterfall.Waterfall)
+		want   bool
+	}{
+		{func(*waterfall.Waterfall) {}, false},
+		{func(w *waterfall.Waterfall) { w.Drift = new(int64(-5 * mibs)) }, true},
+		{func(w *waterfall.Waterfall) { w.Parts[6].Bytes = -5 * mibs }, true},
+		{func(w *waterfall.Waterfall) { *w.Parts[1].Uncertainty = 5 * mibs }, true},
+	} {
+		p := testProcess()
+		p.Waterfall = testWaterfall()
+		c.change(p.Waterfall)
+		f := inspectFile(time.Time{})
+		f.SetProcess(p)
+		if got := f.Process.Waterfall.Changing(); got != c.want {
+			t.Errorf("%+v: %t", p.Waterfall, got)
+		}
 	}
 }

@@ -1,0 +1,115 @@
+package result
+
+import (
+	"slices"
+
+	"github.com/foliomem/folio/internal/system/waterfall"
+)
+
+// A Waterfall is the memory of a process in parts that add up to its RSS.
+type Waterfall struct {
+	RSS   uint64 `json:"rss_bytes"`
+	Drift *int64 `json:"rss_drift_bytes"` // by how much RSS had moved in the end
+	// Parts are in the order in which they are shown.
+	Parts   []MemoryPart  `json:"parts"`
+	Classes []MemoryClass `json:"size_classes"`
+	// Not part of RSS.
+	PageTables *uint64 `json:"page_tables_bytes"`
+	Swap       *uint64 `json:"swap_bytes"`
+	HugeTLB    *uint64 `json:"hugetlb_bytes"`
+
+	Readings   []MemoryReading `json:"readings"`
+	Allocators []string        `json:"allocators"`
+	Notes      []string        `json:"notes"`
+}
+
+// A MemoryPart is a part of RSS. Only that of what changed can be below 0.
+type MemoryPart struct {
+	Kind  string `json:"kind"`
+	Bytes int64  `json:"bytes"`
+	// What the runtime has of it, in memory or not, and by how much that changed while it
+	// was read; null of what the runtime does not count.
+	Runtime     *uint64 `json:"runtime_bytes"`
+	Uncertainty *uint64 `json:"uncertainty_bytes"`
+	How         string  `json:"how"` // read, computed, or remainder
+
+	Of []MemoryShare `json:"of,omitempty"`
+}
+
+// A MemoryShare is memory of one name.
+type MemoryShare struct {
+	Name  string `json:"name"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// A MemoryClass is what is in spans for objects of one size.
+type MemoryClass struct {
+	Size     uint64 `json:"object_bytes"` // 0: large objects, which have a span each
+	Spans    uint64 `json:"spans"`
+	Bytes    uint64 `json:"span_bytes"`
+	Objects  uint64 `json:"objects_bytes"`
+	Resident uint64 `json:"resident_bytes"`
+	Unused   uint64 `json:"unused_bytes"` // of Resident
+}
+
+// A MemoryReading is when something was read, in seconds from the beginning.
+type MemoryReading struct {
+	What string  `json:"what"`
+	From float64 `json:"from_seconds"`
+	To   float64 `json:"to_seconds"`
+}
+
+// Title is the name of the part for people.
+func (p MemoryPart) Title() string { return waterfall.Title(p.Kind) }
+
+func newWaterfall(w *waterfall.Waterfall) *Waterfall {
+	if w == nil {
+		return nil
+	}
+	out := &Waterfall{
+		RSS: w.RSS, Drift: w.Drift, Parts: []MemoryPart{}, PageTables: w.PageTables, Swap: w.Swap, HugeTLB: w.HugeTLB,
+		Readings: []MemoryReading{}, Allocators: list(slices.Clone(w.Allocators)), Notes: list(slices.Clone(w.Notes)),
+	}
+	for _, p := range w.Parts {
+		part := MemoryPart{Kind: p.Kind.String(), Bytes: p.Bytes, Runtime: p.Runtime, Uncertainty: p.Uncertainty, How: string(p.How)}
+		for _, of := range p.Of {
+			part.Of = append(part.Of, MemoryShare(of))
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	for _, c := range w.Classes {
+		out.Classes = append(out.Classes, MemoryClass(c))
+	}
+	for _, r := range w.Readings {
+		out.Readings = append(out.Readings, MemoryReading{r.What, r.From.Seconds(), r.To.Seconds()})
+	}
+	return out
+}
+
+// Part returns a part by its kind, nil if there is none.
+func (w *Waterfall) Part(kind string) *MemoryPart {
+	for i := range w.Parts {
+		if w.Parts[i].Kind == kind {
+			return &w.Parts[i]
+		}
+	}
+	return nil
+}
+
+// Changing reports whether the process changed too much while it was read for its parts
+// to be of one moment: by more than a fiftieth of RSS.
+func (w *Waterfall) Changing() bool {
+	moved := int64(0)
+	if w.Drift != nil {
+		moved = max(*w.Drift, -*w.Drift)
+	}
+	if p := w.Part(waterfall.Changed.String()); p != nil {
+		moved = max(moved, p.Bytes, -p.Bytes)
+	}
+	for _, p := range w.Parts {
+		if p.Uncertainty != nil {
+			moved = max(moved, int64(min(*p.Uncertainty, 1<<62)))
+		}
+	}
+	return uint64(moved) > w.RSS/50
+}

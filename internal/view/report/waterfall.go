@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+)
+
+// waterfallLines are the memory of a process from its RSS down, and what is not part of
+// that.
+func waterfallLines(w *result.Waterfall) (*table, []string) {
+	t := &table{left: map[int]bool{0: true}}
+	t.add("part of RSS", "bytes", "share", "runtime says", "+-")
+	for _, p := range w.Parts {
+		if p.Bytes == 0 && (p.Runtime == nil || *p.Runtime == 0) {
+			continue
+		}
+		t.add(p.Title(), SignedSize(p.Bytes), share(p.Bytes, w.RSS), sizeOr(p.Runtime), sizeOr(p.Uncertainty))
+		for _, of := range p.Of {
+			t.add("  "+console.Line(of.Name), unit.Size(of.Bytes), share(int64(min(of.Bytes, 1<<62)), w.RSS), none, none)
+		}
+	}
+	t.add("RSS", unit.Size(w.RSS), share(int64(min(w.RSS, 1<<62)), w.RSS), none, drift(w.Drift))
+	return t, WaterfallNotes(w)
+}
+
+// WaterfallNotes are the lines below a waterfall: what is not part of RSS, where the heap
+// is fragmented, and how sure it is.
+func WaterfallNotes(w *result.Waterfall) (lines []string) {
+	var beyond []string
+	for _, b := range []struct {
+		name  string
+		bytes *uint64
+	}{{"page tables", w.PageTables}, {"swap", w.Swap}, {"hugetlb pages", w.HugeTLB}} {
+		if b.bytes != nil && *b.bytes > 0 {
+			beyond = append(beyond, b.name+" "+unit.Size(*b.bytes))
+		}
+	}
+	if len(beyond) > 0 {
+		lines = append(lines, "not part of RSS: "+strings.Join(beyond, ", "))
+	}
+	if text := fragmented(w.Classes); text != "" {
+		lines = append(lines, "free in spans, most in objects of: "+text)
+	}
+	if len(w.Allocators) > 0 {
+		lines = append(lines, fmt.Sprintf("%s is loaded: what it holds is other anonymous memory", strings.Join(w.Allocators, ", ")))
+	}
+	if w.Changing() {
+		lines = append(lines, "the process changed while it was read: the parts are of different moments, see +-")
+	}
+	return append(lines, w.Notes...)
+}
+
+// fragmented names the size classes with the most memory that is in no object.
+func fragmented(classes []result.MemoryClass) string {
+	const most, least = 3, 64 << 10
+	var out []string
+	for _, c := range classes {
+		if c.Unused >= least && len(out) < most {
+			out = append(out, fmt.Sprintf("%s (%s)", unit.Size(c.Size), unit.Size(c.Unused)))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// SignedSize is unit.Size of what can be below 0.
+func SignedSize(n int64) string {
+	if n < 0 {
+		return "-" + unit.Size(uint64(-n))
+	}
+	return unit.Size(uint64(n))
+}
+
+func share(n int64, of uint64) string {
+	if of == 0 {
+		return none
+	}
+	return unit.Percent(float64(n) / float64(of))
+}
+
+func sizeOr(n *uint64) string {
+	if n == nil {
+		return none
+	}
+	return unit.Size(*n)
+}
+
+func drift(n *int64) string {
+	if n == nil {
+		return none
+	}
+	return unit.Size(uint64(max(*n, -*n)))
+}
