@@ -19,7 +19,7 @@ import (
 
 // together is what the tests build with: the standard library is compiled anew for
 // every set of patches, so there are few of them.
-var together = []string{HeapHugePages, HeapMinimum, MallocPrefetch}
+var together = []string{NoAssist, HeapHugePages, HeapMinimum, MallocPrefetch}
 
 // probe builds testdata/probe.
 func probe(t *testing.T, env []string, flags []string, patches ...string) string {

@@ -45,6 +45,7 @@ const (
 	ArenaRelease   = "arena-release"
 	HeapMinimum    = "heap-minimum"
 	MallocPrefetch = "malloc-prefetch"
+	NoAssist       = "gc-noassist"
 )
 
 // HugePagesVariable turns [HeapHugePages] off in the environment of the program, by
@@ -52,6 +53,14 @@ const (
 const (
 	HugePagesVariable = "FOLIO_HUGEPAGES"
 	HugePagesOff      = "off"
+)
+
+// AssistVariable says when goroutines assist the GC in the environment of a program with
+// [NoAssist]: a percentage by which the heap has passed its goal, or one of these.
+const (
+	AssistVariable = "FOLIO_ASSIST"
+	AssistOn       = "on"  // as without the patch
+	AssistOff      = "off" // near the memory limit only
 )
 
 // Default returns the patches of a build that names none.

@@ -1,10 +1,11 @@
 // Command probe does one kind of work and prints what it cost: page faults, bytes
-// resident and on huge pages, collections. It imports next to nothing, since its tests
+// resident and on huge pages, collections, mark assists. It imports next to nothing, since its tests
 // build the standard library anew.
 package main
 
 import (
 	"runtime"
+	"runtime/metrics"
 	"syscall"
 )
 
@@ -29,9 +30,60 @@ func main() {
 		}
 		runtime.GC() // waits for the cycle that is under way, which then counts
 		report()
+	case "assist":
+		assist()
 	default:
 		panic("no WORK")
 	}
+}
+
+type node struct {
+	next  *node
+	value uintptr
+	rest  [2]*node
+}
+
+// assist allocates while the GC marks a list of 16 MiB, which takes it long: one node
+// leads to the next.
+func assist() {
+	const nodes, cycles = 512 << 10, 20
+	var list *node
+	for i := range uintptr(nodes) {
+		list = &node{next: list, value: i}
+	}
+	runtime.GC()
+	from, assisted := read("/gc/cycles/total:gc-cycles").Uint64(), read(assistTime).Float64()
+	if percent, _ := syscall.Getenv("GOGC"); percent == "off" {
+		go func() {
+			for range cycles {
+				runtime.GC()
+			}
+		}()
+	}
+	var garbage *[128]*byte
+	for read("/gc/cycles/total:gc-cycles").Uint64() < from+cycles {
+		for range 1 << 10 {
+			garbage = new([128]*byte)
+		}
+	}
+	runtime.KeepAlive(garbage)
+	n := uintptr(0)
+	for at := list; at != nil; at = at.next {
+		if n++; at.value != nodes-n {
+			panic("a node of the list was lost")
+		}
+	}
+	println("nodes", n)
+	println("assist-ns", int((read(assistTime).Float64()-assisted)*1e9))
+	println("mark-ns", int(read("/cpu/classes/gc/mark/dedicated:cpu-seconds").Float64()*1e9)) // fractional workers are in it
+}
+
+const assistTime = "/cpu/classes/gc/mark/assist:cpu-seconds"
+
+func read(name string) metrics.Value {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value
 }
 
 func report() {

@@ -1,0 +1,109 @@
+package overlay
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestNoAssist: goroutines assist as the setting says, and not for a nanosecond else. The
+// probe allocates as fast as it can while a list is marked that takes long, so that the
+// heap passes its goal in each cycle, and panics if a node of the list was lost. With one
+// CPU the GC's worker has to wait for the scheduler.
+func TestNoAssist(t *testing.T) {
+	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...)
+	for _, c := range []struct {
+		env     string
+		assists bool
+	}{
+		{"FOLIO_ASSIST=on", true}, // as stock
+		{"FOLIO_ASSIST=off", false},
+		{"FOLIO_ASSIST=", true},
+		{"FOLIO_ASSIST=0%", true},
+		{"FOLIO_ASSIST=1000%", false},
+		{"FOLIO_ASSIST=off GOMAXPROCS=1", false},
+		{"FOLIO_ASSIST=0% GOMAXPROCS=1", true},
+		{"FOLIO_ASSIST=off GOMAXPROCS=8", false}, // two dedicated workers
+		{"FOLIO_ASSIST=off GOGC=1", false},
+		{"FOLIO_ASSIST=off GOMEMLIMIT=16MiB", true}, // the list alone takes more than 90%
+		{"FOLIO_ASSIST=1000% GOMEMLIMIT=16MiB", true},
+		{"FOLIO_ASSIST=off GOMEMLIMIT=64GiB", false},
+		{"GOGC=off", false}, // cycles are forced, and have no goal
+		{"FOLIO_ASSIST=off GOGC=off GOMAXPROCS=1", false},
+		{"FOLIO_ASSIST=off GODEBUG=gccheckmark=1", false}, // marks all again, and compares
+		{"FOLIO_ASSIST=0% GODEBUG=gccheckmark=1", true},
+		{"GODEBUG=gcstoptheworld=1", false}, // nothing allocates while the GC marks
+	} {
+		got := figures(t, program, append([]string{"WORK=assist", "GOMAXPROCS=2", "GOMEMLIMIT=", "GOGC=10"}, strings.Fields(c.env)...)...)
+		if got["nodes"] != 512<<10 || got["mark-ns"] <= 0 {
+			t.Errorf("%s: %v", c.env, got)
+		}
+		if assists := got["assist-ns"] != 0; assists != c.assists {
+			t.Errorf("%s: %d ns of assists, want any: %v", c.env, got["assist-ns"], c.assists)
+		}
+	}
+	for _, bad := range []string{"x", "5", "%", "-1%", "1001%", "99999999999999999999%", "5.5%", "5%%", "OFF", " "} {
+		cmd := exec.Command(program)
+		cmd.Env = append(os.Environ(), "WORK=assist", "FOLIO_ASSIST="+bad)
+		said, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || string(said) != "FOLIO_ASSIST="+bad+
+			": want on, off, or a percentage from 0% to 1000%, such as 5%\n" {
+			t.Errorf("%s: %v, %q", bad, err, said)
+		}
+	}
+}
+
+var heapOfCycle = regexp.MustCompile(`(?m)^gc .* (\d+)->(\d+)->(\d+) MB, (\d+) MB goal,`)
+
+// TestNoAssistBound: no cycle ends with a heap that is far beyond its goal, and goals do
+// not grow from cycle to cycle by what was allocated beyond them. Without assists, the
+// same program takes several hundred MiB.
+func TestNoAssistBound(t *testing.T) {
+	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...)
+	const list = 16 // MiB
+	for _, c := range []struct {
+		gogc, bound string
+		most        float64 // of the goal
+		goal        int     // MiB, the largest
+	}{
+		// A tenth beyond the bound, as in the runtime itself, and the goal of a cycle may
+		// move where more was live than in the one before.
+		{"10", "0%", 1.1 * 1.1, 2 * list},
+		{"10", "5%", 1.05 * 1.1 * 1.1, 2 * list},
+		{"100", "5%", 1.05 * 1.1 * 1.3, 5 * list},
+		{"100", "10%", 1.1 * 1.1 * 1.3, 5 * list},
+	} {
+		for _, procs := range []string{"1", "2"} {
+			cmd := exec.Command(program)
+			cmd.Env = append(os.Environ(), "WORK=assist", "GOMEMLIMIT=", "GODEBUG=gctrace=1", "GOMAXPROCS="+procs,
+				"GOGC="+c.gogc, "FOLIO_ASSIST="+c.bound)
+			var out bytes.Buffer
+			cmd.Stderr = &out
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, out.String())
+			}
+			cycles := 0
+			for _, m := range heapOfCycle.FindAllStringSubmatch(out.String(), -1) {
+				end, _ := strconv.Atoi(m[2])
+				goal, _ := strconv.Atoi(m[4])
+				if goal < list {
+					continue // the list is still being made
+				}
+				cycles++
+				if float64(end) > c.most*float64(goal+1)+1 || goal > c.goal { // the trace cuts to MiB
+					t.Errorf("GOGC=%s, %s, %s CPUs: the heap got to %d MB, want at most %.2f times its goal, of at most %d: %s",
+						c.gogc, c.bound, procs, end, c.most, c.goal, m[0])
+				}
+			}
+			if cycles < 15 {
+				t.Errorf("%d cycles:\n%s", cycles, out.String())
+			}
+		}
+	}
+}
