@@ -82,7 +82,7 @@ type Arm struct {
 
 // Experiments returns all experiments, in the order in which they run.
 func Experiments() []*Experiment {
-	return []*Experiment{pages, faults, madvise, fork, bloat, stall, gogc, arenas, arenasJSON, arenasIndex, index, malloc}
+	return []*Experiment{pages, faults, madvise, fork, bloat, stall, gogc, arenas, arenasJSON, arenasIndex, index, malloc, assist}
 }
 
 // Default returns the experiments that run where none is named.

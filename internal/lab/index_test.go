@@ -168,7 +168,7 @@ func TestDefault(t *testing.T) {
 			apart = append(apart, e.Name)
 		}
 	}
-	if strings.Join(apart, " ") != "index malloc" {
+	if strings.Join(apart, " ") != "index malloc assist" {
 		t.Errorf("apart: %q", apart)
 	}
 	for _, e := range Experiments() {

@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"os"
 	"runtime"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +32,15 @@ func processTime() time.Duration {
 		return 0
 	}
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+}
+
+// maxRSS returns the peak memory of a process that has ended, in bytes; at least that of
+// this process when it started it.
+func maxRSS(s *os.ProcessState) uint64 {
+	if ru, ok := s.SysUsage().(*syscall.Rusage); ok {
+		return uint64(ru.Maxrss) << 10
+	}
+	return 0
 }
 
 // minorFaults returns how many page faults without disk access this thread has

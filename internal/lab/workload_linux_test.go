@@ -207,6 +207,7 @@ func TestVetWorkloads(t *testing.T) {
 	}
 	for name, source := range map[string]func(string) (*workload.Source, error){
 		"malloc": workload.Malloc,
+		"assist": workload.Assist,
 		"index":  func(dir string) (*workload.Source, error) { return workload.Index(dir, folio) },
 	} {
 		s, err := source(filepath.Join(t.TempDir(), name))
@@ -218,5 +219,37 @@ func TestVetWorkloads(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
+	}
+}
+
+// Arms assist as they say: not at all with assists off, and otherwise only beyond a bound.
+// All of them serve the same requests.
+func TestAssistWork(t *testing.T) {
+	testenv.Long(t)
+	needGo(t)
+	o := workloadRun(t, assist, Params{Size: 16 << 20, Count: 1500, Rounds: 1})
+	if o.Err != nil || !o.Complete || len(o.Arms) != 6 {
+		t.Fatalf("%v, complete %v, %d arms", o.Err, o.Complete, len(o.Arms))
+	}
+	for _, a := range o.Arms {
+		f := make(map[string]float64)
+		for _, fig := range o.Experiment.Figures {
+			if v := a.Values(o.Params.Size, fig.Key); len(v) == 1 {
+				f[fig.Key] = v[0]
+			}
+		}
+		if f["requests"] < 1000 || f["collections"] < 1 || f[heapKey] < 16<<20 || f["peak_rss_bytes"] < f[heapKey]/2 || f["cpu_seconds"] <= 0 {
+			t.Errorf("%s: %v", a.Arm.Name, f)
+		}
+		if a.Arm.Name == "assist-off" && f["assist_seconds"] != 0 {
+			t.Errorf("assists are off, and took %v s", f["assist_seconds"])
+		}
+		// On a busy machine the load is late, and latencies are left out.
+		if p99, ok := f[p99Key]; ok && (f["p50_seconds"] <= 0 || p99 < f["p50_seconds"] || f[p999Key] < p99 || f["missed_fraction"] > 1) {
+			t.Errorf("%s: %v", a.Arm.Name, f)
+		}
+	}
+	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
+		t.Errorf("meaning: %q", m)
 	}
 }

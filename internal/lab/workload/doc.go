@@ -1,6 +1,6 @@
 // Package workload holds the source of programs that the lab builds with the go
-// command, stock and patched: a full-text index of Go files, and loops that
-// allocate.
+// command, stock and patched: a full-text index of Go files, loops that allocate,
+// and a server that allocates in bursts.
 //
 // The program index needs a module that nobody who uses Folio should have to
 // download. So its source is no part of this module: it lies in a directory that

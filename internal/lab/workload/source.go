@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed _index _malloc
+//go:embed _assist _index _malloc
 var source embed.FS
 
 // A Source is a program as it was written to a directory: what go build needs.
@@ -46,6 +46,11 @@ func Index(dir string, with *Folio) (*Source, error) {
 // Malloc writes the source of program malloc.
 func Malloc(dir string) (*Source, error) {
 	return &Source{Dir: dir}, write("_malloc", dir)
+}
+
+// Assist writes the source of program assist.
+func Assist(dir string) (*Source, error) {
+	return &Source{Dir: dir}, write("_assist", dir)
 }
 
 // write writes a program to a directory. What is called go.mod.txt here, since

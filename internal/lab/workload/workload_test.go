@@ -23,6 +23,7 @@ func read(t *testing.T, file string) string {
 // What is written out is a module with all the files of its directory here.
 func TestWrite(t *testing.T) {
 	index, malloc, auto := filepath.Join(t.TempDir(), "index"), filepath.Join(t.TempDir(), "malloc"), t.TempDir()
+	assist := filepath.Join(t.TempDir(), "assist")
 	a, err := Index(index, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -35,12 +36,16 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*Source{a, b, c} {
+	e, err := Assist(assist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Source{a, b, c, e} {
 		if moduleOf(read(t, filepath.Join(s.Dir, "go.mod"))) == "" {
 			t.Errorf("%s is no module", s.Dir)
 		}
 	}
-	for name, dir := range map[string]string{"_index": index, "_malloc": malloc} {
+	for name, dir := range map[string]string{"_index": index, "_malloc": malloc, "_assist": assist} {
 		files, err := os.ReadDir(name)
 		if err != nil || len(files) < 3 {
 			t.Fatalf("%s: %v, %v", name, files, err)
@@ -186,7 +191,7 @@ func FuzzModule(f *testing.F) {
 
 // Everything in the directories is in the program.
 func TestEmbedded(t *testing.T) {
-	for _, name := range []string{"_index", "_malloc"} {
+	for _, name := range []string{"_assist", "_index", "_malloc"} {
 		here, err := os.ReadDir(name)
 		if err != nil {
 			t.Fatal(err)
