@@ -62,15 +62,16 @@ func (o *Outcome) withoutAssists(base, a *ArmResult) string {
 		parts = append(parts, "no other latency beyond doubt")
 	}
 	text := fmt.Sprintf("%s: %s; peak heap %s of stock's", a.Arm.Name, strings.Join(parts, ", "), unit.Ratio(memory))
-	// Its interval, not the median alone, has to be on one side.
-	c := stat.Compare(base.Values(o.Params.Size, heapKey), a.Values(o.Params.Size, heapKey))
+	lo, hi, ok := stat.ComparePairs(base.Values(o.Params.Size, heapKey), a.Values(o.Params.Size, heapKey)).Interval(stat.Alpha)
 	switch limit := unit.Ratio(assistMemory); {
-	case memory > assistMemory && c.Different:
+	case !ok:
+		text += ", in too few rounds to tell it from " + limit
+	case lo > assistMemory:
 		text += ", more than " + limit
-	case memory > assistMemory:
-		text += ", which so few rounds do not tell from " + limit
-	default:
+	case hi <= assistMemory:
 		text += ", within " + limit
+	default:
+		text += fmt.Sprintf(", between %s and %s: it is not known to be within %s", unit.Ratio(lo), unit.Ratio(hi), limit)
 	}
 	return text + "."
 }

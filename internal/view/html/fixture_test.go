@@ -236,6 +236,8 @@ func labFile() *result.Lab {
 		"ecdsa-off"}, fig("ops_per_second", "rss_bytes")...)
 	curve("arenas-trees", sizes[:1], []string{"new", "folio"},
 		fig("wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults")...)
+	curve("assist", sizes[:1], []string{"stock", "gc-noassist"}, fig("p99_seconds", "p999_seconds", "p50_seconds",
+		"heap_peak_bytes", "peak_rss_bytes", "cpu_seconds", "assist_seconds")...)
 	return f
 }
 

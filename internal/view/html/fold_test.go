@@ -24,7 +24,7 @@ func TestLabFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.Sections[0]
-	if len(s.Answers) != 0 || len(s.Contents()) != len(s.Blocks) || len(s.Blocks) != 7 {
+	if len(s.Answers) != 0 || len(s.Contents()) != len(s.Blocks) || len(s.Blocks) != 8 {
 		t.Fatalf("%d answers, %d of %d blocks in the contents", len(s.Answers), len(s.Contents()), len(s.Blocks))
 	}
 	references := 0
@@ -53,8 +53,18 @@ func TestLabFolds(t *testing.T) {
 			t.Errorf("%s: first folded away: %q with %d tables", b.Title, b.Folds[0].Title, len(b.Folds[0].Tables))
 		}
 	}
-	if references < 6 {
+	if references < 7 {
 		t.Errorf("%d charts with figures of others", references)
+	}
+	// Of a source that has one figure, a row for each of its programs, and no more.
+	last := s.Blocks[7].Folds[len(s.Blocks[7].Folds)-1]
+	if len(last.Charts) != 1 || len(last.Tables) != 1 || len(last.Tables[0].Rows) != 4 {
+		t.Fatalf("%s: %d charts, %d tables", s.Blocks[7].Title, len(last.Charts), len(last.Tables))
+	}
+	c := last.Charts[0]
+	if !slices.Equal(c.Y.Categories[2:], []string{"elsewhere: Go 1.17", "elsewhere: Go 1.17, no assists", "elsewhere: Go 1.19", "elsewhere: Go 1.19, no assists"}) ||
+		len(c.Series[0].P) != 6 || c.Series[0].P[5].Text != "3.900ms" || len(c.Series[1].P) != 2 {
+		t.Errorf("%q, %+v", c.Y.Categories, c.Series)
 	}
 	one := labFile()
 	one.Experiments = one.Experiments[:1]

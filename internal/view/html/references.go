@@ -34,7 +34,8 @@ var references = map[string]reference{
 		sourceGOGC.beside(c, f, "GOGC", "operations/s", unit.Count, unit.Count)
 		c.Caption += " With the GC off: 413,740 there. GOGC=off and package gctune are in the table."
 	},
-	"trees": trees,
+	"trees":  byArms(sourceArenas, "wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults"),
+	"assist": byArms(sourceAssist, "p99_seconds"),
 }
 
 func bySizes(src source) reference {
@@ -86,35 +87,36 @@ func (l *labView) sourceGains(key string) (Series, bool) {
 // basePages is the kind of an arm's pages: see [result.LabSetting].
 const basePages = "base"
 
-// trees adds the four variants of the source to the bars of a chart.
-func trees(l *labView, d result.LabChart, c *Chart, f *Fold) {
-	src := sourceArenas
-	c.Caption = formatf("Rows that begin with “elsewhere” are from another machine (%s; %s), %s.", src.name, src.machine, src.where)
-	for _, a := range src.arms {
-		name, row := "elsewhere: "+a.name, float64(len(c.Y.Categories))
-		c.Y.Categories = append(c.Y.Categories, name)
-		for k, s := range c.Series {
-			if v, ok := a.figures[d.Figures[k]]; ok {
-				text := figure.KindOf(d.Figures[k]).Format(v)
-				c.Series[k].P = append(s.P, Point{X: v, Y: row, Name: name, Text: text, Ref: true,
-					Tip: [][2]string{{s.Name, text}, {"another machine", src.machine}}})
+// byArms adds the rows of a source to the bars of a chart, and its figures of these keys to
+// the tables.
+func byArms(src armsSource, keys ...string) reference {
+	return func(l *labView, d result.LabChart, c *Chart, f *Fold) {
+		c.Caption = formatf("Rows that begin with “elsewhere” are from another machine (%s; %s), %s.", src.name, src.machine, src.where)
+		for _, a := range src.arms {
+			name, row := "elsewhere: "+a.name, float64(len(c.Y.Categories))
+			c.Y.Categories = append(c.Y.Categories, name)
+			for k, s := range c.Series {
+				if v, ok := a.figures[d.Figures[k]]; ok {
+					text := figure.KindOf(d.Figures[k]).Format(v)
+					c.Series[k].P = append(s.P, Point{X: v, Y: row, Name: name, Text: text, Ref: true,
+						Tip: [][2]string{{s.Name, text}, {"another machine", src.machine}}})
+				}
 			}
 		}
-	}
-	tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine), Head: cols("variant")}
-	if slices.ContainsFunc(f.Tables, func(t *Table) bool { return t.Caption == tb.Caption }) {
-		return // below another chart
-	}
-	keys := []string{"wall_seconds", "user_seconds", "system_seconds", "peak_rss_bytes", "faults"}
-	for _, k := range keys {
-		tb.Head = append(tb.Head, Column{Label: l.figure(k).Label, Num: true})
-	}
-	for _, a := range src.arms {
-		row := Row{Cells: []Cell{plain(a.name)}}
-		for _, k := range keys {
-			row.Cells = append(row.Cells, num(figure.KindOf(k).Format(a.figures[k]), a.figures[k]))
+		tb := &Table{Caption: formatf("From another machine: %s, %s", src.name, src.machine), Head: cols("variant")}
+		if slices.ContainsFunc(f.Tables, func(t *Table) bool { return t.Caption == tb.Caption }) {
+			return // below another chart
 		}
-		tb.Rows = append(tb.Rows, row)
+		for _, k := range keys {
+			tb.Head = append(tb.Head, Column{Label: l.figure(k).Label, Num: true})
+		}
+		for _, a := range src.arms {
+			row := Row{Cells: []Cell{plain(a.name)}}
+			for _, k := range keys {
+				row.Cells = append(row.Cells, num(figure.KindOf(k).Format(a.figures[k]), a.figures[k]))
+			}
+			tb.Rows = append(tb.Rows, row)
+		}
+		f.Tables = append(f.Tables, tb)
 	}
-	f.Tables = append(f.Tables, tb)
 }

@@ -91,6 +91,12 @@ const (
 	smallPage, bigOne = 4 << 10, 2 << 20
 )
 
+// An armsSource is one whose figures are of ways to do something.
+type armsSource struct {
+	source
+	arms []sourceArm
+}
+
 // A sourceArm is a row of bars of a source: its figures by key.
 type sourceArm struct {
 	name    string
@@ -103,16 +109,25 @@ func treesArm(name string, wall, user, system, megabytes, faults float64) source
 }
 
 // sourceArenas: binary trees of depth 21, all four variants of the report.
-var sourceArenas = struct {
-	source
-	arms []sourceArm
-}{
+var sourceArenas = armsSource{
 	source{name: "golang/go issue 51667, 2022", machine: "AMD EPYC, 8 threads, depth 21", where: "https://go.dev/issue/51667"},
 	[]sourceArm{
 		treesArm("new", 5.12, 34.53, 5.50, 537, 76886),
 		treesArm("Go arenas", 12.50, 20.80, 77.92, 750, 2334682),
 		treesArm("Go arenas, cleared by 2MiB", 2.55, 19.34, 0.89, 765, 14492),
 		treesArm("and unmapped from 8MiB on", 2.71, 20.11, 0.97, 312, 13980),
+	},
+}
+
+// sourceAssist: the table of the report, medians of several runs that varied by up to 46%
+// (96% for the last row).
+var sourceAssist = armsSource{
+	source{name: "golang/go issue 56966, 2022", machine: "CockroachDB, 95% reads, about 10,000 connections", where: "https://go.dev/issue/56966"},
+	[]sourceArm{
+		{"Go 1.17", map[string]float64{"p99_seconds": 0.0545}},
+		{"Go 1.17, no assists", map[string]float64{"p99_seconds": 0.0025}},
+		{"Go 1.19", map[string]float64{"p99_seconds": 0.0734}},
+		{"Go 1.19, no assists", map[string]float64{"p99_seconds": 0.0039}},
 	},
 }
 
