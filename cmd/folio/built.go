@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -200,13 +201,24 @@ func (b *built) record() *result.Build {
 
 // patches returns the patches in the program, as name@hash.
 func (b *built) patches() []string {
-	out := []string{}
-	if b.with != nil {
-		for _, p := range b.with.Record.Patches {
-			out = append(out, p.Name+"@"+p.Hash)
-		}
+	if b.with == nil {
+		return []string{}
 	}
-	return out
+	return b.with.Record.List()
+}
+
+// patchesIn returns the patches of Go's runtime that a program has which was built before,
+// as name@hash; nil where that cannot be read.
+func patchesIn(program string) []string {
+	file, err := exec.LookPath(program)
+	if err != nil {
+		return nil
+	}
+	r, err := overlay.ReadFile(file)
+	if err != nil || r == nil {
+		return nil
+	}
+	return r.List()
 }
 
 // remove removes the program.

@@ -151,6 +151,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 		err = s.build(ctx, a, source{pkg: f.build}, f.recipe, kind, args)
 	default:
 		s.about(kind, args, args[0])
+		s.file.Program.Patches = patchesIn(args[0])
 	}
 	if err != nil {
 		return nil, err

@@ -41,6 +41,8 @@ type File struct {
 	// RateSearch are the rates that --rate auto tried, in order.
 	RateSearch []load.RateStep `json:"rate_search,omitempty"`
 	Answer     *tune.Answer    `json:"answer,omitempty"`
+	// Advice is what a search has to say beside its settings.
+	Advice []diagnose.NextStep `json:"advice,omitempty"`
 
 	// Analysis is what a run showed; null for other kinds, and half-way.
 	Analysis *diagnose.Analysis `json:"analysis,omitempty"`
@@ -71,8 +73,11 @@ type Program struct {
 	// Limits are those of the cgroup that every run had; nil for none.
 	Limits *Limits `json:"limits,omitempty"`
 	// IgnoreExit says that runs count whatever the exit code.
-	IgnoreExit bool   `json:"ignore_exit,omitempty"`
-	Build      *Build `json:"build,omitempty"` // of a program that folio built itself
+	IgnoreExit bool `json:"ignore_exit,omitempty"`
+	// Patches are those of Go's runtime that folio had built the program with before, as
+	// name@hash: see Build for a program that it built for this result.
+	Patches []string `json:"patches,omitempty"`
+	Build   *Build   `json:"build,omitempty"` // of a program that folio built itself
 }
 
 // A Build says what folio built a program from. The first word of Command is then the

@@ -13,7 +13,7 @@ var treatments = map[string]treatment{
 	// The program.
 	"result.Program.Command": command, "result.Program.Input": blank, "result.Program.Ready": blank, "result.Program.Load": blank,
 	"result.Program.GoVersion": keep, "result.Program.Module": file, "result.Program.Version": keep, "result.Program.BuildID": keep,
-	"result.Build.Package": built, "result.Build.Patches": keep, "result.Build.Profile": blank,
+	"result.Build.Package": built, "result.Build.Patches": keep, "result.Build.Profile": blank, "result.Program.Patches": keep,
 	"result.ArmBuild.GoVersion": keep, "result.ArmBuild.Experiments": keep, "result.ArmBuild.AMD64": keep, "result.ArmBuild.PGO": keep,
 	"result.ArmBuild.Patches": keep, "result.ArmBuild.BuildID": keep,
 	"variant.Build.Go": keep, "variant.Build.Experiments": keep, "variant.Build.AMD64": keep, "variant.Build.PGO": profiled, "variant.Build.Patches": keep,

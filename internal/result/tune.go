@@ -33,6 +33,7 @@ func (f *File) SetTune(r *tune.Result) {
 		f.Arms = append(f.Arms, arm)
 	}
 	f.keepPaths(r)
+	f.advise()
 	f.Answer, f.Recommendations = &r.Answer, nil
 	for _, rec := range r.Answer.Recommended {
 		out := Recommendation{Goal: rec.Goal, Arm: rec.Arm.Name, Setting: NewSetting(rec.Arm.Setting), Tied: []string{},

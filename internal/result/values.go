@@ -36,6 +36,7 @@ type (
 	ClassInfo = profile.ClassInfo
 	Site      = profile.Site
 	Analysis  = diagnose.Analysis
+	NextStep  = diagnose.NextStep
 	Noise     = stat.Noise
 
 	Final    = tune.Final

@@ -32,6 +32,15 @@ func (r Record) String() string {
 	return strings.Join(out, ", ")
 }
 
+// List returns the patches as name@hash.
+func (r Record) List() []string {
+	out := []string{}
+	for _, p := range r.Patches {
+		out = append(out, p.Name+"@"+p.Hash)
+	}
+	return out
+}
+
 func newRecord(t *Toolchain, patches []*Patch) Record {
 	version, _, _ := strings.Cut(t.Version, " ")
 	r := Record{Go: version}
@@ -50,13 +59,7 @@ const mark = "folio:patches:1:"
 
 var record = regexp.MustCompile(`^` + mark + `([a-zA-Z0-9.+-]+):([a-z0-9@,-]+);`)
 
-func (r Record) text() string {
-	var list []string
-	for _, p := range r.Patches {
-		list = append(list, p.Name+"@"+p.Hash)
-	}
-	return mark + r.Go + ":" + strings.Join(list, ",") + ";"
-}
+func (r Record) text() string { return mark + r.Go + ":" + strings.Join(r.List(), ",") + ";" }
 
 // source is the file that keeps the record in a program: the linker drops what nothing
 // refers to.

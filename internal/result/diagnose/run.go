@@ -32,6 +32,7 @@ var rules = []struct {
 	{"page-faults", docGuideTHP, adviseFaults},
 	{"allocation", "https://go.dev/doc/gc-guide#Eliminating_heap_allocations", adviseAllocation},
 	{"growth", "https://pkg.go.dev/slices#Grow", adviseGrowth},
+	{ruleAssists, sourceAssists, adviseAssists},
 }
 
 // Advise returns the recommendations, the largest possible gain first. It returns

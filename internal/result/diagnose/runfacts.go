@@ -41,6 +41,8 @@ type RunFacts struct {
 	Digest          []string // see [Digest]
 
 	Profile *profile.Result // of all samples together; nil: not sampled
+
+	Delayed Delayed // of a server under a load by folio
 }
 
 // NewSheet takes the medians of samples.

@@ -188,9 +188,7 @@ func (s *System) fillProgram(p *Process) {
 	if err != nil {
 		p.note("whether its runtime was patched is not known: %s", denied(err))
 	} else if record != nil {
-		for _, patch := range record.Patches {
-			p.Patches = append(p.Patches, patch.Name+"@"+patch.Hash)
-		}
+		p.Patches = record.List()
 	}
 	if p.HeapPatch, err = s.heapPatch(p.PID); err != nil {
 		p.note("whether its heap was made to ask for huge pages is not known: %s", denied(err))

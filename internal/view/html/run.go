@@ -101,20 +101,24 @@ func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
 // recommendations are what to try, or why there is nothing: one at least.
 func recommendations(found *result.Analysis) (out []Answer) {
 	for _, f := range found.Findings {
-		a := Answer{Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
-		if f.Source != "" {
-			a.Sure += " Explained at " + f.Source + "."
-		}
-		if strings.HasPrefix(f.Fix, "folio ") {
-			a.Line, a.Detail = f.Fix, ""
-		}
-		out = append(out, a)
+		out = append(out, nextStep(f))
 	}
 	if len(out) == 0 {
 		return []Answer{{Goal: "Recommendations", Text: found.Nothing}}
 	}
 	out[0].Goal = "What to try first"
 	return out
+}
+
+func nextStep(f result.NextStep) Answer {
+	a := Answer{Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
+	if f.Source != "" {
+		a.Sure += " Explained at " + f.Source + "."
+	}
+	if strings.HasPrefix(f.Fix, "folio ") {
+		a.Line, a.Detail = f.Fix, ""
+	}
+	return a
 }
 
 // figures lists every figure of a summary.

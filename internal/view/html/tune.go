@@ -170,6 +170,9 @@ func (t *tuned) answers() []Answer {
 		}
 		out = append(out, a)
 	}
+	for _, n := range t.file.Advice {
+		out = append(out, nextStep(n))
+	}
 	return out
 }
 

@@ -115,6 +115,34 @@ func TestDelaysAnswer(t *testing.T) {
 	}
 }
 
+// What a search advises beside its settings stands below them, and in the file.
+func TestAdviceOfSearch(t *testing.T) {
+	f := delaysFile()
+	f.Program.Command = []string{"./server"}
+	step, ok := f.Delayed(&f.Arms[0]).Advise()
+	if !ok {
+		t.Fatal("no advice")
+	}
+	f.Advice = []result.NextStep{step}
+	var b bytes.Buffer
+	p := &printer{w: &b}
+	(&Tune{File: f}).advice(p)
+	const want = `Keep requests from marking for the GC, by the patch gc-noassist: costs 5% more heap, at worst 16%, and more GC cycles.
+  evidence: 83.0% of the slow requests overlap a GC cycle with assists, 20.0% would by chance
+  fix:      folio build --patch gc-noassist -o server-noassist PACKAGE   # PACKAGE: what it is built from; then run it under the same load; FOLIO_ASSIST=on in its environment turns the patch off
+`
+	if b.String() != want || p.err != nil {
+		t.Errorf("%v\n%s", p.err, b.String())
+	}
+	if again := savedAgain(t, f); len(again.Advice) != 1 || again.Advice[0] != step {
+		t.Errorf("read back: %+v", again.Advice)
+	}
+	f.Program.Patches = []string{"gc-noassist@0123456789ab"}
+	if _, ok := f.Delayed(&f.Arms[0]).Advise(); ok {
+		t.Error("advice for a program that has the patch")
+	}
+}
+
 func TestExcess(t *testing.T) {
 	s := result.DelayShare{Excess: 0.634}
 	if got := Excess(s); got != "63.4%" {

@@ -29,6 +29,7 @@ func (t *Tune) Text(w io.Writer) error {
 	p := &printer{w: w}
 	t.answer(p)
 	t.steps(p)
+	t.advice(p)
 	p.line("")
 	p.lines(Title(t.File))
 	f := t.File
@@ -80,6 +81,14 @@ func (t *Tune) answer(p *printer) {
 		if i == 0 {
 			p.more(append(s.Notes, open)...)
 		}
+	}
+}
+
+// advice prints what to do beside the settings.
+func (t *Tune) advice(p *printer) {
+	for _, n := range t.File.Advice {
+		p.line("%s.", n.What)
+		p.more("evidence: "+n.Evidence, "fix:      "+n.Fix)
 	}
 }
 
