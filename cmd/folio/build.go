@@ -43,6 +43,7 @@ func newBuild(a *app) *cobra.Command {
 		Long:  buildLong,
 		Example: `  folio build ./cmd/server
   folio build --patch heap-hugepages,heap-minimum -o server ./cmd/server
+  folio build --patch heap-hugepages,gc-noassist -o server ./cmd/server
   GOARCH=arm64 folio build --patch malloc-prefetch -trimpath ./cmd/server
   GOEXPERIMENT=arenas folio build --patch arena-hugepages,arena-release .
   folio build --verify`,

@@ -40,7 +40,7 @@ var notRun = []struct {
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
-	{pattern: `folio lab .*(index|malloc|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
+	{pattern: `folio lab .*(index|malloc|assist|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
 }
 
 // reductions make an example one that ends within seconds, on what the test has

@@ -42,8 +42,9 @@ cost on this machine.
 
 Each experiment compares ways to do the same work, its arms: each in fresh
 processes, interleaved in random order, with medians and intervals; and says in
-the end what the figures mean here. Without a name all of them run but index and
-malloc, which build programs with the go command; "folio lab list" explains them.
+the end what the figures mean here. Without a name all of them run but index,
+malloc and assist, which build programs with the go command; "folio lab list"
+explains them.
 
 Some arms need settings of the whole system: reserved huge pages, the policy for
 transparent huge pages, khugepaged, a memory cgroup. With --allow-system they run,

@@ -60,8 +60,8 @@ then says how often it was throttled, and an OOM kill is called one.
 
 A server (--ready) is started, put under load by --rate requests a second from folio
 itself, or by a command (--load), and stopped: figures are of the time under load.
-With --rate it says what delays the slow requests: GC cycles, the CPU quota, page
-faults, or none of these.
+With --rate it says what delays the slow requests: GC cycles, mark assists, the CPU
+quota, page faults, or none of these; and what to try against assists.
 
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the GC.`

@@ -211,6 +211,8 @@ func (e *Experiment) share() uint64 {
 		return 1
 	case e.Family == arenasFamily: // one that collects late holds much more
 		return 12
+	case e == assist: // with its garbage, also without assists
+		return 16
 	case e == index: // of ten MiB of text, which half a GiB of garbage comes from
 		return 128
 	}
