@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // TestNoAssist: goroutines assist as the setting says, and not for a nanosecond else. The
@@ -59,7 +61,40 @@ func TestNoAssist(t *testing.T) {
 	}
 }
 
-var heapOfCycle = regexp.MustCompile(`(?m)^gc .* (\d+)->(\d+)->(\d+) MB, (\d+) MB goal,`)
+// A cycle is what the trace says of a GC cycle, in MB, cut.
+type cycle struct {
+	line      string
+	end, goal int
+}
+
+var heapOfCycle = regexp.MustCompile(`(?m)^gc .* (\d+)->(\d+)->(\d+) MB, (\d+) MB goal,.*`)
+
+// cyclesOf runs the probe with the GC traced. Where the GC took half of the CPUs for a
+// second, the runtime itself lets nothing assist for a while, so it is run again.
+func cyclesOf(t *testing.T, program string, env ...string) (out []cycle) {
+	t.Helper()
+	for range 5 {
+		cmd := exec.Command(program)
+		cmd.Env = append(append(os.Environ(), "WORK=assist", "GOMEMLIMIT=", "GODEBUG=gctrace=1"), env...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v: %v\n%s", env, err, said.String())
+		}
+		if !strings.Contains(said.String(), "limited 0\n") {
+			continue
+		}
+		for _, m := range heapOfCycle.FindAllStringSubmatch(said.String(), -1) {
+			c := cycle{line: m[0]}
+			c.end, _ = strconv.Atoi(m[2])
+			c.goal, _ = strconv.Atoi(m[4])
+			out = append(out, c)
+		}
+		return out
+	}
+	testenv.Missing(t, "%v: the GC takes more than half of the CPUs, and the runtime limits it", env)
+	return nil
+}
 
 // TestNoAssistBound: no cycle ends with a heap that is far beyond its goal, and goals do
 // not grow from cycle to cycle by what was allocated beyond them. Without assists, the
@@ -72,37 +107,27 @@ func TestNoAssistBound(t *testing.T) {
 		beyond      float64 // the goal
 		goal        int     // MiB, the largest
 	}{
-		{"10", "0%", 1, 2 * list},
-		{"10", "5%", 1.05, 2 * list},
+		{"25", "0%", 1, 2 * list},
+		{"25", "5%", 1.05, 2 * list},
 		{"100", "5%", 1.05, 4 * list}, // stock: 3 to 4 times the list
 		{"100", "10%", 1.1, 4 * list},
 	} {
 		// A tenth beyond the bound, as in the runtime itself; and what is in its caches.
 		most := c.beyond * 1.1 * 1.05
 		for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2", "GOMAXPROCS=2 SHORT=1"} {
-			cmd := exec.Command(program)
-			cmd.Env = append(append(os.Environ(), "WORK=assist", "GOMEMLIMIT=", "GODEBUG=gctrace=1", "GOGC="+c.gogc, "FOLIO_ASSIST="+c.bound),
-				strings.Fields(env)...)
-			var out bytes.Buffer
-			cmd.Stderr = &out
-			if err := cmd.Run(); err != nil {
-				t.Fatalf("%v\n%s", err, out.String())
-			}
-			cycles := 0
-			for _, m := range heapOfCycle.FindAllStringSubmatch(out.String(), -1) {
-				end, _ := strconv.Atoi(m[2])
-				goal, _ := strconv.Atoi(m[4])
-				if goal < list {
+			n := 0
+			for _, at := range cyclesOf(t, program, append(strings.Fields(env), "GOGC="+c.gogc, "FOLIO_ASSIST="+c.bound)...) {
+				if at.goal < list {
 					continue // the list is still being made
 				}
-				cycles++
-				if float64(end) > most*float64(goal+1)+1 || goal > c.goal { // the trace cuts to MiB
+				n++
+				if float64(at.end) > most*float64(at.goal+1)+1 || at.goal > c.goal {
 					t.Errorf("GOGC=%s, %s, %s: the heap got to %d MB, want at most %.2f times its goal, of at most %d: %s",
-						c.gogc, c.bound, env, end, most, c.goal, m[0])
+						c.gogc, c.bound, env, at.end, most, c.goal, at.line)
 				}
 			}
-			if cycles < 15 {
-				t.Errorf("%d cycles:\n%s", cycles, out.String())
+			if n < 8 {
+				t.Errorf("GOGC=%s, %s, %s: %d cycles", c.gogc, c.bound, env, n)
 			}
 		}
 	}

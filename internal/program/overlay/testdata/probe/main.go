@@ -46,7 +46,7 @@ type node struct {
 // assist allocates while the GC marks a list of 16 MiB, which takes it long: one node
 // leads to the next.
 func assist() {
-	const nodes, cycles = 512 << 10, 20
+	const nodes, cycles = 512 << 10, 12
 	var list *node
 	for i := range uintptr(nodes) {
 		list = &node{next: list, value: i}
@@ -85,6 +85,7 @@ func assist() {
 		}
 	}
 	println("nodes", n)
+	println("limited", int(read("/gc/limiter/last-enabled:gc-cycle").Uint64()))
 	println("assist-ns", int((read(assistTime).Float64()-assisted)*1e9))
 	println("mark-ns", int(read("/cpu/classes/gc/mark/dedicated:cpu-seconds").Float64()*1e9)) // fractional workers are in it
 }
