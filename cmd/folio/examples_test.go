@@ -56,6 +56,9 @@ var reductions = []struct {
 	{from: `(folio load .*) URL$`, to: "$1 --duration 1s http://127.0.0.1:8080/"},
 	{from: `\b8080\b`, to: "$$PORT"},
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
+	{from: `--go go[0-9.]+,go[0-9.]+`, to: "--go " + runtime.Version()}, // as by default: scripts have others
+	{from: ` --goamd64 v3 --pgo auto`, to: ""},
+	{from: `^folio cache clean`, to: "XDG_CACHE_HOME=$$PWD folio cache clean"}, // not the user's
 	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
 	{from: `(folio load .*|--ready \S+ )--rate [0-9]+`, to: "$1--rate 50"},
 	{from: ` --load-duration [0-9]+s`, to: ""},
