@@ -13,9 +13,7 @@ import (
 
 // TestTable makes the table again.
 func TestTable(t *testing.T) {
-	if !testenv.Full() {
-		t.Skip("builds a program with each toolchain: with FOLIO_TEST_FULL=1, as in CI")
-	}
+	testenv.FullOnly(t)
 	want, err := table(context.Background(), goversion.SupportOf(goversion.Waterfall).Releases())
 	if err != nil {
 		testenv.Missing(t, "%v", err)

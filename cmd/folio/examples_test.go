@@ -92,9 +92,7 @@ var mayFail = regexp.MustCompile(`doctor --strict|ab .*--fail-if|lab .*--allow-s
 // Every example of the help texts, README.md, docs and package documentation runs, in
 // a smaller form: a copy of it must not be the reader's first failure.
 func TestExamples(t *testing.T) {
-	if !testenv.Full() {
-		t.Skip("runs some hundred commands, for five minutes: with FOLIO_TEST_FULL=1, as in CI")
-	}
+	testenv.FullOnly(t)
 	t.Parallel() // one example at a time, beside other tests
 	w := newExampleWorld(t)
 	done := make(map[string]bool)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -15,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var kills = flag.Int("kills", 2, "how often TestGoCommandEnded ends each build")
+var kills = flag.Int("kills", 0, "how often TestGoCommandEnded ends each build (default 1, in full tests 2)")
 
 // compiling is a folio that builds, with the real go command, a program that takes a
 // while to compile.
@@ -66,11 +67,16 @@ func TestGoCommandEnded(t *testing.T) {
 	whole.start()
 	whole.end(0)
 	long := time.Since(begin)
-	for _, command := range []string{"build -o out .", "go test -count=1 .", "go run .", "run --build .", "tune --rounds 1 --build .", "tune --rounds 1 --goexperiment arenas --build ."} {
+	commands := []string{"build -o out .", "run --build .", "go test -count=1 .", "go run .", "tune --rounds 1 --build .", "tune --rounds 1 --goexperiment arenas --build ."}
+	if !testenv.Full() && *kills == 0 {
+		commands = commands[:2]
+	}
+	times := cmp.Or(*kills, testenv.Some(1, 2))
+	for _, command := range commands {
 		for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGKILL} {
 			t.Run(command+" "+unix.SignalName(sig), func(t *testing.T) {
 				left := 0
-				for range *kills {
+				for range times {
 					writeProgram(t, dir)
 					c := compiling(t, dir, strings.Fields(command)...)
 					c.start()
@@ -95,7 +101,7 @@ func TestGoCommandEnded(t *testing.T) {
 					}
 				}
 				if sig == unix.SIGKILL {
-					t.Logf("%d of %d kills left something, which the next folio removed", left, *kills)
+					t.Logf("%d of %d kills left something, which the next folio removed", left, times)
 				}
 			})
 		}

@@ -79,6 +79,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "race":
 				return testenv.Race, nil // programs of a test then take more memory
+			case "full": // of all tests
+				return testenv.Full(), nil
 			case "root":
 				return os.Getuid() == 0 || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
 			case "sampling":

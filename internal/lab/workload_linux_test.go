@@ -76,7 +76,7 @@ func figures(t *testing.T, o *Outcome, arm string) map[string]float64 {
 
 // All arms are built as they say, and do the same.
 func TestIndexWork(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	needModules(t)
 	const documents = 60
 	o := workloadRun(t, index, Params{Size: 1 << 20, Count: documents, Rounds: 1})
@@ -225,7 +225,7 @@ func TestVetWorkloads(t *testing.T) {
 // Arms assist as they say: not at all with assists off, and otherwise only beyond a bound.
 // All of them serve the same requests.
 func TestAssistWork(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	needGo(t)
 	o := workloadRun(t, assist, Params{Size: 16 << 20, Count: 1500, Rounds: 1})
 	if o.Err != nil || !o.Complete || len(o.Arms) != 6 {

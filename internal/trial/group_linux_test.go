@@ -137,7 +137,8 @@ func TestAllIsInside(t *testing.T) {
 			forkOnly = fork
 			defer func() { forkOnly = false }()
 			var out bytes.Buffer
-			p := withGroup(shell(where+"sh -c '"+where+"' & wait; (setsid sh -c '"+where+"' &); sh -c 'exec "+
+			file := filepath.Join(t.TempDir(), "printed") // the orphan may be ended afterwards, not before
+			p := withGroup(shell(where+"sh -c '"+where+"' & wait; (setsid sh -c '"+where+"echo >"+file+"' &); while [ ! -e "+file+" ]; do sleep 0.01; done; sh -c 'exec "+
 				strings.ReplaceAll(roleLine("charged", "50"), "'", `'\''`)+"'"), parent)
 			p.Stdout = &out
 			s := runOK(t, p, set)

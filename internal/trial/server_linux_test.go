@@ -121,6 +121,7 @@ func TestLoadDoesNotCount(t *testing.T) {
 }
 
 func TestServerFails(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // crowd is one run of processes that collect all the time and write to one pipe, without
@@ -75,13 +77,10 @@ func (m crowd) run() (missing, extra int) {
 func TestCrowdModel(t *testing.T) {
 	prepareLines()
 	for _, m := range []crowd{{processes: 3, turns: 1}, {processes: 4, turns: 1}, {processes: 4, turns: 2}, {processes: 6, turns: 2}} {
-		seeds := uint64(6)
-		if testing.Short() {
-			if seeds = 1; m.processes > 4 {
-				continue
-			}
+		if testing.Short() && m.processes > 4 {
+			continue
 		}
-		for m.seed = range seeds {
+		for m.seed = range uint64(testenv.Some(2, 6)) {
 			if missing, extra := m.run(); missing != 0 || extra != 0 {
 				t.Errorf("%+v: %d lines stayed in the text, which is %d bytes too long", m, missing, extra)
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // relayed is one run of processes whose output a relay such as cat passes on: it reads
@@ -95,10 +97,7 @@ func TestRelayModel(t *testing.T) {
 		{relayed{processes: 2, turns: 60}, 0.03},
 		{relayed{processes: 2, turns: 8}, 0.2},
 	} {
-		seeds := uint64(200)
-		if testing.Short() {
-			seeds = 8
-		}
+		seeds := uint64(testenv.Some(40, 200))
 		missing := 0
 		for seed := range seeds {
 			m := model.relayed

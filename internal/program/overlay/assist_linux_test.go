@@ -18,6 +18,7 @@ import (
 // heap passes its goal in each cycle, and panics if a node of the list was lost. With one
 // CPU the GC's worker has to wait for the scheduler.
 func TestNoAssist(t *testing.T) {
+	testenv.Long(t)
 	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...)
 	for _, c := range []struct {
 		env     string
@@ -100,6 +101,7 @@ func cyclesOf(t *testing.T, program string, env ...string) (out []cycle) {
 // not grow from cycle to cycle by what was allocated beyond them. Without assists, the
 // same program takes several hundred MiB.
 func TestNoAssistBound(t *testing.T) {
+	testenv.Long(t)
 	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...)
 	const list = 16 // MiB
 	for _, c := range []struct {

@@ -81,6 +81,7 @@ func fallbacks(t *testing.T) uint64 {
 }
 
 func TestHeapHugePages(t *testing.T) {
+	testenv.Long(t)
 	needMadvise(t)
 	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...) // stripped, and yet it has its record
 	lacked := fallbacks(t)
@@ -133,6 +134,7 @@ func TestHeapMinimum(t *testing.T) {
 
 // The trees of source 1: an arena after the other, each of them short-lived.
 func TestArenas(t *testing.T) {
+	testenv.Long(t)
 	needMadvise(t)
 	env := []string{"GOEXPERIMENT=arenas"}
 	dir := "../../../examples/binarytrees/goarena"

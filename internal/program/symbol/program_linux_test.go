@@ -280,9 +280,7 @@ func TestToolchains(t *testing.T) {
 
 // TestEveryAddress compares all addresses of a program, not one of a hundred.
 func TestEveryAddress(t *testing.T) {
-	if !testenv.Full() {
-		t.Skip("a million addresses")
-	}
+	testenv.FullOnly(t)
 	for _, version := range toolchains[len(toolchains)-2:] {
 		t.Run(version, func(t *testing.T) {
 			path := build(t, "program", needToolchain(t, version))

@@ -21,6 +21,27 @@ func Missing(t testing.TB, format string, args ...any) {
 // versions and systems: CI sets FOLIO_TEST_FULL.
 func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
 
+// FullOnly skips the test except where tests do all of what takes long: other tests find
+// most of what this one does, and sooner.
+func FullOnly(t testing.TB) {
+	t.Helper()
+	if !Full() {
+		t.Skip("takes long: with FOLIO_TEST_FULL=1, as in CI")
+	}
+}
+
+// Some returns how often a test that tries something at random does so: all in full
+// tests, else a part, and with -short a fifth of that, at least once.
+func Some(part, all int) int {
+	switch {
+	case Full():
+		return all
+	case testing.Short():
+		return max(1, part/5)
+	}
+	return part
+}
+
 // Versions returns the toolchains that a test builds with: the first and the last of
 // these, which are in order, or all of them in full tests, or with -short none. The
 // standard library of each is compiled first.

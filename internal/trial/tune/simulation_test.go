@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -122,12 +123,7 @@ func races(t *testing.T, n int, search func(seed uint64) *Result, look func(seed
 	wait.Wait()
 }
 
-func count(t *testing.T) int {
-	if testing.Short() {
-		return 100
-	}
-	return 1000
-}
+func count() int { return testenv.Some(250, 1000) }
 
 func forty() (out []trial.Setting) {
 	for i := range 40 {
@@ -141,7 +137,7 @@ func forty() (out []trial.Setting) {
 // twenty recommends a setting.
 func TestNothingIsRecommended(t *testing.T) {
 	t.Parallel()
-	n := count(t)
+	n := count()
 	var finals, different, left, claims, told, settled int
 	races(t, n, func(seed uint64) *Result {
 		m := newMachine(seed)
@@ -242,7 +238,7 @@ func contradictions(t *testing.T, name string, r *Result) {
 // the best, and nearly always one better than the default where that is 10% slower.
 func TestDifferencesAreFound(t *testing.T) {
 	t.Parallel()
-	n := count(t) / 4
+	n := count() / 4
 	found, near, settled, covered := 0, 0, 0, 0
 	truth := func(set trial.Setting) float64 { // best at GOGC=800
 		return 0.88 + 0.12*math.Abs(math.Log(float64(level(set))/800))/math.Log(8)

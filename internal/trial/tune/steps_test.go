@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -72,11 +73,12 @@ var effects = map[string]func(b variant.Build) (work, gc float64){
 // The promise of the search holds with builds: within 3% of the best of all builds with all
 // settings, in a fraction of the grid's time.
 func TestSearchBuildsAgainstGrid(t *testing.T) {
+	testenv.Long(t)
 	steps := []variant.Build{newGo, oldGo, byPGO, level3, noGreen}
 	for name, effect := range effects {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const seeds = 20
+			seeds := testenv.Some(10, 20)
 			missed, wrong, unknown := 0, 0, 0
 			for seed := range uint64(seeds) {
 				g := newSimulated(seed)

@@ -412,7 +412,7 @@ func TestManySamples(t *testing.T) {
 // How long a large page and one of each kind take to be ready on a processor that is six
 // times as slow is said with -v: wanted is a second.
 func TestLoadTime(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	for name, page := range pages(t) {
 		b := open(t, page, 1280, 900)
 		if _, err := chromedp.Call(b.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 6}); err != nil {

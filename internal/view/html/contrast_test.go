@@ -151,7 +151,7 @@ const small = `[...document.querySelectorAll('button, summary, a, [tabindex="0"]
 // Texts of a chart do not stand on each other, and what is to be touched is large enough,
 // on every page.
 func TestLayout(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	all := everyPage(t)
 	for name, page := range fitPages(t) {
 		all["long names: "+name] = page
