@@ -14,14 +14,17 @@ import (
 // make no sense are left out, and those beyond what is read of a process.
 func parseMaps(pid int, text io.Reader) []Mapping {
 	var out []Mapping
-	names := 0
+	names, last := 0, ""
 	in := bufio.NewReaderSize(text, 16<<10) // longer than a name can be
 	for len(out) < input.MaxMappings && names <= input.MaxMappingNames {
 		line, err := in.ReadSlice('\n')
 		if m, ok := parseMapsLine(string(bytes.TrimSuffix(line, []byte{'\n'}))); ok && m.Exec {
-			m.PID, m.Path = pid, strings.Clone(m.Path)
+			if m.Path != last { // neighbours often have the same
+				last = strings.Clone(m.Path)
+				names += len(last)
+			}
+			m.PID, m.Path = pid, last
 			out = append(out, m)
-			names += len(m.Path)
 		}
 		if err != nil {
 			break

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 func TestParseMaps(t *testing.T) {
@@ -26,6 +27,15 @@ zz-1000 r-xp 00000000 00:00 0 /no/number
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// A process can have ten thousand mappings of one file of a long name.
+func TestNameIsKeptOnce(t *testing.T) {
+	line := "1000-2000 r-xp 00000000 00:00 5 /" + strings.Repeat("x", 4000) + "\n"
+	got := parseMaps(7, strings.NewReader(strings.Repeat(line, 15000)))
+	if len(got) != 15000 || unsafe.StringData(got[0].Path) != unsafe.StringData(got[14999].Path) {
+		t.Errorf("%d mappings, and the name more than once", len(got))
 	}
 }
 
