@@ -38,6 +38,7 @@ func TestNewIsInlined(t *testing.T) {
 }
 
 func TestRaceDetectorSeesMisuse(t *testing.T) {
+	testenv.Long(t)
 	if out := strings.Fields(goTool(t, "env", "CGO_ENABLED", "GOOS", "GOARCH")); len(out) != 3 || out[0] != "1" && out[1] != "darwin" {
 		testenv.Missing(t, "the race detector needs cgo: go env says %v", out)
 	}

@@ -200,6 +200,7 @@ func needGoAt(t *testing.T, dir, script string) {
 
 // The programs are not vetted with this module, so they are here.
 func TestVetWorkloads(t *testing.T) {
+	testenv.Long(t)
 	needModules(t)
 	folio, err := workload.FindFolio()
 	if err != nil {

@@ -95,6 +95,7 @@ func TestResultFigures(t *testing.T) {
 // The program with Go's arenas builds without anything but the standard library,
 // and does the same work.
 func TestSource(t *testing.T) {
+	testenv.Long(t)
 	if _, err := exec.LookPath("go"); err != nil {
 		testenv.Missing(t, "%v", err)
 	}

@@ -59,6 +59,9 @@ func TestRead(t *testing.T) {
 			if mode == "pie" && runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 				testenv.Missing(t, "no -buildmode=pie without a C compiler")
 			}
+			if mode == "pie" {
+				testenv.Long(t) // the standard library is compiled again
+			}
 			path := build(t, "-buildmode="+mode)
 			for _, limited := range []bool{false, true} {
 				var args []string

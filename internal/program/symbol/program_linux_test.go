@@ -181,6 +181,9 @@ func TestProgramsAgreeWithTheirRuntime(t *testing.T) {
 			if c.env[0] == "CGO_ENABLED=1" {
 				needTool(t, "gcc")
 			}
+			if c.name != "plain" {
+				testenv.Long(t)
+			}
 			path := build(t, "program", c.env, c.args...)
 			all := ask(t, path)
 			check(t, path, all, runtime.Version())

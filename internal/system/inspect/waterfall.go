@@ -67,10 +67,7 @@ func (s *System) ended(p *Process, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, goruntime.ErrGone):
-		if st, err := s.FS.Stat(p.PID); err != nil || st.Zombie() {
-			return ErrNoProcess
-		}
-		return waterfall.ErrExec
+		return waterfall.Lost(s.FS, p.PID)
 	case errors.Is(err, waterfall.ErrExec), errors.Is(err, procmem.ErrEnding), errors.Is(err, procmem.ErrMainThread), procmem.Gone(err):
 		return err
 	}

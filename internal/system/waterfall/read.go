@@ -42,6 +42,19 @@ type Runtime interface {
 // ErrExec says that a process began another program while it was read.
 var ErrExec = errors.New("it began another program while it was read")
 
+// Lost says why the memory of a process that was read is not there any more: [ErrExec], or
+// an error of [procmem.FS.NoMemory] where the process is ending.
+func Lost(fs procmem.FS, pid int) error {
+	status, err := fs.Status(pid)
+	switch {
+	case err != nil:
+		return err
+	case status.VmRSS == nil:
+		return fs.NoMemory(pid)
+	}
+	return ErrExec
+}
+
 // tries is how often a process is read that changes while it is read, and settled the
 // share of RSS by which the readings may differ then.
 const (
@@ -131,7 +144,7 @@ func (s *Source) read() (*Waterfall, error) {
 		return nil, err
 	}
 	if s.Runtime != nil && !s.Runtime.Alive() {
-		return nil, ErrExec
+		return nil, Lost(s.FS, s.PID)
 	}
 	l.beyond()
 	l.Allocators = loaded(mappings)

@@ -76,16 +76,21 @@ func kernel(t *testing.T, rollup uint64, smaps ...string) procmem.FS {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{
+	write(t, dir, map[string]string{
 		"smaps":        strings.Join(smaps, ""),
 		"smaps_rollup": fmt.Sprintf("0-1 ---p 0 0 0 [rollup]\nRss: %d kB\n", rollup/1024),
 		"status":       "Pid:\t7\nVmRSS:\t1 kB\nVmPTE:\t88 kB\nVmSwap:\t4 kB\nHugetlbPages:\t0 kB\n",
-	} {
+	})
+	return procmem.New(root).WithPageSize(4096)
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return procmem.New(root).WithPageSize(4096)
 }
 
 const arenaAt = 0xc000000000
@@ -186,6 +191,14 @@ func TestFake(t *testing.T) {
 	// It began another program; or it cannot be read.
 	s.Runtime, runtime.dead = runtime, true
 	if _, err := s.Read(); !errors.Is(err, ErrExec) {
+		t.Errorf("%v", err)
+	}
+	// It is ending: its memory is gone before it is.
+	write(t, filepath.Dir(s.FS.ExePath(7)), map[string]string{
+		"status": "Pid:\t7\n",
+		"stat":   "7 (p) R 1 1 1 0 -1 4194308 0 0 0 0 0 0 0 0 20 0 3 0 100 0 0 0 0 0 0\n",
+	})
+	if _, err := s.Read(); !errors.Is(err, procmem.ErrEnding) {
 		t.Errorf("%v", err)
 	}
 	runtime.err = goruntime.ErrInconsistent

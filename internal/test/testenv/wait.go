@@ -7,7 +7,7 @@ import (
 )
 
 // Patience bounds waits for what must happen sooner or later. No test depends on when.
-const Patience = time.Minute
+const Patience = 3 * time.Minute
 
 // Within waits until ok, at most [Patience], and returns whether it came.
 func Within(ok func() bool) bool {
