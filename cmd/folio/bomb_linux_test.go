@@ -295,8 +295,9 @@ func TestProgramsMadeToHarm(t *testing.T) {
 			t.Errorf("the function of a program that was not changed is not seen: %v, %v", p, err)
 		}
 	}
-	for _, bomb := range elfBombs {
+	for i, bomb := range elfBombs {
 		t.Run(bomb.name, func(t *testing.T) {
+			testenv.Sampled(t, i)
 			t.Parallel()
 			e := readELF(t, path)
 			bomb.make(e)
@@ -332,8 +333,9 @@ func TestProcessesMadeToHarm(t *testing.T) {
 		t.Skip("its memory is not that of folio with the race detector")
 	}
 	t.Parallel()
-	for _, args := range [][]string{{"-args", "64"}, {"-maps", "15000"}, {"-space", "64"}} {
+	for i, args := range [][]string{{"-args", "64"}, {"-maps", "15000"}, {"-space", "64"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			testenv.Sampled(t, i)
 			t.Parallel()
 			pid := started(t, "hostile", args...)
 			peak(t, mostOfProcess, "doctor", "--duration", "100ms", pid)
@@ -398,7 +400,7 @@ func TestResultsMadeToHarm(t *testing.T) {
 		}
 		return func() []byte { return zipped(append(b, rest...)) }
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, kind string
 		make       func() []byte
 		hole       bool
@@ -445,6 +447,7 @@ func TestResultsMadeToHarm(t *testing.T) {
 		{"a hole", "profile", func() []byte { return nil }, true},
 	} {
 		t.Run(c.kind+" "+c.name, func(t *testing.T) {
+			testenv.Sampled(t, i)
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "file")
 			err := os.WriteFile(file, c.make(), 0o600)

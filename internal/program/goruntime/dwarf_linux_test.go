@@ -108,6 +108,9 @@ func TestLayoutAgreesWithDebugDwarf(t *testing.T) {
 		{"go1.27.4", []string{"GOTOOLCHAIN=go1.27.4"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "plain" && c.name != "go1.27.4" {
+				testenv.FullOnly(t)
+			}
 			path, err := testenv.Build{Source: testenv.Module(string(source)), Args: c.args,
 				Env: append([]string{"CGO_ENABLED=0"}, c.env...)}.Try(t)
 			if err != nil {

@@ -42,6 +42,15 @@ func Some(part, all int) int {
 	return part
 }
 
+// Sampled skips all but every fourth case of a long list, i being its number, except in
+// full tests.
+func Sampled(t testing.TB, i int) {
+	t.Helper()
+	if i%4 != 0 {
+		FullOnly(t)
+	}
+}
+
 // Versions returns the toolchains that a test builds with: the first and the last of
 // these, which are in order, or all of them in full tests, or with -short none. The
 // standard library of each is compiled first.

@@ -51,8 +51,8 @@ type tab struct {
 	faults []string
 }
 
-// open shows a page in a new tab. Without Chromium the test is skipped.
-func open(t *testing.T, page []byte, width, height int64) *tab {
+// needChromium skips the test where there is none, and returns once it runs.
+func needChromium(t *testing.T) {
 	t.Helper()
 	chromium.Do(func() {
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell"} {
@@ -77,6 +77,12 @@ func open(t *testing.T, page []byte, width, height int64) *tab {
 	if err := chromedp.Do(chromium.ctx); err != nil {
 		t.Fatalf("%s: %v", chromium.path, err)
 	}
+}
+
+// open shows a page in a new tab. Without Chromium the test is skipped.
+func open(t *testing.T, page []byte, width, height int64) *tab {
+	t.Helper()
+	needChromium(t)
 	b := &tab{T: t, file: filepath.Join(t.TempDir(), "page.html")}
 	if err := os.WriteFile(b.file, page, 0o644); err != nil {
 		t.Fatal(err)

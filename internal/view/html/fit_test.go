@@ -115,6 +115,7 @@ const cut = `(() => {
 // twice the size (720 and 512), and on a phone, tables that are folded away included.
 func TestNothingIsCut(t *testing.T) {
 	testenv.Long(t)
+	needChromium(t)
 	wide := 0
 	for name, page := range fitPages(t) {
 		t.Run(name, func(t *testing.T) {
