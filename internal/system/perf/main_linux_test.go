@@ -201,6 +201,7 @@ func leaderlessRole(args []string) error {
 func serveRole(args []string) error {
 	var child *exec.Cmd
 	if args[0] == "parent" {
+		runtime.LockOSThread() // the child would be killed with the thread that started it
 		child = roleCmd("serve", "child")
 		child.Stdin = os.Stdin
 		child.Stdout = os.Stdout
