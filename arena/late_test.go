@@ -37,7 +37,7 @@ func TestLateWrites(t *testing.T) {
 	if all == 0 && testenv.Full() {
 		all = time.Minute
 	} else if all == 0 {
-		all = 9 * time.Second
+		all = 3 * time.Second
 	}
 	each := all / time.Duration(len(envs))
 	for _, env := range envs {

@@ -297,7 +297,7 @@ func TestProgramsMadeToHarm(t *testing.T) {
 	}
 	for i, bomb := range elfBombs {
 		t.Run(bomb.name, func(t *testing.T) {
-			testenv.Sampled(t, i)
+			testenv.Sampled(t, i+1)
 			t.Parallel()
 			e := readELF(t, path)
 			bomb.make(e)
@@ -447,7 +447,7 @@ func TestResultsMadeToHarm(t *testing.T) {
 		{"a hole", "profile", func() []byte { return nil }, true},
 	} {
 		t.Run(c.kind+" "+c.name, func(t *testing.T) {
-			testenv.Sampled(t, i)
+			testenv.Sampled(t, i+1)
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "file")
 			err := os.WriteFile(file, c.make(), 0o600)

@@ -45,7 +45,7 @@ func arenasRuns(t *testing.T, size uint64, all ...*Experiment) []*Outcome {
 
 // All arms do the same work, those in Go's arenas too.
 func TestArenasWork(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	if _, err := exec.LookPath("go"); err != nil {
 		testenv.Missing(t, "%v", err)
 	}

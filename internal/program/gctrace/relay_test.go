@@ -97,7 +97,7 @@ func TestRelayModel(t *testing.T) {
 		{relayed{processes: 2, turns: 60}, 0.03},
 		{relayed{processes: 2, turns: 8}, 0.2},
 	} {
-		seeds := uint64(testenv.Some(40, 200))
+		seeds := uint64(testenv.Some(30, 200))
 		missing := 0
 		for seed := range seeds {
 			m := model.relayed

@@ -18,7 +18,7 @@ import (
 // heap passes its goal in each cycle, and panics if a node of the list was lost. With one
 // CPU the GC's worker has to wait for the scheduler.
 func TestNoAssist(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	program := probe(t, nil, []string{"-ldflags=-s -w"}, together...)
 	for _, c := range []struct {
 		env     string

@@ -151,7 +151,7 @@ func TestFailedPages(t *testing.T) {
 
 // Its script runs to the end, and its tables sort.
 func TestFailedPagesInBrowser(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	for name, c := range brokenFiles() {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, pageOf(t, c.file), 1280, 900)

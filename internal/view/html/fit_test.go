@@ -156,7 +156,7 @@ func (b *tab) settled(width int64) {
 // On paper tables are whole, whatever the screen was, and their repeated headings are
 // words, not arrows.
 func TestPaper(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	screens := []int64{390, 1440}
 	for name, page := range fitPages(t) {
 		t.Run(name, func(t *testing.T) {
