@@ -8,11 +8,13 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/foliomem/folio/arenavet/internal/flow"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // Each package of testdata has what its analyser must report, marked, among what it
 // must not.
 func TestAnalysers(t *testing.T) {
+	testenv.Long(t)
 	for _, tt := range []struct {
 		a    *analysis.Analyzer
 		pkgs []string

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var kills = flag.Int("kills", 0, "how often TestGoCommandEnded ends each build (default 1, in full tests 2)")
+var kills = flag.Int("kills", 0, "how often TestGoCommandEnded ends each build (default 2, in full tests only)")
 
 // compiling is a folio that builds, with the real go command, a program that takes a
 // while to compile.
@@ -50,7 +50,9 @@ func writeProgram(t *testing.T, dir string) {
 //
 //	go test ./cmd/folio -run TestGoCommandEnded -kills 50
 func TestGoCommandEnded(t *testing.T) {
-	testenv.Long(t)
+	if *kills == 0 {
+		testenv.FullOnly(t)
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	tmp := filepath.Join(dir, "tmp")
@@ -67,16 +69,11 @@ func TestGoCommandEnded(t *testing.T) {
 	whole.start()
 	whole.end(0)
 	long := time.Since(begin)
-	commands := []string{"build -o out .", "run --build .", "go test -count=1 .", "go run .", "tune --rounds 1 --build .", "tune --rounds 1 --goexperiment arenas --build ."}
-	if !testenv.Full() && *kills == 0 {
-		commands = commands[1:2]
-	}
-	times := cmp.Or(*kills, testenv.Some(1, 2))
-	for _, command := range commands {
+	for _, command := range []string{"build -o out .", "run --build .", "go test -count=1 .", "go run .", "tune --rounds 1 --build .", "tune --rounds 1 --goexperiment arenas --build ."} {
 		for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGKILL} {
 			t.Run(command+" "+unix.SignalName(sig), func(t *testing.T) {
 				left := 0
-				for range times {
+				for range cmp.Or(*kills, 2) {
 					writeProgram(t, dir)
 					c := compiling(t, dir, strings.Fields(command)...)
 					c.start()
@@ -101,7 +98,7 @@ func TestGoCommandEnded(t *testing.T) {
 					}
 				}
 				if sig == unix.SIGKILL {
-					t.Logf("%d of %d kills left something, which the next folio removed", left, times)
+					t.Logf("%d of %d kills left something, which the next folio removed", left, cmp.Or(*kills, 2))
 				}
 			})
 		}

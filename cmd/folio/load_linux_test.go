@@ -38,7 +38,7 @@ func TestLoadInterrupted(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
-	if err != nil || r.Complete || r.Succeeded < 49 || r.Intended != r.Succeeded+r.Failed || r.Failed != r.Failures.Unanswered {
+	if err != nil || r.Complete || r.Succeeded == 0 || r.Intended < 50 || r.Intended != r.Succeeded+r.Failed || r.Failed != r.Failures.Unanswered {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/program/codepatch/fixture"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // stored returns the programs that bench/exec/versions has stored.
@@ -169,7 +170,7 @@ func sameJump(got, was string) bool {
 // can be: what is still accepted does the same, and gets the same edits.
 func TestNoOtherCodeIsAccepted(t *testing.T) {
 	names := []string{"go1.21.6 amd64 static", "go1.27.4 amd64 pie", "go1.24.13 arm64 static", "go1.27.4 arm64 cgo"}
-	if testing.Short() {
+	if !testenv.Full() {
 		names = names[:1]
 	}
 	for _, name := range names {

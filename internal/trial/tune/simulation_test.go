@@ -123,7 +123,7 @@ func races(t *testing.T, n int, search func(seed uint64) *Result, look func(seed
 	wait.Wait()
 }
 
-func count() int { return testenv.Some(250, 1000) }
+func count() int { return testenv.Some(150, 1000) }
 
 func forty() (out []trial.Setting) {
 	for i := range 40 {

@@ -114,7 +114,7 @@ const cut = `(() => {
 // Nothing is cut off or has to be scrolled sideways, on a wide screen, a narrow one, at
 // twice the size (720 and 512), and on a phone, tables that are folded away included.
 func TestNothingIsCut(t *testing.T) {
-	testenv.Long(t)
+	testenv.FullOnly(t)
 	needChromium(t)
 	wide := 0
 	for name, page := range fitPages(t) {
