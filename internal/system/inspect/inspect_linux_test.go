@@ -127,6 +127,36 @@ func TestWaterfall(t *testing.T) {
 	})
 }
 
+// TestWatcher: what is read again is what a look sees, of the same process.
+func TestWatcher(t *testing.T) {
+	s := New()
+	var w *Watcher
+	t.Run("runs", func(t *testing.T) { // the process ends with it
+		w = s.Watch(target(t, 0), Options{})
+		first, err := w.Read()
+		if err != nil || first.Waterfall == nil || first.Waterfall.GC == nil || first.Memory == nil || first.Faults != nil {
+			t.Fatalf("%+v, %v", first, err)
+		}
+		for range 3 {
+			p, err := w.Read()
+			if err != nil || p.Waterfall == nil || p.Waterfall == first.Waterfall || p.Windows != first.Windows ||
+				p.Faults == nil || p.Faults.Over <= 0 || len(p.Notes) > 0 {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			if got := p.Waterfall.Part(waterfall.Live).Bytes + p.Waterfall.Part(waterfall.Since).Bytes; got < heapBytes {
+				t.Errorf("%d bytes of objects", got)
+			}
+		}
+		if p, err := w.Look(); err != nil || p.Windows == first.Windows || p.Faults == nil {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	defer w.Close()
+	if _, err := w.Read(); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("it has ended: %v", err)
+	}
+}
+
 func kind(p *Process, k Kind) Memory {
 	for _, m := range p.Memory {
 		if m.Kind == k {

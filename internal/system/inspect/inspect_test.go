@@ -127,15 +127,16 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-func TestRoom(t *testing.T) {
+func TestLimit(t *testing.T) {
 	// A cgroup of version 1, whose page cache counts as free.
 	s := &System{FS: group(t, "1000\n", "900\n", "total_inactive_file 300\n")}
-	if left, ok := s.room(1); left != 400 || !ok {
-		t.Errorf("%d, %v", left, ok)
+	want := Limit{Dir: "/sys/fs/cgroup/memory/job", Bytes: 1000, Used: 900, Cache: 300}
+	if l := s.limit(1); l == nil || *l != want || l.Left() != 400 {
+		t.Errorf("%+v", l)
 	}
 	s = &System{FS: group(t, "9223372036854771712\n", "900\n", "")}
-	if left, ok := s.room(1); ok {
-		t.Errorf("no limit: %d", left)
+	if l := s.limit(1); l != nil {
+		t.Errorf("no limit: %+v", l)
 	}
 }
 

@@ -81,8 +81,8 @@ func (s *System) hazards(p *Process) (out []string) {
 		add("%s is in swap: huge pages take memory, and there is too little already", unit.Size(*p.Swapped))
 	}
 	if w := p.Windows; w != nil && w.Fill > 0 {
-		if left, ok := s.room(p.PID); ok && left < w.Fill {
-			add("collapsing all that is dense enough takes %s more, and its memory cgroup has %s left", unit.Size(w.Fill), unit.Size(left))
+		if l := p.Limit; l != nil && l.Left() < w.Fill {
+			add("collapsing all that is dense enough takes %s more, and its memory cgroup has %s left", unit.Size(w.Fill), unit.Size(l.Left()))
 		}
 	}
 	if w := p.Windows; w != nil && p.Of == GoHeap && w.Sparse > w.Count/2 && w.Gain < w.Resident/2 {
@@ -91,25 +91,25 @@ func (s *System) hazards(p *Process) (out []string) {
 	return out
 }
 
-// room returns how much more a process may take before its memory cgroup is full. The
-// page cache that the kernel takes back easily counts as free.
-func (s *System) room(pid int) (left uint64, ok bool) {
+// limit returns the limit of the memory cgroups that a process is in of which the least is
+// left; nil if there is none, or if that is not known.
+func (s *System) limit(pid int) (least *Limit) {
 	groups, err := s.FS.MemoryGroups(pid)
 	if err != nil {
-		return 0, false
+		return nil
 	}
 	for _, g := range groups {
 		m, err := g.Read()
 		if err != nil || m.Limit == nil || m.Usage == nil {
 			continue
 		}
-		used := *m.Usage
+		l := &Limit{Dir: s.FS.GroupDir(g), Bytes: *m.Limit, Used: *m.Usage}
 		if m.InactiveFile != nil {
-			used -= min(used, *m.InactiveFile)
+			l.Cache = *m.InactiveFile
 		}
-		if n := *m.Limit - min(*m.Limit, used); !ok || n < left {
-			left, ok = n, true
+		if least == nil || l.Left() < least.Left() {
+			least = l
 		}
 	}
-	return left, ok
+	return least
 }

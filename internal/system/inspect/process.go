@@ -35,6 +35,7 @@ type Process struct {
 	// of it is on huge pages; nil if that could not be seen. See [OnBasePages].
 	Anonymous, AnonymousHuge *uint64
 	Memory                   []Memory // by kind; nil if it could not be seen
+	Limit                    *Limit   // nil for none
 
 	// Windows are those of Of: the Go heap, else all anonymous memory. nil if they
 	// could not be seen.
@@ -64,6 +65,20 @@ type Memory struct {
 	Resident uint64
 	Huge     uint64 // of Resident
 	Swapped  uint64
+}
+
+// A Limit is the memory limit of a cgroup that a process is in, in bytes.
+type Limit struct {
+	Dir   string // of the cgroup, as it is mounted
+	Bytes uint64 // beyond it, processes are killed
+	Used  uint64 // by all processes of the cgroup, with their page cache and the kernel's memory for them
+	Cache uint64 // of Used: page cache that the kernel takes back easily
+}
+
+// Left is how much more may be used before processes are killed.
+func (l Limit) Left() uint64 {
+	used := l.Used - min(l.Used, l.Cache)
+	return l.Bytes - min(l.Bytes, used)
 }
 
 // Faults are page faults over a time.
@@ -119,14 +134,16 @@ func NoProcess(err error) error {
 // Process looks at one process. The error is an ErrNoProcess, or says why nothing at
 // all could be seen.
 func (s *System) Process(pid int, o Options) (*Process, error) {
-	p, err := s.process(pid, o)
+	w := &Watcher{}
+	defer w.Close()
+	p, err := s.process(pid, o, w)
 	if err != nil {
 		return nil, fmt.Errorf("inspect process %d: %w", pid, NoProcess(err))
 	}
 	return p, nil
 }
 
-func (s *System) process(pid int, o Options) (*Process, error) {
+func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 	if o.MinDensity == 0 {
 		o.MinDensity = MinDensity
 	}
@@ -148,14 +165,15 @@ func (s *System) process(pid int, o Options) (*Process, error) {
 	if status.VmRSS == nil {
 		return nil, s.FS.NoMemory(pid)
 	}
-	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap}
+	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap,
+		Limit: s.limit(pid)}
 	p.Command, _ = s.FS.Cmdline(pid) // Name is left
 	s.fillProgram(p)
 	if err := s.fillMemory(p, o, status); err != nil {
 		return nil, err
 	}
 	if o.Waterfall && p.Memory != nil {
-		if err := s.fillWaterfall(p); err != nil {
+		if err := s.fillWaterfall(p, w); err != nil {
 			return nil, err
 		}
 	}

@@ -11,50 +11,62 @@ import (
 	"github.com/foliomem/folio/page"
 )
 
-// fillWaterfall divides the memory of the process. Its errors are of processes that ended,
-// or are another program now.
-func (s *System) fillWaterfall(p *Process) error {
-	pages, err := page.OpenProcess(p.PID)
-	if errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	if err != nil {
-		p.note("the parts of its memory are not known: %v", err)
-		return nil
-	}
-	defer pages.Close()
-	source := &waterfall.Source{FS: s.FS, PID: p.PID, Pages: pages}
-	if p.IsGo != nil && *p.IsGo {
-		target, err := goruntime.Attach(s.FS, p.PID)
-		if err := s.ended(p, err); err != nil {
+// fillWaterfall divides the memory of the process. w has what is open of it already, and
+// keeps what is opened. Errors are of processes that ended, or are another program now.
+func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
+	w.notes = len(p.Notes)
+	if w.pages == nil {
+		w.pages, err = page.OpenProcess(p.PID)
+		if errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
 		if err != nil {
-			p.note("the parts of its Go heap are not known: %s", runtimeReason(err))
-		} else {
-			defer target.Close()
-			source.Runtime = target
+			p.note("the parts of its memory are not known: %v", err)
+			return nil
 		}
 	}
-	w, err := s.readWaterfall(p, source)
-	if source.Runtime != nil && (errors.Is(err, goruntime.ErrInconsistent) || errors.Is(err, layout.ErrUnknown)) {
-		p.note("the parts of its Go heap are not known: %v", err)
-		source.Runtime = nil
-		w, err = s.readWaterfall(p, source)
+	if w.target == nil && w.denied == "" && p.IsGo != nil && *p.IsGo {
+		w.target, err = goruntime.Attach(s.FS, p.PID)
+		if end := s.ended(p, err); end != nil {
+			return end
+		}
+		if err != nil {
+			w.denied = runtimeReason(err)
+		}
 	}
+	if w.denied != "" {
+		p.note("the parts of its Go heap are not known: %s", w.denied)
+	}
+	p.Waterfall, err = s.readWaterfall(p, w)
 	if end := s.ended(p, err); end != nil {
 		return end
 	}
 	if err != nil {
 		p.note("the parts of its memory are not known: %s", denied(err))
-		return nil
 	}
-	p.Waterfall = w
 	return nil
 }
 
-func (s *System) readWaterfall(p *Process, source *waterfall.Source) (*waterfall.Waterfall, error) {
-	if source.Runtime == nil && p.Of == GoHeap {
+// fits is how often a process is read whose runtime changes while it is read.
+const fits = 3
+
+func (s *System) readWaterfall(p *Process, w *Watcher) (*waterfall.Waterfall, error) {
+	source := &waterfall.Source{FS: s.FS, PID: p.PID, Pages: w.pages}
+	if w.target != nil {
+		source.Runtime = w.target
+		for i := range fits {
+			fall, err := source.Read()
+			if !errors.Is(err, goruntime.ErrInconsistent) && !errors.Is(err, layout.ErrUnknown) {
+				return fall, err
+			}
+			if i == fits-1 || errors.Is(err, layout.ErrUnknown) {
+				p.note("the parts of its Go heap are not known: %v", err)
+				break
+			}
+		}
+		source.Runtime = nil
+	}
+	if p.Of == GoHeap {
 		source.Heap, _ = s.find(p.PID) // what is not found is other anonymous memory
 	}
 	return source.Read()

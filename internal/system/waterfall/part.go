@@ -108,6 +108,14 @@ type Reading struct {
 	From, To time.Duration
 }
 
+// GC is the state of a garbage collector.
+type GC struct {
+	Cycles  uint32    // since the program was started
+	Last    time.Time // when the last one ended; zero for none
+	Percent int       // GOGC; below 0 it is off
+	Limit   *uint64   // GOMEMLIMIT; nil for none
+}
+
 // A Waterfall is the memory of a process. All but Beyond are parts of RSS.
 type Waterfall struct {
 	At  time.Time
@@ -118,6 +126,8 @@ type Waterfall struct {
 	// Classes divide the spans for objects, by the memory that is in no object, largest
 	// first; nil if the runtime could not be read.
 	Classes []Class
+	// GC is what the runtime says of its GC; nil if it could not be read.
+	GC *GC
 	// Not part of RSS; nil if not known.
 	PageTables, Swap, HugeTLB *uint64
 	Readings                  []Reading

@@ -3,6 +3,7 @@ package waterfall
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -364,9 +365,24 @@ func (l *look) finish(p *goParts, before, after goruntime.Stats) {
 			l.Parts = append(l.Parts, part)
 		}
 	}
+	if l.Runtime != nil {
+		l.GC = newGC(after)
+	}
 	if l.Runtime != nil && before.Cycles != after.Cycles {
 		l.Notes = append(l.Notes, unit.Plural(int(after.Cycles-before.Cycles), "GC cycle")+" ended while it was read")
 	}
+}
+
+// newGC returns what statistics say of the GC.
+func newGC(s goruntime.Stats) *GC {
+	gc := &GC{Cycles: s.Cycles, Percent: int(s.Percent)}
+	if s.LastGC > 0 && s.LastGC <= math.MaxInt64 {
+		gc.Last = time.Unix(0, int64(s.LastGC))
+	}
+	if s.MemoryLimit >= 0 && s.MemoryLimit < math.MaxInt64 {
+		gc.Limit = new(uint64(s.MemoryLimit))
+	}
+	return gc
 }
 
 // how says where the figure of a part comes from.

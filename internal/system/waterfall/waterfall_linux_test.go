@@ -51,6 +51,9 @@ func TestParts(t *testing.T) {
 		}
 		said := ask()
 		const classes = "/memory/classes/"
+		if gc := w.GC; gc == nil || gc.Cycles == 0 || gc.Last.IsZero() || gc.Percent != 100 || gc.Limit != nil {
+			t.Errorf("%+v", gc)
+		}
 		objects, live := said[classes+"heap/objects"], said["/gc/heap/live"]
 		for k, want := range map[Kind]uint64{
 			Live: live, Since: objects - live, Unused: said[classes+"heap/unused"], Free: said[classes+"heap/free"],
