@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -148,6 +149,10 @@ func goProgram(t *testing.T, to string) {
 	}
 }
 
+// ofScreen is what draws on a whole screen: modes, questions to the terminal, styles, the
+// cursor, and what takes away lines or all that is below. Names have "\x1b[2J".
+var ofScreen = regexp.MustCompile("\x1b\\[([?>=<]?[0-9;]*[hlmHABCDGdXPLMKWusq]|[?][0-9]+[$]p|J|[0-9]* ?q)|\x1b[=>78M]|\b")
+
 // TestWatchIsEscaped: what is drawn again and again on a terminal, and what goes to a
 // file, with the names of a process.
 func TestWatchIsEscaped(t *testing.T) {
@@ -159,7 +164,10 @@ func TestWatchIsEscaped(t *testing.T) {
 		for _, terminal := range []bool{false, true} {
 			c := newChild(t, args...)
 			p := newPTY(t)
-			if terminal {
+			screen := terminal && args[0] == "inspect" && len(args) > 2
+			if screen {
+				c, p = watchOn(t, 150, args[1:]...)
+			} else if terminal {
 				c.cmd.Stdout, c.cmd.Stderr = p.tty, p.tty
 				p.attach(c)
 				p.start(c)
@@ -175,6 +183,9 @@ func TestWatchIsEscaped(t *testing.T) {
 				text = p.text()
 				for _, own := range []string{"\x1b[H\x1b[2J", "\r", "\x1b[K"} {
 					text = strings.ReplaceAll(text, own, "")
+				}
+				if screen {
+					text = ofScreen.ReplaceAllString(text, "")
 				}
 			}
 			if bad := obeyed(text); bad != "" {
@@ -204,6 +215,8 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"doctor", "--duration", "0", "--json", "-", pid}, `\u001b]0;owned\u0007\u202e`},
 		{[]string{"inspect", pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--json", "-", pid}, `\u001b]0;owned`},
+		{[]string{"inspect", "--duration", "200ms", pid}, `\x1b]0;owned`},
+		{[]string{"inspect", "--duration", "200ms", "--html", "-", pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--rows", "0"}, ""},
 		{[]string{"collapse", "--dry-run", pid}, ""},
 		{[]string{"run", "--attach", pid, "--duration", "50ms"}, `\x1b]0;owned`},
@@ -268,6 +281,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"doctor", "--duration", "100ms", "--json", "-", goPID}, `\u001b[2J`},
 		{[]string{"inspect", goPID}, `\x1b[2J`},
 		{[]string{"inspect", "--json", "-", goPID}, `\u001b[2J`},
+		{[]string{"inspect", "--duration", "200ms", "--json", "-", goPID}, `\u001b[2J`},
 		{[]string{"collapse", "--dry-run", goPID}, ""},
 		{[]string{"run", "--attach", goPID, "--duration", "300ms"}, `\x1b[2J`},
 		{[]string{"run", "--attach", goPID, "--duration", "300ms", "--json", "-"}, `\u001b[2J`},

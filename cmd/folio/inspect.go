@@ -15,7 +15,6 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/inspect"
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/view/report"
 )
 
@@ -23,12 +22,13 @@ import (
 const defaultRows = 20
 
 type inspectFlags struct {
-	watch   time.Duration
-	density float64
-	rows    int
-	json    string
-	html    string
-	redact  bool
+	watch    time.Duration
+	duration time.Duration
+	density  float64
+	rows     int
+	json     string
+	html     string
+	redact   bool
 }
 
 const inspectLong = `Show what processes have in memory, and what huge pages would give them.
@@ -42,6 +42,12 @@ With the id of a process: its memory in parts that add up to RSS, from the live 
 of a Go program to mapped files; its memory by kind, how much of it is on huge pages,
 how dense its windows are, how much of its huge pages nobody uses, page faults, the
 policy for transparent huge pages, and what is in their way.
+
+With --watch and the id of a process, a terminal shows on its whole screen, in place,
+the parts of its memory, how they grow, GC cycles, page faults, and RSS against the
+limit of its cgroup: q ends it, p holds it. Elsewhere a line is printed for each reading.
+With --duration it is read that long, and what it had over time is printed in the end,
+and is a chart in --html.
 
 It reads /proc only; nothing is stopped or changed. One's own processes need no
 privilege, those of others CAP_SYS_PTRACE; the parts of a Go heap need the right to
@@ -57,7 +63,8 @@ func newInspect(a *app) *cobra.Command {
 		Example: `  folio inspect
   sudo folio inspect --watch
   folio inspect 1234
-  folio inspect --watch=5s 1234
+  folio inspect --watch 1234
+  folio inspect --duration 10m --html inspect.html 1234
   folio inspect --html inspect.html 1234
   folio inspect --json - 1234`,
 		Args: onePID(false),
@@ -66,6 +73,7 @@ func newInspect(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	watchFlag(fs, &f.watch, "2s", "look again every `interval`, until ctrl-C (default 2s)")
+	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it for `duration`, every 300th of that, or as --watch says, and show\nhow its memory grew")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
 		"the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
 	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; 0 for all")
@@ -112,6 +120,8 @@ func (f *inspectFlags) check() error {
 		return fmt.Errorf("--rows %d: must not be negative", f.rows)
 	case f.watch < 0:
 		return fmt.Errorf("--watch=%v: must be more than 0", f.watch)
+	case f.duration < 0:
+		return fmt.Errorf("--duration %v: must be more than 0", f.duration)
 	case f.watch > 0 && f.html == "-":
 		return errors.New("--html - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
 	}
@@ -125,6 +135,8 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	pid := 0
 	if len(args) > 0 {
 		pid, _ = strconv.Atoi(args[0]) // it was checked
+	} else if f.duration > 0 {
+		return misusef("--duration %v: want the id of a process: folio inspect --duration %v PID", f.duration, f.duration)
 	}
 	out, err := a.openSnapshot(f.json, f.html)
 	if err != nil {
@@ -134,6 +146,9 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()
+	if pid != 0 && (f.watch > 0 || f.duration > 0) {
+		return a.watchProcess(ctx, f, s.Watch(pid, inspect.Options{MinDensity: f.density, Bloat: true}), out)
+	}
 	for first := true; ; first = false {
 		begin := time.Now()
 		var text bytes.Buffer
@@ -144,10 +159,6 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 			return nil // that is how it ends
 		case ctx.Err() != nil:
 			return errors.Join(errNothing)
-		case errors.Is(err, inspect.ErrNoProcess) && !first:
-			return a.stderr.Line("process %d has ended", pid)
-		case errors.Is(err, procmem.ErrMainThread) && !first:
-			// Its threads end one after the other: nothing is to be seen until the last.
 		case err != nil:
 			return err
 		default:

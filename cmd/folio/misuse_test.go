@@ -69,7 +69,7 @@ var wrongFlags = map[string][]string{
 	"doctor":      {"--duration -1s", "--skip nosuch", "x", "0", "1 2", "--json - --html -"},
 	"doctor list": {"x"},
 	"inspect": {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s",
-		"--html - --watch", "x", "0", "1 2", "99999999999999999999"},
+		"--html - --watch", "--duration -1s 1", "--duration 1s", "x", "0", "1 2", "99999999999999999999"},
 	"collapse": {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1",
 		"--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch --dry-run 1", "x", "0", "1 2"},
 	"load": {"", "http://a/", "--rate 1", "--rate 0 http://a/", "--rate -1 http://a/", "--rate NaN http://a/", "--rate 1 a:80", "--rate 1 ftp://a/",

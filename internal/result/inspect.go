@@ -58,7 +58,10 @@ type Process struct {
 	AnonymousHuge *uint64 `json:"anonymous_huge_bytes"`
 	OnBasePages   *bool   `json:"on_base_pages"`
 
+	Limit *MemoryLimit `json:"limit"` // null for none
+
 	Waterfall *Waterfall `json:"waterfall"`
+	OverTime  *OverTime  `json:"over_time,omitempty"`
 
 	Memory  []Memory `json:"memory"`
 	Of      *string  `json:"windows_of"`
@@ -69,6 +72,19 @@ type Process struct {
 	Hazards []string `json:"hazards"`
 	Notes   []string `json:"notes"`
 }
+
+// A MemoryLimit is that of the memory cgroup of which the least is left.
+type MemoryLimit struct {
+	Cgroup string `json:"cgroup"`
+	Bytes  uint64 `json:"limit_bytes"`
+	// Used is by all its processes, with their page cache and the kernel's memory for them;
+	// of it the kernel takes InactiveFile back easily.
+	Used         uint64 `json:"used_bytes"`
+	InactiveFile uint64 `json:"inactive_file_bytes"`
+}
+
+// InUse is what is used but for InactiveFile.
+func (l *MemoryLimit) InUse() uint64 { return l.Used - min(l.Used, l.InactiveFile) }
 
 // Memory is what there is of one kind.
 type Memory struct {
@@ -146,6 +162,9 @@ func newProcess(p *inspect.Process) *Process {
 	if p.Anonymous != nil && p.AnonymousHuge != nil {
 		base := inspect.OnBasePages(*p.Anonymous, *p.AnonymousHuge)
 		out.Anonymous, out.AnonymousHuge, out.OnBasePages = p.Anonymous, p.AnonymousHuge, &base
+	}
+	if l := p.Limit; l != nil {
+		out.Limit = &MemoryLimit{l.Dir, l.Bytes, l.Used, l.Cache}
 	}
 	for _, m := range p.Memory {
 		out.Memory = append(out.Memory, Memory{m.Kind.String(), m.Mappings, m.Size, m.Resident, m.Huge, m.Swapped})

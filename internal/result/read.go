@@ -150,6 +150,9 @@ func (r *Result) check() error {
 	if r.Inspect != nil && r.Inspect.Process == nil && r.Inspect.Processes == nil {
 		return errors.New("neither process nor processes")
 	}
+	if r.Inspect != nil && r.Inspect.Process != nil && r.Inspect.Process.OverTime != nil && !r.Inspect.Process.OverTime.sameLen() {
+		return errors.New("over_time has lists of different lengths")
+	}
 	if r.Load != nil {
 		return r.Load.Check()
 	}

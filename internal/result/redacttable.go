@@ -62,6 +62,7 @@ var treatments = map[string]treatment{
 	"result.ProcessID.Command": command, "result.ProcessID.GoVersion": keep, "result.ProcessID.Module": file, "result.ProcessID.Name": keep,
 	"result.Process.Hazards": prose, "result.Process.HeapPatch": keep, "result.Process.Notes": prose, "result.Process.Of": keep,
 	"result.Process.Patches": keep, "result.Memory.Kind": keep,
+	"result.MemoryLimit.Cgroup": drop, "result.PartOverTime.Kind": keep,
 	"result.MemoryPart.Kind": keep, "result.MemoryPart.How": keep, "result.MemoryShare.Name": blank, "result.MemoryReading.What": keep,
 	"result.Waterfall.Allocators": keep, "result.Waterfall.Notes": prose,
 	"result.Policy.Defrag": keep, "result.Policy.Enabled": keep, "result.Policy.Means": prose,

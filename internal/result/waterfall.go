@@ -2,6 +2,7 @@ package result
 
 import (
 	"slices"
+	"time"
 
 	"github.com/foliomem/folio/internal/system/waterfall"
 )
@@ -13,6 +14,7 @@ type Waterfall struct {
 	// Parts are in the order in which they are shown.
 	Parts   []MemoryPart  `json:"parts"`
 	Classes []MemoryClass `json:"size_classes"`
+	GC      *GCState      `json:"gc"`
 	// Not part of RSS.
 	PageTables *uint64 `json:"page_tables_bytes"`
 	Swap       *uint64 `json:"swap_bytes"`
@@ -59,6 +61,14 @@ type MemoryReading struct {
 	To   float64 `json:"to_seconds"`
 }
 
+// GCState is what the runtime says of its GC.
+type GCState struct {
+	Cycles uint32     `json:"cycles"` // since the program was started
+	Last   *time.Time `json:"last"`   // when the last one ended; null for none
+	GOGC   *int       `json:"gogc"`   // null: off
+	Limit  *uint64    `json:"gomemlimit_bytes"`
+}
+
 // Title is the name of the part for people.
 func (p MemoryPart) Title() string { return waterfall.Title(p.Kind) }
 
@@ -69,6 +79,15 @@ func newWaterfall(w *waterfall.Waterfall) *Waterfall {
 	out := &Waterfall{
 		RSS: w.RSS, Drift: w.Drift, Parts: []MemoryPart{}, PageTables: w.PageTables, Swap: w.Swap, HugeTLB: w.HugeTLB,
 		Readings: []MemoryReading{}, Allocators: list(slices.Clone(w.Allocators)), Notes: list(slices.Clone(w.Notes)),
+	}
+	if gc := w.GC; gc != nil {
+		out.GC = &GCState{Cycles: gc.Cycles, Limit: gc.Limit}
+		if !gc.Last.IsZero() {
+			out.GC.Last = new(gc.Last.UTC())
+		}
+		if gc.Percent >= 0 {
+			out.GC.GOGC = &gc.Percent
+		}
 	}
 	for _, p := range w.Parts {
 		part := MemoryPart{Kind: p.Kind.String(), Bytes: p.Bytes, Runtime: p.Runtime, Uncertainty: p.Uncertainty, How: string(p.How)}

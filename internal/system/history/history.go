@@ -17,7 +17,7 @@ type Point struct {
 	Parts        [waterfall.Kinds]int64
 	Cycles       *uint32 // GC cycles; nil if the runtime could not be read
 	Minor, Major uint64  // page faults
-	Used         *uint64 // of the cgroup with the limit; nil for none
+	Used         *uint64 // by the cgroup with the limit, but for page cache that is taken back easily; nil for none
 }
 
 // A History is the readings of a process. The zero value has none.
@@ -60,7 +60,7 @@ func (h *History) Add(p *inspect.Process, minor, major uint64) {
 		point.Cycles = new(w.GC.Cycles - *h.first)
 	}
 	if p.Limit != nil {
-		point.Used = new(p.Limit.Used)
+		point.Used = new(p.Limit.InUse())
 	}
 	h.add(point)
 }

@@ -75,11 +75,10 @@ type Limit struct {
 	Cache uint64 // of Used: page cache that the kernel takes back easily
 }
 
-// Left is how much more may be used before processes are killed.
-func (l Limit) Left() uint64 {
-	used := l.Used - min(l.Used, l.Cache)
-	return l.Bytes - min(l.Bytes, used)
-}
+// InUse is what is used but for Cache, and Left how much more may be used before processes
+// are killed.
+func (l Limit) InUse() uint64 { return l.Used - min(l.Used, l.Cache) }
+func (l Limit) Left() uint64  { return l.Bytes - min(l.Bytes, l.InUse()) }
 
 // Faults are page faults over a time.
 type Faults struct {

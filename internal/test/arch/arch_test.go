@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"auto", "internal/result"},
 	{"internal/result/analysis", "internal/result/kubernetes", "internal/view/gobench"},
 	{"internal/view/report"},
-	{"internal/view/compare"},
+	{"internal/view/compare", "internal/view/screen"},
 	{"internal/view/html"},
 	{"cmd/folio"},
 }

@@ -14,6 +14,7 @@ var views = map[string][]string{
 	"internal/view/report":  nil,
 	"internal/view/gobench": nil,
 	"internal/view/compare": {"internal/view/gobench", "internal/base/input"},
+	"internal/view/screen":  {"internal/view/report"},
 	"internal/view/html":    {"internal/view/compare", "internal/view/report"},
 }
 

@@ -147,6 +147,13 @@ func (s *Section) inspectProcess(p *result.Process) {
 		memory.Series = []Series{resident, huge}
 		b.Charts, b.Tables = []*Chart{memory}, []*Table{short, tb}
 	}
+	if g := growthAnswer(p); g != nil {
+		s.Answers[0].Main = false
+		s.Answers = append([]Answer{*g}, s.Answers...)
+	}
+	if over := overTimeBlock(p); over != nil {
+		s.Blocks = append(s.Blocks, over)
+	}
 	if p.Waterfall != nil {
 		s.Blocks = append(s.Blocks, waterfallBlock(p.Waterfall))
 	}

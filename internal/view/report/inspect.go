@@ -38,6 +38,15 @@ func processText(p *result.Process, w io.Writer) error {
 			out.line("  %s", l)
 		}
 	}
+	if o := p.OverTime; o != nil && len(o.Seconds) > 1 {
+		out.line("")
+		if err := overTimeTable(o).write(w, "  "); err != nil {
+			return err
+		}
+		for _, l := range OverTimeWords(p) {
+			out.line("  %s", l)
+		}
+	}
 	if p.Memory != nil {
 		out.line("")
 		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
@@ -216,6 +225,9 @@ func Short(p *result.Process) (out [][2]string) {
 	if f := p.Faults; f != nil && f.Seconds > 0 {
 		add("faults", "%s minor, %s major a second (over %s)", unit.Count(float64(f.Minor)/f.Seconds),
 			unit.Count(float64(f.Major)/f.Seconds), unit.Seconds(f.Seconds))
+	}
+	if text := LimitText(p); text != "" {
+		add("limit", "%s", text)
 	}
 	add("policy", "%s", policyWords(p.Policy))
 	add("", "%s", p.Policy.Means)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/console"
@@ -42,6 +43,9 @@ func WaterfallNotes(w *result.Waterfall) (lines []string) {
 	if len(beyond) > 0 {
 		lines = append(lines, "not part of RSS: "+strings.Join(beyond, ", "))
 	}
+	if text := GCText(w.GC); text != "" {
+		lines = append(lines, text)
+	}
 	if text := fragmented(w.Classes); text != "" {
 		lines = append(lines, "free in spans, most in objects of: "+text)
 	}
@@ -52,6 +56,21 @@ func WaterfallNotes(w *result.Waterfall) (lines []string) {
 		lines = append(lines, "the process changed while it was read: the parts are of different moments, see +-")
 	}
 	return append(lines, w.Notes...)
+}
+
+// GCText says how the GC is set, and how often it ran; "" if that is not known.
+func GCText(gc *result.GCState) string {
+	if gc == nil {
+		return ""
+	}
+	gogc, limit := "off", "none"
+	if gc.GOGC != nil {
+		gogc = strconv.Itoa(*gc.GOGC)
+	}
+	if gc.Limit != nil {
+		limit = unit.Size(*gc.Limit)
+	}
+	return fmt.Sprintf("%s since its start, GOGC %s, GOMEMLIMIT %s", unit.Plural(int(gc.Cycles), "GC cycle"), gogc, limit)
 }
 
 // fragmented names the size classes with the most memory that is in no object.
