@@ -40,6 +40,9 @@ const (
 	// MaxGoHeap bounds the heap of a Go process whose pages are looked at, in bytes: a
 	// byte is kept for 8 KiB. MaxGoSpans bounds its spans, live and dead.
 	MaxGoHeap, MaxGoSpans = 1 << 40, 1 << 27
+	// MaxGoSites bounds the records of the heap profile of a Go process, and MaxGoSiteFrames
+	// the addresses in their stacks.
+	MaxGoSites, MaxGoSiteFrames = 1 << 18, 1 << 23
 
 	// An ELF file: its segments, its sections, the bytes in the names of those.
 	MaxSegments, MaxSections, MaxSectionNames = 4096, 1 << 16, 4 << 20

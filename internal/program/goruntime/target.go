@@ -24,7 +24,8 @@ import (
 // followed, and what is read for one answer is bounded.
 type Target struct {
 	mem     io.ReaderAt
-	closer  io.Closer
+	closer  []io.Closer
+	file    *symbol.File
 	moved   uint64 // how far the program is from where its file has it
 	version string
 	l       *layout.Layout
@@ -62,8 +63,16 @@ func Attach(fs procmem.FS, pid int) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer exe.Close()
-	f, err := symbol.New(exe, info.Size(), nil)
+	t, err := attach(fs, pid, exe, info.Size())
+	if err != nil {
+		exe.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func attach(fs procmem.FS, pid int, exe *os.File, size int64) (*Target, error) {
+	f, err := symbol.New(exe, size, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the program's file: %w", err)
 	}
@@ -84,7 +93,7 @@ func Attach(fs procmem.FS, pid int) (*Target, error) {
 		mem.Close()
 		return nil, err
 	}
-	t.closer = mem
+	t.closer = []io.Closer{mem, exe}
 	return t, nil
 }
 
@@ -105,7 +114,7 @@ func NewTarget(f *symbol.File, mem io.ReaderAt, moved uint64) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{mem: mem, moved: moved, version: f.GoVersion(), l: l, at: at, order: f.Order()}
+	t := &Target{mem: mem, file: f, moved: moved, version: f.GoVersion(), l: l, at: at, order: f.Order()}
 	if l.Arch == "amd64" {
 		t.base = 0xffff800000000000
 	}
@@ -125,11 +134,11 @@ func NewTarget(f *symbol.File, mem io.ReaderAt, moved uint64) (*Target, error) {
 }
 
 // Close ends the reading.
-func (t *Target) Close() error {
-	if t.closer == nil {
-		return nil
+func (t *Target) Close() (err error) {
+	for _, c := range t.closer {
+		err = errors.Join(err, c.Close())
 	}
-	return t.closer.Close()
+	return err
 }
 
 // Version returns the version of Go of the program.

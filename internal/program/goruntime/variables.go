@@ -101,7 +101,7 @@ func (t *Target) Buckets(kind uint64) (uint64, error) {
 	t.begin()
 	for _, at := range t.at.References[layout.Buckets] {
 		v, err := t.word(at + t.moved)
-		if err != nil || v == 0 || v%8 != 0 || v%systemPage == 0 {
+		if err != nil || v == 0 || v%8 != 0 {
 			continue
 		}
 		if k, err := t.word(v + typ.Offset); err == nil && k == kind {

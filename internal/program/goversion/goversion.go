@@ -23,6 +23,7 @@ const (
 	Profiles  = "profiles"
 	State     = "state"
 	Waterfall = "waterfall"
+	Sites     = "sites"
 )
 
 // Table lists what is supported. docs/new-go-version.md says what a new row or a later
@@ -34,6 +35,7 @@ var Table = []Support{
 	{Profiles, "function names and cost classes: folio run, folio tune", "go1.18", "go1.27"},
 	{State, "GC settings and heap of a running program: folio doctor", "go1.19", "go1.27"},
 	{Waterfall, "heap, stacks and metadata of a running program, from RSS on: folio inspect", "go1.21", "go1.27"},
+	{Sites, "what keeps memory in a running program: folio inspect --heap, --goroutines, folio leaks", "go1.21", "go1.27"},
 }
 
 // Releases are the toolchains that tests use: the release of each minor version

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"debug/elf"
+	"go/version"
 	"slices"
 	"testing"
 
@@ -70,9 +71,11 @@ func compare(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	names := []string{"runtime.mheap_", "runtime.memstats", "runtime.gcController", "runtime.gcBitsArenas", "runtime.allgs", "runtime.allgptr",
-		"runtime.allglen", "runtime.allp", "runtime.mbuckets", "runtime.bbuckets", "runtime.xbuckets", "runtime.buckhash", "runtime.persistentChunks"}
+		"runtime.allglen", "runtime.allp", "runtime.mbuckets", "runtime.bbuckets", "runtime.xbuckets", "runtime.buckhash", "runtime.persistentChunks",
+		"runtime.mProfCycle", "runtime.MemProfileRate"}
 	want := f.Values(names...)
-	for name, have := range map[string]uint64{"mheap_": g.MHeap, "memstats": g.MemStats, "gcController": g.GCController, "gcBitsArenas": g.GCBitsArenas} {
+	for name, have := range map[string]uint64{"mheap_": g.MHeap, "memstats": g.MemStats, "gcController": g.GCController, "gcBitsArenas": g.GCBitsArenas,
+		"mProfCycle": g.ProfileCycle, "MemProfileRate": g.ProfileRate} {
 		if at := want["runtime."+name]; have != at || at == 0 {
 			t.Errorf("%s at %#x, want %#x", name, have, at)
 		}
@@ -89,6 +92,9 @@ func compare(t *testing.T, path string) {
 		if n := len(g.References[in]); n > 100 {
 			t.Errorf("%s refers to %d variables", in, n)
 		}
+	}
+	if !g.Linked(HeapProfiler) || g.Linked(LeakProfiler) != (version.Compare(l.Version, "go1.27") >= 0) {
+		t.Errorf("heap profile %v, leak profile %v", g.Linked(HeapProfiler), g.Linked(LeakProfiler))
 	}
 	if f.Flags(g.Code)&elf.PF_X == 0 {
 		t.Errorf("%#x is no code", g.Code)

@@ -21,9 +21,29 @@ type Globals struct {
 	// is what is looked for, and which one is seen in the memory of the process.
 	References map[string][]uint64
 
+	// ProfileCycle (runtime.mProfCycle) and ProfileRate (runtime.MemProfileRate) belong to
+	// the heap profile; 0 if they were not found.
+	ProfileCycle, ProfileRate uint64
+
 	// Code is the beginning of a function, which the process must have at its place.
 	Code uint64
+
+	linked map[string]bool
 }
+
+// Linked reports whether the program has one of these functions, which are among
+// [HeapProfiler] and [LeakProfiler].
+func (g *Globals) Linked(names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return g.linked[n] })
+}
+
+// HeapProfiler are the functions by which a program reads its own heap profile. Where it
+// links none of them, the linker switches the profile off. LeakProfiler is the one by which
+// it finds goroutines that leak (Go 1.27, an experiment of Go 1.26).
+var (
+	HeapProfiler = []string{"runtime.memProfileInternal", "runtime.MemProfile"}
+	LeakProfiler = []string{"runtime/pprof.runtime_goroutineLeakGC", "runtime.goroutineLeakGC"}
+)
 
 // The functions whose references are kept.
 const (
@@ -66,6 +86,21 @@ var receivers = []receiver{
 	},
 }
 
+// A shared variable is the only one to which all of some functions refer.
+type shared struct {
+	in  []string
+	in0 func(*Globals) *uint64
+}
+
+var sharedVariables = []shared{
+	{[]string{"runtime.mProf_Flush", "runtime.mProf_Free", "runtime.mProf_Malloc", "runtime.gcMarkTermination"}, func(g *Globals) *uint64 { return &g.ProfileCycle }},
+	{[]string{"runtime.profilealloc", "runtime.allocmcache", "runtime.parsegodebug", "runtime.schedinit"}, func(g *Globals) *uint64 { return &g.ProfileRate }},
+}
+
+// lastRuntime is how many functions without one of the runtime end the search: package
+// runtime is one part of the text, in which other names are few.
+const lastRuntime = 1 << 12
+
 const (
 	// maxFunctions is beyond the end of the runtime in every program.
 	maxFunctions = 1 << 20
@@ -90,21 +125,50 @@ func Locate(f *symbol.File, l *Layout) (*Globals, error) {
 		*r.in0(g) = at
 	}
 	for _, name := range []string{GoroutineAdded, Processors, Buckets, Persistent} {
-		fn, ok := funcs[name]
-		if !ok {
-			continue
+		if fn, ok := funcs[name]; ok {
+			g.References[name] = references(f, follow, fn)
 		}
-		var refs []uint64
-		follow(fn, code(f, fn), func(e event) {
-			if !e.call && f.Flags(e.address)&elf.PF_W != 0 {
-				refs = append(refs, e.address)
-			}
-		})
-		slices.Sort(refs)
-		g.References[name] = slices.Compact(refs)
+	}
+	for _, v := range sharedVariables {
+		*v.in0(g) = v.find(f, follow, funcs)
 	}
 	g.Code = funcs["runtime.mallocinit"].Entry
+	g.linked = make(map[string]bool)
+	for _, name := range slices.Concat(HeapProfiler, LeakProfiler) {
+		_, g.linked[name] = funcs[name]
+	}
 	return g, nil
+}
+
+// references returns the variables that a function refers to, ascending.
+func references(f *symbol.File, follow follower, fn symbol.Func) (refs []uint64) {
+	follow(fn, code(f, fn), func(e event) {
+		if !e.call && f.Flags(e.address)&elf.PF_W != 0 {
+			refs = append(refs, e.address)
+		}
+	})
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
+
+// find returns where the variable is, 0 if that is not certain.
+func (v *shared) find(f *symbol.File, follow follower, funcs map[string]symbol.Func) uint64 {
+	var common []uint64
+	for i, name := range v.in {
+		fn, ok := funcs[name]
+		if !ok {
+			return 0
+		}
+		refs := references(f, follow, fn)
+		if i == 0 {
+			common = refs
+		}
+		common = slices.DeleteFunc(common, func(at uint64) bool { _, ok := slices.BinarySearch(refs, at); return !ok })
+	}
+	if len(common) != 1 {
+		return 0
+	}
+	return common[0]
 }
 
 // wanted are the functions that are followed.
@@ -115,6 +179,14 @@ func wanted() map[string]bool {
 			out[name] = true
 		}
 	}
+	for _, v := range sharedVariables {
+		for _, name := range v.in {
+			out[name] = true
+		}
+	}
+	for _, name := range slices.Concat(HeapProfiler, LeakProfiler) {
+		out[name] = true
+	}
 	return out
 }
 
@@ -122,9 +194,13 @@ func wanted() map[string]bool {
 func collect(f *symbol.File) map[string]symbol.Func {
 	want := wanted()
 	out := make(map[string]symbol.Func)
-	n := 0
+	n, since, begun := 0, 0, false
 	for fn := range f.Funcs() {
-		if n++; n > maxFunctions || len(out) == len(want) {
+		since++
+		if strings.HasPrefix(fn.Name, "runtime.") {
+			since, begun = 0, true
+		}
+		if n++; n > maxFunctions || len(out) == len(want) || begun && since > lastRuntime {
 			break
 		}
 		if _, again := out[fn.Name]; want[fn.Name] && !again {

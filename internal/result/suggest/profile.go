@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/foliomem/folio/internal/program/callsite"
 	trialprofile "github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -48,7 +49,7 @@ var ErrNotAllocations = errors.New("it is no allocation profile: write one with 
 
 // Read reads a profile in pprof's format.
 func Read(r io.Reader) (*Profile, error) {
-	p, err := parse(r)
+	p, err := callsite.Parse(r)
 	if err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
 	}
@@ -70,7 +71,7 @@ func Read(r io.Reader) (*Profile, error) {
 	sites := map[key]*Site{}
 	stacks := trialprofile.NewStacks()
 	for _, s := range p.Sample {
-		frame, inside, ok := caller(s)
+		frame, inside, ok := callsite.Caller(s)
 		if !ok {
 			continue
 		}
@@ -99,53 +100,4 @@ func Read(r io.Reader) (*Profile, error) {
 			cmp.Compare(a.Line, b.Line), strings.Compare(a.Inside, b.Inside), strings.Compare(a.Func, b.Func))
 	})
 	return out, nil
-}
-
-// caller returns the innermost line of a stack that is not of the standard library,
-// and the function of the library that it called.
-func caller(s *profile.Sample) (frame profile.Line, inside string, ok bool) {
-	var innermost *profile.Line
-	for _, loc := range s.Location {
-		for _, l := range loc.Line {
-			if l.Function == nil {
-				continue
-			}
-			name := l.Function.Name
-			if innermost == nil && !strings.HasPrefix(name, "runtime.") {
-				innermost = &l
-			}
-			if !standard(name) {
-				return l, inside, true
-			}
-			if !strings.HasPrefix(name, "runtime.") {
-				inside = name
-			}
-		}
-	}
-	if innermost == nil {
-		return profile.Line{}, "", false
-	}
-	return *innermost, innermost.Function.Name, true
-}
-
-// standard reports whether a function is of the standard library, by its name:
-// the first element of the import paths of others has a dot, or is main. A module of
-// another name counts as the program's too.
-func standard(name string) bool {
-	path, _, _ := strings.Cut(name, "[") // what is behind are type parameters
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		path = path[:i]
-	} else {
-		path, _, _ = strings.Cut(path, ".")
-	}
-	first, _, _ := strings.Cut(path, "/")
-	return slices.Contains(library, first)
-}
-
-// library are the first elements of the standard library's import paths.
-var library = []string{
-	"archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding",
-	"errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math",
-	"mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs",
-	"sync", "syscall", "testing", "text", "time", "type", "unicode", "unique", "unsafe", "vendor", "weak",
 }

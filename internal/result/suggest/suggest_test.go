@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/foliomem/folio/internal/program/callsite"
 )
 
 // A sampled is a stack, innermost first, with its values.
@@ -107,7 +109,7 @@ func TestStandard(t *testing.T) {
 		"slices.Grow[go.shape.*example.com/x.T]": true, "main.main": false, "example.com/fmt.Sprint": false, "example.com/x.f[int]": false,
 		"mymodule/parser.parse": false, "parser.parse": false, "main.f[go.shape.struct { fmt.X }]": false,
 	} {
-		if got := standard(name); got != want {
+		if got := callsite.Standard(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -15,7 +15,12 @@ var (
 	metricsMain string
 	//go:embed testdata/metrics/cgo.go
 	metricsCgo string
+	//go:embed testdata/sites/main.go
+	sitesMain string
 )
+
+// SitesSource is a program that allocates known objects and writes its own heap profile.
+func SitesSource() map[string]string { return Module(sitesMain) }
 
 // MetricsSource is a program that has memory of many kinds, and says what package
 // runtime/metrics says of it. Built with cgo it has memory of the C library, too.
@@ -94,10 +99,15 @@ var Ways = []Way{
 // EveryProgram runs a test with the program of MetricsSource, built by toolchains of these
 // releases (see Versions) in each of the Ways.
 func EveryProgram(t *testing.T, releases []string, run func(t *testing.T, path string)) {
+	EveryBuild(t, releases, MetricsSource(), run)
+}
+
+// EveryBuild is EveryProgram for another program.
+func EveryBuild(t *testing.T, releases []string, source map[string]string, run func(t *testing.T, path string)) {
 	for _, release := range Versions(t, releases) {
 		for _, way := range Ways {
 			t.Run(release+" "+way.Name, func(t *testing.T) {
-				path, err := Build{Source: MetricsSource(), Args: way.Args, Env: append([]string{"GOTOOLCHAIN=" + release}, way.Env...)}.Try(t)
+				path, err := Build{Source: source, Args: way.Args, Env: append([]string{"GOTOOLCHAIN=" + release}, way.Env...)}.Try(t)
 				if err != nil {
 					Missing(t, "%v", err)
 				}

@@ -1,4 +1,4 @@
-package suggest
+package callsite
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"github.com/foliomem/folio/internal/base/input"
 )
 
-// parse reads a profile that may have been made to harm: a few KiB can unpack to
-// gigabytes, and each message of two bytes becomes an object of hundreds.
-func parse(r io.Reader) (*profile.Profile, error) {
+// Parse reads a profile in pprof's format that may have been made to harm: a few KiB can
+// unpack to gigabytes, and each message of two bytes becomes an object of hundreds.
+func Parse(r io.Reader) (*profile.Profile, error) {
 	data, err := input.ReadAll(r, "the profile", input.MaxProfile)
 	if err != nil {
 		return nil, err
