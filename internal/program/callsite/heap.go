@@ -43,6 +43,9 @@ func HeapProfile(h *goruntime.HeapProfile, frames Frames, program string, at tim
 	}}
 	for i := range h.Records {
 		r := &h.Records[i]
+		if r.AllocObjects == 0 {
+			continue // of a cycle that is not complete
+		}
 		values := make([]int64, 4)
 		values[0], values[1] = Scale(r.AllocObjects, r.AllocBytes, h.Rate)
 		values[2], values[3] = Scale(r.AllocObjects-r.FreedObjects, r.AllocBytes-r.FreedBytes, h.Rate)
@@ -105,6 +108,9 @@ const maxLines = 100
 func (b *builder) stack(pcs []uint64) (out []*profile.Location) {
 	for pcs = withoutRuntime(pcs, b.frames); len(pcs) > 0; {
 		frames := b.frames(pcs[0])
+		if len(frames) == 1 && frames[0].Func == "runtime.goexit" {
+			break // below every goroutine
+		}
 		out = append(out, b.location(pcs[0], frames))
 		pcs = pcs[physical(pcs, frames, b.frames):]
 	}

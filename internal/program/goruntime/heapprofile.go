@@ -54,7 +54,7 @@ func (t *Target) HeapProfile(ctx context.Context) (*HeapProfile, error) {
 	if t.at.ProfileCycle == 0 || t.at.ProfileRate == 0 {
 		return nil, fmt.Errorf("runtime.MemProfileRate or runtime.mProfCycle was not found: %w", layout.ErrUnknown)
 	}
-	if !t.at.Linked(layout.HeapProfiler) {
+	if !t.at.Links(layout.HeapProfiler) {
 		return nil, fmt.Errorf("%w: nothing in the program reads runtime.MemProfile, so the linker switched the profile off; add import _ \"net/http/pprof\" (it opens no port) and build again",
 			ErrNoHeapProfile)
 	}
@@ -142,7 +142,13 @@ func (t *Target) readHeapProfile() (*HeapProfile, error) {
 	blocks := &blocks{t: t}
 	words := 0
 	none := true
+	seen, power := uint64(0), 1 // a record before, of each power of two
 	for at := head; at != 0; {
+		if n := len(p.Records); n == power {
+			seen, power = at, 2*power
+		} else if at == seen {
+			return nil, fmt.Errorf("%w: the list of its heap profile leads to itself", ErrInconsistent)
+		}
 		if len(p.Records) == input.MaxGoSites || words > input.MaxGoSiteFrames {
 			return nil, fmt.Errorf("%w: the list of its heap profile does not end", ErrInconsistent)
 		}

@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -144,10 +145,67 @@ func TestLacking(t *testing.T) {
 	}
 }
 
+func TestHeapProfile(t *testing.T) {
+	_, target := image(t)
+	p, err := target.HeapProfile(context.Background())
+	if err != nil || p.Rate != 512<<10 || p.Cycle != 4 || len(p.Records) != 3 || p.Moving {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for i, r := range p.Records {
+		n := uint64(i)
+		if r.Size != 100*(n+1) || r.AllocObjects != 1011 || r.FreedObjects != n || r.AllocBytes != 1011*r.Size || len(r.Stack) != i+1 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestHeapProfileLies is about records that cannot be.
+func TestHeapProfileLies(t *testing.T) {
+	_, target := image(t)
+	l := target.l
+	at := func(path string) layout.Field { f, _ := l.Field(path); return f }
+	active := uint64(imageBuckets) + at("bucket").Size + 8 + at("memRecord.active").Offset
+	for name, c := range map[string]struct {
+		at uint64
+		f  layout.Field
+		v  uint64
+	}{
+		"a list that leads to itself":     {imageBuckets, at("bucket.allnext"), imageBuckets},
+		"a list into nowhere":             {imageBuckets, at("bucket.allnext"), 0x123450},
+		"a list into the end":             {imageBuckets, at("bucket.allnext"), 1<<63 - 8},
+		"a stack that is too deep":        {imageBuckets, at("bucket.nstk"), 1 << 40},
+		"more freed than allocated":       {active, at("memRecordCycle.frees"), 1 << 20},
+		"objects beyond all memory":       {active, at("memRecordCycle.allocs"), 1 << 63},
+		"objects whose bytes wrap around": {imageBuckets, at("bucket.size"), 1<<64 - 1},
+		"another kind of record":          {imageBuckets + 0x1008, at("bucket.typ"), BlockProfile},
+	} {
+		m, target := image(t)
+		m.put(c.at, c.f, c.v)
+		if p, err := target.HeapProfile(context.Background()); err == nil {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	m, target := image(t)
+	m.word(imageCycle+16, 0) // no records yet
+	if p, err := target.HeapProfile(context.Background()); err != nil || len(p.Records) != 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	m.word(imageRate, 0)
+	if p, err := target.HeapProfile(context.Background()); !errors.Is(err, ErrNoHeapProfile) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	_, target = image(t)
+	target.at.Functions = nil
+	if p, err := target.HeapProfile(context.Background()); !errors.Is(err, ErrNoHeapProfile) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // FuzzTarget changes words of the memory of a process, and reads it.
 func FuzzTarget(f *testing.F) {
 	f.Add(uint64(imageHeap), uint64(1), uint64(imageStats), uint64(1<<63), uint64(imageSpans), uint64(imageArena))
 	f.Add(uint64(imageLists+64), uint64(imageArena), uint64(imageLists+72), uint64(imageArena+1<<40), uint64(imageAllp+8), uint64(1<<20))
+	f.Add(uint64(imageBuckets+8), uint64(imageBuckets), uint64(imageBuckets+40), uint64(1<<62), uint64(imageCycle), uint64(7))
 	f.Fuzz(func(t *testing.T, at1, v1, at2, v2, at3, v3 uint64) {
 		m, target := image(t)
 		for _, c := range [][2]uint64{{at1, v1}, {at2, v2}, {at3, v3}} {
@@ -166,5 +224,12 @@ func FuzzTarget(f *testing.F) {
 		_, _ = target.Goroutines()
 		_, _ = target.Metadata()
 		_, _ = target.Buckets(MemoryProfile)
+		if p, err := target.readHeapProfile(); err == nil {
+			for _, r := range p.Records {
+				if r.FreedObjects > r.AllocObjects || r.FreedBytes > r.AllocBytes {
+					t.Errorf("more freed than allocated: %+v", r)
+				}
+			}
+		}
 	})
 }

@@ -56,6 +56,7 @@ const (
 	imageLists                             = 0x730000 // slices' elements
 	imageSpans                             = 0x740000
 	imageP                                 = 0x750000
+	imageBuckets, imageCycle, imageRate    = 0x770000, 0x77f000, 0x77f008
 	imageG                                 = 0x760000
 	imageChunkList                         = 0x7f0000000000
 	imageArenas                            = 0x7e0000000000
@@ -77,8 +78,9 @@ func image(t testing.TB) (memory, *Target) {
 		MHeap: imageHeap, MemStats: imageStats, GCController: imageController, Code: imageLists,
 		References: map[string][]uint64{
 			layout.Processors: {imageAllp - 64, imageAllp}, layout.GoroutineAdded: {imageAllgs, imageAllgs + 8, imageAllgs + 16, imageAllgs + 32, imageAllgs + 40},
-			layout.Persistent: {imageChunks},
+			layout.Persistent: {imageChunks}, layout.Buckets: {imageCycle + 16},
 		},
+		ProfileCycle: imageCycle, ProfileRate: imageRate, Functions: map[string]bool{"runtime.MemProfile": true},
 	}}
 	field := func(path string) layout.Field {
 		f, ok := l.Field(path)
@@ -90,6 +92,7 @@ func image(t testing.TB) (memory, *Target) {
 	m.mapped(imageHeap, field("mheap").Size)
 	m.mapped(imageStats, 0x200000)
 	m.mapped(imageAllp-64, 64)
+	m.mapped(imageBuckets, 0x10000)
 	slice := func(at, ptr, n uint64) {
 		m.word(at, ptr)
 		m.word(at+8, n)
@@ -138,6 +141,32 @@ func image(t testing.TB) (memory, *Target) {
 	m.mapped(imagePersistent, 8)
 	m.word(imageChunks, imagePersistent)
 
+	// Three records of the heap profile, in the 4th cycle: the future of cycle 4%3 = 1 is due.
+	m.word(imageCycle, 4<<1)
+	m.word(imageRate, 512<<10)
+	m.word(imageCycle+16, imageBuckets)
+	for i := range uint64(3) {
+		at := imageBuckets + i*0x1000 + 8*i
+		if i < 2 {
+			m.put(at, field("bucket.allnext"), at+0x1008)
+		}
+		m.put(at, field("bucket.typ"), MemoryProfile)
+		m.put(at, field("bucket.size"), 100*(i+1))
+		m.put(at, field("bucket.nstk"), i+1)
+		at += field("bucket").Size
+		for j := range i + 1 {
+			m.word(at, imageLists+j)
+			at += 8
+		}
+		m.put(at+field("memRecord.active").Offset, field("memRecordCycle.allocs"), 10)
+		m.put(at+field("memRecord.active").Offset, field("memRecordCycle.frees"), i)
+		m.put(at+field("memRecord.active").Offset, field("memRecordCycle.alloc_bytes"), 10*100*(i+1))
+		m.put(at+field("memRecord.active").Offset, field("memRecordCycle.free_bytes"), i*100*(i+1))
+		for j := range uint64(3) {
+			m.put(at+field("memRecord.future").Offset+j*field("memRecordCycle").Size, field("memRecordCycle.allocs"), 1000+j)
+			m.put(at+field("memRecord.future").Offset+j*field("memRecordCycle").Size, field("memRecordCycle.alloc_bytes"), (1000+j)*100*(i+1))
+		}
+	}
 	delta := imageStats + field("mstats.heapStats").Offset + field("consistentHeapStats.stats").Offset
 	const released = chunkPages/2 - 4 // those of spans were taken in use
 	for path, pages := range map[string]uint64{

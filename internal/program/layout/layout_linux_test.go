@@ -93,8 +93,8 @@ func compare(t *testing.T, path string) {
 			t.Errorf("%s refers to %d variables", in, n)
 		}
 	}
-	if !g.Linked(HeapProfiler) || g.Linked(LeakProfiler) != (version.Compare(l.Version, "go1.27") >= 0) {
-		t.Errorf("heap profile %v, leak profile %v", g.Linked(HeapProfiler), g.Linked(LeakProfiler))
+	if !g.Links(HeapProfiler) || g.Links(LeakProfiler) != (version.Compare(l.Version, "go1.27") >= 0) {
+		t.Errorf("heap profile %v, leak profile %v", g.Links(HeapProfiler), g.Links(LeakProfiler))
 	}
 	if f.Flags(g.Code)&elf.PF_X == 0 {
 		t.Errorf("%#x is no code", g.Code)

@@ -28,13 +28,13 @@ type Globals struct {
 	// Code is the beginning of a function, which the process must have at its place.
 	Code uint64
 
-	linked map[string]bool
+	// Functions are those of [HeapProfiler] and [LeakProfiler] that the program links.
+	Functions map[string]bool
 }
 
-// Linked reports whether the program has one of these functions, which are among
-// [HeapProfiler] and [LeakProfiler].
-func (g *Globals) Linked(names []string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return g.linked[n] })
+// Links reports whether the program links one of these functions.
+func (g *Globals) Links(names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return g.Functions[n] })
 }
 
 // HeapProfiler are the functions by which a program reads its own heap profile. Where it
@@ -133,9 +133,9 @@ func Locate(f *symbol.File, l *Layout) (*Globals, error) {
 		*v.in0(g) = v.find(f, follow, funcs)
 	}
 	g.Code = funcs["runtime.mallocinit"].Entry
-	g.linked = make(map[string]bool)
+	g.Functions = make(map[string]bool)
 	for _, name := range slices.Concat(HeapProfiler, LeakProfiler) {
-		_, g.linked[name] = funcs[name]
+		_, g.Functions[name] = funcs[name]
 	}
 	return g, nil
 }

@@ -30,6 +30,7 @@ var layers = [][]string{
 	{"internal/program/layout"},
 	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature",
 		"internal/program/goruntime", "internal/system/cgroup", "internal/system/host", "internal/trial/delay", "internal/trial/metric", "internal/trial/profile"},
+	{"internal/program/callsite"},
 	{"internal/program/codepatch", "internal/result/suggest", "page"},
 	{"internal/program/heapmap"},
 	{"arena", "goheap", "internal/program/launch", "internal/system/waterfall"},
