@@ -15,7 +15,6 @@ import (
 	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"flag"
 	"fmt"
 	"go/version"
@@ -66,6 +65,8 @@ type column struct {
 	name   string
 	fields map[string]string
 	sizes  string
+	// reasons are the texts of the reasons for which goroutines wait, by their number.
+	reasons []string
 }
 
 func table(ctx context.Context, releases []string) ([]byte, error) {
@@ -96,6 +97,14 @@ func write(columns []column) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "# Made by go run ./bench/layouts: fields of the Go runtime as offset:size in bytes. Do not edit.")
 	fmt.Fprintf(&b, "size_classes %s\n", columns[0].sizes)
+	for i, c := range columns {
+		name, _, _ := strings.Cut(c.name, "/")
+		if i == 0 || !strings.HasPrefix(columns[i-1].name, name+"/") {
+			fmt.Fprintf(&b, "wait_reasons %s %s\n", name, strings.Join(c.reasons, "|"))
+		} else if !slices.Equal(c.reasons, columns[i-1].reasons) {
+			return nil, fmt.Errorf("%s has reasons to wait of its own: the table needs a column for them", c.name)
+		}
+	}
 	w := tabwriter.NewWriter(&b, 0, 1, 1, ' ', 0)
 	fmt.Fprint(w, "field")
 	for _, c := range columns {
@@ -144,32 +153,68 @@ func read(ctx context.Context, dir, release, arch string) (column, error) {
 			c.fields[p] = fmt.Sprintf("%d:%d", offset, size)
 		}
 	}
-	c.sizes, err = sizeClasses(f)
+	if c.sizes, err = sizeClasses(f); err != nil {
+		return c, err
+	}
+	c.reasons, err = waitReasons(f)
 	return c, err
 }
 
 // sizeClasses reads the runtime's table of the sizes of objects.
 func sizeClasses(f *elf.File) (string, error) {
-	symbols, err := f.Symbols()
+	data, err := variable(f, "runtime.class_to_size", "internal/runtime/gc.SizeClassToSize")
 	if err != nil {
 		return "", err
 	}
-	for _, s := range symbols {
-		if s.Name != "runtime.class_to_size" && s.Name != "internal/runtime/gc.SizeClassToSize" || int(s.Section) >= len(f.Sections) {
-			continue
-		}
-		section := f.Sections[s.Section]
-		data := make([]byte, s.Size)
-		if _, err := section.ReadAt(data, int64(s.Value-section.Addr)); err != nil {
-			return "", err
-		}
-		var words []string
-		for ; len(data) >= 2; data = data[2:] {
-			words = append(words, fmt.Sprint(binary.LittleEndian.Uint16(data)))
-		}
-		return strings.Join(words, " "), nil
+	var words []string
+	for ; len(data) >= 2; data = data[2:] {
+		words = append(words, fmt.Sprint(binary.LittleEndian.Uint16(data)))
 	}
-	return "", errors.New("no table of size classes")
+	return strings.Join(words, " "), nil
+}
+
+// waitReasons reads the runtime's texts of the reasons for which goroutines wait.
+func waitReasons(f *elf.File) (out []string, err error) {
+	data, err := variable(f, "runtime.waitReasonStrings")
+	if err != nil {
+		return nil, err
+	}
+	for ; len(data) >= 16; data = data[16:] {
+		text := make([]byte, binary.LittleEndian.Uint64(data[8:]))
+		if len(text) > 0 {
+			if err := memory(f, binary.LittleEndian.Uint64(data), text); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, string(text))
+	}
+	return out, nil
+}
+
+// variable reads a variable that has one of these names.
+func variable(f *elf.File, names ...string) ([]byte, error) {
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range symbols {
+		if slices.Contains(names, s.Name) && int(s.Section) < len(f.Sections) {
+			data := make([]byte, s.Size)
+			return data, memory(f, s.Value, data)
+		}
+	}
+	return nil, fmt.Errorf("no %s", names[0])
+}
+
+// memory reads what the file has at an address.
+func memory(f *elf.File, at uint64, data []byte) error {
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_ALLOC != 0 && at >= s.Addr && at-s.Addr < s.Size {
+			_, err := s.ReadAt(data, int64(at-s.Addr))
+			return err
+		}
+	}
+	return fmt.Errorf("nothing at %#x", at)
 }
 
 // structures are the types of package runtime, and of its variables, by name.

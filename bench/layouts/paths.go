@@ -110,6 +110,7 @@ var paths = []string{
 	"g.sched.sp",
 	"g.sched.pc",
 	"g.sched.bp",
+	"g.sched.lr",
 	"g.syscallsp",
 	"g.syscallpc",
 	"g.syscallbp",

@@ -30,8 +30,18 @@ type Layout struct {
 	Version string // go1.26
 	Arch    string // GOARCH
 
-	fields map[string]Field
-	sizes  []uint64
+	fields  map[string]Field
+	sizes   []uint64
+	reasons []string
+}
+
+// WaitReason returns why a goroutine waits, by the number that the runtime has for it; ""
+// if it has none.
+func (l *Layout) WaitReason(n uint64) string {
+	if n >= uint64(len(l.reasons)) {
+		return ""
+	}
+	return l.reasons[n]
 }
 
 // SizeClasses are the sizes of objects by their size class; class 0 is large objects.
@@ -57,12 +67,17 @@ func (l *Layout) Missing(paths ...string) (out []string) {
 // sizesRow is the name of the row with the sizes of size classes.
 const sizesRow = "size_classes"
 
+// reasonsRow is that of rows with the reasons to wait of a version: by |, as they contain
+// spaces.
+const reasonsRow = "wait_reasons"
+
 var table = sync.OnceValues(func() ([]*Layout, error) { return parse(tableText) })
 
 // parse reads the table: a row of versions and processors, then a row for each field
 // with offset:size, or - where there is none.
 func parse(text string) (all []*Layout, err error) {
 	var sizes []uint64
+	reasons := make(map[string][]string)
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		switch {
@@ -75,6 +90,8 @@ func parse(text string) (all []*Layout, err error) {
 				}
 				sizes = append(sizes, n)
 			}
+		case words[0] == reasonsRow && len(words) > 1:
+			reasons[words[1]] = strings.Split(strings.Join(words[2:], " "), "|")
 		case all == nil:
 			for _, w := range words[1:] {
 				v, arch, ok := strings.Cut(w, "/")
@@ -99,7 +116,7 @@ func parse(text string) (all []*Layout, err error) {
 		}
 	}
 	for _, l := range all {
-		l.sizes = sizes
+		l.sizes, l.reasons = sizes, reasons[l.Version]
 	}
 	return all, nil
 }
