@@ -25,6 +25,7 @@ func TestVerdict(t *testing.T) {
 func TestNoProxy(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOWORK", "off")
 	if got := check(); !strings.HasPrefix(got, "warning: cannot ask for the releases of Go: ") {
 		t.Error(got)
 	}

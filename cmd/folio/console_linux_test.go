@@ -299,6 +299,8 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"version", evil}, `\x1b]0;owned`},
 		{[]string{"cache", evil}, `\x1b]0;owned`},
 		{[]string{"cache", "clean", evil}, `\x1b]0;owned`},
+		{[]string{"agent", evil}, "folio-agent is not on the PATH"},
+		{[]string{"fleet", evil}, "folio-fleet is not on the PATH"},
 	} {
 		text := harmless(t, dir, c.line...)
 		if !strings.Contains(text, c.want) {
@@ -310,7 +312,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 // TestEveryCommandHasAHostileLine fails when a command is added that the test above
 // does not know.
 func TestEveryCommandHasAHostileLine(t *testing.T) {
-	known := strings.Fields("ab build cache collapse compare completion doctor exec go help inspect lab load patch patches report run suggest tune version vet")
+	known := strings.Fields("ab agent build cache collapse compare completion doctor exec fleet go help inspect lab load patch patches report run suggest tune version vet")
 	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
 	for _, cmd := range root.Commands() {
 		found := cmd.Hidden

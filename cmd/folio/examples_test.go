@@ -38,6 +38,7 @@ var notRun = []struct {
 }{
 	{pattern: `^docker run`, reason: "needs Docker"},
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
+	{pattern: `folio (agent|fleet)\b`, reason: "a program of the module fleet, which has tests of its own"},
 	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|assist|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},

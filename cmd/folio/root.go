@@ -31,6 +31,7 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio build ./cmd/server      a build with a patched Go runtime, without a fork
   folio vet ./...               mistakes with arenas
   folio cache                   toolchains and builds that folio keeps
+  folio agent, folio fleet      the same for a cluster; programs of their own
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab
 --fail-if; 126 the program to measure cannot be executed; 127 it is not found;
@@ -53,7 +54,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("folio {{.Version}}\n")
 	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newExec(a),
-		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newCache(a), newVersion(a), newReference(a))
+		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newCache(a),
+		newPlugin("agent", agentShort), newPlugin("fleet", fleetShort), newVersion(a), newReference(a))
 	strict(root)
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -12,3 +13,5 @@ func signalNumber(string) syscall.Signal { return 0 }
 func isTerminal(*os.File) bool { return false }
 
 func terminalWidth(*os.File) int { return 80 }
+
+func become(string, []string) error { return errors.New("needs Linux") }

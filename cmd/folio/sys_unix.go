@@ -21,3 +21,6 @@ func terminalWidth(f *os.File) int {
 	}
 	return 80
 }
+
+// become replaces folio by a program.
+func become(path string, args []string) error { return syscall.Exec(path, args, os.Environ()) }

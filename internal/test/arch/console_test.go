@@ -18,6 +18,8 @@ import (
 var aroundConsole = map[string]string{
 	"cmd/folio/main.go realMain os.Stdout":                   "makes the printer",
 	"cmd/folio/main.go realMain os.Stderr":                   "makes the printer",
+	"fleet/internal/command/command.go Main os.Stdout":       "makes the printer",
+	"fleet/internal/command/command.go Main os.Stderr":       "makes the printer",
 	"cmd/folio/gocommand.go goCommand Raw":                   "the go command's own output",
 	"internal/program/launch/exec_linux.go attach os.Stderr": "one line of the helper process, of folio alone",
 	"cmd/folio/run.go run Raw":                               "the program's output",

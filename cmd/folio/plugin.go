@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	agentShort = "Measure what memory costs the Go processes of a Kubernetes node"
+	fleetShort = "Say what the services of a fleet lose to memory, and what they should set"
+)
+
+// newPlugin is a command of another program, folio-NAME on the PATH, as with git and
+// kubectl: what needs Kubernetes and Prometheus is a module of its own (fleet/), so that
+// folio stays light.
+func newPlugin(name, short string) *cobra.Command {
+	program := "folio-" + name
+	return &cobra.Command{
+		Use:   name + " [command] [flags]",
+		Short: short,
+		Long: fmt.Sprintf(`%s.
+
+folio %s is the program %s, which folio looks for on the PATH and becomes with the
+same arguments. From a clone: go install ./cmd/... in the directory fleet. See docs/fleet.md.`, short, name, program),
+		Example:            fmt.Sprintf("  folio %s --help", name),
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := exec.LookPath(program)
+			switch {
+			case err != nil && !errors.Is(err, exec.ErrNotFound):
+				return errors.Join(fmt.Errorf("%s: cannot run %s: %w", name, program, err), exitCode(exitCannotRun))
+			case err != nil:
+				return errors.Join(fmt.Errorf("%s: %s is not on the PATH; install it from a clone of folio: go install ./cmd/%s in its directory fleet", name, program, program), exitCode(exitNotFound))
+			}
+			if err := become(path, append([]string{program}, args...)); err != nil {
+				return errors.Join(fmt.Errorf("%s: cannot run %s: %w", name, path, err), exitCode(exitCannotRun))
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,23 @@
+// Command folio-agent measures what memory costs the Go processes of a node, and serves
+// it as Prometheus metrics. Run "folio-agent --help".
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/fleet/internal/command"
+)
+
+const name = "folio-agent"
+
+const long = `folio-agent measures what memory costs the Go processes of a node, by pod and container,
+and serves it as Prometheus metrics. It reads only.`
+
+func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	return command.Root(name, "Measure what memory costs the Go processes of a node", long, stdout, stderr)
+}

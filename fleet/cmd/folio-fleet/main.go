@@ -1,0 +1,23 @@
+// Command folio-fleet answers from Prometheus what services lose to memory, and what they
+// should set. Run "folio-fleet --help".
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/fleet/internal/command"
+)
+
+const name = "folio-fleet"
+
+const long = `folio-fleet answers from Prometheus what the services of a fleet lose to memory, and what
+they should set. It never applies anything.`
+
+func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	return command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr)
+}
