@@ -197,7 +197,7 @@ func TestBloatIsSeen(t *testing.T) {
 	if sum.Huge == 0 {
 		testenv.Missing(t, "the kernel had no huge page: %+v", sum)
 	}
-	got, err := bloat(p, windows)
+	got, err := BloatOf(p, windows, readAtMost)
 	if err != nil || got.Most != uint64(sum.Huge)*uint64(size)/8*7 || got.Read != sum.Huge || got.Pages != sum.Huge {
 		t.Errorf("%+v, %v, of %+v", got, err, sum)
 	}

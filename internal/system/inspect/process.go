@@ -351,7 +351,7 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 	if !o.Bloat {
 		return nil
 	}
-	if p.Bloat, err = bloat(process, windows); err != nil {
+	if p.Bloat, err = BloatOf(process, windows, readAtMost); err != nil {
 		p.note("bloat is not known: reading some of the memory failed: %s", denied(err))
 	}
 	return nil

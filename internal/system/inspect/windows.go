@@ -153,9 +153,9 @@ type Bloat struct {
 // fifth of a millisecond.
 const readAtMost = 64
 
-// bloat reads some huge pages, evenly spread: the kernel does not know what of them a
-// program has written, but what it has not is zero.
-func bloat(p *page.Process, windows []page.Window) (*Bloat, error) {
+// BloatOf reads some huge pages, at most so many, evenly spread: the kernel does not know
+// what of them a program has written, but what it has not is zero.
+func BloatOf(p *page.Process, windows []page.Window, most int) (*Bloat, error) {
 	var huge []page.Window
 	for _, w := range windows {
 		if w.Huge == uint64(w.Range.Len()) {
@@ -164,7 +164,7 @@ func bloat(p *page.Process, windows []page.Window) (*Bloat, error) {
 	}
 	b := &Bloat{Pages: len(huge)}
 	var resident, zero uint64
-	step := max(1, (len(huge)+readAtMost-1)/readAtMost)
+	step := max(1, (len(huge)+most-1)/most)
 	for i := 0; i < len(huge); i += step {
 		res, err := p.Residency(huge[i].Range, &page.ResidencyOptions{Touched: true})
 		if err != nil {

@@ -14,6 +14,7 @@ type mode struct {
 	frequency int
 	layout    layout
 	countLost bool // the kernel counts lost records by event
+	system    bool // all processes: see OpenSystem
 }
 
 const sampleType = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
@@ -45,6 +46,9 @@ func (m mode) attr(kind Kind) *unix.PerfEventAttr {
 	}
 	if m.countLost {
 		a.Read_format |= unix.PERF_FORMAT_LOST
+	}
+	if m.system {
+		a.Bits |= unix.PerfBitExcludeIdle
 	}
 	if !m.kernel {
 		a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitExcludeCallchainKernel

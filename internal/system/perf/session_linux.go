@@ -160,8 +160,10 @@ func (s *Session) openOn(tid, cpu int, onExec bool) error {
 	var fds []int
 	for _, kind := range kinds {
 		a := s.mode.attr(kind)
-		a.Bits |= unix.PerfBitInherit
-		if kind == CPU { // one event tells of processes and mappings for both
+		if !s.mode.system { // there nothing inherits, and who listens knows what runs
+			a.Bits |= unix.PerfBitInherit
+		}
+		if kind == CPU && !s.mode.system { // one event tells of processes and mappings for both
 			a.Bits |= unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
 		}
 		if onExec {

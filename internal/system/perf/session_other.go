@@ -15,6 +15,12 @@ func OpenThread(int, Config) (*Session, error) { return nil, errNotLinux }
 // Attach fails: perf events exist on Linux only.
 func Attach(int, Config) (*Session, error) { return nil, errNotLinux }
 
+// OpenSystem fails: perf events exist on Linux only.
+func OpenSystem(Config) (*Session, error) { return nil, errNotLinux }
+
+// Mappings fails: there is no /proc.
+func Mappings(int) ([]Mapping, error) { return nil, errNotLinux }
+
 // Check says that perf events exist on Linux only.
 func Check() error { return errNotLinux }
 

@@ -47,6 +47,9 @@ type Collector struct {
 	buf           []byte
 	key           []uint32
 
+	mostKnown int   // addresses that a process remembers
+	changed   int64 // of the next file: see identity
+
 	scale      [2]float64 // ns for each unit of a sample's period, of the user's side and the kernel's
 	faultScale float64    // faults for each that a sample stands for
 	heapFaults uint64     // the periods of those in Go's heap
@@ -97,7 +100,7 @@ func New(opts *Options) *Collector {
 		objects:   []*object{{path: "unknown", memory: true}, {path: "[kernel]"}},
 		byID:      make(map[identity]uint32), byPlace: make(map[location]uint32),
 		targets: make(map[uint32]uint64), callees: make(map[uint32][]frame), stacks: make(map[string]*sampled),
-		scale: [2]float64{1, 1}, faultScale: 1,
+		scale: [2]float64{1, 1}, faultScale: 1, mostKnown: maxKnown,
 	}
 	if opts != nil {
 		c.opts = *opts
@@ -149,6 +152,7 @@ func (c *Collector) mmap(m *perf.Mapping) {
 		return
 	}
 	id := identify(m)
+	id.changed = c.changed
 	n, ok := c.byID[id]
 	if !ok {
 		n = c.object(m)
@@ -227,14 +231,15 @@ func (c *Collector) resolve(p *process, addr uint64, returns bool) uint32 {
 		}
 	}
 	n := c.place(l)
-	if p.known == nil || len(p.known) >= maxKnown {
+	if p.known == nil || len(p.known) >= c.mostKnown {
 		p.known = make(map[known]uint32)
 	}
 	p.known[k] = n
 	return n
 }
 
-func (c *Collector) sample(s *perf.Sample) {
+// stack returns a sample's stack, whose slices are valid until the next.
+func (c *Collector) stack(s *perf.Sample) sampled {
 	p := c.process(s.PID)
 	key := c.key[:0]
 	// Symbols may come later, with SetKernelSymbols: keep the addresses.
@@ -258,23 +263,40 @@ func (c *Collector) sample(s *perf.Sample) {
 		}
 	}
 	c.key = key
+	return sampled{kind: s.Kind, inKernel: s.InKernel, kernel: key[:split:split], user: key[split:], direct: direct}
+}
+
+// forgetPlaces drops what is known of code; files stay open.
+func (c *Collector) forgetPlaces() {
+	c.places, c.frames = nil, nil
+	clear(c.byPlace)
+	clear(c.targets)
+	clear(c.callees)
+	for _, p := range c.processes {
+		p.known = nil
+	}
+}
+
+func (c *Collector) sample(s *perf.Sample) {
+	e := c.stack(s)
+	split, key, direct := len(e.kernel), c.key, e.direct
 	b := append(c.buf[:0], byte(s.Kind), flag(s.InKernel)|flag(direct)<<1)
 	b = binary.LittleEndian.AppendUint16(b, uint16(split))
 	for _, n := range key {
 		b = binary.LittleEndian.AppendUint32(b, n)
 	}
 	c.buf = b
-	e := c.stacks[string(b)]
-	if e == nil {
+	kept := c.stacks[string(b)]
+	if kept == nil {
 		if len(c.stacks) >= c.opts.maxStacks {
 			c.fold()
 		}
 		all := append([]uint32(nil), key...)
-		e = &sampled{kind: s.Kind, inKernel: s.InKernel, kernel: all[:split:split], user: all[split:], direct: direct}
-		c.stacks[string(b)] = e
+		kept = &sampled{kind: s.Kind, inKernel: s.InKernel, kernel: all[:split:split], user: all[split:], direct: direct}
+		c.stacks[string(b)] = kept
 	}
-	e.count++
-	e.period += max(s.Period, 1)
+	kept.count++
+	kept.period += max(s.Period, 1)
 	if s.Kind == perf.Fault && inGoHeap(s.Addr) {
 		c.heapFaults += max(s.Period, 1)
 	}

@@ -42,6 +42,8 @@ type identity struct {
 	major, minor uint32
 	inode        uint64
 	pid          int // of the first process, where the kernel gives no inode
+	// changed tells a file from one that has its number later; 0 if nobody asks.
+	changed int64
 }
 
 func identify(m *perf.Mapping) identity {

@@ -20,3 +20,12 @@ func replaced(info os.FileInfo, m *perf.Mapping) bool {
 	dev := uint64(st.Dev)
 	return unix.Major(dev) == m.Major && unix.Minor(dev) == m.Minor && st.Ino != m.Inode
 }
+
+// changedAt is when a file was changed last, also by who set its times back.
+func changedAt(info os.FileInfo) int64 {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return st.Ctim.Nano()
+}
