@@ -37,6 +37,25 @@ const (
 	KindShmem = "shmem"
 )
 
+// Values of LabelState.
+const (
+	StateGo     = "go"
+	StateNotGo  = "not_go"
+	StateDenied = "denied" // what they are may not be read
+)
+
+// Outcomes are the values of LabelOutcome: samples that have a class, of Go processes whose
+// code has no names, of other processes, and those that the kernel could not deliver.
+var Outcomes = []string{OutcomeClassed, OutcomeUnknown, OutcomeOther, OutcomeLost}
+
+// Values of LabelOutcome.
+const (
+	OutcomeClassed = "classed"
+	OutcomeUnknown = "unknown"
+	OutcomeOther   = "other"
+	OutcomeLost    = "lost"
+)
+
 // CPU time.
 const (
 	// CPUSeconds is the CPU time of the Go processes of a container, by the kernel's
@@ -83,12 +102,15 @@ const (
 // What the Go runtime says of itself. Gauges with WorkloadLabels, unless stated.
 const (
 	LiveHeapBytes   = "folio_live_heap_bytes"  // marked by the last GC cycle
-	HeapGoalBytes   = "folio_heap_goal_bytes"  // heap size at which the next GC cycle ends
+	HeapGoalBytes   = "folio_heap_goal_bytes"  // heap size at which the next GC cycle ends, by GOGC: live + (live + stacks) * GOGC/100; no sample with GOGC=off
 	GCCycles        = "folio_gc_cycles_total"  // counter
 	GOGCPercent     = "folio_gogc_percent"     // 100 by default; +Inf: off
 	GOMEMLIMITBytes = "folio_gomemlimit_bytes" // +Inf: none
 	GoProcesses     = "folio_go_processes"     // running Go processes
-	GoInfo          = "folio_go_info"          // 1; WorkloadLabels, LabelGoVersion, LabelModule, LabelModuleVersion
+	// UnreadProcesses are those of GoProcesses whose heap or runtime could not be read, or
+	// was not yet: what they have is not in the sums.
+	UnreadProcesses = "folio_unread_go_processes"
+	GoInfo          = "folio_go_info" // 1; WorkloadLabels, LabelGoVersion, LabelModule, LabelModuleVersion
 )
 
 // The container's cgroup. Gauges with WorkloadLabels, in bytes.
@@ -96,7 +118,10 @@ const (
 	CgroupMemoryLimitBytes = "folio_cgroup_memory_limit_bytes" // +Inf: none
 	CgroupMemoryBytes      = "folio_cgroup_memory_bytes"       // charged now, page cache included
 	CgroupPageCacheBytes   = "folio_cgroup_page_cache_bytes"   // file-backed part, without shmem
-	CgroupCPULimitCores    = "folio_cgroup_cpu_limit_cores"    // quota over period; +Inf: none
+	// CgroupCPUSeconds is the CPU time of all processes of the container, also of those that
+	// ended before the agent saw them and of those that are not Go. Counter.
+	CgroupCPUSeconds    = "folio_cgroup_cpu_seconds_total"
+	CgroupCPULimitCores = "folio_cgroup_cpu_limit_cores" // quota over period; +Inf: none
 )
 
 // The agent itself. LabelNode, and what is stated.
@@ -128,7 +153,7 @@ const (
 	MaxContainers = 512
 	// PerContainer is the most series of a container: the metrics above, and up to
 	// MaxInfos series of GoInfo.
-	PerContainer = 36
+	PerContainer = 38
 	MaxInfos     = 4
 	MaxSeries    = (MaxContainers+3)*PerContainer + 64
 	// MaxLabelBytes is the most of a label's value that is kept.

@@ -53,8 +53,8 @@ func (m *Meter) Begin() {
 	}
 }
 
-// Known reports whether a process was added since Begin.
-func (m *Meter) Known(pid int) bool { return m.c.processes[pid] != nil }
+// Forget drops what a process has mapped: another has its number.
+func (m *Meter) Forget(pid int) { delete(m.c.processes, pid) }
 
 // Add says what a process has mapped.
 func (m *Meter) Add(pid int, mappings []perf.Mapping) {
@@ -79,7 +79,7 @@ func (m *Meter) Add(pid int, mappings []perf.Mapping) {
 // Class returns the class of a sample. ok is false if the process was not added, or has
 // no code that the sample can be of.
 func (m *Meter) Class(s *perf.Sample) (class Class, ok bool) {
-	if s.Kind != perf.CPU || !m.Known(s.PID) {
+	if s.Kind != perf.CPU || m.c.processes[s.PID] == nil {
 		return "", false
 	}
 	if len(m.c.places) > 2*meterPlaces {

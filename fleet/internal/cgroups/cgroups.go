@@ -1,0 +1,184 @@
+// Package cgroups finds the cgroup of a container by the container's ID, and reads what it
+// uses and may use. It goes by the directories alone: the paths in /proc are those of the
+// reader's cgroup namespace, which in a container is another than the host's.
+package cgroups
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/system/procmem"
+)
+
+// A Root is where hierarchies are mounted: /sys/fs/cgroup of the host. It is for one
+// goroutine.
+type Root struct {
+	dir     string
+	unified bool
+	now     func() time.Time
+
+	index  map[string]string // directory, below the hierarchy, by container's ID
+	walked time.Time
+}
+
+// Open looks at what is mounted at dir. A directory that is none has no cgroups.
+func Open(dir string) *Root {
+	_, err := os.Stat(filepath.Join(dir, "cgroup.controllers"))
+	return &Root{dir: dir, unified: err == nil, now: time.Now}
+}
+
+const (
+	depth    = 10
+	mostDirs = 1 << 16
+	// walkEvery is the least time between two walks: containers that were not found once
+	// are looked for again with the next.
+	walkEvery = 10 * time.Second
+	idLength  = 64
+)
+
+// hierarchy is the directory of a controller.
+func (r *Root) hierarchy(controller string) string {
+	if r.unified {
+		return r.dir
+	}
+	return filepath.Join(r.dir, controller)
+}
+
+// Find returns the cgroup of a container.
+func (r *Root) Find(id string) (Dir, bool) {
+	if len(id) != idLength {
+		return Dir{}, false
+	}
+	below, ok := r.index[id]
+	if !ok && (r.walked.IsZero() || r.now().Sub(r.walked) >= walkEvery) {
+		r.walk()
+		below, ok = r.index[id]
+	}
+	return Dir{root: r, below: below}, ok
+}
+
+// walk makes the index anew: containers that are gone are gone from it, too.
+func (r *Root) walk() {
+	r.index, r.walked = make(map[string]string), r.now()
+	root := r.hierarchy("memory")
+	seen := 0
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // it ended meanwhile
+		}
+		if seen++; seen > mostDirs {
+			return filepath.SkipAll
+		}
+		below := strings.TrimPrefix(path, root)
+		if id, ok := containerID(d.Name()); ok {
+			r.index[id] = below
+			return filepath.SkipDir // what is below is the container's own
+		}
+		if strings.Count(below, "/") >= depth {
+			return filepath.SkipDir
+		}
+		return nil
+	})
+}
+
+// containerID reads the name of a directory: ID, runtime-ID.scope or slice:runtime:ID.
+func containerID(name string) (string, bool) {
+	name = strings.TrimSuffix(name, ".scope")
+	if len(name) < idLength {
+		return "", false
+	}
+	id, before := name[len(name)-idLength:], name[:len(name)-idLength]
+	if strings.Trim(id, "0123456789abcdef") != "" || strings.HasSuffix(before, "conmon-") {
+		return "", false
+	}
+	return id, before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, ":")
+}
+
+// A Dir is the cgroup of a container.
+type Dir struct {
+	root  *Root
+	below string
+}
+
+// Usage is what a container uses and may use; nil is not known.
+type Usage struct {
+	Memory      *uint64  // bytes charged, page cache included
+	PageCache   *uint64  // bytes of files, without shared memory
+	MemoryLimit *uint64  // bytes, the least of this cgroup and those above; nil: none
+	CPU         *float64 // seconds
+	CPULimit    *float64 // cores, likewise; nil: none
+}
+
+// Read reads it. ok is false where the cgroup is no more.
+func (d Dir) Read() (u Usage, ok bool) {
+	memory, cpu, cpuacct := d.root.hierarchy("memory"), d.root.hierarchy("cpu"), d.root.hierarchy("cpuacct")
+	current, limit, file, shmem := "memory.usage_in_bytes", "memory.limit_in_bytes", "total_cache", "total_shmem"
+	if d.root.unified {
+		current, limit, file, shmem = "memory.current", "memory.max", "file", "shmem"
+	}
+	at := filepath.Join(memory, d.below)
+	var err error
+	if u.Memory, err = procmem.ReadNumber(filepath.Join(at, current)); err != nil || u.Memory == nil {
+		return Usage{}, false
+	}
+	if stat, err := procmem.ReadKeyed(filepath.Join(at, "memory.stat"), file, shmem); err == nil {
+		if n, ok := stat[file]; ok {
+			u.PageCache = new(n - min(n, stat[shmem]))
+		}
+	}
+	if d.root.unified {
+		if stat, err := procmem.ReadKeyed(filepath.Join(cpu, d.below, "cpu.stat"), "usage_usec"); err == nil {
+			if n, ok := stat["usage_usec"]; ok {
+				u.CPU = new(float64(n) / 1e6)
+			}
+		}
+	} else if n, err := procmem.ReadNumber(filepath.Join(cpuacct, d.below, "cpuacct.usage")); err == nil && n != nil {
+		u.CPU = new(float64(*n) / 1e9)
+	}
+	for below := d.below; below != "/" && below != "." && below != ""; below = filepath.Dir(below) {
+		if n, err := procmem.ReadNumber(filepath.Join(memory, below, limit)); err == nil && n != nil {
+			if u.MemoryLimit == nil || *n < *u.MemoryLimit {
+				u.MemoryLimit = n
+			}
+		}
+		if cores, ok := d.root.quota(filepath.Join(cpu, below)); ok && (u.CPULimit == nil || cores < *u.CPULimit) {
+			u.CPULimit = &cores
+		}
+	}
+	return u, true
+}
+
+// quota reads the CPU limit of one directory.
+func (r *Root) quota(dir string) (cores float64, ok bool) {
+	var quota, period float64
+	if r.unified {
+		data, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
+		fields := strings.Fields(string(data))
+		if err != nil || len(fields) != 2 {
+			return 0, false
+		}
+		quota, err = strconv.ParseFloat(fields[0], 64)
+		if err != nil {
+			return 0, false // max
+		}
+		period, _ = strconv.ParseFloat(fields[1], 64)
+	} else {
+		text := func(name string) float64 {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			n, perr := strconv.ParseFloat(strings.TrimSpace(string(data)), 64)
+			if err != nil || perr != nil {
+				return -1
+			}
+			return n
+		}
+		quota, period = text("cpu.cfs_quota_us"), text("cpu.cfs_period_us")
+	}
+	if !(quota > 0) || !(period > 0) {
+		return 0, false
+	}
+	return quota / period, true
+}
