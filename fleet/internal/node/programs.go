@@ -33,11 +33,10 @@ type program struct {
 
 // look reads what the program of a process says about itself.
 func (p *programs) look(path string) (id fileID, found *program, err error) {
-	info, err := os.Stat(path)
+	id, err = statProgram(path)
 	if err != nil {
 		return fileID{}, nil, err
 	}
-	id = idOf(info)
 	p.clock++
 	if found = p.known[id]; found == nil {
 		found = &program{}
@@ -69,4 +68,12 @@ func (p *programs) add(id fileID, one *program) {
 		delete(p.known, oldest)
 	}
 	p.known[id] = one
+}
+
+func statProgram(path string) (fileID, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fileID{}, err
+	}
+	return idOf(info), nil
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/fleet/internal/command"
+	"github.com/foliomem/folio/fleet/internal/kube"
+)
+
+// common are the flags of both commands.
+type common struct {
+	node, kubernetes, kubeconfig string
+	logFormat, logLevel          string
+}
+
+func (c *common) add(fs *pflag.FlagSet) {
+	fs.StringVar(&c.node, "node", "", "`name` of the node (default $NODE_NAME, else the host's name)")
+	fs.StringVar(&c.kubernetes, "kubernetes", "auto", "use the Kubernetes API for the names of pods: auto, on or off; auto is on in a pod")
+	fs.StringVar(&c.kubeconfig, "kubeconfig", "", "`file` that says where the API is (default as a pod finds it)")
+	fs.StringVar(&c.logFormat, "log-format", "text", "text or json")
+	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
+}
+
+func (c *common) logger(w io.Writer) (*slog.Logger, error) {
+	return command.Logger(w, c.logFormat, c.logLevel)
+}
+
+// nodeName is the node's name, by flag, environment or host.
+func (c *common) nodeName() string {
+	if c.node == "" {
+		c.node = os.Getenv("NODE_NAME")
+	}
+	if c.node == "" {
+		c.node, _ = os.Hostname() // without a name the label is empty
+	}
+	return c.node
+}
+
+// directory opens the API; nil where it is not used.
+func (c *common) directory(log *slog.Logger) (*kube.Directory, error) {
+	switch c.kubernetes {
+	case "on":
+	case "off":
+		return nil, nil
+	case "auto":
+		if c.kubeconfig == "" && !kube.InCluster() {
+			log.Info("no Kubernetes API: pods are named by their UID")
+			return nil, nil
+		}
+	default:
+		return nil, command.Misusef("--kubernetes %q: want auto, on or off", c.kubernetes)
+	}
+	config, err := kube.Config(c.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return kube.NewDirectory(config, c.nodeName(), log)
+}
+
+// Bounds of the agent's own heap: it is small, and a collection of it costs little.
+const (
+	ownGOGC  = 50
+	ownLimit = 40 << 20
+)
+
+func boundMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(ownGOGC)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(ownLimit)
+	}
+}
