@@ -31,7 +31,8 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio build ./cmd/server      a build with a patched Go runtime, without a fork
   folio vet ./...               mistakes with arenas
   folio cache                   toolchains and builds that folio keeps
-  folio agent, folio fleet      the same for a cluster; programs of their own
+  folio agent --help            what memory costs the Go processes of a node, as metrics
+  folio fleet --help            what the services of a cluster lose, and should set
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab
 --fail-if; 126 the program to measure cannot be executed; 127 it is not found;
