@@ -212,6 +212,7 @@ func TestDefaults(t *testing.T) {
 // does not take the reserve for memory of the program. With reserve=0 it does not, nor does
 // it without a limit.
 func TestReserveWithinALimit(t *testing.T) {
+	testenv.Long(t)
 	if err := page.Allowed(page.THP, 0); err != nil {
 		testenv.Missing(t, "%v", err)
 	}

@@ -135,6 +135,7 @@ func adaptSmall(a *Advisor) error {
 // TestAdaptiveReserve: the heap grows into huge pages, and neither the reserve nor the heap
 // passes the limit.
 func TestAdaptiveReserve(t *testing.T) {
+	testenv.Long(t)
 	needOwnMemory(t)
 	const limit = 600 << 20
 	with, without := adaptRun(t, "adapt grow", fmt.Sprint("GOMEMLIMIT=", limit))
@@ -240,6 +241,7 @@ func adaptThin(a *Advisor) error {
 // TestAdaptiveUntouchedHeap: a program that allocates much and writes to little of it loses
 // what was advised by then, no more.
 func TestAdaptiveUntouchedHeap(t *testing.T) {
+	testenv.Long(t)
 	with, _ := adaptRun(t, "adapt untouched")
 	if with.Advised != 0 || !strings.HasPrefix(with.GivenUp, "the heap is sparse: ") {
 		t.Errorf("%+v", with)

@@ -68,6 +68,7 @@ func TestServer(t *testing.T) {
 
 // All figures but memory are of the time under load.
 func TestServerFiguresAreOfTheLoad(t *testing.T) {
+	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}

@@ -90,6 +90,7 @@ func mustRun(t *testing.T, o Options) *Result {
 // Every protocol gets exactly as many requests as were intended, with their method,
 // headers and body, and no goroutine or connection is left.
 func TestProtocols(t *testing.T) {
+	testenv.Long(t)
 	for _, tt := range []struct{ name, server, http, want string }{
 		{"HTTP/1.1", "1", "", "HTTP/1.1"},
 		{"HTTP/1.1 over TLS", "tls", "", "HTTP/1.1"},

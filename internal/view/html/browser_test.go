@@ -51,9 +51,10 @@ type tab struct {
 	faults []string
 }
 
-// needChromium skips the test where there is none, and returns once it runs.
+// needChromium skips the test with -short or where there is none, and returns once it runs.
 func needChromium(t *testing.T) {
 	t.Helper()
+	testenv.Long(t)
 	chromium.Do(func() {
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell"} {
 			if path, err := exec.LookPath(name); err == nil {
