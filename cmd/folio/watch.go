@@ -177,6 +177,8 @@ func (w *watching) text(file *result.Inspect, first bool) error {
 // finish looks once more, writes the files, and prints how the memory grew.
 func (w *watching) finish() error {
 	if p, err := w.process.Look(); err == nil {
+		minor, major := w.process.Total()
+		w.history.Add(p, minor, major)
 		w.last = p
 	} else if w.ended = errors.Is(err, inspect.ErrNoProcess); !w.ended && !errors.Is(err, procmem.ErrMainThread) {
 		return err

@@ -28,7 +28,7 @@ func everyPage(t *testing.T) map[string][]byte {
 		"tune": pageOf(t, tuneFile(8, "./prog")), "search of 20 settings": pageOf(t, searchFile(20, 12)),
 		"run": pageOf(t, runFile(6)), "one run": pageOf(t, runFile(1)), "ab": pageOf(t, abFile()),
 		"lab": pageOf(t, labFile()), "lab of 12": pageOf(t, twelve), "hostile": pageOf(t, hostile),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "prog")), "list": pageOf(t, listFile("prog")),
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "prog")), "list": pageOf(t, listFile("prog")), "inspected over time": pageOf(t, overTimeFile("prog", 60)),
 		"doctor": pageOf(t, doctorFile("prog")), "suggest": pageOf(t, suggestFile("prog")),
 		"tunes":    pageOf(t, tuneFile(8, "./prog"), tuneFile(8, "./prog")),
 		"runs":     pageOf(t, runFile(6), runFile(6), runFile(1)),

@@ -185,7 +185,7 @@ func pages(t *testing.T) map[string][]byte {
 	return map[string][]byte{
 		"tune": pageOf(t, tuneFile(8, "./prog", "-n", "5")), "run": pageOf(t, runFile(6)), "lab": pageOf(t, labFile()),
 		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "./prog"), listFile("./prog"), doctorFile("./prog"), suggestFile("./prog")),
+		"inspect": pageOf(t, overTimeFile("./prog", 60), inspectFile(inspect.GoHeap, "./prog"), listFile("./prog"), doctorFile("./prog"), suggestFile("./prog")),
 		"both":    pageOf(t, tuneFile(8, "./prog"), tuneFile(6, "./other")),
 		"hostile": pageOf(t, tuneFile(6, "./</script><img src=x onerror=alert(1)>", "\u202egnp")),
 	}

@@ -53,7 +53,7 @@ func fitPages(t *testing.T) map[string][]byte {
 	other.Host.Kernel, other.Program.Command = "6.19.0-a-rather-long-name-of-a-kernel-of-a-cloud", []string{"./prog", strings.Repeat("y", 300)}
 	out := map[string][]byte{
 		"tune": pageOf(t, wideTune()), "run": pageOf(t, runFile(6)), "lab": pageOf(t, lab),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)),
+		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)), "inspected over time": pageOf(t, overTimeFile(long, 60)),
 		"doctor": pageOf(t, doctorFile(long)), "suggest": pageOf(t, suggestFile(long)),
 		"several": pageOf(t, wideTune(), other, runFile(6), runFile(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
 		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()), "runs": pageOf(t, runFile(6), runFile(5), runFile(1)),

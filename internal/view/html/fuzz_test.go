@@ -16,7 +16,7 @@ import (
 // damaged returns a result file of which a few values were replaced or left out:
 // what a file of another version, or one that somebody edited, may be.
 func damaged(t *rapid.T) []byte {
-	files := []any{tuneFile(1, "./prog"), runFile(1), labFile(), inspectFile(inspect.GoHeap, "x"), listFile("x"),
+	files := []any{tuneFile(1, "./prog"), runFile(1), labFile(), inspectFile(inspect.GoHeap, "x"), listFile("x"), overTimeFile("x", 7),
 		doctorFile("x"), suggestFile("x"), abFile(),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"process","process":{"pid":1,"name":"x","command":["x"],"memory":[{"kind":"heap","resident_bytes":5}],"windows_of":"heap","windows":{"window_bytes":2097152,"count":3,"density":[1,2,3],"coverage":0.5,"gain_bytes":5},"bloat":{"most_bytes":1},"policy":{"means":"m"},"hazards":["h"]}}`),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"list","processes":[{"pid":1,"name":"x","resident_bytes":1,"windows":null},{"pid":2,"windows":{"count":1,"gain_bytes":7}}],"unseen":{"small":3}}`),

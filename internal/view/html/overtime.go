@@ -30,6 +30,9 @@ func overTimeBlock(p *result.Process) *Block {
 	parts := slices.Clone(o.Parts)
 	slices.SortStableFunc(parts, func(a, b result.PartOverTime) int { return cmp.Compare(slices.Max(b.Bytes), slices.Max(a.Bytes)) })
 	for i, part := range parts[:min(partLines, len(parts))] {
+		if uint64(max(slices.Max(part.Bytes), 0)) < slices.Max(o.RSS)/100 {
+			break // it would be the axis
+		}
 		memory.Series = append(memory.Series, LaneSeries{Name: part.Title(), Kind: "line", Color: []int{2, 3, 4, 5, 6}[i], X: x, Y: rounded(floats(part.Bytes))})
 	}
 	level := func(name string, bytes uint64, color int) {
@@ -65,7 +68,7 @@ func overTimeBlock(p *result.Process) *Block {
 		cells = append(cells, plain("-"), plain("-"))
 		if g != nil {
 			cells[5] = num(report.GrowthText(g), g.PerMinute)
-			if g.Lo != nil && g.Hi != nil {
+			if g.Lo != nil && g.Hi != nil && *g.Lo != *g.Hi {
 				cells[6] = plain(formatf("%s to %s", report.Grown(*g.Lo), report.Grown(*g.Hi)))
 			}
 		}
@@ -136,8 +139,8 @@ func growthAnswer(p *result.Process) *Answer {
 	if !o.Growth.Steady() {
 		a.Figure += " a minute"
 	}
-	if len(words) > 1 {
-		a.Detail = upper(words[1]) + "."
+	for _, w := range words[1:] {
+		a.Sure += " " + upper(w) + "."
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/system/history"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/waterfall"
@@ -50,6 +51,44 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 		},
 	})
 	return f
+}
+
+// overTimeFile is a process that was read for so long, a reading a second, and grows.
+func overTimeFile(name string, readings int) *result.Inspect {
+	h := &history.History{}
+	f := inspectFile(inspect.GoHeap, name)
+	for i := range readings {
+		grown := int64(i) << 20
+		p := &inspect.Process{Limit: &inspect.Limit{Bytes: 1 << 30, Used: 300<<20 + uint64(grown)}, Waterfall: &waterfall.Waterfall{
+			At: time.Unix(int64(i), 0), RSS: 200<<20 + uint64(grown), GC: &waterfall.GC{Cycles: uint32(i)},
+			Parts: []waterfall.Part{{Kind: waterfall.Live, Bytes: 150<<20 + grown}, {Kind: waterfall.Unused, Bytes: 29 << 20}, {Kind: waterfall.Text, Bytes: 21 << 20}},
+		}}
+		h.Add(p, uint64(1000*i), uint64(i))
+	}
+	f.Process.Limit = &result.MemoryLimit{Cgroup: "/sys/fs/cgroup/x", Bytes: 1 << 30, Used: 300 << 20}
+	f.Process.Waterfall.GC = &result.GCState{Cycles: 7, Limit: new(uint64(800 << 20))}
+	f.SetHistory(h, h.All())
+	return f
+}
+
+// The page of a process over time has its growth first, and all its figures as lanes.
+func TestOverTimePage(t *testing.T) {
+	text := string(pageOf(t, overTimeFile("prog", 60)))
+	for _, want := range []string{
+		"60.00MiB a minute</p>", "RSS grows by 60.00MiB a minute", "most of it in: live heap after the last GC", "60 readings in 59s.",
+		"At this rate its cgroup reaches its limit in ", `"limit of its cgroup"`, `"used by its cgroup"`, `"GOMEMLIMIT"`, `"GC cycles a second"`,
+		`"major page faults a second"`, "In 59s: 59 GC cycles, 59,000 minor and 59 major page faults.", "RSS by part, over time",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if text := string(pageOf(t, overTimeFile("prog", 3))); strings.Contains(text, "a minute</p>") || !strings.Contains(text, "its growth is not known yet") {
+		t.Error("three readings have a growth")
+	}
+	if text := string(pageOf(t, overTimeFile("prog", 1))); strings.Contains(text, "Over time") {
+		t.Error("one reading is drawn over time")
+	}
 }
 
 // listFile is one look at all processes.

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/system/history"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/waterfall"
@@ -88,6 +89,9 @@ func TestInspectText(t *testing.T) {
 		"inspect-empty.txt":   {process(old), 0},
 		"inspect-list.txt":    {list(testList()), 0},
 		"inspect-rows.txt":    {list(testList()), 1},
+		"inspect-grows.txt":   {overTime(100, 0), 0},
+		"inspect-cycle.txt":   {overTime(100, 1<<30), 0},
+		"inspect-begins.txt":  {overTime(3, 0), 0},
 	} {
 		var b, again bytes.Buffer
 		if err := Inspect(&b, x.file, x.rows); err != nil {
@@ -110,11 +114,42 @@ func TestInspectText(t *testing.T) {
 	}
 }
 
+// overTime is a process after so many readings, a second each, whose heap grows by 1 MiB
+// at each. every is how often its GC runs; 0: in each second.
+func overTime(readings int, every int) *result.Inspect {
+	h := &history.History{}
+	f := inspectFile(time.Time{})
+	for i := range readings {
+		p := testProcess()
+		p.Limit = &inspect.Limit{Dir: "/sys/fs/cgroup/x", Bytes: 400 * mibs, Used: uint64(210+i) * mibs, Cache: 2 * mibs}
+		p.Waterfall.At, p.Waterfall.GC = time.Unix(int64(i), 0), &waterfall.GC{Cycles: 7, Percent: -1}
+		if every == 0 {
+			p.Waterfall.GC.Cycles += uint32(i)
+		}
+		p.Waterfall.Parts[0].Bytes += int64(i) * mibs
+		p.Waterfall.RSS += uint64(i) * mibs
+		h.Add(p, uint64(100*i), uint64(i/50))
+		f.SetProcess(p)
+	}
+	f.SetHistory(h, h.All())
+	return f
+}
+
+func TestInspectLine(t *testing.T) {
+	f := overTime(30, 0)
+	denied := inspectFile(time.Time{})
+	denied.SetProcess(deniedProcess())
+	denied.SetHistory(&history.History{}, nil)
+	denied.Process.OverTime.Seconds = []float64{1.5}
+	golden(t, "inspect-lines.txt", []byte(InspectHead(f.Process)+InspectLine(f.Process)+InspectHead(denied.Process)+InspectLine(denied.Process)))
+}
+
 func TestInspectJSON(t *testing.T) {
 	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
 	for name, set := range map[string]func(*result.Inspect){
 		"inspect-process.json": func(f *result.Inspect) { f.SetProcess(testProcess()) },
 		"inspect-denied.json":  func(f *result.Inspect) { f.SetProcess(deniedProcess()) },
+		"inspect-grows.json":   func(f *result.Inspect) { f.Kind, f.Process = result.KindProcess, overTime(7, 0).Process },
 		"inspect-list.json":    func(f *result.Inspect) { f.SetList(testList()) },
 	} {
 		f := inspectFile(now)

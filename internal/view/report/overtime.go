@@ -81,13 +81,17 @@ func GrowthWords(p *result.Process) (out []string) {
 		}
 		out = append(out, text)
 	}
+	if n, ok := cyclesSeen(o); ok && n < fewCycles && !o.Growth.Steady() {
+		out = append(out, fmt.Sprintf("%s ended in that time: watch it for longer to see whether it goes on", unit.Plural(n, "GC cycle")))
+	}
 	if seconds, ok := p.UntilFull(); ok {
 		out = append(out, fmt.Sprintf("at this rate its cgroup reaches its limit in %s", unit.About(time.Duration(min(seconds, 1e9)*float64(time.Second)))))
 	}
 	return out
 }
 
-// fastest is the part that grows most; nil if none is known to.
+// fastest is the part that grows most; nil if none is known to, or if it grows by so much more
+// or less than RSS that it is not where RSS grows: one part often goes into another.
 func fastest(o *result.OverTime) (most *result.PartOverTime) {
 	for i := range o.Parts {
 		p := &o.Parts[i]
@@ -95,7 +99,22 @@ func fastest(o *result.OverTime) (most *result.PartOverTime) {
 			most = p
 		}
 	}
+	if most == nil || most.Growth.PerMinute < o.Growth.PerMinute/2 || most.Growth.PerMinute > o.Growth.PerMinute*1.5 {
+		return nil
+	}
 	return most
+}
+
+// fewCycles is how many GC cycles must have ended for a growth to be more than the way from
+// one to the next.
+const fewCycles = 3
+
+// cyclesSeen is how many GC cycles ended in the time; ok is false if that is not known.
+func cyclesSeen(o *result.OverTime) (n int, ok bool) {
+	if last := len(o.Cycles) - 1; last >= 0 && o.Cycles[last] != nil {
+		return int(*o.Cycles[last]), true
+	}
+	return 0, false
 }
 
 // overTimeTable lists the parts of RSS over time.
@@ -115,8 +134,8 @@ func OverTimeWords(p *result.Process) []string {
 	o := p.OverTime
 	last := len(o.Seconds) - 1
 	text := fmt.Sprintf("in %s:", unit.ElapsedSeconds(o.Seconds[last]))
-	if n := len(o.Cycles); n > 0 && o.Cycles[n-1] != nil {
-		text += " " + unit.Plural(int(*o.Cycles[n-1]), "GC cycle") + ","
+	if n, ok := cyclesSeen(o); ok {
+		text += " " + unit.Plural(n, "GC cycle") + ","
 	}
 	text += fmt.Sprintf(" %s minor and %s major page faults", unit.Count(float64(o.Minor[last])), unit.Count(float64(o.Major[last])))
 	return append(GrowthWords(p), text)
