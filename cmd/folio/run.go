@@ -162,6 +162,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		}
 	}
 
+	s.program.KeepWaterfall = true
 	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
 	if s.toStdout() {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
@@ -290,6 +291,7 @@ func (s *session) keep(arm *trial.Arm) {
 	s.file.Arms = []result.Arm{{
 		Name: arm.Name, Setting: result.NewSetting(arm.Setting), Samples: arm.Samples, Summary: result.Summarize(arm.Samples),
 		Load: result.SummarizeLoads(arm.Samples), Tree: trial.Tree(arm.Samples),
+		Waterfall: result.PeakWaterfall(arm.Samples),
 	}}
 }
 

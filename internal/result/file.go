@@ -154,6 +154,9 @@ type Arm struct {
 	Build *ArmBuild `json:"build,omitempty"`
 	// Where is where the time of all runs that were sampled went; nil for none.
 	Profile *profile.Result `json:"profile,omitempty"`
+	// Waterfall is the memory near its peak, of the run with the highest; nil where it could
+	// not be read, and of searches.
+	Waterfall *NearPeak `json:"waterfall,omitempty"`
 	// Tree is the CPU time of those runs by call path: of a search, of the default and what
 	// is recommended.
 	Tree *profile.Tree `json:"call_tree,omitempty"`

@@ -64,6 +64,7 @@ var treatments = map[string]treatment{
 	"result.Process.Patches": keep, "result.Memory.Kind": keep,
 	"result.MemoryLimit.Cgroup": drop, "result.PartOverTime.Kind": keep,
 	"result.MemoryPart.Kind": keep, "result.MemoryPart.How": keep, "result.MemoryShare.Name": blank, "result.MemoryReading.What": keep,
+	"result.NearPeak.Name": keep, "result.NearPeak.Why": prose,
 	"result.Waterfall.Allocators": keep, "result.Waterfall.Notes": prose,
 	"result.Policy.Defrag": keep, "result.Policy.Enabled": keep, "result.Policy.Means": prose,
 	"result.Collapse.Command": command, "result.Collapse.GoVersion": keep, "result.Collapse.Name": keep,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/system/waterfall"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // A Waterfall is the memory of a process in parts that add up to its RSS.
@@ -131,4 +132,36 @@ func (w *Waterfall) Changing() bool {
 		}
 	}
 	return uint64(moved) > w.RSS/50
+}
+
+// NearPeak is the memory of the largest process of a run, in parts, near the peak of its RSS.
+type NearPeak struct {
+	Waterfall
+	PID  int     `json:"pid"`
+	Name string  `json:"name"`       // of the process, as the kernel has it
+	At   float64 `json:"at_seconds"` // since the program was started
+	// OfPeak is RSS as a part of its peak: 0.95 and more, but of runs that were not read as
+	// near to it.
+	OfPeak float64  `json:"peak_fraction"`
+	Why    []string `json:"reading_notes"` // what could not be read, and why
+}
+
+// PeakWaterfall returns that of the sample with the highest peak, of those that were read near
+// it if there are any; nil if there is none.
+func PeakWaterfall(samples []*trial.Sample) *NearPeak {
+	var most *trial.Sample
+	near := func(s *trial.Sample) bool { return s.Waterfall.OfPeak >= trial.NearPeak }
+	for _, s := range Usable(samples) {
+		switch {
+		case s.Waterfall == nil || s.PeakRSS == nil:
+		case most == nil, near(s) && !near(most), near(s) == near(most) && *s.PeakRSS > *most.PeakRSS:
+			most = s
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	w := most.Waterfall
+	return &NearPeak{Waterfall: *newWaterfall(w.Process.Waterfall), PID: w.Process.PID, Name: w.Process.Name, At: w.At.Seconds(),
+		OfPeak: w.OfPeak, Why: list(w.Process.Notes)}
 }

@@ -29,6 +29,9 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	if r.p.Server == nil { // else the load generator's output has them
 		fillMetrics(out, r.p.Metric, r.files.collectors[:])
 	}
+	if r.sampler.reader != nil && out.PeakRSS != nil {
+		out.Waterfall = r.sampler.reader.best(*out.PeakRSS)
+	}
 	out.Tail = r.files.tail()
 	r.series.finish(r.p.IsGo, r.running)
 	if r.p.KeepSeries {

@@ -104,7 +104,7 @@ func (s *Sample) WithoutSeries() *Sample {
 func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.RateStep)) (*load.RateSearch, error) {
 	quiet, server := *p, *p.Server
 	quiet.Server, quiet.Metric, quiet.Profile, quiet.Keep = &server, nil, 0, Keep{}
-	quiet.KeepSeries, quiet.Delays = false, false
+	quiet.KeepSeries, quiet.KeepWaterfall, quiet.Delays = false, false, false
 	quiet.Stdout, quiet.Stderr, quiet.Signals, quiet.Timeout = nil, nil, nil, 0
 	return load.FindRate(ctx, load.RateOptions{Progress: progress,
 		Measure: func(ctx context.Context, rate float64, d time.Duration) (*load.Result, string, error) {

@@ -47,6 +47,8 @@ type Program struct {
 	Keep Keep
 	// KeepSeries keeps the memory over time, in Sample.Series.
 	KeepSeries bool
+	// KeepWaterfall reads the parts of the memory near its peak, into Sample.Waterfall.
+	KeepWaterfall bool
 	// Delays works out what delays the slow requests of a load by folio.
 	Delays bool
 	// IsGo says that the command is a Go program: one that never collects prints

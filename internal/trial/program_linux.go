@@ -204,6 +204,10 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 	}
 	r.family.own = []int{r.pid}
 	r.sampler.series, r.sampler.witness = r.series, r.witness
+	if r.p.KeepWaterfall {
+		r.sampler.reader = newPeakReader(r.p.FS, r.begun)
+		background(r.sampler.reader.run)
+	}
 	background(r.sampler.run)
 	if s.THP == THPCollapse {
 		r.follower = newFollower(r.p.FS, r.sampler.tree.PIDs)
@@ -375,6 +379,9 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 		r.follower.end()
 	}
 	r.sampler.end()
+	if r.sampler.reader != nil {
+		r.sampler.reader.end()
+	}
 	childless := r.hadNoChild()
 	ws, ru, _ := reap(r.pid)
 	r.family.own = nil

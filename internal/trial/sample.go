@@ -88,6 +88,10 @@ type Sample struct {
 	// Series is the memory over time; nil when it was not asked for.
 	Series *Series `json:"series,omitempty"`
 
+	// Waterfall is the memory of the largest process near its peak; nil when it was not
+	// asked for, or could not be read.
+	Waterfall *Waterfall `json:"-"`
+
 	// Processes is how many processes the program was, those that ran one after the
 	// other included. Where sampling is off it can be too small, but is 1 only for one.
 	Processes int `json:"processes,omitempty"`

@@ -27,8 +27,9 @@ type sampler struct {
 	several        bool // more than one process was seen
 	peakHuge       uint64
 	hugeSeen       bool
-	series         *Series  // nil: not to be kept
-	witness        *witness // nil: nothing else looks
+	series         *Series     // nil: not to be kept
+	witness        *witness    // nil: nothing else looks
+	reader         *peakReader // nil: the parts of the memory are not asked for
 }
 
 const (
@@ -115,6 +116,9 @@ func (s *sampler) look() int {
 			}
 		}
 		s.largest.add(largest)
+		if s.reader != nil {
+			s.reader.saw(s.tree.Largest(), largest)
+		}
 	}
 	s.several = s.several || n > 1
 	if s.max > 0 && total > s.max {

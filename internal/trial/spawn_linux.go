@@ -127,6 +127,13 @@ func (r *running) startAt(t time.Time) {
 	}
 }
 
+// begun is when the program began.
+func (r *running) begun() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.started
+}
+
 // awaitExit returns when a child has ended, and leaves it as a zombie: its pid
 // cannot be taken by another process before reap. It waits on a pidfd in the
 // runtime's poller, which wakes up faster than a thread that the Go scheduler

@@ -101,6 +101,8 @@ type Options struct {
 	FaultTime time.Duration
 	// Waterfall asks for the parts of the memory, from the live heap to files. Default: not.
 	Waterfall bool
+	// Brief asks for the program and the waterfall alone. Default: for all that is there.
+	Brief bool
 	// Bloat reads some of the memory to learn how much is never used. Default: not.
 	Bloat bool
 	// Sleep is how to wait for FaultTime to pass. Default: time.Sleep.
@@ -164,10 +166,17 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 	if status.VmRSS == nil {
 		return nil, s.FS.NoMemory(pid)
 	}
-	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap,
-		Limit: s.limit(pid)}
+	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap}
 	p.Command, _ = s.FS.Cmdline(pid) // Name is left
 	s.fillProgram(p)
+	if o.Brief {
+		if p.IsGo != nil && *p.IsGo {
+			p.Of = GoHeap
+		}
+		return p, s.fillWaterfall(p, w)
+	}
+	p.Limit = s.limit(pid)
+	s.fillPatches(p)
 	if err := s.fillMemory(p, o, status); err != nil {
 		return nil, err
 	}
@@ -198,7 +207,11 @@ func (s *System) fillProgram(p *Process) {
 		return
 	}
 	p.IsGo, p.GoVersion, p.Module = &isGo, version, module
-	if !isGo {
+}
+
+// fillPatches says how the runtime of a Go program was changed.
+func (s *System) fillPatches(p *Process) {
+	if p.IsGo == nil || !*p.IsGo {
 		return
 	}
 	record, err := overlay.ReadFile(s.FS.ExePath(p.PID))

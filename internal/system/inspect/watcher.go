@@ -44,6 +44,10 @@ func (w *Watcher) Close() {
 	}
 }
 
+// Attached reports whether the runtime of the process can be read: then what is read is of
+// one program, and an error after it began another.
+func (w *Watcher) Attached() bool { return w.target != nil }
+
 // Look looks at the process as [System.Process] does.
 func (w *Watcher) Look() (*Process, error) {
 	p, err := w.look(true)
@@ -101,10 +105,13 @@ func (w *Watcher) again() (*Process, error) {
 		return nil, w.s.FS.NoMemory(w.pid)
 	}
 	p := *w.last
-	p.Resident, p.Swapped, p.Limit, p.Waterfall = status.VmRSS, status.VmSwap, w.s.limit(w.pid), nil
+	p.Resident, p.Swapped, p.Waterfall = status.VmRSS, status.VmSwap, nil
 	p.Notes = slices.Clone(p.Notes[:w.notes])
-	if p.Memory == nil {
-		return &p, nil // it may not be read, and a note says so
+	if !w.o.Brief {
+		p.Limit = w.s.limit(w.pid)
+		if p.Memory == nil {
+			return &p, nil // it may not be read, and a note says so
+		}
 	}
 	if err := w.s.fillWaterfall(&p, w); err != nil {
 		return nil, err

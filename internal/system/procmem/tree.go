@@ -32,6 +32,7 @@ type Tree struct {
 	files    int                   // open statm files
 	maxFiles int
 	buf      []byte // for one read
+	largest  int    // at the last RSS
 	scanner
 }
 
@@ -196,15 +197,25 @@ func (t *Tree) isMember(pid int) bool { return t.members[pid] != nil }
 func (t *Tree) RSS() (total, largest uint64, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.largest = 0
 	for _, m := range t.order {
 		if !t.read(m) || m.last.Size == 0 || t.sharesMemory(m) {
 			continue
 		}
 		total += m.last.RSS
-		largest = max(largest, m.last.RSS)
+		if m.last.RSS > largest {
+			largest, t.largest = m.last.RSS, m.pid
+		}
 		n++
 	}
 	return total, largest, n
+}
+
+// Largest returns the member that was the largest at the last RSS; 0 for none.
+func (t *Tree) Largest() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.largest
 }
 
 // PIDs returns the members in ascending order.

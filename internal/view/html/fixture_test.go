@@ -13,6 +13,8 @@ import (
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/profile"
@@ -167,6 +169,9 @@ func runFile(runs int) *result.File {
 		a.Samples = append(a.Samples, sampled(sample(i+1, 2+float64(i)/100, 100<<20)))
 	}
 	a.Samples[0].Series, a.Tree = series(2, 1), tree(2)
+	a.Samples[0].Waterfall = &trial.Waterfall{At: time.Second, OfPeak: 0.97, Process: &inspect.Process{PID: 77, Name: "prog", Waterfall: &waterfall.Waterfall{
+		RSS: 97 << 20, Parts: []waterfall.Part{{Kind: waterfall.Live, Bytes: 90 << 20, How: waterfall.Computed}, {Kind: waterfall.Text, Bytes: 7 << 20, How: waterfall.Read}}}}}
+	a.Waterfall = result.PeakWaterfall(a.Samples)
 	f.Arms = []result.Arm{a}
 	analysis.Run(f)
 	return f

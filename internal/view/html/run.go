@@ -45,6 +45,11 @@ func runSection(f *result.File) *Section {
 		s.Blocks = append(s.Blocks, b)
 	}
 	s.Blocks = append(s.Blocks, timeline(over))
+	if w := arm.Waterfall; w != nil {
+		b := waterfallBlock(&w.Waterfall)
+		b.Title, b.Words = report.NearPeakTitle(w), append(b.Words, w.Why...)
+		s.Blocks = append(s.Blocks, b)
+	}
 	if b := everyRun(f); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}

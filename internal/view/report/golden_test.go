@@ -20,6 +20,7 @@ import (
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/tune"
@@ -81,6 +82,15 @@ func failedSample(i int) *trial.Sample {
 	return s
 }
 
+// readSample is a run whose memory was read near its peak.
+func readSample(i int, near float64) *trial.Sample {
+	s := goSample(i)
+	s.PeakRSS = new(uint64(i) * 200 << 20)
+	s.Waterfall = &trial.Waterfall{At: 2 * time.Second, OfPeak: near, Process: &inspect.Process{PID: 77, Name: "pr\x1bog", Waterfall: testWaterfall(),
+		Notes: []string{"a note of the reading"}}}
+	return s
+}
+
 func TestRunText(t *testing.T) {
 	many := goSample(1)
 	many.PeakTreeRSS, many.Processes = new(uint64(700<<20)), 5
@@ -103,6 +113,7 @@ func TestRunText(t *testing.T) {
 		{name: "not-go", samples: []*trial.Sample{plainSample()}},
 		{name: "processes", samples: []*trial.Sample{many}},
 		{name: "server", samples: six[:1], server: true},
+		{name: "peak", samples: []*trial.Sample{readSample(1, 0.998), readSample(2, 0.71)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := runFile(tt.samples)
@@ -212,7 +223,7 @@ func runFile(samples []*trial.Sample) *result.File {
 func analyze(f *result.File) {
 	arm := &f.Arms[0]
 	samples := result.Usable(arm.Samples)
-	arm.Summary = result.Summarize(samples)
+	arm.Summary, arm.Waterfall = result.Summarize(samples), result.PeakWaterfall(samples)
 	sheet := diagnose.NewRunFacts(f.Host, trial.Setting{}, f.Program.Command, samples)
 	sheet.Server = f.Program.Load != ""
 	f.Analysis = sheet.Analyze()

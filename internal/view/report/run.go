@@ -29,6 +29,11 @@ func runText(f *result.File, w io.Writer, width int) error {
 	if err := runFigures(f, notes).write(w, "  "); err != nil {
 		return err
 	}
+	if arm.Waterfall != nil {
+		if err := p.nearPeak(arm.Waterfall); err != nil {
+			return err
+		}
+	}
 	if lines := loadLines(f); lines != nil {
 		p.section("Latency, from the intended start", lines)
 	}

@@ -28,6 +28,28 @@ func waterfallLines(w *result.Waterfall) (*table, []string) {
 	return t, WaterfallNotes(w)
 }
 
+// NearPeakTitle says of what moment the memory of a run is.
+func NearPeakTitle(w *result.NearPeak) string {
+	at := "at the peak"
+	if w.OfPeak < 0.995 {
+		at = "at " + unit.Percent(w.OfPeak) + " of the peak"
+	}
+	return fmt.Sprintf("Memory %s of RSS: process %d (%s), %s after the start", at, w.PID, console.Line(w.Name), unit.Seconds(w.At))
+}
+
+// nearPeak prints the memory of a run near its peak.
+func (p *printer) nearPeak(w *result.NearPeak) error {
+	p.section(NearPeakTitle(w), nil)
+	t, lines := waterfallLines(&w.Waterfall)
+	if err := t.write(p.w, "  "); err != nil {
+		return err
+	}
+	for _, l := range append(lines, w.Why...) {
+		p.line("  %s", console.Line(l))
+	}
+	return p.err
+}
+
 // WaterfallNotes are the lines below a waterfall: what is not part of RSS, where the heap
 // is fragmented, and how sure it is.
 func WaterfallNotes(w *result.Waterfall) (lines []string) {
