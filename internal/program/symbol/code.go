@@ -54,6 +54,27 @@ func (f *File) FuncAt(address uint64) (Func, bool) {
 	return t.describe(fn)
 }
 
+// FrameSize returns the size of the frame of the code at an address: how far the stack pointer is below where it was when
+// the function was entered, in bytes; and whether the function has no caller. It is false if
+// that is unknown.
+func (f *File) FrameSize(address uint64) (size int32, topmost, ok bool) {
+	t := f.goTable()
+	if t == nil {
+		return 0, false, false
+	}
+	off, ok := t.offset(address)
+	if !ok {
+		return 0, false, false
+	}
+	fn, ok := t.find(off)
+	if !ok {
+		return 0, false, false
+	}
+	t.runs = maxRuns
+	size = t.value(fn, fn.pcsp, off)
+	return size, fn.topmost, size >= 0
+}
+
 // longName is more than the name of a function has that anyone looks for. Of
 // those that types make longer nothing is kept.
 const longName = 4 << 10

@@ -168,6 +168,8 @@ type function struct {
 	inlineIndex    uint32
 	inlineTree     uint32
 	hasTree        bool
+	pcsp           uint32 // table of the sizes of its frame
+	topmost        bool   // it has no caller: stacks end there (abi.FuncFlagTopFrame)
 }
 
 // entry returns where function i starts; i may be the number of functions,
@@ -194,6 +196,8 @@ func (t *pcln) function(i int64) (f function, ok bool) {
 		return f, false
 	}
 	f.name = int64(int32(t.order.Uint32(r[4:])))
+	f.pcsp = t.order.Uint32(r[16:])
+	f.topmost = r[size-3]&1 != 0
 	f.pcfile = t.order.Uint32(r[20:])
 	f.pcline = t.order.Uint32(r[24:])
 	f.unit = t.order.Uint32(r[32:])

@@ -17,7 +17,12 @@ var (
 	metricsCgo string
 	//go:embed testdata/sites/main.go
 	sitesMain string
+	//go:embed testdata/goroutines/main.go
+	goroutinesMain string
 )
+
+// GoroutinesSource is a program with goroutines in many states, which says their stacks.
+func GoroutinesSource() map[string]string { return Module(goroutinesMain) }
 
 // SitesSource is a program that allocates known objects and writes its own heap profile.
 func SitesSource() map[string]string { return Module(sitesMain) }

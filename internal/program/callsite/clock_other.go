@@ -1,0 +1,5 @@
+//go:build !linux
+
+package callsite
+
+func monotonic() uint64 { return 0 }
