@@ -5,33 +5,54 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/foliomem/folio/internal/program/symbol"
 )
 
-// Caller returns the innermost line of a stack that is not of the standard library,
-// and the function of the library that it called.
-func Caller(s *profile.Sample) (frame profile.Line, inside string, ok bool) {
-	var innermost *profile.Line
+// Stack returns the calls of a sample, innermost first, without those that have no name.
+func Stack(s *profile.Sample) (out []symbol.Frame) {
 	for _, loc := range s.Location {
 		for _, l := range loc.Line {
-			if l.Function == nil {
-				continue
-			}
-			name := l.Function.Name
-			if innermost == nil && !strings.HasPrefix(name, "runtime.") {
-				innermost = &l
-			}
-			if !Standard(name) {
-				return l, inside, true
-			}
-			if !strings.HasPrefix(name, "runtime.") {
-				inside = name
+			if l.Function != nil {
+				out = append(out, symbol.Frame{Func: l.Function.Name, File: l.Function.Filename, Line: int(l.Line)})
 			}
 		}
 	}
-	if innermost == nil {
-		return profile.Line{}, "", false
+	return out
+}
+
+// Caller returns the innermost line of a stack that is not of the standard library, and the
+// function of the library that it called; and how far out in the stack it is.
+func Caller(stack []symbol.Frame) (frame symbol.Frame, inside string, at int, ok bool) {
+	innermost := -1
+	for i, f := range stack {
+		if innermost < 0 && !strings.HasPrefix(f.Func, "runtime.") {
+			innermost = i
+		}
+		if !Standard(f.Func) {
+			return f, inside, i, true
+		}
+		if !strings.HasPrefix(f.Func, "runtime.") {
+			inside = f.Func
+		}
 	}
-	return *innermost, innermost.Function.Name, true
+	if innermost < 0 {
+		return symbol.Frame{}, "", 0, false
+	}
+	return stack[innermost], stack[innermost].Func, innermost, true
+}
+
+// maxCallers bounds the callers that are named of a site.
+const maxCallers = 4
+
+// Callers returns the functions that called the one at a place in a stack, nearest first.
+func Callers(stack []symbol.Frame, at int) (out []string) {
+	for _, f := range stack[min(at+1, len(stack)):] {
+		if len(out) < maxCallers && !strings.HasPrefix(f.Func, "runtime.") {
+			out = append(out, f.Func)
+		}
+	}
+	return out
 }
 
 // Standard reports whether a function is of the standard library, by its name:

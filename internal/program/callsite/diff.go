@@ -16,7 +16,8 @@ type Use struct {
 	AllocObjects, AllocBytes, InUseObjects, InUseBytes int64
 }
 
-func (u *Use) add(v Use) {
+// Add adds another.
+func (u *Use) Add(v Use) {
 	u.AllocObjects += v.AllocObjects
 	u.AllocBytes += v.AllocBytes
 	u.InUseObjects += v.InUseObjects
@@ -57,9 +58,6 @@ var columns = [...]string{"alloc_objects", "alloc_space", "inuse_objects", "inus
 // ErrNotHeap says that a profile is not one of the heap.
 var ErrNotHeap = errors.New("not a heap profile: write one with folio inspect --heap FILE PID")
 
-// maxCallers bounds the callers that are kept of a site.
-const maxCallers = 4
-
 // diffKey is one stack with one size of objects, or a site.
 type diffKey struct{ stack, size string }
 
@@ -94,11 +92,11 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 				all[k] = e
 			}
 			if i == 0 {
-				e.before.add(u)
-				out.Before.add(u)
+				e.before.Add(u)
+				out.Before.Add(u)
 			} else {
-				e.after.add(u)
-				out.After.add(u)
+				e.after.Add(u)
+				out.After.Add(u)
 				e.sample = s
 			}
 		}
@@ -112,21 +110,22 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 	}
 	sites := make(map[string]*site)
 	for _, e := range all {
-		frame, inside, ok := Caller(e.sample)
+		stack := Stack(e.sample)
+		frame, inside, at, ok := Caller(stack)
 		if !ok {
 			continue
 		}
-		key := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Function.Name, frame.Function.Filename, frame.Line, inside)
+		key := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Func, frame.File, frame.Line, inside)
 		s := sites[key]
 		if s == nil {
-			s = &site{Change: Change{Func: frame.Function.Name, File: frame.Function.Filename, Line: frame.Line, Inside: inside}, most: math.MinInt64}
+			s = &site{Change: Change{Func: frame.Func, File: frame.File, Line: int64(frame.Line), Inside: inside}, most: math.MinInt64}
 			sites[key] = s
 		}
-		s.Before.add(e.before)
-		s.After.add(e.after)
-		s.variance += variance(e.before, e.after, float64(e.size), rate, out.Other)
+		s.Before.Add(e.before)
+		s.After.Add(e.after)
+		s.variance += Variance(e.before, e.after, float64(e.size), rate, out.Other)
 		if g := e.after.InUseBytes - e.before.InUseBytes; g > s.most {
-			s.most, s.Callers = g, callers(e.sample, frame)
+			s.most, s.Callers = g, Callers(stack, at)
 		}
 	}
 	for _, s := range sites {
@@ -140,10 +139,11 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 	return out, nil
 }
 
-// variance returns that of the growth of objects of one size: an object of s bytes is
+// Variance returns that of the growth of objects of one size: an object of s bytes is
 // sampled with probability p = 1-exp(-s/rate), and stands for s/p. Only those count that
-// came or went: what is in both profiles has the same error in both.
-func variance(before, after Use, size, rate float64, other bool) float64 {
+// came or went: what is in both profiles has the same error in both. other says that they
+// are of different processes.
+func Variance(before, after Use, size, rate float64, other bool) float64 {
 	if rate <= 1 || size <= 0 {
 		return 0
 	}
@@ -159,29 +159,8 @@ func variance(before, after Use, size, rate float64, other bool) float64 {
 // stackOf names a stack by its functions and lines.
 func stackOf(s *profile.Sample) string {
 	var b strings.Builder
-	for _, loc := range s.Location {
-		for _, l := range loc.Line {
-			if l.Function != nil {
-				fmt.Fprintf(&b, "%s %d\n", l.Function.Name, l.Line)
-			}
-		}
+	for _, f := range Stack(s) {
+		fmt.Fprintf(&b, "%s %d\n", f.Func, f.Line)
 	}
 	return b.String()
-}
-
-// callers returns the functions that called a site, from the nearest on.
-func callers(s *profile.Sample, site profile.Line) (out []string) {
-	found := false
-	for _, loc := range s.Location {
-		for _, l := range loc.Line {
-			switch {
-			case l.Function == nil:
-			case !found:
-				found = l.Function == site.Function && l.Line == site.Line
-			case len(out) < maxCallers && !strings.HasPrefix(l.Function.Name, "runtime."):
-				out = append(out, l.Function.Name)
-			}
-		}
-	}
-	return out
 }

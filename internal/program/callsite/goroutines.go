@@ -61,11 +61,11 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 	system := make(map[uint64]bool)
 	now := monotonic()
 	var key []byte
-	unread, err := t.EachGoroutine(ctx, func(g *goruntime.Goroutine) {
+	unread, err := t.EachGoroutine(ctx, true, func(g *goruntime.Goroutine) {
 		out.Total++
 		own, known := system[g.Start]
 		if !known {
-			own = isSystem(t.Frames(g.Start, false))
+			own = IsSystem(t.Frames(g.Start, false))
 			system[g.Start] = own
 		}
 		if own {
@@ -130,9 +130,9 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 	return out, nil
 }
 
-// isSystem tells the runtime's own goroutines by the function that they begin with, as the
+// IsSystem tells the runtime's own goroutines by the function that they begin with, as the
 // runtime does.
-func isSystem(start []symbol.Frame) bool {
+func IsSystem(start []symbol.Frame) bool {
 	if len(start) == 0 {
 		return false
 	}

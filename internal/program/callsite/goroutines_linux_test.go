@@ -116,67 +116,77 @@ func traceLine(name, file, line string, created bool) string {
 // TestGoroutines compares the goroutines of a program, read from outside, with the stack
 // traces that it prints itself.
 func TestGoroutines(t *testing.T) {
-	testenv.EveryBuild(t, releases, testenv.GoroutinesSource(), func(t *testing.T, path string) {
-		pid, ask := startGoroutines(t, path)
-		target, err := goruntime.Attach(procmem.FS{}, pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer target.Close()
-		tries := 0
-		// They come to rest in their own time.
-		var want, have map[uint64]string
-		same := testenv.Within(func() bool {
-			if tries++; tries > 1000 { // it never will
-				return true
+	for _, release := range testenv.Versions(t, releases) {
+		t.Run(release, func(t *testing.T) {
+			path, err := testenv.Build{Source: testenv.GoroutinesSource(), Args: []string{"-ldflags=-s -w"}, Env: []string{"CGO_ENABLED=0", "GOTOOLCHAIN=" + release}}.Try(t)
+			if err != nil {
+				testenv.Missing(t, "%v", err)
 			}
-			want = tracesOf(t, ask("say"))
-			have = make(map[uint64]string)
-			unread, err := target.EachGoroutine(context.Background(), func(g *goruntime.Goroutine) {
-				if !isSystem(target.Frames(g.Start, false)) {
-					have[g.ID] = traceOf(target, g)
-				}
-			})
-			if err != nil || unread > 0 {
-				t.Fatalf("%d unread, %v", unread, err)
-			}
-			return differ(have, want) == ""
+			testGoroutines(t, path)
 		})
-		if !same || differ(have, want) != "" {
-			t.Fatalf("%s", differ(have, want))
+	}
+}
+
+func testGoroutines(t *testing.T, path string) {
+	pid, ask := startGoroutines(t, path)
+	target, err := goruntime.Attach(procmem.FS{}, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	tries := 0
+	// They come to rest in their own time.
+	var want, have map[uint64]string
+	same := testenv.Within(func() bool {
+		if tries++; tries > 1000 { // it never will
+			return true
 		}
-		ask("gc")
-		ask("gc") // which sees what has waited since the first
-		all, err := ReadGoroutines(context.Background(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum, longest := 0, 0
-		for _, g := range all.Groups {
-			sum += g.Count
-			if g.Longest > 0 {
-				longest++
+		want = tracesOf(t, ask("say"))
+		have = make(map[uint64]string)
+		unread, err := target.EachGoroutine(context.Background(), true, func(g *goruntime.Goroutine) {
+			if !IsSystem(target.Frames(g.Start, false)) {
+				have[g.ID] = traceOf(target, g)
 			}
+		})
+		if err != nil || unread > 0 {
+			t.Fatalf("%d unread, %v", unread, err)
 		}
-		if all.Total < 100 || sum+all.System != all.Total || all.Unread != 0 || all.Left != 0 || all.System == 0 || longest < 10 {
-			t.Errorf("%d goroutines, %d in groups, %d of the runtime, %d unread, %d groups with a time", all.Total, sum, all.System, all.Unread, longest)
-		}
-		if g := all.Groups[0]; g.Count != 50 || g.State != "chan receive" || g.Created.Func != "main.start" || g.Start != "main.main.func1" ||
-			!g.Whole || len(g.Waits()) < 2 || g.Waits()[0].Func != "main.receive" {
-			t.Errorf("%+v", g)
-		}
-		if (all.Leaked != nil) != strings.Contains(target.Version(), "go1.27") {
-			t.Errorf("%s: leaked %v", target.Version(), all.Leaked)
-		}
-		if all.Leaked == nil {
-			return
-		}
-		// Those that wait for channels that nobody else has, and for nothing at all.
-		ask("leaks")
-		if all, err = ReadGoroutines(context.Background(), target); err != nil || *all.Leaked != 7 {
-			t.Errorf("%d leaked, %v", *all.Leaked, err)
-		}
+		return differ(have, want) == ""
 	})
+	if !same || differ(have, want) != "" {
+		t.Fatalf("%s", differ(have, want))
+	}
+	ask("gc")
+	ask("gc") // which sees what has waited since the first
+	all, err := ReadGoroutines(context.Background(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, longest := 0, 0
+	for _, g := range all.Groups {
+		sum += g.Count
+		if g.Longest > 0 {
+			longest++
+		}
+	}
+	if all.Total < 100 || sum+all.System != all.Total || all.Unread != 0 || all.Left != 0 || all.System == 0 || longest < 10 {
+		t.Errorf("%d goroutines, %d in groups, %d of the runtime, %d unread, %d groups with a time", all.Total, sum, all.System, all.Unread, longest)
+	}
+	if g := all.Groups[0]; g.Count != 50 || g.State != "chan receive" || g.Created.Func != "main.start" || g.Start != "main.main.func1" ||
+		!g.Whole || len(g.Waits()) < 2 || g.Waits()[0].Func != "main.receive" {
+		t.Errorf("%+v", g)
+	}
+	if (all.Leaked != nil) != strings.Contains(target.Version(), "go1.27") {
+		t.Errorf("%s: leaked %v", target.Version(), all.Leaked)
+	}
+	if all.Leaked == nil {
+		return
+	}
+	// Those that wait for channels that nobody else has, and for nothing at all.
+	ask("leaks")
+	if all, err = ReadGoroutines(context.Background(), target); err != nil || *all.Leaked != 7 {
+		t.Errorf("%d leaked, %v", *all.Leaked, err)
+	}
 }
 
 // traceOf is what tracesOf makes of a goroutine.

@@ -94,10 +94,10 @@ func (t *Target) goroutineFields() (goroutineFields, error) {
 	return f, t.lacks()
 }
 
-// EachGoroutine calls visit with each goroutine of the process; what it is called with is
-// valid until it returns. Nothing is stopped: a goroutine that runs while its stack is read
+// EachGoroutine calls visit with each goroutine of the process, with its stack or, which
+// is cheaper, without; what it is called with is valid until it returns. Nothing is stopped: a goroutine that runs while its stack is read
 // has none. It returns how many could not be read.
-func (t *Target) EachGoroutine(ctx context.Context, visit func(*Goroutine)) (unread int, err error) {
+func (t *Target) EachGoroutine(ctx context.Context, stacks bool, visit func(*Goroutine)) (unread int, err error) {
 	all, err := t.Goroutines()
 	if err != nil {
 		return 0, err
@@ -106,7 +106,7 @@ func (t *Target) EachGoroutine(ctx context.Context, visit func(*Goroutine)) (unr
 	if err != nil {
 		return 0, err
 	}
-	u := &unwinder{t: t, sizes: map[uint64]frameSize{}, stack: make([]byte, stackBytes), pcs: make([]uint64, 0, MaxFrames)}
+	u := &unwinder{t: t, off: !stacks, sizes: map[uint64]frameSize{}, stack: make([]byte, stackBytes), pcs: make([]uint64, 0, MaxFrames)}
 	b, again := make([]byte, f.size), make([]byte, f.size)
 	for i, at := range all {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -154,7 +154,7 @@ func (t *Target) goroutine(f *goroutineFields, u *unwinder, at uint64, b, again 
 		default:
 			g.Since = 0 // of an earlier wait
 		}
-		if g.Status == Running || g.Status == copying {
+		if u.off || g.Status == Running || g.Status == copying {
 			return g, nil
 		}
 		pc, sp, lr := t.number(b, f.pc), t.number(b, f.sp), t.number(b, f.lr)
@@ -202,6 +202,7 @@ type frameSize struct {
 // unwinder follows stacks by the sizes of frames.
 type unwinder struct {
 	t     *Target
+	off   bool
 	sizes map[uint64]frameSize
 	stack []byte
 	pcs   []uint64

@@ -71,12 +71,12 @@ func Read(r io.Reader) (*Profile, error) {
 	sites := map[key]*Site{}
 	stacks := trialprofile.NewStacks()
 	for _, s := range p.Sample {
-		frame, inside, ok := callsite.Caller(s)
+		frame, inside, _, ok := callsite.Caller(callsite.Stack(s))
 		if !ok {
 			continue
 		}
 		paths(stacks, s, s.Value[at[1]], s.Value[at[3]])
-		k := key{frame.Function.Name, frame.Function.Filename, inside, frame.Line}
+		k := key{frame.Func, frame.File, inside, int64(frame.Line)}
 		site := sites[k]
 		if site == nil {
 			site = &Site{Func: k.name, File: k.file, Line: k.line, Inside: inside}
