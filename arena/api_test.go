@@ -127,8 +127,8 @@ func TestSliceLargerThanASlab(t *testing.T) {
 	h := Of[linked](a)
 	h.New()
 	big := MakeSlice[linked](a, 10_000, 10_000)
-	if after := h.New(); after == &big[len(big)-1] || h.end != 32 {
-		t.Errorf("a slice of its own became the current slab: %d elements", h.end)
+	if after := h.New(); after == &big[len(big)-1] || len(h.in.(*stock[linked]).slabs.buf) != 32 {
+		t.Errorf("a slice of its own became the current slab: %d elements", len(h.in.(*stock[linked]).slabs.buf))
 	}
 	if s := a.Stats(); s.Used != 10_002*16 || s.Slabs != 2 {
 		t.Errorf("%+v", s)

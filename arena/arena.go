@@ -1,9 +1,6 @@
 package arena
 
-import (
-	"reflect"
-	"unsafe"
-)
+import "reflect"
 
 // An Arena is a collection of Go values that are allocated together and freed
 // at once. It may be used by one goroutine at a time, like a slice. The zero
@@ -15,17 +12,11 @@ import (
 type Arena struct {
 	_ noCopy
 
-	// An arena of 48 bytes, the handle of its first type included, is all that
-	// the GC has of a small arena that comes and goes: the rest is reused.
-	one  handle0
+	// The arena with the handle of its first type is all that the GC has of a small
+	// arena that comes and goes, and nothing where it lives on the stack of the
+	// function that made it: the rest is reused, and does not point to it.
+	one  core  // first: the stock finds the arena by it
 	more *more // what most arenas do without; nil: in use, with the default options
-}
-
-// handle0 is the memory of the arena's first Handle[T], as it is for any T.
-type handle0 struct {
-	core
-	n, end uintptr
-	first  unsafe.Pointer
 }
 
 // more is what most arenas do without.
@@ -68,31 +59,41 @@ func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
 // NewArena returns an empty arena with the default options. It owns no memory
-// for values yet.
+// for values yet. It is inlined: an arena that its function does not pass on to where
+// the compiler loses sight of it is on the stack, and costs the GC nothing.
 func NewArena() *Arena {
+	a := new(Arena)
 	if debugging {
-		return newDebug(nil)
+		a.more = newMore(nil)
 	}
-	return new(Arena)
+	return a
 }
 
 // NewArenaWith returns an empty arena with the given options; nil means the
 // defaults.
 func NewArenaWith(o *Options) *Arena {
-	if debugging {
-		return newDebug(o)
-	}
-	if o == nil || *o == (Options{}) {
-		return new(Arena)
-	}
-	return &Arena{more: &more{set: resolve(o)}}
+	return &Arena{more: newMore(o)}
 }
 
-func (a *Arena) settings() *settings {
-	if a.more == nil || a.more.set == nil {
+// newMore returns what an arena with options has from the beginning.
+//
+//go:noinline
+func newMore(o *Options) *more {
+	switch {
+	case debugging:
+		set := resolve(o)
+		return &more{set: set, debug: &record{name: set.name, made: callers()}}
+	case o == nil || *o == (Options{}):
+		return nil
+	}
+	return &more{set: resolve(o)}
+}
+
+func (m *more) settings() *settings {
+	if m == nil || m.set == nil {
 		return &defaults
 	}
-	return a.more.set
+	return m.set
 }
 
 // extra returns what the arena, which is in use, has more, making it.
@@ -112,21 +113,22 @@ func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 // happens when one is. Free panics if the arena was freed or put into a Pool
 // before.
 func (a *Arena) Free() {
-	if a.more == nil {
+	m := a.more
+	if m == nil {
 		if s := a.one.in; s != nil {
-			s.release(a)
+			s.release(hide(&a.one), nil)
 		}
 		a.more = &gone
 		return
 	}
-	if a.more.state != inUse {
-		a.misuse("Free")
+	if m.state != inUse {
+		m.misuse("Free")
 	}
-	if r := a.debug(); r != nil {
+	if r := m.debug; r != nil {
 		r.end("Free")
 	}
 	a.free()
-	a.more.state = freed
+	m.state = freed
 }
 
 func (a *Arena) free() {
@@ -134,24 +136,15 @@ func (a *Arena) free() {
 	if m.held != nil {
 		m.held.drop() // so that what it held does not raise the bound for itself
 	}
-	for b := range a.stocks {
-		b.self.release(a)
-	}
-	m.rest, m.last, m.index = nil, nil, nil
-}
-
-// stocks passes the stocks of all types to yield, which may free them.
-func (a *Arena) stocks(yield func(*base) bool) {
-	if s := a.one.in; s == nil || !yield(s.common()) || a.more == nil {
-		return
-	}
-	for b := a.more.rest; b != nil; {
+	for b := m.rest; b != nil; {
 		next := b.next
-		if !yield(b) {
-			return
-		}
+		b.self.release(b.handle, m)
 		b = next
 	}
+	if s := a.one.in; s != nil {
+		s.release(hide(&a.one), m)
+	}
+	m.rest, m.last, m.index = nil, nil, nil
 }
 
 // Reset frees everything allocated from the arena but keeps its memory for
@@ -160,10 +153,11 @@ func (a *Arena) stocks(yield func(*base) bool) {
 // a slab is not kept.
 func (a *Arena) Reset() {
 	a.use("Reset")
-	if r := a.debug(); r != nil {
+	m := a.extra()
+	if r := m.debug; r != nil {
 		r.end("Reset")
 	}
-	a.hold(a.reset(maxInt64))
+	m.hold(a.reset(maxInt64))
 }
 
 const (
@@ -174,11 +168,17 @@ const (
 // reset keeps slabs of at most keep bytes and returns how many of these are in
 // large ones.
 func (a *Arena) reset(keep int64) (large int64) {
-	if m := a.extra(); m.held != nil {
+	m := a.extra()
+	if m.held != nil {
 		m.held.drop()
 	}
-	for b := range a.stocks {
-		n, l := b.self.reset(a, keep)
+	if s := a.one.in; s != nil {
+		n, l := s.reset(hide(&a.one), m, keep)
+		keep -= n
+		large += l
+	}
+	for b := m.rest; b != nil; b = b.next {
+		n, l := b.self.reset(b.handle, m, keep)
 		keep -= n
 		large += l
 	}
@@ -188,17 +188,17 @@ func (a *Arena) reset(keep int64) (large int64) {
 // use panics if the arena was freed or put into a pool.
 func (a *Arena) use(op string) {
 	if !a.usable() {
-		a.misuse(op)
+		a.more.misuse(op)
 	}
 }
 
 // misuse panics: the arena is over.
-func (a *Arena) misuse(op string) {
+func (m *more) misuse(op string) {
 	what := " after Free"
-	if a.more.state == pooled {
+	if m.state == pooled {
 		what = " after Put"
 	}
-	if r := a.debug(); r != nil {
+	if r := m.debug; r != nil {
 		what += r.history()
 	}
 	panic("arena: " + op + what)

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"unsafe"
 
 	"github.com/foliomem/folio/internal/base/config"
 )
@@ -36,19 +35,6 @@ type record struct {
 	made  []uintptr
 	freed []uintptr // by the last Free, Reset or Put
 	how   string    // which of them
-}
-
-func newDebug(o *Options) *Arena {
-	set := resolve(o)
-	return &Arena{more: &more{set: set, debug: &record{name: set.name, made: callers()}}}
-}
-
-// debug returns the record of an arena in debug mode, or nil.
-func (a *Arena) debug() *record {
-	if a.more == nil {
-		return nil
-	}
-	return a.more.debug
 }
 
 // end notes where what was allocated from the arena ended.
@@ -91,20 +77,17 @@ func stack(pcs []uintptr) string {
 type ended struct{ base }
 
 // pooledAway is that of arenas that were put into a Pool.
-var pooledAway = newEnded(&Arena{more: &away})
+var pooledAway = newEnded(&away)
 
-func newEnded(a *Arena) store { return &ended{base{arena: a}} }
+func newEnded(m *more) store { return &ended{base{more: m}} }
 
-func (e *ended) fill() unsafe.Pointer {
-	e.arena.misuse("allocation")
-	return nil
-}
+func (e *ended) fill(*core) { e.more.misuse("allocation") }
 
 // The rest is never called: an arena that is over has no stocks.
 
-func (e *ended) release(*Arena)                     {}
-func (e *ended) reset(*Arena, int64) (int64, int64) { return 0, 0 }
-func (e *ended) attach(*Arena)                      {}
-func (e *ended) detach()                            {}
-func (e *ended) count(*counter)                     {}
-func (e *ended) typ() reflect.Type                  { return nil }
+func (e *ended) release(*core, *more)                     {}
+func (e *ended) reset(*core, *more, int64) (int64, int64) { return 0, 0 }
+func (e *ended) attach(*Arena) *core                      { return nil }
+func (e *ended) detach(*core)                             {}
+func (e *ended) count(*core, *counter)                    {}
+func (e *ended) typ() reflect.Type                        { return nil }

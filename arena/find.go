@@ -5,18 +5,18 @@ import "reflect"
 // fewTypes is how many types are searched one by one: faster than the map.
 const fewTypes = 12
 
-// find returns the stock of T, making it if there is none, and remembers it
-// as the last one used.
+// find returns the handle of T, making it and its stock if there is none, and
+// remembers it as the last one used.
 //
 //go:noinline
-func find[T any](a *Arena) *stock[T] {
+func find[T any](a *Arena) *Handle[T] {
 	m := a.more
 	if m == nil {
 		return add[T](a)
 	}
 	if m.last != nil {
 		if s, ok := m.last.self.(*stock[T]); ok {
-			return s
+			return handleOf[T](s.handle)
 		}
 	}
 	s := listed[T](m)
@@ -24,10 +24,10 @@ func find[T any](a *Arena) *stock[T] {
 		return add[T](a)
 	}
 	if s.handle == nil {
-		s.attach(a)
+		s.attach(hide(a))
 	}
 	m.last = &s.base
-	return s
+	return handleOf[T](s.handle)
 }
 
 // listed returns the stock of T that is in the list, or nil.
@@ -47,14 +47,13 @@ func listed[T any](m *more) *stock[T] {
 }
 
 // add makes the handle of T, and its stock if there is none to be reused.
-func add[T any](a *Arena) *stock[T] {
+func add[T any](a *Arena) *Handle[T] {
 	a.use("allocation")
 	s := depotOf[T]().getStock()
 	if a.one.in != nil {
 		a.extra().list(&s.base)
 	}
-	s.attach(a)
-	return s
+	return handleOf[T](s.attach(a))
 }
 
 // list adds a stock to those of the arena.

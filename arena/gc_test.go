@@ -76,7 +76,7 @@ func useAfterFree() int {
 	var handle *Handle[branch]
 	for round := range uint64(40) {
 		a := NewArenaWith(&Options{SlabBytes: 8 << 10, IdleBytes: 20 << 10})
-		if handle = Of[branch](a); handle.n != 0 {
+		if handle = Of[branch](a); a.Stats().Objects != 0 {
 			return 1
 		}
 		for i := range uint64(400) {

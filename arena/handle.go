@@ -6,41 +6,63 @@ import "unsafe"
 // lives as long as its arena, may be used by one goroutine at a time together
 // with it, must not be copied, and panics once the arena is freed or put into a
 // Pool.
-type Handle[T any] struct {
-	core                 // first: New is within the inliner's budget only so
-	n     uintptr        // elements of the current slab that were handed out
-	end   uintptr        // elements that it has; it is the first of the stock's slabs
-	first unsafe.Pointer // a *T
-}
+type Handle[T any] struct{ core }
 
-// core is the part of a handle that is the same for all types. A method of
-// it costs the inliner less than one of the generic type: New needs that.
+// core is a handle, which is the same for all types. A method of it costs the
+// inliner less than one of the generic type: New needs that.
 type core struct {
 	_  noCopy
 	in store // the handle's stock, here so that New[T] asks for its type with one load; nil after Free
+
+	// What is left of the current slab, which is the first of the stock's: at is 0
+	// where nothing is, and last+at is the element that was handed out last, at being
+	// negative. Counting up to 0 is one compare, and as the address comes of
+	// an addition last, the compiler knows that it is not nil. An integer, since
+	// pointers are stored with a write barrier.
+	at   uintptr
+	last unsafe.Pointer // the last element of the current slab
 }
 
-// used returns how many elements of the current slab were handed out, left how
-// many were not.
-func (h *Handle[T]) used() int { return int(h.n) }
-func (h *Handle[T]) left() int { return int(h.end - h.n) }
-
-// buf returns the elements of the current slab.
-func (h *Handle[T]) buf() []T { return unsafe.Slice((*T)(h.first), h.end) }
-
-// from makes New hand out the elements of an empty slab; nil: of none.
-func (h *Handle[T]) from(buf []T) {
-	h.n, h.end, h.first = 0, uintptr(len(buf)), unsafe.Pointer(unsafe.SliceData(buf))
+// from makes New of c, if there is one, hand out elements; nil: none.
+func from[T any](c *core, buf []T) {
+	if c == nil {
+		return
+	}
+	c.at, c.last = 0, nil
+	if n := uintptr(len(buf)); n > 0 {
+		size := unsafe.Sizeof(buf[0])
+		c.at, c.last = -n*size, unsafe.Add(unsafe.Pointer(unsafe.SliceData(buf)), (n-1)*size)
+	}
 }
 
-// more returns a new element where the current slab is full.
+// unused returns how many elements of the current slab were not handed out; 0 for
+// those of no size.
+func unused[T any](c *core) int {
+	if size := unsafe.Sizeof(*new(T)); size > 0 {
+		return int(-c.at / size)
+	}
+	return 0
+}
+
+// more makes room where the current slab is full.
 //
 //go:noinline
-func (c *core) more() unsafe.Pointer {
+func (c *core) more() {
 	if c.in == nil {
 		panic("arena: allocation after Free")
 	}
-	return c.in.fill()
+	c.in.fill(hide(c))
+}
+
+// hide returns p. The compiler does not see that it is p, so that an arena may live
+// on the stack although methods are called for it by way of an interface. What is
+// hidden must not be stored anywhere: TestArenaStaysOnTheStack looks that it is not.
+//
+//go:nosplit
+func hide[P any](p *P) *P {
+	x := uintptr(unsafe.Pointer(p))
+	// Safety: no call lies between the two conversions, so the stack does not move.
+	return *(**P)(unsafe.Pointer(&x))
 }
 
 // Of returns the handle for values of type T of the arena. All handles of a
@@ -49,14 +71,18 @@ func Of[T any](a *Arena) *Handle[T] {
 	if _, ok := a.one.in.(*stock[T]); ok {
 		return handleOne[T](a)
 	}
-	return find[T](a).handle
+	return find[T](a)
 }
 
 // handleOne returns the handle that is part of the arena, as that of T.
 func handleOne[T any](a *Arena) *Handle[T] {
-	// Safety: handle0 has the layout of a Handle[T], whatever T is: the element
-	// type is only that of the pointer in it. The stock is one of T, or new.
-	return (*Handle[T])(unsafe.Pointer(&a.one))
+	return handleOf[T](&a.one)
+}
+
+// handleOf returns a handle with its type.
+func handleOf[T any](c *core) *Handle[T] {
+	// Safety: a Handle[T] is a core, whatever T is. The stock is one of T, or new.
+	return (*Handle[T])(unsafe.Pointer(c))
 }
 
 // New returns a pointer to a new zero T in the arena. The pointer must not be
@@ -65,33 +91,29 @@ func New[T any](a *Arena) *T {
 	if _, ok := a.one.in.(*stock[T]); ok {
 		return handleOne[T](a).New()
 	}
-	return find[T](a).handle.New()
+	return find[T](a).New()
 }
 
 // New returns a pointer to a new zero T in the arena of the handle, as the
 // function New does.
 func (h *Handle[T]) New() *T {
-	// The compiler inlines what costs up to 80, and this costs 80: a test checks.
-	if h.n >= h.end {
-		return (*T)(h.more()) // Safety: it returns what fill of this handle's stock returns, a *T.
+	// The compiler inlines what costs up to 80, and this costs 78: a test checks.
+	if h.at == 0 {
+		h.more()
 	}
-	h.n++
-	// Safety: n-1 is below end, and first points to that many elements.
-	return (*T)(unsafe.Add(h.first, (h.n-1)*unsafe.Sizeof(*new(T))))
+	h.at += unsafe.Sizeof(*new(T))
+	// Safety: last is the last element of a slab, and this one lies before it, or is it.
+	return (*T)(unsafe.Add(h.last, h.at))
 }
 
 // take returns n zero elements in a row.
 func (h *Handle[T]) take(n int) []T {
-	if i := h.used(); n <= h.left() {
-		h.n += uintptr(n)
-		return h.buf()[i : i+n : i+n]
+	size := unsafe.Sizeof(*new(T))
+	if n > unused[T](&h.core) {
+		return h.in.(*stock[T]).room(hide(&h.core), n) // of an arena in use: Of looked
 	}
-	s := h.in.(*stock[T]) // of an arena in use: Of looked
-	sl := s.room(n)
-	if sl == s.slabs {
-		h.n = uintptr(n)
-	} else {
-		sl.used = n
-	}
-	return sl.buf[:n:n]
+	// Safety: the slab has n more elements.
+	p := unsafe.Add(h.last, h.at+size)
+	h.at += uintptr(n) * size
+	return unsafe.Slice((*T)(p), n)
 }

@@ -23,12 +23,11 @@ type held struct {
 	cleanup runtime.Cleanup
 }
 
-// hold says that the arena holds one slab more, of n bytes.
-func (a *Arena) hold(n int64) {
+// hold says that the arena holds n bytes more in large slabs.
+func (m *more) hold(n int64) {
 	if n < largeSlab {
 		return
 	}
-	m := a.extra()
 	if m.held == nil {
 		m.held = new(held)
 	}
@@ -38,8 +37,8 @@ func (a *Arena) hold(n int64) {
 	}
 	told := h.told.Swap(h.bytes)
 	if told == 0 {
-		// An arena that is never freed leaves the account when it is collected.
-		h.cleanup = runtime.AddCleanup(a, func(h *held) { inUseBytes.Add(-h.told.Load()) }, h)
+		// An arena that is never freed leaves the account when this is collected.
+		h.cleanup = runtime.AddCleanup(m, func(h *held) { inUseBytes.Add(-h.told.Load()) }, h)
 	}
 	inUseBytes.Add(h.bytes - told)
 }

@@ -29,7 +29,7 @@ const defaultKeepBytes = 1 << 20
 // that it is used for.
 func (p *Pool) Get() *Arena {
 	if debugging {
-		return newDebug(p.Options)
+		return &Arena{more: newMore(p.Options)}
 	}
 	set := p.settings()
 	m, ok := p.idle.Get().(*more)
@@ -45,7 +45,7 @@ func (p *Pool) Get() *Arena {
 	a := &Arena{more: m}
 	if b := m.first; b != nil {
 		b.attach(a)
-		a.hold(m.large)
+		m.hold(m.large)
 		m.first = nil
 	}
 	return a
@@ -65,7 +65,8 @@ func (p *Pool) settings() *settings {
 // put, too; its options end with it.
 func (p *Pool) Put(a *Arena) {
 	a.use("Put")
-	if r := a.debug(); r != nil {
+	if a.more != nil && a.more.debug != nil {
+		r := a.more.debug
 		r.end("Put")
 		a.free()
 		a.more.state = pooled
@@ -78,10 +79,10 @@ func (p *Pool) Put(a *Arena) {
 	large := a.reset(keep)
 	m := a.more
 	if m.first = a.one.in; m.first != nil {
-		m.first.detach()
+		m.first.detach(hide(&a.one))
 	}
 	for b := m.rest; b != nil; b = b.next {
-		b.self.detach()
+		b.self.detach(b.handle)
 	}
 	m.past, m.large, m.last = 0, large, nil
 	a.more = &away

@@ -10,8 +10,8 @@ import (
 )
 
 // quarantineAll drops all slabs of the stock in debug mode.
-func (s *stock[T]) quarantineAll(r *record) {
-	s.drain(func(l *slab[T]) { s.quarantine(r, l) })
+func (s *stock[T]) quarantineAll(c *core, r *record) {
+	s.drain(c, func(l *slab[T]) { s.quarantine(r, l) })
 }
 
 // quarantine drops a slab in debug mode: it is cleared, never reused, and held

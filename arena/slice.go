@@ -55,16 +55,19 @@ func AppendSlice[T any](a *Arena, s, values []T) []T {
 
 // extend returns s with a capacity of n, in place, or nil.
 func (h *Handle[T]) extend(s []T, n int) []T {
-	from := h.used() - cap(s)
-	if cap(s) == 0 || from < 0 {
+	if cap(s) == 0 {
 		return nil
 	}
-	buf := h.buf()
-	if &buf[from] != unsafe.SliceData(s) || n > len(buf)-from {
+	l := h.in.(*stock[T]).slabs
+	if l == nil || unsafe.Sizeof(*new(T)) == 0 {
 		return nil
 	}
-	h.n = uintptr(from + n)
-	return buf[from : from+len(s) : from+n]
+	from := len(l.buf) - unused[T](&h.core) - cap(s)
+	if from < 0 || &l.buf[from] != unsafe.SliceData(s) || n > len(l.buf)-from {
+		return nil
+	}
+	h.at += uintptr(n-cap(s)) * unsafe.Sizeof(s[0])
+	return l.buf[from : from+len(s) : from+n]
 }
 
 // String returns a copy of s in the arena.

@@ -48,13 +48,19 @@ func (a *Arena) Stats() Stats {
 	if !a.usable() {
 		return Stats{}
 	}
-	c := counter{Stats: Stats{Name: a.settings().name, Allocated: a.past()}}
-	for b := range a.stocks {
-		b.self.count(&c)
+	set := a.more.settings()
+	c := counter{Stats: Stats{Name: set.name, Allocated: a.past()}}
+	if s := a.one.in; s != nil {
+		s.count(hide(&a.one), &c)
+	}
+	if a.more != nil {
+		for b := a.more.rest; b != nil; b = b.next {
+			b.self.count(b.handle, &c)
+		}
 	}
 	c.Allocated += c.Used
 	if c.Resident > 0 && c.Coverage() < lowCoverage {
-		c.WhyNotHuge = c.why(a.settings())
+		c.WhyNotHuge = c.why(set)
 	}
 	return c.Stats
 }
@@ -74,15 +80,15 @@ type counter struct {
 	shared uint64 // and in one that is not
 }
 
-func (s *stock[T]) count(c *counter) {
-	if s.handle != nil {
+func (s *stock[T]) count(h *core, c *counter) {
+	if h != nil {
 		c.Types++
 	}
 	size := uint64(s.depot.size)
 	for l := s.slabs; l != nil; l = l.link {
 		used := l.used
-		if l == s.slabs && s.handle != nil {
-			used = s.handle.used()
+		if l == s.slabs && h != nil {
+			used = s.used(h)
 		}
 		c.Objects += uint64(used)
 		c.Used += uint64(used) * size

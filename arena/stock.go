@@ -10,10 +10,11 @@ import (
 // is by an arena that comes later: a small arena that comes and goes takes one
 // step into the depot and one out of it. Nobody but the handle, which loses it
 // then, ever refers to a stock; handles and arenas themselves are not reused,
-// so that one that was kept after Free still says so.
+// so that one that was kept after Free still says so. A stock does not refer to
+// the arena or its first handle, which may be on a stack: its methods are passed
+// the handle.
 type stock[T any] struct {
 	base
-	handle *Handle[T]
 	slabs  *slab[T] // the first is the current one
 	kept   *slab[T] // empty ones, the small ones first
 	depot  *depot[T]
@@ -26,19 +27,48 @@ type stock[T any] struct {
 
 // base is the part of a stock that is the same for all types.
 type base struct {
-	self  store // what the base is part of
-	arena *Arena
-	next  *base // in the arena's list
+	self   store // what the base is part of
+	more   *more // of the arena, and
+	handle *core // the stock's handle; both nil for that of the first handle
+	next   *base // in the arena's list
 }
 
-// store is what an Arena needs of its stocks without knowing their types.
+// settings returns those of the arena of the stock with handle c.
+func (b *base) settings(c *core) *settings {
+	if b.more != nil {
+		return b.more.settings()
+	}
+	return arenaOf(c).more.settings()
+}
+
+// hold says that the arena of the stock with handle c holds one slab more, of n
+// bytes.
+func (b *base) hold(c *core, n int64) {
+	if n < largeSlab {
+		return
+	}
+	m := b.more
+	if m == nil {
+		m = arenaOf(c).extra()
+	}
+	m.hold(n)
+}
+
+// arenaOf returns the arena that c is the first handle of.
+func arenaOf(c *core) *Arena {
+	// Safety: it is the first field of an Arena, and that of no other type.
+	return (*Arena)(unsafe.Pointer(c))
+}
+
+// store is what an Arena needs of its stocks without knowing their types. c is
+// the stock's handle, nil in an arena of a Pool that did not need it since Get, and m what the arena has more, nil if nothing.
 type store interface {
-	fill() unsafe.Pointer                           // a new element where the slab is full; panics after Free
-	release(a *Arena)                               // for Free
-	reset(a *Arena, keep int64) (kept, large int64) // for Reset: keeps slabs of at most keep bytes
-	detach()                                        // for Put, after reset: ends the handle
-	attach(*Arena)                                  // makes a handle
-	count(*counter)
+	fill(c *core)                                           // where the slab is full: makes another one c's; panics after Free
+	release(c *core, m *more)                               // for Free
+	reset(c *core, m *more, keep int64) (kept, large int64) // for Reset: keeps slabs of at most keep bytes
+	detach(c *core)                                         // for Put, after reset: ends the handle
+	attach(a *Arena) *core                                  // makes a handle
+	count(c *core, to *counter)                             // for Stats
 	typ() reflect.Type
 	common() *base
 }
@@ -47,48 +77,72 @@ func (b *base) common() *base { return b }
 
 func (s *stock[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
-// fill is New where the current slab is full.
-func (s *stock[T]) fill() unsafe.Pointer {
-	s.push(s.obtain(1, s.arena.settings()))
-	h := s.handle
-	h.n = 1
-	return h.first // Safety: New makes it a *T again.
+// fill makes a slab c's where the current one is full.
+func (s *stock[T]) fill(c *core) {
+	if s.depot.size == 0 {
+		s.nothing(c, 1)
+		return
+	}
+	s.push(c, s.obtain(c, 1))
 }
 
-// room adds a slab with at least n elements. It becomes the current one,
-// unless less would be left of it than is left of the current one.
-func (s *stock[T]) room(n int) *slab[T] {
-	h := s.handle
-	l := s.obtain(n, s.arena.settings())
-	if s.slabs == nil || len(l.buf)-n > h.left() {
-		s.push(l)
-		return l
+// room returns n elements of a new slab. It becomes the current one, unless less
+// would be left of it than is left of the current one.
+func (s *stock[T]) room(c *core, n int) []T {
+	if s.depot.size == 0 {
+		return s.nothing(c, n)
 	}
-	l.link, s.slabs.link = s.slabs.link, l
-	return l
+	l := s.obtain(c, n)
+	if s.slabs == nil || len(l.buf)-n > unused[T](c) {
+		s.push(c, l)
+		c.at += uintptr(n) * s.depot.size
+	} else {
+		l.used = n
+		l.link, s.slabs.link = s.slabs.link, l
+	}
+	return l.buf[:n:n]
+}
+
+// nothing hands out n elements of no size, which take no memory: any number of
+// them is one slab.
+func (s *stock[T]) nothing(c *core, n int) []T {
+	if s.slabs == nil {
+		s.slabs = &slab[T]{buf: make([]T, maxInt), size: own}
+		c.last = unsafe.Pointer(unsafe.SliceData(s.slabs.buf))
+	}
+	s.slabs.used += n
+	return s.slabs.buf[:n:n]
 }
 
 // push makes l the current slab.
-func (s *stock[T]) push(l *slab[T]) {
-	h := s.handle
-	if s.slabs != nil {
-		s.slabs.used = h.used()
-	}
+func (s *stock[T]) push(c *core, l *slab[T]) {
+	s.note(c)
 	l.link, s.slabs = s.slabs, l
-	h.from(l.buf)
+	from(c, l.buf)
+}
+
+// note makes the current slab say how much of it was handed out.
+func (s *stock[T]) note(c *core) {
+	if l := s.slabs; l != nil && c != nil {
+		l.used = s.used(c)
+	}
+}
+
+// used returns how many elements of the current slab, which there is, were handed out.
+func (s *stock[T]) used(c *core) int {
+	if s.depot.size == 0 {
+		return s.slabs.used
+	}
+	return len(s.slabs.buf) - unused[T](c)
 }
 
 // obtain returns a slab with at least n zero elements: one that Reset kept,
 // or one of the depot's.
-func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
-	d := s.depot
-	if d.size == 0 {
-		// Any number of them takes no memory.
-		return &slab[T]{buf: make([]T, maxInt), size: own}
-	}
+func (s *stock[T]) obtain(c *core, n int) *slab[T] {
+	d, set := s.depot, s.settings(c)
 	if n > d.most(set.maxClass) {
 		l := &slab[T]{buf: make([]T, n), size: own}
-		s.arena.hold(l.bytes())
+		s.hold(c, l.bytes())
 		d.advise(l, set)
 		return l
 	}
@@ -98,24 +152,20 @@ func (s *stock[T]) obtain(n int, set *settings) *slab[T] {
 			return l
 		}
 	}
-	c := max(min(s.grown, set.maxClass), d.least(n))
-	s.grown = c.next()
-	l := d.obtain(c, set)
-	s.arena.hold(l.bytes())
+	size := max(min(s.grown, set.maxClass), d.least(n))
+	s.grown = size.next()
+	l := d.obtain(size, set)
+	s.hold(c, l.bytes())
 	return l
 }
 
 // drain takes all slabs from the stock and its handle and passes them to f, the
 // oldest, which are the smallest, first. It does not use the stock any more then.
-func (s *stock[T]) drain(f func(*slab[T])) {
-	if s.slabs != nil && s.handle != nil {
-		s.slabs.used = s.handle.used()
-	}
+func (s *stock[T]) drain(c *core, f func(*slab[T])) {
+	s.note(c)
 	lists := [...]*slab[T]{s.kept, s.slabs}
 	s.slabs, s.kept = nil, nil
-	if h := s.handle; h != nil {
-		h.from(nil)
-	}
+	from[T](c, nil)
 	for _, l := range lists {
 		var back *slab[T]
 		for l != nil {
@@ -130,28 +180,28 @@ func (s *stock[T]) drain(f func(*slab[T])) {
 	}
 }
 
-func (s *stock[T]) release(a *Arena) {
-	h, d := s.handle, s.depot
-	if r := a.debug(); r != nil {
-		s.quarantineAll(r)
-		h.in = newEnded(a)
+func (s *stock[T]) release(c *core, m *more) {
+	d := s.depot
+	if m != nil && m.debug != nil {
+		s.quarantineAll(c, m.debug)
+		c.in = newEnded(m) // there are no pools in debug mode
 		return
 	}
-	most := a.settings().idle
+	most := m.settings().idle
 	var out dropped[T]
-	if l := s.slabs; h != nil && l != nil && l.link == nil && s.kept == nil && l.bytes() < largeSlab && l.size != own {
+	if l := s.slabs; l != nil && l.link == nil && s.kept == nil && l.bytes() < largeSlab && l.size != own {
 		// The one slab of a small arena.
-		l.used = h.used()
+		s.note(c)
 		l.clear()
-		h.from(nil)
+		from[T](c, nil)
 		s.slabs, s.kept, s.bytes, s.grown = nil, l, l.bytes(), l.size.next()
 	} else {
-		s.sort(&out, most)
+		s.sort(c, &out, most)
 	}
-	if h != nil {
-		h.in = nil
+	if c != nil {
+		c.in = nil
 	}
-	s.arena, s.next, s.handle = nil, nil, nil
+	s.base = base{self: s.self}
 	// The bound is for what one may release; of small slabs that are dropped
 	// the GC takes care.
 	d.putStock(s, most)
@@ -161,11 +211,11 @@ func (s *stock[T]) release(a *Arena) {
 // sort leaves the small slabs in the stock and gives the others to the depot, or
 // to out. What the arena had at hand and did not need does not stay for long: the
 // largest of that goes to the depot each time.
-func (s *stock[T]) sort(out *dropped[T], most int64) {
+func (s *stock[T]) sort(c *core, out *dropped[T], most int64) {
 	unused := s.kept
 	s.kept = nil
 	last, bytes := &s.kept, int64(0)
-	s.drain(func(l *slab[T]) {
+	s.drain(c, func(l *slab[T]) {
 		if b := l.bytes(); l.size != own && bytes+b <= largeSlab {
 			l.clear()
 			*last, last, bytes = l, &l.link, bytes+b
@@ -189,30 +239,29 @@ func (s *stock[T]) sort(out *dropped[T], most int64) {
 	}
 }
 
-func (s *stock[T]) reset(a *Arena, keep int64) (n, large int64) {
-	if r := a.debug(); r != nil {
-		s.quarantineAll(r)
+func (s *stock[T]) reset(c *core, m *more, keep int64) (n, large int64) {
+	if r := m.debug; r != nil {
+		s.quarantineAll(c, r)
 		return 0, 0
 	}
 	size := int64(s.depot.size)
 	if l := s.slabs; l != nil && l.link == nil && s.kept == nil && l.size != own && l.bytes() <= keep {
-		if h := s.handle; h != nil {
-			a.more.past += int64(h.n) * size
-			clear(h.buf()[:h.n])
-			h.n = 0
-		}
+		s.note(c)
+		m.past += int64(l.used) * size
+		l.clear()
+		from(c, l.buf)
 		if n = l.bytes(); n >= largeSlab {
 			large = n
 		}
 		return n, large
 	}
-	set := a.settings()
+	set := m.settings()
 	s.grown = s.depot.first
 	var list *slab[T]
 	var out dropped[T]
-	s.drain(func(l *slab[T]) {
+	s.drain(c, func(l *slab[T]) {
 		b := l.bytes()
-		a.more.past += int64(l.used) * size
+		m.past += int64(l.used) * size
 		if l.size != own && n+b <= keep {
 			l.clear()
 			n += b
@@ -232,25 +281,27 @@ func (s *stock[T]) reset(a *Arena, keep int64) (n, large int64) {
 	return n, large
 }
 
-// attach makes the stock that of a handle of the arena.
-func (s *stock[T]) attach(a *Arena) {
-	h := handleOne[T](a)
-	if h.in != nil {
-		h = new(Handle[T])
+// attach makes a handle of the arena the stock's, and returns it.
+func (s *stock[T]) attach(a *Arena) *core {
+	c := &a.one
+	if c.in != nil {
+		c = new(core)
+		s.handle, s.more = c, a.more
 	}
-	h.in, s.handle, s.arena = s, h, a
+	c.in = s
 	if l := s.slabs; l != nil {
-		h.from(l.buf)
+		from(c, l.buf)
 	} else if l := s.kept; l != nil {
 		s.kept = l.link
-		s.push(l)
+		s.push(c, l)
 	}
+	return c
 }
 
-func (s *stock[T]) detach() {
-	if h := s.handle; h != nil {
-		h.in = pooledAway
-		h.from(nil)
-		s.arena, s.handle = nil, nil
+func (s *stock[T]) detach(c *core) {
+	if c != nil {
+		c.in = pooledAway
+		from[T](c, nil)
 	}
+	s.handle, s.more = nil, nil
 }
