@@ -87,7 +87,7 @@ func (e *ended) fill(*core) { e.more.misuse("allocation") }
 
 func (e *ended) release(*core, *more)                     {}
 func (e *ended) reset(*core, *more, int64) (int64, int64) { return 0, 0 }
-func (e *ended) attach(*Arena) *core                      { return nil }
+func (e *ended) start(*core)                              {}
 func (e *ended) detach(*core)                             {}
 func (e *ended) count(*core, *counter)                    {}
 func (e *ended) typ() reflect.Type                        { return nil }

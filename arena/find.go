@@ -24,7 +24,7 @@ func find[T any](a *Arena) *Handle[T] {
 		return add[T](a)
 	}
 	if s.handle == nil {
-		s.attach(hide(a))
+		s.attach(a)
 	}
 	m.last = &s.base
 	return handleOf[T](s.handle)
@@ -53,7 +53,7 @@ func add[T any](a *Arena) *Handle[T] {
 	if a.one.in != nil {
 		a.extra().list(&s.base)
 	}
-	return handleOf[T](s.attach(a))
+	return s.attach(a)
 }
 
 // list adds a stock to those of the arena.

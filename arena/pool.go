@@ -44,7 +44,7 @@ func (p *Pool) Get() *Arena {
 	// else's.
 	a := &Arena{more: m}
 	if b := m.first; b != nil {
-		b.attach(a)
+		b.start(&a.one)
 		m.hold(m.large)
 		m.first = nil
 	}

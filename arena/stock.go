@@ -67,7 +67,7 @@ type store interface {
 	release(c *core, m *more)                               // for Free
 	reset(c *core, m *more, keep int64) (kept, large int64) // for Reset: keeps slabs of at most keep bytes
 	detach(c *core)                                         // for Put, after reset: ends the handle
-	attach(a *Arena) *core                                  // makes a handle
+	start(c *core)                                          // makes c the stock's handle
 	count(c *core, to *counter)                             // for Stats
 	typ() reflect.Type
 	common() *base
@@ -281,13 +281,20 @@ func (s *stock[T]) reset(c *core, m *more, keep int64) (n, large int64) {
 	return n, large
 }
 
-// attach makes a handle of the arena the stock's, and returns it.
-func (s *stock[T]) attach(a *Arena) *core {
-	c := &a.one
-	if c.in != nil {
-		c = new(core)
-		s.handle, s.more = c, a.more
+// attach makes a handle of the arena the stock's: the first, if that is free.
+func (s *stock[T]) attach(a *Arena) *Handle[T] {
+	if a.one.in == nil {
+		s.start(&a.one)
+		return handleOne[T](a)
 	}
+	c := new(core)
+	s.handle, s.more = c, a.more
+	s.start(c)
+	return handleOf[T](c)
+}
+
+// start makes c the stock's handle.
+func (s *stock[T]) start(c *core) {
 	c.in = s
 	if l := s.slabs; l != nil {
 		from(c, l.buf)
@@ -295,7 +302,6 @@ func (s *stock[T]) attach(a *Arena) *core {
 		s.kept = l.link
 		s.push(c, l)
 	}
-	return c
 }
 
 func (s *stock[T]) detach(c *core) {
