@@ -32,8 +32,8 @@ func TestNewIsInlined(t *testing.T) {
 			n++
 		}
 	}
-	if n != 3 {
-		t.Errorf("3 calls of Handle.New, %d are inlined", n)
+	if n != 4 {
+		t.Errorf("4 calls of Handle.New, %d are inlined", n)
 	}
 }
 
