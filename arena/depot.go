@@ -70,7 +70,43 @@ func (t *tally) pop() {
 	t.low = min(t.low, t.n)
 }
 
+// nearDepots has depots by the address of their type: two loads, where depots takes
+// ten times as long. A type whose two places are taken is found in depots.
+var nearDepots [512]atomic.Pointer[nearDepot]
+
+type nearDepot struct{ depot tender }
+
+func near(t reflect.Type) (place, other *atomic.Pointer[nearDepot]) {
+	// Safety: only the bits of the address matter. A type that is made at run time is
+	// kept by what has it as a type argument.
+	p := (*[2]uintptr)(unsafe.Pointer(&t))[1]
+	i := (p>>5 ^ p>>14) % uintptr(len(nearDepots))
+	return &nearDepots[i], &nearDepots[i^1]
+}
+
 func depotOf[T any]() *depot[T] {
+	place, other := near(reflect.TypeFor[T]())
+	if n := place.Load(); n != nil {
+		if d, ok := n.depot.(*depot[T]); ok {
+			return d
+		}
+	}
+	if n := other.Load(); n != nil {
+		if d, ok := n.depot.(*depot[T]); ok {
+			return d
+		}
+	}
+	d := findDepot[T]()
+	if place.Load() == nil || other.Load() == nil {
+		if n := (&nearDepot{d}); !place.CompareAndSwap(nil, n) {
+			other.CompareAndSwap(nil, n)
+		}
+	}
+	return d
+}
+
+// findDepot is depotOf where the depot is not near.
+func findDepot[T any]() *depot[T] {
 	t := reflect.TypeFor[T]()
 	if d, ok := depots.Load(t); ok {
 		return d.(*depot[T])
