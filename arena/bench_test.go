@@ -1,7 +1,10 @@
 package arena_test
 
 import (
+	"slices"
 	"testing"
+	"time"
+	"unsafe"
 
 	"github.com/foliomem/folio/arena"
 )
@@ -70,4 +73,27 @@ func BenchmarkSmallArena(b *testing.B) {
 			}
 		})
 	})
+}
+
+// BenchmarkFree frees arenas of 64 MiB. What counts is free-ns: the time that Free
+// takes of its caller.
+func BenchmarkFree(b *testing.B) {
+	b.Run("pointers", func(b *testing.B) { benchmarkFree[pair](b) })
+	b.Run("none", func(b *testing.B) { benchmarkFree[[2]uint64](b) })
+}
+
+func benchmarkFree[T any](b *testing.B) {
+	var all []time.Duration
+	for b.Loop() {
+		a := arena.NewArena()
+		h := arena.Of[T](a)
+		for range (64 << 20) / unsafe.Sizeof(*new(T)) {
+			h.New()
+		}
+		start := time.Now()
+		a.Free()
+		all = append(all, time.Since(start))
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2]), "free-ns")
 }

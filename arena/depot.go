@@ -9,9 +9,18 @@ import (
 	"unsafe"
 )
 
-// A depot holds the idle slabs of one type for all arenas of the process. All
-// are zero: nothing is kept alive by what is in a depot, and a slab can be
-// handed out as it is.
+// A depot holds the idle slabs of one type for all arenas of the process. Those of
+// stocks are all zero. The others are as their arena left them, and are cleared when
+// they are taken: in the cache of who uses them, and not at all if nobody does. What they
+// point to lives on meanwhile, until the second tend at the latest.
+//
+// A late write, by a pointer that was kept past Free, thus meets a slab in one of three
+// states, in each of which the GC sees it as a store to a value of the slab's type:
+// it lies in the depot, and what was written is cleared when the slab is taken; the taker
+// clears it at this moment, which is a race, or has it already, and finds a wrong value. The
+// clearing is the compiler's for the type: its write barrier and its stores are not
+// parted by a GC phase, so what is overwritten while the GC marks is shaded, and
+// what was written meanwhile was shaded by the writer.
 type depot[T any] struct {
 	size     uintptr // of an element
 	pointers bool    // an element holds pointers
@@ -162,10 +171,11 @@ func (d *depot[T]) least(n int) class {
 // most returns how many elements a slab of class c has.
 func (d *depot[T]) most(c class) int { return c.elems(d.size, d.pointers) }
 
-// obtain returns a slab of class c, all zero: an idle one, one that the GC has not
+// obtain returns a slab of class c, all zero now: an idle one, one that the GC has not
 // freed yet, or a new one.
 func (d *depot[T]) obtain(c class, set *settings) *slab[T] {
 	if l := d.get(c); l != nil {
+		l.clear()
 		if l.bytes() >= largeSlab {
 			lately.took()
 		}
@@ -351,7 +361,6 @@ func (d *depot[T]) put(l *slab[T], most int64) bool {
 	if l.size == own || !room(b, most) {
 		return false
 	}
-	l.clear()
 	sh := d.lock()
 	list := &sh.lists[l.size]
 	l.link, list.head = list.head, l

@@ -190,6 +190,46 @@ func TestMemoryIsCollected(t *testing.T) {
 	eventually(t, "the depots are empty", func() bool { return idleBytes.Load() < 64*quantum && idleSlabs() == 0 })
 }
 
+// What a freed arena pointed to is collected although its slabs are idle and were not
+// cleared.
+func TestIdleSlabsKeepNothingForLong(t *testing.T) {
+	type holder struct {
+		p *linked
+		_ [7]uint64
+	}
+	point := func() (targets []weak.Pointer[linked]) {
+		a := NewArena()
+		h := Of[holder](a)
+		for range 1 << 14 { // 1 MiB
+			p := &linked{seed: 1}
+			h.New().p = p
+			targets = append(targets, weak.Make(p))
+		}
+		a.Free()
+		return targets
+	}
+	targets := point()
+	gone := func() bool {
+		for _, w := range targets {
+			if w.Value() != nil {
+				return false
+			}
+		}
+		return true
+	}
+	eventually(t, "what freed values pointed to is collected", gone)
+
+	// An arena that uses a part of the slabs has cleared all that it took.
+	targets = point()
+	a := NewArena()
+	for range 1 << 13 {
+		New[holder](a)
+	}
+	eventually(t, "what freed values pointed to is collected while an arena has the slabs", gone)
+	runtime.KeepAlive(a)
+	a.Free()
+}
+
 // idleSlabs counts the slabs in the depots.
 func idleSlabs() (n int) {
 	depots.Range(func(_, d any) bool {

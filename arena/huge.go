@@ -67,7 +67,10 @@ func (d *dropped[T]) end(in *depot[T], most int64) {
 // does not count, and of that with pointers an arena may reuse the large slabs.
 func (d *dropped[T]) leave(in *depot[T], reuse bool) {
 	if !in.pointers {
-		d.discard()
+		if d.bytes >= earlyRelease && hugeSize() != 0 {
+			list := d.list // d itself stays on the stack
+			discards.Go(func() { discard(list) })
+		}
 		return
 	}
 	for s := d.list; s != nil && reuse; {
@@ -80,12 +83,16 @@ func (d *dropped[T]) leave(in *depot[T], reuse bool) {
 	}
 }
 
-// discard returns the memory of slabs without pointers to the system, if it is
-// much. Only whole windows are: of slabs that lie side by side, as those of one
-// arena do when they were made one after the other, also the windows that they
-// share. Nothing but the slabs is in those windows, and the runtime expects neither
-// the pages nor zeros there: it clears memory that was in use before it
-// hands it out again.
+// discards are the calls of discard that are under way: the system takes its time, some
+// 5 us for each MiB, for which who called Free does not wait.
+var discards sync.WaitGroup
+
+// discard returns the memory of slabs without pointers to the system. Only whole
+// windows are: of slabs that lie side by side, as those of one arena do when they
+// were made one after the other, also the windows that they share. Nothing but
+// the slabs is in those windows, nobody takes the slabs meanwhile, and the runtime
+// expects neither the pages nor zeros there: it clears memory that was in use before
+// it hands it out again.
 //
 // Memory with pointers must never come here, not even if it is cleared first.
 // Discarding stores zeros without a write barrier. While the GC marks, a pointer
@@ -98,12 +105,9 @@ func (d *dropped[T]) leave(in *depot[T], reuse bool) {
 // to the GC does: it frees the slab when nobody can store to it any more.
 // Without pointers the GC does not look into the slab, and what was kept reads
 // zeros at worst.
-func (d *dropped[T]) discard() {
-	if d.bytes < earlyRelease || hugeSize() == 0 {
-		return
-	}
+func discard[T any](list *slab[T]) {
 	var ranges []page.Range
-	for s := d.list; s != nil; s = s.link {
+	for s := list; s != nil; s = s.link {
 		if s.bytes() >= largeSlab {
 			ranges = append(ranges, page.Of(s.buf))
 		}
@@ -117,5 +121,5 @@ func (d *dropped[T]) discard() {
 		// An error means that the memory stays until the GC frees it.
 		r.Release(page.DontNeed, nil)
 	}
-	runtime.KeepAlive(d.list)
+	runtime.KeepAlive(list)
 }

@@ -148,6 +148,7 @@ func init() {
 			a := make(o)
 			before := resident()
 			end(a)
+			discards.Wait()
 			fmt.Println("RSS falls:", before-resident() > largeBytes/2/1024)
 			return 0
 		}
@@ -161,6 +162,7 @@ func init() {
 			a := filledPlain(nil) // again
 			before := resident()
 			a.Free()
+			discards.Wait()
 			kept = !falls(before)
 			for try := 0; try < 1000 && !falls(before); try++ {
 				time.Sleep(10 * time.Millisecond)
@@ -218,6 +220,7 @@ func left(o *Options, make func(o *Options) *Arena, end func(*Arena)) func() int
 		}
 		discarded := residentIn(slabs)
 		end(a)
+		discards.Wait()
 		discarded -= residentIn(slabs)
 		fmt.Println("discarded:", max(0, discarded)) // it grows where a neighbour has touched a huge page
 		clear(slabs)

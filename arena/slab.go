@@ -6,7 +6,8 @@ import (
 )
 
 // A slab is a piece of ordinary Go memory, made with make([]T, n), of which an
-// arena hands out the elements in order. The elements from used on are zero.
+// arena hands out the elements in order. The elements from used on are zero, and in a
+// depot those before may be anything.
 type slab[T any] struct {
 	buf  []T
 	used int // elements handed out; the handle knows better for its current slab
