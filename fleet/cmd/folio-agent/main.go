@@ -24,6 +24,6 @@ func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := command.Root(name, "Measure what memory costs the Go processes of a node", long, stdout, stderr)
-	root.AddCommand(newServe(stderr))
+	root.AddCommand(newServe(stderr), newAct(stderr))
 	return root
 }

@@ -144,7 +144,7 @@ const (
 const (
 	CollapsedBytes     = "folio_collapsed_bytes_total"      // counter: heap put on huge pages
 	CollapseCPUSeconds = "folio_collapse_cpu_seconds_total" // counter: CPU time that it took
-	CollapseStops      = "folio_collapse_stops_total"       // counter; LabelNode, LabelReason: pressure, budget, failed
+	CollapseStops      = "folio_collapse_stops_total"       // counter; LabelNode, LabelReason: pressure, available, headroom, failed
 )
 
 // Bounds of the number of series of one agent.

@@ -3,6 +3,8 @@ package node
 import (
 	"cmp"
 	"slices"
+
+	"github.com/foliomem/folio/fleet/internal/pod"
 )
 
 // A Running is a Go process of a container.
@@ -11,6 +13,9 @@ type Running struct {
 	PID int
 	p   *Process
 }
+
+// ID is the container that it is in.
+func (r Running) ID() pod.ID { return r.p.group.id }
 
 // Running returns the Go processes of pods, those with the most live heap first.
 func (n *Node) Running() (out []Running) {
