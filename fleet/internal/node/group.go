@@ -1,8 +1,6 @@
 package node
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -76,8 +74,7 @@ const (
 
 // group returns the group of a process.
 func (n *Node) group(pid int, now time.Time) *group {
-	data, _ := os.ReadFile(filepath.Join(filepath.Dir(n.FS.ExePath(pid)), "cgroup"))
-	id := pod.Parse(data)
+	id := pod.Parse(n.Cgroup(pid))
 	if id.UID == "" && n.Pods == nil && id.Container != "" {
 		id.Container = "" // all together: see metrics.OutsideContainer
 		id.UID = outside

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +32,8 @@ type Config struct {
 	Looker  Looker
 	Log     *slog.Logger
 	Now     func() time.Time // default: time.Now
+	// Cgroup reads /proc/PID/cgroup. Default: below FS.
+	Cgroup func(pid int) []byte
 }
 
 // A Node is the account of one. Scan, Look, and what the sampler calls are for one
@@ -111,6 +115,12 @@ type Process struct {
 func New(c Config) *Node {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Cgroup == nil {
+		c.Cgroup = func(pid int) []byte {
+			data, _ := os.ReadFile(filepath.Join(filepath.Dir(c.FS.ExePath(pid)), "cgroup")) // of one that ended: as of the host
+			return data
+		}
 	}
 	return &Node{
 		Config: c, table: make(map[int]*entry), groups: make(map[pod.ID]*group), ended: make(map[Labels]*past),
