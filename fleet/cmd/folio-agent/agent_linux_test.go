@@ -20,6 +20,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/fleet/internal/act"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -312,5 +315,42 @@ func TestAddressInUse(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "folio-agent: cannot listen at") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The manifests give no flag that the commands do not have.
+func TestManifests(t *testing.T) {
+	commands := map[string]*cobra.Command{}
+	for _, c := range newRoot(io.Discard, io.Discard).Commands() {
+		commands[c.Name()] = c
+	}
+	files, err := filepath.Glob("../../deploy/*/*/*.yaml")
+	base, berr := filepath.Glob("../../deploy/base/*.yaml")
+	if err != nil || berr != nil || len(files)+len(base) < 6 {
+		t.Fatal(err, berr, files, base)
+	}
+	flags := regexp.MustCompile(`(?:- |value: )--([a-z-]+)=`)
+	found := 0
+	for _, file := range append(files, base...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := "serve"
+		if strings.Contains(file, "/act/") {
+			command = "act"
+		}
+		for _, m := range flags.FindAllSubmatch(data, -1) {
+			found++
+			if commands[command].Flag(string(m[1])) == nil {
+				t.Errorf("%s: folio-agent %s has no --%s", file, command, m[1])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d flags", found)
+	}
+	if _, err := act.Read("../../deploy/components/act/policy.yaml"); err != nil {
+		t.Error(err)
 	}
 }
