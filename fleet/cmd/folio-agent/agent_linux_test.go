@@ -129,7 +129,7 @@ func get(t *testing.T, client *http.Client, address, token string) (int, string)
 	return resp.StatusCode, string(data)
 }
 
-// freePort is one that nobody listens at.
+// freePort is one at which connections are refused.
 func freePort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

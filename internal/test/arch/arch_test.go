@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/program/heapmap"},
 	{"arena", "goheap", "internal/program/launch", "internal/system/waterfall"},
 	{"internal/system/inspect"},
-	{"internal/system/collapser", "internal/system/history"},
+	{"internal/system/collapser", "internal/system/history", "internal/system/leak"},
 	{"internal/trial"},
 	{"internal/trial/ab", "internal/result/diagnose", "internal/lab/arenabench", "internal/trial/tune"},
 	{"internal/lab"},
