@@ -29,6 +29,9 @@ type inspectFlags struct {
 	json     string
 	html     string
 	redact   bool
+
+	heap, diff string
+	goroutines bool
 }
 
 const inspectLong = `Show what processes have in memory, and what huge pages would give them.
@@ -49,6 +52,11 @@ limit of its cgroup: q ends it, p holds it. Elsewhere a line is printed for each
 With --duration it is read that long, and what it had over time is printed in the end,
 and is a chart in --html.
 
+With --heap the runtime's own heap profile is read from outside: which lines keep how
+many bytes, as a file for go tool pprof; with --diff the growth since an earlier one.
+With --goroutines: how many wait where, and which line started them. Go 1.21 to 1.27,
+stripped or not.
+
 It reads /proc only; nothing is stopped or changed. One's own processes need no
 privilege, those of others CAP_SYS_PTRACE; the parts of a Go heap need the right to
 ptrace the process, which kernel.yama.ptrace_scope can restrict. What could not be
@@ -66,8 +74,16 @@ func newInspect(a *app) *cobra.Command {
   folio inspect --watch 1234
   folio inspect --duration 10m --html inspect.html 1234
   folio inspect --html inspect.html 1234
+  folio inspect --heap heap.pprof 1234
+  folio inspect --diff heap.pprof 1234
+  folio inspect --goroutines 1234
   folio inspect --json - 1234`,
-		Args: onePID(false),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.sites() {
+				return misuse(f.checkSites(args))
+			}
+			return onePID(false)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
@@ -76,7 +92,10 @@ func newInspect(a *app) *cobra.Command {
 	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it for `duration`, every 300th of that, or as --watch says, and show\nhow its memory grew")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
 		"the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
-	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; 0 for all")
+	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; with --heap, --diff and\n--goroutines so many lines; 0 for all")
+	fs.StringVar(&f.heap, "heap", "", "with a pid: write the heap profile to `file`, for go tool pprof, and list the lines that\nkeep most (- for standard output)")
+	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or in the file that is given instead, with that in\n`file`, and list the lines that have grown")
+	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
 	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
 	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
 	redactFlag(fs, &f.redact)
@@ -131,6 +150,9 @@ func (f *inspectFlags) check() error {
 func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err error) {
 	if err := f.check(); err != nil {
 		return misuse(err)
+	}
+	if f.sites() {
+		return a.inspectSites(ctx, f, args[0])
 	}
 	pid := 0
 	if len(args) > 0 {

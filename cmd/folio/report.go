@@ -122,7 +122,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		return a.showResults(results, f.all)
 	}
 	for _, r := range results {
-		if kind := r.Header().Kind; r.Collapse != nil || r.Load != nil {
+		if kind := r.Header().Kind; r.Collapse != nil || r.Load != nil || r.Sites != nil {
 			return fmt.Errorf("%s: there is no page of a %s: folio report %s shows it", r.Name, kind, r.Name)
 		}
 	}
@@ -146,7 +146,7 @@ func (a *app) writePage(path string, p *html.Page) error {
 func comparable(results []*result.Result) bool {
 	first := results[0].Header().Kind
 	same := func(r *result.Result) bool {
-		return r.Header().Kind == first && r.AB == nil && r.Suggest == nil && r.Collapse == nil && r.Load == nil
+		return r.Header().Kind == first && r.AB == nil && r.Suggest == nil && r.Collapse == nil && r.Load == nil && r.Sites == nil
 	}
 	return len(results) > 1 && !slices.ContainsFunc(results, func(r *result.Result) bool { return !same(r) })
 }
@@ -211,6 +211,8 @@ func (a *app) showResults(results []*result.Result, all bool) error {
 			err = report.Collapse(a.stdout, r.Collapse)
 		case r.Load != nil:
 			err = report.Load(a.stdout, r.Load)
+		case r.Sites != nil:
+			err = report.Sites(a.stdout, r.Sites, defaultRows)
 		case r.Lab != nil:
 			err = report.Lab(a.stdout, r.Lab)
 		case r.AB != nil:

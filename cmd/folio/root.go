@@ -54,7 +54,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newCollapse(a), newExec(a),
+	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newLeaks(a), newCollapse(a), newExec(a),
 		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newCache(a),
 		newPlugin("agent", agentShort), newPlugin("fleet", fleetShort), newVersion(a), newReference(a))
 	strict(root)

@@ -15,6 +15,7 @@ const (
 	SuggestSchema  = "folio-suggest/1"
 	CollapseSchema = "folio-collapse/1"
 	LoadSchema     = "folio-load/1"
+	SitesSchema    = "folio-sites/1"
 )
 
 // Kinds of results. What was watched of a running process is not a run: its time is what
@@ -31,6 +32,8 @@ const (
 	KindSuggest  = "suggest"
 	KindCollapse = "collapse"
 	KindLoad     = "load"
+	KindSites    = "sites" // folio inspect --heap, --diff, --goroutines
+	KindLeaks    = "leaks"
 )
 
 // A Header is what every result begins with.
@@ -67,6 +70,8 @@ func (r *Result) Header() Header {
 		return r.Collapse.Header
 	case r.Load != nil:
 		return r.Load.Header
+	case r.Sites != nil:
+		return r.Sites.Header
 	}
 	return Header{}
 }

@@ -61,6 +61,8 @@ func (r *Result) Holds() []string {
 		add("lines of source code", slices.ContainsFunc(r.Suggest.Suggestions, func(s Suggestion) bool { return s.Source != nil }))
 	case r.Load != nil:
 		add("addresses of the server", !r.Load.Redacted)
+	case r.Sites != nil && r.Sites.PID != nil:
+		add(fmt.Sprintf("the command line of process %d", *r.Sites.PID), args(r.Sites.Command))
 	case r.Collapse != nil:
 		add(fmt.Sprintf("the command line of process %d", r.Collapse.PID), args(r.Collapse.Command))
 	}

@@ -23,13 +23,14 @@ type Result struct {
 	Doctor  *Doctor
 	Suggest *Suggest
 	AB      *AB
-	// There are no pages and no comparisons of a collapse or a load.
+	// There are no pages and no comparisons of a collapse, a load or sites.
 	Collapse *Collapse
 	Load     *Load
+	Sites    *Sites
 }
 
 // Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest,
-// collapse and load.
+// collapse, load, inspect --heap and leaks.
 // The error says what is wrong with it.
 func Read(name string, data []byte) (*Result, error) {
 	if err := bounded(data); err != nil {
@@ -71,6 +72,9 @@ func Read(name string, data []byte) (*Result, error) {
 	case head.Schema == LoadSchema:
 		r.Load = &Load{}
 		into = r.Load
+	case head.Schema == SitesSchema:
+		r.Sites = &Sites{}
+		into = r.Sites
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name,
 			head.Schema, head.Kind)

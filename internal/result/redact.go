@@ -231,6 +231,8 @@ func (r *redactor) learn(f any) {
 		}
 	case *Load:
 		r.servers(f.Settings.URLs)
+	case *Sites:
+		r.command(f.Command)
 	case *Collapse:
 		r.command(f.Command)
 		f.Name = processName(f.Command, f.Name)

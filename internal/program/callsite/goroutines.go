@@ -32,7 +32,7 @@ type GoroutineGroup struct {
 	State   string // as stack traces have it: running, select, chan receive
 	Leaked  bool
 	Start   string       // the function that it began with
-	Created symbol.Frame // the go statement; empty for the first goroutine
+	Created symbol.Frame // the go statement; empty for those that the runtime starts
 	// Longest is about how long the first of them has waited: since the end of the GC cycle
 	// before the one that first saw it wait. It is 0 until two cycles have.
 	Longest time.Duration
@@ -104,7 +104,7 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 		if f := t.Frames(g.start, false); len(f) > 0 {
 			g.Start = f[len(f)-1].Func
 		}
-		if f := names(g.created); g.created != 0 && len(f) > 0 {
+		if f := names(g.created); g.created != 0 && len(f) > 0 && !strings.HasPrefix(f[0].Func, "runtime.") {
 			g.Created = f[0]
 		}
 		if g.since != 0 && now > g.since {

@@ -280,8 +280,8 @@ func (w *watcher) readGoroutines(ctx context.Context, at float64) error {
 	w.last = append(w.last, at)
 	for k, n := range counts {
 		created, start := w.names(k[1]), w.target.Frames(k[0], false)
-		if len(created) == 0 || len(start) == 0 {
-			continue // the first goroutine
+		if len(created) == 0 || len(start) == 0 || strings.HasPrefix(created[0].Func, "runtime.") {
+			continue // the runtime started it: the first goroutine
 		}
 		key := fmt.Sprintf("%s\n%s\n%d\n%s", created[0].Func, created[0].File, created[0].Line, start[len(start)-1].Func)
 		s := add(w.starts, key, at, w.last[:len(w.last)-1], float64(n))

@@ -87,6 +87,9 @@ func NewSet(r *result.Result) (*Set, error) {
 	if r.Load != nil {
 		return nil, fmt.Errorf("%s: loads are not compared: folio report shows each, and runs of one load together", r.Name)
 	}
+	if r.Sites != nil {
+		return nil, fmt.Errorf("%s: heap profiles are compared by folio inspect --diff, of the files of --heap", r.Name)
+	}
 	s := newSet(r.Name)
 	s.facts(r)
 	var own []*benchfmt.Result

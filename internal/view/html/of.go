@@ -48,6 +48,9 @@ func section(r *result.Result) *Section {
 	case r.Load != nil:
 		s = &Section{Kicker: "folio load", Heading: strings.Join(r.Load.Settings.URLs, " "), Notes: r.Load.Notes,
 			Answers: []Answer{{Main: true, Text: "There is no page of a load: folio report shows it as text."}}}
+	case r.Sites != nil:
+		s = &Section{Kicker: "folio " + r.Sites.Kind, Heading: "Who keeps the memory", Notes: r.Sites.Notes,
+			Answers: []Answer{{Main: true, Text: "There is no page of sites: folio report shows them as text."}}}
 	case len(r.Program.Arms) == 0:
 		f := r.Program
 		s = &Section{Kicker: "folio " + f.Kind, Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,

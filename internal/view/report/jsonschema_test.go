@@ -54,7 +54,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 	}}
 	root := &jsonschema.Schema{
 		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Results of folio",
-		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/suggest.md, docs/collapse.md, docs/load.md.",
+		Description: "Made from the types that write them. Keys and units: docs/results.md, docs/inspect.md, docs/doctor.md, docs/suggest.md, docs/collapse.md, docs/load.md, docs/leaks.md.",
 		Defs:        make(map[string]*jsonschema.Schema),
 	}
 	for _, x := range []struct {
@@ -69,6 +69,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		{"doctor", reflect.TypeFor[result.Doctor](), result.DoctorSchema, []any{"doctor"}},
 		{"suggest", reflect.TypeFor[result.Suggest](), result.SuggestSchema, []any{"suggest"}},
 		{"collapse", reflect.TypeFor[result.Collapse](), result.CollapseSchema, []any{"collapse"}},
+		{"sites", reflect.TypeFor[result.Sites](), result.SitesSchema, []any{"sites", "leaks"}},
 		{"load", reflect.TypeFor[result.Load](), result.LoadSchema, []any{"load"}},
 	} {
 		s, err := jsonschema.ForType(x.of, opts)

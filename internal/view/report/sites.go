@@ -1,0 +1,270 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+)
+
+// Sites prints who keeps the memory of a process: of each list at most so many rows, 0 for
+// all.
+func Sites(w io.Writer, f *result.Sites, rows int) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
+	p := &printer{w: w}
+	if f.PID != nil {
+		about := ""
+		if f.GoVersion != nil {
+			about = ", " + *f.GoVersion
+		}
+		p.line("process %d: %s%s", *f.PID, commandText(f.Command, "unknown"), about)
+	}
+	for _, show := range []func(*printer, *result.Sites, int){heapSites, heapGrowth, goroutineSites, leaks} {
+		show(p, f, rows)
+	}
+	p.notes(numbered(f.Notes))
+	return p.err
+}
+
+// more says how many rows are not shown, and how many are.
+func moreRows(n, rows int) (shown int) {
+	if rows > 0 && n > rows {
+		return rows
+	}
+	return n
+}
+
+// siteText names a line, the function of the library that allocates there, and its caller.
+func siteText(s result.SiteLine, inside *string, callers []string) string {
+	text := result.ShortFunc(s.Func) + " " + s.Place()
+	if inside != nil && *inside != s.Func {
+		text += ", in " + result.ShortFunc(*inside)
+	}
+	if len(callers) > 0 {
+		text += ", from " + result.ShortFunc(callers[0])
+	}
+	return text
+}
+
+func heapSites(p *printer, f *result.Sites, rows int) {
+	h := f.Heap
+	if h == nil {
+		return
+	}
+	p.line("%s in %s objects in use after the last GC cycle; %s in %s allocated since the start (%s)", unit.Size(h.InUseBytes),
+		unit.Count(float64(h.InUseObjects)), unit.Size(h.AllocBytes), unit.Count(float64(h.AllocObjects)), sampling(h.Rate))
+	p.line("")
+	t := &table{left: map[int]bool{4: true}}
+	t.add("in use", "objects", "share", "allocated", "line that allocates")
+	n := moreRows(len(h.Sites), rows)
+	for _, s := range h.Sites[:n] {
+		share := none
+		if h.InUseBytes > 0 {
+			share = unit.Percent(float64(s.InUseBytes) / float64(h.InUseBytes))
+		}
+		t.add(unit.Size(s.InUseBytes), unit.Count(float64(s.InUseObjects)), share, unit.Size(s.AllocBytes), siteText(s.SiteLine, s.Inside, s.Callers))
+	}
+	p.table(t)
+	if left := len(h.Sites) - n; left > 0 {
+		p.line("  and %s with less (--rows)", unit.Plural(left, "line"))
+	}
+}
+
+func sampling(rate int64) string {
+	if rate <= 1 {
+		return "every object counted"
+	}
+	return "estimated from a sample for every " + unit.Size(rate)
+}
+
+func (p *printer) table(t *table) {
+	if p.err == nil {
+		p.err = t.write(p.w, "  ")
+	}
+}
+
+func heapGrowth(p *printer, f *result.Sites, rows int) {
+	g := f.Growth
+	if g == nil {
+		return
+	}
+	p.line("heap in use: %s before, %s after: %s", unit.Size(g.Before.InUseBytes), unit.Size(g.After.InUseBytes), signedSize(g.After.InUseBytes-g.Before.InUseBytes))
+	if g.Other {
+		p.line("the second profile has allocated less than the first: it is of another process, or of an earlier time")
+	}
+	t := &table{left: map[int]bool{5: true}}
+	t.add("growth", "+-", "objects", "before", "after", "line that allocates")
+	grown, unsure := 0, 0
+	for i := range g.Sites {
+		s := &g.Sites[i]
+		switch {
+		case s.Bytes <= 0:
+		case !s.Certain():
+			unsure++
+		default:
+			if grown++; rows > 0 && grown > rows {
+				continue
+			}
+			t.add(signedSize(s.Bytes), unit.Bytes(s.Error), fmt.Sprintf("%+d", s.Objects), unit.Size(s.Before.InUseBytes), unit.Size(s.After.InUseBytes),
+				siteText(s.SiteLine, s.Inside, s.Callers))
+		}
+	}
+	p.line("")
+	if grown == 0 {
+		p.line("no line has grown")
+	} else {
+		p.table(t)
+		if rows > 0 && grown > rows {
+			p.line("  and %s that grew less (--rows)", unit.Plural(grown-rows, "line"))
+		}
+	}
+	if unsure > 0 {
+		p.line("  %s grew by less than the error of the sample", unit.Plural(unsure, "line"))
+	}
+}
+
+func signedSize(n int64) string {
+	if n < 0 {
+		return "-" + unit.Size(-n)
+	}
+	return "+" + unit.Size(n)
+}
+
+// shownFrames is how many calls of a stack are shown.
+const shownFrames = 8
+
+func goroutineSites(p *printer, f *result.Sites, rows int) {
+	g := f.Goroutines
+	if g == nil {
+		return
+	}
+	text := unit.Plural(g.Total, "goroutine") + fmt.Sprintf(", %d of the runtime itself", g.Runtime)
+	if g.Leaked != nil {
+		text += fmt.Sprintf(", %d leaked (as of the program's last profile goroutineleak)", *g.Leaked)
+	}
+	p.line("%s", text)
+	n := moreRows(len(g.Groups), rows)
+	count := 0
+	for _, s := range g.Groups[:n] {
+		state := s.State
+		if s.Leaked {
+			state += ", leaked"
+		}
+		if s.Waits != nil {
+			state += ", up to " + unit.Elapsed(time.Duration(*s.Waits*float64(time.Second)))
+		}
+		created := "started by the runtime"
+		if s.Created != nil {
+			created = "created by " + result.ShortFunc(s.Created.Func) + " " + s.Created.Place()
+		}
+		p.line("")
+		p.line("%s [%s] %s", unit.Count(float64(s.Count)), state, created)
+		stack := s.Stack // without how the runtime waits, which the state says
+		for len(stack) > 1 && strings.HasPrefix(stack[0].Func, "runtime.") {
+			stack = stack[1:]
+		}
+		for i, l := range stack {
+			if i == shownFrames {
+				p.line("    ... %d more", len(stack)-i)
+				break
+			}
+			p.line("    %s %s", result.ShortFunc(l.Func), l.Place())
+		}
+		count += s.Count
+	}
+	if left := g.Total - g.Runtime - count; left > 0 {
+		p.line("")
+		p.line("and %s in smaller groups (--rows)", unit.Plural(left, "goroutine"))
+	}
+	if g.Unread > 0 {
+		p.line("%d could not be read", g.Unread)
+	}
+}
+
+func leaks(p *printer, f *result.Sites, _ int) {
+	l := f.Leaks
+	if l == nil {
+		return
+	}
+	watched := []string{unit.Plural(l.Parts, "part") + " of its memory"}
+	if l.Starts > 0 {
+		watched = append([]string{unit.Plural(l.Starts, "go statement")}, watched...)
+	}
+	if l.Cycles != nil {
+		watched = append([]string{fmt.Sprintf("%s that allocate (%s)", unit.Plural(l.Sites, "line"), unit.Plural(*l.Cycles, "GC cycle"))}, watched...)
+	}
+	ended := ""
+	switch {
+	case l.Ended:
+		ended = ", when it ended"
+	case l.Interrupted:
+		ended = ", when it was interrupted"
+	}
+	p.line("watched for %s%s: %s", unit.ElapsedSeconds(l.Seconds), ended, strings.Join(watched, ", "))
+	p.line("")
+	switch {
+	case len(l.Growing) > 0:
+		t := &table{left: map[int]bool{5: true}}
+		t.add("growth/min", "95% interval", "from", "to", "confidence", "what grows")
+		for _, g := range l.Growing {
+			value := unit.Bytes
+			if g.Kind == "goroutines" {
+				value = func(v float64) string { return unit.Count(math.Round(v)) }
+			}
+			t.add("+"+value(60*g.Slope), value(60*g.Low)+" to "+value(60*g.High), value(g.From), value(g.To), confidence(g.Confidence), leakText(g))
+		}
+		p.table(t)
+		for _, g := range l.Growing {
+			if g.Kind != "goroutines" || len(g.Stack) == 0 || g.Site == nil || g.State == nil {
+				continue
+			}
+			p.line("")
+			p.line("  goroutines of %s wait here [%s]:", g.Site.Place(), *g.State)
+			for i, s := range g.Stack {
+				if i == shownFrames {
+					break
+				}
+				p.line("    %s %s", result.ShortFunc(s.Func), s.Place())
+			}
+		}
+	case !l.Enough:
+		p.line("not judged: too few readings")
+	case l.Cycles != nil && !l.HeapJudged:
+		p.line("nothing grows of goroutines and memory; lines that allocate were not judged")
+	default:
+		p.line("nothing grows")
+	}
+}
+
+// confidence never says 100%.
+func confidence(v float64) string {
+	if v > 0.999 {
+		return ">99.9%"
+	}
+	return unit.Percent(v)
+}
+
+func leakText(g result.Leak) string {
+	switch {
+	case g.Title != nil:
+		return *g.Title
+	case g.Site == nil:
+		return g.Kind
+	case g.Kind == "goroutines":
+		text := "goroutines created by " + result.ShortFunc(g.Site.Func) + " " + g.Site.Place()
+		if g.State != nil {
+			text += ", " + *g.State
+		}
+		if g.Leaked {
+			text += ", leaked"
+		}
+		return text
+	}
+	return siteText(*g.Site, g.Inside, g.Callers)
+}
