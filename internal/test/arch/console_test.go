@@ -31,6 +31,7 @@ var aroundConsole = map[string]string{
 	"cmd/folio/page.go openPage Raw":                         "a page, whose texts are escaped as it is made",
 	"cmd/folio/report.go writePage Raw":                      "a page, whose texts are escaped as it is made",
 	"cmd/folio/program.go openPprof Raw":                     "a profile, which is compressed",
+	"cmd/folio/inspect_sites.go inspectSites Raw":            "a profile, which is compressed",
 	"cmd/folio/program.go openResults Raw":                   "JSON and benchmark text, which are escaped as they are made",
 	"cmd/folio/program.go terminal Raw":                      "only asks what it is",
 	"internal/lab/settings/guard_linux.go detach os.Stdout":  "descriptors of the guard",
