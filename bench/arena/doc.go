@@ -4,6 +4,7 @@
 //	go run ./bench/arena -trees [-depth 21] [-rounds 10] [-only TEXT]
 //	go run ./bench/arena -objects [-rounds 5] [-largest 1073741824]
 //	go run ./bench/arena -pool [-rounds 10]
+//	go run ./bench/arena -handler [-rounds 6]
 //
 // Every run is a fresh process. A round runs each arm once, in random order, and
 // ratios are taken round by round, so that a slow minute of the machine counts
@@ -52,6 +53,13 @@
 //
 // Requests per second of goroutines that each take memory from a pool, fill it, and
 // release it.
+//
+// # Handler
+//
+// Requests per CPU-second, and latency, of examples/decodearena: an HTTP server that decodes
+// a message of many small objects and strings and adds up. Requests come at a fixed rate, the
+// same for all arms, and latencies count from the time at which each was to start. The CPU time
+// is the server's, all of it: HTTP and the GC as well. The generator runs on the same machine.
 //
 // # Peers
 //

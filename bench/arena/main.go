@@ -26,16 +26,22 @@ func main() {
 	trees := flag.Bool("trees", false, "binary trees, in Go, C and Rust")
 	objects := flag.Bool("objects", false, "the cost of an object, by its size and the arena's")
 	pool := flag.Bool("pool", false, "arena.Pool under several goroutines")
+	handler := flag.Bool("handler", false, "a request handler that decodes into an arena")
 	flag.IntVar(&c.depth, "depth", 21, "depth of the long lived tree")
-	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5)")
+	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5, handler: 6)")
 	flag.IntVar(&c.largest, "largest", 1<<30, "largest arena of -objects in `bytes`")
 	flag.StringVar(&c.only, "only", "", "only arms whose name contains one of these `words`, separated by commas, and new")
 	flag.Parse()
-	if flag.NArg() > 0 || !*trees && !*objects && !*pool {
-		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects or -pool")
+	if flag.NArg() > 0 || !*trees && !*objects && !*pool && !*handler {
+		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects, -pool or -handler")
 		os.Exit(2)
 	}
-	exit(run(c, *trees, *objects, *pool, os.Stdout))
+	exit(run(c, []part{
+		{*trees, 10, runTrees},
+		{*objects, 5, runObjects},
+		{*pool, 10, runPool},
+		{*handler, 6, runHandler},
+	}, os.Stdout))
 }
 
 func exit(err error) {
@@ -46,7 +52,14 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func run(c config, trees, objects, pool bool, w io.Writer) error {
+// part is one of the tables.
+type part struct {
+	on     bool
+	rounds int
+	run    func(config, *builder, io.Writer) error
+}
+
+func run(c config, parts []part, w io.Writer) error {
 	if c.depth < minDepth+2 || c.depth > 40 {
 		return fmt.Errorf("-depth %d: give a number from %d to 40", c.depth, minDepth+2)
 	}
@@ -60,21 +73,13 @@ func run(c config, trees, objects, pool bool, w io.Writer) error {
 		return err
 	}
 	var errs []error
-	for _, part := range []struct {
-		on     bool
-		rounds int
-		run    func(config, *builder, io.Writer) error
-	}{
-		{trees, 10, runTrees},
-		{objects, 5, runObjects},
-		{pool, 10, runPool},
-	} {
-		if part.on {
+	for _, p := range parts {
+		if p.on {
 			c := c
 			if c.rounds == 0 {
-				c.rounds = part.rounds
+				c.rounds = p.rounds
 			}
-			errs = append(errs, part.run(c, b, w))
+			errs = append(errs, p.run(c, b, w))
 		}
 	}
 	return errors.Join(errs...)
