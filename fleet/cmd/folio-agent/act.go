@@ -25,7 +25,7 @@ const actLong = `Put the heaps of Go processes on huge pages, for pods that opte
 collapse does. A policy file says how far:
 
   label: folio.dev/collapse=true   # of pods that opt in
-  minDensity: 0.9                  # share of a window that must be in memory
+  minDensity: 0.8                  # share of a window that must be in memory
   rate: 64MiB                      # a second, at most
   budgetPerProcess: 4GiB
   every: 5m

@@ -129,7 +129,7 @@ func get(t *testing.T, client *http.Client, address, token string) (int, string)
 	return resp.StatusCode, string(data)
 }
 
-// freePort is one at which connections are refused.
+// freePort is one that is free.
 func freePort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -350,7 +350,8 @@ func TestManifests(t *testing.T) {
 	if found < 10 {
 		t.Errorf("%d flags", found)
 	}
-	if _, err := act.Read("../../deploy/components/act/policy.yaml"); err != nil {
-		t.Error(err)
+	// What is shown is the default.
+	if p, err := act.Read("../../deploy/components/act/policy.yaml"); err != nil || p != act.Default() {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
