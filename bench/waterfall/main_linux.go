@@ -38,9 +38,30 @@ func main() {
 	log.SetFlags(0)
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "folio-bench-waterfall"), "where programs are built, and stay")
 	releases := flag.String("go", "", "releases of Go to build with, such as go1.21.13,go1.27.4 (default: the one that is here)")
+	costs := flag.String("cost", "", "measure what reading costs instead, on a program with a heap of this `size`")
+	watch := flag.Duration("watch", 30*time.Second, "with -cost: how long folio inspect --watch is measured")
+	role := flag.Int("target", 0, "be that program, with a heap of so many bytes")
 	flag.Parse()
+	if *role > 0 {
+		target(*role)
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *costs != "" {
+		size, err := unit.ParseSize(*costs)
+		if err == nil {
+			err = os.MkdirAll(*dir, 0o755)
+		}
+		if err == nil {
+			err = cost(ctx, *dir, size, *watch)
+		}
+		if err != nil {
+			stop()
+			log.Fatal(err)
+		}
+		return
+	}
 	if err := run(ctx, *dir, strings.Split(*releases, ","), flag.Args()); err != nil {
 		stop()
 		log.Fatal(err)

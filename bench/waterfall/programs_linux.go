@@ -34,21 +34,21 @@ var all = []program{
 		args: func(dir, addr string) []string {
 			return []string{filepath.Join(dir, "app.js"), "--bundle", "--outdir=" + filepath.Join(dir, "out"), "--serve=" + addr}
 		}},
-	{name: "nats-server", module: "github.com/nats-io/nats-server/v2", at: "latest", load: nats,
+	{name: "nats-server", module: "github.com/nats-io/nats-server/v2", at: "v2.15.2", load: nats,
 		args: func(dir, addr string) []string {
 			host, port, _ := strings.Cut(addr, ":")
 			return []string{"-a", host, "-p", port, "-js", "-sd", dir}
 		}},
-	{name: "caddy", module: "github.com/caddyserver/caddy/v2", at: "latest", pkg: "cmd/caddy", load: caddy,
+	{name: "caddy", module: "github.com/caddyserver/caddy/v2", at: "v2.11.9", pkg: "cmd/caddy", load: caddy,
 		args: func(dir, addr string) []string { return []string{"file-server", "--listen", addr, "--root", dir} }},
-	{name: "etcd", module: "go.etcd.io/etcd/server/v3", at: "latest", main: etcdMain, load: etcd,
+	{name: "etcd", module: "go.etcd.io/etcd/server/v3", at: "v3.7.3", main: etcdMain, load: etcd,
 		args: func(dir, addr string) []string {
 			return []string{"--data-dir", dir, "--listen-client-urls", "http://" + addr, "--advertise-client-urls", "http://" + addr,
 				"--listen-peer-urls", "http://127.0.0.1:0", "--log-level", "error"}
 		}},
-	{name: "victoria-metrics", module: "github.com/VictoriaMetrics/VictoriaMetrics", at: "latest", pkg: "app/victoria-metrics", load: victoria,
+	{name: "victoria-metrics", module: "github.com/VictoriaMetrics/VictoriaMetrics", at: "v1.148.8", pkg: "app/victoria-metrics", load: victoria,
 		args: func(dir, addr string) []string { return []string{"-storageDataPath=" + dir, "-httpListenAddr=" + addr} }},
-	{name: "gopls", module: "golang.org/x/tools/gopls", at: "v0.24.0", load: gopls,
+	{name: "gopls", module: "golang.org/x/tools/gopls", at: "v0.21.1", load: gopls,
 		args: func(_, addr string) []string { return []string{"serve", "-listen=" + addr} }},
 }
 
