@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/fleet/internal/cgroups"
-	"github.com/foliomem/folio/fleet/internal/kube"
 	"github.com/foliomem/folio/fleet/internal/node"
+	"github.com/foliomem/folio/fleet/internal/pod"
 	"github.com/foliomem/folio/internal/system/collapser"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
@@ -68,8 +68,8 @@ type world struct {
 
 func container(n int) string { return fmt.Sprintf("%064x", n) }
 
-func (w *world) Find(_, id string) (kube.Name, bool) {
-	return kube.Name{Namespace: "shop", Pod: "pod-" + strings.TrimLeft(id, "0"), Container: "main"}, true
+func (w *world) Find(_, id string) (pod.Name, bool) {
+	return pod.Name{Namespace: "shop", Pod: "pod-" + strings.TrimLeft(id, "0"), Container: "main"}, true
 }
 func (w *world) Has(string) bool { return true }
 func (w *world) Synced() bool    { return true }

@@ -26,7 +26,7 @@ const (
 // Reasons are all of them.
 var Reasons = []string{Pressure, Available, Headroom, Failed}
 
-// Labelled knows the labels of pods: a [kube.Directory].
+// Labelled knows the labels of pods: a directory of package kube.
 type Labelled interface {
 	Label(uid, container, label string) (string, bool)
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/foliomem/folio/fleet/internal/exposition"
-	"github.com/foliomem/folio/fleet/internal/kube"
 	"github.com/foliomem/folio/fleet/internal/metrics"
 	"github.com/foliomem/folio/fleet/internal/node"
+	"github.com/foliomem/folio/fleet/internal/pod"
 	"github.com/foliomem/folio/fleet/internal/profiling"
 	"github.com/foliomem/folio/fleet/internal/sampler"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -71,8 +71,8 @@ var container = strings.Repeat("ab", 32)
 
 type names struct{}
 
-func (names) Find(_, id string) (kube.Name, bool) {
-	return kube.Name{Namespace: "shop", Pod: "api-0", Container: evil}, id == container
+func (names) Find(_, id string) (pod.Name, bool) {
+	return pod.Name{Namespace: "shop", Pod: "api-0", Container: evil}, id == container
 }
 func (names) Has(string) bool { return true }
 func (names) Synced() bool    { return true }

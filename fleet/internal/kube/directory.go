@@ -20,10 +20,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-)
 
-// A Name is what a container is called.
-type Name struct{ Namespace, Pod, Container string }
+	"github.com/foliomem/folio/fleet/internal/pod"
+)
 
 // A Directory answers which pod a container belongs to. Its methods may be called by many
 // goroutines.
@@ -221,7 +220,7 @@ func (d *Directory) remove(uid string) {
 // Find returns the name of a container, by the UID of its pod as its cgroup has it, which
 // can be empty, and its ID. ok is false until both are known. The name of the container
 // stays "" for the pod's own (its sandbox).
-func (d *Directory) Find(uid, container string) (n Name, ok bool) {
+func (d *Directory) Find(uid, container string) (n pod.Name, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	e := d.entry(uid, container)
@@ -229,7 +228,7 @@ func (d *Directory) Find(uid, container string) (n Name, ok bool) {
 		return n, false
 	}
 	name, ok := e.containers[container]
-	return Name{e.namespace, e.name, name}, ok
+	return pod.Name{Namespace: e.namespace, Pod: e.name, Container: name}, ok
 }
 
 func (d *Directory) entry(uid, container string) *entry {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/foliomem/folio/fleet/internal/pod"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -92,17 +93,17 @@ func TestDirectory(t *testing.T) {
 	if d.Pods() != 2 {
 		t.Errorf("%d pods", d.Pods())
 	}
-	find := func(uid, container string, want Name, known bool) {
+	find := func(uid, container string, want pod.Name, known bool) {
 		t.Helper()
 		if got, ok := d.Find(uid, container); got != want || ok != known {
 			t.Errorf("%s, %s: %+v, %v", uid, container, got, ok)
 		}
 	}
-	find("uid-1", "c1", Name{"shop", "pod-1", "main-0"}, true)
-	find("", "c1", Name{"shop", "pod-1", "main-0"}, true)
-	find("hash-2", "c2", Name{"shop", "pod-2", "main-0"}, true) // a static pod
-	find("uid-1", "new", Name{"shop", "pod-1", ""}, false)      // its status comes later
-	find("uid-3", "c3", Name{}, false)
+	find("uid-1", "c1", pod.Name{Namespace: "shop", Pod: "pod-1", Container: "main-0"}, true)
+	find("", "c1", pod.Name{Namespace: "shop", Pod: "pod-1", Container: "main-0"}, true)
+	find("hash-2", "c2", pod.Name{Namespace: "shop", Pod: "pod-2", Container: "main-0"}, true) // a static pod
+	find("uid-1", "new", pod.Name{Namespace: "shop", Pod: "pod-1", Container: ""}, false)      // its status comes later
+	find("uid-3", "c3", pod.Name{}, false)
 	if v, ok := d.Label("hash-2", "c2", "folio.dev/collapse"); v != "true" || !ok {
 		t.Error(v, ok)
 	}
@@ -110,8 +111,8 @@ func TestDirectory(t *testing.T) {
 	a.events <- event("ADDED", podOf(3, "2", "c3"))
 	a.events <- event("MODIFIED", podOf(1, "3", "new"))
 	testenv.Eventually(t, "the new container", func() bool { _, ok := d.Find("uid-1", "new"); return ok })
-	find("uid-3", "c3", Name{"shop", "pod-3", "main-0"}, true)
-	find("", "c1", Name{}, false)
+	find("uid-3", "c3", pod.Name{Namespace: "shop", Pod: "pod-3", Container: "main-0"}, true)
+	find("", "c1", pod.Name{}, false)
 	a.events <- event("DELETED", podOf(3, "4", "c3"))
 	a.events <- event("DELETED", static)
 	testenv.Eventually(t, "the deletion", func() bool { return d.Pods() == 1 })

@@ -11,14 +11,13 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/fleet/internal/cgroups"
-	"github.com/foliomem/folio/fleet/internal/kube"
 	"github.com/foliomem/folio/fleet/internal/pod"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// Pods names pods: a [kube.Directory].
+// Pods names pods: a directory of package kube.
 type Pods interface {
-	Find(uid, container string) (kube.Name, bool)
+	Find(uid, container string) (pod.Name, bool)
 	Has(uid string) bool
 	Synced() bool
 	Pods() int

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/fleet/internal/kube"
 	"github.com/foliomem/folio/fleet/internal/metrics"
+	"github.com/foliomem/folio/fleet/internal/pod"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -23,7 +23,7 @@ type fake struct {
 	root  string
 	now   time.Time
 	exe   string
-	names map[string]kube.Name // by container
+	names map[string]pod.Name // by container
 	pods  map[string]bool
 	api   bool
 }
@@ -33,16 +33,16 @@ func newFake(t *testing.T) (*fake, *Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t, root: t.TempDir(), now: time.Unix(1e9, 0), exe: exe, names: map[string]kube.Name{}, pods: map[string]bool{}, api: true}
+	f := &fake{t: t, root: t.TempDir(), now: time.Unix(1e9, 0), exe: exe, names: map[string]pod.Name{}, pods: map[string]bool{}, api: true}
 	f.process(1, "/sbin/init", "/", 1, 0)
 	n := New(Config{FS: procmem.New(f.root), Pods: f, Now: func() time.Time { return f.now }})
 	return f, n
 }
 
-func (f *fake) Find(_, container string) (kube.Name, bool) { n, ok := f.names[container]; return n, ok }
-func (f *fake) Has(uid string) bool                        { return f.pods[uid] }
-func (f *fake) Synced() bool                               { return f.api }
-func (f *fake) Pods() int                                  { return len(f.pods) }
+func (f *fake) Find(_, container string) (pod.Name, bool) { n, ok := f.names[container]; return n, ok }
+func (f *fake) Has(uid string) bool                       { return f.pods[uid] }
+func (f *fake) Synced() bool                              { return f.api }
+func (f *fake) Pods() int                                 { return len(f.pods) }
 
 // process writes one, with its start and CPU time in ticks of 10 ms.
 func (f *fake) process(pid int, exe, cgroup string, start, user int) {
@@ -82,7 +82,7 @@ func (f *fake) scan(n *Node) *Snapshot {
 }
 
 func (f *fake) container(n int) string {
-	f.names[id(n)] = kube.Name{Namespace: "shop", Pod: fmt.Sprintf("pod-%d", n), Container: "main"}
+	f.names[id(n)] = pod.Name{Namespace: "shop", Pod: fmt.Sprintf("pod-%d", n), Container: "main"}
 	f.pods[uid] = true
 	return "/kubepods/pod" + uid + "/" + id(n)
 }

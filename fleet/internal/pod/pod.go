@@ -13,6 +13,9 @@ type ID struct {
 	Container string // ID of the container: 64 hexadecimal digits; empty outside containers
 }
 
+// A Name is what a container is called.
+type Name struct{ Namespace, Pod, Container string }
+
 // Short is the first 12 digits of the container's ID, as tools print it.
 func (id ID) Short() string { return id.Container[:min(len(id.Container), 12)] }
 
