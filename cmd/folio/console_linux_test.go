@@ -219,6 +219,11 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 		{[]string{"inspect", "--duration", "200ms", pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--duration", "200ms", "--html", "-", pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--rows", "0"}, ""},
+		{[]string{"inspect", "--goroutines", goPID}, ""},
+		{[]string{"inspect", "--heap", evil + ".pprof", goPID}, ""},
+		{[]string{"inspect", "--diff", evil + "x", goPID}, `\x1b]0;owned`},
+		{[]string{"leaks", "--duration", "100ms", pid}, `\x1b]0;owned`},
+		{[]string{"leaks", "--duration", "100ms", "--json", "-", pid}, `\u001b]0;owned`},
 		{[]string{"collapse", "--dry-run", pid}, ""},
 		{[]string{"run", "--attach", pid, "--duration", "50ms"}, `\x1b]0;owned`},
 		{[]string{"run", "--attach", pid, "--duration", "50ms", "--json", "-"}, `\u001b]0;owned`},
@@ -313,7 +318,7 @@ func TestTerminalIsNotObeyed(t *testing.T) {
 // TestEveryCommandHasAHostileLine fails when a command is added that the test above
 // does not know.
 func TestEveryCommandHasAHostileLine(t *testing.T) {
-	known := strings.Fields("ab agent build cache collapse compare completion doctor exec fleet go help inspect lab load patch patches report run suggest tune version vet")
+	known := strings.Fields("ab agent build cache collapse compare completion doctor exec fleet go help inspect lab leaks load patch patches report run suggest tune version vet")
 	root := newRoot(&app{stdout: console.New(&bytes.Buffer{}), stderr: console.New(&bytes.Buffer{})})
 	for _, cmd := range root.Commands() {
 		found := cmd.Hidden

@@ -19,7 +19,18 @@ var (
 	sitesMain string
 	//go:embed testdata/goroutines/main.go
 	goroutinesMain string
+	//go:embed testdata/leaks/main.go
+	leaksMain string
+	//go:embed testdata/leaks/cgo.go
+	leaksCgo string
 )
+
+// LeaksSource is a program that leaks what its argument says; malloc with cgo only.
+func LeaksSource() map[string]string {
+	out := Module(leaksMain)
+	out["cgo.go"] = leaksCgo
+	return out
+}
 
 // GoroutinesSource is a program with goroutines in many states, which says their stacks.
 func GoroutinesSource() map[string]string { return Module(goroutinesMain) }
