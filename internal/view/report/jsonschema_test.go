@@ -170,7 +170,7 @@ func TestResultsAreValidBySchema(t *testing.T) {
 // Every key that a result can have is explained where users look.
 func TestKeysAreDocumented(t *testing.T) {
 	var explained strings.Builder
-	for _, name := range []string{"results", "ab", "inspect", "doctor", "suggest", "collapse", "load"} {
+	for _, name := range []string{"results", "ab", "inspect", "doctor", "suggest", "collapse", "load", "leaks"} {
 		data, err := os.ReadFile("../../../docs/" + name + ".md")
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,8 @@ package main
 /*
 #include <stdlib.h>
 #include <string.h>
-static void leak(void) { memset(malloc(100 << 10), 1, 100 << 10); }
+static char *volatile last;
+static void leak(void) { last = malloc(16 << 10); memset(last, 1, 16 << 10); }
 */
 import "C"
 
