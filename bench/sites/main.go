@@ -41,7 +41,7 @@ func main() {
 
 type node struct {
 	next *node
-	data [1016]byte
+	_    [1016]byte
 }
 
 func wait(depth int, c chan int) {

@@ -79,9 +79,9 @@ func (t *Target) FindsLeaks() bool { return t.at.Links(layout.LeakProfiler) }
 
 // goroutineFields are where a goroutine has what is read.
 type goroutineFields struct {
-	size                                                              uint64
-	lo, hi, sp, pc, lr, sysSP, sysPC                                  layout.Field
-	status, id, since, reason, parent, created, start, goroutineBegin layout.Field
+	size                                              uint64
+	lo, hi, sp, pc, lr, sysSP, sysPC                  layout.Field
+	status, id, since, reason, parent, created, start layout.Field
 }
 
 func (t *Target) goroutineFields() (goroutineFields, error) {
