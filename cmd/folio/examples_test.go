@@ -39,6 +39,7 @@ var notRun = []struct {
 	{pattern: `^docker run`, reason: "needs Docker"},
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio (agent|fleet)\b`, reason: "a program of the module fleet, which has tests of its own"},
+	{pattern: `folio inspect --(heap|diff|goroutines)`, reason: "needs a process with a heap profile; tests of internal/program/callsite read such"},
 	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|assist|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
@@ -60,7 +61,8 @@ var reductions = []struct {
 	{from: `--go go[0-9.]+,go[0-9.]+`, to: "--go " + runtime.Version()}, // as by default: scripts have others
 	{from: ` --goamd64 v3 --pgo auto`, to: ""},
 	{from: `^folio cache clean`, to: "XDG_CACHE_HOME=$$PWD folio cache clean"}, // not the user's
-	{from: `--duration [0-9]+s`, to: "--duration 300ms"},
+	{from: `--duration [0-9]+[smh]`, to: "--duration 300ms"},
+	{from: `folio leaks \$PID`, to: "folio leaks --duration 300ms $$PID"},
 	{from: `(folio load .*|--ready \S+ )--rate [0-9]+`, to: "$1--rate 50"},
 	{from: ` --load-duration [0-9]+s`, to: ""},
 	{from: `(--ready \S+ --rate 50)`, to: "$1 --load-duration 200ms --load-warmup 100ms"},
