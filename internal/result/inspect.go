@@ -175,7 +175,7 @@ func newProcess(p *inspect.Process) *Process {
 	if b := p.Bloat; b != nil {
 		out.Bloat = &Bloat{b.Most, b.Read, b.Pages}
 	}
-	out.Faults, out.Waterfall = newFaults(p.Faults), newWaterfall(p.Waterfall)
+	out.Faults, out.Waterfall = newFaults(p.Faults), newWaterfall(p.Waterfall, p.Remedies)
 	return out
 }
 

@@ -65,6 +65,8 @@ var treatments = map[string]treatment{
 	"result.MemoryLimit.Cgroup": drop, "result.PartOverTime.Kind": keep,
 	"result.MemoryPart.Kind": keep, "result.MemoryPart.How": keep, "result.MemoryShare.Name": blank, "result.MemoryReading.What": keep,
 	"result.NearPeak.Name": keep, "result.NearPeak.Why": prose,
+	"result.MemoryAdvice.Rule": keep, "result.MemoryAdvice.What": prose, "result.MemoryAdvice.Means": prose, "result.MemoryAdvice.Do": prose,
+	"result.MemoryAdvice.Code": prose, "result.MemoryAdvice.Subject": blank, "result.MemoryAdvice.See": keep, "result.MemoryClaim.Kind": keep,
 	"result.Waterfall.Allocators": keep, "result.Waterfall.Notes": prose,
 	"result.Policy.Defrag": keep, "result.Policy.Enabled": keep, "result.Policy.Means": prose,
 	"result.Sites.Command": command, "result.Sites.GoVersion": keep, "result.Sites.Notes": prose,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliomem/folio/internal/result/remedy"
 	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -23,7 +24,15 @@ type Waterfall struct {
 
 	Readings   []MemoryReading `json:"readings"`
 	Allocators []string        `json:"allocators"`
-	Notes      []string        `json:"notes"`
+	// Arenas of glibc's malloc but for the first, and their bytes in memory: part of malloc.
+	Arenas     int    `json:"malloc_arenas"`
+	ArenaBytes uint64 `json:"malloc_arena_bytes"`
+	// Advice is what would make the parts smaller, the largest first, and Together the most
+	// that all of it can return.
+	Advice   []MemoryAdvice `json:"advice"`
+	Together uint64         `json:"advice_bytes"`
+
+	Notes []string `json:"notes"`
 }
 
 // A MemoryPart is a part of RSS. Only that of what changed can be below 0.
@@ -37,6 +46,29 @@ type MemoryPart struct {
 	How         string  `json:"how"` // read, computed, or remainder
 
 	Of []MemoryShare `json:"of,omitempty"`
+}
+
+// A MemoryAdvice is what makes parts of the memory smaller.
+type MemoryAdvice struct {
+	Rule string `json:"rule"`
+	// Bytes is the most that can come back, Beyond what of it no advice before this one
+	// can return, and Of is Bytes by part.
+	Bytes  uint64        `json:"bytes"`
+	Beyond uint64        `json:"beyond_bytes"`
+	Of     []MemoryClaim `json:"of"`
+	What   string        `json:"what"`
+	Means  string        `json:"means"`
+	Do     string        `json:"do"`
+	Code   string        `json:"code,omitempty"`
+	// Subject is the call site or the mapping that it is about.
+	Subject string `json:"subject,omitempty"`
+	See     string `json:"reference"`
+}
+
+// A MemoryClaim is what can come back of one part.
+type MemoryClaim struct {
+	Kind  string `json:"kind"`
+	Bytes uint64 `json:"bytes"`
 }
 
 // A MemoryShare is memory of one name.
@@ -73,13 +105,21 @@ type GCState struct {
 // Title is the name of the part for people.
 func (p MemoryPart) Title() string { return waterfall.Title(p.Kind) }
 
-func newWaterfall(w *waterfall.Waterfall) *Waterfall {
+func newWaterfall(w *waterfall.Waterfall, r remedy.Remedies) *Waterfall {
 	if w == nil {
 		return nil
 	}
 	out := &Waterfall{
 		RSS: w.RSS, Drift: w.Drift, Parts: []MemoryPart{}, PageTables: w.PageTables, Swap: w.Swap, HugeTLB: w.HugeTLB,
 		Readings: []MemoryReading{}, Allocators: list(slices.Clone(w.Allocators)), Notes: list(slices.Clone(w.Notes)),
+		Arenas: w.Arenas.Count, ArenaBytes: w.Arenas.Bytes, Advice: []MemoryAdvice{}, Together: r.Together,
+	}
+	for _, m := range r.List {
+		a := MemoryAdvice{Rule: m.Rule, Bytes: m.Most, Beyond: m.Beyond, What: m.What, Means: m.Means, Do: m.Do, Code: m.Code, Subject: m.Subject, See: m.See}
+		for _, s := range m.Of {
+			a.Of = append(a.Of, MemoryClaim{s.Part.String(), s.Bytes})
+		}
+		out.Advice = append(out.Advice, a)
 	}
 	if gc := w.GC; gc != nil {
 		out.GC = &GCState{Cycles: gc.Cycles, Limit: gc.Limit}
@@ -162,6 +202,6 @@ func PeakWaterfall(samples []*trial.Sample) *NearPeak {
 		return nil
 	}
 	w := most.Waterfall
-	return &NearPeak{Waterfall: *newWaterfall(w.Process.Waterfall), PID: w.Process.PID, Name: w.Process.Name, At: w.At.Seconds(),
+	return &NearPeak{Waterfall: *newWaterfall(w.Process.Waterfall, w.Process.Remedies), PID: w.Process.PID, Name: w.Process.Name, At: w.At.Seconds(),
 		OfPeak: w.OfPeak, Why: list(w.Process.Notes)}
 }

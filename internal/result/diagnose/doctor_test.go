@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/inspect"
 )
 
 // A machine and a process with which all is well give no finding, on every
@@ -135,7 +136,7 @@ func TestNotChecked(t *testing.T) {
 		{"no usage", func(w *world) { w.remove("sys/fs/cgroup/system.slice/orders.service/memory.current") },
 			[]string{"container-full"}, "does not say how much is in use"},
 		{"no rollup", func(w *world) { w.remove("proc/4242/smaps_rollup") },
-			[]string{"heap-on-base-pages", "fork-copies", "freed-but-resident", "go-returned-memory"}, "no such file"},
+			[]string{"heap-on-base-pages", "fork-copies", "freed-but-resident"}, "no such file"},
 		{"no smaps", func(w *world) { w.remove("proc/4242/smaps") },
 			[]string{"advised-not-huge", "opted-out", "too-many-mappings"}, "no such file"},
 		{"no max_map_count", func(w *world) { w.remove("proc/sys/vm/max_map_count") }, []string{"too-many-mappings"}, "no such file"},
@@ -143,24 +144,33 @@ func TestNotChecked(t *testing.T) {
 		{"old status", func(w *world) { w.change("proc/4242/status", "THP_enabled:\t1\n", "") }, []string{"thp-disabled"}, "needs Linux 5.0"},
 		{"no exe", func(w *world) { w.noExe = fmt.Errorf("open exe: %w", fs.ErrPermission) },
 			[]string{"go-huge-page-faults", "go-no-memory-limit", "go-limit-above-container", "go-limit-too-low",
-				"go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-disablethp"},
+				"go-collector-off", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks", "go-disablethp", "go-free-memory",
+				"go-fragmentation"},
 			"whether it is a Go program is not known: open exe: permission denied"},
 		{"no debug information", func(w *world) { w.noState = goruntime.ErrNoDebugInfo },
-			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
+			[]string{"go-limit-too-low"}, "without debug information"},
 		{"a small one without, and no samples", func(w *world) {
 			w.noState = goruntime.ErrNoDebugInfo
 			w.field("proc/4242/status", "RssAnon", "9000 kB")
-		}, []string{"go-limit-too-low", "go-tiny-heap", "go-returned-memory", "go-goroutine-stacks"}, "without debug information"},
+		}, []string{"go-limit-too-low", "go-tiny-heap"}, "without debug information"},
 		{"neither runtime nor environment", func(w *world) { w.noState = goruntime.ErrNoDebugInfo; w.remove("proc/4242/environ") },
 			[]string{"go-no-memory-limit", "go-limit-above-container", "go-limit-too-low", "go-collector-off",
-				"go-returned-memory", "go-goroutine-stacks", "go-disablethp"}, ""},
+				"go-disablethp"}, ""},
+		{"neither runtime nor parts", func(w *world) { w.noState, w.noParts = goruntime.ErrNoDebugInfo, goruntime.ErrNoDebugInfo },
+			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks", "go-free-memory", "go-fragmentation", "malloc-arenas"},
+			"without debug information"},
+		{"no parts", func(w *world) {
+			w.memory = &inspect.Process{Notes: []string{"the parts of its memory are not known: no right"}}
+		}, []string{"go-free-memory", "go-fragmentation", "malloc-arenas"}, "not known: no right"},
+		{"no parts, and nobody says why", func(w *world) { w.memory = &inspect.Process{} },
+			[]string{"go-free-memory", "go-fragmentation", "malloc-arenas"}, "the parts of its memory are not known"},
 		{"an old Go", func(w *world) {
 			w.version = "go1.17.13"
 			w.states = []goruntime.State{{Cycles: 7}}
-		}, []string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "needs Go 1.19"},
+		}, []string{"go-limit-too-low"}, "needs Go 1.19"},
 		{"a Go of one's own", func(w *world) { w.version = "devel +a1b2c3" }, []string{"go-huge-page-faults"}, "not a release of Go"},
 		{"the runtime goes", func(w *world) { w.states = nil },
-			[]string{"go-limit-too-low", "go-returned-memory", "go-goroutine-stacks"}, "gone"},
+			[]string{"go-limit-too-low"}, "gone"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, "linux-5.15-cgroup-v2")

@@ -65,6 +65,7 @@ type Process struct {
 	GoVersion Fact[string]
 	Runtime   Fact[Runtime]
 	Samples   Fact[Samples]
+	Memory    Fact[Memory]
 }
 
 // Runtime is what a Go runtime said while it was watched.

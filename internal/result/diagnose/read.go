@@ -28,6 +28,7 @@ type ReadOptions struct {
 	version func(pid int) (string, error)
 	open    func(pid int, version string) (runtimeReader, error)
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
+	memory  func(f procmem.FS, pid int) (Memory, error)
 }
 
 type runtimeReader interface {
@@ -51,6 +52,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	if out.sample == nil {
 		out.sample = func(ctx context.Context, pid int, d time.Duration) (Samples, error) { return sample(ctx, f, pid, d) }
+	}
+	if out.memory == nil {
+		out.memory = readMemory
 	}
 	return out
 }
@@ -99,6 +103,7 @@ func ReadFacts(ctx context.Context, f procmem.FS, opts *ReadOptions) (*Facts, er
 		// taken for what it does.
 		p.Rollup = fact(f.SmapsRollup(p.PID))
 		p.Advice = newAdvice(f.Mappings(p.PID))
+		p.Memory = fact(o.memory(f, p.PID))
 		if now, err := identify(f, p.PID); err != nil || now.start != id.start {
 			return nil, fmt.Errorf("doctor %d: the process ended while it was looked at", p.PID)
 		}

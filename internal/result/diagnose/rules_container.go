@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result/remedy"
 )
 
 const docGroup = "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory"
@@ -78,9 +79,20 @@ func lookThrottled(f *Facts) ([]Finding, error) {
 
 // limitFor returns the value of GOMEMLIMIT for a container: 90%, so that there
 // is room for what the runtime does not count.
-func limitFor(bytes uint64) string {
-	if bytes < 10<<20 {
-		return unit.Exact(bytes / 10 * 9 &^ (1<<10 - 1))
+func limitFor(bytes uint64) string { return wholeLimit(remedy.ContainerLimit(bytes, 0)) }
+
+// limitFor is as limitFor, less the memory of the process that is not the runtime's, as
+// far as that is known and leaves room.
+func (p *Process) limitFor(bytes uint64) string {
+	if limit := remedy.ContainerLimit(bytes, p.Memory.Value.Outside); limit > bytes/4 {
+		return wholeLimit(limit)
 	}
-	return unit.Exact(bytes / 10 * 9 &^ (1<<20 - 1))
+	return limitFor(bytes)
+}
+
+func wholeLimit(bytes uint64) string {
+	if bytes < 9<<20 {
+		return unit.Exact(bytes &^ (1<<10 - 1))
+	}
+	return unit.Exact(bytes &^ (1<<20 - 1))
 }

@@ -41,6 +41,12 @@ var goRules = []Rule{
 		ID: "go-goroutine-stacks", Title: "goroutines hold much memory", Scope: OfGo, Severity: Note,
 		Reads: []string{fromRuntime}, Reference: "https://pkg.go.dev/runtime/pprof#Profile", look: lookStacks,
 	}, {
+		ID: "go-free-memory", Title: "free memory of the Go heap was not returned to the OS", Scope: OfGo, Severity: Note,
+		Reads: []string{fromRuntime, fromPages}, Reference: "https://pkg.go.dev/runtime/debug#FreeOSMemory", look: wastes("go-free-memory"),
+	}, {
+		ID: "go-fragmentation", Title: "the Go heap is fragmented", Scope: OfGo, Severity: Note,
+		Reads: []string{fromRuntime, fromPages}, Reference: "https://go.dev/doc/gc-guide", look: wastes("go-fragmentation"),
+	}, {
 		ID: "go-disablethp", Title: "GODEBUG keeps the Go heap off huge pages", Scope: OfGo, Severity: Warning,
 		Reads: []string{"/proc/PID/environ"}, Reference: "https://pkg.go.dev/runtime#hdr-Environment_Variables", look: lookDisableTHP,
 	},
@@ -131,14 +137,14 @@ func lookNoLimit(f *Facts) ([]Finding, error) {
 		What:     fmt.Sprintf("The container may use %s, and the program does not know.", unit.Size(container)),
 		Evidence: []Reading{{dir, "limit " + unit.Size(container)}, from},
 		Means:    "The heap may grow to twice what lives before it is collected, past the container's limit: then the kernel kills the program, although most of it was garbage. Below the limit there may be room that would save collections.",
-		Fix: []Step{{Do: "Tell it, with 10% to spare for what the runtime does not count:", Code: "GOMEMLIMIT=" + limitFor(container)},
+		Fix: []Step{{Do: "Tell it, with 10% to spare for what the runtime does not count:", Code: "GOMEMLIMIT=" + p.limitFor(container)},
 			{Do: "Or have it find out itself, and tune GOGC within it:", Code: `import _ "github.com/foliomem/folio/auto"`}},
 	}
 	if !sure {
 		h.Means += p.unsure()
 	}
 	if v := p.release(); v != "" && version.Compare(v, "go1.19") < 0 {
-		h.Fix = []Step{{Do: v + " knows no memory limit: build it with Go 1.19 or newer, and set", Code: "GOMEMLIMIT=" + limitFor(container)}}
+		h.Fix = []Step{{Do: v + " knows no memory limit: build it with Go 1.19 or newer, and set", Code: "GOMEMLIMIT=" + p.limitFor(container)}}
 	}
 	return []Finding{h}, nil
 }
@@ -157,7 +163,7 @@ func lookLimitAbove(f *Facts) ([]Finding, error) {
 		What:     fmt.Sprintf("The program keeps to %s, and the container may use %s.", unit.Size(limit), unit.Size(container)),
 		Evidence: []Reading{from, {dir, "limit " + unit.Size(container)}},
 		Means:    "The container's limit is met first: the kernel kills the program before the GC begins to work harder.",
-		Fix:      []Step{{Do: "Set the program's limit below the container's:", Code: "GOMEMLIMIT=" + limitFor(container)}},
+		Fix:      []Step{{Do: "Set the program's limit below the container's:", Code: "GOMEMLIMIT=" + p.limitFor(container)}},
 	}}, nil
 }
 
@@ -291,6 +297,9 @@ func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 func lookReturned(f *Facts) ([]Finding, error) {
 	const over = 1.25
 	p := f.Process
+	if p.Memory.Err == nil {
+		return p.wasted("go-returned-memory"), nil
+	}
 	r, err := p.Runtime.get()
 	if err != nil {
 		return nil, err
@@ -328,6 +337,9 @@ func lookReturned(f *Facts) ([]Finding, error) {
 func lookStacks(f *Facts) ([]Finding, error) {
 	const share = 0.1
 	p := f.Process
+	if p.Memory.Err == nil {
+		return p.wasted("go-goroutine-stacks"), nil
+	}
 	r, err := p.Runtime.get()
 	if err != nil {
 		return nil, err

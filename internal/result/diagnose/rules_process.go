@@ -36,6 +36,10 @@ var processRules = []Rule{
 	}, {
 		ID: "too-many-mappings", Title: "the process is near the most mappings it may have", Scope: OfProcess, Severity: Warning,
 		Reads: []string{"/proc/PID/smaps", "/proc/sys/vm/max_map_count"}, Reference: docVM + "#max-map-count", look: lookMappings,
+	}, {
+		ID: "malloc-arenas", Title: "malloc of glibc has many arenas", Scope: OfProcess, Severity: Note,
+		Reads: []string{"/proc/PID/smaps", "/proc/PID/environ"}, Reference: "https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html",
+		look: wastes("malloc-arenas"),
 	},
 }
 

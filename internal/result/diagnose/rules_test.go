@@ -1,12 +1,14 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/foliomem/folio/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -299,24 +301,47 @@ var firing = []struct {
 	{"sampled, idle", k618, func(w *world) { w.sampled(0.4, 500); w.samples.CPU = 0.04 }, "", nil},
 	{"sampled, no small process", k618, func(w *world) { w.sampled(0.4, 500); w.field("proc/4242/status", "RssAnon", kB(65)) }, "", nil},
 
+	{"returned memory, in parts", k618, func(w *world) {
+		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Repopulated: 50, waterfall.Rounding: 14})
+	}, "warning go-returned-memory", []string{"At most 64.00MiB of 154.0MiB", "huge pages beyond the heap: 14.00MiB", "disablethp=1"}},
+	{"returned memory of a large heap", k618, func(w *world) {
+		w.parts(map[waterfall.Kind]int64{waterfall.Live: 900, waterfall.Repopulated: 99})
+	}, "", nil},
+	{"goroutines, in parts", k618, func(w *world) {
+		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Stacks: 64})
+	}, "note go-goroutine-stacks", []string{"Stacks of goroutines take 64.00MiB"}},
+	{"free memory", k618, func(w *world) {
+		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Free: 640})
+	}, "note go-free-memory", []string{"640.0MiB of the heap are free", "debug.FreeOSMemory()"}},
+	{"fragmentation", k618, func(w *world) {
+		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Unused: 64})
+	}, "note go-fragmentation", []string{"64.00MiB are free between objects"}},
+	{"arenas of malloc", k618, func(w *world) {
+		w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Malloc: 64})
+	}, "note malloc-arenas", []string{"MALLOC_ARENA_MAX=2"}},
 	{"returned memory", k618, func(w *world) {
+		w.noParts = errors.New("no parts")
 		w.write(ptesNone, "511\n")
 		w.field("proc/4242/smaps_rollup", "Anonymous", kB(400))
 		w.field("proc/4242/smaps_rollup", "Pss_Anon", kB(400))
 		w.field("proc/4242/smaps_rollup", "AnonHugePages", kB(300))
 	}, "warning go-returned-memory, note max-ptes-none", []string{"230.0MiB are resident", ptesNone + ": 511"}},
 	{"memory of no huge pages", k618, func(w *world) {
+		w.noParts = errors.New("no parts")
 		w.basePages(400)
 	}, "note heap-on-base-pages", nil},
 	{"goroutines", k618, func(w *world) {
+		w.noParts = errors.New("no parts")
 		w.runtimes(func(_ int, s *goruntime.State) {
 			s.Held, s.Stacks, s.Goroutines = new(uint64(640<<20)), new(uint64(64<<20)), 12345
 		})
 	}, "note go-goroutine-stacks", []string{"64.00MiB of the 640.0MiB", "at most 12,345 goroutines", "debug/pprof/goroutineleak"}},
 	{"goroutines, in a large heap", k618, func(w *world) {
+		w.noParts = errors.New("no parts")
 		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = new(uint64(640<<20+10)), new(uint64(64<<20)) })
 	}, "", nil},
 	{"few goroutines", k618, func(w *world) {
+		w.noParts = errors.New("no parts")
 		w.runtimes(func(_ int, s *goruntime.State) { s.Held, s.Stacks = new(uint64(200<<20)), new(uint64(64<<20-1)) })
 	}, "", nil},
 	{"disablethp", k515, func(w *world) {

@@ -13,7 +13,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/foliomem/folio/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/result/remedy"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/waterfall"
 )
 
 // orders is the process of the fixtures.
@@ -31,6 +34,8 @@ type world struct {
 	states  []goruntime.State // one after the other, the last one stays
 	noState error
 	samples Samples
+	memory  *inspect.Process
+	noParts error
 	later   func() // changes before the second look
 
 	touched []string // files and directories that were changed
@@ -68,6 +73,7 @@ func newWorld(t *testing.T, name string) *world {
 	t.Helper()
 	w := &world{t: t, page: 4096, watch: time.Second, version: "go1.26.0"}
 	w.states = []goruntime.State{state(100, 80<<20), state(103, 90<<20)}
+	w.parts(map[waterfall.Kind]int64{waterfall.Live: 90, waterfall.Since: 60, waterfall.Free: 10})
 	tr := trees[name]
 	if tr == nil {
 		a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
@@ -99,6 +105,18 @@ func newWorld(t *testing.T, name string) *world {
 		}
 	})
 	return w
+}
+
+// parts are the parts of the memory of the process, in MiB.
+func (w *world) parts(parts map[waterfall.Kind]int64) {
+	p := &inspect.Process{PID: orders, Waterfall: &waterfall.Waterfall{}}
+	for k, n := range parts {
+		p.Waterfall.Parts = append(p.Waterfall.Parts, waterfall.Part{Kind: k, Bytes: n << 20})
+		p.Waterfall.RSS += uint64(n << 20)
+	}
+	p.Waterfall.Arenas = waterfall.Arenas{Count: 9, Bytes: uint64(parts[waterfall.Malloc] << 20)}
+	p.Remedies = remedy.Find(&remedy.Facts{Waterfall: p.Waterfall, PID: orders})
+	w.memory = p
 }
 
 // state is a runtime that is well.
@@ -206,6 +224,12 @@ func (w *world) read(pid int) (*Facts, error) {
 				return Samples{}, errors.New("perf_event_paranoid is 3")
 			}
 			return w.samples, nil
+		},
+		memory: func(procmem.FS, int) (Memory, error) {
+			if w.noParts != nil {
+				return Memory{}, w.noParts
+			}
+			return NewMemory(w.memory)
 		},
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/foliomem/folio/internal/result/advice"
 	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
 )
 
 // Policy is what system and program want about transparent huge pages, as far as it
@@ -68,10 +67,8 @@ func (s *System) hazards(p *Process) (out []string) {
 	case !disabled(p.Policy) && p.Policy.Collapse != nil:
 		add("%v", p.Policy.Collapse)
 	}
-	for _, a := range advice.Find(&advice.Facts{
-		Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone, WindowPages: page.WindowSize() / page.Size(),
-		Asks: p.Policy.Advised != nil && *p.Policy.Advised > 0, OptedOut: disabled(p.Policy),
-	}) {
+	facts := p.adviceFacts()
+	for _, a := range advice.Find(&facts) {
 		add("%s", strings.TrimSpace(a.Line()))
 	}
 	if p.Policy.Against != nil && *p.Policy.Against > 0 {

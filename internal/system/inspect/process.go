@@ -10,6 +10,7 @@ import (
 	"github.com/foliomem/folio/internal/program/codepatch"
 	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/internal/result/remedy"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/page"
@@ -45,6 +46,8 @@ type Process struct {
 	Faults  *Faults
 	// Waterfall divides Resident into parts; nil if it was not asked for, or not to be had.
 	Waterfall *waterfall.Waterfall
+	// Remedies are what would make the parts of Waterfall smaller.
+	Remedies remedy.Remedies
 
 	Policy  Policy
 	Hazards []string
@@ -103,6 +106,11 @@ type Options struct {
 	Waterfall bool
 	// Brief asks for the program and the waterfall alone. Default: for all that is there.
 	Brief bool
+	// Once is for a process that may end at any moment: what changes while it is read is not
+	// read again. Default: it is.
+	Once bool
+	// Sites reads the heap profile of a Go program, for advice. Default: not.
+	Sites bool
 	// Bloat reads some of the memory to learn how much is never used. Default: not.
 	Bloat bool
 	// Sleep is how to wait for FaultTime to pass. Default: time.Sleep.
@@ -135,7 +143,7 @@ func NoProcess(err error) error {
 // Process looks at one process. The error is an ErrNoProcess, or says why nothing at
 // all could be seen.
 func (s *System) Process(pid int, o Options) (*Process, error) {
-	w := &Watcher{}
+	w := &Watcher{s: s, pid: pid, o: o}
 	defer w.Close()
 	p, err := s.process(pid, o, w)
 	if err != nil {

@@ -1,11 +1,14 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"os"
 
+	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/layout"
+	"github.com/foliomem/folio/internal/result/remedy"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/page"
@@ -44,6 +47,18 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 	if err != nil {
 		p.note("the parts of its memory are not known: %s", denied(err))
 	}
+	facts := s.remedyFacts(p)
+	if w.o.Sites && w.target != nil && p.Waterfall != nil {
+		if facts.Sites, err = w.sites(context.Background()); err != nil {
+			facts.NoSites = err.Error()
+		}
+		if stacks := p.Waterfall.Part(waterfall.Stacks); stacks.Runtime != nil && *stacks.Runtime >= remedy.Worth(p.Waterfall.RSS) {
+			if g, err := callsite.ReadGoroutines(context.Background(), w.target); err == nil {
+				facts.Creators = creators(g, *stacks.Runtime)
+			}
+		}
+	}
+	p.Remedies = remedy.Find(facts)
 	return nil
 }
 
@@ -51,7 +66,7 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 const fits = 3
 
 func (s *System) readWaterfall(p *Process, w *Watcher) (*waterfall.Waterfall, error) {
-	source := &waterfall.Source{FS: s.FS, PID: p.PID, Pages: w.pages}
+	source := &waterfall.Source{FS: s.FS, PID: p.PID, Pages: w.pages, Once: w.o.Once}
 	if w.target != nil {
 		source.Runtime = w.target
 		for i := range fits {

@@ -134,7 +134,15 @@ type Waterfall struct {
 	// Allocators are the allocators of C that the process has mapped, such as jemalloc:
 	// their memory is other anonymous memory.
 	Allocators []string
-	Notes      []string
+	// Arenas are those of glibc but for the first: a part of Malloc.
+	Arenas Arenas
+	Notes  []string
+}
+
+// Arenas are arenas of glibc's malloc.
+type Arenas struct {
+	Count int
+	Bytes uint64 // in memory
 }
 
 // Part returns a part, which is empty if the process has none of it.

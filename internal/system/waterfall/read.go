@@ -25,6 +25,9 @@ type Source struct {
 	Heap    []page.Range
 	// Now is the time. Default: time.Now.
 	Now func() time.Time
+	// Once is for a process that may end at any moment: what changes while it is read is
+	// not read again, and drift is not known.
+	Once bool
 }
 
 // Pages says what of a range of a process is in memory. *page.Process does.
@@ -67,7 +70,11 @@ const (
 // readings do not fit, the one that fits best.
 func (s *Source) Read() (*Waterfall, error) {
 	var best *Waterfall
-	for range tries {
+	times := tries
+	if s.Once {
+		times = 1
+	}
+	for range times {
 		w, err := s.read()
 		if err != nil {
 			return nil, err
@@ -157,6 +164,9 @@ func (s *Source) read() (*Waterfall, error) {
 func (l *look) beyond() {
 	if status, err := l.FS.Status(l.PID); err == nil {
 		l.PageTables, l.Swap, l.HugeTLB = status.VmPTE, status.VmSwap, status.HugetlbPages
+	}
+	if l.Once {
+		return // it takes as long as smaps again
 	}
 	_ = l.timed(readRollup, func() error { // drift is unknown without
 		sum, err := l.FS.SmapsRollup(l.PID)
@@ -308,6 +318,10 @@ func (l *look) sort(mappings []procmem.Mapping, p *goParts) error {
 		a := min(m.Anonymous, left)
 		if anonymous != Data {
 			a = left
+		}
+		if anonymous == Malloc && arena(mappings, i) {
+			l.Arenas.Count++
+			l.Arenas.Bytes += a
 		}
 		if anonymous == Named {
 			l.name(m.Name, a)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
+	"github.com/foliomem/folio/internal/result/remedy"
 	"github.com/foliomem/folio/internal/system/history"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -25,6 +26,7 @@ func windows() inspect.Windows {
 func inspectFile(of inspect.Kind, name string) *result.Inspect {
 	w := windows()
 	f := newInspect()
+	parts := memoryParts()
 	f.SetProcess(&inspect.Process{
 		PID: 1234, Command: []string{name, "-x"}, Name: name, UID: new(1000), IsGo: new(of == inspect.GoHeap), GoVersion: "go1.26.8",
 		Resident: new(uint64(200 << 20)), Swapped: new(uint64(4096)),
@@ -40,15 +42,7 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 << 20)),
 		},
 		Hazards: []string{"a hazard of " + name}, Notes: []string{"a note"},
-		Waterfall: &waterfall.Waterfall{
-			RSS: 200 << 20, PageTables: new(uint64(500 << 10)),
-			Parts: []waterfall.Part{
-				{Kind: waterfall.Live, Bytes: 150 << 20, Runtime: new(uint64(151 << 20)), Uncertainty: new(uint64(0)), How: waterfall.Computed},
-				{Kind: waterfall.Unused, Bytes: 30 << 20, Runtime: new(uint64(30 << 20)), Uncertainty: new(uint64(0)), How: waterfall.Computed},
-				{Kind: waterfall.Files, Bytes: 21 << 20, How: waterfall.Read}, {Kind: waterfall.Changed, Bytes: -1 << 20, How: waterfall.Remainder},
-			},
-			Classes: []waterfall.Class{{Size: 512, Spans: 30, Bytes: 31 << 20, Objects: 1 << 20, Resident: 31 << 20, Unused: 30 << 20}},
-		},
+		Waterfall: parts, Remedies: remedy.Find(&remedy.Facts{Waterfall: parts, PID: 1234}),
 	})
 	return f
 }
@@ -88,6 +82,19 @@ func TestOverTimePage(t *testing.T) {
 	}
 	if text := string(pageOf(t, overTimeFile("prog", 1))); strings.Contains(text, "Over time") {
 		t.Error("one reading is drawn over time")
+	}
+}
+
+// memoryParts are parts of 200 MiB.
+func memoryParts() *waterfall.Waterfall {
+	return &waterfall.Waterfall{
+		RSS: 200 << 20, PageTables: new(uint64(500 << 10)),
+		Parts: []waterfall.Part{
+			{Kind: waterfall.Live, Bytes: 150 << 20, Runtime: new(uint64(151 << 20)), Uncertainty: new(uint64(0)), How: waterfall.Computed},
+			{Kind: waterfall.Unused, Bytes: 30 << 20, Runtime: new(uint64(30 << 20)), Uncertainty: new(uint64(0)), How: waterfall.Computed},
+			{Kind: waterfall.Files, Bytes: 21 << 20, How: waterfall.Read}, {Kind: waterfall.Changed, Bytes: -1 << 20, How: waterfall.Remainder},
+		},
+		Classes: []waterfall.Class{{Size: 512, Spans: 30, Bytes: 31 << 20, Objects: 1 << 20, Resident: 31 << 20, Unused: 30 << 20}},
 	}
 }
 

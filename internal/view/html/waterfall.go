@@ -36,10 +36,31 @@ func waterfallBlock(w *result.Waterfall) *Block {
 		c.Series = []Series{in}
 		b.Charts = []*Chart{c}
 	}
+	if t := adviceTable(w); t != nil {
+		b.Tables = append(b.Tables, t)
+	}
 	if t := classTable(w.Classes); t != nil {
 		b.Folds = []*Fold{{Title: t.Caption, Tables: []*Table{t}}}
 	}
 	return b
+}
+
+// adviceTable lists what would make the parts smaller; nil for nothing.
+func adviceTable(w *result.Waterfall) *Table {
+	if len(w.Advice) == 0 {
+		return nil
+	}
+	t := &Table{Caption: report.MemoryAdviceTitle(w), Wrap: true,
+		Head: []Column{{Label: "at most", Num: true}, {Label: "not by those above", Num: true}, {Label: "what"}, {Label: "what to do"}, {Label: "command, setting or place"},
+			{Label: "what it means"}}}
+	for _, a := range w.Advice {
+		at := a.Code
+		if at == "" {
+			at = a.Subject
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{size(a.Bytes), size(a.Beyond), plain(a.What), plain(a.Do), code(at), plain(a.Means)}})
+	}
+	return t
 }
 
 // classTable lists the spans for objects by size class; nil for none.

@@ -62,6 +62,9 @@ func processText(p *result.Process, w io.Writer) error {
 		short = append(short, padRight(s[0], 7)+" "+s[1])
 	}
 	out.section("In short", short)
+	if w := p.Waterfall; w != nil && len(w.Advice) > 0 {
+		out.section(MemoryAdviceTitle(w), memoryAdvice(w))
+	}
 	if len(p.Hazards) > 0 {
 		var lines []string
 		for i, h := range p.Hazards {

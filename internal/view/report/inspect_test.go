@@ -10,6 +10,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/remedy"
 	"github.com/foliomem/folio/internal/system/collapser"
 	"github.com/foliomem/folio/internal/system/history"
 	"github.com/foliomem/folio/internal/system/inspect"
@@ -44,7 +45,7 @@ func testProcess() *inspect.Process {
 				Defrag: procmem.Choice{Selected: "madvise"}, MaxPtesNone: new(511)},
 			Allowed: new(true), Advised: new(uint64(0)), Against: new(uint64(4 * mibs)),
 		},
-		Hazards: []string{"4.000MiB of it is advised against huge pages"}, Waterfall: testWaterfall(),
+		Hazards: []string{"4.000MiB of it is advised against huge pages"}, Waterfall: testWaterfall(), Remedies: testRemedies(),
 	}
 }
 
@@ -232,6 +233,11 @@ func TestCollapseText(t *testing.T) {
 	}
 }
 
+// testRemedies has advice that can return all of a part, some of it, and nothing more.
+func testRemedies() remedy.Remedies {
+	return remedy.Find(&remedy.Facts{Waterfall: testWaterfall(), GoVersion: "go1.26.8", PID: 1234})
+}
+
 // testWaterfall has a part of each kind that is shown in another way.
 func testWaterfall() *waterfall.Waterfall {
 	say := func(n uint64) *uint64 { return &n }
@@ -252,7 +258,9 @@ func testWaterfall() *waterfall.Waterfall {
 			{Spans: 2, Bytes: 16 * mibs, Objects: 16 * mibs, Resident: 16 * mibs},
 		},
 		Readings:   []waterfall.Reading{{What: "smaps", From: time.Millisecond, To: 3 * time.Millisecond}},
-		Allocators: []string{"libjemalloc"}, Notes: []string{"1 GC cycle ended while it was read"},
+		Allocators: []string{"libjemalloc"}, Arenas: waterfall.Arenas{Count: 3, Bytes: 4096},
+		GC:    &waterfall.GC{Percent: 100, Cycles: 7, Last: time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)},
+		Notes: []string{"1 GC cycle ended while it was read"},
 	}
 }
 

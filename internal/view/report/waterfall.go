@@ -95,6 +95,33 @@ func GCText(gc *result.GCState) string {
 	return fmt.Sprintf("%s since its start, GOGC %s, GOMEMLIMIT %s", unit.Plural(int(gc.Cycles), "GC cycle"), gogc, limit)
 }
 
+// MemoryAdviceTitle is the heading of what makes a process smaller.
+func MemoryAdviceTitle(w *result.Waterfall) string {
+	return fmt.Sprintf("What to do: at most %s of %s can come back", unit.Size(w.Together), unit.Size(w.RSS))
+}
+
+// MemoryAdviceBound is how much an advice can return.
+func MemoryAdviceBound(a result.MemoryAdvice) string {
+	text := "at most " + unit.Size(a.Bytes)
+	switch {
+	case a.Beyond == 0:
+		text += ", all of it by what is above, too"
+	case a.Beyond < a.Bytes:
+		text += fmt.Sprintf(", %s of it not by what is above", unit.Size(a.Beyond))
+	}
+	return text
+}
+
+// memoryAdvice are the lines of what to do.
+func memoryAdvice(w *result.Waterfall) (lines []string) {
+	for i, a := range w.Advice {
+		lines = append(lines, fmt.Sprintf("%d. %s: %s", i+1, MemoryAdviceBound(a), console.Line(a.What)))
+		do := strings.TrimSpace(console.Line(a.Do) + " " + console.Line(a.Subject))
+		lines = append(lines, "   "+strings.TrimSpace(do+" "+console.Line(a.Code)))
+	}
+	return lines
+}
+
 // fragmented names the size classes with the most memory that is in no object.
 func fragmented(classes []result.MemoryClass) string {
 	const most, least = 3, 64 << 10
