@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"flag"
 	"fmt"
@@ -49,6 +50,7 @@ func gcprog() {
 		alloc      = flag.Int("alloc", 0, "hold so many MiB")
 		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there, on base pages")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
+		leak       = flag.Bool("leak", false, "after -pidfile, hold a MiB more for each line of input, and print one then")
 		huge       = flag.Int("huge", 0, "wait until so many MiB are on huge pages")
 		figure     = flag.Bool("figure", false, "print a speed that depends on GOGC alone")
 		bench      = flag.Bool("bench", false, "print that speed as two Go benchmarks")
@@ -117,6 +119,16 @@ func gcprog() {
 		check(unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0))
 		check(os.WriteFile(*pidfile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644))
 	}
+	if *leak {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			b := make([]byte, 1<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			leaked = append(leaked, b)
+			fmt.Println("more")
+		}
+	}
 	if *huge > 0 {
 		for end := time.Now().Add(testenv.Patience); time.Now().Before(end) && hugeBytes() < *huge<<20; {
 			time.Sleep(10 * time.Millisecond)
@@ -157,6 +169,8 @@ func gcprog() {
 	runtime.KeepAlive(held)
 	os.Exit(*code)
 }
+
+var leaked [][]byte
 
 // hugeBytes returns how much of this process is on huge pages.
 func hugeBytes() int {

@@ -29,6 +29,8 @@ type inspectFlags struct {
 	json     string
 	html     string
 	redact   bool
+	oom      bool
+	save     string
 
 	heap, diff string
 	goroutines bool
@@ -57,6 +59,13 @@ many bytes, as a file for go tool pprof; with --diff the growth since an earlier
 With --goroutines: how many wait where, and which line started them. Go 1.21 to 1.27,
 stripped or not.
 
+With --oom and the id of a process, or the directory of a cgroup: wait until their
+memory is nearly used up, and save where it is before the kernel kills. That is when
+what the cgroup uses besides file cache passes 95% of its limit, or when tasks wait
+for memory (PSI). Each save is a directory of its own in that of --save, with
+summary.txt and a JSON of the parts for each process (folio report shows it). Without
+a limit the memory of the machine counts. It ends with the process, or by ctrl-C.
+
 It reads /proc only; nothing is stopped or changed. One's own processes need no
 privilege, those of others CAP_SYS_PTRACE; the parts of a Go heap need the right to
 ptrace the process, which kernel.yama.ptrace_scope can restrict. What could not be
@@ -65,7 +74,7 @@ seen is said.`
 func newInspect(a *app) *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] [pid]",
+		Use:   "inspect [flags] [pid | --oom pid|cgroup]",
 		Short: "Show the memory of running processes, and what huge pages would gain",
 		Long:  inspectLong,
 		Example: `  folio inspect
@@ -77,12 +86,17 @@ func newInspect(a *app) *cobra.Command {
   folio inspect --heap heap.pprof 1234
   folio inspect --diff heap.pprof 1234
   folio inspect --goroutines 1234
-  folio inspect --json - 1234`,
+  folio inspect --json - 1234
+  folio inspect --oom --save /var/tmp 1234 &
+  folio inspect --oom /sys/fs/cgroup/system.slice/orders.service`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.sites() {
+			if f.oom && len(args) == 1 {
+				return nil // or the directory of a cgroup
+			}
+			if f.sites() && !f.oom {
 				return misuse(f.checkSites(args))
 			}
-			return onePID(false)(cmd, args)
+			return onePID(f.oom)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
 	}
@@ -98,6 +112,8 @@ func newInspect(a *app) *cobra.Command {
 	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
 	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
 	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
+	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process, or of a cgroup, is nearly used up, and save where it\nis; until it ends or ctrl-C")
+	fs.StringVar(&f.save, "save", ".", "with --oom: the `directory` for what is saved")
 	redactFlag(fs, &f.redact)
 	return cmd
 }
@@ -135,6 +151,10 @@ func (f *inspectFlags) check() error {
 	switch {
 	case !(f.density >= inspect.LeastDensity && f.density <= 1):
 		return fmt.Errorf("--min-density %v: must be from %v to 1", f.density, inspect.LeastDensity)
+	case f.oom && (f.watch > 0 || f.duration > 0 || f.json != "" || f.html != "" || f.sites()):
+		return errors.New("--oom goes with --save only: it saves JSON files in the directory of --save; folio report makes pages of them")
+	case f.save != "." && !f.oom:
+		return errors.New("--save: is for --oom")
 	case f.rows < 0:
 		return fmt.Errorf("--rows %d: must not be negative", f.rows)
 	case f.watch < 0:
@@ -150,6 +170,9 @@ func (f *inspectFlags) check() error {
 func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err error) {
 	if err := f.check(); err != nil {
 		return misuse(err)
+	}
+	if f.oom {
+		return a.inspectOOM(ctx, f, args)
 	}
 	if f.sites() {
 		return a.inspectSites(ctx, f, args[0])
@@ -206,7 +229,7 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 		file.SetList(l)
 		return f.show(w, file)
 	}
-	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Waterfall: true, Bloat: true})
+	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Waterfall: true, Sites: true, Bloat: true})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,450 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/shortage"
+)
+
+// A dump is what is saved of a process beside its waterfall, in a file PID.name. write
+// writes nothing of a process that has none of it.
+type dump struct {
+	name  string
+	write func(context.Context, *inspect.Watcher, io.Writer) error
+}
+
+// dumps are written after all waterfalls, in this order: the small ones first.
+var dumps = []dump{
+	{"goroutines.txt", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteGoroutines(ctx, w) }},
+	{"heap.pb.gz", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteHeap(ctx, w) }},
+}
+
+// An oomWatch saves what is in memory before memory ends.
+type oomWatch struct {
+	a      *app
+	f      *inspectFlags
+	fs     procmem.FS
+	sys    *inspect.System
+	watch  *shortage.Watch
+	pid    int    // 0: a cgroup is watched
+	group  string // its directory
+	opened []*inspect.Watcher
+	saves  []string
+}
+
+// mostOpened is how many processes of a cgroup are saved: the largest.
+const mostOpened = 16
+
+// what names what is watched.
+func (o *oomWatch) what() string {
+	switch {
+	case o.pid != 0:
+		return fmt.Sprintf("process %d", o.pid)
+	case o.f.redact:
+		return "the cgroup"
+	}
+	return "cgroup " + o.group
+}
+
+func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (err error) {
+	o := &oomWatch{a: a, f: f, fs: procmem.New(""), sys: inspect.New()}
+	if o.pid, err = strconv.Atoi(args[0]); err != nil || o.pid < 1 {
+		o.pid = 0
+		if o.group, err = groupDir(args[0]); err != nil {
+			return err
+		}
+		o.watch, err = shortage.Group(o.fs, o.group)
+	} else {
+		o.watch, err = shortage.Process(o.fs, o.pid)
+	}
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return errors.New("inspect --oom: needs Linux")
+	case err != nil && o.pid != 0:
+		return fmt.Errorf("inspect process %d: %w", o.pid, inspect.NoProcess(err))
+	case err != nil:
+		return fmt.Errorf("inspect --oom: %w", err)
+	}
+	defer func() { err = errors.Join(err, o.watch.Close()) }()
+	defer o.close()
+	if err := writable(f.save); err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	if err := o.open(); err != nil {
+		return err
+	}
+	if err := o.begin(); err != nil {
+		return err
+	}
+	goFirst()
+	for {
+		e, err := o.wait(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil // that is how it ends
+		case err != nil:
+			return fmt.Errorf("inspect --oom: %w", err)
+		case e.Cause == shortage.Ended:
+			return o.end(e)
+		}
+		if err := o.save(ctx, e); err != nil {
+			return err
+		}
+		debug.FreeOSMemory()
+	}
+}
+
+// refresh is how often it is checked that the processes are those that were opened.
+const refresh = time.Minute
+
+// wait waits for memory to be short, and keeps what is open fresh.
+func (o *oomWatch) wait(ctx context.Context) (shortage.Event, error) {
+	for {
+		some, cancel := context.WithTimeout(ctx, refresh)
+		e, err := o.watch.Wait(some)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return e, err
+		}
+		if o.open() == nil {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// groupDir finds the directory of a cgroup: as it is named, or below where cgroups are
+// mounted.
+func groupDir(name string) (string, error) {
+	for _, root := range []string{"", "/sys/fs/cgroup/memory", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+		dir := filepath.Join(root, name)
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
+			return filepath.Abs(dir)
+		}
+	}
+	return "", misusef("inspect --oom %s: want the id of a process, or the directory of a cgroup (one with cgroup.procs), such as /sys/fs/cgroup/system.slice", name)
+}
+
+// writable checks that files can be written into a directory, and makes it.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".folio-oom-*")
+	if err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// pids lists the processes that are watched.
+func (o *oomWatch) pids() []int {
+	if o.pid != 0 {
+		return []int{o.pid}
+	}
+	rss := make(map[int]uint64)
+	var out []int
+	_ = filepath.WalkDir(o.group, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // it is gone
+		}
+		data, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil {
+			return nil
+		}
+		for _, word := range strings.Fields(string(data)) {
+			pid, err := strconv.Atoi(word)
+			if m, merr := o.fs.Statm(pid); err == nil && merr == nil && pid > 0 && pid != os.Getpid() {
+				rss[pid] = m.RSS
+				out = append(out, pid)
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b int) int { return cmp.Or(cmp.Compare(rss[b], rss[a]), cmp.Compare(a, b)) })
+	return out[:min(len(out), mostOpened)]
+}
+
+// open opens the processes, those with most memory first. What is open and still the same
+// stays so. The error is of the one process that is watched.
+func (o *oomWatch) open() error {
+	var all []*inspect.Watcher
+	var failed error
+	for _, pid := range o.pids() {
+		i := slices.IndexFunc(o.opened, func(p *inspect.Watcher) bool { return p.PID() == pid })
+		if i >= 0 && o.opened[i].Current() {
+			all = append(all, o.opened[i])
+			o.opened = slices.Delete(o.opened, i, i+1)
+			continue
+		}
+		p := o.sys.Watch(pid, inspect.Options{Once: true})
+		if _, err := p.Look(); err != nil {
+			p.Close()
+			failed = err
+			continue
+		}
+		all = append(all, p)
+	}
+	o.close()
+	o.opened = all
+	if o.pid != 0 && len(all) == 0 {
+		return failed
+	}
+	return nil
+}
+
+func (o *oomWatch) close() {
+	for _, p := range o.opened {
+		p.Close()
+	}
+	o.opened = nil
+}
+
+// begin reads everything once, so that nothing is done for the first time when there is no
+// time left, and says what is watched.
+func (o *oomWatch) begin() error {
+	from := time.Now()
+	for _, p := range o.opened {
+		file, err := o.waterfall(p)
+		if errors.Is(err, inspect.ErrNoProcess) && o.pid != 0 {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		if _, err := file.JSON(); err != nil {
+			return err
+		}
+		for _, d := range dumps {
+			_ = d.write(context.Background(), p, io.Discard)
+		}
+	}
+	took := time.Since(from)
+	debug.FreeOSMemory()
+	limits := o.watch.Limits()
+	var lines []string
+	for _, l := range limits {
+		switch {
+		case l.Group == "":
+			lines = append(lines, fmt.Sprintf("%s has no memory limit: watching the machine, which has %s; saves when less than %s is available",
+				o.what(), unit.Size(l.Bytes), unit.Size(l.Bytes-l.At)))
+		default:
+			of := " of " + l.Group
+			if o.f.redact {
+				of = ""
+			}
+			lines = append(lines, fmt.Sprintf("%s: watching the limit of %s%s; saves when %s are in use besides the file cache",
+				o.what(), unit.Size(l.Bytes), of, unit.Size(l.At)))
+		}
+	}
+	if o.inside(limits) {
+		lines = append(lines, "this watcher is in the same cgroup: start it outside, else the OOM killer can end it, too")
+	}
+	own, _ := o.fs.Statm(0)
+	lines = append(lines, fmt.Sprintf("a save takes %s now; this watcher takes %s of memory, %s of it its program's file",
+		unit.Duration(took), unit.Size(own.RSS), unit.Size(own.Shared)))
+	for _, l := range lines {
+		if err := o.a.stderr.Line("%s", l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside reports whether this process is in one of the cgroups that are watched.
+func (o *oomWatch) inside(limits []shortage.Limit) bool {
+	groups, err := o.fs.MemoryGroups(0)
+	if err != nil {
+		return false
+	}
+	for _, g := range groups {
+		if slices.ContainsFunc(limits, func(l shortage.Limit) bool { return l.Group == o.fs.GroupDir(g) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *oomWatch) waterfall(p *inspect.Watcher) (*result.Inspect, error) {
+	seen, err := p.Read()
+	if err != nil {
+		return nil, err
+	}
+	now := *seen // without what is of the first look
+	now.Anonymous, now.AnonymousHuge, now.Memory, now.Windows, now.Bloat, now.Faults, now.Hazards = nil, nil, nil, nil, nil, nil, nil
+	file := result.NewInspect(version())
+	file.SetProcess(&now)
+	return shown(file, o.f.redact)
+}
+
+// causeText says why something is saved.
+func causeText(e shortage.Event) string {
+	of := "the limit of " + unit.Size(e.Limit)
+	if e.Group == "" {
+		of = "the machine's " + unit.Size(e.Limit)
+	}
+	use := fmt.Sprintf("%s in use, %s of %s", unit.Size(e.Use), unit.Percent(e.Share()), of)
+	if e.Cause == shortage.Stall {
+		return "tasks wait for memory; " + use
+	}
+	return use
+}
+
+// save saves what is in memory: the smallest and most useful first, for the process may be
+// killed at any moment.
+func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
+	from := time.Now()
+	name := fmt.Sprintf("oom-%d", o.pid)
+	if o.pid == 0 {
+		name = "oom-cgroup"
+		if !o.f.redact {
+			name = "oom-" + filepath.Base(o.group)
+		}
+	}
+	dir := filepath.Join(o.f.save, name+"-"+e.At.UTC().Format("20060102T150405.000Z"))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	o.saves = append(o.saves, dir)
+	var done, failed []string
+	put := func(name, what string, write func(io.Writer) error) {
+		if ctx.Err() != nil {
+			return
+		}
+		some, err := putFile(filepath.Join(dir, name), write)
+		switch {
+		case err != nil:
+			failed = append(failed, fmt.Sprintf("%s: %v", name, err))
+		case some && !slices.Contains(done, what):
+			done = append(done, what)
+		}
+	}
+	put("summary.txt", "summary", func(w io.Writer) error { return o.summary(w, e) })
+	parts := func(p *inspect.Watcher) {
+		put(fmt.Sprintf("%d.json", p.PID()), "waterfall", func(w io.Writer) error {
+			file, err := o.waterfall(p)
+			if err != nil {
+				return err
+			}
+			data, err := file.JSON()
+			if err == nil {
+				_, err = w.Write(data)
+			}
+			return err
+		})
+	}
+	for _, p := range o.opened {
+		parts(p)
+	}
+	if o.pid == 0 { // others may have begun, which takes longer to read
+		before := slices.Clone(o.opened)
+		_ = o.open()
+		for _, p := range o.opened {
+			if !slices.Contains(before, p) {
+				parts(p)
+			}
+		}
+	}
+	for _, d := range dumps {
+		for _, p := range o.opened {
+			put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
+		}
+	}
+	err := o.a.stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(done, ", "), unit.Duration(time.Since(from)))
+	for _, f := range failed {
+		err = errors.Join(err, o.a.stderr.Line("not saved: %s", f))
+	}
+	return errors.Join(err, o.a.stdout.Line("%s", dir))
+}
+
+// putFile writes a file that is there as a whole or not at all. A file of nothing is not
+// kept: some is false.
+func putFile(path string, write func(io.Writer) error) (some bool, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if !some {
+			os.Remove(f.Name())
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(0o600)); err != nil {
+		return false, errors.Join(err, f.Close())
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil || info.Size() == 0 {
+		return false, err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// summary writes what can be read in microseconds.
+func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
+	var b bytes.Buffer
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s", causeText(e))
+	line("time: %s", e.At.UTC().Format(time.RFC3339Nano))
+	if e.Group != "" && !o.f.redact {
+		line("cgroup: %s", console.Line(e.Group))
+	}
+	line("use: %d bytes; with file cache of %d: %d; limit: %d", e.Use, e.Cache, e.Usage, e.Limit)
+	for _, p := range o.opened {
+		rss, stats, err := p.Quick()
+		if err != nil {
+			continue
+		}
+		line("process %d: RSS %s", p.PID(), unit.Size(rss))
+		if s := stats; s != nil {
+			line("  Go: live heap %s, all objects %s, free in spans %s, free pages %s, stacks %s, metadata %s; %d GC cycles; GOGC %d; GOMEMLIMIT %d",
+				unit.Size(s.Live), unit.Size(s.Objects), unit.Size(s.Unused), unit.Size(s.Free), unit.Size(s.Stacks), unit.Size(s.Metadata),
+				s.Cycles, s.Percent, s.MemoryLimit)
+		}
+	}
+	if e.Group != "" {
+		for _, name := range []string{"memory.pressure", "memory.stat"} {
+			if data, err := os.ReadFile(filepath.Join(e.Group, name)); err == nil {
+				line("\n%s\n%s", name, bytes.TrimSpace(data))
+			}
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// end says how it ended.
+func (o *oomWatch) end(e shortage.Event) error {
+	how := " has ended"
+	if o.pid == 0 {
+		how = " is gone"
+	}
+	if e.Killed {
+		how += "; an OOM killer ended a process of its cgroup"
+	}
+	saved := "nothing was saved"
+	if n := len(o.saves); n > 0 {
+		saved = fmt.Sprintf("%s in %s", unit.Plural(n, "save"), o.f.save)
+	}
+	return o.a.stderr.Line("%s%s; %s", o.what(), how, saved)
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// leaky is a program in a cgroup of so many MiB. more has it hold one MiB more, and is false
+// when it was killed.
+func leaky(t *testing.T, limit uint64) (cmd *exec.Cmd, more func() bool, dir string) {
+	t.Helper()
+	p, err := cgroup.Open(procmem.FS{}, cgroup.Limits{Memory: new(limit << 20)})
+	if err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g, err := p.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command("gcprog", "-leak", "-pidfile", "/dev/stdout")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), raceEnv}
+	in, out := testenv.Start(t, cmd)
+	t.Cleanup(func() { in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Join(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	d, err := procmem.FS{}.CgroupDir(cmd.Process.Pid, "memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, func() bool {
+		_, _ = io.WriteString(in, "\n")
+		_, err := out.ReadString('\n')
+		return err == nil
+	}, d.Path
+}
+
+// An oomChild is a watcher.
+type oomChild struct {
+	*child
+	errs, out saying
+}
+
+// oomWatcher starts a watcher, and waits until it watches.
+func oomWatcher(t *testing.T, args ...string) *oomChild {
+	t.Helper()
+	c := &oomChild{child: newChild(t, append([]string{"inspect", "--oom"}, args...)...)}
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.errs
+	c.start()
+	testenv.Eventually(t, "that it watches", func() bool { return strings.Contains(c.errs.String(), "a save takes") })
+	return c
+}
+
+// saying is what a program has said so far.
+type saying struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *saying) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *saying) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// A real cgroup and a real kill: near the limit everything is saved while the program runs
+// on; it is there after the kill.
+func TestOOMKill(t *testing.T) {
+	testenv.FullOnly(t)
+	for _, of := range []string{"process", "cgroup"} {
+		t.Run(of, func(t *testing.T) {
+			const limit = 192
+			cmd, more, group := leaky(t, limit)
+			save := filepath.Join(t.TempDir(), "new", "dir")
+			name, target := fmt.Sprint(cmd.Process.Pid), fmt.Sprint(cmd.Process.Pid)
+			if of == "cgroup" {
+				name, target = filepath.Base(group), group
+			}
+			c := oomWatcher(t, "--save", save, target)
+			used := func() uint64 {
+				groups, err := procmem.FS{}.MemoryGroups(cmd.Process.Pid)
+				if err != nil || len(groups) == 0 {
+					t.Fatal(err)
+				}
+				m, err := groups[0].Read()
+				if err != nil || m.Usage == nil {
+					t.Fatal(err)
+				}
+				return *m.Usage
+			}
+			for used() < limit<<20*96/100 { // a step is less than what is left
+				if !more() {
+					t.Fatal("it was killed before it came near the limit")
+				}
+			}
+			testenv.Eventually(t, "that it saves", func() bool { return strings.Contains(c.out.String(), "\n") })
+			for more() { // it runs on, until it is killed
+			}
+			_ = cmd.Wait()
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != unix.SIGKILL {
+				t.Errorf("it ended with %v", cmd.ProcessState)
+			}
+			if of == "cgroup" {
+				c.signal(unix.SIGTERM)
+			}
+			c.end(exitOK)
+			if of == "process" && !strings.Contains(c.errs.String(), "has ended; an OOM killer ended a process of its cgroup; ") {
+				t.Errorf("%s", c.errs.String())
+			}
+			dir, _, _ := strings.Cut(c.out.String(), "\n")
+			if !strings.HasPrefix(dir, filepath.Join(save, "oom-"+name+"-")) {
+				t.Fatalf("%q is said; %s", dir, c.errs.String())
+			}
+			checkSaved(t, dir, cmd.Process.Pid)
+		})
+	}
+}
+
+// checkSaved checks that what was saved is whole.
+func checkSaved(t *testing.T, dir string, pid int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "summary.txt"))
+	if err != nil || !strings.Contains(string(text), "Go: live heap ") || !strings.Contains(string(text), "\nmemory.stat\n") {
+		t.Errorf("%q, %v", text, err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		switch name := f.Name(); name {
+		case "summary.txt", fmt.Sprintf("%d.json", pid), fmt.Sprintf("%d.heap.pb.gz", pid), fmt.Sprintf("%d.goroutines.txt", pid):
+		default:
+			t.Errorf("%s is left", name)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file result.Inspect
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	w := file.Process.Waterfall
+	if w == nil || w.RSS < 160<<20 || w.GC == nil || len(w.Advice) == 0 {
+		t.Fatalf("%s", data)
+	}
+	var sum int64
+	for _, p := range w.Parts {
+		sum += p.Bytes
+	}
+	if uint64(sum) != w.RSS {
+		t.Errorf("the parts have %d of %d", sum, w.RSS)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.goroutines.txt", pid))); err != nil || !strings.Contains(string(text), "main.main") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if heap, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.heap.pb.gz", pid))); err == nil {
+		p, err := profile.ParseData(heap)
+		if err != nil || len(p.Sample) == 0 {
+			t.Errorf("heap profile: %v", err)
+		}
+	} else if !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+// TERM and ctrl-C end the watcher; nothing is left, and the program runs on.
+func TestOOMInterrupted(t *testing.T) {
+	pid := sleeper(t, 0)
+	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGINT} {
+		save := t.TempDir()
+		c := oomWatcher(t, "--save", save, strconv.Itoa(pid))
+		c.signal(sig)
+		c.end(exitOK)
+		if files, err := os.ReadDir(save); err != nil || len(files) > 0 {
+			t.Errorf("%v is left, %v", files, err)
+		}
+		if c.out.String() != "" || strings.Count(c.errs.String(), "\n") > 3 {
+			t.Errorf("%s%s", c.out.String(), c.errs.String())
+		}
+	}
+	if st, err := (procmem.FS{}).Stat(pid); err != nil || st.Zombie() {
+		t.Errorf("the program has ended: %v", err)
+	}
+	// It ends with the program.
+	c := oomWatcher(t, "--save", t.TempDir(), strconv.Itoa(pid))
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	c.end(exitOK)
+	if want := fmt.Sprintf("process %d has ended; nothing was saved\n", pid); !strings.HasSuffix(c.errs.String(), want) {
+		t.Errorf("%s", c.errs.String())
+	}
+}

@@ -1,0 +1,34 @@
+package inspect
+
+import (
+	"github.com/foliomem/folio/internal/program/goruntime"
+)
+
+// PID returns the process.
+func (w *Watcher) PID() int { return w.pid }
+
+// Runtime returns the Go runtime of the process as it was opened by the last look; nil if
+// there is none, or it cannot be read.
+func (w *Watcher) Runtime() *goruntime.Target { return w.target }
+
+// Current reports whether the process is the one that was looked at first, with the same
+// program.
+func (w *Watcher) Current() bool {
+	st, err := w.s.FS.Stat(w.pid)
+	return err == nil && !st.Zombie() && w.last != nil && st.StartTime == w.begin.StartTime && (w.target == nil || w.target.Alive())
+}
+
+// Quick reads what takes microseconds: RSS, and the statistics of its Go runtime, nil
+// where there is none.
+func (w *Watcher) Quick() (rss uint64, stats *goruntime.Stats, err error) {
+	m, err := w.s.FS.Statm(w.pid)
+	if err != nil {
+		return 0, nil, NoProcess(err)
+	}
+	if w.target != nil {
+		if s, err := w.target.Stats(); err == nil {
+			stats = &s
+		}
+	}
+	return m.RSS, stats, nil
+}
