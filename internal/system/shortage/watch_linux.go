@@ -414,12 +414,10 @@ func (w *Watch) sleep(d time.Duration) error {
 }
 
 func pollFor(fds []unix.PollFd, d time.Duration) error {
-	for {
-		timeout := unix.NsecToTimespec(int64(d))
-		_, err := unix.Ppoll(fds, &timeout, nil)
-		if errors.Is(err, unix.EINTR) {
-			return nil // the next look is earlier
-		}
-		return os.NewSyscallError("ppoll", err)
+	timeout := unix.NsecToTimespec(int64(d))
+	_, err := unix.Ppoll(fds, &timeout, nil)
+	if errors.Is(err, unix.EINTR) {
+		return nil // the next look is earlier
 	}
+	return os.NewSyscallError("ppoll", err)
 }
