@@ -2,12 +2,11 @@ package shortage
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -40,12 +39,9 @@ func openFile(path string) (*file, error) {
 }
 
 func (f *file) read() ([]byte, error) {
-	n, err := syscall.Pread(int(f.f.Fd()), f.buf, 0)
-	for errors.Is(err, syscall.EINTR) {
-		n, err = syscall.Pread(int(f.f.Fd()), f.buf, 0)
-	}
-	if err != nil {
-		return nil, &os.PathError{Op: "read", Path: f.f.Name(), Err: err}
+	n, err := f.f.ReadAt(f.buf, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
 	}
 	return f.buf[:n], nil
 }
