@@ -70,6 +70,9 @@ var reductions = []struct {
 	{from: `^((for .*|taskset .*)?folio load .*)$`, to: "./server & until ./loadgen >/dev/null 2>&1; do sleep 0.1; done; $1; s=$$?; kill $$!; wait $$!; exit $$s"},
 	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
+	{from: `--save /var/tmp`, to: "--save ."},
+	{from: `/sys/fs/cgroup/system\.slice/orders\.service`, to: "$$PID"},
+	{from: `(folio inspect --oom .*?)( &)?$`, to: "timeout --foreground --preserve-status -s INT 1 $1"},
 	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},
 	{from: `--budget 5m (.*--rate )`, to: "--budget 15s $1"}, // each run takes a second
 	{from: `(folio ab.*) --budget [0-9]+s`, to: "$1"},
