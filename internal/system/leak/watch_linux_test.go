@@ -41,7 +41,7 @@ func seen(r *Report) string {
 // again for longer, where a busy machine let it do too little.
 func TestPrograms(t *testing.T) {
 	if !testenv.Full() {
-		t.Skip("watches programs for seconds: with FOLIO_TEST_FULL=1, as in CI")
+		t.Skip("watches programs for seconds: with FOLIO_TEST_FULL=1, as in bench/full")
 	}
 	path, err := testenv.Build{Source: testenv.LeaksSource(), Args: []string{"-ldflags=-s -w"}, Env: []string{"CGO_ENABLED=1"}}.Try(t)
 	if err != nil {

@@ -18,7 +18,7 @@ func Missing(t testing.TB, format string, args ...any) {
 }
 
 // Full says whether tests do all of what takes long, such as every combination of
-// versions and systems: CI sets FOLIO_TEST_FULL.
+// versions and systems: bench/full sets FOLIO_TEST_FULL.
 func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
 
 // FullOnly skips the test except where tests do all of what takes long: other tests find
@@ -26,7 +26,7 @@ func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {
-		t.Skip("takes long: with FOLIO_TEST_FULL=1, as in CI")
+		t.Skip("takes long: with FOLIO_TEST_FULL=1, as in bench/full")
 	}
 }
 
