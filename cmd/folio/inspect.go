@@ -61,8 +61,8 @@ stripped or not.
 
 With --oom and the id of a process, or the directory of a cgroup: wait until their
 memory is nearly used up, and save where it is before the kernel kills. That is when
-what the cgroup uses besides file cache passes 95% of its limit, or when tasks wait
-for memory (PSI). Each save is a directory of its own in that of --save, with
+what the cgroup uses besides file cache passes 95% of its limit, or 90% while tasks
+wait for memory (PSI). Each save is a directory of its own in that of --save, with
 summary.txt and a JSON of the parts for each process (folio report shows it). Without
 a limit the memory of the machine counts. It ends with the process, or by ctrl-C.
 

@@ -297,16 +297,23 @@ func (o *oomWatch) waterfall(p *inspect.Watcher) (*result.Inspect, error) {
 
 // causeText says why something is saved.
 func causeText(e shortage.Event) string {
-	of := "the limit of " + unit.Size(e.Limit)
-	if e.Group == "" {
-		of = "the machine's " + unit.Size(e.Limit)
+	of := "the limit of "
+	switch {
+	case e.Group == "":
+		of = "the machine's "
+	case e.High:
+		of = "memory.high, "
 	}
+	of += unit.Size(e.Limit)
 	use := fmt.Sprintf("%s in use, %s of %s", unit.Size(e.Use), unit.Percent(e.Share()), of)
 	if e.Cause == shortage.Stall {
 		return "tasks wait for memory; " + use
 	}
 	return use
 }
+
+// mostSaves is how many saves are kept: the last ones, which are nearest to the end.
+const mostSaves = 20
 
 // save saves what is in memory: the smallest and most useful first, for the process may be
 // killed at any moment.
@@ -320,10 +327,14 @@ func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
 		}
 	}
 	dir := filepath.Join(o.f.save, name+"-"+e.At.UTC().Format("20060102T150405.000Z"))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return fmt.Errorf("--save: %w", err)
+	if err := os.Mkdir(dir, 0o700); err != nil { // such as a full disk: it may not stay so
+		return o.a.stderr.Line("%s: not saved: %v", causeText(e), err)
 	}
 	o.saves = append(o.saves, dir)
+	for len(o.saves) > mostSaves {
+		_ = os.RemoveAll(o.saves[0]) // or it was taken away
+		o.saves = o.saves[1:]
+	}
 	var done, failed []string
 	put := func(name, what string, write func(io.Writer) error) {
 		if ctx.Err() != nil {

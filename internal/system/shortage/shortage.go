@@ -3,7 +3,7 @@ package shortage
 import "time"
 
 // Share is the share of the limit from which on memory is short. Below nine tenths it is
-// not any more.
+// not any more. Between them it is short while tasks wait for memory.
 const Share = 0.95
 
 func threshold(limit uint64) uint64 { return uint64(float64(limit) * Share) }
@@ -14,7 +14,7 @@ type Cause string
 
 const (
 	Limited Cause = "limit" // use has passed Share of the limit
-	Stall   Cause = "stall" // tasks wait for memory
+	Stall   Cause = "stall" // tasks wait for memory, of which little is left
 	Ended   Cause = "ended" // the process, or the cgroup
 )
 
@@ -26,6 +26,8 @@ type Event struct {
 	Group string
 	// Use is Usage less Cache, the file cache that the kernel can take back, in bytes.
 	Use, Usage, Cache, Limit uint64
+	// High says that Limit is memory.high, at which the kernel slows tasks down.
+	High bool
 	// Killed says of Ended that an OOM killer ended a process of the cgroup meanwhile.
 	Killed bool
 }

@@ -2,8 +2,10 @@ package shortage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,6 +23,8 @@ type source interface {
 	use() (use, cache uint64, err error)
 	// limit is how much there may be, 0 for no limit.
 	limit() (uint64, error)
+	// high is from where on the kernel slows tasks down, 0 for nowhere.
+	high() (uint64, error)
 	close()
 }
 
@@ -98,7 +102,8 @@ type group struct {
 	dir, shown    string
 	unified       bool
 	current, stat *file
-	most          *file // nil at the root of version 2
+	most          *file
+	brake         *file // nil with version 1
 	cached        []string
 }
 
@@ -115,6 +120,13 @@ func openGroup(dir, shown string) (*group, error) {
 	var err error
 	for i, to := range []**file{&g.current, &g.most, &g.stat} {
 		if *to, err = openFile(filepath.Join(dir, names[i])); err != nil {
+			g.close()
+			return nil, err
+		}
+	}
+	if g.unified {
+		// Since Linux 4.2, as all of version 2.
+		if g.brake, err = openFile(filepath.Join(dir, "memory.high")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			g.close()
 			return nil, err
 		}
@@ -144,8 +156,15 @@ func (g *group) limit() (uint64, error) {
 	return n, err
 }
 
+func (g *group) high() (uint64, error) {
+	if g.brake == nil {
+		return 0, nil
+	}
+	return g.brake.number()
+}
+
 func (g *group) close() {
-	for _, f := range []*file{g.current, g.most, g.stat} {
+	for _, f := range []*file{g.current, g.most, g.brake, g.stat} {
 		if f != nil {
 			f.f.Close()
 		}
@@ -197,5 +216,7 @@ func (m *machine) limit() (uint64, error) {
 	n, _, err := m.meminfo.sum(1024, "MemTotal:")
 	return n, err
 }
+
+func (m *machine) high() (uint64, error) { return 0, nil }
 
 func (m *machine) close() { m.meminfo.f.Close() }

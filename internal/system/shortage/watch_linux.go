@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -21,7 +22,9 @@ import (
 type wake struct {
 	f      *os.File
 	events int16
-	then   func() // what it says
+	then   func()    // what it says
+	often  bool      // it can come many times a second
+	rests  time.Time // it is not waited for until then
 }
 
 // A Watch waits for one cgroup, or for those of a process, or for the machine.
@@ -30,12 +33,14 @@ type Watch struct {
 	wakes   []*wake
 	costs   costs
 	groups  []*group
+	machine source // asked when tasks wait for memory, whatever is watched
 
 	pid      int // 0: a cgroup is watched
 	stalled  bool
 	ended    bool
 	stop     *os.File // an eventfd that ends a wait
 	saved    time.Time
+	pause    time.Duration // for how long after it no stall is said
 	killed   uint64
 	poll     func([]unix.PollFd, time.Duration) error
 	now      func() time.Time
@@ -50,6 +55,7 @@ type watched struct {
 	notifies bool   // the kernel wakes this process when usage passes the threshold
 	at       uint64 // of the notification
 	over     bool   // it was said, and use has not fallen since
+	said     Event  // the last time
 }
 
 func newWatch(pid int) (*Watch, error) {
@@ -57,7 +63,7 @@ func newWatch(pid int) (*Watch, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("eventfd", err)
 	}
-	return &Watch{pid: pid, stop: os.NewFile(uintptr(fd), "eventfd"), poll: pollFor, now: time.Now}, nil
+	return &Watch{pid: pid, stop: os.NewFile(uintptr(fd), "eventfd"), poll: pollFor, now: time.Now, pause: again}, nil
 }
 
 // Process watches the memory cgroups of a process that have a limit, or else the machine.
@@ -77,7 +83,7 @@ func Process(f procmem.FS, pid int) (_ *Watch, err error) {
 	case errors.Is(err, unix.ESRCH):
 		return nil, fs.ErrNotExist
 	case err == nil:
-		w.wakes = append(w.wakes, &wake{os.NewFile(uintptr(fd), "pidfd"), unix.POLLIN, func() { w.ended = true }})
+		w.wakes = append(w.wakes, &wake{f: os.NewFile(uintptr(fd), "pidfd"), events: unix.POLLIN, then: func() { w.ended = true }})
 	}
 	groups, err := f.MemoryGroups(pid)
 	if err != nil {
@@ -89,10 +95,7 @@ func Process(f procmem.FS, pid int) (_ *Watch, err error) {
 			return nil, err
 		}
 	}
-	if len(w.sources) == 0 {
-		err = w.addMachine(f)
-	}
-	return w, err
+	return w, w.addMachine(f)
 }
 
 // Group watches a cgroup by its directory. Without a limit of its own, those above it
@@ -123,24 +126,25 @@ func Group(f procmem.FS, dir string) (_ *Watch, err error) {
 			return nil, err
 		}
 	}
-	if len(w.sources) == 1 && w.sources[0].limit == 0 {
-		err = w.addMachine(f)
-	}
-	return w, err
+	return w, w.addMachine(f)
 }
 
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENODEV)
 }
 
-// addGroup adds a group, those that may be left out only with a limit.
+// addGroup adds a group, those that may be left out only with a limit, or with memory.high.
 func (w *Watch) addGroup(dir, shown string, optional bool) error {
 	g, err := openGroup(dir, shown)
 	if err != nil {
 		return err
 	}
 	limit, err := g.limit()
-	if err != nil || limit == 0 && optional {
+	var high uint64
+	if err == nil {
+		high, err = g.high()
+	}
+	if err != nil || limit == 0 && high == 0 && optional {
 		g.close()
 		return err
 	}
@@ -155,14 +159,23 @@ func (w *Watch) addGroup(dir, shown string, optional bool) error {
 	return nil
 }
 
+// addMachine adds the machine: as what is watched, if there is no limit, and always as what
+// can be short when tasks wait.
 func (w *Watch) addMachine(f procmem.FS) error {
+	limited := slices.ContainsFunc(w.sources, func(s *watched) bool { return s.limit > 0 })
 	m, err := openMachine(f.Path("proc/meminfo"))
 	if err != nil {
+		if limited {
+			return nil // it is watched without
+		}
 		return err
+	}
+	w.machine = m
+	if limited {
+		return nil
 	}
 	limit, err := m.limit()
 	if err != nil {
-		m.close()
 		return err
 	}
 	w.sources = append(w.sources, &watched{source: m, limit: limit})
@@ -179,18 +192,7 @@ func (w *Watch) notify(s *watched, g *group) {
 	s.at = threshold(s.limit)
 	if e := g.event("memory.usage_in_bytes", strconv.FormatUint(s.at, 10)); e != nil {
 		s.notifies = true
-		w.wakes = append(w.wakes, &wake{e, unix.POLLIN, func() { w.notified = drain(e) || w.notified }})
-	}
-}
-
-// stalls has the kernel say when tasks wait for memory.
-func (w *Watch) stalls(g *group) {
-	if g.unified {
-		w.trigger(filepath.Join(g.dir, "memory.pressure"))
-		return
-	}
-	if e := g.event("memory.pressure_level", "medium,hierarchy"); e != nil {
-		w.wakes = append(w.wakes, &wake{e, unix.POLLIN, func() { w.stalled = drain(e) || w.stalled }})
+		w.wakes = append(w.wakes, &wake{f: e, events: unix.POLLIN, often: true, then: func() { w.notified = drain(e) || w.notified }})
 	}
 }
 
@@ -218,26 +220,6 @@ func (g *group) event(name, argument string) *os.File {
 	return e
 }
 
-// Stalls are said when some task waited for so long within a window. Without privileges
-// the window must be a multiple of 2 s (Linux 6.4).
-const (
-	stall  = 200 * time.Millisecond
-	window = 2 * time.Second
-)
-
-// trigger registers a trigger of PSI, where the kernel has it.
-func (w *Watch) trigger(path string) {
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return
-	}
-	if _, err := fmt.Fprintf(f, "some %d %d\x00", stall.Microseconds(), window.Microseconds()); err != nil {
-		f.Close()
-		return
-	}
-	w.wakes = append(w.wakes, &wake{f, unix.POLLPRI, func() { w.stalled = true }})
-}
-
 // drain takes what an eventfd counted.
 func drain(f *os.File) bool {
 	var b [8]byte
@@ -248,7 +230,12 @@ func drain(f *os.File) bool {
 // Close ends the watch: the kernel forgets what was asked of it.
 func (w *Watch) Close() error {
 	for _, s := range w.sources {
-		s.close()
+		if s.source != w.machine {
+			s.close()
+		}
+	}
+	if w.machine != nil {
+		w.machine.close()
 	}
 	for _, k := range w.wakes {
 		k.f.Close()
@@ -267,7 +254,8 @@ func (w *Watch) Limits() (out []Limit) {
 }
 
 // Wait waits until memory is short, the process has ended, or the cgroup is gone. It says
-// each once, until use has fallen below 90% of the limit.
+// once that use has passed a limit, until it has fallen below 90% of it, and then within a
+// minute only if it is higher than it was.
 func (w *Watch) Wait(ctx context.Context) (Event, error) {
 	defer context.AfterFunc(ctx, func() {
 		var b [8]byte
@@ -311,17 +299,13 @@ func (w *Watch) sinceKilled() bool {
 	return false
 }
 
-// again is for how long no other stall is said, and settle how often limits are read.
-const (
-	again  = time.Minute
-	settle = 2 * time.Second
-)
+// settle is how often limits are read.
+const settle = 2 * time.Second
 
 // look reads once, and says how long to wait for the next look.
 func (w *Watch) look() (Event, time.Duration, error) {
 	now := w.now()
 	wait := settle
-	var worst Event
 	for _, s := range w.sources {
 		if now.Sub(s.checked) >= settle || w.notified {
 			limit, err := s.source.limit()
@@ -338,9 +322,6 @@ func (w *Watch) look() (Event, time.Duration, error) {
 		if err != nil {
 			return Event{}, 0, err
 		}
-		if worst.Limit == 0 || e.Share() > worst.Share() {
-			worst = e
-		}
 		if e.Cause != "" {
 			w.notified = false
 			return e, 0, nil
@@ -352,12 +333,19 @@ func (w *Watch) look() (Event, time.Duration, error) {
 	w.notified = false
 	if w.stalled {
 		w.stalled = false
-		if now.Sub(w.saved) >= again {
-			worst.Cause, worst.At = Stall, now
-			return worst, 0, nil
+		e, err := w.short(now)
+		if err != nil || e.Cause != "" {
+			return e, 0, err
 		}
 	}
 	return Event{}, wait, nil
+}
+
+// news reports whether use is to be said again: within a minute only if it is a hundredth
+// of the limit above what it was. A heap that falls at each GC cycle passes the threshold
+// some times a second.
+func (s *watched) news(e *Event) bool {
+	return e.At.Sub(s.said.At) >= again || e.Use >= s.said.Use+s.limit/100
 }
 
 // look reads a source; left is what is left before it is too much, as a share.
@@ -376,9 +364,10 @@ func (s *watched) look(now time.Time) (e Event, left float64, err error) {
 	switch {
 	case e.Use < calm(s.limit):
 		s.over = false
-	case e.Use >= threshold(s.limit) && !s.over:
+	case e.Use >= threshold(s.limit) && !s.over && s.news(&e):
 		s.over = true
 		e.Cause = Limited
+		s.said = e
 	}
 	if s.over {
 		// Nothing is to be said before it has fallen: that is no matter of milliseconds.
@@ -389,10 +378,16 @@ func (s *watched) look(now time.Time) (e Event, left float64, err error) {
 
 // sleep waits for the kernel, or so long.
 func (w *Watch) sleep(d time.Duration) error {
+	begin := w.now()
 	fds := make([]unix.PollFd, 0, len(w.wakes)+1)
 	fds = append(fds, unix.PollFd{Fd: int32(w.stop.Fd()), Events: unix.POLLIN})
 	for _, k := range w.wakes {
-		fds = append(fds, unix.PollFd{Fd: int32(k.f.Fd()), Events: k.events})
+		fd := int32(k.f.Fd())
+		if left := k.rests.Sub(begin); left > 0 {
+			fd = -1 // poll passes over it
+			d = min(d, left)
+		}
+		fds = append(fds, unix.PollFd{Fd: fd, Events: k.events})
 	}
 	if err := w.poll(fds, d); err != nil {
 		return err
@@ -404,6 +399,9 @@ func (w *Watch) sleep(d time.Duration) error {
 		k, got := w.wakes[i], fds[i+1].Revents
 		if got&k.events != 0 {
 			k.then()
+			if k.often {
+				k.rests = w.now().Add(max(least, w.costs.least()*rest))
+			}
 		}
 		if got&(unix.POLLERR|unix.POLLNVAL|unix.POLLHUP) != 0 && !w.ended { // its cgroup is gone: reading says so
 			k.f.Close()

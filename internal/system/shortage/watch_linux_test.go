@@ -185,22 +185,155 @@ func TestUnified(t *testing.T) {
 	w.want(watch, "ended  0 of 0, cache 0, killed true")
 }
 
+// Tasks that wait for memory count where less than a tenth of a limit is left.
 func TestStalls(t *testing.T) {
 	w := newWorld(t, true)
-	w.unified("cg/a/b", 500, 300, 0, 0)
+	w.unified("cg/a/b", 500, 440, 0, 0)
 	w.put("cg/a/b/memory.pressure", "some total=1\n")
 	watch := w.watched(Process(w.fs, os.Getpid()))
 	if data, err := os.ReadFile(filepath.Join(w.root, "cg/a/b/memory.pressure")); err != nil || !strings.HasPrefix(string(data), "some 200000 2000000\x00") {
 		t.Errorf("%q, %v", data, err)
 	}
 	stalls := func(*world) bool { return true }
-	w.steps = []func(*world) bool{func(*world) bool { return false }, stalls}
-	w.want(watch, "stall /cg/a/b 300 of 500, cache 0, killed false")
-	// Not again within a minute.
-	w.steps = []func(*world) bool{stalls, stalls, then(func(w *world) { w.now = w.now.Add(time.Minute) }), stalls}
-	w.want(watch, "stall /cg/a/b 300 of 500, cache 0, killed false")
+	w.steps = []func(*world) bool{
+		stalls, // 440 are less than nine tenths
+		func(w *world) bool { w.unified("cg/a/b", 500, 490, 30, 20); return true }, // as files fill it
+		then(func(w *world) { w.unified("cg/a/b", 500, 470, 10, 5) }),
+		stalls,
+	}
+	w.want(watch, "stall /cg/a/b 455 of 500, cache 15, killed false")
+	// Not again within a minute, then two, then four, as long as memory is short.
+	began := w.now
+	for _, minutes := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
+		w.steps = nil
+		for range 30 * minutes { // the kernel says it every 2 s
+			w.steps = append(w.steps, func(w *world) bool { w.now = began.Add(w.now.Sub(began).Truncate(window) + window); return true })
+		}
+		w.want(watch, "stall /cg/a/b 455 of 500, cache 15, killed false")
+		if took := w.now.Sub(began); took < time.Duration(minutes)*time.Minute || took > time.Duration(minutes)*time.Minute+window {
+			t.Errorf("said after %v, want %d minutes", took, minutes)
+		}
+		began = w.now
+	}
+	w.steps = []func(*world) bool{
+		func(w *world) bool { w.unified("cg/a/b", 500, 440, 0, 0); w.now = w.now.Add(time.Minute); return true },
+		func(w *world) bool { w.unified("cg/a/b", 500, 460, 0, 0); return true },
+	}
+	w.want(watch, "stall /cg/a/b 460 of 500, cache 0, killed false")
+}
+
+// The pressure of the machine rises with any cgroup that is at its own limit, and with
+// compaction: it says nothing while there is memory.
+func TestStallsOfMachine(t *testing.T) {
+	w := newWorld(t, true)
+	w.unified("cg/a/b", 0, 300, 0, 0)
+	w.put("proc/pressure/memory", "some total=1\n")
+	w.machine(24<<10, 23<<10)
+	watch := w.watched(Process(w.fs, os.Getpid()))
+	stalls := func(*world) bool { return true }
+	w.steps = []func(*world) bool{
+		stalls, stalls, // 1 of 24 GiB are in use
+		func(w *world) bool { w.machine(24<<10, 2500); return true }, // nine tenths are not
+		func(w *world) bool { w.machine(24<<10, 2400); return true },
+	}
+	w.want(watch, "stall  22176 of 24576, cache 0, killed false")
 	if len(w.steps) != 0 {
 		t.Errorf("%d steps are left", len(w.steps))
+	}
+}
+
+// What else can be short: memory.high, at which the kernel slows tasks down, and the
+// machine, whatever limit a process has.
+func TestStallsElsewhere(t *testing.T) {
+	stalls := func(*world) bool { return true }
+	pressure := func(w *world) { w.put("cg/a/b/memory.pressure", "some total=1\n") }
+
+	w := newWorld(t, true)
+	w.unified("cg/a/b", 500, 300, 0, 0)
+	pressure(w)
+	watch := w.watched(Process(w.fs, os.Getpid()))
+	w.steps = []func(*world) bool{stalls, func(w *world) bool { w.machine(16<<10, 1000); return true }}
+	w.want(watch, "stall  15384 of 16384, cache 0, killed false")
+
+	for _, limit := range []int{0, 500} {
+		w = newWorld(t, true)
+		w.unified("cg/a/b", limit, 300, 0, 0)
+		w.put("cg/a/b/memory.high", fmt.Sprintln(320*mib))
+		pressure(w)
+		watch = w.watched(Process(w.fs, os.Getpid()))
+		machine := limit == 0
+		if l := watch.Limits(); len(l) != 1 || (l[0].Group == "") != machine {
+			t.Errorf("%+v", l)
+		}
+		w.steps = []func(*world) bool{then(func(*world) {}), stalls}
+		e, err := watch.Wait(context.Background())
+		if err != nil || e.Cause != Stall || !e.High || e.Limit != 320*mib || e.Use != 300*mib || e.Group != "/cg/a/b" {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}
+
+// What the kernel says again and again is heard some times a second.
+func TestOften(t *testing.T) {
+	w := newWorld(t, false)
+	w.first("cg/a/b", 500, 300, 0)
+	watch := w.watched(Process(w.fs, os.Getpid()))
+	said := 0
+	often, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch.wakes = append(watch.wakes, &wake{f: often, events: unix.POLLIN, often: true, then: func() { said++; watch.stalled = true }})
+	end := w.now.Add(time.Second)
+	watch.poll = func(fds []unix.PollFd, d time.Duration) error {
+		if !w.now.Before(end) {
+			return errors.New("enough")
+		}
+		if last := &fds[len(fds)-1]; last.Fd >= 0 {
+			last.Revents = unix.POLLIN
+			d = time.Microsecond
+		}
+		w.now = w.now.Add(d)
+		return nil
+	}
+	if got := w.next(watch); got != "enough" {
+		t.Error(got)
+	}
+	if most := int(time.Second/least) + 1; said < most/2 || said > most {
+		t.Errorf("%d times a second", said)
+	}
+}
+
+// A heap that falls at each GC cycle, and comes near the limit before the next one, is said
+// once a minute, and at once if it comes nearer.
+func TestSawtooth(t *testing.T) {
+	w := newWorld(t, true)
+	w.unified("cg/a/b", 500, 300, 0, 0)
+	watch := w.watched(Process(w.fs, os.Getpid()))
+	high := 476
+	began := w.now
+	cycle := func() []func(*world) bool {
+		return []func(*world) bool{
+			then(func(w *world) { w.unified("cg/a/b", 500, 300, 0, 0) }),
+			then(func(w *world) {
+				w.unified("cg/a/b", 500, high, 0, 0)
+				w.now = w.now.Truncate(time.Second).Add(time.Second)
+			}),
+		}
+	}
+	for range 100 {
+		w.steps = append(w.steps, cycle()...)
+	}
+	w.want(watch, "limit /cg/a/b 476 of 500, cache 0, killed false")
+	began = w.now
+	w.want(watch, "limit /cg/a/b 476 of 500, cache 0, killed false")
+	if took := w.now.Sub(began); took < again || took > again+2*time.Second {
+		t.Errorf("said again after %v", took)
+	}
+	began, high = w.now, 482
+	w.want(watch, "limit /cg/a/b 482 of 500, cache 0, killed false")
+	if took := w.now.Sub(began); took > 3*time.Second {
+		t.Errorf("said after %v, want at once", took)
 	}
 }
 
