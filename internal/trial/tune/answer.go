@@ -264,7 +264,7 @@ func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
 			continue
 		}
 		p := v.against(a, main)
-		if lo, _, ok := p.Interval(2 * alpha); ok {
+		if lo, ok := v.best(a, main); ok {
 			upTo = math.Max(upTo, 1-lo)
 		}
 		rounds = max(rounds, needed(math.Log(p.Ratio), noise, p.N)-p.N)
@@ -273,6 +273,22 @@ func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
 		rounds = max(rounds, 1)
 	}
 	return rounds, upTo
+}
+
+// best returns the least that the cost of a may be against that of main: of the default as
+// far as the interval in the table, so that the two agree.
+func (v *verdict) best(a, main *Arm) (ratio float64, ok bool) {
+	e := a.Final.Ratio
+	switch {
+	case main != v.r.Arms[0]:
+		ratio, _, ok = v.against(a, main).Interval(v.each())
+	case e == nil || e.Lo == nil:
+	case v.r.obj.spec.Higher:
+		ratio, ok = 1 / *e.Hi, true
+	default:
+		ratio, ok = *e.Lo, true
+	}
+	return ratio, ok
 }
 
 // noise is how much the finalists' ratios vary from round to round.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -228,6 +229,11 @@ func contradictions(t *testing.T, name string, r *Result) {
 				t.Errorf("%s: %s with %v ranks behind %s with %v", name, b.Name, b.Final.Adjusted, a.Name, f.Adjusted)
 			}
 		}
+	}
+	if up := r.Answer.UpTo; up > 0 && main == r.Arms[0] && !r.Objective.Higher && !slices.ContainsFunc(r.Arms, func(a *Arm) bool {
+		return a.Final != nil && a.Final.Ratio != nil && a.Final.Ratio.Lo != nil && math.Abs(*a.Final.Ratio.Lo-(1-up)) < 1e-9
+	}) {
+		t.Errorf("%s: one may be better by up to %v, which is the interval of none", name, up)
 	}
 	if main != r.Arms[0] && !main.Final.Ratio.Different && r.Answer.State == Conclusive {
 		t.Errorf("%s: settled, and %s is not known to be better: %+v", name, main.Name, main.Final.Ratio)

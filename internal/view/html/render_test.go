@@ -82,7 +82,7 @@ func TestAnswerFirst(t *testing.T) {
 	}
 	f.Answer = &tune.Answer{State: tune.Inconclusive, UpTo: 0.2, Missing: 100, Try: "--budget 7m"}
 	if text := string(pageOf(t, f)); !strings.Contains(text,
-		"Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "about 1m40s more would (--budget 7m)") {
+		"Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "needs about 1m40s more (--budget 7m)") {
 		t.Error("the page does not say that the search is inconclusive")
 	}
 	f = tuneFile(0, "./prog")

@@ -202,7 +202,7 @@ func openText(f *result.File) string {
 	case a.Missing > 0 && a.Try == "":
 		what += "; this machine is too noisy to tell within a day"
 	case a.Missing > 0:
-		what += fmt.Sprintf("; about %s more would (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
+		what += fmt.Sprintf("; needs about %s more (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	}
 	return what + "."
 }
