@@ -94,7 +94,7 @@ func TestGCSentences(t *testing.T) {
 			[]string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 				"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
 		{"nothing is known", func(s *RunFacts) { s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
-			[]string{"GC: unknown. Neither samples nor a gctrace line were seen."}},
+			[]string{"GC: unknown. No gctrace line was seen."}},
 	} {
 		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
 		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(4.0), new(2.5), new(0.002), new(0.001)

@@ -161,7 +161,7 @@ func (s *RunFacts) gc() []string {
 	case s.Cycles == nil && sampled && share >= 0.0005:
 		parts = append(parts, "cycles unknown: no gctrace line was seen")
 	case s.Cycles == nil && !sampled:
-		return []string{"GC: unknown. Neither samples nor a gctrace line were seen."}
+		return []string{"GC: unknown. No gctrace line was seen."}
 	case s.Cycles == nil:
 		parts = append(parts, "cycles unknown")
 	}
