@@ -70,7 +70,7 @@ output is not shown, and it reads nothing (see --input).
 
 A server is put under load, by --rate requests a second from folio itself, or by a
 command (--load). With --rate the 99th percentile of the latency is what is optimised,
-or --metric p50, p999 or cpu/request, within --max-p99 and --max-errors; and it says
+or --metric p50, p999 or cpu/request, within --max-p99, --max-errors and --max-rss; and it says
 what delays the slow requests of the default.`
 
 func newTune(a *app) *cobra.Command {
@@ -95,7 +95,7 @@ func newTune(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
-	fs.StringVar(&f.mem, "max-rss", "", "the most memory the program may take, a `size`: GOMEMLIMIT is searched within it,\nand the best setting that keeps within it is named")
+	fs.StringVar(&f.mem, "max-rss", "", "the most peak RSS the program may have, a `size`: settings that pass it in any run are out,\nand GOMEMLIMIT is searched within it")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: settings with a run whose 99th percentile of latency is above this `duration` are out")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: settings with a run in which more requests fail than this `number`, or percentage, are out")
 	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of the search, builds aside; a run that passes it is ended")
@@ -136,7 +136,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 		Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
 	if f.mem != "" {
 		var err error
-		if o.MaxMemory, err = unit.ParseSize(f.mem); err != nil {
+		if o.Limits.RSS, err = unit.ParseSize(f.mem); err != nil {
 			return o, fmt.Errorf("--max-rss: %w", err)
 		}
 	}
@@ -158,7 +158,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	switch {
 	case f.maxP99 <= 0 && f.given.Changed("max-p99"):
 		return o, fmt.Errorf("--max-p99 %v: must be more than 0", f.maxP99)
-	case limits.Memory != nil && o.MaxMemory > *limits.Memory:
+	case limits.Memory != nil && o.Limits.RSS > *limits.Memory:
 		return o, fmt.Errorf("--max-rss %s: more than --cgroup-memory %s allows: give a smaller one, or none", f.mem, f.limits.memory)
 	case f.budget <= 0:
 		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)

@@ -114,7 +114,6 @@ const LateStart = load.LateStart
 const (
 	GoalFastest    = tune.Fastest
 	GoalCheapest   = tune.Cheapest
-	GoalWithin     = tune.Within
 	GoalCompromise = tune.Compromise
 )
 
@@ -130,7 +129,7 @@ const (
 	StatusEarly  = tune.Early
 	StatusFailed = tune.Failed
 	StatusSame   = tune.Same
-	// StatusOverLimit: a run broke --max-p99 or --max-errors.
+	// StatusOverLimit: a run broke --max-rss, --max-p99 or --max-errors.
 	StatusOverLimit = tune.OverLimit
 )
 

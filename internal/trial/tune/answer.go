@@ -26,7 +26,6 @@ const (
 const (
 	Fastest    = "fastest"
 	Cheapest   = "cheapest_within_2_percent"
-	Within     = "best_within_mem"
 	Compromise = "compromise"
 )
 
@@ -111,11 +110,6 @@ func (r *Result) answer(v *verdict) {
 	if a := v.bargain(main); a != nil {
 		r.recommend(v, Compromise, a, nil)
 	}
-	if r.MaxMemory > 0 {
-		if a, alike := v.main(r.fits); a != nil {
-			r.recommend(v, Within, a, alike)
-		}
-	}
 	for _, a := range v.arms {
 		same, tied := slices.Contains(alike, a), v.tied(a, main)
 		tied = tied && r.allowed(a)
@@ -186,11 +180,6 @@ func (v *verdict) main(ok func(*Arm) bool) (main *Arm, alike []*Arm) {
 		main = arms[0] // told apart from one that is better than the default
 	}
 	return main, slices.DeleteFunc(arms, func(a *Arm) bool { return !v.near(a, main) })
-}
-
-// fits says whether an arm kept within --max-rss in every run.
-func (r *Result) fits(a *Arm) bool {
-	return r.MaxMemory > 0 && r.allowed(a) && mostMemory(a) <= float64(r.MaxMemory)
 }
 
 // leastWithinBand returns the arm with the least memory of those that are shown to
@@ -369,28 +358,4 @@ func (s *search) estimate() {
 		return
 	}
 	a.Try = "--budget " + unit.Span(unit.RoundUp(s.opts.Now().Sub(s.start)+missing))
-}
-
-// unfit returns the error for a --max-rss that no arm kept to.
-func (r *Result) unfit() error {
-	if r.MaxMemory == 0 {
-		return nil
-	}
-	var least *Arm
-	for _, a := range r.Arms {
-		if !alive(a) || math.IsNaN(mostMemory(a)) {
-			continue
-		}
-		if r.fits(a) {
-			return nil
-		}
-		if least == nil || mostMemory(a) < mostMemory(least) {
-			least = a
-		}
-	}
-	if least == nil {
-		return nil
-	}
-	return fmt.Errorf("--max-rss %s: no setting keeps the program within it: the least that was measured is %s, with %s",
-		unit.Exact(r.MaxMemory), unit.Bytes(mostMemory(least)), least.Name)
 }

@@ -157,7 +157,7 @@ func (s *search) finalists() []*Arm {
 		f.join(f.compromise())
 	}
 	f.joinFirst(rivals, f.seats, byScore)
-	if f.join(f.st.leader(s.res.Arms, fewRounds, s.res.fits)); len(f.in) < 2 {
+	if len(f.in) < 2 {
 		f.joinFirst(s.res.Arms[1:], 2, byScore) // to show that the default is better
 	}
 	return f.in

@@ -63,12 +63,12 @@ func TestSearchWithinLimit(t *testing.T) {
 		t.Errorf("recommended: %+v", fast)
 	}
 	// With a bound below the limit, that decides.
-	opts.MaxMemory = 200 << 20
+	opts.Limits.RSS = 200 << 20
 	if res, err = Search(t.Context(), limitedRun{newSimulated(2), opts.Limit, 0}, opts); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range res.Arms {
-		if a.Setting.MemLimit > opts.MaxMemory {
+		if a.Setting.MemLimit > opts.Limits.RSS {
 			t.Errorf("%s with --max-rss", a.Name)
 		}
 	}

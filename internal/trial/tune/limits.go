@@ -13,9 +13,10 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// Limits are what a setting must keep to in every run under load, to be recommended.
+// Limits are what a setting must keep to in every run, to be recommended.
 type Limits struct {
-	P99    time.Duration // 0 for none
+	RSS    uint64        // bytes of peak RSS; 0 for none
+	P99    time.Duration // of the load; 0 for none
 	Errors *MaxErrors    // nil for none
 }
 
@@ -52,8 +53,11 @@ func (m *MaxErrors) allows(failed, all int64) bool {
 }
 
 // broken says by what a run breaks the limits, "" where it keeps to them. One in which the
-// generator was late tells nothing of the server.
+// generator was late tells nothing of the server's latency.
 func (l Limits) broken(s *trial.Sample) string {
+	if m, ok := memoryOf(s); ok && l.RSS > 0 && m > float64(l.RSS) {
+		return fmt.Sprintf("peak RSS %s, more than --max-rss %s", unit.Bytes(m), unit.Exact(l.RSS))
+	}
 	r := s.Load
 	if r == nil || r.Late || !r.Complete || r.Intended == 0 {
 		return ""
@@ -104,29 +108,53 @@ func (r *Result) unlimited() error {
 		return nil
 	}
 	var given []string
+	if r.limits.RSS > 0 {
+		given = append(given, "--max-rss "+unit.Exact(r.limits.RSS))
+	}
 	if r.limits.P99 > 0 {
 		given = append(given, "--max-p99 "+unit.Span(r.limits.P99))
 	}
 	if e := r.limits.Errors; e != nil {
 		given = append(given, "--max-errors "+e.Text)
 	}
-	best, name := math.Inf(1), ""
-	for _, a := range r.Arms {
-		worst := 0.0
-		for _, s := range a.Samples {
-			if s.Load == nil || s.Late() || s.Load.Latency.P99 == nil {
-				worst = math.Inf(1)
-				continue
-			}
-			worst = math.Max(worst, *s.Load.Latency.P99)
-		}
-		if worst < best && len(a.Samples) > 0 {
-			best, name = worst, a.Name
-		}
-	}
 	text := strings.Join(given, " and ") + ": no setting keeps to it in every run"
-	if name != "" {
-		text += fmt.Sprintf(": the least p99 that was measured in all runs of one is %s, with %s", unit.Seconds(best), name)
+	if len(given) > 1 {
+		text = strings.Join(given, " and ") + ": no setting keeps to all of them in every run"
 	}
-	return errors.New(text + "; allow more, or lower the rate")
+	if r.limits.RSS > 0 {
+		if least, a := r.least(mostMemory); a != nil {
+			text += fmt.Sprintf(": the least peak RSS that was measured in all runs of one is %s, with %s", unit.Bytes(least), a.Name)
+		}
+	}
+	if r.limits.P99 > 0 || r.limits.Errors != nil {
+		if least, a := r.least(mostP99); a != nil {
+			text += fmt.Sprintf(": the least p99 that was measured in all runs of one is %s, with %s", unit.Seconds(least), a.Name)
+		}
+		return errors.New(text + "; allow more, or lower the rate")
+	}
+	return errors.New(text + "; allow more")
+}
+
+// least returns the arm of which the worst run is the best, and how good that is; nil where
+// that is known of none.
+func (r *Result) least(worst func(*Arm) float64) (v float64, arm *Arm) {
+	v = math.Inf(1)
+	for _, a := range r.Arms {
+		if x := worst(a); a.Status != Failed && len(a.Samples) > 0 && x < v {
+			v, arm = x, a
+		}
+	}
+	return v, arm
+}
+
+// mostP99 is the p99 of the worst run; infinite where that of some run is not known.
+func mostP99(a *Arm) float64 {
+	worst := 0.0
+	for _, s := range a.Samples {
+		if s.Load == nil || s.Late() || s.Load.Latency.P99 == nil {
+			return math.Inf(1)
+		}
+		worst = math.Max(worst, *s.Load.Latency.P99)
+	}
+	return worst
 }

@@ -106,11 +106,10 @@ func (s *search) next() []*Arm {
 	return open
 }
 
-// leaders returns the default, the best so far, and the best within --max-rss, nil
-// for what there is none of.
+// leaders returns the default and the best so far, nil if there is none.
 func (s *search) leaders() []*Arm {
 	st := s.standing()
-	return []*Arm{s.def(), st.leader(s.res.Arms, fewRounds, s.res.allowed), st.leader(s.res.Arms, fewRounds, s.res.fits)}
+	return []*Arm{s.def(), st.leader(s.res.Arms, fewRounds, s.res.allowed)}
 }
 
 // judge takes arms out of the race that fail, are clearly slower, or that enough
@@ -123,16 +122,13 @@ func (s *search) judge() {
 	}
 	st := s.standing()
 	lead := s.leaders()
-	best, within := lead[1], lead[2]
+	best := lead[1]
 	if best == nil {
 		return
 	}
 	for _, a := range s.res.Arms {
 		if !a.racing() || slices.Contains(lead, a) || s.plainBuild(a) || !st.slower(a, best) {
 			continue
-		}
-		if s.res.fits(a) && within != nil && !st.slower(a, within) {
-			continue // not the fastest, but perhaps the best that fits
 		}
 		a.Status, a.Reason = Early, "slower than "+best.Name
 	}
@@ -202,11 +198,10 @@ func (s *search) widen() {
 		return
 	}
 	around := []*Arm{best}
-	// The cheapest of the nearly best, and the best that fits, are answers too. And
-	// without huge pages the best level may be another.
+	// The cheapest of the nearly best is an answer too. And without huge pages the best
+	// level may be another.
 	for _, a := range []*Arm{
 		st.cheapest(s.res.Arms, best),
-		st.leader(s.res.Arms, fewRounds, s.res.fits),
 		st.leader(s.res.Arms, fewRounds, func(a *Arm) bool {
 			return s.space.huge && a.racing() && a != s.def() && a.Setting.THP == trial.THPSystem
 		}),
@@ -215,7 +210,7 @@ func (s *search) widen() {
 			around = append(around, a)
 		}
 	}
-	if best != s.def() && !st.faster(best, s.def()) {
+	if best != s.def() && s.res.allowed(s.def()) && !st.faster(best, s.def()) {
 		around = nil // nothing beats the default yet: no neighbourhood is worth it
 	}
 	for _, a := range around {

@@ -16,8 +16,7 @@ import (
 type Options struct {
 	Base       trial.Setting // what every arm has besides what is searched
 	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
-	MaxMemory  uint64        // --max-rss: the bound of the goal "best within"; 0 for none
-	Limits     Limits        // of load: settings that break them in any run are out
+	Limits     Limits        // settings that break them in any run are out
 	SafeMemory uint64        // no arm may hold more, ever; required
 	// Limit is the memory limit that every run has, of its cgroup: an arm that passes it is
 	// killed, so those that grow get a GOMEMLIMIT within it. 0 for none.
@@ -87,7 +86,6 @@ type Result struct {
 	Interrupted bool
 	Notes       []string
 	Answer      Answer
-	MaxMemory   uint64
 	Package     string // Options.Package
 	Inert       string // what changes nothing about the program, in a line; "" else
 
@@ -106,7 +104,7 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 	s := &search{
 		opts: opts, start: opts.Now(), stage: InWarmup,
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
-		res: &Result{Seed: opts.Seed, MaxMemory: opts.MaxMemory, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways,
+		res: &Result{Seed: opts.Seed, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways,
 			steps: opts.Builds.Steps, places: opts.Builds.Places, Answer: Answer{State: TooLittle}},
 	}
 	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
@@ -216,9 +214,9 @@ func (s *search) begin(warm *trial.Sample) error {
 		s.space.top = min(s.opts.SafeMemory, l) / 10 * 9
 		s.space.guard = floorLimit(s.space.top)
 	}
-	if s.opts.MaxMemory > 0 {
+	if rss := s.opts.Limits.RSS; rss > 0 {
 		// The runtime's limit does not cover all that a process holds.
-		s.space.guard = floorLimit(s.opts.MaxMemory / 10 * 9)
+		s.space.guard = floorLimit(rss / 10 * 9)
 		s.space.top, s.space.tight = s.space.guard, true
 	}
 	s.space.top = floorLimit(s.space.top)
@@ -396,7 +394,7 @@ func (s *search) finish(ctx context.Context, err *error) {
 		s.note("the default is not recommended, and only compared with: " + why)
 	}
 	if *err == nil && !r.Interrupted {
-		*err = errors.Join(r.unfit(), r.unlimited())
+		*err = r.unlimited()
 	}
 }
 

@@ -152,50 +152,60 @@ func TestSearchAgainstGrid(t *testing.T) {
 	}
 }
 
-func TestSearchCheapestAndWithin(t *testing.T) {
-	s := newSimulated(3)
-	opts := s.options()
-	opts.MaxMemory = 300 << 20
-	res, err := Search(t.Context(), s, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fast, cheap, within := answerFor(res, Fastest), answerFor(res, Cheapest), answerFor(res, Within)
-	if fast == nil || within == nil {
-		t.Fatalf("answers missing: %+v", res.Answer)
-	}
-	if cheap != nil && memory(cheap.Arm) > memory(fast.Arm) {
-		t.Errorf("cheapest %s needs more than fastest %s", cheap.Arm.Name, fast.Arm.Name)
-	}
-	if mostMemory(within.Arm) > 300<<20 {
-		t.Errorf("within: %s needs %v", within.Arm.Name, mostMemory(within.Arm))
-	}
-	if e := within.Arm.Final.Ratio; !strings.Contains(within.Arm.Name, "GOMEMLIMIT=") || !e.Different || e.Ratio > 0.9 {
-		t.Errorf("within: %s, %+v", within.Arm.Name, e)
-	}
-	for _, a := range res.Arms {
-		for _, b := range res.Arms {
-			if a.Final != nil && b.Final != nil && a.Final.Front && b.Final.Rank < a.Final.Rank && *b.Final.Memory <= *a.Final.Memory {
-				t.Errorf("%s is on the front, and %s is better in both", a.Name, b.Name)
+// With --max-rss no setting that passed it in any run is recommended, also if that is the
+// default, and the reason stands in the table.
+func TestSearchMaxRSS(t *testing.T) {
+	for limit, defaultPasses := range map[uint64]bool{300 << 20: false, 100 << 20: true} {
+		s := newSimulated(3)
+		opts := s.options()
+		opts.Limits.RSS = limit
+		res, err := Search(t.Context(), s, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast, cheap := answerFor(res, Fastest), answerFor(res, Cheapest)
+		if fast == nil || fast.Arm == res.Arms[0] {
+			t.Fatalf("answer: %+v", res.Answer)
+		}
+		if cheap != nil && memory(cheap.Arm) > memory(fast.Arm) {
+			t.Errorf("cheapest %s needs more than fastest %s", cheap.Arm.Name, fast.Arm.Name)
+		}
+		if e := fast.Arm.Final.Ratio; !defaultPasses && (!strings.Contains(fast.Arm.Name, "GOMEMLIMIT=") || !e.Different || e.Ratio > 0.9) {
+			t.Errorf("fastest: %s, %+v", fast.Arm.Name, e)
+		}
+		for _, rec := range res.Answer.Recommended {
+			for _, a := range append([]*Arm{rec.Arm}, rec.Tied...) {
+				if !(mostMemory(a) <= float64(limit)) {
+					t.Errorf("%s: %s takes %v", rec.Goal, a.Name, mostMemory(a))
+				}
+			}
+		}
+		for _, a := range res.Arms {
+			passed := mostMemory(a) > float64(limit)
+			if passed != strings.Contains(a.Reason, ", more than --max-rss ") || passed && a != res.Arms[0] && a.Status != OverLimit ||
+				a == res.Arms[0] && passed != defaultPasses {
+				t.Errorf("%s: %s (%s), takes %v", a.Name, a.Status, a.Reason, mostMemory(a))
+			}
+			for _, b := range res.Arms {
+				if a.Final != nil && b.Final != nil && a.Final.Front && b.Final.Rank < a.Final.Rank && *b.Final.Memory <= *a.Final.Memory {
+					t.Errorf("%s is on the front, and %s is better in both", a.Name, b.Name)
+				}
 			}
 		}
 	}
-	if !fast.Arm.Final.Front && !answerFor(res, Within).Arm.Final.Front {
-		t.Error("no answer is on the front")
-	}
 }
 
-func TestSearchMemTooSmall(t *testing.T) {
+func TestSearchMaxRSSTooSmall(t *testing.T) {
 	s := newSimulated(3)
 	opts := s.options()
-	opts.MaxMemory = 20 << 20
+	opts.Limits.RSS = 20 << 20
 	res, err := Search(t.Context(), s, opts)
 	if err == nil || !strings.Contains(err.Error(),
-		"--max-rss 20MiB: no setting keeps the program within it: the least that was measured is") {
+		"--max-rss 20MiB: no setting keeps to it in every run: the least peak RSS that was measured in all runs of one is") {
 		t.Fatalf("error %v", err)
 	}
-	if res == nil || answerFor(res, Fastest) == nil || answerFor(res, Within) != nil {
-		t.Errorf("the other answers should stand: %+v", res)
+	if res == nil || len(res.Arms) < 2 || len(res.Answer.Recommended) != 0 {
+		t.Errorf("the figures should stand, and nothing be recommended: %+v", res)
 	}
 }
 

@@ -212,7 +212,7 @@ func (t *tuned) runs(a *tunedArm) int {
 // named returns what an arm is recommended as, "" for nothing.
 func (t *tuned) named(a *tunedArm) string {
 	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory",
-		result.GoalWithin: "within --max-rss", result.GoalCompromise: "cheaper"}
+		result.GoalCompromise: "cheaper"}
 	var out []string
 	for _, r := range t.file.Recommendations {
 		if r.Arm == a.Name {

@@ -70,8 +70,6 @@ func goalText(f *result.File, goal string) string {
 	switch goal {
 	case result.GoalCheapest:
 		return "setting with the least memory within 2% of the best"
-	case result.GoalWithin:
-		return "best setting within --max-rss"
 	case result.GoalCompromise:
 		return "cheaper compromise"
 	}
@@ -80,7 +78,7 @@ func goalText(f *result.File, goal string) string {
 
 var headings = map[string]string{
 	result.GoalFastest: "Best", result.GoalCheapest: "Least memory within 2% of the best",
-	result.GoalWithin: "Best within --max-rss", result.GoalCompromise: "Cheaper",
+	result.GoalCompromise: "Cheaper",
 }
 
 // Heading names a goal above its answer.
@@ -124,7 +122,7 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
 	}
-	if n := len(rec.Tied); n > 0 && (rec.Goal == result.GoalFastest || rec.Goal == result.GoalWithin) {
+	if n := len(rec.Tied); n > 0 && rec.Goal == result.GoalFastest {
 		what := unit.Plural(n, "other setting") + " (=) cannot be told apart from it"
 		if rec.Least && arm != def {
 			what += "; none takes less memory"

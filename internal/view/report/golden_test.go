@@ -270,14 +270,14 @@ func TestTuneText(t *testing.T) {
 		fail string
 		all  bool
 	}{
-		{name: "gain", fake: fake{perCycle: 20_000, fragile: true}, opts: tune.Options{MaxMemory: 300 << 20, GOMAXPROCS: []int{1}}},
+		{name: "gain", fake: fake{perCycle: 20_000, fragile: true}, opts: tune.Options{Limits: tune.Limits{RSS: 300 << 20}, GOMAXPROCS: []int{1}}},
 		{name: "all", fake: fake{perCycle: 20_000, fragile: true}, all: true},
 		{name: "few-rounds", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxRounds: 2, Metric: &metric.Spec{Name: metric.CPU}}},
 		{name: "nothing", fake: fake{}, opts: tune.Options{MaxRounds: 4}},
 		{name: "built", fake: fake{perCycle: 20_000}, opts: tune.Options{Heap: true, Package: "./cmd/prog"}},
 		{name: "benchmarks", fake: fake{perCycle: 20_000, bench: true}},
-		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxMemory: 20 << 20, MaxRounds: 6},
-			fail: "no setting keeps the program within it"},
+		{name: "unfit", fake: fake{perCycle: 20_000}, opts: tune.Options{Limits: tune.Limits{RSS: 20 << 20}, MaxRounds: 6},
+			fail: "no setting keeps to it in every run"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res, err := search(t, &tt.fake, tt.opts)
@@ -328,7 +328,7 @@ func TestTuneTextNothingCounts(t *testing.T) {
 
 // What cannot be printed is an error, wherever it happens.
 func TestTextErrors(t *testing.T) {
-	res, err := search(t, &fake{perCycle: 20_000, bench: true}, tune.Options{MaxMemory: 300 << 20})
+	res, err := search(t, &fake{perCycle: 20_000, bench: true}, tune.Options{Limits: tune.Limits{RSS: 300 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestResultsAreValidBySchema(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	res, err := search(t, &fake{perCycle: 20_000, fragile: true, bench: true}, tune.Options{MaxMemory: 300 << 20})
+	res, err := search(t, &fake{perCycle: 20_000, fragile: true, bench: true}, tune.Options{Limits: tune.Limits{RSS: 300 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

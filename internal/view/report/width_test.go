@@ -13,7 +13,7 @@ import (
 // Pictures keep to the width of the terminal where it is 60 columns or more, and
 // say all they have in any.
 func TestPicturesKeepToTheWidth(t *testing.T) {
-	res, err := search(t, &fake{perCycle: 20_000}, tune.Options{MaxMemory: 300 << 20})
+	res, err := search(t, &fake{perCycle: 20_000}, tune.Options{Limits: tune.Limits{RSS: 300 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
