@@ -12,6 +12,8 @@ import (
 
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/symbol"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 var testTime = time.Unix(1e9, 0)
@@ -66,6 +68,7 @@ func TestCompare(t *testing.T) {
 // TestSamplingError simulates the runtime's sampling: growth is within its error as often
 // as it says.
 func TestSamplingError(t *testing.T) {
+	testenv.Alone(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	const rate, size, trials = 512 << 10, 64 << 10, 400
 	p := 1 - math.Exp(-float64(size)/rate)

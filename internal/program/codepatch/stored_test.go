@@ -169,6 +169,7 @@ func sameJump(got, was string) bool {
 // TestNoOtherCodeIsAccepted changes each byte of the functions, to all that it
 // can be: what is still accepted does the same, and gets the same edits.
 func TestNoOtherCodeIsAccepted(t *testing.T) {
+	testenv.Alone(t)
 	names := []string{"go1.21.6 amd64 static", "go1.27.4 amd64 pie", "go1.24.13 arm64 static", "go1.27.4 arm64 cgo"}
 	if !testenv.Full() {
 		names = names[:1]

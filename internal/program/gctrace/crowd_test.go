@@ -75,6 +75,7 @@ func (m crowd) run() (missing, extra int) {
 // TestCrowdModel shows what TestRealPrograms can show only now and then: of processes that
 // cut each other off at every write all lines are found, and nothing else.
 func TestCrowdModel(t *testing.T) {
+	testenv.Alone(t)
 	prepareLines()
 	for _, m := range []crowd{{processes: 3, turns: 1}, {processes: 4, turns: 1}, {processes: 4, turns: 2}, {processes: 6, turns: 2}} {
 		if testing.Short() && m.processes > 4 {

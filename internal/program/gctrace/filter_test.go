@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 const sample = "gc 12 @0.521s 3%: 0.15+0.37+0.25 ms clock, 3.0+0.19/0.39/0.60+5.0 ms cpu, 4->4->0 MB, 5 MB goal, 0 MB stacks, 0 MB globals, 48 P\n"
@@ -194,6 +196,7 @@ func TestNilOptions(t *testing.T) {
 // TestBounds checks that a line that never ends holds text back only so long,
 // and that lines among the held text are not lost.
 func TestBounds(t *testing.T) {
+	testenv.Alone(t)
 	r := newResult(Options{})
 	r.filter.Write([]byte("gc "))
 	want := "gc "

@@ -87,6 +87,7 @@ func (m relayed) run() (missing int, wrong []string) {
 // TestRelayModel shows what TestRelay can show only now and then: where a relay's cut
 // falls within a line of text, what follows is not taken for a trace line.
 func TestRelayModel(t *testing.T) {
+	testenv.Alone(t)
 	prepareLines()
 	for _, model := range []struct {
 		relayed

@@ -69,3 +69,12 @@ func Long(t testing.TB) {
 		t.Skip("takes long")
 	}
 }
+
+// Alone skips the test with the race detector: it computes for seconds in one goroutine, of
+// which the detector can find nothing.
+func Alone(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("one goroutine that computes for long: nothing for the race detector")
+	}
+}

@@ -119,6 +119,7 @@ func found(m *model, n, runs int) (found, named map[Cause]int, any int) {
 // Where stalls have nothing to do with any cause, none is found: six causes at a level of
 // 1% each make 60 of 1,000 runs at most.
 func TestNothingIsFoundByChance(t *testing.T) {
+	testenv.Alone(t)
 	for name, m := range map[string]*model{
 		"stalls":           {seconds: 20, rate: 100, stalls: 1},
 		"rare stalls":      {seconds: 20, rate: 200, stalls: 0.3},
@@ -160,6 +161,7 @@ func TestNothingIsFoundInRuns(t *testing.T) {
 
 // What was planted is found, and named, in a single run. What was not is not.
 func TestPlantedIsFound(t *testing.T) {
+	testenv.Alone(t)
 	for _, c := range []Cause{Pause, Throttled, Assists, Cycle, Faults} {
 		t.Run(string(c), func(t *testing.T) {
 			t.Parallel()
