@@ -2,7 +2,7 @@ package arena
 
 import "unsafe"
 
-// A Handle allocates values of one type from one arena: the fastest way. It
+// A Handle allocates values of one type from one arena, without a look at the type. It
 // lives as long as its arena, may be used by one goroutine at a time together
 // with it, must not be copied, and panics once the arena is freed or put into a
 // Pool.

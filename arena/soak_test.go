@@ -97,10 +97,11 @@ func soak(n int) error {
 		rounds atomic.Int64
 		pool   = Pool{Options: &Options{Name: "soak"}, KeepBytes: 256 << 10}
 		passed = make(chan *soakChain, 4) // from one goroutine to another
+		seed   = rand.Uint64()            // another one each time: what the GC does in between is by chance, too
 	)
 	for g := range max(2, runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(g), 21))
+			r := rand.New(rand.NewPCG(uint64(g), seed))
 			for done.Load() < int64(n) && failed.Load() == nil {
 				ops, err := soakRound(r, &pool, passed)
 				done.Add(int64(ops))
@@ -120,7 +121,7 @@ func soak(n int) error {
 		select {
 		case <-stop:
 			if err := failed.Load(); err != nil {
-				return *err
+				return fmt.Errorf("seed %d: %w", seed, *err)
 			}
 			fmt.Printf("%d operations in %d arenas, %d collections\n", done.Load(), rounds.Load(), cycles)
 			return nil
