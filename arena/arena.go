@@ -32,6 +32,9 @@ type more struct {
 	index map[reflect.Type]*base
 	debug *record // in debug mode
 
+	wanted *base // the stock, of those, for whose type New asked last,
+	times  int   // so many times in a row
+
 	first store // in a Pool: the stock of the first handle
 	large int64 // and bytes in large slabs
 }
@@ -144,7 +147,7 @@ func (a *Arena) free() {
 	if s := a.one.in; s != nil {
 		s.release(hide(&a.one), m)
 	}
-	m.rest, m.last, m.index = nil, nil, nil
+	m.rest, m.last, m.index, m.wanted = nil, nil, nil, nil
 }
 
 // Reset frees everything allocated from the arena but keeps its memory for

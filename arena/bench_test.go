@@ -9,7 +9,10 @@ import (
 	"github.com/foliomem/folio/arena"
 )
 
-type pair struct{ left, _ *pair }
+type (
+	pair   struct{ left, _ *pair }
+	triple struct{ left, _, _ *pair }
+)
 
 // perArena is how many values fill 1 MiB.
 const perArena = 1 << 16
@@ -45,6 +48,30 @@ func BenchmarkNew(b *testing.B) {
 				a.Reset()
 			}
 			arena.New[pair](a).left = nil
+		}
+	})
+	b.Run("TwoInTurn", func(b *testing.B) {
+		a := arena.NewArena()
+		defer a.Free()
+		for i := 0; i < b.N; i += 2 {
+			if i%perArena == 0 {
+				a.Reset()
+			}
+			arena.New[pair](a).left = nil
+			arena.New[triple](a).left = nil
+		}
+	})
+	b.Run("FourInTurn", func(b *testing.B) {
+		a := arena.NewArena()
+		defer a.Free()
+		for i := 0; i < b.N; i += 4 {
+			if i%perArena == 0 {
+				a.Reset()
+			}
+			arena.New[pair](a).left = nil
+			arena.New[triple](a).left = nil
+			*arena.New[int](a) = i
+			arena.New[[2]*pair](a)[0] = nil
 		}
 	})
 }

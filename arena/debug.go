@@ -85,6 +85,7 @@ func (e *ended) fill(*core) { e.more.misuse("allocation") }
 
 // The rest is never called: an arena that is over has no stocks.
 
+func (e *ended) open(*Arena) *core                        { return nil }
 func (e *ended) release(*core, *more)                     {}
 func (e *ended) reset(*core, *more, int64) (int64, int64) { return 0, 0 }
 func (e *ended) start(*core)                              {}

@@ -39,12 +39,21 @@ type depot[T any] struct {
 // depots has the *depot[T] of each reflect.Type.
 var depots sync.Map
 
-// idleBytes is how much is in all depots, short of what the shards have not
-// told yet (each less than quantum) and what is in their hot stocks (each at most
-// quantum).
-var idleBytes atomic.Int64
+// idleBytes is how much is in all depots, but for what the shards have not told yet and
+// what is in their hot stocks (each at most quantum). It has a cache line of its own: all
+// processors write to it.
+var idleBytes struct {
+	_ [64]byte
+	atomic.Int64
+	_ [64]byte
+}
 
-const quantum = 16 << 10
+const (
+	// quantum is up to how much more may be idle than a shard has told,
+	quantum = 16 << 10
+	// and lag is how much less. Arenas that come and go take and put the same again and again.
+	lag = 256 << 10
+)
 
 // shard is a part of a depot with a lock of its own. Each processor has one, so
 // that what it freed last, and has in its cache, is what it gets.
@@ -348,7 +357,14 @@ func (sh *shard[T]) pop(c class) *slab[T] {
 // tell adds n to the bytes that are idle. The shard is locked.
 func (sh *shard[T]) tell(n int64) {
 	sh.untold += n
-	if sh.untold >= quantum || sh.untold <= -quantum {
+	if sh.untold >= quantum || sh.untold <= -lag {
+		sh.settle()
+	}
+}
+
+// settle tells all. The shard is locked.
+func (sh *shard[T]) settle() {
+	if sh.untold != 0 {
 		idleBytes.Add(sh.untold)
 		sh.untold = 0
 	}

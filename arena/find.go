@@ -1,12 +1,14 @@
 package arena
 
-import "reflect"
+import (
+	"reflect"
+	"unsafe"
+)
 
 // fewTypes is how many types are searched one by one: faster than the map.
 const fewTypes = 12
 
-// find returns the handle of T, making it and its stock if there is none, and
-// remembers it as the last one used.
+// find returns the handle of T, making it and its stock if there is none.
 //
 //go:noinline
 func find[T any](a *Arena) *Handle[T] {
@@ -14,36 +16,102 @@ func find[T any](a *Arena) *Handle[T] {
 	if m == nil {
 		return add[T](a)
 	}
-	if m.last != nil {
-		if s, ok := m.last.self.(*stock[T]); ok {
-			return handleOf[T](s.handle)
-		}
-	}
-	s := listed[T](m)
-	if s == nil {
+	b := m.find((*stock[T])(nil))
+	if b == nil {
 		return add[T](a)
 	}
-	if s.handle == nil {
-		s.attach(a)
+	if b.handle == nil {
+		b.self.(*stock[T]).attach(a)
 	}
-	m.last = &s.base
-	return handleOf[T](s.handle)
+	return handleOf[T](b.handle)
 }
 
-// listed returns the stock of T that is in the list, or nil.
-func listed[T any](m *more) *stock[T] {
+// find returns the stock of the type of the stock of, which is nil, if it is not the first
+// handle's, and remembers it as the last one; nil: there is none.
+func (m *more) find(of store) *base {
+	if b := m.last; b != nil && typeKey(b.self) == typeKey(of) {
+		return b
+	}
+	b := m.listed(of)
+	if b != nil {
+		m.last = b
+	}
+	return b
+}
+
+// listed returns the stock of the type that is in the list, or nil.
+func (m *more) listed(of store) *base {
 	if m.index != nil {
-		if b, ok := m.index[reflect.TypeFor[T]()]; ok {
-			return b.self.(*stock[T])
-		}
-		return nil
+		return m.index[of.typ()]
 	}
 	for b := m.rest; b != nil; b = b.next {
-		if s, ok := b.self.(*stock[T]); ok {
-			return s
+		if typeKey(b.self) == typeKey(of) {
+			return b
 		}
 	}
 	return nil
+}
+
+// typeKey tells the types of stocks apart.
+func typeKey(s store) uintptr {
+	// Safety: the first word of an interface says what type is in it, and is only compared.
+	return *(*uintptr)(unsafe.Pointer(&s))
+}
+
+// open returns the handle for the type of the stock of, which is nil, in the arena whose first
+// handle is c, with room for one value.
+//
+//go:noinline
+func open(c *core, of store) *core {
+	a := arenaOf(c)
+	if m := a.more; m != nil {
+		if b := m.find(of); b != nil && b.handle != nil {
+			if m.wants(b) && m.front(a, b) {
+				b = nil
+			} else {
+				c = b.handle
+			}
+			if c.at != 0 {
+				return c
+			}
+		}
+	}
+	return of.open(hide(a))
+}
+
+// often is how many times New has to ask for one type, and for no other but the first handle's, until
+// that becomes the first handle's.
+const often = 16
+
+// wants reports whether New asks for the type of b often.
+func (m *more) wants(b *base) bool {
+	if m.wanted != b {
+		m.wanted, m.times = b, 0
+	}
+	m.times++
+	return m.times >= often
+}
+
+// front makes the first handle that of b, and b's that of the stock which had the first, unless the
+// program has one of them. It reports whether it did.
+func (m *more) front(a *Arena, b *base) bool {
+	m.wanted = nil
+	f := a.one.in.common()
+	if f.pinned || b.pinned || m.index != nil {
+		return false
+	}
+	c := b.handle
+	a.one.in, c.in = c.in, a.one.in
+	a.one.at, c.at = c.at, a.one.at
+	a.one.last, c.last = c.last, a.one.last
+	f.handle, f.more, b.handle, b.more = c, m, nil, nil
+	p := &m.rest
+	for *p != b {
+		p = &(*p).next
+	}
+	f.next, *p, b.next = b.next, f, nil
+	m.last = f
+	return true
 }
 
 // add makes the handle of T, and its stock if there is none to be reused.

@@ -58,6 +58,38 @@ func TestHotStockIsBounded(t *testing.T) {
 		}
 		if sh.stock != nil {
 			sh.tell(-c.bytes)
+			sh.settle()
 		}
 	}
+}
+
+// TestIdleIsTold: what comes and goes changes no counter that processors share, and what was taken
+// counts as idle until a collection at most.
+func TestIdleIsTold(t *testing.T) {
+	const slab = 64 << 10
+	d := &depot[byte]{size: 1, shards: make([]shard[byte], 1)}
+	sh := &d.shards[0]
+	for i, c := range []struct{ n, untold int64 }{
+		{slab, 0},
+		{-slab, -slab}, // taken
+		{slab, 0},      // and put back
+		{-slab, -slab},
+		{-slab, -2 * slab},
+		{-slab, -3 * slab},
+		{-slab, 0}, // it was lag
+		{quantum - 1, quantum - 1},
+		{1, 0},
+		{-quantum, -quantum},
+	} {
+		sh.tell(c.n)
+		if sh.untold != c.untold {
+			t.Errorf("step %d, %d bytes: %d are untold, want %d", i, c.n, sh.untold, c.untold)
+		}
+	}
+	d.tend()
+	if sh.untold != 0 {
+		t.Errorf("after a collection %d bytes are untold", sh.untold)
+	}
+	sh.tell(3 * slab) // what the test took that was not there
+	sh.settle()
 }

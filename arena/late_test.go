@@ -16,6 +16,11 @@ import (
 
 var lateFor = flag.Duration("late", 0, "how long TestLateWrites runs, in all (default 9s, in full tests 1m)")
 
+// stressEnvs are environments in which the GC finds its own mistakes, and a usual one. With clobberfree
+// it overwrites what it frees, with gccheckmark it stops the program after marking and
+// marks again.
+var stressEnvs = []string{"GODEBUG=clobberfree=1", "GODEBUG=clobberfree=1,gccheckmark=1", "GODEBUG="}
+
 // TestLateWrites stores pointers through what was kept past Free, Reset and Put, and
 // follows them, while the GC runs all the time. It must never lose one, however
 // the memory is reused, discarded or freed meanwhile. An hour:
@@ -30,17 +35,14 @@ func TestLateWrites(t *testing.T) {
 	case debugBuild:
 		t.Skip("debug mode reuses no slabs")
 	}
-	// With clobberfree the GC overwrites what it frees, with gccheckmark it stops
-	// the program after marking and marks again.
-	envs := []string{"GODEBUG=clobberfree=1", "GODEBUG=clobberfree=1,gccheckmark=1", "GODEBUG="}
 	all := *lateFor
 	if all == 0 && testenv.Full() {
 		all = time.Minute
 	} else if all == 0 {
 		all = 3 * time.Second
 	}
-	each := all / time.Duration(len(envs))
-	for _, env := range envs {
+	each := all / time.Duration(len(stressEnvs))
+	for _, env := range stressEnvs {
 		t.Run(env, func(t *testing.T) {
 			if out, err := child(t, "late writes", env, "FOLIO=", "ARENA_TEST_FOR="+each.String()); err != nil {
 				t.Fatalf("%v\n%s", err, out)

@@ -207,8 +207,9 @@ func runProgram(b []byte) error {
 		seed += 1 << 16
 		switch op % 16 {
 		case 0, 1, 2, 3, 4:
-			for j := range uint64(next()) % 40 {
-				a.live = append(a.live, k.new(a.Arena, j%2 == 0, seed+j))
+			n, handles := uint64(next())%40, next()%3 // by New only, in turn, by a handle only
+			for j := range n {
+				a.live = append(a.live, k.new(a.Arena, handles == 2 || handles == 1 && j%2 == 0, seed+j))
 			}
 		case 5, 6, 7:
 			c := next() * next() % 700

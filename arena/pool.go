@@ -84,7 +84,7 @@ func (p *Pool) Put(a *Arena) {
 	for b := m.rest; b != nil; b = b.next {
 		b.self.detach(b.handle)
 	}
-	m.past, m.large, m.last = 0, large, nil
+	m.past, m.large, m.last, m.wanted = 0, large, nil, nil
 	a.more = &away
 	p.idle.Put(m)
 }

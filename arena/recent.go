@@ -112,6 +112,7 @@ func (d *depot[T]) shrink(most int64) {
 				if l == nil {
 					break
 				}
+				sh.settle()
 				out.add(l)
 			}
 			sh.mu.Unlock()

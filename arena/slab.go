@@ -63,9 +63,22 @@ func (s *slab[T]) bytes() int64 {
 	return int64(len(s.buf)) * int64(unsafe.Sizeof(zero))
 }
 
+// clearStep is how many bytes are cleared at once: the goroutine cannot be stopped meanwhile,
+// so that the GC, which stops all of them, would wait.
+const clearStep = 128 << 10
+
 // clear zeroes what was handed out. It is the compiler's clear for the
 // element's type, so that the GC learns of the pointers it drops.
 func (s *slab[T]) clear() {
-	clear(s.buf[:s.used])
+	used := s.buf
+	if size := unsafe.Sizeof(*new(T)); size == 0 {
+		used = nil // nothing to clear, and used may have overflowed
+	} else {
+		used = used[:s.used]
+		for step := int(max(1, clearStep/size)); len(used) > step; used = used[step:] {
+			clear(used[:step])
+		}
+	}
+	clear(used)
 	s.used = 0
 }

@@ -13,7 +13,7 @@ func MakeSlice[T any](a *Arena, len, cap int) []T {
 	if cap < 0 || len < 0 || len > cap {
 		panic("arena: MakeSlice: len or cap out of range")
 	}
-	h := Of[T](a)
+	h := handle[T](a)
 	if cap == 0 {
 		return []T{}
 	}
@@ -38,7 +38,7 @@ func AppendSlice[T any](a *Arena, s, values []T) []T {
 	if n < 0 {
 		panic("arena: AppendSlice: len out of range")
 	}
-	h := Of[T](a)
+	h := handle[T](a)
 	if t := h.extend(s, n); t != nil {
 		return append(t, values...)
 	}
@@ -76,7 +76,7 @@ func String(a *Arena, s string) string {
 		a.use("String")
 		return ""
 	}
-	b := Of[byte](a).take(len(s))
+	b := handle[byte](a).take(len(s))
 	copy(b, s)
 	// Safety: nobody has b, and the string keeps the slab alive.
 	return unsafe.String(&b[0], len(b))
@@ -88,7 +88,7 @@ func Bytes(a *Arena, b []byte) []byte {
 		a.use("Bytes")
 		return b[:0:0]
 	}
-	c := Of[byte](a).take(len(b))
+	c := handle[byte](a).take(len(b))
 	copy(c, b)
 	return c
 }

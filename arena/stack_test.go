@@ -36,7 +36,8 @@ func TestArenaStaysOnTheStack(t *testing.T) {
 	n = 0
 	for _, m := range leaks.FindAllStringSubmatch(out, -1) {
 		n++
-		if strings.Contains(" a c h ", " "+m[1]+" ") && !strings.HasPrefix(m[2], "store.") {
+		// Nothing is hidden from next: it calls a parameter, which the compiler knows where next is inlined.
+		if strings.Contains(" a c h ", " "+m[1]+" ") && !strings.HasPrefix(m[2], "store.") && !strings.HasSuffix(m[2], ".next") {
 			t.Error(m[0])
 		}
 	}

@@ -31,6 +31,7 @@ type base struct {
 	more   *more // of the arena, and
 	handle *core // the stock's handle; both nil for that of the first handle
 	next   *base // in the arena's list
+	pinned bool  // the program has the handle
 }
 
 // settings returns those of the arena of the stock with handle c.
@@ -63,6 +64,7 @@ func arenaOf(c *core) *Arena {
 // store is what an Arena needs of its stocks without knowing their types. c is
 // the stock's handle, nil in an arena of a Pool that did not need it since Get, and m what the arena has more, nil if nothing.
 type store interface {
+	open(a *Arena) *core                                    // the arena's handle of the type, with room; of nil
 	fill(c *core)                                           // where the slab is full: makes another one c's; panics after Free
 	release(c *core, m *more)                               // for Free
 	reset(c *core, m *more, keep int64) (kept, large int64) // for Reset: keeps slabs of at most keep bytes
@@ -76,6 +78,14 @@ type store interface {
 func (b *base) common() *base { return b }
 
 func (s *stock[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
+
+func (*stock[T]) open(a *Arena) *core {
+	c := &handle[T](a).core
+	if c.at == 0 {
+		c.more()
+	}
+	return c
+}
 
 // fill makes a slab c's where the current one is full.
 func (s *stock[T]) fill(c *core) {
@@ -309,5 +319,5 @@ func (s *stock[T]) detach(c *core) {
 		c.in = pooledAway
 		from[T](c, nil)
 	}
-	s.handle, s.more = nil, nil
+	s.handle, s.more, s.pinned = nil, nil, false
 }

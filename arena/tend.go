@@ -91,6 +91,7 @@ func (d *depot[T]) tend() (left bool) {
 			*p = nil
 			left = left || l.n > 0
 		}
+		sh.settle()
 		sh.mu.Unlock()
 	}
 	return left

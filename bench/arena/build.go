@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -106,14 +107,31 @@ var (
 	bump     = library{use: "USE_BUMP"}
 )
 
-// c builds trees.c with a library.
-func (b *builder) c(l library) (string, error) {
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "cc"
-	}
+// compiler returns the C compiler.
+func compiler() (string, error) {
+	cc := cmp.Or(os.Getenv("CC"), "cc")
 	if _, err := exec.LookPath(cc); err != nil {
 		return "", errors.New("needs a C compiler: apt-get install gcc libc6-dev")
+	}
+	return cc, nil
+}
+
+// loop builds loop.c.
+func (b *builder) loop() (string, error) {
+	cc, err := compiler()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(b.dir, "c-loop")
+	_, err = output("", nil, cc, "-O3", "-Wall", "-Wextra", "-o", path, filepath.Join(b.source, "testdata", "loop.c"), "-pthread")
+	return path, err
+}
+
+// c builds trees.c with a library.
+func (b *builder) c(l library) (string, error) {
+	cc, err := compiler()
+	if err != nil {
+		return "", err
 	}
 	install := "apt-get install " + l.pkg
 	path := filepath.Join(b.dir, "c-"+l.use+l.link)

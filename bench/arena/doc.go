@@ -2,7 +2,8 @@
 // and Rust.
 //
 //	go run ./bench/arena -trees [-depth 21] [-rounds 10] [-only TEXT]
-//	go run ./bench/arena -objects [-rounds 5] [-largest 1073741824]
+//	go run ./bench/arena -objects [-rounds 5] [-smallest 1024] [-largest 1073741824]
+//	go run ./bench/arena -scaling [-rounds 10]
 //	go run ./bench/arena -pool [-rounds 10]
 //	go run ./bench/arena -handler [-rounds 6]
 //
@@ -48,6 +49,12 @@
 // that begins, making and freeing the arena, and the GC where it makes the
 // program wait; the second table has the CPU time, where all of the
 // collector's work counts.
+//
+// # Scaling
+//
+// How many objects of 16 bytes two goroutines allocate in arenas of their own, of what one does,
+// against the same for a loop in C that shares nothing: two processors that share a core, or
+// memory that is their limit, give less than 2 to any program.
 //
 // # Pool
 //

@@ -14,8 +14,9 @@ import (
 )
 
 type config struct {
-	depth, rounds, largest int
-	only                   string
+	depth, rounds     int
+	smallest, largest int
+	only              string
 }
 
 func main() {
@@ -25,20 +26,23 @@ func main() {
 	var c config
 	trees := flag.Bool("trees", false, "binary trees, in Go, C and Rust")
 	objects := flag.Bool("objects", false, "the cost of an object, by its size and the arena's")
+	scaling := flag.Bool("scaling", false, "what two threads allocate, of what one does")
 	pool := flag.Bool("pool", false, "arena.Pool under several goroutines")
 	handler := flag.Bool("handler", false, "a request handler that decodes into an arena")
 	flag.IntVar(&c.depth, "depth", 21, "depth of the long lived tree")
 	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5, handler: 6)")
+	flag.IntVar(&c.smallest, "smallest", 1<<10, "smallest arena of -objects in `bytes`")
 	flag.IntVar(&c.largest, "largest", 1<<30, "largest arena of -objects in `bytes`")
 	flag.StringVar(&c.only, "only", "", "only arms whose name contains one of these `words`, separated by commas, and new")
 	flag.Parse()
-	if flag.NArg() > 0 || !*trees && !*objects && !*pool && !*handler {
-		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects, -pool or -handler")
+	if flag.NArg() > 0 || !*trees && !*objects && !*scaling && !*pool && !*handler {
+		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects, -scaling, -pool or -handler")
 		os.Exit(2)
 	}
 	exit(run(c, []part{
 		{*trees, 10, runTrees},
 		{*objects, 5, runObjects},
+		{*scaling, 10, runScaling},
 		{*pool, 10, runPool},
 		{*handler, 6, runHandler},
 	}, os.Stdout))

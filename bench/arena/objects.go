@@ -85,7 +85,7 @@ func runObjects(c config, b *builder, w io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "Cost of an object, %d rounds; %s. Rows of new are in ns, the others are relative to new, round by round; **bold** is slower than new.\n", c.rounds, machine())
+	fmt.Fprintf(w, "Cost of an object, %d rounds; %s. Rows of new are in ns, the others are relative to new, round by round; **bold** is slower than new: the whole interval, or the range of fewer than 6 rounds, lies above it.\n", c.rounds, machine())
 	for _, t := range []struct {
 		what string
 		of   figure
@@ -94,6 +94,7 @@ func runObjects(c config, b *builder, w io.Writer) error {
 			objectTable(w, groups, t.what, pointers, t.of)
 		}
 	}
+	slowerTable(w, groups)
 	for _, p := range objectPeers {
 		if err := errs[p.arm]; err != nil {
 			first, _, _ := strings.Cut(err.Error(), "\n")
@@ -125,6 +126,9 @@ func cells(c config, path string, paths map[string]string, errs map[string]error
 	}
 	for _, pointers := range []bool{true, false} {
 		for bytes := 1 << 10; bytes <= c.largest; bytes *= 4 {
+			if bytes < c.smallest {
+				continue
+			}
 			for _, size := range cell.Sizes {
 				if bytes < size {
 					continue
@@ -203,6 +207,28 @@ func objectTable(w io.Writer, groups []*group, what string, pointers bool, of fi
 	}
 }
 
+// slowerTable lists the cells of Folio whose wall time is wholly above new's.
+func slowerTable(w io.Writer, groups []*group) {
+	var slower []string
+	cells := 0
+	for _, g := range groups {
+		for _, p := range objectPeers[:2] {
+			r, ok := ratio(named(g.arms, p.name), g.arms[0], perObject)
+			if !ok {
+				continue
+			}
+			cells++
+			if r.Lo > 1 {
+				slower = append(slower, fmt.Sprintf("%s, %d B in %s, pointers %v: %s", p.name, g.size, binary(g.bytes), g.pointers, times(r, ok)))
+			}
+		}
+	}
+	fmt.Fprintf(w, "\nCells of Folio whose wall time lies wholly above new's: %d of %d.\n", len(slower), cells)
+	for _, s := range slower {
+		fmt.Fprintf(w, "- %s\n", s)
+	}
+}
+
 // entry is the text of one arm in a cell.
 func entry(g *group, name string, of figure) string {
 	base, a := g.arms[0], named(g.arms, name)
@@ -213,7 +239,7 @@ func entry(g *group, name string, of figure) string {
 	switch {
 	case !ok:
 		return "-"
-	case r.Median > 1:
+	case r.Lo > 1:
 		return fmt.Sprintf("**%.2f**", r.Median)
 	}
 	return fmt.Sprintf("%.2f", r.Median)

@@ -61,6 +61,65 @@ func check(t *testing.T, a *arm, want string) {
 	}
 }
 
+// What -scaling runs does its work, in Go and in C, with one thread and with two.
+func TestLoops(t *testing.T) {
+	b, err := newBuilder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := b.golang("objects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands [][]string
+	for _, threads := range []string{"1", "2"} {
+		for _, s := range scalings {
+			commands = append(commands, []string{objects, "-arm", s.arm, "-threads", threads, "-arena", "4096"})
+		}
+	}
+	if loop, err := b.loop(); err == nil {
+		commands = append(commands, []string{loop, "2", "4096"})
+	} else {
+		t.Logf("without the loop in C: %v", err)
+	}
+	for _, command := range commands {
+		s, err := (&arm{name: "loop", command: command}).once()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		// Each look at the clock comes after 2^18 objects and some more, in blocks of 256.
+		if n, _, err := done(s.out); err != nil || n < 1<<18 || int(n)%256 != 0 {
+			t.Errorf("%q printed %q: %v", command, s.out, err)
+		}
+	}
+	if _, err := (&arm{name: "loop", command: []string{objects, "-arm", "steady", "-arena", "8"}}).once(); err == nil {
+		t.Error("an arena of less than an object is accepted")
+	}
+}
+
+// Scaling is of rates: half the time an object is twice as many.
+func TestScaling(t *testing.T) {
+	p := pair{&arm{samples: []sample{{out: "10 100"}}}, &arm{samples: []sample{{out: "20 100"}}}}
+	if got := p.scaling(); len(got) != 1 || got[0] != 2 {
+		t.Errorf("scaling %v, want [2]", got)
+	}
+	for _, test := range []struct {
+		lo, median, hi float64
+		want           string
+	}{
+		{0.96, 0.97, 0.98, "yes"},
+		{0.9, 0.97, 0.98, "yes, but the interval has the limit in it"},
+		{0.9, 0.94, 0.98, "no, but the interval has the limit in it"},
+		{0.8, 0.85, 0.9, "no"},
+		{0, math.NaN(), 0, "not measured"},
+	} {
+		if got := leastVerdict(stat.Summary{Lo: test.lo, Median: test.median, Hi: test.hi}, 0.95); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}
+
 func TestCounts(t *testing.T) {
 	const want = "stretch tree of depth 7\t check: 255\n" +
 		"64\t trees of depth 4\t check: 1984\n" +

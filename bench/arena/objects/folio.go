@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"time"
 	"unsafe"
 
 	"github.com/foliomem/folio/arena"
@@ -77,32 +74,4 @@ func folioLinked[T any](n int) {
 		before = p
 	}
 	a.Free()
-}
-
-type node struct{ left, right *node }
-
-// steady writes how many objects of 16 bytes a handle allocated and how many
-// nanoseconds that took, in an arena that is reset, which clears them, whenever
-// they are 64 KiB. Each is filled in.
-func steady(w io.Writer) error {
-	const n, enough = 64 << 10 / 16, 200 * time.Millisecond
-	a := arena.NewArena()
-	h := arena.Of[node](a)
-	round := func() {
-		for range 100 {
-			for range n {
-				p := h.New()
-				p.left, p.right = p, p
-			}
-			a.Reset()
-		}
-	}
-	round()
-	objects, took := 0, time.Duration(0)
-	for start := time.Now(); took < enough; took = time.Since(start) {
-		round()
-		objects += 100 * n
-	}
-	_, err := fmt.Fprintln(w, objects, took.Nanoseconds())
-	return err
 }

@@ -2,7 +2,7 @@
 // costs with new, or in an arena of some size.
 //
 //	objects -arm ARM [-size 16] [-pointers] [-arena 1048576]
-//	objects -arm steady
+//	objects -arm steady|steady-new|come-and-go [-threads 1] [-arena 65536]
 package main
 
 import (
@@ -22,8 +22,8 @@ var arms = map[string]cell.Arm{
 
 func main() {
 	run := func() error { return cell.Main(os.Stdout, arms, os.Args[1:]) }
-	if len(os.Args) == 3 && os.Args[1] == "-arm" && os.Args[2] == "steady" {
-		run = func() error { return steady(os.Stdout) }
+	if len(os.Args) > 2 && os.Args[1] == "-arm" && loops[os.Args[2]] != nil {
+		run = func() error { return loop(os.Stdout, os.Args[2], os.Args[3:]) }
 	}
 	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "objects:", err)

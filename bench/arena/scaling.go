@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/foliomem/folio/bench/internal/table"
+	"github.com/foliomem/folio/internal/base/stat"
+)
+
+// scalings are what is held against the loop in C: an arm of the program objects.
+var scalings = []struct{ name, arm string }{
+	{"Of[T].New, an arena a thread, reset", "steady"},
+	{"New[T], an arena a thread, reset", "steady-new"},
+	{"Of[T].New, arenas that come and go", "come-and-go"},
+}
+
+// scalingBytes are how much is allocated until the arena is reset or freed.
+var scalingBytes = []int{1 << 10, 64 << 10, 1 << 20}
+
+// pair is one program with one thread and with two.
+type pair struct{ one, two *arm }
+
+func newPair(name string, threads func(n int) []string) pair {
+	return pair{&arm{name: name, command: threads(1)}, &arm{name: name + ", two threads", command: threads(2)}}
+}
+
+// scaling returns how many objects two threads allocated, of what one did, round by round.
+func (p pair) scaling() []float64 {
+	one, two := p.one.values(perObject), p.two.values(perObject)
+	out := make([]float64, len(one))
+	for i := range one {
+		out[i] = one[i] / two[i]
+	}
+	return out
+}
+
+func runScaling(c config, b *builder, w io.Writer) error {
+	progress("building the programs")
+	path, err := b.golang("objects")
+	if err != nil {
+		return err
+	}
+	loop, err := b.loop()
+	if err != nil {
+		return err
+	}
+	type row struct {
+		name  string
+		bytes int
+		pair
+	}
+	var rows []row
+	var arms []*arm
+	base := make(map[int]pair)
+	add := func(name string, bytes int, threads func(n int) []string) pair {
+		p := newPair(fmt.Sprintf("%s, %s", name, binary(bytes)), threads)
+		rows = append(rows, row{name, bytes, p})
+		arms = append(arms, p.one, p.two)
+		return p
+	}
+	for _, bytes := range scalingBytes {
+		size := strconv.Itoa(bytes)
+		base[bytes] = add("C: bump, clearing", bytes, func(n int) []string { return []string{loop, strconv.Itoa(n), size} })
+		for _, s := range scalings {
+			add(s.name, bytes, func(n int) []string {
+				return []string{path, "-arm", s.arm, "-threads", strconv.Itoa(n), "-arena", size}
+			})
+		}
+	}
+	for i := range c.rounds {
+		progress("round %d of %d", i+1, c.rounds)
+		if err := round(arms, true, checkDone); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "Objects of 16 bytes, %d rounds; %s.\n\n", c.rounds, machine())
+	t := table.New(w, "loop", "bytes", "ns an object, one thread", "two threads, of one", "of the C loop's", "at least", "met")
+	for _, r := range rows {
+		mine := r.scaling()
+		of, limit, met := "-", "-", "-"
+		if p := base[r.bytes]; p != r.pair {
+			s := stat.PairedRatio(p.scaling(), mine)
+			of, limit, met = times(s, true), "0.95x", leastVerdict(s, 0.95)
+		}
+		s := stat.Summarize(mine)
+		t.Rowf("%s | %s | %.2f | %.2fx [%.2f, %.2f] | %s | %s | %s", r.name, binary(r.bytes), r.one.median(perObject), s.Median, s.Lo, s.Hi,
+			of, limit, met)
+	}
+	return nil
+}
+
+// leastVerdict goes by the median, and says so when the interval has the limit in it.
+func leastVerdict(s stat.Summary, least float64) string {
+	if math.IsNaN(s.Median) {
+		return "not measured"
+	}
+	v := yes(s.Median >= least)
+	if s.Lo < least && least <= s.Hi {
+		v += ", but the interval has the limit in it"
+	}
+	return v
+}
