@@ -10,7 +10,7 @@
 //
 // In less time, and with the rates and answers of folio tune found before:
 //
-//	go run ./bench/server -only api -rounds 0 -tune 5m -json api-found.json
+//	go run ./bench/server -only api -rounds 0 -tune 6m -tune-time 2s -tune-warmup 1s -json api-found.json
 //	go run ./bench/server -only api -with api-found.json -time 6s -warmup 2s -within 7m -json api.json
 //
 // Four services, each a program of a module of its own in a directory here: api (a JSON API

@@ -88,12 +88,13 @@ func command(args []string, stdout, stderr io.Writer) error {
 	fs.DurationVar(&b.times.duration, "time", 20*time.Second, "`duration` of what is measured of each load")
 	fs.DurationVar(&b.times.warmup, "warmup", 10*time.Second, "`duration` of the load before it")
 	fs.DurationVar(&b.tuneBudget, "tune", 15*time.Minute, "`budget` of each search of folio tune; 0 for none")
+	fs.DurationVar(&b.tuneTimes.duration, "tune-time", 5*time.Second, "`duration` of what is measured of each load of folio tune")
+	fs.DurationVar(&b.tuneTimes.warmup, "tune-warmup", 3*time.Second, "`duration` of the load before it")
 	fs.StringVar(&b.metric, "metric", metric.P99, "what folio tune makes small: `figure` as of its --metric")
 	fs.IntVar(&b.sampleRate, "sample-rate", 99, "CPU samples per CPU-second, in `Hz`, for the share of the GC")
 	file := fs.String("json", "server.json", "`file` that gets all that was measured, after each run")
 	read := fs.String("read", "", "measure nothing: write the tables of these `files`, separated by commas")
 	_ = fs.Parse(args) // ends the program itself
-	b.tuneTimes = times{5 * time.Second, 3 * time.Second}
 	if *short {
 		b.times, b.tuneTimes = times{3 * time.Second, time.Second}, times{time.Second, 500 * time.Millisecond}
 		b.tuneBudget = min(b.tuneBudget, time.Minute)

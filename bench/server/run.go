@@ -135,7 +135,7 @@ func (s *subject) run(ctx context.Context, p *trial.Program, a *Arm, round int) 
 			return err
 		}
 		s.say("%s: round %d, %s: %s", s.name, round+1, a.Name, sayRun(r))
-		if r.Sample.Late() && r.Sample.Load.Complete { // else the server ended, late or not
+		if r.Sample.Late() { // else the server ended, late or not
 			a.Late++
 			continue
 		}
@@ -171,7 +171,7 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 // sayRun is a run in a line, for standard error.
 func sayRun(r *Run) string {
 	switch l := r.Sample.Load; {
-	case r.Sample.Late() && l.Complete:
+	case r.Sample.Late():
 		return "dropped: the load generator was late, the 99th percentile of its starts by " + seconds(l.Lateness.P99)
 	case !r.Sample.OK():
 		return r.Sample.Failure
