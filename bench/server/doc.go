@@ -8,6 +8,11 @@
 // each service. Services can be measured one by one, with -only and a -json file each, and
 // read together: -read api.json,cache.json. It needs root, or a cgroup that it may write.
 //
+// In less time, and with the rates and answers of folio tune found before:
+//
+//	go run ./bench/server -only api -rounds 0 -tune 6m -tune-time 2s -tune-warmup 1s -json api-found.json
+//	go run ./bench/server -only api -with api-found.json -time 6s -warmup 2s -within 7m -json api.json
+//
 // Four services, each a program of a module of its own in a directory here: api (a JSON API
 // over a map of 200 MB), cache (a key-value store with times to live, on ristretto), series
 // (the head and query engine of Prometheus) and rpc (gRPC). Each builds its live heap from

@@ -70,14 +70,24 @@ type Run struct {
 	Collecting *float64 `json:"gc_running_seconds"`
 }
 
+// rounds is how many rounds were made: fewer than were asked for where -within ended them.
+func (s *Service) rounds() (n int) {
+	for _, a := range s.Arms {
+		for _, r := range a.Runs {
+			n = max(n, r.Round+1)
+		}
+	}
+	return n
+}
+
 // counts says that the latencies do.
 func (r *Run) counts() bool { return r.Sample.OK() && r.Sample.Load != nil }
 
-// readFiles reads files that were measured alike, separated by commas, as one.
-func readFiles(names string) (*File, error) {
+// readFiles reads the files of a flag, separated by commas, that were measured alike, as one.
+func readFiles(flag, names string) (*File, error) {
 	var all *File
 	for name := range strings.SplitSeq(names, ",") {
-		f, err := readFile(name)
+		f, err := readFile(flag, name)
 		if err != nil {
 			return nil, err
 		}
@@ -85,13 +95,13 @@ func readFiles(names string) (*File, error) {
 			all = f
 			continue
 		}
-		if f.Rounds != all.Rounds || f.Duration != all.Duration || f.Warmup != all.Warmup {
-			return nil, fmt.Errorf("-read %s: %d rounds of %v s after %v s: the files before have %d of %v s after %v s", name,
-				f.Rounds, f.Duration, f.Warmup, all.Rounds, all.Duration, all.Warmup)
+		if f.Duration != all.Duration || f.Warmup != all.Warmup {
+			return nil, fmt.Errorf("%s %s: loads of %v s after %v s: those of the files before have %v s after %v s", flag, name,
+				f.Duration, f.Warmup, all.Duration, all.Warmup)
 		}
 		for _, s := range f.Services {
 			if slices.ContainsFunc(all.Services, func(o *Service) bool { return o.Name == s.Name }) {
-				return nil, fmt.Errorf("-read %s: %s is in a file before", name, s.Name)
+				return nil, fmt.Errorf("%s %s: %s is in a file before", flag, name, s.Name)
 			}
 			all.Services = append(all.Services, s)
 		}
@@ -99,23 +109,23 @@ func readFiles(names string) (*File, error) {
 	return all, nil
 }
 
-func readFile(name string) (*File, error) {
+func readFile(flag, name string) (*File, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("-read: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	f := &File{}
 	if err := json.Unmarshal(data, f); err != nil {
-		return nil, fmt.Errorf("-read %s: %w", name, err)
+		return nil, fmt.Errorf("%s %s: %w", flag, name, err)
 	}
 	if f.Schema != schema {
-		return nil, fmt.Errorf("-read %s: schema %q: want %q", name, f.Schema, schema)
+		return nil, fmt.Errorf("%s %s: schema %q: want %q", flag, name, f.Schema, schema)
 	}
 	for _, s := range f.Services {
 		for _, a := range s.Arms {
 			for _, r := range a.Runs {
 				if r.Sample == nil {
-					return nil, fmt.Errorf("-read %s: %s, %s: a run has no sample", name, s.Name, a.Name)
+					return nil, fmt.Errorf("%s %s: %s, %s: a run has no sample", flag, name, s.Name, a.Name)
 				}
 			}
 		}

@@ -34,7 +34,9 @@ type bench struct {
 	rounds, sampleRate int
 	times, tuneTimes   times
 	tuneBudget         time.Duration
+	within             time.Duration // for the rounds of a service; 0 for no bound
 	metric             string
+	before             *File // the rates and answers that it has are not searched again
 
 	serverCPU int
 	folio     string
@@ -77,19 +79,22 @@ func main() {
 func command(args []string, stdout, stderr io.Writer) error {
 	b := &bench{err: stderr}
 	fs := flag.NewFlagSet("server", flag.ExitOnError)
-	fs.IntVar(&b.rounds, "rounds", 8, "rounds: `n` runs of each arm")
+	fs.IntVar(&b.rounds, "rounds", 8, "rounds: `n` runs of each arm; 0 for rates and answers of folio tune alone, for -with")
+	fs.DurationVar(&b.within, "within", 0, "`duration` for the rounds of a service: one that would not end within it does not begin (default no bound)")
+	with := fs.String("with", "", "take rates and answers of folio tune from these `files`, separated by commas, instead of searching")
 	short := fs.Bool("short", false, "short runs and a short search: shows that it works, no more")
 	only := fs.String("only", "", "only these `services`, separated by commas: "+names())
 	rate := fs.String("rate", "", "requests per second of services, such as `api=900,cache=1200` (default what folio's --rate auto finds)")
 	fs.DurationVar(&b.times.duration, "time", 20*time.Second, "`duration` of what is measured of each load")
 	fs.DurationVar(&b.times.warmup, "warmup", 10*time.Second, "`duration` of the load before it")
 	fs.DurationVar(&b.tuneBudget, "tune", 15*time.Minute, "`budget` of each search of folio tune; 0 for none")
+	fs.DurationVar(&b.tuneTimes.duration, "tune-time", 5*time.Second, "`duration` of what is measured of each load of folio tune")
+	fs.DurationVar(&b.tuneTimes.warmup, "tune-warmup", 3*time.Second, "`duration` of the load before it")
 	fs.StringVar(&b.metric, "metric", metric.P99, "what folio tune makes small: `figure` as of its --metric")
 	fs.IntVar(&b.sampleRate, "sample-rate", 99, "CPU samples per CPU-second, in `Hz`, for the share of the GC")
 	file := fs.String("json", "server.json", "`file` that gets all that was measured, after each run")
 	read := fs.String("read", "", "measure nothing: write the tables of these `files`, separated by commas")
 	_ = fs.Parse(args) // ends the program itself
-	b.tuneTimes = times{5 * time.Second, 3 * time.Second}
 	if *short {
 		b.times, b.tuneTimes = times{3 * time.Second, time.Second}, times{time.Second, 500 * time.Millisecond}
 		b.tuneBudget = min(b.tuneBudget, time.Minute)
@@ -97,15 +102,23 @@ func command(args []string, stdout, stderr io.Writer) error {
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	case b.rounds < 1:
-		return fmt.Errorf("-rounds %d: must be 1 or more", b.rounds)
+	case b.rounds < 0:
+		return fmt.Errorf("-rounds %d: must be 0 or more", b.rounds)
+	case b.within < 0:
+		return fmt.Errorf("-within %v: must be 0 or more", b.within)
 	}
 	if *read != "" {
-		f, err := readFiles(*read)
+		f, err := readFiles("-read", *read)
 		if err == nil {
 			err = write(stdout, f)
 		}
 		return err
+	}
+	if *with != "" {
+		var err error
+		if b.before, err = readFiles("-with", *with); err != nil {
+			return err
+		}
 	}
 	list, err := choose(*only)
 	if err == nil {
@@ -203,6 +216,19 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 	return errors.Join(errors.Join(errs...), write(w, f))
 }
 
+// takeFrom takes the rate and the answer of folio tune from what was measured before; nil
+// for nothing. A rate that was given is kept, and with it no answer for another is taken.
+func (s *subject) takeFrom(f *File) {
+	if f == nil {
+		return
+	}
+	for _, o := range f.Services {
+		if o.Name == s.name && o.Rate > 0 && (s.rate == 0 || s.rate == o.Rate) {
+			s.rate, s.out.RateText, s.out.RateSteps, s.out.Tune = o.Rate, o.RateText, o.RateSteps, o.Tune
+		}
+	}
+}
+
 // all measures a service.
 func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if s.addr, err = freePort(); err != nil {
@@ -217,13 +243,17 @@ func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if err != nil {
 		return err
 	}
+	s.takeFrom(s.before)
 	if err := s.fixedRate(ctx, p); err != nil {
 		return err
 	}
-	if s.tuneBudget > 0 {
+	if s.out.Tune == nil && s.tuneBudget > 0 {
 		if s.out.Tune, err = s.tune(ctx); err != nil {
 			return err
 		}
+	}
+	if s.rounds == 0 {
+		return save()
 	}
 	s.out.Arms = arms(s.limit, s.out.Tune.setting())
 	for _, a := range s.out.Arms {

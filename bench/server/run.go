@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/touch"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/load"
@@ -80,13 +83,48 @@ func (s *subject) measure(ctx context.Context, p *trial.Program, save func() err
 			}
 		}
 	}
-	return quiet.Rounds(s.rounds, len(s.out.Arms), func(round, i int) error {
+	w := window{most: s.within, now: time.Now}
+	err := quiet.Rounds(s.rounds, len(s.out.Arms), func(round, i int) error {
+		if !w.fits(round) {
+			return errTime
+		}
 		a := s.out.Arms[i]
 		if err := s.run(ctx, p, a, round); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 		return save()
 	})
+	if errors.Is(err, errTime) {
+		s.say("%s: %d rounds, the next would not end within %s", s.name, s.out.rounds(), unit.Span(s.within))
+		err = nil
+	}
+	return err
+}
+
+var errTime = errors.New("no time for another round")
+
+// A window is the time that rounds have: none begins that would not end within it, were it
+// as long as the longest so far.
+type window struct {
+	most           time.Duration // 0 for no bound
+	now            func() time.Time
+	began, current time.Time
+	round          int
+	longest        time.Duration
+}
+
+// fits is asked before each run.
+func (w *window) fits(round int) bool {
+	at := w.now()
+	switch {
+	case w.began.IsZero():
+		w.began, w.current = at, at
+	case round != w.round:
+		w.longest = max(w.longest, at.Sub(w.current))
+		w.current, w.round = at, round
+		return w.most == 0 || at.Add(w.longest).Sub(w.began) <= w.most
+	}
+	return true
 }
 
 // run makes a run of an arm that counts, or fails.
@@ -97,7 +135,7 @@ func (s *subject) run(ctx context.Context, p *trial.Program, a *Arm, round int) 
 			return err
 		}
 		s.say("%s: round %d, %s: %s", s.name, round+1, a.Name, sayRun(r))
-		if r.Sample.Late() && r.Sample.Load.Complete { // else the server ended, late or not
+		if r.Sample.Late() { // else the server ended, late or not
 			a.Late++
 			continue
 		}
@@ -133,7 +171,7 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 // sayRun is a run in a line, for standard error.
 func sayRun(r *Run) string {
 	switch l := r.Sample.Load; {
-	case r.Sample.Late() && l.Complete:
+	case r.Sample.Late():
 		return "dropped: the load generator was late, the 99th percentile of its starts by " + seconds(l.Lateness.P99)
 	case !r.Sample.OK():
 		return r.Sample.Failure

@@ -313,7 +313,7 @@ func TestReadAgain(t *testing.T) {
 	if err := command([]string{"-read", strings.Join(list, ",")}, &again, os.Stderr); err != nil || first.String() != again.String() {
 		t.Errorf("%v, %s\nbut from four files\n%s", err, &first, &again)
 	}
-	if _, err := readFiles(list[1] + "," + list[1]); err == nil || !strings.HasSuffix(err.Error(), "cache is in a file before") {
+	if _, err := readFiles("-read", list[1]+","+list[1]); err == nil || !strings.HasSuffix(err.Error(), "cache is in a file before") {
 		t.Error(err)
 	}
 
@@ -331,19 +331,91 @@ func TestReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readFiles(list[0] + "," + name); err == nil || !strings.HasSuffix(err.Error(), want) {
+		if _, err := readFiles("-read", list[0]+","+name); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	bad(func(f *File) { f.Rounds = 3 }, "3 rounds of 0 s after 1 s: the files before have 6 of 0 s after 1 s")
+	bad(func(f *File) { f.Duration = 3 }, "loads of 3 s after 1 s: those of the files before have 0 s after 1 s")
 	bad(func(f *File) { f.Schema = "x" }, `schema "x": want "folio-bench-server/1"`)
 	bad(func(f *File) { f.Services[0].Arms[0].Runs[0].Sample = nil }, "api, default: a run has no sample")
+}
+
+// TestWindow: a round begins only where it would end in time, and none is cut.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		most  time.Duration
+		round []time.Duration // how long each takes
+		want  int             // rounds made
+	}{
+		{0, []time.Duration{time.Hour, time.Hour}, 2},
+		{time.Minute, []time.Duration{20 * time.Second, 20 * time.Second, 20 * time.Second, time.Second}, 3},
+		{time.Minute, []time.Duration{25 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second}, 3},
+		{time.Minute, []time.Duration{2 * time.Minute, time.Second}, 1},
+	} {
+		now := time.Unix(1000, 0)
+		w := window{most: c.most, now: func() time.Time { return now }}
+		made := 0
+		for round, d := range c.round {
+			ran := 0
+			for range 2 { // arms
+				if !w.fits(round) {
+					break
+				}
+				ran++
+				now = now.Add(d / 2)
+			}
+			if ran == 1 {
+				t.Errorf("%v: round %d was cut", c.most, round)
+			}
+			if ran == 0 {
+				break
+			}
+			made++
+		}
+		if made != c.want {
+			t.Errorf("%v %v: %d rounds, want %d", c.most, c.round, made, c.want)
+		}
+	}
+}
+
+// TestTakeFrom: a rate and an answer that were found before are taken, those of another
+// rate are not.
+func TestTakeFrom(t *testing.T) {
+	before := &File{Services: []*Service{{Name: "cache", Rate: 5}, {Name: "api", Rate: 40, RateText: "found", Tune: &Tuned{Arm: "GOGC=400"}}}}
+	for _, c := range []struct {
+		from  *File
+		given float64
+		want  float64
+		tuned bool
+	}{{nil, 0, 0, false}, {before, 0, 40, true}, {before, 40, 40, true}, {before, 30, 30, false}, {&File{}, 0, 0, false}} {
+		s := &subject{bench: &bench{}, service: service{name: "api", rate: c.given}, out: &Service{}}
+		s.takeFrom(c.from)
+		if s.rate != c.want || (s.out.Tune != nil) != c.tuned || (s.out.RateText == "found") != c.tuned {
+			t.Errorf("%+v: %v, %+v", c, s.rate, s.out)
+		}
+	}
+}
+
+func TestRoundsOf(t *testing.T) {
+	f := fixture(3, map[string]time.Duration{}, map[string]float64{})
+	all := []measured{{Service: f.Services[0]}, {Service: f.Services[1]}}
+	if got := roundsOf(all); got != "3 rounds" {
+		t.Error(got)
+	}
+	for _, a := range all[1].Arms {
+		a.Runs = a.Runs[:2]
+	}
+	if got := roundsOf(all); got != "2 to 3 rounds" {
+		t.Error(got)
+	}
 }
 
 func TestMistakes(t *testing.T) {
 	for want, args := range map[string][]string{
 		`unexpected argument "x"`:       {"x"},
-		"-rounds 0: must be 1 or more":  {"-rounds", "0"},
+		"-rounds -1: must be 0 or more": {"-rounds", "-1"},
+		"-within -1s: must be 0 or":     {"-within", "-1s"},
+		"-with: open nothing: no such":  {"-with", "nothing"},
 		"-only \"x\": no such service":  {"-only", "x"},
 		"-rate \"x\": want a service":   {"-rate", "x"},
 		"-read: open nothing: no such":  {"-read", "nothing"},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/foliomem/folio/bench/internal/table"
@@ -33,7 +34,7 @@ func write(w io.Writer, f *File) error {
 			all = append(all, m)
 		}
 	}
-	fmt.Fprintf(out, "\nMedians of %d rounds, percentiles of all requests together; brackets are 95%% intervals, or ranges where runs are few.\n", f.Rounds)
+	fmt.Fprintf(out, "\nMedians of %s, percentiles of all requests together; brackets are 95%% intervals, or ranges where runs are few.\n", roundsOf(all))
 	for _, s := range f.Services {
 		notes(out, s)
 	}
@@ -43,6 +44,19 @@ func write(w io.Writer, f *File) error {
 	fmt.Fprintln(out)
 	goals(table.New(out, "goal", "met"), all)
 	return out.err
+}
+
+// roundsOf says how many rounds the services have.
+func roundsOf(all []measured) string {
+	least, most := math.MaxInt, 0
+	for _, s := range all {
+		n := s.rounds()
+		least, most = min(least, n), max(most, n)
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %d rounds", least, most)
+	}
+	return unit.Plural(most, "round")
 }
 
 func notes(w io.Writer, s *Service) {

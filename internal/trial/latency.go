@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -18,9 +19,15 @@ const LateRepeats = 3
 // has what the load found until then.
 const InterruptedUnderLoad = "interrupted under load"
 
-// Late says that the load generator was late: the latencies are not the server's. Of a load
-// that was interrupted it says nothing: that does not count anyway.
-func (s *Sample) Late() bool { return s.Load != nil && s.Load.Late && s.Load.Complete }
+// lateFailure begins the failure of a trial in which the load generator was late.
+const lateFailure = "the load generator was late"
+
+// Late says that a trial does not count because the load generator was late: the latencies
+// are not the server's. A server that failed by itself (an OOM kill) failed, late or not; a
+// load that was interrupted does not count anyway.
+func (s *Sample) Late() bool {
+	return s.Load != nil && s.Load.Late && s.Load.Complete && (s.Failure == "" || strings.HasPrefix(s.Failure, lateFailure))
+}
 
 // Latencies are the figures of a load by folio: percentiles, nil where they fall among
 // failed requests, and CPU divided by the requests that succeeded.
@@ -126,7 +133,7 @@ func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.
 }
 
 func lateText(l *load.Result) string {
-	return fmt.Sprintf("the load generator was late: the 99th percentile of its starts by %s, where %s is allowed: give generator and server CPUs of their own, or lower the rate",
+	return fmt.Sprintf(lateFailure+": the 99th percentile of its starts by %s, where %s is allowed: give generator and server CPUs of their own, or lower the rate",
 		unit.Seconds(*l.Lateness.P99), unit.Seconds(l.Lateness.Bound))
 }
 
@@ -145,7 +152,7 @@ func LateNote(samples []*Sample) string {
 	if worst == 0 {
 		return ""
 	}
-	return "the load generator was late, the 99th percentile of its starts by up to " + unit.Seconds(worst)
+	return lateFailure + ", the 99th percentile of its starts by up to " + unit.Seconds(worst)
 }
 
 // RepeatNote says how many runs of samples were repeated because the generator was late; ""

@@ -24,6 +24,23 @@ func (r *lateRunner) Run(context.Context, Setting) (*Sample, error) {
 	return s, nil
 }
 
+// A server that failed by itself is no late run, however late the generator was: it is not
+// repeated until it does not fail.
+func TestFailedRunIsNotLate(t *testing.T) {
+	for _, c := range []struct {
+		failure string
+		late    bool
+	}{{"", true}, {"killed by the kernel's OOM killer: ...", false}} {
+		l := &load.Result{Complete: true, Late: true, Counts: load.Counts{Intended: 10, Succeeded: 10}}
+		l.Lateness.P99, l.Lateness.Bound = new(0.5), 0.001
+		s := &Sample{Wall: 1, CPU: 2, Load: l, Failure: c.failure}
+		s.setLoad(nil)
+		if s.Late() != c.late || s.OK() || c.failure != "" && s.Failure != c.failure {
+			t.Errorf("%q: late %v, failure %q", c.failure, s.Late(), s.Failure)
+		}
+	}
+}
+
 // A run in which the generator was late is repeated, a few times.
 func TestLateRunsAreRepeated(t *testing.T) {
 	for _, c := range []struct {

@@ -26,6 +26,11 @@ func Run(f *result.File) {
 	sheet.Server, sheet.Flags = f.Program.Load != "" || f.Program.Requests != nil, flags(f)
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	sheet.Delayed = f.Delayed(arm)
+	var limit *uint64
+	if f.Program.Limits != nil {
+		limit = f.Program.Limits.Memory
+	}
+	sheet.OOM = diagnose.NewOOMKills(arm.Samples, limit)
 	f.Analysis = sheet.Analyze()
 	f.Analysis.Noise = noise(f.Metric, samples)
 }

@@ -35,8 +35,9 @@ var rules = []struct {
 	{ruleAssists, sourceAssists, adviseAssists},
 }
 
-// Advise returns the recommendations, the largest possible gain first. It returns
-// nothing when memory is not the program's problem.
+// Advise returns the recommendations: what keeps the program from being killed, and then
+// the largest possible gain first. It returns nothing when memory is not the program's
+// problem.
 func (s *RunFacts) Advise() []NextStep {
 	var out []NextStep
 	var gains []float64
@@ -52,6 +53,9 @@ func (s *RunFacts) Advise() []NextStep {
 		}
 		gains = append(gains[:i], append([]float64{gain}, gains[i:]...)...)
 		out = append(out[:i], append([]NextStep{f}, out[i:]...)...)
+	}
+	if f, ok := adviseOOM(s); ok {
+		out = append([]NextStep{f}, out...)
 	}
 	return out
 }

@@ -42,7 +42,8 @@ type RunFacts struct {
 
 	Profile *profile.Result // of all samples together; nil: not sampled
 
-	Delayed Delayed // of a server under a load by folio
+	Delayed Delayed  // of a server under a load by folio
+	OOM     OOMKills // what an OOM killer ended, of all runs
 }
 
 // NewSheet takes the medians of samples.

@@ -168,6 +168,11 @@ func loadRows(arms []Loaded, cell func(string) string, without ...string) *table
 	return t
 }
 
+// interrupted says that a run was ended under load: its last requests are not known.
+func interrupted(f *result.File) bool {
+	return slices.ContainsFunc(f.Arms[0].Samples, func(s *result.Sample) bool { return s.Load != nil && !s.Load.Complete })
+}
+
 // loadLines says what the load of a run found.
 func loadLines(f *result.File) []string {
 	l := f.Arms[0].Load
@@ -183,6 +188,8 @@ func loadLines(f *result.File) []string {
 		return append(out, "no request was measured")
 	case l.Runs == 0 && l.LateRuns > 0:
 		out = append(out, "LATE: do not count these latencies")
+	case l.Runs == 0 && !interrupted(f):
+		out = append(out, "of a run that failed: do not count these latencies")
 	case l.Runs == 0:
 		out = append(out, "not complete: of the requests until then")
 	case l.LateRuns > 0:
