@@ -30,7 +30,7 @@ type Outcome struct {
 	CacheSqueezed float64   // pod-hours in which page cache that was in use had no room
 	Peak          float64   // bytes of a pod, without page cache
 	Memory        []float64 // the largest pod's, page cache included, each minute
-	Requested     float64   // GiB-hours
+	Taken         float64   // GiB-hours: what is requested, or all but 1% of the time used, whichever is more
 }
 
 // A State is what a pod has in a minute.
@@ -115,7 +115,7 @@ func Play(w *synthetic.Workload, s synthetic.Setting, from, to int) Outcome {
 			o.Memory[i-from] = max(o.Memory[i-from], st.Charged)
 		})
 	}
-	o.Requested = s.Request / (1 << 30) * hour * float64(to-from) * float64(len(w.Pods))
+	o.Taken = max(s.Request, o.Quantile(.99)) / (1 << 30) * hour * float64(to-from) * float64(len(w.Pods))
 	return o
 }
 

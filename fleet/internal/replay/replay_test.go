@@ -33,7 +33,7 @@ func TestByHand(t *testing.T) {
 		})
 	}
 	o := Play(w, synthetic.Setting{GOGC: 100, Request: 1 << 30}, 30, 60)
-	if !near(o.Requested, .5) || len(o.Memory) != 30 || o.Kills != 0 || o.CacheSqueezed != 0 || !near(o.GC, .5*200/110*(110./1024+1e-3)) {
+	if !near(o.Taken, .5) || len(o.Memory) != 30 || o.Kills != 0 || o.CacheSqueezed != 0 || !near(o.GC, .5*200/110*(110./1024+1e-3)) {
 		t.Errorf("%+v", o)
 	}
 }
