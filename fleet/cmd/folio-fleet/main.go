@@ -23,6 +23,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.AddCommand(
 		newRules(stdout),
 		newTop(stdout),
+		newRecommend(stdout),
+		newDashboard(stdout),
 	)
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,11 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, fmt.Errorf("--prometheus %q: want http://HOST[:PORT][/PATH] or https://..., without a user", o.URL)
+		text := o.URL
+		if err == nil {
+			text = u.Redacted()
+		}
+		return nil, fmt.Errorf("--prometheus %q: want http://HOST[:PORT][/PATH] or https://..., without a user", text)
 	}
 	switch {
 	case o.TokenFile != "" && u.Scheme == "http" && !loopback(u.Hostname()):
@@ -265,4 +270,13 @@ func meaning(e *v1.Error) string {
 		return "the server ended the query: " + e.Msg + "; ask for a shorter --window"
 	}
 	return e.Msg
+}
+
+// AnyOf is a regular expression that matches each of some values and nothing else.
+func AnyOf(values []string) string {
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = regexp.QuoteMeta(v)
+	}
+	return strings.Join(quoted, "|")
 }

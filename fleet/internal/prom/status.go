@@ -54,6 +54,9 @@ func (c *Client) Status(ctx context.Context, window time.Duration) (Status, erro
 	}
 	// The first and the last evaluation need not be in the window.
 	if got := s.Recorded(); got < window-2*s.Interval && got < window*95/100 {
+		if got > 2*time.Hour {
+			got = got.Round(time.Hour)
+		}
 		s.Notes = append(s.Notes, fmt.Sprintf("the rules were evaluated for %s of the last %s", Duration(got.Round(time.Minute)), Duration(window)))
 	}
 	if skew := time.Since(s.Now).Round(time.Second); skew > maxSkew || skew < -maxSkew {

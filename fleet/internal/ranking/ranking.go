@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -285,15 +284,15 @@ func (r *Ranking) classes(ctx context.Context, c *prom.Client, status prom.Statu
 	for i := range r.Workloads {
 		if w := &r.Workloads[i]; w.Tax != nil && len(at) < maxNamed {
 			at[w.ID] = w
-			if name := regexp.QuoteMeta(w.Workload); !slices.Contains(names, name) {
-				names = append(names, name)
+			if !slices.Contains(names, w.Workload) {
+				names = append(names, w.Workload)
 			}
 		}
 	}
 	if len(at) == 0 {
 		return nil
 	}
-	selector := c.Select(rules.TaxCores, prom.Match{Label: rules.LabelWorkload, Value: strings.Join(names, "|"), Regexp: true})
+	selector := c.Select(rules.TaxCores, prom.Match{Label: rules.LabelWorkload, Value: prom.AnyOf(names), Regexp: true})
 	samples, err := c.Instant(ctx, fmt.Sprintf("max by (%s, source, class) (sum_over_time(%s[%s]))", strings.Join(rules.By, ", "), selector, r.Window), status.Now)
 	if err != nil {
 		return err
