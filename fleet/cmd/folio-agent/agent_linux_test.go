@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,11 +17,16 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/fleet/internal/act"
 	"github.com/foliomem/folio/fleet/internal/command"
+	"github.com/foliomem/folio/fleet/internal/prom"
+	"github.com/foliomem/folio/fleet/internal/promtest"
+	"github.com/foliomem/folio/fleet/internal/ranking"
+	"github.com/foliomem/folio/fleet/internal/rules"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -129,23 +132,25 @@ func get(t *testing.T, client *http.Client, address, token string) (int, string)
 	return resp.StatusCode, string(data)
 }
 
-// freePort is one that is free.
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+// liveConfig scrapes an agent as in a cluster: what the host runs is called a pod, since
+// the rules are about pods.
+const liveConfig = `global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [%q]
+scrape_configs:
+- job_name: folio-agent
+  honor_labels: true
+  static_configs: [{targets: [%q]}]
+  metric_relabel_configs:
+  - {source_labels: [container], regex: _host, target_label: pod, replacement: load-0}
+  - {source_labels: [container], regex: _host, target_label: namespace, replacement: test}
+  - {source_labels: [container], regex: _host, target_label: container, replacement: load}
+`
 
-// Prometheus scrapes an agent while a Go program runs, and answers what it cost.
+// Prometheus scrapes an agent while a Go program runs, evaluates the rules of folio-fleet,
+// and folio-fleet's ranking says what the program lost.
 func TestPrometheus(t *testing.T) {
 	testenv.Long(t)
-	prometheus, err := exec.LookPath("prometheus")
-	if err != nil {
-		testenv.Missing(t, "prometheus: %v", err)
-	}
+	server := promtest.New(t)
 	program := testenv.Role(t, "load")
 	in, out := testenv.Start(t, program)
 	defer func() { in.Close(); _ = program.Wait() }()
@@ -153,49 +158,51 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := start(t, 1, "serve", "--listen", "127.0.0.1:0", "--kubernetes", "off", "--node", "node-1", "--budget", "1")
-	dir := t.TempDir()
-	config := filepath.Join(dir, "prometheus.yml")
-	text := "global: {scrape_interval: 1s}\nscrape_configs: [{job_name: folio-agent, static_configs: [{targets: ['" + a.addr[0] + "']}]}]\n"
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+	made, err := rules.New(rules.Options{Interval: rules.MinInterval, Sources: rules.Sources, Alerts: true})
+	if err != nil {
 		t.Fatal(err)
 	}
-	address := freePort(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, prometheus, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=error")
-	var said bytes.Buffer
-	server.Stderr = &said
-	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := server.Start(); err != nil {
+	made.Groups[0].Interval = "1s" // the test does not wait for 15
+	text, err := made.YAML()
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { cancel(); _ = server.Wait() }()
-	ask := func(query string) (values []string) {
-		code, body := get(t, http.DefaultClient, "http://"+address+"/api/v1/query?query="+url.QueryEscape(query), "")
-		var answer struct {
-			Data struct {
-				Result []struct{ Value [2]any }
-			}
-		}
-		if code != 200 || json.Unmarshal([]byte(body), &answer) != nil {
-			return nil
-		}
-		for _, r := range answer.Data.Result {
-			values = append(values, fmt.Sprint(r.Value[1]))
-		}
-		return values
+	file := server.File(t, "rules.yaml", text)
+	server.Promtool(t, "check", "rules", file)
+	server.Start(t, fmt.Sprintf(liveConfig, file, a.addr[0]))
+	client, err := prom.New(prom.Options{URL: server.URL, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	true1 := func(query string) {
+		t.Helper()
+		testenv.Eventually(t, query+"\n"+server.Said()+a.text(), func() bool {
+			samples, err := client.Instant(t.Context(), query, time.Time{})
+			return err == nil && len(samples) == 1
+		})
 	}
 	for _, q := range []string{
 		`up{job="folio-agent"} == 1`,
 		`sum by (container) (folio_cpu_seconds_total{node="node-1"}) > 0`,
-		`folio_go_processes{container="_host",pod="",namespace=""} >= 1`,
+		`folio_go_processes{container="load",pod="load-0",namespace="test"} >= 1`,
 		`folio_live_heap_bytes > 0`,
 		`folio_agent_resident_bytes > 0`,
+		rules.LiveHeap + `{workload="load",workload_kind="StatefulSet",source="agent"} > 0`,
+		rules.CPUCores + `{workload="load",source="agent"} > 0`,
 	} {
-		testenv.Eventually(t, q+"\n"+said.String()+a.text(), func() bool { return len(ask(q)) == 1 })
+		true1(q)
 	}
-	if os.Geteuid() == 0 {
-		q := `sum(folio_memory_tax_cpu_seconds_total) > 0 and sum(folio_memory_tax_cpu_seconds_total) <= sum(folio_sampled_cpu_seconds_total)`
-		testenv.Eventually(t, q, func() bool { return len(ask(q)) == 1 })
+	root := os.Geteuid() == 0
+	if root {
+		true1(`sum(folio_memory_tax_cpu_seconds_total) > 0 and sum(folio_memory_tax_cpu_seconds_total) <= sum(folio_sampled_cpu_seconds_total)`)
+		true1(rules.TaxTotal + ` > 0`)
+	}
+	r, err := ranking.Ask(t.Context(), client, ranking.Options{Window: 10 * time.Minute, By: ranking.ByCores, Prices: ranking.Prices{CoreHour: 1}})
+	if err != nil || len(r.Workloads) != 1 || r.Workloads[0].String() != "test/load:load" || *r.Workloads[0].CPU <= 0 || len(r.Partial) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if w := r.Workloads[0]; root && (w.Tax == nil || *w.Tax <= 0 || *w.Tax > *w.CPU || len(w.Classes) == 0) {
+		t.Errorf("%+v", w)
 	}
 	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

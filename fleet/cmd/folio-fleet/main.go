@@ -19,5 +19,12 @@ they should set. It never applies anything.`
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	return command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr)
+	root := command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr)
+	root.AddCommand(
+		newRules(stdout),
+		newTop(stdout),
+		newRecommend(stdout),
+		newDashboard(stdout),
+	)
+	return root
 }

@@ -196,6 +196,32 @@ spec:
 	}
 }
 
+func TestValues(t *testing.T) {
+	p := Patch{Comments: []string{"a\nb: c"}, Env: []Variable{{"GOGC", "300", "why\nx: y"}}, Limits: Resources{Memory: 512 << 20}}
+	got, err := p.Values("api", "no")
+	want := `# a\nb: c
+# helm upgrade RELEASE CHART --reuse-values -f FILE; a list of env replaces that of the chart: keep what it has
+api:
+  "no":
+    env:
+      # why\nx: y
+      - name: GOGC
+        value: "300"
+    resources:
+      limits:
+        memory: 512Mi
+`
+	if err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if got, err := (Patch{}).Values("x"); err != nil || strings.Contains(got, "x:") {
+		t.Errorf("nothing: %v\n%s", err, got)
+	}
+	if _, err := (Patch{Env: []Variable{{Name: "A B"}}}).Values(); err == nil {
+		t.Error("A B is a variable")
+	}
+}
+
 // expanded is what Kubernetes makes of the value of a variable, where there is no reference
 // to another.
 func expanded(s string) string {

@@ -60,12 +60,42 @@ func (p Patch) YAML(t Target) (string, error) {
 	if p.IsEmpty() {
 		b.comment("nothing is to be changed")
 	}
+	if err := b.container(p); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// Values returns the patch as values of a Helm chart: env and resources, under the keys
+// that the chart has them at, from the outermost on; without keys at the top.
+func (p Patch) Values(keys ...string) (string, error) {
+	var b yaml
+	for _, c := range p.Comments {
+		b.comment(c)
+	}
+	b.comment("helm upgrade RELEASE CHART --reuse-values -f FILE; a list of env replaces that of the chart: keep what it has")
+	if p.IsEmpty() {
+		b.comment("nothing is to be changed")
+		return b.String(), nil
+	}
+	for _, k := range keys {
+		b.line(scalar(k) + ":")
+		b.depth++
+	}
+	if err := b.container(p); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// container writes what the container is to get.
+func (b *yaml) container(p Patch) error {
 	if len(p.Env) > 0 {
 		b.line("env:")
 		b.depth++
 		for _, v := range p.Env {
 			if err := v.check(); err != nil {
-				return "", err
+				return err
 			}
 			if v.Why != "" {
 				b.comment(v.Why)
@@ -83,7 +113,7 @@ func (p Patch) YAML(t Target) (string, error) {
 		b.resources("requests", p.Requests)
 		b.resources("limits", p.Limits)
 	}
-	return b.String(), nil
+	return nil
 }
 
 func (v Variable) check() error {

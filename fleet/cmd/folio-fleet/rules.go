@@ -1,0 +1,71 @@
+package main
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/fleet/internal/command"
+	"github.com/foliomem/folio/fleet/internal/rules"
+)
+
+const rulesLong = `Print recording and alerting rules for Prometheus, Mimir or Thanos. folio-fleet top and
+recommend ask what these rules record, and nothing else: load them first.
+
+Sources are where figures come from: agent (folio-agent), application (go_* and process_*
+of the program's own /metrics, by client_golang), cadvisor (the kubelet), kube
+(kube-state-metrics). Leave out what you do not have. Series of the agent and of
+applications need the labels namespace, pod and container; scrape the agent with
+honor_labels: true.`
+
+func newRules(stdout io.Writer) *cobra.Command {
+	var interval time.Duration
+	var sources []string
+	var format string
+	var alerts bool
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "Print recording and alerting rules for Prometheus",
+		Long:  rulesLong,
+		Example: `  folio-fleet rules > folio.rules.yaml && promtool check rules folio.rules.yaml
+  folio-fleet rules --sources application,cadvisor,kube
+  folio-fleet rules --format operator | kubectl apply -f -`,
+		Args: command.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			o := rules.Options{Interval: interval, Alerts: alerts}
+			for _, s := range sources {
+				o.Sources = append(o.Sources, rules.Source(s))
+			}
+			file, err := rules.New(o)
+			if err != nil {
+				return command.Misusef("%w", err)
+			}
+			var text []byte
+			switch format {
+			case "prometheus":
+				text, err = file.YAML()
+			case "operator":
+				text, err = file.Object("folio-fleet")
+			default:
+				return command.Misusef("--format %q: want prometheus or operator", format)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = stdout.Write(text)
+			return err
+		},
+	}
+	var all []string
+	for _, s := range rules.Sources {
+		all = append(all, string(s))
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringSliceVar(&sources, "sources", all, "`sources` of figures, separated by commas")
+	fs.DurationVar(&interval, "interval", rules.DefaultInterval, "evaluate the rules each `interval`, 15s to 4m")
+	fs.BoolVar(&alerts, "alerts", true, "with alerting rules")
+	fs.StringVar(&format, "format", "prometheus", "`format`: prometheus (a file of rules) or operator (a PrometheusRule)")
+	return cmd
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/fleet/internal/command"
+	"github.com/foliomem/folio/fleet/internal/prom"
+	"github.com/foliomem/folio/fleet/internal/ranking"
+	"github.com/foliomem/folio/internal/base/console"
+)
+
+const topLong = `Rank the workloads of a cluster by what they lose to memory: CPU time that managing
+memory takes (GC, allocation, page faults), memory that is requested and at no time of the
+window used, and what both cost in a month at your prices. It is an upper bound of what
+there is to gain; folio-fleet recommend says what of it.
+
+It sends 9 queries, of series that the rules record (folio-fleet rules).`
+
+// prices are the flags of prices. The defaults have the ratio that clouds ask for on demand:
+// a core costs as much as some 7.5 GiB.
+func prices(cmd *cobra.Command, p *ranking.Prices) {
+	cmd.Flags().Float64Var(&p.CoreHour, "price-core-hour", 0.0218, "`price` of a core for an hour")
+	cmd.Flags().Float64Var(&p.GiBHour, "price-gib-hour", 0.0029, "`price` of a GiB of memory for an hour")
+}
+
+func checkPrices(p ranking.Prices) error {
+	if !(p.CoreHour >= 0 && p.CoreHour <= 1e6 && p.GiBHour >= 0 && p.GiBHour <= 1e6) {
+		return command.Misusef("--price-core-hour %v, --price-gib-hour %v: want prices from 0 on", p.CoreHour, p.GiBHour)
+	}
+	return nil
+}
+
+func newTop(stdout io.Writer) *cobra.Command {
+	var server prom.Options
+	o := ranking.Options{}
+	var by string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Rank workloads by what they lose to memory",
+		Long:  topLong,
+		Example: `  folio-fleet top --prometheus https://prometheus.example --token-file token
+  folio-fleet top --price-core-hour 0.04 --price-gib-hour 0.005 --window 7d
+  folio-fleet top --sort cores --json`,
+		Args: command.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkPrices(o.Prices); err != nil {
+				return err
+			}
+			switch o.By = ranking.By(by); o.By {
+			case ranking.ByMoney, ranking.ByCores, ranking.ByGiB:
+			default:
+				return command.Misusef("--sort %q: want money, cores or gib", by)
+			}
+			if o.Limit < 0 {
+				return command.Misusef("--limit %d: want 0 (all) or more", o.Limit)
+			}
+			client, err := prom.New(server)
+			if err != nil {
+				return command.Misusef("%w", err)
+			}
+			r, err := ranking.Ask(cmd.Context(), client, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(stdout, r)
+			}
+			return r.Text(stdout)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	prices(cmd, &o.Prices)
+	o.Window = 24 * time.Hour
+	fs.Var(&window{&o.Window}, "window", "`duration` that is looked at, as in 24h or 7d")
+	fs.StringVar(&by, "sort", string(ranking.ByMoney), "sort by this `figure`: money, cores or gib")
+	fs.IntVar(&o.Limit, "limit", 20, "print the first `n` workloads; 0 is all")
+	fs.StringVar(&o.Namespace, "namespace", "", "`namespace` of the workloads (default all)")
+	fs.BoolVar(&asJSON, "json", false, "print JSON")
+	server.Add(fs)
+	return cmd
+}
+
+// writeJSON prints what came from outside so that a terminal does not obey it.
+func writeJSON(w io.Writer, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(console.JSON(data), '\n'))
+	return err
+}
