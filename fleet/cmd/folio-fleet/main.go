@@ -19,5 +19,8 @@ they should set. It never applies anything.`
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	return command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr)
+	root := command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr)
+	root.AddCommand(newTune(stdout, stderr))
+	root.AddCommand(newRounds(stdout))
+	return root
 }
