@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -80,8 +81,13 @@ func newTune(stdout, stderr io.Writer) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, stdout, stderr) },
 	}
-	fs := cmd.Flags()
-	fs.SetInterspersed(true)
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(newTuneFlags(f))
+	return cmd
+}
+
+func newTuneFlags(f *tuneFlags) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("tune", pflag.ContinueOnError)
 	fs.SortFlags = false
 	fs.StringVar(&f.folioImage, "folio-image", "", "`image` of fleet/deploy/Dockerfile, which has folio-fleet")
 	fs.StringVar(&f.folioPath, "folio-path", "", "`path` of folio-fleet in the program's own image, instead of --folio-image")
@@ -105,7 +111,7 @@ func newTune(stdout, stderr io.Writer) *cobra.Command {
 	fs.StringVar(&f.kubernetes, "kubernetes", "", "print what is recommended as a patch of this `container`: [KIND/]NAME[:CONTAINER]")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the Job, and do nothing")
 	fs.BoolVar(&f.keep, "keep", false, "leave the Job in the cluster")
-	return cmd
+	return fs
 }
 
 // A tuneRequest is a command line that is well formed.

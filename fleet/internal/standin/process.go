@@ -24,7 +24,7 @@ func (k *Kubelet) command(r *running, c *corev1.Container, root string) (*exec.C
 	words := append([]string{}, c.Command...)
 	words = append(words, c.Args...)
 	for i, w := range words {
-		words[i] = at(w)
+		words[i] = at(strings.ReplaceAll(w, "$$", "$"))
 	}
 	if len(words) == 0 {
 		return nil, out, errors.New("the container has no command")
