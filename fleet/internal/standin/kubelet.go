@@ -26,8 +26,9 @@ type Kubelet struct {
 	// Images are the directories that stand for the root of images. A pod with another
 	// image cannot start.
 	Images map[string]string
-	Dir    string   // for volumes
-	Env    []string // of each process, besides what the pod says
+	Dir    string            // for volumes
+	Labels map[string]string // of the node
+	Env    []string          // of each process, besides what the pod says
 	// Every is how often pods are listed, Restart the pause before a container is started
 	// again.
 	Every, Restart time.Duration

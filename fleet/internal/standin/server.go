@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -79,6 +80,7 @@ func (k *Kubelet) register(ctx context.Context, port int32) error {
 	node := &corev1.Node{}
 	node.Name = k.Node
 	node.Labels = map[string]string{corev1.LabelHostname: k.Node, corev1.LabelOSStable: "linux"}
+	maps.Copy(node.Labels, k.Labels)
 	nodes := k.Client.CoreV1().Nodes()
 	if _, err := nodes.Create(ctx, node, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
