@@ -14,7 +14,7 @@ import (
 const name = "folio-fleet"
 
 const long = `folio-fleet answers from Prometheus what the services of a fleet lose to memory, and what
-they should set. It never applies anything.`
+they should set, and compares settings on several nodes. It changes no workload.`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
@@ -25,6 +25,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newTop(stdout),
 		newRecommend(stdout),
 		newDashboard(stdout),
+		newTune(stdout, stderr),
+		newRounds(stdout),
 	)
 	return root
 }

@@ -296,17 +296,6 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-func TestDenied(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Log("root may read all: by a directory that cannot be passed")
-	}
-	f, n := newFake(t)
-	f.process(10, "/proc/self/nothing", f.container(1), 100, 0)
-	if s := f.scan(n); s.Stats.NotGo != 2 {
-		t.Errorf("%+v", s.Stats)
-	}
-}
-
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                  "plain",

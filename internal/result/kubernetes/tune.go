@@ -60,6 +60,22 @@ func armOf(f *result.File, name string) *result.Arm {
 // env takes over the setting, and says what of it is no variable.
 func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 	s := arm.Setting.Trial()
+	p.Set(s)
+	if !s.Build.IsZero() {
+		p.Comments = append(p.Comments, fmt.Sprintf("The image has to be built with %s, which is not in this patch:", s.Build))
+		for _, line := range rec.Permanent {
+			p.Comments = append(p.Comments, "  "+line)
+		}
+	} else if s.THP != trial.THPSystem {
+		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is no variable, and not in this patch:", s.THP))
+		for _, line := range rec.Permanent {
+			p.Comments = append(p.Comments, "  "+line)
+		}
+	}
+}
+
+// Set adds the variables of a setting. Huge pages and builds are none.
+func (p *Patch) Set(s trial.Setting) {
 	if s.GOGC != "" {
 		p.Env = append(p.Env, Variable{Name: "GOGC", Value: s.GOGC})
 	}
@@ -72,17 +88,6 @@ func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 	for _, kv := range s.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		p.Env = append(p.Env, Variable{Name: name, Value: value})
-	}
-	if !s.Build.IsZero() {
-		p.Comments = append(p.Comments, fmt.Sprintf("The image has to be built with %s, which is not in this patch:", s.Build))
-		for _, line := range rec.Permanent {
-			p.Comments = append(p.Comments, "  "+line)
-		}
-	} else if s.THP != trial.THPSystem {
-		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is no variable, and not in this patch:", s.THP))
-		for _, line := range rec.Permanent {
-			p.Comments = append(p.Comments, "  "+line)
-		}
 	}
 }
 

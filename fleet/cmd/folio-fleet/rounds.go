@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/fleet/internal/command"
+	"github.com/foliomem/folio/fleet/internal/rounds"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// newRounds is what the pods of folio-fleet tune run. It is not for users.
+func newRounds(stdout io.Writer) *cobra.Command {
+	var copyTo string
+	cmd := &cobra.Command{
+		Use:    "rounds -- command [args]",
+		Short:  "Run the rounds of folio-fleet tune in a pod",
+		Hidden: true,
+		Args:   cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if copyTo != "" {
+				return copySelf(copyTo)
+			}
+			plan, err := rounds.ParsePlan(os.Getenv(rounds.PlanEnv))
+			if err != nil {
+				return command.Misusef("%v: the pods of folio-fleet tune run this command", err)
+			}
+			if len(args) == 0 {
+				return command.Misusef("no command: folio-fleet rounds -- command [args]")
+			}
+			spec, err := plan.Spec()
+			if err != nil {
+				return err
+			}
+			fs := procmem.New("")
+			cpu, _ := fs.CPUModel()
+			d := &rounds.Driver{
+				Plan: plan, Node: os.Getenv(rounds.NodeEnv), CPU: cpu, Dir: os.Getenv(rounds.DirEnv), Log: stdout,
+				Program: &trial.Program{Command: args, Env: rounds.Environ(os.Environ()), Metric: spec, Timeout: plan.Timeout, FS: fs},
+			}
+			defer trial.EndAll()
+			return d.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().StringVar(&copyTo, "copy-to", "", "copy this program to a `file`, and do nothing else")
+	return cmd
+}
+
+// copySelf copies this program, for images that have no cp.
+func copySelf(to string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(self)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	// A container that is started again finds the copy, which may run.
+	out, err := os.CreateTemp(filepath.Dir(to), ".folio-fleet-*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Chmod(0o755)
+	}
+	if e := out.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), to)
+	}
+	if err != nil {
+		_ = os.Remove(out.Name())
+		return fmt.Errorf("copy %s to %s: %w", self, to, err)
+	}
+	return nil
+}

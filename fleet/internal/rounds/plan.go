@@ -1,0 +1,122 @@
+package rounds
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
+)
+
+// A Plan is what is to be run. It goes to the pod as JSON, in the environment.
+type Plan struct {
+	// Settings are compared with the first, which changes nothing.
+	Settings []trial.Setting `json:"settings"`
+	Rounds   int             `json:"rounds"`
+	Metric   string          `json:"metric"` // as [metric.Parse] takes it
+	Higher   bool            `json:"higher_is_better"`
+	Timeout  time.Duration   `json:"run_timeout_ns"` // of a run
+	Budget   time.Duration   `json:"budget_ns"`      // no round begins later
+	Seed     uint64          `json:"seed"`
+}
+
+// Variables of the driver. The program does not get them.
+const (
+	PlanEnv = "FOLIO_ROUNDS_PLAN"
+	NodeEnv = "FOLIO_ROUNDS_NODE"
+	DirEnv  = "FOLIO_ROUNDS_DIR" // where the file of lines is kept
+)
+
+// Bounds of a plan.
+const (
+	MostSettings = 32
+	MostRounds   = 1000
+)
+
+// ParsePlan reads a plan and checks it.
+func ParsePlan(text string) (*Plan, error) {
+	p := &Plan{}
+	if err := json.Unmarshal([]byte(text), p); err != nil {
+		return nil, fmt.Errorf("%s: %w", PlanEnv, err)
+	}
+	return p, p.Check()
+}
+
+// Check says what is wrong with a plan.
+func (p *Plan) Check() error {
+	switch {
+	case len(p.Settings) < 2 || len(p.Settings) > MostSettings:
+		return fmt.Errorf("%s: want 1 to %d besides the default", unit.Plural(len(p.Settings)-1, "setting"), MostSettings-1)
+	case !p.Settings[0].IsZero():
+		return fmt.Errorf("the first setting is %s: want the default", p.Settings[0])
+	case p.Rounds < 1 || p.Rounds > MostRounds:
+		return fmt.Errorf("%d rounds: want 1 to %d", p.Rounds, MostRounds)
+	case p.Timeout <= 0 || p.Budget <= 0:
+		return fmt.Errorf("no time: a run may take %v, all %v", p.Timeout, p.Budget)
+	}
+	seen := make(map[string]bool)
+	for _, s := range p.Settings {
+		if seen[s.String()] {
+			return fmt.Errorf("setting %s is given twice", s)
+		}
+		seen[s.String()] = true
+	}
+	spec, err := p.Spec()
+	if err == nil && spec.OfLoad() {
+		err = fmt.Errorf("metric %s is of a server under load: want wall, cpu, ns/op or NAME=PATTERN", p.Metric)
+	}
+	return err
+}
+
+// Spec is the metric.
+func (p *Plan) Spec() (*metric.Spec, error) { return metric.Parse(p.Metric, p.Higher) }
+
+// ParseSetting reads what [trial.Setting.String] writes: GOGC, GOMEMLIMIT, GOMAXPROCS,
+// thp, and other variables.
+func ParseSetting(text string) (s trial.Setting, err error) {
+	wrong := func(err error) (trial.Setting, error) {
+		return s, fmt.Errorf("setting %q: %w", text, err)
+	}
+	seen := make(map[string]bool)
+	for _, word := range strings.Fields(text) {
+		key, value, ok := strings.Cut(word, "=")
+		switch {
+		case !ok || key == "" || value == "":
+			return wrong(fmt.Errorf("%q: want NAME=VALUE, such as 'GOGC=400 GOMEMLIMIT=512MiB thp=heap'", word))
+		case seen[key]:
+			return wrong(fmt.Errorf("%s is given twice", key))
+		}
+		seen[key] = true
+		switch key {
+		case "GOGC":
+			s.GOGC, err = trial.ParseGOGC(value)
+		case "GOMEMLIMIT":
+			s.MemLimit, err = unit.ParseSize(value)
+		case "GOMAXPROCS":
+			if s.GOMAXPROCS, err = strconv.Atoi(value); err == nil && s.GOMAXPROCS < 1 {
+				err = fmt.Errorf("GOMAXPROCS %s: want 1 or more", value)
+			}
+		case "thp":
+			s.THP, err = trial.ParseTHP(value)
+			if err == nil && s.THP == trial.THPCollapse {
+				err = fmt.Errorf("thp=collapse needs rights that pods do not have: want thp=heap or thp=off")
+			}
+		default:
+			s.Env = append(s.Env, word)
+		}
+		if err != nil {
+			return wrong(err)
+		}
+	}
+	switch {
+	case s.IsZero():
+		return wrong(fmt.Errorf("it changes nothing; the default always runs"))
+	case s.GOGC == trial.Off && s.MemLimit == 0:
+		return wrong(fmt.Errorf("GOGC=off without GOMEMLIMIT lets the heap grow until the container is killed: add GOMEMLIMIT"))
+	}
+	return s, nil
+}
