@@ -150,8 +150,11 @@ func (v *variants) options() tune.Builds {
 			err = ctx.Err()
 		}
 		return failed, err
-	}, Places: tune.Places{Profile: v.profiles[variant.PGOAuto], Test: v.src.test}}
-	if !v.src.test {
+	}, Places: tune.Places{Package: quoted(v.src.pkg), Profile: v.profiles[variant.PGOAuto], Test: v.src.test, Experiments: v.base.Experiment}}
+	if v.chooser != nil {
+		out.Places.Toolchain = v.chooser.Line
+	}
+	if !v.src.test && !v.foreign {
 		out.Places.Main = v.mainDir
 		if wd, err := os.Getwd(); err == nil {
 			if rel, err := filepath.Rel(wd, v.mainDir); err == nil && filepath.IsLocal(rel) {
@@ -160,6 +163,15 @@ func (v *variants) options() tune.Builds {
 		}
 	}
 	return out
+}
+
+// quoted quotes each word of what --build takes.
+func quoted(pkg string) string {
+	words := strings.Fields(pkg)
+	for i, w := range words {
+		words[i] = trial.Quote(w)
+	}
+	return strings.Join(words, " ")
 }
 
 // record puts into the result what identifies each build.
