@@ -145,7 +145,7 @@ func (a *app) plan(ctx context.Context, f *variantFlags, src source) (_ *plan, e
 	}
 	builds, err := scratch.Cache(toolchain.Builds)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make folio's cache: %w: set XDG_CACHE_HOME to a directory that can be written", err)
 	}
 	p.cache = filepath.Join(builds, "go")
 	if p.finder, err = toolchain.NewFinder(ctx); err != nil {
@@ -163,7 +163,7 @@ func (p *plan) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errNothing
 	}
-	return err
+	return newerGo(err)
 }
 
 // add adds a step, once.

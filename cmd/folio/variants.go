@@ -126,11 +126,28 @@ func whyNot(said string, err error) (line string, known bool) {
 	if line = toolchain.FirstLine(said); line == "" {
 		line = err.Error()
 	}
+	if more := newerGo(errors.New(line)).Error(); more != line {
+		return more, true
+	}
 	const most = 200
 	if r := []rune(line); len(r) > most {
 		line = string(r[:most]) + "..."
 	}
 	return line, false
+}
+
+// newerGo adds what to do to an error of the go command by which a module needs a newer Go
+// than there is.
+func newerGo(err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, " requires go >= ") && strings.Contains(text, "GOTOOLCHAIN=local"):
+		return fmt.Errorf("%w: install that Go, or have the go command download it (GOTOOLCHAIN=auto)", err)
+	case strings.Contains(text, " requires go >= "):
+		return fmt.Errorf("%w: install that Go", err)
+	case strings.Contains(text, "toolchain not available"):
+		return fmt.Errorf("%w: go.mod or GOTOOLCHAIN asks for that Go: install it, or name one that there is", err)
+	}
+	return err
 }
 
 // Run runs the program that was built for a setting.

@@ -144,7 +144,7 @@ type figure struct {
 
 // prepare builds a program in all ways.
 func (p program) prepare(ctx context.Context, dir string) (*series, error) {
-	module, work := filepath.Join(dir, "src", p.name), filepath.Join(dir, "work")
+	module, work := filepath.Join(dir, "src", p.name), filepath.Join(dir, "work", p.name)
 	if err := p.source(ctx, module); err != nil {
 		return nil, err
 	}
