@@ -1,6 +1,6 @@
 // Command tunegrid compares folio tune with an exhaustive search.
 //
-//	go run ./bench/tunegrid [-rounds 10] [-final 0] [-judge 40] [-runs 2] [-only gofmt]
+//	go run ./bench/tunegrid [-rounds 10] [-final 0] [-judge 40] [-runs 2] [-only gofmt] [-builds DIR [-prepare]]
 //
 // For three real programs it measures the whole grid of settings (folio tune
 // --exhaustive), lets folio tune find its answer several times with different
@@ -9,6 +9,10 @@
 // answer is: both searches have seen luck in their own samples. The promise is an
 // answer within 3% of the grid's best; with -final 10, a final of ten rounds only,
 // in at most half of the grid's time.
+//
+// With -builds it is another program, whose builds are searched too: a new Go and PGO, alone
+// and together, with every GOGC and GOMEMLIMIT. Programs are built below DIR, and stay
+// there. -prepare builds all, so that little is left to build when it is measured.
 package main
 
 import (
@@ -29,6 +33,7 @@ import (
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/bench/internal/touch"
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
@@ -40,6 +45,8 @@ type config struct {
 	budget              time.Duration
 	only                string
 	seed                uint64
+	builds              string
+	prepare             bool
 }
 
 func main() {
@@ -58,6 +65,8 @@ func main() {
 	flag.IntVar(&c.runs, "runs", 2, "searches, a seed each")
 	flag.StringVar(&c.only, "only", "", "only programs whose name contains this")
 	flag.Uint64Var(&c.seed, "seed", 1, "seed of the grid; the searches take the next ones")
+	flag.StringVar(&c.builds, "builds", "", "search builds, and keep them in this `directory`")
+	flag.BoolVar(&c.prepare, "prepare", false, "with -builds: build, and end")
 	flag.Parse()
 	if err := run(c, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "tunegrid:", err)
@@ -75,9 +84,17 @@ func run(c config, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	progs, err := programs.Prepare(dir)
+	progs, err := c.programs(dir)
 	if err != nil {
 		return err
+	}
+	if c.prepare {
+		for _, p := range progs {
+			if _, err := c.tune(folio, dir, p, c.seed, "--exhaustive", "--rounds", "1"); err != nil {
+				return fmt.Errorf("%s: %w", p.Name, err)
+			}
+		}
+		return nil
 	}
 	t := table.New(w, "program", "grid: arms, time", "grid's best against default", "seed", "search: runs, time, part of the grid's",
 		"answer", "answer against grid's best")
@@ -91,9 +108,23 @@ func run(c config, w io.Writer) error {
 	return nil
 }
 
+// programs prepares what is searched.
+func (c config) programs(dir string) ([]programs.Program, error) {
+	if c.builds == "" {
+		return programs.Prepare(dir)
+	}
+	keep, err := filepath.Abs(c.builds)
+	if err != nil {
+		return nil, err
+	}
+	p, err := programs.Builds(context.Background(), keep)
+	return []programs.Program{p}, err
+}
+
 // found is what a result file of folio tune says.
 type found struct {
 	Elapsed float64 `json:"elapsed_seconds"`
+	Build   float64 `json:"build_seconds"` // not part of Elapsed
 	Metric  struct {
 		Name       string   `json:"name"`
 		Benchmarks []string `json:"benchmarks"`
@@ -116,6 +147,8 @@ type setting struct {
 	GOGC     *string `json:"gogc"`
 	MemLimit *uint64 `json:"gomemlimit_bytes"`
 	THP      string  `json:"thp"`
+
+	Build *variant.Build `json:"build"`
 }
 
 func (s setting) trial() (out trial.Setting) {
@@ -127,6 +160,9 @@ func (s setting) trial() (out trial.Setting) {
 	}
 	if s.THP == string(trial.THPOff) {
 		out.THP = trial.THPOff
+	}
+	if s.Build != nil {
+		out.Build = *s.Build
 	}
 	return out
 }
@@ -185,6 +221,9 @@ func (c config) tune(folio, dir string, p programs.Program, seed uint64, flags .
 	args = append(append(append(args, p.Flags...), "--"), p.Command...)
 	cmd := exec.Command(folio, args...)
 	cmd.Stderr = os.Stderr
+	if p.Build != nil {
+		cmd.Dir, cmd.Env = p.Build.Module, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	}
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("folio tune: %w", err)
 	}
@@ -240,8 +279,7 @@ func (c config) compare(t *table.Table, folio, dir string, p programs.Program) e
 	if err := memory(); err != nil {
 		return err
 	}
-	runner := &trial.Program{Command: p.Command, FS: procmem.New("")}
-	sched := trial.NewScheduler(runner, c.seed)
+	sched := trial.NewScheduler(judged(p), c.seed)
 	if _, err := sched.Warmup(context.Background(), arms); err != nil {
 		return err
 	}
@@ -251,6 +289,18 @@ func (c config) compare(t *table.Table, folio, dir string, p programs.Program) e
 		}
 	}
 	return grid.table(t, p.Name, c.seed, searches, arms, answers)
+}
+
+// A judged program runs as answers say, without folio tune.
+type judged programs.Program
+
+func (j judged) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+	command, err := programs.Program(j).Of(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	run := &trial.Program{Command: command, FS: procmem.New("")}
+	return run.Run(ctx, set)
 }
 
 // table prints how the searches' answers compare with the grid's best.
@@ -270,6 +320,9 @@ func (f *found) table(t *table.Table, name string, seed uint64, searches []*foun
 		return p.Ratio, lo, hi
 	}
 	gain, gl, gh := against(arms[0], arms[1])
+	if f.Build > 0 {
+		fmt.Fprintf(os.Stderr, "%s: builds took %.0f s of the grid's run, besides its time, and %.0f s of the first search's\n", name, f.Build, searches[0].Build)
+	}
 	var ratios, parts []float64
 	beyond := 0
 	for i, s := range searches {

@@ -60,7 +60,7 @@ func (a *app) build(ctx context.Context, src source, how *recipe) (_ *built, err
 	if ctx.Err() != nil {
 		return nil, errNothing
 	} else if err != nil {
-		return nil, fmt.Errorf("--build %s: %w", src.pkg, err)
+		return nil, fmt.Errorf("--build %s: %w", src.pkg, newerGo(err))
 	}
 	if toolchain.OS != runtime.GOOS || toolchain.Arch != runtime.GOARCH {
 		return nil, fmt.Errorf("--build %s: go builds for %s/%s, and the program is to run here, on %s/%s: unset GOOS and GOARCH",

@@ -120,8 +120,10 @@ type plan struct {
 	profiles map[string]string // file by value of --pgo
 	hashes   map[string]string // of these files
 	mainDir  string            // of the package
-	cache    string            // GOCACHE
-	packages int               // that are compiled
+	foreign  bool              // the package is of a module, or of a Go, that is not the user's to change
+	chooser  *toolchain.Chooser
+	cache    string // GOCACHE
+	packages int    // that are compiled
 	// exhaustive says that all combinations are built.
 	exhaustive bool
 	notes      []string
@@ -143,7 +145,7 @@ func (a *app) plan(ctx context.Context, f *variantFlags, src source) (_ *plan, e
 	}
 	builds, err := scratch.Cache(toolchain.Builds)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make folio's cache: %w: set XDG_CACHE_HOME to a directory that can be written", err)
 	}
 	p.cache = filepath.Join(builds, "go")
 	if p.finder, err = toolchain.NewFinder(ctx); err != nil {
@@ -161,7 +163,7 @@ func (p *plan) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errNothing
 	}
-	return err
+	return newerGo(err)
 }
 
 // add adds a step, once.
@@ -194,13 +196,25 @@ func (p *plan) list(ctx context.Context, format string, more ...string) (string,
 
 // listed finds the package.
 func (p *plan) listed(ctx context.Context, _ *variantFlags) error {
+	what := "--build " + p.src.pkg
+	if p.src.test {
+		what = "go test " + p.src.pkg
+	}
+	if path, version, ok := strings.Cut(p.src.pkg, "@"); ok {
+		return fmt.Errorf("%s: want a package without a version: run 'go get %s@%s' in your module, then give %s", what, path, version, path)
+	}
 	dir, err := p.list(ctx, "{{.Dir}}", "-find")
 	if err != nil {
-		return fmt.Errorf("--build %s: %w", p.src.pkg, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if p.mainDir = dir; strings.Contains(dir, "\n") {
-		return fmt.Errorf("--build %s: it means several packages: want one", p.src.pkg)
+		return fmt.Errorf("%s: it means several packages: want one", what)
 	}
+	whose, err := p.list(ctx, "{{if .Standard}}foreign{{else if .Module}}{{if not .Module.Main}}foreign{{end}}{{end}}", "-find")
+	if err != nil {
+		return err
+	}
+	p.foreign = whose != ""
 	var deps []string
 	if p.src.test {
 		deps = []string{"-test"}
@@ -226,6 +240,10 @@ func (p *plan) withReleases(ctx context.Context, f *variantFlags) error {
 		wants = line
 	}
 	lang, module, _ := strings.Cut(wants, " ")
+	var err error
+	if p.chooser, err = p.finder.Chooser(ctx); err != nil {
+		return err
+	}
 	for _, r := range f.releases {
 		switch {
 		case r == p.version():

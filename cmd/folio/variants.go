@@ -126,11 +126,28 @@ func whyNot(said string, err error) (line string, known bool) {
 	if line = toolchain.FirstLine(said); line == "" {
 		line = err.Error()
 	}
+	if more := newerGo(errors.New(line)).Error(); more != line {
+		return more, true
+	}
 	const most = 200
 	if r := []rune(line); len(r) > most {
 		line = string(r[:most]) + "..."
 	}
 	return line, false
+}
+
+// newerGo adds what to do to an error of the go command by which a module needs a newer Go
+// than there is.
+func newerGo(err error) error {
+	switch text := err.Error(); {
+	case strings.Contains(text, " requires go >= ") && strings.Contains(text, "GOTOOLCHAIN=local"):
+		return fmt.Errorf("%w: install that Go, or have the go command download it (GOTOOLCHAIN=auto)", err)
+	case strings.Contains(text, " requires go >= "):
+		return fmt.Errorf("%w: install that Go", err)
+	case strings.Contains(text, "toolchain not available"):
+		return fmt.Errorf("%w: go.mod or GOTOOLCHAIN asks for that Go: install it, or name one that there is", err)
+	}
+	return err
 }
 
 // Run runs the program that was built for a setting.
@@ -150,8 +167,11 @@ func (v *variants) options() tune.Builds {
 			err = ctx.Err()
 		}
 		return failed, err
-	}, Places: tune.Places{Profile: v.profiles[variant.PGOAuto], Test: v.src.test}}
-	if !v.src.test {
+	}, Places: tune.Places{Package: quoted(v.src.pkg), Profile: v.profiles[variant.PGOAuto], Test: v.src.test, Experiments: v.base.Experiment}}
+	if v.chooser != nil {
+		out.Places.Toolchain = v.chooser.Line
+	}
+	if !v.src.test && !v.foreign {
 		out.Places.Main = v.mainDir
 		if wd, err := os.Getwd(); err == nil {
 			if rel, err := filepath.Rel(wd, v.mainDir); err == nil && filepath.IsLocal(rel) {
@@ -160,6 +180,15 @@ func (v *variants) options() tune.Builds {
 		}
 	}
 	return out
+}
+
+// quoted quotes each word of what --build takes.
+func quoted(pkg string) string {
+	words := strings.Fields(pkg)
+	for i, w := range words {
+		words[i] = trial.Quote(w)
+	}
+	return strings.Join(words, " ")
 }
 
 // record puts into the result what identifies each build.

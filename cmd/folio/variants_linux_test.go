@@ -64,7 +64,7 @@ func TestWhyNot(t *testing.T) {
 			"it uses cgo, and the C compiler is not there: install one (gcc), or set CGO_ENABLED=0", true},
 		{"# net/http\ncompile: writing output: write $WORK/b001/_pkg_.a: no space left on device\n", failed, fullDisk, true},
 		{"", &os.PathError{Op: "mkdir", Path: "/x", Err: syscall.ENOSPC}, fullDisk, true},
-		{"go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)\n", failed, "go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)", false},
+		{"go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)\n", failed, "go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local): install that Go, or have the go command download it (GOTOOLCHAIN=auto)", true},
 		{strings.Repeat("x", 300), failed, strings.Repeat("x", 200) + "...", false},
 	} {
 		if got, known := whyNot(tt.said, tt.err); got != tt.want || known != tt.known {

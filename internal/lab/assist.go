@@ -30,7 +30,7 @@ var assist = &Experiment{
 	},
 	Base:     stock,
 	Apart:    true,
-	defaults: Params{Size: 64 << 20, Count: 12_000, Rounds: 6},
+	defaults: Params{Size: 64 << 20, Count: 8000, Rounds: 6},
 	quick:    Params{Size: 16 << 20, Count: 2000, Rounds: 3},
 	noWarmup: true, // each load warms up
 	arms:     assistArms,

@@ -137,7 +137,7 @@ func startServer(t Task) (_ *serverProcess, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cmd.Start(); err != nil {
+	if err := startYielding(s.cmd); err != nil {
 		return nil, err
 	}
 	s.in, s.out = in, bufio.NewReader(out)

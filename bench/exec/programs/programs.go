@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,17 +59,8 @@ func module(ctx context.Context, dir, name string) (string, error) {
 	if _, err := os.Stat(bin); err == nil {
 		return bin, nil
 	}
-	if err := os.MkdirAll(source, 0o755); err != nil {
+	if err := measured.Source(name, source); err != nil {
 		return "", err
-	}
-	for from, to := range map[string]string{"main.go": "main.go", "go.mod.txt": "go.mod", "go.sum.txt": "go.sum"} {
-		data, err := os.ReadFile(filepath.Join("bench/exec/programs/testdata", name, from))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(source, to), data, 0o644)
-		}
-		if err != nil {
-			return "", fmt.Errorf("%w: run it in the root of the module", err)
-		}
 	}
 	_, err := measured.Output(ctx, source, nil, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
 	return bin, err
@@ -139,31 +129,12 @@ func bleve(ctx context.Context, dir string) ([]string, error) {
 	return []string{bin, "Index", "8MiB", list}, err
 }
 
-// esbuild bundles many copies of a library: its own source would have to be
-// downloaded by npm.
+// esbuild bundles many copies of a library.
 func esbuild(ctx context.Context, dir string) ([]string, error) {
 	bin, err := measured.Install(ctx, dir, measured.Esbuild, "")
 	if err != nil {
 		return nil, err
 	}
-	library, err := os.ReadFile("internal/view/html/lib/d3.min.js")
-	if err != nil {
-		return nil, fmt.Errorf("%w: run it in the root of the module", err)
-	}
-	js := filepath.Join(dir, "js")
-	if err := os.MkdirAll(js, 0o755); err != nil {
-		return nil, err
-	}
-	var entry strings.Builder
-	for i := range 200 {
-		if err := os.WriteFile(filepath.Join(js, fmt.Sprintf("m%d.js", i)),
-			append(library, fmt.Sprintf("\nexport const number = %d;\n", i)...), 0o644); err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&entry, "export * as m%d from './m%d.js';\n", i, i)
-	}
-	main := filepath.Join(js, "main.js")
-	return []string{bin, "--bundle", "--minify", "--sourcemap", "--format=esm", "--external:d3-*", "--log-level=error",
-			"--outfile=" + filepath.Join(dir, "work", "out.js"), main},
-		os.WriteFile(main, []byte(entry.String()), 0o644)
+	main, err := measured.Scripts(filepath.Join(dir, "js"), 200)
+	return append([]string{bin}, measured.Bundle(main, filepath.Join(dir, "work", "out.js"))...), err
 }

@@ -7,6 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // A Program is a command to measure.
@@ -14,6 +18,26 @@ type Program struct {
 	Name    string // for tables
 	Command []string
 	Flags   []string // flags of folio tune that the program needs
+
+	// Build builds the program where its builds are searched: Flags name the package then,
+	// Command has arguments only, and both are meant in the directory of its module. Else nil.
+	Build *Builder
+}
+
+// Of returns the command line of the program under a setting.
+func (p Program) Of(ctx context.Context, set trial.Setting) ([]string, error) {
+	if p.Build == nil {
+		return p.Command, nil
+	}
+	v := set.Build
+	if v.PGO == p.Build.Profile {
+		v.PGO = variant.PGOAuto
+	}
+	built, err := p.Build.Build(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{built.File}, p.Command...), nil
 }
 
 // btree is the module whose benchmark is measured.
@@ -34,6 +58,33 @@ func Prepare(dir string) ([]Program, error) {
 		return nil, err
 	}
 	return []Program{gofmt, compile, bench}, nil
+}
+
+// Newer is the release of Go that the default's is compared with.
+const Newer = "go1.27.4"
+
+// Builds prepares a program whose builds are searched too, below dir.
+func Builds(ctx context.Context, dir string) (Program, error) {
+	const pkg = "github.com/evanw/esbuild/cmd/esbuild"
+	b := &Builder{Module: filepath.Join(dir, "src", "esbuild"), Package: pkg, Dir: dir, Name: "esbuild",
+		Profile: filepath.Join(dir, "esbuild.pgo")}
+	p := Program{Name: "esbuild, 1.3 MB", Build: b, Flags: []string{"--build", pkg, "--go", Newer, "--pgo", b.Profile, "--thp", "system"}}
+	if err := Require(ctx, b.Module, Esbuild); err != nil {
+		return p, err
+	}
+	main, err := Scripts(filepath.Join(dir, "few"), 10)
+	if err != nil {
+		return p, err
+	}
+	p.Command = Bundle(main, filepath.Join(dir, "out.js"))
+	return p, Profile(ctx, b.Profile, func() (*trial.Sample, error) {
+		command, err := p.Of(ctx, trial.Setting{})
+		if err != nil {
+			return nil, err
+		}
+		run := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true, Profile: SampleRate, Keep: trial.Keep{Samples: true}}
+		return run.Run(ctx, trial.Setting{})
+	})
 }
 
 // Gofmt lists badly formatted files of the standard library's net tree.

@@ -13,6 +13,7 @@ import (
 // The functions that the checks are about.
 const (
 	heapGrow     = "runtime.(*mheap).grow"
+	heapAlloc    = "runtime.(*mheap).allocSpan" // its caller, of which it is a part where a profile says so (PGO)
 	sysMap       = "runtime.sysMap"
 	sysMapOS     = "runtime.sysMapOS"
 	noHugePageOS = "runtime.sysNoHugePageOS"
@@ -70,8 +71,11 @@ func (a *processor) collect(f Image) (functions, error) {
 		}
 		out[fn.Name] = fn
 	}
+	if _, ok := out[heapGrow]; !ok && out[heapAlloc].Entry != 0 {
+		out[heapGrow] = out[heapAlloc]
+	}
 	for _, name := range want {
-		if _, ok := out[name]; !ok {
+		if _, ok := out[name]; !ok && name != heapAlloc {
 			return nil, refuse(Unreadable, "it has no function %s (%s, %d functions): its names are obfuscated (garble), or its runtime is another one", name, said(f.GoVersion()), n)
 		}
 	}
@@ -128,7 +132,7 @@ func (p *Patch) find(img Image, a *processor, funcs functions) error {
 }
 
 // calls tells whether a function calls another one, so that no release or
-// profile has put a copy of it in its place.
+// profile has put a copy of the other in its place.
 func (a *processor) calls(img Image, fn, to symbol.Func) error {
 	b, err := code(img, fn)
 	if err != nil {

@@ -66,5 +66,5 @@ func Listings(f Image) (map[string]string, error) {
 
 // Functions are the names of the functions that Find looks for.
 func Functions() []string {
-	return []string{heapGrow, sysMap, sysMapOS, noHugePageOS, hugePageOS, osyield}
+	return []string{heapGrow, heapAlloc, sysMap, sysMapOS, noHugePageOS, hugePageOS, osyield}
 }

@@ -291,6 +291,30 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestGrowInlined: a profile (PGO) makes grow a part of its caller, which then calls sysMap.
+func TestGrowInlined(t *testing.T) {
+	for _, name := range []string{"go1.27.4 amd64 static", "go1.26.11 arm64 static"} {
+		good, err := Find(one(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := one(t, name)
+		rename(t, p, heapGrow, heapAlloc)
+		patch, err := Find(p)
+		if err != nil || fmt.Sprintf("%x", patch.Edits) != fmt.Sprintf("%x", good.Edits) {
+			t.Errorf("%s: %+v, %v; want the edits %x", name, patch, err, good.Edits)
+		}
+		// The caller is no proof where it maps the heap in another way.
+		p = one(t, name)
+		rename(t, p, heapGrow, "runtime.other")
+		p.Code = append(p.Code, fixture.Func{Name: heapAlloc, Entry: 0x10, End: 0x20, Bytes: strings.Repeat("1f2003d5", 4)})
+		var refused *RefusedError
+		if _, err := Find(p); !errors.As(err, &refused) {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+	}
+}
+
 func mustCollect(t *testing.T, a *processor, img Image) functions {
 	t.Helper()
 	funcs, err := a.collect(img)

@@ -12,11 +12,16 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// Places are the files that keep a build.
+// Places are where a build is kept for good: files, and what chooses the toolchain.
 type Places struct {
-	Main    string // the directory of package main
-	Profile string // the file of [variant.PGOAuto]
-	Test    bool   // the program is a test, which go test builds: a line says all that is no build
+	Main        string // the directory of package main, "" where it is of another module: no default.pgo can be put there
+	Package     string // the package, as go build takes it
+	Profile     string // the file of [variant.PGOAuto]
+	Test        bool   // the program is a test, which go test builds: a line says all that is no build
+	Experiments string // GOEXPERIMENT of the default build
+	// Toolchain returns the command that chooses a release by a line of go.mod or go.work; ""
+	// where only GOTOOLCHAIN can, and why. Nil is for a module that any release can build.
+	Toolchain func(release string) (command, why string)
 }
 
 // keep says how to have the setting of an arm for good: a heading, and below it the
@@ -70,54 +75,85 @@ func (r *Result) keep(a *Arm) []string {
 	return out
 }
 
-// keepBuild says how to have the build of an arm for good, and its settings.
+// keepBuild says how to have the build of an arm for good, and its settings: lines that a
+// shell takes.
 func (r *Result) keepBuild(a *Arm) []string {
 	b := a.Setting.Build
 	out := []string{"to keep it, all of these:"}
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	add := func(line, about string) { out = append(out, line+"   # "+about) }
+	var env []string
+	about := "in the environment of every go build"
 	if b.Go != "" {
-		add("go mod edit -toolchain=%s: go.mod then says toolchain %[1]s", b.Go)
+		command, why := "go mod edit -toolchain="+b.Go, ""
+		if r.places.Toolchain != nil {
+			command, why = r.places.Toolchain(b.Go)
+		}
+		if command != "" {
+			add(command, "the go command then takes "+b.Go+" by itself")
+		} else {
+			env = append(env, "GOTOOLCHAIN="+b.Go)
+			about += "; no toolchain line in go.mod can choose " + b.Go + " here: " + why
+		}
 	}
 	switch b.PGO {
 	case "":
 	case variant.PGOOff:
-		add("go build -pgo=off, or remove default.pgo")
+		add(r.goBuild("-pgo=off"), "or remove default.pgo")
 	default:
-		file := b.PGO
+		file, where := b.PGO, ""
 		if file == variant.PGOAuto {
-			file = r.places.Profile
+			file, where = r.places.Profile, filepath.Base(r.places.Profile)
 		}
-		if r.places.Test {
-			add("go test -pgo=%s", trial.Quote(file))
-		} else {
-			add("cp %s %s: go build finds it there by itself", trial.Quote(file), trial.Quote(filepath.Join(r.places.Main, "default.pgo")))
+		switch {
+		case r.places.Main != "" && !r.places.Test:
+			add("cp "+trial.Quote(file)+" "+trial.Quote(filepath.Join(r.places.Main, "default.pgo")), "go build finds it there by itself")
+		case where != "":
+			add("cp "+trial.Quote(file)+" "+trial.Quote(where), "folio cache clean removes the first")
+			add(r.goBuild("-pgo="+trial.Quote(where)), "with the path of the copy")
+		default:
+			add(r.goBuild("-pgo="+trial.Quote(file)), "in place of go "+r.verb())
 		}
 	}
-	var env []string
 	if b.Experiments != "" {
-		env = append(env, "GOEXPERIMENT="+b.Experiments)
+		all := variant.Build{Experiments: r.places.Experiments}.With(b)
+		env = append(env, "GOEXPERIMENT="+all.Experiments)
 	}
 	if b.AMD64 != "" {
 		env = append(env, "GOAMD64="+b.AMD64)
 	}
 	if len(env) > 0 {
-		add("%s in the environment of every go build", strings.Join(env, " "))
+		add("export "+strings.Join(env, " "), about)
 	}
-	if b.Patches != "" {
-		add("folio build --patch %s in place of go build", b.Patches)
+	if b.Patches != "" && r.places.Test {
+		add(strings.TrimSpace("folio go test --patch "+b.Patches+" "+r.places.Package), "in place of go test")
+	} else if b.Patches != "" {
+		add(strings.TrimSpace("folio build --patch "+b.Patches+" "+r.places.Package), "in place of go build")
 	}
 	set := a.Setting
 	set.Build = variant.Build{}
 	switch {
 	case set.IsZero():
 	case r.places.Test && set.THP != trial.THPSystem:
-		add("the line above: tests have no heap on huge pages by themselves")
+		out = append(out, "the line above: tests have no heap on huge pages by themselves")
 	case set.THP == trial.THPSystem:
-		add("%s in the environment of the program", set)
+		add("export "+set.Line(nil), "in the environment of the program")
 	default:
-		add("%s: what starts the program", set.Line([]string{"PROGRAM"}))
+		add(set.Line([]string{"PROGRAM"}), "what starts the program")
 	}
 	return out
+}
+
+// verb is the subcommand of go that builds the program.
+func (r *Result) verb() string {
+	if r.places.Test {
+		return "test"
+	}
+	return "build"
+}
+
+// goBuild returns the line that builds the program with a flag.
+func (r *Result) goBuild(flag string) string {
+	return strings.TrimSpace("go " + r.verb() + " " + flag + " " + r.places.Package)
 }
 
 // auto returns the setting of package auto that comes next to what was measured: the

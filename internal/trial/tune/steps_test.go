@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
@@ -79,7 +80,8 @@ func TestSearchBuildsAgainstGrid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seeds := testenv.Some(10, 20)
-			missed, wrong, unknown := 0, 0, 0
+			missed, wrong, unknown, intervals := 0, 0, 0, 0
+			var off, part []float64 // of the best, and of the time of a grid of ten rounds
 			for seed := range uint64(seeds) {
 				g := newSimulated(seed)
 				g.built = effect
@@ -103,7 +105,9 @@ func TestSearchBuildsAgainstGrid(t *testing.T) {
 				}
 				contradictions(t, name, res)
 				fast, best := answerFor(res, Fastest), bestTruth(g, grid.Arms)
-				if w, _ := s.truth(fast.Arm.Setting); w > 1.03*best {
+				w, _ := s.truth(fast.Arm.Setting)
+				off, part = append(off, w/best), append(part, s.spent.Seconds()/(10*g.spent.Seconds()))
+				if w > 1.03*best {
 					missed++
 					t.Logf("seed %d: %s is %.1f%% off the best", seed, fast.Arm.Name, 100*(w/best-1))
 				}
@@ -134,12 +138,15 @@ func TestSearchBuildsAgainstGrid(t *testing.T) {
 					}
 					w, _ := s.truth(alone)
 					base, _ := s.truth(trial.Setting{})
+					intervals++
 					if w/base < *st.Alone.Lo || w/base > *st.Alone.Hi {
 						wrong++
 						t.Logf("seed %d: %s alone: %.3f, said [%.3f, %.3f]", seed, st.What, w/base, *st.Alone.Lo, *st.Alone.Hi)
 					}
 				}
 			}
+			t.Logf("%d searches: answers %.3fx of the grid's best in the median, %.3fx at most; %.1f%% of the time of ten rounds of the grid, %.1f%% at most; %d of %d intervals wrong",
+				seeds, stat.Median(off), slices.Max(off), 100*stat.Median(part), 100*slices.Max(part), wrong, intervals)
 			if missed > seeds/20 {
 				t.Errorf("%d of %d missed the 3%%", missed, seeds)
 			}
