@@ -18,13 +18,13 @@ import (
 func newRounds(stdout io.Writer) *cobra.Command {
 	var copyTo string
 	cmd := &cobra.Command{
-		Use:    "rounds -- command [args]",
-		Short:  "Run the rounds of folio-fleet tune in a pod",
+		Use:   "rounds -- command [args]",
+		Short: "Run the rounds of folio-fleet tune in a pod",
 		Long: `Runs the command under the settings of the plan in the environment, in rounds, and
 prints a line of JSON for each round. The pods of folio-fleet tune do.`,
 		Example: "  folio-fleet rounds -- ./prog -n 1000",
-		Hidden: true,
-		Args:   cobra.ArbitraryArgs,
+		Hidden:  true,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if copyTo != "" {
 				return copySelf(copyTo)
