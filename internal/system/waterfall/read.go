@@ -411,29 +411,51 @@ func how(k Kind) How {
 }
 
 // divide divides the spans for objects: what is resident beyond the objects is in none,
-// for programs touch the objects of a span from its beginning. Of the objects those that
-// the last GC cycle found are as much in memory as the others.
+// for programs touch the objects of a span from its beginning.
 func (l *look) divide(p *goParts, s goruntime.Stats) {
-	var objects, resident, unused uint64
+	var all objects
+	var unused uint64
 	for i, c := range p.heap.Classes {
 		in := Class{Size: c.Size, Spans: c.Spans, Bytes: c.Bytes, Objects: c.Objects, Resident: p.classes[i]}
 		in.Unused = in.Resident - min(in.Resident, in.Objects)
-		objects += c.Objects
-		resident += in.Resident
 		unused += in.Unused
+		all.add(in)
 		if c.Spans > 0 {
 			l.Classes = append(l.Classes, in)
 		}
 	}
 	slices.SortStableFunc(l.Classes, func(a, b Class) int { return cmp.Compare(b.Unused, a.Unused) })
-	inObjects := resident - unused
-	live := min(s.Live, objects)
-	if objects > 0 && inObjects < objects {
-		live = uint64(float64(live) * (float64(inObjects) / float64(objects)))
-	}
-	live = min(live, inObjects)
-	l.bytes[Live], l.bytes[Since], l.bytes[Unused] = int64(live), int64(inObjects-live), int64(unused)
+	live := all.live(s.Live)
+	l.bytes[Live], l.bytes[Since], l.bytes[Unused] = int64(live), int64(all.resident-live), int64(unused)
 	l.bytes[Free], l.bytes[Repopulated], l.bytes[Rounding] = int64(p.free), int64(p.released), int64(p.around)
 	l.bytes[Stacks] = int64(p.stacks)
 	l.bytes[Metadata] += int64(p.work)
+}
+
+// objects are bytes of objects: all of them, those in memory, and those that are not, by size.
+type objects struct{ bytes, resident, absent, absentLarge uint64 }
+
+func (o *objects) add(c Class) {
+	o.bytes += c.Objects
+	o.resident += min(c.Resident, c.Objects)
+	absent := c.Objects - min(c.Resident, c.Objects)
+	if c.Size == 0 { // the class of large objects, which have spans of their own
+		o.absentLarge += absent
+	} else {
+		o.absent += absent
+	}
+}
+
+// live returns how many bytes are in memory of the objects that the last GC cycle found,
+// which are so many. New small objects have been written, so those that are not in memory
+// are old ones: the live heap stays as it is until the next cycle. Of large objects, which
+// may be made and hardly touched, old and new ones are as much in memory.
+func (o *objects) live(found uint64) uint64 {
+	found = min(found, o.bytes)
+	live := found - min(found, o.absent)
+	if o.bytes > 0 {
+		live -= min(live, uint64(float64(found)*(float64(o.absentLarge)/float64(o.bytes))))
+	}
+	newest := o.bytes - found // no more can be of later ones
+	return min(max(live, o.resident-min(o.resident, newest)), o.resident)
 }

@@ -240,3 +240,33 @@ func TestShares(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// Between two GC cycles what is allocated and written is not called live, also where part
+// of the heap was never touched.
+func TestLiveInMemory(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name    string
+		classes []Class
+		found   uint64
+		want    uint64
+	}{
+		{"all in memory", []Class{{Size: 48, Objects: 10 * mib, Resident: 12 * mib}}, 6 * mib, 6 * mib},
+		{"a heap that was hardly touched", []Class{{Size: 2048, Objects: 40 * mib, Resident: 12 * mib}}, 40 * mib, 12 * mib},
+		{"and 10 MiB later", []Class{{Size: 2048, Objects: 40 * mib, Resident: 12 * mib}, {Size: 64, Objects: 10 * mib, Resident: 10 * mib}}, 40 * mib, 12 * mib},
+		{"in the same spans", []Class{{Size: 2048, Objects: 50 * mib, Resident: 22 * mib}}, 40 * mib, 12 * mib},
+		{"nothing found", []Class{{Size: 64, Objects: 10 * mib, Resident: 10 * mib}}, 0, 0},
+		{"nothing in memory", []Class{{Size: 64, Objects: 10 * mib}}, 10 * mib, 0},
+		{"no objects", nil, 10 * mib, 0},
+		{"a large one, half of it touched", []Class{{Size: 48, Objects: 10 * mib, Resident: 10 * mib}, {Objects: 20 * mib, Resident: 10 * mib}}, 15 * mib, 10 * mib},
+		{"a new large one that is not touched", []Class{{Size: 48, Objects: 10 * mib, Resident: 10 * mib}, {Objects: 30 * mib}}, 10 * mib, 10*mib - uint64(10*mib*0.75)},
+	} {
+		var o objects
+		for _, k := range c.classes {
+			o.add(k)
+		}
+		if got := o.live(c.found); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
