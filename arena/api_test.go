@@ -59,6 +59,9 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	if debugging {
 		t.Skip("debug mode reuses no slabs")
 	}
+	if asanEnabled {
+		t.Skip("the address sanitizer allocates")
+	}
 	a := NewArena()
 	h := Of[linked](a)
 	use := func() {
@@ -283,8 +286,8 @@ func TestPoolKeepsMemory(t *testing.T) {
 	if debugging {
 		t.Skip("debug mode reuses no slabs")
 	}
-	if raceEnabled {
-		t.Skip("with the race detector a sync.Pool loses things")
+	if raceEnabled || asanEnabled {
+		t.Skip("with the race detector a sync.Pool loses things, and the address sanitizer allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a cycle empties the pool
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

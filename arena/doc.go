@@ -42,14 +42,15 @@
 // to an interface's method, stores it, or returns it makes it escape.)
 //
 // Free clears up to 64 KiB. A larger slab is cleared by the arena that takes it
-// next, so that the time of Free depends on how many slabs there are: 20 us for
+// next, so that the time of Free depends on how many slabs there are: some 10 us for
 // 64 MiB. Until then the slab keeps alive what its values pointed to: if no arena
 // takes it, until the second GC cycle after Free, as in a sync.Pool. Reset clears
 // everything.
 //
 // Options.IdleBytes bounds what is idle. Up to 16 KiB for each processor and type,
 // which serve small arenas without a lock, do not count, nor do up to 16 KiB more
-// that were not added up yet.
+// that were not added up yet; up to 256 KiB for each that were taken count until the next
+// GC cycle.
 //
 // What would be idle there beyond Options.IdleBytes is left to the GC at once.
 // If it has no pointers and is 1 MiB or more, its memory is also returned to the

@@ -18,8 +18,11 @@ import (
 // it prints.
 func inFreshProcess(t *testing.T, role, want string) {
 	t.Helper()
-	if debugBuild {
+	switch {
+	case debugBuild:
 		t.Skip("debug mode reuses no slabs")
+	case asanEnabled:
+		t.Skip("the memory of the address sanitizer counts, too")
 	}
 	out, err := child(t, role, "GOGC=off", "FOLIO=")
 	if got := strings.TrimSpace(out); err != nil || got != want {

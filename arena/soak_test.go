@@ -117,13 +117,13 @@ func soak(n int) error {
 		wg.Wait()
 		close(stop)
 	}()
-	for cycles := 0; ; cycles++ {
+	for {
 		select {
 		case <-stop:
 			if err := failed.Load(); err != nil {
 				return fmt.Errorf("seed %d: %w", seed, *err)
 			}
-			fmt.Printf("%d operations in %d arenas, %d collections\n", done.Load(), rounds.Load(), cycles)
+			fmt.Printf("%d operations in %d arenas, %d collections\n", done.Load(), rounds.Load(), collections())
 			return nil
 		case <-time.After(time.Millisecond):
 			runtime.GC()

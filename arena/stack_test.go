@@ -111,8 +111,8 @@ func small() {
 
 // TestSmallArenaAllocatesNothing: what a small arena needs is there from the last one.
 func TestSmallArenaAllocatesNothing(t *testing.T) {
-	if debugging || raceEnabled {
-		t.Skip("debug mode reuses nothing, a sync.Pool with the race detector not always")
+	if debugging || raceEnabled || asanEnabled {
+		t.Skip("debug mode reuses nothing, a sync.Pool with the race detector not always, and the address sanitizer allocates")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would take what is idle
 	if n := testing.AllocsPerRun(1000, small); n != 0 {
