@@ -162,7 +162,9 @@ func TestPrometheus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made.Groups[0].Interval = "1s" // the test does not wait for 15
+	for i := range made.Groups {
+		made.Groups[i].Interval = "1s" // the test does not wait for 15
+	}
 	text, err := made.YAML()
 	if err != nil {
 		t.Fatal(err)

@@ -46,14 +46,16 @@ func split(t *testing.T, s *promtest.Server, text string) (files []string) {
 		return s.File(t, name+".yaml", data)
 	}
 	var levels [3][]rules.Rule
-	for i, r := range f.Groups[0].Rules {
-		switch {
-		case i < 2:
-			levels[0] = append(levels[0], r)
-		case !strings.Contains(r.Expr, "workload:folio_memory_tax"):
-			levels[1] = append(levels[1], r)
-		default:
-			levels[2] = append(levels[2], r)
+	for i, g := range f.Recording() {
+		for _, r := range g.Rules {
+			level := 1
+			switch {
+			case i == 0:
+				level = 0
+			case strings.Contains(r.Expr, rules.TaxCores):
+				level = 2
+			}
+			levels[level] = append(levels[level], r)
 		}
 	}
 	for i, r := range levels {
@@ -111,7 +113,7 @@ func TestBackfilled(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		want := w.Classes["gc_mark"]*1*730 + *w.LostBytes/(1<<30)*.1*730
-		if diff := *w.Money/want - 1; diff > 1e-6 || diff < -1e-6 {
+		if diff := *w.Money/want - 1; diff > .01 || diff < -.01 { // an evaluation more or less
 			t.Errorf("%s: money %v, want %v", w.ID, *w.Money, want)
 		}
 	}

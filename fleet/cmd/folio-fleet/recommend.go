@@ -24,8 +24,8 @@ patch file for Kustomize or values for Helm.
 
 It looks at a week of the live heap, memory off the heap, page cache and CPU time of the GC
 (2 queries, of what folio-fleet rules records). The memory limit is not raised unless
---max-memory allows it. By less than 6 days of figures nothing is lowered; by less than
-one day there is no recommendation.`
+--max-memory allows it. With less than 6 days of figures nothing is lowered; with less
+than one day there is no recommendation.`
 
 type recommendFlags struct {
 	server    prom.Options

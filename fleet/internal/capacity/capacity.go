@@ -117,15 +117,17 @@ func Recorded(sources []rules.Source) (perWorkload, perContainer int, err error)
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, r := range f.Groups[0].Rules {
-		switch {
-		case r.Record == rules.Info:
-		case r.Record == rules.ContainerInfo:
-			perContainer++
-		case r.Record == rules.TaxCores && r.Labels[rules.LabelSource] == string(rules.Agent):
-			perWorkload += len(metrics.MemoryClasses)
-		default:
-			perWorkload++
+	for _, g := range f.Recording() {
+		for _, r := range g.Rules {
+			switch {
+			case r.Record == rules.Info:
+			case r.Record == rules.ContainerInfo:
+				perContainer++
+			case r.Record == rules.TaxCores && r.Labels[rules.LabelSource] == string(rules.Agent):
+				perWorkload += len(metrics.MemoryClasses)
+			default:
+				perWorkload++
+			}
 		}
 	}
 	return perWorkload, perContainer, nil
@@ -165,7 +167,7 @@ func (f Fleet) Reckon() (Load, error) {
 	l.Network = float64(s.Zip*f.Nodes) / f.Scrape.Seconds()
 	l.Head = l.Scraped + l.Recorded + int((perPod+float64(perContainer))*f.gone())
 	points := (24 * time.Hour / f.Rules).Seconds() * float64(time.Second)
-	l.TopSamples = 7 * float64(f.Workloads) * points // of one source
+	l.TopSamples = 5 * float64(f.Workloads) * points // of one source
 	l.RecommendSamples = 7 * points * float64(perWorkload)
 	return l, nil
 }

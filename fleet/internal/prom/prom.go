@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
@@ -24,12 +25,14 @@ import (
 // MaxAnswer is the most bytes of an answer that are read.
 const MaxAnswer = 256 << 20
 
-// A Client asks one server.
+// A Client asks one server. It may be used by several goroutines.
 type Client struct {
-	api      v1.API
-	url      string
-	matcher  string
-	timeout  time.Duration
+	api     v1.API
+	url     string
+	matcher string
+	timeout time.Duration
+
+	mu       sync.Mutex
 	warnings []string
 	queries  int
 }
@@ -160,10 +163,18 @@ func quote(s string) string {
 
 // Warnings are what the server said of its answers, each once: Thanos and Mimir warn of
 // parts that did not answer.
-func (c *Client) Warnings() []string { return c.warnings }
+func (c *Client) Warnings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.warnings)
+}
 
 // Queries is how many were sent.
-func (c *Client) Queries() int { return c.queries }
+func (c *Client) Queries() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.queries
+}
 
 // A Sample is one value of a vector.
 type Sample struct {
@@ -176,9 +187,8 @@ type Sample struct {
 func (c *Client) Instant(ctx context.Context, query string, at time.Time) ([]Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	c.queries++
 	v, warnings, _, err := c.api.Query(ctx, query, at)
-	c.warn(warnings)
+	c.asked(warnings)
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -204,9 +214,8 @@ type Series struct {
 func (c *Client) Range(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]Series, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	c.queries++
 	v, warnings, _, err := c.api.QueryRange(ctx, query, v1.Range{Start: from, End: to, Step: step})
-	c.warn(warnings)
+	c.asked(warnings)
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -233,7 +242,10 @@ func labels(m model.Metric) map[string]string {
 	return out
 }
 
-func (c *Client) warn(all []string) {
+func (c *Client) asked(all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queries++
 	for _, w := range all {
 		if len(c.warnings) < 20 && !slices.Contains(c.warnings, w) {
 			c.warnings = append(c.warnings, w)

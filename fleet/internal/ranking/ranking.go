@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/foliomem/folio/fleet/internal/prom"
@@ -46,7 +47,7 @@ func IDOf(labels map[string]string) ID {
 type Row struct {
 	ID
 	Source    rules.Source       `json:"source"` // of the CPU time
-	Pods      float64            `json:"pods"`
+	Pods      float64            `json:"pods"`   // now
 	CPU       *float64           `json:"cpu_cores"`
 	Tax       *float64           `json:"memory_tax_cores"`
 	TaxShare  *float64           `json:"memory_tax_share"`
@@ -98,11 +99,17 @@ type Options struct {
 	Namespace string // "" is all
 }
 
+// A question is of a figure over the window, or as it is now.
+type question struct {
+	to         *gathered
+	over, name string
+}
+
 // gathered is what was asked, by workload and source.
 type gathered map[ID]map[rules.Source]float64
 
-// Ask ranks the workloads of a server. It sends 8 queries, and one more for the classes of
-// the workloads that it returns.
+// Ask ranks the workloads of a server. It sends 8 queries, two at a time, and one more for
+// the classes of the workloads that it returns.
 func Ask(ctx context.Context, c *prom.Client, o Options) (*Ranking, error) {
 	status, err := c.Status(ctx, o.Window)
 	if err != nil {
@@ -114,8 +121,11 @@ func Ask(ctx context.Context, c *prom.Client, o Options) (*Ranking, error) {
 		match = append(match, prom.Match{Label: "namespace", Value: o.Namespace})
 	}
 	ask := func(over, name string) (gathered, error) {
-		query := fmt.Sprintf("max by (%s, source) (%s(%s[%s]))", strings.Join(rules.By, ", "), over, c.Select(name, match...), r.Window)
-		samples, err := c.Instant(ctx, query, status.Now)
+		figure := c.Select(name, match...)
+		if over != "" {
+			figure = over + "(" + figure + "[" + r.Window + "])"
+		}
+		samples, err := c.Instant(ctx, fmt.Sprintf("max by (%s, source) (%s)", strings.Join(rules.By, ", "), figure), status.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -132,21 +142,28 @@ func Ask(ctx context.Context, c *prom.Client, o Options) (*Ranking, error) {
 		}
 		return g, nil
 	}
+	// Those that read the whole window are few: they take nearly all of the time.
 	var of figures
-	for _, q := range []struct {
-		to         *gathered
-		over, name string
-	}{
-		{&of.pods, "sum_over_time", rules.Pods}, {&of.present, "count_over_time", rules.Pods},
-		{&of.cpu, "sum_over_time", rules.CPUCores}, {&of.tax, "sum_over_time", rules.TaxTotal},
-		{&of.unused, "min_over_time", rules.Unused}, {&of.bloat, "sum_over_time", rules.Bloat},
-		{&of.unread, "max_over_time", rules.Unread},
+	all, failed := sync.WaitGroup{}, make([]error, 2)
+	for i, half := range [2][]question{
+		{{&of.present, "count_over_time", rules.Pods}, {&of.cpu, "sum_over_time", rules.CPUCores}, {&of.pods, "", rules.Pods}, {&of.unread, "", rules.Unread}},
+		{{&of.tax, "sum_over_time", rules.TaxTotal}, {&of.unused, "min_over_time", rules.Unused}, {&of.bloat, "sum_over_time", rules.Bloat}},
 	} {
-		if *q.to, err = ask(q.over, q.name); err != nil {
+		all.Go(func() {
+			for _, q := range half {
+				if *q.to, failed[i] = ask(q.over, q.name); failed[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range failed {
+		if err != nil {
 			return nil, err
 		}
 	}
-	for id := range of.pods {
+	for id := range of.present {
 		r.Workloads = append(r.Workloads, of.row(id, status.Count, o.Prices))
 	}
 	r.finish(o)
@@ -177,9 +194,8 @@ func ptr(v float64) *float64 { return &v }
 
 func (f *figures) row(id ID, count float64, prices Prices) Row {
 	w := Row{ID: id}
-	pods, _, _ := f.pods.best(id)
+	w.Pods, _, _ = f.pods.best(id)
 	present, _, _ := f.present.best(id)
-	w.Pods = pods / count
 	if v, s, ok := f.cpu.best(id); ok {
 		w.CPU, w.Source = ptr(v/count), s
 	}
@@ -234,7 +250,7 @@ func (f *figures) coverage(id ID, count float64, note func(string, ...any)) {
 		note("it has figures for %s of the window", unit.Percent(present/count))
 	}
 	if v, _, ok := f.unread.best(id); ok && v > 0 {
-		note("the heap of up to %.0f of its processes could not be read", v)
+		note("the heap of %.0f of its processes could not be read", v)
 	}
 }
 

@@ -26,7 +26,7 @@ func (r *Ranking) Text(w io.Writer) error {
 	fmt.Fprintln(t, "money/month\tcores lost\tof CPU\tGiB lost\tpods\tmost to\t  workload")
 	notes := map[string]int{}
 	for _, row := range r.Workloads {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t  %s%s\n", figure(row.Money, 0, 1), figure(row.Tax, 2, 1), share(row.TaxShare), figure(row.LostBytes, 1, 1<<30),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%s\t  %s%s\n", figure(row.Money, 0, 1), figure(row.Tax, 2, 1), share(row.TaxShare), figure(row.LostBytes, 1, 1<<30),
 			row.Pods, row.most(), strings.ReplaceAll(console.Line(row.ID.String()), "\t", " "), marks(row.Partial, notes))
 	}
 	if err := t.Flush(); err != nil {

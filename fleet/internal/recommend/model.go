@@ -149,9 +149,6 @@ func (m *model) settings() {
 	for v := range m.h.Go {
 		m.old = m.old || observed.Older(v, 19)
 	}
-	if p.Limit == nil {
-		m.missing = append(m.missing, "a memory limit")
-	}
 	if p.Request == nil {
 		m.missing = append(m.missing, "a memory request: what it saves is not known (kube-state-metrics)")
 	}

@@ -173,9 +173,9 @@ func (a *Advice) judge(m *model) {
 	have := fmt.Sprintf("%.1f days of figures", m.days)
 	switch {
 	case m.days < Enough.Hours()/24/2:
-		lowerTo(Low, "%s: nothing is lowered by less than %.0f", have, Enough.Hours()/24)
+		lowerTo(Low, "%s: nothing is lowered with less than %.0f days", have, Enough.Hours()/24)
 	case m.days < Enough.Hours()/24:
-		lowerTo(Medium, "%s: nothing is lowered by less than %.0f", have, Enough.Hours()/24)
+		lowerTo(Medium, "%s: nothing is lowered with less than %.0f days", have, Enough.Hours()/24)
 	default:
 		a.Because = append(a.Because, have)
 	}
@@ -265,8 +265,8 @@ func (a *Advice) chooseMemory(m *model, o Options, g float64) {
 	limit := most
 	may := m.days >= Enough.Hours()/24 && a.Sure != Low && m.oom == 0 && !m.leaks() && !m.bound()
 	switch {
-	case m.present.Limit == nil && (!may || math.IsInf(need, 0)):
-		limit = math.Inf(1)
+	case m.present.Limit == nil && (!may || o.MaxMemory == 0):
+		limit = math.Inf(1) // a limit where none was may end what ran until now
 	case m.present.Limit == nil:
 		limit = min(up(safe, 16*mib), most)
 	case o.MaxMemory > *m.present.Limit && need > *m.present.Limit:
@@ -300,7 +300,7 @@ func (a *Advice) chooseMemory(m *model, o Options, g float64) {
 func (a *Advice) chooseGOMEMLIMIT(m *model, limit float64) {
 	switch {
 	case math.IsInf(limit, 0):
-		a.Missing = append(a.Missing, "a memory limit: GOMEMLIMIT is left as it is")
+		a.Missing = append(a.Missing, "a memory limit: none is made, and GOMEMLIMIT is left as it is; --max-memory makes one")
 		return
 	case m.leaks():
 		a.Warn = append(a.Warn, "GOMEMLIMIT is left as it is: near its limit, a program that leaks collects garbage all the time, for hours, before it is ended")
@@ -366,7 +366,7 @@ func (a *Advice) effect(m *model, o Options, g float64) {
 	a.Safe = append(a.Safe, fmt.Sprintf("expected at most: %s live, %s off the heap, %s page cache; with GOGC=%.0f that is %s",
 		unit.Bytes(m.live), unit.Bytes(m.off), unit.Bytes(m.cache), 100*g, unit.Bytes(need)))
 	if limit != nil {
-		if without := m.live*slack + m.off; without < *limit {
+		if without := m.live*slack + m.off; a.Advised.GOMEMLIMIT != nil && without < *limit {
 			a.Safe = append(a.Safe, fmt.Sprintf("with GOMEMLIMIT the GC frees garbage before the limit: the live heap could be %s before the container is ended, %.1f times the largest so far",
 				unit.Bytes((*limit-m.off)/slack), (*limit-m.off)/slack/m.livePeak))
 		}

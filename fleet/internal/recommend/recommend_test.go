@@ -162,8 +162,8 @@ func TestCases(t *testing.T) {
 		"guaranteed stays guaranteed": {with(func(s *shape) { s.request, s.limit = 2048, 2048 }), func(a *Advice) bool {
 			return *a.Advised.Request == *a.Advised.Limit && *a.Advised.Limit < 2048*mib
 		}},
-		"no limit: one is made, of what is needed": {with(func(s *shape) { s.limit = 0 }), func(a *Advice) bool {
-			return a.Present.Limit == nil && a.Advised.Limit != nil && has(a.Missing, "a memory limit")
+		"no limit: none is made": {with(func(s *shape) { s.limit = 0 }), func(a *Advice) bool {
+			return a.Present.Limit == nil && a.Advised.Limit == nil && a.Advised.GOMEMLIMIT == nil && a.Advised.GOGC != "100" && has(a.Missing, "a memory limit")
 		}},
 		"no request": {with(func(s *shape) { s.request = 0 }), func(a *Advice) bool { return a.Effect.Memory == nil && has(a.Missing, "a memory request") }},
 		"a page cache is kept": {with(func(s *shape) { s.cache, s.limit, s.gc = 2000, 4096, 0 }), func(a *Advice) bool {
@@ -204,6 +204,16 @@ func TestMaxMemory(t *testing.T) {
 	s.limit = 330
 	a, err := Of(s.history(), Options{Prices: money.Prices, MaxMemory: 2048 * mib})
 	if err != nil || a.Advised.GOGC == "100" || *a.Advised.Limit <= 330*mib || *a.Advised.Limit > 2048*mib || *a.Effect.Peak <= 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A limit where none was is made if it is asked for.
+func TestFirstLimit(t *testing.T) {
+	s := normal()
+	s.limit = 0
+	a, err := Of(s.history(), Options{Prices: money.Prices, MaxMemory: 2048 * mib})
+	if err != nil || a.Advised.Limit == nil || *a.Advised.Limit >= 1024*mib || a.Advised.GOMEMLIMIT == nil {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

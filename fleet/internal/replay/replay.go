@@ -6,7 +6,6 @@ package replay
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/foliomem/folio/fleet/internal/synthetic"
 )
@@ -124,6 +123,3 @@ func (o Outcome) Quantile(q float64) float64 {
 	sorted := slices.Sorted(slices.Values(o.Memory))
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
-
-// Minutes returns how many steps a duration has.
-func Minutes(d time.Duration) int { return int(d / synthetic.Step) }

@@ -38,6 +38,17 @@ type Rule struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
+// Recording are the groups of recording rules.
+func (f File) Recording() []Group {
+	var out []Group
+	for _, g := range f.Groups {
+		if len(g.Rules) > 0 && g.Rules[0].Record != "" {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // A Group is evaluated in order.
 type Group struct {
 	Name     string `json:"name"`
@@ -67,16 +78,24 @@ func New(o Options) (File, error) {
 		}
 	}
 	interval := strconv.Itoa(int(o.Interval.Seconds()))
-	g := Group{Name: "folio-workloads", Interval: interval + "s", Rules: []Rule{
+	// Groups are evaluated beside each other.
+	every := interval + "s"
+	f := File{Groups: []Group{{Name: "folio-containers", Interval: every, Rules: []Rule{
 		{Record: Info, Expr: "vector(1)", Labels: map[string]string{"version": Version, "interval": interval}},
 		{Record: ContainerInfo, Expr: owners(o.Sources)},
-	}}
-	for _, r := range records() {
-		if has(o.Sources, r.source) {
-			g.Rules = append(g.Rules, Rule{Record: r.name, Expr: r.expr, Labels: map[string]string{LabelSource: string(r.source)}})
+	}}}}
+	for _, s := range Sources {
+		if !has(o.Sources, s) {
+			continue
 		}
+		g := Group{Name: "folio-" + string(s), Interval: every}
+		for _, r := range records() {
+			if r.source == s {
+				g.Rules = append(g.Rules, Rule{Record: r.name, Expr: r.expr, Labels: map[string]string{LabelSource: string(s)}})
+			}
+		}
+		f.Groups = append(f.Groups, g)
 	}
-	f := File{Groups: []Group{g}}
 	if !o.Alerts {
 		return f, nil
 	}

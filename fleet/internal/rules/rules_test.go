@@ -110,15 +110,16 @@ func TestSources(t *testing.T) {
 	}
 	f = made(t, Options{Interval: time.Minute, Sources: Sources, Alerts: true})
 	recorded := f.Recorded()
-	for _, r := range f.Groups[1].Rules {
+	alerts := f.Groups[len(f.Groups)-1].Rules
+	for _, r := range alerts {
 		for _, name := range metric.FindAllString(r.Expr, -1) {
 			if strings.HasPrefix(name, "workload:") && !slices.Contains(recorded, name) {
 				t.Errorf("alert %s is of %s, which is not recorded", r.Alert, name)
 			}
 		}
 	}
-	if len(f.Groups[0].Rules) < 50 || len(f.Groups[1].Rules) < 7 {
-		t.Errorf("%d rules, %d alerts", len(f.Groups[0].Rules), len(f.Groups[1].Rules))
+	if groups := f.Recording(); len(groups) != 5 || len(recorded) < 25 || len(alerts) < 7 {
+		t.Errorf("%d groups, %d series, %d alerts", len(groups), len(recorded), len(alerts))
 	}
 }
 
@@ -131,7 +132,7 @@ func TestObject(t *testing.T) {
 		Kind string
 		Spec File
 	}
-	if err := yaml.Unmarshal(data, &o); err != nil || o.Kind != "PrometheusRule" || len(o.Spec.Groups) != 1 || o.Spec.Groups[0].Rules[0].Record != Info {
+	if err := yaml.Unmarshal(data, &o); err != nil || o.Kind != "PrometheusRule" || len(o.Spec.Groups) != 5 || o.Spec.Groups[0].Rules[0].Record != Info {
 		t.Errorf("%v\n%s", err, data)
 	}
 }
