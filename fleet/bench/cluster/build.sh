@@ -27,4 +27,10 @@ for program in kube-apiserver kube-controller-manager kube-scheduler kubectl; do
   build kubernetes "k8s.io/kubernetes/cmd/$program" "$program"
 done
 build kwok sigs.k8s.io/kwok/cmd/kwok kwok
+# What kwok does with nodes and pods: its own stages, from its module.
+stages=$(cd "$here/kwok" && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage
+for stage in "$stages"/{node/fast/node,node/heartbeat-with-lease/node,pod/fast/pod}-*.yaml; do
+  echo ---
+  cat "$stage"
+done >"$dir/kwok.yaml"
 echo "$dir"

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"debug/buildinfo"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -80,28 +81,38 @@ func start(ctx context.Context, o *options) (*cluster, error) {
 	}); err != nil {
 		return c, err
 	}
-	version, err := c.client.ServerVersion()
-	if err != nil {
-		return c, err
-	}
-	c.say("kube-apiserver %s answers", version.GitVersion)
+	c.say("kube-apiserver %s answers", versionOf(filepath.Join(o.bin, "kube-apiserver")))
 	if err := c.begin(ctx, "kube-controller-manager", "--kubeconfig", c.kubeconfig(), "--leader-elect=false", "--secure-port", "0",
 		"--service-account-private-key-file", c.file("key"), "--kube-api-qps", "500", "--kube-api-burst", "500",
-		"--node-monitor-grace-period", "60s", "--controllers",
-		"job-controller,namespace-controller,garbage-collector-controller,serviceaccount-controller,daemonset-controller,pod-garbage-collector-controller,ttl-after-finished-controller,root-ca-certificate-publisher-controller"); err != nil {
+		"--node-monitor-grace-period", "120s", "--controllers",
+		"job-controller,node-lifecycle-controller,namespace-controller,garbage-collector-controller,serviceaccount-controller,daemonset-controller,pod-garbage-collector-controller,ttl-after-finished-controller,root-ca-certificate-publisher-controller"); err != nil {
 		return c, err
 	}
 	if err := c.begin(ctx, "kube-scheduler", "--kubeconfig", c.kubeconfig(), "--leader-elect=false", "--secure-port", "0"); err != nil {
 		return c, err
 	}
-	if err := c.begin(ctx, "kwok", "--kubeconfig", c.kubeconfig(), "--manage-nodes-with-annotation-selector", kwokAnnotation+"=fake",
-		"--manage-all-nodes=false", "--server-address", "", "--node-lease-duration-seconds", "0"); err != nil {
+	if err := c.begin(ctx, "kwok", "--kubeconfig", c.kubeconfig(), "--config", filepath.Join(c.bin, "kwok.yaml"), "--manage-nodes-with-annotation-selector", kwokAnnotation+"=fake",
+		"--manage-all-nodes=false", "--server-address", "", "--node-lease-duration-seconds", "40"); err != nil {
 		return c, err
 	}
 	return c, c.await(ctx, time.Minute, "the account of the namespace default", func() (bool, error) {
 		_, err := c.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 		return err == nil, c.alive()
 	})
+}
+
+// versionOf is the version of Kubernetes that a program was built from.
+func versionOf(program string) string {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return "of an unknown version"
+	}
+	for _, m := range info.Deps {
+		if m.Path == "k8s.io/kubernetes" {
+			return m.Version
+		}
+	}
+	return info.Main.Version
 }
 
 func (c *cluster) file(name string) string { return filepath.Join(c.dir, name) }

@@ -205,3 +205,26 @@ func TestOtherProcess(t *testing.T) {
 		t.Error("another process was collapsed")
 	}
 }
+
+// The budget is of a process, not of its number: the next one with that number, in the same
+// container, has its own.
+func TestBudgetOfNumberReused(t *testing.T) {
+	w, a := newWorld(t)
+	a.Policy.Budget = 4 << 20 // one pass
+	for range 2 {
+		a.Pass(context.Background())
+	}
+	if w.passes != 1 {
+		t.Fatalf("%d passes, want 1: the budget is used up", w.passes)
+	}
+	w.write("proc/11/stat", "11 (app) S 1 1 1 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 90 0 0\n") // began later
+	for range 2 {                                                                       // the first says goodbye to the old one
+		if err := a.Node.Scan(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Pass(context.Background())
+	if w.passes != 2 || len(a.used) != 1 {
+		t.Errorf("%d passes, budgets of %d processes", w.passes, len(a.used))
+	}
+}

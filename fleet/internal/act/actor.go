@@ -62,14 +62,9 @@ type Actor struct {
 	work  map[node.Labels]Work
 	stops map[string]uint64
 
-	used map[key]uint64 // of the budget of each process
+	used map[node.Running]uint64 // of the budget of each process
 	last procmem.Pressure
 	at   time.Time
-}
-
-type key struct {
-	labels node.Labels
-	pid    int
 }
 
 // New makes an actor.
@@ -80,7 +75,7 @@ func New(p Policy, n *node.Node, labels Labelled, groups *cgroups.Root, log *slo
 		Open: func(pid int, o collapser.Options, dryRun bool) (Process, error) {
 			return collapser.Open(system, pid, o, dryRun)
 		},
-		work: make(map[node.Labels]Work), stops: make(map[string]uint64), used: make(map[key]uint64),
+		work: make(map[node.Labels]Work), stops: make(map[string]uint64), used: make(map[node.Running]uint64),
 	}
 }
 
@@ -136,11 +131,11 @@ func (a *Actor) Pass(ctx context.Context) {
 
 // forget drops what is kept of processes and containers that are gone.
 func (a *Actor) forget(running []node.Running) {
-	here, containers := make(map[key]bool), make(map[node.Labels]bool)
+	here, containers := make(map[node.Running]bool), make(map[node.Labels]bool)
 	for _, r := range running {
-		here[key{r.Labels, r.PID}], containers[r.Labels] = true, true
+		here[r], containers[r.Labels] = true, true
 	}
-	maps.DeleteFunc(a.used, func(k key, _ uint64) bool { return !here[k] })
+	maps.DeleteFunc(a.used, func(k node.Running, _ uint64) bool { return !here[k] })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	maps.DeleteFunc(a.work, func(l node.Labels, _ Work) bool { return !containers[l] })
@@ -148,11 +143,10 @@ func (a *Actor) forget(running []node.Running) {
 
 // process puts the heap of one process on huge pages.
 func (a *Actor) process(ctx context.Context, r node.Running) {
-	k := key{r.Labels, r.PID}
-	if a.used[k] >= a.Policy.Budget {
+	if a.used[r] >= a.Policy.Budget {
 		return
 	}
-	o := collapser.Options{MinDensity: a.Policy.MinDensity, Rate: a.Policy.Rate, Budget: a.Policy.Budget - a.used[k]}
+	o := collapser.Options{MinDensity: a.Policy.MinDensity, Rate: a.Policy.Rate, Budget: a.Policy.Budget - a.used[r]}
 	c, err := a.Open(r.PID, o, a.DryRun)
 	if err != nil {
 		if !errors.Is(err, inspect.ErrNoProcess) {
@@ -200,7 +194,7 @@ func (a *Actor) process(ctx context.Context, r node.Running) {
 	out, err := c.Pass(pass)
 	cancel()
 	watch.Wait()
-	a.used[k] += out.Bytes
+	a.used[r] += out.Bytes
 	a.mu.Lock()
 	w := a.work[r.Labels]
 	a.work[r.Labels] = Work{w.Bytes + out.Bytes, w.Spent + out.Spent}
