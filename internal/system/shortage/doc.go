@@ -1,6 +1,6 @@
 // Package shortage waits until the memory of a cgroup, or of the machine, is nearly used
-// up: until use less the file cache, which the kernel can take back, passes a share of the
-// limit, or until tasks wait for memory (PSI; version 1: its own notifications).
+// up: until use less the file cache, which the kernel can take back, passes 95% of the
+// limit, or 90% while tasks wait for memory (PSI; version 1: its own notifications).
 //
 // The kernel wakes the waiting process where it can: by an eventfd at the threshold of
 // version 1, by a trigger of PSI. Else use is read as often as growth could pass the rest
