@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -239,7 +238,7 @@ func (s *series) write() error {
 func goroot() (string, error) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		return runtime.GOROOT(), err
+		return "", fmt.Errorf("go env GOROOT: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

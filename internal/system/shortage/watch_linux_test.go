@@ -311,7 +311,6 @@ func TestSawtooth(t *testing.T) {
 	w.unified("cg/a/b", 500, 300, 0, 0)
 	watch := w.watched(Process(w.fs, os.Getpid()))
 	high := 476
-	began := w.now
 	cycle := func() []func(*world) bool {
 		return []func(*world) bool{
 			then(func(w *world) { w.unified("cg/a/b", 500, 300, 0, 0) }),
@@ -325,7 +324,7 @@ func TestSawtooth(t *testing.T) {
 		w.steps = append(w.steps, cycle()...)
 	}
 	w.want(watch, "limit /cg/a/b 476 of 500, cache 0, killed false")
-	began = w.now
+	began := w.now
 	w.want(watch, "limit /cg/a/b 476 of 500, cache 0, killed false")
 	if took := w.now.Sub(began); took < again || took > again+2*time.Second {
 		t.Errorf("said again after %v", took)
