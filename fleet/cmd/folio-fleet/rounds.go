@@ -47,7 +47,11 @@ prints a line of JSON for each round. The pods of folio-fleet tune do.`,
 				Program: &trial.Program{Command: args, Env: rounds.Environ(os.Environ()), Metric: spec, Timeout: plan.Timeout, FS: fs},
 			}
 			defer trial.EndAll()
-			return d.Run(cmd.Context())
+			if err := d.Run(cmd.Context()); err != nil || !plan.Stay {
+				return err
+			}
+			<-cmd.Context().Done()
+			return nil
 		},
 	}
 	cmd.Flags().SetInterspersed(false)

@@ -164,7 +164,7 @@ func (f *tuneFlags) request(args []string) (*tuneRequest, error) {
 	}
 	plan := &rounds.Plan{
 		Settings: r.template.Within(settings), Rounds: f.rounds, Metric: f.metric, Higher: f.higher,
-		Timeout: f.runTimeout, Budget: f.budget, Seed: f.seed,
+		Timeout: f.runTimeout, Budget: f.budget, Seed: f.seed, Stay: !f.keep,
 	}
 	r.spec = tunejob.JobSpec{
 		Name: "folio-tune-" + strings.ToLower(rand.Text()[:8]), Namespace: f.namespace, Nodes: f.nodes, Plan: plan,

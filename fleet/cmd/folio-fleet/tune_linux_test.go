@@ -180,6 +180,39 @@ sleep 0.02`+priced)
 	}
 }
 
+// A pod in place of one that was lost gets a node that has none yet, also when those of the
+// others have run all their rounds: each node is measured once.
+func TestTuneKeepsNodes(t *testing.T) {
+	driver, program := images(t, `
+case $HOSTNAME in *-0-1) sleep 0.2;; esac`+priced)
+	c := newCluster(t, driver, program, "node-1", "node-2", "node-3", "node-4")
+	r, trial := trialOf(t, c, "--rounds", "7")
+	var once bool
+	trial.Progress = func(p tunejob.Progress) {
+		if p.Rounds >= 15 && !once { // two nodes are done
+			once = true
+			c.lose("node-1")
+		}
+	}
+	nodes, err := trial.Run(context.Background())
+	if err != nil || !once {
+		t.Fatalf("%v, a node was lost: %v", err, once)
+	}
+	res, text := report(t, r, nodes)
+	if res.State != tunejob.Recommended {
+		t.Errorf("%s", text)
+	}
+	for _, n := range nodes {
+		if want := 7; n.Name != "node-1" && len(n.Rounds) != want || len(n.Rounds) > want {
+			t.Errorf("%s: %d rounds, want %d", n.Name, len(n.Rounds), want)
+		}
+	}
+	if len(nodes) != 4 {
+		t.Errorf("%d nodes", len(nodes))
+	}
+	testenv.Eventually(t, "the Job and its pods are gone", func() bool { jobs, pods := c.count(); return jobs+pods == 0 })
+}
+
 // Ctrl-C deletes the Job, and what was measured is kept.
 func TestTuneInterrupted(t *testing.T) {
 	driver, program := images(t, priced)

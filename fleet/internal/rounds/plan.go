@@ -22,6 +22,9 @@ type Plan struct {
 	Timeout  time.Duration   `json:"run_timeout_ns"` // of a run
 	Budget   time.Duration   `json:"budget_ns"`      // no round begins later
 	Seed     uint64          `json:"seed"`
+	// Stay has a pod that has run its rounds go on until it is ended, so that its node is
+	// not free for another pod of the trial: anti-affinity does not see pods that have ended.
+	Stay bool `json:"stay,omitempty"`
 }
 
 // Variables of the driver. The program does not get them.

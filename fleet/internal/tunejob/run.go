@@ -58,6 +58,7 @@ type podState struct {
 	said      bool // something
 	complete  bool // its log was read to its end
 	lost      bool // it took its round along
+	over      bool // it said that it has no more rounds
 }
 
 // drain is how long logs are waited for when the Job has ended.
@@ -161,10 +162,22 @@ func (t *Trial) look(ctx context.Context) error {
 	t.take(ctx, pods.Items)
 	full, all := t.nodes.full(t.Spec.Plan.Rounds)
 	t.report(pods.Items, all)
-	if full >= t.Spec.Nodes {
+	if full >= t.Spec.Nodes || t.over() >= t.Spec.Nodes {
 		return errEnough
 	}
 	return t.ended(job)
+}
+
+// over is how many pods have said that they have no more rounds.
+func (t *Trial) over() (n int) {
+	for _, s := range t.pods {
+		s.mu.Lock()
+		if s.over {
+			n++
+		}
+		s.mu.Unlock()
+	}
+	return n
 }
 
 // take begins to follow pods that run, and ends with those that are gone.
@@ -216,7 +229,7 @@ const tailOfLog = 5 * time.Second
 // lose says once of a pod that began and did not end that its round is lost.
 func (t *Trial) lose(s *podState, why string) {
 	s.mu.Lock()
-	lost := s.said && !s.complete && !s.lost
+	lost := s.said && !s.complete && !s.over && !s.lost
 	s.lost = true
 	s.mu.Unlock()
 	if lost {
@@ -253,10 +266,10 @@ func (t *Trial) readLog(ctx context.Context, uid, node string, s *podState) erro
 	defer context.AfterFunc(ctx, func() { log.Close() })()
 	defer log.Close()
 	return rounds.Read(log, func(l rounds.Line) {
-		s.mu.Lock()
-		s.said = true
-		s.mu.Unlock()
 		t.nodes.add(s.name, uid, node, l, len(t.Spec.Plan.Settings))
+		s.mu.Lock()
+		s.said, s.over = true, s.over || l.Kind == rounds.End || l.Kind == rounds.Failed
+		s.mu.Unlock()
 	})
 }
 
@@ -375,7 +388,7 @@ func (t *Trial) hopeless() error {
 	why := ""
 	for _, s := range t.pods {
 		s.mu.Lock()
-		done := s.complete
+		done := s.complete || s.over
 		s.mu.Unlock()
 		switch {
 		case done:
