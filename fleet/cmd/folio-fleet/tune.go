@@ -292,7 +292,7 @@ type tuneFile struct {
 func tuneProgress(stderr io.Writer, spec tunejob.JobSpec) func(tunejob.Progress) {
 	last, said := "", time.Now()
 	return func(p tunejob.Progress) {
-		line := fmt.Sprintf("%d of %d rounds, on %s", p.Rounds, spec.Nodes*spec.Plan.Rounds, unit.Plural(p.Nodes, "node"))
+		line := fmt.Sprintf("%s so far, on %s; %d on each of %d are wanted", unit.Plural(p.Rounds, "round"), unit.Plural(p.Nodes, "node"), spec.Plan.Rounds, spec.Nodes)
 		if p.Waiting != "" {
 			line += "; waiting: " + p.Waiting
 		}
