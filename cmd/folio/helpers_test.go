@@ -51,6 +51,7 @@ func gcprog() {
 		pidfile    = flag.String("pidfile", "", "write the id of the process to this `file`, once the memory is there, on base pages")
 		grow       = flag.Bool("grow", false, "hold memory in proportion to the speed of -figure")
 		leak       = flag.Bool("leak", false, "after -pidfile, hold a MiB more for each line of input, and print one then")
+		become     = flag.Bool("become", false, "after -pidfile, exec another program at the end of the input")
 		huge       = flag.Int("huge", 0, "wait until so many MiB are on huge pages")
 		figure     = flag.Bool("figure", false, "print a speed that depends on GOGC alone")
 		bench      = flag.Bool("bench", false, "print that speed as two Go benchmarks")
@@ -128,6 +129,10 @@ func gcprog() {
 			leaked = append(leaked, b)
 			fmt.Println("more")
 		}
+	}
+	if *become {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		check(unix.Exec("/proc/self/exe", []string{"gcprog", "-sleep", "1h"}, os.Environ()))
 	}
 	if *huge > 0 {
 		for end := time.Now().Add(testenv.Patience); time.Now().Before(end) && hugeBytes() < *huge<<20; {

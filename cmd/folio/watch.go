@@ -15,6 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/system/history"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/view/report"
 	"github.com/foliomem/folio/internal/view/screen"
 )
@@ -29,8 +30,8 @@ type watching struct {
 	every   time.Duration
 	show    func(file *result.Inspect, first bool) error
 
-	last  *inspect.Process // nil: nothing was read
-	ended bool             // the process has
+	last *inspect.Process // nil: nothing was read
+	over string           // what the process did that ends the readings
 }
 
 // watchProcess reads a process until it ends, the duration has passed, or the user ends it.
@@ -65,8 +66,8 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 	if err == nil && f.duration > 0 {
 		err = w.finish()
 	}
-	if err == nil && w.ended {
-		err = a.stderr.Line("process %d has ended", w.last.PID)
+	if err == nil && w.over != "" {
+		err = a.stderr.Line("process %d %s", w.last.PID, w.over)
 	}
 	return err
 }
@@ -103,8 +104,7 @@ func (w *watching) run(ctx context.Context) error {
 			}
 		case ctx.Err() != nil && w.last != nil:
 			return nil
-		case errors.Is(err, inspect.ErrNoProcess) && w.last != nil:
-			w.ended = true
+		case w.last != nil && w.gone(err):
 			return nil
 		case errors.Is(err, procmem.ErrMainThread) && w.last != nil:
 			// Its threads end one after the other: nothing is to be seen until the last.
@@ -117,6 +117,20 @@ func (w *watching) run(ctx context.Context) error {
 		case <-time.After(w.every - time.Since(begin)):
 		}
 	}
+}
+
+// gone says of an error of reading whether the process ended, or is another program now:
+// what was read until then stays.
+func (w *watching) gone(err error) bool {
+	switch {
+	case errors.Is(err, waterfall.ErrExec):
+		w.over = "began another program: readings end there"
+	case errors.Is(err, inspect.ErrNoProcess):
+		w.over = "has ended"
+	default:
+		return false
+	}
+	return true
 }
 
 // add adds a reading, and shows it.
@@ -176,12 +190,14 @@ func (w *watching) text(file *result.Inspect, first bool) error {
 
 // finish looks once more, writes the files, and prints how the memory grew.
 func (w *watching) finish() error {
-	if p, err := w.process.Look(); err == nil {
-		minor, major := w.process.Total()
-		w.history.Add(p, minor, major)
-		w.last = p
-	} else if w.ended = errors.Is(err, inspect.ErrNoProcess); !w.ended && !errors.Is(err, procmem.ErrMainThread) {
-		return err
+	if w.over == "" {
+		if p, err := w.process.Look(); err == nil {
+			minor, major := w.process.Total()
+			w.history.Add(p, minor, major)
+			w.last = p
+		} else if !w.gone(err) && !errors.Is(err, procmem.ErrMainThread) {
+			return err
+		}
 	}
 	file, err := w.file(w.history.All())
 	if err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -9,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -76,6 +79,47 @@ func TestWatchRestoresTerminal(t *testing.T) {
 				t.Errorf("after it: %q, want %q", after, want)
 			}
 		})
+	}
+}
+
+// A process that becomes another program ends the readings, and what was read is kept.
+func TestWatchedProgramBecomesAnother(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("gcprog", "-alloc", "8", "-become", "-pidfile", "/dev/stdout")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), raceEnv}
+	in, out := testenv.Start(t, cmd)
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	c := newChild(t, "inspect", "--watch=10ms", "--duration=1h", "--json=f.json", pid)
+	file, err := os.Create(c.path("out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c.cmd.Stdout = file
+	c.start()
+	if !testenv.Within(func() bool { return lines(c.path("out")) > 5 }) {
+		t.Fatal("no lines")
+	}
+	in.Close()
+	c.end(exitOK)
+	if want := "process " + pid + " began another program: readings end there\n"; c.stderr.String() != want {
+		t.Errorf("%q, want %q", c.stderr.String(), want)
+	}
+	data, err := os.ReadFile(c.path("f.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := result.Read("f.json", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Inspect.Process
+	if len(p.OverTime.Seconds) < 2 || !slices.Contains(p.Command, "-become") {
+		t.Errorf("%d readings of %q", len(p.OverTime.Seconds), p.Command)
 	}
 }
 
