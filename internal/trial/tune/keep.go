@@ -95,6 +95,16 @@ func (r *Result) keepBuild(a *Arm) []string {
 			about += "; no toolchain line in go.mod can choose " + b.Go + " here: " + why
 		}
 	}
+	if b.Experiments != "" {
+		all := variant.Build{Experiments: r.places.Experiments}.With(b)
+		env = append(env, "GOEXPERIMENT="+all.Experiments)
+	}
+	if b.AMD64 != "" {
+		env = append(env, "GOAMD64="+b.AMD64)
+	}
+	if len(env) > 0 { // before the lines that build
+		add("export "+strings.Join(env, " "), about)
+	}
 	switch b.PGO {
 	case "":
 	case variant.PGOOff:
@@ -113,16 +123,6 @@ func (r *Result) keepBuild(a *Arm) []string {
 		default:
 			add(r.goBuild("-pgo="+trial.Quote(file)), "in place of go "+r.verb())
 		}
-	}
-	if b.Experiments != "" {
-		all := variant.Build{Experiments: r.places.Experiments}.With(b)
-		env = append(env, "GOEXPERIMENT="+all.Experiments)
-	}
-	if b.AMD64 != "" {
-		env = append(env, "GOAMD64="+b.AMD64)
-	}
-	if len(env) > 0 {
-		add("export "+strings.Join(env, " "), about)
 	}
 	if b.Patches != "" && r.places.Test {
 		add(strings.TrimSpace("folio go test --patch "+b.Patches+" "+r.places.Package), "in place of go test")

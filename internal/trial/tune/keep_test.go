@@ -26,15 +26,15 @@ func TestKeepBuild(t *testing.T) {
 	}{
 		{"all", main, trial.Setting{Build: all, GOGC: "400", THP: trial.THPHeap}, []string{
 			"go mod edit -toolchain=go1.27.4   # the go command then takes go1.27.4 by itself",
-			"cp /c/folio/profiles/0f.pgo cmd/x/default.pgo   # go build finds it there by itself",
 			"export GOEXPERIMENT=nogreenteagc GOAMD64=v3   # in the environment of every go build",
+			"cp /c/folio/profiles/0f.pgo cmd/x/default.pgo   # go build finds it there by itself",
 			"folio build --patch heap-minimum ./cmd/x   # in place of go build",
 			"folio exec --thp heap --gogc 400 -- PROGRAM   # what starts the program",
 		}},
 		{"of another module", foreign, trial.Setting{Build: all, GOGC: "400"}, []string{
+			"export GOTOOLCHAIN=go1.27.4 GOEXPERIMENT=nogreenteagc,jsonv2,synctest GOAMD64=v3   # in the environment of every go build; no toolchain line in go.mod can choose go1.27.4 here: GOTOOLCHAIN=local",
 			"cp /c/folio/profiles/0f.pgo 0f.pgo   # folio cache clean removes the first",
 			"go build -pgo=0f.pgo example.com/y/cmd/x   # with the path of the copy",
-			"export GOTOOLCHAIN=go1.27.4 GOEXPERIMENT=nogreenteagc,jsonv2,synctest GOAMD64=v3   # in the environment of every go build; no toolchain line in go.mod can choose go1.27.4 here: GOTOOLCHAIN=local",
 			"folio build --patch heap-minimum example.com/y/cmd/x   # in place of go build",
 			"export GOGC=400   # in the environment of the program",
 		}},
