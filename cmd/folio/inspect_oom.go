@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/inspect"
@@ -155,6 +156,9 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
+// mostOfCgroup bounds what is read of a file of a cgroup, which may be any directory.
+const mostOfCgroup = 16 << 20
+
 // pids lists the processes that are watched.
 func (o *oomWatch) pids() []int {
 	if o.pid != 0 {
@@ -166,7 +170,7 @@ func (o *oomWatch) pids() []int {
 		if err != nil || !d.IsDir() {
 			return nil // it is gone
 		}
-		data, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		data, err := input.ReadFile(filepath.Join(path, "cgroup.procs"), mostOfCgroup)
 		if err != nil {
 			return nil
 		}
@@ -435,7 +439,7 @@ func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
 	}
 	if e.Group != "" {
 		for _, name := range []string{"memory.pressure", "memory.stat"} {
-			if data, err := os.ReadFile(filepath.Join(e.Group, name)); err == nil {
+			if data, err := input.ReadFile(filepath.Join(e.Group, name), mostOfCgroup); err == nil {
 				line("\n%s\n%s", name, bytes.TrimSpace(data))
 			}
 		}

@@ -248,3 +248,23 @@ func TestOOMInterrupted(t *testing.T) {
 		t.Errorf("%s%s", c.out.String(), c.errs.String())
 	}
 }
+
+// A directory that looks like a cgroup need not be one: what is in it is not waited for.
+func TestOOMOfNoCgroup(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "cgroup.procs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(dir, "below")
+	if err := os.Mkdir(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	parent := os.Getppid()
+	if err := os.WriteFile(filepath.Join(below, "cgroup.procs"), []byte(strconv.Itoa(parent)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := &oomWatch{group: dir, fs: procmem.FS{}}
+	if got := o.pids(); len(got) != 1 || got[0] != parent {
+		t.Errorf("%v, want %d alone", got, parent)
+	}
+}
