@@ -133,12 +133,17 @@ func (w *watching) gone(err error) bool {
 	return true
 }
 
-// add adds a reading, and shows it.
-func (w *watching) add(p *inspect.Process) error {
-	first := w.last == nil
+// keep adds a reading to the history.
+func (w *watching) keep(p *inspect.Process) {
 	minor, major := w.process.Total()
 	w.history.Add(p, minor, major)
 	w.last = p
+}
+
+// add adds a reading, and shows it.
+func (w *watching) add(p *inspect.Process) error {
+	first := w.last == nil
+	w.keep(p)
 	file, err := w.file(w.history.Recent())
 	if err != nil {
 		return err
@@ -192,9 +197,7 @@ func (w *watching) text(file *result.Inspect, first bool) error {
 func (w *watching) finish() error {
 	if w.over == "" {
 		if p, err := w.process.Look(); err == nil {
-			minor, major := w.process.Total()
-			w.history.Add(p, minor, major)
-			w.last = p
+			w.keep(p)
 		} else if !w.gone(err) && !errors.Is(err, procmem.ErrMainThread) {
 			return err
 		}

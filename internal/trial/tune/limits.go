@@ -121,14 +121,16 @@ func (r *Result) unlimited() error {
 	if len(given) > 1 {
 		text = strings.Join(given, " and ") + ": no setting keeps to all of them in every run"
 	}
+	sep := ": "
 	if r.limits.RSS > 0 {
 		if least, a := r.least(mostMemory); a != nil {
-			text += fmt.Sprintf(": the least peak RSS that was measured in all runs of one is %s, with %s", unit.Bytes(least), a.Name)
+			text, sep = text+sep, "; "
+			text += fmt.Sprintf("the least peak RSS that was measured in all runs of one is %s, with %s", unit.Bytes(least), a.Name)
 		}
 	}
 	if r.limits.P99 > 0 || r.limits.Errors != nil {
 		if least, a := r.least(mostP99); a != nil {
-			text += fmt.Sprintf(": the least p99 that was measured in all runs of one is %s, with %s", unit.Seconds(least), a.Name)
+			text += sep + fmt.Sprintf("the least p99 that was measured in all runs of one is %s, with %s", unit.Seconds(least), a.Name)
 		}
 		return errors.New(text + "; allow more, or lower the rate")
 	}
