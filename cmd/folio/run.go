@@ -356,14 +356,18 @@ func peaksUnknown(samples []*trial.Sample) string {
 
 // unseen says what is not known of GC cycles, and why.
 func unseen(samples []*trial.Sample) string {
+	unknown := "GC cycles are unknown: "
+	if trial.PeakWaterfall(samples).Cycles() > 0 {
+		unknown = "how many GC cycles there were in all is unknown: "
+	}
 	for _, s := range samples {
 		switch {
 		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
-			return "GC cycles are unknown: samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
+			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
 		case s.GCCycles == nil && s.GCTrace == trial.TracePartial:
-			return "GC cycles are unknown: no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
+			return unknown + "no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
 		case s.GCCycles == nil:
-			return "GC cycles are unknown: no Go program was seen"
+			return unknown + "no Go program was seen"
 		case s.GCTrace == trial.TracePartial:
 			return "GC cycles and pauses are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
 		}

@@ -189,19 +189,10 @@ type NearPeak struct {
 // PeakWaterfall returns that of the sample with the highest peak, of those that were read near
 // it if there are any; nil if there is none.
 func PeakWaterfall(samples []*trial.Sample) *NearPeak {
-	var most *trial.Sample
-	near := func(s *trial.Sample) bool { return s.Waterfall.OfPeak >= trial.NearPeak }
-	for _, s := range Usable(samples) {
-		switch {
-		case s.Waterfall == nil || s.PeakRSS == nil:
-		case most == nil, near(s) && !near(most), near(s) == near(most) && *s.PeakRSS > *most.PeakRSS:
-			most = s
-		}
-	}
-	if most == nil {
+	w := trial.PeakWaterfall(Usable(samples))
+	if w == nil {
 		return nil
 	}
-	w := most.Waterfall
 	return &NearPeak{Waterfall: *newWaterfall(w.Process.Waterfall, w.Process.Remedies), PID: w.Process.PID, Name: w.Process.Name, At: w.At.Seconds(),
 		OfPeak: w.OfPeak, Why: list(w.Process.Notes)}
 }

@@ -74,7 +74,11 @@ func (r *running) fillTrace(out *Sample) {
 	told := r.profile != nil && r.profile.err == nil && r.profile.session.Lost() == 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out.setTrace(r.witness.verdict(r.p.IsGo, r.alone, told), r.trace)
+	state := r.witness.verdict(r.p.IsGo, r.alone, told)
+	if r.p.Server == nil && state == TraceComplete && out.Waterfall.Cycles() > r.trace.Cycles {
+		state = TracePartial
+	}
+	out.setTrace(state, r.trace)
 }
 
 // fillProfile fills in where the CPU time of out went.

@@ -40,6 +40,11 @@ type RunFacts struct {
 	HeapPeak        *float64
 	Digest          []string // see [Digest]
 
+	// Counted is how many GC cycles the runtime of the largest process had counted near its
+	// peak, since its start and in one run; 0 if that is not known.
+	Counted int
+	Runs    int // that are taken into account
+
 	Profile *profile.Result // of all samples together; nil: not sampled
 
 	Delayed Delayed  // of a server under a load by folio
@@ -77,6 +82,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 		s.Profile = w
 	}
 	s.lookAt(samples)
+	s.Counted = trial.PeakWaterfall(samples).Cycles()
 	s.Go = s.Cycles != nil
 	s.Digest = DigestOf(samples)
 	return s
@@ -88,6 +94,7 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 		if !x.OK() {
 			continue
 		}
+		s.Runs++
 		s.AtLeast = s.AtLeast || x.GCTrace == trial.TracePartial || x.GCCycles == nil
 		s.Processes = max(s.Processes, x.Processes)
 		s.Stopped = s.Stopped || x.Signal != "" || x.TimedOut || x.Interrupted
@@ -152,13 +159,19 @@ func (s *RunFacts) gc() []string {
 	if sampled && (share > 0 || s.Cycles == nil || *s.Cycles > 0) {
 		parts = append(parts, fmt.Sprintf("%s of CPU time (%s)", unit.Percent(share), unit.Seconds(share*s.Profile.CPU())))
 	}
-	if s.Cycles != nil {
+	counted := s.counted()
+	switch {
+	case counted != "":
+		parts = append(parts, counted)
+	case s.Cycles != nil:
 		parts = append(parts, s.cycles())
 	}
 	if s.Pause != nil && *s.Cycles > 0 {
 		parts = append(parts, fmt.Sprintf("stop-the-world %s total, %s max", unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
 	}
 	switch {
+	case counted != "" && s.Cycles == nil:
+		parts = append(parts, "no gctrace line was seen")
 	case s.Cycles == nil && sampled && share >= 0.0005:
 		parts = append(parts, "cycles unknown: no gctrace line was seen")
 	case s.Cycles == nil && !sampled:
@@ -179,6 +192,19 @@ func (s *RunFacts) gc() []string {
 
 // traceCounts says what the runtime's own figure is.
 const traceCounts = "gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."
+
+// counted says how many GC cycles one process had, where the trace shows fewer and may have
+// missed some; else "". Under load the trace is of less than its life.
+func (s *RunFacts) counted() string {
+	if s.Counted == 0 || s.Server || s.Cycles != nil && (!s.AtLeast || *s.Cycles >= float64(s.Counted)) {
+		return ""
+	}
+	text := "at least " + cycles(float64(s.Counted))
+	if s.Runs > 1 {
+		text += " in one run"
+	}
+	return text + ", as the runtime of the largest process counted"
+}
 
 // cycles is how many GC cycles there were, as far as that is known.
 func (s *RunFacts) cycles() string {
