@@ -441,7 +441,7 @@ func code(s *trial.Sample, server bool) error {
 	switch {
 	case server && s.OK():
 		return nil
-	case s.Failure == trial.InterruptedUnderLoad:
+	case s.FailureKind == trial.FailedInterrupted:
 		return exitCode(exitInterrupted)
 	case server:
 		return errors.New(s.Failure)

@@ -36,7 +36,7 @@ var treatments = map[string]treatment{
 	"result.Interval.Warnings": keep, "result.Summary.Collector": prose,
 
 	// Samples and profiles.
-	"trial.Sample.Failure": prose, "trial.Sample.GCTrace": keep, "trial.Sample.Listening": drop, "trial.Sample.Signal": keep,
+	"trial.Sample.Failure": prose, "trial.Sample.FailureKind": keep, "trial.Sample.GCTrace": keep, "trial.Sample.Listening": drop, "trial.Sample.Signal": keep,
 	"trial.Sample.PeakRSSSource": keep, "trial.Sample.PeakTreeRSSSource": keep,
 	"profile.ClassShare.Class": keep, "profile.FaultShare.Class": keep, "profile.Result.Notes": prose,
 	"profile.Result.UncertainNames": prose, "profile.Site.File": file, "profile.Site.Func": keep,

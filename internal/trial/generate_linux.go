@@ -35,13 +35,14 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	}
 	err := r.await(ctx, out, r.first(measuring, done), limit)
 	if err == nil && out.Failure == "" && isClosed(measuring) {
-		w := r.openWindow()
+		w, spared := r.openWindow(), r.sampler.spare()
 		r.observe()
 		err = r.await(ctx, out, r.first(done, nil), r.p.Timeout)
 		stop()
 		<-done
 		w.close(r, out, ended)
 		r.observer.end()
+		spared()
 	}
 	stop()
 	<-done
@@ -64,7 +65,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	case errors.As(failed, &wrong):
 		return failed
 	case out.Interrupted:
-		out.Failure = InterruptedUnderLoad
+		out.Failure, out.FailureKind = "interrupted under load", FailedInterrupted
 	case isClosed(r.exited):
 		out.Failure = "the server ended under load"
 	case failed != nil:

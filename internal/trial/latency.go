@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -15,18 +14,25 @@ import (
 // generator was late.
 const LateRepeats = 3
 
-// InterruptedUnderLoad is the failure of a trial that a signal ended under folio's load. It
-// has what the load found until then.
-const InterruptedUnderLoad = "interrupted under load"
+// A FailureKind says what kind a failure is, where that decides what becomes of the trial.
+type FailureKind string
 
-// lateFailure begins the failure of a trial in which the load generator was late.
+const (
+	// FailedLate: the load generator was late.
+	FailedLate FailureKind = "late_generator"
+	// FailedInterrupted: a signal ended the trial under folio's load. It has what the load
+	// found until then.
+	FailedInterrupted FailureKind = "interrupted_under_load"
+)
+
+// lateFailure is the failure of a trial in which the load generator was late, in words.
 const lateFailure = "the load generator was late"
 
 // Late says that a trial does not count because the load generator was late: the latencies
 // are not the server's. A server that failed by itself (an OOM kill) failed, late or not; a
 // load that was interrupted does not count anyway.
 func (s *Sample) Late() bool {
-	return s.Load != nil && s.Load.Late && s.Load.Complete && (s.Failure == "" || strings.HasPrefix(s.Failure, lateFailure))
+	return s.Load != nil && s.Load.Late && s.Load.Complete && (s.Failure == "" || s.FailureKind == FailedLate)
 }
 
 // Latencies are the figures of a load by folio: percentiles, nil where they fall among
@@ -83,7 +89,7 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 	l := s.Load
 	switch {
 	case l.Late:
-		s.Failure = lateText(l)
+		s.Failure, s.FailureKind = lateText(l), FailedLate
 	case l.Intended > 0 && l.Succeeded == 0:
 		s.Failure = "no request succeeded" + firstError(l)
 	case spec != nil && spec.OfLoad() && spec.Name != metric.CPUPerRequest:

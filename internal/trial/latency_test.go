@@ -30,12 +30,12 @@ func TestFailedRunIsNotLate(t *testing.T) {
 	for _, c := range []struct {
 		failure string
 		late    bool
-	}{{"", true}, {"killed by the kernel's OOM killer: ...", false}} {
+	}{{"", true}, {"killed by the kernel's OOM killer: ...", false}, {lateFailure + ", a server says", false}} {
 		l := &load.Result{Complete: true, Late: true, Counts: load.Counts{Intended: 10, Succeeded: 10}}
 		l.Lateness.P99, l.Lateness.Bound = new(0.5), 0.001
 		s := &Sample{Wall: 1, CPU: 2, Load: l, Failure: c.failure}
 		s.setLoad(nil)
-		if s.Late() != c.late || s.OK() || c.failure != "" && s.Failure != c.failure {
+		if s.Late() != c.late || (s.FailureKind == FailedLate) != c.late || s.OK() || c.failure != "" && s.Failure != c.failure {
 			t.Errorf("%q: late %v, failure %q", c.failure, s.Late(), s.Failure)
 		}
 	}

@@ -112,6 +112,8 @@ type Sample struct {
 
 	// Failure says why the trial does not count; "" when it does.
 	Failure string `json:"failure,omitempty"`
+	// FailureKind is the kind of a failure that is not the program's; "" for others.
+	FailureKind FailureKind `json:"failure_kind,omitempty"`
 	// Interrupted says that a signal came for the program, and that it ended after it.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// OverMemory says that the trial was ended because it passed the memory bound.

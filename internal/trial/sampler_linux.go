@@ -3,6 +3,7 @@ package trial
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -24,12 +25,15 @@ type sampler struct {
 	root    int
 
 	trees, largest peaks
-	several        bool // more than one process was seen
+	several        bool       // more than one process was seen
+	walk           sync.Mutex // held for a walk of page tables; guards these:
 	peakHuge       uint64
 	hugeSeen       bool
-	series         *Series     // nil: not to be kept
-	witness        *witness    // nil: nothing else looks
-	reader         *peakReader // nil: the parts of the memory are not asked for
+	walkCost       time.Duration // of the last one
+	sparing        atomic.Bool   // see spare
+	series         *Series       // nil: not to be kept
+	witness        *witness      // nil: nothing else looks
+	reader         *peakReader   // nil: the parts of the memory are not asked for
 }
 
 const (
@@ -45,6 +49,8 @@ const (
 	// the program under its memory lock.
 	hugeShare   = 200
 	minHugeLook = 200 * time.Millisecond
+	// briefWalk is how long a walk may take while the generator is spared.
+	briefWalk = 200 * time.Microsecond
 )
 
 // newSampler starts a process with start and returns its sampler. Orphans whose
@@ -90,7 +96,7 @@ func (s *sampler) run() {
 		}
 		cost := time.Since(start)
 		if now := time.Now(); now.After(nextHuge) {
-			s.lookHuge()
+			s.lookHuge(false)
 			nextHuge = now.Add(max(minHugeLook, hugeShare*time.Since(now)))
 		}
 		// Short programs are looked at early and often: 1, 2, 4, 8 ms...
@@ -116,7 +122,7 @@ func (s *sampler) look() int {
 			}
 		}
 		s.largest.add(largest)
-		if s.reader != nil {
+		if s.reader != nil && !s.sparing.Load() {
 			s.reader.saw(s.tree.Largest(), largest)
 		}
 	}
@@ -127,12 +133,35 @@ func (s *sampler) look() int {
 	return n
 }
 
-func (s *sampler) lookHuge() {
+// lookHuge looks at the huge pages, which takes 20 ms per GiB of small pages, unless the
+// generator is spared that and it is not due in any case.
+func (s *sampler) lookHuge(due bool) {
+	s.walk.Lock()
+	defer s.walk.Unlock()
+	if !due && s.sparing.Load() && s.walkCost > briefWalk {
+		return
+	}
+	begin := time.Now()
+	defer func() { s.walkCost = time.Since(begin) }()
 	if bytes, ok := s.tree.AnonHuge(); ok {
 		s.peakHuge, s.hugeSeen = max(s.peakHuge, bytes), true
 		if s.series != nil {
 			s.series.looked(&s.series.Huge, bytes)
 		}
+	}
+}
+
+// spare keeps the sampler from what takes long while the load generator sends requests: the
+// kernel walks the page tables of a process without letting go of the CPU, on which requests
+// are to start meanwhile. The sampler looks at once when spared is called.
+func (s *sampler) spare() (spared func()) {
+	s.sparing.Store(true)
+	return func() {
+		s.lookHuge(true)
+		if s.reader != nil {
+			s.reader.now(s.tree.Largest())
+		}
+		s.sparing.Store(false)
 	}
 }
 

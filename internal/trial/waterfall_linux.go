@@ -38,12 +38,21 @@ const (
 	hurry     = 10
 	// leastOfPeak is the part of the peak from which on a reading says something of it.
 	leastOfPeak = 0.5
+	// mostRest is how long a reading waits that is to be now, while another one is made.
+	mostRest = time.Second
 )
 
 // A peakLook is the largest process at a look, and the peak until then.
 type peakLook struct {
 	pid  int
 	peak uint64
+	done chan struct{} // nil, or closed when it was read: now
+}
+
+func (l *peakLook) end() {
+	if l.done != nil {
+		close(l.done)
+	}
 }
 
 func newPeakReader(files procmem.FS, begun func() time.Time) *peakReader {
@@ -59,8 +68,23 @@ func (r *peakReader) saw(pid int, rss uint64) {
 		return
 	}
 	select {
-	case r.wake <- peakLook{pid, r.peak}:
+	case r.wake <- peakLook{pid: pid, peak: r.peak}:
 	default: // it is reading, or resting
+	}
+}
+
+// now reads a process at once, and returns when that is done.
+func (r *peakReader) now(pid int) {
+	if pid == 0 {
+		return
+	}
+	late := time.NewTimer(mostRest)
+	defer late.Stop()
+	look := peakLook{pid: pid, done: make(chan struct{})}
+	select {
+	case r.wake <- look:
+		<-look.done
+	case <-late.C:
 	}
 }
 
@@ -91,7 +115,8 @@ func (r *peakReader) run() {
 		}
 		begin, used, pid := time.Now(), threadTime(), look.pid
 		near := r.last != nil && float64(r.last.Process.Waterfall.RSS) >= NearPeak*float64(look.peak)
-		if begin.Sub(r.begun()) < youngest || near && begin.Before(next) {
+		if begin.Sub(r.begun()) < youngest || near && begin.Before(next) && look.done == nil {
+			look.end()
 			continue
 		}
 		if w != nil && (of != pid || !w.Attached()) { // what is not a Go program may have become one
@@ -112,6 +137,7 @@ func (r *peakReader) run() {
 			}
 			r.add(&Waterfall{Process: p, At: p.Waterfall.At.Sub(r.begun())})
 		}
+		look.end()
 		cost := threadTime() - used
 		next = time.Now().Add(max(rest, readShare*cost))
 		timer := time.NewTimer(untilTick(max(hurry*cost, minLook)))

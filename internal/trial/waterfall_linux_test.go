@@ -20,7 +20,7 @@ func TestPeakReader(t *testing.T) {
 	for range 2 {
 		testenv.Eventually(t, "a reading", func() bool {
 			select {
-			case r.wake <- peakLook{os.Getpid(), 1 << 50}: // nothing is near that: it goes on reading
+			case r.wake <- peakLook{pid: os.Getpid(), peak: 1 << 50}: // nothing is near that: it goes on reading
 				return true
 			default:
 				return false
@@ -39,6 +39,40 @@ func TestPeakReader(t *testing.T) {
 	}
 	if w := r.best(4 * rss); w != nil {
 		t.Errorf("a quarter of the peak says nothing of it: %+v", w)
+	}
+}
+
+// While the load generator is spared, the page tables of a large process are left alone; they
+// are walked once it has ended, before the server is stopped.
+func TestSpare(t *testing.T) {
+	pid := os.Getpid()
+	s, err := newSampler(procmem.New(""), 0, false, nil, func() (int, error) { return pid, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.alarm.close()
+	defer s.tree.Close()
+	begun := time.Now().Add(-time.Minute)
+	s.reader = newPeakReader(procmem.New(""), func() time.Time { return begun })
+	go s.reader.run()
+	s.walkCost = time.Hour
+	spared := s.spare()
+	for range 3 {
+		s.look()
+		s.lookHuge(false)
+	}
+	if s.hugeSeen || s.walkCost != time.Hour {
+		t.Error("it walked page tables")
+	}
+	spared()
+	s.reader.end()
+	if !s.hugeSeen || s.walkCost == time.Hour || s.reader.last == nil {
+		t.Errorf("not looked at: huge pages seen %v, memory %v", s.hugeSeen, s.reader.last)
+	}
+	s.hugeSeen, s.walkCost = false, 0
+	s.spare()
+	if s.lookHuge(false); !s.hugeSeen {
+		t.Error("a short walk was left out")
 	}
 }
 
@@ -74,7 +108,7 @@ func TestPeakReaderChooses(t *testing.T) {
 	woken := make(chan peakLook, 1)
 	r.wake = woken
 	r.saw(7, 100)
-	if len(woken) != 1 || <-woken != (peakLook{7, 100}) {
+	if len(woken) != 1 || <-woken != (peakLook{pid: 7, peak: 100}) {
 		t.Error("the peak wakes nobody")
 	}
 	r.saw(7, 94)

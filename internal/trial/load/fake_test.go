@@ -178,13 +178,17 @@ func TestLateGenerator(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		server     time.Duration // answers after this
+		stall      time.Duration // three of each hundred that were started on time after this
+		p99        time.Duration
 		late       bool
 		lateStarts int64
 	}{
 		// Each hundredth wake-up is 50 ms late, and so are the four that were due meanwhile,
 		// by 40, 30, 20, 10 ms: 5% of all.
-		{"fast server", 0, true, 50},
-		{"slow server", 800 * time.Millisecond, false, 50},
+		{"fast server", 0, 0, 40 * time.Millisecond, true, 50},
+		{"slow server", 800 * time.Millisecond, 0, 840 * time.Millisecond, false, 50},
+		// The slowest answers are to others than those that were late.
+		{"server with stalls", 0, 100 * time.Millisecond, 100 * time.Millisecond, false, 50},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := 0
@@ -194,7 +198,12 @@ func TestLateGenerator(t *testing.T) {
 				}
 				return sleep(t.Context(), until)
 			}
-			r := fake(t, Options{Rate: 100, Duration: 10 * time.Second, wait: wait}, func(time.Duration, http.ResponseWriter, *http.Request) { time.Sleep(tt.server) })
+			r := fake(t, Options{Rate: 100, Duration: 10 * time.Second, wait: wait}, func(at time.Duration, _ http.ResponseWriter, _ *http.Request) {
+				if at%time.Second < 30*time.Millisecond {
+					time.Sleep(tt.stall)
+				}
+				time.Sleep(tt.server)
+			})
 			l := r.Lateness
 			if r.Succeeded != 1000 || r.Late != tt.late || l.LateStarts != tt.lateStarts || *l.Max != *seconds(bucket(int64(50 * time.Millisecond))) {
 				t.Errorf("%s: %+v, late %v, lateness p99 %v max %v, %d starts", tt.name, r.Counts, r.Late, *l.P99, *l.Max, l.LateStarts)
@@ -203,8 +212,12 @@ func TestLateGenerator(t *testing.T) {
 			if *l.P99 != *seconds(bucket(int64(40 * time.Millisecond))) || *l.P50 != 0 {
 				t.Errorf("%s: lateness p50 %v p99 %v", tt.name, *l.P50, *l.P99)
 			}
-			if want := *seconds(bucket(int64(tt.server + 40*time.Millisecond))); *r.Latency.P99 != want {
+			if want := *seconds(bucket(int64(tt.p99))); *r.Latency.P99 != want {
 				t.Errorf("%s: p99 %v, want %v", tt.name, *r.Latency.P99, want)
+			}
+			want := *seconds(bucket(int64(tt.p99))) - max(*seconds(bucket(int64(tt.server))), *seconds(bucket(int64(tt.stall))))
+			if l.Added == nil || *l.Added != want {
+				t.Errorf("%s: adds %v to p99, want %v", tt.name, *l.Added, want)
 			}
 			if want := max(0.001, 0.1**r.Latency.P99); l.Bound != want {
 				t.Errorf("%s: bound %v, want %v", tt.name, l.Bound, want)

@@ -33,6 +33,7 @@ type outcome struct {
 type recorder struct {
 	mu                sync.Mutex
 	latency, lateness *hdrhistogram.Histogram
+	fromStart         *hdrhistogram.Histogram // latencies from the actual starts
 	counts            Counts
 	lateStarts        int64
 	status, protocols map[string]int64
@@ -43,7 +44,7 @@ type recorder struct {
 }
 
 func newRecorder() *recorder {
-	return &recorder{latency: newHDR(), lateness: newHDR(), status: make(map[string]int64), protocols: make(map[string]int64),
+	return &recorder{latency: newHDR(), lateness: newHDR(), fromStart: newHDR(), status: make(map[string]int64), protocols: make(map[string]int64),
 		errors: make(map[string]string), keeper: newKeeper()}
 }
 
@@ -102,6 +103,7 @@ func (r *recorder) add(o outcome, intended, ended time.Duration) {
 	if o.kind == "" {
 		r.counts.Succeeded++
 		record(r.latency, o.latency)
+		record(r.fromStart, o.latency-o.lateness)
 		return
 	}
 	r.fail(o.kind)
@@ -126,8 +128,9 @@ func (r *recorder) result(s Settings, complete bool, start time.Time) *Result {
 		out.Errors = append(out.Errors, ErrorText{kind, r.errors[kind]})
 	}
 	out.Latency = newLatency(newHistogram(r.latency), r.counts.Failed)
-	out.Lateness = newLateness(newHistogram(r.lateness), r.lateStarts, out.Latency.P99)
-	out.Late = out.Lateness.late()
+	fromStart := newHistogram(r.fromStart)
+	out.Lateness = newLateness(newHistogram(r.lateness), r.lateStarts, out.Latency.P99, fromStart.quantile(0.99, r.counts.Failed))
+	out.Late = out.Lateness.late(out.Latency.P99)
 	out.OverTime, out.Kept = r.keeper.result(start)
 	return out
 }

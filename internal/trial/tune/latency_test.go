@@ -57,6 +57,7 @@ func (l *loaded) Run(ctx context.Context, set trial.Setting) (*trial.Sample, err
 	if l.late != nil && l.late(l.n) {
 		r.Late, r.Lateness.P99 = true, new(0.005)
 		s.Failure = "the load generator was late"
+		s.FailureKind = trial.FailedLate
 	}
 	s.Load, s.Latencies = r, &trial.Latencies{P50: r.Latency.P50, P99: r.Latency.P99, P999: r.Latency.P999, CPUPerRequest: new(s.CPU / float64(r.Succeeded))}
 	return s, nil

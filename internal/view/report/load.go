@@ -45,8 +45,12 @@ func Load(w io.Writer, f *result.Load) error {
 			unit.Seconds(*l.P50), unit.Seconds(*l.P99), unit.Seconds(*l.Max), unit.Number(l.LateStarts), unit.Span(result.LateStart))
 	}
 	if f.Late {
-		p.line("LATE: do not count these latencies. The 99th percentile of late starts is above %s. Give the generator a CPU of its own, or a lower --rate.",
-			unit.Seconds(f.Lateness.Bound))
+		longer := ""
+		if a := f.Lateness.Added; a != nil {
+			longer = ", and makes p99 longer by " + unit.Seconds(*a)
+		}
+		p.line("LATE: do not count these latencies. The 99th percentile of late starts is above %s%s. Give the generator a CPU of its own, or a lower --rate.",
+			unit.Seconds(f.Lateness.Bound), longer)
 	}
 	p.section("Latency, from the intended start", percentilesText(f.Latency, result.LoadIntervals{}))
 	p.notes(numbered(f.Notes))

@@ -46,7 +46,7 @@ func TestLoadText(t *testing.T) {
 	failing.Settings.Arrivals, failing.Settings.Seed, failing.Settings.Connections, failing.Settings.Rate = load.Poisson, new(uint64(7)), new(8), 0.5
 	late := testLoad(load.Failures{})
 	late.Late = true
-	late.Lateness.P99, late.Lateness.Max = new(0.02), new(0.031)
+	late.Lateness.P99, late.Lateness.Max, late.Lateness.Added = new(0.02), new(0.031), new(0.011)
 	late.Notes = []string{"a note"}
 	nothing := result.NewLoad("v1", &load.Result{Settings: late.Settings, Status: map[string]int64{}, Protocols: map[string]int64{}, Errors: []load.ErrorText{}})
 	nothing.Created, nothing.Host = late.Created, late.Host
