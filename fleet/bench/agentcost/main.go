@@ -8,7 +8,8 @@
 //
 // It starts -processes copies of itself that allocate, and each second another that lives
 // for a moment, and scrapes the agent each -scrape. It fails if the agent takes more than
-// its budget: 0.5% of one core, and 64 MiB and 0.25 MiB for each CPU.
+// its budget: 0.5% of one core, and 64 MiB and 0.25 MiB for each CPU. With -nice 19 the
+// programs give way to what else the machine does.
 package main
 
 import (
@@ -23,6 +24,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -53,8 +55,10 @@ func main() {
 	warm := flag.Duration("warm", 30*time.Second, "how long to wait first, for what the start costs")
 	scrape := flag.Duration("scrape", 15*time.Second, "interval of scrapes")
 	agent := flag.String("agent", "folio-agent", "the program to measure")
+	nice := flag.Int("nice", 0, "`priority` of the programs that the agent looks at, 0 to 19")
+	listen := flag.String("listen", "127.0.0.1:19464", "`address` of the agent")
 	flag.Parse()
-	if err := run(*processes, *duration, *warm, *scrape, *agent, flag.Args()); err != nil {
+	if err := run(*processes, *nice, *duration, *warm, *scrape, *agent, *listen, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "agentcost:", err)
 		os.Exit(1)
 	}
@@ -91,15 +95,21 @@ func short() {
 	}
 }
 
-func run(processes int, duration, warm, scrape time.Duration, agent string, args []string) error {
+func run(processes, nice int, duration, warm, scrape time.Duration, agent, address string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
+	program := func() *exec.Cmd {
+		if nice == 0 {
+			return exec.CommandContext(ctx, self)
+		}
+		return exec.CommandContext(ctx, "nice", "-n", strconv.Itoa(nice), self)
+	}
 	for range processes {
-		cmd := exec.CommandContext(ctx, self)
+		cmd := program()
 		cmd.Env = append(os.Environ(), role+"=serve")
 		in, err := cmd.StdinPipe() // it ends with this process, however that ends
 		if err != nil {
@@ -110,7 +120,6 @@ func run(processes int, duration, warm, scrape time.Duration, agent string, args
 		}
 		defer func() { _ = in.Close(); _ = cmd.Wait() }()
 	}
-	const address = "127.0.0.1:19464"
 	cmd := exec.Command(agent, append([]string{"serve", "--listen", address, "--log-level", "warn"}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -132,7 +141,7 @@ func run(processes int, duration, warm, scrape time.Duration, agent string, args
 			case <-end:
 				return nil
 			case <-second.C:
-				c := exec.CommandContext(ctx, self)
+				c := program()
 				c.Env = append(os.Environ(), role+"=short")
 				if err := c.Start(); err != nil {
 					return err
@@ -159,8 +168,8 @@ func run(processes int, duration, warm, scrape time.Duration, agent string, args
 	var most uint64
 	if err := wait(duration, func() error {
 		status, err := fs.Status(cmd.Process.Pid)
-		if err != nil {
-			return err
+		if err != nil || status.VmRSS == nil {
+			return errors.Join(errors.New("the agent has ended"), err)
 		}
 		most = max(most, *status.VmRSS)
 		return scrapeOnce()

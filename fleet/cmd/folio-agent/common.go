@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/pflag"
@@ -69,6 +70,7 @@ const (
 )
 
 func boundMemory() {
+	runtime.MemProfile(nil, false) // else the linker switches the heap profile off, which folio inspect --heap reads
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(ownGOGC)
 	}

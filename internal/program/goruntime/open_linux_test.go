@@ -138,3 +138,38 @@ func TestUnlimited(t *testing.T) {
 		t.Error("a limit that is not known is known")
 	}
 }
+
+// A Target is kept for as long as its process runs, and there can be hundreds: none keeps
+// what was read of its program's file.
+func TestTargetsAreSmall(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	attach := func() *Target {
+		target, err := Attach(procmem.FS{}, os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return target
+	}
+	attach().Close() // what is read once, such as the table of layouts
+	before := heap()
+	const many = 20
+	targets := make([]*Target, many)
+	for i := range targets {
+		targets[i] = attach()
+	}
+	each := (int64(heap()) - int64(before)) / many
+	for _, target := range targets {
+		if _, err := target.Stats(); err != nil {
+			t.Error(err)
+		}
+		target.Close()
+	}
+	if each > 64<<10 {
+		t.Errorf("each takes %d KiB", each>>10)
+	}
+}

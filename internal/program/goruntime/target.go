@@ -130,6 +130,7 @@ func NewTarget(f *symbol.File, mem io.ReaderAt, moved uint64) (*Target, error) {
 	if _, err := t.Stats(); err != nil {
 		return nil, err
 	}
+	f.Forget() // a Target may be kept for as long as its process runs
 	return t, nil
 }
 

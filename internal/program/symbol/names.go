@@ -14,6 +14,7 @@ import (
 type names struct {
 	list    []name
 	strings span
+	kept    int64 // bytes of the budget
 }
 
 // name is a function. It is kept small: a browser has a million of them.
@@ -102,12 +103,15 @@ func (n *names) read(f *elf.File, section span, size int) {
 			if len(n.list) == input.MaxSymbols || !take(&section.s.budget.memory, nameSize) {
 				return false
 			}
+			n.kept += nameSize
 			n.list = append(n.list, s)
 		}
 		return true
 	})
 	if !whole {
 		n.list = nil // without the rest, addresses would get the names of others
+		section.s.budget.memory += n.kept
+		n.kept = 0
 	}
 }
 

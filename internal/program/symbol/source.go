@@ -37,10 +37,24 @@ func newSource(r io.ReaderAt, size int64) *source {
 // A Budget is what several files together may keep in memory and search. Files
 // that were made to harm cannot be told from real ones, and there can be many.
 // It must not be used by several goroutines at a time.
-type Budget struct{ memory, search int64 }
+type Budget struct {
+	memory, search int64 // what is left
+	blocks         int64 // bytes of files that are kept now
+}
 
 // NewBudget returns a budget for all that one command looks at.
-func NewBudget() *Budget { return &Budget{memory: input.MaxKept, search: input.MaxSearch} }
+func NewBudget() *Budget { return BudgetOf(input.MaxKept, input.MaxSearch) }
+
+// BudgetOf returns a budget of so many bytes in memory, and so many searched. Each file
+// may keep 128 KiB beyond it.
+func BudgetOf(memory, search int64) *Budget { return &Budget{memory: memory, search: search} }
+
+// Renew allows so many bytes to be searched from now on. It is for what looks at files
+// for ever: memory comes back as files are closed, searches do not.
+func (b *Budget) Renew(search int64) { b.search = search }
+
+// Kept is how many bytes of files are in memory, of those that share the budget.
+func (b *Budget) Kept() int64 { return b.blocks }
 
 func take(from *int64, n int64) bool {
 	if *from < n {
@@ -64,6 +78,7 @@ func (s *source) block(off int64) []byte {
 				break
 			}
 			delete(s.blocks, old) // any: the order of a map is random
+			s.budget.blocks -= blockSize
 			if len(s.blocks) >= minBlocks {
 				s.budget.memory += blockSize
 			}
@@ -72,11 +87,19 @@ func (s *source) block(off int64) []byte {
 		n, _ := s.r.ReadAt(b, at)
 		b = b[:n]
 		s.blocks[at] = b
+		s.budget.blocks += blockSize
 	}
 	if off-at >= int64(len(b)) {
 		return nil
 	}
 	return b[off-at:]
+}
+
+// forget drops all blocks.
+func (s *source) forget() {
+	s.budget.memory += int64(max(len(s.blocks)-minBlocks, 0)) * blockSize
+	s.budget.blocks -= int64(len(s.blocks)) * blockSize
+	s.blocks = make(map[int64][]byte)
 }
 
 // all is the span of the whole file.

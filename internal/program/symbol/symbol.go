@@ -83,8 +83,22 @@ func New(r io.ReaderAt, size int64, b *Budget) (*File, error) {
 	return f, nil
 }
 
-// Close closes the file that Open opened.
+// Forget drops what was read of the file and can be read again. A File that is kept, and
+// asked seldom, takes some KiB without it.
+func (f *File) Forget() {
+	f.s.forget()
+	if f.pcln != nil {
+		f.pcln.strings = make(map[int64]string)
+	}
+}
+
+// Close closes the file that Open opened, and gives its budget what it kept.
 func (f *File) Close() error {
+	f.Forget()
+	if f.names != nil {
+		f.s.budget.memory += f.names.kept
+		f.names = nil
+	}
 	if f.closer == nil {
 		return nil
 	}

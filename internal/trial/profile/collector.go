@@ -49,6 +49,7 @@ type Collector struct {
 
 	mostKnown int   // addresses that a process remembers
 	changed   int64 // of the next file: see identity
+	window    int   // of a Meter
 
 	scale      [2]float64 // ns for each unit of a sample's period, of the user's side and the kernel's
 	faultScale float64    // faults for each that a sample stands for
@@ -158,6 +159,7 @@ func (c *Collector) mmap(m *perf.Mapping) {
 		n = c.object(m)
 		c.byID[id] = n
 	}
+	c.objects[n].used = c.window
 	c.process(m.PID).add(m, n)
 }
 

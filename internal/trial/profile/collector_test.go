@@ -26,6 +26,7 @@ type fakeSymbols struct {
 
 func (f *fakeSymbols) IsGo() bool                        { return true }
 func (f *fakeSymbols) Doubt() string                     { return f.doubt }
+func (f *fakeSymbols) Forget()                           {}
 func (f *fakeSymbols) Close() error                      { return nil }
 func (f *fakeSymbols) Address(off uint64) (uint64, bool) { return off + 0x400000, true }
 func (f *fakeSymbols) Lookup(a uint64, call bool) []symbol.Frame {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/program/symbol"
 	"github.com/foliomem/folio/internal/system/perf"
 )
@@ -13,26 +14,33 @@ import (
 // processes over any time, in bounded memory. A sample is told from the names that a
 // [Collector] would give it. A Meter is for one goroutine at a time.
 type Meter struct {
-	opts Options
-	c    *Collector
+	opts   Options
+	c      *Collector
+	budget *symbol.Budget
+	window int // how often Begin was called
 }
 
-// Bounds of what a meter remembers: places some 500 bytes each, and files that are open.
+// Bounds of what a meter remembers: places some 500 bytes each; files that are open, most
+// of them some KiB; and what was read of those.
 const (
-	meterPlaces  = 1 << 14
-	meterObjects = 64
+	meterPlaces  = 1 << 13
+	meterObjects = 256
 	meterKnown   = 1 << 9
+	meterKept    = 4 << 20
+	meterSearch  = 512 << 20 // bytes of files in a window
+	// meterIdle is for how many windows a file stays open that no process had mapped. An
+	// open file keeps its disk space, even that of a container that was removed.
+	meterIdle = 4
 )
 
 // NewMeter returns a meter; nil options are defaults.
 func NewMeter(opts *Options) *Meter {
-	m := &Meter{}
+	m := &Meter{budget: symbol.BudgetOf(meterKept, meterSearch)}
 	if opts != nil {
 		m.opts = *opts
 	}
 	if m.opts.open == nil {
-		budget := symbol.NewBudget()
-		m.opts.open = func(at *perf.Mapping) *object { return openObject(m.opts.Root, at, budget) }
+		m.opts.open = func(at *perf.Mapping) *object { return openObject(m.opts.Root, at, m.budget) }
 	}
 	m.c = m.fresh()
 	return m
@@ -40,16 +48,39 @@ func NewMeter(opts *Options) *Meter {
 
 func (m *Meter) fresh() *Collector {
 	c := New(&m.opts)
-	c.mostKnown = meterKnown
+	c.mostKnown, c.window = meterKnown, m.window
 	return c
 }
 
-// Begin forgets all processes: what comes may be others with their numbers. Names of code
-// stay known until there are too many.
+// Begin begins a window. All processes are forgotten: what comes may be others with their
+// numbers. Names of code stay known until there are too many, and files open while
+// processes have them mapped.
 func (m *Meter) Begin() {
+	m.window++
+	m.c.window = m.window
+	m.budget.Renew(meterSearch)
 	clear(m.c.processes)
-	if len(m.c.places) > meterPlaces || len(m.c.objects) > meterObjects {
+	for id, n := range m.c.byID {
+		if o := m.c.objects[n]; m.window-o.used > meterIdle {
+			o.close()
+			delete(m.c.byID, id) // its number is not given again
+		}
+	}
+	if len(m.c.byID) > meterObjects || len(m.c.objects) > input.MaxObjectFiles/2 {
 		m.Close()
+	}
+	if len(m.c.places) > meterPlaces {
+		m.c.forgetPlaces()
+	}
+	m.forgetFiles()
+}
+
+// forgetFiles drops what was read of files. They stay open.
+func (m *Meter) forgetFiles() {
+	for _, n := range m.c.byID {
+		if o := m.c.objects[n]; o.syms != nil {
+			o.syms.Forget()
+		}
 	}
 }
 
@@ -84,6 +115,9 @@ func (m *Meter) Class(s *perf.Sample) (class Class, ok bool) {
 	}
 	if len(m.c.places) > 2*meterPlaces {
 		m.c.forgetPlaces()
+	}
+	if m.budget.Kept() > meterKept {
+		m.forgetFiles()
 	}
 	e := m.c.stack(s)
 	return m.c.classOf(&e), !m.c.unnamed(&e)

@@ -20,6 +20,7 @@ type symbols interface {
 	Doubt() string // why names of Go may be wrong; "" for no doubt
 	Address(fileOffset uint64) (uint64, bool)
 	Lookup(vaddr uint64, callsite bool) []symbol.Frame
+	Forget() // what can be read again
 	Close() error
 }
 
@@ -33,6 +34,7 @@ type object struct {
 	vdso    bool
 	memory  bool  // no file: generated code
 	err     error // why there are no symbols
+	used    int   // when it was last mapped: see Meter
 }
 
 // identity tells files apart that have the same path, in different containers
@@ -132,6 +134,7 @@ func (o *object) close() {
 	if o.closer != nil {
 		_ = o.closer.Close()
 	}
+	o.syms, o.code, o.closer = nil, nil, nil
 }
 
 const (
