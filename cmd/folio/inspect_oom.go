@@ -226,6 +226,7 @@ func (o *oomWatch) close() {
 // time left, and says what is watched.
 func (o *oomWatch) begin() error {
 	from := time.Now()
+	var unread []string // why, of each process
 	for _, p := range o.opened {
 		file, err := o.waterfall(p)
 		if errors.Is(err, inspect.ErrNoProcess) && o.pid != 0 {
@@ -233,6 +234,9 @@ func (o *oomWatch) begin() error {
 		}
 		if err != nil {
 			continue
+		}
+		if notes := file.Process.Notes; len(notes) > 0 {
+			unread = append(unread, fmt.Sprintf("process %d: %s", p.PID(), notes[len(notes)-1]))
 		}
 		if _, err := file.JSON(); err != nil {
 			return err
@@ -261,6 +265,12 @@ func (o *oomWatch) begin() error {
 	}
 	if o.inside(limits) {
 		lines = append(lines, "this watcher is in the same cgroup: start it outside, else the OOM killer can end it, too")
+	}
+	switch n := len(unread); {
+	case n > 0 && o.pid != 0:
+		lines = append(lines, unread[0]+": the save has less")
+	case n > 0:
+		lines = append(lines, fmt.Sprintf("%d of %s cannot be read as a whole: %s", n, unit.Plural(len(o.opened), "process"), unread[0]))
 	}
 	own, _ := o.fs.Statm(0)
 	lines = append(lines, fmt.Sprintf("a save takes %s now; this watcher takes %s of memory, %s of it its program's file",
