@@ -138,13 +138,20 @@ const nobody = 65534
 // directory.
 func asNobody(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	c := byNobody(t, args...)
+	c.start()
+	_ = c.cmd.Wait()
+	return c.stdout.String(), c.stderr.String(), c.cmd.ProcessState.ExitCode()
+}
+
+// byNobody is a child of another user, to be started.
+func byNobody(t *testing.T, args ...string) *child {
+	t.Helper()
 	c := newChild(t, args...)
 	c.cmd.Path, c.cmd.Dir = "/proc/self/exe", "/"
 	c.cmd.Args[0] = "folio"
 	c.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}
-	c.start()
-	_ = c.cmd.Wait()
-	return c.stdout.String(), c.stderr.String(), c.cmd.ProcessState.ExitCode()
+	return c
 }
 
 func TestCollapseUnprivileged(t *testing.T) {

@@ -129,6 +129,10 @@ func evilFiles(t *testing.T, dir string) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "x"), 0o700), os.WriteFile(filepath.Join(dir, "x", "main.go"), []byte(source), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	group := filepath.Join(dir, evil+".group")
+	if err := errors.Join(os.Mkdir(group, 0o700), os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(evil), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, evil+".sh"), []byte("#!/bin/sh\necho out\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -223,6 +227,9 @@ func hostileLines(pid, goPID string) []hostileLine {
 		{[]string{"inspect", "--json", "-", pid}, `\u001b]0;owned`},
 		{[]string{"inspect", "--duration", "200ms", pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--duration", "200ms", "--html", "-", pid}, `\x1b]0;owned`},
+		{[]string{"inspect", "--oom", evil}, `\x1b]0;owned`},
+		{[]string{"inspect", "--oom", evil + ".group"}, `\x1b]0;owned`},
+		{[]string{"inspect", "--oom", "--save", evil, pid}, `\x1b]0;owned`},
 		{[]string{"inspect", "--rows", "0"}, ""},
 		{[]string{"inspect", "--goroutines", goPID}, ""},
 		{[]string{"inspect", "--heap", evil + ".pprof", goPID}, ""},

@@ -47,7 +47,7 @@ type oomWatch struct {
 	pid    int    // 0: a cgroup is watched
 	group  string // its directory
 	opened []*inspect.Watcher
-	saves  []string
+	saves  []oomSave // those of this watcher that are left
 }
 
 // mostOpened is how many processes of a cgroup are saved: the largest.
@@ -88,6 +88,7 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (e
 	if err := writable(f.save); err != nil {
 		return err
 	}
+	sweepSaves(f.save)
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	if err := o.open(); err != nil {
@@ -149,11 +150,11 @@ func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--save: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".folio-oom-*")
+	f, err := unnamed(dir)
 	if err != nil {
-		return fmt.Errorf("--save: %w", err)
+		return fmt.Errorf("--save %s: %w", dir, reasonOf(err))
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return f.Close()
 }
 
 // mostOfCgroup bounds what is read of a file of a cgroup, which may be any directory.
@@ -226,6 +227,7 @@ func (o *oomWatch) close() {
 // time left, and says what is watched.
 func (o *oomWatch) begin() error {
 	from := time.Now()
+	var unread []string // why, of each process
 	for _, p := range o.opened {
 		file, err := o.waterfall(p)
 		if errors.Is(err, inspect.ErrNoProcess) && o.pid != 0 {
@@ -233,6 +235,9 @@ func (o *oomWatch) begin() error {
 		}
 		if err != nil {
 			continue
+		}
+		if notes := file.Process.Notes; len(notes) > 0 {
+			unread = append(unread, fmt.Sprintf("process %d: %s", p.PID(), notes[len(notes)-1]))
 		}
 		if _, err := file.JSON(); err != nil {
 			return err
@@ -261,6 +266,12 @@ func (o *oomWatch) begin() error {
 	}
 	if o.inside(limits) {
 		lines = append(lines, "this watcher is in the same cgroup: start it outside, else the OOM killer can end it, too")
+	}
+	switch n := len(unread); {
+	case n > 0 && o.pid != 0:
+		lines = append(lines, unread[0]+": the save has less")
+	case n > 0:
+		lines = append(lines, fmt.Sprintf("%d of %s cannot be read as a whole: %s", n, unit.Plural(len(o.opened), "process"), unread[0]))
 	}
 	own, _ := o.fs.Statm(0)
 	lines = append(lines, fmt.Sprintf("a save takes %s now; this watcher takes %s of memory, %s of it its program's file",
@@ -316,105 +327,6 @@ func causeText(e shortage.Event) string {
 	return use
 }
 
-// mostSaves is how many saves are kept: the last ones, which are nearest to the end.
-const mostSaves = 20
-
-// save saves what is in memory: the smallest and most useful first, for the process may be
-// killed at any moment.
-func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
-	from := time.Now()
-	name := fmt.Sprintf("oom-%d", o.pid)
-	if o.pid == 0 {
-		name = "oom-cgroup"
-		if !o.f.redact {
-			name = "oom-" + filepath.Base(o.group)
-		}
-	}
-	dir := filepath.Join(o.f.save, name+"-"+e.At.UTC().Format("20060102T150405.000Z"))
-	if err := os.Mkdir(dir, 0o700); err != nil { // such as a full disk: it may not stay so
-		return o.a.stderr.Line("%s: not saved: %v", causeText(e), err)
-	}
-	o.saves = append(o.saves, dir)
-	for len(o.saves) > mostSaves {
-		_ = os.RemoveAll(o.saves[0]) // or it was taken away
-		o.saves = o.saves[1:]
-	}
-	var done, failed []string
-	put := func(name, what string, write func(io.Writer) error) {
-		if ctx.Err() != nil {
-			return
-		}
-		some, err := putFile(filepath.Join(dir, name), write)
-		switch {
-		case err != nil:
-			failed = append(failed, fmt.Sprintf("%s: %v", name, err))
-		case some && !slices.Contains(done, what):
-			done = append(done, what)
-		}
-	}
-	put("summary.txt", "summary", func(w io.Writer) error { return o.summary(w, e) })
-	parts := func(p *inspect.Watcher) {
-		put(fmt.Sprintf("%d.json", p.PID()), "waterfall", func(w io.Writer) error {
-			file, err := o.waterfall(p)
-			if err != nil {
-				return err
-			}
-			data, err := file.JSON()
-			if err == nil {
-				_, err = w.Write(data)
-			}
-			return err
-		})
-	}
-	for _, p := range o.opened {
-		parts(p)
-	}
-	if o.pid == 0 { // others may have begun, which takes longer to read
-		before := slices.Clone(o.opened)
-		_ = o.open()
-		for _, p := range o.opened {
-			if !slices.Contains(before, p) {
-				parts(p)
-			}
-		}
-	}
-	for _, d := range dumps {
-		for _, p := range o.opened {
-			put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
-		}
-	}
-	err := o.a.stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(done, ", "), unit.Duration(time.Since(from)))
-	for _, f := range failed {
-		err = errors.Join(err, o.a.stderr.Line("not saved: %s", f))
-	}
-	return errors.Join(err, o.a.stdout.Line("%s", dir))
-}
-
-// putFile writes a file that is there as a whole or not at all. A file of nothing is not
-// kept: some is false.
-func putFile(path string, write func(io.Writer) error) (some bool, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return false, err
-	}
-	defer func() {
-		if !some {
-			os.Remove(f.Name())
-		}
-	}()
-	if err := errors.Join(write(f), f.Chmod(0o600)); err != nil {
-		return false, errors.Join(err, f.Close())
-	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil || info.Size() == 0 {
-		return false, err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return false, err
-	}
-	return true, nil
-}
-
 // summary writes what can be read in microseconds.
 func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
 	var b bytes.Buffer
@@ -440,7 +352,8 @@ func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
 	if e.Group != "" {
 		for _, name := range []string{"memory.pressure", "memory.stat"} {
 			if data, err := input.ReadFile(filepath.Join(e.Group, name), mostOfCgroup); err == nil {
-				line("\n%s\n%s", name, bytes.TrimSpace(data))
+				text := console.Escape(string(bytes.TrimSpace(data))) // of a directory that may be anybody's
+				line("\n%s\n  %s", name, strings.ReplaceAll(text, "\n", "\n  "))
 			}
 		}
 	}

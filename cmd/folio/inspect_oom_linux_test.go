@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -72,10 +73,15 @@ type oomChild struct {
 func oomWatcher(t *testing.T, args ...string) *oomChild {
 	t.Helper()
 	c := &oomChild{child: newChild(t, append([]string{"inspect", "--oom"}, args...)...)}
+	c.watch(t)
+	return c
+}
+
+func (c *oomChild) watch(t *testing.T) {
+	t.Helper()
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.errs
 	c.start()
 	testenv.Eventually(t, "that it watches", func() bool { return strings.Contains(c.errs.String(), "a save takes") })
-	return c
 }
 
 // saying is what a program has said so far.
@@ -246,6 +252,35 @@ func TestOOMInterrupted(t *testing.T) {
 	}
 	if saved := !strings.HasSuffix(c.errs.String(), "; nothing was saved\n"); saved != (c.out.String() != "") {
 		t.Errorf("%s%s", c.out.String(), c.errs.String())
+	}
+}
+
+// Whoever may not read a process is told so, by the one who would watch it at once: nothing
+// is said of what could not be seen.
+func TestInspectUnprivileged(t *testing.T) {
+	if os.Getuid() != 0 {
+		testenv.Missing(t, "needs root, to become somebody else")
+	}
+	pid := strconv.Itoa(sleeper(t, 0))
+	for want, args := range map[string][]string{
+		"needs CAP_SYS_PTRACE (sudo)":  {"leaks", "--duration", "100ms", pid},
+		"run as its owner, or as root": {"inspect", "--goroutines", pid},
+	} {
+		stdout, stderr, code := asNobody(t, args...)
+		if code != exitFailure || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: code %d, %q, %q", args, code, stdout, stderr)
+		}
+	}
+	save := t.TempDir()
+	if err := errors.Join(os.Chmod(save, 0o777), os.Chmod(filepath.Dir(save), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	c := &oomChild{child: byNobody(t, "inspect", "--oom", "--save", save, pid)}
+	c.watch(t)
+	c.signal(unix.SIGTERM)
+	c.end(exitOK)
+	if !strings.Contains(c.errs.String(), "needs CAP_SYS_PTRACE (sudo): the save has less") {
+		t.Errorf("%s", c.errs.String())
 	}
 }
 

@@ -157,6 +157,8 @@ func attachSites(s *inspect.System, pid int) (*goruntime.Target, error) {
 	switch {
 	case errors.Is(err, goruntime.ErrGone), procmem.Gone(err):
 		return nil, fmt.Errorf("inspect process %d: %w", pid, inspect.ErrNoProcess)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("read the runtime of process %d: %w; run as its owner, or as root", pid, err)
 	case err != nil:
 		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
 	}

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		"load":    askServer,
 		"hostile": hostile,
 		"maxrss":  maxrss,
+		"halfway": halfway,
 	})
 }
 

@@ -72,7 +72,7 @@ var treatments = map[string]treatment{
 	"result.Sites.Command": command, "result.Sites.GoVersion": keep, "result.Sites.Notes": prose,
 	"result.SiteLine.Func": keep, "result.SiteLine.File": file, "result.HeapSite.Inside": keep, "result.HeapSite.Callers": keep,
 	"result.GrowthSite.Inside": keep, "result.GrowthSite.Callers": keep, "result.GoroutineGroup.State": keep, "result.GoroutineGroup.Start": keep,
-	"result.Leak.Kind": keep, "result.Leak.Inside": keep, "result.Leak.Callers": keep, "result.Leak.Title": keep, "result.Leak.Start": keep,
+	"result.Leak.Kind": keep, "result.Leak.Inside": keep, "result.Leak.Callers": keep, "result.Leak.Title": keep, "result.Leak.Name": blank, "result.Leak.Start": keep,
 	"result.Leak.State":       keep,
 	"result.Collapse.Command": command, "result.Collapse.GoVersion": keep, "result.Collapse.Name": keep,
 	"result.Collapse.Notes": prose, "result.Collapse.Reason": prose,

@@ -141,6 +141,7 @@ type Leak struct {
 	Inside  *string    `json:"inside"`
 	Callers []string   `json:"callers"`
 	Title   *string    `json:"part"`
+	Name    *string    `json:"name"` // of the mappings that grew the most, of memory with names
 	Start   *string    `json:"start"`
 	State   *string    `json:"state"`
 	Leaked  bool       `json:"leaked"`
@@ -218,7 +219,7 @@ func (f *Sites) SetLeaks(r *leak.Report) {
 	for _, g := range r.Found {
 		to := Leak{
 			Kind: g.Kind, From: g.From, To: g.To, Slope: g.Slope, Low: g.Low, High: g.High, Confidence: g.Confidence, Inside: text(g.Inside),
-			Callers: list(g.Callers), Title: text(g.Title), Start: text(g.Start), State: text(g.State), Leaked: g.Leaked, Stack: newLines(g.Stack),
+			Callers: list(g.Callers), Title: text(g.Title), Name: text(g.Name), Start: text(g.Start), State: text(g.State), Leaked: g.Leaked, Stack: newLines(g.Stack),
 		}
 		if g.Func != "" {
 			to.Site = &SiteLine{g.Func, g.File, int64(g.Line)}

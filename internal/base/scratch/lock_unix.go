@@ -5,6 +5,7 @@ package scratch
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,19 +61,47 @@ func hold(path string) (*os.File, error) {
 	return nil, err
 }
 
-// sweep removes a directory if it is this user's and nobody holds it.
-func sweep(path string) {
+// left opens a directory that is this user's and that nobody holds, and locks it; nil for
+// others.
+func left(path string) *os.File {
 	f, err := openDir(path)
 	if err != nil {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || int(st.Uid) != os.Geteuid() || flock(f, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		f.Close()
+		return nil
+	}
+	return f
+}
+
+// sweep removes a directory if it is this user's and nobody holds it.
+func sweep(path string) {
+	if f := left(path); f != nil {
+		_ = os.RemoveAll(path)
+		f.Close()
+	}
+}
+
+func sweepFiles(path, prefix string) {
+	f := left(path)
+	if f == nil {
 		return
 	}
 	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || int(st.Uid) != os.Geteuid() {
+	names, err := f.Readdirnames(-1)
+	if err != nil {
 		return
 	}
-	if flock(f, unix.LOCK_EX|unix.LOCK_NB) == nil {
-		_ = os.RemoveAll(path)
+	rest := len(names)
+	for _, name := range names { // in the directory that is locked, whatever its name is now
+		if strings.HasPrefix(name, prefix) && unix.Unlinkat(int(f.Fd()), name, 0) == nil {
+			rest--
+		}
+	}
+	if rest == 0 {
+		_ = os.Remove(path) // only if it is empty
 	}
 }
 

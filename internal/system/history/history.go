@@ -3,6 +3,7 @@
 package history
 
 import (
+	"slices"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
@@ -92,7 +93,8 @@ func (h *History) add(p Point) {
 type Growth struct {
 	Over time.Duration // what it was seen in
 	RSS  stat.Trend
-	// Parts are those that ever had anything; RSS is their sum.
+	// Parts are those that ever had anything; RSS is their sum. There is none while too
+	// little was seen of them.
 	Parts map[waterfall.Kind]stat.Trend
 	// Used is of the cgroup with the limit; nil for none.
 	Used *stat.Trend
@@ -145,20 +147,25 @@ func (h *History) growth(over time.Duration) *Growth {
 		return t
 	}
 	g.RSS = trend(func(p *Point) float64 { return float64(p.RSS) })
+	used := !slices.ContainsFunc(points, func(p Point) bool { return p.Used == nil })
+	if used {
+		g.Used = new(trend(func(p *Point) float64 { return float64(*p.Used) }))
+	}
+	// A heap that is one part, for the runtime could not be read, does not compare with one
+	// that is divided: parts grow by the readings that are as the last one.
+	divided := points[len(points)-1].Cycles != nil
+	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Cycles != nil != divided })
+	minutes, values = minutes[:0], values[:len(points)]
+	for _, p := range points {
+		minutes = append(minutes, p.At.Minutes())
+	}
+	if len(points) < fewest {
+		return g
+	}
 	for k := range waterfall.Kinds {
-		any := false
-		for i := range points {
-			any = any || points[i].Parts[k] != 0
-		}
-		if any {
+		if slices.ContainsFunc(points, func(p Point) bool { return p.Parts[k] != 0 }) {
 			g.Parts[k] = trend(func(p *Point) float64 { return float64(p.Parts[k]) })
 		}
 	}
-	for i := range points {
-		if points[i].Used == nil {
-			return g
-		}
-	}
-	g.Used = new(trend(func(p *Point) float64 { return float64(*p.Used) }))
 	return g
 }

@@ -85,3 +85,26 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// Where the runtime could not be read now and then, its parts are not 0 then, and the heap as
+// a whole does not come and go.
+func TestUnread(t *testing.T) {
+	for _, last := range []bool{true, false} {
+		h := &History{}
+		for i := range 40 {
+			p := reading(time.Duration(i)*time.Second, 7)
+			if (i%3 == 0) == last {
+				p.Waterfall.GC, p.Waterfall.Parts[0].Kind = nil, waterfall.Heap
+			}
+			h.Add(p, 0, 0)
+		}
+		want, other := waterfall.Live, waterfall.Heap
+		if h.Points[39].Cycles == nil {
+			want, other = other, want
+		}
+		g := h.All()
+		if _, has := g.Parts[other]; has || g.Parts[want].Slope < 59*mib || g.Parts[want].Slope > 61*mib || g.RSS.Slope < 59*mib || *g.Used != g.RSS {
+			t.Errorf("%v: %+v", last, g)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func classify(all []procmem.VMA, i int, heap []page.Range, pageSize int) Kind {
 		return GoHeap
 	case v.Shared || v.Inode != 0 || !anonymousName(v.Name):
 		return File
-	case v.Name == "[stack]" || strings.HasPrefix(v.Name, "[stack:") || strings.HasPrefix(v.Name, "[anon:stack"):
+	case v.StackName():
 		return Stack
 	case i > 0 && v.Name == "" && usable(v) && procmem.Guards(all[i-1], v, pageSize):
 		return Stack

@@ -106,13 +106,13 @@ func (w *Watcher) again() (*Process, error) {
 	}
 	p := *w.last
 	p.Resident, p.Swapped, p.Waterfall = status.VmRSS, status.VmSwap, nil
-	p.Notes = slices.Clone(p.Notes[:w.notes])
 	if !w.o.Brief {
 		p.Limit = w.s.limit(w.pid)
 		if p.Memory == nil {
 			return &p, nil // it may not be read, and a note says so
 		}
 	}
+	p.Notes = slices.Clone(p.Notes[:w.notes])
 	if err := w.s.fillWaterfall(&p, w); err != nil {
 		return nil, err
 	}

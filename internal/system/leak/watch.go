@@ -48,6 +48,7 @@ type Finding struct {
 	Inside     string   // the function of the standard library that it called
 	Callers    []string // of the line
 	Title      string   // of memory
+	Name       string   // of memory with names: of the mappings that grew the most
 
 	// Of goroutines: what most of them do, and where.
 	Start, State string
@@ -63,7 +64,7 @@ type Report struct {
 	// there is no heap profile.
 	Cycles *int
 	// Sites, Starts and Parts are how many lines, go statements and parts of memory were
-	// watched.
+	// watched; no part where none could be read.
 	Sites, Starts, Parts int
 	Found                []Finding // most bytes a second first, then goroutines
 	Ended                bool      // the process has ended
@@ -81,20 +82,21 @@ type series struct {
 // Watcher watches a process.
 type watcher struct {
 	*Report
-	watch   *inspect.Watcher
-	target  *goruntime.Target // nil: it is not Go, or cannot be read
-	names   callsite.Frames
-	begin   time.Time
-	heap    map[string]*series
-	starts  map[string]*series
-	parts   map[string]*series
-	profile bool // there is a heap profile
-	cycle   uint32
-	cycles  int
-	rate    uint64
-	known   map[string]*series // by stack
-	last    []float64          // when each heap profile was read
-	system  map[uint64]bool
+	watch     *inspect.Watcher
+	target    *goruntime.Target // nil: it is not Go, or cannot be read
+	names     callsite.Frames
+	begin     time.Time
+	heap      map[string]*series
+	starts    map[string]*series
+	memory    [2]partSeries // whole and divided: see readParts
+	profile   bool          // there is a heap profile
+	goProgram bool
+	cycle     uint32
+	cycles    int
+	rate      uint64
+	known     map[string]*series // by stack
+	last      []float64          // when each heap profile was read
+	system    map[uint64]bool
 }
 
 // Bounds of what is kept of a program that has too much.
@@ -105,7 +107,7 @@ const maxSeries = 1 << 16
 func Watch(ctx context.Context, s *inspect.System, pid int, duration, interval time.Duration, progress func(elapsed time.Duration)) (*Report, error) {
 	w := &watcher{
 		Report: &Report{}, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
-		starts: map[string]*series{}, parts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{},
+		starts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{},
 	}
 	defer w.watch.Close()
 	if err := w.attach(s, pid); err != nil {
@@ -150,10 +152,17 @@ func (w *watcher) attach(s *inspect.System, pid int) error {
 	if err != nil {
 		return err
 	}
-	if p.IsGo == nil || !*p.IsGo {
+	switch {
+	case p.IsGo == nil && p.Waterfall == nil:
+		return fmt.Errorf("nothing of it can be watched: %s", p.Notes[len(p.Notes)-1])
+	case p.IsGo == nil:
+		w.note("whether it is a Go program is not known: only the parts of its memory are watched")
+		return nil
+	case !*p.IsGo:
 		w.note("not a Go program: only the parts of its memory are watched")
 		return nil
 	}
+	w.goProgram = true
 	if w.target, err = goruntime.Attach(s.FS, pid); err != nil {
 		if errors.Is(err, goruntime.ErrGone) {
 			return fmt.Errorf("process %d: %w", pid, err)
@@ -186,6 +195,8 @@ func (w *watcher) read(ctx context.Context) error {
 	w.Readings++
 	if p.Waterfall != nil {
 		w.readParts(at, p.Waterfall)
+	} else if n := len(p.Notes); n > 0 { // the last one says why
+		w.note("%s", p.Notes[n-1])
 	}
 	if w.target == nil {
 		return nil
@@ -241,22 +252,6 @@ func fill(all map[string]*series, at float64) {
 			s.points = append(s.points, Point{at, 0})
 		}
 	}
-}
-
-// watched are the parts of memory that can leak beside the Go heap.
-var watched = []waterfall.Kind{waterfall.Malloc, waterfall.Other, waterfall.ThreadStacks, waterfall.Shared, waterfall.Stacks, waterfall.Data}
-
-func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
-	kinds := watched
-	if w.target == nil || !w.profile {
-		kinds = append(slices.Clone(kinds), waterfall.Live, waterfall.Heap)
-	}
-	for _, k := range kinds {
-		if s := add(w.parts, k.String(), at, nil, float64(f.Part(k).Bytes)); s != nil {
-			s.Kind, s.Title = Memory, k.Title()
-		}
-	}
-	w.Parts = len(kinds)
 }
 
 func (w *watcher) readGoroutines(ctx context.Context, at float64) error {
@@ -372,28 +367,9 @@ func (w *watcher) noise(s *series) float64 {
 // judge says what grows.
 func (w *watcher) judge(ctx context.Context) {
 	w.Sites, w.Starts = len(w.heap), len(w.starts)
-	for _, of := range []struct {
-		all   map[string]*series
-		least float64
-	}{{w.heap, leastHeap}, {w.starts, leastGoroutines}, {w.parts, leastMemory}} {
-		active := 0
-		var found []Finding
-		for _, s := range of.all {
-			if span(s.points) >= of.least {
-				active++
-			}
-			if t, grows := Judge(s.points, w.noise(s), of.least); grows {
-				s.Trend = t
-				found = append(found, s.Finding)
-			}
-		}
-		for _, f := range found {
-			f.Confidence = 1 - min(f.Chance*float64(max(active, 1)), 1)
-			if f.Confidence >= MinConfidence {
-				w.Found = append(w.Found, f)
-			}
-		}
-	}
+	w.grow(w.heap, leastHeap)
+	w.grow(w.starts, leastGoroutines)
+	w.judgeParts()
 	w.stacks(ctx)
 	order := map[string]int{Heap: 0, Goroutines: 1, Memory: 2}
 	slices.SortFunc(w.Found, func(a, b Finding) int {
@@ -406,6 +382,27 @@ func (w *watcher) judge(ctx context.Context) {
 	case w.profile && !Enough(w.cycles):
 		w.note("only %d GC cycles, each of which brings a new heap profile: at least %d are needed to judge lines that allocate; use a longer --duration",
 			w.cycles, Least)
+	}
+}
+
+// grow adds what grows of these by at least so much.
+func (w *watcher) grow(all map[string]*series, least float64) {
+	active := 0
+	var found []Finding
+	for _, s := range all {
+		if span(s.points) >= least {
+			active++
+		}
+		if t, grows := Judge(s.points, w.noise(s), least); grows {
+			s.Trend = t
+			found = append(found, s.Finding)
+		}
+	}
+	for _, f := range found {
+		f.Confidence = 1 - min(f.Chance*float64(max(active, 1)), 1)
+		if f.Confidence >= MinConfidence {
+			w.Found = append(w.Found, f)
+		}
 	}
 }
 

@@ -25,6 +25,17 @@ type VMA struct {
 	Name string
 }
 
+// StackName reports whether a mapping has the name of a stack: of the kernel's for that of
+// the first thread, or of a C library's for those of others.
+func (v VMA) StackName() bool {
+	for _, prefix := range []string{"[stack]", "[stack:", "[anon:stack", "[anon: glibc: pthread ", "[anon: glibc: unused stack"} {
+		if strings.HasPrefix(v.Name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // Len returns the size in bytes.
 func (v VMA) Len() uint64 { return v.End - v.Start }
 

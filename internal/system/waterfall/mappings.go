@@ -42,11 +42,9 @@ func (s *sums) shares() (out []Share) {
 	return out
 }
 
-// The names that the runtime gives its mappings since Go 1.25, where the kernel keeps them.
-const (
-	runtimeName = "[anon: Go: "
-	stackName   = "[stack"
-)
+// runtimeName begins the names that the runtime gives its mappings since Go 1.25, where the
+// kernel keeps them.
+const runtimeName = "[anon: Go: "
 
 // kindOf says what a mapping is for that is not of the Go heap: of its pages of files,
 // and of the anonymous ones.
@@ -64,7 +62,7 @@ func kindOf(all []procmem.Mapping, i, pageSize int) (file, anonymous Kind) {
 		return Metadata, Metadata
 	case m.Name == "[heap]":
 		return Malloc, Malloc
-	case strings.HasPrefix(m.Name, stackName), strings.HasPrefix(m.Name, "[anon:stack"):
+	case m.StackName():
 		return ThreadStacks, ThreadStacks
 	case strings.HasPrefix(m.Name, "[anon:"):
 		if strings.Contains(m.Name, "malloc") { // as jemalloc and scudo name theirs

@@ -132,7 +132,9 @@ func TestFake(t *testing.T) {
 		mapping(libs+mib, libs+64*mib, "---p", "", 0, 0, 0),
 		mapping(libs+65*mib, libs+65*mib+4096, "---p", "", 0, 0, 0),
 		mapping(libs+65*mib+4096, libs+73*mib, "rw-p", "", 0, 12<<10, 12<<10), // a thread
+		mapping(libs+75*mib, libs+76*mib, "rw-p", "[anon: glibc: pthread stack: 42]", 0, 8<<10, 8<<10),
 		mapping(libs+80*mib, libs+81*mib, "rw-p", "[anon:cache]", 0, 28<<10, 28<<10),
+		mapping(libs+128*mib, libs+192*mib, "rw-p", "[anon: glibc: malloc arena]", 0, 4<<10, 4<<10),
 		mapping(libs+90*mib, libs+91*mib, "rw-s", "/dev/shm/x", 9, 16<<10, 0),
 		mapping(libs+95*mib, libs+96*mib, "r--p", "/usr/lib/libjemalloc.so.2", 9, 8<<10, 0),
 		mapping(0x7ffffff00000, 0x7ffffff20000, "rw-p", "[stack]", 0, 24<<10, 24<<10),
@@ -151,7 +153,7 @@ func TestFake(t *testing.T) {
 	}
 	want := map[Kind]int64{
 		Live: 400 << 10, Since: 200 << 10, Unused: 424 << 10, Free: 384 << 10, Repopulated: mib, Rounding: mib, Stacks: 512 << 10,
-		Metadata: 900<<10 + 128<<10, Data: 160 << 10, Malloc: 120 << 10, ThreadStacks: 36 << 10, Named: 28 << 10, Other: 300 << 10,
+		Metadata: 900<<10 + 128<<10, Data: 160 << 10, Malloc: 124 << 10, ThreadStacks: 44 << 10, Named: 28 << 10, Other: 300 << 10,
 		Text: 308 << 10, Files: 148 << 10, Shared: 16 << 10, Changed: mib,
 	}
 	total := int64(0)

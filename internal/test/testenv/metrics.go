@@ -23,12 +23,15 @@ var (
 	leaksMain string
 	//go:embed testdata/leaks/cgo.go
 	leaksCgo string
+	//go:embed testdata/leaks/named_linux.go
+	leaksNamed string
 )
 
-// LeaksSource is a program that leaks what its argument says; malloc with cgo only.
+// LeaksSource is a program that leaks what its argument says; malloc with cgo only, named
+// memory on Linux.
 func LeaksSource() map[string]string {
 	out := Module(leaksMain)
-	out["cgo.go"] = leaksCgo
+	out["cgo.go"], out["named_linux.go"] = leaksCgo, leaksNamed
 	return out
 }
 

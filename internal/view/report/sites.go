@@ -252,6 +252,8 @@ func confidence(v float64) string {
 
 func leakText(g result.Leak) string {
 	switch {
+	case g.Title != nil && g.Name != nil:
+		return *g.Title + ", most of it " + *g.Name
 	case g.Title != nil:
 		return *g.Title
 	case g.Site == nil:

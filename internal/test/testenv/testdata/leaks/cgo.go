@@ -9,5 +9,9 @@ static char *volatile last;
 static void leak(void) { last = malloc(16 << 10); memset(last, 1, 16 << 10); }
 */
 import "C"
+import "runtime"
 
-func init() { leakC = func() { C.leak() } }
+func init() {
+	runtime.LockOSThread() // the first thread, whose malloc is of brk: other arenas seem other memory once they are full
+	leakC = func() { C.leak() }
+}

@@ -1,5 +1,6 @@
 // A program that leaks what its first argument says, or does something that only looks
-// like it. Every step allocates garbage, so that the GC runs.
+// like it. Every step allocates garbage, so that the GC runs. It says "ready" once it does
+// what it goes on doing: caches are full then.
 package main
 
 import (
@@ -19,6 +20,7 @@ var (
 	ring   [64][]byte
 	pool   = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 	leakC  = func() {}
+	mapped = func() {}
 )
 
 func leakMap(i int)   { table[i] = make([]byte, 32<<10) }
@@ -43,6 +45,8 @@ func step(what string, i int) {
 		leakTimer()
 	case "malloc":
 		leakC()
+	case "named":
+		mapped()
 	case "cache": // it is full soon
 		table[i%100] = make([]byte, 32<<10)
 	case "pool":
@@ -66,14 +70,19 @@ func step(what string, i int) {
 
 var garbage []byte
 
+// warm is after how many steps it is ready: more than the entries of a cache.
+const warm = 200
+
 func main() {
 	runtime.MemProfileRate = 4096
-	fmt.Println("ready")
 	go func() {
 		os.Stdin.Read(make([]byte, 1))
 		os.Exit(0)
 	}()
 	for i := 0; ; i++ {
+		if i == warm {
+			fmt.Println("ready")
+		}
 		step(os.Args[1], i)
 		garbage = make([]byte, 1<<20)
 		if i%4 == 0 {

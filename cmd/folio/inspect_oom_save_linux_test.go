@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/system/shortage"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// saver is a watcher of a process that has begun, whose shortages a test makes up.
+type saver struct {
+	*oomWatch
+	out, errs bytes.Buffer
+	at        time.Time
+}
+
+func newSaver(t *testing.T, pid int, save string) *saver {
+	t.Helper()
+	s := &saver{at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	s.oomWatch = &oomWatch{
+		a: &app{stdout: console.New(&s.out), stderr: console.New(&s.errs)}, f: &inspectFlags{save: save}, fs: procmem.FS{}, sys: inspect.New(), pid: pid,
+	}
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+// short has it save, and returns what it said.
+func (s *saver) short(t *testing.T) (stdout, stderr string) {
+	t.Helper()
+	s.out.Reset()
+	s.errs.Reset()
+	s.at = s.at.Add(time.Second)
+	if err := s.save(t.Context(), shortage.Event{At: s.at, Use: 96 << 20, Usage: 97 << 20, Limit: 100 << 20, Group: "/g"}); err != nil {
+		t.Fatal(err)
+	}
+	return s.out.String(), s.errs.String()
+}
+
+// contents are the files below a directory; of an empty directory that.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if d.IsDir() {
+			if in, err := os.ReadDir(path); err != nil || len(in) > 0 {
+				return err
+			}
+			out[name] = "empty"
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		out[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// The last saves are kept, and nothing else that is there is touched.
+func TestOOMKeepsLast(t *testing.T) {
+	save := t.TempDir()
+	other := filepath.Join(save, "oom-1-20250102T030405.000Z")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := newSaver(t, sleeper(t, 0), save)
+	s.close() // only the summary, which is fast
+	var dirs []string
+	for i := range mostSaves + 5 {
+		out, errs := s.short(t)
+		dirs = append(dirs, strings.TrimSuffix(out, "\n"))
+		if i == 7 { // somebody takes one away
+			if err := os.RemoveAll(dirs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !strings.Contains(errs, ": saved summary in ") || strings.Contains(errs, "not saved") {
+			t.Fatalf("%q, %q", out, errs)
+		}
+	}
+	want := append([]string{other}, dirs[5:]...)
+	want = slices.DeleteFunc(want, func(d string) bool { return d == dirs[7] })
+	got, err := filepath.Glob(filepath.Join(save, "*"))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q is left, want %q, %v", got, want, err)
+	}
+}
+
+// Where the disk is full, one line says so for each reason, what was saved before stays, and
+// there is nothing half; when it has room again, saves go on.
+func TestOOMFullDisk(t *testing.T) {
+	save := t.TempDir()
+	if err := unix.Mount("tmpfs", save, "tmpfs", 0, "size=512k"); err != nil {
+		testenv.Missing(t, "mount a small tmpfs: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(save, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	s := newSaver(t, sleeper(t, 0), save)
+	whole := make(map[string]string)
+	partly := 0
+	full := false
+	for i := range 6 {
+		out, errs := s.short(t)
+		now := contents(t, save)
+		for name, text := range whole {
+			if now[name] != text {
+				t.Fatalf("save %d: %s is lost", i, name)
+			}
+		}
+		for name, text := range now {
+			if text == "" || text == "empty" || strings.Contains(name, unfinished) || strings.HasSuffix(name, ".json") && !strings.HasSuffix(text, "}\n") {
+				t.Fatalf("save %d: %s is left: %q", i, name, text)
+			}
+		}
+		if !full && !strings.Contains(errs, "not saved") {
+			whole = now
+			if i == 0 { // fill the disk so that the next ones do not fit
+				fill(t, filepath.Join(save, "filler"), size(now)+4096) // for one more, and a summary
+				whole = contents(t, save)
+			}
+			continue
+		}
+		full = true
+		if !strings.Contains(errs, "not saved: ") || !strings.HasSuffix(errs, ": no space left on device\n") || strings.Count(errs, "\n") != 2 {
+			t.Fatalf("%q", errs)
+		}
+		if nothing := strings.Contains(errs, ": nothing was saved in "); nothing != (out == "") {
+			t.Errorf("%q, %q", out, errs)
+		} else if !nothing {
+			partly++
+		}
+	}
+	if !full || partly != 1 {
+		t.Errorf("%d saves were partly there, want 1; full: %v", partly, full)
+	}
+	if err := os.Remove(filepath.Join(save, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs := s.short(t); out == "" || strings.Contains(errs, "not saved") {
+		t.Errorf("with room again: %q", errs)
+	}
+}
+
+func size(files map[string]string) (n int) {
+	for text := range maps.Values(files) {
+		n += (len(text) + 4095) &^ 4095
+	}
+	return n
+}
+
+// fill writes a file, so that so many bytes are left.
+func fill(t *testing.T, path string, leave int) {
+	t.Helper()
+	free, ok := scratch.Free(filepath.Dir(path))
+	if !ok || free < uint64(leave) {
+		t.Fatalf("%d bytes are free", free)
+	}
+	if err := os.WriteFile(path, make([]byte, int(free)-leave), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Saves that miss something do not take the place of whole ones, and are bounded, too.
+func TestOOMForget(t *testing.T) {
+	o := &oomWatch{}
+	count := func() (whole, partly int) {
+		for _, s := range o.saves {
+			if s.whole {
+				whole++
+			} else {
+				partly++
+			}
+		}
+		return whole, partly
+	}
+	dir := t.TempDir()
+	for i := range 100 {
+		whole := i < mostSaves || i >= 50
+		o.saves = append(o.saves, oomSave{filepath.Join(dir, strconv.Itoa(i)), whole})
+		if err := os.Mkdir(o.saves[len(o.saves)-1].dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		o.forget()
+		w, p := count()
+		if last := o.saves[len(o.saves)-1].dir; filepath.Base(last) != strconv.Itoa(i) {
+			t.Fatalf("save %d is gone at once", i)
+		}
+		if w != min(i+1, mostSaves) && i < 50 || p > 1 || w+p > mostSaves+1 {
+			t.Fatalf("save %d: %d whole, %d partly", i, w, p)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != mostSaves {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+}
+
+// halfway is a watcher that is killed while it writes the goroutines of a process: the first
+// argument is its id.
+func halfway() {
+	dumps = []dump{{"goroutines.txt", func(_ context.Context, _ *inspect.Watcher, w io.Writer) error {
+		_, err := io.WriteString(w, "half")
+		check(err)
+		return unix.Kill(os.Getpid(), unix.SIGKILL)
+	}}}
+	pid, err := strconv.Atoi(os.Args[1])
+	check(err)
+	o := &oomWatch{
+		a: &app{stdout: console.New(os.Stdout), stderr: console.New(os.Stderr)}, f: &inspectFlags{save: os.Args[2]}, fs: procmem.FS{}, sys: inspect.New(), pid: pid,
+	}
+	check(o.open())
+	check(o.save(context.Background(), shortage.Event{At: time.Now(), Use: 96, Limit: 100, Group: "/g"}))
+}
+
+// What a watcher leaves that was killed while it saved: files that are whole. The next
+// one removes the other, and nothing of a watcher that is at work.
+func TestOOMKilledWatcher(t *testing.T) {
+	pid, save := strconv.Itoa(sleeper(t, 0)), filepath.Join(t.TempDir(), "a[b]*")
+	if err := os.Mkdir(save, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	said, _ := exec.Command("halfway", pid, save).CombinedOutput() // it is killed
+	before := contents(t, save)
+	var left string
+	for name := range before {
+		if strings.Contains(name, unfinished) {
+			left = name
+			delete(before, name)
+		}
+	}
+	for name, text := range before {
+		if base := filepath.Base(name); base != "summary.txt" && base != pid+".json" || !strings.HasSuffix(text, "\n") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	if left == "" || len(before) != 2 {
+		t.Fatalf("%q and %d files are left: %s", left, len(before), said)
+	}
+	busy := filepath.Join(save, "oom-2-20260102T030405.000Z")
+	for _, dir := range []string{busy, filepath.Join(save, "oom-3-20260102T030405.000Z"), filepath.Join(save, "oom-mine"), filepath.Join(save, "other")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := scratch.Keep(busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	for _, name := range []string{"oom-2-20260102T030405.000Z/.tmp-1", "other/.tmp-1", ".tmp-1", "oom-mine/.tmp-1"} {
+		before[name] = "kept"
+		if err := os.WriteFile(filepath.Join(save, name), []byte("kept"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := oomWatcher(t, "--save", save, pid)
+	w.signal(unix.SIGTERM)
+	w.end(exitOK)
+	now := contents(t, save)
+	for _, dir := range strings.Fields(w.out.String()) { // the machine may be short of memory
+		maps.DeleteFunc(now, func(name, _ string) bool { return strings.HasPrefix(filepath.Join(save, name), dir+"/") })
+	}
+	if !maps.Equal(now, before) {
+		t.Errorf("%q is left, want %q", slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(before)))
+	}
+}
+
+// Names of cgroups and directories come from others: they are escaped where they are printed.
+func TestOOMTerminalIsNotObeyed(t *testing.T) {
+	dir := t.TempDir()
+	group := filepath.Join(dir, evil)
+	if err := os.Mkdir(group, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"memory.stat", "memory.pressure"} {
+		if err := os.WriteFile(filepath.Join(group, name), []byte(evil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	o := &oomWatch{
+		a: &app{stdout: console.New(&out), stderr: console.New(&errs)}, f: &inspectFlags{save: filepath.Join(dir, "x"+evil)}, fs: procmem.FS{}, sys: inspect.New(), group: group,
+	}
+	if err := os.Mkdir(o.f.save, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := shortage.Event{At: time.Now(), Use: 96, Limit: 100, Group: group}
+	for range 2 { // the second time it is there already
+		if err := o.save(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.end(shortage.Event{Cause: shortage.Ended}); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := os.ReadFile(filepath.Join(o.saves[0].dir, "summary.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"stdout": out.String(), "stderr": errs.String(), "summary.txt": string(saved)} {
+		if bad := obeyed(text); bad != "" || !strings.Contains(text, `\x1b]0;owned`) {
+			t.Errorf("%s has %q: %q", name, bad, text)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package leak
+
+import (
+	"slices"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/waterfall"
+)
+
+// partSeries are parts of memory over time.
+type partSeries struct {
+	series   map[string]*series
+	readings int
+	first    []waterfall.Share // of named memory, at the first reading
+}
+
+// The readings whose Go heap is one part, for the runtime could not be read, and those where
+// it is divided.
+const (
+	whole = iota
+	divided
+)
+
+// mallocOr is malloc and other anonymous memory in one: an arena of malloc that is full looks
+// like any other mapping, so that a leak can make the one fall and the other jump.
+const (
+	mallocOr      = "malloc_or_other"
+	mallocOrTitle = "malloc of the C library, or other anonymous memory"
+)
+
+// watched are the parts of memory that can leak beside the Go heap.
+var watched = []waterfall.Kind{waterfall.Malloc, waterfall.Other, waterfall.Named, waterfall.ThreadStacks, waterfall.Shared, waterfall.Stacks, waterfall.Data}
+
+// readParts adds the parts of a reading. Where the runtime could not be read, what it has is
+// not known and is a part of others: such readings do not compare with those that are
+// divided, and are kept apart.
+func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
+	to, kinds := &w.memory[divided], slices.Clone(watched)
+	switch {
+	case f.GC == nil:
+		to = &w.memory[whole]
+		kinds = slices.DeleteFunc(kinds, func(k waterfall.Kind) bool { return k == waterfall.Stacks })
+		if w.goProgram && !w.profile {
+			kinds = append(kinds, waterfall.Heap)
+		}
+	case !w.profile:
+		kinds = append(kinds, waterfall.Live)
+	}
+	if to.readings++; to.series == nil {
+		to.series, to.first = make(map[string]*series), f.Part(waterfall.Named).Of
+	}
+	for _, k := range kinds {
+		part := f.Part(k)
+		s := add(to.series, k.String(), at, nil, float64(part.Bytes))
+		s.Kind, s.Title = Memory, k.Title()
+		if k == waterfall.Named {
+			s.Name = grewMost(to.first, part.Of)
+		}
+	}
+	s := add(to.series, mallocOr, at, nil, float64(f.Part(waterfall.Malloc).Bytes+f.Part(waterfall.Other).Bytes))
+	s.Kind, s.Title = Memory, mallocOrTitle
+}
+
+// grewMost returns the name whose memory has grown the most; "" if none has.
+func grewMost(before, now []waterfall.Share) (name string) {
+	var most uint64
+	for _, s := range now {
+		had := uint64(0)
+		if i := slices.IndexFunc(before, func(b waterfall.Share) bool { return b.Name == s.Name }); i >= 0 {
+			had = before[i].Bytes
+		}
+		if grown := s.Bytes - min(s.Bytes, had); grown > most {
+			most, name = grown, s.Name
+		}
+	}
+	return name
+}
+
+// judgeParts says which parts of memory grow, by the readings of the kind that there are
+// more of.
+func (w *watcher) judgeParts() {
+	of, rest := &w.memory[divided], &w.memory[whole]
+	if rest.readings > of.readings {
+		of, rest = rest, of
+	}
+	if of.readings > 0 {
+		w.Parts = len(of.series) - 1 // mallocOr is of two
+	}
+	w.grow(of.series, leastMemory)
+	one := func(f Finding) bool { return f.Title == waterfall.Malloc.Title() || f.Title == waterfall.Other.Title() }
+	if slices.ContainsFunc(w.Found, one) {
+		w.Found = slices.DeleteFunc(w.Found, func(f Finding) bool { return f.Title == mallocOrTitle })
+	}
+	if n := w.Readings - of.readings; n > 0 && of.readings > 0 {
+		w.note("%s of %d did not say what the others did of its memory, and do not count for the parts of it", unit.Plural(n, "reading"), w.Readings)
+		if Enough(w.Readings) && !Enough(of.readings) {
+			w.note("only %d readings of the parts of its memory: at least %d are needed to judge them", of.readings, Least)
+		}
+	}
+}
