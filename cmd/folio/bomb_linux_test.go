@@ -297,7 +297,9 @@ func TestProgramsMadeToHarm(t *testing.T) {
 	}
 	for i, bomb := range elfBombs {
 		t.Run(bomb.name, func(t *testing.T) {
-			testenv.Sampled(t, i+1)
+			if i > 0 {
+				testenv.Sampled(t, i+1)
+			}
 			t.Parallel()
 			e := readELF(t, path)
 			bomb.make(e)
@@ -320,6 +322,7 @@ func TestProgramsMadeToHarm(t *testing.T) {
 			pid := started(t, file)
 			peak(t, mostOfProcess, "doctor", "--duration", "100ms", pid)
 			peak(t, mostOfProcess, "inspect", pid)
+			peak(t, mostOfProcess, "leaks", "--duration", "200ms", pid)
 			peak(t, mostOfProcess, "run", "--attach", pid, "--duration", "200ms", "--pprof", "cpu.pprof")
 		})
 	}
@@ -341,6 +344,7 @@ func TestProcessesMadeToHarm(t *testing.T) {
 			peak(t, mostOfProcess, "doctor", "--duration", "100ms", pid)
 			peak(t, mostOfProcess, "inspect", pid)
 			peak(t, mostOfProcess, "inspect")
+			peak(t, mostOfProcess, "leaks", "--duration", "200ms", pid)
 			peak(t, mostOfProcess, "run", "--attach", pid, "--duration", "100ms")
 			peak(t, mostOfProcess, "collapse", "--dry-run", pid)
 		})

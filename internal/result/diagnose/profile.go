@@ -78,7 +78,7 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 			return 0, NextStep{}, false
 		}
 		gain = min(estimate, 1)
-		f.What = "Tune the GC: what it costs was not sampled"
+		f.What = "Tune the GC: what it costs is not known by samples"
 		f.Evidence = fmt.Sprintf("GC CPU by gctrace %s, in %s", unit.Seconds(*s.TraceCPU), s.cycles())
 	}
 	f.Fix = s.line("tune")

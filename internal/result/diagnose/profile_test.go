@@ -131,5 +131,7 @@ func TestTooFewSamples(t *testing.T) {
 	sample := &trial.Sample{CPU: 0.01, Profile: &profile.Result{Samples: profile.Fewest - 1}}
 	if s := NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{sample}); s.Profile != nil {
 		t.Errorf("%d samples were taken for a result", profile.Fewest-1)
+	} else if got := s.Nothing(); got != "No recommendation: CPU time was not sampled, or was too short for it." {
+		t.Errorf("%d samples: %s", profile.Fewest-1, got)
 	}
 }

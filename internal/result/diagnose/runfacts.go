@@ -253,7 +253,7 @@ func (s *RunFacts) Nothing() string {
 	case s.Profile != nil:
 		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Profile.MemoryTaxFraction), unit.Percent(littleTax))
 	}
-	return "No recommendation from what was measured: CPU time was not sampled."
+	return "No recommendation: CPU time was not sampled, or was too short for it."
 }
 
 func cycles(n float64) string {
