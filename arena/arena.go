@@ -143,7 +143,7 @@ func (a *Arena) Free() {
 func (a *Arena) free() {
 	m := a.more
 	if m.held != nil {
-		m.held.drop() // so that what it held does not raise the bound for itself
+		m.held.end() // so that what it held does not raise the bound for itself
 	}
 	for b := m.rest; b != nil; {
 		next := b.next
