@@ -12,11 +12,14 @@ import "reflect"
 type Arena struct {
 	_ noCopy
 
-	// The arena with the handle of its first type is all that the GC has of a small
+	// The arena with the handles of two types is all that the GC has of a small
 	// arena that comes and goes, and nothing where it lives on the stack of the
-	// function that made it: the rest is reused, and does not point to it.
-	one  core  // first: the stock finds the arena by it
-	more *more // what most arenas do without; nil: in use, with the default options
+	// function that made it: the rest is reused, and does not point to it. New looks at
+	// these two without a call; the second is used when the first is another type's.
+	one   core  // first: a stock finds the arena by it
+	two   core  // or by this one
+	more  *more // what most arenas do without; nil: in use, with the default options
+	large int64 // bytes in large slabs of these two that are not in the account of more
 }
 
 // more is what most arenas do without.
@@ -26,17 +29,17 @@ type more struct {
 	past  int64     // bytes handed out before the last Reset
 	state state
 
-	rest  *base // the stocks but that of the first handle
-	last  *base // that which was found last
-	types int   // how many there are, up to fewTypes
+	rest  *base         // the stocks but those of the arena's own handles
+	near  [nearby]*core // handles of these that were found last, by typeKey
+	types int           // how many there are, up to fewTypes
 	index map[reflect.Type]*base
 	debug *record // in debug mode
 
-	wanted *base // the stock, of those, for whose type New asked last,
-	times  int   // so many times in a row
+	asked int  // how many times New looked for a type among these, up to often
+	turn  bool // which of the arena's own handles is given to one of them next
 
-	first store // in a Pool: the stock of the first handle
-	large int64 // and bytes in large slabs
+	first, second *base // in a Pool: the stocks of the arena's own handles
+	large         int64 // and bytes in large slabs
 }
 
 // What arenas have once they are over, but for those that keep their own. Nobody
@@ -118,8 +121,11 @@ func (a *Arena) usable() bool { return a.more == nil || a.more.state == inUse }
 func (a *Arena) Free() {
 	m := a.more
 	if m == nil {
-		if s := a.one.in; s != nil {
-			s.release(hide(&a.one), nil)
+		if b := a.one.in; b != nil {
+			b.self.release(hide(&a.one), nil)
+		}
+		if b := a.two.in; b != nil {
+			b.self.release(hide(&a.two), nil)
 		}
 		a.more = &gone
 		return
@@ -137,17 +143,20 @@ func (a *Arena) Free() {
 func (a *Arena) free() {
 	m := a.more
 	if m.held != nil {
-		m.held.drop() // so that what it held does not raise the bound for itself
+		m.held.end() // so that what it held does not raise the bound for itself
 	}
 	for b := m.rest; b != nil; {
 		next := b.next
 		b.self.release(b.handle, m)
 		b = next
 	}
-	if s := a.one.in; s != nil {
-		s.release(hide(&a.one), m)
+	if b := a.one.in; b != nil {
+		b.self.release(hide(&a.one), m)
 	}
-	m.rest, m.last, m.index, m.wanted = nil, nil, nil, nil
+	if b := a.two.in; b != nil {
+		b.self.release(hide(&a.two), m)
+	}
+	m.rest, m.near, m.index = nil, [nearby]*core{}, nil
 }
 
 // Reset frees everything allocated from the arena but keeps its memory for
@@ -175,8 +184,14 @@ func (a *Arena) reset(keep int64) (large int64) {
 	if m.held != nil {
 		m.held.drop()
 	}
-	if s := a.one.in; s != nil {
-		n, l := s.reset(hide(&a.one), m, keep)
+	a.large = 0
+	if b := a.one.in; b != nil {
+		n, l := b.self.reset(hide(&a.one), m, keep)
+		keep -= n
+		large += l
+	}
+	if b := a.two.in; b != nil {
+		n, l := b.self.reset(hide(&a.two), m, keep)
 		keep -= n
 		large += l
 	}

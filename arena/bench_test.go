@@ -50,6 +50,18 @@ func BenchmarkNew(b *testing.B) {
 			arena.New[pair](a).left = nil
 		}
 	})
+	b.Run("ThirdType", func(b *testing.B) {
+		a := arena.NewArena()
+		defer a.Free()
+		arena.New[int](a)
+		arena.New[triple](a)
+		for i := 0; i < b.N; i++ {
+			if i%perArena == 0 {
+				a.Reset()
+			}
+			arena.New[pair](a).left = nil
+		}
+	})
 	b.Run("TwoInTurn", func(b *testing.B) {
 		a := arena.NewArena()
 		defer a.Free()

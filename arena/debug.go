@@ -79,7 +79,11 @@ type ended struct{ base }
 // pooledAway is that of arenas that were put into a Pool.
 var pooledAway = newEnded(&away)
 
-func newEnded(m *more) store { return &ended{base{more: m}} }
+func newEnded(m *more) *base {
+	e := &ended{base{more: m}}
+	e.self = e
+	return &e.base
+}
 
 func (e *ended) fill(*core) { e.more.misuse("allocation") }
 

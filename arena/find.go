@@ -5,38 +5,47 @@ import (
 	"unsafe"
 )
 
-// fewTypes is how many types are searched one by one: faster than the map.
-const fewTypes = 12
+const (
+	// fewTypes is how many types are searched one by one: faster than the map.
+	fewTypes = 12
+	// nearby is how many handles are found without a search.
+	nearby = 8
+)
 
 // find returns the handle of T, making it and its stock if there is none.
 //
 //go:noinline
 func find[T any](a *Arena) *Handle[T] {
+	of := store((*stock[T])(nil))
+	if a.two.key == typeKey(of) {
+		return handleOf[T](&a.two)
+	}
 	m := a.more
 	if m == nil {
 		return add[T](a)
 	}
-	b := m.find((*stock[T])(nil))
-	if b == nil {
-		return add[T](a)
+	if c := m.find(of); c != nil {
+		return handleOf[T](c)
 	}
-	if b.handle == nil {
-		b.self.(*stock[T]).attach(a)
+	if b := m.listed(of); b != nil {
+		return b.self.(*stock[T]).attachListed(m)
 	}
-	return handleOf[T](b.handle)
+	return add[T](a)
 }
 
-// find returns the stock of the type of the stock of, which is nil, if it is not the first
-// handle's, and remembers it as the last one; nil: there is none.
-func (m *more) find(of store) *base {
-	if b := m.last; b != nil && typeKey(b.self) == typeKey(of) {
-		return b
+// find returns the handle of the type of the stock of, which is nil, if it is one of those that
+// are not part of the arena; nil: there is none.
+func (m *more) find(of store) *core {
+	key := typeKey(of)
+	near := &m.near[key>>5%nearby] // what key is of takes 32 bytes at least
+	if c := *near; c != nil && c.key == key {
+		return c
 	}
-	b := m.listed(of)
-	if b != nil {
-		m.last = b
+	if b := m.listed(of); b != nil && b.handle != nil {
+		*near = b.handle
+		return b.handle
 	}
-	return b
+	return nil
 }
 
 // listed returns the stock of the type that is in the list, or nil.
@@ -54,79 +63,89 @@ func (m *more) listed(of store) *base {
 
 // typeKey tells the types of stocks apart.
 func typeKey(s store) uintptr {
-	// Safety: the first word of an interface says what type is in it, and is only compared.
-	return *(*uintptr)(unsafe.Pointer(&s))
+	// Safety: the first word of an interface says what type is in it. It is loaded as the pointer
+	// that it is, so that the compiler sees what was stored, and only compared.
+	return uintptr(*(*unsafe.Pointer)(unsafe.Pointer(&s)))
 }
 
-// open returns the handle for the type of the stock of, which is nil, in the arena whose first
-// handle is c, with room for one value.
+// open returns the handle for the type of the stock of, which is nil, with room for one value. c is
+// the handle of that type, which is full, or the second one of the arena, which is of another type.
 //
 //go:noinline
 func open(c *core, of store) *core {
-	a := arenaOf(c)
-	if m := a.more; m != nil {
-		if b := m.find(of); b != nil && b.handle != nil {
-			if m.wants(b) && m.front(a, b) {
-				b = nil
-			} else {
-				c = b.handle
-			}
-			if c.at != 0 {
-				return c
-			}
+	if c.key != typeKey(of) {
+		a := secondOf(c)
+		if c = nil; a.more != nil {
+			c = a.more.ask(a, of)
+		}
+		if c == nil {
+			return of.open(hide(a))
 		}
 	}
-	return of.open(hide(a))
+	if c.at == 0 {
+		c.more()
+	}
+	return c
 }
 
-// often is how many times New has to ask for one type, and for no other but the first handle's, until
-// that becomes the first handle's.
+// often is how many times New has to ask for types that have none of the arena's own handles,
+// until the one that it asks for then gets one.
 const often = 16
 
-// wants reports whether New asks for the type of b often.
-func (m *more) wants(b *base) bool {
-	if m.wanted != b {
-		m.wanted, m.times = b, 0
+// ask is find for New.
+func (m *more) ask(a *Arena, of store) *core {
+	found := m.find(of)
+	if found == nil {
+		return nil
 	}
-	m.times++
-	return m.times >= often
+	if m.asked++; m.asked < often {
+		return found
+	}
+	m.asked = 0
+	b := found.in
+	if b.pinned || m.index != nil {
+		return found
+	}
+	for range 2 {
+		m.turn = !m.turn
+		own := &a.one
+		if m.turn {
+			own = &a.two
+		}
+		if !own.in.pinned {
+			m.change(own, b)
+			return own
+		}
+	}
+	return found
 }
 
-// front makes the first handle that of b, and b's that of the stock which had the first, unless the
-// program has one of them. It reports whether it did.
-func (m *more) front(a *Arena, b *base) bool {
-	m.wanted = nil
-	f := a.one.in.common()
-	if f.pinned || b.pinned || m.index != nil {
-		return false
-	}
-	c := b.handle
-	a.one.in, c.in = c.in, a.one.in
-	a.one.at, c.at = c.at, a.one.at
-	a.one.last, c.last = c.last, a.one.last
+// change makes one of the arena's own handles, own, that of b, which is listed, and b's that of the
+// stock that has own. The program has none of the two.
+func (m *more) change(own *core, b *base) {
+	c, f := b.handle, own.in
+	own.key, c.key = c.key, own.key
+	own.in, c.in = c.in, own.in
+	own.at, c.at = c.at, own.at
+	own.last, c.last = c.last, own.last
 	f.handle, f.more, b.handle, b.more = c, m, nil, nil
+	f.second, b.second = false, f.second
 	p := &m.rest
 	for *p != b {
 		p = &(*p).next
 	}
 	f.next, *p, b.next = b.next, f, nil
-	m.last = f
-	return true
 }
 
 // add makes the handle of T, and its stock if there is none to be reused.
 func add[T any](a *Arena) *Handle[T] {
 	a.use("allocation")
-	s := depotOf[T]().getStock()
-	if a.one.in != nil {
-		a.extra().list(&s.base)
-	}
-	return s.attach(a)
+	return depotOf[T]().getStock().attach(a)
 }
 
 // list adds a stock to those of the arena.
 func (m *more) list(b *base) {
-	b.next, m.rest, m.last = m.rest, b, b
+	b.next, m.rest = m.rest, b
 	if m.types++; m.types < fewTypes {
 		return
 	}

@@ -1,45 +1,50 @@
 package arena
 
 import (
+	"runtime/debug"
 	"testing"
 	"unsafe"
 )
 
-// frontIs says which type has the first handle.
-func frontIs[T any](a *Arena) bool {
-	_, ok := a.one.in.(*stock[T])
-	return ok
+// owns reports whether one of the arena's own handles, at which New looks without a call, is that of T.
+func owns[T any](a *Arena) bool {
+	key := typeKey((*stock[T])(nil))
+	return a.one.key == key || a.two.key == key
 }
 
-// TestOftenAskedTypeHasTheFirstHandle: the type that New is asked for again and again becomes the one
+// TestOftenAskedTypesHaveTheOwnHandles: the types that New is asked for again and again become those
 // whose look-up is inlined, whatever was allocated first, and everything stays where it was.
-func TestOftenAskedTypeHasTheFirstHandle(t *testing.T) {
+func TestOftenAskedTypesHaveTheOwnHandles(t *testing.T) {
 	a := NewArena()
+	*New[uint64](a), *New[[2]uint64](a) = 1, [2]uint64{2, 2}
+	if !owns[uint64](a) || !owns[[2]uint64](a) {
+		t.Fatal("the first two types have not got the arena's own handles")
+	}
 	first, second := newSeeded(a, 1), New[string](a)
 	*second = "second"
-	var all []*string
+	var nodes []*linked
+	var texts []*string
 	for i := range 3 * often {
-		all = append(all, New[string](a))
-		*all[i] = "later"
-		if want := i+2 > often; frontIs[string](a) != want { // second was the first time
-			t.Fatalf("after %d times: the second type has the first handle: %v, want %v", i+2, !want, want)
+		nodes, texts = append(nodes, newSeeded(a, uint64(i))), append(texts, New[string](a))
+		*texts[i] = "later"
+		// One of the two has got one when they were asked for often together, the other when it was alone.
+		if got, want := owns[linked](a) && owns[string](a), i+2 > 3*often/2; i+1 < often/2 && (owns[linked](a) || owns[string](a)) || want && !got {
+			t.Fatalf("after %d times: both have the own handles: %v, want %v", i+2, got, want)
 		}
 	}
-	third := newSeeded(a, 3)
-	if *first != (linked{seed: 1}) || *third != (linked{seed: 3}) || *second != "second" {
+	if *first != (linked{seed: 1}) || *second != "second" {
 		t.Error("values changed")
 	}
-	if third != next(first) || all[0] != next(second) || all[len(all)-1] != next(all[len(all)-2]) {
+	if nodes[0] != next(first) || texts[0] != next(second) || *next(New[uint64](a)) != 0 || New[[2]uint64](a) == nil {
 		t.Error("values of a type are not beside each other")
 	}
-	if s := a.Stats(); s.Types != 2 || s.Objects != 3*often+3 {
+	for i := 1; i < len(nodes); i++ {
+		if nodes[i].seed != uint64(i) || *texts[i] != "later" || nodes[i] != next(nodes[i-1]) && nodes[i-1] == next(nodes[i]) {
+			t.Errorf("value %d changed, or went back", i)
+		}
+	}
+	if s := a.Stats(); s.Types != 4 || s.Objects != 6*often+6 {
 		t.Errorf("%+v", s)
-	}
-	for range 2 * often {
-		newSeeded(a, 4)
-	}
-	if !frontIs[linked](a) {
-		t.Error("the first type has not got the first handle back")
 	}
 	h := Of[string](a)
 	h.New()
@@ -48,10 +53,30 @@ func TestOftenAskedTypeHasTheFirstHandle(t *testing.T) {
 		"a handle":           func() { h.New() },
 		"New, of the first":  func() { New[linked](a) },
 		"New, of the second": func() { New[string](a) },
+		"New, of another":    func() { New[uint64](a) },
 	} {
 		if !panics(f) {
 			t.Errorf("%s after Free did not panic", name)
 		}
+	}
+}
+
+// TestTwoTypesAllocateNothing: an arena of two types that comes and goes makes no garbage.
+func TestTwoTypesAllocateNothing(t *testing.T) {
+	if debugging || raceEnabled || asanEnabled {
+		t.Skip("debug mode reuses nothing, a sync.Pool with the race detector not always, and the address sanitizer allocates")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would take what is idle
+	n := testing.AllocsPerRun(1000, func() {
+		a := NewArena()
+		for range 31 {
+			New[linked](a).next = nil
+			*New[uint64](a) = 1
+		}
+		a.Free()
+	})
+	if n != 0 {
+		t.Errorf("an arena of two types makes %v allocations, want none", n)
 	}
 }
 
@@ -107,10 +132,11 @@ func TestHandlesStayTheirTypes(t *testing.T) {
 		// Nobody has a handle of the arena that comes now.
 		a = p.Get()
 		New[linked](a)
-		for range 2 * often {
+		for range 4 * often {
 			New[uint64](a)
+			New[[3]*int](a)
 		}
-		if !debugging && !frontIs[uint64](a) && !raceEnabled {
+		if !debugging && !(owns[uint64](a) && owns[[3]*int](a)) && !raceEnabled {
 			t.Errorf("%s: after Put, handles stay where they were", name)
 		}
 		a.Free()

@@ -11,8 +11,9 @@ type Handle[T any] struct{ core }
 // core is a handle, which is the same for all types. A method of it costs the
 // inliner less than one of the generic type: New needs that.
 type core struct {
-	_  noCopy
-	in store // the handle's stock, here so that New[T] asks for its type with one load; nil after Free
+	_   noCopy
+	key uintptr // says of what type the handle is: New compares it
+	in  *base   // the handle's stock; nil after Free
 
 	// What is left of the current slab, which is the first of the stock's: at is 0
 	// where nothing is, and last+at is the element that was handed out last, at being
@@ -51,7 +52,7 @@ func (c *core) more() {
 	if c.in == nil {
 		panic("arena: allocation after Free")
 	}
-	c.in.fill(hide(c))
+	c.in.self.fill(hide(c))
 }
 
 // hide returns p. The compiler does not see that it is p, so that an arena may live
@@ -69,21 +70,16 @@ func hide[P any](p *P) *P {
 // type and an arena are the same.
 func Of[T any](a *Arena) *Handle[T] {
 	h := handle[T](a)
-	h.in.(*stock[T]).pinned = true
+	h.in.pinned = true
 	return h
 }
 
 // handle is Of for this package, which does not keep what it returns.
 func handle[T any](a *Arena) *Handle[T] {
-	if _, ok := a.one.in.(*stock[T]); ok {
-		return handleOne[T](a)
+	if a.one.key == typeKey((*stock[T])(nil)) {
+		return handleOf[T](&a.one)
 	}
 	return find[T](a)
-}
-
-// handleOne returns the handle that is part of the arena, as that of T.
-func handleOne[T any](a *Arena) *Handle[T] {
-	return handleOf[T](&a.one)
 }
 
 // handleOf returns a handle with its type.
@@ -92,22 +88,38 @@ func handleOf[T any](c *core) *Handle[T] {
 	return (*Handle[T])(unsafe.Pointer(c))
 }
 
+// stock returns the stock of the handle of an arena in use.
+func (h *Handle[T]) stock() *stock[T] { return h.in.self.(*stock[T]) }
+
+// end makes c a handle that hands out nothing: in says why.
+func (c *core) end(in *base) {
+	c.key, c.in, c.at, c.last = 0, in, 0, nil
+}
+
 // New returns a pointer to a new zero T in the arena. The pointer must not be
 // used after the arena is freed or reset.
 func New[T any](a *Arena) *T {
-	_, ok := a.one.in.(*stock[T])
 	// Safety: as in Handle.New.
-	return (*T)(a.one.next(ok, unsafe.Sizeof(*new(T)), open, (*stock[T])(nil)))
+	return (*T)(a.next(unsafe.Sizeof(*new(T)), open, (*stock[T])(nil)))
 }
 
-// next returns the next size bytes of c where c is of the right type and there is room,
-// otherwise of the handle that open returns. Open is always the function of that name: the
-// compiler counts a call of a parameter as 17, of a function as 57, and inlines what costs up
-// to 80. That of New is 67: a test checks that it is inlined.
-func (c *core) next(ok bool, size uintptr, open func(*core, store) *core, of store) unsafe.Pointer {
-	if !ok || c.at == 0 {
-		c = open(c, of)
+// next returns the next size bytes of the arena's own handle of the type of the stock of, which
+// is nil, if there is one with room, otherwise of the handle that open returns. Open is always the
+// function of that name: the compiler counts a call of a parameter as 17, of a function as 57, and
+// inlines what costs up to 80. A test checks that New is inlined.
+func (a *Arena) next(size uintptr, open func(*core, store) *core, of store) unsafe.Pointer {
+	key, c := typeKey(of), &a.one
+	if c.key != key {
+		if c = &a.two; c.key != key {
+			goto slow
+		}
 	}
+	if c.at != 0 {
+		goto fast
+	}
+slow:
+	c = open(c, of)
+fast:
 	c.at += size
 	return unsafe.Add(c.last, c.at)
 }
@@ -128,7 +140,7 @@ func (h *Handle[T]) New() *T {
 func (h *Handle[T]) take(n int) []T {
 	size := unsafe.Sizeof(*new(T))
 	if n > unused[T](&h.core) {
-		return h.in.(*stock[T]).room(hide(&h.core), n) // of an arena in use: Of looked
+		return h.stock().room(hide(&h.core), n) // of an arena in use: Of looked
 	}
 	// Safety: the slab has n more elements.
 	p := unsafe.Add(h.last, h.at+size)

@@ -21,6 +21,7 @@ type held struct {
 	bytes   int64        // in large slabs
 	told    atomic.Int64 // what of it inUseBytes has: nothing while the arena is not large
 	cleanup runtime.Cleanup
+	armed   bool // there is a cleanup
 }
 
 // hold says that the arena holds n bytes more in large slabs.
@@ -36,8 +37,9 @@ func (m *more) hold(n int64) {
 		return
 	}
 	told := h.told.Swap(h.bytes)
-	if told == 0 {
+	if !h.armed {
 		// An arena that is never freed leaves the account when this is collected.
+		h.armed = true
 		h.cleanup = runtime.AddCleanup(m, func(h *held) { inUseBytes.Add(-h.told.Load()) }, h)
 	}
 	inUseBytes.Add(h.bytes - told)
@@ -47,7 +49,15 @@ func (m *more) hold(n int64) {
 func (h *held) drop() {
 	if told := h.told.Swap(0); told != 0 {
 		inUseBytes.Add(-told)
-		h.cleanup.Stop()
 	}
 	h.bytes = 0
+}
+
+// end ends the account, for Free.
+func (h *held) end() {
+	h.drop()
+	if h.armed {
+		h.armed = false
+		h.cleanup.Stop()
+	}
 }

@@ -26,7 +26,30 @@ func (d *depot[T]) advise(s *slab[T], set *settings) {
 	if b < hugeSize()/4 && inUseBytes.Load() < 16*hugeSize() {
 		return
 	}
-	s.huge = page.Of(s.buf).Outward(int(hugeSize())).Advise(page.Huge) == nil
+	r := page.Of(s.buf).Outward(int(hugeSize()))
+	if s.huge = r.Advise(page.Huge) == nil; s.huge {
+		fillWindows(r)
+	}
+}
+
+// fillWindows makes huge pages of the windows in r of which a part was touched before they were
+// advised: otherwise each page that is missing there would take a fault of its own. Where few are
+// missing, that is cheaper.
+func fillWindows(r page.Range) {
+	res, err := r.Residency(&page.ResidencyOptions{Windows: true})
+	if err != nil {
+		return // all works without
+	}
+	for _, w := range res.Windows {
+		missing := int64(w.Range.Len()) - int64(w.Resident+w.Zero+w.Swapped)
+		if w.Resident == 0 || w.Huge > 0 || w.HugeUnknown || missing < hugeSize()/4 {
+			continue
+		}
+		if page.Allowed(page.THP, 0) != nil { // to collapse works without, too
+			return
+		}
+		w.Range.Collapse(&page.CollapseOptions{MinDensity: -1})
+	}
 }
 
 // earlyRelease is from when on memory without pointers that one Free leaves to the

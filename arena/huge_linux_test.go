@@ -218,7 +218,7 @@ func left(o *Options, make func(o *Options) *Arena, end func(*Arena)) func() int
 	return func() int {
 		a := make(o)
 		var slabs [][]block
-		for l := Of[block](a).in.(*stock[block]).slabs; l != nil; l = l.link {
+		for l := Of[block](a).stock().slabs; l != nil; l = l.link {
 			slabs = append(slabs, l.buf)
 		}
 		discarded := residentIn(slabs)

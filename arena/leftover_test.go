@@ -30,7 +30,7 @@ func init() {
 	}
 	addresses := func(a *Arena) map[uintptr]bool {
 		all := map[uintptr]bool{}
-		for l := Of[value](a).in.(*stock[value]).slabs; l != nil; l = l.link {
+		for l := Of[value](a).stock().slabs; l != nil; l = l.link {
 			if l.bytes() >= largeSlab {
 				all[uintptr(unsafe.Pointer(&l.buf[0]))] = true
 			}

@@ -44,10 +44,14 @@ func (p *Pool) Get() *Arena {
 	// else's.
 	a := &Arena{more: m}
 	if b := m.first; b != nil {
-		b.start(&a.one)
-		m.hold(m.large)
-		m.first = nil
+		b.self.start(&a.one)
 	}
+	if b := m.second; b != nil {
+		b.second = true
+		b.self.start(&a.two)
+	}
+	m.hold(m.large)
+	m.first, m.second, m.large = nil, nil, 0
 	return a
 }
 
@@ -79,12 +83,15 @@ func (p *Pool) Put(a *Arena) {
 	large := a.reset(keep)
 	m := a.more
 	if m.first = a.one.in; m.first != nil {
-		m.first.detach(hide(&a.one))
+		m.first.self.detach(hide(&a.one))
+	}
+	if m.second = a.two.in; m.second != nil {
+		m.second.self.detach(hide(&a.two))
 	}
 	for b := m.rest; b != nil; b = b.next {
 		b.self.detach(b.handle)
 	}
-	m.past, m.large, m.last, m.wanted = 0, large, nil, nil
+	m.past, m.large, m.near, m.asked = 0, large, [nearby]*core{}, 0
 	a.more = &away
 	p.idle.Put(m)
 }

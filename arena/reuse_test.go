@@ -29,7 +29,7 @@ func TestStockIsReused(t *testing.T) {
 		}
 	}
 	slabs := func(a *Arena) (kept, used int) {
-		s := Of[node](a).in.(*stock[node])
+		s := Of[node](a).stock()
 		for l := s.kept; l != nil; l = l.link {
 			kept++
 		}

@@ -58,7 +58,7 @@ func (h *Handle[T]) extend(s []T, n int) []T {
 	if cap(s) == 0 {
 		return nil
 	}
-	l := h.in.(*stock[T]).slabs
+	l := h.stock().slabs
 	if l == nil || unsafe.Sizeof(*new(T)) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // TestArenaStaysOnTheStack asks the compiler: an arena that its function keeps to itself
@@ -117,6 +118,17 @@ func TestSmallArenaAllocatesNothing(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would take what is idle
 	if n := testing.AllocsPerRun(1000, small); n != 0 {
 		t.Errorf("an arena of 32 values that comes and goes makes %v allocations, want none", n)
+	}
+	// With a slab of 64 KiB and one of 128 KiB, for which the arena has no account yet.
+	n := testing.AllocsPerRun(100, func() {
+		a := NewArena()
+		for range 150 << 10 / unsafe.Sizeof(linked{}) {
+			New[linked](a).next = nil
+		}
+		a.Free()
+	})
+	if n != 0 {
+		t.Errorf("an arena of 150 KiB that comes and goes makes %v allocations, want none", n)
 	}
 }
 

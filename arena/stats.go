@@ -50,8 +50,11 @@ func (a *Arena) Stats() Stats {
 	}
 	set := a.more.settings()
 	c := counter{Stats: Stats{Name: set.name, Allocated: a.past()}}
-	if s := a.one.in; s != nil {
-		s.count(hide(&a.one), &c)
+	if b := a.one.in; b != nil {
+		b.self.count(hide(&a.one), &c)
+	}
+	if b := a.two.in; b != nil {
+		b.self.count(hide(&a.two), &c)
 	}
 	if a.more != nil {
 		for b := a.more.rest; b != nil; b = b.next {

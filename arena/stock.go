@@ -29,9 +29,10 @@ type stock[T any] struct {
 type base struct {
 	self   store // what the base is part of
 	more   *more // of the arena, and
-	handle *core // the stock's handle; both nil for that of the first handle
+	handle *core // the stock's handle; both nil where that is one of the arena's own
 	next   *base // in the arena's list
 	pinned bool  // the program has the handle
+	second bool  // the handle is the arena's second one
 }
 
 // settings returns those of the arena of the stock with handle c.
@@ -39,7 +40,7 @@ func (b *base) settings(c *core) *settings {
 	if b.more != nil {
 		return b.more.settings()
 	}
-	return arenaOf(c).more.settings()
+	return b.arena(c).more.settings()
 }
 
 // hold says that the arena of the stock with handle c holds one slab more, of n
@@ -48,17 +49,30 @@ func (b *base) hold(c *core, n int64) {
 	if n < largeSlab {
 		return
 	}
-	m := b.more
-	if m == nil {
-		m = arenaOf(c).extra()
+	if b.more != nil {
+		b.more.hold(n)
+		return
 	}
-	m.hold(n)
+	a := b.arena(c)
+	if a.large += n; a.more != nil || a.large >= largeArena {
+		a.extra().hold(a.large)
+		a.large = 0
+	}
 }
 
-// arenaOf returns the arena that c is the first handle of.
-func arenaOf(c *core) *Arena {
+// arena returns the arena that c, the stock's handle, is part of.
+func (b *base) arena(c *core) *Arena {
+	if b.second {
+		return secondOf(c)
+	}
 	// Safety: it is the first field of an Arena, and that of no other type.
 	return (*Arena)(unsafe.Pointer(c))
+}
+
+// secondOf returns the arena that c is the second handle of.
+func secondOf(c *core) *Arena {
+	// Safety: it is this field of an Arena, and that of no other type.
+	return (*Arena)(unsafe.Add(unsafe.Pointer(c), -int(unsafe.Offsetof(Arena{}.two))))
 }
 
 // store is what an Arena needs of its stocks without knowing their types. c is
@@ -72,10 +86,7 @@ type store interface {
 	start(c *core)                                          // makes c the stock's handle
 	count(c *core, to *counter)                             // for Stats
 	typ() reflect.Type
-	common() *base
 }
-
-func (b *base) common() *base { return b }
 
 func (s *stock[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
@@ -194,7 +205,7 @@ func (s *stock[T]) release(c *core, m *more) {
 	d := s.depot
 	if m != nil && m.debug != nil {
 		s.quarantineAll(c, m.debug)
-		c.in = newEnded(m) // there are no pools in debug mode
+		c.end(newEnded(m)) // there are no pools in debug mode
 		return
 	}
 	most := m.settings().idle
@@ -209,7 +220,7 @@ func (s *stock[T]) release(c *core, m *more) {
 		s.sort(c, &out, most)
 	}
 	if c != nil {
-		c.in = nil
+		c.end(nil)
 	}
 	s.base = base{self: s.self}
 	// The bound is for what one may release; of small slabs that are dropped
@@ -291,21 +302,33 @@ func (s *stock[T]) reset(c *core, m *more, keep int64) (n, large int64) {
 	return n, large
 }
 
-// attach makes a handle of the arena the stock's: the first, if that is free.
+// attach makes a handle of the arena the stock's: one of its own, if that is free.
 func (s *stock[T]) attach(a *Arena) *Handle[T] {
-	if a.one.in == nil {
+	switch {
+	case a.one.in == nil:
 		s.start(&a.one)
-		return handleOne[T](a)
+		return handleOf[T](&a.one)
+	case a.two.in == nil:
+		s.second = true
+		s.start(&a.two)
+		return handleOf[T](&a.two)
 	}
+	m := a.extra()
+	m.list(&s.base)
+	return s.attachListed(m)
+}
+
+// attachListed makes a new handle for a stock of the list.
+func (s *stock[T]) attachListed(m *more) *Handle[T] {
 	c := new(core)
-	s.handle, s.more = c, a.more
+	s.handle, s.more = c, m
 	s.start(c)
 	return handleOf[T](c)
 }
 
 // start makes c the stock's handle.
 func (s *stock[T]) start(c *core) {
-	c.in = s
+	c.key, c.in = typeKey(s), &s.base
 	if l := s.slabs; l != nil {
 		from(c, l.buf)
 	} else if l := s.kept; l != nil {
@@ -316,8 +339,7 @@ func (s *stock[T]) start(c *core) {
 
 func (s *stock[T]) detach(c *core) {
 	if c != nil {
-		c.in = pooledAway
-		from[T](c, nil)
+		c.end(pooledAway)
 	}
-	s.handle, s.more, s.pinned = nil, nil, false
+	s.handle, s.more, s.pinned, s.second = nil, nil, false, false
 }

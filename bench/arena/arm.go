@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -90,12 +91,10 @@ func round(arms []*arm, keep bool, check func(out string) error) error {
 	})
 }
 
-// chosen returns the arms whose name contains one of the words in only, separated
-// by commas, and those named always.
-func chosen(arms []*arm, only string, always ...string) (out []*arm) {
+// chosen returns the arms whose name only matches, and those named always.
+func chosen(arms []*arm, only *regexp.Regexp, always ...string) (out []*arm) {
 	for _, a := range arms {
-		named := func(word string) bool { return strings.Contains(a.name, word) }
-		if slices.ContainsFunc(strings.Split(only, ","), named) || slices.Contains(always, a.name) {
+		if only.MatchString(a.name) || slices.Contains(always, a.name) {
 			out = append(out, a)
 		}
 	}

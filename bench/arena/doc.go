@@ -1,7 +1,7 @@
 // Command arena compares Folio's arenas with the other ways to allocate, in Go, C
 // and Rust.
 //
-//	go run ./bench/arena -trees [-depth 21] [-rounds 10] [-only TEXT]
+//	go run ./bench/arena -trees [-depth 21] [-rounds 10] [-only REGEXP]
 //	go run ./bench/arena -objects [-rounds 5] [-smallest 1024] [-largest 1073741824]
 //	go run ./bench/arena -scaling [-rounds 10]
 //	go run ./bench/arena -pool [-rounds 10]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 
 	"github.com/foliomem/folio/bench/internal/touch"
@@ -16,7 +17,7 @@ import (
 type config struct {
 	depth, rounds     int
 	smallest, largest int
-	only              string
+	only              *regexp.Regexp
 }
 
 func main() {
@@ -33,10 +34,15 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 0, "rounds (default 10; objects: 5, handler: 6)")
 	flag.IntVar(&c.smallest, "smallest", 1<<10, "smallest arena of -objects in `bytes`")
 	flag.IntVar(&c.largest, "largest", 1<<30, "largest arena of -objects in `bytes`")
-	flag.StringVar(&c.only, "only", "", "only arms whose name contains one of these `words`, separated by commas, and new")
+	only := flag.String("only", "", "only arms whose name this `regexp` matches, new, and Folio's of -trees")
 	flag.Parse()
 	if flag.NArg() > 0 || !*trees && !*objects && !*scaling && !*pool && !*handler {
 		fmt.Fprintln(os.Stderr, "arena: say what to measure: -trees, -objects, -scaling, -pool or -handler")
+		os.Exit(2)
+	}
+	var err error
+	if c.only, err = regexp.Compile(*only); err != nil {
+		fmt.Fprintln(os.Stderr, "arena: -only:", err)
 		os.Exit(2)
 	}
 	exit(run(c, []part{

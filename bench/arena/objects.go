@@ -152,7 +152,7 @@ func cells(c config, path string, paths map[string]string, errs map[string]error
 				}
 				add("new", path, "new", nil)
 				for _, p := range objectPeers {
-					if strings.Contains(p.name, c.only) {
+					if c.only.MatchString(p.name) {
 						add(p.name, paths[p.arm], p.arm, errs[p.arm])
 					}
 				}
