@@ -6,7 +6,7 @@
 //
 // The whole takes two and a half hours: 15 minutes for each search, and 24 for the rounds of
 // each service. Services can be measured one by one, with -only and a -json file each, and
-// read together: -read api.json,cache.json. It needs root, or a cgroup that it may write.
+// read together: -read api.json,cache.json. So can rounds: -read api-1.json,api-2.json. It needs root, or a cgroup that it may write.
 //
 // In less time, and with the rates and answers of folio tune found before:
 //
