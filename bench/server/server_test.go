@@ -79,7 +79,7 @@ func TestGenerator(t *testing.T) {
 // All arms are the same but for what they are about: each turns off what it is not.
 func TestArms(t *testing.T) {
 	var got []string
-	for _, a := range arms(1000, &trial.Setting{GOGC: "400", THP: trial.THPHeap}) {
+	for _, a := range arms(armNames, 1000, &trial.Setting{GOGC: "400", THP: trial.THPHeap}) {
 		got = append(got, a.Name+": "+a.setting.String())
 	}
 	want := []string{
@@ -92,7 +92,7 @@ func TestArms(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if n := len(arms(1000, nil)); n != 4 {
+	if n := len(arms(armNames, 1000, nil)); n != 4 {
 		t.Errorf("%d arms without an answer", n)
 	}
 	env := environ([]string{"A=1", "GOGC=50", "FOLIO=log=1", "GOGCX=2", "GODEBUG=x", "GOMEMLIMIT=1"})
@@ -423,6 +423,8 @@ func TestMistakes(t *testing.T) {
 		"-within -1s: must be 0 or":     {"-within", "-1s"},
 		"-with: open nothing: no such":  {"-with", "nothing"},
 		"-only \"x\": no such service":  {"-only", "x"},
+		"-arms \"x\": no such arm":      {"-arms", "default,x"},
+		"-arms auto,default: default":   {"-arms", "auto,default"},
 		"-rate \"x\": want a service":   {"-rate", "x"},
 		"-read: open nothing: no such":  {"-read", "nothing"},
 		"-json .: is a directory: name": {"-json", "."},
