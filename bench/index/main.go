@@ -3,7 +3,7 @@
 // docs/lab-notes/patches.md, and the curve of docs/gctune.md.
 //
 //	go run ./bench/index [-rounds 6] [-limit 1GiB] [-gogc 200,300,400,800]
-//	go run ./bench/index -mode curve [-rounds 6] [-percpu 1GiB,2GiB,4GiB,8GiB,16GiB,64GiB,0]
+//	go run ./bench/index -mode curve [-rounds 6] [-within 5m] [-percpu 1GiB,2GiB,4GiB,8GiB,16GiB,64GiB,0]
 //
 // The program is that of folio lab index: bleve, 1,500 Go files in batches of 100, twice in
 // each process. Mode compare runs it within a memory limit: as it is, with package auto and
@@ -33,6 +33,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/touch"
@@ -53,6 +54,7 @@ func main() {
 	limit := flag.String("limit", "1GiB", "memory limit of the cgroup, in modes compare and parts")
 	gogc := flag.String("gogc", "200,300,400,800", "GOGC of the patched runtime, in modes compare and parts")
 	percpu := flag.String("percpu", "1GiB,2GiB,4GiB,8GiB,16GiB,64GiB,0", "memory that one CPU is worth, in mode curve")
+	flag.DurationVar(&b.within, "within", 0, "`duration` for the rounds: one that would not end within it does not begin (default no bound)")
 	flag.IntVar(&b.documents, "documents", 1500, "Go files to index")
 	quick := flag.Bool("quick", false, "200 documents and one round: shows that it works, no more")
 	flag.BoolVar(&b.verbose, "v", false, "print what each trial measured and logged")
@@ -133,7 +135,8 @@ func curveArms(prices []string) []arm {
 type bench struct {
 	rounds, documents int
 	verbose           bool
-	limit             uint64 // 0 for none
+	within            time.Duration // for the rounds; 0 for no bound
+	limit             uint64        // 0 for none
 	fs                procmem.FS
 	machine           quiet.Machine
 	cgroups           *cgroup.Parent
@@ -141,7 +144,7 @@ type bench struct {
 	programs          map[string]string
 }
 
-func (b *bench) run(ctx context.Context, arms []arm, show func(io.Writer, []arm, [][]result), w io.Writer) (err error) {
+func (b *bench) run(ctx context.Context, arms []arm, show func(io.Writer, []arm, [][]result), out io.Writer) (err error) {
 	if b.dir, err = os.MkdirTemp("", "index"); err != nil {
 		return err
 	}
@@ -160,7 +163,11 @@ func (b *bench) run(ctx context.Context, arms []arm, show func(io.Writer, []arm,
 	}
 	defer b.machine.Release()
 	results := make([][]result, len(arms))
-	err = quiet.Rounds(b.rounds, len(arms), func(_, i int) error {
+	w := quiet.Window{Most: b.within}
+	err = quiet.Rounds(b.rounds, len(arms), func(round, i int) error {
+		if !w.Fits(round) {
+			return quiet.ErrTime
+		}
 		r, err := b.trial(ctx, arms[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", arms[i].name, err)
@@ -168,10 +175,11 @@ func (b *bench) run(ctx context.Context, arms []arm, show func(io.Writer, []arm,
 		results[i] = append(results[i], r)
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, quiet.ErrTime) {
 		return err
 	}
-	show(w, arms, results)
+	show(out, arms, results)
+	fmt.Fprintf(out, "\n%s.\n", unit.Plural(len(results[0]), "round"))
 	return nil
 }
 

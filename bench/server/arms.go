@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -12,6 +16,23 @@ const (
 	nameAuto         = "auto"
 	nameTune         = "tune"
 )
+
+// armNames are all of them, in the order of the table.
+var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune}
+
+// chooseArms returns the arms with these names, separated by commas.
+func chooseArms(names string) ([]string, error) {
+	out := strings.Split(names, ",")
+	for _, name := range out {
+		if !slices.Contains(armNames, name) {
+			return nil, fmt.Errorf("-arms %q: no such arm: want some of %s", name, strings.Join(armNames, ", "))
+		}
+	}
+	if out[0] != nameDefault {
+		return nil, fmt.Errorf("-arms %s: %s has to be the first: the others are compared with it", names, nameDefault)
+	}
+	return out, nil
+}
 
 // Variables that turn what services import off, and the one of GOMAXPROCS: a program that
 // was pinned before it began would find that out itself, but folio tune cannot start one so
@@ -25,9 +46,9 @@ var (
 // plain is the environment of all arms but those that turn something on.
 var plain = []string{procs, automemlimitOff, autoOff}
 
-// arms are those of a service with a memory limit; found is the answer of folio tune, nil
-// for none.
-func arms(limit uint64, found *trial.Setting) []*Arm {
+// arms are those with these names, of a service with a memory limit; found is the answer of
+// folio tune, nil for none.
+func arms(names []string, limit uint64, found *trial.Setting) []*Arm {
 	const share = 0.9 // of the limit for GOMEMLIMIT, as automemlimit has it
 	out := []*Arm{
 		{Name: nameDefault, setting: trial.Setting{Env: plain}},
@@ -40,7 +61,7 @@ func arms(limit uint64, found *trial.Setting) []*Arm {
 		s.Env = plain
 		out = append(out, &Arm{Name: nameTune, setting: s})
 	}
-	return out
+	return slices.DeleteFunc(out, func(a *Arm) bool { return !slices.Contains(names, a.Name) })
 }
 
 // environ is the environment that the settings of arms change: without what would decide

@@ -1,17 +1,20 @@
 // Command server shows what Folio's settings do for servers with the limits of a container.
 //
-//	go run ./bench/server [-rounds 8] [-only api,cache] [-rate api=900,cache=1200] [-json server.json]
+//	go run ./bench/server [-rounds 6] [-only api,series] [-rate api=900,series=1200] [-json server.json]
+//	go run ./bench/server -full		# all services and arms, with long loads and searches
 //	go run ./bench/server -rounds 2 -short	# shows that it works, no more
 //	go run ./bench/server -read server.json	# the tables again
 //
-// The whole takes two and a half hours: 15 minutes for each search, and 24 for the rounds of
-// each service. Services can be measured one by one, with -only and a -json file each, and
-// read together: -read api.json,cache.json. It needs root, or a cgroup that it may write.
+// It takes some 15 minutes on two services, without the arm automemlimit; -full two and a half
+// hours: 15 minutes for each search, and 24 for the rounds of each service. Services can be
+// measured one by one, with -only and a -json file each, and read together:
+// -read api.json,cache.json. So can rounds: -read api-1.json,api-2.json. It needs root, or a
+// cgroup that it may write.
 //
 // In less time, and with the rates and answers of folio tune found before:
 //
-//	go run ./bench/server -only api -rounds 0 -tune 6m -tune-time 2s -tune-warmup 1s -json api-found.json
-//	go run ./bench/server -only api -with api-found.json -time 6s -warmup 2s -within 7m -json api.json
+//	go run ./bench/server -only api -rounds 0 -json api-found.json
+//	go run ./bench/server -only api -with api-found.json -within 6m -json api.json
 //
 // Four services, each a program of a module of its own in a directory here: api (a JSON API
 // over a map of 200 MB), cache (a key-value store with times to live, on ristretto), series

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +87,7 @@ func (s *Service) rounds() (n int) {
 func (r *Run) counts() bool { return r.Sample.OK() && r.Sample.Load != nil }
 
 // readFiles reads the files of a flag, separated by commas, that were measured alike, as one.
+// Rounds of one service in several files follow each other.
 func readFiles(flag, names string) (*File, error) {
 	var all *File
 	for name := range strings.SplitSeq(names, ",") {
@@ -100,13 +104,54 @@ func readFiles(flag, names string) (*File, error) {
 				f.Duration, f.Warmup, all.Duration, all.Warmup)
 		}
 		for _, s := range f.Services {
-			if slices.ContainsFunc(all.Services, func(o *Service) bool { return o.Name == s.Name }) {
-				return nil, fmt.Errorf("%s %s: %s is in a file before", flag, name, s.Name)
+			i := slices.IndexFunc(all.Services, func(o *Service) bool { return o.Name == s.Name })
+			if i < 0 {
+				all.Services = append(all.Services, s)
+			} else if err := all.Services[i].more(s); err != nil {
+				return nil, fmt.Errorf("%s %s: %s: %w", flag, name, s.Name, err)
 			}
-			all.Services = append(all.Services, s)
 		}
 	}
 	return all, nil
+}
+
+// more adds the rounds of the same service that were measured later.
+func (s *Service) more(later *Service) error {
+	if s.Rate != later.Rate || s.Limit != later.Limit {
+		return errors.New("a file before has it at another rate or limit")
+	}
+	var settings *load.Settings // of all runs, which are merged by them: the port is another
+	for _, a := range s.Arms {
+		for _, r := range a.Runs {
+			if r.counts() {
+				settings = &r.Sample.Load.Settings
+			}
+		}
+	}
+	rounds := s.rounds()
+	for _, a := range later.Arms {
+		i := slices.IndexFunc(s.Arms, func(o *Arm) bool { return o.Name == a.Name })
+		switch {
+		case i < 0:
+			s.Arms = append(s.Arms, &Arm{Name: a.Name, Setting: a.Setting, Runs: []*Run{}})
+			i = len(s.Arms) - 1
+		case !reflect.DeepEqual(s.Arms[i].Setting, a.Setting):
+			return fmt.Errorf("a file before has other settings for the arm %s", a.Name)
+		}
+		s.Arms[i].Late += a.Late
+		for _, r := range a.Runs {
+			r.Round += rounds
+			if r.counts() && settings != nil {
+				r.Sample.Load.Settings.URLs = settings.URLs
+			}
+			s.Arms[i].Runs = append(s.Arms[i].Runs, r)
+		}
+	}
+	if s.Tune == nil {
+		s.Tune = later.Tune
+	}
+	s.Stopped = cmp.Or(s.Stopped, later.Stopped)
+	return nil
 }
 
 func readFile(flag, name string) (*File, error) {

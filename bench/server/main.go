@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,7 +37,8 @@ type bench struct {
 	tuneBudget         time.Duration
 	within             time.Duration // for the rounds of a service; 0 for no bound
 	metric             string
-	before             *File // the rates and answers that it has are not searched again
+	arms               []string // names
+	before             *File    // the rates and answers that it has are not searched again
 
 	serverCPU int
 	folio     string
@@ -76,25 +78,43 @@ func main() {
 	}
 }
 
+// fullFlags are what -full says.
+var fullFlags = map[string]string{"only": "", "arms": strings.Join(armNames, ","), "rounds": "8", "time": "20s", "warmup": "10s",
+	"tune": "15m", "tune-time": "5s", "tune-warmup": "3s"}
+
+func isSet(fs *flag.FlagSet, name string) (set bool) {
+	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
 func command(args []string, stdout, stderr io.Writer) error {
 	b := &bench{err: stderr}
 	fs := flag.NewFlagSet("server", flag.ExitOnError)
-	fs.IntVar(&b.rounds, "rounds", 8, "rounds: `n` runs of each arm; 0 for rates and answers of folio tune alone, for -with")
+	fs.IntVar(&b.rounds, "rounds", 6, "rounds: `n` runs of each arm; 0 for rates and answers of folio tune alone, for -with")
 	fs.DurationVar(&b.within, "within", 0, "`duration` for the rounds of a service: one that would not end within it does not begin (default no bound)")
 	with := fs.String("with", "", "take rates and answers of folio tune from these `files`, separated by commas, instead of searching")
 	short := fs.Bool("short", false, "short runs and a short search: shows that it works, no more")
-	only := fs.String("only", "", "only these `services`, separated by commas: "+names())
+	full := fs.Bool("full", false, "what the goals ask for, in two and a half hours: all services and arms, 8 rounds, loads of 20s after 10s, searches of 15m with loads of 5s after 3s; other flags go before these")
+	only := fs.String("only", "api,series", "only these `services`, separated by commas: "+names())
+	arms := fs.String("arms", strings.Join([]string{nameDefault, nameOff, nameAuto, nameTune}, ","), "only these `arms`, separated by commas, the first of which is default: "+strings.Join(armNames, ", "))
 	rate := fs.String("rate", "", "requests per second of services, such as `api=900,cache=1200` (default what folio's --rate auto finds)")
-	fs.DurationVar(&b.times.duration, "time", 20*time.Second, "`duration` of what is measured of each load")
-	fs.DurationVar(&b.times.warmup, "warmup", 10*time.Second, "`duration` of the load before it")
-	fs.DurationVar(&b.tuneBudget, "tune", 15*time.Minute, "`budget` of each search of folio tune; 0 for none")
-	fs.DurationVar(&b.tuneTimes.duration, "tune-time", 5*time.Second, "`duration` of what is measured of each load of folio tune")
-	fs.DurationVar(&b.tuneTimes.warmup, "tune-warmup", 3*time.Second, "`duration` of the load before it")
+	fs.DurationVar(&b.times.duration, "time", 5*time.Second, "`duration` of what is measured of each load")
+	fs.DurationVar(&b.times.warmup, "warmup", 2*time.Second, "`duration` of the load before it")
+	fs.DurationVar(&b.tuneBudget, "tune", 2*time.Minute, "`budget` of each search of folio tune; 0 for none")
+	fs.DurationVar(&b.tuneTimes.duration, "tune-time", 2*time.Second, "`duration` of what is measured of each load of folio tune")
+	fs.DurationVar(&b.tuneTimes.warmup, "tune-warmup", 500*time.Millisecond, "`duration` of the load before it")
 	fs.StringVar(&b.metric, "metric", metric.P99, "what folio tune makes small: `figure` as of its --metric")
 	fs.IntVar(&b.sampleRate, "sample-rate", 99, "CPU samples per CPU-second, in `Hz`, for the share of the GC")
 	file := fs.String("json", "server.json", "`file` that gets all that was measured, after each run")
 	read := fs.String("read", "", "measure nothing: write the tables of these `files`, separated by commas")
 	_ = fs.Parse(args) // ends the program itself
+	if *full {
+		for name, value := range fullFlags {
+			if !isSet(fs, name) {
+				_ = fs.Set(name, value) // these are right
+			}
+		}
+	}
 	if *short {
 		b.times, b.tuneTimes = times{3 * time.Second, time.Second}, times{time.Second, 500 * time.Millisecond}
 		b.tuneBudget = min(b.tuneBudget, time.Minute)
@@ -121,6 +141,9 @@ func command(args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	list, err := choose(*only)
+	if err == nil {
+		b.arms, err = chooseArms(*arms)
+	}
 	if err == nil {
 		err = rates(list, *rate)
 	}
@@ -247,7 +270,7 @@ func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if err := s.fixedRate(ctx, p); err != nil {
 		return err
 	}
-	if s.out.Tune == nil && s.tuneBudget > 0 {
+	if s.out.Tune == nil && s.tuneBudget > 0 && slices.Contains(s.arms, nameTune) {
 		if s.out.Tune, err = s.tune(ctx); err != nil {
 			return err
 		}
@@ -255,7 +278,7 @@ func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if s.rounds == 0 {
 		return save()
 	}
-	s.out.Arms = arms(s.limit, s.out.Tune.setting())
+	s.out.Arms = arms(s.arms, s.limit, s.out.Tune.setting())
 	for _, a := range s.out.Arms {
 		a.Setting, a.Runs = result.NewSetting(a.setting), []*Run{}
 	}

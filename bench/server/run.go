@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/foliomem/folio/bench/internal/programs"
 	"github.com/foliomem/folio/bench/internal/quiet"
@@ -83,10 +82,10 @@ func (s *subject) measure(ctx context.Context, p *trial.Program, save func() err
 			}
 		}
 	}
-	w := window{most: s.within, now: time.Now}
+	w := quiet.Window{Most: s.within}
 	err := quiet.Rounds(s.rounds, len(s.out.Arms), func(round, i int) error {
-		if !w.fits(round) {
-			return errTime
+		if !w.Fits(round) {
+			return quiet.ErrTime
 		}
 		a := s.out.Arms[i]
 		if err := s.run(ctx, p, a, round); err != nil {
@@ -94,37 +93,11 @@ func (s *subject) measure(ctx context.Context, p *trial.Program, save func() err
 		}
 		return save()
 	})
-	if errors.Is(err, errTime) {
+	if errors.Is(err, quiet.ErrTime) {
 		s.say("%s: %d rounds, the next would not end within %s", s.name, s.out.rounds(), unit.Span(s.within))
 		err = nil
 	}
 	return err
-}
-
-var errTime = errors.New("no time for another round")
-
-// A window is the time that rounds have: none begins that would not end within it, were it
-// as long as the longest so far.
-type window struct {
-	most           time.Duration // 0 for no bound
-	now            func() time.Time
-	began, current time.Time
-	round          int
-	longest        time.Duration
-}
-
-// fits is asked before each run.
-func (w *window) fits(round int) bool {
-	at := w.now()
-	switch {
-	case w.began.IsZero():
-		w.began, w.current = at, at
-	case round != w.round:
-		w.longest = max(w.longest, at.Sub(w.current))
-		w.current, w.round = at, round
-		return w.most == 0 || at.Add(w.longest).Sub(w.began) <= w.most
-	}
-	return true
 }
 
 // run makes a run of an arm that counts, or fails.

@@ -79,7 +79,7 @@ func TestGenerator(t *testing.T) {
 // All arms are the same but for what they are about: each turns off what it is not.
 func TestArms(t *testing.T) {
 	var got []string
-	for _, a := range arms(1000, &trial.Setting{GOGC: "400", THP: trial.THPHeap}) {
+	for _, a := range arms(armNames, 1000, &trial.Setting{GOGC: "400", THP: trial.THPHeap}) {
 		got = append(got, a.Name+": "+a.setting.String())
 	}
 	want := []string{
@@ -92,7 +92,7 @@ func TestArms(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if n := len(arms(1000, nil)); n != 4 {
+	if n := len(arms(armNames, 1000, nil)); n != 4 {
 		t.Errorf("%d arms without an answer", n)
 	}
 	env := environ([]string{"A=1", "GOGC=50", "FOLIO=log=1", "GOGCX=2", "GODEBUG=x", "GOMEMLIMIT=1"})
@@ -313,7 +313,51 @@ func TestReadAgain(t *testing.T) {
 	if err := command([]string{"-read", strings.Join(list, ",")}, &again, os.Stderr); err != nil || first.String() != again.String() {
 		t.Errorf("%v, %s\nbut from four files\n%s", err, &first, &again)
 	}
-	if _, err := readFiles("-read", list[1]+","+list[1]); err == nil || !strings.HasSuffix(err.Error(), "cache is in a file before") {
+	// Nor does it matter that rounds of one are in two, measured with another port.
+	part := func(name string, change func(*Service)) string {
+		c, err := readFile("-read", list[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(c.Services[0])
+		data, err := json.Marshal(c)
+		path := filepath.Join(t.TempDir(), name)
+		if err == nil {
+			err = os.WriteFile(path, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const cut = 3
+	before := part("before", func(s *Service) {
+		for _, a := range s.Arms {
+			a.Runs = slices.DeleteFunc(a.Runs, func(r *Run) bool { return r.Round >= cut })
+		}
+	})
+	after := part("after", func(s *Service) {
+		for _, a := range s.Arms {
+			a.Late = 0
+			a.Runs = slices.DeleteFunc(a.Runs, func(r *Run) bool { return r.Round < cut })
+			for _, r := range a.Runs {
+				r.Round -= cut
+				if r.Sample.Load != nil {
+					r.Sample.Load.Settings.URLs = []string{"http://127.0.0.1:2/"}
+				}
+			}
+		}
+	})
+	again.Reset()
+	if err := command([]string{"-read", strings.Join(append([]string{before, after}, list[1:]...), ",")}, &again, os.Stderr); err != nil || first.String() != again.String() {
+		t.Errorf("%v, %s\nbut with the rounds of one in two files\n%s", err, &first, &again)
+	}
+	other := part("other", func(s *Service) { s.Rate++ })
+	if _, err := readFiles("-read", list[0]+","+other); err == nil || !strings.HasSuffix(err.Error(), "api: a file before has it at another rate or limit") {
+		t.Error(err)
+	}
+	other = part("other", func(s *Service) { s.Arms[1].Setting.GOGC = new("7") })
+	if _, err := readFiles("-read", list[0]+","+other); err == nil || !strings.HasSuffix(err.Error(), "a file before has other settings for the arm "+f.Services[0].Arms[1].Name) {
 		t.Error(err)
 	}
 
@@ -338,44 +382,6 @@ func TestReadAgain(t *testing.T) {
 	bad(func(f *File) { f.Duration = 3 }, "loads of 3 s after 1 s: those of the files before have 0 s after 1 s")
 	bad(func(f *File) { f.Schema = "x" }, `schema "x": want "folio-bench-server/1"`)
 	bad(func(f *File) { f.Services[0].Arms[0].Runs[0].Sample = nil }, "api, default: a run has no sample")
-}
-
-// TestWindow: a round begins only where it would end in time, and none is cut.
-func TestWindow(t *testing.T) {
-	for _, c := range []struct {
-		most  time.Duration
-		round []time.Duration // how long each takes
-		want  int             // rounds made
-	}{
-		{0, []time.Duration{time.Hour, time.Hour}, 2},
-		{time.Minute, []time.Duration{20 * time.Second, 20 * time.Second, 20 * time.Second, time.Second}, 3},
-		{time.Minute, []time.Duration{25 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second}, 3},
-		{time.Minute, []time.Duration{2 * time.Minute, time.Second}, 1},
-	} {
-		now := time.Unix(1000, 0)
-		w := window{most: c.most, now: func() time.Time { return now }}
-		made := 0
-		for round, d := range c.round {
-			ran := 0
-			for range 2 { // arms
-				if !w.fits(round) {
-					break
-				}
-				ran++
-				now = now.Add(d / 2)
-			}
-			if ran == 1 {
-				t.Errorf("%v: round %d was cut", c.most, round)
-			}
-			if ran == 0 {
-				break
-			}
-			made++
-		}
-		if made != c.want {
-			t.Errorf("%v %v: %d rounds, want %d", c.most, c.round, made, c.want)
-		}
-	}
 }
 
 // TestTakeFrom: a rate and an answer that were found before are taken, those of another
@@ -417,6 +423,8 @@ func TestMistakes(t *testing.T) {
 		"-within -1s: must be 0 or":     {"-within", "-1s"},
 		"-with: open nothing: no such":  {"-with", "nothing"},
 		"-only \"x\": no such service":  {"-only", "x"},
+		"-arms \"x\": no such arm":      {"-arms", "default,x"},
+		"-arms auto,default: default":   {"-arms", "auto,default"},
 		"-rate \"x\": want a service":   {"-rate", "x"},
 		"-read: open nothing: no such":  {"-read", "nothing"},
 		"-json .: is a directory: name": {"-json", "."},

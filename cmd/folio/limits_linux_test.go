@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +52,27 @@ func (c *child) noGroups() {
 	if left := c.groups(); len(left) > 0 {
 		c.t.Errorf("cgroups are left: %q", left)
 	}
+	if left := c.guards(); len(left) > 0 {
+		c.t.Errorf("guards of cgroups are left: %v", left)
+	}
+}
+
+// guards lists the processes that would remove the cgroups of a killed folio.
+func (c *child) guards() (out []int) {
+	c.t.Helper()
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil || !strings.Contains(string(data), fmt.Sprintf("\x00folio-guard\x00%d\x00", c.cmd.Process.Pid)) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		out = append(out, pid)
+	}
+	return out
 }
 
 // A result says what the limits were, and why a program was killed.
@@ -164,7 +186,35 @@ func TestLimitsInterrupted(t *testing.T) {
 	}
 }
 
-// What folio left that was killed, the next one removes, with limits or without.
+// A folio that is killed leaves no cgroup, nor what is in it: a program that made a cgroup of
+// its own, and has left its parent behind. It takes no other folio for that.
+func TestLimitsGuarded(t *testing.T) {
+	t.Parallel()
+	needLimits(t)
+	for _, args := range [][]string{
+		{"run", "--cgroup-memory", "256MiB", "--cgroup-cpus", "1", "--", "gcprog", "-background", "-ignore", "-touch", "runs", "-sleep", "1h"},
+		{"tune", "--cgroup-memory", "256MiB", "--", "gcprog", "-touch", "runs", "-sleep", "1h"},
+	} {
+		c := newChild(t, args...)
+		c.start()
+		c.awaitRuns(1)
+		groups := c.groups()
+		if len(groups) == 0 || len(c.guards()) != 1 {
+			t.Errorf("it has the cgroups %q and the guards %v", groups, c.guards())
+		}
+		for _, g := range groups {
+			if err := os.Mkdir(filepath.Join(g, "below"), 0o755); err != nil {
+				t.Error(err)
+			}
+		}
+		c.signal(unix.SIGKILL)
+		_ = c.cmd.Wait()
+		testenv.Eventually(t, "its cgroups are gone", func() bool { return len(c.groups()) == 0 })
+		testenv.Eventually(t, "all its processes are gone", func() bool { return len(processesWith(c.mark))+len(c.guards()) == 0 })
+	}
+}
+
+// What folio left that was killed with its guard, the next one removes, with limits or without.
 func TestLimitsKilled(t *testing.T) {
 	needLimits(t)
 	c := newChild(t, "run", "--cgroup-memory", "256MiB", "--", "gcprog", "-background", "-touch", "runs", "-sleep", "1h")
@@ -172,6 +222,11 @@ func TestLimitsKilled(t *testing.T) {
 	c.awaitRuns(1)
 	if len(c.groups()) == 0 {
 		t.Error("it has no cgroup")
+	}
+	for _, pid := range c.guards() {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
 	}
 	c.signal(unix.SIGKILL)
 	_ = c.cmd.Wait()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -114,13 +115,18 @@ func runOK(t *testing.T, p *Program, s Setting) *Sample {
 	return sample
 }
 
-// checkNoneLeft checks that this process has no descendant, not even a dead one.
+// checkNoneLeft checks that this process has no descendant, not even a dead one, but what
+// guards the cgroups that it may make.
 func checkNoneLeft(t *testing.T) {
 	t.Helper()
 	pids, err := procmem.FS{}.Descendants(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
+	pids = slices.DeleteFunc(pids, func(pid int) bool {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return bytes.Contains(command, []byte("\x00folio-guard\x00"))
+	})
 	for _, pid := range pids {
 		st, _ := procmem.FS{}.Stat(pid)
 		t.Errorf("process %d (%s, state %c, parent %d) is left", pid, st.Comm, st.State, st.PPID)

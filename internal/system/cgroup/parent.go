@@ -24,7 +24,8 @@ type Parent struct {
 	kernel kernel
 	owner  owner
 	places []place
-	stay   *stay // how this process made room below its own cgroup; nil where it need not
+	guard  *guard // nil for none
+	stay   *stay  // how this process made room below its own cgroup; nil where it need not
 	caught chan os.Signal
 
 	mu     sync.Mutex
@@ -50,8 +51,15 @@ var parents = struct {
 
 // Open finds out where cgroups with these limits can be made, and makes one and removes it
 // to see that they can. The error is one line that says what to do. What a process that was
-// killed left there is removed first.
-func Open(fs procmem.FS, l Limits) (*Parent, error) { return open(fs, linux{}, l) }
+// killed left there is removed first. If this process is killed, a second one removes its
+// cgroups.
+func Open(fs procmem.FS, l Limits) (*Parent, error) {
+	p, err := open(fs, linux{}, l)
+	if err == nil {
+		p.startGuard()
+	}
+	return p, err
+}
 
 func open(fs procmem.FS, k kernel, l Limits) (_ *Parent, err error) {
 	p := &Parent{Limits: l, kernel: k, groups: make(map[*Group]bool), caught: make(chan os.Signal, 1)}
@@ -246,7 +254,8 @@ func (p *Parent) Close() error {
 	for _, g := range left {
 		errs = append(errs, g.Remove())
 	}
-	return errors.Join(append(errs, p.stay.end(p.kernel))...)
+	// The guard may be where this process made room.
+	return errors.Join(append(errs, p.guard.close(), p.stay.end(p.kernel))...)
 }
 
 // CloseAll closes all parents of this process: for the moment before it ends out of order.
