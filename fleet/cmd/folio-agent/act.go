@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"sync"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/fleet/internal/act"
-	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/node"
 	"github.com/foliomem/folio/fleet/internal/serve"
@@ -77,14 +75,14 @@ func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	boundMemory()
-	directory, err := f.directory(slog.New(slog.DiscardHandler))
+	directory, err := f.directory(log)
 	if err != nil {
 		return err
 	}
 	if directory == nil {
 		return errors.New("act needs the Kubernetes API, which has the labels of pods: run it in a pod, or with --kubeconfig")
 	}
-	groups := cgroups.Open(f.cgroups)
+	groups := openCgroups(f.cgroups, log)
 	actor := act.New(policy, node.New(node.Config{FS: procmem.New(""), Pods: directory, Log: log}), directory, groups, log)
 	actor.DryRun = f.dryRun
 	registry := prometheus.NewRegistry()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/kube"
 )
@@ -42,6 +43,15 @@ func (c *common) nodeName() string {
 	return c.node
 }
 
+// openCgroups says when there are none: a wrong flag, or a volume that is missing.
+func openCgroups(dir string, log *slog.Logger) *cgroups.Root {
+	root := cgroups.Open(dir)
+	if !root.Found() {
+		log.Warn("no cgroups: memory limits and page cache of containers are not known", "cgroup-root", dir)
+	}
+	return root
+}
+
 // directory opens the API; nil where it is not used.
 func (c *common) directory(log *slog.Logger) (*kube.Directory, error) {
 	switch c.kubernetes {
@@ -50,7 +60,6 @@ func (c *common) directory(log *slog.Logger) (*kube.Directory, error) {
 		return nil, nil
 	case "auto":
 		if c.kubeconfig == "" && !kube.InCluster() {
-			log.Info("no Kubernetes API: pods are named by their UID")
 			return nil, nil
 		}
 	default:

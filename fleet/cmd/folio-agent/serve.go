@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/fleet/internal/agent"
-	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/exposition"
 	"github.com/foliomem/folio/fleet/internal/kube"
@@ -115,9 +114,11 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	config := node.Config{FS: procmem.New(""), Cgroups: cgroups.Open(f.cgroups), Looker: node.NewSystem(), Log: log}
+	config := node.Config{FS: procmem.New(""), Cgroups: openCgroups(f.cgroups, log), Looker: node.NewSystem(), Log: log}
 	if directory != nil {
 		config.Pods = directory // else the interface is nil
+	} else {
+		log.Info("no Kubernetes API: pods are named by their UID")
 	}
 	n := node.New(config)
 	a := agent.New(n, agent.Options{Budget: f.budget, Version: command.Version(), Log: log, NoSampling: !f.sampling})

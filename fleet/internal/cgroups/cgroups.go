@@ -31,6 +31,12 @@ func Open(dir string) *Root {
 	return &Root{dir: dir, unified: err == nil, now: time.Now}
 }
 
+// Found reports whether a hierarchy is mounted there.
+func (r *Root) Found() bool {
+	_, err := os.Stat(r.hierarchy("memory"))
+	return err == nil
+}
+
 const (
 	depth    = 10
 	mostDirs = 1 << 16

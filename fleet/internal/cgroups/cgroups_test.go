@@ -40,6 +40,9 @@ func TestVersion2(t *testing.T) {
 		pod + "crio-conmon-" + two + ".scope/memory.current":    "7\n",
 	})
 	r := Open(root)
+	if !r.Found() || Open(t.TempDir()).Found() {
+		t.Errorf("cgroups: %v, and where there are none: %v", r.Found(), Open(t.TempDir()).Found())
+	}
 	d, ok := r.Find(one)
 	if !ok {
 		t.Fatal("not found")

@@ -57,7 +57,11 @@ func Config(kubeconfig string) (*rest.Config, error) {
 		}
 		return c, nil
 	}
-	return rest.InClusterConfig()
+	c, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return nil, errors.New("this is not a pod of Kubernetes, where the API would be known: give --kubeconfig")
+	}
+	return c, err
 }
 
 // InCluster reports whether this is a pod that may ask the API.

@@ -4,12 +4,15 @@ package prom
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,6 +60,11 @@ func New(o Options) (*Client, error) {
 	case strings.ContainsAny(o.Matcher, "{}\n"):
 		return nil, fmt.Errorf(`--matcher %q: want label="value", separated by commas, without braces`, o.Matcher)
 	}
+	for flag, path := range map[string]string{"--token-file": o.TokenFile, "--ca-file": o.CAFile, "--cert-file": o.CertFile, "--key-file": o.KeyFile} {
+		if err := readable(path); err != nil {
+			return nil, fmt.Errorf("%s: cannot read %s: %w", flag, path, err)
+		}
+	}
 	c := config.HTTPClientConfig{FollowRedirects: true, EnableHTTP2: true, TLSConfig: config.TLSConfig{
 		CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName,
 	}}
@@ -80,6 +88,22 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	return &Client{api: v1.NewAPI(client), url: u.Redacted(), matcher: strings.Trim(o.Matcher, ", "), timeout: o.Timeout}, nil
+}
+
+// readable returns why a file cannot be read. "" is no file.
+func readable(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		return f.Close()
+	}
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 func loopback(host string) bool {
@@ -257,6 +281,11 @@ func (c *Client) asked(all []string) {
 func (c *Client) explain(err error) error {
 	var e *v1.Error
 	var network *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err // without the address, which is said already
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s did not answer within %v; raise --timeout", c.url, c.timeout)
@@ -264,6 +293,10 @@ func (c *Client) explain(err error) error {
 		return err
 	case errors.As(err, &e):
 		return fmt.Errorf("%s: %s", c.url, meaning(e))
+	case errors.As(err, &certificate):
+		return fmt.Errorf("cannot trust %s: %w; see --ca-file and --server-name", c.url, certificate.Err)
+	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s does not speak TLS; use http://", c.url)
 	case errors.As(err, &network):
 		return fmt.Errorf("cannot reach %s: %v", c.url, network.Err)
 	}

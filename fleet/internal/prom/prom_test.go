@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -46,20 +48,27 @@ func TestErrors(t *testing.T) {
 	say := func(code int, body string) string {
 		return serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code); fmt.Fprint(w, body) })
 	}
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	clear := say(200, "{}")
 	for name, c := range map[string]struct {
 		url, want string
 		timeout   time.Duration
 	}{
-		"nothing there":    {"http://" + closed.Addr().String(), "cannot reach http://127.0.0.1", 0},
-		"no such host":     {"http://prometheus.invalid", "cannot reach", 0},
-		"another server":   {say(200, "<html>hello</html>"), "not the API of Prometheus", 0},
-		"another path":     {say(404, "404 page not found"), "is a path missing in the URL", 0},
-		"an expired token": {say(401, "unauthorized"), "missing, wrong or expired", 0},
-		"no rights":        {say(403, "forbidden"), "no right to read", 0},
-		"too much":         {say(422, `{"status":"error","errorType":"execution","error":"query processing would load too many samples"}`), "shorter --window", 0},
-		"a bad query":      {say(400, `{"status":"error","errorType":"bad_data","error":"parse error: x"}`), "parse error: x", 0},
-		"a scalar":         {say(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`), "want a vector", 0},
-		"no rules":         {say(200, `{"status":"success","data":{"resultType":"vector","result":[]}}`), "its rules are not loaded", 0},
+		"unknown authority": {secure.URL, "signed by unknown authority; see --ca-file", 0},
+		"no TLS":            {strings.Replace(clear, "http", "https", 1), "does not speak TLS; use http://", 0},
+		"nothing there":     {"http://" + closed.Addr().String(), "cannot reach http://127.0.0.1", 0},
+		"no such host":      {"http://prometheus.invalid", "cannot reach", 0},
+		"another server":    {say(200, "<html>hello</html>"), "not the API of Prometheus", 0},
+		"another path":      {say(404, "404 page not found"), "is a path missing in the URL", 0},
+		"an expired token":  {say(401, "unauthorized"), "missing, wrong or expired", 0},
+		"no rights":         {say(403, "forbidden"), "no right to read", 0},
+		"too much":          {say(422, `{"status":"error","errorType":"execution","error":"query processing would load too many samples"}`), "shorter --window", 0},
+		"a bad query":       {say(400, `{"status":"error","errorType":"bad_data","error":"parse error: x"}`), "parse error: x", 0},
+		"a scalar":          {say(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`), "want a vector", 0},
+		"no rules":          {say(200, `{"status":"success","data":{"resultType":"vector","result":[]}}`), "its rules are not loaded", 0},
 		"other rules": {say(200, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"version":"9","interval":"60"},"value":[1,"9"]}]}}`),
 			"another version", 0},
 		"no interval": {say(200, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"version":"1","interval":"-5"},"value":[1,"9"]}]}}`),
@@ -72,7 +81,7 @@ func TestErrors(t *testing.T) {
 		}), "did not answer within 50ms", 50 * time.Millisecond},
 	} {
 		_, err := client(t, Options{URL: c.url, Timeout: c.timeout}).Status(context.Background(), time.Hour)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\n\"") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -127,11 +136,14 @@ func TestToken(t *testing.T) {
 	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], "store a") || c.Queries() != 2 {
 		t.Errorf("%q, %d queries", w, c.Queries())
 	}
-	// A certificate that nobody vouches for; a token that is missing.
+	// A certificate that nobody vouches for; a token that is gone.
 	if _, err := client(t, Options{URL: s.URL}).Status(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("%v", err)
 	}
-	if _, err := client(t, Options{URL: s.URL, CAFile: ca, TokenFile: filepath.Join(dir, "none")}).Status(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "none") {
+	if err := os.Remove(token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Status(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), token) {
 		t.Errorf("%v", err)
 	}
 }
@@ -176,9 +188,11 @@ func TestOptions(t *testing.T) {
 		"a header of two":     {URL: "http://x", Headers: []string{"a: b\r\nc: d"}},
 		"a token as header":   {URL: "http://x", Headers: []string{"authorization: Bearer x"}},
 		"no such certificate": {URL: "https://x", CAFile: "/nonexistent"},
+		"no such token":       {URL: "https://x", TokenFile: "/nonexistent"},
 	} {
 		o.Timeout = time.Second
-		if _, err := New(o); err == nil || strings.Contains(err.Error(), "secret") {
+		_, err := New(o)
+		if err == nil || strings.Contains(err.Error(), "secret") || strings.HasPrefix(name, "no such") && !strings.HasSuffix(err.Error(), "-file: cannot read /nonexistent: no such file or directory") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
