@@ -103,12 +103,28 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestNoDebugInfo: what is stripped cannot be opened. It can be attached to, and says the same.
 func TestNoDebugInfo(t *testing.T) {
 	for _, flags := range []string{"-s", "-w"} {
-		pid, _ := start(t, build(t, "-ldflags="+flags))
+		pid, collect := start(t, build(t, "-ldflags="+flags), "limit")
 		if _, err := Open(procmem.FS{}, pid, runtime.Version()); !errors.Is(err, ErrNoDebugInfo) {
 			t.Errorf("%s: %v", flags, err)
 		}
+		target, err := Attach(procmem.FS{}, pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cycles, heap, stacks := collect()
+		s, err := target.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Cycles != cycles || *s.Percent != 73 || *s.Limit != 1<<40 || *s.Marked < 32<<20 || *s.Marked > 2*heap || *s.Live < *s.Marked ||
+			*s.Held < *s.Live || *s.Held > 1<<30 || *s.Stacks < stacks/2 || *s.Stacks > 2*stacks+(1<<20) {
+			t.Errorf("%s: %d cycles, GOGC %d, limit %d, marked %d, live %d, held %d, stacks %d; the program says %d cycles, heap %d, stacks %d",
+				flags, s.Cycles, *s.Percent, *s.Limit, *s.Marked, *s.Live, *s.Held, *s.Stacks, cycles, heap, stacks)
+		}
+		target.Close()
 	}
 }
 

@@ -34,6 +34,18 @@ func (s Stats) Total() uint64 {
 	return s.InHeap() + s.Free + s.Released + s.Stacks + s.OSStacks + s.Metadata
 }
 
+// State returns what a Reader of the process would read, but for the number of goroutines.
+func (t *Target) State() (State, error) {
+	s, err := t.Stats()
+	if err != nil {
+		return State{}, err
+	}
+	return State{
+		Cycles: s.Cycles, Percent: new(int(s.Percent)), Limit: &s.MemoryLimit, Marked: &s.Live, Live: new(max(s.Objects, s.Live)),
+		Held: new(s.Total() - s.Released), Stacks: &s.Stacks,
+	}, nil
+}
+
 // Stats reads the statistics. The runtime keeps most of them twice. Where the two differ
 // by more than a program does between two reads, they are read again, and in the end
 // they are an [ErrInconsistent].

@@ -48,7 +48,7 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 		out.version = func(pid int) (string, error) { return goVersion(f.ExePath(pid)) }
 	}
 	if out.open == nil {
-		out.open = func(pid int, version string) (runtimeReader, error) { return goruntime.Open(f, pid, version) }
+		out.open = func(pid int, version string) (runtimeReader, error) { return openState(f, pid, version) }
 	}
 	if out.sample == nil {
 		out.sample = func(ctx context.Context, pid int, d time.Duration) (Samples, error) { return sample(ctx, f, pid, d) }
@@ -58,6 +58,28 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	return out
 }
+
+// openState opens the runtime of a process: by its debug information, or, where it is
+// stripped, by the table of Go versions.
+func openState(f procmem.FS, pid int, version string) (runtimeReader, error) {
+	r, err := goruntime.Open(f, pid, version)
+	if errors.Is(err, goruntime.ErrNoDebugInfo) {
+		t, terr := goruntime.Attach(f, pid)
+		if terr != nil {
+			return nil, fmt.Errorf("%w, and %w", err, terr)
+		}
+		return stated{t}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// stated reads the state of a target.
+type stated struct{ *goruntime.Target }
+
+func (s stated) Read() (goruntime.State, error) { return s.State() }
 
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {

@@ -19,6 +19,9 @@ type Facts struct {
 	THP advice.Facts
 	// ArenaMax is MALLOC_ARENA_MAX of the environment that the process began with.
 	ArenaMax string
+	// Stripped says that the program has no table of symbols, by which its variables have
+	// names.
+	Stripped bool
 	// Sites are call sites that keep memory of the live heap, and Creators those that began
 	// goroutines, with the bytes that these keep, largest first; nil: nobody has looked.
 	Sites, Creators []Site

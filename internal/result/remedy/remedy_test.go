@@ -82,6 +82,9 @@ func TestRules(t *testing.T) {
 		}), "named-memory 80 80, named-memory 20 20", ""},
 		{"C and files", process(parts{waterfall.ThreadStacks: 50, waterfall.Shared: 51, waterfall.Data: 52, waterfall.Text: 53, waterfall.Files: 54}),
 			"file-pages 107 107, program-variables 52 52, shared-memory 51 51, thread-stacks 50 50", ""},
+		{"variables", process(parts{waterfall.Data: 52}), "program-variables 52 52", "go tool nm -size -sort size /proc/42/exe | head"},
+		{"variables without names", with(process(parts{waterfall.Data: 52}), func(f *Facts) { f.Stripped = true }), "program-variables 52 52",
+			"go tool nm -size -sort size PROGRAM | head"},
 		{"sites", with(process(parts{waterfall.Live: 100}), func(f *Facts) {
 			f.Sites = []Site{{"main.a a.go:1", 3, 500 * mib}, {"main.b b.go:1", 3, 20 * mib}, {"main.c c.go:1", 3, mib}}
 		}), "go-live-heap 100 100, go-live-heap 20 0", ""},

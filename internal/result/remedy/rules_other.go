@@ -115,12 +115,16 @@ func shared(f *Facts) []Remedy {
 
 func variables(f *Facts) []Remedy {
 	n := f.part(waterfall.Data)
-	return []Remedy{{
+	m := Remedy{
 		Of:    []Share{{waterfall.Data, n}},
 		What:  fmt.Sprintf("Variables of the program and its libraries take %s.", unit.Size(n)),
 		Means: "Arrays that are package variables are in memory from the first write on, for as long as the program runs.",
 		Do:    "See the largest:", Code: fmt.Sprintf("go tool nm -size -sort size /proc/%s/exe | head", pidText(f.PID)), See: "https://pkg.go.dev/cmd/nm",
-	}}
+	}
+	if f.Stripped {
+		m.Do, m.Code = "It is stripped, so nothing names them here. Build it without -s, and see the largest:", "go tool nm -size -sort size PROGRAM | head"
+	}
+	return []Remedy{m}
 }
 
 func files(f *Facts) []Remedy {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/result/remedy"
 	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/waterfall"
@@ -380,5 +381,39 @@ func TestPrograms(t *testing.T) {
 	}
 	if len(s.programs) != 1 {
 		t.Errorf("%d programs are remembered", len(s.programs))
+	}
+}
+
+// TestStripped: what names variables is not advised where nothing does.
+func TestStripped(t *testing.T) {
+	const source = `package main
+
+import "os"
+
+var big [64 << 20]byte
+
+func main() {
+	for i := 0; i < len(big); i += 4096 {
+		big[i] = 1
+	}
+	os.Stdout.WriteString("ready\n")
+	os.Stdin.Read(big[:1])
+}
+`
+	for flags, want := range map[string]string{"-ldflags=": "/exe | head", "-ldflags=-s -w": "PROGRAM | head"} {
+		cmd := exec.Command(testenv.Build{Source: testenv.Module(source), Args: []string{flags}}.Do(t))
+		in, out := testenv.Start(t, cmd)
+		t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+		if line, err := out.ReadString('\n'); err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		p, err := New().Process(cmd.Process.Pid, Options{Waterfall: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(p.Remedies.List, func(m remedy.Remedy) bool { return m.Rule == "program-variables" })
+		if i < 0 || !strings.HasSuffix(p.Remedies.List[i].Code, want) {
+			t.Errorf("%s: %+v", flags, p.Remedies)
+		}
 	}
 }

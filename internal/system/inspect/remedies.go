@@ -1,10 +1,13 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/program/symbol"
 	"github.com/foliomem/folio/internal/result/advice"
 	"github.com/foliomem/folio/internal/result/remedy"
+	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/page"
 )
 
@@ -17,6 +20,16 @@ func (p *Process) adviceFacts() advice.Facts {
 	}
 }
 
+// stripped reports whether a program has no names of variables.
+func (s *System) stripped(pid int) bool {
+	f, err := symbol.Open(s.FS.ExePath(pid))
+	if err != nil {
+		return false // not known
+	}
+	defer f.Close()
+	return !slices.Contains(f.Sections(), ".symtab")
+}
+
 // remedyFacts are what the rules on the parts of memory go by: those of the waterfall, and
 // what the process was started with.
 func (s *System) remedyFacts(p *Process) *remedy.Facts {
@@ -25,6 +38,9 @@ func (s *System) remedyFacts(p *Process) *remedy.Facts {
 		if m, err := s.FS.Meminfo(); err != nil || m.MemTotal == nil || l.Bytes < *m.MemTotal {
 			f.Container = &l.Bytes
 		}
+	}
+	if w := p.Waterfall; w != nil && uint64(w.Part(waterfall.Data).Bytes) >= remedy.Worth(w.RSS) {
+		f.Stripped = s.stripped(p.PID)
 	}
 	env, _ := s.FS.Environ(p.PID) // unknown is as good as not set
 	for _, pair := range env {
