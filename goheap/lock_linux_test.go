@@ -24,7 +24,7 @@ func init() { roles["locks"] = locksRole }
 const (
 	lockEnv     = "GOHEAP_TEST_LOCK" // "current", "future", "current future"
 	lockWhenEnv = "GOHEAP_TEST_WHEN" // "before" or "after" the reserve is made; "" without one
-	lockReserve = 512 << 20
+	lockReserve = 192 << 20
 	lockGrown   = 64 << 20
 )
 

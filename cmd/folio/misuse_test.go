@@ -143,6 +143,29 @@ func refused(t *testing.T, args []string, want string) {
 	}
 }
 
+// A flag says its default once, and says none where that is nothing.
+func TestHelpSaysDefaultsOnce(t *testing.T) {
+	flags := 0
+	var every func(cmd *cobra.Command)
+	every = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			one := pflag.NewFlagSet(f.Name, pflag.ContinueOnError)
+			one.AddFlag(f)
+			text := strings.Join(strings.Fields(one.FlagUsages()), " ")
+			if flags++; strings.Count(text, "(default") > 1 || strings.Contains(text, "(default )") {
+				t.Errorf("%s: %s", cmd.CommandPath(), text)
+			}
+		})
+		for _, c := range cmd.Commands() {
+			every(c)
+		}
+	}
+	every(newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}))
+	if flags < 200 {
+		t.Errorf("only %d flags", flags)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	fs := newRun(&app{}).Flags()
 	for name, want := range map[string]string{"jsn": "json", "metrics": "metric", "gomaxproc": "gomaxprocs",

@@ -36,7 +36,7 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 	var taken [][]byte
 	total := uint64(0)
 	for began := time.Now(); total < profileSamples && (total == 0 || time.Since(began) < profileTime); {
-		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, %d samples of %d runs", total, len(taken)))
+		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, %s of %s", unit.Plural(int(total), "sample"), unit.Plural(len(taken), "run")))
 		s, err := v.session.program.Run(ctx, v.session.base)
 		if ctx.Err() != nil {
 			return errNothing

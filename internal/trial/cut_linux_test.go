@@ -61,7 +61,7 @@ func TestExitInGC(t *testing.T) {
 	if testenv.Apart(t) {
 		return
 	}
-	for i := range testenv.Some(80, 160) {
+	for i := range testenv.Some(40, 160) {
 		var out, err strings.Builder
 		p := role("exit in gc", fmt.Sprint(1000+i*37%9000))
 		p.Trace, p.Stdout, p.Stderr = true, &out, &err

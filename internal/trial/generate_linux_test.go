@@ -181,14 +181,27 @@ func TestGenerateFails(t *testing.T) {
 // A signal ends the load: what it found until then is kept, and is no run that counts.
 func TestGenerateIsInterrupted(t *testing.T) {
 	signals := make(chan os.Signal, 1)
-	p := generated(t)
+	file := filepath.Join(t.TempDir(), "arrived")
+	p := generated(t, "log="+file)
 	p.Server.Generator.Duration = time.Hour
 	p.Signals = signals
 	p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
-		go func() {
-			time.Sleep(500 * time.Millisecond) // some requests have been answered
-			signals <- unix.SIGINT
-		}()
+		arrived := func() int64 {
+			info, err := os.Stat(file)
+			if err != nil {
+				return 0
+			}
+			return info.Size()
+		}
+		measuring := o.Measuring
+		o.Measuring = func() {
+			measuring()
+			before := arrived()
+			go func() {
+				testenv.Within(func() bool { return arrived() >= before+20 }) // some have been answered
+				signals <- unix.SIGINT
+			}()
+		}
 		return load.Run(ctx, o)
 	}
 	s := run(t, p, Setting{})

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -111,11 +110,11 @@ var before = map[string]func(string) error{
 		return nil
 	},
 	"zombie": func(string) error {
-		if err := exec.Command("/bin/true").Start(); err != nil {
+		cmd := exec.Command("/bin/true")
+		if err := cmd.Start(); err != nil {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond)
-		return nil
+		return unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	},
 	"child": func(v string) error { return exec.Command("/bin/sleep", v).Start() },
 	"close": func(v string) error {

@@ -179,7 +179,7 @@ func ended(t *testing.T, cmd *exec.Cmd) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(60 * time.Second):
+	case <-time.After(testenv.Patience):
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 		_ = cmd.Process.Kill()
 		t.Fatalf("process %d does not end:\n%s", cmd.Process.Pid, state)

@@ -170,7 +170,7 @@ func TestOpenObjectThatBecomesAPipe(t *testing.T) {
 	}()
 	select {
 	case <-opened:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		t.Error("waits for the pipe, or sees only one of the two")
 	}
 	close(stop)
