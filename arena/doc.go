@@ -33,10 +33,10 @@
 //   - the race detector works.
 //
 // Slabs start at 512 bytes and double up to Options.SlabBytes, 4 MiB by
-// default; an empty arena costs 48 bytes, with one type a few hundred. Free
+// default; an empty arena costs 80 bytes, with one type a few hundred. Free
 // gives the slabs to a pool that all arenas of the process share, separate for
 // each type, where the next arena finds them: small ones together, so that an
-// arena that comes and goes leaves only those 48 bytes to the GC, and nothing where it
+// arena that comes and goes leaves only those 80 bytes to the GC, and nothing where it
 // does not escape its function, as the compiler calls it: then they are on the stack.
 // ([NewArena] and [NewArenaWith] are inlined for that. A function that passes the arena
 // to an interface's method, stores it, or returns it makes it escape.)
@@ -64,16 +64,17 @@
 // On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on
 // when arenas hold more than 32 MiB) are put on huge pages before they are
 // touched; with larger huge pages than 2 MiB, 512 KiB and 32 MiB grow with
-// them. [Arena.Stats] says what came of it.
+// them. A huge page's window of which a part was touched before is collapsed
+// (MADV_COLLAPSE, Linux 6.7 or later), once. [Arena.Stats] says what came of it.
 //
 // # New and handles
 //
-// [New] and the New of a [Handle] are inlined: for the type that New is asked for again and
-// again, both count up, and New looks at the type before. That type is the first
-// of the arena at first, and later the one that New was asked for 16 times while it was asked for
-// none but these two; with more than 12 types, or where the program has a handle of one of the
-// two, it stays as it is. Types in turn cost New a call and a short search, which a handle
-// for each spares.
+// [New] and the New of a [Handle] are inlined: both count up, and New compares the type before,
+// with two types of the arena. These are its first two at first. Another type costs New a call
+// and a short search; every 16th such call, the type that it asks for takes the place
+// of one of the two, in turn, unless the arena has more than 12 types or the program has
+// the handle of one that would move. So two types are as fast as their handles,
+// whatever was allocated before; of more types in turn, a handle for each spares the call.
 //
 // # After Free
 //

@@ -106,7 +106,8 @@ func New[T any](a *Arena) *T {
 // next returns the next size bytes of the arena's own handle of the type of the stock of, which
 // is nil, if there is one with room, otherwise of the handle that open returns. Open is always the
 // function of that name: the compiler counts a call of a parameter as 17, of a function as 57, and
-// inlines what costs up to 80. A test checks that New is inlined.
+// inlines what costs up to 80. That of New is 78: a test checks that it is inlined. The jumps are
+// there so that the first type takes two compares, and the second three.
 func (a *Arena) next(size uintptr, open func(*core, store) *core, of store) unsafe.Pointer {
 	key, c := typeKey(of), &a.one
 	if c.key != key {
