@@ -69,6 +69,7 @@ func (a *Agent) Own() exposition.Own {
 
 // Run looks until ctx ends.
 func (a *Agent) Run(ctx context.Context) error {
+	defer a.node.Close()
 	now := time.Now()
 	a.budget = newBudget(a.Budget, cpuSeconds(), now)
 	if err := a.node.Scan(); err != nil {

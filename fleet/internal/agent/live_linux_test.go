@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,6 +144,7 @@ func TestScrape(t *testing.T) {
 			return []byte("0::/\n")
 		},
 	})
+	defer n.Close()
 	a := New(n, Options{Budget: 1, Version: "v0", Log: slog.New(slog.DiscardHandler)})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(exposition.New("node-1", a))
@@ -273,20 +275,42 @@ func contract(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-// The agent runs, within a budget, until it is told to end.
+// memories are how many files with the memory of processes are open.
+func memories(t *testing.T) (n int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range all {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "/proc/") && strings.HasSuffix(to, "/mem") {
+			n++
+		}
+	}
+	return n
+}
+
+// The agent runs, within a budget, until it is told to end. Then no process is open.
 func TestRun(t *testing.T) {
-	n := node.New(node.Config{FS: procmem.New(""), Looker: node.NewSystem(), Log: slog.New(slog.DiscardHandler)})
+	var late atomic.Int64
+	n := node.New(node.Config{
+		FS: procmem.New(""), Looker: node.NewSystem(), Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) },
+	})
+	before := memories(t)
 	a := New(n, Options{Budget: 1, Log: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- a.Run(ctx) }()
 	testenv.Eventually(t, "a scan", func() bool { return n.Snapshot().Stats.Go > 0 && a.Own().CPUSeconds > 0 })
+	late.Store(int64(time.Hour)) // all are looked at now
+	testenv.Eventually(t, "a look", func() bool { return memories(t) > before })
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob("/proc/self/fd/*"); len(left) > 100 {
-		t.Errorf("%d files are open", len(left))
+	if after := memories(t); after != before {
+		t.Errorf("the memory of %d processes is open, %d before", after, before)
 	}
 }
 

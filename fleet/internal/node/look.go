@@ -80,6 +80,17 @@ func (n *Node) Look() (ok bool) {
 	return true
 }
 
+// Close lets go of all processes. What is known of them stays.
+func (n *Node) Close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.looks {
+		if !p.ended && n.Looker != nil {
+			n.Looker.Close(p)
+		}
+	}
+}
+
 // LookAtCgroups reads the cgroups of all containers.
 func (n *Node) LookAtCgroups() {
 	n.mu.Lock()
