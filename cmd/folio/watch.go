@@ -202,6 +202,9 @@ func (w *watching) finish() error {
 			return err
 		}
 	}
+	if all := w.process.Since(); all != nil {
+		w.last.Faults = all // not since the look before
+	}
 	file, err := w.file(w.history.All())
 	if err != nil {
 		return err

@@ -123,6 +123,24 @@ func TestWatchedProgramBecomesAnother(t *testing.T) {
 	}
 }
 
+// What is said of page faults is of all the time that it was watched, wherever it is said.
+func TestWatchFaults(t *testing.T) {
+	t.Parallel()
+	c := newChild(t, "inspect", "--duration", "600ms", "--json", "-", strconv.Itoa(sleeper(t, 0)))
+	c.start()
+	c.end(exitOK)
+	r, err := result.Read("-", c.stdout.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Inspect.Process
+	last := len(p.OverTime.Seconds) - 1
+	// The last look begins after the reading before it.
+	if p.Faults == nil || p.Faults.Minor != p.OverTime.Minor[last] || p.Faults.Seconds < p.OverTime.Seconds[max(last-1, 0)] {
+		t.Errorf("faults %+v; over time %v in %v", p.Faults, p.OverTime.Minor, p.OverTime.Seconds)
+	}
+}
+
 // Without a terminal, and on one that cannot be drawn on, each reading is a line.
 func TestWatchInLines(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ const (
 var kindNames = [Kinds]struct{ key, title string }{
 	GoHeap:    {"go_heap", "Go heap"},
 	Stack:     {"stack", "thread stacks"},
-	Anonymous: {"anonymous", "other anonymous"},
+	Anonymous: {"anonymous", "other private"},
 	File:      {"file", "files, shared"},
 	Hugetlb:   {"hugetlb", "hugetlb pool"},
 }

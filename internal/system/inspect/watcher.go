@@ -19,6 +19,7 @@ type Watcher struct {
 	last   *Process // nil: nothing was seen yet
 	begin  procmem.Stat
 	before procmem.Stat // at the last look
+	first  time.Time    // when it was first looked at
 	at     time.Time    // of the last look
 
 	pages  *page.Process
@@ -87,7 +88,7 @@ func (w *Watcher) look(all bool) (*Process, error) {
 		return nil, err
 	}
 	if w.last == nil {
-		w.begin = now
+		w.begin, w.first = now, at
 	} else {
 		p.Faults = &Faults{at.Sub(w.at), now.MinFlt - min(now.MinFlt, w.before.MinFlt), now.MajFlt - min(now.MajFlt, w.before.MajFlt)}
 	}
@@ -122,4 +123,13 @@ func (w *Watcher) again() (*Process, error) {
 // Total returns how many page faults the process has had since the first look.
 func (w *Watcher) Total() (minor, major uint64) {
 	return w.before.MinFlt - min(w.before.MinFlt, w.begin.MinFlt), w.before.MajFlt - min(w.before.MajFlt, w.begin.MajFlt)
+}
+
+// Since returns the page faults since the first look; nil before the second.
+func (w *Watcher) Since() *Faults {
+	if w.at.Equal(w.first) {
+		return nil
+	}
+	minor, major := w.Total()
+	return &Faults{w.at.Sub(w.first), minor, major}
 }

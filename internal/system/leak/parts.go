@@ -1,6 +1,7 @@
 package leak
 
 import (
+	"math"
 	"slices"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -61,17 +62,30 @@ func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
 	s.Kind, s.Title = Memory, mallocOrTitle
 }
 
-// grewMost returns the name whose memory has grown the most; "" if none has.
+// grewMost returns the name whose memory has grown the most; "" if none has, or if it is one
+// of those that are not listed.
 func grewMost(before, now []waterfall.Share) (name string) {
+	had := make(map[string]uint64)
+	unlisted := uint64(math.MaxUint64) // the most that a name had which is not in the list
+	for _, s := range before {
+		had[s.Name] = s.Bytes
+		unlisted = min(unlisted, s.Bytes)
+	}
+	if _, cut := had[waterfall.Others]; !cut {
+		unlisted = 0
+	}
 	var most uint64
 	for _, s := range now {
-		had := uint64(0)
-		if i := slices.IndexFunc(before, func(b waterfall.Share) bool { return b.Name == s.Name }); i >= 0 {
-			had = before[i].Bytes
+		was, listed := had[s.Name]
+		if !listed {
+			was = unlisted
 		}
-		if grown := s.Bytes - min(s.Bytes, had); grown > most {
+		if grown := s.Bytes - min(s.Bytes, was); grown > most {
 			most, name = grown, s.Name
 		}
+	}
+	if name == waterfall.Others {
+		return ""
 	}
 	return name
 }

@@ -151,3 +151,24 @@ func TestFullArenas(t *testing.T) {
 		}
 	}
 }
+
+// TestGrewMost: of a name that was not listed it is not known that it had nothing.
+func TestGrewMost(t *testing.T) {
+	share := func(name string, n uint64) waterfall.Share { return waterfall.Share{Name: name, Bytes: n} }
+	for _, c := range []struct {
+		before, now []waterfall.Share
+		want        string
+	}{
+		{nil, nil, ""},
+		{nil, []waterfall.Share{share("[anon:a]", 1)}, "[anon:a]"},
+		{[]waterfall.Share{share("[anon:a]", 9), share("[anon:b]", 5)}, []waterfall.Share{share("[anon:a]", 10), share("[anon:b]", 8)}, "[anon:b]"},
+		{[]waterfall.Share{share("[anon:a]", 9)}, []waterfall.Share{share("[anon:a]", 9)}, ""},
+		{[]waterfall.Share{share("[anon:a]", 9), share("[anon:b]", 5), share(waterfall.Others, 100)},
+			[]waterfall.Share{share("[anon:a]", 12), share("[anon:c]", 6), share(waterfall.Others, 90)}, "[anon:a]"},
+		{[]waterfall.Share{share("[anon:a]", 9), share(waterfall.Others, 100)}, []waterfall.Share{share("[anon:a]", 12), share(waterfall.Others, 190)}, ""},
+	} {
+		if got := grewMost(c.before, c.now); got != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.before, c.now, got, c.want)
+		}
+	}
+}

@@ -24,6 +24,9 @@ func (s *sums) name(name string, bytes uint64) {
 	s.names[name] += bytes
 }
 
+// Others is the share of the names that are not listed; those of mappings are in brackets.
+const Others = "others"
+
 // shares returns named memory, largest first, at most so many names; what the others have
 // is one.
 func (s *sums) shares() (out []Share) {
@@ -33,7 +36,7 @@ func (s *sums) shares() (out []Share) {
 	}
 	slices.SortFunc(out, func(a, b Share) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
 	if len(out) > most {
-		rest := Share{Name: "others"}
+		rest := Share{Name: Others}
 		for _, o := range out[most:] {
 			rest.Bytes += o.Bytes
 		}

@@ -209,7 +209,7 @@ func Short(p *result.Process) (out [][2]string) {
 		add("pages", "%s", text)
 	}
 	if w := p.Windows; w != nil {
-		text := fmt.Sprintf("%s in %s dense windows could be on huge pages", unit.Size(w.Gain), unit.Count(float64(w.Dense)))
+		text := fmt.Sprintf("%s in %s could be on huge pages", unit.Size(w.Gain), unit.Plural(int(w.Dense), "dense window"))
 		if line := CollapseHint(p); line != "" {
 			text += fmt.Sprintf(", and would take %s more (%s)", unit.Size(w.Fill), line)
 		}
