@@ -23,14 +23,14 @@ type timed struct {
 func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
 	s := t.s
 	if s.opts.Exhaustive {
-		s.bound(s.limit())
+		s.bound(s.limit(set))
 		return t.runner.Run(ctx, set)
 	}
 	left := s.left()
 	if s.res.Warmup != nil && left < s.perTrial(s.arm(set))*9/10 {
 		return nil, errBudget
 	}
-	limit := s.limit()
+	limit := s.limit(set)
 	ours := limit == 0 || left < limit
 	if ours {
 		limit = max(left, time.Millisecond)
@@ -47,11 +47,15 @@ func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error
 }
 
 // limit is how long a run may take, budget aside; 0 for any time.
-func (s *search) limit() time.Duration {
+func (s *search) limit(set trial.Setting) time.Duration {
 	if s.opts.Timeout > 0 || s.res.Warmup == nil {
 		return s.opts.Timeout
 	}
-	return 6*time.Duration(s.res.Warmup.Wall*float64(time.Second)) + 2*time.Second
+	limit := 6*time.Duration(s.res.Warmup.Wall*float64(time.Second)) + 2*time.Second
+	if s.arm(set) == s.def() {
+		limit *= 5 // it is known to end: the machine may have stood still
+	}
+	return limit
 }
 
 func (s *search) bound(d time.Duration) {

@@ -374,18 +374,24 @@ func TestSearchInterrupted(t *testing.T) {
 	}
 }
 
-// A run may take six times as long as the first, and never longer than the budget.
+// A run may take six times as long as the first, that of the default longer, and none
+// longer than the budget.
 func TestSearchBoundsTrials(t *testing.T) {
 	s := newSimulated(2)
 	opts := s.options()
 	opts.Budget = 5 * time.Minute
 	w, _ := s.truth(trial.Setting{})
-	runs := 0
+	runs, most, least := 0, 12*w, 3*w
+	opts.Progress = func(p Progress) {
+		if most, least = 12*w, 3*w; p.Arm != nil && p.Arm.Name == "default" {
+			most, least = 60*w, 15*w
+		}
+	}
 	opts.Bound = func(d time.Duration) {
 		runs++
 		left := opts.Budget - s.spent
-		if d > left || runs > 1 && d > time.Duration(12*w*float64(time.Second)) ||
-			runs > 1 && d < min(left, time.Duration(3*w*float64(time.Second))) {
+		if d > left || runs > 1 && d > time.Duration(most*float64(time.Second)) ||
+			runs > 1 && d < min(left, time.Duration(least*float64(time.Second))) {
 			t.Errorf("run %d: bound %v for a program of %v s, with %v left", runs, d, w, left)
 		}
 	}
@@ -394,6 +400,28 @@ func TestSearchBoundsTrials(t *testing.T) {
 	}
 	if runs != s.trials {
 		t.Errorf("%d bounds for %d runs", runs, s.trials)
+	}
+}
+
+// A machine that stands still for a while ends no search: the default is known to end.
+func TestDefaultMayStandStill(t *testing.T) {
+	m := newMachine(1)
+	m.hangs = func(trial.Setting) bool { return false } // it bounds runs
+	runs := 0
+	m.cost = func(set trial.Setting) float64 {
+		if runs++; set.IsZero() && runs > 1 && runs < 40 {
+			return 12 // of 1, 40 seconds of which are bearable
+		}
+		return 1
+	}
+	r, err := Search(t.Context(), m, m.options(1))
+	if err != nil || r.Stage != InFinal || answerFor(r, Fastest) == nil {
+		t.Errorf("%v: %+v", err, r)
+	}
+	for _, s := range r.Arms[0].Samples {
+		if !s.OK() {
+			t.Errorf("the default: %s", s.Failure)
+		}
 	}
 }
 

@@ -37,8 +37,12 @@ func (t *Tune) Text(w io.Writer) error {
 	for _, a := range f.Arms {
 		trials += len(a.Samples)
 	}
-	p.line("%s, %s in %s, seed %d: %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"),
-		unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, f.Ended)
+	ended := ""
+	if f.Ended != "" {
+		ended = ": " + f.Ended
+	}
+	p.line("%s, %s in %s, seed %d%s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"),
+		unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, ended)
 	if t.All || f.Answer == nil || f.Answer.State != result.AnswerNoEffect {
 		p.line("")
 		if p.err == nil {
