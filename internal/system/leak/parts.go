@@ -108,7 +108,7 @@ func (w *watcher) judgeParts() {
 	if n := w.Readings - of.readings; n > 0 && of.readings > 0 {
 		w.note("%s of %d did not say what the others did of its memory, and do not count for the parts of it", unit.Plural(n, "reading"), w.Readings)
 		if Enough(w.Readings) && !Enough(of.readings) {
-			w.note("only %d readings of the parts of its memory: at least %d are needed to judge them", of.readings, Least)
+			w.note("only %s of the parts of its memory: at least %d are needed to judge them", unit.Plural(of.readings, "reading"), Least)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/symbol"
@@ -378,10 +379,10 @@ func (w *watcher) judge(ctx context.Context) {
 	})
 	switch {
 	case !Enough(w.Readings):
-		w.note("only %d readings: at least %d are needed to judge", w.Readings, Least)
+		w.note("only %s: at least %d are needed to judge", unit.Plural(w.Readings, "reading"), Least)
 	case w.profile && !Enough(w.cycles):
-		w.note("only %d GC cycles, each of which brings a new heap profile: at least %d are needed to judge lines that allocate; use a longer --duration",
-			w.cycles, Least)
+		w.note("only %s, each of which brings a new heap profile: at least %d are needed to judge lines that allocate; use a longer --duration",
+			unit.Plural(w.cycles, "GC cycle"), Least)
 	}
 }
 
