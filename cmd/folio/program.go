@@ -67,7 +67,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.StringVar(&f.input, "input", "", "give the program this `file` as standard input, in every run")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that takes longer (default none)")
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not ask Go programs for GODEBUG=gctrace=1; figures of the GC are then missing")
-	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of CPU time to sample where it goes; 0 for not at all. Of several\nruns of a setting the first are sampled, until there are 1000 samples")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off). Of several\nruns of a setting the first are sampled, until there are 1000 samples")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server that is ready when this `address` answers:\ntcp:HOST:PORT or http://HOST:PORT/PATH; needs --rate or --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "how long the server may take to be ready")

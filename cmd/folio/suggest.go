@@ -68,7 +68,7 @@ func newSuggest(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
 	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`; the command, if there is one, writes it")
-	fs.IntVar(&f.sampleRate, "sample-rate", 499, "how `often` a second of CPU time to sample what allocation costs; 0 for not at all")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the same to `file` as a page to look at (- for standard output)")
 	redactFlag(fs, &f.redact)
