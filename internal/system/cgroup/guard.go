@@ -59,18 +59,18 @@ echo $!
 // version 2 the guard is where this process is. Where there is no shell there is no guard, and
 // the next process that opens a Parent removes what is left.
 func (p *Parent) startGuard() {
-	g, err := newGuard(p.owner, p.places)
+	g, err := newGuard(p.owner.pid, p.owner.name(p.prefix()), p.places)
 	if err == nil {
 		p.guard = g
 	}
 }
 
-func newGuard(o owner, places []place) (*guard, error) {
+func newGuard(owner int, name string, places []place) (*guard, error) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-c", guardScript, "folio-guard", strconv.Itoa(o.pid), o.name("")}
+	args := []string{"-c", guardScript, "folio-guard", strconv.Itoa(owner), name}
 	for _, x := range places {
 		args = append(args, x.dir)
 	}

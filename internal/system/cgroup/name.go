@@ -46,7 +46,7 @@ func namespace() string {
 	return inode
 }
 
-// name returns the name of a cgroup: what it is for is a number, or "self" for that of the
+// name returns the name of a cgroup: what it is for is two numbers, of the parent and the cgroup, or "self" for that of the
 // process itself.
 func (o owner) name(what string) string {
 	return fmt.Sprintf("%s%s-%d-%d-%s", prefix, o.namespace, o.pid, o.started, what)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -28,6 +29,7 @@ type Parent struct {
 	stay   *stay  // how this process made room below its own cgroup; nil where it need not
 	caught chan os.Signal
 
+	index  int64 // tells the cgroups of this parent from those of others of this process
 	mu     sync.Mutex
 	made   int
 	groups map[*Group]bool
@@ -42,6 +44,12 @@ type place struct {
 }
 
 func (p place) has(controller string) bool { return slices.Contains(p.controllers, controller) }
+
+// opened counts the parents of this process.
+var opened atomic.Int64
+
+// prefix begins what the cgroups of this parent are for, in their names.
+func (p *Parent) prefix() string { return strconv.FormatInt(p.index, 10) + "." }
 
 // parents are those that are open.
 var parents = struct {
@@ -62,7 +70,7 @@ func Open(fs procmem.FS, l Limits) (*Parent, error) {
 }
 
 func open(fs procmem.FS, k kernel, l Limits) (_ *Parent, err error) {
-	p := &Parent{Limits: l, kernel: k, groups: make(map[*Group]bool), caught: make(chan os.Signal, 1)}
+	p := &Parent{Limits: l, index: opened.Add(1), kernel: k, groups: make(map[*Group]bool), caught: make(chan os.Signal, 1)}
 	if p.owner, err = self(fs); err != nil {
 		return nil, fmt.Errorf("make a cgroup for the program: %w", err)
 	}
@@ -146,7 +154,7 @@ func (p *Parent) New() (*Group, error) {
 		return nil, errors.New("make a cgroup for the program: folio is ending")
 	}
 	p.made++
-	name := p.owner.name(strconv.Itoa(p.made))
+	name := p.owner.name(p.prefix() + strconv.Itoa(p.made))
 	g := &Group{parent: p}
 	p.groups[g] = true
 	p.mu.Unlock()

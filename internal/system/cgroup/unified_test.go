@@ -52,7 +52,7 @@ func TestDelegated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(scope, p.owner.name("2")) // the first one was to see whether it goes
+	dir := filepath.Join(scope, p.owner.name(p.prefix()+"2")) // the first one was to see whether it goes
 	if !slices.Equal(g.dirs, []string{dir}) {
 		t.Fatalf("made in %q", g.dirs)
 	}
@@ -338,7 +338,7 @@ func TestHybrid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := p.owner.name("2")
+	name := p.owner.name(p.prefix() + "2")
 	if want := []string{f.path("sys/fs/memory/m/" + name), filepath.Join(dir, name)}; !slices.Equal(g.dirs, want) {
 		t.Errorf("made in %q, want %q", g.dirs, want)
 	}
