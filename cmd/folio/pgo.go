@@ -13,6 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
+	"github.com/foliomem/folio/internal/trial/tune"
 )
 
 const (
@@ -44,7 +45,7 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 			return err
 		}
 		if !s.OK() {
-			return fmt.Errorf("--pgo auto: the command failed as it is, before any setting was tried: %s", s.Failure)
+			return fmt.Errorf("--pgo auto: %w", tune.Failure(s))
 		}
 		if s.Collected == nil {
 			break

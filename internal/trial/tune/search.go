@@ -195,7 +195,7 @@ func (s *search) run(ctx context.Context) error {
 // begin learns from the warm-up what to search and how.
 func (s *search) begin(warm *trial.Sample) error {
 	if !warm.OK() {
-		return failure(warm)
+		return Failure(warm)
 	}
 	spec := s.opts.Metric
 	if spec == nil {
@@ -263,8 +263,8 @@ func heapOf(s *trial.Sample) uint64 {
 	return minLimit
 }
 
-// failure is the error for a command that does not even work as it is.
-func failure(s *trial.Sample) error {
+// Failure is the error for a command that does not even work as it is.
+func Failure(s *trial.Sample) error {
 	if s.Late() {
 		return errors.New(s.Failure)
 	}
@@ -337,7 +337,7 @@ func (s *search) partial() {
 // checkDefault ends the search of a program that does not work by itself.
 func (s *search) checkDefault() error {
 	if def := s.def(); def.Status == Failed {
-		return failure(def.Samples[len(def.Samples)-1])
+		return Failure(def.Samples[len(def.Samples)-1])
 	}
 	return nil
 }
