@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,20 @@ import (
 )
 
 const mib = 1 << 20
+
+// seen are the findings, in words, each once.
+func seen(r *Report) (out []string) {
+	for _, f := range r.Found {
+		text := fmt.Sprintf("%s %s%s", f.Kind, f.Func, f.Title)
+		if f.Name != "" {
+			text += " " + f.Name
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
 
 // fall is a reading of a Go program in MiB: its runtime was read, or its heap is one part.
 func fall(read bool, parts map[waterfall.Kind]float64, named ...waterfall.Share) *waterfall.Waterfall {

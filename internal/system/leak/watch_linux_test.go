@@ -3,7 +3,6 @@ package leak
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -29,20 +28,6 @@ func start(t *testing.T, path, what string) (pid int) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	return cmd.Process.Pid
-}
-
-// seen are the findings, in words, each once.
-func seen(r *Report) (out []string) {
-	for _, f := range r.Found {
-		text := fmt.Sprintf("%s %s%s", f.Kind, f.Func, f.Title)
-		if f.Name != "" {
-			text += " " + f.Name
-		}
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // expected is what has to be said of a program of testenv.LeaksSource, and what may be said
