@@ -181,7 +181,8 @@ func roleAdvised(words []string) error {
 		runtime.GC()
 	case "child":
 		cmd := roleCmd("advised", "1")
-		out, err := cmd.CombinedOutput()
+		cmd.Stderr = os.Stderr // where its trace lines come in pieces, between which its output could fall
+		out, err := cmd.Output()
 		fmt.Printf("child %s", out)
 		// It is looked at while it lives.
 		return errors.Join(err, roleCmd("touch", "1", "200").Run())
