@@ -23,7 +23,7 @@ func (s *Sample) contradiction() error {
 		return fmt.Errorf("%d GC cycles, and nothing says whether these are all", *s.GCCycles)
 	case known && *s.GCCycles == 0 && s.GCTrace != TraceComplete:
 		return fmt.Errorf("0 GC cycles by a trace that is %q", s.GCTrace)
-	case known && *s.GCCycles == 0 && s.GCShare != nil && *s.GCShare >= straySamples:
+	case known && *s.GCCycles == 0 && s.gcSampled():
 		return fmt.Errorf("0 GC cycles, and samples have a GC share of %v", *s.GCShare)
 	case known && *s.GCPauseMax > *s.GCPause:
 		return fmt.Errorf("the longest pause is %v s of %v s", *s.GCPauseMax, *s.GCPause)
@@ -132,6 +132,16 @@ func TestSetTrace(t *testing.T) {
 		}
 		if (s.HeapPeak != nil) != (c.trace.Cycles > 0) || (s.GC != nil) != (c.cycles != nil) {
 			t.Errorf("%s: %+v", c.name, s)
+		}
+	}
+}
+
+// One sample of a short program does not prove that a cycle ran, two do.
+func TestFewSamplesOfGC(t *testing.T) {
+	for gc, want := range map[float64]bool{0: false, 1: false, 2: true} {
+		s := &Sample{GCShare: new(gc / 10), Profile: &profile.Result{Samples: 10}}
+		if s.setTrace(TraceComplete, gctrace.Summary{}); (s.GCCycles == nil) != want {
+			t.Errorf("%v of 10 samples: %v cycles", gc, value2(s.GCCycles))
 		}
 	}
 }

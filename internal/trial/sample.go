@@ -197,8 +197,14 @@ const (
 // one of thousands can fall into what allocations and cycles share. It prints as 0.0%.
 const straySamples = 0.0005
 
-// gcSampled says that samples show GC work.
-func (s *Sample) gcSampled() bool { return s.GCShare != nil && *s.GCShare >= straySamples }
+// gcSampled says that samples show GC work. Of a program too short for shares one sample is a
+// large one, and may be of the start of the runtime.
+func (s *Sample) gcSampled() bool {
+	if s.GCShare == nil || *s.GCShare < straySamples {
+		return false
+	}
+	return s.Profile == nil || s.Profile.Samples >= profile.Fewest || *s.GCShare*float64(s.Profile.Samples) > 1.5
+}
 
 // setTrace sets what the trace tells. Samples must have been set before: where they
 // show GC work, no trace line is not zero cycles.
