@@ -39,6 +39,18 @@ func watchOn(t *testing.T, columns int, args ...string) (*child, *pty) {
 	return c, p
 }
 
+// startInFile starts a command whose output is the file out, which can be read while it runs.
+func startInFile(t *testing.T, c *child) {
+	t.Helper()
+	file, err := os.Create(c.path("out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	c.cmd.Stdout = file
+	c.start()
+}
+
 // However the watch ends, the terminal is as it was before: in its mode, with its cursor, and
 // with what was on it.
 func TestWatchRestoresTerminal(t *testing.T) {
@@ -99,13 +111,7 @@ func TestWatchedProgramBecomesAnother(t *testing.T) {
 	}
 	pid := strconv.Itoa(cmd.Process.Pid)
 	c := newChild(t, "inspect", "--watch=10ms", "--duration=1h", "--json=f.json", pid)
-	file, err := os.Create(c.path("out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	c.cmd.Stdout = file
-	c.start()
+	startInFile(t, c)
 	if !testenv.Within(func() bool { return lines(c.path("out")) > 5 }) {
 		t.Fatal("no lines")
 	}
@@ -166,13 +172,7 @@ func TestWatchInLines(t *testing.T) {
 		}
 	}
 	c := newChild(t, "inspect", "--watch=10ms", pid)
-	file, err := os.Create(c.path("out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	c.cmd.Stdout = file
-	c.start()
+	startInFile(t, c)
 	if !testenv.Within(func() bool { return lines(c.path("out")) > 8 }) {
 		t.Error("no lines")
 	}
