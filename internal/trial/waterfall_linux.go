@@ -1,11 +1,13 @@
 package trial
 
 import (
+	"fmt"
 	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -173,8 +175,13 @@ func (r *peakReader) best(peak uint64) *Waterfall {
 		if w == nil {
 			return nil
 		}
-		w.OfPeak = min(float64(w.Process.Waterfall.RSS)/float64(max(peak, 1)), 1)
+		rss := w.Process.Waterfall.RSS
+		w.OfPeak = min(float64(rss)/float64(max(peak, 1)), 1)
 		if w.OfPeak >= NearPeak {
+			if rss > peak {
+				w.Process.Notes = append(w.Process.Notes, fmt.Sprintf(
+					"RSS is %s above the peak RSS: here each page is counted, there by the kernel, which adds up what each CPU counted only now and then", unit.Size(rss-peak)))
+			}
 			return w
 		}
 	}

@@ -98,6 +98,9 @@ func TestPeakReaderChooses(t *testing.T) {
 		got := uint64(0)
 		if w := r.best(c.peak); w != nil {
 			got = w.Process.Waterfall.RSS
+			if notes := w.Process.Notes; (len(notes) > 0) != (got > c.peak) {
+				t.Errorf("%v, peak %d: what does not agree is said, and only that: %q", c.readings, c.peak, notes)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%v, peak %d: %d, want %d", c.readings, c.peak, got, c.want)

@@ -133,7 +133,7 @@ func files(f *Facts) []Remedy {
 		Of:    []Share{{waterfall.Text, text}, {waterfall.Files, mapped}},
 		What:  fmt.Sprintf("%s are pages of files.", unit.Size(text+mapped)),
 		Means: "The kernel drops clean ones, and writes back the others, when memory is short. A cgroup reclaims them before it kills.",
-		Do:    "Nothing, but for files that the program maps and does not need any more: unmap them.", See: docProc,
+		Do:    "Nothing, unless the program maps files that it no longer needs: unmap those.", See: docProc,
 	}}
 }
 
