@@ -126,7 +126,7 @@ func (r *peakReader) run() {
 			w = nil
 		}
 		if w == nil {
-			w, of = r.system.Watch(pid, inspect.Options{Brief: true}), pid
+			w, of = r.system.Watch(pid, inspect.Options{Brief: true, Ends: true}), pid
 		}
 		p, err := w.Read()
 		if err != nil || p.Waterfall == nil {

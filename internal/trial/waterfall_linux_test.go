@@ -2,6 +2,8 @@ package trial
 
 import (
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +38,14 @@ func TestPeakReader(t *testing.T) {
 	if w == nil || w.At < time.Minute || w.OfPeak < NearPeak || w.OfPeak > 1 || w.Process.PID != os.Getpid() ||
 		w.Process.Waterfall.Part(waterfall.Live).Runtime == nil || len(w.Process.Notes) > 0 {
 		t.Errorf("%+v", w)
+	}
+	if len(w.Process.Remedies.List) == 0 {
+		t.Error("no advice")
+	}
+	for _, m := range w.Process.Remedies.List {
+		if strings.Contains(m.Code, strconv.Itoa(os.Getpid())) {
+			t.Errorf("%q is for a process that has ended when it is read", m.Code)
+		}
 	}
 	if w := r.best(4 * rss); w != nil {
 		t.Errorf("a quarter of the peak says nothing of it: %+v", w)

@@ -157,8 +157,11 @@ func TestComplete(t *testing.T) {
 			if !strings.HasSuffix(m.What, ".") || !strings.HasSuffix(m.Means, ".") || m.Do == "" || !strings.HasPrefix(m.See, "https://") {
 				t.Errorf("%+v", m)
 			}
-			if colon := strings.HasSuffix(m.Do, ":"); colon != (m.Code+m.Subject != "") && m.Rule != "other-memory" {
+			if colon := strings.HasSuffix(m.Do, ":"); colon != (m.Code+m.Subject != "") {
 				t.Errorf("%q, %q, %q", m.Do, m.Code, m.Subject)
+			}
+			if f.PID == 0 && strings.Contains(m.Code, "42") {
+				t.Errorf("%q names a process that has ended", m.Code)
 			}
 			if strings.ContainsAny(m.What+m.Means+m.Do+m.Code, "\n") {
 				t.Errorf("%+v has several lines", m)

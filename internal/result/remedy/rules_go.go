@@ -61,7 +61,7 @@ func liveHeap(f *Facts) (out []Remedy) {
 	m := Remedy{
 		Of: []Share{{waterfall.Live, live}}, What: fmt.Sprintf("The last GC cycle found %s of objects in use.", unit.Size(live)),
 		Means: "Only the program can drop them: caches, queues, maps that are never emptied. A heap profile names the lines that allocated them.",
-		Do:    "Read its heap profile from outside:", Code: "folio inspect --heap heap.pprof " + pidText(f.PID), See: docPprof,
+		Do:    "Read its heap profile from outside" + whileRuns(f.PID) + ":", Code: "folio inspect --heap heap.pprof " + pidText(f.PID), See: docPprof,
 	}
 	switch {
 	case f.NoSites != "":
@@ -236,7 +236,7 @@ func stacks(f *Facts) (out []Remedy) {
 			Of:    []Share{{waterfall.Stacks, n}},
 			What:  fmt.Sprintf("Stacks of goroutines take %s.", unit.Size(n)),
 			Means: "Each GC cycle scans them. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to. A stack that was large once is halved by each GC cycle that finds less than a quarter in use.",
-			Do:    "See where goroutines wait, and which lines began them:", Code: "folio inspect --goroutines " + pidText(f.PID), See: "https://pkg.go.dev/runtime/pprof#Profile",
+			Do:    "See where goroutines wait, and which lines began them" + whileRuns(f.PID) + ":", Code: "folio inspect --goroutines " + pidText(f.PID), See: "https://pkg.go.dev/runtime/pprof#Profile",
 		}
 		if strings.HasPrefix(f.GoVersion, "go1.27") {
 			m.Means += " Its profile goroutineleak lists those that can never go on."

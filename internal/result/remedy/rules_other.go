@@ -73,10 +73,8 @@ func other(f *Facts) []Remedy {
 		Of:    []Share{{waterfall.Other, n}},
 		What:  fmt.Sprintf("Nothing says what %s of anonymous memory are for.", unit.Size(n)),
 		Means: "Allocations of malloc of 128 KiB and more have a mapping each, and so do buffers of libraries and mmap in the program.",
-		Do:    "See who maps it, while it grows:", See: "https://man7.org/linux/man-pages/man1/perf-trace.1.html",
-	}
-	if f.PID > 0 {
-		m.Code = fmt.Sprintf("sudo perf trace -e mmap,munmap,brk --call-graph dwarf -p %d", f.PID)
+		Do:    "See who maps it, while it grows:", Code: "sudo perf trace -e mmap,munmap,brk --call-graph dwarf -p " + pidText(f.PID),
+		See: "https://man7.org/linux/man-pages/man1/perf-trace.1.html",
 	}
 	return []Remedy{m}
 }
@@ -137,6 +135,16 @@ func files(f *Facts) []Remedy {
 	}}
 }
 
+// whileRuns ends a sentence before a command that needs the process, where that may have
+// ended.
+func whileRuns(pid int) string {
+	if pid <= 0 {
+		return ", while it runs"
+	}
+	return ""
+}
+
+// pidText stands for a process in commands.
 func pidText(pid int) string {
 	if pid <= 0 {
 		return "PID"

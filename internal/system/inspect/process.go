@@ -106,6 +106,9 @@ type Options struct {
 	Waterfall bool
 	// Brief asks for the program and the waterfall alone. Default: for all that is there.
 	Brief bool
+	// Ends says that the process has ended when the result is read, as in a trial: commands
+	// that are advised name PID instead of its number. Default: the number.
+	Ends bool
 	// Once is for a process that may end at any moment: what changes while it is read is not
 	// read again. Default: it is.
 	Once bool

@@ -48,6 +48,9 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 		p.note("the parts of its memory are not known: %s", denied(err))
 	}
 	facts := s.remedyFacts(p)
+	if w.o.Ends {
+		facts.PID = 0
+	}
 	if w.o.Sites && w.target != nil && p.Waterfall != nil {
 		if facts.Sites, err = w.sites(context.Background()); err != nil {
 			facts.NoSites = err.Error()
