@@ -3,11 +3,15 @@ package waterfall
 import (
 	"os"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/goversion"
+	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
@@ -96,6 +100,51 @@ func TestParts(t *testing.T) {
 		}
 		t.Logf("%+v", w.Parts)
 	})
+}
+
+// TestBothWays: a program that is stopped has the same parts by its page tables and, as before
+// Linux 6.7, by smaps.
+func TestBothWays(t *testing.T) {
+	if err := feature.Have(feature.PagemapScan); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	pid, _ := testenv.StartMetrics(t, testenv.Build{Source: testenv.MetricsSource(), Env: []string{"CGO_ENABLED=0"}}.Do(t))
+	s := open(t, pid)
+	read := func(fs procmem.FS) *Waterfall {
+		t.Helper()
+		s.FS = fs
+		w, err := s.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	for try := range 5 { // khugepaged can change it all the same
+		before, smaps, after := read(procmem.FS{}), read(procmem.FS{}.BySmaps()), read(procmem.FS{})
+		if !reflect.DeepEqual(before.Parts, after.Parts) && try < 4 {
+			continue
+		}
+		if !reflect.DeepEqual(after.Parts, smaps.Parts) || after.RSS != smaps.RSS || *after.Drift != 0 || *smaps.Drift != 0 {
+			t.Errorf("RSS %d, drift %d: %+v\nby smaps %d, %d: %+v", after.RSS, *after.Drift, after.Parts, smaps.RSS, *smaps.Drift, smaps.Parts)
+		}
+		names := func(w *Waterfall) (out []string) {
+			for _, r := range w.Readings {
+				out = append(out, r.What)
+			}
+			return out
+		}
+		if n := names(after); !slices.Contains(n, "pagemap") || slices.Contains(n, "smaps") || slices.Contains(n, "smaps_rollup") {
+			t.Errorf("%v", n)
+		}
+		if n := names(smaps); !slices.Contains(n, "smaps") || !slices.Contains(n, "smaps_rollup") || slices.Contains(n, "pagemap") {
+			t.Errorf("by smaps: %v", n)
+		}
+		break
+	}
 }
 
 // TestChurn reads a program that allocates all the time: the parts add up all the same.
