@@ -177,6 +177,38 @@ func TestChurn(t *testing.T) {
 	}
 }
 
+// TestNamed: memory to which a program gave a name is a part by it where the kernel keeps
+// names; elsewhere nothing tells it from other anonymous memory.
+func TestNamed(t *testing.T) {
+	const size = 8 << 20
+	m, err := page.Map(size, &page.Options{Name: "waterfall test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range m.Bytes() {
+		m.Bytes()[i] = 1
+	}
+	w, err := (&Source{PID: os.Getpid()}).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := Share{Name: "[anon:waterfall test]", Bytes: size}
+	if err := feature.Have(feature.AnonName); err != nil {
+		if w.Part(Named).Bytes != 0 || w.Part(Other).Bytes < size {
+			t.Errorf("%v, and %+v", err, w.Parts)
+		}
+		t.Skipf("that it is named: %v", err) // a matter of how the kernel was built
+	}
+	if !slices.Contains(w.Part(Named).Of, of) {
+		t.Errorf("no %+v in %+v", of, w.Part(Named))
+	}
+}
+
 // TestNotGo reads a process without a runtime.
 func TestNotGo(t *testing.T) {
 	cmd := exec.Command("sleep", "100")
