@@ -26,9 +26,9 @@ type OverTime struct {
 	Stride int `json:"stride"`
 
 	// Growth is null while too little was seen.
-	Growth        *Growth `json:"growth"`
-	GrowthSeconds float64 `json:"growth_seconds"` // what it was seen in
-	UsedGrowth    *Growth `json:"cgroup_used_growth"`
+	Growth        *Growth  `json:"growth"`
+	GrowthSeconds *float64 `json:"growth_seconds"` // what it was seen in
+	UsedGrowth    *Growth  `json:"cgroup_used_growth"`
 }
 
 // A PartOverTime is a part of RSS.
@@ -109,7 +109,7 @@ func (f *Inspect) SetHistory(h *history.History, g *history.Growth) {
 		out.Parts = append(out.Parts, part)
 	}
 	if g != nil {
-		out.Growth, out.GrowthSeconds = newGrowth(g.RSS), g.Over.Seconds()
+		out.Growth, out.GrowthSeconds = newGrowth(g.RSS), new(g.Over.Seconds())
 		if g.Used != nil {
 			out.UsedGrowth = newGrowth(*g.Used)
 		}
