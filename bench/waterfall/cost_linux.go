@@ -113,62 +113,110 @@ func cost(ctx context.Context, dir string, bytes uint64, watch time.Duration) er
 	if _, err := longest(); err != nil { // it has its memory
 		return err
 	}
-	pid := cmd.Process.Pid
 	alone, err := quiet(ctx, longest)
 	if err != nil {
 		return err
 	}
-	system := inspect.New()
-	watcher := system.Watch(pid, inspect.Options{Brief: true})
-	defer watcher.Close()
-	begin, cpu := time.Now(), used(unix.RUSAGE_SELF)
-	p, err := watcher.Read()
-	if err != nil || p.Waterfall == nil {
-		return fmt.Errorf("it cannot be read: %v, %q", err, p.Notes)
-	}
-	first, firstCPU := time.Since(begin), used(unix.RUSAGE_SELF)-cpu
-	if _, err := longest(); err != nil {
+	c := &costs{ctx: ctx, pid: cmd.Process.Pid, longest: longest, table: table.New(os.Stdout, "what", "time", "CPU time", "longest delay of the program")}
+	if c.folio, err = programs.Folio(dir); err != nil {
 		return err
 	}
-	var took, cpus, delays []float64
-	for range 10 {
-		begin, cpu := time.Now(), used(unix.RUSAGE_SELF)
-		if _, err := watcher.Read(); err != nil {
+	system, old := inspect.New(), inspect.New()
+	old.FS = old.FS.BySmaps()
+	size, err := system.FS.Statm(c.pid)
+	if err != nil {
+		return err
+	}
+	c.table.Row(fmt.Sprintf("nothing (%s, %s goroutines)", unit.Size(size.RSS), unit.Count(goroutines)), "-", "-", unit.Seconds(alone))
+	if err := c.reading("a reading", system, 10); err != nil {
+		return err
+	}
+	if err := c.reading("a reading by smaps, as before Linux 6.7", old, 5); err != nil {
+		return err
+	}
+	target := strconv.Itoa(c.pid)
+	for _, run := range []struct {
+		what string
+		time time.Duration
+		args []string
+	}{
+		{"folio inspect", 0, []string{"inspect", target}},
+		{"folio inspect --goroutines", 0, []string{"inspect", "--goroutines", target}},
+		{"folio inspect --watch, every 2s", watch, []string{"inspect", "--watch", target}},
+		{"folio leaks", 0, []string{"leaks", "--duration", watch.String(), target}},
+	} {
+		if err := c.command(run.what, run.time, run.args...); err != nil {
 			return err
 		}
-		took, cpus = append(took, time.Since(begin).Seconds()), append(cpus, (used(unix.RUSAGE_SELF)-cpu).Seconds())
-		d, err := longest()
+	}
+	return nil
+}
+
+// costs are those on one program.
+type costs struct {
+	ctx     context.Context
+	pid     int
+	folio   string
+	longest func() (float64, error)
+	table   *table.Table
+}
+
+// reading measures so many readings of the parts of RSS, after the first.
+func (c *costs) reading(what string, system *inspect.System, n int) error {
+	watcher := system.Watch(c.pid, inspect.Options{Brief: true})
+	defer watcher.Close()
+	var last *inspect.Process
+	var took, cpus, delays []float64
+	if _, err := c.longest(); err != nil {
+		return err
+	}
+	for range n + 1 {
+		begin, cpu := time.Now(), used(unix.RUSAGE_SELF)
+		p, err := watcher.Read()
+		if err != nil || p.Waterfall == nil {
+			return fmt.Errorf("it cannot be read: %v, %q", err, p.Notes)
+		}
+		took, cpus, last = append(took, time.Since(begin).Seconds()), append(cpus, (used(unix.RUSAGE_SELF)-cpu).Seconds()), p
+		d, err := c.longest()
 		if err != nil {
 			return err
 		}
 		delays = append(delays, d)
 	}
-	folio, err := programs.Folio(dir)
+	c.table.Row(what+": the first, which finds the runtime", unit.Seconds(took[0]), unit.Seconds(cpus[0]), unit.Seconds(delays[0]))
+	c.table.Row(what, unit.Seconds(stat.Median(took[1:])), unit.Seconds(stat.Median(cpus[1:])), unit.Seconds(slices.Max(delays[1:])))
+	for _, r := range last.Waterfall.Readings {
+		c.table.Row("of the last: "+r.What, unit.Duration(r.To-r.From), "-", "-")
+	}
+	return nil
+}
+
+// command measures a command of folio, which is interrupted after a time unless that is 0.
+func (c *costs) command(what string, after time.Duration, args ...string) error {
+	if _, err := c.longest(); err != nil {
+		return err
+	}
+	begin := time.Now()
+	run := exec.CommandContext(c.ctx, c.folio, args...)
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	if err := run.Start(); err != nil {
+		return err
+	}
+	if after > 0 {
+		time.AfterFunc(after, func() { _ = run.Process.Signal(os.Interrupt) })
+	}
+	err := run.Wait()
 	if err != nil {
-		return err
-	}
-	begin = time.Now()
-	view := exec.CommandContext(ctx, folio, "inspect", "--watch", strconv.Itoa(pid))
-	view.Cancel = func() error { return view.Process.Signal(os.Interrupt) }
-	if err := view.Start(); err != nil {
-		return err
-	}
-	time.AfterFunc(watch, func() { _ = view.Process.Signal(os.Interrupt) })
-	if err := view.Wait(); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	ran := time.Since(begin)
-	usage := view.ProcessState.SysUsage().(*syscall.Rusage)
-	d, err := longest()
+	d, err := c.longest()
 	if err != nil {
 		return err
 	}
-	tb := table.New(os.Stdout, "what", "time", "CPU time", "longest delay of the program")
-	tb.Row(fmt.Sprintf("nothing (%s, %s goroutines)", unit.Size(p.Waterfall.RSS), unit.Count(goroutines)), "-", "-", unit.Seconds(alone))
-	tb.Row("the first reading, which finds the runtime", unit.Duration(first), unit.Duration(firstCPU), "-")
-	tb.Row("a reading", unit.Seconds(stat.Median(took)), unit.Seconds(stat.Median(cpus)), unit.Seconds(slices.Max(delays)))
-	cpu = view.ProcessState.UserTime() + view.ProcessState.SystemTime()
-	tb.Row("folio inspect --watch, every 2s", unit.Duration(ran), unit.Percent(cpu.Seconds()/ran.Seconds())+" of a CPU, "+unit.Size(uint64(usage.Maxrss)<<10)+" peak RSS",
+	cpu := run.ProcessState.UserTime() + run.ProcessState.SystemTime()
+	usage := run.ProcessState.SysUsage().(*syscall.Rusage)
+	c.table.Row(what, unit.Duration(ran), fmt.Sprintf("%s, %s of a CPU, %s peak RSS", unit.Duration(cpu), unit.Percent(cpu.Seconds()/ran.Seconds()), unit.Size(uint64(usage.Maxrss)<<10)),
 		unit.Seconds(d))
 	return nil
 }

@@ -16,9 +16,9 @@
 //
 //	go run ./bench/waterfall -cost 4GiB
 //
-// measures what a reading and folio inspect --watch cost on a program with 4 GiB of heap and
-// 100,000 goroutines: time, CPU time, and for how long the program, which maps a page each
-// millisecond, has to wait at most.
+// measures what a reading, by page tables and by smaps, folio inspect and folio leaks cost on a
+// program with 4 GiB of heap and 100,000 goroutines: time, CPU time, and for how long the
+// program, which maps a page each millisecond, has to wait at most.
 //
 // It fails if a sum or a part of a program at rest is off by more than 2%. A program whose
 // module wants a later release of Go is left out, and said to be.

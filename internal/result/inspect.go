@@ -88,12 +88,12 @@ func (l *MemoryLimit) InUse() uint64 { return l.Used - min(l.Used, l.InactiveFil
 
 // Memory is what there is of one kind.
 type Memory struct {
-	Kind     string `json:"kind"`
-	Mappings int    `json:"mappings"`
-	Size     uint64 `json:"mapped_bytes"`
-	Resident uint64 `json:"resident_bytes"`
-	Huge     uint64 `json:"huge_bytes"`
-	Swapped  uint64 `json:"swapped_bytes"`
+	Kind     string  `json:"kind"`
+	Mappings int     `json:"mappings"`
+	Size     uint64  `json:"mapped_bytes"`
+	Resident uint64  `json:"resident_bytes"`
+	Huge     uint64  `json:"huge_bytes"`
+	Swapped  *uint64 `json:"swapped_bytes"`
 }
 
 // Windows are windows, added up.
@@ -104,7 +104,7 @@ type Windows struct {
 	Unknown  int               `json:"huge_unknown"`
 	Dense    int               `json:"dense"`
 	Sparse   int               `json:"sparse"`
-	OptedOut int               `json:"opted_out"`
+	OptedOut *int              `json:"opted_out"` // null: not known, and part of Dense
 	Density  [inspect.Bins]int `json:"density"`
 	Resident uint64            `json:"resident_bytes"`
 	HugeSize uint64            `json:"huge_bytes"`
@@ -171,6 +171,9 @@ func newProcess(p *inspect.Process) *Process {
 	}
 	if p.Windows != nil {
 		out.Windows, out.Of = newWindows(*p.Windows), text(p.Of.String())
+		if p.Policy.Against == nil && !p.Policy.Disabled() {
+			out.Windows.OptedOut = nil
+		}
 	}
 	if b := p.Bloat; b != nil {
 		out.Bloat = &Bloat{b.Most, b.Read, b.Pages}
@@ -195,7 +198,7 @@ func (f *Inspect) SetList(l *inspect.List) {
 
 func newWindows(w inspect.Windows) *Windows {
 	return &Windows{
-		Size: w.Size, Count: w.Count, Huge: w.Huge, Unknown: w.HugeUnknown, Dense: w.Dense, Sparse: w.Sparse, OptedOut: w.OptedOut,
+		Size: w.Size, Count: w.Count, Huge: w.Huge, Unknown: w.HugeUnknown, Dense: w.Dense, Sparse: w.Sparse, OptedOut: new(w.OptedOut),
 		Density: w.Density, Resident: w.Resident, HugeSize: w.HugeSize, Cut: w.Cut, Coverage: w.Coverage(), Gain: w.Gain, Fill: w.Fill,
 	}
 }

@@ -26,16 +26,27 @@ type OverTime struct {
 	Stride int `json:"stride"`
 
 	// Growth is null while too little was seen.
-	Growth        *Growth `json:"growth"`
-	GrowthSeconds float64 `json:"growth_seconds"` // what it was seen in
-	UsedGrowth    *Growth `json:"cgroup_used_growth"`
+	Growth        *Growth  `json:"growth"`
+	GrowthSeconds *float64 `json:"growth_seconds"` // what it was seen in
+	UsedGrowth    *Growth  `json:"cgroup_used_growth"`
 }
 
 // A PartOverTime is a part of RSS.
 type PartOverTime struct {
-	Kind   string  `json:"kind"`
-	Bytes  []int64 `json:"bytes"`
-	Growth *Growth `json:"growth"`
+	Kind string `json:"kind"`
+	// Bytes are null where a reading does not tell: see [history.Point.Known].
+	Bytes  []*int64 `json:"bytes"`
+	Growth *Growth  `json:"growth"`
+}
+
+// Known returns the bytes of the readings that tell them.
+func (p PartOverTime) Known() (out []int64) {
+	for _, b := range p.Bytes {
+		if b != nil {
+			out = append(out, *b)
+		}
+	}
+	return out
 }
 
 // Growth is by how much something grows, with its 95% confidence interval, null with too few
@@ -80,8 +91,12 @@ func (f *Inspect) SetHistory(h *history.History, g *history.Growth) {
 	for k := range waterfall.Kinds {
 		part, any := PartOverTime{Kind: k.String()}, false
 		for _, p := range h.Points {
-			part.Bytes = append(part.Bytes, p.Parts[k])
 			any = any || p.Parts[k] != 0
+			if p.Known(k) {
+				part.Bytes = append(part.Bytes, &p.Parts[k])
+			} else {
+				part.Bytes = append(part.Bytes, nil)
+			}
 		}
 		if !any {
 			continue
@@ -94,7 +109,7 @@ func (f *Inspect) SetHistory(h *history.History, g *history.Growth) {
 		out.Parts = append(out.Parts, part)
 	}
 	if g != nil {
-		out.Growth, out.GrowthSeconds = newGrowth(g.RSS), g.Over.Seconds()
+		out.Growth, out.GrowthSeconds = newGrowth(g.RSS), new(g.Over.Seconds())
 		if g.Used != nil {
 			out.UsedGrowth = newGrowth(*g.Used)
 		}

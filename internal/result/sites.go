@@ -116,10 +116,10 @@ type GoroutineGroup struct {
 type Leaks struct {
 	Seconds     float64 `json:"seconds"`
 	Readings    int     `json:"readings"`
-	Cycles      *int    `json:"heap_profiles"` // null: it has none
-	Sites       int     `json:"allocation_sites"`
-	Starts      int     `json:"goroutine_sites"`
-	Parts       int     `json:"memory_parts"`
+	Cycles      *int    `json:"heap_profiles"`    // null: it has none
+	Sites       *int    `json:"allocation_sites"` // null, as those below: none could be read
+	Starts      *int    `json:"goroutine_sites"`
+	Parts       *int    `json:"memory_parts"`
 	Enough      bool    `json:"enough_readings"`
 	HeapJudged  bool    `json:"heap_judged"`
 	Ended       bool    `json:"process_ended"`

@@ -21,6 +21,18 @@ type Point struct {
 	Used         *uint64 // by the cgroup with the limit, but for page cache that is taken back easily; nil for none
 }
 
+// Known reports whether the reading tells how much it has of a part: without the runtime the
+// Go heap is one part, and with it it is divided.
+func (p *Point) Known(k waterfall.Kind) bool {
+	switch {
+	case p.Parts[k] != 0:
+		return true
+	case p.Cycles == nil:
+		return !k.OfRuntime()
+	}
+	return k != waterfall.Heap
+}
+
 // A History is the readings of a process. The zero value has none.
 type History struct {
 	Points []Point

@@ -98,6 +98,12 @@ func TestUnread(t *testing.T) {
 			}
 			h.Add(p, 0, 0)
 		}
+		for i, p := range h.Points {
+			divided := p.Cycles != nil
+			if p.Known(waterfall.Live) != divided || p.Known(waterfall.Heap) == divided || p.Known(waterfall.Stacks) != divided || !p.Known(waterfall.Shared) {
+				t.Errorf("reading %d, divided %v, of %v", i, divided, p.Parts)
+			}
+		}
 		want, other := waterfall.Live, waterfall.Heap
 		if h.Points[39].Cycles == nil {
 			want, other = other, want

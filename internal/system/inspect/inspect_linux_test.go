@@ -99,6 +99,40 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// Of a large process smaps is not read, for which its threads would wait: what only smaps
+// says is not known, and not 0.
+func TestLarge(t *testing.T) {
+	if err := feature.Have(feature.PagemapScan); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	pid := target(t, 0, "INSPECT_TEST_MORE_MIB="+strconv.Itoa(smapsMost>>20))
+	w := New().Watch(pid, Options{})
+	defer w.Close()
+	p, err := w.Look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Policy.Advised != nil || p.Policy.Against != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "folio doctor "+strconv.Itoa(pid)) {
+		t.Errorf("%+v, %q", p.Policy, p.Notes)
+	}
+	if p.Windows == nil || p.Windows.Dense+p.Windows.Huge == 0 || kind(p, Anonymous).Resident < smapsMost || kind(p, File).Resident == 0 {
+		t.Errorf("%+v, %+v", p.Windows, p.Memory)
+	}
+	smaps := func(p *Process) bool {
+		return slices.ContainsFunc(p.Waterfall.Readings, func(r waterfall.Reading) bool { return strings.HasPrefix(r.What, "smaps") })
+	}
+	again, err := w.Read()
+	if err != nil || smaps(p) || smaps(again) || !slices.Equal(again.Notes, p.Notes) {
+		t.Errorf("%v, %+v, %+v, %q", err, p.Waterfall.Readings, again.Waterfall.Readings, again.Notes)
+	}
+	// An older kernel has nothing but smaps.
+	old := New()
+	old.FS = old.FS.BySmaps()
+	if p, err := old.Process(pid, Options{Waterfall: true}); err != nil || p.Policy.Against == nil || len(p.Notes) != 0 || !smaps(p) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // TestWaterfall: the parts add up to RSS, and a program without a runtime has some too.
 func TestWaterfall(t *testing.T) {
 	s := New()

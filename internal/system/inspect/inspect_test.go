@@ -112,6 +112,7 @@ func TestHazards(t *testing.T) {
 		{"no THP", Process{}, "no transparent huge pages", 1},
 		{"calm", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(0))}}, "advises none", 0},
 		{"advised", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(1))}}, "what the program advises", 2},
+		{"not read", Process{Policy: Policy{System: thp("madvise", "madvise")}}, "is not known", 0},
 		{"always", Process{Policy: Policy{System: thp("always", "always")}}, "all memory", 2},
 		{"never", Process{Policy: Policy{System: thp("never", "madvise")}}, "nobody", 0},
 		{"off", Process{Policy: Policy{System: thp("madvise", "madvise"), Allowed: new(false)}}, "none for this", 1},

@@ -45,6 +45,17 @@ func targetRole() error {
 	for range heapBytes / 64 {
 		head = &node{next: head, data: [7]uint64{1, 2, 3, 4, 5, 6, 7}}
 	}
+	// Much memory on base pages beside the heap, where nothing collapses it.
+	if mib, err := strconv.Atoi(os.Getenv("INSPECT_TEST_MORE_MIB")); err == nil {
+		b, err := unix.Mmap(-1, 0, mib<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		if err != nil {
+			return err
+		}
+		_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE) // a kernel without has none
+		for i := 0; i < len(b); i += os.Getpagesize() {
+			b[i] = 1
+		}
+	}
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	runtime.KeepAlive(head)

@@ -34,7 +34,8 @@ func (s *System) policy(status procmem.Status, a *areas) Policy {
 	return p
 }
 
-func disabled(p Policy) bool { return p.Allowed != nil && !*p.Allowed }
+// Disabled reports whether the process has no huge pages at all, whatever it advised.
+func (p Policy) Disabled() bool { return p.Allowed != nil && !*p.Allowed }
 
 // Means says what the policy does for the memory, in a line.
 func (p Policy) Means() string {
@@ -42,12 +43,14 @@ func (p Policy) Means() string {
 	switch {
 	case !p.System.Present:
 		return "this kernel has no transparent huge pages"
-	case disabled(p):
+	case p.Disabled():
 		return "none for this process"
 	case p.System.Enabled.Selected == "always":
 		return "the kernel gives huge pages to all memory but what is advised against them"
 	case p.System.Enabled.Selected == "madvise" && advised:
 		return "the kernel gives huge pages to what the program advises"
+	case p.System.Enabled.Selected == "madvise" && p.Advised == nil:
+		return "the kernel gives huge pages to memory that is advised; whether this program advises any is not known"
 	case p.System.Enabled.Selected == "madvise":
 		return "the kernel gives huge pages to memory that is advised, and this program advises none"
 	case p.System.Enabled.Selected == "never":
@@ -64,7 +67,7 @@ func (s *System) hazards(p *Process) (out []string) {
 	case !t.Present:
 		add("this kernel has no transparent huge pages")
 		return out
-	case !disabled(p.Policy) && p.Policy.Collapse != nil:
+	case !p.Policy.Disabled() && p.Policy.Collapse != nil:
 		add("%v", p.Policy.Collapse)
 	}
 	facts := p.adviceFacts()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/codepatch"
 	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/program/overlay"
@@ -66,8 +67,8 @@ type Memory struct {
 	Mappings int
 	Size     uint64
 	Resident uint64
-	Huge     uint64 // of Resident
-	Swapped  uint64
+	Huge     uint64  // of Resident
+	Swapped  *uint64 // nil if that was not read
 }
 
 // A Limit is the memory limit of a cgroup that a process is in, in bytes.
@@ -266,7 +267,7 @@ func (s *System) heapPatch(pid int) (string, error) {
 // fillMemory looks at mappings and windows. Its errors are of processes that ended.
 func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error {
 	p.Of = Anonymous
-	mappings, err := s.FS.Mappings(p.PID)
+	mappings, flags, err := s.mappings(p.PID, status)
 	switch {
 	case procmem.Gone(err):
 		return err
@@ -289,8 +290,49 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 		}
 	}
 	a := s.sort(p, mappings, heap)
-	p.Policy = s.policy(status, &a)
+	p.Policy = s.policy(status, nil)
+	if flags {
+		p.Policy = s.policy(status, &a)
+	} else {
+		for i := range p.Memory {
+			if p.Memory[i].Kind == File {
+				p.Memory[i].Swapped = nil // of shared memory only smaps says it
+			}
+		}
+		p.note("what it advised for huge pages, and against, was not read, so windows that it opted out count as dense: "+
+			"only smaps says so, and threads of it that map memory would wait for some %s; `folio doctor %d` reads it",
+			unit.Duration(smapsWait(resident(mappings))), p.PID)
+	}
 	return s.fillWindows(p, o, a)
+}
+
+// smapsMost is of how many bytes of base pages smaps is read: while the kernel counts those
+// of a mapping, threads that map memory wait, for about 20 ms a GiB.
+const smapsMost = 256 << 20
+
+func smapsWait(bytes uint64) time.Duration {
+	return time.Duration(float64(bytes) / (1 << 30) * float64(20*time.Millisecond)).Round(time.Millisecond)
+}
+
+// resident returns how much of mappings is in memory, on base pages.
+func resident(mappings []procmem.Mapping) (n uint64) {
+	for _, m := range mappings {
+		n += m.Rss - min(m.Huge, m.Rss)
+	}
+	return n
+}
+
+// mappings reads the mappings of a process. flags is false where it would wait for long for
+// what only smaps says.
+func (s *System) mappings(pid int, status procmem.Status) (all []procmem.Mapping, flags bool, err error) {
+	if status.VmRSS != nil && *status.VmRSS > smapsMost {
+		all, flags, err = s.FS.Counted(pid)
+		if err != nil || flags || resident(all) > smapsMost {
+			return all, flags, err
+		}
+	}
+	all, err = s.FS.Mappings(pid)
+	return all, true, err
 }
 
 // areas are the mappings that windows are looked at in.
@@ -308,6 +350,7 @@ func (s *System) sort(p *Process, mappings []procmem.Mapping, heap []page.Range)
 		vmas[i] = m.VMA
 	}
 	var kinds [Kinds]Memory
+	var swapped [Kinds]uint64
 	var anonymous, huge uint64
 	p.Anonymous, p.AnonymousHuge = &anonymous, &huge
 	for i, m := range mappings {
@@ -322,7 +365,7 @@ func (s *System) sort(p *Process, mappings []procmem.Mapping, heap []page.Range)
 		k.Size += m.Len()
 		k.Resident += m.Rss + m.Hugetlb
 		k.Huge += m.Huge + m.Hugetlb
-		k.Swapped += m.Swap
+		swapped[kind] += m.Swap
 		if kind != p.Of || !usable(m.VMA) {
 			continue
 		}
@@ -337,7 +380,7 @@ func (s *System) sort(p *Process, mappings []procmem.Mapping, heap []page.Range)
 		}
 	}
 	for k := range kinds {
-		kinds[k].Kind = Kind(k)
+		kinds[k].Kind, kinds[k].Swapped = Kind(k), &swapped[k]
 		if kinds[k].Mappings > 0 {
 			p.Memory = append(p.Memory, kinds[k])
 		}
@@ -364,7 +407,7 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 		return nil
 	}
 	sum := Summarize(windows, cut, o.MinDensity, a.noHuge)
-	if disabled(p.Policy) {
+	if p.Policy.Disabled() {
 		sum.OptedOut += sum.Dense
 		sum.Dense, sum.Gain, sum.Fill = 0, 0, 0
 	}

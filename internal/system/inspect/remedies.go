@@ -16,7 +16,7 @@ func (p *Process) adviceFacts() advice.Facts {
 	t := p.Policy.System
 	return advice.Facts{
 		Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone, WindowPages: page.WindowSize() / page.Size(),
-		Asks: p.Policy.Advised != nil && *p.Policy.Advised > 0, OptedOut: disabled(p.Policy),
+		Asks: p.Policy.Advised != nil && *p.Policy.Advised > 0, OptedOut: p.Policy.Disabled(),
 	}
 }
 

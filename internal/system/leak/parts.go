@@ -98,7 +98,7 @@ func (w *watcher) judgeParts() {
 		of, rest = rest, of
 	}
 	if of.readings > 0 {
-		w.Parts = len(of.series) - 1 // mallocOr is of two
+		w.Parts = new(len(of.series) - 1) // mallocOr is of two
 	}
 	w.grow(of.series, leastMemory)
 	one := func(f Finding) bool { return f.Title == waterfall.Malloc.Title() || f.Title == waterfall.Other.Title() }

@@ -66,7 +66,7 @@ func TestNamed(t *testing.T) {
 		return fall(true, map[waterfall.Kind]float64{waterfall.Live: 10},
 			waterfall.Share{Name: "[anon:steady]", Bytes: 100 * mib}, waterfall.Share{Name: "[anon:leak]", Bytes: uint64(i) * mib})
 	})
-	if got := strings.Join(seen(r), ", "); got != "memory anonymous memory with a name [anon:leak]" || r.Found[0].Slope < 0.9*mib || r.Parts != 7 || len(r.Notes) > 0 {
+	if got := strings.Join(seen(r), ", "); got != "memory anonymous memory with a name [anon:leak]" || r.Found[0].Slope < 0.9*mib || *r.Parts != 7 || len(r.Notes) > 0 {
 		t.Errorf("%q: %+v", got, r)
 	}
 	r = watchFalls(true, 60, func(i int) *waterfall.Waterfall {
@@ -138,7 +138,7 @@ func TestUnreadable(t *testing.T) {
 	if got := strings.Join(seen(r), ", "); got != "memory variables of the program (data, bss)" || r.Found[0].From < mib {
 		t.Errorf("%q: %+v", got, r.Found)
 	}
-	if r = watchFalls(true, 60, func(int) *waterfall.Waterfall { return nil }); r.Parts != 0 || len(r.Found) > 0 {
+	if r = watchFalls(true, 60, func(int) *waterfall.Waterfall { return nil }); r.Parts != nil || r.Starts != nil || len(r.Found) > 0 {
 		t.Errorf("%+v", r)
 	}
 	r = watchFalls(true, 60, func(i int) *waterfall.Waterfall {
@@ -161,7 +161,7 @@ func TestFullArenas(t *testing.T) {
 			full := float64(int(n/64)) * 64
 			return fall(true, map[waterfall.Kind]float64{waterfall.Malloc: n - full, waterfall.Other: full + 1})
 		})
-		if got := strings.Join(seen(r), ", "); got != want || r.Parts != 7 {
+		if got := strings.Join(seen(r), ", "); got != want || *r.Parts != 7 {
 			t.Errorf("%v MiB a second: %q grows, want %q", rate, got, want)
 		}
 	}

@@ -65,8 +65,8 @@ type Report struct {
 	// there is no heap profile.
 	Cycles *int
 	// Sites, Starts and Parts are how many lines, go statements and parts of memory were
-	// watched; no part where none could be read.
-	Sites, Starts, Parts int
+	// watched; nil where none could be read.
+	Sites, Starts, Parts *int
 	Found                []Finding // most bytes a second first, then goroutines
 	Ended                bool      // the process has ended
 	Interrupted          bool
@@ -367,7 +367,12 @@ func (w *watcher) noise(s *series) float64 {
 
 // judge says what grows.
 func (w *watcher) judge(ctx context.Context) {
-	w.Sites, w.Starts = len(w.heap), len(w.starts)
+	if w.Cycles != nil {
+		w.Sites = new(len(w.heap))
+	}
+	if len(w.last) > 0 {
+		w.Starts = new(len(w.starts))
+	}
 	w.grow(w.heap, leastHeap)
 	w.grow(w.starts, leastGoroutines)
 	w.judgeParts()

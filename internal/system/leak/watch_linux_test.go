@@ -69,7 +69,7 @@ func TestPrograms(t *testing.T) {
 						t.Fatalf("grows: %q, want %q: %+v", found, of.want, r.Found)
 					}
 				}
-				judged := Enough(r.Readings) && r.Cycles != nil && Enough(*r.Cycles) && r.Parts == len(watched)
+				judged := Enough(r.Readings) && r.Cycles != nil && Enough(*r.Cycles) && r.Parts != nil && *r.Parts == len(watched)
 				if judged && (of.want == "" || slices.Contains(found, of.want)) {
 					return
 				}

@@ -27,8 +27,9 @@ import (
 
 // FS reads kernel files below a root. The zero value reads the running system.
 type FS struct {
-	root string // "" is the real root
-	page int    // bytes; 0 asks the system
+	root  string // "" is the real root
+	page  int    // bytes; 0 asks the system
+	smaps bool   // Counted reads smaps
 }
 
 // New returns an FS that reads below root; "" and "/" are the running system.

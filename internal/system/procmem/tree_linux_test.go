@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 // child does what the words say, one after another:
 //
 //	touch N  make N MiB resident
+//	kinds    have memory of each kind
 //	ready    print the pid
 //	wait     until stdin ends
 //	spawn    start a process that does the rest of the words, and
@@ -62,6 +63,10 @@ func child(words []string) error {
 				mem[off] = 1
 			}
 			i++
+		case "kinds":
+			if err := kinds(); err != nil {
+				return err
+			}
 		case "ready":
 			fmt.Println(os.Getpid())
 		case "wait":

@@ -14,6 +14,7 @@ import (
 type Category uint64
 
 const (
+	File     Category = 1 << 2 // of a file, or shared: only of ScanFiles
 	Present  Category = 1 << 3
 	Swapped  Category = 1 << 4
 	ZeroPage Category = 1 << 5 // the kernel's page of zeros
@@ -40,6 +41,14 @@ type scanArg struct {
 // ENOTTY or the like, and take the other route.
 const scanRequest = 3<<30 | uint(unsafe.Sizeof(scanArg{}))<<16 | 'f'<<8 | 16
 
+// pieceBytes and pieceLength bound one call of the ioctl, during which the kernel holds the
+// lock of the process's mappings: by the pages that it finds, and by the addresses that it
+// goes through, some of which have page tables and no pages.
+const (
+	pieceBytes  = 64 << 20
+	pieceLength = 1 << 30
+)
+
 // Pagemap is the page table of a process: an open /proc/PID/pagemap.
 type Pagemap struct {
 	fd  int
@@ -52,6 +61,11 @@ func OpenPagemap(pid int) (*Pagemap, error) {
 	if pid != 0 {
 		path = "/proc/" + strconv.Itoa(pid) + "/pagemap"
 	}
+	return OpenPagemapFile(path)
+}
+
+// OpenPagemapFile opens the page table of a process by the path of its file.
+func OpenPagemapFile(path string) (*Pagemap, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
@@ -64,16 +78,30 @@ func (p *Pagemap) Close() error { return unix.Close(p.fd) }
 
 // Scan lists the pages of [start, end) that are present or swapped, up to as
 // many regions as into holds, and returns how many it wrote and where to go on:
-// end when it is done. Holes and what is not mapped are passed over. Needs kernel 6.7
-// (ENOTTY before). into must be on the heap, or otherwise not move.
+// end when it is done. It goes in pieces, so that a process that maps memory does not wait
+// for long: neighbours can be of one category. Holes and what is not mapped are passed over.
+// Needs kernel 6.7 (ENOTTY before). into must be on the heap, or otherwise not move.
 func (p *Pagemap) Scan(start, end uintptr, into []Region) (n int, next uintptr, err error) {
+	return p.scan(start, end, into, Present|Swapped|ZeroPage|Huge) // others cost the kernel more
+}
+
+// ScanFiles is Scan, which says of each page whether it is of a file, too. That takes the
+// kernel several times as long.
+func (p *Pagemap) ScanFiles(start, end uintptr, into []Region) (n int, next uintptr, err error) {
+	return p.scan(start, end, into, Present|Swapped|ZeroPage|Huge|File)
+}
+
+func (p *Pagemap) scan(start, end uintptr, into []Region, categories Category) (n int, next uintptr, err error) {
+	if end-start > pieceLength && start <= end {
+		end = start + pieceLength
+	}
 	*p.arg = scanArg{
 		size:  uint64(unsafe.Sizeof(scanArg{})),
 		start: uint64(start), end: uint64(end),
-		vec:        uint64(uintptr(unsafe.Pointer(unsafe.SliceData(into)))),
-		vecLen:     uint64(len(into)), // Safety: the kernel writes there during the call only; KeepAlive below.
+		vec:    uint64(uintptr(unsafe.Pointer(unsafe.SliceData(into)))),
+		vecLen: uint64(len(into)), maxPages: uint64(pieceBytes / os.Getpagesize()), // Safety: the kernel writes there during the call only; KeepAlive below.
 		anyOf:      uint64(Present | Swapped),
-		categories: uint64(Present | Swapped | ZeroPage | Huge), // others cost the kernel more
+		categories: uint64(categories),
 	}
 	for {
 		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(p.fd), uintptr(scanRequest),

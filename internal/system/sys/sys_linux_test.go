@@ -88,6 +88,36 @@ func TestPagemap(t *testing.T) {
 	}
 }
 
+// The kernel holds the lock of the mappings for no more than a piece.
+func TestScanInPieces(t *testing.T) {
+	const more = 2 << 20
+	p, b := mapTest(t, (pieceBytes+more)/os.Getpagesize())
+	for i := 0; i < len(b); i += os.Getpagesize() {
+		b[i] = 1
+	}
+	m, err := OpenPagemap(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	start, into := uintptr(p), make([]Region, 2)
+	for name, scan := range map[string]func(start, end uintptr, into []Region) (int, uintptr, error){"Scan": m.Scan, "ScanFiles": m.ScanFiles} {
+		n, next, err := scan(start, start+uintptr(len(b)), into)
+		if err == unix.ENOTTY {
+			testenv.Missing(t, "PAGEMAP_SCAN needs Linux 6.7")
+		}
+		if want := (Region{uint64(start), uint64(start) + pieceBytes, Present}); err != nil || n != 1 || next != start+pieceBytes || into[0] != want {
+			t.Errorf("%s: %d, %#x, %v, %+v; want %+v", name, n, next, err, into[0], want)
+		}
+		if n, next, err = scan(next, start+uintptr(len(b)), into); err != nil || n != 1 || next != start+uintptr(len(b)) || into[0].End-into[0].Start != more {
+			t.Errorf("%s, the rest: %d, %#x, %v, %+v", name, n, next, err, into[0])
+		}
+		if n, next, err = scan(0, 4*pieceLength, into); err != nil || n == 0 && next != pieceLength {
+			t.Errorf("%s of nothing: %d, %#x, %v", name, n, next, err)
+		}
+	}
+}
+
 func TestPagemapOfNobody(t *testing.T) {
 	if m, err := OpenPagemap(1 << 30); err == nil {
 		m.Close()

@@ -49,6 +49,10 @@ var kindNames = [Kinds]struct{ key, title string }{
 	Changed:      {"changed", "changed while it was read"},
 }
 
+// OfRuntime reports whether only the Go runtime tells a part from others, and from what it was
+// when it was read before.
+func (k Kind) OfRuntime() bool { return k <= Metadata || k == Changed }
+
 // String returns the kind's key in JSON, Title its name in tables.
 func (k Kind) String() string { return kindNames[k].key }
 func (k Kind) Title() string  { return kindNames[k].title }
@@ -119,7 +123,7 @@ type GC struct {
 // A Waterfall is the memory of a process. All but Beyond are parts of RSS.
 type Waterfall struct {
 	At  time.Time
-	RSS uint64 // the sum of the mappings, as smaps has it; the parts add up to it
+	RSS uint64 // the sum of the mappings; the parts add up to it
 	// Drift is how far RSS had moved when all was read; nil if that is not known.
 	Drift *int64
 	Parts []Part // those that have anything, and all that the runtime counts

@@ -109,11 +109,13 @@ func (l *look) timed(what string, read func() error) error {
 
 // What is read, as the readings are called.
 const (
-	readStats    = "runtime_statistics"
-	readMappings = "smaps"
-	readHeap     = "heap"
-	readAgain    = "runtime_statistics_again"
-	readRollup   = "smaps_rollup"
+	readStats  = "runtime_statistics"
+	readPages  = "pagemap"
+	readSmaps  = "smaps" // in place of pagemap: see procmem.FS.Counted
+	readHeap   = "heap"
+	readAgain  = "runtime_statistics_again"
+	readDrift  = "pagemap_again"
+	readRollup = "smaps_rollup" // in place of pagemap_again
 )
 
 func (s *Source) read() (*Waterfall, error) {
@@ -129,16 +131,18 @@ func (s *Source) read() (*Waterfall, error) {
 			return nil, err
 		}
 	}
-	err := l.timed(readMappings, func() (err error) { mappings, err = s.FS.Mappings(s.PID); return err })
+	smaps := false
+	err := l.timed(readPages, func() (err error) { mappings, smaps, err = s.FS.Counted(s.PID); return err })
+	if smaps {
+		l.Readings[len(l.Readings)-1].What = readSmaps
+	}
 	if err == nil && len(mappings) == 0 {
 		err = s.FS.NoMemory(s.PID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range mappings {
-		l.RSS += m.Rss
-	}
+	l.RSS = resident(mappings)
 	var parts goParts
 	if s.Runtime != nil {
 		if err := l.timed(readHeap, func() (err error) { parts, err = l.readHeap(); return err }); err != nil {
@@ -154,27 +158,48 @@ func (s *Source) read() (*Waterfall, error) {
 	if s.Runtime != nil && !s.Runtime.Alive() {
 		return nil, Lost(s.FS, s.PID)
 	}
-	l.beyond()
+	l.beyond(smaps)
 	l.Allocators = loaded(mappings)
 	l.finish(&parts, before, after)
 	return l.Waterfall, nil
 }
 
-// beyond reads what is not a part of RSS, and RSS once more.
-func (l *look) beyond() {
+// beyond reads what is not a part of RSS, and RSS once more: as it was read before, by smaps
+// or not.
+func (l *look) beyond(smaps bool) {
 	if status, err := l.FS.Status(l.PID); err == nil {
 		l.PageTables, l.Swap, l.HugeTLB = status.VmPTE, status.VmSwap, status.HugetlbPages
 	}
 	if l.Once {
-		return // it takes as long as smaps again
+		return // it takes as long as the first time
 	}
-	_ = l.timed(readRollup, func() error { // drift is unknown without
-		sum, err := l.FS.SmapsRollup(l.PID)
-		if err == nil && sum.Rss != nil {
-			l.Drift = new(int64(*sum.Rss) - int64(l.RSS))
+	if smaps {
+		_ = l.timed(readRollup, func() error { // drift is unknown without
+			sum, err := l.FS.SmapsRollup(l.PID)
+			if err == nil && sum.Rss != nil {
+				l.Drift = new(int64(*sum.Rss) - int64(l.RSS))
+			}
+			return err
+		})
+		return
+	}
+	_ = l.timed(readDrift, func() (err error) {
+		var mappings []procmem.Mapping
+		if mappings, smaps, err = l.FS.Counted(l.PID); err == nil {
+			l.Drift = new(int64(resident(mappings)) - int64(l.RSS))
 		}
 		return err
 	})
+	if smaps {
+		l.Readings[len(l.Readings)-1].What = readSmaps
+	}
+}
+
+func resident(mappings []procmem.Mapping) (n uint64) {
+	for _, m := range mappings {
+		n += m.Rss
+	}
+	return n
 }
 
 // goParts are what the runtime has, and what of it is in memory.
@@ -234,7 +259,7 @@ func (l *look) residentIn(from, to uint64) (uint64, error) {
 
 // pages adds what is in memory of a part of the heap, by what it is used for.
 func (l *look) pages(p *goParts, r goruntime.Range) error {
-	const piece = 256 << 20 // some MiB of windows
+	const piece = 32 << 20 // some hundred KiB of windows
 	window := uint64(max(goruntime.PageSize, l.FS.PageSize()))
 	for from := r.Start; from < r.End; from += piece {
 		to := min(from+piece, r.End)
@@ -334,7 +359,7 @@ func (l *look) sort(mappings []procmem.Mapping, p *goParts) error {
 		l.bytes[Heap] = inHeap
 		return nil
 	}
-	// Between smaps and pagemap the program went on.
+	// Between the two readings the program went on.
 	l.bytes[Changed] = inHeap - int64(p.resident)
 	return nil
 }

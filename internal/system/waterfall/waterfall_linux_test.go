@@ -3,11 +3,15 @@ package waterfall
 import (
 	"os"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/goversion"
+	"github.com/foliomem/folio/internal/system/feature"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
@@ -98,6 +102,51 @@ func TestParts(t *testing.T) {
 	})
 }
 
+// TestBothWays: a program that is stopped has the same parts by its page tables and, as before
+// Linux 6.7, by smaps.
+func TestBothWays(t *testing.T) {
+	if err := feature.Have(feature.PagemapScan); err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	pid, _ := testenv.StartMetrics(t, testenv.Build{Source: testenv.MetricsSource(), Env: []string{"CGO_ENABLED=0"}}.Do(t))
+	s := open(t, pid)
+	read := func(fs procmem.FS) *Waterfall {
+		t.Helper()
+		s.FS = fs
+		w, err := s.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	for try := range 5 { // khugepaged can change it all the same
+		before, smaps, after := read(procmem.FS{}), read(procmem.FS{}.BySmaps()), read(procmem.FS{})
+		if !reflect.DeepEqual(before.Parts, after.Parts) && try < 4 {
+			continue
+		}
+		if !reflect.DeepEqual(after.Parts, smaps.Parts) || after.RSS != smaps.RSS || *after.Drift != 0 || *smaps.Drift != 0 {
+			t.Errorf("RSS %d, drift %d: %+v\nby smaps %d, %d: %+v", after.RSS, *after.Drift, after.Parts, smaps.RSS, *smaps.Drift, smaps.Parts)
+		}
+		names := func(w *Waterfall) (out []string) {
+			for _, r := range w.Readings {
+				out = append(out, r.What)
+			}
+			return out
+		}
+		if n := names(after); !slices.Contains(n, "pagemap") || slices.Contains(n, "smaps") || slices.Contains(n, "smaps_rollup") {
+			t.Errorf("%v", n)
+		}
+		if n := names(smaps); !slices.Contains(n, "smaps") || !slices.Contains(n, "smaps_rollup") || slices.Contains(n, "pagemap") {
+			t.Errorf("by smaps: %v", n)
+		}
+		break
+	}
+}
+
 // TestChurn reads a program that allocates all the time: the parts add up all the same.
 func TestChurn(t *testing.T) {
 	testenv.Long(t)
@@ -125,6 +174,38 @@ func TestChurn(t *testing.T) {
 	}
 	if read == 0 {
 		t.Error("it could never be read")
+	}
+}
+
+// TestNamed: memory to which a program gave a name is a part by it where the kernel keeps
+// names; elsewhere nothing tells it from other anonymous memory.
+func TestNamed(t *testing.T) {
+	const size = 8 << 20
+	m, err := page.Map(size, &page.Options{Name: "waterfall test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range m.Bytes() {
+		m.Bytes()[i] = 1
+	}
+	w, err := (&Source{PID: os.Getpid()}).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := Share{Name: "[anon:waterfall test]", Bytes: size}
+	if err := feature.Have(feature.AnonName); err != nil {
+		if w.Part(Named).Bytes != 0 || w.Part(Other).Bytes < size {
+			t.Errorf("%v, and %+v", err, w.Parts)
+		}
+		t.Skipf("that it is named: %v", err) // a matter of how the kernel was built
+	}
+	if !slices.Contains(w.Part(Named).Of, of) {
+		t.Errorf("no %+v in %+v", of, w.Part(Named))
 	}
 }
 

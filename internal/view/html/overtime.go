@@ -28,12 +28,14 @@ func overTimeBlock(p *result.Process) *Block {
 		{Name: "RSS", Kind: "line", Color: 1, Area: true, X: x, Y: rounded(floats(o.RSS))},
 	}}
 	parts := slices.Clone(o.Parts)
-	slices.SortStableFunc(parts, func(a, b result.PartOverTime) int { return cmp.Compare(slices.Max(b.Bytes), slices.Max(a.Bytes)) })
+	slices.SortStableFunc(parts, func(a, b result.PartOverTime) int { return cmp.Compare(mostOf(b), mostOf(a)) })
 	for i, part := range parts[:min(partLines, len(parts))] {
-		if uint64(max(slices.Max(part.Bytes), 0)) < slices.Max(o.RSS)/100 {
+		if uint64(mostOf(part)) < slices.Max(o.RSS)/100 {
 			break // it would be the axis
 		}
-		memory.Series = append(memory.Series, LaneSeries{Name: part.Title(), Kind: "line", Color: []int{2, 3, 4, 5, 6}[i], X: x, Y: rounded(floats(part.Bytes))})
+		if y, at := known(part.Bytes, x); len(y) > 1 {
+			memory.Series = append(memory.Series, LaneSeries{Name: part.Title(), Kind: "line", Color: []int{2, 3, 4, 5, 6}[i], X: at, Y: rounded(y)})
+		}
 	}
 	level := func(name string, bytes uint64, color int) {
 		memory.Series = append(memory.Series, LaneSeries{Name: name, Kind: "line", Color: color, Dash: true, X: []float64{0, x[len(x)-1]},
@@ -60,10 +62,14 @@ func overTimeBlock(p *result.Process) *Block {
 		c.Caption += formatf(" A point stands for up to %d readings: that with the most RSS.", o.Stride)
 	}
 	tb := &Table{Caption: "RSS by part, over time", Sort: true, Head: cols("part", "first", "least", "most", "last", "a minute", "95% interval")}
-	add := func(name string, bytes []int64, g *result.Growth) {
+	add := func(name string, bytes []*int64, g *result.Growth) {
 		cells := []Cell{plain(name)}
-		for _, n := range []int64{bytes[0], slices.Min(bytes), slices.Max(bytes), bytes[len(bytes)-1]} {
-			cells = append(cells, num(report.SignedSize(n), float64(n)))
+		for _, n := range report.Extremes(bytes) {
+			if n == nil {
+				cells = append(cells, plain("-"))
+			} else {
+				cells = append(cells, num(report.SignedSize(*n), float64(*n)))
+			}
 		}
 		cells = append(cells, plain("-"), plain("-"))
 		if g != nil {
@@ -77,9 +83,9 @@ func overTimeBlock(p *result.Process) *Block {
 	for _, part := range o.Parts {
 		add(part.Title(), part.Bytes, part.Growth)
 	}
-	rss := make([]int64, len(o.RSS))
+	rss := make([]*int64, len(o.RSS))
 	for i, n := range o.RSS {
-		rss[i] = int64(min(n, math.MaxInt64))
+		rss[i] = new(int64(min(n, math.MaxInt64)))
 	}
 	add("RSS", rss, o.Growth)
 	b := &Block{Title: "Over time", Charts: []*Chart{c}, Tables: []*Table{tb}}
@@ -93,7 +99,10 @@ func overTimeBlock(p *result.Process) *Block {
 	return b
 }
 
-func floats[V int64 | uint64](values []V) []float64 {
+// mostOf is the most that a part ever had.
+func mostOf(p result.PartOverTime) int64 { return max(0, slices.Max(append(p.Known(), 0))) }
+
+func floats[V uint64](values []V) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
 		out[i] = float64(v)
@@ -102,7 +111,7 @@ func floats[V int64 | uint64](values []V) []float64 {
 }
 
 // known leaves out the readings in which a figure was not known.
-func known[V uint32 | uint64](values []*V, at []float64) (y, x []float64) {
+func known[V uint32 | uint64 | int64](values []*V, at []float64) (y, x []float64) {
 	for i, v := range values {
 		if v != nil {
 			y, x = append(y, float64(*v)), append(x, at[i])

@@ -135,12 +135,15 @@ func (s *Section) inspectProcess(p *result.Process) {
 	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
 	tb := &Table{Caption: "Memory by kind", Sort: true, Head: cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped")}
 	for i, m := range p.Memory {
-		kind := m.Title()
+		kind, swapped := m.Title(), plain("-")
+		if m.Swapped != nil {
+			swapped = size(*m.Swapped)
+		}
 		memory.Y.Categories = append(memory.Y.Categories, kind)
 		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: unit.Size(m.Resident)})
 		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: unit.Size(m.Huge)})
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(kind), num(itoa(m.Mappings), float64(m.Mappings)),
-			size(m.Size), size(m.Resident), size(m.Huge), size(m.Swapped)}})
+			size(m.Size), size(m.Resident), size(m.Huge), swapped}})
 	}
 	b := &Block{Title: "What is in memory", Tables: []*Table{short}}
 	if len(p.Memory) > 0 {
@@ -180,9 +183,13 @@ func densityBlock(of string, w *result.Windows) *Block {
 		add(formatf("%d to %d%%", 100*i/result.DensityBins, 100*(i+1)/result.DensityBins), n)
 	}
 	c.Series = []Series{series}
+	optedOut := "an unknown number of the dense ones"
+	if w.OptedOut != nil {
+		optedOut = itoa(*w.OptedOut)
+	}
 	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
-		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %d opted out.",
-			unit.Plural(w.Count, "window"), w.Huge, w.Dense, w.Sparse, w.OptedOut)}}
+		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %s opted out.",
+			unit.Plural(w.Count, "window"), w.Huge, w.Dense, w.Sparse, optedOut)}}
 }
 
 // doctorSection is what folio doctor found.

@@ -31,8 +31,8 @@ func inspectFile(of inspect.Kind, name string) *result.Inspect {
 		PID: 1234, Command: []string{name, "-x"}, Name: name, UID: new(1000), IsGo: new(of == inspect.GoHeap), GoVersion: "go1.26.8",
 		Resident: new(uint64(200 << 20)), Swapped: new(uint64(4096)),
 		Memory: []inspect.Memory{
-			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 << 20, Resident: 190 << 20, Huge: 20 << 20, Swapped: 4096},
-			{Kind: inspect.File, Mappings: 9, Size: 20 << 20, Resident: 2 << 20},
+			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 << 20, Resident: 190 << 20, Huge: 20 << 20, Swapped: new(uint64(4096))},
+			{Kind: inspect.File, Mappings: 9, Size: 20 << 20, Resident: 2 << 20, Swapped: new(uint64)},
 		},
 		Windows: &w, Of: of, Bloat: &inspect.Bloat{Most: 1 << 20, Read: 10, Pages: 10},
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
@@ -79,6 +79,15 @@ func TestOverTimePage(t *testing.T) {
 	}
 	if text := string(pageOf(t, overTimeFile("prog", 3))); strings.Contains(text, "a minute</p>") || !strings.Contains(text, "its growth is not known yet") {
 		t.Error("three readings have a growth")
+	}
+	// What no reading knows is no 0, whatever the file is.
+	f := overTimeFile("prog", 60)
+	for i := range 60 {
+		f.Process.OverTime.Parts[0].Bytes[i] = nil
+	}
+	f.Process.OverTime.Parts[1].Bytes[0] = nil
+	if text := string(pageOf(t, f)); !strings.Contains(text, "RSS by part, over time") || strings.Contains(text, `"live heap after the last GC","kind"`) {
+		t.Error("a part that is not known is drawn")
 	}
 	if text := string(pageOf(t, overTimeFile("prog", 1))); strings.Contains(text, "Over time") {
 		t.Error("one reading is drawn over time")

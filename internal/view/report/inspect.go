@@ -137,9 +137,12 @@ func About(p *result.Process) (out []string) {
 func memoryTable(memory []result.Memory) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
-	var sum result.Memory
+	sum := result.Memory{Swapped: new(uint64)}
 	row := func(title string, m result.Memory) {
-		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), unit.Size(m.Swapped)}
+		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), none}
+		if m.Swapped != nil {
+			cells[5] = unit.Size(*m.Swapped)
+		}
 		if m.Resident > 0 {
 			cells[3] = unit.Percent(float64(m.Huge) / float64(m.Resident))
 		}
@@ -150,7 +153,11 @@ func memoryTable(memory []result.Memory) *table {
 		sum.Resident += m.Resident
 		sum.Huge += m.Huge
 		sum.Size += m.Size
-		sum.Swapped += m.Swapped
+		if m.Swapped == nil || sum.Swapped == nil {
+			sum.Swapped = nil
+		} else {
+			*sum.Swapped += *m.Swapped
+		}
 	}
 	row("all", sum)
 	return t

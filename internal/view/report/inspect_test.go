@@ -34,9 +34,9 @@ func testProcess() *inspect.Process {
 		PID: 1234, Command: []string{"/usr/bin/prog", "-x", "a\x1b[2Jb"}, Name: "prog", UID: new(1000),
 		IsGo: new(true), GoVersion: "go1.26.8", Module: "example.com/prog", Resident: new(uint64(200 * mibs)), Swapped: new(uint64(4096)),
 		Memory: []inspect.Memory{
-			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 * mibs, Resident: 190 * mibs, Huge: 20 * mibs, Swapped: 4096},
-			{Kind: inspect.Stack, Mappings: 1, Size: 132 << 10, Resident: 16 << 10},
-			{Kind: inspect.File, Mappings: 9, Size: 20 * mibs},
+			{Kind: inspect.GoHeap, Mappings: 1, Size: 256 * mibs, Resident: 190 * mibs, Huge: 20 * mibs, Swapped: new(uint64(4096))},
+			{Kind: inspect.Stack, Mappings: 1, Size: 132 << 10, Resident: 16 << 10, Swapped: new(uint64)},
+			{Kind: inspect.File, Mappings: 9, Size: 20 * mibs, Swapped: new(uint64)},
 		},
 		Windows: &w, Of: inspect.GoHeap, Bloat: &inspect.Bloat{Most: mibs, Read: 10, Pages: 10},
 		Faults: &inspect.Faults{Over: 500 * time.Millisecond, Minor: 1000, Major: 1},
@@ -143,6 +143,70 @@ func TestInspectLine(t *testing.T) {
 	denied.SetHistory(&history.History{}, nil)
 	denied.Process.OverTime.Seconds = []float64{1.5}
 	golden(t, "inspect-lines.txt", []byte(InspectHead(f.Process)+InspectLine(f.Process)+InspectHead(denied.Process)+InspectLine(denied.Process)))
+}
+
+// Of a reading in which the runtime could not be read the parts of the heap are null, and of
+// others the heap as a whole is.
+func TestOverTimeUnread(t *testing.T) {
+	h, f := &history.History{}, inspectFile(time.Time{})
+	for i := range 9 {
+		p := testProcess()
+		p.Waterfall = &waterfall.Waterfall{At: time.Unix(int64(i), 0), RSS: 30 * mibs, Parts: []waterfall.Part{{Kind: waterfall.Heap, Bytes: 20 * mibs}, {Kind: waterfall.Text, Bytes: 10 * mibs}}}
+		if i > 2 {
+			p.Waterfall.GC = &waterfall.GC{}
+			p.Waterfall.Parts = []waterfall.Part{{Kind: waterfall.Live, Bytes: 19 * mibs}, {Kind: waterfall.Free, Bytes: int64(i-3) * mibs}, {Kind: waterfall.Text, Bytes: int64(14-i) * mibs}}
+		}
+		h.Add(p, 0, 0)
+		f.SetProcess(p)
+		f.SetHistory(h, h.All())
+		line := strings.Fields(InspectLine(f.Process))
+		if unread := line[4] == none && line[5] == none; unread != (i <= 2) {
+			t.Errorf("reading %d: %q", i, line)
+		}
+	}
+	o := f.Process.OverTime
+	for i := range 9 {
+		live, free, heap, text := o.Part("go_live").Bytes[i], o.Part("go_free").Bytes[i], o.Part("go_heap").Bytes[i], o.Part("text").Bytes[i]
+		if (live == nil) != (i <= 2) || (free == nil) != (i <= 2) || (heap == nil) != (i > 2) || text == nil || i == 3 && *free != 0 {
+			t.Errorf("reading %d: %v %v %v %v", i, live, free, heap, text)
+		}
+	}
+	if len(o.Part("go_live").Known()) != 6 {
+		t.Errorf("%v", o.Part("go_live").Known())
+	}
+	var b strings.Builder
+	_ = overTimeTable(o).write(&b, "")
+	for _, want := range []string{"live heap after the last GC          -  19.00MiB  19.00MiB  19.00MiB", "20.00MiB         -"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if Extremes(nil) != [4]*int64{} {
+		t.Error("extremes of nothing")
+	}
+}
+
+// What was not read of a large process is null in the file, and - in the table.
+func TestNotReadForLong(t *testing.T) {
+	p := testProcess()
+	p.Policy.Advised, p.Policy.Against = nil, nil
+	p.Memory[0].Swapped = nil
+	f := inspectFile(time.Time{})
+	f.SetProcess(p)
+	if f.Process.Windows.OptedOut != nil || f.Process.Memory[0].Swapped != nil {
+		t.Errorf("%+v, %+v", f.Process.Windows, f.Process.Memory[0])
+	}
+	var b strings.Builder
+	_ = memoryTable(f.Process.Memory).write(&b, "")
+	for line := range strings.Lines(b.String()) {
+		if name := strings.Fields(line)[0]; (name == "Go" || name == "all") && !strings.HasSuffix(strings.TrimSpace(line), " -") {
+			t.Errorf("%q", line)
+		}
+	}
+	p.Policy.Allowed = new(false) // then all are, whatever it advised
+	if f.SetProcess(p); f.Process.Windows.OptedOut == nil {
+		t.Error("opted out is not known")
+	}
 }
 
 func TestInspectJSON(t *testing.T) {

@@ -122,11 +122,35 @@ func overTimeTable(o *result.OverTime) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("over time", "first", "least", "most", "last", "a minute")
 	for _, p := range o.Parts {
-		t.add(p.Title(), SignedSize(p.Bytes[0]), SignedSize(slices.Min(p.Bytes)), SignedSize(slices.Max(p.Bytes)),
-			SignedSize(p.Bytes[len(p.Bytes)-1]), GrowthText(p.Growth))
+		cells := []string{p.Title()}
+		for _, n := range Extremes(p.Bytes) {
+			text := none
+			if n != nil {
+				text = SignedSize(*n)
+			}
+			cells = append(cells, text)
+		}
+		t.add(append(cells, GrowthText(p.Growth))...)
 	}
 	t.add("RSS", unit.Size(o.RSS[0]), unit.Size(slices.Min(o.RSS)), unit.Size(slices.Max(o.RSS)), unit.Size(o.RSS[len(o.RSS)-1]), GrowthText(o.Growth))
 	return t
+}
+
+// Extremes are the first, least, most and last of values; nil for what is not known.
+func Extremes(values []*int64) (out [4]*int64) {
+	if len(values) == 0 {
+		return out
+	}
+	out[0], out[3] = values[0], values[len(values)-1]
+	for _, v := range values {
+		if v != nil && (out[1] == nil || *v < *out[1]) {
+			out[1] = v
+		}
+		if v != nil && (out[2] == nil || *v > *out[2]) {
+			out[2] = v
+		}
+	}
+	return out
 }
 
 // OverTimeWords are the sentences below that table.
@@ -142,7 +166,7 @@ func OverTimeWords(p *result.Process) []string {
 }
 
 // goParts are the kinds of parts that the Go runtime manages, but for the live heap.
-var goParts = []string{"go_since", "go_unused", "go_free", "go_repopulated", "go_rounding", "go_stacks", "go_metadata", "go_heap"}
+var goParts = []string{"go_since", "go_unused", "go_free", "go_repopulated", "go_rounding", "go_stacks", "go_metadata"}
 
 // watchColumns are those of a process that is looked at again and again without a terminal:
 // a line for each reading.
@@ -186,10 +210,10 @@ func faultsText(p *result.Process, of func(f *result.Faults) uint64) string {
 	return unit.Count(float64(of(p.Faults)) / p.Faults.Seconds)
 }
 
-// partsText is what a process has of some parts together; - if it has none of them.
+// partsText is what a process has of some parts of its Go heap together; - if it has none of them.
 func partsText(p *result.Process, kinds ...string) string {
 	sum, any := int64(0), false
-	if p.Waterfall != nil {
+	if p.Waterfall != nil && p.Waterfall.GC != nil { // without, nobody knows them
 		for _, k := range kinds {
 			if part := p.Waterfall.Part(k); part != nil {
 				sum, any = sum+part.Bytes, true

@@ -192,12 +192,18 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	if l == nil {
 		return
 	}
-	watched := []string{unit.Plural(l.Parts, "part") + " of its memory"}
-	if l.Starts > 0 {
-		watched = append([]string{unit.Plural(l.Starts, "go statement")}, watched...)
+	var watched []string
+	if l.Cycles != nil && l.Sites != nil {
+		watched = append(watched, fmt.Sprintf("%s that allocate (%s)", unit.Plural(*l.Sites, "line"), unit.Plural(*l.Cycles, "GC cycle")))
 	}
-	if l.Cycles != nil {
-		watched = append([]string{fmt.Sprintf("%s that allocate (%s)", unit.Plural(l.Sites, "line"), unit.Plural(*l.Cycles, "GC cycle"))}, watched...)
+	if l.Starts != nil {
+		watched = append(watched, unit.Plural(*l.Starts, "go statement"))
+	}
+	if l.Parts != nil {
+		watched = append(watched, unit.Plural(*l.Parts, "part")+" of its memory")
+	}
+	if len(watched) == 0 {
+		watched = append(watched, "nothing of it could be read")
 	}
 	ended := ""
 	switch {
