@@ -26,6 +26,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	var ended time.Time
 	background(func() {
 		defer close(done)
+		defer load.HoldGC()()
 		res, failed = run(loading, o)
 		ended = time.Now()
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,26 @@ func punctual(ctx context.Context, o load.Options) (*load.Result, error) {
 		r.Lateness.P99, r.Late = new(0.0), false
 	}
 	return r, err
+}
+
+// The GC of folio is held while it sends requests, and as it was after them.
+func TestGenerateHoldsGC(t *testing.T) {
+	gogc := func() uint64 {
+		s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64()
+	}
+	p, before, during := generated(t), gogc(), uint64(0)
+	p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+		during = gogc()
+		return punctual(ctx, o)
+	}
+	if s := run(t, p, Setting{}); !s.OK() {
+		t.Fatalf("failure %q", s.Failure)
+	}
+	if during <= before || gogc() != before {
+		t.Errorf("GOGC is %d before a load, %d during it and %d after it", before, during, gogc())
+	}
 }
 
 // As many requests arrive as were intended, and all figures are of those after the
