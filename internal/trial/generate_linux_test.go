@@ -158,7 +158,7 @@ func TestGenerateFails(t *testing.T) {
 		{"all fail", nil, failing(1), "no request succeeded (500 Internal Server Error)"},
 		{"dies", nil, func(p *Program) { p.Server.Generator.URLs[0] += "die" }, "the server ended under load"},
 		{"no such port", nil, func(p *Program) { p.Server.Generator.URLs[0] = "http://127.0.0.1:1/" },
-			"cannot connect to 127.0.0.1:1: connection refused; start the server first, or correct the port"},
+			"cannot connect to 127.0.0.1:1: connection refused; the server answers at READY: correct --target"},
 		{"late", nil, func(p *Program) {
 			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
 				r, err := load.Run(ctx, o)
@@ -166,6 +166,14 @@ func TestGenerateFails(t *testing.T) {
 				return r, err
 			}
 		}, "the load generator was late: the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own, or lower the rate"},
+		{"all fail, and it is late", nil, func(p *Program) {
+			failing(1)(p)
+			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+				r, err := load.Run(ctx, o)
+				r.Lateness.P99, r.Lateness.Bound, r.Late = new(0.004), 0.001, true
+				return r, err
+			}
+		}, "no request succeeded (500 Internal Server Error)"},
 		{"takes too long", nil, func(p *Program) {
 			p.Server.Generator.Duration, p.Timeout = time.Hour, 100*time.Millisecond
 		}, "ended: it took longer than 100ms"},
@@ -179,8 +187,8 @@ func TestGenerateFails(t *testing.T) {
 				c.change(p)
 			}
 			s := run(t, p, Setting{})
-			if s.Failure != c.failure {
-				t.Errorf("failure %q, want %q", s.Failure, c.failure)
+			if want := strings.ReplaceAll(c.failure, "READY", p.Server.Ready.String()); s.Failure != want {
+				t.Errorf("failure %q, want %q", s.Failure, want)
 			}
 			if strings.HasPrefix(c.name, "late") != s.Late() {
 				t.Errorf("late: %v", s.Late())
