@@ -90,10 +90,7 @@ func (s *search) admit() (direct bool, err error) {
 			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), unit.Span(unit.RoundUp(each+2*finalRounds*each)))
 	}
 	runs = max(runs-finalRounds*len(steps), 0)
-	n := max(runs/finalRounds, 2) // all of them in the final
-	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
-		n = raced
-	}
+	n := entrants(runs)
 	for _, set := range coarse[:min(n, len(coarse))] {
 		s.add(set)
 	}
@@ -102,6 +99,33 @@ func (s *search) admit() (direct bool, err error) {
 			len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
 	return len(s.res.Arms)-len(steps) <= finalists, nil
+}
+
+// entrants is how many arms enter a search that has time for so many runs.
+func entrants(runs int) int {
+	n := max(runs/finalRounds, 2) // all of them in the final
+	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
+		return raced
+	}
+	return n
+}
+
+// larger estimates how long a search takes of which the final has so many rounds. One with a
+// larger budget enters more arms than this one did, and has more finalists.
+func (s *search) larger(rounds int, each time.Duration) time.Duration {
+	coarse, runs := len(s.space.coarse()), 0
+	for range 20 { // it has hardly any steps
+		n := min(entrants(runs), coarse)
+		need := 1 + n*rounds
+		if n > finalists {
+			need = 1 + n*fewRounds + finalists*rounds
+		}
+		if need <= runs {
+			break
+		}
+		runs = need
+	}
+	return time.Duration(runs) * each
 }
 
 // left is what remains of the budget.
