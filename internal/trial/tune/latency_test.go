@@ -204,3 +204,21 @@ func TestLateSearch(t *testing.T) {
 		t.Errorf("%v, after %d runs", err, l.n)
 	}
 }
+
+// A load with hardly a GC cycle says so, and which has some.
+func TestTooShort(t *testing.T) {
+	for _, c := range []struct {
+		metric string
+		cycles *int
+		want   string
+	}{
+		{metric.P99, new(2), "2 GC cycles ran in the first load of the default, of 10s: p99 of a run depends on whether one falls into it; --load-duration 15s has some three"},
+		{metric.P999, new(0), "no GC cycle ran in the first load of the default, of 10s: settings of the GC cannot shorten a tail that the GC has no part in; see whether one runs with a longer --load-duration, or a higher --rate"},
+		{metric.P99, new(3), ""}, {metric.P99, nil, ""}, {metric.CPUPerRequest, new(1), ""},
+	} {
+		s := &trial.Sample{GCCycles: c.cycles, Load: &load.Result{Settings: load.Settings{Duration: 10}}}
+		if got := tooShort(&metric.Spec{Name: c.metric}, s); got != c.want {
+			t.Errorf("%s, %v cycles: %q", c.metric, c.cycles, got)
+		}
+	}
+}

@@ -220,6 +220,9 @@ func (s *search) begin(warm *trial.Sample) error {
 		s.space.top, s.space.tight = s.space.guard, true
 	}
 	s.space.top = floorLimit(s.space.top)
+	if text := tooShort(spec, warm); text != "" {
+		s.note(text)
+	}
 	if s.opts.FixedTHP {
 		return nil
 	}
