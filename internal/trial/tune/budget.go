@@ -39,11 +39,26 @@ func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error
 	sample, err := t.runner.Run(ctx, set)
 	switch {
 	case err != nil || !sample.TimedOut || !ours:
+		if err == nil && sample.Late() {
+			s.late++
+		}
 		return sample, err
 	case s.res.Warmup == nil:
-		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --rate, or give a larger --budget", unit.Span(s.opts.Budget))
+		return nil, s.endless()
 	}
 	return nil, errBudget
+}
+
+// endless is the error for a budget that was spent before the first run counted.
+func (s *search) endless() error {
+	budget := unit.Span(s.opts.Budget)
+	switch spec := s.opts.Metric; {
+	case s.late > 0:
+		return fmt.Errorf("no run counted within --budget %s: the load generator was late in %s: give generator and server CPUs of their own, lower the rate, or give a larger --budget", budget, unit.Plural(s.late, "run"))
+	case spec != nil && spec.OfLoad():
+		return fmt.Errorf("the first run did not end within --budget %s: it takes the server's start, --load-warmup and --load-duration; give a larger --budget, or a shorter load", budget)
+	}
+	return fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --rate, or give a larger --budget", budget)
 }
 
 // limit is how long a run may take, budget aside; 0 for any time.

@@ -138,6 +138,7 @@ type search struct {
 	took   map[*trial.Arm]time.Duration // all trials of each arm together
 	trials map[*trial.Arm]int
 	counts int
+	late   int // runs in which the load generator was, those that were repeated included
 
 	stage     Stage
 	aim       int     // rounds of the final until the next look
