@@ -89,7 +89,9 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	info, warnings := host.Read(procmem.New(""))
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	release := load.HoldGC()
 	r, err := load.Run(ctx, o)
+	release()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.Join(exitCode(exitInterrupted), errors.New("interrupted before anything was measured"))

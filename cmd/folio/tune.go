@@ -328,14 +328,21 @@ func byLargest(r *tune.Result) string {
 func nothingCounts(r *tune.Result) error {
 	worked := false
 	why := ""
+	late, runs := 0, 0
 	for _, a := range r.Arms {
 		for _, s := range a.Samples {
+			late, runs = late+len(s.LateBefore), runs+len(s.LateBefore)+1
+			if s.Late() {
+				late++
+			}
 			if worked = worked || s.OK(); !s.OK() {
 				why = s.Failure
 			}
 		}
 	}
 	switch {
+	case worked && 2*late > runs:
+		return fmt.Errorf("nothing was compared: the load generator was late in %d of %d runs: give generator and server CPUs of their own, stop what else runs, or lower the rate", late, runs)
 	case worked:
 		return errors.New("nothing was compared: " + r.Ended + "; see the table, or give a larger --budget")
 	case why != "":

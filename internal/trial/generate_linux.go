@@ -26,6 +26,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	var ended time.Time
 	background(func() {
 		defer close(done)
+		defer load.HoldGC()()
 		res, failed = run(loading, o)
 		ended = time.Now()
 	})
@@ -70,7 +71,8 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 		out.Failure = "the server ended under load"
 	case failed != nil:
 		// Its flags have other names here.
-		out.Failure = strings.NewReplacer("--timeout", "--load-timeout", "--insecure", "--load-insecure", "--http", "--load-http").Replace(failed.Error())
+		out.Failure = strings.NewReplacer("--timeout", "--load-timeout", "--insecure", "--load-insecure", "--http", "--load-http",
+			"start the server first, or correct the port", "the server answers at "+r.p.Server.Ready.String()+": correct --target").Replace(failed.Error())
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,26 @@ func punctual(ctx context.Context, o load.Options) (*load.Result, error) {
 		r.Lateness.P99, r.Late = new(0.0), false
 	}
 	return r, err
+}
+
+// The GC of folio is held while it sends requests, and as it was after them.
+func TestGenerateHoldsGC(t *testing.T) {
+	gogc := func() uint64 {
+		s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64()
+	}
+	p, before, during := generated(t), gogc(), uint64(0)
+	p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+		during = gogc()
+		return punctual(ctx, o)
+	}
+	if s := run(t, p, Setting{}); !s.OK() {
+		t.Fatalf("failure %q", s.Failure)
+	}
+	if during <= before || gogc() != before {
+		t.Errorf("GOGC is %d before a load, %d during it and %d after it", before, during, gogc())
+	}
 }
 
 // As many requests arrive as were intended, and all figures are of those after the
@@ -137,7 +158,7 @@ func TestGenerateFails(t *testing.T) {
 		{"all fail", nil, failing(1), "no request succeeded (500 Internal Server Error)"},
 		{"dies", nil, func(p *Program) { p.Server.Generator.URLs[0] += "die" }, "the server ended under load"},
 		{"no such port", nil, func(p *Program) { p.Server.Generator.URLs[0] = "http://127.0.0.1:1/" },
-			"cannot connect to 127.0.0.1:1: connection refused; start the server first, or correct the port"},
+			"cannot connect to 127.0.0.1:1: connection refused; the server answers at READY: correct --target"},
 		{"late", nil, func(p *Program) {
 			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
 				r, err := load.Run(ctx, o)
@@ -145,6 +166,14 @@ func TestGenerateFails(t *testing.T) {
 				return r, err
 			}
 		}, "the load generator was late: the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own, or lower the rate"},
+		{"all fail, and it is late", nil, func(p *Program) {
+			failing(1)(p)
+			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
+				r, err := load.Run(ctx, o)
+				r.Lateness.P99, r.Lateness.Bound, r.Late = new(0.004), 0.001, true
+				return r, err
+			}
+		}, "no request succeeded (500 Internal Server Error)"},
 		{"takes too long", nil, func(p *Program) {
 			p.Server.Generator.Duration, p.Timeout = time.Hour, 100*time.Millisecond
 		}, "ended: it took longer than 100ms"},
@@ -158,8 +187,8 @@ func TestGenerateFails(t *testing.T) {
 				c.change(p)
 			}
 			s := run(t, p, Setting{})
-			if s.Failure != c.failure {
-				t.Errorf("failure %q, want %q", s.Failure, c.failure)
+			if want := strings.ReplaceAll(c.failure, "READY", p.Server.Ready.String()); s.Failure != want {
+				t.Errorf("failure %q, want %q", s.Failure, want)
 			}
 			if strings.HasPrefix(c.name, "late") != s.Late() {
 				t.Errorf("late: %v", s.Late())

@@ -88,7 +88,7 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 	}
 	l := s.Load
 	switch {
-	case l.Late:
+	case l.Late && (l.Succeeded > 0 || l.Failures.Wrong() == 0):
 		s.Failure, s.FailureKind = lateText(l), FailedLate
 	case l.Intended > 0 && l.Succeeded == 0:
 		s.Failure = "no request succeeded" + firstError(l)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -220,9 +221,20 @@ func (s *Sample) LastLine() string {
 }
 
 // tail keeps the last tailBytes that were written to it.
-type tail struct{ buf []byte }
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}
 
 func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	n := len(p)
 	if len(p) > tailBytes {
 		p = p[len(p)-tailBytes:]

@@ -98,10 +98,10 @@ func (f *files) stream(i int, dst io.Writer, spec *metric.Spec, opts *gctrace.Op
 // tail returns the end of standard error, or of standard output when there is
 // none: what is likely to explain a failure.
 func (f *files) tail() string {
-	if len(f.tails[1].buf) > 0 {
-		return string(f.tails[1].buf)
+	if text := f.tails[1].String(); text != "" {
+		return text
 	}
-	return string(f.tails[0].buf)
+	return f.tails[0].String()
 }
 
 func (f *files) closePassed() {

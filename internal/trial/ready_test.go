@@ -99,7 +99,7 @@ func TestReadyWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	status = http.StatusServiceUnavailable // up, but not ready
-	checkMessage(t, r.wait(ctx, 50*time.Millisecond, never), "did not answer", srv.URL, "50ms", "503", "--ready-timeout")
+	checkMessage(t, r.wait(ctx, 50*time.Millisecond, never), "was not ready", srv.URL, "50ms", "503", "--ready-timeout")
 	if err := r.wait(ctx, time.Minute, gone); !errors.Is(err, errGone) {
 		t.Errorf("the server ended: %v", err)
 	}

@@ -83,6 +83,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	trace := r.traceSoFar()
 	// A server that we stop may die of it in any way: that is no failure.
 	r.stopped = !isClosed(r.exited)
+	last := r.files.tail() // what it says when it is stopped explains no failure
 	r.stopServer(srv.stopTimeout())
 	ru, ws := r.collect(out)
 	if err != nil {
@@ -90,6 +91,9 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	}
 	r.setTrace(trace)
 	r.fill(out, &ru, ws)
+	if r.stopped {
+		out.Tail = last
+	}
 	r.fillProfile(out)
 	r.fillTrace(out)
 	if loaded {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial/load"
@@ -129,13 +130,31 @@ func (r *Ready) wait(ctx context.Context, timeout time.Duration, gone <-chan str
 			return errGone
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the server did not answer at %s within %v (%w): is --ready the address it listens on? --ready-timeout gives it longer", r.text, timeout, last)
+				return r.late(timeout, last)
 			}
 			return ctx.Err()
 		case <-time.After(readyPoll):
 		}
 	}
 }
+
+// late is the error of a server that was not ready in time, by its last answer.
+func (r *Ready) late(timeout time.Duration, last error) error {
+	var status statusError
+	var refused syscall.Errno
+	switch {
+	case errors.As(last, &status):
+		return fmt.Errorf("the server was not ready at %s within %v: it answered with %w; correct --ready, or give it longer with --ready-timeout", r.text, timeout, last)
+	case errors.As(last, &refused):
+		last = refused
+	}
+	return fmt.Errorf("the server did not answer at %s within %v (%w): is --ready the address it listens on? --ready-timeout gives it longer", r.text, timeout, last)
+}
+
+// A statusError is an answer that does not say that the server is ready.
+type statusError string
+
+func (e statusError) Error() string { return "status " + string(e) }
 
 var errGone = errors.New("the program ended")
 
@@ -162,7 +181,7 @@ func (r *Ready) try(ctx context.Context, client *http.Client) error {
 	}
 	resp.Body.Close()
 	if resp.StatusCode >= 400 {
-		return fmt.Errorf("status %s", resp.Status)
+		return statusError(resp.Status)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 )
 
 // A guard is a process that removes the cgroups of this one if it is killed before it can. It
@@ -14,21 +15,22 @@ import (
 // started does not find it, and it is not this program again.
 type guard struct {
 	pid   int
-	stdin io.Closer // ends with this process
-	ended *os.File  // ends with the guard
+	stdin io.WriteCloser // ends with this process
+	ended *os.File       // ends with the guard
 }
 
 // guardScript waits for the end of its input, in the background. Then it kills what is in the
-// cgroups of an owner and removes them, until none is left, for 10 seconds at most. It says its
+// cgroups of an owner and removes them, until none is left, for 10 seconds at most. Unless its
+// input said otherwise, it also puts back what a stay changed, as [stay.end] does. It says its
 // process id first. Its arguments are the owner's process id, what begins the names of its
-// cgroups, and the directories in which they are.
+// cgroups, the leaf and the controllers of the stay, and the directories in which the cgroups are.
 const guardScript = `trap '' HUP INT QUIT TERM
 exec 3<&0
 cd /
 {
-	read -r _ <&3
-	owner=$1 name=$2
-	shift 2
+	read -r done <&3
+	owner=$1 name=$2 leaf=$3 enabled=$4
+	shift 4
 	end() {
 		if [ -w "$1/cgroup.kill" ]; then echo 1 >"$1/cgroup.kill"; fi
 		for below in "$1"/*/; do
@@ -39,6 +41,18 @@ cd /
 		done <"$1/cgroup.procs"
 		rmdir "$1"
 	}
+	back() {
+		if [ -z "$leaf" ] || [ -n "$done" ]; then exit; fi
+		up=${leaf%/*}
+		for controller in $enabled; do echo "-$controller" >"$up/cgroup.subtree_control"; done
+		echo 0 >"$up/cgroup.procs" # this process
+		for try in 1 2 3 4 5 6 7 8 9 10; do
+			for pid in $(cat "$leaf/cgroup.procs"); do echo "$pid" >"$up/cgroup.procs"; done
+			if rmdir "$leaf"; then exit; fi
+			sleep 0.1 || sleep 1
+		done
+		exit
+	}
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		for again in 1 2 3 4 5 6 7 8 9 10; do
 			left=
@@ -47,7 +61,7 @@ cd /
 					if [ -d "$group" ]; then left=$group; end "$group"; fi
 				done
 			done
-			if [ -z "$left" ]; then exit; fi
+			if [ -z "$left" ]; then back; fi
 			sleep 0.1 || sleep 1
 		done
 	done
@@ -59,18 +73,21 @@ echo $!
 // version 2 the guard is where this process is. Where there is no shell there is no guard, and
 // the next process that opens a Parent removes what is left.
 func (p *Parent) startGuard() {
-	g, err := newGuard(p.owner.pid, p.owner.name(p.prefix()), p.places)
+	g, err := newGuard(p.owner.pid, p.owner.name(p.prefix()), p.stay, p.places)
 	if err == nil {
 		p.guard = g
 	}
 }
 
-func newGuard(owner int, name string, places []place) (*guard, error) {
+func newGuard(owner int, name string, st *stay, places []place) (*guard, error) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-c", guardScript, "folio-guard", strconv.Itoa(owner), name}
+	if st == nil {
+		st = &stay{}
+	}
+	args := []string{"-c", guardScript, "folio-guard", strconv.Itoa(owner), name, st.leaf, strings.Join(st.enabled, " ")}
 	for _, x := range places {
 		args = append(args, x.dir)
 	}
@@ -100,12 +117,14 @@ func newGuard(owner int, name string, places []place) (*guard, error) {
 	return g, nil
 }
 
-// close ends the guard, and waits for its end. A nil one does nothing.
+// close ends the guard, and waits for its end: what a stay changed is the caller's to put
+// back. A nil one does nothing.
 func (g *guard) close() error {
 	if g == nil {
 		return nil
 	}
-	err := g.stdin.Close()
+	_, err := io.WriteString(g.stdin, "done\n")
+	err = errors.Join(err, g.stdin.Close())
 	_, rerr := io.Copy(io.Discard, g.ended)
 	reap(g.pid)
 	return errors.Join(err, rerr, g.ended.Close())

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.PlayRole(map[string]func() error{"leave": leave, "user": user})
+	testenv.PlayRole(map[string]func() error{"leave": leave, "stay": makeRoom, "user": user})
 	os.Exit(m.Run())
 }
 
@@ -223,6 +223,72 @@ func TestReal(t *testing.T) {
 		if slices.Contains(groupsBelow(filepath.Dir(dir)), dir) {
 			t.Errorf("%s is left", dir)
 		}
+	}
+}
+
+// roomVariable names a cgroup of version 2, and a controller that may be turned on in it.
+const roomVariable = "FOLIO_TEST_ROOM"
+
+// makeRoom moves into its cgroup, and makes room below it for others: it is to be killed.
+func makeRoom() error {
+	dir, controller, _ := strings.Cut(os.Getenv(roomVariable), " ")
+	if err := (linux{}).write(filepath.Join(dir, "cgroup.procs"), fmt.Sprint(os.Getpid())); err != nil {
+		return err
+	}
+	me, err := self(procmem.FS{})
+	if err != nil {
+		return err
+	}
+	p := &Parent{kernel: linux{}, owner: me, index: 1, groups: make(map[*Group]bool), places: []place{{dir: dir, unified: true}}}
+	if p.stay, err = p.enter(procmem.FS{}, dir, []string{controller}); err != nil {
+		return err
+	}
+	p.startGuard()
+	if _, err := p.New(); err != nil || p.guard == nil {
+		return fmt.Errorf("guard %v, %w", p.guard, err)
+	}
+	fmt.Println(p.stay.leaf)
+	time.Sleep(testenv.Patience)
+	return errors.New("nobody killed it")
+}
+
+// A process that made room for cgroups of version 2 and was killed leaves nothing: neither
+// those, nor the one that it moved into, nor a controller that it turned on.
+func TestRoomAfterKill(t *testing.T) {
+	own, err := procmem.FS{}.CgroupDir(0, "no such controller") // so that it is of version 2
+	if err != nil || !own.Unified {
+		testenv.Missing(t, "cgroups of version 2: %v", err)
+	}
+	dir := filepath.Join(own.Path, fmt.Sprintf("cgroup-test-%d", os.Getpid()))
+	controllers := words(filepath.Join(own.Path, "cgroup.subtree_control"))
+	if len(controllers) == 0 {
+		controllers = words(filepath.Join(own.Path, "cgroup.controllers"))
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil || len(controllers) == 0 {
+		_ = os.Remove(dir)
+		testenv.Missing(t, "a cgroup of version 2 with controllers: %v", err)
+	}
+	t.Cleanup(func() {
+		testenv.Eventually(t, "the cgroup is empty", func() bool { return os.Remove(dir) == nil })
+	})
+	if lacks(dir, "cgroup.controllers", controllers[:1]) != nil {
+		if err := (linux{}).write(filepath.Join(own.Path, "cgroup.subtree_control"), "+"+controllers[0]); err != nil {
+			testenv.Missing(t, "%v", err)
+		}
+		t.Cleanup(func() { _ = (linux{}).write(filepath.Join(own.Path, "cgroup.subtree_control"), "-"+controllers[0]) })
+	}
+	cmd := testenv.Role(t, "stay", roomVariable+"="+dir+" "+controllers[0])
+	cmd.Stderr = os.Stderr
+	_, out := testenv.Start(t, cmd)
+	leaf, err := out.ReadString('\n')
+	if leaf = strings.TrimSpace(leaf); err != nil || len(groupsBelow(dir)) != 2 || len(words(filepath.Join(dir, "cgroup.subtree_control"))) != 1 {
+		t.Fatalf("it made %q, with %q: %v", groupsBelow(dir), leaf, err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	testenv.Eventually(t, "the guard removes what is below "+dir, func() bool { return len(groupsBelow(dir)) == 0 })
+	if on := words(filepath.Join(dir, "cgroup.subtree_control")); len(on) > 0 {
+		t.Errorf("controllers %q are left on", on)
 	}
 }
 

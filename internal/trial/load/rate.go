@@ -157,6 +157,8 @@ func (s *rateSearch) unloaded(ctx context.Context) (rate float64, err error) {
 			return 0, err
 		case r == nil:
 			return 0, fmt.Errorf("--rate auto: at %v requests/s: %s", rate, failure)
+		case float64(r.Failures.Wrong()) > (1-heldShare)*float64(r.Intended): // late or not
+			return 0, failedText(r, rate)
 		case r.Late:
 			if n++; n == tries {
 				return 0, fmt.Errorf("--rate auto: the load generator was late even at %v requests/s: give generator and server CPUs of their own, or give --rate a number", rate)
@@ -167,15 +169,19 @@ func (s *rateSearch) unloaded(ctx context.Context) (rate float64, err error) {
 			d = min(max(stepTime, time.Duration(20/rate*float64(time.Second))), most)
 			continue
 		case r.Latency.P99 == nil || float64(r.Succeeded) < heldShare*float64(r.Intended):
-			first := ""
-			if len(r.Errors) > 0 {
-				first = ": " + r.Errors[0].Text
-			}
-			return 0, fmt.Errorf("--rate auto: %s of %s requests failed at %v requests/s%s", unit.Number(r.Failed), unit.Number(r.Intended), rate, first)
+			return 0, failedText(r, rate)
 		}
 		s.out.Bound = max(2**r.Latency.P99, LateStart.Seconds())
 		return rate, nil
 	}
+}
+
+func failedText(r *Result, rate float64) error {
+	first := ""
+	if len(r.Errors) > 0 {
+		first = ": " + r.Errors[0].Text
+	}
+	return fmt.Errorf("--rate auto: %s of %s requests failed at %v requests/s%s", unit.Number(r.Failed), unit.Number(r.Intended), rate, first)
 }
 
 // try says whether a rate is held, and if not, what bounds it.

@@ -23,6 +23,7 @@ type model struct {
 	hiccups  bool // the generator is 2 ms late at times, whatever the rate
 	tried    map[float64]bool
 	dies     float64
+	sick     bool // every answer is an error
 }
 
 func (m *model) measure(_ context.Context, rate float64, d time.Duration) (*Result, string, error) {
@@ -51,6 +52,11 @@ func (m *model) measure(_ context.Context, rate float64, d time.Duration) (*Resu
 		r.Late, r.Lateness.P99 = true, &late
 	}
 	p99 += *r.Lateness.P99 // from the intended start
+	if m.sick {
+		r.Failed, r.Succeeded, r.Failures.Status = n, 0, n
+		r.Errors = []ErrorText{{kindStatus, "500 Internal Server Error"}}
+		return r, "", nil
+	}
 	r.Latency.P50 = new(m.service / 2)
 	if math.IsInf(p99, 1) {
 		r.Failed = n / 2
@@ -119,6 +125,7 @@ func TestFindRateFails(t *testing.T) {
 	}{
 		{model{service: 0.004, capacity: 3000, sends: 1}, "--rate auto: the load generator was late even at 20 requests/s: give generator and server CPUs of their own, or give --rate a number"},
 		{model{service: 0.004, capacity: 10, sends: 1e9}, "--rate auto: 20 of 40 requests failed at 20 requests/s: too slow"},
+		{model{service: 0.004, capacity: 3000, sends: 1, sick: true}, "--rate auto: 40 of 40 requests failed at 20 requests/s: 500 Internal Server Error"},
 		{model{service: 0.004, capacity: 3000, sends: 1e9, dies: 5}, "--rate auto: at 20 requests/s: the server ended under load"},
 	} {
 		m := c.model

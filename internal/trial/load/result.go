@@ -62,6 +62,10 @@ func (f Failures) total() int64 {
 	return f.NotSent + f.Timeout + f.Connection + f.Status + f.GRPC + f.Unanswered
 }
 
+// Wrong returns how many failed by an answer, or the want of a connection: no late start of a
+// request explains those.
+func (f Failures) Wrong() int64 { return f.Connection + f.Status + f.GRPC }
+
 // An ErrorText is the first error of a kind.
 type ErrorText struct {
 	Kind string `json:"kind"` // as in Failures

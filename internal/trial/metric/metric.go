@@ -42,6 +42,16 @@ var known = []string{Wall, CPU, Bench, P50, P99, P999, CPUPerRequest}
 // OfLoad says that the metric is one of a load that folio generates.
 func (s *Spec) OfLoad() bool { return s.Pattern == nil && IsOfLoad(s.Name) }
 
+// Margin is by what part of the cost another setting may at most be better for an answer to be
+// conclusive. The tail of a load differs by tens of percent from run to run: to exclude 3%
+// takes hundreds of runs.
+func (s *Spec) Margin() float64 {
+	if s.Pattern == nil && (s.Name == P99 || s.Name == P999) {
+		return 0.1
+	}
+	return 0.03
+}
+
 // IsOfLoad says that a metric without a pattern is one of a load.
 func IsOfLoad(name string) bool { return slices.Contains(known[3:], name) }
 

@@ -16,7 +16,7 @@ import (
 type State string
 
 const (
-	Conclusive   State = "conclusive"   // no setting of the final is better by more than 3%
+	Conclusive   State = "conclusive"   // no setting of the final is better by more than the margin of the metric
 	Inconclusive State = "inconclusive" // more rounds are needed: see Missing and Try
 	NoEffect     State = "no_effect"    // the settings change nothing about the program
 	TooLittle    State = "too_little"   // there was no final, or it has no pair of runs
@@ -227,14 +227,14 @@ func (v *verdict) bargain(main *Arm) *Arm {
 	return out
 }
 
-// below says whether an arm is known not to beat main by more than settleBelow. What
+// below says whether an arm is known not to beat main by more than the margin. What
 // is at stake is little, so each look judges it at the full level.
 func (v *verdict) below(a, main *Arm) bool {
 	if b := v.before[a]; b != nil && b.rests == main {
 		return true // as an earlier look found
 	}
 	lo, _, ok := v.against(a, main).Interval(2 * alpha) // one side of it
-	return ok && lo >= 1-settleBelow
+	return ok && lo >= 1-v.margin()
 }
 
 // rests says whether an arm needs no more rounds while main is recommended: it does
@@ -244,10 +244,14 @@ func (v *verdict) rests(a, main *Arm) bool {
 	return a != main && v.below(a, main) && !(saves && v.tied(a, main))
 }
 
+// margin is by how much another arm may at most be better for an answer to be conclusive.
+func (v *verdict) margin() float64 { return v.r.obj.spec.Margin() }
+
 // missing estimates how many more rounds it takes to know that no finalist beats
-// main by more than settleBelow, 0 if that is known, and by how much one may.
+// main by more than the margin, 0 if that is known, and by how much one may. Where main is the
+// default, and others look better, it is how many until one of them is known to be.
 func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
-	noise := v.noise()
+	noise, first := v.noise(), 0
 	for _, a := range v.arms {
 		if a == main || v.below(a, main) || !v.r.allowed(a) {
 			continue
@@ -256,7 +260,15 @@ func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
 		if lo, ok := v.best(a, main); ok {
 			upTo = math.Max(upTo, 1-lo)
 		}
-		rounds = max(rounds, needed(math.Log(p.Ratio), noise, p.N)-p.N)
+		log := likely(math.Log(p.Ratio), noise, p.N)
+		n := needed(log, v.margin(), noise, p.N) - p.N
+		rounds = max(rounds, n)
+		if log < math.Log1p(-v.margin()) && (first == 0 || n < first) {
+			first = n
+		}
+	}
+	if main == v.r.Arms[0] && first > 0 {
+		rounds = first
 	}
 	if main != v.r.Arms[0] && !v.won[main] && v.r.allowed(v.r.Arms[0]) {
 		rounds = max(rounds, 1)
@@ -291,21 +303,30 @@ func (v *verdict) noise() float64 {
 	return stat.Median(all)
 }
 
-// needed estimates how many rounds make a ratio with that log conclusive
-// below 1, or that it is; there were n, which did not.
-func needed(log, noise float64, n int) int {
+// likely shrinks a log ratio of n rounds by what noise alone may have made of it: what looks
+// best owes that to chance, too.
+func likely(log, noise float64, n int) float64 {
+	chance := noise / math.Sqrt(float64(max(n, 1)))
+	if math.Abs(log) <= chance {
+		return 0
+	}
+	return log * (1 - chance*chance/(log*log))
+}
+
+// needed estimates how many rounds show that a ratio with that log is not below 1 by more than
+// a margin, or that it is below 1; there were n, which did not.
+func needed(log, most, noise float64, n int) int {
 	if n < 6 {
 		return finalRounds // how noisy it is, is not known yet
 	}
-	const sigmas = 2.2 // between what a difference asks for, and what no difference does
+	const sigmas = 2.5 // between what a difference asks for, and what no difference does
 	rounds := math.Inf(1)
-	for _, margin := range []float64{log + settleBelow, -log} {
+	for _, margin := range []float64{log - math.Log1p(-most), -log} {
 		if margin > 0 {
 			rounds = math.Min(rounds, math.Pow(sigmas*noise/margin, 2))
 		}
 	}
-	const most = 1e6
-	rounds = math.Min(rounds, most)
+	rounds = math.Min(rounds, 1e6)
 	// A prediction below what there was is refuted; a look needs some pairs at all.
 	return max(int(math.Ceil(rounds)), int(math.Ceil(grow*float64(n))), finalRounds)
 }
@@ -349,6 +370,9 @@ func (s *search) estimate() {
 		}
 	}
 	missing := time.Duration(a.Rounds) * s.cost(s.open(open))
+	if rounds := s.sched.Rounds() - s.res.RaceRounds + a.Rounds; len(open) < min(finalists, len(s.space.coarse())) && s.opts.MaxRounds == 0 {
+		missing = max(missing, s.larger(rounds, s.perTrial(nil))-s.opts.Now().Sub(s.start))
+	}
 	a.Missing = missing.Seconds()
 	if missing > 24*time.Hour {
 		return // no flag is worth a try

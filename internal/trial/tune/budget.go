@@ -39,11 +39,26 @@ func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error
 	sample, err := t.runner.Run(ctx, set)
 	switch {
 	case err != nil || !sample.TimedOut || !ours:
+		if err == nil && sample.Late() {
+			s.late++
+		}
 		return sample, err
 	case s.res.Warmup == nil:
-		return nil, fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --rate, or give a larger --budget", unit.Span(s.opts.Budget))
+		return nil, s.endless()
 	}
 	return nil, errBudget
+}
+
+// endless is the error for a budget that was spent before the first run counted.
+func (s *search) endless() error {
+	budget := unit.Span(s.opts.Budget)
+	switch spec := s.opts.Metric; {
+	case s.late > 0:
+		return fmt.Errorf("no run counted within --budget %s: the load generator was late in %s: give generator and server CPUs of their own, lower the rate, or give a larger --budget", budget, unit.Plural(s.late, "run"))
+	case spec != nil && spec.OfLoad():
+		return fmt.Errorf("the first run did not end within --budget %s: it takes the server's start, --load-warmup and --load-duration; give a larger --budget, or a shorter load", budget)
+	}
+	return fmt.Errorf("the first run did not end within --budget %s: tune needs a program that ends by itself; put a server under load with --ready and --rate, or give a larger --budget", budget)
 }
 
 // limit is how long a run may take, budget aside; 0 for any time.
@@ -90,10 +105,7 @@ func (s *search) admit() (direct bool, err error) {
 			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), unit.Span(unit.RoundUp(each+2*finalRounds*each)))
 	}
 	runs = max(runs-finalRounds*len(steps), 0)
-	n := max(runs/finalRounds, 2) // all of them in the final
-	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
-		n = raced
-	}
+	n := entrants(runs)
 	for _, set := range coarse[:min(n, len(coarse))] {
 		s.add(set)
 	}
@@ -102,6 +114,33 @@ func (s *search) admit() (direct bool, err error) {
 			len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
 	return len(s.res.Arms)-len(steps) <= finalists, nil
+}
+
+// entrants is how many arms enter a search that has time for so many runs.
+func entrants(runs int) int {
+	n := max(runs/finalRounds, 2) // all of them in the final
+	if raced := (runs - leastFinalists*finalRounds) / 2; raced > max(n, finalists-1) {
+		return raced
+	}
+	return n
+}
+
+// larger estimates how long a search takes of which the final has so many rounds. One with a
+// larger budget enters more arms than this one did, and has more finalists.
+func (s *search) larger(rounds int, each time.Duration) time.Duration {
+	coarse, runs := len(s.space.coarse()), 0
+	for range 20 { // it has hardly any steps
+		n := min(entrants(runs), coarse)
+		need := 1 + n*rounds
+		if n > finalists {
+			need = 1 + n*fewRounds + finalists*rounds
+		}
+		if need <= runs {
+			break
+		}
+		runs = need
+	}
+	return time.Duration(runs) * each
 }
 
 // left is what remains of the budget.

@@ -204,3 +204,53 @@ func TestLateSearch(t *testing.T) {
 		t.Errorf("%v, after %d runs", err, l.n)
 	}
 }
+
+// A load with hardly a GC cycle says so, and which has some.
+func TestTooShort(t *testing.T) {
+	for _, c := range []struct {
+		metric string
+		cycles *int
+		want   string
+	}{
+		{metric.P99, new(2), "2 GC cycles ran in the first load of the default, of 10s: p99 of a run depends on whether one falls into it; --load-duration 15s has some three"},
+		{metric.P999, new(0), "no GC cycle ran in the first load of the default, of 10s: settings of the GC cannot shorten a tail that the GC has no part in; see whether one runs with a longer --load-duration, or a higher --rate"},
+		{metric.P99, new(3), ""}, {metric.P99, nil, ""}, {metric.CPUPerRequest, new(1), ""},
+	} {
+		s := &trial.Sample{GCCycles: c.cycles, Load: &load.Result{Settings: load.Settings{Duration: 10}}}
+		if got := tooShort(&metric.Spec{Name: c.metric}, s); got != c.want {
+			t.Errorf("%s, %v cycles: %q", c.metric, c.cycles, got)
+		}
+	}
+}
+
+// A budget that is spent before a run counted says why none did.
+func TestNoRunCounts(t *testing.T) {
+	for _, c := range []struct {
+		late bool
+		want string
+	}{
+		{true, "no run counted within --budget 11s: the load generator was late in 2 runs: give generator and server CPUs of their own, lower the rate, or give a larger --budget"},
+		{false, "the first run did not end within --budget 11s: it takes the server's start, --load-warmup and --load-duration; give a larger --budget, or a shorter load"},
+	} {
+		l := loadedServer()
+		l.late = func(int) bool { return c.late }
+		runs := 0
+		bounded := runnerFunc(func(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+			if runs++; runs == 3 || !c.late {
+				return &trial.Sample{TimedOut: true, Failure: "ended: it took longer than 1s"}, nil
+			}
+			return l.Run(ctx, set)
+		})
+		_, err := Search(t.Context(), bounded, Options{Budget: 11 * time.Second, SafeMemory: 1 << 30, Metric: &metric.Spec{Name: metric.P99},
+			Now: func() time.Time { return l.now }})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("late %v: %v", c.late, err)
+		}
+	}
+}
+
+type runnerFunc func(ctx context.Context, set trial.Setting) (*trial.Sample, error)
+
+func (f runnerFunc) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+	return f(ctx, set)
+}

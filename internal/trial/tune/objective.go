@@ -1,10 +1,13 @@
 package tune
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -43,6 +46,22 @@ func (o *objective) center(samples []*trial.Sample) float64 {
 		}
 	}
 	return stat.Median(reading(o.raw).values(samples))
+}
+
+// tooShort says that a load has too few GC cycles for its tail to show what GC does to it; ""
+// where it has enough, or that is not known.
+func tooShort(spec *metric.Spec, s *trial.Sample) string {
+	const enough = 3
+	if !spec.OfLoad() || spec.Name == metric.CPUPerRequest || spec.Name == metric.P50 || s.Load == nil || s.GCCycles == nil || *s.GCCycles >= enough {
+		return ""
+	}
+	seconds, n := s.Load.Settings.Duration, *s.GCCycles
+	span := unit.Span(time.Duration(seconds * float64(time.Second)))
+	if n == 0 {
+		return fmt.Sprintf("no GC cycle ran in the first load of the default, of %s: settings of the GC cannot shorten a tail that the GC has no part in; see whether one runs with a longer --load-duration, or a higher --rate", span)
+	}
+	return fmt.Sprintf("%s ran in the first load of the default, of %s: %s of a run depends on whether one falls into it; --load-duration %.0fs has some three",
+		unit.Plural(n, "GC cycle"), span, spec.Name, math.Ceil(enough*seconds/float64(n)))
 }
 
 // cost returns the metric such that less is better.

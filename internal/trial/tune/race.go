@@ -56,9 +56,6 @@ const (
 	// band is how much worse than the best an arm may be and still count as
 	// equal, in the race and for the goal of least memory.
 	band = 0.02
-	// settleBelow is by how much another arm may at most be better for an answer to
-	// be conclusive.
-	settleBelow = 0.03
 	// fewRounds is what an arm gets in the race.
 	fewRounds = 3
 	// semifinalists is how many arms go on after two rounds.

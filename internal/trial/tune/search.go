@@ -138,6 +138,7 @@ type search struct {
 	took   map[*trial.Arm]time.Duration // all trials of each arm together
 	trials map[*trial.Arm]int
 	counts int
+	late   int // runs in which the load generator was, those that were repeated included
 
 	stage     Stage
 	aim       int     // rounds of the final until the next look
@@ -220,6 +221,9 @@ func (s *search) begin(warm *trial.Sample) error {
 		s.space.top, s.space.tight = s.space.guard, true
 	}
 	s.space.top = floorLimit(s.space.top)
+	if text := tooShort(spec, warm); text != "" {
+		s.note(text)
+	}
 	if s.opts.FixedTHP {
 		return nil
 	}

@@ -99,7 +99,7 @@ func mainAnswer(f *result.File, rec result.Recommendation) string {
 	case f.Answer.State == result.AnswerInconclusive:
 		return "Inconclusive: no setting is known to be better than the default."
 	}
-	return "Keep the default: no setting is better by more than 3%."
+	return fmt.Sprintf("Keep the default: no setting is better by more than %.0f%%.", 100*f.Metric.Spec().Margin())
 }
 
 func saidOf(f *result.File, rec result.Recommendation) Said {
@@ -199,11 +199,17 @@ func openText(f *result.File) string {
 	switch {
 	case a.Missing > 0 && a.Try == "":
 		what += "; this machine is too noisy to tell within a day"
+	case a.Missing > 0 && finalRounds(f) < enoughRounds:
+		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	case a.Missing > 0:
 		what += fmt.Sprintf("; needs about %s more (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	}
 	return what + "."
 }
+
+// enoughRounds is from how many rounds on it is known how much they differ, and so how many an
+// answer takes.
+const enoughRounds = 6
 
 func finalRounds(f *result.File) int { return max(f.Rounds-f.RaceRounds, 0) }
 
