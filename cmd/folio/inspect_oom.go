@@ -31,11 +31,13 @@ type dump struct {
 	write func(context.Context, *inspect.Watcher, io.Writer) error
 }
 
-// dumps are written after all waterfalls, in this order: the small ones first.
-var dumps = []dump{
-	{"goroutines.txt", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteGoroutines(ctx, w) }},
-	{"heap.pb.gz", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteHeap(ctx, w) }},
-}
+// The heap profile is written before all waterfalls, the stacks of goroutines after them:
+// what is read faster comes first. Of 4 GiB and 100,000 goroutines the profile takes a
+// millisecond, the others hundreds.
+var (
+	heapDump  = dump{"heap.pb.gz", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteHeap(ctx, w) }}
+	stackDump = dump{"goroutines.txt", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteGoroutines(ctx, w) }}
+)
 
 // An oomWatch saves what is in memory before memory ends.
 type oomWatch struct {
@@ -242,7 +244,7 @@ func (o *oomWatch) begin() error {
 		if _, err := file.JSON(); err != nil {
 			return err
 		}
-		for _, d := range dumps {
+		for _, d := range []dump{heapDump, stackDump} {
 			_ = d.write(context.Background(), p, io.Discard)
 		}
 	}

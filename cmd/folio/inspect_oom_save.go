@@ -128,6 +128,9 @@ func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
 // saveAll puts everything.
 func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put func(name, what string, write func(io.Writer) error)) {
 	put("summary.txt", "summary", func(w io.Writer) error { return o.summary(w, e) })
+	dump := func(d dump, p *inspect.Watcher) {
+		put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
+	}
 	parts := func(p *inspect.Watcher) {
 		put(fmt.Sprintf("%d.json", p.PID()), "waterfall", func(w io.Writer) error {
 			file, err := o.waterfall(p)
@@ -142,6 +145,9 @@ func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put func(name,
 		})
 	}
 	for _, p := range o.opened {
+		dump(heapDump, p)
+	}
+	for _, p := range o.opened {
 		parts(p)
 	}
 	if o.pid == 0 { // others may have begun, which takes longer to read
@@ -149,14 +155,13 @@ func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put func(name,
 		_ = o.open()
 		for _, p := range o.opened {
 			if !slices.Contains(before, p) {
+				dump(heapDump, p)
 				parts(p)
 			}
 		}
 	}
-	for _, d := range dumps {
-		for _, p := range o.opened {
-			put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
-		}
+	for _, p := range o.opened {
+		dump(stackDump, p)
 	}
 }
 

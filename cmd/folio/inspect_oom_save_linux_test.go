@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/base/console"
@@ -223,14 +225,35 @@ func TestOOMForget(t *testing.T) {
 	}
 }
 
+// What takes a millisecond is not behind what takes hundreds: the kill may come first.
+func TestOOMOrder(t *testing.T) {
+	two := []int{sleeper(t, 0), sleeper(t, 0)}
+	o := &oomWatch{f: &inspectFlags{}, pid: two[0]}
+	for _, pid := range two {
+		o.opened = append(o.opened, inspect.New().Watch(pid, inspect.Options{Once: true}))
+	}
+	t.Cleanup(o.close)
+	var got []string
+	o.saveAll(t.Context(), shortage.Event{}, func(name, _ string, _ func(io.Writer) error) { got = append(got, name) })
+	want := []string{"summary.txt"}
+	for _, name := range []string{"heap.pb.gz", "json", "goroutines.txt"} {
+		for _, pid := range two {
+			want = append(want, fmt.Sprintf("%d.%s", pid, name))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // halfway is a watcher that is killed while it writes the goroutines of a process: the first
 // argument is its id.
 func halfway() {
-	dumps = []dump{{"goroutines.txt", func(_ context.Context, _ *inspect.Watcher, w io.Writer) error {
+	stackDump.write = func(_ context.Context, _ *inspect.Watcher, w io.Writer) error {
 		_, err := io.WriteString(w, "half")
 		check(err)
 		return unix.Kill(os.Getpid(), unix.SIGKILL)
-	}}}
+	}
 	pid, err := strconv.Atoi(os.Args[1])
 	check(err)
 	o := &oomWatch{
@@ -257,11 +280,16 @@ func TestOOMKilledWatcher(t *testing.T) {
 		}
 	}
 	for name, text := range before {
-		if base := filepath.Base(name); base != "summary.txt" && base != pid+".json" || !strings.HasSuffix(text, "\n") {
+		switch base := filepath.Base(name); {
+		case base == pid+".heap.pb.gz":
+			if _, err := profile.ParseData([]byte(text)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case base != "summary.txt" && base != pid+".json" || !strings.HasSuffix(text, "\n"):
 			t.Errorf("%s: %q", name, text)
 		}
 	}
-	if left == "" || len(before) != 2 {
+	if left == "" || len(before) != 3 {
 		t.Fatalf("%q and %d files are left: %s", left, len(before), said)
 	}
 	busy := filepath.Join(save, "oom-2-20260102T030405.000Z")
