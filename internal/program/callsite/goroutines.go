@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -38,13 +39,14 @@ type GoroutineGroup struct {
 	Longest time.Duration
 	Stack   []symbol.Frame // innermost first
 	Whole   bool           // the stack ends where the goroutine began
-	Example uint64         // the id of one
+	Example uint64         // the id of one, the least
 }
 
 // maxGroups bounds the groups that are kept, for a program whose stacks are all different.
 const maxGroups = 1 << 14
 
-// ReadGoroutines reads the goroutines of a process.
+// ReadGoroutines reads the goroutines of a process. Where it ends meanwhile, the error
+// ([goruntime.ErrGone]) comes with those that were read, and Unread is all the rest.
 func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, error) {
 	out := &Goroutines{}
 	if t.FindsLeaks() {
@@ -76,7 +78,10 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 			*out.Leaked++
 		}
 		key = key[:0]
-		for _, n := range append([]uint64{g.Start, g.Created, uint64(g.Status)}, g.Stack...) {
+		for _, n := range [...]uint64{g.Start, g.Created, uint64(g.Status)} {
+			key = binary.LittleEndian.AppendUint64(key, n)
+		}
+		for _, n := range g.Stack {
 			key = binary.LittleEndian.AppendUint64(key, n)
 		}
 		key = append(key, g.Reason...)
@@ -92,12 +97,16 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 			groups[string(key)] = of
 		}
 		of.Count++
+		of.Example = min(of.Example, g.ID)
 		if g.Since != 0 && (of.since == 0 || g.Since < of.since) {
 			of.since = g.Since
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read goroutines: %w", err)
+		err = fmt.Errorf("read goroutines: %w", err)
+		if out.Total == 0 || !errors.Is(err, goruntime.ErrGone) {
+			return nil, err
+		}
 	}
 	out.Unread = unread
 	for _, g := range groups {
@@ -127,7 +136,7 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Created.Func, b.Created.Func), cmp.Compare(a.Created.Line, b.Created.Line),
 			strings.Compare(a.State, b.State), cmp.Compare(a.Example, b.Example))
 	})
-	return out, nil
+	return out, err
 }
 
 // IsSystem tells the runtime's own goroutines by the function that they begin with, as the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/foliomem/folio/internal/program/layout"
 )
@@ -94,9 +95,18 @@ func (t *Target) goroutineFields() (goroutineFields, error) {
 	return f, t.lacks()
 }
 
+// batched is how many goroutines are read at once, and batchedStacks how many bytes of
+// their stacks.
+const (
+	batched       = 512
+	batchedStacks = 1 << 20
+)
+
 // EachGoroutine calls visit with each goroutine of the process, with its stack or, which
-// is cheaper, without; what it is called with is valid until it returns. Nothing is stopped: a goroutine that runs while its stack is read
-// has none. It returns how many could not be read.
+// is cheaper, without; what it is called with is valid until it returns. Nothing is stopped:
+// a goroutine that runs while its stack is read has none. It returns how many could not be
+// read. Where the process ends meanwhile ([ErrGone]) that is all the rest: goroutines are
+// not visited in the order in which they began, so those that were are a sample of all.
 func (t *Target) EachGoroutine(ctx context.Context, stacks bool, visit func(*Goroutine)) (unread int, err error) {
 	all, err := t.Goroutines()
 	if err != nil {
@@ -106,91 +116,220 @@ func (t *Target) EachGoroutine(ctx context.Context, stacks bool, visit func(*Gor
 	if err != nil {
 		return 0, err
 	}
-	u := &unwinder{t: t, off: !stacks, sizes: map[uint64]frameSize{}, stack: make([]byte, stackBytes), pcs: make([]uint64, 0, MaxFrames)}
-	b, again := make([]byte, f.size), make([]byte, f.size)
-	for i, at := range all {
-		if i%1024 == 0 && ctx.Err() != nil {
+	r := &goroutines{
+		t: t, f: &f, u: &unwinder{t: t, off: !stacks, sizes: map[uint64]frameSize{}, stack: make([]byte, stackBytes), pcs: make([]uint64, 0, MaxFrames)},
+		b: make([]byte, f.size), again: make([]byte, f.size), before: newBatch(t, batched*int(f.size+near)/4),
+	}
+	if stacks {
+		r.after, r.stacks = newBatch(t, len(r.before.buf)), newBatch(t, batchedStacks)
+	}
+	left := len(all)
+	parts := slices.Collect(slices.Chunk(all, batched))
+	for i := range parts {
+		part := parts[spread(i, len(parts))]
+		if ctx.Err() != nil {
 			return unread, ctx.Err()
 		}
-		g, err := t.goroutine(&f, u, at, b, again)
-		if errors.Is(err, ErrInconsistent) {
-			unread++
-			if t.reads < 0 || t.bytes < 0 {
-				return unread + len(all) - i - 1, nil
+		r.read(part)
+		for _, at := range part {
+			g, err := r.goroutine(at)
+			if errors.Is(err, ErrGone) {
+				return unread + left, err
 			}
-			continue
-		}
-		if err != nil {
-			return unread, err
-		}
-		if g != nil {
-			visit(g)
+			left--
+			if errors.Is(err, ErrInconsistent) {
+				unread++
+				if t.reads < 0 || t.bytes < 0 {
+					return unread + left, nil
+				}
+				continue
+			}
+			if err != nil {
+				return unread, err
+			}
+			if g != nil {
+				visit(g)
+			}
 		}
 	}
 	return unread, nil
 }
 
-// goroutine reads a goroutine; nil for one that is dead.
-func (t *Target) goroutine(f *goroutineFields, u *unwinder, at uint64, b, again []byte) (*Goroutine, error) {
-	const tries = 3
-	for try := range tries {
-		if err := t.read(at, b); err != nil {
-			return nil, err
+// spread is the i-th of n numbers below n in an order in which any number of the first are
+// from everywhere.
+func spread(i, n int) int {
+	step := max(n*618/1000, 1)
+	for ; step < n; step++ {
+		a, b := step, n
+		for b != 0 {
+			a, b = b, a%b
 		}
-		status := t.number(b, f.status) &^ scanned
-		switch {
-		case status == 0, status == uint64(dead), status == uint64(deadExtra):
-			return nil, nil
-		case status > uint64(deadExtra):
-			return nil, fmt.Errorf("%w: a goroutine in state %d", ErrInconsistent, status)
-		}
-		g := &Goroutine{
-			ID: t.number(b, f.id), Status: Status(status), Since: t.number(b, f.since), Parent: t.number(b, f.parent),
-			Created: t.number(b, f.created), Start: t.number(b, f.start),
-		}
-		switch g.Status {
-		case Waiting, Leaked:
-			g.Reason = t.l.WaitReason(t.number(b, f.reason))
-		default:
-			g.Since = 0 // of an earlier wait
-		}
-		if u.off || g.Status == Running || g.Status == copying {
-			return g, nil
-		}
-		pc, sp, lr := t.number(b, f.pc), t.number(b, f.sp), t.number(b, f.lr)
-		if n := t.number(b, f.sysSP); n != 0 {
-			pc, sp, lr = t.number(b, f.sysPC), n, 0
-		}
-		pcs, whole, err := u.unwind(pc, sp, lr, t.number(b, f.lo), t.number(b, f.hi))
-		if err != nil && !errors.Is(err, ErrInconsistent) {
-			return nil, err
-		}
-		if err := t.read(at, again); err != nil {
-			return nil, err
-		}
-		if t.same(b, again, f.status, f.sp, f.pc, f.lo, f.id, f.sysSP) {
-			g.Stack, g.Whole = pcs, whole
-			return g, nil
-		}
-		if try == tries-1 { // it runs, and waits now and then
-			g.Status, g.Reason, g.Since = Running, "", 0
-			return g, nil
+		if a == 1 {
+			break
 		}
 	}
-	return nil, nil
+	return i * step % n
 }
 
-// same compares fields. The status counts without the GC's mark.
-func (t *Target) same(a, b []byte, status layout.Field, fields ...layout.Field) bool {
-	if t.number(a, status)&^scanned != t.number(b, status)&^scanned {
-		return false
+// goroutines reads goroutines.
+type goroutines struct {
+	t                     *Target
+	f                     *goroutineFields
+	u                     *unwinder
+	b, again              []byte
+	before, stacks, after *batch // the last two are nil without stacks
+	g                     Goroutine
+}
+
+// read reads some goroutines at once.
+func (r *goroutines) read(all []uint64) {
+	r.before.clear()
+	for _, at := range all {
+		r.before.add(at, r.f.size)
 	}
-	for _, f := range fields {
-		if t.number(a, f) != t.number(b, f) {
-			return false
+	r.before.read()
+	if r.u.off {
+		return
+	}
+	r.stacks.clear()
+	r.after.clear()
+	for _, at := range all {
+		b := r.before.at(at, r.f.size)
+		if b == nil || !r.rests(b) {
+			continue
+		}
+		if sp, size := r.stack(b); size > 0 {
+			r.stacks.add(sp, size)
+			r.after.add(at, r.f.size)
 		}
 	}
-	return true
+	r.stacks.read()
+	r.after.read()
+}
+
+// rests reports whether a goroutine has a stack that can be read.
+func (r *goroutines) rests(b []byte) bool {
+	switch s := r.status(b); s {
+	case 0, dead, deadExtra, Running, copying:
+		return false
+	default:
+		return s < deadExtra
+	}
+}
+
+func (r *goroutines) status(b []byte) Status {
+	n := r.t.number(b, r.f.status) &^ scanned
+	return Status(min(n, uint64(deadExtra)+1))
+}
+
+// registers are where a goroutine goes on.
+func (r *goroutines) registers(b []byte) (pc, sp, lr uint64) {
+	if n := r.t.number(b, r.f.sysSP); n != 0 {
+		return r.t.number(b, r.f.sysPC), n, 0
+	}
+	return r.t.number(b, r.f.pc), r.t.number(b, r.f.sp), r.t.number(b, r.f.lr)
+}
+
+// stack is what is read of a goroutine's stack, from its pointer on; size is 0 where no stack
+// can be like this.
+func (r *goroutines) stack(b []byte) (sp, size uint64) {
+	const most = 1 << 32 // bytes of a stack; the runtime's own bound is 1 GB
+	_, sp, _ = r.registers(b)
+	lo, hi := r.t.number(b, r.f.lo), r.t.number(b, r.f.hi)
+	if sp < lo || sp >= hi || hi-lo > most || sp%8 != 0 {
+		return sp, 0
+	}
+	return sp, min(hi-sp, stackBytes)
+}
+
+// take takes what was read of a goroutine into r.g; false for one that is dead.
+func (r *goroutines) take(b []byte) (bool, error) {
+	t, f := r.t, r.f
+	status := r.status(b)
+	switch {
+	case status == 0, status == dead, status == deadExtra:
+		return false, nil
+	case status > deadExtra:
+		return false, fmt.Errorf("%w: a goroutine in state %d", ErrInconsistent, t.number(b, f.status))
+	}
+	r.g = Goroutine{ID: t.number(b, f.id), Status: status, Parent: t.number(b, f.parent), Created: t.number(b, f.created), Start: t.number(b, f.start)}
+	if status == Waiting || status == Leaked { // else they are of an earlier wait
+		r.g.Reason, r.g.Since = t.l.WaitReason(t.number(b, f.reason)), t.number(b, f.since)
+	}
+	return true, nil
+}
+
+// goroutine returns a goroutine, nil for one that is dead: as it was read with others if it
+// was the same after its stack, else by itself.
+func (r *goroutines) goroutine(at uint64) (*Goroutine, error) {
+	b := r.before.at(at, r.f.size)
+	if b == nil {
+		return r.alone(at)
+	}
+	if ok, err := r.take(b); err != nil || !ok {
+		return nil, err
+	}
+	if r.u.off || !r.rests(b) {
+		return &r.g, nil
+	}
+	again := r.after.at(at, r.f.size)
+	stack := r.stacks.at(r.stack(b))
+	if stack == nil || again == nil || !r.same(b, again) {
+		return r.alone(at)
+	}
+	r.unwind(b, stack)
+	return &r.g, nil
+}
+
+// unwind follows the stack of a goroutine.
+func (r *goroutines) unwind(b, stack []byte) {
+	pc, _, lr := r.registers(b)
+	r.g.Stack, r.g.Whole = r.u.unwind(pc, lr, stack)
+}
+
+// alone reads a goroutine by itself.
+func (r *goroutines) alone(at uint64) (*Goroutine, error) {
+	const tries = 3
+	for range tries {
+		if err := r.t.read(at, r.b); err != nil {
+			return nil, err
+		}
+		if ok, err := r.take(r.b); err != nil || !ok {
+			return nil, err
+		}
+		if r.u.off || !r.rests(r.b) {
+			return &r.g, nil
+		}
+		var stack []byte
+		if sp, size := r.stack(r.b); size > 0 {
+			stack = r.u.stack[:size]
+			if err := r.t.read(sp, stack); errors.Is(err, ErrInconsistent) {
+				stack = nil
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		if err := r.t.read(at, r.again); err != nil {
+			return nil, err
+		}
+		if r.same(r.b, r.again) {
+			if stack != nil {
+				r.unwind(r.b, stack)
+			}
+			return &r.g, nil
+		}
+	}
+	// It runs, and waits now and then.
+	r.g.Status, r.g.Reason, r.g.Since = Running, "", 0
+	return &r.g, nil
+}
+
+// same reports whether a goroutine is as it was. The status counts without the GC's mark.
+func (r *goroutines) same(a, b []byte) bool {
+	f := r.f
+	return r.status(a) == r.status(b) && !slices.ContainsFunc([]layout.Field{f.sp, f.pc, f.lo, f.id, f.sysSP}, func(f layout.Field) bool {
+		return r.t.number(a, f) != r.t.number(b, f)
+	})
 }
 
 // frameSize is what the program's table says of an address.
@@ -224,47 +363,40 @@ func (u *unwinder) size(pc uint64) frameSize {
 	return f
 }
 
-// unwind returns what is executed, innermost first, and whether it reached the function
-// that has no caller. The result is valid until the next call.
-func (u *unwinder) unwind(pc, sp, lr, lo, hi uint64) (pcs []uint64, whole bool, err error) {
-	const most = 1 << 32 // bytes of a stack; the runtime's own bound is 1 GB
-	if sp < lo || sp >= hi || hi-lo > most || sp%8 != 0 {
-		return nil, false, fmt.Errorf("%w: a stack pointer of %#x", ErrInconsistent, sp)
-	}
-	stack := u.stack[:min(hi-sp, stackBytes)]
-	if err := u.t.read(sp, stack); err != nil {
-		return nil, false, err
-	}
+// unwind returns what is executed, innermost first, by the stack from its pointer on, and
+// whether it reached the function that has no caller. The result is valid until the next
+// call.
+func (u *unwinder) unwind(pc, lr uint64, stack []byte) (pcs []uint64, whole bool) {
 	onStack := u.t.l.Arch == "amd64" // the return address; else it is in a register
 	pcs = u.pcs[:0]
 	for at := uint64(0); ; {
 		f := u.size(pc)
 		if !f.ok || f.size > uint64(len(stack)) {
-			return pcs, false, nil
+			return pcs, false
 		}
 		pcs = append(pcs, pc)
 		switch {
 		case f.topmost:
-			return pcs, true, nil
+			return pcs, true
 		case len(pcs) == MaxFrames:
-			return pcs, false, nil
+			return pcs, false
 		}
 		next := at + f.size
 		switch {
 		case onStack:
 			if next+8 > uint64(len(stack)) {
-				return pcs, false, nil
+				return pcs, false
 			}
 			pc = u.t.order.Uint64(stack[next:])
 			next += 8
 		case f.size == 0: // a function without a frame, which only the innermost can be
 			if len(pcs) > 1 || lr == 0 {
-				return pcs, false, nil
+				return pcs, false
 			}
 			pc = lr
 		default:
 			if at+8 > uint64(len(stack)) {
-				return pcs, false, nil
+				return pcs, false
 			}
 			pc = u.t.order.Uint64(stack[at:])
 		}

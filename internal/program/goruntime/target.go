@@ -142,6 +142,14 @@ func (t *Target) Close() (err error) {
 	return err
 }
 
+// Beside returns a Target of the same process that can be read while t is, as long as only
+// one of both asks for names and stacks. It ends with t.
+func (t *Target) Beside() *Target {
+	other := *t
+	other.closer, other.missing = nil, nil
+	return &other
+}
+
 // Version returns the version of Go of the program.
 func (t *Target) Version() string { return t.version }
 

@@ -1,8 +1,24 @@
 package inspect
 
 import (
+	"errors"
+
 	"github.com/foliomem/folio/internal/program/goruntime"
 )
+
+// ErrCut says that what was written is not whole, since the process ended; its first line
+// says so, too.
+var ErrCut = errors.New("cut off")
+
+// Beside returns a Watcher of the same process that can write its heap profile and its
+// goroutines while w reads the rest. It ends with w.
+func (w *Watcher) Beside() *Watcher {
+	other := &Watcher{s: w.s, pid: w.pid, o: w.o}
+	if w.target != nil {
+		other.target = w.target.Beside()
+	}
+	return other
+}
 
 // PID returns the process.
 func (w *Watcher) PID() int { return w.pid }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -116,15 +117,20 @@ func creators(g *callsite.Goroutines, stacks uint64) []remedy.Site {
 
 // WriteGoroutines writes the goroutines of the process as text, by where they began and
 // what they do, the most first; nothing of a process without a Go runtime that can be read.
+// Where the process ends meanwhile it writes those that were read, and returns [ErrCut].
 func (w *Watcher) WriteGoroutines(ctx context.Context, to io.Writer) error {
 	if w.target == nil {
 		return nil
 	}
 	g, err := callsite.ReadGoroutines(ctx, w.target)
-	if err != nil {
+	if g == nil {
 		return err
 	}
 	b := bufio.NewWriter(to)
+	if err != nil {
+		err = fmt.Errorf("%w: %s read, %d not: %w", ErrCut, unit.Plural(g.Total, "goroutine"), g.Unread, err)
+		fmt.Fprintf(b, "%v\nThose that were read are a sample of all.\n\n", err)
+	}
 	fmt.Fprintf(b, "%s, %d of them the runtime's own", unit.Plural(g.Total, "goroutine"), g.System)
 	if g.Leaked != nil {
 		fmt.Fprintf(b, ", %d leaked", *g.Leaked)
@@ -146,5 +152,5 @@ func (w *Watcher) WriteGoroutines(ctx context.Context, to io.Writer) error {
 			fmt.Fprintf(b, "\tcreated by %s\n\t\t%s:%d\n", console.Line(of.Created.Func), console.Line(of.Created.File), of.Created.Line)
 		}
 	}
-	return b.Flush()
+	return errors.Join(err, b.Flush())
 }
