@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -49,10 +50,26 @@ const (
 	pieceLength = 1 << 30
 )
 
+// A lock that is taken again at once is never free for a thread that waits to change
+// mappings: the kernel lets it in only after 4 to 20 ms. So after heldMost in the ioctl there
+// is a pause, in which such a thread wakes up and goes on.
+const (
+	heldMost = time.Millisecond
+	pause    = 200 * time.Microsecond
+)
+
 // Pagemap is the page table of a process: an open /proc/PID/pagemap.
 type Pagemap struct {
-	fd  int
-	arg *scanArg // on the heap, where it does not move while the kernel uses it
+	fd   int
+	arg  *scanArg      // on the heap, where it does not move while the kernel uses it
+	held time.Duration // spent in the ioctl since the last pause
+	rest func()        // pauses
+}
+
+// sleep pauses. The Go runtime would make a millisecond of it.
+func sleep() {
+	ts := unix.NsecToTimespec(int64(pause))
+	_ = unix.Nanosleep(&ts, nil) // a signal ends it early
 }
 
 // OpenPagemap opens the page table of a process; pid 0 is the calling one.
@@ -70,7 +87,7 @@ func OpenPagemapFile(path string) (*Pagemap, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	return &Pagemap{fd, new(scanArg)}, nil
+	return &Pagemap{fd: fd, arg: new(scanArg), rest: sleep}, nil
 }
 
 // Close closes the file.
@@ -103,6 +120,13 @@ func (p *Pagemap) scan(start, end uintptr, into []Region, categories Category) (
 		anyOf:      uint64(Present | Swapped),
 		categories: uint64(categories),
 	}
+	begin := time.Now()
+	defer func() {
+		if p.held += time.Since(begin); p.held >= heldMost {
+			p.held = 0
+			p.rest()
+		}
+	}()
 	for {
 		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(p.fd), uintptr(scanRequest),
 			uintptr(unsafe.Pointer(p.arg))) // Safety: p.arg is alive, its size is in the request.

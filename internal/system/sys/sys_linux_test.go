@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -116,6 +117,41 @@ func TestScanInPieces(t *testing.T) {
 			t.Errorf("%s of nothing: %d, %#x, %v", name, n, next, err)
 		}
 	}
+}
+
+// Between pieces a thread that waits for the lock gets it.
+func TestScanPauses(t *testing.T) {
+	m, err := OpenPagemap(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	paused := 0
+	m.rest = func() { paused++ }
+	into := make([]Region, 1)
+	scan := func(held time.Duration) {
+		m.held = held
+		if _, _, err := m.Scan(0, 0, into); err == unix.ENOTTY {
+			testenv.Missing(t, "PAGEMAP_SCAN needs Linux 6.7")
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for try := 0; ; try++ { // a machine with other work can take long for a short call
+		if scan(0); paused == 0 {
+			break
+		}
+		if paused = 0; try == 1000 {
+			t.Fatal("it pauses after each call")
+		}
+	}
+	if m.held == 0 {
+		t.Error("the time that it holds the lock is not counted")
+	}
+	if scan(heldMost); paused != 1 || m.held != 0 {
+		t.Errorf("%d pauses, held %v", paused, m.held)
+	}
+	sleep() // returns
 }
 
 func TestPagemapOfNobody(t *testing.T) {
