@@ -31,9 +31,8 @@ type dump struct {
 	write func(context.Context, *inspect.Watcher, io.Writer) error
 }
 
-// The heap profile is written before all waterfalls, the stacks of goroutines after them:
-// what is read faster comes first. Of 4 GiB and 100,000 goroutines the profile takes a
-// millisecond, the others hundreds.
+// The heap profile is written before all waterfalls, the stacks of goroutines beside them:
+// of 4 GiB and 100,000 goroutines the profile takes a millisecond, the others hundreds.
 var (
 	heapDump  = dump{"heap.pb.gz", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteHeap(ctx, w) }}
 	stackDump = dump{"goroutines.txt", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteGoroutines(ctx, w) }}
@@ -344,7 +343,7 @@ func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
 		if err != nil {
 			continue
 		}
-		line("process %d: RSS %s", p.PID(), unit.Size(rss))
+		line("process %d: RSS %s%s", p.PID(), unit.Size(rss), o.kinds(p.PID()))
 		if s := stats; s != nil {
 			line("  Go: live heap %s, all objects %s, free in spans %s, free pages %s, stacks %s, metadata %s; %d GC cycles; GOGC %d; GOMEMLIMIT %d",
 				unit.Size(s.Live), unit.Size(s.Objects), unit.Size(s.Unused), unit.Size(s.Free), unit.Size(s.Stacks), unit.Size(s.Metadata),
@@ -361,6 +360,27 @@ func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// kinds says what the RSS of a process is, as the kernel counts it without looking at pages.
+func (o *oomWatch) kinds(pid int) string {
+	status, err := o.fs.Status(pid)
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, k := range []struct {
+		name  string
+		bytes *uint64
+	}{{"anonymous", status.RssAnon}, {"files", status.RssFile}, {"shared memory", status.RssShmem}, {"page tables besides", status.VmPTE}, {"swapped", status.VmSwap}} {
+		if k.bytes != nil {
+			all = append(all, k.name+" "+unit.Size(*k.bytes))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(all, ", ")
 }
 
 // end says how it ended.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/scratch"
@@ -88,50 +89,62 @@ func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
 	if lock != nil {
 		defer lock.Close()
 	}
-	var done, reasons []string
-	failed := make(map[string][]string) // by reason
-	put := func(name, what string, write func(io.Writer) error) {
-		if ctx.Err() != nil {
-			return
-		}
-		some, err := putFile(filepath.Join(dir, name), write)
-		switch {
-		case err != nil:
-			text := reasonOf(err).Error()
-			if failed[text] == nil {
-				reasons = append(reasons, text)
-			}
-			failed[text] = append(failed[text], name)
-		case some && !slices.Contains(done, what):
-			done = append(done, what)
-		}
-	}
-	o.saveAll(ctx, e, put)
+	saved := &savedFiles{ctx: ctx, dir: dir, at: e.At}
+	o.saveAll(ctx, e, saved.put)
 	took := unit.Duration(time.Since(from))
-	if len(done) == 0 {
+	if len(saved.done) == 0 {
 		_ = os.Remove(dir) // it is empty
 		err = o.a.stderr.Line("%s: nothing was saved in %s", causeText(e), took)
 	} else {
-		o.saves = append(o.saves, oomSave{dir, len(failed) == 0})
+		saved.list()
+		o.saves = append(o.saves, oomSave{dir, len(saved.reasons) == 0})
 		o.forget()
-		err = o.a.stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(done, ", "), took)
+		err = o.a.stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(saved.whats(), ", "), took)
 	}
-	for _, r := range reasons {
-		err = errors.Join(err, o.a.stderr.Line("not saved: %s: %s", strings.Join(failed[r], ", "), r))
+	for _, r := range saved.reasons {
+		err = errors.Join(err, o.a.stderr.Line("not saved: %s: %s", strings.Join(saved.failed[r], ", "), r))
 	}
-	if len(done) > 0 {
+	if len(saved.done) > 0 {
 		err = errors.Join(err, o.a.stdout.Line("%s", dir))
 	}
 	return err
 }
 
+// A putter saves a file of a save, and remembers what it is.
+type putter func(name, what string, write func(io.Writer) error)
+
 // saveAll puts everything.
-func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put func(name, what string, write func(io.Writer) error)) {
+func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put putter) {
 	put("summary.txt", "summary", func(w io.Writer) error { return o.summary(w, e) })
+	o.saveOf(ctx, o.opened, put)
+	if o.pid != 0 {
+		return
+	}
+	before := slices.Clone(o.opened) // others may have begun, which takes longer to read
+	_ = o.open()
+	o.saveOf(ctx, slices.DeleteFunc(slices.Clone(o.opened), func(p *inspect.Watcher) bool { return slices.Contains(before, p) }), put)
+}
+
+// saveOf puts what is saved of these processes: what is fast first, and what takes long side
+// by side. put is called by two goroutines.
+func (o *oomWatch) saveOf(ctx context.Context, all []*inspect.Watcher, put putter) {
 	dump := func(d dump, p *inspect.Watcher) {
 		put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
 	}
-	parts := func(p *inspect.Watcher) {
+	var beside []*inspect.Watcher
+	for _, p := range all {
+		dump(heapDump, p)
+		beside = append(beside, p.Beside())
+	}
+	var stacks sync.WaitGroup
+	defer stacks.Wait()
+	stacks.Go(func() {
+		goNext()
+		for _, p := range beside {
+			dump(stackDump, p)
+		}
+	})
+	for _, p := range all {
 		put(fmt.Sprintf("%d.json", p.PID()), "waterfall", func(w io.Writer) error {
 			file, err := o.waterfall(p)
 			if err != nil {
@@ -143,25 +156,6 @@ func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put func(name,
 			}
 			return err
 		})
-	}
-	for _, p := range o.opened {
-		dump(heapDump, p)
-	}
-	for _, p := range o.opened {
-		parts(p)
-	}
-	if o.pid == 0 { // others may have begun, which takes longer to read
-		before := slices.Clone(o.opened)
-		_ = o.open()
-		for _, p := range o.opened {
-			if !slices.Contains(before, p) {
-				dump(heapDump, p)
-				parts(p)
-			}
-		}
-	}
-	for _, p := range o.opened {
-		dump(stackDump, p)
 	}
 }
 
@@ -182,29 +176,4 @@ func (o *oomWatch) forget() {
 		o.saves = slices.Delete(o.saves, i, i+1)
 		last--
 	}
-}
-
-// putFile writes a file that is there as a whole or not at all. A file of nothing is not
-// kept: some is false.
-func putFile(path string, write func(io.Writer) error) (some bool, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
-	if err != nil {
-		return false, err
-	}
-	defer func() {
-		if !some {
-			os.Remove(f.Name())
-		}
-	}()
-	if err := errors.Join(write(f), f.Chmod(0o600)); err != nil {
-		return false, errors.Join(err, f.Close())
-	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil || info.Size() == 0 {
-		return false, err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return false, err
-	}
-	return true, nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -233,8 +234,21 @@ func TestOOMOrder(t *testing.T) {
 		o.opened = append(o.opened, inspect.New().Watch(pid, inspect.Options{Once: true}))
 	}
 	t.Cleanup(o.close)
-	var got []string
-	o.saveAll(t.Context(), shortage.Event{}, func(name, _ string, _ func(io.Writer) error) { got = append(got, name) })
+	var mu sync.Mutex
+	var got, stacks []string // those are put beside the others
+	o.saveAll(t.Context(), shortage.Event{}, func(name, what string, _ func(io.Writer) error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if what == stackDump.name {
+			if len(got) < 1+len(two) {
+				t.Errorf("%s is put when there are %q", name, got)
+			}
+			stacks = append(stacks, name)
+			return
+		}
+		got = append(got, name)
+	})
+	got = append(got, stacks...)
 	want := []string{"summary.txt"}
 	for _, name := range []string{"heap.pb.gz", "json", "goroutines.txt"} {
 		for _, pid := range two {
@@ -246,12 +260,18 @@ func TestOOMOrder(t *testing.T) {
 	}
 }
 
-// halfway is a watcher that is killed while it writes the goroutines of a process: the first
-// argument is its id.
+// halfway is a watcher that is killed while it writes the goroutines of a process, when the
+// rest is saved: the first argument is its id, the second where it saves.
 func halfway() {
 	stackDump.write = func(_ context.Context, _ *inspect.Watcher, w io.Writer) error {
 		_, err := io.WriteString(w, "half")
 		check(err)
+		for range 6000 { // the waterfall is written beside it
+			if there, _ := filepath.Glob(filepath.Join(escapeGlob(os.Args[2]), "oom-*", os.Args[1]+".json")); len(there) > 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 		return unix.Kill(os.Getpid(), unix.SIGKILL)
 	}
 	pid, err := strconv.Atoi(os.Args[1])

@@ -2,5 +2,6 @@
 
 package main
 
-// goFirst has this goroutine run before others where it may.
+// goFirst and goNext have this goroutine run before others where it may.
 func goFirst() {}
+func goNext()  {}
