@@ -68,18 +68,21 @@ func typeKey(s store) uintptr {
 	return uintptr(*(*unsafe.Pointer)(unsafe.Pointer(&s)))
 }
 
-// open returns the handle for the type of the stock of, which is nil, with room for one value. c is
-// the handle of that type, which is full, or the second one of the arena, which is of another type.
+// open returns the handle for the type of the stock of, which is nil, with room for one value: not
+// one of the arena's own that has some.
 //
 //go:noinline
-func open(c *core, of store) *core {
-	if c.key != typeKey(of) {
-		a := secondOf(c)
-		if c = nil; a.more != nil {
-			c = a.more.ask(a, of)
-		}
-		if c == nil {
-			return of.open(hide(a))
+func open(a *Arena, of store) *core {
+	key, c := typeKey(of), &a.one
+	if c.key != key {
+		if c = &a.two; c.key != key {
+			c = nil
+			if a.more != nil {
+				c = a.more.ask(a, of)
+			}
+			if c == nil {
+				return of.open(hide(a))
+			}
 		}
 	}
 	if c.at == 0 {

@@ -100,27 +100,24 @@ func (c *core) end(in *base) {
 // used after the arena is freed or reset.
 func New[T any](a *Arena) *T {
 	// Safety: as in Handle.New.
-	return (*T)(a.next(unsafe.Sizeof(*new(T)), open, (*stock[T])(nil)))
+	return (*T)(a.next(unsafe.Sizeof(*new(T)), second, open, (*stock[T])(nil)))
 }
 
-// next returns the next size bytes of the arena's own handle of the type of the stock of, which
-// is nil, if there is one with room, otherwise of the handle that open returns. Open is always the
-// function of that name: the compiler counts a call of a parameter as 17, of a function as 57, and
-// inlines what costs up to 80. That of New is 78: a test checks that it is inlined. The jumps are
-// there so that the first type takes two compares, and the second three.
-func (a *Arena) next(size uintptr, open func(*core, store) *core, of store) unsafe.Pointer {
-	key, c := typeKey(of), &a.one
-	if c.key != key {
-		if c = &a.two; c.key != key {
-			goto slow
-		}
+func (a *Arena) next(size uintptr, second func(*Arena, uintptr, func(*Arena, store) *core, store) unsafe.Pointer, open func(*Arena, store) *core, of store) unsafe.Pointer {
+	if c := &a.one; c.key == typeKey(of) && c.at != 0 {
+		c.at += size
+		return unsafe.Add(c.last, c.at)
 	}
-	if c.at != 0 {
-		goto fast
+	return second(a, size, open, of)
+}
+
+func second(a *Arena, size uintptr, open func(*Arena, store) *core, of store) unsafe.Pointer {
+	c := &a.two
+	if c.key == typeKey(of) && c.at != 0 {
+		c.at += size
+		return unsafe.Add(c.last, c.at)
 	}
-slow:
-	c = open(c, of)
-fast:
+	c = open(a, of)
 	c.at += size
 	return unsafe.Add(c.last, c.at)
 }
