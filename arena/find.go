@@ -37,7 +37,7 @@ func find[T any](a *Arena) *Handle[T] {
 // are not part of the arena; nil: there is none.
 func (m *more) find(of store) *core {
 	key := typeKey(of)
-	near := &m.near[key>>5%nearby] // what key is of takes 32 bytes at least
+	near := &m.near[uintptr(key)>>5%nearby] // what key is of takes 32 bytes at least
 	if c := *near; c != nil && c.key == key {
 		return c
 	}
@@ -62,20 +62,25 @@ func (m *more) listed(of store) *base {
 }
 
 // typeKey tells the types of stocks apart.
-func typeKey(s store) uintptr {
+func typeKey(s store) unsafe.Pointer {
 	// Safety: the first word of an interface says what type is in it. It is loaded as the pointer
 	// that it is, so that the compiler sees what was stored, and only compared.
-	return uintptr(*(*unsafe.Pointer)(unsafe.Pointer(&s)))
+	return *(*unsafe.Pointer)(unsafe.Pointer(&s))
 }
 
-// open returns the handle for the type of the stock of, which is nil, with room for one value. c is
-// the handle of that type, which is full, or the second one of the arena, which is of another type.
+// open returns the handle for the type of the stock of, which is nil, with room for one value. Those
+// of the arena's own are full, or of another type.
 //
 //go:noinline
-func open(c *core, of store) *core {
-	if c.key != typeKey(of) {
-		a := secondOf(c)
-		if c = nil; a.more != nil {
+func open(a *Arena, of store) *core {
+	var c *core
+	switch key := typeKey(of); key {
+	case a.one.key:
+		c = &a.one
+	case a.two.key:
+		c = &a.two
+	default:
+		if a.more != nil {
 			c = a.more.ask(a, of)
 		}
 		if c == nil {

@@ -12,8 +12,8 @@ type Handle[T any] struct{ core }
 // inliner less than one of the generic type: New needs that.
 type core struct {
 	_   noCopy
-	key uintptr // says of what type the handle is: New compares it
-	in  *base   // the handle's stock; nil after Free
+	key unsafe.Pointer // says of what type the handle is: New compares it
+	in  *base          // the handle's stock; nil after Free
 
 	// What is left of the current slab, which is the first of the stock's: at is 0
 	// where nothing is, and last+at is the element that was handed out last, at being
@@ -93,36 +93,52 @@ func (h *Handle[T]) stock() *stock[T] { return h.in.self.(*stock[T]) }
 
 // end makes c a handle that hands out nothing: in says why.
 func (c *core) end(in *base) {
-	c.key, c.in, c.at, c.last = 0, in, 0, nil
+	c.key, c.in, c.at, c.last = nil, in, 0, nil
 }
 
 // New returns a pointer to a new zero T in the arena. The pointer must not be
 // used after the arena is freed or reset.
 func New[T any](a *Arena) *T {
 	// Safety: as in Handle.New.
-	return (*T)(a.next(unsafe.Sizeof(*new(T)), open, (*stock[T])(nil)))
+	return (*T)(a.next(unsafe.Sizeof(*new(T)), second, open, (*stock[T])(nil)))
 }
 
-// next returns the next size bytes of the arena's own handle of the type of the stock of, which
-// is nil, if there is one with room, otherwise of the handle that open returns. Open is always the
-// function of that name: the compiler counts a call of a parameter as 17, of a function as 57, and
-// inlines what costs up to 80. That of New is 78: a test checks that it is inlined. The jumps are
-// there so that the first type takes two compares, and the second three.
-func (a *Arena) next(size uintptr, open func(*core, store) *core, of store) unsafe.Pointer {
-	key, c := typeKey(of), &a.one
-	if c.key != key {
-		if c = &a.two; c.key != key {
-			goto slow
-		}
+// next returns the next size bytes of the arena's first handle, if that is of the type of the stock
+// of, which is nil, and has room, otherwise of the handle that second finds.
+//
+// Second and open are always the functions of these names: the compiler counts a call of a parameter
+// as 17, of a function as 57, and inlines what costs up to 80. New and second cost less that way, and
+// in the caller of New, where the compiler knows second, it is inlined, too: a test checks both.
+//
+// On the way of the first type nothing is in a register that may be of another handle, and the room is
+// asked for last: the compiler lays the rest out before, so that there is one jump.
+func (a *Arena) next(size uintptr, second seconder, open opener, of store) unsafe.Pointer {
+	at, last := a.one.at, a.one.last
+	if a.one.key != typeKey(of) || at == 0 {
+		at, last = second(a, size, open, of)
+	} else {
+		a.one.at = at + size
 	}
-	if c.at != 0 {
-		goto fast
+	return unsafe.Add(last, at+size)
+}
+
+type (
+	seconder func(a *Arena, size uintptr, open opener, of store) (at uintptr, last unsafe.Pointer)
+	opener   func(a *Arena, of store) *core
+)
+
+// second takes size bytes of the arena's second handle, if that is of the type of the stock of, which
+// is nil, and has room, otherwise of the handle that open returns. It returns what that handle had.
+func second(a *Arena, size uintptr, open opener, of store) (at uintptr, last unsafe.Pointer) {
+	at, last = a.two.at, a.two.last
+	if a.two.key != typeKey(of) || at == 0 {
+		c := open(a, of)
+		at, last = c.at, c.last
+		c.at = at + size
+	} else {
+		a.two.at = at + size
 	}
-slow:
-	c = open(c, of)
-fast:
-	c.at += size
-	return unsafe.Add(c.last, c.at)
+	return at, last
 }
 
 // New returns a pointer to a new zero T in the arena of the handle, as the

@@ -37,8 +37,8 @@ func TestArenaStaysOnTheStack(t *testing.T) {
 	n = 0
 	for _, m := range leaks.FindAllStringSubmatch(out, -1) {
 		n++
-		// Nothing is hidden from next: it calls a parameter, which the compiler knows where next is inlined.
-		if strings.Contains(" a c h ", " "+m[1]+" ") && !strings.HasPrefix(m[2], "store.") && !strings.HasSuffix(m[2], ".next") {
+		// Nothing is hidden from next and second: they call a parameter, which the compiler knows where they are inlined.
+		if strings.Contains(" a c h ", " "+m[1]+" ") && !strings.HasPrefix(m[2], "store.") && !strings.HasSuffix(m[2], ".next") && m[2] != "second" {
 			t.Error(m[0])
 		}
 	}

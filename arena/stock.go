@@ -63,16 +63,11 @@ func (b *base) hold(c *core, n int64) {
 // arena returns the arena that c, the stock's handle, is part of.
 func (b *base) arena(c *core) *Arena {
 	if b.second {
-		return secondOf(c)
+		// Safety: it is this field of an Arena, and that of no other type.
+		return (*Arena)(unsafe.Add(unsafe.Pointer(c), -int(unsafe.Offsetof(Arena{}.two))))
 	}
 	// Safety: it is the first field of an Arena, and that of no other type.
 	return (*Arena)(unsafe.Pointer(c))
-}
-
-// secondOf returns the arena that c is the second handle of.
-func secondOf(c *core) *Arena {
-	// Safety: it is this field of an Arena, and that of no other type.
-	return (*Arena)(unsafe.Add(unsafe.Pointer(c), -int(unsafe.Offsetof(Arena{}.two))))
 }
 
 // store is what an Arena needs of its stocks without knowing their types. c is

@@ -51,7 +51,7 @@ var loops = map[string]func(n int) func(){
 }
 
 // loop writes how many objects the goroutines allocated in one of the loops, and how many nanoseconds
-// that took.
+// that took, once they had their memory.
 func loop(w io.Writer, name string, args []string) error {
 	f := flag.NewFlagSet("objects -arm "+name, flag.ContinueOnError)
 	threads := f.Int("threads", 1, "goroutines, each with arenas of its own")
@@ -63,14 +63,20 @@ func loop(w io.Writer, name string, args []string) error {
 	if n < 1 || *threads < 1 {
 		return fmt.Errorf("-arena %d -threads %d: give 16 and 1 at least", *bytes, *threads)
 	}
-	const enough = 300 * time.Millisecond
+	const enough = 600 * time.Millisecond
 	rounds := 1 + 1<<18/n // between two looks at the clock
 	var total atomic.Int64
-	var wg sync.WaitGroup
-	start := time.Now()
+	var ready, done sync.WaitGroup
+	var start time.Time
+	begin := make(chan struct{})
 	for range *threads {
-		wg.Go(func() {
+		ready.Add(1)
+		done.Go(func() {
 			mine, round := 0, loops[name](n)
+			round() // the slabs are made and touched
+			round()
+			ready.Done()
+			<-begin
 			for time.Since(start) < enough {
 				for range rounds {
 					round()
@@ -80,7 +86,10 @@ func loop(w io.Writer, name string, args []string) error {
 			total.Add(int64(mine))
 		})
 	}
-	wg.Wait()
+	ready.Wait()
+	start = time.Now()
+	close(begin)
+	done.Wait()
 	_, err := fmt.Fprintln(w, total.Load(), time.Since(start).Nanoseconds())
 	return err
 }

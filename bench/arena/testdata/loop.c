@@ -4,7 +4,8 @@
 //
 //   loop THREADS BYTES
 //
-// It prints how many objects there were in all, and how many nanoseconds that took.
+// It prints how many objects there were in all, and how many nanoseconds that took, once all had
+// their memory.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ENOUGH = 300 * 1000 * 1000, BATCH = 1 << 18, MAX_THREADS = 1024 };
+enum { ENOUGH = 600 * 1000 * 1000, BATCH = 1 << 18, MAX_THREADS = 1024 };
 
 typedef struct node {
 	struct node *left, *right;
@@ -25,6 +26,7 @@ typedef struct node {
 static size_t bytes;
 static int64_t start;
 static atomic_llong total;
+static pthread_barrier_t ready, begin;
 
 static int64_t now(void)
 {
@@ -43,6 +45,8 @@ static void *work(void *unused)
 	size_t n = bytes / sizeof(node), rounds = 1 + BATCH / n;
 	memset(block, 0, bytes);
 	long long mine = 0;
+	pthread_barrier_wait(&ready);
+	pthread_barrier_wait(&begin);
 	while (now() - start < ENOUGH) {
 		for (size_t r = 0; r < rounds; r++) {
 			node *next = block, *end = block + n;
@@ -70,12 +74,16 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	pthread_t id[MAX_THREADS];
-	start = now();
+	pthread_barrier_init(&ready, NULL, (unsigned)threads + 1);
+	pthread_barrier_init(&begin, NULL, (unsigned)threads + 1);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&id[i], NULL, work, NULL) != 0) {
 			perror("pthread_create");
 			return 1;
 		}
+	pthread_barrier_wait(&ready); // all have touched their blocks
+	start = now();
+	pthread_barrier_wait(&begin);
 	for (int i = 0; i < threads; i++)
 		pthread_join(id[i], NULL);
 	printf("%lld %lld\n", (long long)total, (long long)(now() - start));
