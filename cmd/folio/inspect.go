@@ -66,7 +66,7 @@ wait for memory (PSI). Each save is a directory of its own in that of --save, wi
 summary.txt and a JSON of the parts for each process (folio report shows it). Without
 a limit the memory of the machine counts. It ends with the process, or by ctrl-C.
 
-It reads /proc only; nothing is stopped or changed. One's own processes need no
+It only reads; nothing is stopped or changed. One's own processes need no
 privilege, those of others CAP_SYS_PTRACE; the parts of a Go heap need the right to
 ptrace the process, which kernel.yama.ptrace_scope can restrict. What could not be
 seen is said.`

@@ -237,7 +237,7 @@ func (o *oomWatch) begin() error {
 		if err != nil {
 			continue
 		}
-		if notes := file.Process.Notes; len(notes) > 0 {
+		if notes := file.Process.Notes; len(notes) > 0 && !partsKnown(file.Process) {
 			unread = append(unread, fmt.Sprintf("process %d: %s", p.PID(), notes[len(notes)-1]))
 		}
 		if _, err := file.JSON(); err != nil {
@@ -283,6 +283,13 @@ func (o *oomWatch) begin() error {
 		}
 	}
 	return nil
+}
+
+// partsKnown reports whether nothing is missing in what is saved of a process. Other notes
+// are about what is not saved.
+func partsKnown(p *result.Process) bool {
+	w := p.Waterfall
+	return w != nil && (w.GC != nil || p.IsGo == nil || !*p.IsGo)
 }
 
 // inside reports whether this process is in one of the cgroups that are watched.

@@ -52,11 +52,16 @@ func (s *saver) short(t *testing.T) (stdout, stderr string) {
 	t.Helper()
 	s.out.Reset()
 	s.errs.Reset()
-	s.at = s.at.Add(time.Second)
-	if err := s.save(t.Context(), shortage.Event{At: s.at, Use: 96 << 20, Usage: 97 << 20, Limit: 100 << 20, Group: "/g"}); err != nil {
+	if err := s.save(t.Context(), s.event()); err != nil {
 		t.Fatal(err)
 	}
 	return s.out.String(), s.errs.String()
+}
+
+// event is the next shortage.
+func (s *saver) event() shortage.Event {
+	s.at = s.at.Add(time.Second)
+	return shortage.Event{At: s.at, Use: 96 << 20, Usage: 97 << 20, Limit: 100 << 20, Group: "/g"}
 }
 
 // contents are the files below a directory; of an empty directory that.

@@ -112,16 +112,9 @@ func (t *Target) EachGoroutine(ctx context.Context, stacks bool, visit func(*Gor
 	if err != nil {
 		return 0, err
 	}
-	f, err := t.goroutineFields()
+	r, err := newGoroutines(t, stacks)
 	if err != nil {
 		return 0, err
-	}
-	r := &goroutines{
-		t: t, f: &f, u: &unwinder{t: t, off: !stacks, sizes: map[uint64]frameSize{}, stack: make([]byte, stackBytes), pcs: make([]uint64, 0, MaxFrames)},
-		b: make([]byte, f.size), again: make([]byte, f.size), before: newBatch(t, batched*int(f.size+near)/4),
-	}
-	if stacks {
-		r.after, r.stacks = newBatch(t, len(r.before.buf)), newBatch(t, batchedStacks)
 	}
 	left := len(all)
 	parts := slices.Collect(slices.Chunk(all, batched))
@@ -179,6 +172,21 @@ type goroutines struct {
 	b, again              []byte
 	before, stacks, after *batch // the last two are nil without stacks
 	g                     Goroutine
+}
+
+func newGoroutines(t *Target, stacks bool) (*goroutines, error) {
+	f, err := t.goroutineFields()
+	if err != nil {
+		return nil, err
+	}
+	r := &goroutines{
+		t: t, f: &f, u: &unwinder{t: t, off: !stacks, sizes: map[uint64]frameSize{}, stack: make([]byte, stackBytes), pcs: make([]uint64, 0, MaxFrames)},
+		b: make([]byte, f.size), again: make([]byte, f.size), before: newBatch(t, batched*int(f.size+near)/4),
+	}
+	if stacks {
+		r.after, r.stacks = newBatch(t, len(r.before.buf)), newBatch(t, batchedStacks)
+	}
+	return r, nil
 }
 
 // read reads some goroutines at once.

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package goruntime
+
+import "github.com/foliomem/folio/internal/system/procmem"
+
+const fast = 0
+
+func (t *Target) readFast(uint64, []byte) bool { return false }
+
+func numbered(procmem.FS) bool { return false }
