@@ -7,9 +7,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 	"weak"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // child runs the test binary in a role, with more environment.
@@ -26,14 +27,10 @@ func child(t *testing.T, role string, env ...string) (string, error) {
 // eventually collects until done, which is soon, or fails.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 300 {
+	testenv.Eventually(t, what, func() bool {
 		runtime.GC()
-		if done() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("never: " + what)
+		return done()
+	})
 }
 
 // The GC must see every pointer, also while it is checked twice, runs
@@ -342,15 +339,9 @@ func finalizerOf[T any](n int) int {
 		runtime.SetFinalizer(p, func(*T) { ran <- true })
 		a.Free()
 	}()
-	for range 300 {
+	fmt.Println("ran:", testenv.Within(func() bool {
 		runtime.GC()
-		select {
-		case <-ran:
-			fmt.Println("ran: true")
-			return 0
-		case <-time.After(time.Millisecond):
-		}
-	}
-	fmt.Println("ran: false")
+		return len(ran) > 0
+	}))
 	return 0
 }

@@ -145,7 +145,7 @@ func TestMain(m *testing.M) {
 			b := bytes.Repeat([]byte{1}, 1<<20)
 			keep = append(keep, b)
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end) && Heap().Stats().Coverage() < 0.8; {
+		for end := time.Now().Add(testenv.Patience); time.Now().Before(end) && Heap().Stats().Coverage() < 0.8; {
 			time.Sleep(10 * time.Millisecond)
 		}
 		runtime.KeepAlive(keep)

@@ -27,7 +27,7 @@ func init() {
 			panic(err)
 		}
 		_, locked = rss() // the advisor may be faster
-		for last := time.Now().Add(time.Minute); Heap() != nil && Heap().Stats().Reserved.Len() > 0 && time.Now().Before(last); {
+		for last := time.Now().Add(testenv.Patience); Heap() != nil && Heap().Stats().Reserved.Len() > 0 && time.Now().Before(last); {
 			time.Sleep(10 * time.Millisecond)
 		}
 		end, _ = rss()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // What a Tuner changes is the whole process's, so each case runs in a process of
@@ -61,7 +62,7 @@ var sink []byte
 // churn allocates garbage until ok, for a generous time.
 func churn(what string, ok func() bool) error {
 	for begin := time.Now(); !ok(); {
-		if time.Since(begin) > 60*time.Second {
+		if time.Since(begin) > testenv.Patience {
 			return fmt.Errorf("never: %s", what)
 		}
 		for range 100 {

@@ -247,7 +247,7 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 	if err := os.CopyFS(w.dir, os.DirFS("testdata/examples")); err != nil {
 		t.Fatal(err)
 	}
-	port, err := freePort()
+	port, err := testenv.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

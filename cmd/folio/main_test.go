@@ -6,11 +6,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -66,7 +63,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Cmds:               scriptCommands,
 		Setup: func(env *testscript.Env) error {
-			port, err := freePort()
+			port, err := testenv.FreePort()
 			if err != nil {
 				return err
 			}
@@ -103,20 +100,6 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 	})
-}
-
-// freePort returns a port that nothing uses, from below the range that the
-// kernel gives to outgoing connections: none of those can take it meanwhile.
-func freePort() (string, error) {
-	for range 100 {
-		port := strconv.Itoa(20000 + rand.IntN(12000))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err != nil {
-			continue
-		}
-		return port, l.Close()
-	}
-	return "", errors.New("no port is free")
 }
 
 func TestExit(t *testing.T) {

@@ -3,6 +3,8 @@ package trial
 import (
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 func TestAlarm(t *testing.T) {
@@ -34,7 +36,7 @@ func TestAlarm(t *testing.T) {
 		b.ring()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(testenv.Patience):
 			t.Fatal("nobody heard the alarm")
 		}
 		if !b.rung.Load() {

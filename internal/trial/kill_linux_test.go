@@ -75,9 +75,8 @@ func TestForkBomb(t *testing.T) {
 	})
 	t.Run("timeout", func(t *testing.T) {
 		testenv.Long(t)
-		p := shell(forkBomb + "f 5")
-		p.Timeout = 200 * time.Millisecond
-		if s := run(t, p, Setting{}); !s.TimedOut || s.Signal != "SIGKILL" {
+		p := shell(forkBomb + "echo begun; f 5")
+		if s := runOverdue(t, p, 200*time.Millisecond, "begun"); !s.TimedOut || s.Signal != "SIGKILL" {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -107,20 +106,17 @@ func TestTimeout(t *testing.T) {
 		return
 	}
 	p := shell("echo begun; sleep 1000 & sleep 1000")
-	p.Timeout = 100 * time.Millisecond
-	s := run(t, p, Setting{})
-	if !s.TimedOut || s.OverMemory || s.Failure != "ended: it took longer than 100ms" || s.Signal != "SIGTERM" || s.Tail != "begun\n" {
+	s := runOverdue(t, p, 100*time.Millisecond, "begun")
+	if !s.TimedOut || s.OverMemory || s.Failure != fmt.Sprint("ended: it took longer than ", p.Timeout) || s.Signal != "SIGTERM" || s.Tail != "begun\n" {
 		t.Errorf("%+v", s)
 	}
 	// A program that obeys in its own way is overdue all the same.
-	p = shell("trap 'exit 0' TERM; while :; do sleep 0.01; done")
-	p.Timeout = 100 * time.Millisecond
-	if s := run(t, p, Setting{}); !s.TimedOut || s.OK() || s.ExitCode == nil || *s.ExitCode != 0 {
+	p = shell("trap 'exit 0' TERM; echo begun; while :; do sleep 0.01; done")
+	if s := runOverdue(t, p, 100*time.Millisecond, "begun"); !s.TimedOut || s.OK() || s.ExitCode == nil || *s.ExitCode != 0 {
 		t.Errorf("%+v", s)
 	}
-	p = shell("trap '' TERM; while :; do sleep 0.01; done")
-	p.Timeout = 100 * time.Millisecond
-	if s := run(t, p, Setting{}); !s.TimedOut || s.Signal != "SIGKILL" {
+	p = shell("trap '' TERM; echo begun; while :; do sleep 0.01; done")
+	if s := runOverdue(t, p, 100*time.Millisecond, "begun"); !s.TimedOut || s.Signal != "SIGKILL" {
 		t.Errorf("%+v", s)
 	}
 	p = shell("true")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -113,6 +114,17 @@ func runOK(t *testing.T, p *Program, s Setting) *Sample {
 		t.Fatalf("%q: %s\n%s", p.Command, sample.Failure, sample.Tail)
 	}
 	return sample
+}
+
+// runOverdue runs a program that prints begun as soon as it is as the test wants it, and
+// then goes on. Its time is d, and more where that was not enough to begin.
+func runOverdue(t *testing.T, p *Program, d time.Duration, begun string) *Sample {
+	t.Helper()
+	for p.Timeout = d; ; p.Timeout *= 2 {
+		if s := run(t, p, Setting{}); strings.Contains(s.Tail, begun) || p.Timeout > testenv.Patience {
+			return s
+		}
+	}
 }
 
 // checkNoneLeft checks that this process has no descendant, not even a dead one, but what

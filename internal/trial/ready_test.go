@@ -6,10 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 func TestParseReady(t *testing.T) {
@@ -109,7 +110,7 @@ func TestReadyWait(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 
-	free, err := ParseReady("tcp:127.0.0.1:" + strconv.Itoa(freePort(t)))
+	free, err := ParseReady("tcp:127.0.0.1:" + freePort(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +132,11 @@ func TestServerDefaults(t *testing.T) {
 }
 
 // freePort returns a port that nothing listens at.
-func freePort(t testing.TB) int {
+func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testenv.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"regexp"
@@ -21,7 +20,7 @@ import (
 // server returns a trial of a server with its options under a load of requests.
 func server(t *testing.T, requests int, options ...string) *Program {
 	t.Helper()
-	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	addr := "127.0.0.1:" + freePort(t)
 	p := role(append([]string{"serve", addr}, options...)...)
 	ready, err := ParseReady("tcp:" + addr)
 	if err != nil {

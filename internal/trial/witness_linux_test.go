@@ -376,11 +376,8 @@ func TestListening(t *testing.T) {
 		return
 	}
 	p := role("listen")
-	p.Timeout = 2 * time.Second
-	out := &strings.Builder{}
-	p.Stdout = out
-	s := run(t, p, Setting{})
-	addr := strings.TrimSpace(strings.TrimPrefix(out.String(), "ready"))
+	s := runOverdue(t, p, time.Second, "ready")
+	addr := strings.TrimSpace(strings.TrimPrefix(s.Tail, "ready"))
 	if !s.TimedOut || addr == "" || !slices.Equal(s.Listening, []string{addr}) {
 		t.Errorf("overdue %v, listened on %q, want %q", s.TimedOut, s.Listening, addr)
 	}

@@ -345,7 +345,7 @@ func TestOtherPrograms(t *testing.T) {
 		t.Errorf("Areas: %v", err)
 	}
 	// It begins with nothing but its file.
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); ; time.Sleep(time.Millisecond) {
 		r, err := s.Areas(cmd.Process.Pid, true)
 		if err == nil && len(r) > 0 {
 			break

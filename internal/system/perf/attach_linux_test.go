@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 func TestAttach(t *testing.T) {
@@ -113,7 +115,7 @@ func TestAttachWhileThreadsStart(t *testing.T) {
 		// Two threads run at a time: the third is one that started later.
 		type place struct{ tid, cpu int }
 		byTID, times := map[int]bool{}, map[place][]uint64{}
-		for begin := time.Now(); len(byTID) < 3 && time.Since(begin) < 10*time.Second; {
+		for begin := time.Now(); len(byTID) < 3 && time.Since(begin) < testenv.Patience; {
 			time.Sleep(50 * time.Millisecond)
 			l := &log{}
 			if err := s.Drain(l.handler()); err != nil {

@@ -195,9 +195,15 @@ func TestFailures(t *testing.T) {
 // A server that goes away during the load, and one that never answers, fail the requests.
 func TestServerGoesAway(t *testing.T) {
 	before := runtime.NumGoroutine()
-	s := serve(t, "1", func(http.ResponseWriter, *http.Request) {})
-	timer := time.AfterFunc(50*time.Millisecond, func() { s.Listener.Close(); s.CloseClientConnections() })
-	defer timer.Stop()
+	asked := make(chan struct{}, 1000)
+	s := serve(t, "1", func(http.ResponseWriter, *http.Request) { asked <- struct{}{} })
+	go func() {
+		for range 20 {
+			<-asked
+		}
+		s.Listener.Close()
+		s.CloseClientConnections()
+	}()
 	r := mustRun(t, Options{URLs: []string{s.URL}, Rate: 500, Duration: time.Second, Timeout: testenv.Patience})
 	if r.Intended != 500 || r.Failures.Connection == 0 || r.Failures.Connection != r.Failed || !r.Complete {
 		t.Errorf("%+v", r.Counts)

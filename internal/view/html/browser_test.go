@@ -90,7 +90,7 @@ func open(t *testing.T, page []byte, width, height int64) *tab {
 	}
 	ctx, stop := chromedp.NewContext(chromium.ctx, chromedp.WithListener(b.hear))
 	t.Cleanup(stop)
-	b.ctx, stop = context.WithTimeout(ctx, 2*time.Minute)
+	b.ctx, stop = context.WithTimeout(ctx, 2*testenv.Patience)
 	t.Cleanup(stop)
 	b.do(chromedp.EmulateViewport(width, height), chromedp.Navigate("file://"+b.file))
 	b.until(`document.documentElement.dataset.ready === 'yes'`)
@@ -149,7 +149,7 @@ func eval[V any](b *tab, script string) V {
 // until waits for a condition in the page.
 func (b *tab) until(condition string) {
 	b.Helper()
-	for end := time.Now().Add(time.Minute); !eval[bool](b, condition); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); !eval[bool](b, condition); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.Fatalf("never true: %s", condition)
 		}
@@ -394,7 +394,7 @@ func TestSamples(t *testing.T) {
 	}
 	b.do(chromedp.Click(chromedp.CSS(`button.download`)))
 	path := filepath.Join(dir, "tune.json")
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
 		got, err := os.ReadFile(path)
 		if err == nil && string(got) == string(r.JSON) {
 			break

@@ -126,7 +126,7 @@ func ended(cmd *exec.Cmd) error {
 // leftOver names a process that is there although all have ended; "" for none.
 // A helper may take a moment to see that.
 func leftOver(mark string) (found string) {
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if found = withMark(mark); found == "" {
 			return ""
 		}
