@@ -83,11 +83,8 @@ func adapting(role func(*Advisor) error) error {
 	return nil
 }
 
-// adaptRun runs a program with an adaptive reserve and without, beside other tests: each
-// looks at memory of its own, and mostly waits.
 func adaptRun(t *testing.T, role string, env ...string) (with, without adapted) {
 	t.Helper()
-	t.Parallel()
 	needTHP(t)
 	if thp, err := procFS.THP(); err != nil || thp.Enabled.Selected != "madvise" {
 		testenv.Missing(t, "the THP policy is not madvise")

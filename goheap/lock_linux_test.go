@@ -144,7 +144,6 @@ func TestReserveOfAProgramThatLocksItsMemory(t *testing.T) {
 	const slack = 16 << 20 // metadata of the reserve, and steps of 4 MiB
 	for _, how := range []string{"current", "future", "current future"} {
 		t.Run(how, func(t *testing.T) {
-			t.Parallel() // each looks at memory of its own, and mostly waits
 			without := lockRun(t, how, "")
 			before, after := lockRun(t, how, "before"), lockRun(t, how, "after")
 			t.Logf("without %+v\nbefore %+v\nafter %+v", without, before, after)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 const module = "github.com/foliomem/folio"
@@ -94,6 +96,7 @@ func layer(path string) int {
 }
 
 func TestImportsPointDownward(t *testing.T) {
+	testenv.Alone(t)
 	seen := 0
 	for _, p := range list(t, "./...") {
 		path := short(p.ImportPath)
@@ -142,6 +145,7 @@ func heavy(t *testing.T, path string) (out []string) {
 }
 
 func TestLibrariesStayLight(t *testing.T) {
+	testenv.Alone(t)
 	for _, p := range list(t, "./...") {
 		path := short(p.ImportPath)
 		public := p.Name != "main" && !slices.Contains(tools, path) && !strings.Contains("/"+path+"/", "/internal/") &&
@@ -160,6 +164,7 @@ func TestLibrariesStayLight(t *testing.T) {
 }
 
 func TestEveryPackageHasADoc(t *testing.T) {
+	testenv.Alone(t)
 	for _, p := range list(t, "./...") {
 		if p.Doc == "" {
 			t.Errorf("%s has no package comment", short(p.ImportPath))

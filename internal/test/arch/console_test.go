@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // What folio prints goes through internal/base/console, where names that come from outside
@@ -103,6 +105,7 @@ func around(file *ast.File, command bool) (out []string) {
 // TestEverythingIsPrintedThroughTheConsole reads the source: a new command that prints
 // around the console is found when it is written, not by whom it harms.
 func TestEverythingIsPrintedThroughTheConsole(t *testing.T) {
+	testenv.Alone(t)
 	used := make(map[string]bool)
 	files := 0
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 var update = flag.Bool("update", false, "write what packages import into docs/architecture.md")
@@ -21,6 +23,7 @@ var row = regexp.MustCompile("(?m)^\\| `([a-z/0-9]+)` \\| (.*) \\| ([^|]*) \\|$"
 
 // The map in docs/architecture.md has every package, and what it imports on Linux.
 func TestMap(t *testing.T) {
+	testenv.Alone(t)
 	imports := make(map[string]string)
 	for _, p := range list(t, "./...") {
 		name := short(p.ImportPath)

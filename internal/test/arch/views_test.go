@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // views show results, in the terminal, on a page, in the Go benchmark format, beside each
@@ -32,6 +34,7 @@ func beside(view string, imports []string) (out []string) {
 }
 
 func TestViewsWorkNothingOut(t *testing.T) {
+	testenv.Alone(t)
 	seen := 0
 	for _, p := range list(t, "./internal/...") {
 		name := strings.TrimPrefix(p.ImportPath, module+"/")

@@ -36,6 +36,7 @@ var otherSense = []string{
 // Everything that a person reads (help, messages, pages, docs, comments) uses the field's
 // own words, one for each concept.
 func TestWords(t *testing.T) {
+	testenv.Alone(t)
 	list := exec.Command("git", "ls-files", "-z", "--", "*.go", "*.md", "*.txtar", "*.txt", "*.html", "*.js", "*.json",
 		"*.patch", "bench", ".ci")
 	list.Dir = "../../.."
