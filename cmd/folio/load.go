@@ -89,7 +89,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	info, warnings := host.Read(procmem.New(""))
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	release := load.HoldGC()
+	release := load.HoldGC(&o)
 	r, err := load.Run(ctx, o)
 	release()
 	switch {

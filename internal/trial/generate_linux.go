@@ -26,7 +26,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	var ended time.Time
 	background(func() {
 		defer close(done)
-		defer load.HoldGC()()
+		defer load.HoldGC(&o)()
 		res, failed = run(loading, o)
 		ended = time.Now()
 	})

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
+	"time"
 )
 
 var garbage []byte
@@ -18,7 +19,8 @@ func TestHoldGC(t *testing.T) {
 		metrics.Read(s)
 		return s[0].Value.Uint64()
 	}
-	release := HoldGC()
+	o := &Options{Rate: 3000, Duration: 5 * time.Second, Warmup: time.Second}
+	release := HoldGC(o)
 	before := cycles()
 	for range 100 {
 		garbage = make([]byte, 1<<20)
@@ -26,7 +28,7 @@ func TestHoldGC(t *testing.T) {
 	if n := cycles() - before; n != 0 {
 		t.Errorf("%d GC cycles", n)
 	}
-	another := HoldGC()
+	another := HoldGC(o)
 	release()
 	if got := debug.SetGCPercent(100); got <= 100 {
 		t.Errorf("GOGC is %d while it is held", got)
@@ -38,12 +40,12 @@ func TestHoldGC(t *testing.T) {
 	runtime.KeepAlive(held)
 
 	debug.SetGCPercent(-1)
-	HoldGC()()
+	HoldGC(o)()
 	if got := debug.SetGCPercent(100); got != -1 {
 		t.Errorf("GOGC=off is %d after it", got)
 	}
 	debug.SetGCPercent(1 << 20)
-	release = HoldGC()
+	release = HoldGC(o)
 	if got := debug.SetGCPercent(1 << 20); got != 1<<20 {
 		t.Errorf("a larger GOGC is %d while it is held", got)
 	}
