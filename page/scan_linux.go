@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +28,12 @@ func residencyRange(s system, r Range, o *ResidencyOptions) (Residency, error) {
 	t := tally{sys: s, touched: own.Touched}
 	if own.Windows {
 		t.window = uintptr(size)
-		t.emit = func(w Window) { t.sum.Windows = append(t.sum.Windows, w) }
+		t.emit = func(w Window) {
+			if n := len(t.sum.Windows); n == cap(t.sum.Windows) && n >= 64 { // what is dense goes on so
+				t.sum.Windows = slices.Grow(t.sum.Windows, int(min(max(r.End, w.Range.Start)-w.Range.Start, uintptr(16*n*size)))/size+1)
+			}
+			t.sum.Windows = append(t.sum.Windows, w)
+		}
 	}
 	if err := t.walk(r.Outward(s.pageSize())); err != nil {
 		return Residency{}, err
