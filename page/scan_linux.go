@@ -30,7 +30,8 @@ func residencyRange(s system, r Range, o *ResidencyOptions) (Residency, error) {
 		t.window = uintptr(size)
 		t.emit = func(w Window) {
 			if n := len(t.sum.Windows); n == cap(t.sum.Windows) && n >= 64 { // what is dense goes on so
-				t.sum.Windows = slices.Grow(t.sum.Windows, int(min(max(r.End, w.Range.Start)-w.Range.Start, uintptr(16*n*size)))/size+1)
+				left := int((r.End-w.Range.Start)/t.window) + 1
+				t.sum.Windows = slices.Grow(t.sum.Windows, min(left, 16*n))
 			}
 			t.sum.Windows = append(t.sum.Windows, w)
 		}

@@ -55,9 +55,6 @@ func (c *savedFiles) put(name, what string, write func(io.Writer) error) {
 		if c.failed[text] == nil {
 			c.reasons = append(c.reasons, text)
 		}
-		if c.failed == nil {
-			c.failed = make(map[string][]string)
-		}
 		c.failed[text] = append(c.failed[text], name)
 	} else if some {
 		c.done = append(c.done, savedFile{name, what, after})

@@ -89,7 +89,7 @@ func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
 	if lock != nil {
 		defer lock.Close()
 	}
-	saved := &savedFiles{ctx: ctx, dir: dir, at: e.At}
+	saved := &savedFiles{ctx: ctx, dir: dir, at: e.At, failed: make(map[string][]string)}
 	o.saveAll(ctx, e, saved.put)
 	took := unit.Duration(time.Since(from))
 	if len(saved.done) == 0 {

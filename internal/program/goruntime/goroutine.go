@@ -118,8 +118,9 @@ func (t *Target) EachGoroutine(ctx context.Context, stacks bool, visit func(*Gor
 	}
 	left := len(all)
 	parts := slices.Collect(slices.Chunk(all, batched))
+	step := stride(len(parts))
 	for i := range parts {
-		part := parts[spread(i, len(parts))]
+		part := parts[i*step%len(parts)]
 		if ctx.Err() != nil {
 			return unread, ctx.Err()
 		}
@@ -148,9 +149,9 @@ func (t *Target) EachGoroutine(ctx context.Context, stacks bool, visit func(*Gor
 	return unread, nil
 }
 
-// spread is the i-th of n numbers below n in an order in which any number of the first are
+// stride is a step through n numbers, modulo n, that comes to each: any number of the first are
 // from everywhere.
-func spread(i, n int) int {
+func stride(n int) int {
 	step := max(n*618/1000, 1)
 	for ; step < n; step++ {
 		a, b := step, n
@@ -161,7 +162,7 @@ func spread(i, n int) int {
 			break
 		}
 	}
-	return i * step % n
+	return step
 }
 
 // goroutines reads goroutines.

@@ -3,7 +3,6 @@ package goruntime
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"os/exec"
 	"reflect"
@@ -90,20 +89,7 @@ func (c *atCall) Err() error {
 // Where the process ends meanwhile, each goroutine was visited or counts as not read.
 func TestGoroutinesCut(t *testing.T) {
 	path := testenv.Build{Source: testenv.MetricsSource(), Env: []string{"CGO_ENABLED=0"}}.Do(t)
-	cmd := exec.Command(path)
-	in, out := testenv.Start(t, cmd)
-	defer in.Close()
-	if _, err := io.WriteString(in, "\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	target, err := Attach(procmem.FS{}, cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
+	cmd, _, _, target := attached(t, path)
 	visited := 0
 	unread, err := target.EachGoroutine(&atCall{t.Context(), 2, func() {
 		if err := cmd.Process.Kill(); err != nil {
@@ -117,11 +103,11 @@ func TestGoroutinesCut(t *testing.T) {
 }
 
 // Any number of the first are from everywhere.
-func TestSpread(t *testing.T) {
+func TestStride(t *testing.T) {
 	for n := 1; n < 300; n++ {
 		seen := make(map[int]bool)
 		for i := range n {
-			seen[spread(i, n)] = true
+			seen[i*stride(n)%n] = true
 		}
 		if len(seen) != n || !seen[0] || !seen[n-1] {
 			t.Fatalf("%d of %d", len(seen), n)
@@ -129,7 +115,7 @@ func TestSpread(t *testing.T) {
 	}
 	parts := make(map[int]int)
 	for i := range 10 { // of 200: some of each fifth
-		parts[spread(i, 200)/40]++
+		parts[i*stride(200)%200/40]++
 	}
 	if len(parts) != 5 {
 		t.Errorf("%v", parts)

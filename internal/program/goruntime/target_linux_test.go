@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"os/exec"
@@ -131,11 +132,12 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestGone is about processes that end, or begin another program.
-func TestGone(t *testing.T) {
-	path := testenv.Build{Source: testenv.MetricsSource(), Env: []string{"CGO_ENABLED=0"}}.Do(t)
-	cmd := exec.Command(path)
-	in, out := testenv.Start(t, cmd)
+// attached starts a program that says its metrics, and attaches to it once it is ready.
+func attached(t *testing.T, path string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader, target *Target) {
+	t.Helper()
+	cmd = exec.Command(path)
+	in, out = testenv.Start(t, cmd)
+	t.Cleanup(func() { in.Close() })
 	if _, err := io.WriteString(in, "\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,14 @@ func TestGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.Close()
+	t.Cleanup(func() { target.Close() })
+	return cmd, in, out, target
+}
+
+// TestGone is about processes that end, or begin another program.
+func TestGone(t *testing.T) {
+	path := testenv.Build{Source: testenv.MetricsSource(), Env: []string{"CGO_ENABLED=0"}}.Do(t)
+	cmd, in, out, target := attached(t, path)
 	if !target.Alive() {
 		t.Error("it is gone before its end")
 	}

@@ -290,10 +290,9 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 		}
 	}
 	a := s.sort(p, mappings, heap)
-	p.Policy = s.policy(status, nil)
-	if flags {
-		p.Policy = s.policy(status, &a)
-	} else {
+	advised := &a
+	if !flags {
+		advised = nil
 		for i := range p.Memory {
 			if p.Memory[i].Kind == File {
 				p.Memory[i].Swapped = nil // of shared memory only smaps says it
@@ -303,6 +302,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 			"only smaps says so, and threads of it that map memory would wait for some %s; `folio doctor %d` reads it",
 			unit.Duration(smapsWait(resident(mappings))), p.PID)
 	}
+	p.Policy = s.policy(status, advised)
 	return s.fillWindows(p, o, a)
 }
 

@@ -42,11 +42,14 @@ var known = []string{Wall, CPU, Bench, P50, P99, P999, CPUPerRequest}
 // OfLoad says that the metric is one of a load that folio generates.
 func (s *Spec) OfLoad() bool { return s.Pattern == nil && IsOfLoad(s.Name) }
 
+// Tail says that the metric is the tail of a load's latency.
+func (s *Spec) Tail() bool { return s.Pattern == nil && (s.Name == P99 || s.Name == P999) }
+
 // Margin is by what part of the cost another setting may at most be better for an answer to be
 // conclusive. The tail of a load differs by tens of percent from run to run: to exclude 3%
 // takes hundreds of runs.
 func (s *Spec) Margin() float64 {
-	if s.Pattern == nil && (s.Name == P99 || s.Name == P999) {
+	if s.Tail() {
 		return 0.1
 	}
 	return 0.03

@@ -52,7 +52,7 @@ func (o *objective) center(samples []*trial.Sample) float64 {
 // where it has enough, or that is not known.
 func tooShort(spec *metric.Spec, s *trial.Sample) string {
 	const enough = 3
-	if !spec.OfLoad() || spec.Name == metric.CPUPerRequest || spec.Name == metric.P50 || s.Load == nil || s.GCCycles == nil || *s.GCCycles >= enough {
+	if !spec.Tail() || s.Load == nil || s.GCCycles == nil || *s.GCCycles >= enough {
 		return ""
 	}
 	seconds, n := s.Load.Settings.Duration, *s.GCCycles

@@ -100,9 +100,9 @@ func overTimeBlock(p *result.Process) *Block {
 }
 
 // mostOf is the most that a part ever had.
-func mostOf(p result.PartOverTime) int64 { return max(0, slices.Max(append(p.Known(), 0))) }
+func mostOf(p result.PartOverTime) int64 { return slices.Max(append(p.Known(), 0)) }
 
-func floats[V uint64](values []V) []float64 {
+func floats(values []uint64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
 		out[i] = float64(v)

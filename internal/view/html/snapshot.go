@@ -12,13 +12,6 @@ import (
 
 func size(v uint64) Cell { return num(unit.Size(v), float64(v)) }
 
-func sizeOr(v *uint64) string {
-	if v == nil {
-		return "-"
-	}
-	return unit.Size(*v)
-}
-
 // inspectSection is what folio inspect saw: of one process, or of all.
 func inspectSection(f *result.Inspect) *Section {
 	s := &Section{Kicker: "folio inspect", About: []string{f.Created.UTC().Format("2 Jan 2006 15:04 UTC")}}
@@ -111,7 +104,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 	}
 	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, report.About(p), s.About)
 	s.Notes = slices.Concat(p.Hazards, p.Notes)
-	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + sizeOr(p.Resident) + "."}
+	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + report.SizeOr(p.Resident) + "."}
 	if w := p.Windows; w != nil {
 		a.Figure, a.Line = unit.Size(w.Gain), report.CollapseHint(p)
 		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))

@@ -139,10 +139,7 @@ func memoryTable(memory []result.Memory) *table {
 	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
 	sum := result.Memory{Swapped: new(uint64)}
 	row := func(title string, m result.Memory) {
-		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), none}
-		if m.Swapped != nil {
-			cells[5] = unit.Size(*m.Swapped)
-		}
+		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), SizeOr(m.Swapped)}
 		if m.Resident > 0 {
 			cells[3] = unit.Percent(float64(m.Huge) / float64(m.Resident))
 		}

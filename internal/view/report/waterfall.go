@@ -19,7 +19,7 @@ func waterfallLines(w *result.Waterfall) (*table, []string) {
 		if p.Bytes == 0 && (p.Runtime == nil || *p.Runtime == 0) {
 			continue
 		}
-		t.add(p.Title(), SignedSize(p.Bytes), share(p.Bytes, w.RSS), sizeOr(p.Runtime), sizeOr(p.Uncertainty))
+		t.add(p.Title(), SignedSize(p.Bytes), share(p.Bytes, w.RSS), SizeOr(p.Runtime), SizeOr(p.Uncertainty))
 		for _, of := range p.Of {
 			t.add("  "+console.Line(of.Name), unit.Size(of.Bytes), share(int64(min(of.Bytes, 1<<62)), w.RSS), none, none)
 		}
@@ -149,7 +149,8 @@ func share(n int64, of uint64) string {
 	return unit.Percent(float64(n) / float64(of))
 }
 
-func sizeOr(n *uint64) string {
+// SizeOr prints a size; - for nil, which was not read.
+func SizeOr(n *uint64) string {
 	if n == nil {
 		return none
 	}
