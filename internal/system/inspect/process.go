@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/codepatch"
 	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/program/overlay"
@@ -298,9 +297,9 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 				p.Memory[i].Swapped = nil // of shared memory only smaps says it
 			}
 		}
-		p.note("what it advised for huge pages, and against, was not read, so windows that it opted out count as dense: "+
-			"only smaps says so, and threads of it that map memory would wait for some %s; `folio doctor %d` reads it",
-			unit.Duration(smapsWait(resident(mappings))), p.PID)
+		p.note("not read: what it advised for or against huge pages (windows that it opted out count as dense), and its swapped shared memory. "+
+			"smaps says so, but would delay its threads that map memory by about %d ms; folio doctor %d reads it",
+			smapsWait(resident(mappings)), p.PID)
 	}
 	p.Policy = s.policy(status, advised)
 	return s.fillWindows(p, o, a)
@@ -310,9 +309,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 // of a mapping, threads that map memory wait, for about 20 ms a GiB.
 const smapsMost = 256 << 20
 
-func smapsWait(bytes uint64) time.Duration {
-	return time.Duration(float64(bytes) / (1 << 30) * float64(20*time.Millisecond)).Round(time.Millisecond)
-}
+func smapsWait(bytes uint64) (ms uint64) { return bytes * 20 >> 30 }
 
 // resident returns how much of mappings is in memory, on base pages.
 func resident(mappings []procmem.Mapping) (n uint64) {
