@@ -128,7 +128,7 @@ func (w *Watcher) WriteGoroutines(ctx context.Context, to io.Writer) error {
 	}
 	b := bufio.NewWriter(to)
 	if err != nil {
-		err = fmt.Errorf("%w: %s read, %d not: %w", ErrCut, unit.Plural(g.Total, "goroutine"), g.Unread, err)
+		err = fmt.Errorf("%w: %s read, %s not: %w", ErrCut, unit.Plural(g.Total, "goroutine"), unit.Number(int64(g.Unread)), err)
 		fmt.Fprintf(b, "%v\nThose that were read are a sample of all.\n\n", err)
 	}
 	fmt.Fprintf(b, "%s, %d of them the runtime's own", unit.Plural(g.Total, "goroutine"), g.System)
