@@ -20,6 +20,11 @@ type Arena struct {
 	two   core  // or by this one
 	more  *more // what most arenas do without; nil: in use, with the default options
 	large int64 // bytes in large slabs of these two that are not in the account of more
+
+	// New writes to an arena each time, and arenas that one goroutine makes for several lie side by side:
+	// on lines of the cache that they share, two processors allocated at 0.6 of their speed. So an arena, and each
+	// part of it that is written to while it is used, is a multiple of a line.
+	_ [48]byte
 }
 
 // more is what most arenas do without.
@@ -40,6 +45,8 @@ type more struct {
 
 	first, second *base // in a Pool: the stocks of the arena's own handles
 	large         int64 // and bytes in large slabs
+
+	_ [24]byte // as in Arena
 }
 
 // What arenas have once they are over, but for those that keep their own. Nobody

@@ -32,20 +32,22 @@
 //     at the place where a slab was made;
 //   - the race detector works.
 //
-// Slabs start at 512 bytes and double up to Options.SlabBytes, 4 MiB by
-// default; an empty arena costs 80 bytes, with one type a few hundred. Free
-// gives the slabs to a pool that all arenas of the process share, separate for
+// Slabs start at 512 bytes, or at one value if that is larger, and double up to
+// Options.SlabBytes, 4 MiB by default. An empty arena costs 128 bytes, one with a small value
+// some 830, of which 512 are its first slab. On 64-bit systems an arena and its handles have lines
+// of the cache of their own, of 64 bytes, so that goroutines with an arena each do not slow each
+// other down. Free gives the slabs to a pool that all arenas of the process share, separate for
 // each type, where the next arena finds them: small ones together, so that an
-// arena that comes and goes leaves only those 80 bytes to the GC, and nothing where it
+// arena that comes and goes leaves only those 128 bytes to the GC, and nothing where it
 // does not escape its function, as the compiler calls it: then they are on the stack.
 // ([NewArena] and [NewArenaWith] are inlined for that. A function that passes the arena
 // to an interface's method, stores it, or returns it makes it escape.)
 //
-// Free clears up to 64 KiB. A larger slab is cleared by the arena that takes it
-// next, so that the time of Free depends on how many slabs there are: some 10 us for
-// 64 MiB. Until then the slab keeps alive what its values pointed to: if no arena
-// takes it, until the second GC cycle after Free, as in a sync.Pool. Reset clears
-// everything.
+// Free clears up to 64 KiB of each type. The other slabs are cleared by the arena that takes
+// them next, so that the time of Free depends on how many slabs there are: some 10 us for
+// 64 MiB. Until then such a slab keeps alive what its values pointed to: if no arena
+// takes it, for two GC cycles after Free, and the third frees it. Reset clears
+// everything that it keeps.
 //
 // Options.IdleBytes bounds what is idle. Up to 16 KiB for each processor and type,
 // which serve small arenas without a lock, do not count, nor do up to 16 KiB more
@@ -53,8 +55,9 @@
 // GC cycle.
 //
 // What would be idle there beyond Options.IdleBytes is left to the GC at once.
-// If it has no pointers and is 1 MiB or more, its memory is also returned to the
-// OS at once, by a goroutine; a program that asks for it again soon finds it kept the next time.
+// Where there are transparent huge pages, memory without pointers, if it is 1 MiB or more of
+// one type, is also returned to the OS at once, in whole windows of huge pages, by a goroutine; a
+// program that asks for it again soon finds it kept the next time.
 // Memory with pointers counts in RSS until a GC cycle frees it and the runtime
 // returns it to the OS, like that of new: that takes two cycles or three, of which
 // an idle program has one every two minutes. debug.FreeOSMemory does it at once.
@@ -64,15 +67,15 @@
 // On Linux with transparent huge pages, slabs from 512 KiB on (from 64 KiB on
 // when arenas hold more than 32 MiB) are put on huge pages before they are
 // touched; with larger huge pages than 2 MiB, 512 KiB and 32 MiB grow with
-// them. A huge page's window of which a part was touched before is collapsed
-// (MADV_COLLAPSE, Linux 6.7 or later), once. [Arena.Stats] says what came of it.
+// them. A huge page's window of which a part was touched before, and a quarter or more was not,
+// is collapsed (MADV_COLLAPSE, Linux 6.7 or later), once. [Arena.Stats] says what came of it.
 //
 // # New and handles
 //
 // [New] and the New of a [Handle] are inlined: both count up, and New compares the type before,
 // with two types of the arena. These are its first two at first. Another type costs New a call
 // and a short search; every 16th such call, the type that it asks for takes the place
-// of one of the two, in turn, unless the arena has more than 12 types or the program has
+// of one of the two, in turn, unless the arena has more than 13 types or the program has
 // the handle of one that would move. So two types are as fast as their handles,
 // whatever was allocated before; of more types in turn, a handle for each spares the call.
 //

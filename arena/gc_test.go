@@ -206,6 +206,16 @@ func TestIdleSlabsKeepNothingForLong(t *testing.T) {
 		return targets
 	}
 	targets := point()
+	for range 3 { // as the package documentation says
+		runtime.GC()
+		tended.tend() // does not wait for the cleanup that does this after each cycle
+	}
+	for i, w := range targets {
+		if w.Value() != nil {
+			t.Fatalf("what value %d of a freed arena pointed to is alive after three GC cycles", i)
+		}
+	}
+	targets = point()
 	gone := func() bool {
 		for _, w := range targets {
 			if w.Value() != nil {

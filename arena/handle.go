@@ -24,6 +24,12 @@ type core struct {
 	last unsafe.Pointer // the last element of the current slab
 }
 
+// listed is a handle that is not part of its arena.
+type listed struct {
+	core
+	_ [32]byte // as in Arena
+}
+
 // from makes New of c, if there is one, hand out elements; nil: none.
 func from[T any](c *core, buf []T) {
 	if c == nil {

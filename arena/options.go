@@ -7,7 +7,7 @@ type Options struct {
 
 	// SlabBytes is the size of the largest slab, in bytes. Slabs start small
 	// and double up to it; a slice that is larger gets memory of its own.
-	// Rounded down to a power of two, between 4 KiB and 64 MiB; slabs of up to 32
+	// Rounded down to a power of two, between 4 KiB and 64 MiB; slabs of up to 64
 	// KiB that are reused may be larger than that. Default: 4 MiB.
 	SlabBytes int
 

@@ -25,7 +25,7 @@ type Pool struct {
 const defaultKeepBytes = 1 << 20
 
 // Get returns an empty arena, with memory of one that was Put if there is any. The
-// arena is a new one: it costs the GC 80 bytes, and 32 for each type but two
+// arena is a new one: it costs the GC 128 bytes, and 64 for each type but two
 // that it is used for.
 func (p *Pool) Get() *Arena {
 	if debugging {

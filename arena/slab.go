@@ -13,7 +13,8 @@ type slab[T any] struct {
 	used int // elements handed out; the handle knows better for its current slab
 	link *slab[T]
 	size class
-	huge bool // the kernel was asked for huge pages
+	huge bool     // the kernel was asked for huge pages
+	_    [22]byte // as in Arena
 }
 
 // class is the size of a slab: minSlab << class bytes, or own.

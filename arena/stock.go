@@ -23,6 +23,7 @@ type stock[T any] struct {
 	bytes  int64     // of kept, in the depot
 	unused bool      // hot over a whole collection
 	grown  class     // size of the next slab
+	_      [30]byte  // as in Arena
 }
 
 // base is the part of a stock that is the same for all types.
@@ -315,7 +316,7 @@ func (s *stock[T]) attach(a *Arena) *Handle[T] {
 
 // attachListed makes a new handle for a stock of the list.
 func (s *stock[T]) attachListed(m *more) *Handle[T] {
-	c := new(core)
+	c := &new(listed).core
 	s.handle, s.more = c, m
 	s.start(c)
 	return handleOf[T](c)
