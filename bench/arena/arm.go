@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // An arm is a program to compare and what was measured of it so far.
@@ -29,8 +31,13 @@ type sample struct {
 	wall, user, sys float64 // seconds
 	rss             float64 // peak, in bytes
 	faults          float64 // minor
+	stolen          float64 // seconds that the host ran something else, on all processors
 	out             string
 }
+
+// disturbed reports whether the host took a processor from this machine for more than one in a hundred
+// of the time of all of them.
+func (s sample) disturbed() bool { return s.stolen > s.wall*float64(runtime.NumCPU())/100 }
 
 // clean is this process's environment without what changes how a program
 // allocates.
@@ -51,9 +58,13 @@ func (a *arm) once() (sample, error) {
 	cmd.Env = append(clean(), a.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	before, stolenErr := procmem.New("").Stolen()
 	start := time.Now()
 	err := cmd.Run()
 	s := sample{wall: time.Since(start).Seconds(), out: stdout.String()}
+	if after, err := procmem.New("").Stolen(); stolenErr == nil && err == nil {
+		s.stolen = (after - before).Seconds()
+	}
 	if err != nil {
 		return s, fmt.Errorf("%s: %w: %s", a.name, err, strings.TrimSpace(stderr.String()))
 	}

@@ -54,7 +54,9 @@
 //
 // How many objects of 16 bytes two goroutines allocate in arenas of their own, of what one does,
 // against the same for a loop in C that shares nothing: two processors that share a core, or
-// memory that is their limit, give less than 2 to any program.
+// memory that is their limit, give less than 2 to any program. The loop in C runs just before or after
+// what is held against it. Rounds in which the host ran something else for more than 1% of the time (steal
+// in /proc/stat) do not count.
 //
 // # Pool
 //

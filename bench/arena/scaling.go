@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
+	"github.com/foliomem/folio/bench/internal/quiet"
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 )
@@ -27,12 +29,21 @@ func newPair(name string, threads func(n int) []string) pair {
 	return pair{&arm{name: name, command: threads(1)}, &arm{name: name + ", two threads", command: threads(2)}}
 }
 
-// scaling returns how many objects two threads allocated, of what one did, round by round.
-func (p pair) scaling() []float64 {
-	one, two := p.one.values(perObject), p.two.values(perObject)
-	out := make([]float64, len(one))
-	for i := range one {
-		out[i] = one[i] / two[i]
+// undisturbed returns the rounds in which the host left the processors to all programs of the pairs.
+func undisturbed(pairs ...pair) (rounds []int) {
+	for i := range pairs[0].one.samples {
+		if !slices.ContainsFunc(pairs, func(p pair) bool { return p.one.samples[i].disturbed() || p.two.samples[i].disturbed() }) {
+			rounds = append(rounds, i)
+		}
+	}
+	return rounds
+}
+
+// scaling returns how many objects two threads allocated, of what one did, in each of the rounds.
+func (p pair) scaling(rounds []int) []float64 {
+	out := make([]float64, len(rounds))
+	for i, r := range rounds {
+		out[i] = perObject(p.one.samples[r]) / perObject(p.two.samples[r])
 	}
 	return out
 }
@@ -53,41 +64,46 @@ func runScaling(c config, b *builder, w io.Writer) error {
 		pair
 	}
 	var rows []row
-	var arms []*arm
+	blocks := make([][]*arm, len(scalingBytes)) // the loop in C runs just before or after what is held against it
 	base := make(map[int]pair)
-	add := func(name string, bytes int, threads func(n int) []string) pair {
+	add := func(name string, block int, threads func(n int) []string) pair {
+		bytes := scalingBytes[block]
 		p := newPair(fmt.Sprintf("%s, %s", name, binary(bytes)), threads)
 		rows = append(rows, row{name, bytes, p})
-		arms = append(arms, p.one, p.two)
+		blocks[block] = append(blocks[block], p.one, p.two)
 		return p
 	}
-	for _, bytes := range scalingBytes {
+	for i, bytes := range scalingBytes {
 		size := strconv.Itoa(bytes)
-		base[bytes] = add("C: bump, clearing", bytes, func(n int) []string { return []string{loop, strconv.Itoa(n), size} })
+		base[bytes] = add("C: bump, clearing", i, func(n int) []string { return []string{loop, strconv.Itoa(n), size} })
 		for _, s := range scalings {
-			add(s.name, bytes, func(n int) []string {
+			add(s.name, i, func(n int) []string {
 				return []string{path, "-arm", s.arm, "-threads", strconv.Itoa(n), "-arena", size}
 			})
 		}
 	}
 	for i := range c.rounds {
 		progress("round %d of %d", i+1, c.rounds)
-		if err := round(arms, true, checkDone); err != nil {
+		err := quiet.Rounds(1, len(blocks), func(_, j int) error { return round(blocks[j], true, checkDone) })
+		if err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "Objects of 16 bytes, %d rounds; %s.\n\n", c.rounds, machine())
-	t := table.New(w, "loop", "bytes", "ns an object, one thread", "two threads, of one", "of the C loop's", "at least", "met")
+	fmt.Fprintf(w, "Objects of 16 bytes, %d rounds; %s. A round counts where the host took at most 1%% of the processors' time while the programs of its row ran.\n\n",
+		c.rounds, machine())
+	t := table.New(w, "loop", "bytes", "rounds", "ns an object, one thread", "two threads, of one", "of the C loop's", "at least", "met")
 	for _, r := range rows {
-		mine := r.scaling()
+		p := base[r.bytes]
+		rounds := undisturbed(p, r.pair)
+		mine := r.scaling(rounds)
 		of, limit, met := "-", "-", "-"
-		if p := base[r.bytes]; p != r.pair {
-			s := stat.PairedRatio(p.scaling(), mine)
+		if p != r.pair {
+			s := stat.PairedRatio(p.scaling(rounds), mine)
 			of, limit, met = times(s, true), "0.95x", leastVerdict(s, 0.95)
 		}
 		s := stat.Summarize(mine)
-		t.Rowf("%s | %s | %.2f | %.2fx [%.2f, %.2f] | %s | %s | %s", r.name, binary(r.bytes), r.one.median(perObject), s.Median, s.Lo, s.Hi,
-			of, limit, met)
+		t.Rowf("%s | %s | %d | %.2f | %.2fx [%.2f, %.2f] | %s | %s | %s", r.name, binary(r.bytes), len(rounds), r.one.median(perObject),
+			s.Median, s.Lo, s.Hi, of, limit, met)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os/exec"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/foliomem/folio/internal/base/stat"
@@ -100,9 +101,20 @@ func TestLoops(t *testing.T) {
 
 // Scaling is of rates: half the time an object is twice as many.
 func TestScaling(t *testing.T) {
-	p := pair{&arm{samples: []sample{{out: "10 100"}}}, &arm{samples: []sample{{out: "20 100"}}}}
-	if got := p.scaling(); len(got) != 1 || got[0] != 2 {
-		t.Errorf("scaling %v, want [2]", got)
+	p := pair{&arm{samples: []sample{{out: "10 100"}, {out: "10 100"}}}, &arm{samples: []sample{{out: "20 100"}, {out: "30 100"}}}}
+	if got := p.scaling([]int{0, 1}); !slices.Equal(got, []float64{2, 3}) {
+		t.Errorf("scaling %v, want [2 3]", got)
+	}
+	// A round in which the host took a processor counts for nobody who is held against what ran in it.
+	most := float64(runtime.NumCPU()) / 100
+	calm, other := sample{wall: 1, stolen: most}, sample{wall: 1, stolen: most + 0.01}
+	quiet := pair{&arm{samples: []sample{calm, calm, calm}}, &arm{samples: []sample{calm, calm, calm}}}
+	noisy := pair{&arm{samples: []sample{calm, other, calm}}, &arm{samples: []sample{other, calm, calm}}}
+	if got := undisturbed(quiet); !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("rounds %v, want all", got)
+	}
+	if got := undisturbed(quiet, noisy); !slices.Equal(got, []int{2}) {
+		t.Errorf("rounds %v, want [2]", got)
 	}
 	for _, test := range []struct {
 		lo, median, hi float64
