@@ -34,6 +34,25 @@ func bothRoutes(t testing.TB, r Range, window int) (scan, entries Residency) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, s := range map[string]system{"PAGEMAP_SCAN": host, "pagemap": old} {
+		var runs []Range
+		o := &ResidencyOptions{Runs: func(run Range) { runs = append(runs, run) }}
+		res, err := residencyRange(s, r, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, last := uint64(0), r.Outward(Size()).Start
+		for _, run := range runs {
+			if run.Start < last || run.End <= run.Start {
+				t.Errorf("%s: runs %v", name, runs)
+				break
+			}
+			sum, last = sum+uint64(run.Len()), run.End
+		}
+		if sum != res.Resident || res.Resident != scan.Resident {
+			t.Errorf("%s: runs of %d bytes, %d are resident, before %d", name, sum, res.Resident, scan.Resident)
+		}
+	}
 	if scan.HugeUnknown != 0 {
 		t.Errorf("PAGEMAP_SCAN does not know %d bytes", scan.HugeUnknown)
 	}

@@ -25,7 +25,7 @@ func residencyRange(s system, r Range, o *ResidencyOptions) (Residency, error) {
 	if size < s.pageSize() || size&(size-1) != 0 {
 		return Residency{}, fmt.Errorf("option Window is %d: want a power of two of at least %d", size, s.pageSize())
 	}
-	t := tally{sys: s, touched: own.Touched}
+	t := tally{sys: s, touched: own.Touched, runs: own.Runs}
 	if own.Windows {
 		t.window = uintptr(size)
 		t.emit = func(w Window) {
@@ -102,6 +102,7 @@ type tally struct {
 	sys     system
 	within  Range
 	touched bool
+	runs    func(Range) // nil for none
 	window  uintptr
 	emit    func(Window)
 
@@ -146,6 +147,9 @@ func (t *tally) count(r Range, c sys.Category, hugeUnknown bool) {
 			w.Huge = n
 		}
 		w.HugeUnknown = hugeUnknown
+		if t.runs != nil {
+			t.runs(r)
+		}
 		if t.touched {
 			w.Touched = t.readTouched(r)
 		}
