@@ -1,7 +1,7 @@
 // Command waterfall shows how near the parts of RSS of folio inspect are to what the kernel
 // and the programs themselves say, on real programs: the table in docs/inspect.md.
 //
-//	go run ./bench/waterfall [-dir dir] [-go release,...] [program...]
+//	go run ./bench/waterfall [-dir dir] [-go release,...] [-build name] [program...]
 //
 // It downloads six servers of others (esbuild, nats-server, caddy, etcd, victoria-metrics,
 // gopls) and builds each with one more file, by which it prints what package

@@ -38,6 +38,7 @@ func main() {
 	log.SetFlags(0)
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "folio-bench-waterfall"), "where programs are built, and stay")
 	releases := flag.String("go", "", "releases of Go to build with, such as go1.21.13,go1.27.4 (default: the one that is here)")
+	build := flag.String("build", "", "only builds of this `name`: plain, stripped, or \"stripped, pie\" (default: each)")
 	costs := flag.String("cost", "", "measure what reading costs instead, on a program with a heap of this `size`")
 	watch := flag.Duration("watch", 30*time.Second, "with -cost: how long folio inspect --watch is measured")
 	role := flag.Int("target", 0, "be that program, with a heap of so many bytes")
@@ -62,13 +63,13 @@ func main() {
 		}
 		return
 	}
-	if err := run(ctx, *dir, strings.Split(*releases, ","), flag.Args()); err != nil {
+	if err := run(ctx, *dir, strings.Split(*releases, ","), *build, flag.Args()); err != nil {
 		stop()
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, dir string, releases, names []string) error {
+func run(ctx context.Context, dir string, releases []string, build string, names []string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 		return err
 	}
@@ -80,6 +81,9 @@ func run(ctx context.Context, dir string, releases, names []string) error {
 		}
 		for _, release := range releases {
 			for _, w := range ways {
+				if build != "" && build != w.name {
+					continue
+				}
 				row, err := one(ctx, dir, p, release, w)
 				var needs needsError
 				switch {

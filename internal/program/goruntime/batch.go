@@ -16,7 +16,7 @@ type batch struct {
 	buf    []byte
 }
 
-// A piece is memory that was read.
+// A piece is memory that was read; without data it could not be.
 type piece struct {
 	Range
 	data []byte
@@ -60,10 +60,27 @@ func (b *batch) read() {
 		if r.Len() > uint64(len(free)) {
 			continue
 		}
-		data := free[:r.Len():r.Len()]
-		if b.t.read(r.Start, data) == nil {
-			b.pieces = append(b.pieces, piece{r, data})
-			free = free[len(data):]
+		b.pieces = append(b.pieces, piece{r, free[:r.Len():r.Len()]})
+		free = free[r.Len():]
+	}
+	b.t.readAll(b.pieces, b.buf)
+}
+
+// readAll reads pieces, whose data follow each other in buf. One that cannot be read loses its
+// data.
+func (t *Target) readAll(pieces []piece, buf []byte) {
+	size := int64(0)
+	for _, p := range pieces {
+		size += int64(p.Len())
+	}
+	if t.pid != 0 && t.reads >= int64(len(pieces)) && t.bytes >= size && t.readPieces(pieces, buf) {
+		t.reads -= int64(len(pieces))
+		t.bytes -= size
+		return
+	}
+	for i := range pieces {
+		if p := &pieces[i]; p.data != nil && t.read(p.Start, p.data) != nil {
+			p.data = nil
 		}
 	}
 }
@@ -72,7 +89,7 @@ func (b *batch) read() {
 func (b *batch) at(at, size uint64) []byte {
 	i := sort.Search(len(b.pieces), func(i int) bool { return b.pieces[i].Start > at })
 	for i--; i >= 0 && at-b.pieces[i].Start <= mostPiece; i-- { // pieces can overlap
-		if p := b.pieces[i]; at+size <= p.End && at+size >= at {
+		if p := b.pieces[i]; p.data != nil && at+size <= p.End && at+size >= at {
 			return p.data[at-p.Start:][:size]
 		}
 	}

@@ -8,4 +8,6 @@ const fast = 0
 
 func (t *Target) readFast(uint64, []byte) bool { return false }
 
+func (t *Target) readPieces([]piece, []byte) bool { return false }
+
 func numbered(procmem.FS) bool { return false }

@@ -2,6 +2,7 @@ package goruntime
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -227,16 +228,16 @@ func (r *goroutines) rests(b []byte) bool {
 }
 
 func (r *goroutines) status(b []byte) Status {
-	n := r.t.number(b, r.f.status) &^ scanned
+	n := number(b, r.f.status) &^ scanned
 	return Status(min(n, uint64(deadExtra)+1))
 }
 
 // registers are where a goroutine goes on.
 func (r *goroutines) registers(b []byte) (pc, sp, lr uint64) {
-	if n := r.t.number(b, r.f.sysSP); n != 0 {
-		return r.t.number(b, r.f.sysPC), n, 0
+	if n := number(b, r.f.sysSP); n != 0 {
+		return number(b, r.f.sysPC), n, 0
 	}
-	return r.t.number(b, r.f.pc), r.t.number(b, r.f.sp), r.t.number(b, r.f.lr)
+	return number(b, r.f.pc), number(b, r.f.sp), number(b, r.f.lr)
 }
 
 // stack is what is read of a goroutine's stack, from its pointer on; size is 0 where no stack
@@ -244,7 +245,7 @@ func (r *goroutines) registers(b []byte) (pc, sp, lr uint64) {
 func (r *goroutines) stack(b []byte) (sp, size uint64) {
 	const most = 1 << 32 // bytes of a stack; the runtime's own bound is 1 GB
 	_, sp, _ = r.registers(b)
-	lo, hi := r.t.number(b, r.f.lo), r.t.number(b, r.f.hi)
+	lo, hi := number(b, r.f.lo), number(b, r.f.hi)
 	if sp < lo || sp >= hi || hi-lo > most || sp%8 != 0 {
 		return sp, 0
 	}
@@ -259,11 +260,11 @@ func (r *goroutines) take(b []byte) (bool, error) {
 	case status == 0, status == dead, status == deadExtra:
 		return false, nil
 	case status > deadExtra:
-		return false, fmt.Errorf("%w: a goroutine in state %d", ErrInconsistent, t.number(b, f.status))
+		return false, fmt.Errorf("%w: a goroutine in state %d", ErrInconsistent, number(b, f.status))
 	}
-	r.g = Goroutine{ID: t.number(b, f.id), Status: status, Parent: t.number(b, f.parent), Created: t.number(b, f.created), Start: t.number(b, f.start)}
+	r.g = Goroutine{ID: number(b, f.id), Status: status, Parent: number(b, f.parent), Created: number(b, f.created), Start: number(b, f.start)}
 	if status == Waiting || status == Leaked { // else they are of an earlier wait
-		r.g.Reason, r.g.Since = t.l.WaitReason(t.number(b, f.reason)), t.number(b, f.since)
+		r.g.Reason, r.g.Since = t.l.WaitReason(number(b, f.reason)), number(b, f.since)
 	}
 	return true, nil
 }
@@ -337,7 +338,7 @@ func (r *goroutines) alone(at uint64) (*Goroutine, error) {
 func (r *goroutines) same(a, b []byte) bool {
 	f := r.f
 	return r.status(a) == r.status(b) && !slices.ContainsFunc([]layout.Field{f.sp, f.pc, f.lo, f.id, f.sysSP}, func(f layout.Field) bool {
-		return r.t.number(a, f) != r.t.number(b, f)
+		return number(a, f) != number(b, f)
 	})
 }
 
@@ -396,7 +397,7 @@ func (u *unwinder) unwind(pc, lr uint64, stack []byte) (pcs []uint64, whole bool
 			if next+8 > uint64(len(stack)) {
 				return pcs, false
 			}
-			pc = u.t.order.Uint64(stack[next:])
+			pc = binary.LittleEndian.Uint64(stack[next:])
 			next += 8
 		case f.size == 0: // a function without a frame, which only the innermost can be
 			if len(pcs) > 1 || lr == 0 {
@@ -407,7 +408,7 @@ func (u *unwinder) unwind(pc, lr uint64, stack []byte) (pcs []uint64, whole bool
 			if at+8 > uint64(len(stack)) {
 				return pcs, false
 			}
-			pc = u.t.order.Uint64(stack[at:])
+			pc = binary.LittleEndian.Uint64(stack[at:])
 		}
 		at = next
 	}

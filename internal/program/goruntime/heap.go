@@ -2,6 +2,7 @@ package goruntime
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -184,7 +185,7 @@ func (t *Target) readArenas(f *heapFields, at uint64) (all []Range, err error) {
 			return nil, err
 		}
 		for ; len(b) >= 8; b = b[8:] {
-			start := t.order.Uint64(b)*arenaBytes + t.base
+			start := binary.LittleEndian.Uint64(b)*arenaBytes + t.base
 			if start > 1<<48-arenaBytes {
 				return nil, fmt.Errorf("%w: an arena at %#x", ErrInconsistent, start)
 			}
@@ -232,7 +233,7 @@ func (t *Target) readRanges(f *heapFields, at uint64, arenas []Range) (*Heap, er
 	var parts []Range
 	sum := uint64(0)
 	for ; uint64(len(b)) >= max(f.rng.Size, 1); b = b[f.rng.Size:] {
-		r := Range{t.number(b, f.base), t.number(b, f.limit)}
+		r := Range{number(b, f.base), number(b, f.limit)}
 		if r.Start%chunkBytes != 0 || r.End%chunkBytes != 0 {
 			return nil, fmt.Errorf("%w: a part of the heap from %#x to %#x", ErrInconsistent, r.Start, r.End)
 		}
@@ -264,7 +265,7 @@ func (t *Target) readReleased(h *Heap, f *heapFields, at uint64) error {
 			if number/perList >= lists {
 				return fmt.Errorf("%w: chunk %d", ErrInconsistent, number)
 			}
-			list := t.order.Uint64(first[8*(number/perList):])
+			list := binary.LittleEndian.Uint64(first[8*(number/perList):])
 			b = slices.Grow(b[:0], int(n*f.chunk.Size))[:n*f.chunk.Size]
 			if err := t.read(list+number%perList*f.chunk.Size, b); err != nil {
 				return err
@@ -274,7 +275,7 @@ func (t *Target) readReleased(h *Heap, f *heapFields, at uint64) error {
 				kinds := h.Pages(Range{from + i*chunkBytes, from + (i+1)*chunkBytes})
 				for page := range kinds {
 					// Bitmaps are of words, whose bytes are in the order of the processor.
-					if t.order.Uint64(bits[page/64*8:])>>(page%64)&1 != 0 {
+					if binary.LittleEndian.Uint64(bits[page/64*8:])>>(page%64)&1 != 0 {
 						kinds[page] = ReleasedPage
 					}
 				}
@@ -301,7 +302,7 @@ func (t *Target) readCaches(h *Heap) error {
 		if err := t.read(p+cache.Offset, b); err != nil {
 			return err
 		}
-		start, bits := t.number(b, base), t.number(b, scav)
+		start, bits := number(b, base), number(b, scav)
 		kinds := h.Pages(Range{start, start + 64*PageSize})
 		for i := range kinds {
 			if bits>>i&1 != 0 {

@@ -2,6 +2,7 @@ package goruntime
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -137,7 +138,7 @@ func (t *Target) readHeapProfile() (*HeapProfile, error) {
 	if err := t.read(t.at.ProfileCycle+t.moved, cycle[:]); err != nil {
 		return nil, err
 	}
-	p := &HeapProfile{Rate: rate, Cycle: t.order.Uint32(cycle[:]) >> 1}
+	p := &HeapProfile{Rate: rate, Cycle: binary.LittleEndian.Uint32(cycle[:]) >> 1}
 	pending := uint64(p.Cycle%profileCycles) * f.cycle
 	blocks := &blocks{t: t}
 	words := 0
@@ -156,9 +157,9 @@ func (t *Target) readHeapProfile() (*HeapProfile, error) {
 		if err != nil {
 			return nil, err
 		}
-		next, depth := t.number(b, f.next), t.number(b, f.stack)
-		r := HeapRecord{id: at, Size: t.number(b, f.size)}
-		if t.number(b, f.typ) != MemoryProfile || depth > maxProfileDepth || at%8 != 0 {
+		next, depth := number(b, f.next), number(b, f.stack)
+		r := HeapRecord{id: at, Size: number(b, f.size)}
+		if number(b, f.typ) != MemoryProfile || depth > maxProfileDepth || at%8 != 0 {
 			return nil, fmt.Errorf("%w: a record of its heap profile at %#x", ErrInconsistent, at)
 		}
 		words += int(depth)
@@ -168,7 +169,7 @@ func (t *Target) readHeapProfile() (*HeapProfile, error) {
 		}
 		r.Stack = make([]uint64, depth)
 		for i := range r.Stack {
-			r.Stack[i] = t.order.Uint64(stack[8*i:])
+			r.Stack[i] = binary.LittleEndian.Uint64(stack[8*i:])
 		}
 		record, err := blocks.read(at+f.head+8*depth, f.all)
 		if err != nil {
@@ -207,13 +208,13 @@ func (t *Target) readHeapProfile() (*HeapProfile, error) {
 
 // addCycle adds what a cycle counts. It is false if that cannot be.
 func (t *Target) addCycle(f *heapRecordFields, r *HeapRecord, b []byte) bool {
-	allocs, frees := t.number(b, f.allocs), t.number(b, f.frees)
+	allocs, frees := number(b, f.allocs), number(b, f.frees)
 	if max(allocs, frees) > mostHeapCount/max(r.Size, 1) {
 		return false
 	}
 	allocBytes, freeBytes := allocs*r.Size, frees*r.Size
 	if f.allocBytes.Size != 0 {
-		allocBytes, freeBytes = t.number(b, f.allocBytes), t.number(b, f.freeBytes)
+		allocBytes, freeBytes = number(b, f.allocBytes), number(b, f.freeBytes)
 	}
 	r.AllocObjects += allocs
 	r.FreedObjects += frees

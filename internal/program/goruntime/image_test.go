@@ -74,7 +74,7 @@ func image(t testing.TB) (memory, *Target) {
 		t.Fatal(err)
 	}
 	m := memory{}
-	target := &Target{mem: m, version: "go1.26.8", l: l, order: binary.LittleEndian, base: 0xffff800000000000, at: &layout.Globals{
+	target := &Target{mem: m, version: "go1.26.8", l: l, base: 0xffff800000000000, at: &layout.Globals{
 		MHeap: imageHeap, MemStats: imageStats, GCController: imageController, Code: imageLists,
 		References: map[string][]uint64{
 			layout.Processors: {imageAllp - 64, imageAllp}, layout.GoroutineAdded: {imageAllgs, imageAllgs + 8, imageAllgs + 16, imageAllgs + 32, imageAllgs + 40},

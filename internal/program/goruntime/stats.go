@@ -165,28 +165,28 @@ func (t *Target) stats() (s Stats, c counted, err error) {
 			return s, c, fmt.Errorf("statistics of the heap: %w", layout.ErrUnknown)
 		}
 		d := all[at : at+f.delta.Size]
-		committed += t.number(d, f.committed)
-		inHeap += t.number(d, f.inHeap)
-		s.Released += t.number(d, f.released)
-		s.Stacks += t.number(d, f.inStacks)
-		s.WorkBufs += t.number(d, f.inWork) + t.number(d, f.inScalar)
-		objects += t.number(d, f.largeAlloc) - t.number(d, f.largeFree)
-		s.ObjectCount += t.number(d, f.largeAllocs) - t.number(d, f.largeFrees)
+		committed += number(d, f.committed)
+		inHeap += number(d, f.inHeap)
+		s.Released += number(d, f.released)
+		s.Stacks += number(d, f.inStacks)
+		s.WorkBufs += number(d, f.inWork) + number(d, f.inScalar)
+		objects += number(d, f.largeAlloc) - number(d, f.largeFree)
+		s.ObjectCount += number(d, f.largeAllocs) - number(d, f.largeFrees)
 		for class, size := range classes {
 			at := layout.Field{Offset: 8 * uint64(class), Size: 8}
-			n := t.number(d[f.smallAllocs.Offset:], at) - t.number(d[f.smallFrees.Offset:], at)
+			n := number(d[f.smallAllocs.Offset:], at) - number(d[f.smallFrees.Offset:], at)
 			objects += n * size
 			s.ObjectCount += n
 		}
 	}
-	s.OSStacks = t.number(all, f.stacks)
+	s.OSStacks = number(all, f.stacks)
 	s.Metadata = s.WorkBufs
 	for _, of := range []layout.Field{f.mspan, f.mcache, f.buckets, f.misc, f.other} {
-		s.Metadata += t.number(all, of)
+		s.Metadata += number(all, of)
 	}
-	s.Cycles, s.LastGC = uint32(t.number(all, f.cycles)), t.number(all, f.lastGC)
-	s.Percent, s.MemoryLimit = int32(t.number(controller, f.percent)), int64(t.number(controller, f.limit))
-	s.Live = t.number(controller, f.marked)
+	s.Cycles, s.LastGC = uint32(number(all, f.cycles)), number(all, f.lastGC)
+	s.Percent, s.MemoryLimit = int32(number(controller, f.percent)), int64(number(controller, f.limit))
+	s.Live = number(controller, f.marked)
 	// While the parts are moved into each other, they can be seen twice or not at all.
 	const most = 1 << 48
 	used := inHeap + s.Stacks + s.WorkBufs
@@ -203,7 +203,7 @@ func (t *Target) stats() (s Stats, c counted, err error) {
 	}
 	s.Objects, s.Unused, s.Free = objects, inHeap-objects, committed-used
 	return s, counted{
-		inHeap: t.number(controller, f.heapInUse), released: t.number(controller, f.heapReleased), free: t.number(controller, f.heapFree),
-		marked: s.Live, live: t.number(controller, f.live), ready: t.number(controller, f.mappedReady),
+		inHeap: number(controller, f.heapInUse), released: number(controller, f.heapReleased), free: number(controller, f.heapFree),
+		marked: s.Live, live: number(controller, f.live), ready: number(controller, f.mappedReady),
 	}, nil
 }

@@ -31,7 +31,6 @@ type Target struct {
 	version string
 	l       *layout.Layout
 	at      *layout.Globals
-	order   binary.ByteOrder
 	base    uint64 // arenaBaseOffset: the address of arena 0, of chunk 0
 
 	missing []string // fields that were asked for, and that this version does not have
@@ -118,7 +117,7 @@ func NewTarget(f *symbol.File, mem io.ReaderAt, moved uint64) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{mem: mem, file: f, moved: moved, version: f.GoVersion(), l: l, at: at, order: f.Order()}
+	t := &Target{mem: mem, file: f, moved: moved, version: f.GoVersion(), l: l, at: at}
 	if l.Arch == "amd64" {
 		t.base = 0xffff800000000000
 	}
@@ -194,7 +193,7 @@ func (t *Target) read(addr uint64, buf []byte) error {
 func (t *Target) word(addr uint64) (uint64, error) {
 	var b [8]byte
 	err := t.read(addr, b[:])
-	return t.order.Uint64(b[:]), err
+	return binary.LittleEndian.Uint64(b[:]), err
 }
 
 // A slice is a slice of the process.
@@ -206,7 +205,7 @@ func (t *Target) slice(addr, size, most uint64) (slice, error) {
 	if err := t.read(addr, b[:]); err != nil {
 		return slice{}, err
 	}
-	s := slice{t.order.Uint64(b[:]), t.order.Uint64(b[8:]), t.order.Uint64(b[16:])}
+	s := slice{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
 	if s.len > s.cap || s.len > most || s.cap > math.MaxInt64/max(size, 1) || s.ptr > math.MaxInt64-s.cap*size || s.len > 0 && s.ptr == 0 {
 		return slice{}, fmt.Errorf("%w: a slice of %d, which has room for %d", ErrInconsistent, s.len, s.cap)
 	}
@@ -232,7 +231,15 @@ func (t *Target) lacks() error {
 }
 
 // number takes a field of a structure that was read.
-func (t *Target) number(b []byte, f layout.Field) uint64 {
+func number(b []byte, f layout.Field) uint64 {
+	if end := f.Offset + 8; f.Size == 8 && end <= uint64(len(b)) {
+		return binary.LittleEndian.Uint64(b[f.Offset:end])
+	}
+	return smallNumber(b, f)
+}
+
+// smallNumber is number, which is inlined for fields of 8 bytes.
+func smallNumber(b []byte, f layout.Field) uint64 {
 	if f.Offset+f.Size > uint64(len(b)) {
 		return 0
 	}
@@ -240,11 +247,9 @@ func (t *Target) number(b []byte, f layout.Field) uint64 {
 	case 1:
 		return uint64(b[0])
 	case 2:
-		return uint64(t.order.Uint16(b))
+		return uint64(binary.LittleEndian.Uint16(b))
 	case 4:
-		return uint64(t.order.Uint32(b))
-	case 8:
-		return t.order.Uint64(b)
+		return uint64(binary.LittleEndian.Uint32(b))
 	}
 	return 0
 }

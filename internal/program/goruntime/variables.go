@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/foliomem/folio/internal/program/layout"
@@ -28,9 +29,9 @@ func (t *Target) processors() ([]uint64, error) {
 		}
 		var all []uint64
 		for i := range s.len {
-			p := t.order.Uint64(b[8*i:])
+			p := binary.LittleEndian.Uint64(b[8*i:])
 			var n [4]byte
-			if p == 0 || t.read(p+id.Offset, n[:]) != nil || uint64(t.order.Uint32(n[:])) != i {
+			if p == 0 || t.read(p+id.Offset, n[:]) != nil || uint64(binary.LittleEndian.Uint32(n[:])) != i {
 				break
 			}
 			all = append(all, p)
@@ -77,7 +78,7 @@ func (t *Target) Goroutines() ([]uint64, error) {
 		}
 		all := make([]uint64, s.len)
 		for i := range all {
-			all[i] = t.order.Uint64(b[8*i:])
+			all[i] = binary.LittleEndian.Uint64(b[8*i:])
 		}
 		return all, nil
 	}
@@ -170,7 +171,7 @@ func (t *Target) heapTables(add func(start, size uint64)) error {
 	}
 	n := chunks.Size / 8
 	for ; len(lists) >= 8; lists = lists[8:] {
-		add(t.order.Uint64(lists), chunk.Size<<chunkBits/n)
+		add(binary.LittleEndian.Uint64(lists), chunk.Size<<chunkBits/n)
 	}
 	table, err := t.word(at + arenas.Offset)
 	if err != nil {
@@ -191,7 +192,7 @@ func (t *Target) heapTables(add func(start, size uint64)) error {
 			return err
 		}
 		for ; len(b) >= 8; b = b[8:] {
-			add(t.order.Uint64(b), arena.Size)
+			add(binary.LittleEndian.Uint64(b), arena.Size)
 		}
 	}
 	return nil

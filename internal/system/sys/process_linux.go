@@ -31,10 +31,21 @@ func ProcessMadvise(pidfd int, addr, length uintptr, advice int) error {
 
 // ReadProcessMemory is [ReadMemory] for another process.
 func ReadProcessMemory(pid int, dst []byte, addr uintptr) (int, error) {
-	if len(dst) == 0 {
+	return ReadProcessRanges(pid, dst, []unix.RemoteIovec{{Base: addr, Len: len(dst)}})
+}
+
+// MostRanges is how many ranges [ReadProcessRanges] takes (UIO_MAXIOV).
+const MostRanges = 1024
+
+// ReadProcessRanges copies ranges of memory of another process into dst, each right after the
+// one before, and returns how many bytes it got: up to the first page that is not there, an
+// error (EFAULT) if it is of the first range. A call for many small ranges takes a fraction of
+// the time of a call for each.
+func ReadProcessRanges(pid int, dst []byte, from []unix.RemoteIovec) (int, error) {
+	if len(dst) == 0 || len(from) == 0 {
 		return 0, nil
 	}
 	local := []unix.Iovec{{Base: unsafe.SliceData(dst)}} // Safety: dst outlives the call.
 	local[0].SetLen(len(dst))
-	return unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: addr, Len: len(dst)}}, 0)
+	return unix.ProcessVMReadv(pid, local, from, 0)
 }

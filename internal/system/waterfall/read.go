@@ -259,27 +259,28 @@ func (l *look) residentIn(from, to uint64) (uint64, error) {
 
 // pages adds what is in memory of a part of the heap, by what it is used for.
 func (l *look) pages(p *goParts, r goruntime.Range) error {
-	const piece = 32 << 20 // some hundred KiB of windows
-	window := uint64(max(goruntime.PageSize, l.FS.PageSize()))
-	for from := r.Start; from < r.End; from += piece {
-		to := min(from+piece, r.End)
-		res, err := l.Pages.Residency(page.Range{Start: uintptr(from), End: uintptr(to)}, &page.ResidencyOptions{Windows: true, Window: int(window)})
-		if err != nil {
-			return err
+	const size = goruntime.PageSize
+	var in [1 << 8]uint64 // bytes by kind
+	_, err := l.Pages.Residency(page.Range{Start: uintptr(r.Start), End: uintptr(r.End)}, &page.ResidencyOptions{Runs: func(run page.Range) {
+		// Its ends can be within a page of the runtime, where the system's are smaller.
+		start, end := max(uint64(run.Start), r.Start), min(uint64(run.End), r.End)
+		if start >= end {
+			return
 		}
-		for _, w := range res.Windows {
-			start, end := max(uint64(w.Range.Start), from), min(uint64(w.Range.End), to)
-			if w.Resident == 0 || start >= end || start%goruntime.PageSize != 0 {
-				continue
-			}
-			kinds := p.heap.Pages(goruntime.Range{Start: start, End: end})
-			for i, k := range kinds { // more than one where the system's pages are larger
-				n := w.Resident*uint64(i+1)/uint64(len(kinds)) - w.Resident*uint64(i)/uint64(len(kinds))
-				p.add(k, n)
-			}
+		kinds := p.heap.Pages(goruntime.Range{Start: start &^ (size - 1), End: (end + size - 1) &^ (size - 1)})
+		if len(kinds) == 0 {
+			return
 		}
+		for _, k := range kinds {
+			in[k] += size
+		}
+		in[kinds[0]] -= start % size
+		in[kinds[len(kinds)-1]] -= -end % size
+	}})
+	for k, n := range in {
+		p.add(goruntime.PageKind(k), n)
 	}
-	return nil
+	return err
 }
 
 func (p *goParts) add(k goruntime.PageKind, n uint64) {

@@ -51,13 +51,9 @@ func (f fakePages) Residency(r page.Range, o *page.ResidencyOptions) (out page.R
 		return n
 	}
 	out.Resident = in(r)
-	if o == nil || !o.Windows {
-		return out, nil
-	}
-	for at := r.Start; at < r.End; at += uintptr(o.Window) {
-		w := page.Window{Range: page.Range{Start: at, End: min(at+uintptr(o.Window), r.End)}}
-		if w.Resident = in(w.Range); w.Resident > 0 {
-			out.Windows = append(out.Windows, w)
+	for _, p := range f {
+		if from, to := max(p.Start, r.Start), min(p.End, r.End); from < to && o != nil && o.Runs != nil {
+			o.Runs(page.Range{Start: from, End: to})
 		}
 	}
 	return out, nil
