@@ -32,12 +32,14 @@ func (f FS) CgroupLimit(pid int) (limit uint64, ok bool, err error) {
 		if !g.unified() && !slices.Contains(g.controllers, "memory") {
 			continue
 		}
-		for _, file := range limitFiles(g, mounts) {
-			l, err := load(f.path(file), parseLimit)
+		name := "memory.limit_in_bytes"
+		if g.unified() {
+			name = "memory.max"
+		}
+		for _, dir := range limitDirs(g, mounts, "memory") {
+			l, err := load(f.path(path.Join(dir, name)), parseLimit)
 			switch {
-			// A cgroup namespace or a stale path names directories that are not
-			// there, and the root cgroup of version 2 has no memory.max.
-			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENODEV):
+			case noLimit(err):
 				continue
 			case err != nil:
 				return 0, false, err
@@ -48,6 +50,12 @@ func (f FS) CgroupLimit(pid int) (limit uint64, ok bool, err error) {
 		}
 	}
 	return limit, ok, nil
+}
+
+// noLimit says that a cgroup has no such limit: a cgroup namespace or a stale path names
+// directories that are not there, and the root cgroup of version 2 lacks the file.
+func noLimit(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENODEV)
 }
 
 // cgroup is one line of /proc/PID/cgroup: "4:memory:/path", or "0::/path" for
@@ -81,16 +89,12 @@ func parseCgroup(data []byte) ([]cgroup, error) {
 	return groups, nil
 }
 
-// limitFiles lists the files that may limit g, from its own directory up to the
-// mount point.
-func limitFiles(g cgroup, mounts []mount) []string {
-	name := "memory.limit_in_bytes"
-	if g.unified() {
-		name = "memory.max"
-	}
-	var files []string
+// limitDirs lists the directories whose limits of a controller bind g, from its own up to
+// the mount point.
+func limitDirs(g cgroup, mounts []mount, controller string) []string {
+	var dirs []string
 	for _, m := range mounts {
-		if g.unified() != (m.fstype == "cgroup2") || !g.unified() && (m.fstype != "cgroup" || !m.has("memory")) {
+		if g.unified() != (m.fstype == "cgroup2") || !g.unified() && (m.fstype != "cgroup" || !m.has(controller)) {
 			continue
 		}
 		// Where the process lies below what is mounted. A container that has
@@ -102,14 +106,14 @@ func limitFiles(g cgroup, mounts []mount) []string {
 			below = "/"
 		}
 		for {
-			files = append(files, path.Join(m.point, below, name))
+			dirs = append(dirs, path.Join(m.point, below))
 			if below == "/" {
 				break
 			}
 			below = path.Dir(below)
 		}
 	}
-	return files
+	return dirs
 }
 
 // relative returns the part of a cgroup path below root, starting with "/".

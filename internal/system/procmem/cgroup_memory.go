@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strconv"
 	"syscall"
@@ -50,8 +49,8 @@ func (f FS) MemoryGroups(pid int) ([]MemoryGroup, error) {
 		if !g.unified() && !slices.Contains(g.controllers, "memory") {
 			continue
 		}
-		for _, file := range limitFiles(g, mounts) {
-			out = append(out, MemoryGroup{dir: f.path(path.Dir(file)), unified: g.unified()})
+		for _, dir := range limitDirs(g, mounts, "memory") {
+			out = append(out, MemoryGroup{dir: f.path(dir), unified: g.unified()})
 		}
 	}
 	return out, nil

@@ -128,7 +128,7 @@ func FuzzCgroup(f *testing.F) {
 				if !filepath.IsAbs(m.point) {
 					continue
 				}
-				for _, file := range limitFiles(g, []mount{m}) {
+				for _, file := range limitDirs(g, []mount{m}, "memory") {
 					if rel, err := filepath.Rel(m.point, file); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 						t.Errorf("%s is not below %s", file, m.point)
 					}
@@ -136,4 +136,43 @@ func FuzzCgroup(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestCPUQuota(t *testing.T) {
+	const (
+		v1Mount = "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+		v2Mount = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	)
+	for name, c := range map[string]struct {
+		mounts, groups string
+		files          map[string]string
+		want           float64 // 0 for none
+		err            string
+	}{
+		"v1": {v1Mount, "9:cpu,cpuacct:/a/b\n4:memory:/a\n", map[string]string{
+			"cpu/a/b/cpu.cfs_quota_us": "-1\n", "cpu/a/b/cpu.cfs_period_us": "100000\n",
+			"cpu/a/cpu.cfs_quota_us": "150000\n", "cpu/a/cpu.cfs_period_us": "100000\n",
+			"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1.5, ""},
+		"v1, the host's path": {strings.Replace(v1Mount, " / ", " /docker/7 ", 1), "9:cpu,cpuacct:/elsewhere\n", map[string]string{
+			"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 0.5, ""},
+		"v2, the parent's is less": {v2Mount, "0::/a/b\n", map[string]string{
+			"a/b/cpu.max": "200000 100000\n", "a/cpu.max": "10000 20000\n"}, 0.5, ""},
+		"v2, none":   {v2Mount, "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n"}, 0, ""},
+		"v2, broken": {v2Mount, "0::/a\n", map[string]string{"a/cpu.max": "much\n"}, 0, "want a quota and a period"},
+		"v2, zero":   {v2Mount, "0::/a\n", map[string]string{"a/cpu.max": "0 100000\n"}, 0, "above 0"},
+		"v1, broken": {v1Mount, "9:cpu:/a\n", map[string]string{"cpu/a/cpu.cfs_quota_us": "much\n"}, 0, "invalid syntax"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			write(t, root, "proc/self/mountinfo", c.mounts)
+			write(t, root, "proc/self/cgroup", c.groups)
+			for file, text := range c.files {
+				write(t, root, "sys/fs/cgroup/"+file, text)
+			}
+			got, ok, err := New(root).CPUQuota(0)
+			if got != c.want || ok != (c.want != 0) || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("CPUQuota = %v, %v, %v", got, ok, err)
+			}
+		})
+	}
 }

@@ -64,12 +64,13 @@ func TestAbsent(t *testing.T) {
 	_, meminfoErr := f.Meminfo()
 	_, lastErr := f.LastPID()
 	_, _, cgroupErr := f.CgroupLimit(0)
+	_, _, quotaErr := f.CPUQuota(0)
 	_, cpuErr := f.CPUModel()
 	_, descErr := f.Descendants(1)
 	tree := f.NewTree(1)
 	defer tree.Close()
 	tree.SetReaper(1)
-	for i, err := range []error{statErr, statmErr, statusErr, smapsErr, meminfoErr, lastErr, cgroupErr, cpuErr, descErr, tree.Update()} {
+	for i, err := range []error{statErr, statmErr, statusErr, smapsErr, meminfoErr, lastErr, cgroupErr, quotaErr, cpuErr, descErr, tree.Update()} {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%d: error = %v, want not exist", i, err)
 		}
