@@ -40,6 +40,7 @@ func TestRead(t *testing.T) {
 		"reserve=1GiB,reserve=adaptive": on,
 		"reserve=auto":                  with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),
 		"heap=reserve":                  with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = goheap.ReserveAuto, true }),
+		"heap=reserve,reserve=adaptive": with(func(s *settings) { s.options.NoCollapse = true }),
 		"heap=reserve,reserve=1MiB":     with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = 1<<20, true }),
 		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,release=0": with(func(s *settings) {
 			s.options = goheap.Options{Reserve: goheap.ReserveAdaptive, MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}

@@ -22,7 +22,8 @@
 //	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1
 //	release=0|1    1         release memory when there is more bloat than that
 //	budget=SHARE   by need   of one processor, for collapsing, 0.001 to 1; by need is what
-//	                         takes two seconds, from 0.25 to 1
+//	                         takes two seconds, from 0.25 to 1; on a single CPU that is
+//	                         idle at times what takes ten, from 0.02 to 0.1
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
 //	                         does not grow. 0: no bound (the default within a limit)

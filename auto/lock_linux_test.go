@@ -56,7 +56,9 @@ func TestProgramLocksItsMemory(t *testing.T) {
 		if with.Locked < without.Locked+reserve/2 {
 			t.Errorf("%s: locking put %d MiB in memory, without a reserve %d MiB: nothing is tested", env, with.Locked>>20, without.Locked>>20)
 		}
-		if with.RSS > without.RSS+16<<20 {
+		// Locked memory cannot be returned, so the heap of each process is what it was at its
+		// largest: that varies by some windows.
+		if with.RSS > without.RSS+reserve/8 {
 			t.Errorf("%s: RSS %d MiB, without a reserve %d MiB", env, with.RSS>>20, without.RSS>>20)
 		}
 		if n := strings.Count(stderr, "folio: goheap: reserve: released: the program locks its memory (mlockall), "); n != 1 {

@@ -22,7 +22,7 @@ var others = map[string]bool{"arenadebug": true}
 // read returns what the variable says, and what is wrong with it.
 func read(env string) (s settings, wrong []error) {
 	s = settings{heap: true, gc: true, options: goheap.Options{Reserve: goheap.ReserveAdaptive}}
-	mode := ""
+	mode, given := "", false // given: reserve
 	for _, item := range config.Parse(env) {
 		var err error
 		switch item.Key {
@@ -55,6 +55,7 @@ func read(env string) (s settings, wrong []error) {
 					s.options.Reserve = n
 				}
 			}
+			given = given || err == nil
 		case "minheap":
 			if s.options.MinHeap, err = item.Size(); err == nil && s.options.MinHeap == 0 {
 				s.options.MinHeap = -1 // any
@@ -98,7 +99,7 @@ func read(env string) (s settings, wrong []error) {
 		s.heap = false
 	case "reserve":
 		s.options.NoCollapse = true
-		if s.options.Reserve == 0 || s.options.Reserve == goheap.ReserveAdaptive {
+		if s.options.Reserve == 0 || !given {
 			s.options.Reserve = goheap.ReserveAuto
 		}
 	}

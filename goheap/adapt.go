@@ -89,7 +89,9 @@ func (a *Advisor) adapt(now time.Time, h *heapState) (soon bool) {
 	d.committed = c
 	if c < leastReserved/4 || h.goal < leastReserved {
 		a.heedSmall(now)
-		return grew && h.goal >= leastReserved
+		// The next GC cycle may come soon, and the news of it late: the reserve is to be
+		// there before the program's requests are.
+		return grew && h.goal >= leastReserved/4
 	}
 	d.small = time.Time{}
 	if d.wait.left(now) > 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -76,12 +75,7 @@ func start(o *Options) (*Advisor, error) {
 	if !started.CompareAndSwap(false, true) {
 		return nil, ErrStarted
 	}
-	a := &Advisor{
-		options: own, fs: procmem.New(""), said: map[string]bool{}, pace: newPace(own.Budget, runtime.GOMAXPROCS(0)),
-		refused:   backoff{least: 5 * time.Second, most: 5 * time.Minute},
-		releases:  backoff{least: 30 * time.Second, most: 30 * time.Minute},
-		collected: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-	}
+	a := newAdvisor(own)
 	if err := a.prepare(); err != nil {
 		started.Store(false)
 		return nil, err
@@ -89,6 +83,15 @@ func start(o *Options) (*Advisor, error) {
 	a.publish()
 	go a.run()
 	return a, nil
+}
+
+func newAdvisor(own Options) *Advisor {
+	return &Advisor{
+		options: own, fs: procmem.New(""), said: map[string]bool{}, pace: newPace(own.Budget, cpus(procmem.New(""))),
+		refused:   backoff{least: 5 * time.Second, most: 5 * time.Minute},
+		releases:  backoff{least: 30 * time.Second, most: 30 * time.Minute},
+		collected: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 // prepare finds out what can be done, and makes the reserve.

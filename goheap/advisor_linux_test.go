@@ -18,7 +18,7 @@ import (
 )
 
 var roles = map[string]func() error{
-	"dense": denseRole, "sparse": sparseRole, "shrink": shrinkRole, "bloat": bloatRole, "reserve": reserveRole,
+	"dense": denseRole, "window": windowRole, "sparse": sparseRole, "shrink": shrinkRole, "bloat": bloatRole, "reserve": reserveRole,
 	"plain": plainRole, "disabled": disabledRole, "small": smallRole, "stress": stressRole, "target": targetRole,
 	"unwanted": unwantedRole, "uncollected": uncollectedRole,
 }
@@ -75,6 +75,49 @@ func denseRole() error {
 		return err
 	}
 	return a.Stop()
+}
+
+func TestWindowAtATime(t *testing.T) {
+	needCollapse(t)
+	testenv.RunRole(t, "window")
+}
+
+// windowRole has one CPU: a window is collapsed at a time, and none before the rest is over,
+// also where a GC cycle wakes the advisor.
+func windowRole() error {
+	all := grow(dense)
+	runtime.GC()
+	own, err := eager().withDefaults()
+	if err != nil {
+		return err
+	}
+	a := newAdvisor(own)
+	a.pace = newPace(0.1, 1)
+	if err := a.prepare(); err != nil {
+		return err
+	}
+	done := 0
+	if err := testenv.Await("ten windows", func() bool {
+		now := a.pace.until
+		if now.IsZero() {
+			now = time.Now()
+		} else if a.look(now.Add(-1)); a.stats.Windows.Collapsed != done {
+			err = fmt.Errorf("%d windows in a rest", a.stats.Windows.Collapsed-done)
+			return true
+		}
+		a.look(now)
+		if n := a.stats.Windows.Collapsed - done; n > 1 {
+			err = fmt.Errorf("%d windows at a time", n)
+		}
+		done = a.stats.Windows.Collapsed
+		return err != nil || done >= 10
+	}); err != nil {
+		return fmt.Errorf("%w: %+v", err, a.stats)
+	}
+	if err != nil {
+		return err
+	}
+	return check(all)
 }
 
 func TestSparseHeap(t *testing.T) {

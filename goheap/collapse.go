@@ -24,8 +24,11 @@ const (
 	busy         = 1
 )
 
-// collapse does one slice of what there is to collapse, and returns when to go on.
+// collapse does one piece of what there is to collapse, and returns when to go on.
 func (a *Advisor) collapse(now time.Time) (next time.Duration) {
+	if left := a.pace.until.Sub(now); left > 0 {
+		return left // a GC cycle ended meanwhile
+	}
 	a.stats.Waiting = ""
 	if left := a.refused.left(now); left > 0 {
 		a.stats.Waiting = "the kernel refused to make huge pages"
@@ -40,10 +43,10 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	// CPU time, since on a busy machine most of the rest is waiting for a processor.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	budget := time.Duration(float64(slice) * a.pace.share())
+	piece := a.pace.piece()
 	first := threadTime()
 	before := a.stats.Windows.Collapsed
-	for len(a.todo) > 0 && threadTime()-first < budget {
+	for n := 0; len(a.todo) > 0 && (n == 0 || threadTime()-first < piece); n++ {
 		if marking() {
 			a.stats.Waiting = "the GC marks"
 			break
@@ -72,7 +75,9 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	if a.stats.Waiting != "" {
 		return markWait
 	}
-	return max(a.pace.rest(spent), time.Millisecond)
+	next = max(a.pace.rest(spent), time.Millisecond)
+	a.pace.until = time.Now().Add(next)
+	return next
 }
 
 // affords reports whether the holes of a window may be filled: of all that was

@@ -64,10 +64,11 @@
 // Collapsing takes about a millisecond of CPU time a window of 2 MiB, in
 // virtual machines whose host gives memory only when it is touched up to ten
 // times as much; [Options.Budget] bounds it. A goroutine that uses the window at that
-// moment waits for it. It is not done while the GC marks, nor while the system
-// is short of memory. A collection wakes the advisor; besides, a few counters are
-// read once a second, or every half minute if the heap cannot become large without a
-// collection.
+// moment waits for it. So do requests on a single CPU: unless the program keeps that busy,
+// windows are collapsed one at a time then, in a tenth of the time at most. It is not done
+// while the GC marks, nor while the system is short of memory. A collection wakes the
+// advisor; besides, a few counters are read once a second, or every half minute if the heap
+// cannot become large without a collection.
 //
 // # Systems
 //

@@ -45,7 +45,9 @@ type Options struct {
 	// something to collapse, from 0.001 to 1. A GiB takes about 0.4 s of it, in
 	// virtual machines that get their memory when they touch it up to ten times as much.
 	// Default: what it takes to be done within two seconds, but not less than
-	// 0.25 nor more than 1 (0.5 with a single processor).
+	// 0.25 nor more than 1 (0.5 with a single CPU, by GOMAXPROCS or the quota of the
+	// cgroups). With a single CPU that is idle for more than 5% of the time: within ten
+	// seconds, from 0.02 to 0.1, and a window at a time.
 	Budget float64
 	// MaxPressure is the share of the time in which some thread may wait for
 	// memory (PSI, of the own cgroup or the machine) before collapsing pauses, from

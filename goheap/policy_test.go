@@ -206,6 +206,28 @@ func TestPace(t *testing.T) {
 	near("what the user has set", own.share(), 0.1)
 }
 
+// A heap that grows and is about to become large is looked at again soon: the news of a GC
+// cycle may come late.
+func TestLooksSoonAtAGrowingHeap(t *testing.T) {
+	const mib = 1 << 20
+	a := newAdvisor(Options{})
+	a.adaptive = &adaptive{}
+	for _, c := range []struct {
+		committed, goal uint64
+		soon            bool
+	}{
+		{4 * mib, 8 * mib, false},
+		{8 * mib, 17 * mib, true},
+		{8 * mib, 17 * mib, false}, // does not grow
+		{15 * mib, 63 * mib, true},
+		{12 * mib, 63 * mib, false},
+	} {
+		if soon := a.adapt(time.Now(), &heapState{mapped: c.committed, goal: c.goal}); soon != c.soon {
+			t.Errorf("%d MiB, the goal %d MiB: %v", c.committed/mib, c.goal/mib, soon)
+		}
+	}
+}
+
 func TestUnwanted(t *testing.T) {
 	for godebug, want := range map[string]bool{
 		"": false, "gctrace=1": false, "disablethp=0": false, "xdisablethp=1": false,

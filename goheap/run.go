@@ -71,6 +71,9 @@ func (a *Advisor) arm() {
 // it waited last, but at most most.
 func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 	a.heedLock()
+	if len(a.todo) == 0 {
+		a.pace.use.note(now, processTime()) // without what collapsing takes
+	}
 	h := readHeap()
 	soon := a.adapt(now, &h)
 	next, most = a.lookAt(now, h)

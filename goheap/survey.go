@@ -9,7 +9,8 @@ import (
 )
 
 // Looking at all pages of a heap of base pages takes milliseconds of CPU time a
-// GiB: 1% of the time at most, or 4% while much of the heap is in base pages.
+// GiB: 1% of the time at most, or 4% while much of the heap is in base pages, or a quarter of
+// a percent where requests would wait for it (see pace).
 const (
 	rest      = 100
 	restWhile = 25
@@ -86,11 +87,14 @@ func (a *Advisor) survey(h heapState, now time.Time) error {
 	s.Looks++
 	s.Looked = now
 	a.last, a.settled = h, false
-	a.pace.todo = len(a.todo)
+	a.pace.begin(len(a.todo))
 	a.pass.tried, a.pass.collapsed = 0, 0
 	factor := time.Duration(rest)
 	if len(a.todo) > 0 && s.Coverage() < soonCoverage {
 		factor = restWhile
+	}
+	if a.pace.slow {
+		factor = rest * slowRests
 	}
 	a.rested = now.Add(factor * (threadTime() - began))
 	return nil
