@@ -3,11 +3,13 @@ package trial
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/trial/load"
 )
+
+// loadPrefix is what flags of folio load begin with in the commands that start the server.
+const loadPrefix = "load-"
 
 // generate puts folio's own load on the server. Figures are of the time from the end of
 // the load's warm-up until its last request ended.
@@ -70,11 +72,26 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	case isClosed(r.exited):
 		out.Failure = "the server ended under load"
 	case failed != nil:
-		// Its flags have other names here.
-		out.Failure = strings.NewReplacer("--timeout", "--load-timeout", "--insecure", "--load-insecure", "--http", "--load-http",
-			"start the server first, or correct the port", "the server answers at "+r.p.Server.Ready.String()+": correct --target").Replace(failed.Error())
+		out.Failure = r.loadFailure(failed)
 	}
 	return nil
+}
+
+// loadFailure is why there was no load, in words: with the flags of the commands that start
+// the server themselves. Since it has answered, a port that is refused is a wrong one.
+func (r *running) loadFailure(err error) string {
+	var e *load.ConnectError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	text, advice := e.Err.Error(), e.Advice.Text(loadPrefix)
+	if e.Advice == load.CorrectPort {
+		advice = "the server answers at " + r.p.Server.Ready.String() + ": correct --target"
+	}
+	if advice != "" {
+		text += "; " + advice
+	}
+	return text
 }
 
 // placeLoad sets the load over time on the clock of the program, where that is kept.

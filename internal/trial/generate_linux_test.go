@@ -134,6 +134,32 @@ func TestGeneratorDoesNotCount(t *testing.T) {
 	}
 }
 
+// The reason why there was no load keeps the words of the server and the system; what to do
+// is said with the flags of the command.
+func TestLoadFailure(t *testing.T) {
+	ready, err := ParseReady("http://127.0.0.1:8080/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{p: &Program{Server: &Server{Ready: ready}}}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&load.ConnectError{Err: errors.New("no --http here; start the server first, or correct the port"), Advice: load.AnyCertificate},
+			"no --http here; start the server first, or correct the port; --load-insecure accepts any certificate"},
+		{&load.ConnectError{Err: errors.New("refused"), Advice: load.CorrectPort}, "refused; the server answers at http://127.0.0.1:8080/healthz: correct --target"},
+		{&load.ConnectError{Err: errors.New("no answer in time"), Advice: load.LongerTimeout}, "no answer in time; give a longer --load-timeout"},
+		{&load.ConnectError{Err: errors.New("no HTTP/2"), Advice: load.LeaveHTTPOut}, "no HTTP/2; leave --load-http 2 out"},
+		{&load.ConnectError{Err: errors.New("no route to host")}, "no route to host"},
+		{errors.New("its --timeout"), "its --timeout"},
+	} {
+		if got := r.loadFailure(c.err); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 // failing lets every n-th request fail: by its URL, since requests may arrive in another
 // order than they were sent.
 func failing(n int) func(p *Program) {

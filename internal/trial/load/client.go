@@ -5,13 +5,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -45,7 +43,7 @@ func newClient(ctx context.Context, o *Options, urls []*url.URL) (*client, error
 			proto, err := c.probe(ctx, u)
 			if err != nil {
 				end()
-				return nil, fmt.Errorf("cannot connect to %s: %w", u.Host, err)
+				return nil, cannotConnect(u.Host, err)
 			}
 			c.pools[host] = c.transports(dialing, proto)
 		}
@@ -123,7 +121,7 @@ func (c *client) probe(ctx context.Context, u *url.URL) (proto string, err error
 	defer cancel()
 	conn, err := c.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
 	if err != nil {
-		return "", plain(err)
+		return "", err
 	}
 	defer conn.Close()
 	if u.Scheme == "http" {
@@ -136,14 +134,14 @@ func (c *client) probe(ctx context.Context, u *url.URL) (proto string, err error
 	conf.NextProtos, conf.ServerName = c.offers(), u.Hostname()
 	t := tls.Client(conn, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		return "", plain(err)
+		return "", err
 	}
 	switch t.ConnectionState().NegotiatedProtocol {
 	case protoHTTP2:
 		return protoHTTP2, nil
 	default:
 		if c.o.HTTP == HTTP2 {
-			return "", errors.New("the server does not offer HTTP/2: leave --http 2 out")
+			return "", &ConnectError{errors.New("the server does not offer HTTP/2"), LeaveHTTPOut}
 		}
 		return protoHTTP1, nil
 	}
@@ -154,26 +152,6 @@ func (c *client) tlsConfig() *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return c.o.TLS.Clone()
-}
-
-// plain is the reason why there is no connection, with what to do about it.
-func plain(err error) error {
-	var errno syscall.Errno
-	var dns *net.DNSError
-	var unknown *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%w; start the server first, or correct the port", syscall.ECONNREFUSED)
-	case errors.Is(err, context.DeadlineExceeded):
-		return errors.New("no answer within --timeout")
-	case errors.As(err, &errno):
-		return errno
-	case errors.As(err, &dns):
-		return errors.New(dns.Err)
-	case errors.As(err, &unknown):
-		return fmt.Errorf("%w; --insecure accepts any certificate", unknown.Err)
-	}
-	return err
 }
 
 // transports makes what keeps the connections to one host. HTTP/2 has one connection in
