@@ -23,8 +23,7 @@ type heapNode struct {
 }
 
 // roleHeap (MiB, s) grows a dense heap on base pages whatever the policy is, waits until
-// half of it is on huge pages, but no longer than half a minute, and then for a time for
-// those who watch.
+// half of it is on huge pages, and then for a time for those who watch.
 func roleHeap(words []string) error {
 	debug.SetGCPercent(-1) // garbage would leave holes
 	if err := unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0); err != nil {
@@ -38,7 +37,7 @@ func roleHeap(words []string) error {
 	if err := unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		sm, err := procmem.FS{}.SmapsRollup(0)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -87,31 +88,50 @@ func (s Setting) IsZero() bool {
 // users read them.
 func (s Setting) vars() []string {
 	var v []string
-	if s.GOGC != "" {
-		v = append(v, "GOGC="+s.GOGC)
+	for before, value := range s.values() {
+		v = append(v, before+value)
 	}
-	if s.MemLimit != 0 {
-		v = append(v, "GOMEMLIMIT="+unit.Exact(s.MemLimit))
-	}
-	if s.GOMAXPROCS != 0 {
-		v = append(v, "GOMAXPROCS="+strconv.Itoa(s.GOMAXPROCS))
-	}
-	return append(v, s.Env...)
+	return v
 }
 
-// String names the setting as tables print it.
+// values are the setting's variables, in two parts each.
+func (s Setting) values() iter.Seq2[string, string] {
+	return func(yield func(before, value string) bool) {
+		if s.GOGC != "" && !yield("GOGC=", s.GOGC) ||
+			s.MemLimit != 0 && !yield("GOMEMLIMIT=", unit.Exact(s.MemLimit)) ||
+			s.GOMAXPROCS != 0 && !yield("GOMAXPROCS=", strconv.Itoa(s.GOMAXPROCS)) {
+			return
+		}
+		for _, e := range s.Env {
+			if !yield("", e) {
+				return
+			}
+		}
+	}
+}
+
+// String names the setting as tables print it. A search compares settings by it.
 func (s Setting) String() string {
-	v := s.vars()
+	name := make([]byte, 0, 64)
+	add := func(before, value string) {
+		if len(name) > 0 {
+			name = append(name, ' ')
+		}
+		name = append(append(name, before...), value...)
+	}
 	if !s.Build.IsZero() {
-		v = append([]string{s.Build.String()}, v...)
+		add("", s.Build.String())
+	}
+	for before, value := range s.values() {
+		add(before, value)
 	}
 	if s.THP != THPSystem {
-		v = append(v, "thp="+string(s.THP))
+		add("thp=", string(s.THP))
 	}
-	if len(v) == 0 {
+	if len(name) == 0 {
 		return "default"
 	}
-	return strings.Join(v, " ")
+	return string(name)
 }
 
 // Environ returns base with the setting's variables put in place of older ones.

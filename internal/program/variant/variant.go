@@ -29,8 +29,9 @@ func (b Build) IsZero() bool { return b == Build{} }
 
 // String names the build as tables print it: "" for the zero Build.
 func (b Build) String() string {
-	var out []string
-	for _, p := range []struct{ before, value string }{
+	var parts [5]string
+	out := parts[:0]
+	for _, p := range [...]struct{ before, value string }{
 		{"", b.Go}, {"GOEXPERIMENT=", b.Experiments}, {"GOAMD64=", b.AMD64}, {"pgo=", b.PGO}, {"patch=", b.Patches},
 	} {
 		if p.value != "" {

@@ -106,13 +106,11 @@ func (s *search) admit() (direct bool, err error) {
 	}
 	runs = max(runs-finalRounds*len(steps), 0)
 	n := entrants(runs)
-	for _, set := range coarse[:min(n, len(coarse))] {
+	n = min(n, len(coarse))
+	for _, set := range coarse[:n] {
 		s.add(set)
 	}
-	if n < len(coarse) {
-		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", len(coarse)-n,
-			len(coarse), each.Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
-	}
+	s.untried = coarse[n:]
 	return len(s.res.Arms)-len(steps) <= finalists, nil
 }
 

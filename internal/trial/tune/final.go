@@ -46,7 +46,12 @@ func (s *search) final(ctx context.Context) error {
 			return err
 		}
 		if !slices.ContainsFunc(r.Arms[1:], alive) {
-			return nil // finish says so
+			a := s.another()
+			if a == nil || spent {
+				return nil // finish says so
+			}
+			arms, s.aim = []*Arm{s.def(), a}, s.sched.Rounds()-r.RaceRounds+finalRounds
+			continue
 		}
 		last := spent || s.opts.MaxRounds > 0 || s.cost(s.open(arms)) > s.left()
 		r.conclude(s.share(last))
@@ -67,6 +72,17 @@ func (s *search) final(ctx context.Context) error {
 		}
 		s.aim = int(math.Ceil(grow * float64(s.aim)))
 	}
+}
+
+// another enters the next setting that there was no room for, now that those that were tried
+// are out; nil for none, and where the budget has no room for that either.
+func (s *search) another() *Arm {
+	if len(s.untried) == 0 || s.opts.MaxRounds > 0 || s.res.Inert != "" || s.res.whyNone() == "" || s.left() < 2*s.perTrial(nil) {
+		return nil
+	}
+	a := s.add(s.untried[0])
+	s.untried, a.Status = s.untried[1:], Finalist
+	return a
 }
 
 // rounds runs rounds of the final until there are as many as s.aim.

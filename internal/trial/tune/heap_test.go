@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -18,6 +19,7 @@ func newHungry(seed uint64) *simulated {
 // The promise of the search holds with huge pages as a second dimension: within 3% of
 // the best of the whole grid, in at most half of its time.
 func TestSearchAdviseAgainstGrid(t *testing.T) {
+	testenv.Alone(t)
 	for name, cost := range map[string]float64{"gains": 0.9, "loses": 1.2} {
 		t.Run(name, func(t *testing.T) {
 			const seeds = 20
@@ -146,6 +148,7 @@ func TestKeep(t *testing.T) {
 // Of settings that are as fast and take as much memory, the one that sets least is
 // recommended: here huge pages are all of the gain.
 func TestOnlyHugePagesGain(t *testing.T) {
+	testenv.Alone(t)
 	const seeds = 40
 	var others []string
 	for seed := range uint64(seeds) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
@@ -141,15 +142,16 @@ type search struct {
 	late   int // runs in which the load generator was, those that were repeated included
 
 	stage     Stage
-	aim       int     // rounds of the final until the next look
-	running   int     // arms in the round
-	sampled   bool    // the round is sampled
-	ahead     *Arm    // the best so far
-	direct    bool    // no race: all arms are in the final
-	refine    int     // how often the neighbourhood of the best was filled in
-	raced     int     // rounds before the race
-	explained int     // how often the final got a further arm, see unexplained
-	spent     float64 // of alpha, on looks
+	aim       int             // rounds of the final until the next look
+	running   int             // arms in the round
+	sampled   bool            // the round is sampled
+	ahead     *Arm            // the best so far
+	direct    bool            // no race: all arms are in the final
+	refine    int             // how often the neighbourhood of the best was filled in
+	raced     int             // rounds before the race
+	untried   []trial.Setting // that the budget has no room for, best first
+	explained int             // how often the final got a further arm, see unexplained
+	spent     float64         // of alpha, on looks
 	stands    standing
 	// GOGC, or GOMEMLIMIT, does nothing for the program.
 	inertGOGC, inertLimit bool
@@ -381,7 +383,7 @@ func (s *search) finish(ctx context.Context, err *error) {
 	}
 	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
 	case !compared && *err == nil && !r.Interrupted:
-		r.Ended = "no setting is left to compare with the default"
+		r.Ended = "no setting is left to compare with the default" + r.whyNone()
 		if r.Inert != "" {
 			r.Ended = "nothing to compare"
 			r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
@@ -393,12 +395,38 @@ func (s *search) finish(ctx context.Context, err *error) {
 		}
 		s.estimate()
 	}
+	s.sayUntried()
 	s.sayFailures()
 	if why := r.broken(s.def()); why != "" && alive(s.def()) {
 		s.note("the default is not recommended, and only compared with: " + why)
 	}
 	if *err == nil && !r.Interrupted {
 		*err = r.unlimited()
+	}
+}
+
+// whyNone says why the settings that were tried are out, where one did not even work.
+func (r *Result) whyNone() string {
+	n, why := 0, ""
+	for _, a := range r.Arms[1:] {
+		if a.Status == Failed || a.Status == OverLimit {
+			n, why = n+1, a.Name+": "+a.Reason
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == 1:
+		return ": " + why
+	}
+	return fmt.Sprintf(": %d failed or broke a limit (the last, %s)", n, why)
+}
+
+// sayUntried notes how many settings the budget had no room for.
+func (s *search) sayUntried() {
+	if n := len(s.untried); n > 0 {
+		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", n,
+			len(s.space.coarse()), s.perTrial(nil).Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
 }
 

@@ -31,6 +31,7 @@ type machine struct {
 	cycles func(trial.Setting) int     // nil: not known
 	faults func(trial.Setting) float64 // nil: none
 	hangs  func(trial.Setting) bool    // runs that do not end by themselves; nil: none
+	dies   func(trial.Setting) bool    // runs that fail; nil: none
 	bound  time.Duration               // as the search sets it
 }
 
@@ -84,6 +85,9 @@ func (m *machine) Run(ctx context.Context, set trial.Setting) (*trial.Sample, er
 		return &trial.Sample{Wall: m.bound.Seconds(), TimedOut: true, Failure: "ended: it took longer than " + m.bound.String()}, nil
 	}
 	m.now = m.now.Add(time.Duration(wall * float64(time.Second)))
+	if m.dies != nil && m.dies(set) {
+		return &trial.Sample{Wall: wall, Failure: "exit status 2"}, nil
+	}
 	bytes := uint64(m.memory(set) * math.Exp(0.01*m.rng.NormFloat64()) * (1 << 20))
 	out := &trial.Sample{Wall: wall, CPU: wall, PeakRSS: &bytes, PeakTreeRSS: &bytes, Metrics: map[string]float64{"op/s": 1000 / wall}}
 	if m.faults != nil {

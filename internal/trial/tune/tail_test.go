@@ -97,6 +97,7 @@ func TestTailIsFound(t *testing.T) {
 // Where the answer is open, a budget as it says decides most searches: a setting is known to be
 // better than the default, or none is by more than the margin.
 func TestAdvisedBudget(t *testing.T) {
+	testenv.Alone(t)
 	t.Parallel()
 	n := uint64(testenv.Some(8, 40))
 	for name, p99 := range map[string]func(trial.Setting) float64{"weak": weak, "flat": flat} {
