@@ -28,18 +28,18 @@ type doctorFlags struct {
 
 const doctorLong = `Check this machine, and a process, for what makes memory slow.
 
-Each check looks for one known hazard: huge pages that are off, that stall, that
-bring returned memory back; reserved memory that nobody uses; swap; a container
-limit that the Go runtime does not know; a tiny heap that is collected all the
-time. What is found is printed with what was read, what it means, how to fix it,
-and where to read on, the worst first. What could not be checked is said, with
-the reason. Nothing is changed.
+Each check looks for one known hazard: huge pages that are off, that stall, or
+that re-populate released memory; reserved memory that is not used; swap; a
+container limit that the Go runtime does not know; GC cycles one after another
+for a tiny heap. Findings are printed with what was read, what it means, how to
+fix it, and where to read on, the worst first. What could not be checked is
+listed with the reason. Nothing is changed.
 
 Without a PID the machine is checked, and the container that folio is in; with
 one, the container of that process, and the process. A process of another user
 needs root (CAP_SYS_PTRACE). "folio doctor list" explains the checks.
 
-It takes a second: what counts up is read twice (--duration).
+It takes a second: counters are read twice (--duration).
 
 Exit codes: 0 the checks ran, whatever they found; 1 failed, or with --strict
 something was found; 2 wrong use; 130 interrupted.`

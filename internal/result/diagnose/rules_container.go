@@ -50,7 +50,7 @@ func lookFull(f *Facts) ([]Finding, error) {
 		return []Finding{{
 			What:     fmt.Sprintf("The container's memory is nearly used up: %s.", unit.Percent(float64(used)/float64(limit))),
 			Evidence: []Reading{g.reading("limit %s, in use %s without caches that are easily dropped", unit.Size(limit), unit.Size(used))},
-			Means:    "At the limit the kernel takes caches away, and then ends a process. Huge pages need room: they are refused here before that.",
+			Means:    "At the limit the kernel reclaims caches, and then kills a process. Before that it refuses huge pages, which need room.",
 			Fix: []Step{{Do: "Raise the limit, or set GOMEMLIMIT of the Go programs in it to about 90% of the limit in all.",
 				Code: "GOMEMLIMIT=" + limitFor(limit)}},
 		}}, nil
@@ -68,9 +68,9 @@ func lookThrottled(f *Facts) ([]Finding, error) {
 			continue
 		}
 		return []Finding{{
-			What:     "The container is slowed down for its memory.",
+			What:     "The container is throttled: its memory use is above memory.high.",
 			Evidence: []Reading{g.reading("memory.high %s, memory.current %s", unit.Size(*g.High), unit.Size(*g.Usage))},
-			Means:    "Above memory.high each allocation waits while the kernel takes memory away from the container.",
+			Means:    "Each allocation waits while the kernel reclaims memory of the container.",
 			Fix:      []Step{{Do: "Raise memory.high, or keep the program below it:", Code: "GOMEMLIMIT=" + limitFor(*g.High)}},
 		}}, nil
 	}

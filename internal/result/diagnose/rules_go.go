@@ -134,17 +134,17 @@ func lookNoLimit(f *Facts) ([]Finding, error) {
 		return nil, err
 	}
 	h := Finding{
-		What:     fmt.Sprintf("The container may use %s, and the program does not know.", unit.Size(container)),
+		What:     fmt.Sprintf("The container's limit is %s; the program has no memory limit.", unit.Size(container)),
 		Evidence: []Reading{{dir, "limit " + unit.Size(container)}, from},
-		Means:    "The heap may grow to twice what lives before it is collected, past the container's limit: then the kernel kills the program, although most of it was garbage. Below the limit there may be room that would save collections.",
-		Fix: []Step{{Do: "Tell it, with 10% to spare for what the runtime does not count:", Code: "GOMEMLIMIT=" + p.limitFor(container)},
-			{Do: "Or have it find out itself, and tune GOGC within it:", Code: `import _ "github.com/foliomem/folio/auto"`}},
+		Means:    "The heap may grow to twice the live heap before a GC cycle, past the container's limit: the kernel then kills the program, although half of it is garbage. Further below the limit there may be room that would save GC cycles.",
+		Fix: []Step{{Do: "Set one, with 10% to spare for what the runtime does not count:", Code: "GOMEMLIMIT=" + p.limitFor(container)},
+			{Do: "Or import the package that reads the limit and tunes GOGC within it:", Code: `import _ "github.com/foliomem/folio/auto"`}},
 	}
 	if !sure {
 		h.Means += p.unsure()
 	}
 	if v := p.release(); v != "" && version.Compare(v, "go1.19") < 0 {
-		h.Fix = []Step{{Do: v + " knows no memory limit: build it with Go 1.19 or newer, and set", Code: "GOMEMLIMIT=" + p.limitFor(container)}}
+		h.Fix = []Step{{Do: v + " has no memory limit: build it with Go 1.19 or newer, and set:", Code: "GOMEMLIMIT=" + p.limitFor(container)}}
 	}
 	return []Finding{h}, nil
 }
@@ -160,9 +160,9 @@ func lookLimitAbove(f *Facts) ([]Finding, error) {
 		return nil, err
 	}
 	return []Finding{{
-		What:     fmt.Sprintf("The program keeps to %s, and the container may use %s.", unit.Size(limit), unit.Size(container)),
+		What:     fmt.Sprintf("The program's memory limit is %s, the container's only %s.", unit.Size(limit), unit.Size(container)),
 		Evidence: []Reading{from, {dir, "limit " + unit.Size(container)}},
-		Means:    "The container's limit is met first: the kernel kills the program before the GC begins to work harder.",
+		Means:    "The container's limit is reached first: the kernel kills the program before the GC starts to work harder.",
 		Fix:      []Step{{Do: "Set the program's limit below the container's:", Code: "GOMEMLIMIT=" + p.limitFor(container)}},
 	}}, nil
 }
@@ -184,17 +184,17 @@ func lookLimitLow(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What:     fmt.Sprintf("The live heap fills %s of the memory limit.", unit.Percent(float64(*r.Live)/float64(*s.Limit))),
 		Evidence: []Reading{p.runtime("memory limit %s, live heap %s", unit.Size(uint64(*s.Limit)), unit.Size(*r.Live))},
-		Means:    "What is left is soon full of garbage, so the GC runs all the time: up to half of the processors, and the rest of the program waits for it.",
-		Fix:      []Step{{Do: "Raise the limit, or keep less alive. What each limit costs is measured by:", Code: "folio tune -- ./program"}},
+		Means:    "Garbage fills the rest quickly, so GC cycles follow one another: they take up to half of the CPU time, and goroutines that allocate wait for them.",
+		Fix:      []Step{{Do: "Raise the limit, or keep less alive. To measure what each limit costs:", Code: "folio tune -- ./program"}},
 	}
 	if f.Watched > 0 {
-		h.Evidence = append(h.Evidence, p.runtime("%s collections a second, over %s",
+		h.Evidence = append(h.Evidence, p.runtime("%s GC cycles a second, over %s",
 			unit.Rate(f.cycles(r.Before.Cycles, s.Cycles)), unit.Seconds(f.Watched.Seconds())))
 	}
 	return []Finding{h}, nil
 }
 
-// cycles is a rate of collections. The count wraps around.
+// cycles is a rate of GC cycles. The count wraps around.
 func (f *Facts) cycles(before, after uint32) float64 {
 	return float64(after-before) / f.Watched.Seconds()
 }
@@ -222,7 +222,7 @@ func lookCollectorOff(f *Facts) ([]Finding, error) {
 		What:     "The GC is off, and nothing limits the heap.",
 		Evidence: []Reading{off, from},
 		Means:    "The heap grows until the kernel kills the program, and each page of it is a page fault." + p.unsure(),
-		Fix:      []Step{{Do: "Set a limit, at which the GC then starts:", Code: "GOGC=off GOMEMLIMIT=2GiB"}},
+		Fix:      []Step{{Do: "Set a limit, at which GC cycles then start:", Code: "GOGC=off GOMEMLIMIT=2GiB"}},
 	}}, nil
 }
 
@@ -242,10 +242,10 @@ func lookTiny(f *Facts) ([]Finding, error) {
 	}
 	live := ""
 	if r.Live != nil {
-		live = " of a live heap of " + unit.Size(*r.Live)
+		live = " with a live heap of " + unit.Size(*r.Live)
 	}
-	return []Finding{p.tiny(fmt.Sprintf("%s collections a second%s.", unit.Rate(rate), live),
-		p.runtime("collections: %s, %s later (%s)", unit.Number(int64(r.Before.Cycles)),
+	return []Finding{p.tiny(fmt.Sprintf("%s GC cycles a second%s.", unit.Rate(rate), live),
+		p.runtime("GC cycles: %s, and %s more %s later", unit.Number(int64(r.Before.Cycles)),
 			unit.Number(int64(s.Cycles-r.Before.Cycles)), unit.Seconds(f.Watched.Seconds())))}, nil
 }
 
@@ -253,10 +253,10 @@ func (p *Process) tiny(what string, evidence Reading) Finding {
 	return Finding{
 		What:     what,
 		Evidence: []Reading{evidence},
-		Means:    "It costs more than it shows: " + tinyCosts + ". The cost grows with the number of threads. A few MiB more of heap save almost all of it.",
-		Fix: []Step{{Do: "Let the heap be larger; what that gives is measured by folio tune:", Code: "GOGC=" + tinyGOGC},
-			{Do: "Or have the program keep a least heap itself (package gctune):", Code: `import _ "github.com/foliomem/folio/auto"`},
-			{Do: "Or build it with a minimum heap that can be set, and set FOLIO_HEAPMINIMUM=64MiB:", Code: "folio build --patch heap-minimum"}},
+		Means:    "This costs more than any figure shows: " + tinyCosts + ". The cost grows with the number of threads. A few MiB more of heap save almost all of it.",
+		Fix: []Step{{Do: "Allow a larger heap, and measure the gain with folio tune:", Code: "GOGC=" + tinyGOGC},
+			{Do: "Or import the package that keeps a minimum heap:", Code: `import _ "github.com/foliomem/folio/auto"`},
+			{Do: "Or build it with the patch for a minimum heap, and set FOLIO_HEAPMINIMUM=64MiB:", Code: "folio build --patch heap-minimum"}},
 	}
 }
 
@@ -290,7 +290,7 @@ func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 		Reading{"samples of its time", fmt.Sprintf("%d, over %s: %s in GC", p.Samples.Value.Result.Samples,
 			unit.Seconds(f.Watched.Seconds()), unit.Percent(part))})
 	h.Evidence = append(h.Evidence, Reading{p.file("status"), "RssAnon: " + unit.Size(*anon)})
-	h.Means += " How often it collects could not be read: " + unread.Error() + "."
+	h.Means += " The number of GC cycles could not be read: " + unread.Error() + "."
 	return []Finding{h}, nil
 }
 
@@ -320,7 +320,7 @@ func lookReturned(f *Facts) ([]Finding, error) {
 		return nil, nil
 	}
 	h := Finding{
-		What: fmt.Sprintf("%s are resident that the Go runtime does not hold.", unit.Size(*s.Anonymous-*ready)),
+		What: fmt.Sprintf("%s are resident beyond what the Go runtime holds.", unit.Size(*s.Anonymous-*ready)),
 		Evidence: []Reading{p.runtime("holds %s", unit.Size(*ready)),
 			{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, AnonHugePages %s", unit.Size(*s.Anonymous), unit.Size(*s.AnonHugePages))}},
 		Means: "Either khugepaged made huge pages of memory that was returned, which the runtime cannot return again, or the program has memory outside of the Go heap (cgo, mmap).",
@@ -354,14 +354,14 @@ func lookStacks(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What:     fmt.Sprintf("Stacks of goroutines take %s of the %s that the Go runtime holds.", unit.Size(*s.Stacks), unit.Size(*s.Held)),
 		Evidence: []Reading{p.runtime("stacks %s", unit.Size(*s.Stacks))},
-		Means:    "Each collection scans these stacks. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to, for as long as the program runs.",
+		Means:    "Each GC cycle scans these stacks. A goroutine that waits forever (a leak) keeps its stack, and all that it points to, for as long as the program runs.",
 		Fix: []Step{{Do: "See where goroutines wait (net/http/pprof in the program):",
 			Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutine"}},
 	}
 	if s.Goroutines > 0 {
 		h.Evidence = append(h.Evidence, p.runtime("at most %s goroutines at one time", unit.Number(int64(s.Goroutines))))
 	}
-	leaks := Step{Do: "Only those that can never go on:", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutineleak"}
+	leaks := Step{Do: "Only those that can never continue:", Code: "go tool pprof -top http://HOST:PORT/debug/pprof/goroutineleak"}
 	switch v := p.release(); {
 	case v == "":
 	case version.Compare(v, "go1.26") < 0:

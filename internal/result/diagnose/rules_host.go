@@ -80,8 +80,8 @@ func lookMissing(f *Facts) ([]Finding, error) {
 	return []Finding{{
 		What:     "The kernel has no transparent huge pages.",
 		Evidence: []Reading{{strings.TrimSuffix(thpDir, "/"), "no such directory"}},
-		Means:    "No heap can be put on huge pages, whatever asks for it: it was built without CONFIG_TRANSPARENT_HUGEPAGE, or /sys is hidden from this container.",
-		Fix:      []Step{{Do: "Use a kernel with CONFIG_TRANSPARENT_HUGEPAGE=y, as all large distributions build it."}},
+		Means:    "No heap can be put on huge pages: the kernel was built without CONFIG_TRANSPARENT_HUGEPAGE, or /sys is hidden from this container.",
+		Fix:      []Step{{Do: "Use a kernel with CONFIG_TRANSPARENT_HUGEPAGE=y, as all large distributions have it."}},
 	}}, nil
 }
 
@@ -134,7 +134,7 @@ func lookAlways(f *Facts) ([]Finding, error) {
 	return []Finding{{
 		What:     "Every program gets huge pages, asked for or not.",
 		Evidence: []Reading{{thpEnabled, bracketed(f.THP.Value.Enabled)}},
-		Means:    "Large Go heaps gain from it. Small ones can take up to half as much memory again, programs that return memory get it back when khugepaged comes (see max-ptes-none), and faults may wait for a huge page to be made (see defrag-always).",
+		Means:    "Large Go heaps gain from it. Small ones can take up to half as much memory again, khugepaged re-populates memory that programs have released (see max-ptes-none), and page faults may wait until a huge page has been made (see defrag-always).",
 		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (folio exec, or import folio/auto):", "madvise",
 			thpEnabled),
 			{Do: "Or keep it for large heaps, with max_ptes_none at 0 and defrag at defer or defer+madvise."}},
@@ -264,10 +264,10 @@ func lookSwappiness(f *Facts) ([]Finding, error) {
 		return nil, err
 	}
 	return []Finding{{
-		What: fmt.Sprintf("%s are swapped out, and memory is swapped out readily.", unit.Size(*m.SwapTotal-*m.SwapFree)),
+		What: fmt.Sprintf("%s are swapped out, and vm.swappiness lets the kernel swap early.", unit.Size(*m.SwapTotal-*m.SwapFree)),
 		Evidence: []Reading{{swappiness, fmt.Sprint(n)},
 			{meminfo, fmt.Sprintf("SwapTotal %s, SwapFree %s", unit.Size(*m.SwapTotal), unit.Size(*m.SwapFree))}},
-		Means: "A collection reads the whole live heap: what was swapped out because nobody used it must then be read back. Pages of files would be dropped more cheaply.",
+		Means: "A GC cycle reads the whole live heap: it reads back all that was swapped out. To drop pages of files instead would be cheaper.",
 		Fix:   []Step{{Do: "Swap only when there is nothing else to drop:", Code: "sudo sysctl vm.swappiness=1"}},
 	}}, nil
 }
@@ -277,16 +277,16 @@ func lookPageSize(f *Facts) ([]Finding, error) {
 		return nil, nil
 	}
 	h := Finding{
-		What:     fmt.Sprintf("Base pages have %s.", unit.Size(uint64(f.PageBytes))),
+		What:     fmt.Sprintf("Base pages are %s.", unit.Size(uint64(f.PageBytes))),
 		Evidence: []Reading{{"getpagesize(2)", fmt.Sprint(f.PageBytes)}},
-		Means:    "Page faults and TLB misses are fewer than with 4 KiB pages, so huge pages gain less here; memory comes and goes in steps of a page, so many small mappings and stacks take more.",
-		Fix: []Step{{Do: "Nothing, if the memory is there. Figures from machines with 4 KiB pages do not hold here: measure.",
+		Means:    "Page faults and TLB misses are fewer than with 4 KiB pages, so huge pages gain less here; memory is given in whole pages, so many small mappings and stacks take more.",
+		Fix: []Step{{Do: "Nothing, if there is enough memory. Figures from machines with 4 KiB pages do not hold here: measure.",
 			Code: "folio lab pages"}},
 	}
 	if w := f.window(); w > 0 {
 		h.Evidence = append(h.Evidence, Reading{thpDir + "hpage_pmd_size", fmt.Sprint(w)})
 		if w > 32<<20 {
-			h.Means += fmt.Sprintf(" A huge page has %s: only heaps of many times that can use any.", unit.Size(w))
+			h.Means += fmt.Sprintf(" A huge page is %s: only heaps of many times that size can use one.", unit.Size(w))
 		}
 	}
 	return []Finding{h}, nil

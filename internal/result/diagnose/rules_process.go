@@ -85,7 +85,7 @@ func lookDisabled(f *Facts) ([]Finding, error) {
 	}
 	a, _ := advice.ByID("thp-disabled", &advice.Facts{OptedOut: true})
 	h := findingOf(a, Reading{p.file("status"), "THP_enabled: 0"})
-	h.Fix = append(h.Fix, Step{Do: "Or have the process take it back, early in main:", Code: p.prctl(0)})
+	h.Fix = append(h.Fix, Step{Do: "Or have the process undo it, early in main:", Code: p.prctl(0)})
 	return []Finding{h}, nil
 }
 
@@ -105,11 +105,11 @@ func lookSwapped(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What:     fmt.Sprintf("%s of this process are swapped out.", unit.Size(*s.VmSwap)),
 		Evidence: []Reading{{p.file("status"), "VmSwap: " + unit.Size(*s.VmSwap)}},
-		Means:    "What is swapped out comes back page by page, each from the disk, and never as huge pages.",
+		Means:    "Each page is read back from the disk by itself, never as part of a huge page.",
 		Fix:      []Step{{Do: "Free memory, or give the process less to use. For a service under systemd:", Code: "MemorySwapMax=0"}},
 	}
 	if p.isGo() {
-		h.Means += " A collection reads the whole live heap, so it waits for all that lives of it."
+		h.Means += " A GC cycle reads the whole live heap, so it waits for each such page that is live."
 	}
 	if f.Swappiness.Err == nil {
 		h.Evidence = append(h.Evidence, Reading{swappiness, fmt.Sprint(f.Swappiness.Value)})
@@ -146,7 +146,7 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 		h.Evidence = append(h.Evidence, Reading{thpEnabled, bracketed(t)})
 	}
 	if r := f.Release; r.Err == nil && r.Value.AtLeast(6, 1) {
-		h.Fix = append(h.Fix, Step{Do: "Put what is there on huge pages, without a restart:", Code: p.collapse()})
+		h.Fix = append(h.Fix, Step{Do: "Put what is resident on huge pages, without a restart:", Code: p.collapse()})
 	}
 	if p.isGo() {
 		step := Step{Do: "Or have the program ask for them itself, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`}
@@ -154,7 +154,7 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 			step.Do = "Or have the program ask for them itself, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
 		}
 		h.Fix = append(h.Fix,
-			Step{Do: "For good, as it is: start it with its heap on huge pages (Go 1.21.6 or later):",
+			Step{Do: "For good, without a rebuild: start it with its heap on huge pages (Go 1.21.6 or later):",
 				Code: "folio exec --thp heap -- PROGRAM ARGS"},
 			step, Step{Do: "Or build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
@@ -251,9 +251,9 @@ func lookFork(f *Facts) ([]Finding, error) {
 		What: fmt.Sprintf("Huge pages are shared with a forked copy of the process (about %s in all).", unit.Size(shared)),
 		Evidence: []Reading{{p.file("smaps_rollup"), fmt.Sprintf("Anonymous %s, Pss_Anon %s (shared pages count in part), AnonHugePages %s",
 			unit.Size(*s.Anonymous), unit.Size(*s.PssAnon), unit.Size(*s.AnonHugePages))}},
-		Means: "The first write to each shared huge page splits it and copies one base page: such writes are slow, and what was split stays on base pages after the child is gone, until khugepaged comes.",
+		Means: "The first write to each shared huge page splits it and copies one base page: such writes are slow, and the split pages stay base pages after the child has ended, until khugepaged collapses them.",
 		Fix: []Step{{Do: "Start other programs with os/exec or posix_spawn, which share no pages, and fork copies only of small processes."},
-			{Do: "If it must fork, have it run without huge pages, early in main:", Code: p.prctl(1)}},
+			{Do: "If it must fork, turn huge pages off for it, early in main:", Code: p.prctl(1)}},
 	}
 	if n := p.Children.Value; len(n) > 0 {
 		h.Evidence = append(h.Evidence, Reading{"/proc/*/stat",
@@ -279,13 +279,13 @@ func lookLazy(f *Facts) ([]Finding, error) {
 		return nil, nil
 	}
 	h := Finding{
-		What:     fmt.Sprintf("%s were freed and still count as used.", unit.Size(*s.LazyFree)),
+		What:     fmt.Sprintf("%s were freed and still count as RSS.", unit.Size(*s.LazyFree)),
 		Evidence: []Reading{{p.file("smaps_rollup"), "LazyFree: " + unit.Size(*s.LazyFree)}},
-		Means:    "The program frees by MADV_FREE: the kernel takes the memory only when it is short. Until then it is in RSS, and in the container's count. Freeing huge pages so, and taking them in use again, is slower than MADV_DONTNEED.",
+		Means:    "The program frees with MADV_FREE: the kernel reclaims the memory only when it is short. Until then it counts as RSS and in the container's use. With huge pages MADV_FREE and the next use are slower than with MADV_DONTNEED.",
 		Fix:      []Step{{Do: "Have its allocator use MADV_DONTNEED."}},
 	}
 	if p.isGo() {
-		h.Fix = []Step{{Do: "Take madvdontneed=0 out of GODEBUG; with Go 1.12 to 1.15, which free so by default, set:",
+		h.Fix = []Step{{Do: "Take madvdontneed=0 out of GODEBUG; with Go 1.12 to 1.15, whose default is MADV_FREE, set:",
 			Code: "GODEBUG=madvdontneed=1"}}
 	}
 	return []Finding{h}, nil

@@ -189,7 +189,7 @@ var firing = []struct {
 		w.remove("sys/kernel/mm/transparent_hugepage")
 	}, "warning thp-missing", nil},
 	{"swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)) }, "problem swapped-out",
-		[]string{"200.0MiB", "collection"}},
+		[]string{"200.0MiB", "A GC cycle"}},
 	{"swapped out, not Go", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", kB(200)); w.version = "" },
 		"problem swapped-out", nil},
 	{"hardly swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", "1000 kB") }, "", nil},
@@ -284,10 +284,10 @@ var firing = []struct {
 
 	{"tiny", k618, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+50*i), new(uint64(16<<20)) })
-	}, "warning go-tiny-heap", []string{"100 collections a second of a live heap of 16.00MiB", "GOGC=400"}},
+	}, "warning go-tiny-heap", []string{"100 GC cycles a second with a live heap of 16.00MiB", "GOGC=400"}},
 	{"tiny, and the count wraps around", k618, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = 1<<32-30+uint32(25*i-25)+25, new(uint64(1<<20)) })
-	}, "warning go-tiny-heap", []string{"50 collections a second"}},
+	}, "warning go-tiny-heap", []string{"50 GC cycles a second"}},
 	{"tiny, seldom", k618, func(w *world) {
 		w.runtimes(func(i int, s *goruntime.State) { s.Cycles, s.Marked = uint32(100+24*i), new(uint64(1<<20)) })
 	}, "", nil},

@@ -42,7 +42,7 @@ func lookStalls(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What:     fmt.Sprintf("Programs wait while huge pages are made, %s times a second.", unit.Rate(rate)),
 		Evidence: []Reading{f.watched("compact_stall", rate)},
-		Means:    "A fault that wants a huge page moves other memory around first. That is time of the program, in the kernel, and long pauses.",
+		Means:    "A page fault that asks for a huge page first compacts other memory: CPU time of the program in the kernel, and long pauses.",
 		Fix:      []Step{set("Have huge pages made in the background, for all:", "defer", thpDefrag)},
 	}
 	if d := f.THP.Value.Defrag; d.Selected != "" {
@@ -64,7 +64,7 @@ func lookRefused(f *Facts) ([]Finding, error) {
 	return []Finding{{
 		What:     fmt.Sprintf("%s of the huge pages that programs ask for cannot be had.", unit.Percent(refused/(refused+given))),
 		Evidence: []Reading{f.watched("thp_fault_fallback", refused), f.watched("thp_fault_alloc", given)},
-		Means:    "No huge page is free, or the container's limit forbids one: the program gets base pages, and keeps them until khugepaged comes.",
+		Means:    "No huge page is free, or the container's limit forbids one: the program gets base pages, and keeps them until khugepaged collapses them.",
 		Fix: []Step{{Do: "Put free memory together:", Code: "echo 1 | sudo tee /proc/sys/vm/compact_memory"},
 			{Do: "If the container is at its limit, raise that."}},
 	}}, nil
@@ -82,7 +82,7 @@ func lookSplit(f *Facts) ([]Finding, error) {
 		Means:    "A program, not necessarily this one, returns parts of huge pages (MADV_DONTNEED, as Go's scavenger and malloc do), changes their protection, or forks. What is left of each is on base pages, until khugepaged makes it huge again.",
 		Fix: []Step{{Do: "Keep the heap from shrinking and growing again: a higher GOGC, or a memory limit with GOGC=off.",
 			Code: "folio tune -- ./program"},
-			{Do: "In own code, release whole windows, as page.Mapping.Release does."}},
+			{Do: "In your own code, release whole windows, as page.Mapping.Release does."}},
 	}
 	if made, err := f.rate("thp_fault_alloc", "thp_collapse_alloc"); err == nil {
 		h.Evidence = append(h.Evidence, f.watched("thp_fault_alloc and thp_collapse_alloc", made))
@@ -99,7 +99,7 @@ func lookSwapping(f *Facts) ([]Finding, error) {
 	return []Finding{{
 		What:     fmt.Sprintf("%s a second are swapped in and out.", unit.Size(uint64(rate*float64(f.PageBytes)))),
 		Evidence: []Reading{f.watched("pswpin and pswpout", rate)},
-		Means:    "A collection reads the whole live heap, so Go programs that are swapped out wait for the disk in each one.",
+		Means:    "A GC cycle reads the whole live heap, so Go programs that are swapped out wait for the disk in each one.",
 		Fix: []Step{{Do: "Give the machine's programs less memory, for Go programs by GOMEMLIMIT.",
 			Code: "folio tune --max-rss 1GiB -- ./program"},
 			{Do: "Or turn swap off for what must not wait: MemorySwapMax=0 in its systemd unit."}},
@@ -127,7 +127,7 @@ func lookPressure(f *Facts) ([]Finding, error) {
 		Evidence: []Reading{{"memory pressure (PSI)", fmt.Sprintf("some waited %s of %s, all of them %s",
 			unit.Seconds((p.After.Some - p.Before.Some).Seconds()), unit.Seconds(f.Watched.Seconds()),
 			unit.Seconds(max(0, p.After.Full-p.Before.Full).Seconds()))}},
-		Means: "Memory is short: it is taken from caches, moved together, or read back from disk. More huge pages make that worse, and goheap waits until it is over.",
+		Means: "Memory is short: the kernel drops caches, compacts memory, or reads it back from disk. More huge pages make that worse, and goheap waits until it is over.",
 		Fix:   []Step{{Do: "Raise the memory limit, or have the program use less.", Code: "folio tune --max-rss 1GiB -- ./program"}},
 	}
 	if share >= grave {

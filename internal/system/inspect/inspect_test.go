@@ -114,7 +114,7 @@ func TestHazards(t *testing.T) {
 		{"advised", Process{Policy: Policy{System: thp("madvise", "madvise"), Advised: new(uint64(1))}}, "what the program advises", 2},
 		{"not read", Process{Policy: Policy{System: thp("madvise", "madvise")}}, "is not known", 0},
 		{"always", Process{Policy: Policy{System: thp("always", "always")}}, "all memory", 2},
-		{"never", Process{Policy: Policy{System: thp("never", "madvise")}}, "nobody", 0},
+		{"never", Process{Policy: Policy{System: thp("never", "madvise")}}, "gives no program huge pages by itself", 0},
 		{"off", Process{Policy: Policy{System: thp("madvise", "madvise"), Allowed: new(false)}}, "none for this", 1},
 		{"against, swap", Process{Policy: Policy{System: thp("madvise", "madvise"), Against: new(uint64(4096))}, Swapped: new(uint64(1))}, "", 2},
 		{"sparse", Process{Policy: Policy{System: thp("madvise", "madvise")}, Windows: &Windows{Count: 10, Sparse: 9, Resident: 100}}, "", 1},

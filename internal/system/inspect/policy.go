@@ -54,7 +54,7 @@ func (p Policy) Means() string {
 	case p.System.Enabled.Selected == "madvise":
 		return "the kernel gives huge pages to memory that is advised, and this program advises none"
 	case p.System.Enabled.Selected == "never":
-		return "the kernel gives huge pages to nobody, but makes them on request (folio collapse)"
+		return "the kernel gives no program huge pages by itself, but makes them on request (folio collapse)"
 	}
 	return "unknown"
 }
