@@ -15,10 +15,12 @@ const (
 	nameOff          = "GOGC=off+limit"
 	nameAuto         = "auto"
 	nameTune         = "tune"
+	nameNoGC         = "no GC"
 )
 
-// armNames are all of them, in the order of the table.
-var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune}
+// armNames are all of them, in the order of the table. The last is only measured when asked
+// for.
+var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameNoGC}
 
 // chooseArms returns the arms with these names, separated by commas.
 func chooseArms(names string) ([]string, error) {
@@ -61,6 +63,7 @@ func arms(names []string, limit uint64, found *trial.Setting) []*Arm {
 		s.Env = plain
 		out = append(out, &Arm{Name: nameTune, setting: s})
 	}
+	out = append(out, &Arm{Name: nameNoGC, setting: trial.Setting{GOGC: trial.Off, Env: plain}})
 	return slices.DeleteFunc(out, func(a *Arm) bool { return !slices.Contains(names, a.Name) })
 }
 

@@ -8,8 +8,9 @@
 // It takes some 15 minutes on two services, without the arm automemlimit; -full two and a half
 // hours: 15 minutes for each search, and 24 for the rounds of each service. Services can be
 // measured one by one, with -only and a -json file each, and read together:
-// -read api.json,cache.json. So can rounds: -read api-1.json,api-2.json. It needs root, or a
-// cgroup that it may write.
+// -read api.json,cache.json. So can rounds: -read api-1.json,api-2.json; or -add has those that
+// -json names go on with as many. What was measured is in that file after each run, so whatever
+// stops the command keeps it. It needs root, or a cgroup that it may write.
 //
 // In less time, and with the rates and answers of folio tune found before:
 //
@@ -39,6 +40,9 @@
 //	auto		folio/auto, with its defaults
 //	tune		the first recommendation of a folio tune made before the rounds, with
 //			the same limits and rate, and shorter loads
+//	no GC		GOGC=off in a container with four times the memory: no setting of the
+//			service as it is deployed, but what p99 is where no setting leaves GC
+//			cycles out. Only with -arms
 //
 // # Rates
 //
@@ -61,5 +65,6 @@
 // A setting of the GC cannot help a p99 that is not the GC's doing. The evidence is the arm
 // in which GC cycles run for the least part of the time. Where that part is below 0.5%, cycles
 // and the backlog that they leave touch fewer than 1% of the requests, so the p99 of that arm is
-// without the GC, and what the default has more is the most that the GC can have done.
+// without the GC, and what the default has more is the most that the GC can have done. Below it
+// stands what the slow requests of each arm overlap, as folio run says it.
 package main

@@ -23,7 +23,7 @@ type File struct {
 	Host     host.Info  `json:"host"`
 	Begun    time.Time  `json:"begun"`
 	Rounds   int        `json:"rounds"`
-	Duration float64    `json:"duration_seconds"`
+	Duration float64    `json:"duration_seconds"` // of each load; of the services that do not say
 	Warmup   float64    `json:"warmup_seconds"`
 	Services []*Service `json:"services"`
 }
@@ -35,6 +35,9 @@ type Service struct {
 	Name  string  `json:"name"`
 	Limit uint64  `json:"limit_bytes"`
 	Rate  float64 `json:"rate_per_second"`
+	// Duration and Warmup are of each load.
+	Duration float64 `json:"duration_seconds,omitempty"`
+	Warmup   float64 `json:"warmup_seconds,omitempty"`
 	// RateText says how the rate was found, and RateSteps what was tried; empty for a rate
 	// that was given.
 	RateText  string          `json:"rate_text,omitempty"`
@@ -97,28 +100,55 @@ func readFiles(flag, names string) (*File, error) {
 		}
 		if all == nil {
 			all = f
-			continue
-		}
-		if f.Duration != all.Duration || f.Warmup != all.Warmup {
-			return nil, fmt.Errorf("%s %s: loads of %v s after %v s: those of the files before have %v s after %v s", flag, name,
-				f.Duration, f.Warmup, all.Duration, all.Warmup)
-		}
-		for _, s := range f.Services {
-			i := slices.IndexFunc(all.Services, func(o *Service) bool { return o.Name == s.Name })
-			if i < 0 {
-				all.Services = append(all.Services, s)
-			} else if err := all.Services[i].more(s); err != nil {
-				return nil, fmt.Errorf("%s %s: %s: %w", flag, name, s.Name, err)
-			}
+		} else if err := all.more(f); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", flag, name, err)
 		}
 	}
 	return all, nil
+}
+
+// more adds what was measured later.
+func (f *File) more(later *File) error {
+	for _, s := range later.Services {
+		i := slices.IndexFunc(f.Services, func(o *Service) bool { return o.Name == s.Name })
+		if i < 0 {
+			f.Services = append(f.Services, s)
+		} else if err := f.Services[i].more(s); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// after returns the rounds of a file and then these, which both stay as they are.
+func (f *File) after(before []byte) (*File, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parse(before)
+	if err != nil {
+		return nil, err
+	}
+	later, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all.Services {
+		if slices.ContainsFunc(later.Services, func(o *Service) bool { return o.Name == s.Name }) {
+			s.Stopped = "" // it goes on
+		}
+	}
+	return all, all.more(later)
 }
 
 // more adds the rounds of the same service that were measured later.
 func (s *Service) more(later *Service) error {
 	if s.Rate != later.Rate || s.Limit != later.Limit {
 		return errors.New("a file before has it at another rate or limit")
+	}
+	if s.Duration != later.Duration || s.Warmup != later.Warmup {
+		return fmt.Errorf("loads of %v s after %v s: those of a file before have %v s after %v s", later.Duration, later.Warmup, s.Duration, s.Warmup)
 	}
 	var settings *load.Settings // of all runs, which are merged by them: the port is another
 	for _, a := range s.Arms {
@@ -159,18 +189,29 @@ func readFile(flag, name string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	f := &File{}
-	if err := json.Unmarshal(data, f); err != nil {
+	f, err := parse(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, name, err)
 	}
+	return f, nil
+}
+
+func parse(data []byte) (*File, error) {
+	f := &File{}
+	if err := json.Unmarshal(data, f); err != nil {
+		return nil, err
+	}
 	if f.Schema != schema {
-		return nil, fmt.Errorf("%s %s: schema %q: want %q", flag, name, f.Schema, schema)
+		return nil, fmt.Errorf("schema %q: want %q", f.Schema, schema)
 	}
 	for _, s := range f.Services {
+		if s.Duration == 0 {
+			s.Duration, s.Warmup = f.Duration, f.Warmup
+		}
 		for _, a := range s.Arms {
 			for _, r := range a.Runs {
 				if r.Sample == nil {
-					return nil, fmt.Errorf("%s %s: %s, %s: a run has no sample", flag, name, s.Name, a.Name)
+					return nil, fmt.Errorf("%s, %s: a run has no sample", s.Name, a.Name)
 				}
 			}
 		}

@@ -3,11 +3,16 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 // The goals, for each of auto and the answer of folio tune.
@@ -157,6 +162,54 @@ func blame(s measured) string {
 		text += fmt.Sprintf(", so no setting of the GC reaches %vx", goalP99)
 	}
 	return text + "."
+}
+
+// delayed says what delays the slow requests of an arm, all its runs together; "" where that is
+// not known.
+func delayed(a *Arm) string {
+	var samples []*trial.Sample
+	for _, r := range a.Runs {
+		if r.counts() {
+			samples = append(samples, r.Sample)
+		}
+	}
+	if d := trial.DelaysOf(samples); d != nil {
+		return report.Delays(&result.Arm{Load: result.SummarizeLoads(samples), Delays: d})
+	}
+	return overlaps(samples)
+}
+
+// overlaps sums up what runs that were read from a file have: counts, but not what tells
+// chance.
+func overlaps(samples []*trial.Sample) string {
+	slow, some, groups := 0, 0, 0
+	var causes []delay.Overlap
+	for _, s := range samples {
+		d := s.Delays
+		if d == nil {
+			continue
+		}
+		slow, some, groups = slow+d.Slow, some+d.Some, groups+d.Episodes
+		for _, c := range d.Causes {
+			i := slices.IndexFunc(causes, func(o delay.Overlap) bool { return o.Cause == c.Cause })
+			if i < 0 {
+				causes = append(causes, delay.Overlap{Cause: c.Cause})
+				i = len(causes) - 1
+			}
+			causes[i].Slow, causes[i].Some, causes[i].Chance = causes[i].Slow+c.Slow, causes[i].Some+c.Some, causes[i].Chance+c.Chance
+		}
+	}
+	var out []string
+	for _, c := range causes {
+		if c.Slow > 0 {
+			out = append(out, fmt.Sprintf("%s overlap %s (%s of all requests do; %s would by chance)", unit.Percent(float64(c.Slow)/float64(slow)),
+				c.Cause.Text(), unit.Percent(float64(c.Some)/float64(some)), unit.Percent(c.Chance/float64(slow))))
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return fmt.Sprintf("of %s slow requests, in %s, %s.", unit.Number(int64(slow)), unit.Plural(groups, "group"), strings.Join(out, ", "))
 }
 
 // p99 is that of all runs of an arm; nil where it is not known.

@@ -39,6 +39,7 @@ type bench struct {
 	metric             string
 	arms               []string // names
 	before             *File    // the rates and answers that it has are not searched again
+	begun              []byte   // the file of -json with -add; nil for none
 
 	serverCPU int
 	folio     string
@@ -79,7 +80,7 @@ func main() {
 }
 
 // fullFlags are what -full says.
-var fullFlags = map[string]string{"only": "", "arms": strings.Join(armNames, ","), "rounds": "8", "time": "20s", "warmup": "10s",
+var fullFlags = map[string]string{"only": "", "arms": strings.Join(armNames[:len(armNames)-1], ","), "rounds": "8", "time": "20s", "warmup": "10s",
 	"tune": "15m", "tune-time": "5s", "tune-warmup": "3s"}
 
 func isSet(fs *flag.FlagSet, name string) (set bool) {
@@ -93,6 +94,7 @@ func command(args []string, stdout, stderr io.Writer) error {
 	fs.IntVar(&b.rounds, "rounds", 6, "rounds: `n` runs of each arm; 0 for rates and answers of folio tune alone, for -with")
 	fs.DurationVar(&b.within, "within", 0, "`duration` for the rounds of a service: one that would not end within it does not begin (default no bound)")
 	with := fs.String("with", "", "take rates and answers of folio tune from these `files`, separated by commas, instead of searching")
+	add := fs.Bool("add", false, "add the rounds to those that the file of -json has, with its rates and answers of folio tune")
 	short := fs.Bool("short", false, "short runs and a short search: shows that it works, no more")
 	full := fs.Bool("full", false, "what the goals ask for, in two and a half hours: all services and arms, 8 rounds, loads of 20s after 10s, searches of 15m with loads of 5s after 3s; other flags go before these")
 	only := fs.String("only", "api,series", "only these `services`, separated by commas: "+names())
@@ -138,6 +140,18 @@ func command(args []string, stdout, stderr io.Writer) error {
 		var err error
 		if b.before, err = readFiles("-with", *with); err != nil {
 			return err
+		}
+	}
+	if *add {
+		f, err := readFile("-add", *file)
+		if err == nil {
+			b.begun, err = json.Marshal(f)
+		}
+		if err != nil {
+			return err
+		}
+		if b.before == nil {
+			b.before = f
 		}
 	}
 	list, err := choose(*only)
@@ -215,8 +229,14 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 		return err
 	}
 	defer b.machine.Release()
-	save := func() error {
-		data, err := json.Marshal(f)
+	all := f // with what the file of -add has
+	save := func() (err error) {
+		if b.begun != nil {
+			if all, err = f.after(b.begun); err != nil {
+				return err
+			}
+		}
+		data, err := json.Marshal(all)
 		if err != nil {
 			return err
 		}
@@ -228,7 +248,8 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 		if ctx.Err() != nil {
 			break
 		}
-		s.out = &Service{Name: s.name, Limit: s.limit, Rate: s.rate, Arms: []*Arm{}}
+		s.out = &Service{Name: s.name, Limit: s.limit, Rate: s.rate, Arms: []*Arm{},
+			Duration: b.times.duration.Seconds(), Warmup: b.times.warmup.Seconds()}
 		f.Services = append(f.Services, s.out)
 		if err := s.all(ctx, save); err != nil {
 			s.say("%s: %v", s.name, err)
@@ -236,7 +257,7 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err), save())
 		}
 	}
-	return errors.Join(errors.Join(errs...), write(w, f))
+	return errors.Join(errors.Join(errs...), write(w, all))
 }
 
 // takeFrom takes the rate and the answer of folio tune from what was measured before; nil
@@ -257,11 +278,17 @@ func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	if s.addr, err = freePort(); err != nil {
 		return err
 	}
-	parent, err := cgroup.Open(procmem.FS{}, s.limits())
+	parent, err := cgroup.Open(procmem.FS{}, s.limits(1))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, parent.Close()) }()
+	if slices.Contains(s.arms, nameNoGC) {
+		if s.roomy, err = cgroup.Open(procmem.FS{}, s.limits(roomy)); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.roomy.Close()) }()
+	}
 	p, err := s.program(parent)
 	if err != nil {
 		return err
@@ -281,6 +308,10 @@ func (s *subject) all(ctx context.Context, save func() error) (err error) {
 	s.out.Arms = arms(s.arms, s.limit, s.out.Tune.setting())
 	for _, a := range s.out.Arms {
 		a.Setting, a.Runs = result.NewSetting(a.setting), []*Run{}
+	}
+	// What cannot be added to the file is said before anything is measured.
+	if err := save(); err != nil {
+		return err
 	}
 	return s.measure(ctx, p, save)
 }

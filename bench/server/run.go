@@ -24,6 +24,7 @@ type subject struct {
 	service
 	addr, bin, body string
 	out             *Service
+	roomy           *cgroup.Parent // for the arm without GC; nil without it
 }
 
 // build builds a service, and writes the body of its requests.
@@ -51,7 +52,13 @@ func (s *subject) command() []string {
 	return []string{s.bin, "-listen", s.addr, "-cpu", strconv.Itoa(s.serverCPU)}
 }
 
-func (s *subject) limits() cgroup.Limits { return cgroup.Limits{Memory: &s.limit, CPUs: new(1.0)} }
+// limits are those of the container, its memory some times.
+func (s *subject) limits(times uint64) cgroup.Limits {
+	return cgroup.Limits{Memory: new(times * s.limit), CPUs: new(1.0)}
+}
+
+// roomy is how many times the memory of the container the arm without GC has.
+const roomy = 4
 
 // freePort is a port that is free now. The runs of a load that are merged must be of one.
 func freePort() (addr string, err error) {
@@ -70,7 +77,7 @@ func (s *subject) program(parent *cgroup.Parent) (*trial.Program, error) {
 	}
 	o, err := s.generator(s.times)
 	return &trial.Program{Command: s.command(), Env: environ(os.Environ()), Trace: true, IsGo: true, Profile: s.sampleRate,
-		Cgroups: parent, Server: &trial.Server{Ready: ready, Generator: o}}, err
+		Cgroups: parent, Delays: true, Server: &trial.Server{Ready: ready, Generator: o}}, err
 }
 
 // measure runs all arms in rounds, and calls save after each run.
@@ -124,7 +131,13 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 	r := &Run{}
 	err := s.machine.Trial(func() (err error) {
 		// As much as the arm may use, whichever ran before: see package touch.
-		if err := touch.Memory(ctx, s.limit); err != nil {
+		most := s.limit
+		if a.Name == nameNoGC {
+			roomier := *p
+			p, most = &roomier, roomy*s.limit
+			p.Cgroups = s.roomy
+		}
+		if err := touch.Memory(ctx, most); err != nil {
 			return err
 		}
 		if r.Sample, err = p.Run(ctx, a.setting); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/trial/tune"
 )
@@ -88,11 +89,12 @@ func TestArms(t *testing.T) {
 		"GOGC=off+limit: GOGC=off GOMEMLIMIT=900B GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
 		"auto: GOMAXPROCS=1 AUTOMEMLIMIT=off",
 		"tune: GOGC=400 GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off thp=heap",
+		"no GC: GOGC=off GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if n := len(arms(armNames, 1000, nil)); n != 4 {
+	if n := len(arms(armNames, 1000, nil)); n != 5 || strings.Contains(fullFlags["arms"], nameNoGC) {
 		t.Errorf("%d arms without an answer", n)
 	}
 	env := environ([]string{"A=1", "GOGC=50", "FOLIO=log=1", "GOGCX=2", "GODEBUG=x", "GOMEMLIMIT=1"})
@@ -379,9 +381,57 @@ func TestReadAgain(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	bad(func(f *File) { f.Duration = 3 }, "loads of 3 s after 1 s: those of the files before have 0 s after 1 s")
+	bad(func(f *File) { f.Services[0].Duration = 3 }, "api: loads of 3 s after 0 s: those of a file before have 0 s after 1 s")
 	bad(func(f *File) { f.Schema = "x" }, `schema "x": want "folio-bench-server/1"`)
 	bad(func(f *File) { f.Services[0].Arms[0].Runs[0].Sample = nil }, "api, default: a run has no sample")
+}
+
+// TestAfter: rounds that are added to a file follow those that it has, as often as it is
+// saved, and what was measured stays as it is.
+func TestAfter(t *testing.T) {
+	p99 := map[string]time.Duration{nameDefault: 20 * ms, nameAuto: 10 * ms}
+	f := fixture(2, p99, map[string]float64{})
+	stopped := fixture(3, p99, map[string]float64{})
+	stopped.Services[0].Stopped = "by a signal"
+	before, err := json.Marshal(stopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		all, err := f.after(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rounds []int
+		for _, r := range all.Services[0].Arms[0].Runs {
+			rounds = append(rounds, r.Round)
+		}
+		if all.Services[0].Stopped != "" {
+			t.Errorf("stopped %s", all.Services[0].Stopped)
+		}
+		if !slices.Equal(rounds, []int{0, 1, 2, 3, 4}) || all.Services[0].rounds() != 5 || f.Services[0].rounds() != 2 {
+			t.Errorf("rounds %v; %d were measured", rounds, f.Services[0].rounds())
+		}
+	}
+	f.Services[0].Rate++
+	if _, err := f.after(before); err == nil || !strings.HasSuffix(err.Error(), "at another rate or limit") {
+		t.Error(err)
+	}
+}
+
+// TestOverlaps: the counts of runs that were read from a file are summed up.
+func TestOverlaps(t *testing.T) {
+	run := func(slow int) *trial.Sample {
+		return &trial.Sample{Delays: &trial.Delays{Counts: delay.Counts{Slow: 10, Some: 100, Episodes: 3, Causes: []delay.Overlap{
+			{Cause: delay.Pause}, {Cause: delay.Cycle, Slow: slow, Some: 5, Chance: 1}}}}}
+	}
+	want := "of 20 slow requests, in 6 groups, 60.0% overlap a GC cycle (5.0% of all requests do; 10.0% would by chance)."
+	if got := overlaps([]*trial.Sample{run(7), {}, run(5)}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := overlaps([]*trial.Sample{{}}); got != "" {
+		t.Errorf("%q of nothing", got)
+	}
 }
 
 // TestTakeFrom: a rate and an answer that were found before are taken, those of another
@@ -427,6 +477,7 @@ func TestMistakes(t *testing.T) {
 		"-arms auto,default: default":   {"-arms", "auto,default"},
 		"-rate \"x\": want a service":   {"-rate", "x"},
 		"-read: open nothing: no such":  {"-read", "nothing"},
+		"-add: open nothing: no such":   {"-add", "-json", "nothing"},
 		"-json .: is a directory: name": {"-json", "."},
 	} {
 		if err := command(args, os.Stdout, os.Stderr); err == nil || !strings.HasPrefix(err.Error(), want) {

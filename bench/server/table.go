@@ -40,6 +40,11 @@ func write(w io.Writer, f *File) error {
 	}
 	for _, m := range all {
 		fmt.Fprintf(out, "\n%s\n", blame(m))
+		for _, a := range m.Arms {
+			if text := delayed(a); text != "" {
+				fmt.Fprintf(out, "  %s: %s\n", a.Name, text)
+			}
+		}
 	}
 	fmt.Fprintln(out)
 	goals(table.New(out, "goal", "met"), all)
@@ -66,6 +71,9 @@ func notes(w io.Writer, s *Service) {
 			how += " to the end"
 		}
 		fmt.Fprintf(w, "\n%s: %s: %s.\n", s.Name, how, s.Stopped)
+	}
+	if len(s.Arms) > 0 && s.Duration > 0 {
+		fmt.Fprintf(w, "\n%s: %s, loads of %v s after %v s.\n", s.Name, unit.Plural(s.rounds(), "round"), s.Duration, s.Warmup)
 	}
 	if s.RateText != "" {
 		fmt.Fprintf(w, "\n%s: %s.\n", s.Name, s.RateText)

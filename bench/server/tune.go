@@ -32,7 +32,7 @@ func (s *subject) tune(ctx context.Context) (*Tuned, error) {
 	if s.grpc != "" {
 		args = append(args, "--load-grpc", s.grpc)
 	}
-	args = append(args, s.limits().Flags()...)
+	args = append(args, s.limits(1).Flags()...)
 	for _, kv := range plain {
 		args = append(args, "--env", kv)
 	}
