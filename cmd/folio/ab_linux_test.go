@@ -112,9 +112,7 @@ func TestRevisionBuildInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := "#!/bin/sh\ncase $1 in build) ;; *) exec '" + goTool + "' \"$@\" ;; esac\nsleep 3600 & echo >>'" + c.path("runs") + "'; wait\n"
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(bin, "go"), []byte(script))
 	c.cmd.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 	c.start()
 	c.awaitRuns(1)

@@ -304,13 +304,12 @@ func TestProgramsMadeToHarm(t *testing.T) {
 			e := readELF(t, path)
 			bomb.make(e)
 			file := filepath.Join(t.TempDir(), "program")
-			err := os.WriteFile(file, e.b, 0o755)
+			testenv.WriteProgram(t, file, e.b)
 			e.b = nil
-			if err == nil && bomb.hole {
-				err = os.Truncate(file, holes)
-			}
-			if err != nil {
-				testenv.Missing(t, "a file with a hole: %v", err)
+			if bomb.hole {
+				if err := os.Truncate(file, holes); err != nil {
+					testenv.Missing(t, "a file with a hole: %v", err)
+				}
 			}
 			peak(t, mostOfProcess, "patches", "--of", file)
 			peak(t, mostOfProcess, "run", "--pprof", "cpu.pprof", "--", file)

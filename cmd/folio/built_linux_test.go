@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // builder is folio with a go command that builds nothing: it leaves a program of the
@@ -38,9 +40,7 @@ prog='` + prog + `'
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(bin, "go"), []byte(script))
 	c.cmd.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 	c.cmd.Env = append(c.cmd.Env, "GOTMPDIR="+tmp, "XDG_CACHE_HOME="+filepath.Join(c.dir, "cache"), "HOME="+c.dir)
 	return c

@@ -133,9 +133,7 @@ func evilFiles(t *testing.T, dir string) {
 	if err := errors.Join(os.Mkdir(group, 0o700), os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(evil), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, evil+".sh"), []byte("#!/bin/sh\necho out\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, filepath.Join(dir, evil+".sh"), []byte("#!/bin/sh\necho out\n"))
 }
 
 // goProgram writes a Go program in which the names of its module, of a function and of
@@ -157,9 +155,7 @@ func goProgram(t *testing.T, to string) {
 		}
 		b = bytes.ReplaceAll(b, []byte(old), []byte(by))
 	}
-	if err := os.WriteFile(to, b, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, to, b)
 }
 
 // ofScreen is what draws on a whole screen: modes, questions to the terminal, styles, the

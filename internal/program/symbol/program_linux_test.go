@@ -242,9 +242,7 @@ func rewrite(t *testing.T, from, to string, change func([]byte, binary.ByteOrder
 	if b[5] == 2 {
 		order = binary.BigEndian
 	}
-	if err := os.WriteFile(to, change(b, order), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, to, change(b, order))
 }
 
 // toolchains are those that programs to read are built with.
