@@ -87,7 +87,8 @@ var reductions = []struct {
 	{from: `folio lab --quick --rounds 1 --size 4MiB list`, to: "folio lab list"},
 	{from: `go1\.25\.5`, to: runtime.Version()},
 	{from: `GOROOT\)/src/net"`, to: `GOROOT)/src/net/url"`},
-	{from: ` -trimpath`, to: ""}, // which would compile a standard library of its own
+	{from: `'Insert\|Delete' \./btree`, to: "Insert ./pkg"}, // the same search of another benchmark
+	{from: ` -trimpath`, to: ""},                            // which would compile a standard library of its own
 }
 
 // remark is a comment behind an example.
@@ -108,7 +109,7 @@ func TestExamples(t *testing.T) {
 	// is always the same: an example may need a file that one before it made.
 	worlds := make([]*exampleWorld, 3)
 	for i := range worlds {
-		worlds[i] = newExampleWorld(t)
+		worlds[i] = newExampleWorld(t, worlds[0])
 	}
 	of := make(map[string]*exampleWorld)
 	for _, e := range examples(t) {
@@ -240,27 +241,23 @@ type reducedExample struct {
 	line string // that is run
 }
 
-// newExampleWorld prepares the programs, processes and files that examples name.
-func newExampleWorld(t *testing.T) *exampleWorld {
+// newExampleWorld prepares the programs, processes and files that examples name. They are
+// made for the first world, and copied for others.
+func newExampleWorld(t *testing.T, first *exampleWorld) *exampleWorld {
 	t.Helper()
 	w := &exampleWorld{dir: filepath.Join(t.TempDir(), "demo")}
-	if err := os.CopyFS(w.dir, os.DirFS("testdata/examples")); err != nil {
-		t.Fatal(err)
-	}
 	port, err := testenv.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.port = port
 	w.env = append(os.Environ(), "PORT="+port, "PATH="+w.dir+"/bin:"+os.Getenv("PATH"))
-	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new && mkdir bin && ln -s ../prog bin/esbuild")
-	w.sh(t, `git init -q -b main . && git add -A && for i in 1 2; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done`)
-	w.sh(t, `for i in before after; do folio run --count 2 --json $i.json -- ./prog; done
-		folio tune --rounds 1 --max-rss 1GiB --json tune.json -- ./prog
-		folio run --count 2 --bench old.txt -- ./prog; cp old.txt new.txt; cp old.txt results.txt`)
-	cmd := exec.Command("go", "build", "-o", w.dir+"/bin/", "golang.org/x/perf/cmd/benchstat")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build benchstat: %v\n%s", err, out)
+	if first != nil {
+		if out, err := exec.Command("sh", "-c", `cp -a "$0" "$1" && rm "$1/pid"`, first.dir, w.dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	} else {
+		w.fill(t)
 	}
 	target := exec.Command("gcprog", "-alloc", "64", "-sleep", "1h", "-pidfile", w.dir+"/pid")
 	target.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -274,6 +271,23 @@ func newExampleWorld(t *testing.T) *exampleWorld {
 	}
 	w.env = append(w.env, "PID="+strconv.Itoa(target.Process.Pid))
 	return w
+}
+
+// fill makes the programs and files.
+func (w *exampleWorld) fill(t *testing.T) {
+	t.Helper()
+	if err := os.CopyFS(w.dir, os.DirFS("testdata/examples")); err != nil {
+		t.Fatal(err)
+	}
+	w.sh(t, "go build -o ./ ./cmd/... && ln -s prog ecdsa-bench && ln -s server jsonserver && ln -s prog old && ln -s prog new && mkdir bin && ln -s ../prog bin/esbuild")
+	w.sh(t, `git init -q -b main . && git add -A && for i in 1 2; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done`)
+	w.sh(t, `for i in before after; do folio run --count 2 --json $i.json -- ./prog; done
+		folio tune --rounds 1 --max-rss 1GiB --json tune.json -- ./prog
+		folio run --count 2 --bench old.txt -- ./prog; cp old.txt new.txt; cp old.txt results.txt`)
+	cmd := exec.Command("go", "build", "-o", w.dir+"/bin/", "golang.org/x/perf/cmd/benchstat")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build benchstat: %v\n%s", err, out)
+	}
 }
 
 // missing says what this machine has not that an example needs.

@@ -435,6 +435,10 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	}
 }
 
+// errLate ends a measurement in which the load generator was late each time. A note says by
+// how much, and what to do.
+var errLate = errors.New("no run counts: the load generator was late")
+
 // code returns the program's own exit code as folio's. A server that was
 // stopped as it should be has none that means anything.
 func code(s *trial.Sample, server bool) error {
@@ -443,6 +447,8 @@ func code(s *trial.Sample, server bool) error {
 		return nil
 	case s.FailureKind == trial.FailedInterrupted:
 		return exitCode(exitInterrupted)
+	case server && s.Late():
+		return errLate
 	case server:
 		return errors.New(s.Failure)
 	case s.ExitCode != nil && *s.ExitCode != 0:
@@ -471,7 +477,7 @@ func failed(samples []*trial.Sample, count int) error {
 	}
 	switch {
 	case late == len(samples):
-		return errors.New("no run counts: " + samples[0].Failure)
+		return errLate
 	case n == 0:
 		return nil
 	}

@@ -326,10 +326,11 @@ func byLargest(r *tune.Result) string {
 // nothingCounts is the error of a search without an answer: the program worked
 // once, in the warm-up, and then no more, or there was no time.
 func nothingCounts(r *tune.Result) error {
-	worked := false
+	worked, out := false, len(r.Arms) > 1
 	why := ""
 	late, runs := 0, 0
-	for _, a := range r.Arms {
+	for i, a := range r.Arms {
+		out = out && (i == 0 || a.Status == tune.Failed || a.Status == tune.OverLimit)
 		for _, s := range a.Samples {
 			late, runs = late+len(s.LateBefore), runs+len(s.LateBefore)+1
 			if s.Late() {
@@ -343,6 +344,8 @@ func nothingCounts(r *tune.Result) error {
 	switch {
 	case worked && 2*late > runs:
 		return fmt.Errorf("nothing was compared: the load generator was late in %d of %d runs: give generator and server CPUs of their own, stop what else runs, or lower the rate", late, runs)
+	case worked && out:
+		return errors.New("nothing was compared: " + r.Ended + "; see the table")
 	case worked:
 		return errors.New("nothing was compared: " + r.Ended + "; see the table, or give a larger --budget")
 	case why != "":

@@ -1,4 +1,4 @@
-// Command prog allocates for a tenth of a second, prints a figure, and writes its
+// Command prog allocates for 40 ms of CPU time, prints a figure, and writes its
 // allocation profile.
 package main
 
@@ -18,7 +18,7 @@ type node struct {
 var sink *node
 
 func main() {
-	for used() < 100*time.Millisecond {
+	for used() < 40*time.Millisecond {
 		for i := range 10_000 {
 			n := &node{}
 			if i%1000 != 0 {

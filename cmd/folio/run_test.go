@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/load"
+)
+
+// That the load generator was late, by how much and what to do is said once, in a note.
+func TestLateIsSaidOnce(t *testing.T) {
+	const advice = "the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own"
+	late := func() *trial.Sample {
+		l := &load.Result{Late: true, Complete: true, Counts: load.Counts{Intended: 9, Succeeded: 9}}
+		l.Lateness.P99, l.Lateness.Bound = new(0.004), 0.001
+		return &trial.Sample{Load: l, FailureKind: trial.FailedLate,
+			Failure: "the load generator was late: " + advice}
+	}
+	for name, samples := range map[string][]*trial.Sample{"one": {late()}, "two": {late(), late()}} {
+		notes := &stat.Notes{}
+		sayRun(notes, samples, &trial.Program{})
+		err := failed(samples, len(samples))
+		if len(samples) == 1 {
+			err = code(samples[0], true)
+		}
+		if err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		text := strings.Join(append(notes.Texts(), err.Error()), "\n")
+		if strings.Count(text, advice) != 1 {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
