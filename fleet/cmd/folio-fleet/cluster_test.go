@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -172,4 +174,47 @@ func (c *cluster) count() (jobs, pods int) {
 		c.t.Fatal(err, err2)
 	}
 	return len(j.Items), len(p.Items)
+}
+
+// A gate holds the programs of a trial in a round of theirs until it is opened, and at the
+// latest until the test ends.
+type gate struct{ shut string }
+
+// roundsBeforeGate are those that a node runs before its program waits at a gate: of three
+// runs each, behind a warm-up.
+const roundsBeforeGate = 2
+
+func newGate(t *testing.T) gate {
+	t.Helper()
+	g := gate{filepath.Join(t.TempDir(), "shut")}
+	if err := os.WriteFile(g.shut, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// counted counts the runs of a program on its node.
+const counted = `
+echo >>"$HOME/runs"
+n=$(wc -l <"$HOME/runs")
+`
+
+// script makes a program that is counted wait at the gate.
+func (g gate) script() string {
+	return fmt.Sprintf("[ $n -le %d ] || while [ -e '%s' ]; do sleep 0.01; done", 1+3*roundsBeforeGate, g.shut)
+}
+
+func (g gate) open() { _ = os.Remove(g.shut) }
+
+// atGate is on how many nodes a program has come to a gate.
+func (c *cluster) atGate() (n int) {
+	for _, k := range c.kubelets {
+		files, _ := filepath.Glob(filepath.Join(k.Dir, "*", "runs"))
+		for _, f := range files {
+			if i, err := os.Stat(f); err == nil && i.Size() > 1+3*roundsBeforeGate {
+				n++
+			}
+		}
+	}
+	return n
 }

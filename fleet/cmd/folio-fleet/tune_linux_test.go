@@ -123,15 +123,16 @@ func TestTune(t *testing.T) {
 // A node that is preempted, a pod that is deleted and a container that is killed cost the
 // round that they were in. A setting that gets the container killed is left out.
 func TestTuneWithLosses(t *testing.T) {
+	begun := newGate(t)
 	driver, program := images(t, `
 [ "$GOGC" = 800 ] && [ -e "$HOME/folio-rounds/kill" ] && kill -9 $PPID
-sleep 0.02`+priced)
+`+counted+begun.script()+priced)
 	c := newCluster(t, driver, program, "node-1", "node-2", "node-3", "node-4")
 	r, trial := trialOf(t, c, "--rounds", "8")
 	lost := make(chan bool, 1)
 	var once bool
 	trial.Progress = func(p tunejob.Progress) {
-		if p.Rounds < 3 || once {
+		if once || p.Rounds < 3*roundsBeforeGate || c.atGate() < 3 { // each of the three is in its next round
 			return
 		}
 		once = true
@@ -145,6 +146,7 @@ sleep 0.02`+priced)
 		if err != nil || len(marks) != 1 || os.WriteFile(filepath.Join(marks[0], "kill"), nil, 0o644) != nil {
 			t.Errorf("%q %v", marks, err)
 		}
+		begun.open()
 	}
 	nodes, err := trial.Run(context.Background())
 	if err != nil {
@@ -183,13 +185,18 @@ sleep 0.02`+priced)
 // A pod in place of one that was lost gets a node that has none yet, also when those of the
 // others have run all their rounds: each node is measured once.
 func TestTuneKeepsNodes(t *testing.T) {
-	driver, program := images(t, `
-case $HOSTNAME in *-0-1) sleep 0.2;; esac`+priced)
+	begun, first := newGate(t), newGate(t)
+	driver, program := images(t, counted+begun.script()+`
+case $HOSTNAME in *-0-1) `+first.script()+`;; esac`+priced)
 	c := newCluster(t, driver, program, "node-1", "node-2", "node-3", "node-4")
 	r, trial := trialOf(t, c, "--rounds", "7")
 	var once bool
 	trial.Progress = func(p tunejob.Progress) {
-		if p.Rounds >= 15 && !once { // two nodes are done
+		switch {
+		case once:
+		case p.Rounds == 3*roundsBeforeGate && c.atGate() == 3: // each of the three is in its next round
+			begun.open()
+		case p.Rounds == 2*7+roundsBeforeGate: // two are done, and the first waits
 			once = true
 			c.lose("node-1")
 		}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -95,12 +94,11 @@ func (s *Server) Backfill(t testing.TB, openMetrics []byte) {
 func (s *Server) Start(t testing.TB, config string) {
 	t.Helper()
 	file := s.File(t, "prometheus.yml", []byte(config))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := testenv.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	l.Close()
+	address := "127.0.0.1:" + port
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.cmd = exec.CommandContext(ctx, "prometheus", "--config.file="+file, "--storage.tsdb.path="+s.Data, "--web.listen-address="+address,
