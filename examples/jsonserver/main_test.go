@@ -171,7 +171,7 @@ func TestShutdown(t *testing.T) {
 		if code != 0 {
 			t.Errorf("status %d", code)
 		}
-	case <-time.After(2 * shutdownTime):
+	case <-time.After(time.Minute): // of a machine that may be busy
 		t.Error("still running")
 	}
 }

@@ -189,12 +189,9 @@ func TestHeapOnHugePages(t *testing.T) {
 // TestSignalsWhileLaunching sends signals at all moments of a launch, to the
 // process and, as a terminal does, to its group, which the helper is in.
 func TestSignalsWhileLaunching(t *testing.T) {
-	delays := 30
-	if testing.Short() {
-		delays = 6
-	}
+	delays := testenv.Some(15, 30)
 	for i := range delays {
-		delay := time.Duration(i) * 700 * time.Microsecond
+		delay := time.Duration(i) * 21 * time.Millisecond / time.Duration(delays)
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGSTOP, syscall.SIGTSTP} {
 			for _, group := range []bool{false, true} {
 				signalled(t, s, delay, group)

@@ -65,7 +65,8 @@ func needChromium(t *testing.T) {
 		if chromium.path == "" {
 			return
 		}
-		opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(chromium.path), chromedp.NoSandbox)
+		opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(chromium.path), chromedp.NoSandbox,
+			chromedp.WSURLReadTimeout(testenv.Patience))
 		ctx, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 		chromium.stop = append(chromium.stop, stop)
 		ctx, stop = chromedp.NewContext(ctx)
