@@ -14,6 +14,7 @@ type settings struct {
 	heap, gc, log bool
 	options       goheap.Options
 	memoryPerCPU  uint64
+	noSecondP     bool
 }
 
 // others are keys that other packages of Folio read.
@@ -83,6 +84,10 @@ func read(env string) (s settings, wrong []error) {
 					s.memoryPerCPU = math.MaxUint64 // any
 				}
 			}
+		case "secondp":
+			var on bool
+			on, err = item.Bool()
+			s.noSecondP = err == nil && !on
 		case "log":
 			s.log, err = item.Bool()
 		default:
@@ -107,4 +112,4 @@ func read(env string) (s settings, wrong []error) {
 }
 
 // keys are those of the table in the package's documentation.
-var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "release", "budget", "gc", "percpu", "log", "arenadebug"}
+var keys = []string{"off", "heap", "reserve", "minheap", "density", "bloat", "release", "budget", "gc", "percpu", "secondp", "log", "arenadebug"}

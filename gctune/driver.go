@@ -75,7 +75,9 @@ func (t *Tuner) settle() time.Duration {
 
 // look takes a sample and puts in force what follows from it.
 func (t *Tuner) look() (Sample, Decision) {
-	s := t.meter.sample(time.Now())
+	now := time.Now()
+	s := t.meter.sample(now)
+	t.procs.ended(cycleEnd{t.meter.count(mCycles), t.meter.count(mAllocs), now, s.CPU}, s.Live)
 	d := t.c.Next(s)
 	var gogc, limit uint64
 	if !d.UserGOGC && d.GOGC != s.GOGC {

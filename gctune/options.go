@@ -54,6 +54,13 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms.
 	MinCycle time.Duration
 
+	// NoSecondP leaves GOMAXPROCS alone. Default: a program that may run on one CPU only, and
+	// leaves it idle for 5% of the time or more, as a server does, has GOMAXPROCS 2 while the
+	// GC runs, and from shortly before, if its live heap is 32 MiB or more: goroutines then do not
+	// wait for slices of up to 10 ms in which the GC marks. Not where GOMAXPROCS is set in the
+	// environment.
+	NoSecondP bool
+
 	// Throughput returns how much work the program has done so far, in any
 	// unit: requests, rows, bytes. Audits then compare work per CPU-second,
 	// without it CPU time per allocated byte. It is called after GC cycles, at

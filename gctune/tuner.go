@@ -23,6 +23,7 @@ type Tuner struct {
 	nudge chan struct{}
 	done  chan struct{}
 	once  sync.Once
+	procs *secondP
 
 	releasing atomic.Bool // memory is being released
 
@@ -51,6 +52,7 @@ type Stats struct {
 	LimitChanges uint64
 	Releases     uint64 // how often free heap memory was released at once, because memory outside the runtime grew
 	Unmet        uint64 // how often the live heap came to exceed the budget
+	SecondP      uint64 // GC cycles for which the program had a second P, see Options.NoSecondP
 }
 
 // ErrRunning is wrapped by the error of a second Start.
@@ -74,7 +76,7 @@ func start(o *Options, fs procmem.FS) (*Tuner, error) {
 	if !running.CompareAndSwap(false, true) {
 		return nil, &startError{ErrRunning}
 	}
-	t := &Tuner{opts: *o, stop: make(chan struct{}), nudge: make(chan struct{}, 1), done: make(chan struct{})}
+	t := &Tuner{opts: *o, stop: make(chan struct{}), nudge: make(chan struct{}, 1), done: make(chan struct{}), procs: newSecondP(o)}
 	t.meter = newMeter(fs, newBudgeter(fs, o), o.Throughput)
 	found := inForce()
 	t.found, t.ours = found, found
@@ -130,15 +132,18 @@ func (t *Tuner) SetBudget(budget uint64) {
 func (t *Tuner) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.stats
+	s := t.stats
+	s.SecondP = t.procs.raised.Load()
+	return s
 }
 
 // Stop stops the tuner and restores the settings that Start found, except those that
-// were changed since by others. It may be called more than once.
+// were changed since by others. It waits for a GC cycle that runs with a second P. It may be called more than once.
 func (t *Tuner) Stop() {
 	t.once.Do(func() {
 		close(t.stop)
 		<-t.done
+		t.procs.close()
 		now := inForce()
 		if now.gogc == t.ours.gogc && now.gogc != t.found.gogc {
 			debug.SetGCPercent(t.found.gogc)

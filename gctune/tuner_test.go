@@ -24,7 +24,11 @@ const childEnv = "GCTUNE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childEnv); name != "" {
-		if err := children[name].run(); err != nil {
+		c, ok := children[name]
+		if !ok {
+			c = pinned[name]
+		}
+		if err := c.run(); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -46,15 +50,19 @@ func TestProcess(t *testing.T) {
 	for name, c := range children {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(exe)
-			cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool {
-				return strings.HasPrefix(e, "GOGC=") || strings.HasPrefix(e, "GOMEMLIMIT=")
-			})
-			cmd.Env = append(append(cmd.Env, c.env...), childEnv+"="+name)
+			cmd.Env = append(childEnviron(), append(c.env, childEnv+"="+name)...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}
+}
+
+// childEnviron is the environment without what would decide for a tuner.
+func childEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return strings.HasPrefix(e, "GOGC=") || strings.HasPrefix(e, "GOMEMLIMIT=") || strings.HasPrefix(e, "GOMAXPROCS=")
+	})
 }
 
 var sink []byte
@@ -74,6 +82,9 @@ func churn(what string, ok func() bool) error {
 
 // eager makes any collection too costly, so that memory is spent.
 var eager = &Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second}
+
+// pinned are children that may run on one CPU only.
+var pinned map[string]child
 
 var goDefault = settings{base, math.MaxInt64}
 

@@ -1,0 +1,203 @@
+package gctune
+
+import (
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// On a single CPU the runtime has one P, and marks on it in slices of up to 10 ms (a
+// fractional worker, which only sysmon preempts): every goroutine waits for that long, which
+// is the tail of a server's latencies. With a second P the kernel shares the CPU between the
+// thread that marks and the one that runs goroutines, and one that wakes up comes first. All
+// the time a second P costs more than that is worth: threads wake each other, a fifth of the
+// CPU time of a small request. So the program has it from shortly before a GC cycle until the
+// cycle's end. It cannot be had later: runtime.GOMAXPROCS waits for a cycle that runs.
+
+const (
+	// secondPLive is the least live heap: a smaller one is marked in a few slices.
+	secondPLive = 32 << 20
+	// secondPAt is the part of the way from the live heap to its goal at which the program gets
+	// its second P. The runtime begins a cycle at 0.7 at the earliest (minTriggerRatioDistance
+	// in mgcpacer.go), and does so there on one P.
+	secondPAt = 0.65
+	// secondPBusy is the share of the CPU that a program uses which nobody waits for: a batch
+	// job, which would only pay.
+	secondPBusy = 0.95
+	// secondPTick is how late the end of a cycle is noticed.
+	secondPTick = 10 * time.Millisecond
+)
+
+// secondP gives a program on a single CPU a second P while the GC runs.
+type secondP struct {
+	off    bool
+	logf   func(format string, args ...any)
+	ends   chan cycleEnd // of cycles; the newest
+	stop   chan struct{}
+	done   sync.WaitGroup
+	begun  bool
+	last   cycleEnd
+	raised atomic.Uint64 // cycles that ended with two Ps
+}
+
+// cycleEnd is what was known when a GC cycle had ended.
+type cycleEnd struct {
+	cycles    uint64 // complete, so far
+	allocated uint64 // bytes, so far
+	at        time.Time
+	cpu       time.Duration // of the process, so far; 0 where that is not known
+}
+
+func newSecondP(o *Options) *secondP {
+	n, err := strconv.Atoi(os.Getenv("GOMAXPROCS"))
+	set := err == nil && n > 0 // by the user
+	return &secondP{off: o.NoSecondP || set, logf: o.Logf, ends: make(chan cycleEnd, 1), stop: make(chan struct{})}
+}
+
+// ended takes note of the end of a GC cycle with so much live heap. It is called for the first
+// look after each.
+func (p *secondP) ended(e cycleEnd, live uint64) {
+	was := p.last
+	p.last = e
+	switch {
+	case p.off || e.cycles == was.cycles:
+		return
+	case live < secondPLive || e.share(was) >= secondPBusy || runtime.GOMAXPROCS(0) > 2 || !singleCPU():
+		return
+	}
+	if !p.begun {
+		p.begun = true
+		p.done.Add(1)
+		go p.run()
+	}
+	select {
+	case <-p.ends: // nobody took it
+	default:
+	}
+	p.ends <- e
+}
+
+// share is the part of the CPU that the process has used since an earlier cycle.
+func (e cycleEnd) share(was cycleEnd) float64 {
+	if was.at.IsZero() || e.cpu == 0 {
+		return 0
+	}
+	return float64(e.cpu-was.cpu) / float64(max(e.at.Sub(was.at), 1))
+}
+
+func (p *secondP) run() {
+	defer p.done.Done()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case e := <-p.ends:
+			p.next(e)
+		}
+	}
+}
+
+// close puts GOMAXPROCS back.
+func (p *secondP) close() {
+	close(p.stop)
+	p.done.Wait()
+}
+
+// next sees to the cycle after one that has ended.
+func (p *secondP) next(e cycleEnd) {
+	h := newHeapView()
+	wait := secondPTick
+	for {
+		if before := h.allocated; !h.read(e) {
+			return
+		} else if wait = h.wait(e, before, wait); wait == 0 {
+			break
+		}
+		if !p.sleep(wait) {
+			return
+		}
+	}
+	if runtime.GOMAXPROCS(0) != 1 {
+		return // the program has set it
+	}
+	runtime.GOMAXPROCS(2)
+	defer func() {
+		if runtime.GOMAXPROCS(0) == 2 {
+			runtime.SetDefaultGOMAXPROCS() // and the runtime follows the number of CPUs again
+		}
+	}()
+	if p.logf != nil && p.raised.Load() == 0 {
+		p.logf("gctune: there is one CPU: GOMAXPROCS is 2 while the GC runs, so that goroutines wait less for it")
+	}
+	for wait = secondPTick; p.sleep(wait); {
+		before := h.allocated
+		if !h.read(e) {
+			p.raised.Add(1)
+			return
+		}
+		if h.allocated == before { // nothing happens
+			wait = min(2*wait, time.Second)
+		} else {
+			wait = secondPTick
+		}
+	}
+}
+
+// sleep reports whether there is more to do after a time.
+func (p *secondP) sleep(d time.Duration) bool {
+	select {
+	case <-p.stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// heapView is how far the heap is on its way to the next cycle.
+type heapView struct {
+	samples                 []metrics.Sample
+	at                      time.Time
+	elapsed                 time.Duration // between the last two readings
+	allocated, live, growth uint64        // growth: from the live heap to the goal
+}
+
+func newHeapView() *heapView {
+	h := &heapView{samples: make([]metrics.Sample, 4)}
+	for i, n := range []int{mCycles, mAllocs, mLive, mGoal} {
+		h.samples[i].Name = metricNames[n]
+	}
+	return h
+}
+
+// read is false if another cycle has ended.
+func (h *heapView) read(e cycleEnd) bool {
+	now := time.Now()
+	if h.at.IsZero() {
+		h.at, h.allocated = e.at, e.allocated
+	}
+	h.elapsed, h.at = now.Sub(h.at), now
+	metrics.Read(h.samples)
+	value := func(i int) uint64 { return h.samples[i].Value.Uint64() }
+	h.allocated, h.live = value(1), value(2)
+	h.growth = sub(value(3), h.live)
+	return value(0) == e.cycles
+}
+
+// wait is how long to wait until the next reading, 0 if the cycle may begin soon. before is
+// what had been allocated at the last reading, and last how long ago that was to be.
+func (h *heapView) wait(e cycleEnd, before uint64, last time.Duration) time.Duration {
+	left := secondPAt*float64(h.growth) - float64(sub(h.allocated, e.allocated))
+	if left <= 0 {
+		return 0
+	}
+	recent := sub(h.allocated, before)
+	if recent == 0 {
+		return min(2*last, maxTick)
+	}
+	d := time.Duration(min(left/float64(recent)*float64(h.elapsed), float64(time.Second)))
+	return max(d, secondPTick/2)
+}

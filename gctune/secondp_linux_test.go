@@ -1,0 +1,150 @@
+package gctune
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+type pair struct{ a, b *pair }
+
+// server has a live heap, allocates, and leaves the CPU idle at times, until ok. It returns
+// the most Ps that it had.
+func server(what string, ok func() bool) (most int, err error) {
+	live := make([]*pair, 0, 3<<20)
+	for len(live) < cap(live) {
+		live = append(live, &pair{})
+	}
+	for begin := time.Now(); !ok(); {
+		if time.Since(begin) > testenv.Patience {
+			return most, fmt.Errorf("never: %s", what)
+		}
+		for range 64 {
+			sink = make([]byte, 16<<10)
+		}
+		time.Sleep(time.Millisecond)
+		most = max(most, runtime.GOMAXPROCS(0))
+	}
+	runtime.KeepAlive(live)
+	return most, nil
+}
+
+// cycles reports whether so many more GC cycles have ended.
+func cycles(n uint32) func() bool {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	first := m.NumGC
+	return func() bool {
+		runtime.ReadMemStats(&m)
+		return m.NumGC >= first+n
+	}
+}
+
+func init() {
+	pinned = map[string]child{
+		"second P": {run: func() error {
+			var lines []string
+			t, err := Start(&Options{Budget: 512 << 20, Logf: func(format string, args ...any) {
+				if text := fmt.Sprintf(format, args...); strings.Contains(text, "GOMAXPROCS") {
+					lines = append(lines, text)
+				}
+			}})
+			if err != nil {
+				return err
+			}
+			most, err := server("cycles with a second P", func() bool { return t.Stats().SecondP >= 3 })
+			if err != nil {
+				return err
+			}
+			t.Stop()
+			if n := runtime.GOMAXPROCS(0); most != 2 || n != 1 {
+				return fmt.Errorf("GOMAXPROCS %d, and %d in the end", most, n)
+			}
+			if len(lines) != 1 {
+				return fmt.Errorf("%q", lines)
+			}
+			return nil
+		}},
+		"GOMAXPROCS is set by code": {run: func() error {
+			t, err := Start(&Options{Budget: 512 << 20})
+			if err != nil {
+				return err
+			}
+			runtime.GOMAXPROCS(3)
+			if _, err := server("cycles", cycles(5)); err != nil {
+				return err
+			}
+			t.Stop()
+			if n := runtime.GOMAXPROCS(0); n != 3 || t.Stats().SecondP != 0 {
+				return fmt.Errorf("GOMAXPROCS %d, %d cycles with a second P", n, t.Stats().SecondP)
+			}
+			return nil
+		}},
+		"GOMAXPROCS is set in the environment": {env: []string{"GOMAXPROCS=1"}, run: func() error { return onlyOne(nil) }},
+		"no second P":                          {run: func() error { return onlyOne(&Options{NoSecondP: true}) }},
+	}
+}
+
+// onlyOne has one P all the time.
+func onlyOne(o *Options) error {
+	t, err := Start(o)
+	if err != nil {
+		return err
+	}
+	defer t.Stop()
+	most, err := server("cycles", cycles(5))
+	if n := t.Stats().SecondP; err == nil && (most != 1 || n != 0) {
+		err = fmt.Errorf("GOMAXPROCS %d, %d cycles with a second P", most, n)
+	}
+	return err
+}
+
+// TestSecondP: programs that may run on one CPU only.
+func TestSecondP(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread() // what is pinned starts the programs, and ends with the test
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; one.Count() == 0; cpu++ {
+		if all.IsSet(cpu) {
+			one.Set(cpu)
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if unix.SchedSetaffinity(0, &all) == nil {
+			runtime.UnlockOSThread()
+		}
+	}()
+	for name := range pinned {
+		cmd := exec.Command(exe)
+		cmd.Env = append(childEnviron(), append(pinned[name].env, childEnv+"="+name)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
+}
+
+func TestSingleCPU(t *testing.T) {
+	if runtime.NumCPU() == 1 {
+		t.Skip("there is one CPU")
+	}
+	if singleCPU() {
+		t.Errorf("one CPU of %d", runtime.NumCPU())
+	}
+}

@@ -1,0 +1,52 @@
+package gctune
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSecondPWait(t *testing.T) {
+	const mib = 1 << 20
+	e := cycleEnd{allocated: 1000 * mib}
+	for _, c := range []struct {
+		name              string
+		since, last       uint64 // MiB allocated since the cycle, and at the last reading
+		elapsed, lastWait time.Duration
+		want              time.Duration
+	}{
+		// The goal is 200 MiB above the live heap, so that the second P comes at 130 MiB.
+		{"soon", 131, 100, time.Second, time.Second, 0},
+		{"at this rate", 120, 100, time.Second, time.Second, 500 * time.Millisecond},
+		{"a long way", 10, 9, time.Second, time.Second, time.Second},
+		{"a burst", 129, 1, 10 * time.Millisecond, time.Second, secondPTick / 2},
+		{"nothing happens", 10, 10, time.Second, time.Second, 2 * time.Second},
+		{"nothing happens for long", 10, 10, time.Second, 20 * time.Second, maxTick},
+	} {
+		h := heapView{growth: 200 * mib, allocated: e.allocated + c.since*mib, elapsed: c.elapsed}
+		if got := h.wait(e, e.allocated+c.last*mib, c.lastWait); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestShareOfCPU(t *testing.T) {
+	begin := time.Now()
+	end := func(after, cpu time.Duration) cycleEnd { return cycleEnd{at: begin.Add(after), cpu: cpu} }
+	was := end(0, time.Second)
+	for _, c := range []struct {
+		e    cycleEnd
+		want float64
+	}{
+		{end(time.Second, 1500*time.Millisecond), 0.5},
+		{end(2*time.Second, 3*time.Second), 1},
+		{end(0, time.Second), 0},
+		{end(time.Second, 0), 0}, // not known
+	} {
+		if got := c.e.share(was); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.e, got, c.want)
+		}
+	}
+	if got := was.share(cycleEnd{}); got != 0 {
+		t.Errorf("%v of the first cycle", got)
+	}
+}
