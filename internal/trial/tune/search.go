@@ -209,7 +209,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
 	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
-	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, procs: s.opts.GOMAXPROCS, heap: heapOf(warm)}
+	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, procs: s.opts.GOMAXPROCS, tail: spec.Tail(), heap: heapOf(warm)}
 	s.space.top = s.opts.SafeMemory / 10 * 9
 	if l := s.opts.Limit; l > 0 {
 		// The limit covers more than the runtime's does: stacks of threads, the program's

@@ -27,6 +27,7 @@ type space struct {
 	top    uint64        // the largest GOMEMLIMIT that may be tried
 	heap   uint64        // heap peak of the default arm
 	procs  []int         // GOMAXPROCS values to cross with the best
+	tail   bool          // the tail of a load is to be short
 	thpOff bool          // whether thp=off may differ from the default
 
 	fixed []trial.Setting // the coarse arms, of tests; else they are worked out
@@ -58,6 +59,19 @@ func (sp *space) coarse() []trial.Setting {
 	if sp.fixed != nil {
 		return append([]trial.Setting{sp.base}, sp.fixed...)
 	}
+	out := sp.levels()
+	if at := 3; sp.tail && len(sp.procs) > 0 && len(out) > at {
+		// While the GC runs, requests wait for a P: how many there are decides as much about a
+		// tail as what the heap may have.
+		set := out[1]
+		set.GOGC, set.MemLimit, set.GOMAXPROCS = sp.base.GOGC, sp.base.MemLimit, sp.procs[0]
+		out = slices.Insert(out, at, set)
+	}
+	return out
+}
+
+// levels returns the levels of the GC, with huge pages and without.
+func (sp *space) levels() []trial.Setting {
 	if !sp.huge || sp.always {
 		return sp.ladder(sp.base)
 	}

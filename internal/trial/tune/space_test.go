@@ -84,6 +84,23 @@ func TestCoarseAdvise(t *testing.T) {
 	}
 }
 
+// Where a tail is to be short, another GOMAXPROCS is among the first.
+func TestCoarseTail(t *testing.T) {
+	for _, c := range []struct {
+		sp   space
+		want string
+	}{
+		{space{huge: true, procs: []int{2, 4}}, "[default thp=heap GOGC=400 thp=heap GOMAXPROCS=2 thp=heap GOGC=400 "},
+		{space{procs: []int{2}}, "[default GOGC=400 GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=2 GOGC=200 "},
+		{space{}, "[default GOGC=400 GOGC=off GOMEMLIMIT=1GiB GOGC=200 "},
+	} {
+		c.sp.top, c.sp.heap, c.sp.tail = 1<<30, 1<<30, true
+		if got := fmt.Sprint(c.sp.coarse()); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
 func TestAround(t *testing.T) {
 	sp := &space{top: 4 << 30, heap: 100 << 20}
 	got := sp.around(trial.Setting{GOGC: "400"})
