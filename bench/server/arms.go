@@ -36,17 +36,14 @@ func chooseArms(names string) ([]string, error) {
 	return out, nil
 }
 
-// Variables that turn what services import off, and the one of GOMAXPROCS: a program that
-// was pinned before it began would find that out itself, but folio tune cannot start one so
-// (its --thp heap needs the program itself, not taskset).
+// Variables that turn what services import off.
 var (
 	automemlimitOff = "AUTOMEMLIMIT=off"
 	autoOff         = "FOLIO=off"
-	procs           = "GOMAXPROCS=1"
 )
 
 // plain is the environment of all arms but those that turn something on.
-var plain = []string{procs, automemlimitOff, autoOff}
+var plain = []string{automemlimitOff, autoOff}
 
 // arms are those with these names, of a service with a memory limit; found is the answer of
 // folio tune, nil for none.
@@ -54,9 +51,9 @@ func arms(names []string, limit uint64, found *trial.Setting) []*Arm {
 	const share = 0.9 // of the limit for GOMEMLIMIT, as automemlimit has it
 	out := []*Arm{
 		{Name: nameDefault, setting: trial.Setting{Env: plain}},
-		{Name: nameAutomemlimit, setting: trial.Setting{Env: []string{procs, autoOff}}},
+		{Name: nameAutomemlimit, setting: trial.Setting{Env: []string{autoOff}}},
 		{Name: nameOff, setting: trial.Setting{GOGC: trial.Off, MemLimit: uint64(share * float64(limit)), Env: plain}},
-		{Name: nameAuto, setting: trial.Setting{Env: []string{procs, automemlimitOff}}},
+		{Name: nameAuto, setting: trial.Setting{Env: []string{automemlimitOff}}},
 	}
 	if found != nil {
 		s := *found

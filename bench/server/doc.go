@@ -24,7 +24,7 @@
 // run.
 //
 // A service runs in a cgroup with one CPU and 512 MiB or 1 GiB, pinned to the first CPU that
-// this process may use, with GOMAXPROCS=1; the load generator (package load) and what measures
+// this process may use, so that GOMAXPROCS is 1; the load generator (package load) and what measures
 // are pinned to the second. Each run is a fresh process: it is started, answers, gets the
 // load for a warm-up and then for the time that counts, and is stopped. Figures but the
 // peaks of memory are of the time that counts.

@@ -84,12 +84,12 @@ func TestArms(t *testing.T) {
 		got = append(got, a.Name+": "+a.setting.String())
 	}
 	want := []string{
-		"default: GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
-		"automemlimit: GOMAXPROCS=1 FOLIO=off",
-		"GOGC=off+limit: GOGC=off GOMEMLIMIT=900B GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
-		"auto: GOMAXPROCS=1 AUTOMEMLIMIT=off",
-		"tune: GOGC=400 GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off thp=heap",
-		"no GC: GOGC=off GOMAXPROCS=1 AUTOMEMLIMIT=off FOLIO=off",
+		"default: AUTOMEMLIMIT=off FOLIO=off",
+		"automemlimit: FOLIO=off",
+		"GOGC=off+limit: GOGC=off GOMEMLIMIT=900B AUTOMEMLIMIT=off FOLIO=off",
+		"auto: AUTOMEMLIMIT=off",
+		"tune: GOGC=400 AUTOMEMLIMIT=off FOLIO=off thp=heap",
+		"no GC: GOGC=off AUTOMEMLIMIT=off FOLIO=off",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)

@@ -33,6 +33,7 @@ func (s *subject) tune(ctx context.Context) (*Tuned, error) {
 		args = append(args, "--load-grpc", s.grpc)
 	}
 	args = append(args, s.limits(1).Flags()...)
+	args = append(args, "--gomaxprocs", "2") // it cannot know that the service pins itself to one CPU
 	for _, kv := range plain {
 		args = append(args, "--env", kv)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/foliomem/folio/bench/internal/pin"
@@ -59,6 +60,7 @@ func (s Service) run() error {
 		if err := pin.Process(*cpu); err != nil {
 			return err
 		}
+		runtime.SetDefaultGOMAXPROCS() // as if it had begun there
 	}
 	serve, err := s.Build()
 	if err != nil {
