@@ -34,6 +34,8 @@ func TestRead(t *testing.T) {
 		"heap=off,gc=off":               with(func(s *settings) { s.heap, s.gc = false, false }),
 		"percpu=2GiB":                   with(func(s *settings) { s.memoryPerCPU = 2 << 30 }),
 		"percpu=0":                      with(func(s *settings) { s.memoryPerCPU = math.MaxUint64 }),
+		"secondp=0":                     with(func(s *settings) { s.noSecondP = true }),
+		"secondp=1":                     on,
 		"gc=off":                        with(func(s *settings) { s.gc = false }),
 		"reserve=4GiB":                  with(func(s *settings) { s.options.Reserve = 4 << 30 }),
 		"reserve=0":                     with(func(s *settings) { s.options.Reserve = 0 }),

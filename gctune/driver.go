@@ -76,7 +76,7 @@ func (t *Tuner) settle() time.Duration {
 // look takes a sample and puts in force what follows from it.
 func (t *Tuner) look() (Sample, Decision) {
 	now := time.Now()
-	s := t.meter.sample(now)
+	s := t.meter.sample(now, t.procs.shared())
 	t.procs.ended(cycleEnd{t.meter.count(mCycles), t.meter.count(mAllocs), now, s.CPU}, s.Live)
 	d := t.c.Next(s)
 	var gogc, limit uint64

@@ -29,27 +29,36 @@ type meter struct {
 // collection is the CPU time of GC cycles, taken from the runtime's
 // account at the end of each.
 type collection struct {
-	cycles    uint64
-	gc, busy  time.Duration // by the runtime's clock, until then
-	cpu       time.Duration // by the kernel's, until then
-	corrected time.Duration
+	cycles   uint64
+	by       account       // the runtime's clock, until then
+	cpu      time.Duration // by the kernel's, until then
+	gc, idle time.Duration // corrected
 }
 
+// account is CPU time by the runtime's clock: of the GC but for idle workers, of those, and of
+// all that ran.
+type account struct{ gc, idle, busy time.Duration }
+
 // add takes in what the accounts say after a collection, and returns what all have
-// taken. The runtime's clock goes on for a thread that waits for a processor, on a
+// taken, idle workers apart. The runtime's clock goes on for a thread that waits for a processor, on a
 // crowded machine or when a container has used up its share; the kernel's does
-// not. What the runtime counts is therefore scaled by what the kernel gave it.
-func (c *collection) add(cycles uint64, gc, busy, cpu time.Duration) time.Duration {
+// not. What the runtime counts is therefore scaled by what the kernel gave it: half of it
+// where two Ps shared one CPU.
+func (c *collection) add(cycles uint64, by account, cpu time.Duration, shared bool) (gc, idle time.Duration) {
 	if cycles == c.cycles {
-		return c.corrected
+		return c.gc, c.idle
 	}
 	scale := 1.0
-	if d := busy - c.busy; d > 0 {
+	if d := by.busy - c.by.busy; d > 0 {
 		scale = min(max(float64(cpu-c.cpu)/float64(d), 0), 1)
 	}
-	c.corrected += time.Duration(scale * float64(max(gc-c.gc, 0)))
-	c.cycles, c.gc, c.busy, c.cpu = cycles, gc, busy, cpu
-	return c.corrected
+	if shared {
+		scale = min(scale, 0.5)
+	}
+	c.gc += time.Duration(scale * float64(max(by.gc-c.by.gc, 0)))
+	c.idle += time.Duration(scale * float64(max(by.idle-c.by.idle, 0)))
+	c.cycles, c.by, c.cpu = cycles, by, cpu
+	return c.gc, c.idle
 }
 
 // The names of what is read. The order is that of the constants.
@@ -113,22 +122,24 @@ func (m *meter) seconds(i int) time.Duration {
 
 // sample reads everything. The runtime counts CPU time once for each
 // collection, at its end: a sample soon after one is the most exact.
-func (m *meter) sample(now time.Time) Sample {
+// shared says that the last one had a second P on a single CPU.
+func (m *meter) sample(now time.Time, shared bool) Sample {
 	var allocated, cycles uint64 // of goheap
 	ballast.Read(func(a, c uint64) {
 		metrics.Read(m.samples)
 		allocated, cycles = a, c
 	})
-	idle := m.seconds(mIdleMark)
+	marked := m.seconds(mIdleMark)
 	busy := m.seconds(mTotal) - m.seconds(mIdle)
 	cpu, ok := processTime()
 	if !ok {
 		cpu = busy
 	}
+	gc, idle := m.collect.add(m.count(mCycles), account{m.seconds(mGC) - marked, marked, busy}, cpu, shared)
 	s := Sample{
 		Time:   now.Sub(m.start),
 		Cycles: m.count(mCycles), Forced: m.count(mForced) + cycles,
-		GCTime: m.collect.add(m.count(mCycles), m.seconds(mGC)-idle, busy, cpu), CPU: cpu - idle,
+		GCTime: gc, CPU: cpu - idle,
 		Allocated: sub(m.count(mAllocs), allocated),
 		Live:      m.count(mLive), Scan: m.count(mStack) + m.count(mGlobals),
 		GOGC: int(int32(m.count(mGOGC))), MemoryLimit: int64(min(m.count(mLimit), math.MaxInt64)),

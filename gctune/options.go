@@ -55,8 +55,7 @@ type Options struct {
 	MinCycle time.Duration
 
 	// NoSecondP leaves GOMAXPROCS alone. Default: a program that may run on one CPU only, and
-	// leaves it idle for 5% of the time or more, as a server does, has GOMAXPROCS 2 while the
-	// GC runs, and from shortly before, if its live heap is 32 MiB or more: goroutines then do not
+	// uses less than half of it, as most servers do, has GOMAXPROCS 2 while the GC runs, and from shortly before, if its live heap is 32 MiB or more: goroutines then do not
 	// wait for slices of up to 10 ms in which the GC marks. Not where GOMAXPROCS is set in the
 	// environment.
 	NoSecondP bool

@@ -25,9 +25,10 @@ const (
 	// its second P. The runtime begins a cycle at 0.7 at the earliest (minTriggerRatioDistance
 	// in mgcpacer.go), and does so there on one P.
 	secondPAt = 0.65
-	// secondPBusy is the share of the CPU that a program uses which nobody waits for: a batch
-	// job, which would only pay.
-	secondPBusy = 0.95
+	// secondPBusy is the share of the CPU from which on the program is busy: while the GC runs,
+	// the thread that marks may take half of it, a quarter with one P. What needs more than the
+	// rest falls behind until the cycle has ended.
+	secondPBusy = 0.5
 	// secondPTick is how late the end of a cycle is noticed.
 	secondPTick = 10 * time.Millisecond
 )
@@ -39,9 +40,13 @@ type secondP struct {
 	ends   chan cycleEnd // of cycles; the newest
 	stop   chan struct{}
 	done   sync.WaitGroup
-	begun  bool
-	last   cycleEnd
+	up     atomic.Bool   // there are two Ps
 	raised atomic.Uint64 // cycles that ended with two Ps
+
+	// Of the goroutine that calls ended.
+	begun bool
+	last  cycleEnd
+	seen  uint64 // of raised
 }
 
 // cycleEnd is what was known when a GC cycle had ended.
@@ -81,6 +86,15 @@ func (p *secondP) ended(e cycleEnd, live uint64) {
 	p.ends <- e
 }
 
+// shared reports whether the cycle that has ended last had a second P. It is called before
+// ended.
+func (p *secondP) shared() bool {
+	up, n := p.up.Load(), p.raised.Load()
+	was := p.seen
+	p.seen = n
+	return up || n != was
+}
+
 // share is the part of the CPU that the process has used since an earlier cycle.
 func (e cycleEnd) share(was cycleEnd) float64 {
 	if was.at.IsZero() || e.cpu == 0 {
@@ -96,7 +110,9 @@ func (p *secondP) run() {
 		case <-p.stop:
 			return
 		case e := <-p.ends:
-			p.next(e)
+			for newer := &e; newer != nil; {
+				newer = p.next(*newer)
+			}
 		}
 	}
 }
@@ -107,37 +123,47 @@ func (p *secondP) close() {
 	p.done.Wait()
 }
 
-// next sees to the cycle after one that has ended.
-func (p *secondP) next(e cycleEnd) {
-	h := newHeapView()
+// next sees to the cycle after one that has ended, and returns the next one if that ends
+// meanwhile.
+func (p *secondP) next(e cycleEnd) *cycleEnd {
+	h := newHeapView(e)
 	wait := secondPTick
 	for {
 		if before := h.allocated; !h.read(e) {
-			return
+			return nil
 		} else if wait = h.wait(e, before, wait); wait == 0 {
 			break
 		}
-		if !p.sleep(wait) {
-			return
+		if more, newer := p.sleep(wait); !more {
+			return newer
 		}
 	}
 	if runtime.GOMAXPROCS(0) != 1 {
-		return // the program has set it
+		return nil // the program has set it
 	}
 	runtime.GOMAXPROCS(2)
+	p.up.Store(true)
 	defer func() {
+		p.up.Store(false)
 		if runtime.GOMAXPROCS(0) == 2 {
 			runtime.SetDefaultGOMAXPROCS() // and the runtime follows the number of CPUs again
 		}
 	}()
+	if !h.read(e) {
+		return nil // it waited for a cycle that ran
+	}
 	if p.logf != nil && p.raised.Load() == 0 {
 		p.logf("gctune: there is one CPU: GOMAXPROCS is 2 while the GC runs, so that goroutines wait less for it")
 	}
-	for wait = secondPTick; p.sleep(wait); {
+	for wait = secondPTick; ; {
 		before := h.allocated
-		if !h.read(e) {
+		more, newer := p.sleep(wait)
+		if newer != nil || more && !h.read(e) {
 			p.raised.Add(1)
-			return
+			return newer
+		}
+		if !more {
+			return nil
 		}
 		if h.allocated == before { // nothing happens
 			wait = min(2*wait, time.Second)
@@ -147,26 +173,30 @@ func (p *secondP) next(e cycleEnd) {
 	}
 }
 
-// sleep reports whether there is more to do after a time.
-func (p *secondP) sleep(d time.Duration) bool {
+// sleep reports whether there is more to do after a time: not where another cycle ends
+// meanwhile.
+func (p *secondP) sleep(d time.Duration) (more bool, newer *cycleEnd) {
 	select {
 	case <-p.stop:
-		return false
+		return false, nil
+	case e := <-p.ends:
+		return false, &e
 	case <-time.After(d):
-		return true
+		return true, nil
 	}
 }
 
 // heapView is how far the heap is on its way to the next cycle.
 type heapView struct {
-	samples                 []metrics.Sample
-	at                      time.Time
-	elapsed                 time.Duration // between the last two readings
-	allocated, live, growth uint64        // growth: from the live heap to the goal
+	samples   []metrics.Sample
+	at        time.Time
+	elapsed   time.Duration // between the last two readings
+	allocated uint64        // bytes, so far
+	growth    uint64        // bytes, from the live heap to the goal
 }
 
-func newHeapView() *heapView {
-	h := &heapView{samples: make([]metrics.Sample, 4)}
+func newHeapView(e cycleEnd) *heapView {
+	h := &heapView{samples: make([]metrics.Sample, 4), at: e.at, allocated: e.allocated}
 	for i, n := range []int{mCycles, mAllocs, mLive, mGoal} {
 		h.samples[i].Name = metricNames[n]
 	}
@@ -176,14 +206,10 @@ func newHeapView() *heapView {
 // read is false if another cycle has ended.
 func (h *heapView) read(e cycleEnd) bool {
 	now := time.Now()
-	if h.at.IsZero() {
-		h.at, h.allocated = e.at, e.allocated
-	}
 	h.elapsed, h.at = now.Sub(h.at), now
 	metrics.Read(h.samples)
 	value := func(i int) uint64 { return h.samples[i].Value.Uint64() }
-	h.allocated, h.live = value(1), value(2)
-	h.growth = sub(value(3), h.live)
+	h.allocated, h.growth = value(1), sub(value(3), value(2))
 	return value(0) == e.cycles
 }
 
@@ -198,6 +224,7 @@ func (h *heapView) wait(e cycleEnd, before uint64, last time.Duration) time.Dura
 	if recent == 0 {
 		return min(2*last, maxTick)
 	}
-	d := time.Duration(min(left/float64(recent)*float64(h.elapsed), float64(time.Second)))
-	return max(d, secondPTick/2)
+	const most = 10 * time.Second                           // it may allocate faster soon
+	half := left / float64(recent) * float64(h.elapsed) / 2 // and in half of that it is looked at again
+	return max(time.Duration(min(half, float64(most))), secondPTick/2)
 }

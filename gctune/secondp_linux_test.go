@@ -14,10 +14,10 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-type pair struct{ a, b *pair }
+type pair struct{ _ [2]*pair }
 
-// server has a live heap, allocates, and leaves the CPU idle at times, until ok. It returns
-// the most Ps that it had.
+// server has a live heap, allocates, and leaves the CPU idle for most of the time, however
+// slow that is, until ok. It returns the most Ps that it had.
 func server(what string, ok func() bool) (most int, err error) {
 	live := make([]*pair, 0, 3<<20)
 	for len(live) < cap(live) {
@@ -27,10 +27,11 @@ func server(what string, ok func() bool) (most int, err error) {
 		if time.Since(begin) > testenv.Patience {
 			return most, fmt.Errorf("never: %s", what)
 		}
+		worked := time.Now()
 		for range 64 {
 			sink = make([]byte, 16<<10)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(4 * time.Since(worked))
 		most = max(most, runtime.GOMAXPROCS(0))
 	}
 	runtime.KeepAlive(live)

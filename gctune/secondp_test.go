@@ -16,8 +16,8 @@ func TestSecondPWait(t *testing.T) {
 	}{
 		// The goal is 200 MiB above the live heap, so that the second P comes at 130 MiB.
 		{"soon", 131, 100, time.Second, time.Second, 0},
-		{"at this rate", 120, 100, time.Second, time.Second, 500 * time.Millisecond},
-		{"a long way", 10, 9, time.Second, time.Second, time.Second},
+		{"at this rate", 120, 100, time.Second, time.Second, 250 * time.Millisecond},
+		{"a long way", 10, 9, time.Second, time.Second, 10 * time.Second},
 		{"a burst", 129, 1, 10 * time.Millisecond, time.Second, secondPTick / 2},
 		{"nothing happens", 10, 10, time.Second, time.Second, 2 * time.Second},
 		{"nothing happens for long", 10, 10, time.Second, 20 * time.Second, maxTick},

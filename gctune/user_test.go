@@ -171,17 +171,21 @@ func TestCrowded(t *testing.T) {
 	var c collection
 	for i := range 11 {
 		n := time.Duration(i)
-		got := c.add(uint64(i), n*200*time.Millisecond, n*2*time.Second, n*time.Second)
-		if want := n * 100 * time.Millisecond; got != want {
-			t.Fatalf("%v after %d collections, want %v", got, i, want)
+		got, idle := c.add(uint64(i), account{n * 200 * time.Millisecond, n * 20 * time.Millisecond, n * 2 * time.Second}, n*time.Second, false)
+		if want := n * 100 * time.Millisecond; got != want || idle != want/10 {
+			t.Fatalf("%v and %v after %d collections, want %v and %v", got, idle, i, want, want/10)
 		}
 		// Without another collection the accounts say nothing new.
-		if again := c.add(uint64(i), time.Hour, time.Hour, time.Hour); again != got {
+		if again, _ := c.add(uint64(i), account{time.Hour, time.Hour, time.Hour}, time.Hour, false); again != got {
 			t.Fatalf("%v without a collection", again)
 		}
 	}
 	// More than the runtime knows of is C's, and no reason to count more.
-	if got := c.add(11, 2200*time.Millisecond, 21*time.Second, 100*time.Second); got != 1200*time.Millisecond {
+	if got, _ := c.add(11, account{2200 * time.Millisecond, 0, 21 * time.Second}, 100*time.Second, false); got != 1200*time.Millisecond {
 		t.Errorf("%v", got)
+	}
+	// Two Ps on one CPU, while the GC ran only: the rest of the time hides it.
+	if got, _ := c.add(12, account{2600 * time.Millisecond, 0, 31 * time.Second}, 110*time.Second, true); got != 1400*time.Millisecond {
+		t.Errorf("%v with a second P", got)
 	}
 }
