@@ -77,7 +77,7 @@ func (t *Tuner) settle() time.Duration {
 func (t *Tuner) look() (Sample, Decision) {
 	now := time.Now()
 	s := t.meter.sample(now, t.procs.shared())
-	t.procs.ended(cycleEnd{t.meter.count(mCycles), t.meter.count(mAllocs), now, s.CPU}, s.Live)
+	t.procs.ended(cycleEnd{t.meter.count(mCycles), t.meter.count(mAllocs), now}, s.Live)
 	d := t.c.Next(s)
 	var gogc, limit uint64
 	if !d.UserGOGC && d.GOGC != s.GOGC {

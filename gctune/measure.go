@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/ballast"
+	"github.com/foliomem/folio/internal/system/cputime"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -131,7 +132,7 @@ func (m *meter) sample(now time.Time, shared bool) Sample {
 	})
 	marked := m.seconds(mIdleMark)
 	busy := m.seconds(mTotal) - m.seconds(mIdle)
-	cpu, ok := processTime()
+	cpu, ok := cputime.Process()
 	if !ok {
 		cpu = busy
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/foliomem/folio/internal/system/cputime"
 )
 
 // On a single CPU the runtime has one P, and marks on it in slices of up to 10 ms (a
@@ -43,9 +45,11 @@ type secondP struct {
 	up     atomic.Bool   // there are two Ps
 	raised atomic.Uint64 // cycles that ended with two Ps
 
+	use cputime.Usage // of the goroutine that changes GOMAXPROCS
+
 	// Of the goroutine that calls ended.
 	begun bool
-	last  cycleEnd
+	last  uint64 // cycles
 	seen  uint64 // of raised
 }
 
@@ -54,24 +58,22 @@ type cycleEnd struct {
 	cycles    uint64 // complete, so far
 	allocated uint64 // bytes, so far
 	at        time.Time
-	cpu       time.Duration // of the process, so far; 0 where that is not known
 }
 
 func newSecondP(o *Options) *secondP {
 	n, err := strconv.Atoi(os.Getenv("GOMAXPROCS"))
 	set := err == nil && n > 0 // by the user
-	return &secondP{off: o.NoSecondP || set, logf: o.Logf, ends: make(chan cycleEnd, 1), stop: make(chan struct{})}
+	return &secondP{off: o.NoSecondP || set, logf: o.Logf, use: cputime.Usage{Least: 500 * time.Millisecond}, ends: make(chan cycleEnd, 1), stop: make(chan struct{})}
 }
 
 // ended takes note of the end of a GC cycle with so much live heap. It is called for the first
 // look after each.
 func (p *secondP) ended(e cycleEnd, live uint64) {
-	was := p.last
-	p.last = e
-	switch {
-	case p.off || e.cycles == was.cycles:
+	if p.off || e.cycles == p.last {
 		return
-	case live < secondPLive || e.share(was) >= secondPBusy || runtime.GOMAXPROCS(0) > 2 || !singleCPU():
+	}
+	p.last = e.cycles
+	if live < secondPLive || runtime.GOMAXPROCS(0) > 2 || !singleCPU() {
 		return
 	}
 	if !p.begun {
@@ -93,14 +95,6 @@ func (p *secondP) shared() bool {
 	was := p.seen
 	p.seen = n
 	return up || n != was
-}
-
-// share is the part of the CPU that the process has used since an earlier cycle.
-func (e cycleEnd) share(was cycleEnd) float64 {
-	if was.at.IsZero() || e.cpu == 0 {
-		return 0
-	}
-	return float64(e.cpu-was.cpu) / float64(max(e.at.Sub(was.at), 1))
 }
 
 func (p *secondP) run() {
@@ -129,6 +123,9 @@ func (p *secondP) next(e cycleEnd) *cycleEnd {
 	h := newHeapView(e)
 	wait := secondPTick
 	for {
+		if cpu, ok := cputime.Process(); ok {
+			p.use.Note(time.Now(), cpu)
+		}
 		if before := h.allocated; !h.read(e) {
 			return nil
 		} else if wait = h.wait(e, before, wait); wait == 0 {
@@ -138,8 +135,8 @@ func (p *secondP) next(e cycleEnd) *cycleEnd {
 			return newer
 		}
 	}
-	if runtime.GOMAXPROCS(0) != 1 {
-		return nil // the program has set it
+	if p.use.Share >= secondPBusy || runtime.GOMAXPROCS(0) != 1 { // the program has set it
+		return nil
 	}
 	runtime.GOMAXPROCS(2)
 	p.up.Store(true)

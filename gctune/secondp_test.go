@@ -28,25 +28,3 @@ func TestSecondPWait(t *testing.T) {
 		}
 	}
 }
-
-func TestShareOfCPU(t *testing.T) {
-	begin := time.Now()
-	end := func(after, cpu time.Duration) cycleEnd { return cycleEnd{at: begin.Add(after), cpu: cpu} }
-	was := end(0, time.Second)
-	for _, c := range []struct {
-		e    cycleEnd
-		want float64
-	}{
-		{end(time.Second, 1500*time.Millisecond), 0.5},
-		{end(2*time.Second, 3*time.Second), 1},
-		{end(0, time.Second), 0},
-		{end(time.Second, 0), 0}, // not known
-	} {
-		if got := c.e.share(was); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.e, got, c.want)
-		}
-	}
-	if got := was.share(cycleEnd{}); got != 0 {
-		t.Errorf("%v of the first cycle", got)
-	}
-}

@@ -45,12 +45,3 @@ func threadTime() time.Duration {
 	}
 	return time.Duration(t.Nano())
 }
-
-// processTime returns the CPU time that the process has used; 0 where that is not known.
-func processTime() time.Duration {
-	var ru unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
-		return 0
-	}
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
-}

@@ -19,5 +19,3 @@ func locked() bool      { return false }
 func (*Advisor) heedLock() {}
 
 func threadTime() time.Duration { return time.Duration(time.Now().UnixNano()) }
-
-func processTime() time.Duration { return 0 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/foliomem/folio/internal/system/cputime"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )
@@ -42,12 +43,12 @@ type pace struct {
 	todo   int           // windows that there were to collapse at the last look
 	window time.Duration // the CPU time that one takes, of late
 	until  time.Time     // of the rest
-	use    usage
+	use    cputime.Usage
 }
 
 // newPace returns the pace for a program that may use so many CPUs.
 func newPace(budget, cpus float64) pace {
-	p := pace{fixed: budget, most: 1, cpus: cpus}
+	p := pace{fixed: budget, most: 1, cpus: cpus, use: cputime.Usage{Least: 50 * time.Millisecond}}
 	if p.single() {
 		p.most = 0.5
 	}
@@ -60,7 +61,7 @@ func (p *pace) single() bool { return p.cpus < 2 }
 
 // begin notes how much there is to collapse, and decides how.
 func (p *pace) begin(windows int) {
-	p.todo, p.slow = windows, p.single() && (p.fixed > 0 || p.use.share < busyShare*p.cpus)
+	p.todo, p.slow = windows, p.single() && (p.fixed > 0 || p.use.Share < busyShare*p.cpus)
 }
 
 // share is what may be taken now. It is decided by all that there was to do, so that it
@@ -96,26 +97,6 @@ func (p *pace) took(windows int, d time.Duration) {
 // rest is how long to do nothing after so much CPU time.
 func (p *pace) rest(spent time.Duration) time.Duration {
 	return time.Duration(float64(spent) * (1/p.share() - 1))
-}
-
-// usage is how many CPUs the program used of late.
-type usage struct {
-	at    time.Time
-	cpu   time.Duration // of the process, at that time
-	share float64
-}
-
-// note takes the CPU time of the process so far.
-func (u *usage) note(now time.Time, cpu time.Duration) {
-	const least = 50 * time.Millisecond // the kernel counts in ticks
-	since := now.Sub(u.at)
-	if !u.at.IsZero() && since < least {
-		return
-	}
-	if !u.at.IsZero() {
-		u.share = float64(cpu-u.cpu) / float64(since)
-	}
-	u.at, u.cpu = now, cpu
 }
 
 // cpus returns how many CPUs the program may use: by GOMAXPROCS, and by the quota of its

@@ -35,32 +35,13 @@ func TestHowPaced(t *testing.T) {
 		{"two CPUs, a budget", 0.3, 2, 1, 500, ms, 0.3, slice * 3 / 10},
 	} {
 		p := newPace(c.fixed, c.cpus)
-		p.window, p.use.share = c.window, c.use
+		p.window, p.use.Share = c.window, c.use
 		p.begin(c.windows)
 		if got := p.share(); got != c.share || p.piece() != c.piece {
 			t.Errorf("%s: share %v, pieces of %v: want %v, %v", c.name, got, p.piece(), c.share, c.piece)
 		}
 		if got, want := p.rest(ms), time.Duration(float64(ms)*(1/c.share-1)); got != want {
 			t.Errorf("%s: rests for %v, want %v", c.name, got, want)
-		}
-	}
-}
-
-func TestUsage(t *testing.T) {
-	var u usage
-	now := time.Now()
-	for _, c := range []struct {
-		after, cpu time.Duration
-		share      float64
-	}{
-		{0, time.Second, 0},
-		{10 * time.Millisecond, 2 * time.Second, 0}, // too soon
-		{100 * time.Millisecond, time.Second + 50*time.Millisecond, 0.5},
-		{120 * time.Millisecond, 3 * time.Second, 0.5},
-		{1100 * time.Millisecond, 3*time.Second + 50*time.Millisecond, 2},
-	} {
-		if u.note(now.Add(c.after), c.cpu); u.share != c.share {
-			t.Errorf("after %v: %v, want %v", c.after, u.share, c.share)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package goheap
 import (
 	"runtime"
 	"time"
+
+	"github.com/foliomem/folio/internal/system/cputime"
 )
 
 const (
@@ -72,7 +74,9 @@ func (a *Advisor) arm() {
 func (a *Advisor) look(now time.Time) (next, most time.Duration) {
 	a.heedLock()
 	if len(a.todo) == 0 {
-		a.pace.use.note(now, processTime()) // without what collapsing takes
+		if cpu, ok := cputime.Process(); ok {
+			a.pace.use.Note(now, cpu) // without what collapsing takes
+		}
 	}
 	h := readHeap()
 	soon := a.adapt(now, &h)

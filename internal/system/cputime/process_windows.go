@@ -1,4 +1,4 @@
-package gctune
+package cputime
 
 import (
 	"time"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processTime is the CPU time of the process by the kernel's account.
-func processTime() (time.Duration, bool) {
+// Process returns the CPU time of this process by the kernel's account.
+func Process() (time.Duration, bool) {
 	var creation, exit, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &creation, &exit, &kernel, &user); err != nil {
 		return 0, false

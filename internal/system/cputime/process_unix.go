@@ -1,6 +1,6 @@
 //go:build unix
 
-package gctune
+package cputime
 
 import (
 	"time"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processTime is the CPU time of the process by the kernel's account.
-func processTime() (time.Duration, bool) {
+// Process returns the CPU time of this process by the kernel's account.
+func Process() (time.Duration, bool) {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
 		return 0, false
