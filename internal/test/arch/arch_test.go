@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"internal/result/advice", "internal/result/figure"},
 	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace",
 		"internal/program/goversion", "internal/base/input", "internal/program/launch/killtest",
-		"internal/base/scratch", "internal/base/stat", "internal/trial/load", "internal/system/sys", "internal/test/testenv", "internal/lab/settings", "internal/lab/workload"},
+		"internal/base/scratch", "internal/base/stat", "internal/trial/load", "internal/system/cputime", "internal/system/sys", "internal/test/testenv", "internal/lab/settings", "internal/lab/workload"},
 	{"internal/program/executable", "internal/program/overlay", "internal/program/toolchain", "internal/system/perf",
 		"internal/system/procmem", "internal/system/spawn"},
 	{"internal/system/shortage"},
