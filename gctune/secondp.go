@@ -189,12 +189,13 @@ type heapView struct {
 	at        time.Time
 	elapsed   time.Duration // between the last two readings
 	allocated uint64        // bytes, so far
+	objects   uint64        // bytes beyond the live heap: allocated since, or not swept
 	growth    uint64        // bytes, from the live heap to the goal
 }
 
 func newHeapView(e cycleEnd) *heapView {
-	h := &heapView{samples: make([]metrics.Sample, 4), at: e.at, allocated: e.allocated}
-	for i, n := range []int{mCycles, mAllocs, mLive, mGoal} {
+	h := &heapView{samples: make([]metrics.Sample, 5), at: e.at, allocated: e.allocated}
+	for i, n := range []int{mCycles, mAllocs, mLive, mGoal, mObjects} {
 		h.samples[i].Name = metricNames[n]
 	}
 	return h
@@ -206,14 +207,20 @@ func (h *heapView) read(e cycleEnd) bool {
 	h.elapsed, h.at = now.Sub(h.at), now
 	metrics.Read(h.samples)
 	value := func(i int) uint64 { return h.samples[i].Value.Uint64() }
-	h.allocated, h.growth = value(1), sub(value(3), value(2))
+	h.allocated, h.growth, h.objects = value(1), sub(value(3), value(2)), sub(value(4), value(2))
 	return value(0) == e.cycles
+}
+
+// grown is how far the heap has grown since a cycle. The news of its end may have come late, when
+// much had been allocated; and what it left is swept only in time.
+func (h *heapView) grown(e cycleEnd) uint64 {
+	return min(h.objects, 2*sub(h.allocated, e.allocated))
 }
 
 // wait is how long to wait until the next reading, 0 if the cycle may begin soon. before is
 // what had been allocated at the last reading, and last how long ago that was to be.
 func (h *heapView) wait(e cycleEnd, before uint64, last time.Duration) time.Duration {
-	left := secondPAt*float64(h.growth) - float64(sub(h.allocated, e.allocated))
+	left := secondPAt*float64(h.growth) - float64(h.grown(e))
 	if left <= 0 {
 		return 0
 	}
@@ -221,7 +228,6 @@ func (h *heapView) wait(e cycleEnd, before uint64, last time.Duration) time.Dura
 	if recent == 0 {
 		return min(2*last, maxTick)
 	}
-	const most = 10 * time.Second                           // it may allocate faster soon
-	half := left / float64(recent) * float64(h.elapsed) / 2 // and in half of that it is looked at again
-	return max(time.Duration(min(half, float64(most))), secondPTick/2)
+	half := left / float64(recent) * float64(h.elapsed) / 2 // it may allocate faster soon
+	return max(time.Duration(min(half, float64(time.Second))), secondPTick/2)
 }
