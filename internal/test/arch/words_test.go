@@ -37,14 +37,7 @@ var otherSense = []string{
 // own words, one for each concept.
 func TestWords(t *testing.T) {
 	testenv.Alone(t)
-	list := exec.Command("git", "ls-files", "-z", "--", "*.go", "*.md", "*.txtar", "*.txt", "*.html", "*.js", "*.json",
-		"*.patch", "bench", ".ci")
-	list.Dir = "../../.."
-	out, err := list.Output()
-	if err != nil {
-		testenv.Missing(t, "git ls-files: %v", err)
-	}
-	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+	files := tracked(t, "*.go", "*.md", "*.txtar", "*.txt", "*.html", "*.js", "*.json", "*.patch", "bench", ".ci")
 	if len(files) < 500 {
 		t.Fatalf("only %d files", len(files))
 	}
@@ -74,6 +67,17 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tracked are the files of the repository that match patterns of git, from its root.
+func tracked(t *testing.T, patterns ...string) []string {
+	list := exec.Command("git", append([]string{"ls-files", "-z", "--"}, patterns...)...)
+	list.Dir = "../../.."
+	out, err := list.Output()
+	if err != nil {
+		testenv.Missing(t, "git ls-files: %v", err)
+	}
+	return strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
 }
 
 // phrase finds an expression that stands for itself, in text of any number of lines.
