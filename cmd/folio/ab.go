@@ -80,13 +80,13 @@ func newAB(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
-	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these `revisions` of a package, such as main,HEAD; . is the working tree")
+	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these git `revisions`, such as main,HEAD; . is the working tree")
 	fs.StringArrayVar(&f.failIf, "fail-if", nil, "exit with 1 if a difference lies beyond this `bound`, such as 'wall>+3%' (repeatable)")
-	fs.StringVar(&f.detect, "detect", "2%", "run until a `difference` of this size would be seen")
-	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of all runs, builds aside; a run that passes it is ended")
-	fs.IntVar(&f.rounds, "rounds", 0, "maximum `number` of rounds (default 1000)")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
-	fs.BoolVar(&f.show, "show-output", false, "show the programs' output, on standard error")
+	fs.StringVar(&f.detect, "detect", "2%", "run until a difference of `n` percent would be detected")
+	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of all runs, without builds; a run that exceeds it is ended")
+	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds (default 1000)")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
+	fs.BoolVar(&f.show, "show-output", false, "show the output of the programs, on standard error")
 	f.addRest(fs)
 	return cmd
 }

@@ -67,11 +67,11 @@ func newCollapse(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "collapse windows of which at least this `share` is in memory, 0.5 to 1")
-	fs.StringVar(&f.budget, "budget", "", "collapse at most this `size`, the densest windows (default no bound)")
-	fs.StringVar(&f.rate, "rate", defaultRate, "collapse at most this `size` a second, evenly, so that few requests wait; off for\nas fast as it goes")
-	fs.BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing; needs no CAP_SYS_NICE")
-	watchFlag(fs, &f.watch, "1s", "go on as the program grows, looking every `interval`, until it ends or ctrl-C (default 1s)")
+	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "collapse windows with at least this `share` in memory, 0.5 to 1")
+	fs.StringVar(&f.budget, "budget", "", "collapse at most this `size`, the densest windows first (default no limit)")
+	fs.StringVar(&f.rate, "rate", defaultRate, "collapse at most this `size` per second, evenly, so that few requests wait; off: no limit")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing; needs no CAP_SYS_NICE")
+	watchFlag(fs, &f.watch, "1s", "follow the growth of the program, reading every `interval`, until it ends or ctrl-C (default 1s)")
 	fs.BoolVar(&f.all, "all-anonymous", false, "collapse all private anonymous memory but stacks of threads, of any program")
 	fs.StringVar(&f.json, "json", "", "write what was done to `file` as JSON (- for standard output)")
 	redactFlag(fs, &f.redact)

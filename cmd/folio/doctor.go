@@ -61,11 +61,11 @@ func newDoctor(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.DurationVar(&f.watch, "duration", time.Second, "how long to watch what counts up; 0 leaves out the checks that need it")
-	fs.StringSliceVar(&f.skip, "skip", nil, "leave out these `checks` (repeatable, or with commas)")
-	fs.BoolVar(&f.strict, "strict", false, "exit with 1 when anything is found, also a note")
+	fs.DurationVar(&f.watch, "duration", time.Second, "`duration` over which counters are read; 0 skips the checks that need it")
+	fs.StringSliceVar(&f.skip, "skip", nil, "skip these `checks` (repeatable, or with commas)")
+	fs.BoolVar(&f.strict, "strict", false, "exit with 1 if anything is found, even a note")
 	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as a page to look at (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as an HTML page (- for standard output)")
 	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: onlyCommands,

@@ -52,10 +52,10 @@ func newExec(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
-	fs.StringVar(&f.thp, "thp", "heap", "`what` asks for huge pages: heap, or system for what the program does itself")
-	fs.StringVar(&f.gogc, "gogc", "", "GOGC for the program: a `percentage`, or off (default as the environment has it)")
-	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
-	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 where the program would run as it is")
+	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
+	fs.StringVar(&f.gogc, "gogc", "", "GOGC of the program: `n` percent, or off (default: that of the environment)")
+	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT of the program: a `size` such as 512MiB (default: that of the environment)")
+	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")
 	return cmd
 }
 

@@ -102,18 +102,18 @@ func newInspect(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	watchFlag(fs, &f.watch, "2s", "look again every `interval`, until ctrl-C (default 2s)")
-	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it for `duration`, every 300th of that, or as --watch says, and show\nhow its memory grew")
+	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s)")
+	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it repeatedly for this `duration` (every 300th of it, or every --watch),\nand show how its memory grew")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
-		"the `share` of a window that must be in memory for it to count as gain, 0.5 to 1")
-	fs.IntVar(&f.rows, "rows", defaultRows, "without a pid: show at most so many processes; with --heap, --diff and\n--goroutines so many lines; 0 for all")
+		"minimum `share` of a window in memory for the window to count as gain, 0.5 to 1")
+	fs.IntVar(&f.rows, "rows", defaultRows, "at most `n` processes, or with --heap, --diff and --goroutines lines; 0 for all")
 	fs.StringVar(&f.heap, "heap", "", "with a pid: write the heap profile to `file`, for go tool pprof, and list the lines that\nkeep most (- for standard output)")
 	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or in the file that is given instead, with that in\n`file`, and list the lines that have grown")
 	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
-	fs.StringVar(&f.json, "json", "", "write what was seen to `file` as JSON (- for standard output; with --watch a line for\neach look)")
-	fs.StringVar(&f.html, "html", "", "write what was seen to `file` as a page to look at, with charts (- for standard output;\nwith --watch it has the last look)")
-	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process, or of a cgroup, is nearly used up, and save where it\nis; until it ends or ctrl-C")
-	fs.StringVar(&f.save, "save", ".", "with --oom: the `directory` for what is saved")
+	fs.StringVar(&f.json, "json", "", "write what was read to `file` as JSON (- for standard output; with --watch a line for\neach reading)")
+	fs.StringVar(&f.html, "html", "", "write what was read to `file` as an HTML page with charts (- for standard output;\nwith --watch the last reading)")
+	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is;\nends with the process, or by ctrl-C")
+	fs.StringVar(&f.save, "save", ".", "with --oom: `directory` for what is saved")
 	redactFlag(fs, &f.redact)
 	return cmd
 }

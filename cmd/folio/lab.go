@@ -78,15 +78,15 @@ func newLab(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.quick, "quick", false, "less memory and fewer rounds: all that run without a name within two minutes")
-	fs.StringVar(&f.size, "size", "", "the `size` of memory to measure with, or the largest of several (default each experiment's\nown, as far as memory allows)")
-	fs.IntVar(&f.rounds, "rounds", 0, "how often each arm runs (default each experiment's own)")
-	fs.BoolVar(&f.allowSystem, "allow-system", false, "let arms change settings of the whole system, and put them back")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
+	fs.BoolVar(&f.quick, "quick", false, "less memory and fewer rounds: all default experiments within two minutes")
+	fs.StringVar(&f.size, "size", "", "`size` of the memory to measure with, or the largest of several (default each experiment's\nown, as far as memory allows)")
+	fs.IntVar(&f.rounds, "rounds", 0, "`n` runs of each arm (default each experiment's own)")
+	fs.BoolVar(&f.allowSystem, "allow-system", false, "run arms that change system settings, and restore them")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
 	f.given = fs
 	f.limits.add(fs)
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the result to `file` as a page to look at, with charts (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the result to `file` as an HTML page with charts (- for standard output)")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{

@@ -56,8 +56,8 @@ func newLeaks(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.DurationVar(&f.duration, "duration", 5*time.Minute, "watch for `duration`; ctrl-C ends it earlier, and shows what was seen")
-	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default a 60th of the duration)")
+	fs.DurationVar(&f.duration, "duration", 5*time.Minute, "watch for this `duration`; ctrl-C ends it earlier, with what was read")
+	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
 	fs.StringVar(&f.json, "json", "", "write what grows to `file` as JSON (- for standard output)")
 	redactFlag(fs, &f.redact)
 	return cmd

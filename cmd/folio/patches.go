@@ -48,8 +48,8 @@ func newPatches(a *app) *cobra.Command {
 			return a.patches(cmd.Context(), f, args)
 		},
 	}
-	cmd.Flags().StringVar(&f.goVersion, "goversion", "", "the `version` of Go, such as go1.25.5; default: that of this directory")
-	cmd.Flags().StringVar(&f.of, "of", "", "say what was patched in a program `file`")
+	cmd.Flags().StringVar(&f.goVersion, "goversion", "", "Go `version`, such as go1.25.5 (default that of this directory)")
+	cmd.Flags().StringVar(&f.of, "of", "", "show what was patched in a program `file`")
 	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	return cmd
 }

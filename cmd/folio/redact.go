@@ -8,7 +8,7 @@ import (
 
 // redactFlag adds --redact.
 func redactFlag(fs *pflag.FlagSet, redact *bool) {
-	fs.BoolVar(redact, "redact", false, "leave arguments, directories, values of the environment, cgroups, users and the host out\nof what is shown and written")
+	fs.BoolVar(redact, "redact", false, "omit arguments, directories, values of the environment, cgroups, users and the host from\noutput and files")
 }
 
 // shown returns a result as it is shown and written: itself, or what --redact leaves.

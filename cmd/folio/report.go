@@ -59,7 +59,7 @@ func newReport(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
 	kubernetesFlag(fs, &f.kubernetes)
-	fs.BoolVar(&f.all, "all", false, "tune: list all settings, those that left early too")
+	fs.BoolVar(&f.all, "all", false, "tune: list all settings, also those that left the race early")
 	redactFlag(fs, &f.redact)
 	return cmd
 }

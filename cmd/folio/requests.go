@@ -43,18 +43,18 @@ const loadPrefix = "load-"
 // prefix.
 func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duration) {
 	f.given, f.prefix = fs, prefix
-	fs.DurationVar(&f.duration, prefix+"duration", 10*time.Second, "`duration` of what is measured")
-	fs.DurationVar(&f.warmup, prefix+"warmup", warmup, "`duration` before it, at the same rate, not measured")
-	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "`duration` within which a request must be answered, from its intended start")
-	fs.IntVar(&f.connections, prefix+"connections", 0, "`n` connections to each host (default as many as needed)")
-	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "`n` requests under way at most; those beyond are not sent, and failed")
-	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "arrival `process`: constant, or poisson")
+	fs.DurationVar(&f.duration, prefix+"duration", 10*time.Second, "`duration` of the measured load")
+	fs.DurationVar(&f.warmup, prefix+"warmup", warmup, "`duration` of the load before that, at the same rate, not measured")
+	fs.DurationVar(&f.timeout, prefix+"timeout", load.DefaultTimeout, "requests that are not answered within this `duration` of their intended start fail")
+	fs.IntVar(&f.connections, prefix+"connections", 0, "`n` connections per host (default as many as needed)")
+	fs.IntVar(&f.maxInFlight, prefix+"max-in-flight", load.DefaultMaxInFlight, "at most `n` requests in flight; further ones are not sent and count as failed")
+	fs.StringVar(&f.arrivals, prefix+"arrivals", load.Constant, "arrivals: `kind` constant or poisson")
 	fs.Uint64Var(&f.seed, prefix+"seed", 1, "seed `n` of poisson arrivals")
 	fs.StringVar(&f.method, prefix+"method", "", "request `method` (default GET, with --"+prefix+"body POST)")
-	fs.StringArrayVar(&f.headers, prefix+"header", nil, "request `header`, as 'Name: value'; may be given several times")
-	fs.StringVar(&f.body, prefix+"body", "", "`file` with the body of each request")
-	fs.StringVar(&f.http, prefix+"http", "", "`version` of HTTP: 1, or 2 (default 2 where TLS offers it, else 1)")
-	fs.StringVar(&f.grpc, prefix+"grpc", "", "call this unary `method` of gRPC, package.Service/Method; --"+prefix+"body is the message, as\nprotobuf has it (default an empty one)")
+	fs.StringArrayVar(&f.headers, prefix+"header", nil, "request `header`, as 'Name: value' (repeatable)")
+	fs.StringVar(&f.body, prefix+"body", "", "body of each request: a `file`")
+	fs.StringVar(&f.http, prefix+"http", "", "HTTP `version`: 1 or 2 (default 2 where TLS offers it, else 1)")
+	fs.StringVar(&f.grpc, prefix+"grpc", "", "call a unary gRPC `method`, package.Service/Method; --"+prefix+"body is the protobuf message\n(default an empty one)")
 	fs.BoolVar(&f.insecure, prefix+"insecure", false, "accept any TLS certificate")
 }
 
@@ -133,10 +133,10 @@ type serverLoad struct {
 }
 
 func (f *serverLoad) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.rate, "rate", "", "put the server under load: `n` requests per second at fixed times, whatever it does, as\nfolio load does, or auto for 70% of what it can take (see docs/load.md)")
-	fs.StringArrayVar(&f.targets, "target", nil, "`URL` to request; several are requested in turn (default that of --ready)")
+	fs.StringVar(&f.rate, "rate", "", "put the server under an open-loop load of `n` requests per second, as folio load does;\nauto: 70% of the highest rate that it sustains (docs/load.md)")
+	fs.StringArrayVar(&f.targets, "target", nil, "`URL` to request (repeatable: requested in turn; default that of --ready)")
 	f.requestFlags.add(fs, loadPrefix, 2*time.Second)
-	fs.StringVar(&f.command, "load", "", "shell `command` that puts the server under load instead; metrics are taken from its output")
+	fs.StringVar(&f.command, "load", "", "put the server under load with this shell `command` instead; metrics are taken from its output")
 }
 
 // check says what is wrong with the flags, and returns the load by folio; nil for none.

@@ -96,15 +96,15 @@ func newRun(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
-	fs.IntVar(&f.count, "count", 1, "how `often` to run the program")
-	fs.StringVar(&f.gogc, "gogc", "", "GOGC for the program: a `percentage`, or off (default as the environment has it)")
-	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT for the program: a `size` such as 512MiB (default as the environment has it)")
-	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS for the program (default as the environment has it)")
+	fs.IntVar(&f.count, "count", 1, "`n` measured runs")
+	fs.StringVar(&f.gogc, "gogc", "", "GOGC of the program: `n` percent, or off (default: that of the environment)")
+	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT of the program: a `size` such as 512MiB (default: that of the environment)")
+	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS of the program: `n` (default: that of the environment)")
 	f.add(fs)
 	f.variants.add(fs, false)
-	fs.StringVar(&f.pprof, "pprof", "", "write the samples of the last run that was sampled to `file`, in the format of\ngo tool pprof")
-	fs.IntVar(&f.pid, "attach", 0, "do not run a command: sample the process with this `id`, and its descendants")
-	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: for how long")
+	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")
+	fs.IntVar(&f.pid, "attach", 0, "run no command: sample the process `pid` and its descendants")
+	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: sample for this `duration`")
 	return cmd
 }
 

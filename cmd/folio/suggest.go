@@ -67,10 +67,10 @@ func newSuggest(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
-	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`; the command, if there is one, writes it")
+	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`, which the command, if any, writes")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the same to `file` as a page to look at (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page (- for standard output)")
 	redactFlag(fs, &f.redact)
 	return cmd
 }
