@@ -29,7 +29,7 @@ var pages = &Experiment{
 	meaning:  pagesMeaning,
 	charts: []Chart{
 		pagesChart("Dependent reads: each waits for the one before", "latency_seconds", "reads-latency"),
-		pagesChart("Independent reads: several under way", "throughput_seconds", "reads-throughput"),
+		pagesChart("Independent reads: several in flight", "throughput_seconds", "reads-throughput"),
 	},
 }
 

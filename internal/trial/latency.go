@@ -182,7 +182,7 @@ func firstError(l *load.Result) string {
 	case f.Timeout > 0:
 		return " (not answered in time)"
 	case f.NotSent > 0:
-		return " (not sent: too many under way)"
+		return " (not sent: too many in flight)"
 	}
 	return ""
 }

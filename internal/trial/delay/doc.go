@@ -1,5 +1,5 @@
 // Package delay says what delays the slow requests of a server: GC cycles, the CPU quota,
-// page faults, or none of these. It is given when requests were under way, and when what
+// page faults, or none of these. It is given when requests were in flight, and when what
 // may delay them was; [Of] counts one run, [Merge] judges several. It measures nothing.
 //
 // That slow requests overlap a GC cycle proves nothing: where GC cycles take 30% of the

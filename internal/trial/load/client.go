@@ -216,7 +216,7 @@ func (k kept) Close() error {
 	return k.Conn.Close()
 }
 
-// close closes all connections. No request may be under way.
+// close closes all connections. No request may be in flight.
 func (c *client) close() {
 	c.end()
 	for _, pool := range c.pools {

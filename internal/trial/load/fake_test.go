@@ -126,8 +126,8 @@ func TestStallIsSeen(t *testing.T) {
 	})
 }
 
-// A server that never answers does not slow down the arrivals: as many as may be under
-// way are sent, the rest counted as not sent, and those under way time out.
+// A server that never answers does not slow down the arrivals: as many as may be in
+// flight are sent, the rest counted as not sent, and those in flight time out.
 func TestMaxInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fake(t, Options{Rate: 1000, Duration: time.Second, MaxInFlight: 300, Timeout: 2 * time.Second},
@@ -226,7 +226,7 @@ func TestLateGenerator(t *testing.T) {
 	}
 }
 
-// A load that is interrupted has what was intended until then; what was under way is
+// A load that is interrupted has what was intended until then; what was in flight is
 // counted as unanswered.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -62,9 +62,9 @@ type Options struct {
 	// Timeout bounds each request, from its intended start.
 	Timeout time.Duration
 	// Connections is how many connections each host gets; 0 for as many as requests are
-	// under way (HTTP/1.1), or as the host's limit of streams needs (HTTP/2).
+	// in flight (HTTP/1.1), or as the host's limit of streams needs (HTTP/2).
 	Connections int
-	// MaxInFlight is how many requests may be under way. An arrival beyond it is not sent.
+	// MaxInFlight is how many requests may be in flight. An arrival beyond it is not sent.
 	MaxInFlight int
 	TLS         *tls.Config // nil for the default
 

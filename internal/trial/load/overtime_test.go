@@ -63,7 +63,7 @@ func TestOverTime(t *testing.T) {
 	})
 }
 
-// What was not sent, or was under way at the end, has a window and no latency; what timed
+// What was not sent, or was in flight at the end, has a window and no latency; what timed
 // out has the time that it waited.
 func TestOverTimeOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

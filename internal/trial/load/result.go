@@ -49,12 +49,12 @@ type Counts struct {
 
 // Failures are failed requests by kind.
 type Failures struct {
-	NotSent    int64 `json:"not_sent"`    // as many as allowed were under way
+	NotSent    int64 `json:"not_sent"`    // as many as allowed were in flight
 	Timeout    int64 `json:"timeout"`     // not answered in time
 	Connection int64 `json:"connection"`  // not established, broken, or not HTTP
 	Status     int64 `json:"status"`      // answered with 1xx, 4xx or 5xx
 	GRPC       int64 `json:"grpc_status"` // answered with another status of gRPC than OK, or none
-	Unanswered int64 `json:"unanswered"`  // under way, or due, when the load was interrupted
+	Unanswered int64 `json:"unanswered"`  // in flight, or due, when the load was interrupted
 }
 
 // total returns how many failed.

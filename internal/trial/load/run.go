@@ -15,7 +15,7 @@ func (e *OptionsError) Unwrap() error { return e.Err }
 
 // Run puts the load on the servers, and returns what it found once every request has been
 // answered or has failed. It connects to each host first, and returns an error if that
-// fails. When ctx ends, so do the load and the requests under way, and the result is of
+// fails. When ctx ends, so do the load and the requests in flight, and the result is of
 // what was intended until then.
 //
 // An arrival costs the time of a goroutine's start; on one CPU, where the requests

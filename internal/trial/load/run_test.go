@@ -138,7 +138,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// --connections is how many there are, also where more requests are under way than a
+// --connections is how many there are, also where more requests are in flight than a
 // connection takes at once. One more connection is the probe's.
 func TestConnections(t *testing.T) {
 	for _, tt := range []struct{ server, http string }{{"1", ""}, {"h2c", HTTP2}, {"h2", ""}} {
@@ -226,7 +226,7 @@ func TestTimeoutsOfRealServers(t *testing.T) {
 	}
 }
 
-// An interruption ends the load, the requests under way, and everything else.
+// An interruption ends the load, the requests in flight, and everything else.
 func TestInterruptedForReal(t *testing.T) {
 	before := runtime.NumGoroutine()
 	asked := make(chan struct{}, 1000)

@@ -89,7 +89,7 @@ func arrivalsText(s result.LoadSettings) string {
 	if s.Warmup > 0 {
 		out += ", after " + span(s.Warmup) + " of warm-up"
 	}
-	out += fmt.Sprintf("; timeout %s, at most %s under way", span(s.Timeout), unit.Number(int64(s.MaxInFlight)))
+	out += fmt.Sprintf("; timeout %s, at most %s in flight", span(s.Timeout), unit.Number(int64(s.MaxInFlight)))
 	if s.Connections != nil {
 		out += ", " + unit.Plural(*s.Connections, "connection")
 	}
@@ -126,12 +126,12 @@ func failuresText(f *result.Load) (out []string) {
 		out = append(out, fmt.Sprintf("%7s  %s", unit.Number(n), text))
 	}
 	x := f.Failures
-	add(x.NotSent, "not_sent", unit.Number(int64(f.Settings.MaxInFlight))+" were under way: not sent (--max-in-flight)")
+	add(x.NotSent, "not_sent", unit.Number(int64(f.Settings.MaxInFlight))+" were in flight: not sent (--max-in-flight)")
 	add(x.Timeout, "timeout", "not answered within "+span(f.Settings.Timeout))
 	add(x.Connection, "connection", "no connection, or a broken one")
 	add(x.Status, "status", "answered with a status other than 2xx and 3xx")
 	add(x.GRPC, "grpc_status", "answered with a status of gRPC other than OK, or none")
-	add(x.Unanswered, "unanswered", "under way, or due, at the interruption")
+	add(x.Unanswered, "unanswered", "in flight, or due, at the interruption")
 	return out
 }
 
