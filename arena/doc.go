@@ -96,7 +96,7 @@
 // there is no telling where a slice is from. Nor is a copy of an [Arena] or a
 // [Handle] noticed; go vet reports both.
 //
-// What is unseen cannot corrupt memory, as long as it is no data race. The slab is
+// What is unseen cannot corrupt memory, as long as it is not a data race. The slab is
 // still Go memory of the same type, so a pointer that was kept leads to the old
 // value, to zeros, or to a value of the same type that was allocated since. It never
 // leads to memory of another type, to unmapped memory or to an object that the

@@ -42,7 +42,7 @@ type suspect struct {
 
 // patience is how many collections a slab may survive. The first may have begun
 // before Free, so that this is two whole ones: a stale register of a
-// goroutine that was interrupted is no reason for a report.
+// goroutine that was interrupted is not a reason for a report.
 const patience = 3
 
 // quarantined has all slabs in quarantine.

@@ -5,7 +5,7 @@ import "github.com/foliomem/folio/arenavet/internal/flow"
 // Free reports arenas that are not freed, or twice.
 var Free = of(flow.Free, "arenafree", `check for arenas that are not freed, or freed twice
 
-An arena that is not freed is no leak, but its memory is not reused before
+An arena that is not freed is not a leak, but its memory is not reused before
 the GC finds it. Reported are arenas that a function makes, keeps to
 itself and does not free on some way out. In main.main they need not be.
 Freeing an arena twice panics.

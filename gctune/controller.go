@@ -160,7 +160,7 @@ func (c *Controller) want(s *Sample) {
 	case w >= c.grow*lowerBand:
 		c.calm = calm{}
 	default:
-		// Less is enough. That a burst is over is no reason yet: the next
+		// Less is enough. That a burst is over is not a reason yet: the next
 		// would have to begin anew.
 		if c.calm.windows == 0 {
 			c.calm = calm{since: s.Time}
@@ -248,7 +248,7 @@ func (c *Controller) steadyGOGC(s *Sample, r room, h float64) int {
 		return want
 	}
 	// What would not fit must shrink at once. The little by which the overhead
-	// varies is no reason: for that there is the memory limit.
+	// varies is not a reason: for that there is the memory limit.
 	if float64(goal(have, s.Live, s.Scan)) > r.goal*fitBand && want < have {
 		return want
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // TestBursts has a program that works in bursts: what a burst needs is there at
-// the next one, and a pause is no reason to begin anew.
+// the next one, and a pause is not a reason to begin anew.
 func TestBursts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		live := rapid.Float64Range(16*mb, 1*gb).Draw(t, "live")

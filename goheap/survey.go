@@ -80,7 +80,7 @@ func (a *Advisor) survey(h heapState, now time.Time) error {
 	s.Windows.Empty = max(s.Windows.Empty, 0)
 	slices.SortStableFunc(a.todo, func(x, y page.Window) int { return int(int64(y.Resident) - int64(x.Resident)) })
 	a.adaptive.sample(huge)
-	// What was committed meanwhile may be resident, so that it is no bloat.
+	// What was committed meanwhile may be resident, so that it is not bloat.
 	after := readHeap()
 	s.Committed = max(h.committed(), after.committed())
 	s.Bloat = sub(s.Resident, s.Committed)

@@ -41,7 +41,7 @@ func populateRange(s system, r Range, hugetlb bool) error {
 		if have := s.have(feature.PopulateWrite); have != nil {
 			return have
 		}
-		return because(err, "part of it cannot be written to, or is no ordinary memory")
+		return because(err, "part of it cannot be written to, or is not ordinary memory")
 	}
 	return explainPopulate(s, err, hugetlb)
 }

@@ -50,7 +50,7 @@ func pageSizes(s system, k Kind) ([]int, error) {
 	return nil, fmt.Errorf("sizes of %v: no such kind", k)
 }
 
-// poolSizes lists the directories hugepages-NkB. No directory at all is no error.
+// poolSizes lists the directories hugepages-NkB. No directory at all is not an error.
 func poolSizes(s system, dir string) ([]int, error) {
 	entries, err := os.ReadDir(s.path(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

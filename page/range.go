@@ -67,7 +67,7 @@ func (r Range) String() string { return fmt.Sprintf("%x-%x", r.Start, r.End) }
 
 func alignment(align int) uintptr {
 	if align <= 0 || align&(align-1) != 0 {
-		panic(fmt.Sprintf("page: alignment %d is no power of two", align))
+		panic(fmt.Sprintf("page: alignment %d is not a power of two", align))
 	}
 	return uintptr(align)
 }

@@ -5,7 +5,7 @@ type ResidencyOptions struct {
 	// Windows asks for the windows, not only for the sums. Default: sums only.
 	Windows bool
 	// Touched asks for Touched, by reading all that is resident: about 0.1 s per GiB.
-	// The kernel does the reading (process_vm_readv), so that it is no data race and
+	// The kernel does the reading (process_vm_readv), so that it is not a data race and
 	// faults in nothing new, unless the memory is released at the same moment: that
 	// may then leave a zero page. Default: not.
 	Touched bool

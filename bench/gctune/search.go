@@ -57,7 +57,7 @@ func (b *bench) statics(ctx context.Context, l *workload) ([]arm, error) {
 	left := l.grid()
 	found := make(map[string][]result)
 	rate := func(a arm) float64 {
-		// A setting that is killed at times is no setting.
+		// A setting that is killed at times is not a setting.
 		if killed(found[a.name]) > 0 {
 			return 0
 		}

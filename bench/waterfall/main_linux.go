@@ -327,7 +327,7 @@ func differ(a, b uint64) float64 {
 func (r *row) compare(fall *waterfall.Waterfall, truth map[waterfall.Kind]uint64, mappings []procmem.Mapping) {
 	sum, rss := int64(0), uint64(0)
 	for _, p := range fall.Parts {
-		if p.Kind != waterfall.Changed { // what fits nowhere is no part
+		if p.Kind != waterfall.Changed { // what fits nowhere is not a part
 			sum += p.Bytes
 		}
 	}

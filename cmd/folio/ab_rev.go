@@ -45,7 +45,7 @@ func parseRevisions(revs, args []string, dashed bool) (*revisionArgs, error) {
 	out := &revisionArgs{}
 	for _, rev := range revs {
 		if rev = strings.TrimSpace(rev); rev == "" || strings.HasPrefix(rev, "-") {
-			return nil, misusef("--rev %s: %q is no revision: want such as main,HEAD", strings.Join(revs, ","), rev)
+			return nil, misusef("--rev %s: %q is not a revision: want such as main,HEAD", strings.Join(revs, ","), rev)
 		}
 		out.revs = append(out.revs, rev)
 	}
@@ -57,7 +57,7 @@ func parseRevisions(revs, args []string, dashed bool) (*revisionArgs, error) {
 	case len(args) == 0 || dashed:
 		return nil, misusef("--rev: no package given: folio ab --rev main,HEAD ./cmd/prog -- args, or -- go test -bench Name ./pkg")
 	case args[0] == "" || strings.HasPrefix(args[0], "-"):
-		return nil, misusef("--rev: %q is no package: folio ab --rev main,HEAD ./cmd/prog -- args", args[0])
+		return nil, misusef("--rev: %q is not a package: folio ab --rev main,HEAD ./cmd/prog -- args", args[0])
 	case len(args) > 1 && args[1] != "--":
 		return nil, misusef("--rev: %q follows the package: arguments of the program go after --", args[1])
 	}

@@ -178,7 +178,7 @@ func only(dir string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(files) == 0:
-		return "", errors.New("it is no program: want a package main")
+		return "", errors.New("not a main package")
 	case len(files) > 1:
 		return "", fmt.Errorf("it means %d programs, %s and %s among them: want one", len(files), files[0].Name(), files[1].Name())
 	}

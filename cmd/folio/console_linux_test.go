@@ -27,7 +27,7 @@ import (
 )
 
 // evil is a name that sets the title of the terminal, rings, turns what follows
-// around, clears the screen, is no UTF-8, and begins a line of its own.
+// around, clears the screen, is not UTF-8, and begins a line of its own.
 const evil = "\x1b]0;owned\a\u202eevil\u2066\u009b2J\x7f\xff\r\nFORGED: all is well"
 
 // obeyed returns what of a text a terminal would obey, or would not show as it is.

@@ -68,7 +68,7 @@ func mapMany(n int) {
 	check(err)
 	check(f.Truncate(2 * int64(os.Getpagesize())))
 	for range n {
-		// The second page and then the first are no neighbours.
+		// The second page and then the first are not neighbours.
 		for _, at := range []int64{int64(os.Getpagesize()), 0} {
 			if _, err := unix.Mmap(int(f.Fd()), at, os.Getpagesize(), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE); err != nil {
 				n = 0

@@ -235,7 +235,7 @@ func TestOOMInterrupted(t *testing.T) {
 		c.signal(sig)
 		c.end(exitOK)
 		checkLeft(t, c, save)
-		if os.Getuid() == 0 && strings.Contains(c.errs.String(), "the save has less") { // notes on what is not saved are no reason
+		if os.Getuid() == 0 && strings.Contains(c.errs.String(), "the save has less") { // notes on what is not saved are not a reason
 			t.Errorf("%s", c.errs.String())
 		}
 	}

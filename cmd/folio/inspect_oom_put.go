@@ -86,7 +86,7 @@ func (c *savedFiles) list() {
 	}
 	n := len(c.done)
 	c.put(listName, "list", func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
-	c.done = c.done[:n] // it is no part of what is saved
+	c.done = c.done[:n] // it is not part of what is saved
 }
 
 // putFile writes a file that is there as a whole or not at all. A file of nothing is not

@@ -241,7 +241,7 @@ func TestTuneInterruptedUnderLoad(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the load; what it found until then is shown, and is no run that counts.
+// Ctrl-C ends the load; what it found until then is shown, and is not a run that counts.
 func TestRunInterruptedUnderRate(t *testing.T) {
 	t.Parallel()
 	port, err := testenv.FreePort()

@@ -92,7 +92,7 @@ func TestLimits(t *testing.T) {
 		{"run", []string{"--", "gcprog", "-alloc", "100"}, 137, []string{"the program failed (" + killed}},
 		{"run", []string{"--count", "2", "--", "gcprog", "-alloc", "100"}, 1, []string{"2 of 2 runs failed: " + killed}},
 		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"the program failed (killed by SIGKILL):"}},
-		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed as it is, before any setting was tried: " + killed,
+		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed with its default settings: " + killed,
 			"; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ...\n"}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "10"}, 0,
 			[]string{", limits: 64MiB, 0.5 CPUs\n", "\n  peak memory of the cgroup  "}},

@@ -27,7 +27,7 @@ var badValues = map[string][]string{
 }
 
 // wrongFlags are command lines that each command must refuse before it does anything:
-// values that are no number, empty, negative or out of range, and flags that
+// values that are not numbers, empty, negative or out of range, and flags that
 // contradict each other.
 var wrongFlags = map[string][]string{
 	"run": {

@@ -210,7 +210,7 @@ func (a *app) patchesOf(f patchesFlags) error {
 	}
 	doc := patchesJSON{Schema: "folio-patches/1", Patches: []patchJSON{}}
 	patch, err := codepatch.Open(f.of)
-	copied := err == nil && patch.Applied // what is refused is no copy
+	copied := err == nil && patch.Applied // what is refused is not a copy
 	doc.Copy = &copied
 	if copied {
 		doc.Go = patch.GoVersion

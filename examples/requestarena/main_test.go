@@ -23,7 +23,7 @@ func TestEval(t *testing.T) {
 		"1 +":                              "400 the expression ends too early",
 		"1 2":                              `400 position 2: unexpected '2'`,
 		"(1":                               `400 position 2: want ')'`,
-		"1..2":                             `400 position 0: "1..2" is no number`,
+		"1..2":                             `400 position 0: "1..2" is not a number`,
 		"max()":                            "400 max of nothing",
 		"f(1)":                             `400 unknown function "f"`,
 		"max":                              `400 position 3: want '('`,

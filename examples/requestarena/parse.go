@@ -118,7 +118,7 @@ func (p *parser) number() (*node, error) {
 	w := p.word(func(c byte) bool { return c >= '0' && c <= '9' || c == '.' })
 	v, err := strconv.ParseFloat(w, 64)
 	if err != nil {
-		return nil, fmt.Errorf("position %d: %q is no number", from, w)
+		return nil, fmt.Errorf("position %d: %q is not a number", from, w)
 	}
 	n := p.nodes.New()
 	n.value = v

@@ -133,7 +133,7 @@ func TestGogcMeaning(t *testing.T) {
 	}
 }
 
-// A larger heap that does less work is no fault of the GC's account.
+// A larger heap that does less work is not a fault of the GC's account.
 func TestGogcLargeHeapSlow(t *testing.T) {
 	f := &fake{sample: rated(map[string][2]float64{"50": {1000, 9}, "100": {1000, 10}, "off": {500, 500}})}
 	o := f.options(machine(t.TempDir()), gogc)

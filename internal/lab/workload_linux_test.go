@@ -174,7 +174,7 @@ func TestNoWorkload(t *testing.T) {
 			}
 		}
 	}
-	// Patches that do not fit the toolchain are no obstacle for stock.
+	// Patches that do not fit the toolchain are not an obstacle for stock.
 	needGoAt(t, dir, "#!/bin/sh\n[ $1 = env ] && "+real+" \"$@\" | sed 's/go1\\.[0-9]*/go1.3/' || exec "+real+" \"$@\"\n")
 	t.Setenv("PATH", dir+":"+filepath.Dir(real)+":/bin:/usr/bin")
 	o := workloadRun(t, malloc, Params{Size: 4096, Count: 1, Rounds: fewestRuns})

@@ -118,7 +118,7 @@ func bounded(data []byte) error {
 	return nil
 }
 
-// notJSON says why data, of which err is the parser's opinion, is no JSON.
+// notJSON says why data, of which err is the parser's opinion, is not JSON.
 func notJSON(data []byte, err error) error {
 	text := bytes.TrimSpace(data)
 	var first json.RawMessage

@@ -21,7 +21,7 @@ const RedactedText = "redacted: arguments, directories, values of the environmen
 const left = "..."
 
 // Redacted returns a copy of a result without what says who ran it, where and on what
-// data: arguments, directories, values of environment variables that are no settings of
+// data: arguments, directories, values of environment variables that are not settings of
 // the Go runtime or Folio, cgroups, users, command lines, source lines and the name of
 // the host. The names of programs, functions, source files, benchmarks and metrics stay.
 func Redacted[F interface{ JSON() ([]byte, error) }](f F) (F, error) {
@@ -309,7 +309,7 @@ func (r *redactor) word(w string) {
 	}
 }
 
-// add learns what stands for a secret. What stands for itself is no path that is to be
+// add learns what stands for a secret. What stands for itself is not a path that is to be
 // left out.
 func (r *redactor) add(secret, stand string) {
 	if len(secret) >= 3 && secret != left {

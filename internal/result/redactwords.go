@@ -79,7 +79,7 @@ var references = []string{"https://go.dev/", "https://pkg.go.dev/", "https://doc
 	"https://github.com/golang/", "https://github.com/foliomem/", "https://changkun.de/blog/", "https://blog.cloudflare.com/",
 	"http://HOST:PORT/"}
 
-// replaceWord replaces a secret where it is no part of a longer word.
+// replaceWord replaces a secret where it is not part of a longer word.
 func replaceWord(s, secret string, to func() string) string {
 	if !strings.Contains(s, secret) {
 		return s
@@ -190,7 +190,7 @@ func versionOf(s string) string { return versions.FindString(s) }
 var ownVariables = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOEXPERIMENT", "GOAMD64", "GOTOOLCHAIN", "FOLIO", "FOLIO_HEAPMINIMUM",
 	"GLIBC_TUNABLES", "MemorySwapMax"}
 
-// redactedEnv returns KEY=VALUE without the value of what is no setting.
+// redactedEnv returns KEY=VALUE without the value of what is not a setting.
 func redactedEnv(kv string) string {
 	key, _, ok := strings.Cut(kv, "=")
 	if !ok || slices.Contains(ownVariables, key) {

@@ -45,7 +45,7 @@ func TestIgnoreExit(t *testing.T) {
 	if s := run(t, p, Setting{}); !s.OK() || *s.ExitCode != 3 {
 		t.Errorf("failure %q, exit code %d", s.Failure, *s.ExitCode)
 	}
-	// A signal is no exit code.
+	// A signal is not an exit code.
 	p = shell("kill -KILL $$")
 	p.IgnoreExit = true
 	if s := run(t, p, Setting{}); s.OK() {
@@ -92,7 +92,7 @@ func TestMetrics(t *testing.T) {
 		{"without a line end", "printf '7 ops'", ops, map[string]float64{"ops": 7}, ""},
 		{"wall needs no output", ":", &metric.Spec{Name: metric.Wall}, nil, ""},
 		{"missing", "echo 5 op/s", ops, nil, `metric ops: no line of the output matches`},
-		{"no number", "echo many ops", ops, nil, `metric ops: the group matched "many", which is no number`},
+		{"no number", "echo many ops", ops, nil, `metric ops: the group matched "many", which is not a number`},
 		{"benchmarks always", "printf '" + benchOut + "'", nil,
 			map[string]float64{"A-2 ns/op": 250, "A-2 B/op": 16, "B-2 ns/op": 50}, ""},
 		{"benchmarks asked for", "printf '" + benchOut + "' >&2", bench,

@@ -86,7 +86,7 @@ func TestCollapseFollowsTheChild(t *testing.T) {
 	}
 }
 
-// A program that has nothing to collapse is no failure.
+// A program that has nothing to collapse is not a failure.
 func TestCollapseNothing(t *testing.T) {
 	needCollapse(t)
 	s := runOK(t, shell("true"), Setting{THP: THPCollapse})

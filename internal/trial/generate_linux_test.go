@@ -233,7 +233,7 @@ func TestGenerateFails(t *testing.T) {
 	}
 }
 
-// A signal ends the load: what it found until then is kept, and is no run that counts.
+// A signal ends the load: what it found until then is kept, and is not a run that counts.
 func TestGenerateIsInterrupted(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	file := filepath.Join(t.TempDir(), "arrived")

@@ -24,7 +24,7 @@ func (r *lateRunner) Run(context.Context, Setting) (*Sample, error) {
 	return s, nil
 }
 
-// A server that failed by itself is no late run, however late the generator was: it is not
+// A server that failed by itself is not a late run, however late the generator was: it is not
 // repeated until it does not fail.
 func TestFailedRunIsNotLate(t *testing.T) {
 	for _, c := range []struct {

@@ -178,7 +178,7 @@ func TestHugePagesAfterFailedStart(t *testing.T) {
 		t.Skip(err)
 	}
 	if _, err := (&Program{Command: []string{"/proc/self/status"}}).Run(t.Context(), Setting{THP: THPOff}); err == nil {
-		t.Error("a file that is no program was started")
+		t.Error("a file that is not a program was started")
 	}
 	now, err := unix.PrctlRetInt(unix.PR_GET_THP_DISABLE, 0, 0, 0, 0)
 	if err != nil || now != was {

@@ -186,7 +186,7 @@ func TestPeakRSSWithoutStub(t *testing.T) {
 		t.Error(s.Failure)
 	}
 	if _, err := (&Program{Command: []string{"/proc/self/status"}}).Run(t.Context(), Setting{}); err == nil {
-		t.Error("a file that is no program was started")
+		t.Error("a file that is not a program was started")
 	}
 	if perf.Check() == nil {
 		p := role("burn", "300")

@@ -36,7 +36,7 @@ func TestPeaks(t *testing.T) {
 
 func bytesOf(n uint64) *uint64 { return &n }
 
-// Memory is compared by the peak of the tree only where that is no luck of sampling, in
+// Memory is compared by the peak of the tree only where that is not luck of sampling, in
 // all samples of a search: else by the exact peak of the largest process.
 func TestMemoryOfSamples(t *testing.T) {
 	exact := func() *Sample {

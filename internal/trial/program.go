@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/program/executable"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial/metric"
@@ -111,7 +113,7 @@ func (e *StartError) Error() string {
 	case errors.Is(e.Err, syscall.EISDIR):
 		return fmt.Sprintf("run %s: it is a directory: give the path of a program in it", e.Command)
 	case errors.Is(e.Err, errNoLoader):
-		return fmt.Sprintf("run %s: what is to load it is not there: check the #! line of a script, or the C library of a program", e.Command)
+		return fmt.Sprintf("run %s: %v", e.Command, e.Err)
 	case errors.Is(e.Err, os.ErrNotExist):
 		return fmt.Sprintf("run %s: no such file", e.Command)
 	}
@@ -129,6 +131,38 @@ func (e *StartError) NotFound() bool {
 // errNoLoader says that the command is there, but not the interpreter that it
 // names. The kernel's error is the same as for a command that is not there.
 var errNoLoader = fmt.Errorf("its interpreter: %w", os.ErrNotExist)
+
+// A loaderError is an errNoLoader that says which interpreter.
+type loaderError struct {
+	path   string // "" if it is not known
+	script bool
+}
+
+// noLoader finds out which interpreter of a command does not exist.
+func noLoader(command string) error {
+	e := &loaderError{}
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return e
+	}
+	if f, info, err := input.Open(path); err == nil {
+		e.path, e.script = executable.Interpreter(f, info.Size())
+		_ = f.Close()
+	}
+	return e
+}
+
+func (e *loaderError) Error() string {
+	switch {
+	case e.path == "":
+		return "its interpreter does not exist: check the #! line of a script, or the C library of a program"
+	case e.script:
+		return fmt.Sprintf("its interpreter (%s) does not exist: check its #! line", e.path)
+	}
+	return fmt.Sprintf("its dynamic loader (%s) does not exist: install the C library that it was built for, or link it statically (CGO_ENABLED=0)", e.path)
+}
+
+func (e *loaderError) Unwrap() error { return errNoLoader }
 
 // LookPath finds a command as exec.LookPath does. Its errors are a [StartError]: a
 // directory, or a file in PATH that may not be executed, is there and cannot be run.
@@ -162,7 +196,7 @@ func unrunnable(command string, notFound error) error {
 // NotExecuted is the [StartError] of a command that was found, from what execve said.
 func NotExecuted(command string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		err = errNoLoader
+		err = noLoader(command)
 	}
 	return &StartError{Command: command, Err: err}
 }

@@ -63,7 +63,7 @@ type running struct {
 
 	stopLoad func() // ends the load that folio generates; nil where there is none
 
-	stopped bool // folio ended the program in due course: how it died is no failure
+	stopped bool // folio ended the program in due course: how it died is not a failure
 }
 
 // files are the program's streams as folio holds them.

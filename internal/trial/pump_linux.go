@@ -38,7 +38,7 @@ type pump struct {
 }
 
 // quiet is how long an unfinished trace line may hold back what follows. Tests
-// make it longer: a machine that stands still in the middle of a line is no error.
+// make it longer: a machine that stands still in the middle of a line is not an error.
 var quiet = time.Second
 
 const (

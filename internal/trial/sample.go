@@ -43,7 +43,7 @@ type Sample struct {
 	GCCycles   *int       `json:"gc_cycles"`
 	GCPause    *float64   `json:"gc_pause_seconds"`
 	GCPauseMax *float64   `json:"gc_pause_max_seconds"`
-	// GCTraceCPU is the runtime's own count of CPU time. It is no part of CPU: GC
+	// GCTraceCPU is the runtime's own count of CPU time. It is not part of CPU: GC
 	// workers count from start to end, also while they wait for a CPU, and sweeping
 	// and write barriers are not in it. [Sample.GCShare] is the GC's part of CPU.
 	GCTraceCPU *float64 `json:"gc_trace_cpu_seconds"`
@@ -186,7 +186,7 @@ type TraceState string
 
 const (
 	// TraceComplete: the trace of every Go process could be seen. The figures are
-	// exact, and no line is no cycle.
+	// exact, and no line is not a cycle.
 	TraceComplete TraceState = "complete"
 	// TracePartial: that of some process could not, or may not. The figures are lower
 	// bounds, nil where no line was seen.

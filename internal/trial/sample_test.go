@@ -67,7 +67,7 @@ func TestFiguresCoverTheSample(t *testing.T) {
 	notFigures := []string{"round", "sequence", "exit_code", "metrics", "profile"}
 	for key := range m {
 		if !slices.Contains(notFigures, key) && !slices.ContainsFunc(Figures, func(f Figure) bool { return f.Key == key }) {
-			t.Errorf("%s is in JSON, but is no figure", key)
+			t.Errorf("%s is in JSON, but is not a figure", key)
 		}
 	}
 }

@@ -159,7 +159,7 @@ const hearsWithin = 500 * time.Millisecond
 
 // interrupted returns the error of ctx if it is what ended the sample's program:
 // ctrl-C on a terminal goes to the program and to folio at the same instant, and
-// the program can be gone before folio knows. That is no failure of the program.
+// the program can be gone before folio knows. That is not a failure of the program.
 func interrupted(ctx context.Context, s *Sample) error {
 	switch s.Signal {
 	case "SIGINT", "SIGHUP", "SIGTERM", "SIGQUIT":

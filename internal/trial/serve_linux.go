@@ -81,7 +81,7 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	}
 	r.look()
 	trace := r.traceSoFar()
-	// A server that we stop may die of it in any way: that is no failure.
+	// A server that we stop may die of it in any way: that is not a failure.
 	r.stopped = !isClosed(r.exited)
 	last := r.files.tail() // what it says when it is stopped explains no failure
 	r.stopServer(srv.stopTimeout())

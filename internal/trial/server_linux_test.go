@@ -144,7 +144,7 @@ func TestServerFails(t *testing.T) {
 			[]string{"load generator failed: exit code 4: two"}},
 		{"load fails silently", nil, func(p *Program) { p.Server.Load = "exit 5" }, []string{"load generator failed: exit code 5"}},
 		{"load is killed", nil, func(p *Program) { p.Server.Load = "kill -KILL $$" }, []string{"load generator was killed by SIGKILL"}},
-		{"load is no command", nil, func(p *Program) { p.Server.Load = "no-such-load-generator" },
+		{"load is not a command", nil, func(p *Program) { p.Server.Load = "no-such-load-generator" },
 			[]string{"exit code 127", "no-such-load-generator", "not found"}},
 		{"load takes too long", nil, func(p *Program) {
 			p.Server.Load = "trap '' TERM; sleep 1000 & while :; do sleep 0.01; done"

@@ -14,7 +14,7 @@ import (
 	"github.com/foliomem/folio/internal/system/spawn"
 )
 
-// errNoExec is what the kernel says of a file that is no program.
+// errNoExec is what the kernel says of a file that is not a program.
 var errNoExec error = unix.ENOEXEC
 
 // becomeReaper makes this process the parent of every orphan below it, so that

@@ -1,7 +1,10 @@
 package trial
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -28,6 +31,7 @@ func TestCannotStart(t *testing.T) {
 	write("noexec", "#!/bin/sh\n", 0o600)
 	write("text", "just text\n", 0o700)
 	write("lost", "#!/nonexistent/interpreter\n", 0o700)
+	write("loaderless", loaderless(t), 0o700)
 	write("file", "", 0o600)
 	for _, c := range []struct {
 		name    string
@@ -41,7 +45,8 @@ func TestCannotStart(t *testing.T) {
 		{"directory", dir, unix.EISDIR, []string{"directory", "program in it"}},
 		{"below a file", "./file/x", unix.ENOTDIR, []string{"not a directory"}},
 		{"neither program nor script", "./text", unix.ENOEXEC, []string{"not a program", "#!"}},
-		{"interpreter missing", "./lost", errNoLoader, []string{"#!"}},
+		{"interpreter missing", "./lost", errNoLoader, []string{"its interpreter (/nonexistent/interpreter) does not exist", "#!"}},
+		{"loader missing", "./loaderless", errNoLoader, []string{"its dynamic loader (/nonexistent/ld.so.1) does not exist", "C library"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := (&Program{Command: []string{c.command, "arg"}}).Run(t.Context(), Setting{})
@@ -69,6 +74,26 @@ func TestCannotStart(t *testing.T) {
 		}
 		checkMessage(t, err, "run here", "./here")
 	}
+}
+
+// loaderless is a program whose dynamic loader does not exist.
+func loaderless(t *testing.T) string {
+	machine := elf.EM_X86_64
+	if runtime.GOARCH == "arm64" {
+		machine = elf.EM_AARCH64
+	}
+	const phoff, at, loader = 64, 64 + 56, "/nonexistent/ld.so.1\x00"
+	var b bytes.Buffer
+	for _, v := range []any{
+		elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+			Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Phoff: phoff, Ehsize: 64, Phentsize: 56, Phnum: 1},
+		elf.Prog64{Type: uint32(elf.PT_INTERP), Off: at, Filesz: uint64(len(loader))},
+	} {
+		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String() + loader
 }
 
 func second(_ *Sample, err error) error { return err }

@@ -178,7 +178,7 @@ func (f *function) variableEscapes(a ssa.Value, seen map[ssa.Value]bool, returne
 }
 
 // closureEscapes reports whether an arena escapes by a closure that captured it. One
-// that only allocates from it is no reason. One that may free it is, unless it is
+// that only allocates from it is not a reason. One that may free it is, unless it is
 // deferred.
 func (f *function) closureEscapes(m *ssa.MakeClosure, v ssa.Value, seen map[ssa.Value]bool, returned *bool) bool {
 	fn, ok := m.Fn.(*ssa.Function)

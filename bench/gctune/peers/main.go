@@ -1,6 +1,6 @@
 // Command peers runs one workload under one tuner of the GC and prints
 // what was done, as JSON. Command gctune builds it, in a module of its own so that
-// the peers are no dependencies of Folio.
+// the peers are not dependencies of Folio.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command peers has heaps that nobody shaped for Folio: a cache of user profiles by
 // ristretto, and an in-memory index of Go source files by bleve. It is a module of
-// its own, so that they are no dependencies of Folio. See command worker for how it
+// its own, so that they are not dependencies of Folio. See command worker for how it
 // is told what to do.
 package main
 

@@ -139,7 +139,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) error {
 			if err := run(); err != nil {
 				failed <- err
 			}
-			stop() // one without the others is no agent
+			stop() // one without the others is not an agent
 		})
 	}
 	begin(func() error { return a.Run(ctx) })

@@ -57,7 +57,7 @@ func Read(path string) (Policy, error) {
 		return Policy{}, fmt.Errorf("cannot read the policy: %w", err)
 	}
 	if info.Size() > mostPolicy {
-		return Policy{}, fmt.Errorf("the policy %s has %d bytes: it is no policy", path, info.Size())
+		return Policy{}, fmt.Errorf("the policy %s has %d bytes: not a policy", path, info.Size())
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -38,7 +38,7 @@ type Pusher struct {
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q is no address of a server: want http://HOST:PORT or https://HOST", text)
+		return nil, fmt.Errorf("%q is not an address of a server: want http://HOST:PORT or https://HOST", text)
 	}
 	return u, nil
 }

@@ -90,7 +90,7 @@ func New(o Options) (*Client, error) {
 	return &Client{api: v1.NewAPI(client), url: u.Redacted(), matcher: strings.Trim(o.Matcher, ", "), timeout: o.Timeout}, nil
 }
 
-// readable returns why a file cannot be read. "" is no file.
+// readable returns why a file cannot be read. "" is not a file.
 func readable(path string) error {
 	if path == "" {
 		return nil

@@ -62,7 +62,7 @@ func Environ(env []string) []string {
 }
 
 // Run runs rounds until the plan is fulfilled. What goes wrong with the program is said on
-// the log and is no error: starting the container again would not help.
+// the log and is not an error: starting the container again would not help.
 func (d *Driver) Run(ctx context.Context) error {
 	if d.now == nil {
 		d.now = time.Now

@@ -183,7 +183,7 @@ func TestPatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kind: CronJob", "value: \"400\"", "value: \"460MiB\"", "# thp=heap is no variable", `job\n.yaml`} {
+	for _, want := range []string{"kind: CronJob", "value: \"400\"", "value: \"460MiB\"", "# thp=heap is not a variable", `job\n.yaml`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

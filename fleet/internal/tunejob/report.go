@@ -49,7 +49,7 @@ func (r *Result) Answer() []string {
 		out = append(out, fmt.Sprintf("  peak RSS %s: %s at most", unit.Change(s.MemoryRatio), unit.Bytes(s.Memory)))
 	}
 	if s.Setting.THP == trial.THPHeap {
-		out = append(out, "  thp=heap is no variable: start the program with folio exec --thp heap -- (docs/exec.md)")
+		out = append(out, "  thp=heap is not a variable: start the program with folio exec --thp heap -- (docs/exec.md)")
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func (r *Result) Patch(target kubernetes.Target, of string) (string, error) {
 	p := kubernetes.Patch{Comments: []string{fmt.Sprintf("What folio fleet tune recommends for %s, measured on %s: %s", of, unit.Plural(r.Measured, "node"), s.Name)}}
 	p.Set(s.Setting)
 	if s.Setting.THP == trial.THPHeap {
-		p.Comments = append(p.Comments, "thp=heap is no variable, and not in this patch: start the program with folio exec --thp heap -- (docs/exec.md)")
+		p.Comments = append(p.Comments, "thp=heap is not a variable, and not in this patch: start the program with folio exec --thp heap -- (docs/exec.md)")
 	}
 	return p.YAML(target)
 }

@@ -9,7 +9,7 @@ import (
 
 // Escape returns a text of which a terminal obeys nothing, and of which what is seen
 // is what is there: control characters, characters that turn the direction of what
-// follows or that cannot be seen, and bytes that are no UTF-8, are written as \x1b,
+// follows or that cannot be seen, and bytes that are not UTF-8, are written as \x1b,
 // \u202e and the like. Ends of lines and tabs stay.
 func Escape(s string) string { return escape(s, false) }
 

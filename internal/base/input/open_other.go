@@ -4,7 +4,7 @@ package input
 
 import "os"
 
-// open looks first: what is no regular file is not opened. Between the two the file
+// open looks first: what is not a regular file is not opened. Between the two the file
 // may become another, which [Open] sees.
 func open(path string) (*os.File, error) {
 	info, err := os.Stat(path)

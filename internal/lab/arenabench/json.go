@@ -37,7 +37,7 @@ const (
 // mostNested is how deep arrays and objects may be within one another.
 const mostNested = 1000
 
-// A decoder reads a JSON document (RFC 8259) into values. Text that is no UTF-8
+// A decoder reads a JSON document (RFC 8259) into values. Text that is not UTF-8
 // stays as it is.
 type decoder struct {
 	space *space

@@ -47,6 +47,6 @@ func TestGuardProcess(t *testing.T) {
 		t.Errorf("no program: %v", err)
 	}
 	if _, err := New([]string{"/bin/true"}); err == nil {
-		t.Error("a program that is no guard is taken for one")
+		t.Error("a program that is not a guard is taken for one")
 	}
 }

@@ -51,7 +51,7 @@ func findFolio(file, version string) (*Folio, error) {
 }
 
 // versionOf returns the version of Folio that a program was built from; "" if it
-// was built from files that are no version.
+// was built from files that are not versions.
 func versionOf(info *debug.BuildInfo) string {
 	v := ""
 	if info.Main.Path == module {

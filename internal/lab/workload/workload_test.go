@@ -42,7 +42,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, s := range []*Source{a, b, c, e} {
 		if moduleOf(read(t, filepath.Join(s.Dir, "go.mod"))) == "" {
-			t.Errorf("%s is no module", s.Dir)
+			t.Errorf("%s is not a module", s.Dir)
 		}
 	}
 	for name, dir := range map[string]string{"_index": index, "_malloc": malloc, "_assist": assist} {

@@ -37,7 +37,7 @@ func Parse(r io.Reader) (*profile.Profile, error) {
 		err = p.CheckValid()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it is no profile in pprof's format: %w", err)
+		return nil, fmt.Errorf("not a pprof profile: %w", err)
 	}
 	return p, nil
 }

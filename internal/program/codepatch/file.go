@@ -56,7 +56,7 @@ func Magic(r io.ReaderAt) error {
 	return notELF(head[:n])
 }
 
-// notELF says what a file is that is no program, by its beginning.
+// notELF says what a file is that is not a program, by its beginning.
 func notELF(head []byte) error {
 	if bytes.HasPrefix(head, []byte(elf.ELFMAG)) {
 		return nil

@@ -31,7 +31,7 @@ type processor struct {
 	// instructions that list does not know.
 	uses func(fn symbol.Func, code []byte) ([]use, error)
 	// branch is the instruction after a test of a variable, without its target;
-	// "" if this is no such test.
+	// "" if this is not such a test.
 	branch func(test string) string
 	// nop does nothing in the place of the branch, which branchCode encodes: it
 	// belongs to this test and skips so many bytes.

@@ -304,7 +304,7 @@ func TestGrowInlined(t *testing.T) {
 		if err != nil || fmt.Sprintf("%x", patch.Edits) != fmt.Sprintf("%x", good.Edits) {
 			t.Errorf("%s: %+v, %v; want the edits %x", name, patch, err, good.Edits)
 		}
-		// The caller is no proof where it maps the heap in another way.
+		// The caller is not proof where it maps the heap in another way.
 		p = one(t, name)
 		rename(t, p, heapGrow, "runtime.other")
 		p.Code = append(p.Code, fixture.Func{Name: heapAlloc, Entry: 0x10, End: 0x20, Bytes: strings.Repeat("1f2003d5", 4)})
@@ -336,7 +336,7 @@ func rename(t *testing.T, p *fixture.Program, from, to string) {
 }
 
 // TestALaterReleaseOfTheSameForm is accepted: what is checked is all that the
-// edits rely on, and the release is no part of it.
+// edits rely on, and the release is not part of it.
 func TestALaterReleaseOfTheSameForm(t *testing.T) {
 	for _, v := range []string{"go1.31.2", "devel go1.29-abcdef", "", "go1.26.11 X:nogreenteagc", "go1.26.11-acme"} {
 		p := one(t, "go1.26.11 amd64 static")

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	// ErrNotELF says that a file is no ELF file.
+	// ErrNotELF says that a file is not an ELF file.
 	ErrNotELF  = errors.New("not an ELF file")
 	errCut     = errors.New("not a whole ELF file: it is cut off in the header")
 	errCorrupt = errors.New("the header is corrupt")

@@ -25,7 +25,7 @@ func own(t testing.TB) (path string, data []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(data, []byte(elf.ELFMAG)) {
-		t.Skip("programs of this system are no ELF files")
+		t.Skip("programs of this system are not ELF files")
 	}
 	return path, data
 }

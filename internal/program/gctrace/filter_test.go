@@ -314,7 +314,7 @@ func FuzzFilter(f *testing.F) {
 		for _, c := range out {
 			i := bytes.IndexByte(rest, c)
 			if i < 0 {
-				t.Fatalf("the output is no subsequence of the input:\n in %q\nout %q", in, out)
+				t.Fatalf("the output is not a subsequence of the input:\n in %q\nout %q", in, out)
 			}
 			rest = rest[i+1:]
 		}

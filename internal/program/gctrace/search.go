@@ -340,7 +340,7 @@ func (s *segment) extend(h *hyp, i int, l open) (certain bool) {
 		return whole || clean
 	case end == len(s.p):
 		s.f.queue = append(s.f.queue, s.advance(h, i, l, end, st, clean))
-		// A fragment that is not a number is no coincidence, and if it is, then
+		// A fragment that is not a number is not a coincidence, and if it is, then
 		// the program's bytes are the same as the runtime's.
 		if clean && !info.num {
 			return true

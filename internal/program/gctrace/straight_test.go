@@ -64,7 +64,7 @@ func TestStraight(t *testing.T) {
 
 // TestWhoseNumber interrupts a line that waits for the number of processors by
 // one that waits for its goal, which without a limit has 13 digits: too many for
-// the other line, which is no line of this run with them.
+// the other line, which is not a line of this run with them.
 func TestWhoseNumber(t *testing.T) {
 	one := fragments("gc 7 @0.021s 5%: 0.15+0.37+0.25 ms clock, 0.30+0.19/0.39/0.60+0.50 ms cpu, 4->4->0 MB, 8532210231535 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)\n")
 	two := fragments(sample)

@@ -7,7 +7,7 @@ import (
 )
 
 // A process that ends while it prints a line leaves the line unfinished. What is there
-// of it is no text of the user's, and would run into what comes next: it is dropped,
+// of it is not text of the user's, and would run into what comes next: it is dropped,
 // where it can be nothing else.
 //
 // Straight from the runtime, three fragments of a line, in a write each, are proof
@@ -21,7 +21,7 @@ const proof = 3
 
 // An ending is what one reading says of a line that is open at the end.
 type ending struct {
-	drop   bool // it is no text
+	drop   bool // it is not text
 	proven bool // by its fragments alone: what else there may be of it does not matter
 	size   int
 }

@@ -111,6 +111,6 @@ func TestStructures(t *testing.T) {
 		t.Error("a structure that is not there is no error")
 	}
 	if err := target.structures([]uint64{^uint64(7), ^uint64(0) - size}, size, func([]byte) error { return nil }); err == nil {
-		t.Error("structures at the end of all addresses are no error")
+		t.Error("structures at the end of all addresses are not an error")
 	}
 }

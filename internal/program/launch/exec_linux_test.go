@@ -171,7 +171,7 @@ func TestHeapOnHugePages(t *testing.T) {
 		t.Errorf("%d bytes ask for huge pages; the heap has %d, %d of it in use", huge.Advised, huge.HeapSys, mib<<20)
 	}
 	if len(huge.Outside) > 0 {
-		t.Errorf("these are no heap and ask for huge pages: %q", huge.Outside)
+		t.Errorf("these are not the heap and ask for huge pages: %q", huge.Outside)
 	}
 	if bytes.Contains(state, []byte("[madvise]")) {
 		if plain.Advised > 0 || plain.AnonHuge > 16<<20 || plain.Faults < mib<<20/4096 {

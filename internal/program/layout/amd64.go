@@ -6,7 +6,7 @@ import (
 	"github.com/foliomem/folio/internal/program/symbol"
 )
 
-// instructions decodes a function up to its padding, or to what is no instruction.
+// instructions decodes a function up to its padding, or to what is not an instruction.
 func instructions(code []byte, visit func(off int, in x86asm.Inst)) {
 	for off := 0; off < len(code) && code[off] != 0xcc; { // INT3 fills up
 		in, err := x86asm.Decode(code[off:], 64)

@@ -97,6 +97,6 @@ func compare(t *testing.T, path string) {
 		t.Errorf("heap profile %v, leak profile %v", g.Links(HeapProfiler), g.Links(LeakProfiler))
 	}
 	if f.Flags(g.Code)&elf.PF_X == 0 {
-		t.Errorf("%#x is no code", g.Code)
+		t.Errorf("%#x is not code", g.Code)
 	}
 }

@@ -161,7 +161,7 @@ func takeOverlay(args []string, firstEnds bool) (file string, rest []string, err
 }
 
 // TakeFlag takes a flag with its values out of arguments of a go command that builds.
-// With firstEnds, as go run has it, what follows the first argument that is no flag is
+// With firstEnds, as go run has it, what follows the first argument that is not a flag is
 // the program's.
 func TakeFlag(args []string, flag string, firstEnds bool) (values, rest []string, err error) {
 	valued := false // the last argument was a flag that takes this one

@@ -162,7 +162,7 @@ func (r *results) names(what string) []string {
 	return out
 }
 
-// tests runs go test -json. That tests fail is no error; that they cannot be built is.
+// tests runs go test -json. That tests fail is not an error; that they cannot be built is.
 func tests(ctx context.Context, call Call) (*results, error) {
 	cmd := call.Cmd(context.Background()) // runGroup ends it
 	var out, said bytes.Buffer

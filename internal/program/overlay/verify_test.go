@@ -38,7 +38,7 @@ func TestReadEvents(t *testing.T) {
 		t.Error(begun, err)
 	}
 	if _, _, err := readEvents(strings.NewReader("FAIL\n")); err == nil {
-		t.Error("no error for what is no JSON")
+		t.Error("no error for what is not JSON")
 	}
 }
 

@@ -38,7 +38,7 @@ func Parse(s string) (string, error) {
 	case version.IsValid(v) && version.Lang(v) == v && version.Compare(v, oldest) >= 0:
 		return "", fmt.Errorf("%q is a version of the language: want a release, such as %s.0", s, v)
 	case !release.MatchString(v):
-		return "", fmt.Errorf("%q is no release of Go: want such as go1.27.4", s)
+		return "", fmt.Errorf("%q is not a release of Go: want such as go1.27.4", s)
 	case version.Compare(v, oldest) < 0:
 		return "", fmt.Errorf("%s is too old: want %s or later", v, oldest+".0")
 	}

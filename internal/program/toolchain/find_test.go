@@ -17,9 +17,9 @@ func TestParse(t *testing.T) {
 		"go1.27":      `"go1.27" is a version of the language: want a release, such as go1.27.0`,
 		"1.27":        `"1.27" is a version of the language: want a release, such as go1.27.0`,
 		"go1.20.5":    "go1.20.5 is too old: want go1.21.0 or later",
-		"latest":      `"latest" is no release of Go: want such as go1.27.4`,
-		"":            `"" is no release of Go: want such as go1.27.4`,
-		"go1.27.4 -x": `"go1.27.4 -x" is no release of Go: want such as go1.27.4`,
+		"latest":      `"latest" is not a release of Go: want such as go1.27.4`,
+		"":            `"" is not a release of Go: want such as go1.27.4`,
+		"go1.27.4 -x": `"go1.27.4 -x" is not a release of Go: want such as go1.27.4`,
 	} {
 		got, err := Parse(in)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Values of Build.PGO that are no files.
+// Values of Build.PGO that are not files.
 const (
 	PGOOff  = "off"  // no profile, not even default.pgo
 	PGOAuto = "auto" // a profile of folio's own samples of the default build

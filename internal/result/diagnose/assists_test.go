@@ -58,7 +58,7 @@ func TestAdviseAssists(t *testing.T) {
 	}
 }
 
-// It comes after what saves CPU time, and alone where memory is no problem else.
+// It comes after what saves CPU time, and alone where memory is not a problem else.
 func TestAdviseAssistsInOrder(t *testing.T) {
 	s := busy()
 	s.Delayed = delayed()

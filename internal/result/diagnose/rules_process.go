@@ -303,7 +303,7 @@ func lookMappings(f *Facts) ([]Finding, error) {
 		return nil, err
 	}
 	if most <= 0 {
-		return nil, errors.New("vm.max_map_count is no number of mappings")
+		return nil, errors.New("vm.max_map_count is not a number of mappings")
 	}
 	if float64(a.Mappings) < near*float64(most) {
 		return nil, nil

@@ -81,7 +81,7 @@ func TestAdvise(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", RunFacts{}, nil, nil},
-		{"memory is no problem", busy(), func(s *RunFacts) { share(s, 0.001) }, nil},
+		{"memory is not a problem", busy(), func(s *RunFacts) { share(s, 0.001) }, nil},
 		{"collector", busy(), nil, []string{collector}},
 		{"collector, just", busy(), func(s *RunFacts) { share(s, 0.0201) }, []string{collector}},
 		{"collector, just not", busy(), func(s *RunFacts) { share(s, 0.0199) }, nil},

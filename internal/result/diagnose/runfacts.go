@@ -88,7 +88,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	return s
 }
 
-// lookAt takes what is no median.
+// lookAt takes what is not a median.
 func (s *RunFacts) lookAt(samples []*trial.Sample) {
 	for _, x := range samples {
 		if !x.OK() {

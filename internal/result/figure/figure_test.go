@@ -36,7 +36,7 @@ func TestFiguresAreComplete(t *testing.T) {
 		t.Errorf("a rate is of %v", f)
 	}
 	if _, ok := OfUnit("op/s"); ok {
-		t.Error("op/s is no figure of Folio")
+		t.Error("op/s is not a figure of Folio")
 	}
 }
 

@@ -157,7 +157,7 @@ spec:
 			f.Arms[1].Setting.THP = "heap"
 			f.Recommendations[0].Permanent = []string{"to keep it:\n- evil: 1"}
 		},
-			[]string{"# thp=heap is no variable", `#   to keep it:\n- evil: 1`}, nil},
+			[]string{"# thp=heap is not a variable", `#   to keep it:\n- evil: 1`}, nil},
 		"a hostile command":         {func(f *result.File) { f.Program.Command = []string{"a\nkind: Secret\x1b"} }, nil, []string{"\nkind: Secret", "\x1b"}},
 		"default and nothing known": {func(f *result.File) { f.Recommendations[0].Arm = "default"; f.Program.Limits = nil }, []string{"# nothing is to be changed"}, nil},
 	} {

@@ -57,7 +57,7 @@ func armOf(f *result.File, name string) *result.Arm {
 	return nil
 }
 
-// env takes over the setting, and says what of it is no variable.
+// env takes over the setting, and says what of it is not a variable.
 func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 	s := arm.Setting.Trial()
 	p.Set(s)
@@ -67,7 +67,7 @@ func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 			p.Comments = append(p.Comments, "  "+line)
 		}
 	} else if s.THP != trial.THPSystem {
-		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is no variable, and not in this patch:", s.THP))
+		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is not a variable, and not in this patch:", s.THP))
 		for _, line := range rec.Permanent {
 			p.Comments = append(p.Comments, "  "+line)
 		}

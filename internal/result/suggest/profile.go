@@ -45,7 +45,7 @@ type Profile struct {
 var columns = [...]string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}
 
 // ErrNotAllocations is wrapped by the error for a profile of something else.
-var ErrNotAllocations = errors.New("it is no allocation profile: write one with go test -memprofile FILE, or pprof.Lookup(\"allocs\")")
+var ErrNotAllocations = errors.New("not an allocation profile: write one with go test -memprofile FILE, or pprof.Lookup(\"allocs\")")
 
 // Read reads a profile in pprof's format.
 func Read(r io.Reader) (*Profile, error) {

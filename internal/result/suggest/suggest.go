@@ -56,7 +56,7 @@ type Advice struct {
 const (
 	littleGain = 0.01 // of the CPU time
 	littlePart = 0.03 // of the bytes, where the gain is not known
-	keptLong   = 0.10 // the part in use from which on a site's memory is no garbage
+	keptLong   = 0.10 // the part in use from which on a site's memory is not garbage
 	most       = 8    // suggestions, and others
 )
 
@@ -93,7 +93,7 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 		case s.Inside != "":
 			why = "allocated inside " + s.Inside + ", which knows no arena: reuse its result or buffer instead"
 		case sg.Kept > keptLong:
-			why = "much of it stays in use, so it is no garbage that an arena would spare the GC"
+			why = "much of it stays in use, so it is not garbage that an arena would spare the GC"
 		}
 		if why != "" {
 			if len(a.Others) < most {

@@ -38,7 +38,7 @@ func ParseMemory(text string) (*uint64, error) {
 	return &n, nil
 }
 
-// CheckCPUs checks a limit of CPUs. More than the machine has are no mistake.
+// CheckCPUs checks a limit of CPUs. More than the machine has is not a mistake.
 func CheckCPUs(n float64) (*float64, error) {
 	switch {
 	case math.IsNaN(n) || n > mostCPUs:

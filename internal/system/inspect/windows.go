@@ -19,7 +19,7 @@ const (
 )
 
 // Scan returns the whole windows in ranges in which something is resident, and how
-// many bytes are resident in the parts that are no whole windows, where no huge
+// many bytes are resident in the parts that are not whole windows, where no huge
 // page can be.
 func Scan(p *page.Process, ranges []page.Range) (windows []page.Window, cut uint64, err error) {
 	size := page.HugeSize()

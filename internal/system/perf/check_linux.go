@@ -162,7 +162,7 @@ func onlineCPUs() ([]int, error) {
 	}
 	list := parseCPUs(strings.TrimSpace(string(b)))
 	if len(list) == 0 {
-		return nil, fmt.Errorf("read %s: %q is no list of processors", path, b)
+		return nil, fmt.Errorf("read %s: %q is not a list of processors", path, b)
 	}
 	return list, nil
 }

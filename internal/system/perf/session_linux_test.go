@@ -130,7 +130,7 @@ func TestThreads(t *testing.T) {
 	}
 	pid := cmd.Process.Pid
 	if want := []string{fmt.Sprintf("exec %d exe", pid), fmt.Sprintf("exit %d", pid)}; !slices.Equal(l.events, want) {
-		t.Errorf("events %q, want %q: threads are no processes", l.events, want)
+		t.Errorf("events %q, want %q: threads are not processes", l.events, want)
 	}
 }
 

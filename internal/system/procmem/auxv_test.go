@@ -31,7 +31,7 @@ func TestEntry(t *testing.T) {
 		t.Errorf("a kernel thread: %v", err)
 	}
 	if _, err := parseEntry(auxv64(), 2); err == nil {
-		t.Error("words of 2 bytes are no error")
+		t.Error("words of 2 bytes are not an error")
 	}
 	if got, want := New(root).MemPath(7), New(root).procPath(7, "mem"); got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -35,7 +35,7 @@ func TestHugetlbPools(t *testing.T) {
 	}
 	write(t, root, hugetlbDir+"/hugepages-2048kB/nr_hugepages", "many\n")
 	if _, err := New(root).HugetlbPools(); err == nil {
-		t.Error("many pages are no error")
+		t.Error("many pages are not an error")
 	}
 	pool("hugepages-2048kB", 1<<62, 0, 0)
 	if _, err := New(root).HugetlbPools(); !errors.Is(err, errOverflow) {

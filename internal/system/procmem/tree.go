@@ -167,7 +167,7 @@ func (t *Tree) exclude(pid int) {
 }
 
 // Update finds new members and drops dead ones. Processes that vanish or that
-// cannot be read are no errors; that /proc cannot be read at all is one.
+// cannot be read are not errors; that /proc cannot be read at all is one.
 func (t *Tree) Update() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +231,7 @@ func (t *Tree) PIDs() []int {
 }
 
 // Root returns the root that a member belongs to. ok is false for a process
-// that is no member, and for an orphan that could belong to several roots.
+// that is not a member, and for an orphan that could belong to several roots.
 func (t *Tree) Root(pid int) (root int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -330,7 +330,7 @@ func TestRealForks(t *testing.T) {
 			seen[pid] = true
 		}
 		if !seen[pids[0]] {
-			t.Fatal("the root is no member")
+			t.Fatal("the root is not a member")
 		}
 	}
 	if peak < 256*mib || peak > 400*mib {

@@ -227,7 +227,7 @@ func TestTreeReusedPID(t *testing.T) {
 	m.check(tree, 10, 11)
 	m.write(process{pid: 11, ppid: 1, pages: 1000}, 99)
 	if total, _, _ := tree.RSS(); total != 0 {
-		t.Errorf("RSS = %d counts a process that is no member", total)
+		t.Errorf("RSS = %d counts a process that is not a member", total)
 	}
 	m.check(tree, 10)
 }

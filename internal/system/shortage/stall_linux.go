@@ -51,7 +51,7 @@ func (w *Watch) trigger(path string) {
 
 // short says whether it is for want of memory that tasks wait: whether less than a tenth is
 // left of a limit, of memory.high, or of the machine. The kernel counts as waiting for
-// memory also what is no shortage: reclaim of another cgroup that is at its own limit, of
+// memory also what is not a shortage: reclaim of another cgroup that is at its own limit, of
 // file cache that fills a limit, and compaction for huge pages.
 func (w *Watch) short(now time.Time) (worst Event, err error) {
 	sources := make([]source, 0, len(w.sources)+1)

@@ -62,7 +62,7 @@ func ParseBound(text string) (Bound, error) {
 	}
 	switch {
 	case err != nil || math.IsNaN(b.Value) || math.IsInf(b.Value, 0):
-		return bad("%q is no difference: want one such as +3%%, +10MiB or +5ms", value)
+		return bad("%q is not a difference: want one such as +3%%, +10MiB or +5ms", value)
 	case !b.Absolute && b.Value < -1:
 		return bad("no figure can be %s less than it was", strings.TrimPrefix(value, "-"))
 	}

@@ -84,7 +84,7 @@ func simulate(t *testing.T, model string, seed uint64, opts Options, factors ...
 	return r
 }
 
-// allowed is how many of n may go wrong with probability p before that is no chance
+// allowed is how many of n may go wrong with probability p before that is not a chance
 // any more: three standard deviations.
 func allowed(n int, p float64) int {
 	return int(math.Floor(float64(n)*p + 3*math.Sqrt(float64(n)*p*(1-p))))

@@ -101,7 +101,7 @@ func Merge(runs []*Counts) *Answer {
 }
 
 // overlapsOf returns those of a cause in each run; nil if it is not known of one, or there
-// is no run.
+// is not a run.
 func overlapsOf(runs []*Counts, c Cause) (out []*Overlap) {
 	for _, r := range runs {
 		i := slices.IndexFunc(r.Causes, func(o Overlap) bool { return o.Cause == c })

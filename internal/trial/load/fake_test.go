@@ -242,7 +242,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("complete %v, %+v", r.Complete, r.Counts)
 		}
 		if len(r.Errors) != 0 {
-			t.Errorf("an interruption is no error: %v", r.Errors)
+			t.Errorf("an interruption is not an error: %v", r.Errors)
 		}
 
 		// In the warm-up nothing has been measured.

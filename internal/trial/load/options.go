@@ -95,7 +95,7 @@ func ParseHeader(s string) (Header, error) {
 	return Header{http.CanonicalHeaderKey(name), value}, nil
 }
 
-// notInName says that r is no character of a token (RFC 9110, section 5.6.2).
+// notInName says that r is not a character of a token (RFC 9110, section 5.6.2).
 func notInName(r rune) bool {
 	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 	return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)

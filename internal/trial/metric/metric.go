@@ -204,10 +204,10 @@ func (c *Collector) matchBench(line []byte) {
 }
 
 // Value returns what Pattern matched last. The error says when it matched
-// something that is no number.
+// something that is not a number.
 func (c *Collector) Value() (float64, bool, error) {
 	if !c.matched && c.bad != "" {
-		return 0, false, fmt.Errorf("the group matched %q, which is no number", c.bad)
+		return 0, false, fmt.Errorf("the group matched %q, which is not a number", c.bad)
 	}
 	return c.value, c.matched, nil
 }
@@ -241,7 +241,7 @@ func Number(s string) (float64, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	return d.Seconds(), nil
 }

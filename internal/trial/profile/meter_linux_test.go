@@ -51,7 +51,7 @@ func TestMeterForgetsFiles(t *testing.T) {
 	if first < programs {
 		t.Fatalf("%d samples have names", first)
 	}
-	// What a window searches is no part of what the next may.
+	// What a window searches is not part of what the next may.
 	m.budget.Renew(0)
 	m.Close()
 	if again := sampleAll(); again != first {

@@ -293,7 +293,7 @@ func (s *Stacks) tree(least float64, most int) *Tree {
 			out.Totals[at] = t
 		}
 	}
-	if small >= 0 { // it is no function of the program
+	if small >= 0 { // it is not a function of the program
 		at := out.Calls[small]
 		for _, class := range ordered(self[small]) {
 			out.Totals[at].add(class, self[small][class])

@@ -135,7 +135,7 @@ func TestChildrenCollect(t *testing.T) {
 	}
 }
 
-// Few cycles, or as many by chance, are no evidence.
+// Few cycles, or as many by chance, are not evidence.
 func TestLittleEvidence(t *testing.T) {
 	for name, cycles := range map[string]func(trial.Setting) int{
 		"few":     func(trial.Setting) int { return 2 },
@@ -224,7 +224,7 @@ func TestSlowSettingsAreSaidToBe(t *testing.T) {
 	}
 }
 
-// 268 against 517 requests a second in four runs each: that is no proof, and no
+// 268 against 517 requests a second in four runs each: that is not proof, and no
 // reason to say that the default is the fastest.
 func TestFourRoundsAreNotSettled(t *testing.T) {
 	m := newMachine(1)

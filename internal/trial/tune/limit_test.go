@@ -80,7 +80,7 @@ func TestDefaultOutOfMemory(t *testing.T) {
 	opts := s.options()
 	opts.Limit = 64 << 20
 	_, err := Search(t.Context(), limitedRun{s, opts.Limit, 0}, opts)
-	if want := "the command failed as it is, before any setting was tried: killed by the kernel's OOM killer: memory of the cgroup reached its limit; " +
+	if want := "the command failed with its default settings: killed by the kernel's OOM killer: memory of the cgroup reached its limit; " +
 		"give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."; err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

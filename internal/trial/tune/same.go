@@ -11,7 +11,7 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// A gcSeen is what the GC did under a setting. Cycles alone are no proof: those of a
+// A gcSeen is what the GC did under a setting. Cycles alone are not proof: those of a
 // child that throws its standard error away are not seen. But who collects more often
 // has a smaller heap and takes other page faults.
 type gcSeen struct {

@@ -269,14 +269,14 @@ func heapOf(s *trial.Sample) uint64 {
 	return minLimit
 }
 
-// Failure is the error for a command that does not even work as it is.
+// Failure is the error for a command that fails with its default settings.
 func Failure(s *trial.Sample) error {
 	if s.Late() {
 		return errors.New(s.Failure)
 	}
-	when := "as it is, before any setting was tried"
+	when := ""
 	if s.Round > 0 {
-		when = "under its default setting, though not the first time"
+		when = ", though not the first time"
 	}
 	line := ""
 	if l := s.LastLine(); l != "" {
@@ -285,7 +285,7 @@ func Failure(s *trial.Sample) error {
 	if s.OutOfMemory() {
 		line += "; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."
 	}
-	return fmt.Errorf("the command failed %s: %s%s", when, s.Failure, line)
+	return fmt.Errorf("the command failed with its default settings%s: %s%s", when, s.Failure, line)
 }
 
 // exhaust measures the whole space, as a final of all.

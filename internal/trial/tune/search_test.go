@@ -269,7 +269,7 @@ func TestSearchFailures(t *testing.T) {
 		s := newSimulated(1)
 		s.failEvery = 1
 		res, err := Search(t.Context(), s, s.options())
-		if err == nil || !strings.Contains(err.Error(), "failed as it is") {
+		if err == nil || !strings.Contains(err.Error(), "failed with its default settings") {
 			t.Errorf("error %v", err)
 		}
 		if res == nil || res.Warmup == nil {

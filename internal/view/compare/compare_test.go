@@ -320,7 +320,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The length of a window of a running process is no figure; what was counted in it is
+// The length of a window of a running process is not a figure; what was counted in it is
 // compared by the second.
 func TestWindows(t *testing.T) {
 	window := func(seconds float64, faults int64) *result.File {

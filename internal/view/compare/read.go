@@ -236,7 +236,7 @@ func (s *Set) inspect(f *result.Inspect) {
 }
 
 // perSecond makes rates of what was counted in a window of a running process, which
-// is as long as --duration says: its length is no figure of the program. There is one
+// is as long as --duration says: its length is not a figure of the program. There is one
 // window, which no test can compare.
 func (s *Set) perSecond() {
 	s.once = true

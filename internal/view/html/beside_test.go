@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/internal/view/compare"
 )
 
-// Two searches of one program are no experiment: what differs stands above the
+// Two searches of one program are not an experiment: what differs stands above the
 // figures, the figure is of the metric, no colour says which is better, and each
 // default names its file.
 func TestBesideIsNeutral(t *testing.T) {

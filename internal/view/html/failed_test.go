@@ -36,13 +36,13 @@ func brokenFiles() map[string]struct {
 		f.Complete, f.Error, f.Recommendations, f.Rounds = false, why, nil, rounds
 		return f
 	}
-	warmup := incomplete(0, "the command failed as it is, before any setting was tried: exit code 2: no <database>")
+	warmup := incomplete(0, "the command failed with its default settings: exit code 2: no <database>")
 	warmup.Metric, warmup.Arms, warmup.Notes = nil, warmup.Arms[:1], nil
 	warmup.Arms[0].Samples = []*trial.Sample{}
 	late := incomplete(1, "the load generator was late")
 	late.Program.Ready, late.Program.Requests = "http://127.0.0.1:80/", &result.LoadSettings{URLs: []string{"http://127.0.0.1:80/x"}, Rate: 50, Duration: 2, Warmup: 1,
 		Timeout: 5, MaxInFlight: 10_000, Method: "GET", HTTP: "negotiated", Arrivals: "constant"}
-	second := incomplete(2, "the command failed under its default setting, though not the first time: exit code 3")
+	second := incomplete(2, "the command failed with its default settings, though not the first time: exit code 3")
 	for i := range second.Arms {
 		fails(&second.Arms[i], 1)
 	}
@@ -107,11 +107,11 @@ func brokenFiles() map[string]struct {
 		"list blind": {none, []string{"No process could be looked at: 12 are of other users, or protected.", "sudo folio inspect</code>"}},
 		"suggest without samples": {useless, []string{"Nothing to gain by an arena: the profile has no samples.",
 			"folio run -- go test -run &#39;^$&#39; ./prog</code>"}},
-		"failed at warm-up": {warmup, []string{"The command failed as it is, before any setting was tried: exit code 2: no &lt;database&gt;.",
+		"failed at warm-up": {warmup, []string{"The command failed with its default settings: exit code 2: no &lt;database&gt;.",
 			"<code>./prog</code>", "<code>folio tune --ignore-exit -- ./prog</code>", "<code>folio tune -- ./prog</code>"}},
 		"late load": {late, []string{"The load generator was late.",
 			"<code>folio tune --ready http://127.0.0.1:80/ --rate 50 --target http://127.0.0.1:80/x --load-duration 2s --load-warmup 1s -- ./prog</code>"}},
-		"failed at round 2":    {second, []string{"The command failed under its default setting, though not the first time: exit code 3."}},
+		"failed at round 2":    {second, []string{"The command failed with its default settings, though not the first time: exit code 3."}},
 		"interrupted, round 1": {first, []string{"Interrupted. This is what was known by then."}},
 		"all arms failed":      {all, []string{"The command worked once and then failed in every run: exit code 3.", "failed"}},
 		"one sample":           {one, []string{"Interrupted."}},

@@ -128,7 +128,7 @@ func TestNothingIsCut(t *testing.T) {
 					t.Errorf("at width %d: %s", width, c)
 				}
 				if n := eval[int](b, `[...document.querySelectorAll('table.cards')].length`); n > 0 && width > 520 {
-					t.Errorf("at width %d, %d tables are no tables", width, n)
+					t.Errorf("at width %d, %d tables are not tables", width, n)
 				}
 				n := eval[int](b, `[...document.querySelectorAll('.scroll.wide')].length`)
 				if n > 0 && width <= 520 {

@@ -175,7 +175,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// One run, or none with a figure, is no picture; programs that are compared, and runs
+// One run, or none with a figure, is not a picture; programs that are compared, and runs
 // of several files, have one.
 func TestWhoHasRuns(t *testing.T) {
 	failed := runFile(3)

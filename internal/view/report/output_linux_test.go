@@ -252,7 +252,7 @@ func TestOutputLink(t *testing.T) {
 		o := open(t, filepath.Join(dir, link))
 		write(t, o, link)
 		if info, err := os.Lstat(filepath.Join(dir, link)); err != nil || info.Mode().Type() != fs.ModeSymlink {
-			t.Errorf("%s is no link any more: %v", link, err)
+			t.Errorf("%s is not a link any more: %v", link, err)
 		}
 	}
 	wantFile(t, filepath.Join(dir, "d", "old"), "to-old", 0o600)

@@ -63,7 +63,7 @@ func TestJSON(t *testing.T) {
 	golden(t, "empty.json", data)
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		if result.Finite(v) != nil {
-			t.Errorf("%v is no number of JSON", v)
+			t.Errorf("%v is not a number of JSON", v)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestSummarize(t *testing.T) {
 
 func TestNewTarget(t *testing.T) {
 	if result.NewTarget(nil, nil) != nil {
-		t.Error("no metric is no target")
+		t.Error("no metric is not a target")
 	}
 	keys := []string{"Insert-2 ns/op"}
 	if got := result.NewTarget(&metric.Spec{Name: metric.Bench}, keys); len(got.Benchmarks) != 1 || got.Higher || got.Pattern != "" {

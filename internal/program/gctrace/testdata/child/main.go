@@ -54,7 +54,7 @@ func main() {
 					" ... ", "done " + k + "\n", "the gc\n", "scvg\n", "scvgs " + k + "\n", "x\n\n",
 				}[i%11])
 				if i > 500 && i%12 == 0 {
-					// Once the reader knows that there is no relay, this is no line.
+					// Once the reader knows that there is no relay, this is not a line.
 					say("gc 1 @0.021s 0%: done\n")
 				}
 			case "marked":
