@@ -19,6 +19,7 @@ var oldWords = []struct{ old, say string }{
 	{`the collector('s)?`, "the GC, the GC's"},
 	{`(given|gave|giving|gives?) (memory |them |it |windows |free pages )?back`, "released, returned to the OS"},
 	{`evened`, "adjusted for drift"},
+	{`(is|are) no (file|number|package|profile|program|release|revision|terminal|variable)s?`, "is not a file, number, ..."},
 	{`nobody listens`, "connection refused"},
 	{`worth having`, "significant, or a figure"},
 	{`folio advise`, "folio suggest"},
