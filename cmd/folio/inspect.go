@@ -45,7 +45,7 @@ others in all anonymous memory. A window is the aligned range of one huge page
 
 With the id of a process: its memory in parts that add up to RSS, from the live heap
 of a Go program to mapped files; its memory by kind, how much of it is on huge pages,
-how dense its windows are, how much of its huge pages nobody uses, page faults, the
+how dense its windows are, how much of its huge pages is unused, page faults, the
 policy for transparent huge pages, and what is in their way.
 
 With --watch and the id of a process, a terminal shows on its whole screen, in place,

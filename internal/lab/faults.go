@@ -53,7 +53,7 @@ func faultsArms(m *Machine, p Params) []*Arm {
 		arms[i].Task.How = how
 	}
 	if m.CPUs < 2 {
-		arms[4].NotRun = "there is only one processor: nobody can be ahead"
+		arms[4].NotRun = "one CPU: no second thread can fault ahead"
 	}
 	return arms
 }

@@ -162,7 +162,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 // densityBlock draws how full the windows are: the huge ones, then the densest first.
 func densityBlock(of string, w *result.Windows) *Block {
 	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory",
-		Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page takes memory that nobody uses.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
+		Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page holds unused memory.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
 	series := Series{Name: "windows", Color: 1}
 	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
 	add := func(name string, n int) {
