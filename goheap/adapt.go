@@ -200,20 +200,13 @@ func (a *Advisor) extend(h *heapState) error {
 	// The reserve counts as allocated for a moment: within both limits.
 	limit = min(limit, h.limit-min(h.limit/32, h.limit))
 	had := uint64(s.Reserved.Len())
-	step, least := uint64(firstReserve), uint64(leastReserved)
-	if had > 0 {
-		// It costs a GC cycle of a large heap, and the free memory of that: not for little.
-		step, least = had, had/2
-	} else if err := a.dense(*h); err != nil {
-		return err
+	if had == 0 {
+		if err := a.dense(*h); err != nil {
+			return err
+		}
 	}
-	n := sub(limit, h.total)
-	if n > 2*step {
-		n = step
-	}
-	n -= n % uint64(page.WindowSize())
-	d.full = n != step
-	if n < least {
+	var n uint64
+	if n, d.full = nextReserve(limit, h.total, had); n == 0 {
 		return nil
 	}
 	r, err := growHeap(a.fs, n)
@@ -226,7 +219,9 @@ func (a *Advisor) extend(h *heapState) error {
 		if err != nil {
 			return err
 		}
-		both := page.Range{Start: s.Reserved.Start, End: max(s.Reserved.End, r.End)}
+		// Between the two lies what the heap had grown by before. It cannot pass the limit.
+		most := uintptr(limit - limit%uint64(page.WindowSize()))
+		both := page.Range{Start: s.Reserved.Start, End: max(s.Reserved.End, min(r.End, s.Reserved.Start+most))}
 		if !slices.ContainsFunc(ranges, func(h page.Range) bool {
 			return h.Start <= both.Start && both.End <= h.End && both.Start <= r.Start
 		}) {
@@ -238,6 +233,27 @@ func (a *Advisor) extend(h *heapState) error {
 	s.Reserved = r
 	a.options.Log(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(s.Reserved.Len())))
 	return nil
+}
+
+// nextReserve returns by how many bytes the reserve grows from what it has, 0 for not at all,
+// and whether that is all that it can have. total is what the runtime has in memory.
+func nextReserve(limit, total, had uint64) (n uint64, full bool) {
+	step, least := uint64(firstReserve), uint64(leastReserved)
+	if had > 0 {
+		// It costs a GC cycle of a large heap, and the free memory of that: not for little.
+		step, least = had, had/2
+	}
+	// What the heap does not have in memory of the reserve is not in total.
+	n = sub(limit, max(total, had))
+	if n > 2*step {
+		n = step
+	}
+	n -= n % uint64(page.WindowSize())
+	full = n != step
+	if n < least {
+		n = 0
+	}
+	return n, full
 }
 
 // dense returns an error if the program does not use the heap that it has.

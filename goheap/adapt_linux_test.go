@@ -395,3 +395,28 @@ func TestNoAdaptiveReserve(t *testing.T) {
 		}
 	}
 }
+
+// The reserve grows in steps, and with what it has it stays within the limit, also where the
+// heap has little of it in memory.
+func TestNextReserve(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name              string
+		limit, total, had uint64 // MiB
+		n                 uint64
+		full              bool
+	}{
+		{"first step", 4096, 100, 0, 512, false},
+		{"all of a small limit at once", 800, 100, 0, 700, true},
+		{"less than the least", 150, 100, 0, 0, true},
+		{"doubles", 4096, 600, 512, 512, false},
+		{"the rest", 1984, 1100, 1024, 884, true},
+		{"the rest, most of the reserve not in memory", 1984, 400, 1024, 960, true},
+		{"too little for a GC cycle", 1984, 400, 1500, 0, true},
+		{"beyond the limit", 1984, 400, 2100, 0, true},
+	} {
+		if n, full := nextReserve(c.limit*mib, c.total*mib, c.had*mib); n != c.n*mib || full != c.full {
+			t.Errorf("%s: %d MiB, %v, want %d, %v", c.name, n/mib, full, c.n, c.full)
+		}
+	}
+}
