@@ -14,7 +14,7 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-var lateFor = flag.Duration("late", 0, "how long TestLateWrites runs, in all (default 9s, in full tests 1m)")
+var lateFor = flag.Duration("late", 0, "how long TestLateWrites runs, in all (default 3s, in full tests 1m)")
 
 // stressEnvs are environments in which the GC finds its own mistakes, and a usual one. With clobberfree
 // it overwrites what it frees, with gccheckmark it stops the program after marking and
