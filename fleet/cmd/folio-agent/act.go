@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/fleet/internal/act"
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/node"
 	"github.com/foliomem/folio/fleet/internal/serve"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -49,7 +49,7 @@ func newAct(stderr io.Writer) *cobra.Command {
 		Long:  actLong,
 		Example: `  folio-agent act --policy policy.yaml --dry-run
   folio-agent act --policy policy.yaml`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stderr) },
 	}
 	fs := cmd.Flags()
@@ -64,7 +64,7 @@ func newAct(stderr io.Writer) *cobra.Command {
 
 func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	if f.policy == "" {
-		return command.Misusef("--policy is missing: act does what a policy file says")
+		return usage.Errorf("--policy is missing: act does what a policy file says")
 	}
 	log, err := f.logger(stderr)
 	if err != nil {

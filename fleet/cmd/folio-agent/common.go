@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/kube"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 // common are the flags of both commands.
@@ -63,7 +64,7 @@ func (c *common) directory(log *slog.Logger) (*kube.Directory, error) {
 			return nil, nil
 		}
 	default:
-		return nil, command.Misusef("--kubernetes %q: want auto, on or off", c.kubernetes)
+		return nil, usage.Errorf("--kubernetes %q: want auto, on or off", c.kubernetes)
 	}
 	config, err := kube.Config(c.kubeconfig)
 	if err != nil {

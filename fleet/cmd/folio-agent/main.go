@@ -23,7 +23,6 @@ Both run as containers of a DaemonSet with hostPID: see docs/fleet.md.`
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	root := command.Root(name, "Measure what memory costs the Go processes of a node", long, stdout, stderr)
-	root.AddCommand(newServe(stderr), newAct(stderr))
-	return root
+	return command.Root(name, "Measure what memory costs the Go processes of a node", long, stdout, stderr,
+		newServe(stderr), newAct(stderr))
 }

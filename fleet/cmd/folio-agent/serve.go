@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/node"
 	"github.com/foliomem/folio/fleet/internal/profiling"
 	"github.com/foliomem/folio/fleet/internal/serve"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -43,6 +45,7 @@ type serveFlags struct {
 	budget               float64
 	sampling             bool
 	push, pushToken      string
+	pushURL              *url.URL // of push, by check; nil for none
 	pushEvery, pushTaken time.Duration
 }
 
@@ -56,7 +59,7 @@ func newServe(stderr io.Writer) *cobra.Command {
   folio-agent serve --listen 127.0.0.1:9464 --kubernetes off
   folio-agent serve --secure-listen :9465 --tls-cert tls.crt --tls-key tls.key --token-file token
   folio-agent serve --push https://pyroscope.example:4040 --push-every 1m`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stderr) },
 	}
 	fs := cmd.Flags()
@@ -78,25 +81,30 @@ func newServe(stderr io.Writer) *cobra.Command {
 }
 
 // check refuses flags that do not go together.
-func (f *serveFlags) check() error {
+func (f *serveFlags) check() (err error) {
 	secure := f.secure != ""
 	switch {
 	case !(f.budget > 0 && f.budget <= 1):
-		return command.Misusef("--budget %v: want a share of a core, more than 0 and at most 1", f.budget)
+		return usage.Errorf("--budget %v: want a share of a core, more than 0 and at most 1", f.budget)
 	case !secure && (f.cert != "" || f.key != "" || f.token != ""):
-		return command.Misusef("--tls-cert, --tls-key and --token-file are of --secure-listen, which is missing")
+		return usage.Errorf("--tls-cert, --tls-key and --token-file are of --secure-listen, which is missing")
 	case secure && f.token == "":
-		return command.Misusef("--secure-listen needs --token-file: profiles name the functions of programs")
+		return usage.Errorf("--secure-listen needs --token-file: profiles name the functions of programs")
 	case secure && (f.cert == "" || f.key == "") && !serve.Loopback(f.secure):
-		return command.Misusef("--secure-listen %s needs --tls-cert and --tls-key: a token is not sent in the clear to other machines than this", f.secure)
+		return usage.Errorf("--secure-listen %s needs --tls-cert and --tls-key: a token is not sent in the clear to other machines than this", f.secure)
 	case (f.cert == "") != (f.key == ""):
-		return command.Misusef("--tls-cert and --tls-key come together")
+		return usage.Errorf("--tls-cert and --tls-key come together")
 	case f.pushTaken < time.Second || f.pushTaken > time.Minute:
-		return command.Misusef("--push-duration %v: want 1s to 1m", f.pushTaken)
+		return usage.Errorf("--push-duration %v: want 1s to 1m", f.pushTaken)
 	case f.pushEvery < f.pushTaken:
-		return command.Misusef("--push-every %v is less than --push-duration %v", f.pushEvery, f.pushTaken)
+		return usage.Errorf("--push-every %v is less than --push-duration %v", f.pushEvery, f.pushTaken)
 	case f.pushToken != "" && f.push == "":
-		return command.Misusef("--push-token-file is of --push, which is missing")
+		return usage.Errorf("--push-token-file is of --push, which is missing")
+	}
+	if f.push != "" {
+		if f.pushURL, err = profiling.ParseURL(f.push); err != nil {
+			return usage.Errorf("--push: %w", err)
+		}
 	}
 	return nil
 }
@@ -126,10 +134,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pusher, err := f.pusher(n, log)
-	if err != nil {
-		return err
-	}
+	pusher := f.pusher(n, log)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -205,16 +210,12 @@ func (f *serveFlags) servers(a *agent.Agent, n *node.Node, directory *kube.Direc
 	return append(servers, secure), nil
 }
 
-func (f *serveFlags) pusher(n *node.Node, log *slog.Logger) (*profiling.Pusher, error) {
-	if f.push == "" {
-		return nil, nil
-	}
-	u, err := profiling.ParseURL(f.push)
-	if err != nil {
-		return nil, command.Misusef("--push: %v", err)
+func (f *serveFlags) pusher(n *node.Node, log *slog.Logger) *profiling.Pusher {
+	if f.pushURL == nil {
+		return nil
 	}
 	return &profiling.Pusher{
-		Processes: n, URL: u, TokenFile: f.pushToken, Node: f.nodeName(), Every: f.pushEvery, Time: f.pushTaken,
+		Processes: n, URL: f.pushURL, TokenFile: f.pushToken, Node: f.nodeName(), Every: f.pushEvery, Time: f.pushTaken,
 		Client: &http.Client{Timeout: 30 * time.Second}, Log: log, Write: profiling.Write,
-	}, nil
+	}
 }

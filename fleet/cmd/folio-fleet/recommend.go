@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/prom"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/fleet/internal/recommend"
 	"github.com/foliomem/folio/fleet/internal/workload"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result/kubernetes"
 )
 
@@ -50,7 +50,7 @@ func newRecommend(stdout io.Writer) *cobra.Command {
   folio-fleet recommend shop/checkout --patch helm --values-path api > values.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return command.Misusef("%s takes one workload: NAMESPACE/WORKLOAD[:CONTAINER]", cmd.CommandPath())
+				return usage.Errorf("%s takes one workload: NAMESPACE/WORKLOAD[:CONTAINER]", usage.Name(cmd))
 			}
 			return nil
 		},
@@ -80,7 +80,7 @@ type recommendation struct {
 func (f *recommendFlags) run(cmd *cobra.Command, arg string, stdout io.Writer) error {
 	name, err := workload.Parse(arg)
 	if err != nil {
-		return command.Misusef("%w", err)
+		return usage.Errorf("%w", err)
 	}
 	name.Former = f.former
 	o := recommend.Options{Prices: recommend.Prices{Core: f.prices.CoreHour, GiB: f.prices.GiBHour}}
@@ -89,7 +89,7 @@ func (f *recommendFlags) run(cmd *cobra.Command, arg string, stdout io.Writer) e
 	}
 	client, err := prom.New(f.server)
 	if err != nil {
-		return command.Misusef("%w", err)
+		return usage.Errorf("%w", err)
 	}
 	answer, err := workload.Ask(cmd.Context(), client, name, f.window)
 	if err != nil {
@@ -117,20 +117,20 @@ func (f *recommendFlags) check(o *recommend.Options) error {
 	if f.maxMemory != "" {
 		n, err := unit.ParseSize(f.maxMemory)
 		if err != nil || n == 0 {
-			return command.Misusef("--max-memory %q: want a size, as in 4GiB", f.maxMemory)
+			return usage.Errorf("--max-memory %q: want a size, as in 4GiB", f.maxMemory)
 		}
 		o.MaxMemory = float64(n)
 	}
 	switch f.patch {
 	case "", "kustomize", "helm":
 	default:
-		return command.Misusef("--patch %q: want kustomize or helm", f.patch)
+		return usage.Errorf("--patch %q: want kustomize or helm", f.patch)
 	}
 	if f.values != "" && f.patch != "helm" {
-		return command.Misusef("--values-path is of --patch helm")
+		return usage.Errorf("--values-path is of --patch helm")
 	}
 	if f.asJSON && f.patch != "" {
-		return command.Misusef("--json and --patch do not go together")
+		return usage.Errorf("--json and --patch do not go together")
 	}
 	return checkPrices(f.prices)
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/rounds"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -31,10 +31,10 @@ prints a line of JSON for each round. The pods of folio-fleet tune do.`,
 			}
 			plan, err := rounds.ParsePlan(os.Getenv(rounds.PlanEnv))
 			if err != nil {
-				return command.Misusef("%v: the pods of folio-fleet tune run this command", err)
+				return usage.Errorf("%v: the pods of folio-fleet tune run this command", err)
 			}
 			if len(args) == 0 {
-				return command.Misusef("no command: folio-fleet rounds -- command [args]")
+				return usage.Errorf("no command: folio-fleet rounds -- command [args]")
 			}
 			spec, err := plan.Spec()
 			if err != nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/rules"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 const rulesLong = `Print recording and alerting rules for Prometheus, Mimir or Thanos. folio-fleet top and
@@ -31,7 +31,7 @@ func newRules(stdout io.Writer) *cobra.Command {
 		Example: `  folio-fleet rules > folio.rules.yaml && promtool check rules folio.rules.yaml
   folio-fleet rules --sources application,cadvisor,kube
   folio-fleet rules --format operator | kubectl apply -f -`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			o := rules.Options{Interval: interval, Alerts: alerts}
 			for _, s := range sources {
@@ -39,7 +39,7 @@ func newRules(stdout io.Writer) *cobra.Command {
 			}
 			file, err := rules.New(o)
 			if err != nil {
-				return command.Misusef("%w", err)
+				return usage.Errorf("%w", err)
 			}
 			var text []byte
 			switch format {
@@ -48,7 +48,7 @@ func newRules(stdout io.Writer) *cobra.Command {
 			case "operator":
 				text, err = file.Object("folio-fleet")
 			default:
-				return command.Misusef("--format %q: want prometheus or operator", format)
+				return usage.Errorf("--format %q: want prometheus or operator", format)
 			}
 			if err != nil {
 				return err

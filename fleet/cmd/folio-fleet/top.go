@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/prom"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 const topLong = `Rank the workloads of a cluster by what they lose to memory: CPU time that managing
@@ -29,7 +29,7 @@ func prices(cmd *cobra.Command, p *ranking.Prices) {
 
 func checkPrices(p ranking.Prices) error {
 	if !(p.CoreHour >= 0 && p.CoreHour <= 1e6 && p.GiBHour >= 0 && p.GiBHour <= 1e6) {
-		return command.Misusef("--price-core-hour %v, --price-gib-hour %v: want prices from 0 on", p.CoreHour, p.GiBHour)
+		return usage.Errorf("--price-core-hour %v, --price-gib-hour %v: want prices from 0 on", p.CoreHour, p.GiBHour)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func newTop(stdout io.Writer) *cobra.Command {
 		Example: `  folio-fleet top --prometheus https://prometheus.example --token-file token
   folio-fleet top --price-core-hour 0.04 --price-gib-hour 0.005 --window 7d
   folio-fleet top --sort cores --json`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkPrices(o.Prices); err != nil {
 				return err
@@ -54,14 +54,14 @@ func newTop(stdout io.Writer) *cobra.Command {
 			switch o.By = ranking.By(by); o.By {
 			case ranking.ByMoney, ranking.ByCores, ranking.ByGiB:
 			default:
-				return command.Misusef("--sort %q: want money, cores or gib", by)
+				return usage.Errorf("--sort %q: want money, cores or gib", by)
 			}
 			if o.Limit < 0 {
-				return command.Misusef("--limit %d: want 0 (all) or more", o.Limit)
+				return usage.Errorf("--limit %d: want 0 (all) or more", o.Limit)
 			}
 			client, err := prom.New(server)
 			if err != nil {
-				return command.Misusef("%w", err)
+				return usage.Errorf("%w", err)
 			}
 			r, err := ranking.Ask(cmd.Context(), client, o)
 			if err != nil {

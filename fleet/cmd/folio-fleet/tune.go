@@ -24,6 +24,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/tunejob"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	patch "github.com/foliomem/folio/internal/result/kubernetes"
 	"github.com/foliomem/folio/internal/trial"
@@ -155,7 +156,7 @@ func (f *tuneFlags) request(args []string) (*tuneRequest, error) {
 	for _, text := range texts {
 		s, err := rounds.ParseSetting(text)
 		if err != nil {
-			return nil, fmt.Errorf("--%w", err)
+			return nil, err
 		}
 		settings = append(settings, s)
 	}
@@ -209,7 +210,7 @@ func (f *tuneFlags) config() (*rest.Config, error) {
 func (f *tuneFlags) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	r, err := f.request(args)
 	if err != nil {
-		return &command.MisuseError{Err: err}
+		return &usage.Error{Err: err}
 	}
 	job, err := r.template.Job(r.spec)
 	if err != nil {
@@ -226,7 +227,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string, stdout, stderr io.Wr
 	text := stdout
 	if f.json != "" {
 		if out, err = result.OpenOutput("--json", f.json, stdout); err != nil {
-			return &command.MisuseError{Err: err}
+			return &usage.Error{Err: err}
 		}
 		if f.json == "-" {
 			text = stderr
