@@ -11,9 +11,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/test/refusal"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/foliomem/folio/internal/test/commandtest"
 )
 
 // wrongFlags are command lines that each command must refuse before it does anything:
@@ -94,7 +92,7 @@ func TestWrongFlags(t *testing.T) {
 }
 
 // folioProgram is folio, for tests of what it refuses.
-var folioProgram = refusal.Program{
+var folioProgram = commandtest.Program{
 	Name: "folio",
 	Root: newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}),
 	Run: func(args []string) (int, string, string) {
@@ -104,25 +102,9 @@ var folioProgram = refusal.Program{
 	},
 }
 
-// A flag says its default once, and says none where that is nothing.
-func TestHelpSaysDefaultsOnce(t *testing.T) {
-	flags := 0
-	var every func(cmd *cobra.Command)
-	every = func(cmd *cobra.Command) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			one := pflag.NewFlagSet(f.Name, pflag.ContinueOnError)
-			one.AddFlag(f)
-			text := strings.Join(strings.Fields(one.FlagUsages()), " ")
-			if flags++; strings.Count(text, "(default") > 1 || strings.Contains(text, "(default )") {
-				t.Errorf("%s: %s", cmd.CommandPath(), text)
-			}
-		})
-		for _, c := range cmd.Commands() {
-			every(c)
-		}
-	}
-	every(newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}))
-	if flags < 200 {
-		t.Errorf("only %d flags", flags)
+// Help says of each flag what it should.
+func TestHelpOfFlags(t *testing.T) {
+	if n := folioProgram.Flags(t); n < 200 {
+		t.Errorf("only %d flags", n)
 	}
 }

@@ -24,16 +24,16 @@ collapse does. A policy file says how far:
 
   label: folio.dev/collapse=true   # of pods that opt in
   minDensity: 0.8                  # share of a window that must be in memory
-  rate: 64MiB                      # a second, at most
+  rate: 64MiB                      # per second, at most
   budgetPerProcess: 4GiB
   every: 5m
-  maxMemoryPressure: 1%            # of time in which tasks wait for memory: beyond it, stop
+  maxMemoryPressure: 1%            # of time in which tasks wait for memory; stops above it
   minNodeAvailable: 10%            # of the node's memory
   minContainerHeadroom: 10%        # of the container's limit, after the heap has grown
 
-Every line has the default that is shown. It needs the Kubernetes API, CAP_SYS_NICE and
-CAP_SYS_PTRACE, and Linux 6.1. Run it as a container of its own: folio-agent serve needs
-none of the rights to change anything.`
+These are the defaults. It needs the Kubernetes API, CAP_SYS_NICE, CAP_SYS_PTRACE and
+Linux 6.1. Run it in a container of its own: folio-agent serve needs no permission to
+change anything.`
 
 type actFlags struct {
 	common
@@ -56,8 +56,8 @@ func newAct(stderr io.Writer) *cobra.Command {
 	fs.SortFlags = false
 	fs.StringVar(&f.policy, "policy", "", "policy `file`")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "log what would be done, and do nothing")
-	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health")
-	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` where the cgroups of the host are mounted")
+	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health checks")
+	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` of the mounted cgroups of the host")
 	f.add(fs)
 	return cmd
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/promtest"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/fleet/internal/rules"
-	"github.com/foliomem/folio/internal/test/refusal"
+	"github.com/foliomem/folio/internal/test/commandtest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -312,7 +312,7 @@ func TestMisuse(t *testing.T) {
 }
 
 // program is folio-agent, for tests of what it refuses.
-var program = refusal.Program{
+var program = commandtest.Program{
 	Name: name,
 	Root: newRoot(io.Discard, io.Discard),
 	Run: func(args []string) (int, string, string) {
@@ -323,6 +323,9 @@ var program = refusal.Program{
 }
 
 func TestHelp(t *testing.T) {
+	if n := program.Flags(t); n < 20 {
+		t.Errorf("only %d flags", n)
+	}
 	for _, args := range [][]string{{}, {"--help"}, {"serve", "--help"}, {"act", "--help"}, {"--version"}} {
 		var out, errs bytes.Buffer
 		if code := command.Run(context.Background(), name, args, &out, &errs, newRoot); code != 0 || errs.Len() > 0 || out.Len() == 0 {

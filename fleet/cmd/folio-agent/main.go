@@ -15,8 +15,8 @@ const name = "folio-agent"
 
 const long = `folio-agent measures what memory costs the Go processes of a node, by pod and container.
 
-  folio-agent serve     serves Prometheus metrics, and profiles on demand; it reads only
-  folio-agent act       puts heaps on huge pages by a policy, for pods that opted in
+  folio-agent serve     Prometheus metrics, and profiles on demand; reads only
+  folio-agent act       heaps on huge pages by a policy, for pods that opted in
 
 Both run as containers of a DaemonSet with hostPID: see docs/fleet.md.`
 

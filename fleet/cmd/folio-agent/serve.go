@@ -27,13 +27,13 @@ import (
 )
 
 const serveLong = `Serve what memory costs the Go processes of this node, as Prometheus metrics. It reads
-only: no process is stopped or changed, and no setting of the system.
+only: it stops and changes no process and no system setting.
 
-/metrics, /healthz and /readyz are at --listen, for anybody. /debug/profile?pod=NS/NAME
-is at --secure-listen, for those who have the token of --token-file, over TLS: a profile
-names the functions of a program.
+/metrics, /healthz and /readyz are served at --listen, without authentication.
+/debug/profile?pod=NS/NAME is served at --secure-listen over TLS, to clients with the token
+in --token-file: a profile names the functions of a program.
 
-Each part needs a capability of its own, and is missing without it: CAP_SYS_PTRACE to read
+Each part needs a capability, and is not available without it: CAP_SYS_PTRACE to read
 processes of other users, CAP_PERFMON to sample all CPUs. What could not be read is
 counted (folio_agent_unreadable_total, folio_agent_sampling_ratio).`
 
@@ -64,18 +64,18 @@ func newServe(stderr io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&f.listen, "listen", ":9464", "`address` of metrics and health")
+	fs.StringVar(&f.listen, "listen", ":9464", "`address` of metrics and health checks")
 	fs.StringVar(&f.secure, "secure-listen", "", "`address` of profiles (default none)")
-	fs.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate of --secure-listen; read again when it changes")
-	fs.StringVar(&f.key, "tls-key", "", "`file` with its key")
-	fs.StringVar(&f.token, "token-file", "", "`file` with the bearer token of --secure-listen; read again for each request")
-	fs.Float64Var(&f.budget, "budget", 0.004, "`share` of one core that the agent uses on average: sampling and looks wait beyond it")
+	fs.StringVar(&f.cert, "tls-cert", "", "certificate of --secure-listen: a `file`, read again when it changes")
+	fs.StringVar(&f.key, "tls-key", "", "key of that certificate: a `file`")
+	fs.StringVar(&f.token, "token-file", "", "bearer token of --secure-listen: a `file`, read again for each request")
+	fs.Float64Var(&f.budget, "budget", 0.004, "use at most this `share` of one core on average; sampling and reads wait beyond it")
 	fs.BoolVar(&f.sampling, "sampling", true, "sample all CPUs at 19 Hz, in windows, for CPU time by class")
-	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` where the cgroups of the host are mounted")
-	fs.StringVar(&f.push, "push", "", "push profiles to the Pyroscope-compatible server at this `URL` (default none)")
-	fs.DurationVar(&f.pushEvery, "push-every", time.Minute, "push the profile of one container each `interval`")
+	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` of the mounted cgroups of the host")
+	fs.StringVar(&f.push, "push", "", "push profiles to the Pyroscope-compatible server at `URL` (default none)")
+	fs.DurationVar(&f.pushEvery, "push-every", time.Minute, "push the profile of one container every `duration`")
 	fs.DurationVar(&f.pushTaken, "push-duration", 10*time.Second, "`duration` of a pushed profile")
-	fs.StringVar(&f.pushToken, "push-token-file", "", "`file` with the bearer token of --push")
+	fs.StringVar(&f.pushToken, "push-token-file", "", "bearer token of --push: a `file`")
 	f.add(fs)
 	return cmd
 }

@@ -13,8 +13,8 @@ import (
 
 const name = "folio-fleet"
 
-const long = `folio-fleet answers from Prometheus what the services of a fleet lose to memory, and what
-they should set, and compares settings on several nodes. It changes no workload.`
+const long = `folio-fleet reads from Prometheus what the services of a fleet lose to memory, recommends
+settings for them, and compares settings on several nodes. It changes no workload.`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/fleet/internal/command"
-	"github.com/foliomem/folio/internal/test/refusal"
+	"github.com/foliomem/folio/internal/test/commandtest"
 )
 
 // program is folio-fleet, for tests of what it refuses.
-var program = refusal.Program{
+var program = commandtest.Program{
 	Name: name,
 	Root: newRoot(io.Discard, io.Discard),
 	Run:  func(args []string) (int, string, string) { return fleet(args...) },
@@ -72,6 +72,9 @@ func TestMisuse(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	if n := program.Flags(t); n < 50 {
+		t.Errorf("only %d flags", n)
+	}
 	root := newRoot(io.Discard, io.Discard)
 	args := [][]string{{}, {"--help"}, {"--version"}}
 	for _, c := range root.Commands() {

@@ -18,12 +18,12 @@ import (
 	"github.com/foliomem/folio/internal/result/kubernetes"
 )
 
-const recommendLong = `Say what a workload should set: GOGC, GOMEMLIMIT, requests, the memory limit; what that
-saves and costs, how sure it is, and why it is safe. Nothing is applied: --patch prints a
-patch file for Kustomize or values for Helm.
+const recommendLong = `Recommend settings for a workload: GOGC, GOMEMLIMIT, requests and the memory limit; what
+they save and cost, how sure that is, and why they are safe. Nothing is applied: --patch
+prints a patch file for Kustomize or values for Helm.
 
-It looks at a week of the live heap, memory off the heap, page cache and CPU time of the GC
-(2 queries, of what folio-fleet rules records). The memory limit is not raised unless
+It reads a week of the live heap, memory off the heap, page cache and CPU time of the GC
+(2 queries, for what folio-fleet rules records). The memory limit is not raised unless
 --max-memory allows it. With less than 6 days of figures nothing is lowered; with less
 than one day there is no recommendation.`
 
@@ -42,7 +42,7 @@ func newRecommend(stdout io.Writer) *cobra.Command {
 	f := &recommendFlags{window: 7 * 24 * time.Hour}
 	cmd := &cobra.Command{
 		Use:   "recommend NAMESPACE/WORKLOAD[:CONTAINER]",
-		Short: "Say what a workload should set",
+		Short: "Recommend settings for a workload",
 		Long:  recommendLong,
 		Example: `  folio-fleet recommend shop/checkout
   folio-fleet recommend shop/checkout:server --max-memory 4GiB
@@ -58,11 +58,11 @@ func newRecommend(stdout io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.Var(&window{&f.window}, "window", "`duration` that is looked at")
-	fs.StringVar(&f.maxMemory, "max-memory", "", "`size` up to which the memory limit may be raised (default the present limit)")
-	fs.StringArrayVar(&f.former, "formerly", nil, "a `name` that the workload had before; repeatable")
-	fs.StringVar(&f.patch, "patch", "", "print a patch in this `format` instead: kustomize or helm")
-	fs.StringVar(&f.values, "values-path", "", "`keys` under which the Helm chart has env and resources, as in api.server")
+	fs.Var(&window{&f.window}, "window", "`duration` to look back, such as 7d")
+	fs.StringVar(&f.maxMemory, "max-memory", "", "raise the memory limit up to this `size`, or set one (default: the present limit)")
+	fs.StringArrayVar(&f.former, "formerly", nil, "earlier `name` of the workload (repeatable)")
+	fs.StringVar(&f.patch, "patch", "", "print a patch instead: `format` kustomize or helm")
+	fs.StringVar(&f.values, "values-path", "", "with --patch helm: `keys` above env and resources in the values of the chart, such as api.server")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
 	prices(cmd, &f.prices)
 	f.server.Add(fs)

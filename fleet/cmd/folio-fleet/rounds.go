@@ -20,8 +20,8 @@ func newRounds(stdout io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rounds -- command [args]",
 		Short: "Run the rounds of folio-fleet tune in a pod",
-		Long: `Runs the command under the settings of the plan in the environment, in rounds, and
-prints a line of JSON for each round. The pods of folio-fleet tune do.`,
+		Long: `Run the command under the settings of the plan in the environment, in rounds, and print a
+line of JSON for each round. Only the pods of folio-fleet tune run this command.`,
 		Example: "  folio-fleet rounds -- ./prog -n 1000",
 		Hidden:  true,
 		Args:    cobra.ArbitraryArgs,
@@ -55,7 +55,7 @@ prints a line of JSON for each round. The pods of folio-fleet tune do.`,
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().StringVar(&copyTo, "copy-to", "", "copy this program to a `file`, and do nothing else")
+	cmd.Flags().StringVar(&copyTo, "copy-to", "", "copy this program to `file`, and do nothing else")
 	return cmd
 }
 

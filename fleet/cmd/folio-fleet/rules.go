@@ -11,13 +11,12 @@ import (
 )
 
 const rulesLong = `Print recording and alerting rules for Prometheus, Mimir or Thanos. folio-fleet top and
-recommend ask what these rules record, and nothing else: load them first.
+recommend query only what these rules record: load them first.
 
-Sources are where figures come from: agent (folio-agent), application (go_* and process_*
-of the program's own /metrics, by client_golang), cadvisor (the kubelet), kube
-(kube-state-metrics). Leave out what you do not have. Series of the agent and of
-applications need the labels namespace, pod and container; scrape the agent with
-honor_labels: true.`
+Sources of figures: agent (folio-agent), application (go_* and process_* of the program's
+own /metrics, by client_golang), cadvisor (the kubelet), kube (kube-state-metrics). Omit
+those that you do not have. Series of the agent and of applications need the labels
+namespace, pod and container; scrape the agent with honor_labels: true.`
 
 func newRules(stdout io.Writer) *cobra.Command {
 	var interval time.Duration
@@ -63,9 +62,9 @@ func newRules(stdout io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringSliceVar(&sources, "sources", all, "`sources` of figures, separated by commas")
-	fs.DurationVar(&interval, "interval", rules.DefaultInterval, "evaluate the rules each `interval`, 15s to 4m")
-	fs.BoolVar(&alerts, "alerts", true, "with alerting rules")
-	fs.StringVar(&format, "format", "prometheus", "`format`: prometheus (a file of rules) or operator (a PrometheusRule)")
+	fs.StringSliceVar(&sources, "sources", all, "record figures of these `sources`, such as application,kube")
+	fs.DurationVar(&interval, "interval", rules.DefaultInterval, "evaluate the rules every `duration`, 15s to 4m")
+	fs.BoolVar(&alerts, "alerts", true, "print alerting rules, too")
+	fs.StringVar(&format, "format", "prometheus", "output `format`: prometheus (a rules file) or operator (a PrometheusRule)")
 	return cmd
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/foliomem/folio/internal/base/usage"
 )
 
-const topLong = `Rank the workloads of a cluster by what they lose to memory: CPU time that managing
-memory takes (GC, allocation, page faults), memory that is requested and at no time of the
-window used, and what both cost in a month at your prices. It is an upper bound of what
-there is to gain; folio-fleet recommend says what of it.
+const topLong = `Rank the workloads of a cluster by what they lose to memory: CPU time of memory management
+(GC, allocation, page faults), memory that is requested but not used at any time of the
+window, and the cost of both per month at your prices. This is an upper bound of the
+savings; folio-fleet recommend says which of them are possible.
 
-It sends 9 queries, of series that the rules record (folio-fleet rules).`
+It sends 9 queries, for series that the rules record (folio-fleet rules).`
 
 // prices are the flags of prices. The defaults have the ratio that clouds ask for on demand:
 // a core costs as much as some 7.5 GiB.
 func prices(cmd *cobra.Command, p *ranking.Prices) {
-	cmd.Flags().Float64Var(&p.CoreHour, "price-core-hour", 0.0218, "`price` of a core for an hour")
-	cmd.Flags().Float64Var(&p.GiBHour, "price-gib-hour", 0.0029, "`price` of a GiB of memory for an hour")
+	cmd.Flags().Float64Var(&p.CoreHour, "price-core-hour", 0.0218, "`price` of a core per hour")
+	cmd.Flags().Float64Var(&p.GiBHour, "price-gib-hour", 0.0029, "`price` of a GiB of memory per hour")
 }
 
 func checkPrices(p ranking.Prices) error {
@@ -77,10 +77,10 @@ func newTop(stdout io.Writer) *cobra.Command {
 	fs.SortFlags = false
 	prices(cmd, &o.Prices)
 	o.Window = 24 * time.Hour
-	fs.Var(&window{&o.Window}, "window", "`duration` that is looked at, as in 24h or 7d")
-	fs.StringVar(&by, "sort", string(ranking.ByMoney), "sort by this `figure`: money, cores or gib")
-	fs.IntVar(&o.Limit, "limit", 20, "print the first `n` workloads; 0 is all")
-	fs.StringVar(&o.Namespace, "namespace", "", "`namespace` of the workloads (default all)")
+	fs.Var(&window{&o.Window}, "window", "`duration` to look back, such as 24h or 7d")
+	fs.StringVar(&by, "sort", string(ranking.ByMoney), "sort by `key`: money, cores or gib")
+	fs.IntVar(&o.Limit, "limit", 20, "print at most `n` workloads; 0 for all")
+	fs.StringVar(&o.Namespace, "namespace", "", "only workloads of this `namespace` (default all)")
 	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	server.Add(fs)
 	return cmd

@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace",
 		"internal/program/goversion", "internal/base/input", "internal/program/launch/killtest",
 		"internal/base/scratch", "internal/base/stat", "internal/trial/load", "internal/system/cputime", "internal/system/sys", "internal/base/usage",
-		"internal/test/refusal", "internal/test/testenv", "internal/lab/settings", "internal/lab/workload"},
+		"internal/test/commandtest", "internal/test/testenv", "internal/lab/settings", "internal/lab/workload"},
 	{"internal/program/executable", "internal/program/overlay", "internal/program/toolchain", "internal/system/perf",
 		"internal/system/procmem", "internal/system/spawn"},
 	{"internal/system/shortage"},

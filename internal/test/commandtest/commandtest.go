@@ -1,7 +1,9 @@
-// Package refusal tests that commands refuse wrong command lines.
-package refusal
+// Package commandtest tests what holds of every command of Folio: which command lines it
+// refuses, and what its help says of flags.
+package commandtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +34,34 @@ type Program struct {
 	Name string
 	Root *cobra.Command
 	Run  func(args []string) (code int, stdout, stderr string)
+}
+
+// Flags checks the help of each flag of each command: it says its default once, and none
+// where that is nothing, and the name of its value is not a type of Go. It returns how
+// many flags there are.
+func (p Program) Flags(t *testing.T) int {
+	t.Helper()
+	return flags(t, p.Root)
+}
+
+func flags(t *testing.T, cmd *cobra.Command) (n int) {
+	t.Helper()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		n++
+		one := pflag.NewFlagSet(f.Name, pflag.ContinueOnError)
+		one.AddFlag(f)
+		text := strings.Join(strings.Fields(one.FlagUsages()), " ")
+		if strings.Count(text, "(default") > 1 || strings.Contains(text, "(default )") {
+			t.Errorf("%s: %s", cmd.CommandPath(), text)
+		}
+		if name, _ := pflag.UnquoteUsage(f); slices.Contains([]string{"string", "strings", "stringArray", "int", "ints", "uint", "float"}, name) {
+			t.Errorf("%s: the value is called %s: %s", cmd.CommandPath(), name, text)
+		}
+	})
+	for _, c := range cmd.Commands() {
+		n += flags(t, c)
+	}
+	return n
 }
 
 // BadFlags checks that each bad value of each flag of each command is refused.
