@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/program/toolchain"
 )
 
@@ -46,7 +47,7 @@ func newCache(a *app) *cobra.Command {
 		Example: `  folio cache
   folio cache clean
   folio cache clean toolchains`,
-		Args: onlyCommands,
+		Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error { return a.cache() },
 	}
 	cmd.AddCommand(&cobra.Command{

@@ -18,7 +18,7 @@ import (
 
 // cmdPID waits until a file has the id of a process, and sets a variable to it.
 func cmdPID(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 2, "pid VARIABLE file")
+	scriptUsage(ts, neg, args, 2, "pid VARIABLE file")
 	pid := ""
 	if !testenv.Within(func() bool {
 		data, err := os.ReadFile(ts.MkAbs(args[1]))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
@@ -68,7 +69,7 @@ func newDoctor(a *app) *cobra.Command {
 	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as an HTML page (- for standard output)")
 	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "Explain the checks", Args: onlyCommands,
+		Use: "list", Short: "Explain the checks", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, diagnose.Rules(), a.width()) },
 	})
 	return cmd

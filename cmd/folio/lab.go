@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/lab"
 	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/result"
@@ -90,7 +91,7 @@ func newLab(a *app) *cobra.Command {
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "Explain the experiments", Args: onlyCommands,
+		Use: "list", Short: "Explain the experiments", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error {
 			return report.LabList(a.stdout, listExperiments(lab.ReadMachine()))
 		},

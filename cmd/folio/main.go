@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -71,7 +72,7 @@ func exit(stderr io.Writer, err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	var misuse *misuseError
+	var misuse *usage.Error
 	switch {
 	case errors.As(err, &misuse):
 		return exitMisuse
@@ -130,17 +131,12 @@ func flatten(err error) []error {
 	return out
 }
 
-// A misuseError is a mistake in the command line.
-type misuseError struct{ err error }
-
-func (e *misuseError) Error() string { return e.err.Error() }
-func (e *misuseError) Unwrap() error { return e.err }
-
+// misuse says that an error is a mistake in the command line.
 func misuse(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &misuseError{err}
+	return &usage.Error{Err: err}
 }
 
 func misusef(format string, args ...any) error { return misuse(fmt.Errorf(format, args...)) }

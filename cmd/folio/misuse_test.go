@@ -11,20 +11,8 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/foliomem/folio/internal/test/commandtest"
 )
-
-// badValues are values that no flag of a type takes.
-var badValues = map[string][]string{
-	"int":      {"", "x", "1.5", "1e9", "0x", "99999999999999999999", "1 2"},
-	"uint64":   {"", "x", "-1", "1.5", "99999999999999999999"},
-	"float64":  {"", "x", "1,5"},
-	"duration": {"", "x", "5", "-", "1h1", "99999999999999h"},
-	"bool":     {"maybe", "2"},
-	"intSlice": {"", "a", "1,,2", "1,x", "99999999999999999999"},
-	"string":   {"", " ", "--", "--json"},
-}
 
 // wrongFlags are command lines that each command must refuse before it does anything:
 // values that are not numbers, empty, negative or out of range, and flags that
@@ -92,31 +80,10 @@ var wrongFlags = map[string][]string{
 // code 2, and before anything is done.
 func TestWrongFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
-	var every func(cmd *cobra.Command, path []string)
-	every = func(cmd *cobra.Command, path []string) {
-		if cmd.DisableFlagParsing || cmd.Hidden || cmd.Name() == "completion" {
-			return
-		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			for _, value := range badValues[f.Value.Type()] {
-				refused(t, append(path, "--"+f.Name+"="+value), "--"+f.Name)
-			}
-			if _, list := f.Value.(pflag.SliceValue); !list && f.Value.Type() != "bool" {
-				one := map[string]string{"int": "1", "uint64": "1", "float64": "0.9", "duration": "1s", "string": "a"}[f.Value.Type()]
-				two := map[string]string{"int": "2", "uint64": "2", "float64": "0.8", "duration": "2s", "string": "b"}[f.Value.Type()]
-				refused(t, append(path, "--"+f.Name+"="+one, "--"+f.Name+"="+two), "--"+f.Name+" "+one+" and --"+f.Name+" "+two+": give one")
-			}
-		})
-		refused(t, append(path, "--nosuch"), "unknown flag --nosuch: see 'folio")
-		refused(t, append(path, "-%"), "unknown flag -%: see 'folio")
-		for _, c := range cmd.Commands() {
-			every(c, append(path[:len(path):len(path)], c.Name()))
-		}
-	}
-	every(newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}), nil)
+	folioProgram.BadFlags(t)
 	for name, lines := range wrongFlags {
 		for _, l := range lines {
-			refused(t, append(strings.Fields(name), strings.Fields(l)...), "")
+			folioProgram.Refused(t, append(strings.Fields(name), strings.Fields(l)...), "")
 		}
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
@@ -124,54 +91,20 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-// refused checks that folio does not take a command line.
-func refused(t *testing.T, args []string, want string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code := exit(&stderr, run(context.Background(), args, nil, &stdout, &stderr))
-	text := stderr.String()
-	switch {
-	case code != exitMisuse || stdout.Len() > 0:
-		t.Errorf("%q: exit code %d, standard output %q, %s", args, code, stdout.String(), text)
-	case !strings.HasPrefix(text, "folio: ") || strings.Count(text, "\n") != 1 || strings.HasPrefix(text, "folio: folio"):
-		t.Errorf("%q: not one line of folio: %q", args, text)
-	case strings.Contains(text, "strconv") || strings.Contains(text, "invalid argument") ||
-		strings.Contains(text, "time: ") || strings.Contains(text, "shorthand"):
-		t.Errorf("%q: the words of a library: %s", args, text)
-	case !strings.Contains(text, want):
-		t.Errorf("%q: %q does not say %q", args, text, want)
-	}
+// folioProgram is folio, for tests of what it refuses.
+var folioProgram = commandtest.Program{
+	Name: "folio",
+	Root: newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}),
+	Run: func(args []string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		code := exit(&stderr, run(context.Background(), args, nil, &stdout, &stderr))
+		return code, stdout.String(), stderr.String()
+	},
 }
 
-// A flag says its default once, and says none where that is nothing.
-func TestHelpSaysDefaultsOnce(t *testing.T) {
-	flags := 0
-	var every func(cmd *cobra.Command)
-	every = func(cmd *cobra.Command) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			one := pflag.NewFlagSet(f.Name, pflag.ContinueOnError)
-			one.AddFlag(f)
-			text := strings.Join(strings.Fields(one.FlagUsages()), " ")
-			if flags++; strings.Count(text, "(default") > 1 || strings.Contains(text, "(default )") {
-				t.Errorf("%s: %s", cmd.CommandPath(), text)
-			}
-		})
-		for _, c := range cmd.Commands() {
-			every(c)
-		}
-	}
-	every(newRoot(&app{stdout: console.New(io.Discard), stderr: console.New(io.Discard)}))
-	if flags < 200 {
-		t.Errorf("only %d flags", flags)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	fs := newRun(&app{}).Flags()
-	for name, want := range map[string]string{"jsn": "json", "metrics": "metric", "gomaxproc": "gomaxprocs",
-		"xyzzy": "", "q": "", "ready-time": "ready-timeout"} {
-		if got := nearest(fs, name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+// Help says of each flag what it should.
+func TestHelpOfFlags(t *testing.T) {
+	if n := folioProgram.Flags(t); n < 200 {
+		t.Errorf("only %d flags", n)
 	}
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 // An app is what all commands share.
@@ -46,63 +45,26 @@ func newRoot(a *app) *cobra.Command {
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          onlyCommands,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SuggestionsMinimumDistance = 2
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("folio {{.Version}}\n")
 	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newLeaks(a), newCollapse(a), newExec(a),
 		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newCache(a),
 		newPlugin("agent", agentShort), newPlugin("fleet", fleetShort), newVersion(a), newReference(a))
-	strict(root)
-	// Cobra's own commands answer an unknown word with their help and exit code 0.
-	root.InitDefaultCompletionCmd("completion")
-	root.SetHelpCommand(newHelp(root))
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" {
-			cmd.Args = onlyCommands
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-	}
+	usage.Strict(root)
 	return root
 }
 
-// onlyCommands refuses arguments of a command that only has commands.
-func onlyCommands(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return misuse(unknownCommand(cmd, args[0]))
+// knownCommand refuses an unknown command, and says how to measure a program of that name.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	err := usage.OnlyCommands(cmd, args)
+	if err == nil || len(cmd.SuggestionsFor(args[0])) > 0 {
+		return err
 	}
-	return nil
-}
-
-func newHelp(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about any command",
-		RunE: func(_ *cobra.Command, args []string) error {
-			cmd, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				return misuse(unknownCommand(root, args[0]))
-			}
-			return cmd.Help()
-		},
-	}
-}
-
-func unknownCommand(cmd *cobra.Command, name string) error {
-	msg := "unknown command " + name
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		msg += ": did you mean " + strings.Join(near, " or ") + "?"
-	} else {
-		msg += ": see '" + cmd.CommandPath() + " --help'"
-		if !cmd.HasParent() {
-			msg += "; to measure a program: folio run -- " + name
-		}
-	}
-	return errors.New(msg)
+	return misusef("%w; to measure a program: folio run -- %s", err, args[0])
 }
 
 // version is what the module system says that this is.

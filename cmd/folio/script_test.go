@@ -32,7 +32,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"tinydisk":  cmdTinyDisk,
 }
 
-func usage(ts *testscript.TestScript, neg bool, args []string, least int, text string) {
+func scriptUsage(ts *testscript.TestScript, neg bool, args []string, least int, text string) {
 	if neg || len(args) < least {
 		ts.Fatalf("usage: %s", text)
 	}
@@ -40,7 +40,7 @@ func usage(ts *testscript.TestScript, neg bool, args []string, least int, text s
 
 // cmdCode runs a command that must end with an exit code.
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 2, "code N command args...")
+	scriptUsage(ts, neg, args, 2, "code N command args...")
 	err, got := ts.Exec(args[1], args[2:]...), 0
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
@@ -60,7 +60,7 @@ func cmdFolioLine(ts *testscript.TestScript, neg bool, args []string) {
 	if alone {
 		args = args[1:]
 	}
-	usage(ts, neg, args, 1, "folioline [-alone] pattern")
+	scriptUsage(ts, neg, args, 1, "folioline [-alone] pattern")
 	text := ts.ReadFile("stderr")
 	var own []string
 	for _, l := range strings.Split(text, "\n") {
@@ -79,7 +79,7 @@ func cmdFolioLine(ts *testscript.TestScript, neg bool, args []string) {
 // cmdJSON checks a value in a JSON file: keys are joined by dots, a number is an
 // index, * is every element (of at least one), and len the length.
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 3, "json file path ==|!=|>|<|matches|is value")
+	scriptUsage(ts, neg, args, 3, "json file path ==|!=|>|<|matches|is value")
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
 	dec.UseNumber()
 	var doc any
@@ -222,7 +222,7 @@ func cmdOrder(ts *testscript.TestScript, neg bool, args []string) {
 // cmdBench checks a file in the Go benchmark format with the reader that
 // benchstat uses.
 func cmdBench(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 3, "bench file results|key|unit|name value [pattern]")
+	scriptUsage(ts, neg, args, 3, "bench file results|key|unit|name value [pattern]")
 	r := benchfmt.NewReader(strings.NewReader(ts.ReadFile(args[0])), args[0])
 	n, found := 0, false
 	for r.Scan() {
@@ -261,7 +261,7 @@ func cmdBench(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdNoLeft checks that no process of the script is left.
 func cmdNoLeft(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 0, "noleft")
+	scriptUsage(ts, neg, args, 0, "noleft")
 	if left := processesWith("WORK=" + ts.Getenv("WORK")); len(left) > 0 {
 		ts.Fatalf("processes left: %q", left)
 	}
@@ -269,7 +269,7 @@ func cmdNoLeft(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdTinyDisk mounts a file system that its only file fills.
 func cmdTinyDisk(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, args, 1, "tinydisk dir")
+	scriptUsage(ts, neg, args, 1, "tinydisk dir")
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o755))
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/program/goversion"
 )
 
@@ -42,12 +43,7 @@ func newVersion(a *app) *cobra.Command {
 		Long:  versionLong,
 		Example: `  folio version
   folio version --json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return misusef("version takes no arguments: got %s", args[0])
-			}
-			return nil
-		},
+		Args: usage.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			doc := versionDocument()
 			if asJSON {

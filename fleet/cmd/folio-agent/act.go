@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/fleet/internal/act"
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/node"
 	"github.com/foliomem/folio/fleet/internal/serve"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -24,16 +24,16 @@ collapse does. A policy file says how far:
 
   label: folio.dev/collapse=true   # of pods that opt in
   minDensity: 0.8                  # share of a window that must be in memory
-  rate: 64MiB                      # a second, at most
+  rate: 64MiB                      # per second, at most
   budgetPerProcess: 4GiB
   every: 5m
-  maxMemoryPressure: 1%            # of time in which tasks wait for memory: beyond it, stop
+  maxMemoryPressure: 1%            # of time in which tasks wait for memory; stops above it
   minNodeAvailable: 10%            # of the node's memory
   minContainerHeadroom: 10%        # of the container's limit, after the heap has grown
 
-Every line has the default that is shown. It needs the Kubernetes API, CAP_SYS_NICE and
-CAP_SYS_PTRACE, and Linux 6.1. Run it as a container of its own: folio-agent serve needs
-none of the rights to change anything.`
+These are the defaults. It needs the Kubernetes API, CAP_SYS_NICE, CAP_SYS_PTRACE and
+Linux 6.1. Run it in a container of its own: folio-agent serve needs no permission to
+change anything.`
 
 type actFlags struct {
 	common
@@ -49,22 +49,22 @@ func newAct(stderr io.Writer) *cobra.Command {
 		Long:  actLong,
 		Example: `  folio-agent act --policy policy.yaml --dry-run
   folio-agent act --policy policy.yaml`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stderr) },
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.policy, "policy", "", "policy `file`")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "log what would be done, and do nothing")
-	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health")
-	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` where the cgroups of the host are mounted")
+	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health checks")
+	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` of the mounted cgroups of the host")
 	f.add(fs)
 	return cmd
 }
 
 func (f *actFlags) run(ctx context.Context, stderr io.Writer) error {
 	if f.policy == "" {
-		return command.Misusef("--policy is missing: act does what a policy file says")
+		return usage.Errorf("--policy is missing: act does what a policy file says")
 	}
 	log, err := f.logger(stderr)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/promtest"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/fleet/internal/rules"
+	"github.com/foliomem/folio/internal/test/commandtest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -274,7 +275,10 @@ func TestMisuse(t *testing.T) {
 		want string
 	}{
 		{[]string{"x\x1b[2J"}, 2, `unknown command x\x1b[2J`},
-		{[]string{"serve", "x"}, 2, "takes no arguments"},
+		{[]string{"serv"}, 2, "unknown command serv: did you mean serve?"},
+		{[]string{"serve", "x"}, 2, "folio-agent: serve takes no arguments: got x\n"},
+		{[]string{"act", "x"}, 2, "folio-agent: act takes no arguments: got x\n"},
+		{[]string{"serve", "--budget", "x"}, 2, `--budget "x": want a number, such as 0.9`},
 		{[]string{"serve", "--budget", "0"}, 2, "--budget 0: want"},
 		{[]string{"serve", "--log-format", "xml"}, 2, "want text or json"},
 		{[]string{"serve", "--log-level", "loud"}, 2, "want debug"},
@@ -288,23 +292,40 @@ func TestMisuse(t *testing.T) {
 		{[]string{"serve", "--secure-listen", ":0", "--token-file", short}, 2, "needs --tls-cert"},
 		{[]string{"serve", listen, "--secure-listen", "127.0.0.1:0", "--token-file", short}, 1, "it needs 16 at least"},
 		{[]string{"serve", listen, "--secure-listen", "127.0.0.1:0", "--token-file", "/nonexistent"}, 1, "cannot read the token"},
-		{[]string{"serve", listen, "--push", "ftp://x"}, 2, "no address of a server"},
+		{[]string{"serve", listen, "--push", "ftp://x"}, 2, `--push: "ftp://x" is not an address of a server`},
 		{[]string{"serve", "--push-every", "1s"}, 2, "less than --push-duration"},
 		{[]string{"act"}, 2, "--policy is missing"},
 		{[]string{"act", "--policy", "/nonexistent"}, 1, "cannot read the policy"},
 		{[]string{"act", "--policy", short}, 1, "policy " + short},
 		{[]string{"act", "--policy", os.DevNull}, 1, "needs the Kubernetes API"},
 	} {
-		var out, errs bytes.Buffer
-		code := command.Run(context.Background(), name, c.args, &out, &errs, newRoot)
-		text := errs.String()
+		if c.code == command.Misuse {
+			program.Refused(t, c.args, c.want)
+			continue
+		}
+		code, _, text := program.Run(c.args)
 		if code != c.code || !strings.Contains(text, c.want) || strings.Contains(text, "\x1b") {
 			t.Errorf("%q: %d\n%s", c.args, code, text)
 		}
 	}
+	program.BadFlags(t)
+}
+
+// program is folio-agent, for tests of what it refuses.
+var program = commandtest.Program{
+	Name: name,
+	Root: newRoot(io.Discard, io.Discard),
+	Run: func(args []string) (int, string, string) {
+		var out, errs bytes.Buffer
+		code := command.Run(context.Background(), name, args, &out, &errs, newRoot)
+		return code, out.String(), errs.String()
+	},
 }
 
 func TestHelp(t *testing.T) {
+	if n := program.Flags(t); n < 20 {
+		t.Errorf("only %d flags", n)
+	}
 	for _, args := range [][]string{{}, {"--help"}, {"serve", "--help"}, {"act", "--help"}, {"--version"}} {
 		var out, errs bytes.Buffer
 		if code := command.Run(context.Background(), name, args, &out, &errs, newRoot); code != 0 || errs.Len() > 0 || out.Len() == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/kube"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 // common are the flags of both commands.
@@ -21,11 +22,11 @@ type common struct {
 }
 
 func (c *common) add(fs *pflag.FlagSet) {
-	fs.StringVar(&c.node, "node", "", "`name` of the node (default $NODE_NAME, else the host's name)")
-	fs.StringVar(&c.kubernetes, "kubernetes", "auto", "use the Kubernetes API for the names of pods: auto, on or off; auto is on in a pod")
-	fs.StringVar(&c.kubeconfig, "kubeconfig", "", "`file` that says where the API is (default as a pod finds it)")
-	fs.StringVar(&c.logFormat, "log-format", "text", "text or json")
-	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.StringVar(&c.node, "node", "", "`name` of the node (default: $NODE_NAME, else the host name)")
+	fs.StringVar(&c.kubernetes, "kubernetes", "auto", "use the Kubernetes API for the names of pods: `mode` auto, on or off; auto is on in a pod")
+	fs.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: the service account of the pod)")
+	fs.StringVar(&c.logFormat, "log-format", "text", "log `format`: text or json")
+	fs.StringVar(&c.logLevel, "log-level", "info", "log `level`: debug, info, warn or error")
 }
 
 func (c *common) logger(w io.Writer) (*slog.Logger, error) {
@@ -63,7 +64,7 @@ func (c *common) directory(log *slog.Logger) (*kube.Directory, error) {
 			return nil, nil
 		}
 	default:
-		return nil, command.Misusef("--kubernetes %q: want auto, on or off", c.kubernetes)
+		return nil, usage.Errorf("--kubernetes %q: want auto, on or off", c.kubernetes)
 	}
 	config, err := kube.Config(c.kubeconfig)
 	if err != nil {

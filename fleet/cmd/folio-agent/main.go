@@ -15,15 +15,14 @@ const name = "folio-agent"
 
 const long = `folio-agent measures what memory costs the Go processes of a node, by pod and container.
 
-  folio-agent serve     serves Prometheus metrics, and profiles on demand; it reads only
-  folio-agent act       puts heaps on huge pages by a policy, for pods that opted in
+  folio-agent serve     Prometheus metrics, and profiles on demand; reads only
+  folio-agent act       heaps on huge pages by a policy, for pods that opted in
 
 Both run as containers of a DaemonSet with hostPID: see docs/fleet.md.`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	root := command.Root(name, "Measure what memory costs the Go processes of a node", long, stdout, stderr)
-	root.AddCommand(newServe(stderr), newAct(stderr))
-	return root
+	return command.Root(name, "Measure what memory costs the Go processes of a node", long, stdout, stderr,
+		newServe(stderr), newAct(stderr))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -21,17 +22,18 @@ import (
 	"github.com/foliomem/folio/fleet/internal/node"
 	"github.com/foliomem/folio/fleet/internal/profiling"
 	"github.com/foliomem/folio/fleet/internal/serve"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 const serveLong = `Serve what memory costs the Go processes of this node, as Prometheus metrics. It reads
-only: no process is stopped or changed, and no setting of the system.
+only: it stops and changes no process and no system setting.
 
-/metrics, /healthz and /readyz are at --listen, for anybody. /debug/profile?pod=NS/NAME
-is at --secure-listen, for those who have the token of --token-file, over TLS: a profile
-names the functions of a program.
+/metrics, /healthz and /readyz are served at --listen, without authentication.
+/debug/profile?pod=NS/NAME is served at --secure-listen over TLS, to clients with the token
+in --token-file: a profile names the functions of a program.
 
-Each part needs a capability of its own, and is missing without it: CAP_SYS_PTRACE to read
+Each part needs a capability, and is not available without it: CAP_SYS_PTRACE to read
 processes of other users, CAP_PERFMON to sample all CPUs. What could not be read is
 counted (folio_agent_unreadable_total, folio_agent_sampling_ratio).`
 
@@ -43,6 +45,7 @@ type serveFlags struct {
 	budget               float64
 	sampling             bool
 	push, pushToken      string
+	pushURL              *url.URL // of push, by check; nil for none
 	pushEvery, pushTaken time.Duration
 }
 
@@ -56,47 +59,52 @@ func newServe(stderr io.Writer) *cobra.Command {
   folio-agent serve --listen 127.0.0.1:9464 --kubernetes off
   folio-agent serve --secure-listen :9465 --tls-cert tls.crt --tls-key tls.key --token-file token
   folio-agent serve --push https://pyroscope.example:4040 --push-every 1m`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stderr) },
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&f.listen, "listen", ":9464", "`address` of metrics and health")
+	fs.StringVar(&f.listen, "listen", ":9464", "`address` of metrics and health checks")
 	fs.StringVar(&f.secure, "secure-listen", "", "`address` of profiles (default none)")
-	fs.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate of --secure-listen; read again when it changes")
-	fs.StringVar(&f.key, "tls-key", "", "`file` with its key")
-	fs.StringVar(&f.token, "token-file", "", "`file` with the bearer token of --secure-listen; read again for each request")
-	fs.Float64Var(&f.budget, "budget", 0.004, "`share` of one core that the agent uses on average: sampling and looks wait beyond it")
+	fs.StringVar(&f.cert, "tls-cert", "", "certificate of --secure-listen: a `file`, read again when it changes")
+	fs.StringVar(&f.key, "tls-key", "", "key of that certificate: a `file`")
+	fs.StringVar(&f.token, "token-file", "", "bearer token of --secure-listen: a `file`, read again for each request")
+	fs.Float64Var(&f.budget, "budget", 0.004, "use at most this `share` of one core on average; sampling and reads wait beyond it")
 	fs.BoolVar(&f.sampling, "sampling", true, "sample all CPUs at 19 Hz, in windows, for CPU time by class")
-	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` where the cgroups of the host are mounted")
-	fs.StringVar(&f.push, "push", "", "push profiles to the Pyroscope-compatible server at this `URL` (default none)")
-	fs.DurationVar(&f.pushEvery, "push-every", time.Minute, "push the profile of one container each `interval`")
+	fs.StringVar(&f.cgroups, "cgroup-root", "/sys/fs/cgroup", "`directory` of the mounted cgroups of the host")
+	fs.StringVar(&f.push, "push", "", "push profiles to the Pyroscope-compatible server at `URL` (default none)")
+	fs.DurationVar(&f.pushEvery, "push-every", time.Minute, "push the profile of one container every `duration`")
 	fs.DurationVar(&f.pushTaken, "push-duration", 10*time.Second, "`duration` of a pushed profile")
-	fs.StringVar(&f.pushToken, "push-token-file", "", "`file` with the bearer token of --push")
+	fs.StringVar(&f.pushToken, "push-token-file", "", "bearer token of --push: a `file`")
 	f.add(fs)
 	return cmd
 }
 
 // check refuses flags that do not go together.
-func (f *serveFlags) check() error {
+func (f *serveFlags) check() (err error) {
 	secure := f.secure != ""
 	switch {
 	case !(f.budget > 0 && f.budget <= 1):
-		return command.Misusef("--budget %v: want a share of a core, more than 0 and at most 1", f.budget)
+		return usage.Errorf("--budget %v: want a share of a core, more than 0 and at most 1", f.budget)
 	case !secure && (f.cert != "" || f.key != "" || f.token != ""):
-		return command.Misusef("--tls-cert, --tls-key and --token-file are of --secure-listen, which is missing")
+		return usage.Errorf("--tls-cert, --tls-key and --token-file are of --secure-listen, which is missing")
 	case secure && f.token == "":
-		return command.Misusef("--secure-listen needs --token-file: profiles name the functions of programs")
+		return usage.Errorf("--secure-listen needs --token-file: profiles name the functions of programs")
 	case secure && (f.cert == "" || f.key == "") && !serve.Loopback(f.secure):
-		return command.Misusef("--secure-listen %s needs --tls-cert and --tls-key: a token is not sent in the clear to other machines than this", f.secure)
+		return usage.Errorf("--secure-listen %s needs --tls-cert and --tls-key: a token is not sent in the clear to other machines than this", f.secure)
 	case (f.cert == "") != (f.key == ""):
-		return command.Misusef("--tls-cert and --tls-key come together")
+		return usage.Errorf("--tls-cert and --tls-key come together")
 	case f.pushTaken < time.Second || f.pushTaken > time.Minute:
-		return command.Misusef("--push-duration %v: want 1s to 1m", f.pushTaken)
+		return usage.Errorf("--push-duration %v: want 1s to 1m", f.pushTaken)
 	case f.pushEvery < f.pushTaken:
-		return command.Misusef("--push-every %v is less than --push-duration %v", f.pushEvery, f.pushTaken)
+		return usage.Errorf("--push-every %v is less than --push-duration %v", f.pushEvery, f.pushTaken)
 	case f.pushToken != "" && f.push == "":
-		return command.Misusef("--push-token-file is of --push, which is missing")
+		return usage.Errorf("--push-token-file is of --push, which is missing")
+	}
+	if f.push != "" {
+		if f.pushURL, err = profiling.ParseURL(f.push); err != nil {
+			return usage.Errorf("--push: %w", err)
+		}
 	}
 	return nil
 }
@@ -126,10 +134,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	pusher, err := f.pusher(n, log)
-	if err != nil {
-		return err
-	}
+	pusher := f.pusher(n, log)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -205,16 +210,12 @@ func (f *serveFlags) servers(a *agent.Agent, n *node.Node, directory *kube.Direc
 	return append(servers, secure), nil
 }
 
-func (f *serveFlags) pusher(n *node.Node, log *slog.Logger) (*profiling.Pusher, error) {
-	if f.push == "" {
-		return nil, nil
-	}
-	u, err := profiling.ParseURL(f.push)
-	if err != nil {
-		return nil, command.Misusef("--push: %v", err)
+func (f *serveFlags) pusher(n *node.Node, log *slog.Logger) *profiling.Pusher {
+	if f.pushURL == nil {
+		return nil
 	}
 	return &profiling.Pusher{
-		Processes: n, URL: u, TokenFile: f.pushToken, Node: f.nodeName(), Every: f.pushEvery, Time: f.pushTaken,
+		Processes: n, URL: f.pushURL, TokenFile: f.pushToken, Node: f.nodeName(), Every: f.pushEvery, Time: f.pushTaken,
 		Client: &http.Client{Timeout: 30 * time.Second}, Log: log, Write: profiling.Write,
-	}, nil
+	}
 }

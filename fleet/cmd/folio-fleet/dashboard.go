@@ -5,19 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/dashboard"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 func newDashboard(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "dashboard",
 		Short: "Print a Grafana dashboard",
-		Long: `Print a Grafana dashboard, for Grafana's import: what memory costs by workload and class,
-memory against its limit, GC settings, huge pages, and the agents. It shows what the rules
-of folio-fleet rules record.`,
+		Long: `Print a Grafana dashboard to import: what memory costs by workload and class, memory
+against its limit, GC settings, huge pages, and the agents. It shows what the rules of
+folio-fleet rules record.`,
 		Example: "  folio-fleet dashboard > folio-fleet.json",
-		Args:    command.NoArgs,
+		Args:    usage.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			data, err := dashboard.JSON()
 			if err != nil {

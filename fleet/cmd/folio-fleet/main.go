@@ -13,14 +13,13 @@ import (
 
 const name = "folio-fleet"
 
-const long = `folio-fleet answers from Prometheus what the services of a fleet lose to memory, and what
-they should set, and compares settings on several nodes. It changes no workload.`
+const long = `folio-fleet reads from Prometheus what the services of a fleet lose to memory, recommends
+settings for them, and compares settings on several nodes. It changes no workload.`
 
 func main() { os.Exit(command.Main(name, os.Args[1:], newRoot)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	root := command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr)
-	root.AddCommand(
+	return command.Root(name, "What services lose to memory, and what they should set", long, stdout, stderr,
 		newRules(stdout),
 		newTop(stdout),
 		newRecommend(stdout),
@@ -28,5 +27,4 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		newTune(stdout, stderr),
 		newRounds(stdout),
 	)
-	return root
 }

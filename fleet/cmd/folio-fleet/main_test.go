@@ -10,7 +10,15 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/fleet/internal/command"
+	"github.com/foliomem/folio/internal/test/commandtest"
 )
+
+// program is folio-fleet, for tests of what it refuses.
+var program = commandtest.Program{
+	Name: name,
+	Root: newRoot(io.Discard, io.Discard),
+	Run:  func(args []string) (int, string, string) { return fleet(args...) },
+}
 
 // fleet runs a command line.
 func fleet(args ...string) (code int, stdout, stderr string) {
@@ -29,21 +37,26 @@ func TestMisuse(t *testing.T) {
 		want string
 	}{
 		{[]string{"x\x1b[2J"}, `unknown command x\x1b[2J`},
-		{[]string{"rules", "x"}, "takes no arguments"},
-		{[]string{"rules", "--interval", "10m"}, "interval 10m0s: want"},
+		{[]string{"recomend"}, "unknown command recomend: did you mean recommend?"},
+		{[]string{"help", "nosuch"}, "unknown command nosuch: see 'folio-fleet --help'"},
+		{[]string{"rules", "x"}, "folio-fleet: rules takes no arguments: got x\n"},
+		{[]string{"rules", "--interval", "10m"}, "--interval 10m0s: want"},
+		{[]string{"rules", "--interval", "2"}, `--interval "2": want a duration`},
 		{[]string{"rules", "--sources", "kube"}, "want agent or application"},
-		{[]string{"rules", "--sources", "agent,x"}, `source "x"`},
+		{[]string{"rules", "--sources", "agent,x"}, `--sources "x": want some of agent, application, cadvisor, kube`},
 		{[]string{"rules", "--format", "xml"}, "want prometheus or operator"},
-		{[]string{"dashboard", "x"}, "takes no arguments"},
-		{[]string{"top", "--window", "5m"}, "want 10m to 92d"},
-		{[]string{"top", "--window", "x"}, "want 10m to 92d"},
+		{[]string{"dashboard", "x"}, "folio-fleet: dashboard takes no arguments: got x\n"},
+		{[]string{"top", "x"}, "folio-fleet: top takes no arguments: got x\n"},
+		{[]string{"top", "--limit", "abc"}, `--limit "abc": want a whole number`},
+		{[]string{"top", "--window", "5m"}, `--window "5m": want 10m to 92d`},
+		{[]string{"top", "--window", "x"}, `--window "x": want 10m to 92d`},
 		{[]string{"top", "--sort", "name"}, "want money, cores or gib"},
 		{[]string{"top", "--limit", "-1"}, "want 0 (all) or more"},
 		{[]string{"top", "--price-core-hour", "-1"}, "want prices"},
 		{[]string{"top", "--price-gib-hour", "NaN"}, "want prices"},
 		{[]string{"top", "--prometheus", "127.0.0.1:9090"}, "want http://"},
 		{[]string{"top", "--prometheus", "http://prometheus.example", "--token-file", token}, "in the clear"},
-		{[]string{"recommend"}, "takes one workload"},
+		{[]string{"recommend"}, "folio-fleet: recommend takes one workload: NAMESPACE/WORKLOAD[:CONTAINER]\n"},
 		{[]string{"recommend", "a"}, "want NAMESPACE/WORKLOAD"},
 		{[]string{"recommend", "/a"}, "want NAMESPACE/WORKLOAD"},
 		{[]string{"recommend", "a/b:"}, "want NAMESPACE/WORKLOAD"},
@@ -53,17 +66,21 @@ func TestMisuse(t *testing.T) {
 		{[]string{"recommend", "a/b", "--values-path", "x"}, "of --patch helm"},
 		{[]string{"recommend", "a/b", "--json", "--patch", "helm"}, "do not go together"},
 	} {
-		code, out, errs := fleet(c.args...)
-		if code != 2 || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "\x1b") {
-			t.Errorf("%q: %d\n%s%s", c.args, code, out, errs)
-		}
+		program.Refused(t, c.args, c.want)
 	}
+	program.BadFlags(t)
 }
 
 func TestHelp(t *testing.T) {
+	if n := program.Flags(t); n < 50 {
+		t.Errorf("only %d flags", n)
+	}
 	root := newRoot(io.Discard, io.Discard)
 	args := [][]string{{}, {"--help"}, {"--version"}}
 	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			continue
+		}
 		if c.Short == "" || c.Long == "" || c.Example == "" {
 			t.Errorf("%s has no help", c.Name())
 		}

@@ -9,21 +9,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/prom"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/fleet/internal/recommend"
 	"github.com/foliomem/folio/fleet/internal/workload"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result/kubernetes"
 )
 
-const recommendLong = `Say what a workload should set: GOGC, GOMEMLIMIT, requests, the memory limit; what that
-saves and costs, how sure it is, and why it is safe. Nothing is applied: --patch prints a
-patch file for Kustomize or values for Helm.
+const recommendLong = `Recommend settings for a workload: GOGC, GOMEMLIMIT, requests and the memory limit; what
+they save and cost, how sure that is, and why they are safe. Nothing is applied: --patch
+prints a patch file for Kustomize or values for Helm.
 
-It looks at a week of the live heap, memory off the heap, page cache and CPU time of the GC
-(2 queries, of what folio-fleet rules records). The memory limit is not raised unless
+It reads a week of the live heap, memory off the heap, page cache and CPU time of the GC
+(2 queries, for what folio-fleet rules records). The memory limit is not raised unless
 --max-memory allows it. With less than 6 days of figures nothing is lowered; with less
 than one day there is no recommendation.`
 
@@ -42,7 +42,7 @@ func newRecommend(stdout io.Writer) *cobra.Command {
 	f := &recommendFlags{window: 7 * 24 * time.Hour}
 	cmd := &cobra.Command{
 		Use:   "recommend NAMESPACE/WORKLOAD[:CONTAINER]",
-		Short: "Say what a workload should set",
+		Short: "Recommend settings for a workload",
 		Long:  recommendLong,
 		Example: `  folio-fleet recommend shop/checkout
   folio-fleet recommend shop/checkout:server --max-memory 4GiB
@@ -50,7 +50,7 @@ func newRecommend(stdout io.Writer) *cobra.Command {
   folio-fleet recommend shop/checkout --patch helm --values-path api > values.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return command.Misusef("%s takes one workload: NAMESPACE/WORKLOAD[:CONTAINER]", cmd.CommandPath())
+				return usage.Errorf("%s takes one workload: NAMESPACE/WORKLOAD[:CONTAINER]", usage.Name(cmd))
 			}
 			return nil
 		},
@@ -58,11 +58,11 @@ func newRecommend(stdout io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.Var(&window{&f.window}, "window", "`duration` that is looked at")
-	fs.StringVar(&f.maxMemory, "max-memory", "", "`size` up to which the memory limit may be raised (default the present limit)")
-	fs.StringArrayVar(&f.former, "formerly", nil, "a `name` that the workload had before; repeatable")
-	fs.StringVar(&f.patch, "patch", "", "print a patch in this `format` instead: kustomize or helm")
-	fs.StringVar(&f.values, "values-path", "", "`keys` under which the Helm chart has env and resources, as in api.server")
+	fs.Var(&window{&f.window}, "window", "`duration` to look back, such as 7d")
+	fs.StringVar(&f.maxMemory, "max-memory", "", "raise the memory limit up to this `size`, or set one (default: the present limit)")
+	fs.StringArrayVar(&f.former, "formerly", nil, "earlier `name` of the workload (repeatable)")
+	fs.StringVar(&f.patch, "patch", "", "print a patch instead: `format` kustomize or helm")
+	fs.StringVar(&f.values, "values-path", "", "with --patch helm: `keys` above env and resources in the values of the chart, such as api.server")
 	fs.BoolVar(&f.asJSON, "json", false, "print JSON")
 	prices(cmd, &f.prices)
 	f.server.Add(fs)
@@ -80,7 +80,7 @@ type recommendation struct {
 func (f *recommendFlags) run(cmd *cobra.Command, arg string, stdout io.Writer) error {
 	name, err := workload.Parse(arg)
 	if err != nil {
-		return command.Misusef("%w", err)
+		return usage.Errorf("%w", err)
 	}
 	name.Former = f.former
 	o := recommend.Options{Prices: recommend.Prices{Core: f.prices.CoreHour, GiB: f.prices.GiBHour}}
@@ -89,7 +89,7 @@ func (f *recommendFlags) run(cmd *cobra.Command, arg string, stdout io.Writer) e
 	}
 	client, err := prom.New(f.server)
 	if err != nil {
-		return command.Misusef("%w", err)
+		return usage.Errorf("%w", err)
 	}
 	answer, err := workload.Ask(cmd.Context(), client, name, f.window)
 	if err != nil {
@@ -117,20 +117,20 @@ func (f *recommendFlags) check(o *recommend.Options) error {
 	if f.maxMemory != "" {
 		n, err := unit.ParseSize(f.maxMemory)
 		if err != nil || n == 0 {
-			return command.Misusef("--max-memory %q: want a size, as in 4GiB", f.maxMemory)
+			return usage.Errorf("--max-memory %q: want a size, as in 4GiB", f.maxMemory)
 		}
 		o.MaxMemory = float64(n)
 	}
 	switch f.patch {
 	case "", "kustomize", "helm":
 	default:
-		return command.Misusef("--patch %q: want kustomize or helm", f.patch)
+		return usage.Errorf("--patch %q: want kustomize or helm", f.patch)
 	}
 	if f.values != "" && f.patch != "helm" {
-		return command.Misusef("--values-path is of --patch helm")
+		return usage.Errorf("--values-path is of --patch helm")
 	}
 	if f.asJSON && f.patch != "" {
-		return command.Misusef("--json and --patch do not go together")
+		return usage.Errorf("--json and --patch do not go together")
 	}
 	return checkPrices(f.prices)
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/rounds"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -20,8 +20,8 @@ func newRounds(stdout io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rounds -- command [args]",
 		Short: "Run the rounds of folio-fleet tune in a pod",
-		Long: `Runs the command under the settings of the plan in the environment, in rounds, and
-prints a line of JSON for each round. The pods of folio-fleet tune do.`,
+		Long: `Run the command under the settings of the plan in the environment, in rounds, and print a
+line of JSON for each round. Only the pods of folio-fleet tune run this command.`,
 		Example: "  folio-fleet rounds -- ./prog -n 1000",
 		Hidden:  true,
 		Args:    cobra.ArbitraryArgs,
@@ -31,10 +31,10 @@ prints a line of JSON for each round. The pods of folio-fleet tune do.`,
 			}
 			plan, err := rounds.ParsePlan(os.Getenv(rounds.PlanEnv))
 			if err != nil {
-				return command.Misusef("%v: the pods of folio-fleet tune run this command", err)
+				return usage.Errorf("%v: the pods of folio-fleet tune run this command", err)
 			}
 			if len(args) == 0 {
-				return command.Misusef("no command: folio-fleet rounds -- command [args]")
+				return usage.Errorf("no command: folio-fleet rounds -- command [args]")
 			}
 			spec, err := plan.Spec()
 			if err != nil {
@@ -55,7 +55,7 @@ prints a line of JSON for each round. The pods of folio-fleet tune do.`,
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().StringVar(&copyTo, "copy-to", "", "copy this program to a `file`, and do nothing else")
+	cmd.Flags().StringVar(&copyTo, "copy-to", "", "copy this program to `file`, and do nothing else")
 	return cmd
 }
 

@@ -6,18 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/rules"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 const rulesLong = `Print recording and alerting rules for Prometheus, Mimir or Thanos. folio-fleet top and
-recommend ask what these rules record, and nothing else: load them first.
+recommend query only what these rules record: load them first.
 
-Sources are where figures come from: agent (folio-agent), application (go_* and process_*
-of the program's own /metrics, by client_golang), cadvisor (the kubelet), kube
-(kube-state-metrics). Leave out what you do not have. Series of the agent and of
-applications need the labels namespace, pod and container; scrape the agent with
-honor_labels: true.`
+Sources of figures: agent (folio-agent), application (go_* and process_* of the program's
+own /metrics, by client_golang), cadvisor (the kubelet), kube (kube-state-metrics). Omit
+those that you do not have. Series of the agent and of applications need the labels
+namespace, pod and container; scrape the agent with honor_labels: true.`
 
 func newRules(stdout io.Writer) *cobra.Command {
 	var interval time.Duration
@@ -31,7 +30,7 @@ func newRules(stdout io.Writer) *cobra.Command {
 		Example: `  folio-fleet rules > folio.rules.yaml && promtool check rules folio.rules.yaml
   folio-fleet rules --sources application,cadvisor,kube
   folio-fleet rules --format operator | kubectl apply -f -`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			o := rules.Options{Interval: interval, Alerts: alerts}
 			for _, s := range sources {
@@ -39,7 +38,7 @@ func newRules(stdout io.Writer) *cobra.Command {
 			}
 			file, err := rules.New(o)
 			if err != nil {
-				return command.Misusef("%w", err)
+				return usage.Errorf("%w", err)
 			}
 			var text []byte
 			switch format {
@@ -48,7 +47,7 @@ func newRules(stdout io.Writer) *cobra.Command {
 			case "operator":
 				text, err = file.Object("folio-fleet")
 			default:
-				return command.Misusef("--format %q: want prometheus or operator", format)
+				return usage.Errorf("--format %q: want prometheus or operator", format)
 			}
 			if err != nil {
 				return err
@@ -63,9 +62,9 @@ func newRules(stdout io.Writer) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringSliceVar(&sources, "sources", all, "`sources` of figures, separated by commas")
-	fs.DurationVar(&interval, "interval", rules.DefaultInterval, "evaluate the rules each `interval`, 15s to 4m")
-	fs.BoolVar(&alerts, "alerts", true, "with alerting rules")
-	fs.StringVar(&format, "format", "prometheus", "`format`: prometheus (a file of rules) or operator (a PrometheusRule)")
+	fs.StringSliceVar(&sources, "sources", all, "record figures of these `sources`, such as application,kube")
+	fs.DurationVar(&interval, "interval", rules.DefaultInterval, "evaluate the rules every `duration`, 15s to 4m")
+	fs.BoolVar(&alerts, "alerts", true, "print alerting rules, too")
+	fs.StringVar(&format, "format", "prometheus", "output `format`: prometheus (a rules file) or operator (a PrometheusRule)")
 	return cmd
 }

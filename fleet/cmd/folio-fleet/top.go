@@ -7,29 +7,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/prom"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
-const topLong = `Rank the workloads of a cluster by what they lose to memory: CPU time that managing
-memory takes (GC, allocation, page faults), memory that is requested and at no time of the
-window used, and what both cost in a month at your prices. It is an upper bound of what
-there is to gain; folio-fleet recommend says what of it.
+const topLong = `Rank the workloads of a cluster by what they lose to memory: CPU time of memory management
+(GC, allocation, page faults), memory that is requested but not used at any time of the
+window, and the cost of both per month at your prices. This is an upper bound of the
+savings; folio-fleet recommend says which of them are possible.
 
-It sends 9 queries, of series that the rules record (folio-fleet rules).`
+It sends 9 queries, for series that the rules record (folio-fleet rules).`
 
 // prices are the flags of prices. The defaults have the ratio that clouds ask for on demand:
 // a core costs as much as some 7.5 GiB.
 func prices(cmd *cobra.Command, p *ranking.Prices) {
-	cmd.Flags().Float64Var(&p.CoreHour, "price-core-hour", 0.0218, "`price` of a core for an hour")
-	cmd.Flags().Float64Var(&p.GiBHour, "price-gib-hour", 0.0029, "`price` of a GiB of memory for an hour")
+	cmd.Flags().Float64Var(&p.CoreHour, "price-core-hour", 0.0218, "`price` of a core per hour")
+	cmd.Flags().Float64Var(&p.GiBHour, "price-gib-hour", 0.0029, "`price` of a GiB of memory per hour")
 }
 
 func checkPrices(p ranking.Prices) error {
 	if !(p.CoreHour >= 0 && p.CoreHour <= 1e6 && p.GiBHour >= 0 && p.GiBHour <= 1e6) {
-		return command.Misusef("--price-core-hour %v, --price-gib-hour %v: want prices from 0 on", p.CoreHour, p.GiBHour)
+		return usage.Errorf("--price-core-hour %v, --price-gib-hour %v: want prices from 0 on", p.CoreHour, p.GiBHour)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func newTop(stdout io.Writer) *cobra.Command {
 		Example: `  folio-fleet top --prometheus https://prometheus.example --token-file token
   folio-fleet top --price-core-hour 0.04 --price-gib-hour 0.005 --window 7d
   folio-fleet top --sort cores --json`,
-		Args: command.NoArgs,
+		Args: usage.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkPrices(o.Prices); err != nil {
 				return err
@@ -54,14 +54,14 @@ func newTop(stdout io.Writer) *cobra.Command {
 			switch o.By = ranking.By(by); o.By {
 			case ranking.ByMoney, ranking.ByCores, ranking.ByGiB:
 			default:
-				return command.Misusef("--sort %q: want money, cores or gib", by)
+				return usage.Errorf("--sort %q: want money, cores or gib", by)
 			}
 			if o.Limit < 0 {
-				return command.Misusef("--limit %d: want 0 (all) or more", o.Limit)
+				return usage.Errorf("--limit %d: want 0 (all) or more", o.Limit)
 			}
 			client, err := prom.New(server)
 			if err != nil {
-				return command.Misusef("%w", err)
+				return usage.Errorf("%w", err)
 			}
 			r, err := ranking.Ask(cmd.Context(), client, o)
 			if err != nil {
@@ -77,10 +77,10 @@ func newTop(stdout io.Writer) *cobra.Command {
 	fs.SortFlags = false
 	prices(cmd, &o.Prices)
 	o.Window = 24 * time.Hour
-	fs.Var(&window{&o.Window}, "window", "`duration` that is looked at, as in 24h or 7d")
-	fs.StringVar(&by, "sort", string(ranking.ByMoney), "sort by this `figure`: money, cores or gib")
-	fs.IntVar(&o.Limit, "limit", 20, "print the first `n` workloads; 0 is all")
-	fs.StringVar(&o.Namespace, "namespace", "", "`namespace` of the workloads (default all)")
+	fs.Var(&window{&o.Window}, "window", "`duration` to look back, such as 24h or 7d")
+	fs.StringVar(&by, "sort", string(ranking.ByMoney), "sort by `key`: money, cores or gib")
+	fs.IntVar(&o.Limit, "limit", 20, "print at most `n` workloads; 0 for all")
+	fs.StringVar(&o.Namespace, "namespace", "", "only workloads of this `namespace` (default all)")
 	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	server.Add(fs)
 	return cmd

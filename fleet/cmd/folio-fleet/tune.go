@@ -24,29 +24,31 @@ import (
 	"github.com/foliomem/folio/fleet/internal/tunejob"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	patch "github.com/foliomem/folio/internal/result/kubernetes"
 	"github.com/foliomem/folio/internal/trial"
 )
 
-const tuneLong = `Compare settings of the Go runtime for a program on several nodes, and say which to take.
+const tuneLong = `Compare settings of the Go runtime for a program on several nodes, and recommend one.
 
 The program comes from the file of a Job, a CronJob or a Pod, or is a command in an image
 (--image). It must do the same work each time and end by itself. An Indexed Job runs it,
 with one pod a node; each pod runs rounds, in which every setting runs once, in random
 order. Settings are compared with the default within node and round.
 
-Nothing is recommended from fewer than 3 nodes, nor a setting that is not better on each of
-them (with 5 nodes and more: on four of five) or worse on one. A pod that is lost, a node
-that is preempted or a disk that is full costs the round that it was in.
+A setting is recommended if it is better on each of 3 nodes or more (with 5 or more: on
+four of five) and worse on none. A lost pod, a preempted node or a full disk costs one
+round.
 
---setting is repeatable: variables as GOGC, GOMEMLIMIT and GOMAXPROCS, and thp=heap or
-thp=off, as folio run has them. Where the container has a memory limit, settings with GOGC
-above 100 get a GOMEMLIMIT of 90% of it.
+--setting is repeatable: variables such as GOGC, GOMEMLIMIT and GOMAXPROCS, and thp=heap or
+thp=off, as in folio run. If the container has a memory limit, settings with GOGC above 100
+get a GOMEMLIMIT of 90% of it.
 
-The driver in the pods is folio-fleet itself, which an init container copies from
---folio-image, or which the program's own image has (--folio-path). The namespace and the
-rights are in fleet/deploy/tune; no other object is made or changed. Ctrl-C deletes the Job.
+The driver in the pods is folio-fleet itself: an init container copies it from
+--folio-image, or the image of the program has it (--folio-path). The namespace and its
+permissions are in fleet/deploy/tune; no other object is created or changed. Ctrl-C deletes
+the Job.
 
 Exit codes: 0 measured, with a recommendation or without; 1 failed; 2 wrong use; 130
 interrupted.`
@@ -89,28 +91,28 @@ func newTune(stdout, stderr io.Writer) *cobra.Command {
 func newTuneFlags(f *tuneFlags) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("tune", pflag.ContinueOnError)
 	fs.SortFlags = false
-	fs.StringVar(&f.folioImage, "folio-image", "", "`image` of fleet/deploy/Dockerfile, which has folio-fleet")
-	fs.StringVar(&f.folioPath, "folio-path", "", "`path` of folio-fleet in the program's own image, instead of --folio-image")
-	fs.StringVar(&f.image, "image", "", "`image` with the program, instead of a file; its command follows --")
-	fs.StringVar(&f.memory, "memory", "", "memory `limit` of the container of --image, such as 512Mi")
-	fs.StringVar(&f.cpu, "cpu", "", "CPU `limit` of the container of --image, such as 1500m")
-	fs.StringVar(&f.container, "container", "", "`name` of the container, where the file has several")
+	fs.StringVar(&f.folioImage, "folio-image", "", "`image` with folio-fleet, that of fleet/deploy/Dockerfile")
+	fs.StringVar(&f.folioPath, "folio-path", "", "`file` of folio-fleet in the image of the program, instead of --folio-image")
+	fs.StringVar(&f.image, "image", "", "`image` with the program, instead of a file; the command follows --")
+	fs.StringVar(&f.memory, "memory", "", "memory limit of the container of --image: a `size` such as 512Mi")
+	fs.StringVar(&f.cpu, "cpu", "", "CPU limit of the container of --image: `n` CPUs, such as 2 or 1500m")
+	fs.StringVar(&f.container, "container", "", "`name` of the container, if the file has several")
 	fs.StringArrayVar(&f.settings, "setting", nil, "`setting` to compare with the default (repeatable; default "+strings.Join(defaultSettings, ", ")+")")
-	fs.IntVar(&f.nodes, "nodes", tunejob.LeastNodes, "`number` of nodes")
-	fs.IntVar(&f.rounds, "rounds", 12, "`number` of rounds on each")
-	fs.StringVar(&f.metric, "metric", "wall", "`metric`: wall, cpu, ns/op, or NAME=PATTERN for a figure that the program prints")
-	fs.BoolVar(&f.higher, "higher-is-better", false, "more of the metric NAME=PATTERN is better")
-	fs.DurationVar(&f.runTimeout, "run-timeout", 10*time.Minute, "maximum `duration` of a run; one that passes it is ended, and does not count")
-	fs.DurationVar(&f.budget, "budget", 30*time.Minute, "`duration` after which a pod begins no further round")
+	fs.IntVar(&f.nodes, "nodes", tunejob.LeastNodes, "`n` nodes")
+	fs.IntVar(&f.rounds, "rounds", 12, "`n` rounds per node")
+	fs.StringVar(&f.metric, "metric", "wall", "`metric` to compare: wall, cpu, ns/op, or NAME=PATTERN, a regular\nexpression with a group around the number, matched against each line of the output")
+	fs.BoolVar(&f.higher, "higher-is-better", false, "for --metric NAME=PATTERN: larger values are better")
+	fs.DurationVar(&f.runTimeout, "run-timeout", 10*time.Minute, "end runs that take longer than this `duration`; they do not count")
+	fs.DurationVar(&f.budget, "budget", 30*time.Minute, "start no further round of a pod after this `duration`")
 	fs.DurationVar(&f.timeout, "timeout", time.Hour, "maximum `duration` of the Job")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default random, and recorded)")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
 	fs.StringVarP(&f.namespace, "namespace", "n", "folio-tune", "`namespace` of the Job")
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default as kubectl finds it)")
-	fs.StringVar(&f.context, "context", "", "`context` of the kubeconfig")
-	fs.StringVar(&f.json, "json", "", "write the result, with every run, as JSON to `file` (- = standard output)")
-	fs.StringVar(&f.kubernetes, "kubernetes", "", "print what is recommended as a patch of this `container`: [KIND/]NAME[:CONTAINER]")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: that of kubectl)")
+	fs.StringVar(&f.context, "context", "", "`name` of a context of the kubeconfig (default: the current one)")
+	fs.StringVar(&f.json, "json", "", "write the result, with every run, to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.kubernetes, "kubernetes", "", "print what is recommended as a patch of this `container`: [KIND/]NAME[:CONTAINER], of a\ndeployment, statefulset, daemonset or cronjob")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the Job, and do nothing")
-	fs.BoolVar(&f.keep, "keep", false, "leave the Job in the cluster")
+	fs.BoolVar(&f.keep, "keep", false, "keep the Job in the cluster")
 	return fs
 }
 
@@ -155,7 +157,7 @@ func (f *tuneFlags) request(args []string) (*tuneRequest, error) {
 	for _, text := range texts {
 		s, err := rounds.ParseSetting(text)
 		if err != nil {
-			return nil, fmt.Errorf("--%w", err)
+			return nil, err
 		}
 		settings = append(settings, s)
 	}
@@ -209,7 +211,7 @@ func (f *tuneFlags) config() (*rest.Config, error) {
 func (f *tuneFlags) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	r, err := f.request(args)
 	if err != nil {
-		return &command.MisuseError{Err: err}
+		return &usage.Error{Err: err}
 	}
 	job, err := r.template.Job(r.spec)
 	if err != nil {
@@ -226,7 +228,7 @@ func (f *tuneFlags) run(ctx context.Context, args []string, stdout, stderr io.Wr
 	text := stdout
 	if f.json != "" {
 		if out, err = result.OpenOutput("--json", f.json, stdout); err != nil {
-			return &command.MisuseError{Err: err}
+			return &usage.Error{Err: err}
 		}
 		if f.json == "-" {
 			text = stderr

@@ -298,8 +298,11 @@ func TestTuneMisuse(t *testing.T) {
 		{append(image, "--image", "x", "--memory", "lots", "--", "/x"), `--memory "lots"`},
 		{append(image, "--memory", "1Gi", job), "for --image"},
 		{append(image, "--nodes", "0", job), "--nodes 0"},
-		{append(image, "--rounds", "0", job), "0 rounds"},
+		{append(image, "--rounds", "0", job), "--rounds 0: want"},
+		{append(image, "--run-timeout", "0s", job), "--run-timeout 0s: want"},
+		{append(image, "--budget", "0s", job), "--budget 0s: want"},
 		{append(image, "--setting", "GOGC=off", job), "add GOMEMLIMIT"},
+		{append(image, "--setting", "GOMAXPROCS=x", job), `--setting "GOMAXPROCS=x": GOMAXPROCS "x": want a whole number`},
 		{append(image, "--setting", "GOGC=200", "--setting", "GOGC=200", job), "given twice"},
 		{append(image, "--metric", "x", job), "want wall"},
 		{append(image, "--kubernetes", "pod/x", job), "--kubernetes"},
@@ -312,11 +315,7 @@ func TestTuneMisuse(t *testing.T) {
 		{append(image, write("empty.yaml", "")), "no kind"},
 		{append(image, write("bad.yaml", "a: [")), "bad.yaml"},
 	} {
-		var out, errs bytes.Buffer
-		code := command.Run(context.Background(), name, append([]string{"tune"}, c.args...), &out, &errs, newRoot)
-		if code != command.Misuse || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
-			t.Errorf("%q: exit code %d, %s", c.args, code, errs.String())
-		}
+		program.Refused(t, append([]string{"tune"}, c.args...), c.want)
 	}
 	var out, errs bytes.Buffer
 	args := append([]string{"tune"}, append(image, "--kubeconfig", filepath.Join(dir, "none"), job)...)

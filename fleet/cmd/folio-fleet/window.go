@@ -34,4 +34,5 @@ func (w *window) String() string {
 	return prom.Duration(*w.d)
 }
 
-func (w *window) Type() string { return "duration" }
+// Type is not duration: Set says itself which values it takes.
+func (w *window) Type() string { return "window" }

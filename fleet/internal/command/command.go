@@ -5,7 +5,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/usage"
 )
 
 // Exit codes, those of folio.
@@ -27,43 +27,21 @@ const (
 	Interrupted = 130
 )
 
-// A MisuseError is a mistake in the command line.
-type MisuseError struct{ Err error }
-
-func (e *MisuseError) Error() string { return e.Err.Error() }
-func (e *MisuseError) Unwrap() error { return e.Err }
-
-// Misusef makes a MisuseError.
-func Misusef(format string, args ...any) error { return &MisuseError{fmt.Errorf(format, args...)} }
-
-// Root makes the command that others are added to: without arguments it prints its help,
-// an unknown word is a mistake.
-func Root(name, short, long string, stdout, stderr io.Writer) *cobra.Command {
+// Root makes the command that has others: without arguments it prints its help.
+func Root(name, short, long string, stdout, stderr io.Writer, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use: name, Short: short, Long: long, Version: Version(),
 		SilenceUsage: true, SilenceErrors: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return Misusef("unknown command %s: see '%s --help'", args[0], cmd.CommandPath())
-			}
-			return nil
-		},
+		Args: usage.OnlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate(name + " {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &MisuseError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(commands...)
+	usage.Strict(root)
 	return root
-}
-
-// NoArgs refuses arguments.
-func NoArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return Misusef("%s takes no arguments: got %s", cmd.CommandPath(), args[0])
-	}
-	return nil
 }
 
 // Version is what the module system says that this is.
@@ -94,7 +72,7 @@ func Run(ctx context.Context, name string, args []string, out, errs io.Writer, n
 		return OK
 	}
 	_ = stderr.Line("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "; "))
-	var misuse *MisuseError
+	var misuse *usage.Error
 	switch {
 	case errors.As(err, &misuse):
 		return Misuse
@@ -108,7 +86,7 @@ func Run(ctx context.Context, name string, args []string, out, errs io.Writer, n
 func Logger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, Misusef("--log-level %q: want debug, info, warn or error", level)
+		return nil, usage.Errorf("--log-level %q: want debug, info, warn or error", level)
 	}
 	opts := &slog.HandlerOptions{Level: l}
 	switch format {
@@ -117,5 +95,5 @@ func Logger(w io.Writer, format, level string) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, opts)), nil
 	}
-	return nil, Misusef("--log-format %q: want text or json", format)
+	return nil, usage.Errorf("--log-format %q: want text or json", format)
 }

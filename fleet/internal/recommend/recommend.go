@@ -207,11 +207,11 @@ func (a *Advice) judge(m *model) {
 func (a *Advice) chooseGOGC(m *model, o Options) float64 {
 	now := m.g
 	if m.gc == nil {
-		a.Missing = append(a.Missing, "CPU time of the GC: GOGC is left as it is. Run folio-agent, or export /cpu/classes/gc/total:cpu-seconds (collectors.WithGoCollectorRuntimeMetrics)")
+		a.Missing = append(a.Missing, "CPU time of the GC: GOGC is not changed. Run folio-agent, or export /cpu/classes/gc/total:cpu-seconds (collectors.WithGoCollectorRuntimeMetrics)")
 		return now
 	}
 	if m.leaks() {
-		a.Warn = append(a.Warn, fmt.Sprintf("the live heap grows by %s a day, %s of what it was: find what grows first (folio leaks); GOGC is left as it is",
+		a.Warn = append(a.Warn, fmt.Sprintf("the live heap grows by %s a day, %s of what it was: find what grows first (folio leaks); GOGC is not changed",
 			unit.Bytes(m.growth), unit.Percent(m.growth/m.liveMedian)))
 		return now
 	}
@@ -300,10 +300,10 @@ func (a *Advice) chooseMemory(m *model, o Options, g float64) {
 func (a *Advice) chooseGOMEMLIMIT(m *model, limit float64) {
 	switch {
 	case math.IsInf(limit, 0):
-		a.Missing = append(a.Missing, "a memory limit: none is made, and GOMEMLIMIT is left as it is; --max-memory makes one")
+		a.Missing = append(a.Missing, "a memory limit: none is set, and GOMEMLIMIT is not changed; --max-memory sets one")
 		return
 	case m.leaks():
-		a.Warn = append(a.Warn, "GOMEMLIMIT is left as it is: near its limit, a program that leaks collects garbage all the time, for hours, before it is ended")
+		a.Warn = append(a.Warn, "GOMEMLIMIT is not changed: near its limit, a program that leaks collects garbage all the time, for hours, before it is ended")
 		return
 	case m.old:
 		a.Missing = append(a.Missing, "GOMEMLIMIT needs Go 1.19 or newer: build with a newer Go")
@@ -311,7 +311,7 @@ func (a *Advice) chooseGOMEMLIMIT(m *model, limit float64) {
 	}
 	v := math.Floor(brake*(limit-m.off-m.cache)/mib) * mib
 	if v < room*m.live {
-		a.Warn = append(a.Warn, fmt.Sprintf("GOMEMLIMIT is left as it is: the limit leaves %s to the heap, of which %s may be live; with so little between, the GC would run all the time",
+		a.Warn = append(a.Warn, fmt.Sprintf("GOMEMLIMIT is not changed: the limit leaves %s to the heap, of which %s may be live; with so little between, the GC would run all the time",
 			unit.Bytes(max(v, 0)), unit.Bytes(m.live)))
 		if p := m.present.GOMEMLIMIT; p != nil && m.present.Limit != nil && *p > *m.present.Limit-m.off {
 			a.Warn = append(a.Warn, fmt.Sprintf("GOMEMLIMIT %s is more than the limit leaves: the container is ended before it counts", unit.Bytes(*p)))

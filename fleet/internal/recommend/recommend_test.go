@@ -120,16 +120,16 @@ func TestCases(t *testing.T) {
 		check func(a *Advice) bool
 	}{
 		"GC not known: GOGC stays": {with(func(s *shape) { s.gc = 0 }), func(a *Advice) bool {
-			return a.Advised.GOGC == "100" && a.Effect.Cores == nil && has(a.Missing, "CPU time of the GC")
+			return a.Advised.GOGC == "100" && a.Effect.Cores == nil && has(a.Missing, "CPU time of the GC: GOGC is not changed")
 		}},
 		"the limit leaves no room: GOGC stays, GOMEMLIMIT is set": {with(func(s *shape) { s.limit = 330 }), func(a *Advice) bool {
 			return a.Advised.GOGC == "100" && *a.Advised.Limit == 330*mib && a.Advised.GOMEMLIMIT != nil && *a.Advised.GOMEMLIMIT < 250*mib
 		}},
 		"a limit that is too low is said": {with(func(s *shape) { s.limit = 200 }), func(a *Advice) bool {
-			return *a.Advised.Limit == 200*mib && a.Advised.GOMEMLIMIT == nil && has(a.Warn, "raise the limit") && has(a.Warn, "would run all the time")
+			return *a.Advised.Limit == 200*mib && a.Advised.GOMEMLIMIT == nil && has(a.Warn, "raise the limit") && has(a.Warn, "GOMEMLIMIT is not changed: the limit leaves") && has(a.Warn, "would run all the time")
 		}},
 		"a leak: nothing but the request changes": {with(func(s *shape) { s.live = func(d float64) float64 { return 50 + 10*d } }), func(a *Advice) bool {
-			return a.Advised.GOGC == "100" && a.Advised.GOMEMLIMIT == nil && *a.Advised.Limit == 1024*mib && has(a.Warn, "folio leaks") && a.Sure == Medium
+			return a.Advised.GOGC == "100" && a.Advised.GOMEMLIMIT == nil && *a.Advised.Limit == 1024*mib && has(a.Warn, "folio leaks); GOGC is not changed") && has(a.Warn, "GOMEMLIMIT is not changed: near its limit") && a.Sure == Medium
 		}},
 		"a leak with restarts is one": {with(func(s *shape) { s.live = func(d float64) float64 { return 50 + 10*math.Mod(d, 3) } }), func(a *Advice) bool {
 			return a.Observed.Growth > 9*mib && *a.Advised.Limit == 1024*mib
@@ -163,7 +163,7 @@ func TestCases(t *testing.T) {
 			return *a.Advised.Request == *a.Advised.Limit && *a.Advised.Limit < 2048*mib
 		}},
 		"no limit: none is made": {with(func(s *shape) { s.limit = 0 }), func(a *Advice) bool {
-			return a.Present.Limit == nil && a.Advised.Limit == nil && a.Advised.GOMEMLIMIT == nil && a.Advised.GOGC != "100" && has(a.Missing, "a memory limit")
+			return a.Present.Limit == nil && a.Advised.Limit == nil && a.Advised.GOMEMLIMIT == nil && a.Advised.GOGC != "100" && has(a.Missing, "a memory limit: none is set, and GOMEMLIMIT is not changed")
 		}},
 		"no request": {with(func(s *shape) { s.request = 0 }), func(a *Advice) bool { return a.Effect.Memory == nil && has(a.Missing, "a memory request") }},
 		"a page cache is kept": {with(func(s *shape) { s.cache, s.limit, s.gc = 2000, 4096, 0 }), func(a *Advice) bool {
@@ -196,6 +196,25 @@ func TestCases(t *testing.T) {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}
+}
+
+// The table says which settings are not changed.
+func TestNotChanged(t *testing.T) {
+	s := normal()
+	s.gc = 0
+	var b strings.Builder
+	if err := advise(t, s).Text(&b, "x", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range strings.Split(b.String(), "\n") {
+		if f := strings.Fields(l); len(f) > 0 && f[0] == "GOGC" {
+			if got := strings.Join(f, " "); got != "GOGC 100 not changed" {
+				t.Errorf("%q", got)
+			}
+			return
+		}
+	}
+	t.Errorf("no row of GOGC:\n%s", b.String())
 }
 
 // More memory may be asked for, and is used.

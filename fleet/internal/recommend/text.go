@@ -25,7 +25,7 @@ func (a *Advice) Text(w io.Writer, name string, partial []string) error {
 	fmt.Fprintln(t, "\tnow\tadvised\t")
 	row := func(name, now, then string) {
 		if then == "" || then == now {
-			then = "as it is"
+			then = "not changed"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t\n", name, now, then)
 	}

@@ -49,28 +49,30 @@ func ParsePlan(text string) (*Plan, error) {
 	return p, p.Check()
 }
 
-// Check says what is wrong with a plan.
+// Check says what is wrong with a plan, by the flags of folio-fleet tune.
 func (p *Plan) Check() error {
 	switch {
 	case len(p.Settings) < 2 || len(p.Settings) > MostSettings:
-		return fmt.Errorf("%s: want 1 to %d besides the default", unit.Plural(len(p.Settings)-1, "setting"), MostSettings-1)
+		return fmt.Errorf("--setting: %d given, want 1 to %d besides the default", len(p.Settings)-1, MostSettings-1)
 	case !p.Settings[0].IsZero():
 		return fmt.Errorf("the first setting is %s: want the default", p.Settings[0])
 	case p.Rounds < 1 || p.Rounds > MostRounds:
-		return fmt.Errorf("%d rounds: want 1 to %d", p.Rounds, MostRounds)
-	case p.Timeout <= 0 || p.Budget <= 0:
-		return fmt.Errorf("no time: a run may take %v, all %v", p.Timeout, p.Budget)
+		return fmt.Errorf("--rounds %d: want 1 to %d", p.Rounds, MostRounds)
+	case p.Timeout <= 0:
+		return fmt.Errorf("--run-timeout %v: want more than 0", p.Timeout)
+	case p.Budget <= 0:
+		return fmt.Errorf("--budget %v: want more than 0", p.Budget)
 	}
 	seen := make(map[string]bool)
 	for _, s := range p.Settings {
 		if seen[s.String()] {
-			return fmt.Errorf("setting %s is given twice", s)
+			return fmt.Errorf("--setting '%s' is given twice", s)
 		}
 		seen[s.String()] = true
 	}
 	spec, err := p.Spec()
 	if err == nil && spec.OfLoad() {
-		err = fmt.Errorf("metric %s is of a server under load: want wall, cpu, ns/op or NAME=PATTERN", p.Metric)
+		err = fmt.Errorf("--metric %s is of a server under load: want wall, cpu, ns/op or NAME=PATTERN", p.Metric)
 	}
 	return err
 }
@@ -82,7 +84,7 @@ func (p *Plan) Spec() (*metric.Spec, error) { return metric.Parse(p.Metric, p.Hi
 // thp, and other variables.
 func ParseSetting(text string) (s trial.Setting, err error) {
 	wrong := func(err error) (trial.Setting, error) {
-		return s, fmt.Errorf("setting %q: %w", text, err)
+		return s, fmt.Errorf("--setting %q: %w", text, err)
 	}
 	seen := make(map[string]bool)
 	for _, word := range strings.Fields(text) {
@@ -100,12 +102,15 @@ func ParseSetting(text string) (s trial.Setting, err error) {
 		case "GOMEMLIMIT":
 			s.MemLimit, err = unit.ParseSize(value)
 		case "GOMAXPROCS":
-			if s.GOMAXPROCS, err = strconv.Atoi(value); err == nil && s.GOMAXPROCS < 1 {
-				err = fmt.Errorf("GOMAXPROCS %s: want 1 or more", value)
+			if s.GOMAXPROCS, err = strconv.Atoi(value); err != nil || s.GOMAXPROCS < 1 {
+				err = fmt.Errorf("GOMAXPROCS %q: want a whole number, 1 or more", value)
 			}
 		case "thp":
 			s.THP, err = trial.ParseTHP(value)
-			if err == nil && s.THP == trial.THPCollapse {
+			switch {
+			case err != nil:
+				err = fmt.Errorf("thp %q: want heap or off", value)
+			case s.THP == trial.THPCollapse:
 				err = fmt.Errorf("thp=collapse needs rights that pods do not have: want thp=heap or thp=off")
 			}
 		default:

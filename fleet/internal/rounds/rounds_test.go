@@ -228,10 +228,11 @@ func TestParseSetting(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "changes nothing", "GOGC": "NAME=VALUE", "GOGC=": "NAME=VALUE", "GOGC=x": "whole percentage", "GOGC=1 GOGC=2": "twice",
-		"GOGC=off": "add GOMEMLIMIT", "thp=collapse": "rights", "thp=x": "want system", "GOMAXPROCS=0": "1 or more", "GOMEMLIMIT=x": "x",
-		"thp=system": "changes nothing",
+		"GOGC=off": "add GOMEMLIMIT", "thp=collapse": "rights", "thp=x": `--setting "thp=x": thp "x": want heap or off`, "GOMAXPROCS=0": "1 or more", "GOMEMLIMIT=x": "x",
+		"GOMAXPROCS=x": `--setting "GOMAXPROCS=x": GOMAXPROCS "x": want a whole number, 1 or more`,
+		"thp=system":   "changes nothing",
 	} {
-		if s, err := ParseSetting(text); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := ParseSetting(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "strconv") {
 			t.Errorf("%q: %v, %v", text, s, err)
 		}
 	}
@@ -242,10 +243,11 @@ func TestPlan(t *testing.T) {
 		"twice":            func(p *Plan) { p.Settings = append(p.Settings, p.Settings[1]) },
 		"1 to 31":          func(p *Plan) { p.Settings = p.Settings[:1] },
 		"want the default": func(p *Plan) { p.Settings[0].GOGC = "50" },
-		"0 rounds":         func(p *Plan) { p.Rounds = 0 },
+		"--rounds 0: want": func(p *Plan) { p.Rounds = 0 },
 		"under load":       func(p *Plan) { p.Metric = "p99" },
 		"want wall":        func(p *Plan) { p.Metric = "x" },
-		"no time":          func(p *Plan) { p.Timeout = 0 },
+		"--run-timeout 0s": func(p *Plan) { p.Timeout = 0 },
+		"--budget 0s":      func(p *Plan) { p.Budget = 0 },
 	} {
 		p := planOf(t, 1, "GOGC=200")
 		if change(p); p.Check() == nil || !strings.Contains(p.Check().Error(), name) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -63,18 +64,27 @@ type File struct {
 
 func has(all []Source, s Source) bool { return slices.Contains(all, s) }
 
+// Names are the names of sources, separated by commas.
+func Names(sources []Source) string {
+	var names []string
+	for _, s := range sources {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
 // New makes the rules. Sources need agent or application: the others do not know which
 // containers run Go programs.
 func New(o Options) (File, error) {
 	switch {
 	case o.Interval < MinInterval || o.Interval > MaxInterval || o.Interval%time.Second != 0:
-		return File{}, fmt.Errorf("interval %v: want whole seconds, %v to %v", o.Interval, MinInterval, MaxInterval)
+		return File{}, fmt.Errorf("--interval %v: want whole seconds, %v to %v", o.Interval, MinInterval, MaxInterval)
 	case !has(o.Sources, Agent) && !has(o.Sources, Application):
-		return File{}, fmt.Errorf("sources: want %s or %s among them: the others do not know which containers run Go programs", Agent, Application)
+		return File{}, fmt.Errorf("--sources: want %s or %s among them: the others do not know which containers run Go programs", Agent, Application)
 	}
 	for _, s := range o.Sources {
 		if !has(Sources, s) {
-			return File{}, fmt.Errorf("source %q: want some of %v", s, Sources)
+			return File{}, fmt.Errorf("--sources %q: want some of %s", s, Names(Sources))
 		}
 	}
 	interval := strconv.Itoa(int(o.Interval.Seconds()))

@@ -1,4 +1,4 @@
-package main
+package usage
 
 import (
 	"errors"
@@ -66,7 +66,7 @@ func (e *twiceError) Error() string {
 var wants = map[string]string{
 	"int": "want a whole number", "uint64": "want a whole number, 0 or more", "float64": "want a number, such as 0.9",
 	"duration": "want a duration, such as 30s or 5m", "bool": "want true or false",
-	"intSlice": "want whole numbers with commas, such as 1,2,4",
+	"intSlice": "want whole numbers with commas, such as 1,2,4", "stringSlice": "want names with commas, such as a,b",
 }
 
 // flagError says in plain words what is wrong with a flag.
@@ -79,18 +79,18 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		name := "--" + unknown.GetSpecifiedName()
 		if s := unknown.GetSpecifiedShortnames(); s != "" {
-			return misusef("unknown flag -%s%s", s, see)
+			return Errorf("unknown flag -%s%s", s, see)
 		}
 		if near := nearest(cmd.Flags(), unknown.GetSpecifiedName()); near != "" {
-			return misusef("unknown flag %s: did you mean --%s?", name, near)
+			return Errorf("unknown flag %s: did you mean --%s?", name, near)
 		}
-		return misusef("unknown flag %s%s", name, see)
+		return Errorf("unknown flag %s%s", name, see)
 	case errors.As(err, &missing):
-		return misusef("--%s: no value given%s", missing.GetFlag().Name, see)
+		return Errorf("--%s: no value given%s", missing.GetFlag().Name, see)
 	case errors.As(err, &invalid):
 		return invalidValue(invalid)
 	}
-	return misusef("%w%s", err, see)
+	return Errorf("%w%s", err, see)
 }
 
 func invalidValue(e *pflag.InvalidValueError) error {
@@ -98,17 +98,17 @@ func invalidValue(e *pflag.InvalidValueError) error {
 	var twice *twiceError
 	switch want, number := wants[e.GetFlag().Value.Type()]; {
 	case errors.Is(e, errEmpty):
-		return misusef("--%s: the value is empty", name)
+		return Errorf("--%s: the value is empty", name)
 	case errors.Is(e, errFlag):
-		return misusef("--%s: no value given before %s", name, value)
+		return Errorf("--%s: no value given before %s", name, value)
 	case errors.As(e, &twice):
-		return misusef("--%s %s and --%s %s: give one", name, twice.first, name, twice.second)
+		return Errorf("--%s %s and --%s %s: give one", name, twice.first, name, twice.second)
 	case errors.Is(e, strconv.ErrRange):
-		return misusef("--%s %s: the number is too large", name, value)
+		return Errorf("--%s %s: the number is too large", name, value)
 	case number:
-		return misusef("--%s %q: %s", name, value, want)
+		return Errorf("--%s %q: %s", name, value, want)
 	}
-	return misusef("--%s %q: %w", name, value, errors.Unwrap(e))
+	return Errorf("--%s %q: %w", name, value, errors.Unwrap(e))
 }
 
 // nearest returns the flag whose name is most like another one, "" if none is.

@@ -1,0 +1,79 @@
+// Package usage refuses wrong command lines, for all commands of Folio in the same words:
+// one line that says what is wrong, where, and how to write it instead.
+package usage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// An Error is a mistake in the command line.
+type Error struct{ Err error }
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error.
+func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
+
+// Strict makes a command, with all of its commands, refuse wrong flags and unknown
+// commands. It is called once, when all flags and commands have been added.
+func Strict(root *cobra.Command) {
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(flagError)
+	strict(root)
+	// Cobra's own commands answer an unknown word with their help and exit code 0.
+	root.InitDefaultCompletionCmd("completion")
+	root.SetHelpCommand(newHelp(root))
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args = OnlyCommands
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(root, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+}
+
+// OnlyCommands refuses arguments of a command that only has commands.
+func OnlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return nil
+}
+
+// NoArgs refuses arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Errorf("%s takes no arguments: got %s", Name(cmd), args[0])
+	}
+	return nil
+}
+
+// Name is the name of a command in its errors: without the program's, which comes first
+// in each line.
+func Name(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		return Errorf("unknown command %s: did you mean %s?", name, strings.Join(near, " or "))
+	}
+	return Errorf("unknown command %s: see '%s --help'", name, cmd.CommandPath())
+}
