@@ -43,6 +43,7 @@ type (
 	Estimate = tune.Estimate
 	Status   = tune.Status
 
+	ABResult     = ab.Result
 	ABFigure     = ab.Figure
 	ABUnit       = ab.Unit
 	ABComparison = ab.Comparison

@@ -256,3 +256,75 @@ func TestProfile(t *testing.T) {
 		}
 	}
 }
+
+// A figure of an arm is its own, whatever the difference within rounds is: no pause and
+// no share is negative, no share above all, and the GC's is a part of the memory tax.
+func TestOwnFigures(t *testing.T) {
+	program := func(gc, rest func(n int) float64, pause float64) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			share, tax := gc(n), gc(n)+rest(n)
+			// The pauses of a run are few, and some runs have none.
+			paused := pause * float64(n%3)
+			return &trial.Sample{Wall: 1, CPU: 1, GCShare: &share, MemoryTax: &tax, GCPause: &paused,
+				Profile: &profile.Result{Samples: 100, GCFraction: share, MemoryTaxFraction: tax,
+					Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: share, Fraction: share},
+						{Class: profile.Allocation, Seconds: tax - share, Fraction: tax - share},
+						{Class: profile.Program, Seconds: 1 - tax, Fraction: 1 - tax}}}}
+		}
+	}
+	half := func(n int) float64 { return 0.05 + 0.9*float64(n%2) }
+	little := func(int) float64 { return 0.02 }
+	r, err := Compare(t.Context(), arms(program(half, little, 0.001), program(little, half, 0.0001)), plainOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Comparisons[0]
+	gc, tax, pause := c.Find("gc_cpu_fraction"), c.Find("memory_tax_fraction"), c.Find("gc_pause_seconds")
+	if gc.Ratio != nil || tax.Ratio != nil {
+		t.Errorf("shares are compared by ratios: %v, %v", gc.Ratio, tax.Ratio)
+	}
+	if math.Abs(gc.Value-0.02) > 1e-9 || pause.Value != 0.0001 || pause.Base != 0.001 {
+		t.Errorf("GC share %v, pauses %v and %v", gc.Value, pause.Base, pause.Value)
+	}
+	for _, f := range []*Figure{gc, tax} {
+		for _, v := range []float64{f.Base, f.Value} {
+			if v < 0 || v > 1 {
+				t.Errorf("%s: %v", f.Key, v)
+			}
+		}
+		if lo, hi := *f.DifferenceLo, *f.DifferenceHi; lo < -1 || hi > 1 {
+			t.Errorf("%s: %v to %v", f.Key, lo, hi)
+		}
+	}
+	if gc.Base > tax.Base || gc.Value > tax.Value {
+		t.Errorf("GC share %v and %v, memory tax %v and %v", gc.Base, gc.Value, tax.Base, tax.Value)
+	}
+}
+
+// What would have been found does not grow with the difference that was.
+func TestDetectableOfLargeDifference(t *testing.T) {
+	noisy := func(factor float64) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			v := factor * (1 + 0.1*float64(n*n%7))
+			return &trial.Sample{Wall: v, CPU: v}
+		}
+	}
+	opts := plainOptions
+	opts.MaxRounds, opts.Detect = 10, 0.0001
+	var seen []float64
+	for _, factor := range []float64{3, 1000} {
+		r, err := Compare(t.Context(), arms(func(n int) *trial.Sample { return noisy(1)(n + 2) }, noisy(factor)), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := r.Comparisons[0].Find("wall_seconds")
+		if !f.Different || f.Detectable == nil || *r.Detectable != *f.Detectable || *f.Detectable >= *f.Ratio-1 {
+			t.Errorf("%v: %+v, detectable %v", factor, f, r.Detectable)
+			continue
+		}
+		seen = append(seen, *f.Detectable)
+	}
+	if len(seen) == 2 && math.Abs(seen[1]/seen[0]-1) > 1e-9 {
+		t.Errorf("detectable %v", seen)
+	}
+}
