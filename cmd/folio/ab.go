@@ -260,10 +260,10 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	switch {
 	case interrupted && !s.file.Measured():
 		return errNothing
-	case !s.file.Measured():
+	case interrupted && res == nil:
+		return errors.Join(errors.New("interrupted before the first round was over: nothing was compared"), exitCode(exitInterrupted))
+	case res == nil:
 		return err
-	case len(res.Comparisons[0].Figures) == 0 && err == nil && !interrupted:
-		err = fmt.Errorf("nothing was compared: --budget %v ended it before the first round was over: give a larger one", f.budget)
 	}
 	var all []*trial.Sample
 	for _, a := range s.arms {

@@ -119,7 +119,12 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	stuck = func(int) *trial.Sample { return &trial.Sample{TimedOut: true, Failure: "it took too long"} }
-	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || !strings.Contains(err.Error(), "spent in the warm-up") {
+	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || err.Error() != "the first run of b did not end within --budget 10s: ab needs programs that end by themselves; put a server under load with --ready and --rate, or give a larger --budget" {
+		t.Error(err)
+	}
+	opts.Metric = &metric.Spec{Name: metric.P99}
+	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || strings.Contains(err.Error(), "--ready") ||
+		!strings.HasSuffix(err.Error(), "give a larger --budget, or a shorter load") {
 		t.Error(err)
 	}
 }
@@ -326,5 +331,28 @@ func TestDetectableOfLargeDifference(t *testing.T) {
 	}
 	if len(seen) == 2 && math.Abs(seen[1]/seen[0]-1) > 1e-9 {
 		t.Errorf("detectable %v", seen)
+	}
+}
+
+// Where no round was completed there is no result, and the error says so.
+func TestNothingCompared(t *testing.T) {
+	now := time.Unix(0, 0)
+	opts := plainOptions
+	opts.Budget, opts.now = 2*time.Second, func() time.Time { return now }
+	slow := func(int) *trial.Sample { now = now.Add(time.Second); return &trial.Sample{Wall: 1, CPU: 1} }
+	r, err := Compare(t.Context(), arms(slow, slow), opts)
+	if none := (&noRoundError{}); r != nil || !errors.As(err, &none) ||
+		err.Error() != "nothing was compared: --budget 2s was spent before the first round was over; give a larger --budget" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := func(n int) *trial.Sample {
+		if n == 2 {
+			cancel()
+		}
+		return &trial.Sample{Wall: 1, CPU: 1}
+	}
+	if r, err = Compare(ctx, arms(stop, stop), plainOptions); r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

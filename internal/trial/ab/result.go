@@ -91,7 +91,8 @@ func (p *plan) family(arms []*trial.Arm, primary bool) (at []place, all []compar
 // A place is where a comparison belongs: which figure of which arm.
 type place struct{ figure, arm int }
 
-// conclude compares the arms by what was measured so far.
+// conclude compares the arms by what was measured so far; nil if there is nothing to
+// compare.
 func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 	r := &Result{Detect: p.opts.Detect, Rounds: rounds, Comparisons: make([]Comparison, len(arms)-1), Gates: []Gate{}}
 	found := make(map[place]Figure)
@@ -105,6 +106,9 @@ func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 		for i, c := range all {
 			found[at[i]] = c.figure(levels[i], level/float64(len(all)))
 		}
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
