@@ -137,9 +137,10 @@ const (
 // Verdicts of a gate of folio ab, why it ended, what its figures count, and what a
 // difference by class is of.
 const (
-	VerdictBeyond = ab.Beyond
-	VerdictWithin = ab.Within
-	VerdictNoisy  = ab.Noisy
+	VerdictBeyond  = ab.Beyond
+	VerdictWithin  = ab.Within
+	VerdictNoisy   = ab.Noisy
+	VerdictUnknown = ab.Unknown
 
 	EndedPrecise   = ab.Precise
 	EndedBudget    = ab.Budget

@@ -33,7 +33,9 @@ type figure struct {
 
 	primary bool
 	gated   bool    // a bound names it
+	onlyFor bool    // nothing but a bound makes it primary
 	target  float64 // the fraction of the base to be seen; of those that are primary
+	units   float64 // what is to be seen of a base of 0, by bounds in units; 0 for none
 
 	resolved map[int]bool // by arm: known well enough by a look
 }
@@ -158,7 +160,10 @@ func (p *plan) gate(b *Bound) error {
 	if !b.Absolute {
 		target = math.Max(target, math.Abs(b.Value)/2)
 	}
-	f.gated = true
+	if b.Absolute && (f.units == 0 || math.Abs(b.Value)/2 < f.units) {
+		f.units = math.Abs(b.Value) / 2
+	}
+	f.gated, f.onlyFor = true, f.onlyFor || !f.primary
 	p.decide(f, target)
 	return nil
 }
@@ -352,6 +357,25 @@ func (c comparison) known(alpha float64) float64 {
 		return c.noise(alpha)
 	}
 	return c.noise(alpha) * c.ratio.Ratio
+}
+
+// zero says that the base is 0: only what bounds in units ask for can be known of it.
+func (c comparison) zero() bool { return c.byUnit && c.middle <= 0 && c.f.onlyFor }
+
+// isSeen says whether what would be found is little enough, isKnown whether a plain
+// difference is known well enough.
+func (c comparison) isSeen(alpha float64) bool {
+	if c.zero() {
+		return c.f.units == 0 || c.differ.Detectable(alpha) <= c.f.units
+	}
+	return c.blind(alpha) <= c.f.target
+}
+
+func (c comparison) isKnown(alpha float64) bool {
+	if c.zero() {
+		return c.differ.Known(alpha) <= c.f.units
+	}
+	return c.known(alpha) <= c.enough()
 }
 
 // enough is the fraction of the base that must be seen of a figure whose difference is

@@ -208,7 +208,7 @@ func (p *plan) precise(arms []*trial.Arm, rounds int) (ok bool, worst float64) {
 	each := 1 / float64(len(all))
 	for i, c := range all {
 		seen := c.blind(level * each)
-		if known := c.known(level * each); early > 0 && known <= c.enough() && c.differs(early*each) {
+		if early > 0 && c.isKnown(level*each) && c.differs(early*each) {
 			if c.f.resolved == nil {
 				c.f.resolved = make(map[int]bool)
 			}
@@ -216,7 +216,7 @@ func (p *plan) precise(arms []*trial.Arm, rounds int) (ok bool, worst float64) {
 		}
 		if c.f.resolved[at[i].arm] {
 			seen = c.seen(level*each, true)
-		} else if seen > c.f.target {
+		} else if !c.isSeen(level * each) {
 			ok = false
 		}
 		worst = math.Max(worst, seen)

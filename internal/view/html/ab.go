@@ -23,12 +23,8 @@ func abSection(f *result.AB) *Section {
 	}
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
-		goal := map[result.Verdict]string{result.VerdictBeyond: "Failed", result.VerdictWithin: "Passed"}[g.Verdict]
-		if goal == "" {
-			goal = "Too noisy to tell"
-		}
-		s.Answers = append(s.Answers, Answer{Goal: goal, Text: report.ABGate(f, g) + ".",
-			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy})
+		s.Answers = append(s.Answers, Answer{Goal: upper(report.ABVerdict(f, g)), Text: report.ABGate(f, g) + ".",
+			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy || g.Verdict == result.VerdictUnknown})
 	}
 	for i := range f.Result.Comparisons {
 		c := &f.Result.Comparisons[i]

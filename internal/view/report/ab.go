@@ -194,33 +194,57 @@ func ABGate(f *result.AB, g *result.ABGate) string {
 	if len(f.Arms) > 2 {
 		name = f.Arms[g.Arm].Name + ": "
 	}
-	is := "its interval is not known: too few rounds"
-	if g.Lo != nil && g.Hi != nil {
-		lo, hi := signed(*g.Lo), signed(*g.Hi)
-		if g.Absolute {
-			x := &result.ABFigure{Key: g.Key, Unit: abUnit(f, g)}
-			x.DifferenceLo, x.DifferenceHi = g.Lo, g.Hi
-			_, both := ABDifference(x)
-			lo, hi, _ = strings.Cut(both, " to ")
+	verdict, why := abVerdict(f, g)
+	return fmt.Sprintf("%s--fail-if %s: %s: %s", name, result.Quote(g.Bound), verdict, why)
+}
+
+// ABVerdict names what --fail-if found.
+func ABVerdict(f *result.AB, g *result.ABGate) string {
+	verdict, _ := abVerdict(f, g)
+	return verdict
+}
+
+func abVerdict(f *result.AB, g *result.ABGate) (verdict, why string) {
+	var x *result.ABFigure
+	for i := range f.Result.Comparisons {
+		if c := &f.Result.Comparisons[i]; c.Arm == g.Arm {
+			x = c.Find(g.Key)
 		}
-		is = "the interval is " + lo + " to " + hi
+	}
+	switch {
+	case x == nil:
+		return "cannot be judged", "not measured"
+	case g.Verdict == result.VerdictUnknown:
+		return "cannot be judged", fmt.Sprintf("the base is %s, and no percentage of it is a difference; give the bound in units, such as %s",
+			ABValue(x, x.Base), result.Quote(inUnits(g.Bound, x)))
+	case g.Lo == nil || g.Hi == nil:
+		return "too few rounds to tell", unit.Plural(x.N, "round")
+	}
+	why = "the interval is " + signed(*g.Lo) + " to " + signed(*g.Hi)
+	switch {
+	case g.Absolute || x.Base <= 0:
+		why = "the interval is " + abInterval(x, *g.Lo, *g.Hi)
+	case x.Ratio == nil: // its difference is shown in points, or in its unit
+		why += " of the base"
 	}
 	switch g.Verdict {
 	case result.VerdictBeyond:
-		return fmt.Sprintf("%s--fail-if %s: failed: %s", name, result.Quote(g.Bound), is)
+		return "failed", why
 	case result.VerdictWithin:
-		return fmt.Sprintf("%s--fail-if %s: passed: %s", name, result.Quote(g.Bound), is)
+		return "passed", why
 	}
-	return fmt.Sprintf("%s--fail-if %s: too noisy to tell: %s", name, result.Quote(g.Bound), is)
+	return "too noisy to tell", why
 }
 
-func abUnit(f *result.AB, g *result.ABGate) result.ABUnit {
-	for i := range f.Result.Comparisons {
-		if x := f.Result.Comparisons[i].Find(g.Key); x != nil {
-			return x.Unit
-		}
+// inUnits turns a bound in percent of a figure into one in its unit, as an example.
+func inUnits(bound string, f *result.ABFigure) string {
+	value := map[result.ABUnit]string{result.UnitSeconds: "5ms", result.UnitBytes: "10MiB", result.UnitFraction: "5points"}[f.Unit]
+	if value == "" {
+		value = "100"
 	}
-	return result.UnitOwn
+	is := strings.LastIndexAny(bound, "<>") + 1
+	sign := strings.IndexAny(bound[is:], "+-") + 1
+	return bound[:is+sign] + value
 }
 
 // TitleAB names the arms, the base first.

@@ -193,3 +193,35 @@ func TestABEnd(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A gate that cannot be judged says why, and what bound could be.
+func TestABGates(t *testing.T) {
+	figures := []result.ABFigure{
+		*figureOf("gc_cycles", result.UnitCount, 0, 4, 4, 5),
+		*figureOf("major_faults", result.UnitCount, 0, 0, 0, 0),
+		*figureOf("gc_cpu_fraction", result.UnitFraction, 0.4, -0.2, -0.3, -0.1),
+		{Key: "wall_seconds", Unit: result.UnitSeconds, N: 3, Base: 1, Value: 1, Ratio: new(1.0)},
+	}
+	f := &result.AB{Arms: make([]result.ABArm, 2), Result: &result.ABResult{Comparisons: []result.ABComparison{{Arm: 1, Figures: figures}}}}
+	for want, g := range map[string]result.ABGate{
+		"--fail-if 'gc_cycles>+5e-1%': cannot be judged: the base is 0, and no percentage of it is a difference; give the bound in units, such as 'gc_cycles>+100'": {
+			Bound: "gc_cycles>+5e-1%", Key: "gc_cycles", Verdict: result.VerdictUnknown},
+		"--fail-if 'oom_kills>+1': cannot be judged: not measured": {
+			Bound: "oom_kills>+1", Key: "oom_kills", Absolute: true, Verdict: result.VerdictUnknown},
+		"--fail-if 'major_faults>+1%': passed: the interval is 0 to 0": {
+			Bound: "major_faults>+1%", Key: "major_faults", Lo: new(0.0), Hi: new(0.0), Verdict: result.VerdictWithin},
+		"--fail-if 'wall>+5%': too few rounds to tell: 3 rounds": {
+			Bound: "wall>+5%", Key: "wall_seconds", Verdict: result.VerdictNoisy},
+		"--fail-if 'gc_cycles>+1': failed: the interval is +4 to +5": {
+			Bound: "gc_cycles>+1", Key: "gc_cycles", Absolute: true, Lo: new(4.0), Hi: new(5.0), Verdict: result.VerdictBeyond},
+		"--fail-if 'gc_share>+5%': passed: the interval is -75.0% to -25.0% of the base": {
+			Bound: "gc_share>+5%", Key: "gc_cpu_fraction", Lo: new(-0.75), Hi: new(-0.25), Verdict: result.VerdictWithin},
+		"--fail-if 'gc_share>-20points': too noisy to tell: the interval is -30.0 to -10.0 points": {
+			Bound: "gc_share>-20points", Key: "gc_cpu_fraction", Absolute: true, Lo: new(-0.3), Hi: new(-0.1), Verdict: result.VerdictNoisy},
+	} {
+		g.Arm = 1
+		if got := ABGate(f, &g); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
