@@ -71,6 +71,7 @@ type run struct {
 	plan  *plan
 
 	cut  bool // the budget ended a run
+	done int  // rounds that are complete
 	next int  // the round after which precision is looked at again
 	seen float64
 }
@@ -103,7 +104,7 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 		return nil, err
 	}
 	err = r.rounds(ctx)
-	res := r.plan.conclude(arms, r.sched.Rounds())
+	res := r.plan.conclude(arms, r.done)
 	if res != nil {
 		res.Ended = r.ended(err)
 	}
@@ -201,6 +202,7 @@ func (r *run) rounds(ctx context.Context) error {
 		if err := r.sched.Round(ctx, r.arms); err != nil {
 			return err
 		}
+		r.done = n + 1
 		if err := r.check(); err != nil {
 			return err
 		}

@@ -142,8 +142,8 @@ func TestInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r == nil || r.Ended != Stopped {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if n := r.Comparisons[0].Find("wall_seconds").N; n < 3 || n > 4 {
-		t.Errorf("%d rounds", n)
+	if n := r.Comparisons[0].Find("wall_seconds").N; n < 3 || n > 4 || r.Rounds != n {
+		t.Errorf("%d rounds, of which %d were compared", r.Rounds, n)
 	}
 }
 
@@ -238,6 +238,17 @@ func TestProfile(t *testing.T) {
 	r, err := Compare(t.Context(), arms(jitter(sampled(0.2, "main.old")), sampled(0.5, "main.new")), opts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	few := opts
+	few.MaxRounds = 3 // of which two are sampled
+	r2, err := Compare(t.Context(), arms(jitter(sampled(0.2, "main.old")), sampled(0.5, "main.new")), few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r2.Comparisons[0].Profile.Sites {
+		if s.Different {
+			t.Errorf("of two rounds: %+v", s)
+		}
 	}
 	p := r.Comparisons[0].Profile
 	if p == nil || p.N != 10 || len(p.Classes) != 2 {
