@@ -83,6 +83,16 @@ func TestABPage(t *testing.T) {
 	}
 }
 
+// A gate that cannot be judged has neither passed nor failed, on the page as in the text.
+func TestABUnjudgedGate(t *testing.T) {
+	f := abFile()
+	f.Result.Gates = []result.ABGate{{Bound: "oom_kills>+1", Key: "oom_kills", Arm: 1, Absolute: true, Verdict: result.VerdictUnknown}}
+	a := abSection(f).Answers[0]
+	if a.Goal != "Cannot be judged" || a.Text != "--fail-if 'oom_kills>+1': cannot be judged: not measured." || a.Bad || !a.Neutral {
+		t.Errorf("%+v", a)
+	}
+}
+
 // A result whose parts do not fit together is refused.
 func TestABDamaged(t *testing.T) {
 	for _, damage := range []func(*result.AB){
