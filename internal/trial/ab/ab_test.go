@@ -288,9 +288,9 @@ func TestOwnFigures(t *testing.T) {
 						{Class: profile.Program, Seconds: 1 - tax, Fraction: 1 - tax}}}}
 		}
 	}
-	half := func(n int) float64 { return 0.05 + 0.9*float64(n%2) }
+	much := func(n int) float64 { return 0.05 + 0.45*float64(n%3) }
 	little := func(int) float64 { return 0.02 }
-	r, err := Compare(t.Context(), arms(program(half, little, 0.001), program(little, half, 0.0001)), plainOptions)
+	r, err := Compare(t.Context(), arms(program(much, little, 0.001), program(little, much, 0.0001)), plainOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,6 +298,10 @@ func TestOwnFigures(t *testing.T) {
 	gc, tax, pause := c.Find("gc_cpu_fraction"), c.Find("memory_tax_fraction"), c.Find("gc_pause_seconds")
 	if gc.Ratio != nil || tax.Ratio != nil {
 		t.Errorf("shares are compared by ratios: %v, %v", gc.Ratio, tax.Ratio)
+	}
+	// Of all samples together: not the median of shares.
+	if pooled := 0.05 + 0.45*(2+0+1+2+0+1+2+0+1+2)/10.0; math.Abs(gc.Base-pooled) > 1e-9 {
+		t.Errorf("GC share %v, want %v", gc.Base, pooled)
 	}
 	if math.Abs(gc.Value-0.02) > 1e-9 || pause.Value != 0.0001 || pause.Base != 0.001 {
 		t.Errorf("GC share %v, pauses %v and %v", gc.Value, pause.Base, pause.Value)
