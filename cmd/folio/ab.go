@@ -57,8 +57,9 @@ such as 'wall>+3%', 'peak_rss>+10MiB', 'faults>+1000' or 'Insert>+5%' (a Go
 benchmark). It fails only where the whole 95% interval lies beyond the bound.
 
 Exit codes: 0 compared, and every gate holds; 1 a gate fails, a program fails or a
-build; 2 wrong use; 3 too noisy to tell for a gate, none fails; 126, 127 and 130 as
-of folio run.`
+build; 2 wrong use, or a gate cannot be judged (the figure was not measured, or N% of
+a base of 0) and none fails; 3 too noisy or too few rounds to tell for a gate, none
+fails; 126, 127 and 130 as of folio run.`
 
 func newAB(a *app) *cobra.Command {
 	f := &abFlags{}
@@ -260,10 +261,10 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	switch {
 	case interrupted && !s.file.Measured():
 		return errNothing
-	case !s.file.Measured():
+	case interrupted && res == nil:
+		return errors.Join(errors.New("interrupted before the first round was over: nothing was compared"), exitCode(exitInterrupted))
+	case res == nil:
 		return err
-	case len(res.Comparisons[0].Figures) == 0 && err == nil && !interrupted:
-		err = fmt.Errorf("nothing was compared: --budget %v ended it before the first round was over: give a larger one", f.budget)
 	}
 	var all []*trial.Sample
 	for _, a := range s.arms {
@@ -289,24 +290,21 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	return gated(file)
 }
 
-// gated is the error of the bounds of --fail-if: of those that fail, else of those of
-// which it is not known.
+// gated is the error of the bounds of --fail-if: of those that fail, else of those that
+// cannot be judged, else of those of which it is not known.
 func gated(f *result.AB) error {
-	var failed, noisy []error
+	says := make(map[ab.Verdict][]error)
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
-		switch g.Verdict {
-		case ab.Beyond:
-			failed = append(failed, errors.New(report.ABGate(f, g)))
-		case ab.Noisy:
-			noisy = append(noisy, errors.New(report.ABGate(f, g)))
-		}
+		says[g.Verdict] = append(says[g.Verdict], errors.New(report.ABGate(f, g)))
 	}
 	switch {
-	case len(failed) > 0:
-		return errors.Join(failed...)
-	case len(noisy) > 0:
-		return errors.Join(append(noisy, exitCode(exitNoisy))...)
+	case len(says[ab.Beyond]) > 0:
+		return errors.Join(says[ab.Beyond]...)
+	case len(says[ab.Unknown]) > 0:
+		return errors.Join(append(says[ab.Unknown], exitCode(exitMisuse))...)
+	case len(says[ab.Noisy]) > 0:
+		return errors.Join(append(says[ab.Noisy], exitCode(exitNoisy))...)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,5 +123,31 @@ func TestRevisionBuildInterrupted(t *testing.T) {
 	c.untouched()
 	if got := c.stderr.String(); got != "folio: interrupted before anything was measured\n" {
 		t.Errorf("standard error %q", got)
+	}
+}
+
+// A signal in the first round leaves nothing to compare: one line says so.
+func TestABInterruptedInFirstRound(t *testing.T) {
+	t.Parallel()
+	script := "echo >>runs; test $(wc -l <runs) -lt 4 || exec sleep 3600"
+	c := newChild(t, "ab", "--json", "f.json", "--", "sh", "-c", script, "--", "sh", "-c", script)
+	c.start()
+	c.awaitRuns(4)
+	c.signal(unix.SIGINT)
+	c.end(130)
+	if got := c.stdout.String() + c.stderr.String(); got != "folio: interrupted before the first round was over: nothing was compared\n" {
+		t.Errorf("said %q", got)
+	}
+	data, err := os.ReadFile(c.path("f.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Complete bool
+		Result   *struct{}
+		Arms     []struct{ Samples []struct{} }
+	}
+	if err := json.Unmarshal(data, &f); err != nil || f.Complete || f.Result != nil || len(f.Arms[0].Samples)+len(f.Arms[1].Samples) != 1 {
+		t.Errorf("%v: %+v", err, f)
 	}
 }

@@ -43,6 +43,7 @@ type (
 	Estimate = tune.Estimate
 	Status   = tune.Status
 
+	ABResult     = ab.Result
 	ABFigure     = ab.Figure
 	ABUnit       = ab.Unit
 	ABComparison = ab.Comparison
@@ -136,9 +137,10 @@ const (
 // Verdicts of a gate of folio ab, why it ended, what its figures count, and what a
 // difference by class is of.
 const (
-	VerdictBeyond = ab.Beyond
-	VerdictWithin = ab.Within
-	VerdictNoisy  = ab.Noisy
+	VerdictBeyond  = ab.Beyond
+	VerdictWithin  = ab.Within
+	VerdictNoisy   = ab.Noisy
+	VerdictUnknown = ab.Unknown
 
 	EndedPrecise   = ab.Precise
 	EndedBudget    = ab.Budget

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -70,13 +71,14 @@ type run struct {
 	plan  *plan
 
 	cut  bool // the budget ended a run
+	done int  // rounds that are complete
 	next int  // the round after which precision is looked at again
 	seen float64
 }
 
 // Compare runs the arms, the first of which is the base, and compares the others with
-// it. The result is nil if the warm-up was not completed; else it holds what was
-// measured, also when the error is not nil.
+// it. The result is nil where nothing was compared, and the error then says why; else
+// it holds what was, also when the error is not nil.
 func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, error) {
 	if opts.now == nil {
 		opts.now = time.Now
@@ -93,7 +95,7 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 	for i, s := range warm {
 		switch {
 		case r.cut && s.TimedOut:
-			return nil, fmt.Errorf("--budget %v was spent in the warm-up: give a larger one", opts.Budget)
+			return nil, r.endless(arms[i])
 		case !s.OK():
 			return nil, failure(arms[i], s)
 		}
@@ -102,12 +104,33 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 		return nil, err
 	}
 	err = r.rounds(ctx)
-	res := r.plan.conclude(arms, r.sched.Rounds())
-	res.Ended = r.ended(ctx, err)
-	if errors.Is(err, errEnough) {
-		err = nil
+	res := r.plan.conclude(arms, r.done)
+	if res != nil {
+		res.Ended = r.ended(err)
 	}
-	return res, err
+	switch {
+	case !errors.Is(err, errEnough):
+		return res, err
+	case res == nil:
+		return nil, &noRoundError{opts.Budget}
+	}
+	return res, nil
+}
+
+// A noRoundError says that the budget was spent before a round was over.
+type noRoundError struct{ Budget time.Duration }
+
+func (e *noRoundError) Error() string {
+	return fmt.Sprintf("nothing was compared: --budget %s was spent before the first round was over; give a larger --budget", unit.Span(e.Budget))
+}
+
+// endless is the error for a budget that ended the first run of an arm.
+func (r *run) endless(arm *trial.Arm) error {
+	budget := unit.Span(r.opts.Budget)
+	if spec := r.opts.Metric; spec != nil && spec.OfLoad() {
+		return fmt.Errorf("the first run of %s did not end within --budget %s: it takes the server's start, --load-warmup and --load-duration; give a larger --budget, or a shorter load", arm.Name, budget)
+	}
+	return fmt.Errorf("the first run of %s did not end within --budget %s: ab needs programs that end by themselves; put a server under load with --ready and --rate, or give a larger --budget", arm.Name, budget)
 }
 
 // failure is the error of an arm that does not work.
@@ -125,7 +148,7 @@ func failure(arm *trial.Arm, s *trial.Sample) error {
 // errEnough ends the rounds: the budget is spent, or they are as many as asked for.
 var errEnough = errors.New("enough")
 
-func (r *run) ended(ctx context.Context, err error) Ended {
+func (r *run) ended(err error) Ended {
 	switch {
 	case err == nil:
 		return Precise
@@ -179,13 +202,16 @@ func (r *run) rounds(ctx context.Context) error {
 		if err := r.sched.Round(ctx, r.arms); err != nil {
 			return err
 		}
+		r.done = n + 1
 		if err := r.check(); err != nil {
 			return err
 		}
 		if r.opts.Partial != nil {
 			r.opts.Partial(func() *Result {
 				res := r.plan.conclude(r.arms, n+1)
-				res.Ended = Stopped
+				if res != nil {
+					res.Ended = Stopped
+				}
 				return res
 			})
 		}

@@ -119,7 +119,12 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	stuck = func(int) *trial.Sample { return &trial.Sample{TimedOut: true, Failure: "it took too long"} }
-	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || !strings.Contains(err.Error(), "spent in the warm-up") {
+	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || err.Error() != "the first run of b did not end within --budget 10s: ab needs programs that end by themselves; put a server under load with --ready and --rate, or give a larger --budget" {
+		t.Error(err)
+	}
+	opts.Metric = &metric.Spec{Name: metric.P99}
+	if _, err = Compare(t.Context(), arms(slow, stuck), opts); err == nil || strings.Contains(err.Error(), "--ready") ||
+		!strings.HasSuffix(err.Error(), "give a larger --budget, or a shorter load") {
 		t.Error(err)
 	}
 }
@@ -137,8 +142,8 @@ func TestInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r == nil || r.Ended != Stopped {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if n := r.Comparisons[0].Find("wall_seconds").N; n < 3 || n > 4 {
-		t.Errorf("%d rounds", n)
+	if n := r.Comparisons[0].Find("wall_seconds").N; n < 3 || n > 4 || r.Rounds != n {
+		t.Errorf("%d rounds, of which %d were compared", r.Rounds, n)
 	}
 }
 
@@ -234,6 +239,17 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	few := opts
+	few.MaxRounds = 3 // of which two are sampled
+	r2, err := Compare(t.Context(), arms(jitter(sampled(0.2, "main.old")), sampled(0.5, "main.new")), few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r2.Comparisons[0].Profile.Sites {
+		if s.Different {
+			t.Errorf("of two rounds: %+v", s)
+		}
+	}
 	p := r.Comparisons[0].Profile
 	if p == nil || p.N != 10 || len(p.Classes) != 2 {
 		t.Fatalf("%+v", p)
@@ -254,5 +270,104 @@ func TestProfile(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 		}
+	}
+}
+
+// A figure of an arm is its own, whatever the difference within rounds is: no pause and
+// no share is negative, no share above all, and the GC's is a part of the memory tax.
+func TestOwnFigures(t *testing.T) {
+	program := func(gc, rest func(n int) float64, pause float64) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			share, tax := gc(n), gc(n)+rest(n)
+			// The pauses of a run are few, and some runs have none.
+			paused := pause * float64(n%3)
+			return &trial.Sample{Wall: 1, CPU: 1, GCShare: &share, MemoryTax: &tax, GCPause: &paused,
+				Profile: &profile.Result{Samples: 100, GCFraction: share, MemoryTaxFraction: tax,
+					Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: share, Fraction: share},
+						{Class: profile.Allocation, Seconds: tax - share, Fraction: tax - share},
+						{Class: profile.Program, Seconds: 1 - tax, Fraction: 1 - tax}}}}
+		}
+	}
+	much := func(n int) float64 { return 0.05 + 0.45*float64(n%3) }
+	little := func(int) float64 { return 0.02 }
+	r, err := Compare(t.Context(), arms(program(much, little, 0.001), program(little, much, 0.0001)), plainOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Comparisons[0]
+	gc, tax, pause := c.Find("gc_cpu_fraction"), c.Find("memory_tax_fraction"), c.Find("gc_pause_seconds")
+	if gc.Ratio != nil || tax.Ratio != nil {
+		t.Errorf("shares are compared by ratios: %v, %v", gc.Ratio, tax.Ratio)
+	}
+	// Of all samples together: not the median of shares.
+	if pooled := 0.05 + 0.45*(2+0+1+2+0+1+2+0+1+2)/10.0; math.Abs(gc.Base-pooled) > 1e-9 {
+		t.Errorf("GC share %v, want %v", gc.Base, pooled)
+	}
+	if math.Abs(gc.Value-0.02) > 1e-9 || pause.Value != 0.0001 || pause.Base != 0.001 {
+		t.Errorf("GC share %v, pauses %v and %v", gc.Value, pause.Base, pause.Value)
+	}
+	for _, f := range []*Figure{gc, tax} {
+		for _, v := range []float64{f.Base, f.Value} {
+			if v < 0 || v > 1 {
+				t.Errorf("%s: %v", f.Key, v)
+			}
+		}
+		if lo, hi := *f.DifferenceLo, *f.DifferenceHi; lo < -1 || hi > 1 {
+			t.Errorf("%s: %v to %v", f.Key, lo, hi)
+		}
+	}
+	if gc.Base > tax.Base || gc.Value > tax.Value {
+		t.Errorf("GC share %v and %v, memory tax %v and %v", gc.Base, gc.Value, tax.Base, tax.Value)
+	}
+}
+
+// What would have been found does not grow with the difference that was.
+func TestDetectableOfLargeDifference(t *testing.T) {
+	noisy := func(factor float64) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			v := factor * (1 + 0.1*float64(n*n%7))
+			return &trial.Sample{Wall: v, CPU: v}
+		}
+	}
+	opts := plainOptions
+	opts.MaxRounds, opts.Detect = 10, 0.0001
+	var seen []float64
+	for _, factor := range []float64{3, 1000} {
+		r, err := Compare(t.Context(), arms(func(n int) *trial.Sample { return noisy(1)(n + 2) }, noisy(factor)), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := r.Comparisons[0].Find("wall_seconds")
+		if !f.Different || f.Detectable == nil || *r.Detectable != *f.Detectable || *f.Detectable >= *f.Ratio-1 {
+			t.Errorf("%v: %+v, detectable %v", factor, f, r.Detectable)
+			continue
+		}
+		seen = append(seen, *f.Detectable)
+	}
+	if len(seen) == 2 && math.Abs(seen[1]/seen[0]-1) > 1e-9 {
+		t.Errorf("detectable %v", seen)
+	}
+}
+
+// Where no round was completed there is no result, and the error says so.
+func TestNothingCompared(t *testing.T) {
+	now := time.Unix(0, 0)
+	opts := plainOptions
+	opts.Budget, opts.now = 2*time.Second, func() time.Time { return now }
+	slow := func(int) *trial.Sample { now = now.Add(time.Second); return &trial.Sample{Wall: 1, CPU: 1} }
+	r, err := Compare(t.Context(), arms(slow, slow), opts)
+	if none := (&noRoundError{}); r != nil || !errors.As(err, &none) ||
+		err.Error() != "nothing was compared: --budget 2s was spent before the first round was over; give a larger --budget" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := func(n int) *trial.Sample {
+		if n == 2 {
+			cancel()
+		}
+		return &trial.Sample{Wall: 1, CPU: 1}
+	}
+	if r, err = Compare(ctx, arms(stop, stop), plainOptions); r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -74,7 +74,7 @@ func ParseBound(text string) (Bound, error) {
 	return b, nil
 }
 
-// quantity reads a number with or without a unit of size or time.
+// quantity reads a number with or without a unit of size, time or shares.
 func quantity(s string) (float64, Unit, error) {
 	if v, err := strconv.ParseFloat(s, 64); err == nil {
 		if s[0] == '+' || s[0] == '-' {
@@ -84,6 +84,10 @@ func quantity(s string) (float64, Unit, error) {
 	}
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		return 0, "", strconv.ErrSyntax
+	}
+	if number, ok := strings.CutSuffix(s, "points"); ok { // of a share
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		return v / 100, Fraction, err
 	}
 	if d, err := time.ParseDuration(s); err == nil {
 		return d.Seconds(), Seconds, nil
@@ -99,7 +103,7 @@ func (b *Bound) fits(unit Unit) error {
 	}
 	want := map[Unit]string{
 		Seconds: "a duration such as +5ms", Bytes: "a size such as +10MiB", Count: "a number such as +100",
-		Fraction: "a difference in percent, such as +10%", Own: "a number such as +100",
+		Fraction: "in points such as +5points", Own: "a number such as +100",
 	}
 	switch {
 	case b.Unit == Count && unit == Own:
@@ -118,19 +122,22 @@ func (b *Bound) fits(unit Unit) error {
 type Verdict string
 
 const (
-	Within Verdict = "within" // no part of the interval lies beyond the bound
-	Beyond Verdict = "beyond" // all of it does
-	Noisy  Verdict = "noisy"  // part of it does: not known
+	Within  Verdict = "within"  // no part of the interval lies beyond the bound
+	Beyond  Verdict = "beyond"  // all of it does
+	Noisy   Verdict = "noisy"   // part of it does, or there were too few rounds for one
+	Unknown Verdict = "unknown" // the bound cannot be judged: see [Gate]
 )
 
-// A Gate is a bound, judged.
+// A Gate is a bound, judged. It cannot be judged, however many rounds there are, where
+// the figure was not measured, or the bound is a fraction of a base of 0.
 type Gate struct {
 	Bound   string  `json:"bound"`
 	Key     string  `json:"key"`
 	Arm     int     `json:"arm"`
 	Verdict Verdict `json:"verdict"`
 	// Lo and Hi are the interval of the difference: fractions of the base, or with
-	// Absolute in the figure's unit. Null where there were too few rounds.
+	// Absolute in the figure's unit. Null where it is not known: never of a gate that is
+	// within or beyond.
 	Lo       *float64 `json:"lo"`
 	Hi       *float64 `json:"hi"`
 	Absolute bool     `json:"absolute"`
@@ -140,32 +147,24 @@ type Gate struct {
 func (b Bound) judge(c *Comparison) Gate {
 	g := Gate{Bound: b.Text, Key: b.Key, Arm: c.Arm, Verdict: Noisy, Absolute: b.Absolute}
 	f := c.Find(b.Key)
-	if f == nil || f.DifferenceLo == nil || f.DifferenceHi == nil {
-		return g
-	}
 	switch {
+	case f == nil:
+		g.Verdict = Unknown
+	case f.DifferenceLo == nil || f.DifferenceHi == nil:
 	case b.Absolute:
 		g.Lo, g.Hi = f.DifferenceLo, f.DifferenceHi
 	case f.RatioLo != nil && f.RatioHi != nil:
-		lo, hi := *f.RatioLo-1, *f.RatioHi-1
-		g.Lo, g.Hi = &lo, &hi
-	case f.Ratio != nil:
-		return g
+		g.Lo, g.Hi = finite(*f.RatioLo-1), finite(*f.RatioHi-1)
 	case f.Base > 0:
-		lo, hi := *f.DifferenceLo/f.Base, *f.DifferenceHi/f.Base
-		g.Lo, g.Hi = &lo, &hi
-	default: // nothing is a fraction of 0, but 0 itself
-		lo, hi := *f.DifferenceLo, *f.DifferenceHi
-		if lo != 0 {
-			lo = math.Copysign(math.MaxFloat64, lo)
-		}
-		if hi != 0 {
-			hi = math.Copysign(math.MaxFloat64, hi)
-		}
-		g.Verdict = b.verdict(lo, hi)
-		return g
+		g.Lo, g.Hi = finite(*f.DifferenceLo/f.Base), finite(*f.DifferenceHi/f.Base)
+	case *f.DifferenceLo == 0 && *f.DifferenceHi == 0 && b.verdict(0, 0) == Within:
+		g.Lo, g.Hi = f.DifferenceLo, f.DifferenceHi // no difference, whatever it is a fraction of
+	default:
+		g.Verdict = Unknown
 	}
-	g.Verdict = b.verdict(*g.Lo, *g.Hi)
+	if g.Lo != nil && g.Hi != nil {
+		g.Verdict = b.verdict(*g.Lo, *g.Hi)
+	}
 	return g
 }
 

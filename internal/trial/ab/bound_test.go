@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/trial"
 	"pgregory.net/rapid"
 )
 
@@ -25,6 +26,8 @@ func TestParseBound(t *testing.T) {
 		"wall>+1e1%":            {Key: "wall_seconds", Above: true, Value: 0.1},
 		"peak_rss>+0%":          {Key: "peak_rss_bytes", Above: true},
 		"peak_tree_rss>+200%":   {Key: "peak_tree_rss_bytes", Above: true, Value: 2},
+		"memory_tax>+2.5points": {Key: "memory_tax_fraction", Above: true, Value: 0.025, Absolute: true, Unit: Fraction},
+		"gc_share<-5 points":    {Key: "gc_cpu_fraction", Value: -0.05, Absolute: true, Unit: Fraction},
 	} {
 		want.Text = text
 		got, err := ParseBound(text)
@@ -40,28 +43,30 @@ func TestParseBound(t *testing.T) {
 
 func TestParseBoundErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                 "want NAME>+N% or NAME<-N%, such as wall>+3%",
-		"wall":             "want NAME>+N%",
-		"wall+3%":          "want NAME>+N%",
-		">+3%":             "no figure is named",
-		"wall>":            "no difference is given: want one such as wall>+3%",
-		"wall>=+3%":        "want > or <, without =",
-		"wall>3%":          "want a difference with its sign, such as wall>+3%",
-		"wall>+":           `"+" is not a difference`,
-		"wall>+%":          `"+%" is not a difference`,
-		"wall>+x%":         `"+x%" is not a difference`,
-		"wall>+NaN%":       `"+NaN%" is not a difference`,
-		"wall>+Inf%":       `"+Inf%" is not a difference`,
-		"wall>++3%":        `"++3%" is not a difference`,
-		"wall>+-3":         `"+-3" is not a difference`,
-		"wall<-101%":       "no figure can be 101% less than it was",
-		"wall>+10MiB":      "want a difference in percent, or a duration such as +5ms",
-		"wall>+10":         "want a difference in percent, or a duration such as +5ms",
-		"peak_rss>+5ms":    "want a difference in percent, or a size such as +10MiB",
-		"peak_rss>+10":     "want a difference in percent, or a size such as +10MiB",
-		"faults>+10MiB":    "want a difference in percent, or a number such as +100",
-		"memory_tax>+10":   "want a difference in percent, or a difference in percent, such as +10%",
-		"peak_rss>+10furl": `"+10furl" is not a difference`,
+		"":                   "want NAME>+N% or NAME<-N%, such as wall>+3%",
+		"wall":               "want NAME>+N%",
+		"wall+3%":            "want NAME>+N%",
+		">+3%":               "no figure is named",
+		"wall>":              "no difference is given: want one such as wall>+3%",
+		"wall>=+3%":          "want > or <, without =",
+		"wall>3%":            "want a difference with its sign, such as wall>+3%",
+		"wall>+":             `"+" is not a difference`,
+		"wall>+%":            `"+%" is not a difference`,
+		"wall>+x%":           `"+x%" is not a difference`,
+		"wall>+NaN%":         `"+NaN%" is not a difference`,
+		"wall>+Inf%":         `"+Inf%" is not a difference`,
+		"wall>++3%":          `"++3%" is not a difference`,
+		"wall>+-3":           `"+-3" is not a difference`,
+		"wall<-101%":         "no figure can be 101% less than it was",
+		"wall>+10MiB":        "want a difference in percent, or a duration such as +5ms",
+		"wall>+10":           "want a difference in percent, or a duration such as +5ms",
+		"peak_rss>+5ms":      "want a difference in percent, or a size such as +10MiB",
+		"peak_rss>+10":       "want a difference in percent, or a size such as +10MiB",
+		"faults>+10MiB":      "want a difference in percent, or a number such as +100",
+		"wall>+5points":      "want a difference in percent, or a duration such as +5ms",
+		"memory_tax>+points": `"+points" is not a difference`,
+		"memory_tax>+10":     "want a difference in percent, or in points such as +5points",
+		"peak_rss>+10furl":   `"+10furl" is not a difference`,
 	} {
 		_, err := ParseBound(text)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--fail-if ") ||
@@ -149,24 +154,67 @@ func TestVerdictMirrored(t *testing.T) {
 	})
 }
 
-// Without an interval nothing is known; of figures that are always 0, everything.
+// A gate passes or fails by an interval that is known, and of which the bound is a part:
+// not by what was not measured, nor by a fraction of 0, but where both are 0.
 func TestVerdictWithoutInterval(t *testing.T) {
-	b := Bound{Key: "major_faults", Above: true, Value: 0.1}
+	relative := Bound{Key: "major_faults", Above: true, Value: 0.1}
+	absolute := Bound{Key: "major_faults", Above: true, Value: 5, Absolute: true, Unit: Count}
+	fewer := Bound{Key: "major_faults", Above: true, Value: -0.1}
 	one, zero, some := 1.0, 0.0, 12.0
 	for _, x := range []struct {
 		name string
+		b    Bound
 		f    Figure
 		want Verdict
 	}{
-		{"too few rounds", Figure{Key: "major_faults", Ratio: &one}, Noisy},
-		{"another figure", Figure{Key: "minor_faults", Ratio: &one, RatioLo: &one, RatioHi: &one}, Noisy},
-		{"always 0", Figure{Key: "major_faults", DifferenceLo: &zero, DifferenceHi: &zero}, Within},
-		{"0 and then some", Figure{Key: "major_faults", DifferenceLo: &some, DifferenceHi: &some}, Beyond},
-		{"0 and maybe some", Figure{Key: "major_faults", DifferenceLo: &zero, DifferenceHi: &some}, Noisy},
-		{"some in part of the runs", Figure{Key: "major_faults", Base: 100, DifferenceLo: &some, DifferenceHi: &some}, Beyond},
+		{"too few rounds", relative, Figure{Key: "major_faults", Ratio: &one}, Noisy},
+		{"too few rounds, 0", relative, Figure{Key: "major_faults"}, Noisy},
+		{"not measured", relative, Figure{Key: "minor_faults", Ratio: &one, RatioLo: &one, RatioHi: &one}, Unknown},
+		{"not measured", absolute, Figure{Key: "minor_faults", Ratio: &one, RatioLo: &one, RatioHi: &one}, Unknown},
+		{"always 0", relative, Figure{Key: "major_faults", DifferenceLo: &zero, DifferenceHi: &zero}, Within},
+		{"always 0, and to be less", fewer, Figure{Key: "major_faults", DifferenceLo: &zero, DifferenceHi: &zero}, Unknown},
+		{"0 and then some", relative, Figure{Key: "major_faults", DifferenceLo: &some, DifferenceHi: &some}, Unknown},
+		{"0 and then some", absolute, Figure{Key: "major_faults", DifferenceLo: &some, DifferenceHi: &some}, Beyond},
+		{"0 and maybe some", relative, Figure{Key: "major_faults", DifferenceLo: &zero, DifferenceHi: &some}, Unknown},
+		{"0 and maybe some", absolute, Figure{Key: "major_faults", DifferenceLo: &zero, DifferenceHi: &some}, Noisy},
+		{"some in part of the runs", relative, Figure{Key: "major_faults", Base: 100, DifferenceLo: &some, DifferenceHi: &some}, Beyond},
 	} {
-		if g := b.judge(&Comparison{Arm: 1, Figures: []Figure{x.f}}); g.Verdict != x.want {
+		g := x.b.judge(&Comparison{Arm: 1, Figures: []Figure{x.f}})
+		if g.Verdict != x.want {
 			t.Errorf("%s: %s, want %s", x.name, g.Verdict, x.want)
+		}
+		if (g.Verdict == Within || g.Verdict == Beyond) && (g.Lo == nil || g.Hi == nil) {
+			t.Errorf("%s: %s without an interval", x.name, g.Verdict)
+		}
+	}
+}
+
+// A bound in units on a base of 0 is judged as soon as it is known to half of it; one in
+// percent, which cannot be judged, does not hold up the rest.
+func TestBoundsOnZeroBase(t *testing.T) {
+	cycles := func(least, more int) func(int) *trial.Sample {
+		return func(n int) *trial.Sample {
+			v := least
+			if n%3 == 0 {
+				v += more
+			}
+			return &trial.Sample{Wall: 1, CPU: 1, GCCycles: &v}
+		}
+	}
+	opts := plainOptions
+	opts.MaxRounds = 50
+	for text, want := range map[string]Verdict{"gc_cycles>+3": Beyond, "gc_cycles>+8": Within, "gc_cycles>+5%": Unknown, "oom_kills>+1": Unknown} {
+		b, err := ParseBound(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Bounds = []Bound{b}
+		r, err := Compare(t.Context(), arms(cycles(0, 0), cycles(4, 1)), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Gates[0].Verdict != want || r.Ended != Precise || r.Rounds != LeastRounds {
+			t.Errorf("%s: %+v, ended %s after %d rounds", text, r.Gates[0], r.Ended, r.Rounds)
 		}
 	}
 }

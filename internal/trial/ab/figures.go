@@ -29,10 +29,13 @@ type figure struct {
 	unit   Unit
 	higher bool // more is better
 	get    func(*trial.Sample) (float64, bool)
+	pool   func([]*trial.Sample) (float64, bool) // of a pooled figure; else nil
 
 	primary bool
 	gated   bool    // a bound names it
+	onlyFor bool    // nothing but a bound makes it primary
 	target  float64 // the fraction of the base to be seen; of those that are primary
+	units   float64 // what is to be seen of a base of 0, by bounds in units; 0 for none
 
 	resolved map[int]bool // by arm: known well enough by a look
 }
@@ -87,7 +90,11 @@ func newPlan(warm []*trial.Sample, opts Options) (*plan, error) {
 	onlyBench := (spec == nil || spec.Name == metric.Bench) && len(bench) > 0
 	for _, f := range trial.Figures {
 		if !onlyBench || slices.Contains(perBench, f.Key) {
-			p.figures = append(p.figures, &figure{key: f.Key, unit: unitOf(f.Key), get: f.Get})
+			one := &figure{key: f.Key, unit: unitOf(f.Key), get: f.Get}
+			if f.Pooled {
+				one.pool = f.Center
+			}
+			p.figures = append(p.figures, one)
 		}
 	}
 	for _, key := range common(warm) {
@@ -153,7 +160,10 @@ func (p *plan) gate(b *Bound) error {
 	if !b.Absolute {
 		target = math.Max(target, math.Abs(b.Value)/2)
 	}
-	f.gated = true
+	if b.Absolute && (f.units == 0 || math.Abs(b.Value)/2 < f.units) {
+		f.units = math.Abs(b.Value) / 2
+	}
+	f.gated, f.onlyFor = true, f.onlyFor || !f.primary
 	p.decide(f, target)
 	return nil
 }
@@ -254,38 +264,47 @@ func (f *figure) value(s *trial.Sample) (float64, bool) {
 	return v, ok && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// A comparison is a figure of an arm against that of the base: by ratios, or, where
-// one of the values is 0, by differences alone.
+// A comparison is a figure of an arm against that of the base: by ratios, or, of shares
+// and where one of the values is 0, by differences alone.
 type comparison struct {
-	f      *figure
-	base   []float64
-	middle float64 // of the base
-	ratio  stat.Paired
-	differ stat.Differences
-	byUnit bool // zeros: ratios say nothing
+	f           *figure
+	base        []float64
+	middle, arm float64 // the one figure of the base, and of the arm
+	ratio       stat.Paired
+	differ      stat.Differences
+	byUnit      bool // ratios say nothing
 }
 
+// compare has no pairs where the one figure of an arm is not known.
 func (f *figure) compare(base, arm *trial.Arm) comparison {
 	x, y := f.pairs(base, arm)
-	c := comparison{f: f, base: x, middle: f.middle(base, x), differ: stat.PairDifferences(x, y)}
-	c.byUnit = slices.ContainsFunc(x, notPositive) || slices.ContainsFunc(y, notPositive)
+	c := comparison{f: f}
+	var ok, both bool
+	if c.middle, ok = f.middle(base, x); ok {
+		c.arm, both = f.middle(arm, y)
+	}
+	if !ok || !both {
+		return c
+	}
+	c.base, c.differ = x, stat.PairDifferences(x, y)
+	c.byUnit = f.unit == Fraction || slices.ContainsFunc(x, notPositive) || slices.ContainsFunc(y, notPositive)
 	if !c.byUnit {
 		c.ratio = stat.ComparePairs(x, y)
 	}
 	return c
 }
 
-// middle is the one figure of the base: a percentile of all requests where it is of a
-// load, else the median of values.
-func (f *figure) middle(base *trial.Arm, values []float64) float64 {
-	for name, key := range names {
-		if key == f.key && metric.IsOfLoad(name) {
-			if v, ok := trial.CenterOf(base.Samples, name); ok {
-				return v
-			}
-		}
+// middle is the one figure of an arm: of a pooled figure, such as a percentile of
+// requests or a share of CPU samples, that of all its runs together; else the median of
+// values, those of its runs that are compared.
+func (f *figure) middle(arm *trial.Arm, values []float64) (float64, bool) {
+	if len(values) == 0 {
+		return 0, false
 	}
-	return stat.Median(values)
+	if f.pool != nil {
+		return f.pool(arm.Samples)
+	}
+	return stat.Median(values), true
 }
 
 func notPositive(v float64) bool { return v <= 0 }
@@ -306,9 +325,19 @@ func (c comparison) differs(alpha float64) bool {
 	return c.ratio.Differs(alpha)
 }
 
+// seen returns the fraction of the base that would be found. That of a difference which
+// was found may go by what is left without it.
+func (c comparison) seen(alpha float64, found bool) float64 {
+	if found {
+		return math.Min(c.blind(alpha), c.noise(alpha))
+	}
+	return c.blind(alpha)
+}
+
 // blind returns the fraction of the base that is seen, by the sizes of the differences
-// alone; known by the width of the interval. They are infinite where the base is 0,
-// unless nothing ever differed.
+// alone; noise by the width of the interval; known is to what fraction of the base the
+// difference is known. They are infinite where the base is 0, unless nothing ever
+// differed.
 func (c comparison) blind(alpha float64) float64 {
 	if c.byUnit {
 		return c.fraction(c.differ.Detectable(alpha))
@@ -316,11 +345,37 @@ func (c comparison) blind(alpha float64) float64 {
 	return math.Expm1(c.ratio.Detectable(alpha))
 }
 
-func (c comparison) known(alpha float64) float64 {
+func (c comparison) noise(alpha float64) float64 {
 	if c.byUnit {
 		return c.fraction(c.differ.Known(alpha))
 	}
-	return math.Expm1(c.ratio.Known(alpha)) * c.ratio.Ratio
+	return math.Expm1(c.ratio.Known(alpha))
+}
+
+func (c comparison) known(alpha float64) float64 {
+	if c.byUnit {
+		return c.noise(alpha)
+	}
+	return c.noise(alpha) * c.ratio.Ratio
+}
+
+// zero says that the base is 0: only what bounds in units ask for can be known of it.
+func (c comparison) zero() bool { return c.byUnit && c.middle <= 0 && c.f.onlyFor }
+
+// isSeen says whether what would be found is little enough, isKnown whether a plain
+// difference is known well enough.
+func (c comparison) isSeen(alpha float64) bool {
+	if c.zero() {
+		return c.f.units == 0 || c.differ.Detectable(alpha) <= c.f.units
+	}
+	return c.blind(alpha) <= c.f.target
+}
+
+func (c comparison) isKnown(alpha float64) bool {
+	if c.zero() {
+		return c.differ.Known(alpha) <= c.f.units
+	}
+	return c.known(alpha) <= c.enough()
 }
 
 // enough is the fraction of the base that must be seen of a figure whose difference is

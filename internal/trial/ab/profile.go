@@ -40,7 +40,8 @@ type SiteDiff struct {
 	// Difference is the least that it can be: where one side is null, against the most
 	// that it can have there.
 	Difference float64 `json:"difference_seconds"`
-	// Different says that the difference exceeds three standard errors of sampling.
+	// Different says that the difference exceeds three standard errors of sampling, in
+	// three rounds or more.
 	Different bool `json:"different"`
 }
 
@@ -141,12 +142,16 @@ func (p *Profile) sites(base, arm []*profile.Result, a, b *profile.Result) {
 	})
 }
 
+// fewestRounds is of how many sampled rounds a difference between functions is shown:
+// one run differs from the next by more than sampling.
+const fewestRounds = 3
+
 // site adds a function. A sample stands for as many seconds on either side, so counts
 // of samples tell by how much sampling alone lets them differ.
 func (p *Profile) site(d SiteDiff, x, y float64, a, b *profile.Result) {
 	d.Difference = y - x
 	perX, perY := perSample(a), perSample(b)
-	d.Different = math.Abs(d.Difference) > 3*math.Sqrt(x*perX+y*perY)
+	d.Different = p.N >= fewestRounds && math.Abs(d.Difference) > 3*math.Sqrt(x*perX+y*perY)
 	p.Sites = append(p.Sites, d)
 }
 

@@ -20,8 +20,8 @@ type Result struct {
 	Rounds int     `json:"rounds"`
 	Ended  Ended   `json:"ended"`
 	// Detectable is the difference that would have been found in 8 of 10 such
-	// comparisons, as a fraction: the largest of those of the figures that decide.
-	// Null with too few rounds.
+	// comparisons, as a fraction: the largest of those of the figures that decide, but
+	// for those whose base is 0. Null with too few rounds, and where no figure is left.
 	Detectable *float64 `json:"detectable_fraction"`
 
 	Comparisons []Comparison `json:"comparisons"` // one of each arm but the base
@@ -44,13 +44,14 @@ type Figure struct {
 	Primary bool `json:"primary"`
 	Higher  bool `json:"higher_is_better"`
 	N       int  `json:"n"` // rounds
-	// Base is the base's median, Value that of the arm adjusted for drift: the base's
-	// with the difference.
+	// Base and Value are the base's own figure and the arm's: medians, or those of all
+	// runs together where a figure is pooled. They are not adjusted for drift.
 	Base  float64 `json:"base"`
-	Value float64 `json:"adjusted"`
-	// Ratio is the arm's by the base's; null where one of the values is 0. Its
-	// interval, and that of Difference, hold for all figures of the family together at
-	// 95%; null with too few rounds.
+	Value float64 `json:"value"`
+	// Ratio is the arm's by the base's within rounds; null of shares, and where one of
+	// the values is 0. Difference is Base times Ratio-1, or where that is null the
+	// difference within rounds. The intervals hold for all figures of the family
+	// together at 95%; null with too few rounds.
 	Ratio        *float64 `json:"ratio"`
 	RatioLo      *float64 `json:"ratio_lo"`
 	RatioHi      *float64 `json:"ratio_hi"`
@@ -90,7 +91,8 @@ func (p *plan) family(arms []*trial.Arm, primary bool) (at []place, all []compar
 // A place is where a comparison belongs: which figure of which arm.
 type place struct{ figure, arm int }
 
-// conclude compares the arms by what was measured so far.
+// conclude compares the arms by what was measured so far; nil if there is nothing to
+// compare.
 func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 	r := &Result{Detect: p.opts.Detect, Rounds: rounds, Comparisons: make([]Comparison, len(arms)-1), Gates: []Gate{}}
 	found := make(map[place]Figure)
@@ -104,6 +106,9 @@ func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 		for i, c := range all {
 			found[at[i]] = c.figure(levels[i], level/float64(len(all)))
 		}
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
@@ -130,7 +135,7 @@ func (p *plan) conclude(arms []*trial.Arm, rounds int) *Result {
 // drop leaves out the peak of the tree where it is that of the largest process.
 func (c *Comparison) drop() {
 	one, tree := c.Find("peak_rss_bytes"), c.Find("peak_tree_rss_bytes")
-	if one == nil || tree == nil || tree.Primary || one.Base != tree.Base || one.Difference != tree.Difference {
+	if one == nil || tree == nil || tree.Primary || one.Base != tree.Base || one.Value != tree.Value || one.Difference != tree.Difference {
 		return
 	}
 	out := c.Figures[:0]
@@ -154,15 +159,16 @@ func (c *Comparison) Find(key string) *Figure {
 
 // detectable sets what could have been seen: by the figure that is known least.
 func (r *Result) detectable() {
-	worst := 0.0
+	worst := math.NaN()
 	for _, c := range r.Comparisons {
 		for _, f := range c.Figures {
 			switch {
 			case !f.Primary:
-			case f.Detectable == nil:
-				worst = math.Inf(1)
-			default:
-				worst = math.Max(worst, *f.Detectable)
+			case f.DifferenceLo == nil:
+				r.Detectable = nil
+				return
+			case f.Detectable != nil && !(*f.Detectable <= worst):
+				worst = *f.Detectable
 			}
 		}
 	}
@@ -172,14 +178,12 @@ func (r *Result) detectable() {
 // figure says what the comparison found: tested at one level, detectable at another.
 func (c comparison) figure(tested, each float64) Figure {
 	f := Figure{Key: c.f.key, Unit: c.f.unit, Primary: c.f.primary, Higher: c.f.higher, N: c.n(),
-		Base: c.middle, P: c.p(), Different: c.differs(tested)}
-	f.Value, f.Difference = f.Base+c.differ.Shift, c.differ.Shift
+		Base: c.middle, Value: c.arm, Difference: c.differ.Shift, P: c.p(), Different: c.differs(tested)}
 	if lo, hi, ok := c.differ.Interval(tested); ok {
 		f.DifferenceLo, f.DifferenceHi = finite(lo), finite(hi)
 	}
 	if !c.byUnit {
-		f.Ratio, f.Value = finite(c.ratio.Ratio), f.Base*c.ratio.Ratio
-		f.Difference = f.Value - f.Base
+		f.Ratio, f.Difference = finite(c.ratio.Ratio), f.Base*(c.ratio.Ratio-1)
 		if lo, hi, ok := c.ratio.Interval(tested); ok {
 			f.RatioLo, f.RatioHi = finite(lo), finite(hi)
 			// The one interval in two units, so that they cannot disagree.
@@ -187,15 +191,11 @@ func (c comparison) figure(tested, each float64) Figure {
 		}
 	}
 	if !f.Primary {
-		f.Detectable = finite(c.known(each))
+		f.Detectable = finite(c.noise(each))
 		return f
 	}
 	f.Target = &c.f.target
-	seen := c.blind(each)
-	if f.Different {
-		seen = math.Min(seen, c.known(each))
-	}
-	f.Detectable = finite(seen)
+	f.Detectable = finite(c.seen(each, f.Different))
 	return f
 }
 
@@ -208,15 +208,15 @@ func (p *plan) precise(arms []*trial.Arm, rounds int) (ok bool, worst float64) {
 	each := 1 / float64(len(all))
 	for i, c := range all {
 		seen := c.blind(level * each)
-		if known := c.known(level * each); early > 0 && known <= c.enough() && c.differs(early*each) {
+		if early > 0 && c.isKnown(level*each) && c.differs(early*each) {
 			if c.f.resolved == nil {
 				c.f.resolved = make(map[int]bool)
 			}
 			c.f.resolved[at[i].arm] = true
 		}
 		if c.f.resolved[at[i].arm] {
-			seen = c.known(level * each)
-		} else if seen > c.f.target {
+			seen = c.seen(level*each, true)
+		} else if !c.isSeen(level * each) {
 			ok = false
 		}
 		worst = math.Max(worst, seen)

@@ -23,12 +23,8 @@ func abSection(f *result.AB) *Section {
 	}
 	for i := range f.Result.Gates {
 		g := &f.Result.Gates[i]
-		goal := map[result.Verdict]string{result.VerdictBeyond: "Failed", result.VerdictWithin: "Passed"}[g.Verdict]
-		if goal == "" {
-			goal = "Too noisy to tell"
-		}
-		s.Answers = append(s.Answers, Answer{Goal: goal, Text: report.ABGate(f, g) + ".",
-			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy})
+		s.Answers = append(s.Answers, Answer{Goal: upper(report.ABVerdict(f, g)), Text: report.ABGate(f, g) + ".",
+			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy || g.Verdict == result.VerdictUnknown})
 	}
 	for i := range f.Result.Comparisons {
 		c := &f.Result.Comparisons[i]
@@ -38,8 +34,7 @@ func abSection(f *result.AB) *Section {
 				s.Answers = append(s.Answers, abAnswer(x, versus))
 			}
 		}
-		b := &Block{Title: versus, Charts: []*Chart{abRatios(c)}, Tables: []*Table{abFigures(c)}}
-		s.Blocks = append(s.Blocks, b)
+		s.Blocks = append(s.Blocks, abCompared(c, versus))
 		if c.Profile != nil {
 			s.Blocks = append(s.Blocks, abProfile(c.Profile, versus))
 		}
@@ -87,14 +82,28 @@ func abAnswer(x *result.ABFigure, versus string) Answer {
 	return a
 }
 
-// abRatios draws figures relative to the base, with their intervals.
+// abCompared shows the figures of an arm.
+func abCompared(c *result.ABComparison, versus string) *Block {
+	b := &Block{Title: versus}
+	if len(c.Figures) == 0 {
+		b.Words = []string{upper(report.ABNoRound) + "."}
+		return b
+	}
+	if ch := abRatios(c); len(ch.Y.Categories) > 0 {
+		b.Charts = []*Chart{ch}
+	}
+	b.Tables = []*Table{abFigures(c)}
+	return b
+}
+
+// abRatios draws figures relative to the base, those with an interval.
 func abRatios(c *result.ABComparison) *Chart {
 	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "of the base", Format: Percent},
 		Lines: []Line{{At: 1, Text: "base"}}}
 	decides, others := Series{Name: "decides", Color: 1}, Series{Name: "other figures", Shape: 1}
 	for i := range c.Figures {
 		x := &c.Figures[i]
-		if x.Ratio == nil || !report.ABShown(x) {
+		if x.Ratio == nil || x.RatioLo == nil || x.RatioHi == nil || !report.ABShown(x) {
 			continue
 		}
 		diff, interval := report.ABDifference(x)
@@ -114,7 +123,7 @@ func abRatios(c *result.ABComparison) *Chart {
 }
 
 func abFigures(c *result.ABComparison) *Table {
-	t := &Table{Caption: "All figures, adjusted for drift between rounds; ~: no difference found",
+	t := &Table{Caption: "All figures: base and this are medians of the runs, the difference is within rounds, so adjusted for drift; ~: no difference found",
 		Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
 	for i := range c.Figures {
 		x := &c.Figures[i]

@@ -64,7 +64,7 @@ func signed(v float64) string {
 }
 
 // ABDifference prints the difference of a figure, and its interval; "" where there is
-// none.
+// none: in percent of the base, in points of a share, else in the figure's unit.
 func ABDifference(f *result.ABFigure) (diff, interval string) {
 	if f.Ratio != nil {
 		diff = signed(*f.Ratio - 1)
@@ -73,20 +73,37 @@ func ABDifference(f *result.ABFigure) (diff, interval string) {
 		}
 		return diff, interval
 	}
-	unit := func(v float64) string {
-		text := ABValue(f, math.Abs(v))
-		switch {
-		case v > 0:
-			return "+" + text
-		case v < 0:
-			return "-" + text
-		}
-		return text
-	}
 	if f.DifferenceLo != nil && f.DifferenceHi != nil {
-		interval = unit(*f.DifferenceLo) + " to " + unit(*f.DifferenceHi)
+		interval = abInterval(f, *f.DifferenceLo, *f.DifferenceHi)
 	}
-	return unit(f.Difference), interval
+	return abSigned(f, f.Difference), interval
+}
+
+// abInterval prints an interval of a difference in the figure's unit.
+func abInterval(f *result.ABFigure, lo, hi float64) string {
+	low := abSigned(f, lo)
+	if f.Unit == result.UnitFraction {
+		low = strings.TrimSuffix(low, points)
+	}
+	return low + " to " + abSigned(f, hi)
+}
+
+// points are the unit of a difference of two shares.
+const points = " points"
+
+// abSigned prints a difference in the figure's unit: +12, -1.500ms, +3.1 points.
+func abSigned(f *result.ABFigure, v float64) string {
+	if f.Unit == result.UnitFraction {
+		return strings.TrimSuffix(signed(v), "%") + points
+	}
+	text := ABValue(f, math.Abs(v))
+	switch {
+	case v > 0:
+		return "+" + text
+	case v < 0:
+		return "-" + text
+	}
+	return text
 }
 
 // ABSentence says what a figure differs in.
@@ -95,11 +112,16 @@ func ABSentence(f *result.ABFigure) string {
 	label := ABLabel(f.Key)
 	switch better, different := f.Better(); {
 	case interval == "":
-		return fmt.Sprintf("%s: %s, unknown how well: too few rounds (%d)", label, diff, f.N)
+		return fmt.Sprintf("%s: too few rounds to tell (%d)", label, f.N)
+	case !different && isZero(f.DifferenceLo) && isZero(f.DifferenceHi):
+		if f.Base == f.Value {
+			return fmt.Sprintf("%s: no difference found (%s in both)", label, ABValue(f, f.Base))
+		}
+		return fmt.Sprintf("%s: no difference found", label)
 	case !different:
 		text := fmt.Sprintf("%s: no difference found (%s)", label, interval)
-		if f.Detectable != nil {
-			text += fmt.Sprintf("; %s would have been seen", atLeast(*f.Detectable))
+		if f.Detectable != nil && *f.Detectable > 0 {
+			text += fmt.Sprintf("; %s would have been seen", abSeen(f, *f.Detectable))
 		}
 		return text
 	case better:
@@ -111,6 +133,20 @@ func ABSentence(f *result.ABFigure) string {
 
 // atLeast prints a difference that can be seen, rounded up.
 func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/10) }
+
+func isZero(v *float64) bool { return v != nil && *v == 0 }
+
+// abSeen prints a difference that can be seen, a fraction of the base, as ABDifference
+// prints those of the figure.
+func abSeen(f *result.ABFigure, v float64) string {
+	switch {
+	case f.Ratio != nil:
+		return atLeast(v)
+	case f.Unit == result.UnitFraction:
+		return strings.TrimSuffix(atLeast(v*f.Base), "%") + points
+	}
+	return ABValue(f, v*f.Base)
+}
 
 // ABEnd says why the comparison ended and what it could have seen.
 func ABEnd(f *result.AB) string {
@@ -126,8 +162,12 @@ func ABEnd(f *result.AB) string {
 	}
 	switch {
 	case r.Detectable == nil:
-		return text + ". Too few rounds to say what could have been seen"
-	case r.Ended == result.EndedPrecise:
+		if abTooFew(r) {
+			text += ". Too few rounds to say what could have been seen"
+		}
+	case *r.Detectable == 0:
+		text += ". The runs had no noise: any difference would have been found"
+	case r.Ended == result.EndedPrecise || *r.Detectable <= r.Detect:
 		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
 	default:
 		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons",
@@ -136,39 +176,75 @@ func ABEnd(f *result.AB) string {
 	return text
 }
 
+// abTooFew says whether a figure that decides has no interval.
+func abTooFew(r *result.ABResult) bool {
+	for i := range r.Comparisons {
+		for j := range r.Comparisons[i].Figures {
+			if f := &r.Comparisons[i].Figures[j]; f.Primary && f.DifferenceLo == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ABGate says in a line what --fail-if found.
 func ABGate(f *result.AB, g *result.ABGate) string {
 	name := ""
 	if len(f.Arms) > 2 {
 		name = f.Arms[g.Arm].Name + ": "
 	}
-	is := "its interval is not known: too few rounds"
-	if g.Lo != nil && g.Hi != nil {
-		lo, hi := signed(*g.Lo), signed(*g.Hi)
-		if g.Absolute {
-			x := &result.ABFigure{Key: g.Key, Unit: abUnit(f, g)}
-			x.DifferenceLo, x.DifferenceHi = g.Lo, g.Hi
-			_, both := ABDifference(x)
-			lo, hi, _ = strings.Cut(both, " to ")
+	verdict, why := abVerdict(f, g)
+	return fmt.Sprintf("%s--fail-if %s: %s: %s", name, result.Quote(g.Bound), verdict, why)
+}
+
+// ABVerdict names what --fail-if found.
+func ABVerdict(f *result.AB, g *result.ABGate) string {
+	verdict, _ := abVerdict(f, g)
+	return verdict
+}
+
+func abVerdict(f *result.AB, g *result.ABGate) (verdict, why string) {
+	var x *result.ABFigure
+	for i := range f.Result.Comparisons {
+		if c := &f.Result.Comparisons[i]; c.Arm == g.Arm {
+			x = c.Find(g.Key)
 		}
-		is = "the interval is " + lo + " to " + hi
+	}
+	switch {
+	case x == nil:
+		return "cannot be judged", "not measured"
+	case g.Verdict == result.VerdictUnknown:
+		return "cannot be judged", fmt.Sprintf("the base is %s, and no percentage of it is a difference; give the bound in units, such as %s",
+			ABValue(x, x.Base), result.Quote(inUnits(g.Bound, x)))
+	case g.Lo == nil || g.Hi == nil:
+		return "too few rounds to tell", unit.Plural(x.N, "round")
+	}
+	why = "the interval is " + signed(*g.Lo) + " to " + signed(*g.Hi)
+	switch {
+	case g.Absolute || x.Base <= 0:
+		why = "the interval is " + abInterval(x, *g.Lo, *g.Hi)
+	case x.Ratio == nil: // its difference is shown in points, or in its unit
+		why += " of the base"
 	}
 	switch g.Verdict {
 	case result.VerdictBeyond:
-		return fmt.Sprintf("%s--fail-if %s: failed: %s", name, result.Quote(g.Bound), is)
+		return "failed", why
 	case result.VerdictWithin:
-		return fmt.Sprintf("%s--fail-if %s: passed: %s", name, result.Quote(g.Bound), is)
+		return "passed", why
 	}
-	return fmt.Sprintf("%s--fail-if %s: too noisy to tell: %s", name, result.Quote(g.Bound), is)
+	return "too noisy to tell", why
 }
 
-func abUnit(f *result.AB, g *result.ABGate) result.ABUnit {
-	for i := range f.Result.Comparisons {
-		if x := f.Result.Comparisons[i].Find(g.Key); x != nil {
-			return x.Unit
-		}
+// inUnits turns a bound in percent of a figure into one in its unit, as an example.
+func inUnits(bound string, f *result.ABFigure) string {
+	value := map[result.ABUnit]string{result.UnitSeconds: "5ms", result.UnitBytes: "10MiB", result.UnitFraction: "5points"}[f.Unit]
+	if value == "" {
+		value = "100"
 	}
-	return result.UnitOwn
+	is := strings.LastIndexAny(bound, "<>") + 1
+	sign := strings.IndexAny(bound[is:], "+-") + 1
+	return bound[:is+sign] + value
 }
 
 // TitleAB names the arms, the base first.
@@ -195,6 +271,9 @@ func TitleAB(f *result.AB) []string {
 	}
 	return out
 }
+
+// ABNoRound is said of a program that has no run in a round in which the base has one.
+const ABNoRound = "not compared: no round has a run of both"
 
 // AB prints the result: the answers, the figures, where the time goes.
 func AB(w io.Writer, f *result.AB) error {
@@ -229,6 +308,10 @@ func AB(w io.Writer, f *result.AB) error {
 				if c.Figures[j].Primary {
 					fmt.Fprintf(&b, "  %s\n", console.Line(ABSentence(&c.Figures[j])))
 				}
+			}
+			if len(c.Figures) == 0 {
+				fmt.Fprintf(&b, "  %s\n", ABNoRound)
+				continue
 			}
 			for _, table := range []*table{abFigures(f, c), abClasses(c.Profile), abSites(c.Profile)} {
 				if table == nil {

@@ -64,6 +64,7 @@ func resultSchema(t *testing.T) *jsonschema.Schema {
 		kinds  []any
 	}{
 		{"program", reflect.TypeFor[result.File](), result.Schema, []any{result.KindRun, result.KindTune, result.KindAttach}},
+		{"ab", reflect.TypeFor[result.AB](), result.Schema, []any{result.KindAB}},
 		{"lab", reflect.TypeFor[result.Lab](), result.Schema, []any{"lab"}},
 		{"inspect", reflect.TypeFor[result.Inspect](), result.InspectSchema, []any{"process", "list"}},
 		{"doctor", reflect.TypeFor[result.Doctor](), result.DoctorSchema, []any{"doctor"}},
@@ -145,6 +146,9 @@ func TestResultsAreValidBySchema(t *testing.T) {
 	f := tuneFile(res)
 	f.Schema = result.Schema
 	SetNotes(f, nil)
+	if results["a comparison"], err = abFile(t, "wall>+3%", "oom_kills>+1").JSON(); err != nil {
+		t.Fatal(err)
+	}
 	if results["a search"], err = f.JSON(); err != nil {
 		t.Fatal(err)
 	}
