@@ -309,5 +309,8 @@ func (s *search) round(ctx context.Context, arms []*Arm, sampled bool) error {
 	for i, a := range arms {
 		plain[i] = a.Arm
 	}
-	return s.sched.Round(ctx, plain)
+	if err := s.sched.Round(ctx, plain); err != nil {
+		return err
+	}
+	return s.incomparable(fewRounds)
 }

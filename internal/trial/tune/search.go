@@ -396,6 +396,9 @@ func (s *search) finish(ctx context.Context, err *error) {
 		}
 		s.estimate()
 	}
+	if *err == nil && !r.Interrupted && r.Answer.State == TooLittle {
+		*err = s.incomparable(1)
+	}
 	s.sayUntried()
 	s.sayFailures()
 	if why := r.broken(s.def()); why != "" && alive(s.def()) {

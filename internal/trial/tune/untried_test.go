@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // A search that did not try all settings is not conclusive, whatever its final shows; it says
@@ -69,6 +71,35 @@ func TestUntriedSettingsAreInconclusive(t *testing.T) {
 			t.Errorf("%s: with %s %d settings were not tried either", tt.name, a.Try, res.Answer.Untried)
 		}
 	}
+}
+
+// A metric that is never more than 0 ends the search at once: no budget helps.
+func TestMetricOfZero(t *testing.T) {
+	for value, want := range map[float64]string{0: "n is 0 in every run of the default", -3: "n is less than 0 in every run of the default"} {
+		s := newSimulated(1)
+		opts := s.options()
+		opts.Metric = &metric.Spec{Name: "n", Pattern: regexp.MustCompile("n=([0-9]+)")}
+		res, err := Search(t.Context(), constant{s, value}, opts)
+		if err == nil || !strings.HasPrefix(err.Error(), want+": ") || !strings.Contains(err.Error(), "--metric") || res.Ended != want || res.Answer.State != TooLittle {
+			t.Errorf("%v: %v, ended %q with %+v", value, err, res.Ended, res.Answer)
+		}
+		if n := len(res.Arms[0].Samples); n != fewRounds {
+			t.Errorf("%v: %d runs of the default", value, n)
+		}
+	}
+}
+
+type constant struct {
+	trial.Runner
+	n float64
+}
+
+func (c constant) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+	s, err := c.Runner.Run(ctx, set)
+	if err == nil {
+		s.Metrics = map[string]float64{"n": c.n}
+	}
+	return s, err
 }
 
 // Levels of what changes nothing need not be tried.
