@@ -157,7 +157,13 @@ spec:
 			f.Arms[1].Setting.THP = "heap"
 			f.Recommendations[0].Permanent = []string{"to keep it:\n- evil: 1"}
 		},
-			[]string{"# thp=heap is not a variable", `#   to keep it:\n- evil: 1`}, nil},
+			[]string{"# thp=heap is not a variable, and not in this patch:\n#   folio exec --thp heap --gogc 300 --memlimit 460MiB -- PROGRAM\n", `#   to keep it:\n- evil: 1`}, nil},
+		"huge pages, and their line": {func(f *result.File) {
+			f.Arms[1].Setting.THP = "heap"
+			f.Recommendations[0].ShellLine = "folio exec --thp heap -- ./server"
+			f.Recommendations[0].Permanent = []string{"to keep it, one of these:", "the line above as ENTRYPOINT"}
+		},
+			[]string{"in this patch:\n#   folio exec --thp heap -- ./server\n#   to keep it, one of these:\n#   the line above as ENTRYPOINT\n"}, nil},
 		"a hostile command":         {func(f *result.File) { f.Program.Command = []string{"a\nkind: Secret\x1b"} }, nil, []string{"\nkind: Secret", "\x1b"}},
 		"default and nothing known": {func(f *result.File) { f.Recommendations[0].Arm = "default"; f.Program.Limits = nil }, []string{"# nothing is to be changed"}, nil},
 	} {

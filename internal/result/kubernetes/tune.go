@@ -67,7 +67,11 @@ func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 			p.Comments = append(p.Comments, "  "+line)
 		}
 	} else if s.THP != trial.THPSystem {
-		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is not a variable, and not in this patch:", s.THP))
+		line := rec.ShellLine
+		if line == "" { // redacted
+			line = s.Line([]string{"PROGRAM"})
+		}
+		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is not a variable, and not in this patch:", s.THP), "  "+line)
 		for _, line := range rec.Permanent {
 			p.Comments = append(p.Comments, "  "+line)
 		}
