@@ -69,6 +69,9 @@ var wants = map[string]string{
 	"intSlice": "want whole numbers with commas, such as 1,2,4",
 }
 
+// searched are flags of folio run whose variables folio tune searches.
+var searched = map[string]string{"gogc": "GOGC", "memlimit": "GOMEMLIMIT"}
+
 // flagError says in plain words what is wrong with a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf(": see '%s --help'", cmd.CommandPath())
@@ -80,6 +83,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := "--" + unknown.GetSpecifiedName()
 		if s := unknown.GetSpecifiedShortnames(); s != "" {
 			return misusef("unknown flag -%s%s", s, see)
+		}
+		if variable := searched[unknown.GetSpecifiedName()]; variable != "" && cmd.Name() == "tune" {
+			return misusef("unknown flag %s: tune searches %s itself; folio run takes %s", name, variable, name)
 		}
 		if near := nearest(cmd.Flags(), unknown.GetSpecifiedName()); near != "" {
 			return misusef("unknown flag %s: did you mean --%s?", name, near)
@@ -113,7 +119,7 @@ func invalidValue(e *pflag.InvalidValueError) error {
 
 // nearest returns the flag whose name is most like another one, "" if none is.
 func nearest(fs *pflag.FlagSet, name string) string {
-	best, least := "", 3
+	best, least := "", 3 // letters
 	fs.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
@@ -122,11 +128,16 @@ func nearest(fs *pflag.FlagSet, name string) string {
 		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
 			d = 1
 		}
-		if d < least && d < len(name) {
+		if d < least && near(d, f.Name, name) {
 			best, least = f.Name, d
 		}
 	})
 	return best
+}
+
+// near says whether names that differ in d letters may be meant to be the same: most are.
+func near(d int, a, b string) bool {
+	return d <= 1 && min(len(a), len(b)) > 1 || 2*d <= min(len(a), len(b))
 }
 
 // distance is how many letters are to be changed, added or removed (Levenshtein).

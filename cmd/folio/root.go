@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,8 +95,11 @@ func newHelp(root *cobra.Command) *cobra.Command {
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	msg := "unknown command " + name
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		msg += ": did you mean " + strings.Join(near, " or ") + "?"
+	meant := slices.DeleteFunc(cmd.SuggestionsFor(name), func(s string) bool {
+		return !strings.HasPrefix(s, name) && !near(distance(s, name), s, name)
+	})
+	if len(meant) > 0 {
+		msg += ": did you mean " + strings.Join(meant, " or ") + "?"
 	} else {
 		msg += ": see '" + cmd.CommandPath() + " --help'"
 		if !cmd.HasParent() {
