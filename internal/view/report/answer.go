@@ -27,7 +27,7 @@ type Said struct {
 func Answers(f *result.File) (answers []Said, open string) {
 	a := f.Answer
 	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
-		return []Said{{Set: "Nothing can be compared yet: " + tooLittle(f) + "."}}, ""
+		return []Said{{Set: "Nothing was compared: " + tooLittle(f) + "."}}, ""
 	}
 	for i, rec := range f.Recommendations {
 		s := saidOf(f, rec)
