@@ -146,7 +146,7 @@ spec:
 			[]string{`value: "$$(Y) \"a\\b\"\n- z"`}, []string{"\n- z"}},
 		"the default": {func(f *result.File) { f.Recommendations[0].Arm, f.Arms[0].Samples = "default", f.Arms[1].Samples },
 			[]string{"# It is the default", "memory: 341Mi"}, []string{"env:"}},
-		"not settled":                 {func(f *result.File) { f.Answer.State = result.AnswerInconclusive }, []string{"# Not settled"}, nil},
+		"inconclusive":                {func(f *result.File) { f.Answer.State = result.AnswerInconclusive }, []string{"# Inconclusive: a longer search may"}, nil},
 		"no load of folio":            {func(f *result.File) { f.Arms[1].Samples[0].Load, f.Arms[1].Samples[1].Load = nil, nil }, []string{"cpu: 1500m"}, []string{"under this load"}},
 		"a run that the kernel ended": {func(f *result.File) { f.Arms[1].Samples[1].Failure = "killed" }, []string{"330Mi", "of 1 run,"}, nil},
 		"no count of the cgroup": {func(f *result.File) { f.Arms[1].Samples[0].Counts = nil },

@@ -35,7 +35,7 @@ func OfTune(f *result.File) (Patch, error) {
 	}}
 	switch {
 	case f.Answer.State == result.AnswerInconclusive:
-		p.Comments = append(p.Comments, "Not settled: more runs may recommend something else.")
+		p.Comments = append(p.Comments, "Inconclusive: a longer search may recommend something else.")
 	case len(f.Arms) > 0 && arm.Name == f.Arms[0].Name:
 		p.Comments = append(p.Comments, "It is the default: no setting was measurably better.")
 	}
