@@ -208,7 +208,7 @@ func TestTuneInterruptedInRoundOne(t *testing.T) {
 	c.signal(unix.SIGINT)
 	c.end(130)
 	out := c.stdout.String()
-	if !strings.HasPrefix(out, "Nothing can be compared yet: interrupted in round 1 of the race, after ") ||
+	if !strings.HasPrefix(out, "Nothing was compared: interrupted in round 1 of the race, after ") ||
 		!strings.Contains(out, "\nsetting ") || strings.Contains(out, "vs default") {
 		t.Errorf("standard output: %s", out)
 	}

@@ -36,9 +36,9 @@ latencies, the run is marked LATE ("late": true in the JSON) and does not count.
 HTTP/1.1, HTTP/2 over TLS where the server offers it, and h2c with --http 2.
 Several URLs are requested in turn. Redirects are not followed.
 
-Exit codes: 0 measured; 1 no connection, or no request succeeded; 2 wrong use; 3
-with --strict, the generator was late; 130 interrupted, after saying what was
-measured until then.`
+Exit codes: 0 measured; 1 no connection, no request succeeded, or the file of
+--body cannot be read; 2 wrong use; 3 with --strict, the generator was late; 130
+interrupted, after saying what was measured until then.`
 
 func newLoad(a *app) *cobra.Command {
 	f := &loadFlags{}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -97,12 +98,23 @@ func message(err error) string {
 		if errors.Is(e, syscall.EPIPE) {
 			continue
 		}
-		text := strings.ReplaceAll(e.Error(), "\n", "; ")
+		text := oneLine(e.Error())
 		if _, quiet := e.(exitCode); !quiet && !slices.Contains(said, text) {
 			said = append(said, text)
 		}
 	}
 	return strings.Join(said, "; ")
+}
+
+// oneLine joins the lines of what another command said, which may be indented.
+func oneLine(text string) string {
+	var lines []string
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // reason is what a result says of why it failed, "" if it did not.
@@ -131,10 +143,11 @@ func flatten(err error) []error {
 	return out
 }
 
-// misuse says that an error is a mistake in the command line.
+// misuse says that an error is a mistake in the command line. A file that cannot be read is not.
 func misuse(err error) error {
-	if err == nil {
-		return nil
+	var file *fs.PathError
+	if err == nil || errors.As(err, &file) {
+		return err
 	}
 	return &usage.Error{Err: err}
 }

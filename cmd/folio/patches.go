@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	goversion "go/version"
 	"os"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/program/executable"
 	"github.com/foliomem/folio/internal/program/overlay"
 )
 
@@ -101,6 +103,9 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	if v := f.goVersion; v != "" {
 		if !strings.HasPrefix(v, "go") {
 			v = "go" + v
+		}
+		if !goversion.IsValid(v) || goversion.Compare(v, "go1") < 0 {
+			return misusef("--goversion %s: not a version of Go: want such as go1.25.5", f.goVersion)
 		}
 		env = append(env, "GOTOOLCHAIN="+v)
 	}
@@ -206,11 +211,16 @@ func (a *app) wrapped(text, indent string) {
 func (a *app) patchesOf(f patchesFlags) error {
 	r, err := overlay.ReadFile(f.of)
 	if err != nil {
-		return fmt.Errorf("--of %w", err)
+		return fmt.Errorf("--of: %w", err)
 	}
 	doc := patchesJSON{Schema: "folio-patches/1", Patches: []patchJSON{}}
 	patch, err := codepatch.Open(f.of)
 	copied := err == nil && patch.Applied // what is refused is not a copy
+	if r == nil && !copied {              // then it must be a program that could have been patched
+		if _, err := executable.ReadBuild(f.of); err != nil {
+			return fmt.Errorf("--of %s: not a Go program: %w", f.of, err)
+		}
+	}
 	doc.Copy = &copied
 	if copied {
 		doc.Go = patch.GoVersion

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,8 @@ func (f *requestFlags) options(urls []string) (o load.Options, err error) {
 	if err == nil {
 		err = o.Check()
 	}
-	if err != nil && f.prefix != "" {
+	var file *fs.PathError
+	if err != nil && f.prefix != "" && !errors.As(err, &file) {
 		text := err.Error()
 		for _, name := range requestNames {
 			text = strings.ReplaceAll(text, "--"+name, "--"+f.prefix+name)
@@ -108,7 +110,7 @@ func (f *requestFlags) parse(urls []string) (o load.Options, err error) {
 	}
 	if f.body != "" {
 		if o.Body, err = input.ReadFile(f.body, input.MaxBody); err != nil {
-			return o, fmt.Errorf("--body: %w", err)
+			return o, fmt.Errorf("--%sbody: %w", f.prefix, err)
 		}
 	}
 	if f.insecure {

@@ -61,7 +61,7 @@ func newRoot(a *app) *cobra.Command {
 // knownCommand refuses an unknown command, and says how to measure a program of that name.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	err := usage.OnlyCommands(cmd, args)
-	if err == nil || len(cmd.SuggestionsFor(args[0])) > 0 {
+	if err == nil || len(usage.Meant(cmd, args[0])) > 0 {
 		return err
 	}
 	return misusef("%w; to measure a program: folio run -- %s", err, args[0])

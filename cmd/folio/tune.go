@@ -78,7 +78,11 @@ func newTune(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune [flags] -- command [args]",
 		Short: "Find the settings that give the time back",
-		Long:  tuneLong,
+		Annotations: map[string]string{ // of unknown flags
+			"--gogc":     "tune searches GOGC itself; folio run takes --gogc",
+			"--memlimit": "tune searches GOMEMLIMIT itself; folio run takes --memlimit",
+		},
+		Long: tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
   folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -96,10 +98,45 @@ func (a *app) vet(ctx context.Context, args []string) (err error) {
 	}
 	cmd := exec.CommandContext(ctx, goTool, append([]string{"vet", "-vettool=" + self}, args...)...)
 	cmd.Env = append(os.Environ(), "GOTMPDIR="+temp)
-	cmd.Stdout, cmd.Stderr = a.stdout, a.stderr
+	said := &vetWriter{w: a.stderr, self: self}
+	cmd.Stdout, cmd.Stderr = a.stdout, said
 	told, err := runTold(cmd, signals)
+	err = errors.Join(err, said.flush())
 	if told > 0 {
 		return exitCode(exitInterrupted)
 	}
 	return ended("go vet", err) // it has said why
+}
+
+// A vetWriter passes on what go vet says, less its advice to run its tool for help: folio's
+// help lists no flags of go vet, and that of folio vet lists the analysers.
+type vetWriter struct {
+	w    io.Writer
+	self string // the tool
+	line []byte // begun
+}
+
+func (v *vetWriter) Write(p []byte) (int, error) {
+	for part := range bytes.Lines(p) {
+		v.line = append(v.line, part...)
+		if part[len(part)-1] == '\n' {
+			if err := v.flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(p), nil
+}
+
+func (v *vetWriter) flush() error {
+	text := string(v.line)
+	v.line = v.line[:0]
+	switch {
+	case strings.HasPrefix(text, "Run '"+v.self+" help'"):
+		text = "Run 'folio vet --help' for the analysers, and -NAME to run one.\n"
+	case strings.HasPrefix(text, "Run '"+v.self+" -help'"):
+		return nil
+	}
+	_, err := io.WriteString(v.w, text)
+	return err
 }

@@ -117,7 +117,7 @@ func TestNotRun(t *testing.T) {
 		{"no THP to shatter with", nil, func(m *Machine) { m.HugePage = 0 }, stall, "base-pieces", "the kernel has none", false},
 		{"a pool too large", nil, func(m *Machine) { m.Spare = 1 << 30 }, pages, "hugetlb-2MiB",
 			"its pool needs 4094MiB more, the machine can spare 1GiB", false},
-		{"one processor", nil, func(m *Machine) { m.CPUs = 1 }, faults, "ahead", "only one processor", false},
+		{"one processor", nil, func(m *Machine) { m.CPUs = 1 }, faults, "ahead", "one CPU: no second thread", false},
 		{"much free memory", nil, func(m *Machine) { m.FreeWindows = 1 << 20 }, stall, "thp-pieces", "too much free memory", false},
 		{"no memory cgroup", map[string]string{"proc/self/cgroup": "0::/\n"}, nil, madvise, "base-free-pressure",
 			"no memory cgroup can be made", false},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,21 +129,22 @@ var kinds = map[string]string{
 	"thp": "transparent huge pages", "hugetlb-2MiB": "2 MiB pages from a reserved pool", "hugetlb-1GiB": "1 GiB pages from a reserved pool",
 }
 
-// reach says at which sizes huge pages gain 10% in latency, by all rows of the table:
-// single sizes may be slower, by where their pages happen to lie in the caches.
+// reach says at which sizes huge pages gain 10% in latency, by all rows of the table that the
+// runs decide: single sizes may be slower, by where their pages happen to lie in the caches.
 func reach(o *Outcome, base, hugeArm *ArmResult) []string {
 	var sizes []uint64
-	var much []bool
+	var much, less []bool // neither: undecided
 	for _, size := range o.Sizes() {
-		if b, h := o.at(base, size, "latency_seconds"), o.at(hugeArm, size, "latency_seconds"); b > 0 && h > 0 {
-			sizes, much = append(sizes, size), append(much, b >= 1.1*h)
+		if o.at(base, size, "latency_seconds") > 0 && o.at(hugeArm, size, "latency_seconds") > 0 {
+			more, decided := gains(base.Values(size, "latency_seconds"), hugeArm.Values(size, "latency_seconds"), 1.1)
+			sizes, much, less = append(sizes, size), append(much, decided && more), append(less, decided && !more)
 		}
 	}
 	if len(sizes) < 2 {
 		return nil
 	}
 	little := 0 // rows in the beginning that gain less than 10%
-	for little < len(much) && !much[little] {
+	for little < len(less) && less[little] {
 		little++
 	}
 	from := len(much) // row from which on all gain 10% or more
@@ -150,15 +152,30 @@ func reach(o *Outcome, base, hugeArm *ArmResult) []string {
 		from--
 	}
 	switch {
-	case little == len(much):
+	case little == len(less):
 		return []string{"In latency, huge pages gain less than 10% at every size."}
 	case from == len(much):
-		return nil // the largest size does not gain what smaller ones do: noise
+		return nil // the largest size does not gain what smaller ones do: noise, or too few runs
 	case from == 0:
 		return []string{"In latency, huge pages gain 10% or more at every size."}
-	case from == little:
-		return []string{fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on.",
-			unit.Exact(sizes[little-1]), unit.Exact(sizes[from]))}
 	}
-	return []string{fmt.Sprintf("In latency, huge pages gain 10%% or more at every size from %s on; below, at some.", unit.Exact(sizes[from]))}
+	text := fmt.Sprintf("In latency, huge pages gain 10%% or more at every size from %s on", unit.Exact(sizes[from]))
+	switch {
+	case slices.Contains(much[:from], true):
+		text += "; below, at some"
+	case little > 0:
+		text = fmt.Sprintf("In latency, huge pages gain less than 10%% up to %s, and 10%% or more from %s on",
+			unit.Exact(sizes[little-1]), unit.Exact(sizes[from]))
+	}
+	return []string{text + "."}
+}
+
+// gains says whether values are less than base by that factor or more, if the runs decide it.
+func gains(base, values []float64, factor float64) (more, decided bool) {
+	scaled := make([]float64, len(values))
+	for i, v := range values {
+		scaled[i] = v * factor
+	}
+	c := stat.Compare(base, scaled)
+	return c.Ratio < 1, c.Different
 }

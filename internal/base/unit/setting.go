@@ -75,11 +75,15 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// RoundUp rounds a duration up to what one would type: whole minutes, or tens of
-// seconds below two minutes, or hours from two hours on.
+// RoundUp rounds a duration up to what one would type: whole minutes, or tens of seconds
+// below two minutes, seconds below ten, tenths below one, or hours from two hours on.
 func RoundUp(d time.Duration) time.Duration {
 	step := time.Minute
 	switch {
+	case d <= time.Second:
+		step = 100 * time.Millisecond
+	case d <= 10*time.Second:
+		step = time.Second
 	case d <= 2*time.Minute:
 		step = 10 * time.Second
 	case d >= 2*time.Hour:
@@ -88,7 +92,7 @@ func RoundUp(d time.Duration) time.Duration {
 	return time.Duration(math.Ceil(float64(d)/float64(step))) * step
 }
 
-// About prints an estimate of a duration: "40s", "4m", "3h", "days".
+// About prints an estimate of a duration: "300ms", "4s", "40s", "4m", "3h", "days".
 func About(d time.Duration) string {
 	if d > 48*time.Hour {
 		return "days"

@@ -91,6 +91,7 @@ func TestDurations(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Span(9 * time.Minute), "9m"}, {Span(90 * time.Second), "1m30s"}, {Span(2 * time.Hour), "2h"},
 		{Span(500 * time.Millisecond), "500ms"}, {Span(0), "0s"},
+		{About(201 * time.Millisecond), "300ms"}, {About(1001 * time.Millisecond), "2s"}, {About(9500 * time.Millisecond), "10s"},
 		{About(31 * time.Second), "40s"}, {About(3*time.Minute + 1), "4m"}, {About(150 * time.Minute), "3h"}, {About(49 * time.Hour), "days"},
 		{Elapsed(158*time.Second + 40*time.Millisecond), "2m38s"}, {Elapsed(1280 * time.Millisecond), "1.3s"},
 		{Duration(1500 * time.Millisecond), "1.500s"},

@@ -81,6 +81,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		if s := unknown.GetSpecifiedShortnames(); s != "" {
 			return Errorf("unknown flag -%s%s", s, see)
 		}
+		if instead := cmd.Annotations[name]; instead != "" {
+			return Errorf("unknown flag %s: %s", name, instead)
+		}
 		if near := nearest(cmd.Flags(), unknown.GetSpecifiedName()); near != "" {
 			return Errorf("unknown flag %s: did you mean --%s?", name, near)
 		}
@@ -113,7 +116,7 @@ func invalidValue(e *pflag.InvalidValueError) error {
 
 // nearest returns the flag whose name is most like another one, "" if none is.
 func nearest(fs *pflag.FlagSet, name string) string {
-	best, least := "", 3
+	best, least := "", 3 // letters
 	fs.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
@@ -122,11 +125,16 @@ func nearest(fs *pflag.FlagSet, name string) string {
 		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
 			d = 1
 		}
-		if d < least && d < len(name) {
+		if d < least && near(d, f.Name, name) {
 			best, least = f.Name, d
 		}
 	})
 	return best
+}
+
+// near says whether names that differ in d letters may be meant to be the same: most are.
+func near(d int, a, b string) bool {
+	return d <= 1 && min(len(a), len(b)) > 1 || 2*d <= min(len(a), len(b))
 }
 
 // distance is how many letters are to be changed, added or removed (Levenshtein).

@@ -4,6 +4,7 @@ package usage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ func (e *Error) Unwrap() error { return e.Err }
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
 // Strict makes a command, with all of its commands, refuse wrong flags and unknown
-// commands. It is called once, when all flags and commands have been added.
+// commands. What an annotation of a command by the name of an unknown flag, such as --gogc,
+// says is said of that flag. It is called once, when all flags and commands have been added.
 func Strict(root *cobra.Command) {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
@@ -72,8 +74,15 @@ func Name(cmd *cobra.Command) string {
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		return Errorf("unknown command %s: did you mean %s?", name, strings.Join(near, " or "))
+	if meant := Meant(cmd, name); len(meant) > 0 {
+		return Errorf("unknown command %s: did you mean %s?", name, strings.Join(meant, " or "))
 	}
 	return Errorf("unknown command %s: see '%s --help'", name, cmd.CommandPath())
+}
+
+// Meant are the commands whose name is like that of an unknown one.
+func Meant(cmd *cobra.Command, name string) []string {
+	return slices.DeleteFunc(cmd.SuggestionsFor(name), func(s string) bool {
+		return !strings.HasPrefix(s, name) && !near(distance(s, name), s, name)
+	})
 }

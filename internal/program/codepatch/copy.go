@@ -138,7 +138,7 @@ func copyable(in *os.File, info fs.FileInfo) (notes []string, err error) {
 func (c *Copied) write(in *os.File, info fs.FileInfo) (err error) {
 	out, err := newTemp(c.Path)
 	if err != nil {
-		return err
+		return c.wrap(err)
 	}
 	defer func() { err = errors.Join(err, out.drop()) }()
 	if n, err := io.Copy(out.File, io.NewSectionReader(in, 0, info.Size())); err != nil {

@@ -35,12 +35,12 @@ func Parse(s string) (string, error) {
 		v = "go" + v
 	}
 	switch {
-	case version.IsValid(v) && version.Lang(v) == v && version.Compare(v, oldest) >= 0:
+	case version.IsValid(v) && version.Compare(v, oldest) < 0: // before it, go1.20 was a release, too
+		return "", fmt.Errorf("%s is too old: want %s or later", v, oldest+".0")
+	case version.IsValid(v) && version.Lang(v) == v:
 		return "", fmt.Errorf("%q is a version of the language: want a release, such as %s.0", s, v)
 	case !release.MatchString(v):
 		return "", fmt.Errorf("%q is not a release of Go: want such as go1.27.4", s)
-	case version.Compare(v, oldest) < 0:
-		return "", fmt.Errorf("%s is too old: want %s or later", v, oldest+".0")
 	}
 	return v, nil
 }

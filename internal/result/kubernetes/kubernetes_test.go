@@ -146,7 +146,7 @@ spec:
 			[]string{`value: "$$(Y) \"a\\b\"\n- z"`}, []string{"\n- z"}},
 		"the default": {func(f *result.File) { f.Recommendations[0].Arm, f.Arms[0].Samples = "default", f.Arms[1].Samples },
 			[]string{"# It is the default", "memory: 341Mi"}, []string{"env:"}},
-		"not settled":                 {func(f *result.File) { f.Answer.State = result.AnswerInconclusive }, []string{"# Not settled"}, nil},
+		"inconclusive":                {func(f *result.File) { f.Answer.State = result.AnswerInconclusive }, []string{"# Inconclusive: a longer search may"}, nil},
 		"no load of folio":            {func(f *result.File) { f.Arms[1].Samples[0].Load, f.Arms[1].Samples[1].Load = nil, nil }, []string{"cpu: 1500m"}, []string{"under this load"}},
 		"a run that the kernel ended": {func(f *result.File) { f.Arms[1].Samples[1].Failure = "killed" }, []string{"330Mi", "of 1 run,"}, nil},
 		"no count of the cgroup": {func(f *result.File) { f.Arms[1].Samples[0].Counts = nil },
@@ -157,7 +157,13 @@ spec:
 			f.Arms[1].Setting.THP = "heap"
 			f.Recommendations[0].Permanent = []string{"to keep it:\n- evil: 1"}
 		},
-			[]string{"# thp=heap is not a variable", `#   to keep it:\n- evil: 1`}, nil},
+			[]string{"# thp=heap is not a variable, and not in this patch:\n#   folio exec --thp heap --gogc 300 --memlimit 460MiB -- PROGRAM\n", `#   to keep it:\n- evil: 1`}, nil},
+		"huge pages, and their line": {func(f *result.File) {
+			f.Arms[1].Setting.THP = "heap"
+			f.Recommendations[0].ShellLine = "folio exec --thp heap -- ./server"
+			f.Recommendations[0].Permanent = []string{"to keep it, one of these:", "the line above as ENTRYPOINT"}
+		},
+			[]string{"in this patch:\n#   folio exec --thp heap -- ./server\n#   to keep it, one of these:\n#   the line above as ENTRYPOINT\n"}, nil},
 		"a hostile command":         {func(f *result.File) { f.Program.Command = []string{"a\nkind: Secret\x1b"} }, nil, []string{"\nkind: Secret", "\x1b"}},
 		"default and nothing known": {func(f *result.File) { f.Recommendations[0].Arm = "default"; f.Program.Limits = nil }, []string{"# nothing is to be changed"}, nil},
 	} {

@@ -35,7 +35,7 @@ func OfTune(f *result.File) (Patch, error) {
 	}}
 	switch {
 	case f.Answer.State == result.AnswerInconclusive:
-		p.Comments = append(p.Comments, "Not settled: more runs may recommend something else.")
+		p.Comments = append(p.Comments, "Inconclusive: a longer search may recommend something else.")
 	case len(f.Arms) > 0 && arm.Name == f.Arms[0].Name:
 		p.Comments = append(p.Comments, "It is the default: no setting was measurably better.")
 	}
@@ -67,7 +67,11 @@ func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 			p.Comments = append(p.Comments, "  "+line)
 		}
 	} else if s.THP != trial.THPSystem {
-		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is not a variable, and not in this patch:", s.THP))
+		line := rec.ShellLine
+		if line == "" { // redacted
+			line = s.Line([]string{"PROGRAM"})
+		}
+		p.Comments = append(p.Comments, fmt.Sprintf("thp=%s is not a variable, and not in this patch:", s.THP), "  "+line)
 		for _, line := range rec.Permanent {
 			p.Comments = append(p.Comments, "  "+line)
 		}

@@ -79,20 +79,20 @@ func Parse(flag string, higher bool) (*Spec, error) {
 	}
 	name, pattern, ok := strings.Cut(flag, "=")
 	if !ok || name == "" || pattern == "" {
-		return nil, fmt.Errorf("--metric %q: want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'", flag)
+		return nil, fmt.Errorf("--metric '%s': want wall, cpu, ns/op, with --rate p50, p99, p999 or cpu/request, or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'", flag)
 	}
 	if name == Wall || name == CPU || name == Bench {
-		return nil, fmt.Errorf("--metric %q: the name %s is taken; choose another", flag, name)
+		return nil, fmt.Errorf("--metric '%s': the name %s is taken; choose another", flag, name)
 	}
 	if strings.ContainsAny(name, " \t") {
-		return nil, fmt.Errorf("--metric %q: the name is used as a unit and must not contain spaces", flag)
+		return nil, fmt.Errorf("--metric '%s': the name is used as a unit and must not contain spaces", flag)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("--metric %q: %w", flag, err)
+		return nil, fmt.Errorf("--metric '%s': %w", flag, err)
 	}
 	if re.NumSubexp() < 1 {
-		return nil, fmt.Errorf("--metric %q: put a (group) around the number", flag)
+		return nil, fmt.Errorf("--metric '%s': put a (group) around the number", flag)
 	}
 	return &Spec{Name: name, Pattern: re, Higher: higher}, nil
 }
@@ -105,7 +105,7 @@ func (s *Spec) Missing() string {
 	case s.Pattern == nil:
 		return "the output has no Go benchmark result with " + s.Name
 	}
-	return fmt.Sprintf("no line of the output matches %q", s.Pattern)
+	return fmt.Sprintf("no line of the output matches '%s'", s.Pattern)
 }
 
 // maxLine bounds the memory that a program without line ends can cost.

@@ -36,6 +36,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A pattern is said as it was typed.
+func TestMissingSaysThePattern(t *testing.T) {
+	s, err := Parse(`x=(\d+)`, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.Missing(), `no line of the output matches '(\d+)'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestNumber(t *testing.T) {
 	for in, want := range map[string]float64{"78940.67": 78940.67, "76,886": 76886, "1,234,567.5": 1234567.5,
 		"1.5ms": 0.0015, " 3 ": 3, "1e3": 1000, "-2": -2} {

@@ -16,8 +16,8 @@ import (
 type State string
 
 const (
-	Conclusive   State = "conclusive"   // no setting of the final is better by more than the margin of the metric
-	Inconclusive State = "inconclusive" // more rounds are needed: see Missing and Try
+	Conclusive   State = "conclusive"   // no setting of the final is better by more than the margin of the metric, and none was left out
+	Inconclusive State = "inconclusive" // more rounds or settings are needed: see Missing and Try
 	NoEffect     State = "no_effect"    // the settings change nothing about the program
 	TooLittle    State = "too_little"   // there was no final, or it has no pair of runs
 )
@@ -36,10 +36,13 @@ type Answer struct {
 	// when conclusive, or when nothing is known yet.
 	UpTo float64 `json:"up_to,omitempty"`
 	// Rounds is how many more rounds of the final would probably make it conclusive, Missing how
-	// many seconds they take, and Try the flag that allows them.
+	// many seconds they and what is Untried take, and Try the flags that allow them.
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
 	Try     string  `json:"try,omitempty"`
+	// Untried is how many settings the budget had no room for: not those half-way between others,
+	// nor those that do what another one does.
+	Untried int `json:"untried_settings,omitempty"`
 	// Noise is how well the final could compare settings; nil where that is not known.
 	Noise *stat.Noise `json:"noise,omitempty"`
 	// Inert says in a line that settings change nothing about the program; "" else.
@@ -100,8 +103,11 @@ func (r *Result) answer(v *verdict) {
 		return // every one breaks the limits: unlimited says so
 	}
 	r.Answer.State, r.Answer.Noise = Conclusive, stat.NewNoise(def.Final.N, v.noise())
+	r.Answer.Untried = r.untried
 	if rounds, upTo := v.missing(main); rounds > 0 {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
+	} else if r.untried > 0 {
+		r.Answer.State = Inconclusive
 	}
 	r.recommend(v, Fastest, main, alike)
 	if a := v.leastWithinBand(main); a != nil {
@@ -357,7 +363,7 @@ func (v *verdict) benchmarks(main *Arm) []BenchmarkChange {
 	return slices.DeleteFunc(out, func(b BenchmarkChange) bool { return b.Ratio == nil })
 }
 
-// estimate says how long the rounds that are missing take.
+// estimate says how long the rounds and the settings that are missing take.
 func (s *search) estimate() {
 	a := &s.res.Answer
 	if a.State != Inconclusive {
@@ -369,17 +375,27 @@ func (s *search) estimate() {
 			open = append(open, x)
 		}
 	}
+	elapsed, rounds := s.opts.Now().Sub(s.start), s.stageRound()+a.Rounds
 	missing := time.Duration(a.Rounds) * s.cost(s.open(open))
-	if rounds := s.sched.Rounds() - s.res.RaceRounds + a.Rounds; len(open) < min(finalists, len(s.space.coarse())) && s.opts.MaxRounds == 0 {
-		missing = max(missing, s.larger(rounds, s.perTrial(nil))-s.opts.Now().Sub(s.start))
+	bounded := s.opts.MaxRounds > 0
+	switch {
+	case a.Untried > 0:
+		missing = max(missing, s.whole(max(rounds, finalRounds))-elapsed)
+	case len(open) < min(finalists, len(s.space.coarse())) && !bounded:
+		missing = max(missing, s.larger(rounds, 0, s.perTrial(nil))-elapsed)
 	}
 	a.Missing = missing.Seconds()
 	if missing > 24*time.Hour {
 		return // no flag is worth a try
 	}
-	if s.opts.MaxRounds > 0 && !s.res.Interrupted && s.left() > 0 {
-		a.Try = fmt.Sprintf("--rounds %d", s.sched.Rounds()-s.res.RaceRounds+a.Rounds)
-		return
+	budget := "--budget " + unit.Span(unit.RoundUp(elapsed+missing))
+	more := bounded && a.Rounds > 0 && !s.res.Interrupted && s.left() > 0
+	switch {
+	case more && a.Untried > 0:
+		a.Try = fmt.Sprintf("--rounds %d %s", rounds, budget)
+	case more:
+		a.Try = fmt.Sprintf("--rounds %d", rounds)
+	default:
+		a.Try = budget
 	}
-	a.Try = "--budget " + unit.Span(unit.RoundUp(s.opts.Now().Sub(s.start)+missing))
 }

@@ -99,6 +99,7 @@ func (s *search) admit() (direct bool, err error) {
 	runs := int(s.left() / max(each, 1))
 	steps := s.steps()
 	if runs < 2 && len(steps) > 0 {
+		s.untried = coarse[1:]
 		return true, nil // they were compared
 	} else if runs < 2 {
 		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; give --budget %v or more",
@@ -125,8 +126,9 @@ func entrants(runs int) int {
 
 // larger estimates how long a search takes of which the final has so many rounds. One with a
 // larger budget enters more arms than this one did, and has more finalists.
-func (s *search) larger(rounds int, each time.Duration) time.Duration {
-	coarse, runs := len(s.space.coarse()), 0
+// It has time for so many runs at least.
+func (s *search) larger(rounds, runs int, each time.Duration) time.Duration {
+	coarse := len(s.space.coarse())
 	for range 20 { // it has hardly any steps
 		n := min(entrants(runs), coarse)
 		need := 1 + n*rounds
@@ -139,6 +141,22 @@ func (s *search) larger(rounds int, each time.Duration) time.Duration {
 		runs = need
 	}
 	return time.Duration(runs) * each
+}
+
+// whole estimates how long a search takes that tries all coarse settings, and whose final has
+// so many rounds.
+func (s *search) whole(rounds int) time.Duration {
+	runs := 0
+	for entrants(runs) < len(s.space.coarse()) {
+		runs++
+	}
+	// What a run takes is known from the warm-up alone when the settings are chosen.
+	each := max(s.perTrial(nil), time.Duration(s.res.Warmup.Wall*float64(time.Second)))
+	steps := finalRounds * len(s.opts.Builds.Steps)
+	if steps > 0 {
+		steps += stepRounds * (1 + len(s.opts.Builds.Steps))
+	}
+	return s.larger(rounds, 1+runs, each) + time.Duration(steps)*each
 }
 
 // left is what remains of the budget.

@@ -54,7 +54,7 @@ func (s *search) final(ctx context.Context) error {
 			continue
 		}
 		last := spent || s.opts.MaxRounds > 0 || s.cost(s.open(arms)) > s.left()
-		r.conclude(s.share(last))
+		s.conclude(s.share(last))
 		if a := s.unexplained(); a != nil && !last {
 			arms, s.aim = append(arms, a), s.sched.Rounds()-r.RaceRounds+explainRounds
 			continue
@@ -62,6 +62,9 @@ func (s *search) final(ctx context.Context) error {
 		switch {
 		case r.Answer.State == Conclusive:
 			r.Ended = "conclusive"
+			return nil
+		case r.Answer.State == Inconclusive && r.Answer.Rounds == 0: // more rounds tell nothing of those
+			r.Ended = "the budget has no room for all settings"
 			return nil
 		case last && !spent && s.opts.MaxRounds > 0:
 			r.Ended = "--rounds is reached"
@@ -72,6 +75,12 @@ func (s *search) final(ctx context.Context) error {
 		}
 		s.aim = int(math.Ceil(grow * float64(s.aim)))
 	}
+}
+
+// conclude looks at the final so far.
+func (s *search) conclude(level float64) {
+	s.res.untried = s.missed()
+	s.res.conclude(level)
 }
 
 // another enters the next setting that there was no room for, now that those that were tried
@@ -300,5 +309,8 @@ func (s *search) round(ctx context.Context, arms []*Arm, sampled bool) error {
 	for i, a := range arms {
 		plain[i] = a.Arm
 	}
-	return s.sched.Round(ctx, plain)
+	if err := s.sched.Round(ctx, plain); err != nil {
+		return err
+	}
+	return s.incomparable(fewRounds)
 }

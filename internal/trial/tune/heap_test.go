@@ -132,7 +132,7 @@ func TestKeep(t *testing.T) {
 		switch got := strings.Join(r.keep(a), "\n"); {
 		case c.setting.THP != trial.THPHeap && got != "":
 			t.Errorf("%s: a program that folio did not build: %q", c.name, got)
-		case c.setting.THP == trial.THPHeap && (!strings.Contains(got, "this line as ENTRYPOINT") ||
+		case c.setting.THP == trial.THPHeap && (!strings.Contains(got, "the line above as ENTRYPOINT") ||
 			!strings.Contains(got, "folio patch PROGRAM") ||
 			strings.Contains(got, "GOGC=") != (c.setting.GOGC != "")):
 			t.Errorf("%s: a program that folio did not build: %q", c.name, got)

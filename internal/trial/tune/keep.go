@@ -46,7 +46,7 @@ func (r *Result) keep(a *Arm) []string {
 		}
 		return []string{
 			"to keep it, one of these:",
-			"this line as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md)",
+			"the line above as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md)",
 			"where nothing may trace a process: folio patch PROGRAM -o COPY, and start the copy" + env,
 		}
 	}

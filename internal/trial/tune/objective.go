@@ -64,6 +64,29 @@ func tooShort(spec *metric.Spec, s *trial.Sample) string {
 		unit.Plural(n, "GC cycle"), span, spec.Name, math.Ceil(enough*seconds/float64(n)))
 }
 
+// incomparable is the error of a default whose metric is never more than 0, of so many runs or
+// more: every setting is compared by its ratio to the default.
+func (s *search) incomparable(least int) error {
+	n, most := 0, math.Inf(-1)
+	for _, sm := range s.def().Samples {
+		if v, ok := s.obj.raw(sm); ok {
+			n, most = n+1, math.Max(most, v)
+		}
+	}
+	if n < least || most > 0 {
+		return nil
+	}
+	what := "0"
+	if most < 0 {
+		what = "less than 0"
+	}
+	s.res.Ended = fmt.Sprintf("%s is %s in every run of the default", s.obj.spec.Name, what)
+	if s.obj.spec.Pattern == nil {
+		return fmt.Errorf("%s: settings are compared by ratios to it; give another --metric, or the program more work", s.res.Ended)
+	}
+	return fmt.Errorf("%s: settings are compared by ratios to it; give a --metric whose pattern finds a number above 0", s.res.Ended)
+}
+
 // cost returns the metric such that less is better.
 func (o *objective) cost(s *trial.Sample) (float64, bool) {
 	v, ok := o.raw(s)

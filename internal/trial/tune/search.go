@@ -90,12 +90,13 @@ type Result struct {
 	Package     string // Options.Package
 	Inert       string // what changes nothing about the program, in a line; "" else
 
-	limits Limits // Options.Limits
-	obj    *objective
-	steps  []variant.Build  // Options.Builds.Steps
-	places Places           // Options.Builds.Places
-	always bool             // Options.THPAlways
-	about  map[*Arm]float64 // cost against the default's, as the race saw it
+	untried int    // settings that matter and were not tried, see missed
+	limits  Limits // Options.Limits
+	obj     *objective
+	steps   []variant.Build  // Options.Builds.Steps
+	places  Places           // Options.Builds.Places
+	always  bool             // Options.THPAlways
+	about   map[*Arm]float64 // cost against the default's, as the race saw it
 }
 
 // Search runs the search. On an error or an interrupt the result holds what was
@@ -391,9 +392,12 @@ func (s *search) finish(ctx context.Context, err *error) {
 		}
 	case s.stage == InFinal:
 		if r.Interrupted || *err != nil { // before the look that was planned
-			r.conclude(s.share(true))
+			s.conclude(s.share(true))
 		}
 		s.estimate()
+	}
+	if *err == nil && !r.Interrupted && r.Answer.State == TooLittle {
+		*err = s.incomparable(1)
 	}
 	s.sayUntried()
 	s.sayFailures()
@@ -424,10 +428,26 @@ func (r *Result) whyNone() string {
 
 // sayUntried notes how many settings the budget had no room for.
 func (s *search) sayUntried() {
-	if n := len(s.untried); n > 0 {
+	if n := s.missed(); n > 0 {
 		s.note(fmt.Sprintf("%d of %d settings were not tried: one run takes %v and --budget is %v", n,
 			len(s.space.coarse()), s.perTrial(nil).Round(10*time.Millisecond), unit.Span(s.opts.Budget)))
 	}
+}
+
+// missed is how many of the settings that were not tried may do something that no tried one
+// does: a level of a variable that changes nothing does not.
+func (s *search) missed() (n int) {
+	for _, set := range s.untried {
+		inert := s.inertGOGC
+		if set.GOGC == trial.Off {
+			inert = s.inertLimit
+		}
+		like := func(a *Arm) bool { return len(a.Samples) > 0 && sameBut(a, &Arm{Arm: &trial.Arm{Setting: set}}) }
+		if !inert || !slices.ContainsFunc(s.res.Arms, like) {
+			n++
+		}
+	}
+	return n
 }
 
 // stageRound is the round of the stage that the search is in.

@@ -130,8 +130,8 @@ func (s *search) builds(ctx context.Context) error {
 		arms = slices.DeleteFunc(arms, func(a *Arm) bool { return !alive(a) })
 	}
 	if rounds == 0 {
-		s.note(fmt.Sprintf("builds were not combined, and no other settings tried: the budget has room for %d runs", int(s.left()/max(s.perTrial(nil), 1))))
-		s.direct = true
+		s.note(fmt.Sprintf("builds were not combined: the budget has room for %d runs", int(s.left()/max(s.perTrial(nil), 1))))
+		s.direct, s.untried = true, s.space.coarse()[1:]
 		return nil
 	}
 	return s.combine(ctx, arms)

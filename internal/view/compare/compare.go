@@ -30,7 +30,7 @@ type Comparison struct {
 	// Metric is the unit that both were measured for, "" where none was named.
 	Metric string
 	of     []string // the Go benchmarks that the metric is of
-	// OnlyOld and OnlyNew are what only one of them has.
+	// OnlyOld and OnlyNew are what only one of them has, with its units where both have others.
 	OnlyOld, OnlyNew []string
 	// Found, Gone and Still are findings of doctor.
 	Found, Gone, Still []string
@@ -88,8 +88,7 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 	for _, k := range before.rows {
 		other, ok := match(k, after)
 		if !ok {
-			c.OnlyOld = appendOnce(c.OnlyOld, k.label(single))
-			continue
+			continue // see oneSided
 		}
 		common++
 		if !all && isMinor(k.unit) {
@@ -102,11 +101,11 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		r.Test = stat.Compare(before.values[k], after.values[other])
 		t.Rows = append(t.Rows, r)
 	}
-	for _, k := range after.rows {
-		if _, ok := match(k, before); !ok {
-			c.OnlyNew = appendOnce(c.OnlyNew, k.label(single))
-		}
+	lacks := func(in *Set) func(key) bool {
+		return func(k key) bool { _, ok := match(k, in); return !ok }
 	}
+	c.OnlyOld = oneSided(before.rows, lacks(after), single, all)
+	c.OnlyNew = oneSided(after.rows, lacks(before), single, all)
 	if len(before.names) == 1 && len(after.names) == 1 && before.names[0] != after.names[0] {
 		c.renamed(before.names[0], after.names[0])
 	}
@@ -183,6 +182,33 @@ func appendOnce(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
+}
+
+// oneSided lists what the other side lacks: what was measured, where that is compared in no
+// unit, else the units in which it is not. Minor units are left out unless all are asked for.
+func oneSided(rows []key, lacks func(key) bool, single, all bool) (out []string) {
+	var labels []string
+	both, units := make(map[string]bool), make(map[string][]string)
+	for _, k := range rows {
+		label := k.label(single)
+		if !lacks(k) {
+			both[label] = true
+			continue
+		}
+		labels = appendOnce(labels, label)
+		if all || !isMinor(k.unit) {
+			units[label] = append(units[label], k.unit)
+		}
+	}
+	for _, label := range labels {
+		switch {
+		case !both[label]:
+			out = append(out, label)
+		case len(units[label]) > 0:
+			out = append(out, label+": "+strings.Join(units[label], ", "))
+		}
+	}
+	return out
 }
 
 func (c *Comparison) table(name string) *Table {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/perf/benchunit"
 
 	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/gobench"
@@ -148,10 +150,23 @@ func (s *Set) bench(text []byte) error {
 			}
 		}
 	}
-	if err := r.Err(); err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
+	if err := r.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%s:%d: the line is longer than the %s that the Go benchmark format is read by", s.Name, longLine(text), unit.Exact(bufio.MaxScanTokenSize))
+	} else if err != nil {
+		return err // it names the file
 	}
 	return nil
+}
+
+// longLine is the number of the first line that [benchfmt.Reader] cannot take.
+func longLine(text []byte) int {
+	n := 0
+	for line := range bytes.Lines(text) {
+		if n++; len(line) >= bufio.MaxScanTokenSize {
+			break
+		}
+	}
+	return n
 }
 
 // keys counts the keys of the configuration, all of which stay with each result.
@@ -192,8 +207,8 @@ func (s *Set) result(r *benchfmt.Result) error {
 		s.arms = append(s.arms, name)
 	}
 	for _, v := range r.Values {
-		value, unit := benchunit.Tidy(v.Value, v.Unit)
-		s.add(key{string(r.Name), name, unit}, value)
+		value, of := benchunit.Tidy(v.Value, v.Unit)
+		s.add(key{string(r.Name), name, of}, value)
 	}
 	if len(s.rows)+len(s.arms)+len(s.higher) > input.MaxRows {
 		return fmt.Errorf("%s: %w", s.Name, &input.TooLargeError{What: "the result", Most: input.MaxRows, Unit: "different figures"})

@@ -85,10 +85,15 @@ func TestAnswerFirst(t *testing.T) {
 		"Inconclusive: no setting is known to be better than the default.") || !strings.Contains(text, "needs about 1m40s more (--budget 7m)") {
 		t.Error("the page does not say that the search is inconclusive")
 	}
+	f.Answer = &tune.Answer{State: tune.Inconclusive, Untried: 14, Missing: 100, Try: "--budget 7m"}
+	if text := string(pageOf(t, f)); !strings.Contains(text, "14 settings were not tried; needs about 1m40s more (--budget 7m)") ||
+		strings.Contains(text, "Keep the default") {
+		t.Error("the page does not say that settings were not tried")
+	}
 	f = tuneFile(0, "./prog")
 	f.Recommendations, f.Answer, f.Ended = nil, &tune.Answer{State: tune.TooLittle}, "interrupted in round 1 of the race"
 	if text := string(pageOf(t, f)); !strings.Contains(text,
-		"Nothing can be compared yet: interrupted in round 1 of the race, after 0 runs.") {
+		"Nothing was compared: interrupted in round 1 of the race, after 0 runs.") {
 		t.Error("the page does not say that nothing was measured")
 	}
 }

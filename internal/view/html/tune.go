@@ -54,7 +54,7 @@ func tuneSection(f *result.File) *Section {
 	}
 	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"),
 		unit.ElapsedSeconds(f.ElapsedSeconds)))
-	if f.Ended != "" {
+	if f.Ended != "" && (f.Answer == nil || f.Answer.State != result.AnswerTooLittle) { // there it is the answer
 		s.About = append(s.About, f.Ended)
 	}
 	if f.Answer != nil {

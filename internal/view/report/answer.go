@@ -27,7 +27,7 @@ type Said struct {
 func Answers(f *result.File) (answers []Said, open string) {
 	a := f.Answer
 	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
-		return []Said{{Set: "Nothing can be compared yet: " + tooLittle(f) + "."}}, ""
+		return []Said{{Set: "Nothing was compared: " + tooLittle(f) + "."}}, ""
 	}
 	for i, rec := range f.Recommendations {
 		s := saidOf(f, rec)
@@ -187,8 +187,13 @@ func memory(v *float64) string {
 // openText says how far the answer is from being conclusive.
 func openText(f *result.File) string {
 	a := f.Answer
-	what := ""
+	var what string
 	switch main := f.Recommendations[0]; {
+	case a.Rounds == 0 && a.Untried > 0: // those of the final are told apart
+		what = untried(a.Untried)
+		if main.Arm != f.Arms[0].Name {
+			what = "Inconclusive: " + what
+		}
 	case a.UpTo > 0 && main.Arm == f.Arms[0].Name:
 		what = fmt.Sprintf("One may be, by up to %s", unit.Percent(a.UpTo))
 	case a.UpTo > 0:
@@ -196,15 +201,28 @@ func openText(f *result.File) string {
 	default:
 		what = unit.Plural(finalRounds(f), "round") + " in the final cannot tell"
 	}
+	if a.Rounds > 0 && a.Untried > 0 {
+		what += ", and " + untried(a.Untried)
+	}
 	switch {
+	case a.Missing > 0 && a.Try == "" && a.Rounds == 0:
+		what += "; all take more than a day"
 	case a.Missing > 0 && a.Try == "":
 		what += "; this machine is too noisy to tell within a day"
-	case a.Missing > 0 && finalRounds(f) < enoughRounds:
+	case a.Missing > 0 && finalRounds(f) < enoughRounds && a.Untried == 0:
 		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	case a.Missing > 0:
 		what += fmt.Sprintf("; needs about %s more (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	}
 	return what + "."
+}
+
+// untried says how many settings there was no room for.
+func untried(n int) string {
+	if n == 1 {
+		return "1 setting was not tried"
+	}
+	return unit.Plural(n, "setting") + " were not tried"
 }
 
 // enoughRounds is from how many rounds on it is known how much they differ, and so how many an

@@ -321,7 +321,7 @@ func TestTuneTextNothingCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := tuneText(t, res, false)
-	if !strings.HasPrefix(string(text), "Nothing can be compared yet: ") {
+	if !strings.HasPrefix(string(text), "Nothing was compared: ") {
 		t.Errorf("text:\n%s", text)
 	}
 }

@@ -38,7 +38,7 @@ func (t *Tune) Text(w io.Writer) error {
 		trials += len(a.Samples)
 	}
 	ended := ""
-	if f.Ended != "" {
+	if f.Ended != "" && (f.Answer == nil || f.Answer.State != result.AnswerTooLittle) { // there it is the answer
 		ended = ": " + f.Ended
 	}
 	p.line("%s, %s in %s, seed %d%s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"),

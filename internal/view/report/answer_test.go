@@ -1,0 +1,42 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial/tune"
+)
+
+// Settings that were not tried keep an answer from being conclusive, and are counted in it.
+func TestAnswerSaysWhatWasNotTried(t *testing.T) {
+	f := &result.File{Metric: &result.Target{Name: "wall"}, Rounds: 10,
+		Arms: []result.Arm{{Name: "default", Final: &result.Final{}}, {Name: "GOGC=400", Final: &result.Final{}}}}
+	for _, tt := range []struct {
+		arm         string
+		answer      tune.Answer
+		first, open string
+	}{
+		{"default", tune.Answer{Untried: 14, Missing: 100, Try: "--budget 3m"},
+			"Inconclusive: no setting is known to be better than the default.",
+			"14 settings were not tried; needs about 1m40s more (--budget 3m)."},
+		{"GOGC=400", tune.Answer{Untried: 1, Missing: 100, Try: "--budget 3m"}, "Set GOGC=400.",
+			"Inconclusive: 1 setting was not tried; needs about 1m40s more (--budget 3m)."},
+		{"default", tune.Answer{Untried: 14, Rounds: 8, UpTo: 0.05, Missing: 100, Try: "--budget 3m"},
+			"Inconclusive: no setting is known to be better than the default.",
+			"One may be, by up to 5.0%, and 14 settings were not tried; needs about 1m40s more (--budget 3m)."},
+		{"default", tune.Answer{Untried: 14, Missing: 1e6}, "Inconclusive: no setting is known to be better than the default.",
+			"14 settings were not tried; all take more than a day."},
+	} {
+		tt.answer.State = tune.Inconclusive
+		f.Answer, f.Recommendations = &tt.answer, []result.Recommendation{{Goal: tune.Fastest, Arm: tt.arm}}
+		f.Recommendations[0].Setting.GOGC = nil
+		if tt.arm != "default" {
+			f.Recommendations[0].Setting.GOGC = new("400")
+		}
+		said, open := Answers(f)
+		if !strings.HasPrefix(said[0].Set, tt.first) || open != tt.open {
+			t.Errorf("%q, %q\nwant %q, %q", said[0].Set, open, tt.first, tt.open)
+		}
+	}
+}
