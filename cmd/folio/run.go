@@ -168,6 +168,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}
 	arm := trial.NewArm(base)
+	arm.SampledRuns = trial.IntervalRuns
 	s.file.Arms = []result.Arm{{}}
 	interrupted := false
 	if f.count == 1 {

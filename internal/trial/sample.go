@@ -2,6 +2,7 @@ package trial
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/gctrace"
@@ -259,20 +260,44 @@ func (s *Sample) Recompute() {
 	}
 }
 
-// Where returns where the time of those samples that count went, all together;
-// nil when none was sampled.
+// Profile returns where the time of those samples that count went, all together; nil
+// when none was sampled. Its shares are those of the runs that were sampled, and its
+// seconds these shares of the CPU time of all runs, their median: runs that were not
+// sampled may differ, and no part is more than the whole that is shown beside it.
 func Profile(samples []*Sample) *profile.Result {
+	mean, by := profiled(samples)
+	if mean == nil || by == 1 {
+		return mean
+	}
+	return mean.Scale(by)
+}
+
+// profiled returns the mean of the samples that count and were sampled, and by what its
+// seconds are to be multiplied.
+func profiled(samples []*Sample) (mean *profile.Result, by float64) {
 	var all []*profile.Result
+	var cpu []float64
 	for _, s := range samples {
-		if s.Profile != nil && s.OK() {
+		if !s.OK() {
+			continue
+		}
+		cpu = append(cpu, s.CPU)
+		if s.Profile != nil {
 			all = append(all, s.Profile)
 		}
 	}
-	return profile.Mean(all)
+	mean, by = profile.Mean(all), 1
+	if len(all) == 0 || len(cpu) == 1 {
+		return mean, by
+	}
+	if f := stat.Median(cpu) / mean.CPU(); f > 0 && !math.IsInf(f, 0) {
+		by = f
+	}
+	return mean, by
 }
 
-// Tree returns where the time of those samples that count went, by call path; nil where
-// that was not kept.
+// Tree returns where the time of those samples that count went, by call path, in the
+// seconds of [Profile]; nil where that was not kept.
 func Tree(samples []*Sample) *profile.Tree {
 	all := profile.NewStacks()
 	for _, s := range samples {
@@ -280,7 +305,11 @@ func Tree(samples []*Sample) *profile.Tree {
 			all.Merge(s.Stacks)
 		}
 	}
-	return all.Tree()
+	t := all.Tree()
+	if _, by := profiled(samples); t != nil && by != 1 {
+		return t.Scale(by)
+	}
+	return t
 }
 
 // Memory returns the figure that Folio compares memory by: the peak of the whole

@@ -68,3 +68,36 @@ func Mean(results []*Result) *Result {
 	out.HeapFaults = min(uint64(math.Round(heapFaults)), out.Faults)
 	return out
 }
+
+// Scale returns the result with the same shares of other seconds, by times as many. What
+// is counted for each fault stays.
+func (r *Result) Scale(by float64) *Result {
+	out := *r
+	out.Classes, out.Sites = slices.Clone(r.Classes), slices.Clone(r.Sites)
+	for i := range out.Classes {
+		out.Classes[i].Seconds *= by
+	}
+	for i := range out.Sites {
+		out.Sites[i].Seconds *= by
+	}
+	if r.TLBMisses != nil {
+		n := uint64(math.Round(float64(*r.TLBMisses) * by))
+		out.TLBMisses = &n
+	}
+	return &out
+}
+
+// Scale returns the tree with by times the values.
+func (t *Tree) Scale(by float64) *Tree {
+	out := *t
+	out.Totals, out.Self.Values = slices.Clone(t.Totals), slices.Clone(t.Self.Values)
+	for i := range out.Totals {
+		out.Totals[i].Value *= by
+		out.Totals[i].Memory *= by
+	}
+	for i := range out.Self.Values {
+		out.Self.Values[i] *= by
+	}
+	out.Pruned *= by
+	return &out
+}
