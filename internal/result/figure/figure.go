@@ -74,7 +74,9 @@ type Figure struct {
 	// Pooled says that the figure of several runs is that of their samples together: the
 	// time of all runs by the CPU time of all runs. Else it is their median.
 	Pooled bool
-	Better Better
+	// BySamples says that it is known only of runs whose CPU time was sampled.
+	BySamples bool
+	Better    Better
 	// Main says that a first look at two results compares it.
 	Main bool
 }
@@ -96,10 +98,10 @@ var All = []Figure{
 	{Key: "gc_pause_seconds", Unit: "gc-pause-sec/op", Kind: Seconds, Label: "stop-the-world, total", Short: "stop-the-world"},
 	{Key: "gc_pause_max_seconds", Unit: "gc-pause-max-sec", Kind: Seconds, Label: "stop-the-world, max", Short: "stop-the-world, max"},
 	{Key: "gc_trace_cpu_seconds", Unit: "gc-trace-cpu-sec/op", Kind: Seconds, Label: "GC CPU by gctrace", Short: "GC by gctrace"},
-	{Key: "gc_cpu_seconds", Unit: "gc-cpu-sec/op", Kind: Seconds, Label: "GC CPU time", Short: "GC CPU", Pooled: true, Main: true},
-	{Key: "gc_cpu_fraction", Unit: "gc-cpu-fraction", Kind: Share, Label: "GC share of CPU time", Short: "GC share", Pooled: true},
+	{Key: "gc_cpu_seconds", Unit: "gc-cpu-sec/op", Kind: Seconds, Label: "GC CPU time", Short: "GC CPU", Pooled: true, BySamples: true, Main: true},
+	{Key: "gc_cpu_fraction", Unit: "gc-cpu-fraction", Kind: Share, Label: "GC share of CPU time", Short: "GC share", Pooled: true, BySamples: true},
 	{Key: "memory_tax_fraction", Unit: "memory-tax-fraction", Kind: Share, Label: "memory tax, share of CPU time",
-		Short: "memory tax", Pooled: true, Main: true},
+		Short: "memory tax", Pooled: true, BySamples: true, Main: true},
 	{Key: "heap_peak_bytes", Unit: "heap-peak-bytes", Kind: Bytes, Label: "heap peak", Short: "heap peak", Better: Neither},
 	{Key: "huge_peak_bytes", Unit: "huge-peak-bytes", Kind: Bytes, Label: "on huge pages at the peak",
 		Short: "on huge pages", Better: Neither},
