@@ -77,9 +77,9 @@ const (
 )
 
 // adviseTinyHeap finds source 4's case: a live heap of a few MiB that is
-// collected hundreds of times a second.
+// collected hundreds of times a second. A heap whose trace was not seen may be larger.
 func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
-	if s.Cycles == nil || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
+	if s.Cycles == nil || s.AtLeast || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
 		return 0, NextStep{}, false
 	}
 	rate := *s.Cycles / s.Wall

@@ -94,6 +94,7 @@ func TestAdvise(t *testing.T) {
 		{"seldom collected", busy(), func(s *RunFacts) { share(s, 0.01); small(s); *s.Cycles = 499 }, nil},
 		{"few collections", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Wall, *s.Cycles = 0.1, 19 }, nil},
 		{"GOGC was given", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Setting.GOGC = "50" }, nil},
+		{"heap seen in part", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.AtLeast = true }, nil},
 		{"heap unknown", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.HeapPeak = nil }, nil},
 		{"tiny heap and collector", busy(), small, []string{collector, tiny}},
 

@@ -95,7 +95,7 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 			continue
 		}
 		s.Runs++
-		s.AtLeast = s.AtLeast || x.GCTrace == trial.TracePartial || x.GCCycles == nil
+		s.AtLeast = s.AtLeast || partlySeen(x)
 		s.Processes = max(s.Processes, x.Processes)
 		s.Stopped = s.Stopped || x.Signal != "" || x.TimedOut || x.Interrupted
 		if len(x.Listening) > 0 {
@@ -167,7 +167,11 @@ func (s *RunFacts) gc() []string {
 		parts = append(parts, s.cycles())
 	}
 	if s.Pause != nil && *s.Cycles > 0 {
-		parts = append(parts, fmt.Sprintf("stop-the-world %s total, %s max", unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
+		least := ""
+		if s.AtLeast {
+			least = "at least "
+		}
+		parts = append(parts, fmt.Sprintf("stop-the-world %s%s total, %s max", least, unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
 	}
 	switch {
 	case counted != "" && s.Cycles == nil:
