@@ -363,6 +363,7 @@ func unseen(samples []*trial.Sample) string {
 	}
 	for _, s := range samples {
 		switch {
+		case s.NoLoad: // so is all else
 		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
 			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
 		case s.GCCycles == nil && s.GCTrace == trial.TracePartial:

@@ -19,6 +19,10 @@ type Sample struct {
 	Round    int `json:"round"`    // from 1; a warm-up round is 0
 	Sequence int `json:"sequence"` // order in which the trials of a search ran, from 1
 
+	// NoLoad says that a server was never put under load: Wall to CPU and the faults, which
+	// are of that time, were not measured, and are null in JSON; nor was the GC.
+	NoLoad bool `json:"no_load,omitempty"`
+
 	// Wall is from before the process was made until it ended; with a load
 	// generator, the time that the generator took, its warm-up aside where it is folio's.
 	Wall float64 `json:"wall_seconds"`
@@ -165,7 +169,27 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 	if s.Counts == nil {
 		s.Counts = &Counts{}
 	}
-	return json.Marshal(plain(s))
+	if !s.NoLoad {
+		return json.Marshal(plain(s))
+	}
+	return json.Marshal(struct { // these keys hide those of plain
+		plain
+		Wall        *float64 `json:"wall_seconds"`
+		User        *float64 `json:"user_seconds"`
+		Sys         *float64 `json:"sys_seconds"`
+		CPU         *float64 `json:"cpu_seconds"`
+		MinorFaults *int64   `json:"minor_faults"`
+		MajorFaults *int64   `json:"major_faults"`
+	}{plain: plain(s)})
+}
+
+// forgetLoad makes unknown what is of the time under load.
+func (s *Sample) forgetLoad() {
+	s.NoLoad = true
+	s.Wall, s.User, s.Sys, s.CPU, s.MinorFaults, s.MajorFaults = 0, 0, 0, 0, 0, 0
+	s.Stacks = nil
+	s.setWhere(nil)
+	s.setTrace("", gctrace.Summary{})
 }
 
 // counted returns what the cgroup counted: all unknown where there was none.
@@ -245,6 +269,9 @@ func (s *Sample) Recompute() {
 	if s.counted() == (Counts{}) {
 		s.Counts = nil
 	}
+	if s.NoLoad {
+		s.forgetLoad()
+	}
 	s.setLatencies()
 	if s.Profile != nil {
 		s.Profile.Recompute()
@@ -278,7 +305,7 @@ func profiled(samples []*Sample) (mean *profile.Result, by float64) {
 	var all []*profile.Result
 	var cpu []float64
 	for _, s := range samples {
-		if !s.OK() {
+		if !s.OK() || s.NoLoad {
 			continue
 		}
 		cpu = append(cpu, s.CPU)
@@ -398,14 +425,14 @@ var Figures = func() (out []Figure) {
 }()
 
 var getters = map[string]func(*Sample) (float64, bool){
-	"wall_seconds":         func(s *Sample) (float64, bool) { return s.Wall, true },
-	"user_seconds":         func(s *Sample) (float64, bool) { return s.User, true },
-	"sys_seconds":          func(s *Sample) (float64, bool) { return s.Sys, true },
-	"cpu_seconds":          func(s *Sample) (float64, bool) { return s.CPU, true },
+	"wall_seconds":         func(s *Sample) (float64, bool) { return s.Wall, !s.NoLoad },
+	"user_seconds":         func(s *Sample) (float64, bool) { return s.User, !s.NoLoad },
+	"sys_seconds":          func(s *Sample) (float64, bool) { return s.Sys, !s.NoLoad },
+	"cpu_seconds":          func(s *Sample) (float64, bool) { return s.CPU, !s.NoLoad },
 	"peak_rss_bytes":       func(s *Sample) (float64, bool) { return value(s.PeakRSS) },
 	"peak_tree_rss_bytes":  func(s *Sample) (float64, bool) { return value(s.PeakTreeRSS) },
-	"minor_faults":         func(s *Sample) (float64, bool) { return float64(s.MinorFaults), true },
-	"major_faults":         func(s *Sample) (float64, bool) { return float64(s.MajorFaults), true },
+	"minor_faults":         func(s *Sample) (float64, bool) { return float64(s.MinorFaults), !s.NoLoad },
+	"major_faults":         func(s *Sample) (float64, bool) { return float64(s.MajorFaults), !s.NoLoad },
 	"gc_cycles":            func(s *Sample) (float64, bool) { return value(s.GCCycles) },
 	"gc_pause_seconds":     func(s *Sample) (float64, bool) { return value(s.GCPause) },
 	"gc_pause_max_seconds": func(s *Sample) (float64, bool) { return value(s.GCPauseMax) },

@@ -52,6 +52,7 @@ func TestTime(t *testing.T) {
 		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 },
 			[]string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
 		{"no wall time", busy(), func(s *RunFacts) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
+		{"no load", RunFacts{NoLoad: true}, nil, []string{"Unknown: the server was never put under load."}},
 		{"nothing", RunFacts{}, nil, []string{"CPU time is too short to be measured."}},
 	} {
 		if tt.change != nil {

@@ -22,6 +22,7 @@ type RunFacts struct {
 	Go      bool     // it is known to be a Go program: by its trace, or because the caller says so
 	PID     int      // of a process that ran already, and was watched for a while; else 0
 
+	NoLoad               bool // a server that was never put under load: the rest is not known
 	Wall, User, Sys, CPU float64
 	Faults               float64
 	RSS                  *float64 // of all processes together
@@ -78,6 +79,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	if s.RSS == nil {
 		s.RSS = median("peak_rss_bytes")
 	}
+	s.NoLoad = len(samples) > 0 && median("wall_seconds") == nil
 	if w := trial.Profile(samples); w != nil && w.Samples >= profile.Fewest {
 		s.Profile = w
 	}
@@ -137,7 +139,10 @@ func (s *RunFacts) sysShare() float64 {
 
 // Time says in sentences where the program's time went.
 func (s *RunFacts) Time() []string {
-	if s.CPU <= 0 {
+	switch {
+	case s.NoLoad:
+		return []string{"Unknown: the server was never put under load."}
+	case s.CPU <= 0:
 		return []string{"CPU time is too short to be measured."}
 	}
 	out := append(s.gc(), s.Digest...)
@@ -251,6 +256,8 @@ func (s *RunFacts) tax() []string {
 // Nothing says why there is no advice.
 func (s *RunFacts) Nothing() string {
 	switch {
+	case s.NoLoad:
+		return "No recommendation: the server was never put under load."
 	case s.Profile != nil && s.Profile.Kernel && s.Profile.MemoryTaxFraction < littleMemory:
 		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.",
 			unit.Percent(s.Profile.MemoryTaxFraction))

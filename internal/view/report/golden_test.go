@@ -119,6 +119,7 @@ func TestRunText(t *testing.T) {
 		{name: "not-go", samples: []*trial.Sample{plainSample()}},
 		{name: "processes", samples: []*trial.Sample{many}},
 		{name: "server", samples: six[:1], server: true},
+		{name: "no-load", samples: []*trial.Sample{{Round: 1, NoLoad: true, PeakRSS: new(uint64(8 << 20)), Failure: "the server did not answer"}}, server: true},
 		{name: "part", samples: []*trial.Sample{part}},
 		{name: "noise", samples: noisy},
 		{name: "peak", samples: []*trial.Sample{readSample(1, 0.998), readSample(2, 0.71)}},
