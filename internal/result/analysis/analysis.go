@@ -46,12 +46,10 @@ func noise(of *result.Target, samples []*result.Sample) *stat.Noise {
 	return stat.NoiseOf(values)
 }
 
-// flags returns the flags with which folio runs and judges the program as it was run.
+// flags returns the flags with which folio runs and judges the program as it was run, but
+// for those of its setting.
 func flags(f *result.File) []string {
 	var out []string
-	for _, kv := range f.Arms[0].Setting.Env {
-		out = append(out, "--env", kv)
-	}
 	add := func(flag, value string) {
 		if value != "" {
 			out = append(out, flag, value)

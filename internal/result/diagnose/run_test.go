@@ -303,3 +303,34 @@ func TestNewSheet(t *testing.T) {
 		t.Errorf("of nothing: %q, %+v", s.Time(), s.Advise())
 	}
 }
+
+// A command to paste runs the program as it was run, but for what it changes; folio tune
+// searches GOGC, GOMEMLIMIT and huge pages itself.
+func TestLineKeepsTheSetting(t *testing.T) {
+	set := trial.Setting{GOGC: "off", MemLimit: 30 << 20, GOMAXPROCS: 1, THP: trial.THPOff, Env: []string{"A=b c", "GOMEMLIMIT=1GiB"}}
+	for _, c := range []struct {
+		set     trial.Setting
+		flags   []string
+		command []string
+		want    string
+	}{
+		{set, nil, []string{"run", "--gogc=400"}, "folio run --gogc=400 --env 'A=b c' --env GOMEMLIMIT=1GiB --memlimit=30MiB --gomaxprocs=1 --thp=off -- ./prog 'a b'"},
+		{set, nil, []string{"run", "--thp=heap"}, "folio run --thp=heap --env 'A=b c' --env GOMEMLIMIT=1GiB --gogc=off --memlimit=30MiB --gomaxprocs=1 -- ./prog 'a b'"},
+		{set, nil, []string{"run", "--memlimit=9MiB"}, "folio run --memlimit=9MiB --env 'A=b c' --gogc=off --gomaxprocs=1 --thp=off -- ./prog 'a b'"},
+		{set, nil, []string{"tune"}, "folio tune --env 'A=b c' --env GOMAXPROCS=1 -- ./prog 'a b'"},
+		{trial.Setting{THP: trial.THPHeap}, []string{"--build", "./x"}, []string{"run", "--gogc=400"}, "folio run --gogc=400 --build ./x -- ./prog 'a b'"},
+		{trial.Setting{}, []string{"--build", "./x"}, []string{"run", "--gogc=400"}, "folio run --gogc=400 --thp=system --build ./x -- ./prog 'a b'"},
+		{trial.Setting{}, nil, []string{"tune"}, "folio tune -- ./prog 'a b'"},
+	} {
+		s := busy()
+		s.Setting, s.Flags = c.set, c.flags
+		if got := s.line(c.command...); got != c.want {
+			t.Errorf("%v:\n%s, want\n%s", c.command, got, c.want)
+		}
+	}
+	s := busy()
+	*s.HeapPeak, *s.Cycles, s.Setting.Env = 4<<20, 1000, []string{"GOGC=50"}
+	if _, _, ok := adviseTinyHeap(&s); ok {
+		t.Error("another GOGC is advised where one was set in the environment")
+	}
+}
