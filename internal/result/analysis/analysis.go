@@ -24,6 +24,7 @@ func Run(f *result.File) {
 	}
 	sheet := diagnose.NewRunFacts(f.Host, arm.Setting.Trial(), command, samples)
 	sheet.Server, sheet.Flags = f.Program.Load != "" || f.Program.Requests != nil, flags(f)
+	sheet.Wrapped = sheet.Go && f.Program.GoVersion == nil && f.Program.Build == nil
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	sheet.Delayed = f.Delayed(arm)
 	var limit *uint64

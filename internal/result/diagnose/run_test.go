@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // busy is a program of 10 s on two processors that collects a fifth of the
@@ -161,6 +162,9 @@ func TestFindings(t *testing.T) {
 func TestFaultAdvice(t *testing.T) {
 	const pages = 200 << 20 / 4096 // of the peak RSS
 	const huge, fixed, touch, reuse = "folio run --thp=heap", "folio tune --max-rss=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
+	largest := func(s *RunFacts, part float64) {
+		s.Profile = &profile.Result{Faults: 100_000, LargestFaults: uint64(part * 100_000)}
+	}
 	for _, tt := range []struct {
 		name          string
 		change        func(*RunFacts)
@@ -178,7 +182,12 @@ func TestFaultAdvice(t *testing.T) {
 				"wall"}
 		}, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
 		{"more than twice, not Go", func(s *RunFacts) { s.Faults, s.Go = 3*pages, false }, "returned to the OS", "keep freed memory"},
-		{"children", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7 }, "each of 7 processes", "start fewer processes"},
+		{"children", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7; largest(s, 0.79) },
+			"; of 7 processes the largest took 79.0%: each touches memory of its own", "start fewer processes"},
+		{"a shell and its program", func(s *RunFacts) { s.Faults, s.Processes, s.Wrapped = pages, 2, true; largest(s, 0.8) },
+			": first touches", "put folio exec -- before the Go program"},
+		{"one that starts others", func(s *RunFacts) { s.Faults, s.Processes = 3*pages, 5; largest(s, 0.96) }, "returned to the OS", fixed},
+		{"children, not known whose", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7 }, "", reuse},
 		{"few on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = pages, *s.RSS*0.099 }, "first touches", huge},
 		{"some on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = 3*pages, *s.RSS*0.1 }, "on huge pages", reuse},
 		{"no huge pages here", func(s *RunFacts) { s.Faults, s.Host.HugePageBytes = pages, nil }, "first touches", touch},

@@ -26,10 +26,11 @@ func Mean(results []*Result) *Result {
 	seconds := make(map[Class]float64)
 	sites, faults := make(tally), make(tally)
 	faultClasses := make(map[Class]float64)
-	heapFaults, misses, counted := 0.0, 0.0, true
+	heapFaults, largest, misses, counted := 0.0, 0.0, 0.0, true
 	for _, r := range results {
 		out.Samples += r.Samples
 		heapFaults += float64(r.HeapFaults) / n
+		largest += float64(r.LargestFaults) / n
 		out.Lost += r.Lost
 		out.Unsymbolised += r.Unsymbolised
 		if counted = counted && r.TLBMisses != nil; counted {
@@ -66,6 +67,7 @@ func Mean(results []*Result) *Result {
 	out.classes(seconds, &sites)
 	out.faults(faultClasses, &faults)
 	out.HeapFaults = min(uint64(math.Round(heapFaults)), out.Faults)
+	out.LargestFaults = min(uint64(math.Round(largest)), out.Faults)
 	return out
 }
 

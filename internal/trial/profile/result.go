@@ -33,8 +33,10 @@ type Result struct {
 	Faults uint64 `json:"faults,omitempty"` // page faults
 	// HeapFaults are those in the heaps of Go programs: what huge pages there can
 	// save.
-	HeapFaults   uint64       `json:"heap_faults,omitempty"`
-	FaultClasses []FaultShare `json:"fault_classes,omitempty"`
+	HeapFaults uint64 `json:"heap_faults,omitempty"`
+	// LargestFaults are those of the process that took most.
+	LargestFaults uint64       `json:"largest_process_faults,omitempty"`
+	FaultClasses  []FaultShare `json:"fault_classes,omitempty"`
 	// FaultSites are the ten places of the program that cause most page faults.
 	FaultSites []Site `json:"fault_sites,omitempty"`
 	// TLBMisses are loads for which the processor had to walk the page tables;
@@ -105,6 +107,28 @@ type siteKey struct {
 	name, file string
 	line       int
 	doubt      bool
+}
+
+// processes sums up by process, of a bounded number of them.
+type processes map[int]uint64
+
+const mostProcesses = 1 << 14
+
+func (p *processes) add(pid int, n uint64) {
+	if *p == nil {
+		*p = make(processes)
+	}
+	if _, ok := (*p)[pid]; ok || len(*p) < mostProcesses {
+		(*p)[pid] += n
+	}
+}
+
+// largest is what the process with the most has.
+func (p processes) largest() (n uint64) {
+	for _, of := range p {
+		n = max(n, of)
+	}
+	return n
 }
 
 // tally sums up sites.
@@ -206,6 +230,7 @@ func (c *Collector) Result(a Accounts) *Result {
 	r.classes(seconds, &sites)
 	r.faults(faults, &faultSites)
 	r.HeapFaults = min(uint64(math.Round(float64(c.heapFaults)*c.faultScale)), r.Faults)
+	r.LargestFaults = min(uint64(math.Round(float64(c.faultsBy.largest())*c.faultScale)), r.Faults)
 	r.UncertainNames = c.uncertain()
 	c.notes(r, a.Info, missing)
 	return r
