@@ -342,15 +342,27 @@ func heapOnly(samples []*trial.Sample) string {
 	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
 }
 
+// inRuns says in how many of several runs something is so; "" of one run.
+func inRuns(samples []*trial.Sample, is func(*trial.Sample) bool) (in string, any bool) {
+	n := 0
+	for _, s := range samples {
+		if is(s) {
+			n++
+		}
+	}
+	if len(samples) > 1 {
+		in = fmt.Sprintf("in %d of %d runs ", n, len(samples))
+	}
+	return in, n > 0
+}
+
 // peaksUnknown says which peak of memory some run lacks, and why.
 func peaksUnknown(samples []*trial.Sample) string {
-	for _, s := range samples {
-		switch {
-		case s.PeakRSS == nil:
-			return "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
-		case s.PeakTreeRSS == nil:
-			return "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
-		}
+	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.PeakRSS == nil }); any {
+		return in + "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
+	}
+	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.PeakTreeRSS == nil }); any {
+		return in + "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
 	}
 	return ""
 }
@@ -371,7 +383,7 @@ func unseen(samples []*trial.Sample) string {
 		case s.GCCycles == nil:
 			return unknown + "no Go program was seen"
 		case s.GCTrace == trial.TracePartial:
-			return "GC cycles and pauses are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
+			return "GC cycles, pauses and the heap peak are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
 		}
 	}
 	return ""
@@ -424,11 +436,8 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	if text := heapOnly(samples); text != "" {
 		notes.Add(text)
 	}
-	for _, s := range samples {
-		if s.HugePeak == nil {
-			notes.Add("the program ended before its huge pages could be counted")
-			break
-		}
+	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.HugePeak == nil }); any {
+		notes.Add(in + "the program ended before its huge pages could be counted")
 	}
 	if w := trial.Profile(samples); w != nil {
 		for _, n := range w.Notes {

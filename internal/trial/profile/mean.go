@@ -54,11 +54,6 @@ func Mean(results []*Result) *Result {
 				faults.add(&frame{name: s.Func, file: s.File, line: s.Line, doubt: s.Uncertain}, class, float64(s.Faults)*part/n)
 			}
 		}
-		for _, note := range r.Notes {
-			if !slices.Contains(out.Notes, note) {
-				out.Notes = append(out.Notes, note)
-			}
-		}
 	}
 	if counted {
 		m := uint64(math.Round(misses))
@@ -67,6 +62,7 @@ func Mean(results []*Result) *Result {
 	out.classes(seconds, &sites)
 	out.faults(faultClasses, &faults)
 	out.HeapFaults = min(uint64(math.Round(heapFaults)), out.Faults)
+	out.notesOf(results)
 	out.LargestFaults = min(uint64(math.Round(largest)), out.Faults)
 	return out
 }
