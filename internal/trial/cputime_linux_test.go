@@ -41,10 +41,14 @@ func TestUsageSince(t *testing.T) {
 		{usage{}, usage{user: 30 * ms, sys: 10 * ms, cpu: 44 * ms}, 0.033, 0.011},
 		{usage{user: 10 * ms, sys: 30 * ms, cpu: 41 * ms}, usage{user: 10 * ms, sys: 30 * ms, cpu: 45 * ms}, 0.001, 0.003},
 		{usage{}, usage{cpu: 4 * ms}, 0.004, 0},
+		{usage{}, usage{user: 70 * ms, cpu: 96779274}, 0.096779274, 0},
 		{usage{user: 10 * ms, cpu: 12 * ms}, usage{}, 0, 0}, // it ended
 	} {
 		user, sys := c.after.since(c.before)
-		if round := func(v float64) time.Duration { return time.Duration(v*1e6+0.5) * time.Microsecond }; round(user) != round(c.user) || round(sys) != round(c.sys) {
+		if user < 0 || sys < 0 {
+			t.Errorf("%+v: less than none: %v and %v", c, user, sys)
+		}
+		if round := func(v float64) time.Duration { return time.Duration(v*1e9 + 0.5) }; round(user) != round(c.user) || round(sys) != round(c.sys) {
 			t.Errorf("%+v: %v and %v", c, user, sys)
 		}
 	}

@@ -33,8 +33,8 @@ func (u usage) since(before usage) (user, sys float64) {
 	if inUser+inKernel == 0 {
 		return all, 0
 	}
-	user = all * inUser.Seconds() / (inUser + inKernel).Seconds()
-	return user, all - user
+	perSecond := all / (inUser + inKernel).Seconds()
+	return perSecond * inUser.Seconds(), perSecond * inKernel.Seconds()
 }
 
 // cpuTime returns the CPU time of a process, its ended threads included: by its clock, in
