@@ -67,7 +67,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.StringVar(&f.input, "input", "", "standard input of every run: a `file`")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end runs that take longer than this `duration` (default none)")
 	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not set GODEBUG=gctrace=1; GC figures are then not available")
-	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off). Of several\nruns of a setting the first are sampled, until there are 1000 samples")
+	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off). Of several\nruns of a setting the first are sampled, until there are 1000 samples:\nat least 6 runs by folio run, at most 3 by tune and ab")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server, ready once this `address` answers: tcp:HOST:PORT or\nhttp://HOST:PORT/PATH; needs --rate or --load")
 	fs.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "fail a run whose server is not ready within this `duration`")

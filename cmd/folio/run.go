@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/trial"
@@ -168,6 +166,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}
 	arm := trial.NewArm(base)
+	arm.SampledRuns = trial.IntervalRuns
 	s.file.Arms = []result.Arm{{}}
 	interrupted := false
 	if f.count == 1 {
@@ -310,129 +309,6 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 		return errors.Join(err, profErr)
 	}
 	return errors.Join(report.Program(a.stderr, file, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
-}
-
-// collapsed says what --thp collapse did, in the last sample that has it.
-func collapsed(samples []*trial.Sample) string {
-	for _, s := range slices.Backward(samples) {
-		switch {
-		case s.CollapsedBytes == nil:
-		case *s.CollapsedBytes == 0:
-			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
-		default:
-			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's CPU time",
-				unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
-		}
-	}
-	return ""
-}
-
-// heapOnly says which programs --thp heap left as they are.
-func heapOnly(samples []*trial.Sample) string {
-	most := 0
-	for _, s := range samples {
-		if s.GoChildren != nil {
-			most = max(most, *s.GoChildren)
-		}
-	}
-	if most == 0 {
-		return ""
-	}
-	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
-}
-
-// peaksUnknown says which peak of memory some run lacks, and why.
-func peaksUnknown(samples []*trial.Sample) string {
-	for _, s := range samples {
-		switch {
-		case s.PeakRSS == nil:
-			return "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
-		case s.PeakTreeRSS == nil:
-			return "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
-		}
-	}
-	return ""
-}
-
-// unseen says what is not known of GC cycles, and why.
-func unseen(samples []*trial.Sample) string {
-	unknown := "GC cycles are unknown: "
-	if trial.PeakWaterfall(samples).Cycles() > 0 {
-		unknown = "how many GC cycles there were in all is unknown: "
-	}
-	for _, s := range samples {
-		switch {
-		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
-			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
-		case s.GCCycles == nil && s.GCTrace == trial.TracePartial:
-			return unknown + "no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
-		case s.GCCycles == nil:
-			return unknown + "no Go program was seen"
-		case s.GCTrace == trial.TracePartial:
-			return "GC cycles and pauses are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
-		}
-	}
-	return ""
-}
-
-// sayRun notes what a reader of the figures must know.
-func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
-	failed, late, left := 0, 0, 0
-	for _, s := range samples {
-		if !s.OK() && s.Late() {
-			late++
-		} else if !s.OK() {
-			failed++
-		}
-		left = max(left, s.Leftovers)
-	}
-	switch last := samples[len(samples)-1]; {
-	case late == len(samples):
-		notes.Add("LATE: no run counts: " + last.Failure)
-	case failed+late == len(samples):
-		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
-	default:
-		if failed > 0 {
-			notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
-		}
-		if late > 0 {
-			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), trial.LateNote(samples)))
-		}
-	}
-	if left > 0 {
-		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
-	}
-	for _, s := range samples {
-		if s.Unsampled != nil {
-			notes.Add("CPU time was not sampled: " + s.Unsampled.Error())
-			break
-		}
-	}
-	if p.Trace {
-		if text := unseen(samples); text != "" {
-			notes.Add(text)
-		}
-	}
-	if text := peaksUnknown(samples); text != "" {
-		notes.Add(text)
-	}
-	if text := collapsed(samples); text != "" {
-		notes.Add(text)
-	}
-	if text := heapOnly(samples); text != "" {
-		notes.Add(text)
-	}
-	for _, s := range samples {
-		if s.HugePeak == nil {
-			notes.Add("the program ended before its huge pages could be counted")
-			break
-		}
-	}
-	if w := trial.Profile(samples); w != nil {
-		for _, n := range w.Notes {
-			notes.Add(n)
-		}
-	}
 }
 
 // errLate ends a measurement in which the load generator was late each time. A note says by

@@ -40,7 +40,7 @@ func (t *Target) OfLoad() bool {
 // where nothing was named.
 func (t *Target) Value(s *trial.Sample) (float64, bool) {
 	switch {
-	case !s.OK():
+	case !s.OK() || s.NoLoad:
 		return 0, false
 	case t == nil || t.Name == metric.Wall:
 		return s.Wall, true

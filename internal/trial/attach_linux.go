@@ -16,7 +16,7 @@ import (
 
 // Attach samples a process that runs already, with its descendants, for a while,
 // until it ends, or until ctx does. The process is not touched: of its figures
-// only those are known that the kernel keeps, CPU time in steps of 10 ms.
+// only those are known that the kernel keeps.
 // keep leaves the samples themselves in Sample.Profile.
 func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep Keep) (*Sample, error) {
 	st, err := fs.Stat(pid)
@@ -25,6 +25,8 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 		return nil, fmt.Errorf("--attach %d: no such process", pid)
 	case err != nil:
 		return nil, fmt.Errorf("--attach %d: %w", pid, err)
+	case st.Kernel:
+		return nil, fmt.Errorf("--attach %d: %w", pid, procmem.ErrKernelThread)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -35,7 +37,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	defer session.Close()
 	tree := fs.NewTree(pid)
 	defer tree.Close()
-	w := &watch{fs: fs, tree: tree, last: make(map[int]procmem.Stat)}
+	w := &watch{fs: fs, tree: tree, last: make(map[int]looked)}
 	collector := profile.New(nil)
 	handler := collector.Handler()
 
@@ -64,7 +66,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	}
 	after := w.sum()
 	out := &Sample{Round: 1, Sequence: 1, Wall: time.Since(begin).Seconds()}
-	out.User, out.Sys = (after.user - before.user).Seconds(), (after.sys - before.sys).Seconds()
+	out.User, out.Sys = after.since(before)
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-before.minor), int64(after.major-before.major)
 	if w.trees.looks > 0 {
@@ -88,7 +90,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 type watch struct {
 	fs   procmem.FS
 	tree *procmem.Tree
-	last map[int]procmem.Stat
+	last map[int]looked
 
 	trees, largest peaks
 	peakHuge       uint64
@@ -96,11 +98,17 @@ type watch struct {
 	nextHuge       time.Time
 }
 
+// looked is what a process had used at the last look.
+type looked struct {
+	procmem.Stat
+	cpu time.Duration
+}
+
 func (w *watch) look() {
 	_ = w.tree.Update() // a look that fails leaves what was seen
 	for _, pid := range w.tree.PIDs() {
 		if st, err := w.fs.Stat(pid); err == nil {
-			w.last[pid] = st
+			w.last[pid] = looked{st, cpuTime(st)}
 		}
 	}
 	if total, largest, n := w.tree.RSS(); n > 0 {
@@ -117,6 +125,7 @@ func (w *watch) look() {
 
 func (w *watch) sum() (u usage) {
 	for _, st := range w.last {
+		u.cpu += st.cpu
 		u.user += st.UTime
 		u.sys += st.STime
 		u.minor += st.MinFlt

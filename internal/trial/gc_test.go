@@ -154,7 +154,7 @@ func value2(p *int) any {
 }
 
 // Two runs of unlike length: the shares of both together are those of their time,
-// whoever asks.
+// whoever asks, and the seconds these shares of the median CPU time.
 func TestPooled(t *testing.T) {
 	run := func(gc, alloc, own float64, samples uint64) *Sample {
 		r := &profile.Result{Samples: samples}
@@ -167,7 +167,7 @@ func TestPooled(t *testing.T) {
 		return s
 	}
 	samples := []*Sample{run(1, 1, 8, 100), run(1, 2, 1, 50), {CPU: 5}}
-	for key, want := range map[string]float64{"gc_cpu_fraction": 2.0 / 14, "memory_tax_fraction": 5.0 / 14, "gc_cpu_seconds": 1} {
+	for key, want := range map[string]float64{"gc_cpu_fraction": 2.0 / 14, "memory_tax_fraction": 5.0 / 14, "gc_cpu_seconds": 5 * 2.0 / 14} {
 		f := FigureOf(key)
 		if got, ok := f.Center(samples); !ok || !f.Pooled || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %v, %v, want %v", key, got, ok, want)

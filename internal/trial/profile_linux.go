@@ -146,7 +146,7 @@ func (s *Sample) fillWhere(c *profile.Collector, a profile.Accounts, keep Keep) 
 	}
 	r := c.Result(a)
 	if note != "" {
-		r.Notes = append(r.Notes, note)
+		r.Note(note)
 	}
 	s.setWhere(r)
 	if keep.Stacks && r.Samples > 0 {

@@ -2,12 +2,11 @@ package trial
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/gctrace"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/trial/load"
-	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -17,6 +16,10 @@ import (
 type Sample struct {
 	Round    int `json:"round"`    // from 1; a warm-up round is 0
 	Sequence int `json:"sequence"` // order in which the trials of a search ran, from 1
+
+	// NoLoad says that a server was never put under load: Wall to CPU and the faults, which
+	// are of that time, were not measured, and are null in JSON; nor was the GC.
+	NoLoad bool `json:"no_load,omitempty"`
 
 	// Wall is from before the process was made until it ended; with a load
 	// generator, the time that the generator took, its warm-up aside where it is folio's.
@@ -164,7 +167,27 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 	if s.Counts == nil {
 		s.Counts = &Counts{}
 	}
-	return json.Marshal(plain(s))
+	if !s.NoLoad {
+		return json.Marshal(plain(s))
+	}
+	return json.Marshal(struct { // these keys hide those of plain
+		plain
+		Wall        *float64 `json:"wall_seconds"`
+		User        *float64 `json:"user_seconds"`
+		Sys         *float64 `json:"sys_seconds"`
+		CPU         *float64 `json:"cpu_seconds"`
+		MinorFaults *int64   `json:"minor_faults"`
+		MajorFaults *int64   `json:"major_faults"`
+	}{plain: plain(s)})
+}
+
+// forgetLoad makes unknown what is of the time under load.
+func (s *Sample) forgetLoad() {
+	s.NoLoad = true
+	s.Wall, s.User, s.Sys, s.CPU, s.MinorFaults, s.MajorFaults = 0, 0, 0, 0, 0, 0
+	s.Stacks = nil
+	s.setWhere(nil)
+	s.setTrace("", gctrace.Summary{})
 }
 
 // counted returns what the cgroup counted: all unknown where there was none.
@@ -244,6 +267,9 @@ func (s *Sample) Recompute() {
 	if s.counted() == (Counts{}) {
 		s.Counts = nil
 	}
+	if s.NoLoad {
+		s.forgetLoad()
+	}
 	s.setLatencies()
 	if s.Profile != nil {
 		s.Profile.Recompute()
@@ -259,20 +285,44 @@ func (s *Sample) Recompute() {
 	}
 }
 
-// Where returns where the time of those samples that count went, all together;
-// nil when none was sampled.
+// Profile returns where the time of those samples that count went, all together; nil
+// when none was sampled. Its shares are those of the runs that were sampled, and its
+// seconds these shares of the CPU time of all runs, their median: runs that were not
+// sampled may differ, and no part is more than the whole that is shown beside it.
 func Profile(samples []*Sample) *profile.Result {
+	mean, by := profiled(samples)
+	if mean == nil || by == 1 {
+		return mean
+	}
+	return mean.Scale(by)
+}
+
+// profiled returns the mean of the samples that count and were sampled, and by what its
+// seconds are to be multiplied.
+func profiled(samples []*Sample) (mean *profile.Result, by float64) {
 	var all []*profile.Result
+	var cpu []float64
 	for _, s := range samples {
-		if s.Profile != nil && s.OK() {
+		if !s.OK() || s.NoLoad {
+			continue
+		}
+		cpu = append(cpu, s.CPU)
+		if s.Profile != nil {
 			all = append(all, s.Profile)
 		}
 	}
-	return profile.Mean(all)
+	mean, by = profile.Mean(all), 1
+	if len(all) == 0 || len(cpu) == 1 {
+		return mean, by
+	}
+	if f := stat.Median(cpu) / mean.CPU(); f > 0 && !math.IsInf(f, 0) {
+		by = f
+	}
+	return mean, by
 }
 
-// Tree returns where the time of those samples that count went, by call path; nil where
-// that was not kept.
+// Tree returns where the time of those samples that count went, by call path, in the
+// seconds of [Profile]; nil where that was not kept.
 func Tree(samples []*Sample) *profile.Tree {
 	all := profile.NewStacks()
 	for _, s := range samples {
@@ -280,7 +330,11 @@ func Tree(samples []*Sample) *profile.Tree {
 			all.Merge(s.Stacks)
 		}
 	}
-	return all.Tree()
+	t := all.Tree()
+	if _, by := profiled(samples); t != nil && by != 1 {
+		return t.Scale(by)
+	}
+	return t
 }
 
 // Memory returns the figure that Folio compares memory by: the peak of the whole
@@ -326,127 +380,4 @@ func Together(samples ...*Sample) {
 	for _, s := range samples {
 		t.add(s)
 	}
-}
-
-// A Figure is a figure of package figure, and how to read it from a sample.
-type Figure struct {
-	figure.Figure
-	Get func(*Sample) (float64, bool)
-}
-
-// pools read the figures by sampling from the samples of several runs together.
-var pools = map[string]func(*profile.Result) float64{
-	"gc_cpu_seconds":      func(r *profile.Result) float64 { return r.GCFraction * r.CPU() },
-	"gc_cpu_fraction":     func(r *profile.Result) float64 { return r.GCFraction },
-	"memory_tax_fraction": func(r *profile.Result) float64 { return r.MemoryTaxFraction },
-}
-
-// Center is the one figure of several runs, those that count: pooled, else the
-// median. ok is false if it is not known, or by too few samples to say anything.
-func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
-	if p, of := percentiles[f.Key]; of {
-		return centerOfLoad(samples, p)
-	}
-	if pool := pools[f.Key]; pool != nil {
-		if w := Profile(samples); w != nil && w.Samples >= profile.Fewest {
-			return pool(w), true
-		}
-		return 0, false
-	}
-	values := f.Values(samples)
-	if len(values) == 0 {
-		return 0, false
-	}
-	return stat.Median(values), true
-}
-
-// Figures lists the numeric figures of a sample in the order of the schema.
-var Figures = func() (out []Figure) {
-	for _, f := range figure.All {
-		out = append(out, Figure{f, getters[f.Key]})
-	}
-	return out
-}()
-
-var getters = map[string]func(*Sample) (float64, bool){
-	"wall_seconds":         func(s *Sample) (float64, bool) { return s.Wall, true },
-	"user_seconds":         func(s *Sample) (float64, bool) { return s.User, true },
-	"sys_seconds":          func(s *Sample) (float64, bool) { return s.Sys, true },
-	"cpu_seconds":          func(s *Sample) (float64, bool) { return s.CPU, true },
-	"peak_rss_bytes":       func(s *Sample) (float64, bool) { return value(s.PeakRSS) },
-	"peak_tree_rss_bytes":  func(s *Sample) (float64, bool) { return value(s.PeakTreeRSS) },
-	"minor_faults":         func(s *Sample) (float64, bool) { return float64(s.MinorFaults), true },
-	"major_faults":         func(s *Sample) (float64, bool) { return float64(s.MajorFaults), true },
-	"gc_cycles":            func(s *Sample) (float64, bool) { return value(s.GCCycles) },
-	"gc_pause_seconds":     func(s *Sample) (float64, bool) { return value(s.GCPause) },
-	"gc_pause_max_seconds": func(s *Sample) (float64, bool) { return value(s.GCPauseMax) },
-	"gc_trace_cpu_seconds": func(s *Sample) (float64, bool) { return value(s.GCTraceCPU) },
-	"gc_cpu_seconds":       func(s *Sample) (float64, bool) { return value(s.GCSeconds) },
-	"gc_cpu_fraction":      func(s *Sample) (float64, bool) { return value(s.GCShare) },
-	"memory_tax_fraction":  func(s *Sample) (float64, bool) { return value(s.MemoryTax) },
-	"heap_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HeapPeak) },
-	"huge_peak_bytes":      func(s *Sample) (float64, bool) { return value(s.HugePeak) },
-
-	"p50_seconds":             func(s *Sample) (float64, bool) { return s.OfLoad(metric.P50) },
-	"p99_seconds":             func(s *Sample) (float64, bool) { return s.OfLoad(metric.P99) },
-	"p999_seconds":            func(s *Sample) (float64, bool) { return s.OfLoad(metric.P999) },
-	"cpu_per_request_seconds": func(s *Sample) (float64, bool) { return s.OfLoad(metric.CPUPerRequest) },
-
-	"cpu_periods":               func(s *Sample) (float64, bool) { return value(s.counted().CPUPeriods) },
-	"throttled_periods":         func(s *Sample) (float64, bool) { return value(s.counted().ThrottledPeriods) },
-	"throttled_seconds":         func(s *Sample) (float64, bool) { return value(s.counted().Throttled) },
-	"memory_stall_seconds":      func(s *Sample) (float64, bool) { return value(s.counted().MemoryStall) },
-	"memory_full_stall_seconds": func(s *Sample) (float64, bool) { return value(s.counted().MemoryFullStall) },
-	"file_refaults":             func(s *Sample) (float64, bool) { return value(s.counted().FileRefaults) },
-	"anon_refaults":             func(s *Sample) (float64, bool) { return value(s.counted().AnonRefaults) },
-	"cgroup_peak_bytes":         func(s *Sample) (float64, bool) { return value(s.counted().CgroupPeak) },
-	"oom_kills":                 func(s *Sample) (float64, bool) { return value(s.counted().OOMKills) },
-}
-
-// FigureOf returns the figure with a key. The keys are fixed; an unknown one is
-// a mistake in the program.
-func FigureOf(key string) Figure {
-	for _, f := range Figures {
-		if f.Key == key {
-			return f
-		}
-	}
-	panic("trial: no figure " + key)
-}
-
-// AnySampled says that the figure with a key is, in some sample that counts, a peak
-// that was seen by looking now and then. It may have been more.
-func AnySampled(key string, samples []*Sample) bool {
-	for _, s := range samples {
-		if s.OK() && (key == "peak_rss_bytes" && s.PeakRSSSource == Sampled || key == "peak_tree_rss_bytes" && s.PeakTreeRSSSource == Sampled) {
-			return true
-		}
-	}
-	return false
-}
-
-// Values returns a figure of all samples that count and have it.
-func (f Figure) Values(samples []*Sample) []float64 {
-	if f.Pooled {
-		if _, ok := f.Center(samples); !ok {
-			return nil
-		}
-	}
-	var out []float64
-	for _, s := range samples {
-		if !s.OK() {
-			continue
-		}
-		if v, ok := f.Get(s); ok {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func value[T int | uint64 | float64](p *T) (float64, bool) {
-	if p == nil {
-		return 0, false
-	}
-	return float64(*p), true
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/program/gctrace"
 )
 
 func TestUnknownFiguresAreNull(t *testing.T) {
@@ -28,6 +30,39 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 	}
 	if _, ok := m["Tail"]; ok || strings.Contains(string(data), "tail") {
 		t.Errorf("the output's tail is in the results: %s", data)
+	}
+}
+
+// Of a server without load nothing that is of the time under load is known, and a file of
+// it says the same.
+func TestNoLoadIsNull(t *testing.T) {
+	s := &Sample{NoLoad: true, PeakRSS: new(uint64(5)), MinorFaults: 3, Wall: 4}
+	s.setTrace(TraceComplete, gctrace.Summary{})
+	s.forgetLoad()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Sample
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatal(err)
+	}
+	again.Recompute()
+	for _, x := range []*Sample{s, &again} {
+		for _, f := range Figures {
+			if v, ok := f.Get(x); ok != (f.Key == "peak_rss_bytes") {
+				t.Errorf("%s: %v, %t", f.Key, v, ok)
+			}
+		}
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"wall_seconds", "user_seconds", "sys_seconds", "cpu_seconds", "minor_faults", "major_faults", "gc_cycles"} {
+		if v, ok := m[key]; !ok || v != nil {
+			t.Errorf("%s is %v (present: %t), want null", key, v, ok)
+		}
 	}
 }
 

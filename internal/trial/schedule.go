@@ -16,6 +16,9 @@ type Arm struct {
 	// Runner, when set, runs the arm's trials in place of the scheduler's: arms that
 	// are programs of their own have one each.
 	Runner Runner
+	// SampledRuns is how many runs are sampled at least, and more until there are
+	// [EnoughSamples]. 0: as many as are enough, at most three.
+	SampledRuns int
 }
 
 // NewArm returns the arm of a setting, named after it.
@@ -25,13 +28,20 @@ func NewArm(s Setting) *Arm { return &Arm{Name: s.String(), Setting: s} }
 // time goes: of 1000, a class of 10% is measured as one of 8 to 12%.
 const EnoughSamples = 1000
 
+// IntervalRuns is how many runs an interval of a median takes, and at least as many as a
+// test of two results needs to find a difference.
+const IntervalRuns = 6
+
 // WantsProfile says whether the next run of the arm should be sampled. Sampling
 // slows a program down, so the first runs are, until there are enough samples,
 // and the others tell the time undisturbed.
 func (a *Arm) WantsProfile() bool {
 	const most = 3
-	if len(a.Samples) >= most {
+	if a.SampledRuns == 0 && len(a.Samples) >= most {
 		return false
+	}
+	if len(a.Samples) < a.SampledRuns {
+		return true
 	}
 	w := Profile(a.Samples)
 	return w == nil || w.Samples < EnoughSamples

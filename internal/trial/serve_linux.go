@@ -11,13 +11,41 @@ import (
 
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/system/cgroup"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
 
 // usage is what the living processes of a tree used so far.
 type usage struct {
-	user, sys    time.Duration
+	user, sys    time.Duration // in steps of 10 ms
+	cpu          time.Duration // both, as fine as the kernel has it
 	minor, major uint64
+}
+
+// since returns the seconds of user and system time since before. Their sum is exact; how it
+// splits is told by steps of 10 ms, of the whole life where there were none since.
+func (u usage) since(before usage) (user, sys float64) {
+	all := max(u.cpu-before.cpu, 0).Seconds()
+	inUser, inKernel := max(u.user-before.user, 0), max(u.sys-before.sys, 0)
+	if inUser+inKernel == 0 {
+		inUser, inKernel = u.user, u.sys
+	}
+	if inUser+inKernel == 0 {
+		return all, 0
+	}
+	perSecond := all / (inUser + inKernel).Seconds()
+	return perSecond * inUser.Seconds(), perSecond * inKernel.Seconds()
+}
+
+// cpuTime returns the CPU time of a process, its ended threads included: by its clock, in
+// nanoseconds, else by its steps of 10 ms.
+func cpuTime(st procmem.Stat) time.Duration {
+	const ofProcess = 2 // CPUCLOCK_SCHED, of all threads
+	var t unix.Timespec
+	if err := unix.ClockGettime(^int32(st.PID)<<3|ofProcess, &t); err != nil {
+		return st.UTime + st.STime
+	}
+	return time.Duration(t.Nano())
 }
 
 // used adds up the members and the children that they waited for.
@@ -27,6 +55,7 @@ func (r *running) used() (u usage) {
 		if err != nil {
 			continue
 		}
+		u.cpu += cpuTime(st) + st.CUTime + st.CSTime
 		u.user += st.UTime + st.CUTime
 		u.sys += st.STime + st.CSTime
 		u.minor += st.MinFlt + st.CMinFlt
@@ -55,8 +84,9 @@ func (r *running) openWindow() *window {
 // close ends the window and puts its figures into out. The load ended at a time.
 func (w *window) close(r *running, out *Sample, ended time.Time) {
 	after := r.used()
+	out.NoLoad = false
 	out.Wall = ended.Sub(w.begin).Seconds()
-	out.User, out.Sys = (after.user - w.before.user).Seconds(), (after.sys - w.before.sys).Seconds()
+	out.User, out.Sys = after.since(w.before)
 	out.CPU = out.User + out.Sys
 	out.MinorFaults, out.MajorFaults = int64(after.minor-w.before.minor), int64(after.major-w.before.major)
 	r.underLoad = r.groupUsage().Since(w.idle)
@@ -67,7 +97,7 @@ func (w *window) close(r *running, out *Sample, ended time.Time) {
 
 // serve waits until the server answers, puts it under load, and stops it.
 func (r *running) serve(ctx context.Context) (*Sample, error) {
-	out := &Sample{}
+	out := &Sample{NoLoad: true} // until a window ends
 	srv := r.p.Server
 	err := r.awaitReady(ctx, out)
 	collectors := r.files.collectors[:]
@@ -96,6 +126,9 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	}
 	r.fillProfile(out)
 	r.fillTrace(out)
+	if out.NoLoad {
+		out.forgetLoad()
+	}
 	if loaded {
 		out.setLoad(r.p.Metric)
 		r.fillDelays(out)

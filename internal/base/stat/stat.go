@@ -106,6 +106,16 @@ func Compare(base, values []float64) Comparison {
 	return c
 }
 
+// CanDiffer says whether so many values on each side can differ at [Alpha]: two sides that
+// do not overlap at all have the least P there is. It takes 4 and 4, or 3 and 5.
+func CanDiffer(n1, n2 int) bool {
+	orders := 1.0 // of the values of both: n1+n2 over n1
+	for i := range n1 {
+		orders *= float64(n2+i+1) / float64(i+1)
+	}
+	return min(n1, n2) > 0 && 2/orders < Alpha
+}
+
 // Delta prints the difference as a signed percentage, or "~" when undecided.
 func (c Comparison) Delta() string {
 	if !c.Different || math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {

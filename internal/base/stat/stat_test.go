@@ -95,3 +95,21 @@ func TestEffectsProperty(t *testing.T) {
 		}
 	})
 }
+
+// CanDiffer is what the test itself says of sides that do not overlap.
+func TestCanDiffer(t *testing.T) {
+	for n1 := range 8 {
+		for n2 := range 8 {
+			low, high := make([]float64, n1), make([]float64, n2)
+			for i := range low {
+				low[i] = float64(i)
+			}
+			for i := range high {
+				high[i] = float64(100 + i)
+			}
+			if got, want := CanDiffer(n1, n2), Compare(low, high).Different; got != want {
+				t.Errorf("%d and %d: %t, the test says %t", n1, n2, got, want)
+			}
+		}
+	}
+}

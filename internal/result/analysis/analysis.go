@@ -24,6 +24,7 @@ func Run(f *result.File) {
 	}
 	sheet := diagnose.NewRunFacts(f.Host, arm.Setting.Trial(), command, samples)
 	sheet.Server, sheet.Flags = f.Program.Load != "" || f.Program.Requests != nil, flags(f)
+	sheet.Wrapped = sheet.Go && f.Program.GoVersion == nil && f.Program.Build == nil
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
 	sheet.Delayed = f.Delayed(arm)
 	var limit *uint64
@@ -46,12 +47,10 @@ func noise(of *result.Target, samples []*result.Sample) *stat.Noise {
 	return stat.NoiseOf(values)
 }
 
-// flags returns the flags with which folio runs and judges the program as it was run.
+// flags returns the flags with which folio runs and judges the program as it was run, but
+// for those of its setting.
 func flags(f *result.File) []string {
 	var out []string
-	for _, kv := range f.Arms[0].Setting.Env {
-		out = append(out, "--env", kv)
-	}
 	add := func(flag, value string) {
 		if value != "" {
 			out = append(out, flag, value)

@@ -4,33 +4,67 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// DigestOf is the digest of all samples that were traced.
+// DigestOf is the digest of all samples that were traced. Its rate is that of the medians
+// that are shown beside it.
 func DigestOf(samples []*trial.Sample) []string {
 	var all gctrace.Summary
-	wall := 0.0
+	var cycles, wall []float64
+	partial := false
 	for _, s := range samples {
-		if s.OK() && s.GC != nil {
+		if !s.OK() {
+			continue
+		}
+		wall, partial = append(wall, s.Wall), partial || partlySeen(s)
+		if s.GC != nil {
 			all.Merge(*s.GC)
-			wall += s.Wall
+			cycles = append(cycles, float64(s.GC.Cycles))
 		}
 	}
-	return Digest(all, wall)
+	if len(cycles) == 0 || !(stat.Median(wall) > 0) {
+		return nil
+	}
+	return digest(all, stat.Median(cycles)/stat.Median(wall), partial)
 }
+
+// partlySeen says that a sample may have had more GC cycles than its trace shows.
+func partlySeen(s *trial.Sample) bool { return s.GCTrace == trial.TracePartial || s.GCCycles == nil }
 
 // Digest says in a sentence or two what the GC did in a time in seconds: how often
 // it ran, on what, and who marked. It says nothing when there was no GC cycle.
 func Digest(g gctrace.Summary, wall float64) []string {
-	if g.Cycles == 0 || !(wall > 0) {
+	if !(wall > 0) {
+		return nil
+	}
+	return digest(g, float64(g.Cycles)/wall, false)
+}
+
+// digest is told the rate of GC cycles. Of processes whose trace was seen in part the rate
+// is a lower bound, and the rest is of the cycles that were seen.
+func digest(g gctrace.Summary, perSecond float64, partial bool) []string {
+	if g.Cycles == 0 {
 		return nil
 	}
 	n := float64(g.Cycles)
 	heap, live := float64(g.HeapSum)/n, float64(g.LiveSum)/n
-	text := fmt.Sprintf("%s; mean heap %s, %s live", frequency(n/wall), atLeast(heap), atLeast(live))
+	text, seen := fmt.Sprintf("mean heap %s, %s live", atLeast(heap), atLeast(live)), ""
+	if partial {
+		seen = ", of the cycles seen"
+		text += seen
+	}
+	switch often := frequency(perSecond); {
+	case !(perSecond > 0): // not in most runs
+		text = "M" + text[1:]
+	case partial:
+		text = "At least " + often + "; " + text
+	default:
+		text = often + "; " + text
+	}
 	switch {
 	case g.Forced == g.Cycles:
 		text += "; all forced (runtime.GC)"
@@ -54,7 +88,7 @@ func Digest(g gctrace.Summary, wall float64) []string {
 				parts = append(parts, unit.Percent(p.cpu/g.CPU.Seconds())+" "+p.what)
 			}
 		}
-		out = append(out, "GC work by gctrace: "+strings.Join(parts, ", ")+".")
+		out = append(out, "GC work by gctrace"+seen+": "+strings.Join(parts, ", ")+".")
 	}
 	return out
 }

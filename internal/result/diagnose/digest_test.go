@@ -43,14 +43,24 @@ func TestDigest(t *testing.T) {
 // Several runs are taken together; those that failed do not count.
 func TestDigestOfSamples(t *testing.T) {
 	sample := func(cycles int, wall float64, failure string) *trial.Sample {
-		return &trial.Sample{Wall: wall, Failure: failure, GC: &gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}}
+		return &trial.Sample{Wall: wall, Failure: failure, GCTrace: trial.TraceComplete, GCCycles: &cycles, GC: &gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}}
 	}
-	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), {Wall: 1}}
-	got := DigestOf(samples)
-	if len(got) != 1 || !strings.HasPrefix(got[0], "20 GCs/s; mean heap 1.000MiB") {
-		t.Errorf("%q", got)
+	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), sample(60, 5, "")}
+	for name, c := range map[string]struct {
+		samples []*trial.Sample
+		want    string
+	}{
+		"the rate is that of the medians": {samples, "25 GCs/s; mean heap 1.000MiB"},
+		"one without a trace":             {append(samples[:2:2], &trial.Sample{Wall: 1}), "At least 30 GCs/s; mean heap 1.000MiB, less than 1.000MiB live, of the cycles seen."},
+		"a part": {[]*trial.Sample{{Wall: 4, GCTrace: trial.TracePartial, GCCycles: new(2), GC: &gctrace.Summary{Cycles: 2, HeapSum: 2 << 20}}},
+			"At least one GC per 2.000s; mean heap 1.000MiB, less than 1.000MiB live, of the cycles seen."},
+		"in one run of three": {[]*trial.Sample{sample(0, 1, ""), sample(0, 1, ""), sample(2, 1, "")}, "Mean heap 1.000MiB"},
+	} {
+		if got := DigestOf(c.samples); len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
-	if got := DigestOf(samples[3:]); got != nil {
+	if got := DigestOf([]*trial.Sample{{Wall: 1}}); got != nil {
 		t.Errorf("no trace: %q", got)
 	}
 }

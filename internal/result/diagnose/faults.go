@@ -52,10 +52,13 @@ func adviseFaults(s *RunFacts) (float64, NextStep, bool) {
 // faultFix says whose the faults are, and what to try.
 func (s *RunFacts) faultFix() (why, fix string) {
 	faulted := s.Faults * float64(s.Host.PageBytes)
+	part, known := s.largestFaults()
 	switch {
-	case s.Processes > 1:
-		return fmt.Sprintf("; each of %d processes touches memory of its own",
-			s.Processes), s.site("start fewer processes, and have each do more")
+	case s.Processes > 1 && !known:
+		return "", s.site("reuse memory")
+	case s.Processes > 1 && part < mostly:
+		return fmt.Sprintf("; of %d processes the largest took %s: each touches memory of its own",
+			s.Processes, unit.Percent(part)), s.site("start fewer processes, and have each do more")
 	case s.RSS == nil || *s.RSS <= 0 || s.PID != 0 || s.Processes == 0:
 		return "", s.site("reuse memory") // whose they are is not known
 	case s.Huge != nil && *s.Huge >= *s.RSS/10: // a fault is of more than a page there
@@ -77,6 +80,18 @@ func (s *RunFacts) faultFix() (why, fix string) {
 	}
 	return why, s.site("touch less memory: reuse buffers, load less")
 }
+
+// largestFaults is the part of the faults that one process took, where that was sampled.
+func (s *RunFacts) largestFaults() (part float64, known bool) {
+	w := s.Profile
+	if w == nil || w.Faults < manyFaults || w.LargestFaults == 0 {
+		return 0, false
+	}
+	return float64(w.LargestFaults) / float64(w.Faults), true
+}
+
+// mostly is the part of all faults from which on they are those of one process.
+const mostly = 0.8
 
 // site adds to a fix where most of the faults are.
 func (s *RunFacts) site(fix string) string {
@@ -122,6 +137,8 @@ func (s *RunFacts) hugePages() string {
 		return s.line("run", "--env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
 	case s.Setting.THP == trial.THPHeap:
 		return ""
+	case s.Wrapped:
+		return "put folio exec -- before the Go program in the command: its heap then asks for huge pages"
 	case slices.Contains(s.Flags, "--build") || s.Setting.THP == trial.THPOff:
 		return s.line("tune")
 	}

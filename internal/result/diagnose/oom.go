@@ -45,7 +45,11 @@ func adviseOOM(s *RunFacts) (NextStep, bool) {
 	if k.Of > 1 {
 		evidence = fmt.Sprintf("%d of %s: %s", k.Runs, unit.Plural(k.Of, "run"), evidence)
 	}
-	if s.HeapPeak != nil {
+	switch {
+	case s.HeapPeak == nil:
+	case s.AtLeast:
+		evidence += "; heap peak at least " + unit.Bytes(*s.HeapPeak)
+	default:
 		evidence += "; heap at most " + unit.Bytes(*s.HeapPeak)
 	}
 	out := NextStep{Rule: ruleOOM, Source: sourceOOM, What: "Keep within the memory limit: the OOM killer ended the program", Evidence: evidence}

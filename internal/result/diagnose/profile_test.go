@@ -78,7 +78,7 @@ func TestGCSentences(t *testing.T) {
 		{"gctrace counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 },
 			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
 		{"a child is not seen", func(s *RunFacts) { s.AtLeast = true },
-			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
+			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world at least 2.000ms total, 1.000ms max."}},
 		{"no trace", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil },
 			[]string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
 		{"no trace, and the runtime counted", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted = nil, nil, nil, nil, 11 },
@@ -87,7 +87,7 @@ func TestGCSentences(t *testing.T) {
 			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted, s.Runs = nil, nil, nil, nil, nil, 1, 3
 		}, []string{"GC: at least 1 cycle in one run, as the runtime of the largest process counted; no gctrace line was seen."}},
 		{"a child is not seen, which counted more", func(s *RunFacts) { s.AtLeast, s.Counted = true, 11 },
-			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted; stop-the-world 2.000ms total, 1.000ms max."}},
+			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted; stop-the-world at least 2.000ms total, 1.000ms max."}},
 		{"a child is not seen, which counted fewer", func(s *RunFacts) { s.AtLeast, s.Counted = true, 3 },
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world"}},
 		{"all are seen", func(s *RunFacts) { s.Counted = 4 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -77,13 +78,13 @@ const (
 )
 
 // adviseTinyHeap finds source 4's case: a live heap of a few MiB that is
-// collected hundreds of times a second.
+// collected hundreds of times a second. A heap whose trace was not seen may be larger.
 func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
-	if s.Cycles == nil || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
+	if s.Cycles == nil || s.AtLeast || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
 		return 0, NextStep{}, false
 	}
 	rate := *s.Cycles / s.Wall
-	if rate < manyCyclesHz || *s.Cycles < 20 || s.Setting.GOGC != "" {
+	if rate < manyCyclesHz || *s.Cycles < 20 || s.gogcGiven() {
 		return 0, NextStep{}, false
 	}
 	share, ok := s.gcShare()
@@ -97,13 +98,18 @@ func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
 	}, true
 }
 
+// gogcGiven says that GOGC was set for this run.
+func (s *RunFacts) gogcGiven() bool {
+	return s.Setting.GOGC != "" || slices.ContainsFunc(s.Setting.Env, func(kv string) bool { return strings.HasPrefix(kv, "GOGC=") })
+}
+
 // line returns a folio command on the program, to paste into a shell. A server does
 // not end by itself: its line has what puts it under load. What is still to be filled
 // in, or to be done before, is behind it as a comment.
 func (s *RunFacts) line(command ...string) string { return s.lineWith("", command...) }
 
 func (s *RunFacts) lineWith(remark string, command ...string) string {
-	words := slices.Concat([]string{"folio"}, command, s.Flags)
+	words := slices.Concat([]string{"folio"}, command, s.settingFlags(command), s.Flags)
 	if s.ExitCode != 0 && !slices.Contains(words, "--ignore-exit") {
 		words = append(words, "--ignore-exit") // else each run would count as failed
 	}
@@ -130,6 +136,58 @@ func (s *RunFacts) lineWith(remark string, command ...string) string {
 	}
 	return text
 }
+
+// settingFlags are those of the setting that the program was run with, but for what the
+// command changes itself: one flag, or what folio tune searches.
+func (s *RunFacts) settingFlags(command []string) (out []string) {
+	set, tune := s.Setting, command[0] == "tune"
+	own := func(flag string) bool {
+		searched := tune && (flag == "--gogc" || flag == "--memlimit")
+		return searched || slices.ContainsFunc(command, func(w string) bool { return strings.HasPrefix(w, flag+"=") })
+	}
+	add := func(flag, value string) {
+		if value != "" && !own(flag) {
+			out = append(out, flag+"="+value)
+		}
+	}
+	for _, kv := range set.Env {
+		if name, _, _ := strings.Cut(kv, "="); !own(variableFlags[name]) && !slices.Contains(command, kv) {
+			out = append(out, "--env", kv)
+		}
+	}
+	add("--gogc", set.GOGC)
+	if set.MemLimit != 0 {
+		add("--memlimit", unit.Exact(set.MemLimit))
+	}
+	switch n := strconv.Itoa(set.GOMAXPROCS); {
+	case set.GOMAXPROCS == 0:
+	case tune: // there --gomaxprocs is one more to try
+		out = append(out, "--env", "GOMAXPROCS="+n)
+	default:
+		add("--gomaxprocs", n)
+	}
+	thp := set.THP
+	if slices.Contains(s.Flags, "--build") { // whose default is another
+		switch thp {
+		case trial.THPHeap:
+			thp = ""
+		case trial.THPSystem:
+			thp = "system"
+		}
+	}
+	if !tune {
+		add("--thp", string(thp))
+	}
+	add("--go", set.Build.Go)
+	add("--goexperiment", set.Build.Experiments)
+	add("--goamd64", set.Build.AMD64)
+	add("--pgo", set.Build.PGO)
+	add("--patch", set.Build.Patches)
+	return out
+}
+
+// variableFlags are the flags that set the variables of the Go runtime.
+var variableFlags = map[string]string{"GOGC": "--gogc", "GOMEMLIMIT": "--memlimit", "GOMAXPROCS": "--gomaxprocs"}
 
 // serves says that the program looks like a server, and was not run as one: folio
 // tune would wait for its end.

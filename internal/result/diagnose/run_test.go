@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // busy is a program of 10 s on two processors that collects a fifth of the
@@ -52,6 +53,7 @@ func TestTime(t *testing.T) {
 		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 },
 			[]string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
 		{"no wall time", busy(), func(s *RunFacts) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
+		{"no load", RunFacts{NoLoad: true}, nil, []string{"Unknown: the server was never put under load."}},
 		{"nothing", RunFacts{}, nil, []string{"CPU time is too short to be measured."}},
 	} {
 		if tt.change != nil {
@@ -94,6 +96,7 @@ func TestAdvise(t *testing.T) {
 		{"seldom collected", busy(), func(s *RunFacts) { share(s, 0.01); small(s); *s.Cycles = 499 }, nil},
 		{"few collections", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Wall, *s.Cycles = 0.1, 19 }, nil},
 		{"GOGC was given", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Setting.GOGC = "50" }, nil},
+		{"heap seen in part", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.AtLeast = true }, nil},
 		{"heap unknown", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.HeapPeak = nil }, nil},
 		{"tiny heap and collector", busy(), small, []string{collector, tiny}},
 
@@ -159,6 +162,9 @@ func TestFindings(t *testing.T) {
 func TestFaultAdvice(t *testing.T) {
 	const pages = 200 << 20 / 4096 // of the peak RSS
 	const huge, fixed, touch, reuse = "folio run --thp=heap", "folio tune --max-rss=400MiB --metric=cpu -- ./prog 'a b'", "touch less memory", "reuse memory"
+	largest := func(s *RunFacts, part float64) {
+		s.Profile = &profile.Result{Faults: 100_000, LargestFaults: uint64(part * 100_000)}
+	}
 	for _, tt := range []struct {
 		name          string
 		change        func(*RunFacts)
@@ -176,7 +182,12 @@ func TestFaultAdvice(t *testing.T) {
 				"wall"}
 		}, "returned to the OS", "folio tune --max-rss=400MiB --metric wall -- ./prog"},
 		{"more than twice, not Go", func(s *RunFacts) { s.Faults, s.Go = 3*pages, false }, "returned to the OS", "keep freed memory"},
-		{"children", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7 }, "each of 7 processes", "start fewer processes"},
+		{"children", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7; largest(s, 0.79) },
+			"; of 7 processes the largest took 79.0%: each touches memory of its own", "start fewer processes"},
+		{"a shell and its program", func(s *RunFacts) { s.Faults, s.Processes, s.Wrapped = pages, 2, true; largest(s, 0.8) },
+			": first touches", "put folio exec -- before the Go program"},
+		{"one that starts others", func(s *RunFacts) { s.Faults, s.Processes = 3*pages, 5; largest(s, 0.96) }, "returned to the OS", fixed},
+		{"children, not known whose", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 7 }, "", reuse},
 		{"few on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = pages, *s.RSS*0.099 }, "first touches", huge},
 		{"some on huge pages", func(s *RunFacts) { s.Faults, *s.Huge = 3*pages, *s.RSS*0.1 }, "on huge pages", reuse},
 		{"no huge pages here", func(s *RunFacts) { s.Faults, s.Host.HugePageBytes = pages, nil }, "first touches", touch},
@@ -299,5 +310,36 @@ func TestNewSheet(t *testing.T) {
 	s = NewRunFacts(host.Info{}, trial.Setting{}, nil, nil)
 	if len(s.Time()) != 1 || s.Advise() != nil {
 		t.Errorf("of nothing: %q, %+v", s.Time(), s.Advise())
+	}
+}
+
+// A command to paste runs the program as it was run, but for what it changes; folio tune
+// searches GOGC, GOMEMLIMIT and huge pages itself.
+func TestLineKeepsTheSetting(t *testing.T) {
+	set := trial.Setting{GOGC: "off", MemLimit: 30 << 20, GOMAXPROCS: 1, THP: trial.THPOff, Env: []string{"A=b c", "GOMEMLIMIT=1GiB"}}
+	for _, c := range []struct {
+		set     trial.Setting
+		flags   []string
+		command []string
+		want    string
+	}{
+		{set, nil, []string{"run", "--gogc=400"}, "folio run --gogc=400 --env 'A=b c' --env GOMEMLIMIT=1GiB --memlimit=30MiB --gomaxprocs=1 --thp=off -- ./prog 'a b'"},
+		{set, nil, []string{"run", "--thp=heap"}, "folio run --thp=heap --env 'A=b c' --env GOMEMLIMIT=1GiB --gogc=off --memlimit=30MiB --gomaxprocs=1 -- ./prog 'a b'"},
+		{set, nil, []string{"run", "--memlimit=9MiB"}, "folio run --memlimit=9MiB --env 'A=b c' --gogc=off --gomaxprocs=1 --thp=off -- ./prog 'a b'"},
+		{set, nil, []string{"tune"}, "folio tune --env 'A=b c' --env GOMAXPROCS=1 -- ./prog 'a b'"},
+		{trial.Setting{THP: trial.THPHeap}, []string{"--build", "./x"}, []string{"run", "--gogc=400"}, "folio run --gogc=400 --build ./x -- ./prog 'a b'"},
+		{trial.Setting{}, []string{"--build", "./x"}, []string{"run", "--gogc=400"}, "folio run --gogc=400 --thp=system --build ./x -- ./prog 'a b'"},
+		{trial.Setting{}, nil, []string{"tune"}, "folio tune -- ./prog 'a b'"},
+	} {
+		s := busy()
+		s.Setting, s.Flags = c.set, c.flags
+		if got := s.line(c.command...); got != c.want {
+			t.Errorf("%v:\n%s, want\n%s", c.command, got, c.want)
+		}
+	}
+	s := busy()
+	*s.HeapPeak, *s.Cycles, s.Setting.Env = 4<<20, 1000, []string{"GOGC=50"}
+	if _, _, ok := adviseTinyHeap(&s); ok {
+		t.Error("another GOGC is advised where one was set in the environment")
 	}
 }

@@ -20,8 +20,10 @@ type RunFacts struct {
 	Flags   []string // what further folio commands need to run the program as it was run
 	Server  bool     // figures are of the time under load
 	Go      bool     // it is known to be a Go program: by its trace, or because the caller says so
+	Wrapped bool     // the command is no Go program, but starts or becomes one: a script
 	PID     int      // of a process that ran already, and was watched for a while; else 0
 
+	NoLoad               bool // a server that was never put under load: the rest is not known
 	Wall, User, Sys, CPU float64
 	Faults               float64
 	RSS                  *float64 // of all processes together
@@ -78,6 +80,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	if s.RSS == nil {
 		s.RSS = median("peak_rss_bytes")
 	}
+	s.NoLoad = len(samples) > 0 && median("wall_seconds") == nil
 	if w := trial.Profile(samples); w != nil && w.Samples >= profile.Fewest {
 		s.Profile = w
 	}
@@ -95,7 +98,7 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 			continue
 		}
 		s.Runs++
-		s.AtLeast = s.AtLeast || x.GCTrace == trial.TracePartial || x.GCCycles == nil
+		s.AtLeast = s.AtLeast || partlySeen(x)
 		s.Processes = max(s.Processes, x.Processes)
 		s.Stopped = s.Stopped || x.Signal != "" || x.TimedOut || x.Interrupted
 		if len(x.Listening) > 0 {
@@ -137,7 +140,10 @@ func (s *RunFacts) sysShare() float64 {
 
 // Time says in sentences where the program's time went.
 func (s *RunFacts) Time() []string {
-	if s.CPU <= 0 {
+	switch {
+	case s.NoLoad:
+		return []string{"Unknown: the server was never put under load."}
+	case s.CPU <= 0:
 		return []string{"CPU time is too short to be measured."}
 	}
 	out := append(s.gc(), s.Digest...)
@@ -167,7 +173,11 @@ func (s *RunFacts) gc() []string {
 		parts = append(parts, s.cycles())
 	}
 	if s.Pause != nil && *s.Cycles > 0 {
-		parts = append(parts, fmt.Sprintf("stop-the-world %s total, %s max", unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
+		least := ""
+		if s.AtLeast {
+			least = "at least "
+		}
+		parts = append(parts, fmt.Sprintf("stop-the-world %s%s total, %s max", least, unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
 	}
 	switch {
 	case counted != "" && s.Cycles == nil:
@@ -247,6 +257,8 @@ func (s *RunFacts) tax() []string {
 // Nothing says why there is no advice.
 func (s *RunFacts) Nothing() string {
 	switch {
+	case s.NoLoad:
+		return "No recommendation: the server was never put under load."
 	case s.Profile != nil && s.Profile.Kernel && s.Profile.MemoryTaxFraction < littleMemory:
 		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.",
 			unit.Percent(s.Profile.MemoryTaxFraction))

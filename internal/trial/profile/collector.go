@@ -54,6 +54,7 @@ type Collector struct {
 	scale      [2]float64 // ns for each unit of a sample's period, of the user's side and the kernel's
 	faultScale float64    // faults for each that a sample stands for
 	heapFaults uint64     // the periods of those in Go's heap
+	faultsBy   processes  // the periods of faults
 }
 
 // location is a place in code: an offset in a file.
@@ -299,6 +300,9 @@ func (c *Collector) sample(s *perf.Sample) {
 	}
 	kept.count++
 	kept.period += max(s.Period, 1)
+	if s.Kind == perf.Fault {
+		c.faultsBy.add(s.PID, max(s.Period, 1))
+	}
 	if s.Kind == perf.Fault && inGoHeap(s.Addr) {
 		c.heapFaults += max(s.Period, 1)
 	}

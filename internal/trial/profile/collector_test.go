@@ -343,7 +343,7 @@ func TestFold(t *testing.T) {
 		if len(c.stacks) > most {
 			t.Errorf("%d stacks, most are %d", len(c.stacks), most)
 		}
-		r.Notes = nil
+		r.Notes, r.remarks = nil, nil
 		for i := range r.Classes {
 			r.Classes[i].Seconds = math.Round(1e6 * r.Classes[i].Seconds)
 			r.Classes[i].Fraction = 0

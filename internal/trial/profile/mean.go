@@ -26,10 +26,11 @@ func Mean(results []*Result) *Result {
 	seconds := make(map[Class]float64)
 	sites, faults := make(tally), make(tally)
 	faultClasses := make(map[Class]float64)
-	heapFaults, misses, counted := 0.0, 0.0, true
+	heapFaults, largest, misses, counted := 0.0, 0.0, 0.0, true
 	for _, r := range results {
 		out.Samples += r.Samples
 		heapFaults += float64(r.HeapFaults) / n
+		largest += float64(r.LargestFaults) / n
 		out.Lost += r.Lost
 		out.Unsymbolised += r.Unsymbolised
 		if counted = counted && r.TLBMisses != nil; counted {
@@ -53,11 +54,6 @@ func Mean(results []*Result) *Result {
 				faults.add(&frame{name: s.Func, file: s.File, line: s.Line, doubt: s.Uncertain}, class, float64(s.Faults)*part/n)
 			}
 		}
-		for _, note := range r.Notes {
-			if !slices.Contains(out.Notes, note) {
-				out.Notes = append(out.Notes, note)
-			}
-		}
 	}
 	if counted {
 		m := uint64(math.Round(misses))
@@ -66,5 +62,40 @@ func Mean(results []*Result) *Result {
 	out.classes(seconds, &sites)
 	out.faults(faultClasses, &faults)
 	out.HeapFaults = min(uint64(math.Round(heapFaults)), out.Faults)
+	out.notesOf(results)
+	out.LargestFaults = min(uint64(math.Round(largest)), out.Faults)
 	return out
+}
+
+// Scale returns the result with the same shares of other seconds, by times as many. What
+// is counted for each fault stays.
+func (r *Result) Scale(by float64) *Result {
+	out := *r
+	out.Classes, out.Sites = slices.Clone(r.Classes), slices.Clone(r.Sites)
+	for i := range out.Classes {
+		out.Classes[i].Seconds *= by
+	}
+	for i := range out.Sites {
+		out.Sites[i].Seconds *= by
+	}
+	if r.TLBMisses != nil {
+		n := uint64(math.Round(float64(*r.TLBMisses) * by))
+		out.TLBMisses = &n
+	}
+	return &out
+}
+
+// Scale returns the tree with by times the values.
+func (t *Tree) Scale(by float64) *Tree {
+	out := *t
+	out.Totals, out.Self.Values = slices.Clone(t.Totals), slices.Clone(t.Self.Values)
+	for i := range out.Totals {
+		out.Totals[i].Value *= by
+		out.Totals[i].Memory *= by
+	}
+	for i := range out.Self.Values {
+		out.Self.Values[i] *= by
+	}
+	out.Pruned *= by
+	return &out
 }

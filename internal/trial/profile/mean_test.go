@@ -2,8 +2,39 @@ package profile
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
+
+// Notes are of all samples together, not of each run: three runs of 94, 98 and 101 samples
+// are not few, and what is lost or has no name is said once, of all.
+func TestMeanNotes(t *testing.T) {
+	run := func(samples, lost, unnamed uint64) *Result {
+		r := &Result{Samples: samples, Classes: []ClassShare{{Program, 1, 1}}}
+		r.Note("no cycle counter")
+		if lost > 0 {
+			r.remark(remark{ofNumber, lost, "lost"})
+		}
+		r.remark(remark{ofShare, unnamed, "are in libx"})
+		return r
+	}
+	for _, c := range []struct {
+		runs []*Result
+		want []string
+	}{
+		{[]*Result{run(94, 1, 10), run(98, 0, 20), run(108, 3, 30)}, []string{"no cycle counter", "4 samples lost", "20.0% of the samples are in libx"}},
+		{[]*Result{run(30, 0, 0), run(34, 0, 0)}, []string{"no cycle counter", "only 64 samples: shares are rough; run the program for longer"}},
+		{[]*Result{run(3, 0, 0), run(5, 0, 0)}, []string{"no cycle counter", "only 8 samples: too few for shares; run the program for longer"}},
+	} {
+		got := Mean(c.runs).Notes
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if got := run(3, 0, 0).Notes; len(got) != 2 || got[1] != "only 3 samples: too few for shares; run the program for longer" {
+		t.Errorf("one run: %q", got)
+	}
+}
 
 func TestMean(t *testing.T) {
 	one := &Result{

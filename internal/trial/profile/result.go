@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/perf"
 )
 
@@ -33,8 +32,10 @@ type Result struct {
 	Faults uint64 `json:"faults,omitempty"` // page faults
 	// HeapFaults are those in the heaps of Go programs: what huge pages there can
 	// save.
-	HeapFaults   uint64       `json:"heap_faults,omitempty"`
-	FaultClasses []FaultShare `json:"fault_classes,omitempty"`
+	HeapFaults uint64 `json:"heap_faults,omitempty"`
+	// LargestFaults are those of the process that took most.
+	LargestFaults uint64       `json:"largest_process_faults,omitempty"`
+	FaultClasses  []FaultShare `json:"fault_classes,omitempty"`
 	// FaultSites are the ten places of the program that cause most page faults.
 	FaultSites []Site `json:"fault_sites,omitempty"`
 	// TLBMisses are loads for which the processor had to walk the page tables;
@@ -44,6 +45,7 @@ type Result struct {
 	// was built by a version of Go that this folio does not know. "" if none was.
 	UncertainNames string   `json:"uncertain_names,omitempty"`
 	Notes          []string `json:"notes,omitempty"`
+	remarks        []remark // what Notes say; none of a result that was read
 }
 
 // ClassShare is how much time a class took.
@@ -94,17 +96,34 @@ func (s *Site) Place() string {
 	return fmt.Sprintf("%s:%d", s.File[strings.LastIndexByte(s.File, '/')+1:], s.Line)
 }
 
-const (
-	mostSites = 10
-	// fewSamples is a number of samples below which shares are guesses: with
-	// 100, a class of 20% is measured as something between 12 and 28%.
-	fewSamples = 100
-)
+const mostSites = 10
 
 type siteKey struct {
 	name, file string
 	line       int
 	doubt      bool
+}
+
+// processes sums up by process, of a bounded number of them.
+type processes map[int]uint64
+
+const mostProcesses = 1 << 14
+
+func (p *processes) add(pid int, n uint64) {
+	if *p == nil {
+		*p = make(processes)
+	}
+	if _, ok := (*p)[pid]; ok || len(*p) < mostProcesses {
+		(*p)[pid] += n
+	}
+}
+
+// largest is what the process with the most has.
+func (p processes) largest() (n uint64) {
+	for _, of := range p {
+		n = max(n, of)
+	}
+	return n
 }
 
 // tally sums up sites.
@@ -206,6 +225,7 @@ func (c *Collector) Result(a Accounts) *Result {
 	r.classes(seconds, &sites)
 	r.faults(faults, &faultSites)
 	r.HeapFaults = min(uint64(math.Round(float64(c.heapFaults)*c.faultScale)), r.Faults)
+	r.LargestFaults = min(uint64(math.Round(float64(c.faultsBy.largest())*c.faultScale)), r.Faults)
 	r.UncertainNames = c.uncertain()
 	c.notes(r, a.Info, missing)
 	return r
@@ -366,48 +386,4 @@ func (c *Collector) uncertain() string {
 		}
 	}
 	return ""
-}
-
-func (c *Collector) notes(r *Result, info perf.Info, missing map[uint32]uint64) {
-	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
-	if info.Reason != "" {
-		note("%s", info.Reason)
-	}
-	if r.Samples < fewSamples {
-		note("only %s: shares are rough; run the program for longer", unit.Plural(int(r.Samples), "sample"))
-	}
-	if r.Lost > 0 {
-		note("%s lost: the machine was too busy for them to be read in time", unit.Plural(int(r.Lost), "sample"))
-	}
-	if info.Kernel && c.opts.KernelSymbols == nil && r.Samples > 0 {
-		note("the kernel hides the names of its functions: what it did is told from who called it; echo 0 > /proc/sys/kernel/kptr_restrict shows them")
-	}
-	if r.UncertainNames != "" {
-		note("%s", r.UncertainNames)
-	}
-	// Few samples in code without names matter to nobody.
-	if r.Unsymbolised*100 > r.Samples {
-		order := slices.SortedFunc(maps.Keys(missing), func(a, b uint32) int {
-			return cmp.Or(cmp.Compare(missing[b], missing[a]), cmp.Compare(a, b))
-		})
-		for _, n := range order[:min(len(order), 3)] {
-			o, share := c.objects[n], float64(missing[n])/float64(r.Samples)
-			if share < 0.005 {
-				break
-			}
-			switch {
-			case o.err != nil:
-				note("%s of the samples are in %s and have no names: %v", unit.Percent(share), o.path, o.err)
-			case o.memory && n == nowhere:
-				note("%s of the samples are at addresses that nothing is known to be mapped at", unit.Percent(share))
-			case o.memory:
-				note("%s of the samples are in generated code (%s), which has no names", unit.Percent(share), o.path)
-			default:
-				note("%s of the samples are in %s, in functions that it has no names for", unit.Percent(share), o.path)
-			}
-		}
-	}
-	if c.folds > 0 {
-		note("there were more stacks than are kept: the profile has only the innermost call of the program of the first ones")
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // Options are what is compared; nil means the default.
@@ -53,6 +54,7 @@ type Row struct {
 	Old, New stat.Summary
 	Test     stat.Comparison
 	Once     bool // single looks: a difference, but no test
+	Sampled  bool // known only of runs whose CPU time was sampled
 }
 
 // Compare compares two results. Where both have a single setting, these are
@@ -96,9 +98,11 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		}
 		t := c.table(k.unit)
 		t.Higher = before.moreIsBetter(k.unit) || after.moreIsBetter(k.unit)
-		r := Row{Name: k.label(single), Once: before.once || after.once}
-		r.Old, r.New = stat.Summarize(before.values[k]), stat.Summarize(after.values[other])
+		fig, _ := figure.OfUnit(k.unit)
+		r := Row{Name: k.label(single), Once: before.once || after.once, Sampled: fig.BySamples}
+		r.Old, r.New = before.summary(k), after.summary(other)
 		r.Test = stat.Compare(before.values[k], after.values[other])
+		r.Test.Ratio = r.New.Median / r.Old.Median
 		t.Rows = append(t.Rows, r)
 	}
 	lacks := func(in *Set) func(key) bool {
@@ -116,6 +120,15 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		c.Tables[i].mean()
 	}
 	return c, nil
+}
+
+// summary is the one figure of all runs, as the result itself shows it: pooled, without an
+// interval, else the median.
+func (s *Set) summary(k key) stat.Summary {
+	if v, ok := s.pooled[k]; ok {
+		return stat.Summary{N: len(s.values[k]), Median: v}
+	}
+	return stat.Summarize(s.values[k])
 }
 
 // renamed notes that one program or benchmark is compared with another, where no
@@ -252,15 +265,21 @@ func (c *Comparison) findings(before, after *Set) {
 // fewest is how many runs a side has at least for a test to say anything.
 const fewest = 3
 
-// Few says that there are too few runs for a test.
-func (r Row) Few() bool { return !r.Once && min(r.Test.N1, r.Test.N2) < fewest }
+// Few says that there are too few runs for a test, or for it ever to find a difference.
+func (r Row) Few() bool {
+	return !r.Once && (min(r.Test.N1, r.Test.N2) < fewest || !stat.CanDiffer(r.Test.N1, r.Test.N2))
+}
 
 // Runs says how many runs each side has, and that those are too few.
 func (r Row) Runs() string {
-	if r.Test.N1 == r.Test.N2 {
-		return fmt.Sprintf("%s each: too few to tell", unit.Plural(r.Test.N1, "run"))
+	what := "run"
+	if r.Sampled {
+		what = "sampled run"
 	}
-	return fmt.Sprintf("%d and %s: too few to tell", r.Test.N1, unit.Plural(r.Test.N2, "run"))
+	if r.Test.N1 == r.Test.N2 {
+		return fmt.Sprintf("%s each: too few to tell", unit.Plural(r.Test.N1, what))
+	}
+	return fmt.Sprintf("%d and %s: too few to tell", r.Test.N1, unit.Plural(r.Test.N2, what))
 }
 
 // Delta is the difference as text, "~" where it is not decided, "unknown" where too few

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,7 +160,7 @@ func TestBenchOfResult(t *testing.T) {
 	}
 	for _, table := range c.Tables {
 		for _, r := range table.Rows {
-			if r.Old.Median != r.New.Median || r.Test.Different {
+			if math.Abs(r.Old.Median-r.New.Median) > 1e-12 || r.Test.Different {
 				t.Errorf("%s of %s: %v and %v", table.Unit, r.Name, r.Old.Median, r.New.Median)
 			}
 		}
@@ -420,18 +421,23 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Two runs a side cannot be told apart by any test, so none is shown.
+// Three runs a side cannot be told apart by any test, so none is shown.
 func TestTooFewRuns(t *testing.T) {
 	var r Row
 	r.Test.P, r.Test.Ratio = 1, 2
 	for n, want := range map[[2]int]string{{1, 1}: "1 run each: too few to tell",
-		{2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "", {3, 9}: ""} {
+		{2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "3 runs each: too few to tell",
+		{3, 4}: "3 and 4 runs: too few to tell", {2, 40}: "2 and 40 runs: too few to tell", {4, 4}: "", {3, 9}: ""} {
 		r.Test.N1, r.Test.N2 = n[0], n[1]
 		if few := want != ""; r.Few() != few || (r.Delta() == "unknown") != few || few && r.Runs() != want {
 			t.Errorf("%v: %t, %s, %s", n, r.Few(), r.Delta(), r.Runs())
 		}
 	}
-	r.Test.N1, r.Test.N2 = 3, 3
+	r.Test.N1, r.Test.N2, r.Sampled = 3, 3, true
+	if got := r.Runs(); got != "3 sampled runs each: too few to tell" {
+		t.Error(got)
+	}
+	r.Test.N1, r.Test.N2 = 4, 4
 	table := Table{Rows: []Row{r, r}}
 	for i := range table.Rows {
 		table.Rows[i].Old.Median, table.Rows[i].New.Median = 1, 2
@@ -442,5 +448,46 @@ func TestTooFewRuns(t *testing.T) {
 	table.Mean, table.Rows[1].Test.N1 = 0, 1
 	if table.mean(); table.Mean != 0 {
 		t.Errorf("mean %v of what was run once", table.Mean)
+	}
+}
+
+// A pooled figure is the one that the report of each result shows, and the difference is
+// that of the figures shown.
+func TestPooledAsReported(t *testing.T) {
+	unequal := func(gc float64) *result.File {
+		f := ran("run", "./prog", "6.1", map[string]float64{"": 2})
+		for i, s := range f.Arms[0].Samples {
+			s.CPU = 1
+			if i == 0 {
+				s.CPU = 9
+			}
+			s.Profile = &profile.Result{Samples: 100, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc * s.CPU * s.CPU / 9},
+				{Class: profile.Program, Seconds: s.CPU - gc*s.CPU*s.CPU/9}}}
+			s.Recompute()
+		}
+		return f
+	}
+	before, after := unequal(0.2), unequal(0.4)
+	c, err := Compare(set(t, "old", before), set(t, "new", after), &Options{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, table := range c.Tables {
+		for _, fig := range result.Figures {
+			if fig.Unit != table.Unit || !fig.BySamples {
+				continue
+			}
+			seen++
+			a, b := result.Summarize(before.Arms[0].Samples), result.Summarize(after.Arms[0].Samples)
+			was, _ := a.Center(fig.Key)
+			is, _ := b.Center(fig.Key)
+			if r := table.Rows[0]; r.Old.Median != was || r.New.Median != is || r.Test.Ratio != is/was || r.Old.HasInterval || r.Old.Warnings != nil {
+				t.Errorf("%s: %+v and %+v, the reports say %v and %v", fig.Key, r.Old, r.New, was, is)
+			}
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d figures by sampling", seen)
 	}
 }

@@ -25,6 +25,7 @@ type Set struct {
 	Name   string
 	rows   []key
 	values map[key][]float64
+	pooled map[key]float64     // what all runs have together, of a figure that has no median
 	config map[string][]string // values of each configuration key, in order
 	higher map[string]bool     // units of which more is better
 	arms   []string
@@ -52,7 +53,7 @@ var armKeys = append([]string{"pkg", "arm"}, settingKeys...)
 var settingKeys = []string{"build", "gogc", "gomemlimit", "gomaxprocs", "thp"}
 
 func newSet(name string) *Set {
-	return &Set{Name: name, values: make(map[key][]float64), config: make(map[string][]string), higher: make(map[string]bool)}
+	return &Set{Name: name, values: make(map[key][]float64), pooled: make(map[key]float64), config: make(map[string][]string), higher: make(map[string]bool)}
 }
 
 // IsResult says that data is meant as a result of folio, not in the Go benchmark format.
@@ -98,7 +99,9 @@ func NewSet(r *result.Result) (*Set, error) {
 	var err error
 	switch {
 	case r.Program != nil:
-		own = gobench.Run(r.Program)
+		if err = s.measured(r.Program); err != nil {
+			return nil, err
+		}
 		if m := r.Program.Metric; m != nil && m.Higher {
 			s.higher[m.Name] = true
 		}
@@ -128,6 +131,27 @@ func NewSet(r *result.Result) (*Set, error) {
 		err = fmt.Errorf("%s: no measurement in it counts", r.Name)
 	}
 	return s, err
+}
+
+// measured adds the samples of run or tune.
+func (s *Set) measured(f *result.File) error {
+	for i := range f.Arms {
+		samples := f.Arms[i].Samples
+		for n, b := range gobench.Arm(f, i) {
+			if err := s.result(b); err != nil {
+				return err
+			}
+			if n > 0 {
+				continue
+			}
+			for _, fig := range result.Figures {
+				if v, ok := fig.Center(samples); ok && fig.Pooled {
+					s.pooled[key{string(b.Name), armOf(b), fig.Unit}] = v
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // bench adds results in the Go benchmark format.
@@ -187,22 +211,13 @@ func (s *Set) keys(text []byte) error {
 
 // result adds a result. Units are as benchstat has them, seconds instead of ns.
 func (s *Set) result(r *benchfmt.Result) error {
-	var arm []string
 	for _, c := range r.Config {
 		value := string(c.Value)
 		if values := s.config[c.Key]; len(values) <= input.MaxKeys && !slices.Contains(values, value) {
 			s.config[c.Key] = append(s.config[c.Key], value)
 		}
 	}
-	for _, k := range armKeys {
-		if v := r.GetConfig(k); v != "" && v != "default" && !(k == "thp" && v == "system") {
-			if k != "arm" && k != "pkg" {
-				v = k + "=" + v
-			}
-			arm = append(arm, v)
-		}
-	}
-	name := strings.Join(arm, " ")
+	name := armOf(r)
 	if !slices.Contains(s.arms, name) {
 		s.arms = append(s.arms, name)
 	}
@@ -214,6 +229,20 @@ func (s *Set) result(r *benchfmt.Result) error {
 		return fmt.Errorf("%s: %w", s.Name, &input.TooLargeError{What: "the result", Most: input.MaxRows, Unit: "different figures"})
 	}
 	return nil
+}
+
+// armOf names the arm of a result: what its configuration tells of it.
+func armOf(r *benchfmt.Result) string {
+	var arm []string
+	for _, k := range armKeys {
+		if v := r.GetConfig(k); v != "" && v != "default" && !(k == "thp" && v == "system") {
+			if k != "arm" && k != "pkg" {
+				v = k + "=" + v
+			}
+			arm = append(arm, v)
+		}
+	}
+	return strings.Join(arm, " ")
 }
 
 func (s *Set) add(k key, v float64) {

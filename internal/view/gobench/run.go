@@ -18,10 +18,15 @@ import (
 // arms. The program's own Go benchmarks appear under their own names.
 func Run(f *result.File) (out []*benchfmt.Result) {
 	for i := range f.Arms {
-		arm := &f.Arms[i]
-		out = append(out, ofSamples(f.Program.Command, configOf(f, arm.Setting), arm.Samples)...)
+		out = append(out, Arm(f, i)...)
 	}
 	return out
+}
+
+// Arm returns the samples of an arm of run or tune, the program itself first.
+func Arm(f *result.File, i int) []*benchfmt.Result {
+	arm := &f.Arms[i]
+	return ofSamples(f.Program.Command, configOf(f, arm.Setting), arm.Samples)
 }
 
 // AB returns the samples of ab: one result a sample, all under the name of the base, so

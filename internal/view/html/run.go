@@ -65,7 +65,7 @@ func runSection(f *result.File) *Section {
 	} else {
 		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
 	}
-	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary)}})
+	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary, found != nil && found.GC == result.TracePartial)}})
 	return s
 }
 
@@ -126,8 +126,9 @@ func nextStep(f result.NextStep) Answer {
 	return a
 }
 
-// figures lists every figure of a summary.
-func figures(sum *result.Summary) *Table {
+// figures lists every figure of a summary. Of a trace that was seen in part its figures are
+// lower bounds.
+func figures(sum *result.Summary, partial bool) *Table {
 	tb := &Table{Caption: "All figures: medians, with 95% intervals where there are enough runs. Of the GC's CPU time and the memory tax, by samples: of all runs together", Head: cols("figure", "median", "interval", "runs")}
 	add := func(label string, format func(float64) string, i result.Interval) {
 		between := ""
@@ -140,6 +141,9 @@ func figures(sum *result.Summary) *Table {
 		label := f.Label
 		if sum.Figures[f.Key].Sampled {
 			label += " (sampled)"
+		}
+		if partial && f.Traced {
+			label += ", at least"
 		}
 		if i, ok := sum.Figures[f.Key]; ok {
 			add(label, f.Format, i)

@@ -94,6 +94,12 @@ func readSample(i int, near float64) *trial.Sample {
 func TestRunText(t *testing.T) {
 	many := goSample(1)
 	many.PeakTreeRSS, many.Processes = new(uint64(700<<20)), 5
+	part := goSample(1)
+	part.GCTrace = trial.TracePartial
+	var noisy []*trial.Sample
+	for i := range 7 {
+		noisy = append(noisy, readSample(i+1, 0.998))
+	}
 	var six []*trial.Sample
 	for i := range 6 {
 		six = append(six, goSample(i+1))
@@ -113,6 +119,9 @@ func TestRunText(t *testing.T) {
 		{name: "not-go", samples: []*trial.Sample{plainSample()}},
 		{name: "processes", samples: []*trial.Sample{many}},
 		{name: "server", samples: six[:1], server: true},
+		{name: "no-load", samples: []*trial.Sample{{Round: 1, NoLoad: true, PeakRSS: new(uint64(8 << 20)), Failure: "the server did not answer"}}, server: true},
+		{name: "part", samples: []*trial.Sample{part}},
+		{name: "noise", samples: noisy},
 		{name: "peak", samples: []*trial.Sample{readSample(1, 0.998), readSample(2, 0.71)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,6 +131,9 @@ func TestRunText(t *testing.T) {
 				f.Program.Load = "./load"
 			}
 			analyze(f)
+			if n := len(tt.samples); n > 6 {
+				f.Analysis.Noise = &result.Noise{Rounds: n, Detectable: 0.19, Needed: 91}
+			}
 			SetNotes(f, tt.notes)
 			var b bytes.Buffer
 			if err := Program(&b, f, TextOptions{}); err != nil {

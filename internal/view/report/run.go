@@ -29,6 +29,11 @@ func runText(f *result.File, w io.Writer, width int) error {
 	if err := runFigures(f, notes).write(w, "  "); err != nil {
 		return err
 	}
+	if a != nil { // of the runs above, not of the memory of one of them
+		if text := Noise(a.Noise); text != "" {
+			p.line("  %s.", text)
+		}
+	}
 	if arm.Waterfall != nil {
 		if err := p.nearPeak(arm.Waterfall); err != nil {
 			return err
@@ -41,9 +46,6 @@ func runText(f *result.File, w io.Writer, width int) error {
 		p.section("Not completed", []string{"The measurement ended before its result was analyzed."})
 		p.notes(notes)
 		return p.err
-	}
-	if text := Noise(a.Noise); text != "" {
-		p.line("  %s.", text)
 	}
 	heading, time := "CPU time", a.Time
 	if a.Profile != nil {
@@ -82,13 +84,17 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	arm := &f.Arms[0]
 	sum, samples := &arm.Summary, result.Usable(arm.Samples)
 	t := &table{left: map[int]bool{1: true}}
-	row := func(key, more string) {
+	partial := f.Analysis != nil && f.Analysis.GC == result.TracePartial
+	row := func(key string) {
 		center, ok := sum.Center(key)
 		if !ok {
 			return
 		}
 		fig, i := figure.ByKey(key), sum.Figures[key]
-		text, spread := fig.Label+more, ""
+		text, spread := fig.Label, ""
+		if partial && fig.Traced {
+			text += ", at least"
+		}
 		if i.Sampled {
 			text += " (sampled)"
 		}
@@ -97,39 +103,35 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 		}
 		t.add(fig.Format(center), text, spread)
 	}
-	row("wall_seconds", "")
-	row("user_seconds", "")
-	row("sys_seconds", "")
-	row("cpu_seconds", "")
-	row("peak_rss_bytes", "")
+	row("wall_seconds")
+	row("user_seconds")
+	row("sys_seconds")
+	row("cpu_seconds")
+	row("peak_rss_bytes")
 	if many(samples) {
-		row("peak_tree_rss_bytes", "")
+		row("peak_tree_rss_bytes")
 	}
-	row("cgroup_peak_bytes", "")
-	row("oom_kills", "")
-	row("minor_faults", "")
-	row("major_faults", "")
+	row("cgroup_peak_bytes")
+	row("oom_kills")
+	row("minor_faults")
+	row("major_faults")
 	if f.Analysis != nil && f.Analysis.GC != "" {
-		least := ""
-		if f.Analysis.GC == result.TracePartial {
-			least = ", at least"
-		}
-		row("gc_cycles", least)
-		row("gc_pause_seconds", least)
-		row("gc_pause_max_seconds", least)
+		row("gc_cycles")
+		row("gc_pause_seconds")
+		row("gc_pause_max_seconds")
 	}
-	row("gc_cpu_seconds", "")
-	row("gc_cpu_fraction", "")
+	row("gc_cpu_seconds")
+	row("gc_cpu_fraction")
 	if f.Analysis != nil && f.Analysis.GC != "" && f.Analysis.Profile == nil {
-		row("gc_trace_cpu_seconds", "")
+		row("gc_trace_cpu_seconds")
 	}
-	row("cpu_per_request_seconds", "")
-	row("memory_tax_fraction", "")
-	row("heap_peak_bytes", "")
-	row("huge_peak_bytes", "")
+	row("cpu_per_request_seconds")
+	row("memory_tax_fraction")
+	row("heap_peak_bytes")
+	row("huge_peak_bytes")
 	for _, key := range []string{"throttled_seconds", "throttled_periods", "cpu_periods", "memory_stall_seconds",
 		"memory_full_stall_seconds", "file_refaults", "anon_refaults"} {
-		row(key, "")
+		row(key)
 	}
 	if c, ok := coverage(sum); ok {
 		t.add(unit.Percent(c), "of RSS on huge pages")

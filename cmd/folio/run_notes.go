@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/trial"
+)
+
+// collapsed says what --thp collapse did, in the last sample that has it.
+func collapsed(samples []*trial.Sample) string {
+	for _, s := range slices.Backward(samples) {
+		switch {
+		case s.CollapsedBytes == nil:
+		case *s.CollapsedBytes == 0:
+			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
+		default:
+			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's CPU time",
+				unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
+		}
+	}
+	return ""
+}
+
+// heapOnly says which programs --thp heap left as they are.
+func heapOnly(samples []*trial.Sample) string {
+	most := 0
+	for _, s := range samples {
+		if s.GoChildren != nil {
+			most = max(most, *s.GoChildren)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
+}
+
+// inRuns says in how many of several runs something is so; "" of one run.
+func inRuns(samples []*trial.Sample, is func(*trial.Sample) bool) (in string, any bool) {
+	n := 0
+	for _, s := range samples {
+		if is(s) {
+			n++
+		}
+	}
+	if len(samples) > 1 {
+		in = fmt.Sprintf("in %d of %d runs ", n, len(samples))
+	}
+	return in, n > 0
+}
+
+// peaksUnknown says which peak of memory some run lacks, and why.
+func peaksUnknown(samples []*trial.Sample) string {
+	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.PeakRSS == nil }); any {
+		return in + "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
+	}
+	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.PeakTreeRSS == nil }); any {
+		return in + "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
+	}
+	return ""
+}
+
+// unseen says what is not known of GC cycles, and why.
+func unseen(samples []*trial.Sample) string {
+	unknown := "GC cycles are unknown: "
+	if trial.PeakWaterfall(samples).Cycles() > 0 {
+		unknown = "how many GC cycles there were in all is unknown: "
+	}
+	for _, s := range samples {
+		switch {
+		case s.NoLoad: // so is all else
+		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
+			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
+		case s.GCCycles == nil && s.GCTrace == trial.TracePartial:
+			return unknown + "no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
+		case s.GCCycles == nil:
+			return unknown + "no Go program was seen"
+		case s.GCTrace == trial.TracePartial:
+			return "GC cycles, pauses and the heap peak are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
+		}
+	}
+	return ""
+}
+
+// sayRun notes what a reader of the figures must know.
+func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
+	failed, late, left := 0, 0, 0
+	for _, s := range samples {
+		if !s.OK() && s.Late() {
+			late++
+		} else if !s.OK() {
+			failed++
+		}
+		left = max(left, s.Leftovers)
+	}
+	switch last := samples[len(samples)-1]; {
+	case late == len(samples):
+		notes.Add("LATE: no run counts: " + last.Failure)
+	case failed+late == len(samples):
+		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
+	default:
+		if failed > 0 {
+			notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
+		}
+		if late > 0 {
+			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), trial.LateNote(samples)))
+		}
+	}
+	if left > 0 {
+		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
+	}
+	for _, s := range samples {
+		if s.Unsampled != nil {
+			notes.Add("CPU time was not sampled: " + s.Unsampled.Error())
+			break
+		}
+	}
+	if p.Trace {
+		if text := unseen(samples); text != "" {
+			notes.Add(text)
+		}
+	}
+	if text := peaksUnknown(samples); text != "" {
+		notes.Add(text)
+	}
+	if text := collapsed(samples); text != "" {
+		notes.Add(text)
+	}
+	if text := heapOnly(samples); text != "" {
+		notes.Add(text)
+	}
+	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.HugePeak == nil }); any {
+		notes.Add(in + "the program ended before its huge pages could be counted")
+	}
+	if w := trial.Profile(samples); w != nil {
+		for _, n := range w.Notes {
+			notes.Add(n)
+		}
+	}
+}
