@@ -24,7 +24,8 @@ type leaksFlags struct {
 
 const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
 objects stay, goroutines by their go statement, memory outside of the Go heap. Each
-with its slope, the interval of that, and a confidence. Or say that nothing grows.
+with its slope, the interval of that, and a confidence. Or say that nothing does, or
+what is not known. How RSS grows is said in any case.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
 after each GC cycle: at least 12 cycles are needed. The program has to link

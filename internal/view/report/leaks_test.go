@@ -1,11 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/leak"
 )
@@ -40,6 +42,55 @@ func TestLeaksUnread(t *testing.T) {
 			if value, has := keys.Leaks[key]; !has || (value == nil) != strings.Contains(c.null, key) {
 				t.Errorf("%s: %v, %v; null should be %s", key, value, has, c.null)
 			}
+		}
+	}
+}
+
+// A growth of the Go heap that could not be judged, and one of RSS, are not denied.
+func TestLeaksNotJudged(t *testing.T) {
+	const mib = 1 << 20
+	why := "only 6 GC cycles (at least 12 are needed): use a longer --duration"
+	grows := &leak.RSS{First: 100 * mib, Last: 400 * mib, Over: 25 * time.Second, Growth: &stat.Trend{N: 60, Slope: 594 * mib, Lo: 580 * mib, Hi: 600 * mib}}
+	growing := []leak.Finding{{Kind: leak.Memory, Title: "malloc"}}
+	for _, c := range []struct {
+		report leak.Report
+		text   string // the end of it
+		json   string
+	}{
+		{
+			leak.Report{HeapUnjudged: why, RSS: grows},
+			"of goroutines and other memory nothing grows without end\n" +
+				"whether the Go heap grows without end is not known: " + why + "\n" +
+				"RSS: 100.0MiB at first, 400.0MiB at last; it grows by 594.0MiB a minute (95% interval +580.0MiB to +600.0MiB)\n",
+			`"heap_judged":false,"heap_not_judged":"` + why + `","rss_first_bytes":104857600,"rss_last_bytes":419430400,"rss_growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600}`,
+		},
+		{
+			leak.Report{HeapUnjudged: why, RSS: grows, Found: growing},
+			"  malloc\n\nwhether the Go heap grows without end is not known: " + why + "\n" +
+				"RSS: 100.0MiB at first, 400.0MiB at last; it grows by 594.0MiB a minute (95% interval +580.0MiB to +600.0MiB)\n",
+			`"heap_judged":false,"heap_not_judged":"` + why + `"`,
+		},
+		{
+			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: 100 * mib, Last: 99 * mib}},
+			"\nnothing grows without end\nRSS: 100.0MiB at first, 99.00MiB at last; too few readings to say how it grows\n",
+			`"heap_judged":true,"heap_not_judged":null,"rss_first_bytes":104857600,"rss_last_bytes":103809024,"rss_growth":null`,
+		},
+		{
+			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: mib, Last: mib, Growth: &stat.Trend{Lo: -1, Hi: 1}}},
+			"\nnothing grows without end\nRSS: 1.000MiB at first, 1.000MiB at last; not known to grow or to shrink steadily\n",
+			`"rss_growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
+		},
+		{leak.Report{HeapJudged: true}, "\nnothing grows without end\n", `"rss_first_bytes":null,"rss_last_bytes":null,"rss_growth":null`},
+	} {
+		c.report.Readings, c.report.Parts = 60, new(6)
+		f := result.NewSites("v1", "leaks", 7, nil, "")
+		f.SetLeaks(&c.report)
+		var b, compact bytes.Buffer
+		if err := Sites(&b, f, 20); err != nil || !strings.HasSuffix(b.String(), c.text) {
+			t.Errorf("%q does not end with %q, %v", b.String(), c.text, err)
+		}
+		if data, err := f.JSON(); err != nil || json.Compact(&compact, data) != nil || !strings.Contains(compact.String(), c.json) {
+			t.Errorf("no %s in %s, %v", c.json, compact.String(), err)
 		}
 	}
 }

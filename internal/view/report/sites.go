@@ -241,10 +241,35 @@ func leaks(p *printer, f *result.Sites, _ int) {
 		}
 	case !l.Enough:
 		p.line("not judged: too few readings")
-	case l.Cycles != nil && !l.HeapJudged:
-		p.line("nothing grows of goroutines and memory; lines that allocate were not judged")
+	case l.HeapUnjudged != nil:
+		p.line("of goroutines and other memory nothing grows without end")
 	default:
-		p.line("nothing grows")
+		p.line("nothing grows without end")
+	}
+	if len(l.Growing) > 0 && (l.HeapUnjudged != nil || l.RSSFirst != nil) {
+		p.line("")
+	}
+	if l.HeapUnjudged != nil {
+		p.line("whether the Go heap grows without end is not known: %s", *l.HeapUnjudged)
+	}
+	if text := rssText(l); text != "" {
+		p.line("%s", text)
+	}
+}
+
+// rssText says by how much RSS has grown, whatever of it grows; "" if it is not known.
+func rssText(l *result.Leaks) string {
+	if l.RSSFirst == nil || l.RSSLast == nil {
+		return ""
+	}
+	levels := fmt.Sprintf("%s at first, %s at last", unit.Size(*l.RSSFirst), unit.Size(*l.RSSLast))
+	switch g := l.RSSGrowth; {
+	case g == nil:
+		return "RSS: " + levels + "; too few readings to say how it grows"
+	case g.Steady():
+		return "RSS: " + levels + "; not known to grow or to shrink steadily"
+	default:
+		return "RSS: " + levels + "; it " + rssTrend(g)
 	}
 }
 
