@@ -194,7 +194,11 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	}
 	var watched []string
 	if l.Cycles != nil && l.Sites != nil {
-		watched = append(watched, fmt.Sprintf("%s that allocate (%s)", unit.Plural(*l.Sites, "line"), unit.Plural(*l.Cycles, "GC cycle")))
+		lines := unit.Plural(*l.Sites, "line") + " that allocate"
+		if *l.Sites == 1 {
+			lines += "s"
+		}
+		watched = append(watched, fmt.Sprintf("%s (%s)", lines, unit.Plural(*l.Cycles, "GC cycle")))
 	}
 	if l.Starts != nil {
 		watched = append(watched, unit.Plural(*l.Starts, "go statement"))
