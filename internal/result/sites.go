@@ -27,6 +27,13 @@ type Sites struct {
 	Notes      []string        `json:"notes"`
 }
 
+// Functions of a SiteLine that is no line: what the runtime allocates for itself, and what is
+// not known.
+const (
+	SiteRuntime = callsite.Runtime
+	SiteUnknown = callsite.Unknown
+)
+
 // A SiteLine is a line of a program.
 type SiteLine struct {
 	Func string `json:"func"`

@@ -332,10 +332,7 @@ func (w *watcher) addProfile(at float64, h *goruntime.HeapProfile) {
 					stack = append(stack, f[0])
 				}
 			}
-			frame, inside, depth, ok := callsite.Caller(stack)
-			if !ok {
-				continue
-			}
+			frame, inside, depth, _ := callsite.Caller(stack)
 			site := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Func, frame.File, frame.Line, inside)
 			if s = add(w.heap, site, at, times, 0); s == nil {
 				w.note("more than %d lines allocate: the others are not watched", maxSeries)

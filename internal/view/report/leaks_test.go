@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/leak"
 )
@@ -92,6 +93,24 @@ func TestLeaksNotJudged(t *testing.T) {
 		}
 		if data, err := f.JSON(); err != nil || json.Compact(&compact, data) != nil || !strings.Contains(compact.String(), c.json) {
 			t.Errorf("no %s in %s, %v", c.json, compact.String(), err)
+		}
+	}
+}
+
+// The rows of a heap profile name what is no line, too.
+func TestSitesNotLines(t *testing.T) {
+	use := func(n int64) callsite.Use { return callsite.Use{InUseBytes: n, InUseObjects: 1} }
+	f := result.NewSites("v1", "sites", 7, nil, "")
+	f.SetHeap(&callsite.Diff{After: use(100), Changes: []callsite.Change{
+		{Func: "main.f", File: "/src/main.go", Line: 3, After: use(70)}, {Func: callsite.Runtime, After: use(20)}, {Func: callsite.Unknown, After: use(10)},
+	}}, 1)
+	var b strings.Builder
+	if err := Sites(&b, f, 20); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{" 70.0%     0B  main.f main.go:3\n", " 20.0%     0B  the runtime itself\n", " 10.0%     0B  unknown: the stack has no names\n"} {
+		if text := strings.ReplaceAll(b.String(), "         0B", "     0B"); !strings.Contains(text, row) {
+			t.Errorf("no %q in %s", row, text)
 		}
 	}
 }

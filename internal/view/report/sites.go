@@ -42,7 +42,15 @@ func moreRows(n, rows int) (shown int) {
 
 // siteText names a line, the function of the library that allocates there, and its caller.
 func siteText(s result.SiteLine, inside *string, callers []string) string {
-	text := result.ShortFunc(s.Func) + " " + s.Place()
+	text := result.ShortFunc(s.Func)
+	switch place := s.Place(); {
+	case place != "":
+		text += " " + place
+	case s.Func == result.SiteRuntime:
+		text = "the runtime itself"
+	case s.Func == result.SiteUnknown:
+		text = "unknown: the stack has no names"
+	}
 	if inside != nil && *inside != s.Func {
 		text += ", in " + result.ShortFunc(*inside)
 	}
