@@ -158,7 +158,7 @@ func attachSites(s *inspect.System, pid int) (*goruntime.Target, error) {
 	case errors.Is(err, goruntime.ErrGone), procmem.Gone(err):
 		return nil, fmt.Errorf("inspect process %d: %w", pid, inspect.ErrNoProcess)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("read the runtime of process %d: %w; run as its owner, or as root", pid, err)
+		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
 	case err != nil:
 		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
 	}

@@ -214,7 +214,7 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 func (s *System) fillProgram(p *Process) {
 	version, module, isGo, err := s.Program(p.PID)
 	if err != nil {
-		p.note("whether it is a Go program is not known: %s", denied(err))
+		p.note("whether it is a Go program is not known: %s", s.denied(p.PID, err))
 		return
 	}
 	p.IsGo, p.GoVersion, p.Module = &isGo, version, module
@@ -227,12 +227,12 @@ func (s *System) fillPatches(p *Process) {
 	}
 	record, err := overlay.ReadFile(s.FS.ExePath(p.PID))
 	if err != nil {
-		p.note("whether its runtime was patched is not known: %s", denied(err))
+		p.note("whether its runtime was patched is not known: %s", s.denied(p.PID, err))
 	} else if record != nil {
 		p.Patches = record.List()
 	}
 	if p.HeapPatch, err = s.heapPatch(p.PID); err != nil {
-		p.note("whether its heap was made to ask for huge pages is not known: %s", denied(err))
+		p.note("whether its heap was made to ask for huge pages is not known: %s", s.denied(p.PID, err))
 	}
 }
 
@@ -271,7 +271,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 	case procmem.Gone(err):
 		return err
 	case err != nil:
-		p.note("parts and kinds of memory, huge pages and windows are not known: %s", denied(err))
+		p.note("parts and kinds of memory, huge pages and windows are not known: %s", s.denied(p.PID, err))
 		p.Policy = s.policy(status, nil)
 		return nil
 	}
@@ -400,7 +400,7 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 	case procmem.Gone(err):
 		return err
 	case err != nil:
-		p.note("windows are not known: %s", denied(err))
+		p.note("windows are not known: %s", s.denied(p.PID, err))
 		return nil
 	}
 	sum := Summarize(windows, cut, o.MinDensity, a.noHuge)
@@ -416,7 +416,7 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 		return nil
 	}
 	if p.Bloat, err = BloatOf(process, windows, readAtMost); err != nil {
-		p.note("bloat is not known: reading some of the memory failed: %s", denied(err))
+		p.note("bloat is not known: reading some of the memory failed: %s", s.denied(p.PID, err))
 	}
 	return nil
 }
@@ -426,9 +426,9 @@ func (p *Process) note(format string, args ...any) {
 }
 
 // denied says what an error of reading another process means.
-func denied(err error) string {
+func (s *System) denied(pid int, err error) string {
 	if errors.Is(err, fs.ErrPermission) {
-		return "it is another user's, or protected: needs CAP_SYS_PTRACE (sudo)"
+		return s.FS.Denied(pid)
 	}
 	return err.Error()
 }
