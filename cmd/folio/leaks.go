@@ -59,18 +59,14 @@ func newLeaks(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.DurationVar(&f.duration, "duration", 5*time.Minute, "watch for this `duration`; ctrl-C ends it earlier, with what was read")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
+	mustBePositive(fs, "duration", "interval")
 	fs.StringVar(&f.json, "json", "", "write what grows to `file` as JSON (- for standard output)")
 	redactFlag(fs, &f.redact)
 	return cmd
 }
 
 func (f *leaksFlags) check() error {
-	switch {
-	case f.duration <= 0:
-		return fmt.Errorf("--duration %v: must be more than 0", f.duration)
-	case f.interval < 0:
-		return fmt.Errorf("--interval %v: must be more than 0", f.interval)
-	case f.interval == 0:
+	if f.interval == 0 {
 		f.interval = f.duration / defaultReadings
 	}
 	if f.interval > f.duration/leak.Least {
@@ -93,7 +89,7 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	s := inspect.New()
 	p, err := s.Process(pid, inspect.Options{MinDensity: inspect.MinDensity})
 	if err != nil {
-		return err
+		return fmt.Errorf("watch process %d: %w", pid, err)
 	}
 	progress := newProgress(a.stderr)
 	r, err := leak.Watch(ctx, s, pid, f.duration, f.interval, func(elapsed time.Duration) {

@@ -100,6 +100,7 @@ func newRun(a *app) *cobra.Command {
 	fs.StringVar(&f.gogc, "gogc", "", "GOGC of the program: `n` percent, or off (default: that of the environment)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT of the program: a `size` such as 512MiB (default: that of the environment)")
 	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS of the program: `n` (default: that of the environment)")
+	mustBePositive(fs, "gomaxprocs")
 	f.add(fs)
 	f.variants.add(fs, false)
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")

@@ -144,15 +144,38 @@ func NoProcess(err error) error {
 }
 
 // Process looks at one process. The error is an ErrNoProcess, or says why nothing at
-// all could be seen.
+// all could be seen; what for, and of which process, says the caller.
 func (s *System) Process(pid int, o Options) (*Process, error) {
 	w := &Watcher{s: s, pid: pid, o: o}
 	defer w.Close()
 	p, err := s.process(pid, o, w)
 	if err != nil {
-		return nil, fmt.Errorf("inspect process %d: %w", pid, NoProcess(err))
+		return nil, NoProcess(err)
 	}
 	return p, nil
+}
+
+// Check says of a process that has no memory to look at why; nil of others. The error is an
+// ErrNoProcess where it has ended.
+func (s *System) Check(pid int) error {
+	_, _, err := s.withMemory(pid)
+	return NoProcess(err)
+}
+
+// withMemory reads what there is to know of a process that has memory.
+func (s *System) withMemory(pid int) (procmem.Stat, procmem.Status, error) {
+	stat, err := s.FS.Stat(pid)
+	if err != nil {
+		return stat, procmem.Status{}, err
+	}
+	if stat.Zombie() {
+		return stat, procmem.Status{}, procmem.ErrEnding
+	}
+	status, err := s.FS.Status(pid)
+	if err == nil && status.VmRSS == nil {
+		err = s.FS.NoMemory(pid)
+	}
+	return stat, status, err
 }
 
 func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
@@ -162,20 +185,10 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 	if o.Sleep == nil {
 		o.Sleep = time.Sleep
 	}
-	before, err := s.FS.Stat(pid)
-	if err != nil {
-		return nil, err
-	}
 	begin := time.Now()
-	if before.Zombie() {
-		return nil, procmem.ErrEnding
-	}
-	status, err := s.FS.Status(pid)
+	before, status, err := s.withMemory(pid)
 	if err != nil {
 		return nil, err
-	}
-	if status.VmRSS == nil {
-		return nil, s.FS.NoMemory(pid)
 	}
 	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap}
 	p.Command, _ = s.FS.Cmdline(pid) // Name is left

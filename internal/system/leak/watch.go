@@ -183,7 +183,7 @@ func (w *watcher) attach(s *inspect.System, pid int) error {
 	w.goProgram = true
 	if w.target, err = goruntime.Attach(s.FS, pid); err != nil {
 		if errors.Is(err, goruntime.ErrGone) {
-			return fmt.Errorf("process %d: %w", pid, err)
+			return inspect.ErrNoProcess
 		}
 		w.target = nil
 		w.note("its heap profile and goroutines cannot be read: %v", err)
