@@ -82,9 +82,12 @@ func TestLeaksNotJudged(t *testing.T) {
 			"\nnothing grows without end\nRSS: 1.000MiB at first, 1.000MiB at last; not known to grow or to shrink steadily\n",
 			`"rss_growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
 		},
+		{leak.Report{}, ": nothing of it could be read\n\nnot judged\n", `"heap_judged":false,"heap_not_judged":null`},
 		{leak.Report{HeapJudged: true}, "\nnothing grows without end\n", `"rss_first_bytes":null,"rss_last_bytes":null,"rss_growth":null`},
 	} {
-		c.report.Readings, c.report.Parts = 60, new(6)
+		if c.report.Readings = 60; c.report.HeapJudged || c.report.HeapUnjudged != "" {
+			c.report.Parts = new(6)
+		}
 		f := result.NewSites("v1", "leaks", 7, nil, "")
 		f.SetLeaks(&c.report)
 		var b, compact bytes.Buffer

@@ -214,7 +214,8 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	if l.Parts != nil {
 		watched = append(watched, unit.Plural(*l.Parts, "part")+" of its memory")
 	}
-	if len(watched) == 0 {
+	blind := len(watched) == 0
+	if blind {
 		watched = append(watched, "nothing of it could be read")
 	}
 	ended := ""
@@ -253,6 +254,8 @@ func leaks(p *printer, f *result.Sites, _ int) {
 		}
 	case !l.Enough:
 		p.line("not judged: too few readings")
+	case blind:
+		p.line("not judged")
 	case l.HeapUnjudged != nil:
 		p.line("of goroutines and other memory nothing grows without end")
 	default:
