@@ -93,8 +93,6 @@ func (f *collapseFlags) options() (o collapser.Options, err error) {
 	switch {
 	case !(f.density >= inspect.LeastDensity && f.density <= 1):
 		return o, fmt.Errorf("--min-density %v: must be from %v to 1: a window less than half full is never collapsed, it would more than double", f.density, inspect.LeastDensity)
-	case f.watch < 0:
-		return o, fmt.Errorf("--watch=%v: must be more than 0", f.watch)
 	case f.watch > 0 && f.dryRun:
 		return o, errors.New("--dry-run does nothing, so there is nothing to --watch")
 	}
@@ -155,7 +153,7 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 func aboutProcess(r *result.Collapsing, s *inspect.System) error {
 	p, err := s.Process(r.PID, inspect.Options{MinDensity: r.Options.MinDensity})
 	if err != nil {
-		return err
+		return fmt.Errorf("collapse process %d: %w", r.PID, err)
 	}
 	r.Command, r.Name, r.GoVersion = p.Command, p.Name, p.GoVersion
 	for _, text := range append(p.Hazards, p.Notes...) {

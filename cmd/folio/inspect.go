@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/view/report"
@@ -90,13 +91,17 @@ func newInspect(a *app) *cobra.Command {
   folio inspect --oom --save /var/tmp 1234 &
   folio inspect --oom /sys/fs/cgroup/system.slice/orders.service`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.oom && len(args) == 1 {
-				return nil // or the directory of a cgroup
-			}
-			if f.sites() && !f.oom {
+			switch {
+			case f.oom && len(args) == 0:
+				return misusef("inspect --oom: no process or cgroup given: folio inspect --oom PID, or --oom CGROUP")
+			case f.oom && len(args) > 1:
+				return misusef("inspect --oom: one process or cgroup at a time, not %d: folio inspect --oom PID, or --oom CGROUP", len(args))
+			case f.oom:
+				return nil // it may be the directory of a cgroup
+			case f.sites():
 				return misuse(f.checkSites(args))
 			}
-			return onePID(f.oom)(cmd, args)
+			return onePID(false)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
 	}
@@ -104,6 +109,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.SortFlags = false
 	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s)")
 	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it repeatedly for this `duration` (every 300th of it, or every --watch),\nand show how its memory grew")
+	usage.Positive(fs, "duration")
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity,
 		"minimum `share` of a window in memory for the window to count as gain, 0.5 to 1")
 	fs.IntVar(&f.rows, "rows", defaultRows, "at most `n` processes, or with --heap, --diff and --goroutines lines; 0 for all")
@@ -119,10 +125,11 @@ func newInspect(a *app) *cobra.Command {
 }
 
 // watchFlag adds a --watch that needs no value.
-func watchFlag(fs *pflag.FlagSet, v *time.Duration, interval, usage string) {
-	fs.DurationVar(v, "watch", 0, usage)
+func watchFlag(fs *pflag.FlagSet, v *time.Duration, interval, text string) {
+	fs.DurationVar(v, "watch", 0, text)
 	w := fs.Lookup("watch")
 	w.NoOptDefVal, w.DefValue = interval, ""
+	usage.Positive(fs, "watch")
 }
 
 // onePID checks that there is one argument, or none if it may be absent, and that it
@@ -133,8 +140,11 @@ func onePID(needed bool) cobra.PositionalArgs {
 		case len(args) == 0 && needed:
 			return misusef("%s: no process given: folio %s PID", cmd.Name(), cmd.Name())
 		case len(args) > 1:
-			return misusef("%s: one process at a time, not %d: folio %s PID (an interval goes with =: --watch=5s)",
-				cmd.Name(), len(args), cmd.Name())
+			interval := ""
+			if cmd.Flags().Lookup("watch") != nil {
+				interval = " (an interval goes with =: --watch=5s)"
+			}
+			return misusef("%s: one process at a time, not %d: folio %s PID%s", cmd.Name(), len(args), cmd.Name(), interval)
 		case len(args) == 1:
 			if n, err := strconv.Atoi(args[0]); err != nil || n < 1 {
 				return misusef("%s %s: want the id of a process", cmd.Name(), args[0])
@@ -157,10 +167,6 @@ func (f *inspectFlags) check() error {
 		return errors.New("--save: is for --oom")
 	case f.rows < 0:
 		return fmt.Errorf("--rows %d: must not be negative", f.rows)
-	case f.watch < 0:
-		return fmt.Errorf("--watch=%v: must be more than 0", f.watch)
-	case f.duration < 0:
-		return fmt.Errorf("--duration %v: must be more than 0", f.duration)
 	case f.watch > 0 && f.html == "-":
 		return errors.New("--html - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
 	}
@@ -231,11 +237,14 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 	}
 	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Waterfall: true, Sites: true, Bloat: true})
 	if err != nil {
-		return err
+		return inspecting(pid, err)
 	}
 	file.SetProcess(p)
 	return f.show(w, file)
 }
+
+// inspecting says of an error of looking at a process what was to be done.
+func inspecting(pid int, err error) error { return fmt.Errorf("inspect process %d: %w", pid, err) }
 
 // show prints a result as it is written.
 func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {

@@ -80,7 +80,7 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (e
 	case errors.Is(err, errors.ErrUnsupported):
 		return errors.New("inspect --oom: needs Linux")
 	case err != nil && o.pid != 0:
-		return fmt.Errorf("inspect process %d: %w", o.pid, inspect.NoProcess(err))
+		return inspecting(o.pid, inspect.NoProcess(err))
 	case err != nil:
 		return fmt.Errorf("inspect --oom: %w", err)
 	}
@@ -204,7 +204,7 @@ func (o *oomWatch) open() error {
 		p := o.sys.Watch(pid, inspect.Options{Once: true})
 		if _, err := p.Look(); err != nil {
 			p.Close()
-			failed = err
+			failed = inspecting(pid, err)
 			continue
 		}
 		all = append(all, p)
@@ -309,7 +309,7 @@ func (o *oomWatch) inside(limits []shortage.Limit) bool {
 func (o *oomWatch) waterfall(p *inspect.Watcher) (*result.Inspect, error) {
 	seen, err := p.Read()
 	if err != nil {
-		return nil, err
+		return nil, inspecting(p.PID(), err)
 	}
 	now := *seen // without what is of the first look
 	now.Anonymous, now.AnonymousHuge, now.Memory, now.Windows, now.Bloat, now.Faults, now.Hazards = nil, nil, nil, nil, nil, nil, nil

@@ -150,15 +150,15 @@ func (a *app) readSites(ctx context.Context, f *inspectFlags, arg string, heap *
 
 // attachSites prepares to read the runtime of a process.
 func attachSites(s *inspect.System, pid int) (*goruntime.Target, error) {
-	if _, err := s.FS.Stat(pid); err != nil {
-		return nil, fmt.Errorf("inspect process %d: %w", pid, inspect.NoProcess(err))
+	if err := s.Check(pid); err != nil {
+		return nil, inspecting(pid, err)
 	}
 	target, err := goruntime.Attach(s.FS, pid)
 	switch {
 	case errors.Is(err, goruntime.ErrGone), procmem.Gone(err):
-		return nil, fmt.Errorf("inspect process %d: %w", pid, inspect.ErrNoProcess)
+		return nil, inspecting(pid, inspect.ErrNoProcess)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("read the runtime of process %d: %w; run as its owner, or as root", pid, err)
+		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
 	case err != nil:
 		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/leak"
@@ -24,7 +25,8 @@ type leaksFlags struct {
 
 const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
 objects stay, goroutines by their go statement, memory outside of the Go heap. Each
-with its slope, the interval of that, and a confidence. Or say that nothing grows.
+with its slope, the interval of that, and a confidence. Or say that nothing does, or
+what is not known. How RSS grows is said in any case.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
 after each GC cycle: at least 12 cycles are needed. The program has to link
@@ -58,18 +60,14 @@ func newLeaks(a *app) *cobra.Command {
 	fs.SortFlags = false
 	fs.DurationVar(&f.duration, "duration", 5*time.Minute, "watch for this `duration`; ctrl-C ends it earlier, with what was read")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
+	usage.Positive(fs, "duration", "interval")
 	fs.StringVar(&f.json, "json", "", "write what grows to `file` as JSON (- for standard output)")
 	redactFlag(fs, &f.redact)
 	return cmd
 }
 
 func (f *leaksFlags) check() error {
-	switch {
-	case f.duration <= 0:
-		return fmt.Errorf("--duration %v: must be more than 0", f.duration)
-	case f.interval < 0:
-		return fmt.Errorf("--interval %v: must be more than 0", f.interval)
-	case f.interval == 0:
+	if f.interval == 0 {
 		f.interval = f.duration / defaultReadings
 	}
 	if f.interval > f.duration/leak.Least {
@@ -92,7 +90,7 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	s := inspect.New()
 	p, err := s.Process(pid, inspect.Options{MinDensity: inspect.MinDensity})
 	if err != nil {
-		return err
+		return fmt.Errorf("watch process %d: %w", pid, err)
 	}
 	progress := newProgress(a.stderr)
 	r, err := leak.Watch(ctx, s, pid, f.duration, f.interval, func(elapsed time.Duration) {

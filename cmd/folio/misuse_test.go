@@ -21,7 +21,7 @@ var wrongFlags = map[string][]string{
 	"run": {
 		"--count -1 -- true", "--count 0 -- true", "--gogc x -- true", "--gogc -1 -- true", "--memlimit x -- true",
 		"--memlimit -1 -- true", "--memlimit 99999999999999TiB -- true",
-		"--gomaxprocs -1 -- true", "--env A -- true", "--env =A -- true", "--env A=1 --env A=2 -- true",
+		"--gomaxprocs -1 -- true", "--gomaxprocs 0 -- true", "--env A -- true", "--env =A -- true", "--env A=1 --env A=2 -- true",
 		"--thp no -- true", "--metric x -- true", "--metric x=a -- true", "--metric x=( -- true",
 		"--higher-is-better -- true", "--timeout -1s -- true", "--sample-rate -1 -- true",
 		"--sample-rate 100001 -- true", "--ready x --load y -- true", "--ready tcp:localhost:1 -- true", "--load y -- true",
@@ -56,10 +56,16 @@ var wrongFlags = map[string][]string{
 	"lab list":    {"x"},
 	"doctor":      {"--duration -1s", "--skip nosuch", "x", "0", "1 2", "--json - --html -"},
 	"doctor list": {"x"},
-	"inspect": {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s",
-		"--html - --watch", "--duration -1s 1", "--duration 1s", "x", "0", "1 2", "99999999999999999999"},
+	"inspect": {"--min-density 0.4", "--min-density 1.1", "--min-density NaN", "--rows -1", "--watch=-1s", "--watch=0s", "--watch=0s 1",
+		"--html - --watch", "--duration -1s 1", "--duration 0s 1", "--oom", "--oom 1 2", "--duration 1s", "x", "0", "1 2", "99999999999999999999"},
 	"collapse": {"", "--min-density 0.4 1", "--min-density NaN 1", "--min-density Inf 1", "--budget 0 1",
-		"--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch --dry-run 1", "x", "0", "1 2"},
+		"--budget x 1", "--rate x 1", "--watch=-1s 1", "--watch=0s 1", "--watch --dry-run 1", "x", "0", "1 2"},
+	"leaks": {"", "x", "0", "1 2", "--duration 0s 1", "--duration -1s 1", "--interval 0s 1", "--interval -1s 1",
+		"--duration 12s --interval 2s 1"},
+	"exec": {"", "--", "-- nosuch", "true", "--thp x -- true", "--gogc x -- true", "--gogc -1 -- true", "--memlimit x -- true",
+		"--memlimit -1 -- true"},
+	"patch": {"", "x", "x y -o z", "x -o x", "-o z"},
+	"cache": {"x", "clean x"},
 	"load": {"", "http://a/", "--rate 1", "--rate 0 http://a/", "--rate -1 http://a/", "--rate NaN http://a/", "--rate 1 a:80", "--rate 1 ftp://a/",
 		"--rate 1 --duration 0s http://a/", "--rate 1 --warmup -1s http://a/", "--rate 1 --timeout 0s http://a/",
 		"--rate 1 --connections 0 http://a/", "--rate 1 --connections -1 http://a/", "--rate 1 --max-in-flight 0 http://a/",
@@ -88,6 +94,29 @@ func TestWrongFlags(t *testing.T) {
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("a file was made: %v, %v", left, err)
+	}
+}
+
+// What stands for not given where it is the default is no value, and an error names the
+// command and the flag that were used.
+func TestMisuseSays(t *testing.T) {
+	for line, want := range map[string]string{
+		"inspect --watch=0s":              "--watch=0s: must be more than 0",
+		"inspect --watch=-1s 1":           "--watch=-1s: must be more than 0",
+		"inspect --duration 0s 1":         "--duration 0s: must be more than 0",
+		"collapse --watch=0s 1":           "--watch=0s: must be more than 0",
+		"leaks --duration 0s 1":           "--duration 0s: must be more than 0",
+		"leaks --interval 0 1":            "--interval 0: must be more than 0",
+		"run --gomaxprocs 0 -- true":      "--gomaxprocs 0: must be more than 0",
+		"run --gomaxprocs -1 -- true":     "--gomaxprocs -1: must be more than 0",
+		"inspect --oom":                   "inspect --oom: no process or cgroup given: folio inspect --oom PID, or --oom CGROUP",
+		"inspect --oom 1 2":               "inspect --oom: one process or cgroup at a time, not 2: folio inspect --oom PID, or --oom CGROUP",
+		"leaks":                           "leaks: no process given: folio leaks PID",
+		"leaks 1 2":                       "leaks: one process at a time, not 2: folio leaks PID",
+		"collapse --watch 5s 1":           "collapse: one process at a time, not 2: folio collapse PID (an interval goes with =: --watch=5s)",
+		"inspect --watch --duration 0s 1": "--duration 0s: must be more than 0",
+	} {
+		folioProgram.Refused(t, strings.Fields(line), "folio: "+want+"\n")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/trial"
@@ -98,6 +99,7 @@ func newRun(a *app) *cobra.Command {
 	fs.StringVar(&f.gogc, "gogc", "", "GOGC of the program: `n` percent, or off (default: that of the environment)")
 	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT of the program: a `size` such as 512MiB (default: that of the environment)")
 	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS of the program: `n` (default: that of the environment)")
+	usage.Positive(fs, "gomaxprocs")
 	f.add(fs)
 	f.variants.add(fs, false)
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")

@@ -20,9 +20,6 @@ func (f *runFlags) setting(base trial.Setting) (trial.Setting, error) {
 			return base, fmt.Errorf("--memlimit: %w", err)
 		}
 	}
-	if f.gomaxprocs < 0 {
-		return base, fmt.Errorf("--gomaxprocs %d: must not be negative", f.gomaxprocs)
-	}
 	base.GOMAXPROCS = f.gomaxprocs
 	for _, x := range []struct{ variable, flag, value string }{
 		{"GOGC", "--gogc", f.gogc}, {"GOMEMLIMIT", "--memlimit", f.memlimit},

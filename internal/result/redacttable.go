@@ -73,7 +73,7 @@ var treatments = map[string]treatment{
 	"result.SiteLine.Func": keep, "result.SiteLine.File": file, "result.HeapSite.Inside": keep, "result.HeapSite.Callers": keep,
 	"result.GrowthSite.Inside": keep, "result.GrowthSite.Callers": keep, "result.GoroutineGroup.State": keep, "result.GoroutineGroup.Start": keep,
 	"result.Leak.Kind": keep, "result.Leak.Inside": keep, "result.Leak.Callers": keep, "result.Leak.Title": keep, "result.Leak.Name": blank, "result.Leak.Start": keep,
-	"result.Leak.State":       keep,
+	"result.Leak.State": keep, "result.Leaks.HeapUnjudged": keep,
 	"result.Collapse.Command": command, "result.Collapse.GoVersion": keep, "result.Collapse.Name": keep,
 	"result.Collapse.Notes": prose, "result.Collapse.Reason": prose,
 	"result.Doctor.Notes": prose, "result.Doctor.THP": prose, "result.DoctorCheck.ID": keep, "result.DoctorCheck.Title": keep,

@@ -27,6 +27,13 @@ type Sites struct {
 	Notes      []string        `json:"notes"`
 }
 
+// Functions of a SiteLine that is no line: what the runtime allocates for itself, and what is
+// not known.
+const (
+	SiteRuntime = callsite.Runtime
+	SiteUnknown = callsite.Unknown
+)
+
 // A SiteLine is a line of a program.
 type SiteLine struct {
 	Func string `json:"func"`
@@ -114,14 +121,23 @@ type GoroutineGroup struct {
 
 // Leaks is what grew while a process was watched.
 type Leaks struct {
-	Seconds     float64 `json:"seconds"`
-	Readings    int     `json:"readings"`
-	Cycles      *int    `json:"heap_profiles"`    // null: it has none
-	Sites       *int    `json:"allocation_sites"` // null, as those below: none could be read
-	Starts      *int    `json:"goroutine_sites"`
-	Parts       *int    `json:"memory_parts"`
-	Enough      bool    `json:"enough_readings"`
-	HeapJudged  bool    `json:"heap_judged"`
+	Seconds  float64 `json:"seconds"`
+	Readings int     `json:"readings"`
+	Cycles   *int    `json:"heap_profiles"`    // null: it has none
+	Sites    *int    `json:"allocation_sites"` // null, as those below: none could be read
+	Starts   *int    `json:"goroutine_sites"`
+	Parts    *int    `json:"memory_parts"`
+	Enough   bool    `json:"enough_readings"`
+	// HeapJudged says that the growth of the Go heap was judged: by lines, or as a whole
+	// where there is no heap profile. HeapUnjudged is why it was not; null if it was, if it
+	// is known to grow, or if there is no Go heap.
+	HeapJudged   bool    `json:"heap_judged"`
+	HeapUnjudged *string `json:"heap_not_judged"`
+	// RSS at the first and the last reading, whatever of it grows; null if it could not be
+	// read, its growth also with too few readings.
+	RSSFirst    *uint64 `json:"rss_first_bytes"`
+	RSSLast     *uint64 `json:"rss_last_bytes"`
+	RSSGrowth   *Growth `json:"rss_growth"`
 	Ended       bool    `json:"process_ended"`
 	Interrupted bool    `json:"interrupted"`
 	Growing     []Leak  `json:"growing"`
@@ -214,7 +230,13 @@ func (f *Sites) SetGoroutines(g *callsite.Goroutines) {
 func (f *Sites) SetLeaks(r *leak.Report) {
 	f.Leaks = &Leaks{
 		Seconds: r.Elapsed.Round(time.Millisecond).Seconds(), Readings: r.Readings, Cycles: r.Cycles, Sites: r.Sites, Starts: r.Starts, Parts: r.Parts,
-		Enough: leak.Enough(r.Readings), HeapJudged: r.Cycles != nil && leak.Enough(*r.Cycles), Ended: r.Ended, Interrupted: r.Interrupted, Growing: []Leak{},
+		Enough: leak.Enough(r.Readings), HeapJudged: r.HeapJudged, HeapUnjudged: text(r.HeapUnjudged), Ended: r.Ended, Interrupted: r.Interrupted, Growing: []Leak{},
+	}
+	if r.RSS != nil {
+		f.Leaks.RSSFirst, f.Leaks.RSSLast = &r.RSS.First, &r.RSS.Last
+		if r.RSS.Growth != nil {
+			f.Leaks.RSSGrowth = newGrowth(*r.RSS.Growth)
+		}
 	}
 	for _, g := range r.Found {
 		to := Leak{

@@ -18,7 +18,8 @@ func strict(cmd *cobra.Command) {
 		if _, list := f.Value.(pflag.SliceValue); list {
 			return
 		}
-		f.Value = &onceValue{Value: f.Value}
+		_, above := f.Annotations[positive]
+		f.Value = &onceValue{Value: f.Value, positive: above}
 		if f.DefValue == "0s" {
 			f.DefValue = "" // what is zero is not shown; durations were known by their type
 		}
@@ -28,10 +29,23 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
+// positive is the annotation of flags whose 0 stands for not given: 0 is no value of them.
+const positive = "positive"
+
+// Positive has flags of numbers and durations refuse 0, and what is less.
+func Positive(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := fs.SetAnnotation(name, positive, []string{}); err != nil {
+			panic(err) // no such flag
+		}
+	}
+}
+
 // A onceValue is the value of a flag that is given once.
 type onceValue struct {
 	pflag.Value
-	given *string
+	given    *string
+	positive bool
 }
 
 func (v *onceValue) Set(s string) error {
@@ -46,6 +60,9 @@ func (v *onceValue) Set(s string) error {
 	if err := v.Value.Set(s); err != nil {
 		return err
 	}
+	if now := v.String(); v.positive && (now == "0" || now == "0s" || strings.HasPrefix(now, "-")) {
+		return errNotPositive
+	}
 	v.given = &s
 	return nil
 }
@@ -53,6 +70,8 @@ func (v *onceValue) Set(s string) error {
 var (
 	errEmpty = errors.New("the value is empty")
 	errFlag  = errors.New("the value is a flag") // its own was forgotten
+
+	errNotPositive = errors.New("must be more than 0")
 )
 
 // A twiceError says that a flag has two values.
@@ -106,6 +125,12 @@ func invalidValue(e *pflag.InvalidValueError) error {
 		return Errorf("--%s: no value given before %s", name, value)
 	case errors.As(e, &twice):
 		return Errorf("--%s %s and --%s %s: give one", name, twice.first, name, twice.second)
+	case errors.Is(e, errNotPositive):
+		between := " "
+		if e.GetFlag().NoOptDefVal != "" {
+			between = "="
+		}
+		return Errorf("--%s%s%s: %w", name, between, value, errNotPositive)
 	case errors.Is(e, strconv.ErrRange):
 		return Errorf("--%s %s: the number is too large", name, value)
 	case number:

@@ -21,8 +21,16 @@ func Stack(s *profile.Sample) (out []symbol.Frame) {
 	return out
 }
 
+// Names of what allocates that is no line: stacks that are wholly in the runtime, as those
+// of its descriptors of goroutines are, and those without names.
+const (
+	Runtime = "runtime"
+	Unknown = "unknown"
+)
+
 // Caller returns the innermost line of a stack that is not of the standard library, and the
-// function of the library that it called; and how far out in the stack it is.
+// function of the library that it called; and how far out in the stack it is. ok is false if
+// there is no such line: then the frame has a name alone, Runtime or Unknown.
 func Caller(stack []symbol.Frame) (frame symbol.Frame, inside string, at int, ok bool) {
 	innermost := -1
 	for i, f := range stack {
@@ -36,8 +44,11 @@ func Caller(stack []symbol.Frame) (frame symbol.Frame, inside string, at int, ok
 			inside = f.Func
 		}
 	}
-	if innermost < 0 {
-		return symbol.Frame{}, "", 0, false
+	switch {
+	case len(stack) == 0:
+		return symbol.Frame{Func: Unknown}, "", 0, false
+	case innermost < 0:
+		return symbol.Frame{Func: Runtime}, "", 0, false
 	}
 	return stack[innermost], stack[innermost].Func, innermost, true
 }

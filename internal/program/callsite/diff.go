@@ -43,7 +43,7 @@ func (c *Change) Growth() int64 { return c.After.InUseBytes - c.Before.InUseByte
 // Certain reports whether the site has changed by more than the sampling error.
 func (c *Change) Certain() bool { return math.Abs(float64(c.Growth())) > c.Error }
 
-// A Diff is two heap profiles of one program compared.
+// A Diff is two heap profiles of one program compared. Changes add up to the whole.
 type Diff struct {
 	Before, After Use
 	Changes       []Change // most growth first
@@ -111,10 +111,7 @@ func Compare(before, after *profile.Profile) (*Diff, error) {
 	sites := make(map[string]*site)
 	for _, e := range all {
 		stack := Stack(e.sample)
-		frame, inside, at, ok := Caller(stack)
-		if !ok {
-			continue
-		}
+		frame, inside, at, _ := Caller(stack)
 		key := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Func, frame.File, frame.Line, inside)
 		s := sites[key]
 		if s == nil {

@@ -3,6 +3,7 @@ package callsite
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -116,4 +117,34 @@ func FuzzCompare(f *testing.F) {
 		}
 		_, _ = Compare(a, b)
 	})
+}
+
+// What the runtime allocates for itself, and what has no names, are rows, too: all rows add
+// up to the whole.
+func TestRowsAddUp(t *testing.T) {
+	names := map[uint64][]symbol.Frame{
+		1: {{Func: "runtime.malg", File: "/go/proc.go", Line: 9}}, 2: {{Func: "runtime.newproc1", File: "/go/proc.go", Line: 8}},
+		3: {{Func: "runtime.(*timers).addHeap", File: "/go/time.go", Line: 7}}, 4: {{Func: "main.f", File: "/src/main.go", Line: 6}},
+	}
+	record := func(n uint64, stack ...uint64) goruntime.HeapRecord {
+		return goruntime.HeapRecord{Stack: stack, Size: n, AllocObjects: 1, AllocBytes: n}
+	}
+	h := &goruntime.HeapProfile{Rate: 1, Records: []goruntime.HeapRecord{record(100, 1, 2), record(20, 3), record(500, 2, 4), record(3, 99), record(4)}}
+	p, err := HeapProfile(h, func(pc uint64) []symbol.Frame { return names[pc] }, "program", testTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Compare(&profile.Profile{SampleType: p.SampleType, Period: p.Period}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, sum := map[string]int64{}, Use{}
+	for _, c := range d.Changes {
+		got[c.Func] += c.After.InUseBytes
+		sum.Add(c.After)
+	}
+	want := map[string]int64{"main.f": 500, Runtime: 120, Unknown: 7}
+	if !maps.Equal(got, want) || sum != d.After || sum.InUseBytes != 627 {
+		t.Errorf("%v, sum %+v of %+v", got, sum, d.After)
+	}
 }

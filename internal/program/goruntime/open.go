@@ -37,7 +37,7 @@ func Open(fs procmem.FS, pid int, version string) (*Process, error) {
 	mem, err := os.Open(fs.MemPath(pid))
 	if errors.Is(err, os.ErrPermission) {
 		// More is needed than for the files before, which the same user may read.
-		return nil, &deniedError{err}
+		return nil, &deniedError{err, fs.Denied(pid)}
 	}
 	if err != nil {
 		return nil, err
@@ -51,8 +51,9 @@ func Open(fs procmem.FS, pid int, version string) (*Process, error) {
 }
 
 // deniedError is for memory that may not be read, although its owner asks.
-type deniedError struct{ err error }
-
-func (e *deniedError) Error() string {
-	return e.err.Error() + ": run as root; kernel.yama.ptrace_scope, where it is above 0, keeps the process's own user out, too"
+type deniedError struct {
+	err error
+	why string
 }
+
+func (e *deniedError) Error() string { return fmt.Sprintf("%s: %v", e.why, e.err) }

@@ -130,8 +130,8 @@ func TestNoDebugInfo(t *testing.T) {
 
 // What the user of a process may not read says why, and what to do.
 func TestDenied(t *testing.T) {
-	err := error(&deniedError{os.ErrPermission})
-	if errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "run as root") {
+	err := error(&deniedError{os.ErrPermission, procmem.FS{}.Denied(1)})
+	if errors.Is(err, os.ErrPermission) || !strings.HasPrefix(err.Error(), procmem.FS{}.Denied(1)+": ") {
 		t.Errorf("%v: its fix is said already", err)
 	}
 }

@@ -83,7 +83,7 @@ func attach(fs procmem.FS, pid int, exe *os.File, size int64) (*Target, error) {
 	mem, err := os.Open(fs.MemPath(pid))
 	if errors.Is(err, os.ErrPermission) {
 		// More is needed than for the files before, which the same user may read.
-		return nil, &deniedError{err}
+		return nil, &deniedError{err, fs.Denied(pid)}
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 )
 
@@ -128,7 +129,7 @@ func (f *Facts) Diagnose(skip ...string) Diagnosis {
 		default:
 			found, err := r.look(f)
 			if err != nil {
-				o.State, o.Why = NotChecked, because(err)
+				o.State, o.Why = NotChecked, f.because(r.Scope, err)
 			}
 			if len(found) > 0 {
 				o.State = Found
@@ -159,7 +160,7 @@ func (f *Facts) beside(s Scope) *besides {
 		version, err := f.Process.GoVersion.get()
 		switch {
 		case err != nil:
-			return &besides{NotChecked, "whether it is a Go program is not known: " + because(err)}
+			return &besides{NotChecked, "whether it is a Go program is not known: " + f.because(s, err)}
 		case version == "":
 			return &besides{DoesNotApply, "not a Go program"}
 		}
@@ -167,10 +168,15 @@ func (f *Facts) beside(s Scope) *besides {
 	return nil
 }
 
-// because is an error with its fix.
-func because(err error) string {
-	if errors.Is(err, fs.ErrPermission) {
-		return err.Error() + ": run as its user, or as root"
+// because is an error with its fix, of a rule of this scope.
+func (f *Facts) because(s Scope, err error) string {
+	switch {
+	case !errors.Is(err, fs.ErrPermission):
+		return err.Error()
+	case s == OfProcess || s == OfGo:
+		return err.Error() + ": " + f.Process.Denied
+	case os.Geteuid() == 0:
+		return err.Error() // root may not either
 	}
-	return err.Error()
+	return err.Error() + ": run as root"
 }

@@ -229,12 +229,20 @@ func TestNoProcess(t *testing.T) {
 	}
 }
 
+// Why a process may not be looked at is said by what is known of it, and not by the file.
 func TestBecause(t *testing.T) {
 	denied := &os.PathError{Op: "open", Path: "/proc/1/smaps", Err: fs.ErrPermission}
-	if got := because(denied); got != "open /proc/1/smaps: permission denied: run as its user, or as root" {
-		t.Errorf("%q", got)
+	f := &Facts{Process: &Process{Denied: "it is protected"}}
+	host := denied.Error()
+	if os.Geteuid() != 0 {
+		host += ": run as root"
 	}
-	if got := because(errors.New("x")); got != "x" {
-		t.Errorf("%q", got)
+	for scope, want := range map[Scope]string{OfProcess: denied.Error() + ": it is protected", OfGo: denied.Error() + ": it is protected", Host: host, Container: host} {
+		if got := f.because(scope, denied); got != want {
+			t.Errorf("%s: %q, want %q", scope, got, want)
+		}
+		if got := f.because(scope, errors.New("x")); got != "x" {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -55,6 +55,7 @@ type Process struct {
 	PID     int
 	Comm    string
 	Command []string
+	Denied  string // why folio may not look into it, where it may not
 
 	Status    Fact[procmem.Status]
 	Rollup    Fact[procmem.SmapsRollup]

@@ -107,7 +107,7 @@ func ReadFacts(ctx context.Context, f procmem.FS, opts *ReadOptions) (*Facts, er
 		if id, err = identify(f, o.PID); err != nil {
 			return nil, err
 		}
-		out.Process = &Process{PID: o.PID, Comm: id.comm}
+		out.Process = &Process{PID: o.PID, Comm: id.comm, Denied: f.Denied(o.PID)}
 	}
 	out.readHost(f)
 	if runtime.GOOS != "linux" && errors.Is(out.Vmstat.Err, fs.ErrNotExist) {
@@ -272,7 +272,7 @@ func identify(f procmem.FS, pid int) (identity, error) {
 	case procmem.Gone(err):
 		return identity{}, fmt.Errorf("doctor %d: no such process", pid)
 	case errors.Is(err, fs.ErrPermission):
-		return identity{}, fmt.Errorf("doctor %d: may not be looked at: run as its user, or as root", pid)
+		return identity{}, fmt.Errorf("doctor %d: may not be looked at: %s", pid, f.Denied(pid))
 	case err != nil:
 		return identity{}, fmt.Errorf("doctor %d: %w", pid, err)
 	case st.Zombie():

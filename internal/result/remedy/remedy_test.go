@@ -233,3 +233,22 @@ func TestBounds(t *testing.T) {
 		}
 	})
 }
+
+// What sites allocated is what the heap profile says, as folio inspect --heap does, also where
+// it is more than is in memory.
+func TestSitesSayWhole(t *testing.T) {
+	f := process(map[waterfall.Kind]int64{waterfall.Live: 20})
+	f.Sites = []Site{{"main.a a.go:1", 31, 32 * mib}, {"runtime", 7, 12 * mib}, {"unknown", 1, 11 * mib}}
+	var got []string
+	for _, m := range Find(f).List {
+		got = append(got, m.What+" "+m.Subject+" "+m.Code)
+	}
+	want := []string{
+		"One call site allocated 32.00MiB of the live heap, in 31 objects; at most 20.00MiB of it is in memory. main.a a.go:1 ",
+		"The runtime itself allocated 12.00MiB of the live heap, in 7 objects.  folio inspect --goroutines 42",
+		"Call sites without names allocated 11.00MiB of the live heap, in 1 object.  folio inspect --heap heap.pprof 42",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/result/advice"
 	"github.com/foliomem/folio/internal/system/waterfall"
 )
@@ -48,12 +49,26 @@ func liveHeap(f *Facts) (out []Remedy) {
 		if min(s.Bytes, live) < Worth(f.Waterfall.RSS) {
 			break
 		}
-		out = append(out, Remedy{
-			Of: []Share{{waterfall.Live, s.Bytes}}, Subject: s.Name,
-			What:  fmt.Sprintf("One call site allocated %s of the live heap, in %s.", unit.Size(min(s.Bytes, live)), unit.Plural(int(min(s.Count, 1<<40)), "object")),
+		m := Remedy{
+			Of: []Share{{waterfall.Live, s.Bytes}}, Subject: s.Name, What: "One call site",
 			Means: "The figure is an estimate by the heap profile of the program, which samples one allocation in 512 KiB if the program does not say otherwise.",
 			Do:    "Find what keeps what is allocated at:", See: docPprof,
-		})
+		}
+		switch s.Name {
+		case callsite.Runtime:
+			m.What, m.Subject = "The runtime itself", ""
+			m.Means += " Descriptors of goroutines are a part of it: the runtime keeps as many as there were goroutines at once."
+			m.Do, m.Code = "Bound how many goroutines there are at once. See what they are"+whileRuns(f.PID)+":", "folio inspect --goroutines "+pidText(f.PID)
+		case callsite.Unknown:
+			m.What, m.Subject = "Call sites without names", ""
+			m.Do, m.Code = "See their stacks"+whileRuns(f.PID)+":", "folio inspect --heap heap.pprof "+pidText(f.PID)
+		}
+		m.What += fmt.Sprintf(" allocated %s of the live heap, in %s", unit.Size(s.Bytes), unit.Plural(int(min(s.Count, 1<<40)), "object"))
+		if s.Bytes > live {
+			m.What += fmt.Sprintf("; at most %s of it is in memory", unit.Size(live))
+		}
+		m.What += "."
+		out = append(out, m)
 	}
 	if len(out) > 0 {
 		return out

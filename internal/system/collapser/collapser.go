@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -23,12 +24,12 @@ var ErrOptedOut = errors.New("the process opted out of huge pages (prctl PR_SET_
 // An Outcome is what became of windows.
 type Outcome struct {
 	Collapsed  int
-	Already    int // huge before
+	Already    int // huge, and not by this Collapser
 	Sparse     int // too sparse, some of them since they were planned
 	Released   int // released or unmapped since they were planned
 	OptedOut   int
 	OverBudget int // beyond the budget
-	Deferred   int // not tried again so soon
+	Deferred   int // of those collapsed or refused before: not tried again so soon
 	NotTried   int // not tried: interrupted, or the kernel has no huge pages
 
 	Refused map[string]int // by the kernel, by its word for why: ENOMEM
@@ -192,12 +193,16 @@ const (
 	mostRefusals = 8
 )
 
-// Plan looks at the process.
+// Plan looks at the process. What was collapsed before and is huge still is not in it.
 func (c *Collapser) Plan() (Plan, error) {
 	windows, _, err := c.kernel.windows()
 	if err != nil {
 		return Plan{}, ended(err)
 	}
+	// What this Collapser has made huge is neither left to do nor was huge before.
+	windows = slices.DeleteFunc(slices.Clone(windows), func(w page.Window) bool {
+		return c.done[w.Range.Start] && w.Huge == uint64(w.Range.Len())
+	})
 	o, now := c.options, c.now()
 	over := o.Budget > 0 && o.Budget <= c.spent
 	if over {

@@ -59,12 +59,12 @@ func NewPlan(windows []page.Window, o Options, noHuge []page.Range, later func(p
 		case w.Resident == 0:
 		case w.Huge == uint64(w.Range.Len()):
 			p.Already++
+		case later != nil && later(w):
+			p.Deferred++
 		case w.Density() < o.MinDensity:
 			p.Sparse++
 		case inspect.Overlap(noHuge, w.Range):
 			p.OptedOut++
-		case later != nil && later(w):
-			p.Deferred++
 		default:
 			p.Todo = append(p.Todo, w)
 		}

@@ -383,17 +383,20 @@ func TestEnding(t *testing.T) {
 		ended       bool
 		want        string
 	}{
-		{"ending", "R", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
-		{"a zombie", "Z", 0x40000c, "", true, "inspect process 9: it is ending: its memory has been freed"},
+		{"ending", "R", 0x40000c, "", true, "it is ending: its memory has been freed"},
+		{"a zombie", "Z", 0x40000c, "", true, "it is ending: its memory has been freed"},
 		{"ending, after its status was read", "R", 0x40000c, "VmRSS:\t 100 kB\n", true,
-			"inspect process 9: it is ending: its memory has been freed"},
-		{"of the kernel", "S", 0x208040, "", false, "inspect process 9: a thread of the kernel: it has no memory of its own"},
+			"it is ending: its memory has been freed"},
+		{"of the kernel", "S", 0x208040, "", false, "a thread of the kernel: it has no memory of its own"},
 	} {
 		stat(c.state, c.flags)
 		write("status", "Name:\tx\nTgid:\t9\nPid:\t9\n"+c.status)
 		write("smaps", "")
 		if _, err := s.Process(9, Options{}); err == nil || err.Error() != c.want || errors.Is(err, ErrNoProcess) != c.ended {
 			t.Errorf("%s: %v\nwant %s, ended: %t", c.name, err, c.want, c.ended)
+		}
+		if err := s.Check(9); c.status == "" && (err == nil || err.Error() != c.want || errors.Is(err, ErrNoProcess) != c.ended) {
+			t.Errorf("%s, checked: %v", c.name, err)
 		}
 	}
 	// It ends while page faults are counted.

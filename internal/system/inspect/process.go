@@ -144,15 +144,38 @@ func NoProcess(err error) error {
 }
 
 // Process looks at one process. The error is an ErrNoProcess, or says why nothing at
-// all could be seen.
+// all could be seen; what for, and of which process, says the caller.
 func (s *System) Process(pid int, o Options) (*Process, error) {
 	w := &Watcher{s: s, pid: pid, o: o}
 	defer w.Close()
 	p, err := s.process(pid, o, w)
 	if err != nil {
-		return nil, fmt.Errorf("inspect process %d: %w", pid, NoProcess(err))
+		return nil, NoProcess(err)
 	}
 	return p, nil
+}
+
+// Check says of a process that has no memory to look at why; nil of others. The error is an
+// ErrNoProcess where it has ended.
+func (s *System) Check(pid int) error {
+	_, _, err := s.withMemory(pid)
+	return NoProcess(err)
+}
+
+// withMemory reads what there is to know of a process that has memory.
+func (s *System) withMemory(pid int) (procmem.Stat, procmem.Status, error) {
+	stat, err := s.FS.Stat(pid)
+	if err != nil {
+		return stat, procmem.Status{}, err
+	}
+	if stat.Zombie() {
+		return stat, procmem.Status{}, procmem.ErrEnding
+	}
+	status, err := s.FS.Status(pid)
+	if err == nil && status.VmRSS == nil {
+		err = s.FS.NoMemory(pid)
+	}
+	return stat, status, err
 }
 
 func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
@@ -162,20 +185,10 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 	if o.Sleep == nil {
 		o.Sleep = time.Sleep
 	}
-	before, err := s.FS.Stat(pid)
-	if err != nil {
-		return nil, err
-	}
 	begin := time.Now()
-	if before.Zombie() {
-		return nil, procmem.ErrEnding
-	}
-	status, err := s.FS.Status(pid)
+	before, status, err := s.withMemory(pid)
 	if err != nil {
 		return nil, err
-	}
-	if status.VmRSS == nil {
-		return nil, s.FS.NoMemory(pid)
 	}
 	p := &Process{PID: pid, Name: before.Comm, UID: status.UID, Resident: status.VmRSS, Swapped: status.VmSwap}
 	p.Command, _ = s.FS.Cmdline(pid) // Name is left
@@ -214,7 +227,7 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 func (s *System) fillProgram(p *Process) {
 	version, module, isGo, err := s.Program(p.PID)
 	if err != nil {
-		p.note("whether it is a Go program is not known: %s", denied(err))
+		p.note("whether it is a Go program is not known: %s", s.denied(p.PID, err))
 		return
 	}
 	p.IsGo, p.GoVersion, p.Module = &isGo, version, module
@@ -227,12 +240,12 @@ func (s *System) fillPatches(p *Process) {
 	}
 	record, err := overlay.ReadFile(s.FS.ExePath(p.PID))
 	if err != nil {
-		p.note("whether its runtime was patched is not known: %s", denied(err))
+		p.note("whether its runtime was patched is not known: %s", s.denied(p.PID, err))
 	} else if record != nil {
 		p.Patches = record.List()
 	}
 	if p.HeapPatch, err = s.heapPatch(p.PID); err != nil {
-		p.note("whether its heap was made to ask for huge pages is not known: %s", denied(err))
+		p.note("whether its heap was made to ask for huge pages is not known: %s", s.denied(p.PID, err))
 	}
 }
 
@@ -271,7 +284,7 @@ func (s *System) fillMemory(p *Process, o Options, status procmem.Status) error 
 	case procmem.Gone(err):
 		return err
 	case err != nil:
-		p.note("parts and kinds of memory, huge pages and windows are not known: %s", denied(err))
+		p.note("parts and kinds of memory, huge pages and windows are not known: %s", s.denied(p.PID, err))
 		p.Policy = s.policy(status, nil)
 		return nil
 	}
@@ -400,7 +413,7 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 	case procmem.Gone(err):
 		return err
 	case err != nil:
-		p.note("windows are not known: %s", denied(err))
+		p.note("windows are not known: %s", s.denied(p.PID, err))
 		return nil
 	}
 	sum := Summarize(windows, cut, o.MinDensity, a.noHuge)
@@ -416,7 +429,7 @@ func (s *System) fillWindows(p *Process, o Options, a areas) error {
 		return nil
 	}
 	if p.Bloat, err = BloatOf(process, windows, readAtMost); err != nil {
-		p.note("bloat is not known: reading some of the memory failed: %s", denied(err))
+		p.note("bloat is not known: reading some of the memory failed: %s", s.denied(p.PID, err))
 	}
 	return nil
 }
@@ -426,9 +439,9 @@ func (p *Process) note(format string, args ...any) {
 }
 
 // denied says what an error of reading another process means.
-func denied(err error) string {
+func (s *System) denied(pid int, err error) string {
 	if errors.Is(err, fs.ErrPermission) {
-		return "it is another user's, or protected: needs CAP_SYS_PTRACE (sudo)"
+		return s.FS.Denied(pid)
 	}
 	return err.Error()
 }

@@ -61,10 +61,13 @@ func liveSites(p *profile.Profile) []remedy.Site {
 	out := []remedy.Site{}
 	for _, s := range p.Sample {
 		frame, _, _, ok := callsite.Caller(callsite.Stack(s))
-		if !ok || len(s.Value) <= bytes || s.Value[bytes] <= 0 {
+		if len(s.Value) <= bytes || s.Value[bytes] <= 0 {
 			continue
 		}
-		name := place(frame)
+		name := frame.Func
+		if ok {
+			name = place(frame)
+		}
 		i, ok := at[name]
 		if !ok {
 			i = len(out)

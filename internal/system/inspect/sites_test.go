@@ -10,7 +10,8 @@ import (
 	"github.com/foliomem/folio/internal/program/symbol"
 )
 
-// TestLiveSites: what is in use is added up by line; what was freed is nobody's.
+// TestLiveSites: what is in use is added up by line, that of the runtime itself in one; what
+// was freed is nobody's.
 func TestLiveSites(t *testing.T) {
 	fn := func(name string) *profile.Function {
 		return &profile.Function{Name: name, Filename: "/src/" + name + ".go"}
@@ -21,9 +22,9 @@ func TestLiveSites(t *testing.T) {
 	}
 	p := &profile.Profile{Sample: []*profile.Sample{
 		sample(a, 3, 1, 100), sample(b, 7, 2, 500), sample(a, 3, 1, 50), sample(a, 4, 1, 60), sample(b, 9, 0, 0), sample(b, 9, 1, -5),
-		{Value: []int64{1}}, {Value: []int64{1, 1, 1, 1}},
+		{Value: []int64{1}}, {Value: []int64{1, 1, 1, 1}}, sample(fn("runtime.malg"), 1, 3, 300), sample(fn("runtime.addHeap"), 1, 1, 30),
 	}}
-	if got := fmt.Sprint(liveSites(p)); got != "[{main.b (main.b.go:7) 2 500} {main.a (main.a.go:3) 2 150} {main.a (main.a.go:4) 1 60}]" {
+	if got := fmt.Sprint(liveSites(p)); got != "[{main.b (main.b.go:7) 2 500} {runtime 4 330} {main.a (main.a.go:3) 2 150} {main.a (main.a.go:4) 1 60} {unknown 1 1}]" {
 		t.Error(got)
 	}
 	if got := liveSites(&profile.Profile{}); got == nil || len(got) != 0 {

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -53,7 +52,7 @@ func (w *Watcher) Attached() bool { return w.target != nil }
 func (w *Watcher) Look() (*Process, error) {
 	p, err := w.look(true)
 	if err != nil {
-		return nil, fmt.Errorf("inspect process %d: %w", w.pid, NoProcess(err))
+		return nil, NoProcess(err)
 	}
 	return p, nil
 }
@@ -63,7 +62,7 @@ func (w *Watcher) Look() (*Process, error) {
 func (w *Watcher) Read() (*Process, error) {
 	p, err := w.look(w.last == nil)
 	if err != nil {
-		return nil, fmt.Errorf("inspect process %d: %w", w.pid, NoProcess(err))
+		return nil, NoProcess(err)
 	}
 	return p, nil
 }

@@ -34,7 +34,7 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 			return end
 		}
 		if err != nil {
-			w.denied = runtimeReason(err)
+			w.denied = s.runtimeReason(w.pid, err)
 		}
 	}
 	if w.denied != "" {
@@ -45,7 +45,7 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 		return end
 	}
 	if err != nil {
-		p.note("the parts of its memory are not known: %s", denied(err))
+		p.note("the parts of its memory are not known: %s", s.denied(p.PID, err))
 	}
 	facts := s.remedyFacts(p)
 	if w.o.Ends {
@@ -105,9 +105,9 @@ func (s *System) ended(p *Process, err error) error {
 }
 
 // runtimeReason says why the runtime of a process could not be read.
-func runtimeReason(err error) string {
+func (s *System) runtimeReason(pid int, err error) string {
 	if errors.Is(err, os.ErrPermission) {
-		return denied(err)
+		return s.denied(pid, err)
 	}
 	return err.Error()
 }

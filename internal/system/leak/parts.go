@@ -1,10 +1,12 @@
 package leak
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/waterfall"
 )
 
@@ -36,6 +38,7 @@ var watched = []waterfall.Kind{waterfall.Malloc, waterfall.Other, waterfall.Name
 // not known and is a part of others: such readings do not compare with those that are
 // divided, and are kept apart.
 func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
+	w.rss.Add(&inspect.Process{Waterfall: f}, 0, 0)
 	to, kinds := &w.memory[divided], slices.Clone(watched)
 	switch {
 	case f.GC == nil:
@@ -90,13 +93,18 @@ func grewMost(before, now []waterfall.Share) (name string) {
 	return name
 }
 
+// mostParts are the readings of the kind that there are more of.
+func (w *watcher) mostParts() *partSeries {
+	if w.memory[whole].readings > w.memory[divided].readings {
+		return &w.memory[whole]
+	}
+	return &w.memory[divided]
+}
+
 // judgeParts says which parts of memory grow, by the readings of the kind that there are
 // more of.
 func (w *watcher) judgeParts() {
-	of, rest := &w.memory[divided], &w.memory[whole]
-	if rest.readings > of.readings {
-		of, rest = rest, of
-	}
+	of := w.mostParts()
 	if of.readings > 0 {
 		w.Parts = new(len(of.series) - 1) // mallocOr is of two
 	}
@@ -110,5 +118,61 @@ func (w *watcher) judgeParts() {
 		if Enough(w.Readings) && !Enough(of.readings) {
 			w.note("only %s of the parts of its memory: at least %d are needed to judge them", unit.Plural(of.readings, "reading"), Least)
 		}
+	}
+}
+
+// judgeHeap says whether the growth of the Go heap could be judged. What is live is known
+// after a GC cycle only: until the next one any heap grows.
+func (w *watcher) judgeHeap() {
+	if !w.goProgram {
+		return
+	}
+	var few string
+	switch of := w.mostParts(); {
+	case w.profile:
+		few = fewCycles(w.cycles)
+	case of == &w.memory[whole]:
+		if !Enough(of.readings) {
+			few = fmt.Sprintf("only %s of its memory (at least %d are needed)", unit.Plural(of.readings, "reading"), Least)
+		}
+	default:
+		if few = fewCycles(w.gcCycles()); few != "" {
+			few = "no heap profile, and " + few
+		}
+	}
+	w.HeapJudged = few == ""
+	if !slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Title == waterfall.Live.Title() || f.Title == waterfall.Heap.Title() }) {
+		w.HeapUnjudged = few
+	}
+}
+
+// fewCycles says that there were too few GC cycles to judge by; "" if there were enough.
+func fewCycles(n int) string {
+	if Enough(n) {
+		return ""
+	}
+	return fmt.Sprintf("only %s (at least %d are needed): use a longer --duration", unit.Plural(n, "GC cycle"), Least)
+}
+
+// gcCycles is how many GC cycles ended while it was watched, as the readings say.
+func (w *watcher) gcCycles() (n int) {
+	for _, p := range w.rss.Points {
+		if p.Cycles != nil {
+			n = int(*p.Cycles)
+		}
+	}
+	return n
+}
+
+// judgeRSS says by how much RSS has grown, whatever it is that grows.
+func (w *watcher) judgeRSS() {
+	n := len(w.rss.Points)
+	if n == 0 {
+		return
+	}
+	first, last := w.rss.Points[0], w.rss.Points[n-1]
+	w.RSS = &RSS{First: first.RSS, Last: last.RSS, Over: last.At - first.At}
+	if g := w.rss.All(); g != nil {
+		w.RSS.Growth = &g.RSS
 	}
 }

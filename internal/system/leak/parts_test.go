@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliomem/folio/internal/system/waterfall"
 )
@@ -53,6 +54,7 @@ func watchFalls(profile bool, n int, at func(i int) *waterfall.Waterfall) *Repor
 	for i := range n {
 		w.Readings++
 		if f := at(i); f != nil {
+			f.At = time.Unix(int64(i), 0)
 			w.readParts(float64(i), f)
 		}
 	}
@@ -184,6 +186,54 @@ func TestGrewMost(t *testing.T) {
 	} {
 		if got := grewMost(c.before, c.now); got != c.want {
 			t.Errorf("%v, %v: %q, want %q", c.before, c.now, got, c.want)
+		}
+	}
+}
+
+// TestHeapNotJudged: without enough GC cycles a growth of the Go heap is neither found nor
+// denied, and that of RSS is said.
+func TestHeapNotJudged(t *testing.T) {
+	grows := func(every int, read bool) func(int) *waterfall.Waterfall {
+		return func(i int) *waterfall.Waterfall {
+			kind := waterfall.Heap
+			if read {
+				kind = waterfall.Since
+			}
+			f := fall(read, map[waterfall.Kind]float64{kind: float64(10 * i)})
+			if f.RSS = uint64(100+10*i) * mib; read {
+				f.GC.Cycles = 3 + uint32(i/every)
+			}
+			return f
+		}
+	}
+	for _, c := range []struct {
+		name          string
+		goes, profile bool
+		cycles        int // that brought a heap profile
+		at            func(int) *waterfall.Waterfall
+		judged        bool
+		why           string
+	}{
+		{"few profiles", true, true, 6, grows(10, true), false, "only 6 GC cycles (at least 12 are needed): use a longer --duration"},
+		{"profiles", true, true, 12, grows(10, true), true, ""},
+		{"no profile, few cycles", true, false, 0, grows(10, true), false, "no heap profile, and only 5 GC cycles (at least 12 are needed): use a longer --duration"},
+		{"no profile", true, false, 0, grows(2, true), true, ""},
+		{"runtime not read", true, false, 0, grows(2, false), true, ""},
+		{"not Go", false, false, 0, grows(2, false), false, ""},
+	} {
+		w := &watcher{Report: &Report{}, goProgram: c.goes, profile: c.profile, cycles: c.cycles}
+		for i := range 60 {
+			w.Readings++
+			f := c.at(i)
+			f.At = time.Unix(int64(i), 0)
+			w.readParts(float64(i), f)
+		}
+		w.judge(context.Background())
+		if w.HeapJudged != c.judged || w.HeapUnjudged != c.why {
+			t.Errorf("%s: judged %v, %q", c.name, w.HeapJudged, w.HeapUnjudged)
+		}
+		if r := w.RSS; r == nil || r.First != 100*mib || r.Last != 690*mib || r.Over != 59*time.Second || r.Growth == nil || r.Growth.Slope != 600*mib {
+			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/internal/system/history"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/waterfall"
 )
@@ -67,10 +69,24 @@ type Report struct {
 	// Sites, Starts and Parts are how many lines, go statements and parts of memory were
 	// watched; nil where none could be read.
 	Sites, Starts, Parts *int
-	Found                []Finding // most bytes a second first, then goroutines
-	Ended                bool      // the process has ended
-	Interrupted          bool
-	Notes                []string
+	// HeapJudged reports whether the growth of the Go heap was judged: by lines, or as a
+	// whole where there is no heap profile. HeapUnjudged says why it was not; "" if it was,
+	// if it is known to grow, or if there is no Go heap.
+	HeapJudged   bool
+	HeapUnjudged string
+	// RSS is nil where none could be read.
+	RSS         *RSS
+	Found       []Finding // most bytes a second first, then goroutines
+	Ended       bool      // the process has ended
+	Interrupted bool
+	Notes       []string
+}
+
+// RSS is that of a process while it was watched.
+type RSS struct {
+	First, Last uint64        // at the first and at the last reading
+	Over        time.Duration // from one to the other
+	Growth      *stat.Trend   // bytes a minute; nil with too few readings
 }
 
 // A series is something over time.
@@ -90,7 +106,8 @@ type watcher struct {
 	heap      map[string]*series
 	starts    map[string]*series
 	memory    [2]partSeries // whole and divided: see readParts
-	profile   bool          // there is a heap profile
+	rss       history.History
+	profile   bool // there is a heap profile
 	goProgram bool
 	cycle     uint32
 	cycles    int
@@ -166,7 +183,7 @@ func (w *watcher) attach(s *inspect.System, pid int) error {
 	w.goProgram = true
 	if w.target, err = goruntime.Attach(s.FS, pid); err != nil {
 		if errors.Is(err, goruntime.ErrGone) {
-			return fmt.Errorf("process %d: %w", pid, err)
+			return inspect.ErrNoProcess
 		}
 		w.target = nil
 		w.note("its heap profile and goroutines cannot be read: %v", err)
@@ -315,10 +332,7 @@ func (w *watcher) addProfile(at float64, h *goruntime.HeapProfile) {
 					stack = append(stack, f[0])
 				}
 			}
-			frame, inside, depth, ok := callsite.Caller(stack)
-			if !ok {
-				continue
-			}
+			frame, inside, depth, _ := callsite.Caller(stack)
 			site := fmt.Sprintf("%s\n%s\n%d\n%s", frame.Func, frame.File, frame.Line, inside)
 			if s = add(w.heap, site, at, times, 0); s == nil {
 				w.note("more than %d lines allocate: the others are not watched", maxSeries)
@@ -376,18 +390,16 @@ func (w *watcher) judge(ctx context.Context) {
 	w.grow(w.heap, leastHeap)
 	w.grow(w.starts, leastGoroutines)
 	w.judgeParts()
+	w.judgeHeap()
+	w.judgeRSS()
 	w.stacks(ctx)
 	order := map[string]int{Heap: 0, Goroutines: 1, Memory: 2}
 	slices.SortFunc(w.Found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(b.Slope, a.Slope), strings.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line), strings.Compare(a.Title, b.Title))
 	})
-	switch {
-	case !Enough(w.Readings):
+	if !Enough(w.Readings) {
 		w.note("only %s: at least %d are needed to judge", unit.Plural(w.Readings, "reading"), Least)
-	case w.profile && !Enough(w.cycles):
-		w.note("only %s, each of which brings a new heap profile: at least %d are needed to judge lines that allocate; use a longer --duration",
-			unit.Plural(w.cycles, "GC cycle"), Least)
 	}
 }
 

@@ -50,8 +50,9 @@ func TestPrograms(t *testing.T) {
 	}
 	for what, of := range map[string]expected{
 		"map": {want: "heap main.leakMap"}, "slice": {want: "heap main.leakSlice"}, "timer": {want: "heap main.leakTimer"},
-		// Each goroutine has a stack, its channel, and what the runtime has it wait with.
-		"goroutines": {"goroutines main.leakGoroutine", "heap main.leakGoroutine, heap main.wait, memory stacks of goroutines"},
+		// Each goroutine has a stack, its channel, and what the runtime has it wait with and
+		// describes it by.
+		"goroutines": {"goroutines main.leakGoroutine", "heap main.leakGoroutine, heap main.wait, heap runtime, memory stacks of goroutines"},
 		"malloc":     {want: "memory malloc of the C library"}, "named": {want: named},
 		"cache": {}, "pool": {}, "sawtooth": {}, "ring": {}, "bursts": {},
 	} {

@@ -118,10 +118,10 @@ func outcomes(f *result.Collapse) []string {
 	}
 	others(f, &out)
 	out.add(o.Released, "released by the program before their turn")
-	out.add(o.Deferred, "left for later: refused, or released by the program, a short while ago")
 	for _, word := range slices.Sorted(maps.Keys(o.Refused)) {
 		out.add(o.Refused[word], "refused by the kernel: %s", word)
 	}
+	out.add(o.Deferred, "of these left for later: refused, or released by the program, a short while ago")
 	switch {
 	case f.Ended:
 		out.add(o.NotTried, "not reached: the process ended")

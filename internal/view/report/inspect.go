@@ -304,7 +304,7 @@ func inspectList(f *result.Inspect, w io.Writer, rows int) error {
 	}
 	out.line("gain: what could be on huge pages and is not. Of Go programs the heap counts, of others all anonymous memory.")
 	if u := f.Unseen; u != nil && u.Denied > 0 {
-		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: needs CAP_SYS_PTRACE (sudo)", u.Denied,
+		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: CAP_SYS_PTRACE (sudo) opens all but what a security module or another user namespace protects", u.Denied,
 			unit.Size(u.DeniedBytes))
 	}
 	return out.err

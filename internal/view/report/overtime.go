@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -72,11 +73,9 @@ func GrowthWords(p *result.Process) (out []string) {
 		return []string{fmt.Sprintf("RSS is %s; its growth is not known yet", between)}
 	case g.Steady():
 		out = append(out, "RSS is steady: "+between)
-	case g.PerMinute < 0:
-		out = append(out, fmt.Sprintf("RSS shrinks by %s a minute (95%% interval %s to %s)", unit.Bytes(-g.PerMinute), Grown(*g.Lo), Grown(*g.Hi)))
 	default:
-		text := fmt.Sprintf("RSS grows by %s a minute (95%% interval %s to %s)", unit.Bytes(g.PerMinute), Grown(*g.Lo), Grown(*g.Hi))
-		if part := fastest(o); part != nil {
+		text := "RSS " + rssTrend(g)
+		if part := fastest(o); g.PerMinute > 0 && part != nil {
 			text += fmt.Sprintf(", most of it in: %s (%s)", part.Title(), GrowthText(part.Growth))
 		}
 		out = append(out, text)
@@ -88,6 +87,15 @@ func GrowthWords(p *result.Process) (out []string) {
 		out = append(out, fmt.Sprintf("at this rate its cgroup reaches its limit in %s", unit.About(time.Duration(min(seconds, 1e9)*float64(time.Second)))))
 	}
 	return out
+}
+
+// rssTrend says by how much RSS grows or shrinks that is not steady.
+func rssTrend(g *result.Growth) string {
+	verb := "grows"
+	if g.PerMinute < 0 {
+		verb = "shrinks"
+	}
+	return fmt.Sprintf("%s by %s a minute (95%% interval %s to %s)", verb, unit.Bytes(math.Abs(g.PerMinute)), Grown(*g.Lo), Grown(*g.Hi))
 }
 
 // fastest is the part that grows most; nil if none is known to, or if it grows by so much more

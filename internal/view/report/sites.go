@@ -42,7 +42,15 @@ func moreRows(n, rows int) (shown int) {
 
 // siteText names a line, the function of the library that allocates there, and its caller.
 func siteText(s result.SiteLine, inside *string, callers []string) string {
-	text := result.ShortFunc(s.Func) + " " + s.Place()
+	text := result.ShortFunc(s.Func)
+	switch place := s.Place(); {
+	case place != "":
+		text += " " + place
+	case s.Func == result.SiteRuntime:
+		text = "the runtime itself"
+	case s.Func == result.SiteUnknown:
+		text = "unknown: the stack has no names"
+	}
 	if inside != nil && *inside != s.Func {
 		text += ", in " + result.ShortFunc(*inside)
 	}
@@ -194,7 +202,11 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	}
 	var watched []string
 	if l.Cycles != nil && l.Sites != nil {
-		watched = append(watched, fmt.Sprintf("%s that allocate (%s)", unit.Plural(*l.Sites, "line"), unit.Plural(*l.Cycles, "GC cycle")))
+		lines := unit.Plural(*l.Sites, "line") + " that allocate"
+		if *l.Sites == 1 {
+			lines += "s"
+		}
+		watched = append(watched, fmt.Sprintf("%s (%s)", lines, unit.Plural(*l.Cycles, "GC cycle")))
 	}
 	if l.Starts != nil {
 		watched = append(watched, unit.Plural(*l.Starts, "go statement"))
@@ -202,7 +214,8 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	if l.Parts != nil {
 		watched = append(watched, unit.Plural(*l.Parts, "part")+" of its memory")
 	}
-	if len(watched) == 0 {
+	blind := len(watched) == 0
+	if blind {
 		watched = append(watched, "nothing of it could be read")
 	}
 	ended := ""
@@ -241,10 +254,37 @@ func leaks(p *printer, f *result.Sites, _ int) {
 		}
 	case !l.Enough:
 		p.line("not judged: too few readings")
-	case l.Cycles != nil && !l.HeapJudged:
-		p.line("nothing grows of goroutines and memory; lines that allocate were not judged")
+	case blind:
+		p.line("not judged")
+	case l.HeapUnjudged != nil:
+		p.line("of goroutines and other memory nothing grows without end")
 	default:
-		p.line("nothing grows")
+		p.line("nothing grows without end")
+	}
+	if len(l.Growing) > 0 && (l.HeapUnjudged != nil || l.RSSFirst != nil) {
+		p.line("")
+	}
+	if l.HeapUnjudged != nil {
+		p.line("whether the Go heap grows without end is not known: %s", *l.HeapUnjudged)
+	}
+	if text := rssText(l); text != "" {
+		p.line("%s", text)
+	}
+}
+
+// rssText says by how much RSS has grown, whatever of it grows; "" if it is not known.
+func rssText(l *result.Leaks) string {
+	if l.RSSFirst == nil || l.RSSLast == nil {
+		return ""
+	}
+	levels := fmt.Sprintf("%s at first, %s at last", unit.Size(*l.RSSFirst), unit.Size(*l.RSSLast))
+	switch g := l.RSSGrowth; {
+	case g == nil:
+		return "RSS: " + levels + "; too few readings to say how it grows"
+	case g.Steady():
+		return "RSS: " + levels + "; not known to grow or to shrink steadily"
+	default:
+		return "RSS: " + levels + "; it " + rssTrend(g)
 	}
 }
 
