@@ -209,7 +209,7 @@ type TraceState string
 
 const (
 	// TraceComplete: the trace of every Go process could be seen. The figures are
-	// exact, and no line is not a cycle.
+	// exact, and without a line there was no cycle.
 	TraceComplete TraceState = "complete"
 	// TracePartial: that of some process could not, or may not. The figures are lower
 	// bounds, nil where no line was seen.

@@ -156,7 +156,7 @@ func TestHiddenCollectionsAreNotDenied(t *testing.T) {
 	}
 }
 
-// Of a single Go program that folio can hear, no line is not a cycle.
+// Of a single Go program that folio can hear, without a line there was no cycle.
 func TestZeroIsKnownOfASingleProgram(t *testing.T) {
 	p := role("touch", "0", "0")
 	p.Trace = true

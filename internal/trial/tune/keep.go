@@ -17,7 +17,7 @@ type Places struct {
 	Main        string // the directory of package main, "" where it is of another module: no default.pgo can be put there
 	Package     string // the package, as go build takes it
 	Profile     string // the file of [variant.PGOAuto]
-	Test        bool   // the program is a test, which go test builds: a line says all that is not a build
+	Test        bool   // the program is a test, which go test builds: a line says all, but for a build
 	Experiments string // GOEXPERIMENT of the default build
 	// Toolchain returns the command that chooses a release by a line of go.mod or go.work; ""
 	// where only GOTOOLCHAIN can, and why. Nil is for a module that any release can build.
