@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -247,8 +248,11 @@ func TestNames(t *testing.T) {
 	figures(series, "two", "b", 30, 0)
 	recorded(t, s, 60, series)
 	s.Start(t, "global: {}\n")
-	flags := []string{"--prometheus", s.URL, "--window", "59h"}
+	flags := []string{"--prometheus", s.URL}
 	run := func(args ...string) (int, string) {
+		if !slices.Contains(args, "--window") {
+			args = append(args, "--window", "59h")
+		}
 		code, out, errs := fleet(append(append([]string{args[0]}, flags...), args[1:]...)...)
 		for _, text := range []string{out, errs} {
 			if strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\nkind: Secret") {
