@@ -56,7 +56,7 @@ func TestCallPaths(t *testing.T) {
 		eval[int](b, fmt.Sprintf(`(() => { const e = document.querySelector('.chart input[type=search]'); e.value = %q; e.dispatchEvent(new Event('input')); return 1; })()`, text))
 	}
 	find(`Tree.*build`) // calls itself: once
-	if got := eval[string](b, found); got != "matches 70.0% (1.54s) of CPU time" {
+	if got := eval[string](b, found); got != "matches 70.0% (1.56s) of CPU time" {
 		t.Errorf("the search says %q", got)
 	}
 	if got := eval[int](b, `document.querySelectorAll('.calls .hit').length`); got != 2 {
@@ -94,7 +94,7 @@ func TestCallPaths(t *testing.T) {
 	// The recommended setting against the default: more is more, less is less.
 	b.press(tools, "GOGC=400 against default")
 	tip := eval[string](b, `(() => { const e = document.querySelector('.calls svg'); e.focus(); e.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown' })); return document.getElementById('tip').innerText; })()`)
-	if !strings.Contains(tip, "difference") || !strings.Contains(tip, "default\n440ms, 20.0%\nGOGC=400\n264ms, 20.0%\ndifference\n−176ms") {
+	if !strings.Contains(tip, "difference") || !strings.Contains(tip, "default\n446ms, 20.0%\nGOGC=400\n267ms, 20.0%\ndifference\n−178ms") {
 		t.Errorf("the comparison says %q", tip)
 	}
 	if n := eval[int](b, `document.querySelectorAll('.calls .less2').length`); n == 0 {

@@ -97,7 +97,7 @@ func tuneFile(rounds int, command ...string) *result.File {
 	if rounds > 0 {
 		for i, k := range []float64{1, 2.2} {
 			a := &f.Arms[[]int{0, 3}[i]]
-			a.Samples[0].Series, a.Tree = series(a.Samples[0].Wall, k), tree(a.Samples[0].CPU)
+			a.Samples[0].Series, a.Tree = series(a.Samples[0].Wall, k), tree(a.Profile.CPU())
 		}
 	}
 	best, less := f.Arms[3], f.Arms[2]
