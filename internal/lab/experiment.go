@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/spelling"
 	"github.com/foliomem/folio/internal/lab/settings"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/page"
@@ -118,46 +119,10 @@ func Select(name string) (all []*Experiment, err error) {
 	if len(all) > 0 {
 		return all, nil
 	}
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("unknown experiment %s: did you mean %s?", name, near)
 	}
 	return nil, fmt.Errorf("unknown experiment %s: there are %s", name, strings.Join(names, ", "))
-}
-
-// nearest returns the name that is least different from s, "" when none is near.
-func nearest(s string, names []string) string {
-	best, at := "", 1+max(2, len(s)/3)
-	for _, n := range names {
-		d := distance(strings.ToLower(s), n)
-		if strings.HasPrefix(n, strings.ToLower(s)) && s != "" {
-			d = 1
-		}
-		if d < at {
-			best, at = n, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters must be put in, left out or changed (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Arms returns the arms of the experiment on a machine.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/foliomem/folio/internal/base/spelling"
 )
 
 // strict makes the flags of a command, and of its commands, refuse what would be lost
@@ -141,43 +143,11 @@ func invalidValue(e *pflag.InvalidValueError) error {
 
 // nearest returns the flag whose name is most like another one, "" if none is.
 func nearest(fs *pflag.FlagSet, name string) string {
-	best, least := "", 3 // letters
+	var names []string
 	fs.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		d := distance(f.Name, name)
-		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
-			d = 1
-		}
-		if d < least && near(d, f.Name, name) {
-			best, least = f.Name, d
+		if !f.Hidden {
+			names = append(names, f.Name)
 		}
 	})
-	return best
-}
-
-// near says whether names that differ in d letters may be meant to be the same: most are.
-func near(d int, a, b string) bool {
-	return d <= 1 && min(len(a), len(b)) > 1 || 2*d <= min(len(a), len(b))
-}
-
-// distance is how many letters are to be changed, added or removed (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost = min(before, row[j], row[j+1]) + 1
-			}
-			before, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return spelling.Nearest(name, names)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/foliomem/folio/internal/base/spelling"
 )
 
 // An Error is a mistake in the command line.
@@ -83,6 +85,6 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 // Meant are the commands whose name is like that of an unknown one.
 func Meant(cmd *cobra.Command, name string) []string {
 	return slices.DeleteFunc(cmd.SuggestionsFor(name), func(s string) bool {
-		return !strings.HasPrefix(s, name) && !near(distance(s, name), s, name)
+		return !strings.HasPrefix(s, name) && !spelling.Like(name, s)
 	})
 }

@@ -21,7 +21,7 @@ const module = "github.com/foliomem/folio"
 // layers lists the packages from the bottom up. A package may import only
 // packages of lower layers: imports point downward.
 var layers = [][]string{
-	{"internal/base/ballast", "internal/base/unit", "internal/program/variant"},
+	{"internal/base/ballast", "internal/base/spelling", "internal/base/unit", "internal/program/variant"},
 	{"internal/result/advice", "internal/result/figure"},
 	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace",
 		"internal/program/goversion", "internal/base/input", "internal/program/launch/killtest",

@@ -1,0 +1,53 @@
+// Package spelling finds the name that a wrong one was meant to be.
+package spelling
+
+import "strings"
+
+// Nearest returns the name that is most like a wrong one, "" if none is like it.
+func Nearest(wrong string, names []string) string {
+	wrong = strings.ToLower(wrong)
+	best, least := "", len(wrong)+1
+	for _, n := range names {
+		d := distance(n, wrong)
+		switch {
+		case len(wrong) > 2 && strings.HasPrefix(n, wrong):
+			d = min(d, 1)
+		case !near(d, n, wrong):
+			continue
+		}
+		if d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// Like says that a wrong name may be meant to be this one.
+func Like(wrong, name string) bool { return Nearest(wrong, []string{name}) != "" }
+
+// near says whether names that differ in d letters may be meant to be the same: up to two do,
+// and most of their letters are the same.
+func near(d int, a, b string) bool {
+	n := min(len(a), len(b))
+	return d <= 1 && n > 1 || d <= 2 && 2*d <= n
+}
+
+// distance is how many letters are to be changed, added or removed (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost = min(before, row[j], row[j+1]) + 1
+			}
+			before, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
