@@ -54,7 +54,7 @@ func begin(env string, w io.Writer) (r running) {
 		}
 	}
 	if s.gc {
-		o := &gctune.Options{MemoryPerCPU: s.memoryPerCPU, NoSecondP: s.noSecondP}
+		o := &gctune.Options{MemoryPerCPU: s.memoryPerCPU, SecondP: s.secondP}
 		if s.log {
 			o.Logf = func(format string, args ...any) { say(fmt.Sprintf(format, args...)) } // its lines begin with its name
 		}

@@ -27,8 +27,9 @@
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
 //	                         does not grow. 0: no bound (the default within a limit)
-//	secondp=0|1    1         on a single CPU of which less than half is used GOMAXPROCS is 2
-//	                         while the GC runs, so that goroutines wait less for it
+//	secondp=0|1    0         on a single CPU of which less than half is used GOMAXPROCS is 2
+//	                         while the GC runs: a shorter tail for some servers, a longer
+//	                         one for others
 //	log=0|1        0         say on the standard error what is done
 //	arenadebug=0|1 0         read by package arena
 //

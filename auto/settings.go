@@ -14,7 +14,7 @@ type settings struct {
 	heap, gc, log bool
 	options       goheap.Options
 	memoryPerCPU  uint64
-	noSecondP     bool
+	secondP       bool
 }
 
 // others are keys that other packages of Folio read.
@@ -85,9 +85,7 @@ func read(env string) (s settings, wrong []error) {
 				}
 			}
 		case "secondp":
-			var on bool
-			on, err = item.Bool()
-			s.noSecondP = err == nil && !on
+			s.secondP, err = item.Bool()
 		case "log":
 			s.log, err = item.Bool()
 		default:

@@ -54,11 +54,13 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms.
 	MinCycle time.Duration
 
-	// NoSecondP leaves GOMAXPROCS alone. Default: a program that may run on one CPU only, and
-	// uses less than half of it, as most servers do, has GOMAXPROCS 2 while the GC runs, and from shortly before, if its live heap is 32 MiB or more: goroutines then do not
-	// wait for slices of up to 10 ms in which the GC marks. Not where GOMAXPROCS is set in the
-	// environment.
-	NoSecondP bool
+	// SecondP has a program that may run on one CPU only, and uses less than half of it, have
+	// GOMAXPROCS 2 while the GC runs, and from shortly before, if its live heap is 32 MiB or
+	// more: goroutines then do not wait for slices of up to 10 ms in which the GC marks. Not
+	// where GOMAXPROCS is set in the environment. Default: GOMAXPROCS is left alone. Measure
+	// it: it made the 99th percentile of latency of one service shorter (0.83x) and that of
+	// another longer (1.45x).
+	SecondP bool
 
 	// Throughput returns how much work the program has done so far, in any
 	// unit: requests, rows, bytes. Audits then compare work per CPU-second,

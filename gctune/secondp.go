@@ -63,7 +63,7 @@ type cycleEnd struct {
 func newSecondP(o *Options) *secondP {
 	n, err := strconv.Atoi(os.Getenv("GOMAXPROCS"))
 	set := err == nil && n > 0 // by the user
-	return &secondP{off: o.NoSecondP || set, logf: o.Logf, use: cputime.Usage{Least: 500 * time.Millisecond}, ends: make(chan cycleEnd, 1), stop: make(chan struct{})}
+	return &secondP{off: !o.SecondP || set, logf: o.Logf, use: cputime.Usage{Least: 500 * time.Millisecond}, ends: make(chan cycleEnd, 1), stop: make(chan struct{})}
 }
 
 // ended takes note of the end of a GC cycle with so much live heap. It is called for the first

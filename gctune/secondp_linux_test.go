@@ -53,7 +53,7 @@ func init() {
 	pinned = map[string]child{
 		"second P": {run: func() error {
 			var lines []string
-			t, err := Start(&Options{Budget: 512 << 20, Logf: func(format string, args ...any) {
+			t, err := Start(&Options{Budget: 512 << 20, SecondP: true, Logf: func(format string, args ...any) {
 				if text := fmt.Sprintf(format, args...); strings.Contains(text, "GOMAXPROCS") {
 					lines = append(lines, text)
 				}
@@ -75,7 +75,7 @@ func init() {
 			return nil
 		}},
 		"GOMAXPROCS is set by code": {run: func() error {
-			t, err := Start(&Options{Budget: 512 << 20})
+			t, err := Start(&Options{Budget: 512 << 20, SecondP: true})
 			if err != nil {
 				return err
 			}
@@ -89,8 +89,8 @@ func init() {
 			}
 			return nil
 		}},
-		"GOMAXPROCS is set in the environment": {env: []string{"GOMAXPROCS=1"}, run: func() error { return onlyOne(nil) }},
-		"no second P":                          {run: func() error { return onlyOne(&Options{NoSecondP: true}) }},
+		"GOMAXPROCS is set in the environment": {env: []string{"GOMAXPROCS=1"}, run: func() error { return onlyOne(&Options{SecondP: true}) }},
+		"no second P":                          {run: func() error { return onlyOne(nil) }},
 	}
 }
 

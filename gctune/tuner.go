@@ -52,7 +52,7 @@ type Stats struct {
 	LimitChanges uint64
 	Releases     uint64 // how often free heap memory was released at once, because memory outside the runtime grew
 	Unmet        uint64 // how often the live heap came to exceed the budget
-	SecondP      uint64 // GC cycles for which the program had a second P, see Options.NoSecondP
+	SecondP      uint64 // GC cycles for which the program had a second P, see Options.SecondP
 }
 
 // ErrRunning is wrapped by the error of a second Start.

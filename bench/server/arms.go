@@ -15,13 +15,13 @@ const (
 	nameOff          = "GOGC=off+limit"
 	nameAuto         = "auto"
 	nameTune         = "tune"
-	nameOneP         = "auto-1P"
+	nameTwoP         = "auto-2P"
 	nameNoGC         = "no GC"
 )
 
 // armNames are all of them, in the order of the table. The last two are only measured when
 // asked for.
-var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameOneP, nameNoGC}
+var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameTwoP, nameNoGC}
 
 // chooseArms returns the arms with these names, separated by commas.
 func chooseArms(names string) ([]string, error) {
@@ -61,7 +61,7 @@ func arms(names []string, limit uint64, found *trial.Setting) []*Arm {
 		s.Env = plain
 		out = append(out, &Arm{Name: nameTune, setting: s})
 	}
-	out = append(out, &Arm{Name: nameOneP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=0"}}})
+	out = append(out, &Arm{Name: nameTwoP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=1"}}})
 	out = append(out, &Arm{Name: nameNoGC, setting: trial.Setting{GOGC: trial.Off, Env: plain}})
 	return slices.DeleteFunc(out, func(a *Arm) bool { return !slices.Contains(names, a.Name) })
 }

@@ -40,7 +40,7 @@
 //	auto		folio/auto, with its defaults
 //	tune		the first recommendation of a folio tune made before the rounds, with
 //			the same limits and rate, and shorter loads
-//	auto-1P		auto without a second P while the GC runs (FOLIO=secondp=0). Only with
+//	auto-2P		auto with a second P while the GC runs (FOLIO=secondp=1). Only with
 //			-arms
 //	no GC		GOGC=off in a container with four times the memory: no setting of the
 //			service as it is deployed, but what p99 is where no setting leaves GC

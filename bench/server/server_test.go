@@ -89,7 +89,7 @@ func TestArms(t *testing.T) {
 		"GOGC=off+limit: GOGC=off GOMEMLIMIT=900B AUTOMEMLIMIT=off FOLIO=off",
 		"auto: AUTOMEMLIMIT=off",
 		"tune: GOGC=400 AUTOMEMLIMIT=off FOLIO=off thp=heap",
-		"auto-1P: AUTOMEMLIMIT=off FOLIO=secondp=0",
+		"auto-2P: AUTOMEMLIMIT=off FOLIO=secondp=1",
 		"no GC: GOGC=off AUTOMEMLIMIT=off FOLIO=off",
 	}
 	if !slices.Equal(got, want) {
