@@ -20,7 +20,7 @@ type RunFacts struct {
 	Flags   []string // what further folio commands need to run the program as it was run
 	Server  bool     // figures are of the time under load
 	Go      bool     // it is known to be a Go program: by its trace, or because the caller says so
-	Wrapped bool     // the command is no Go program, but starts or becomes one: a script
+	Wrapped bool     // the command is not a Go program, but starts or becomes one: a script
 	PID     int      // of a process that ran already, and was watched for a while; else 0
 
 	NoLoad               bool // a server that was never put under load: the rest is not known

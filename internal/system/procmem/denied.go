@@ -3,6 +3,7 @@ package procmem
 import (
 	"fmt"
 	"os"
+	"strings"
 )
 
 // Refuses is why the kernel refuses what this process has the capabilities for.
@@ -35,7 +36,7 @@ func Grant(names ...string) string {
 			list += ","
 		}
 		list += "cap_" + n
-		docker += " --cap-add " + map[string]string{"sys_nice": "SYS_NICE", "sys_ptrace": "SYS_PTRACE"}[n]
+		docker += " --cap-add " + strings.ToUpper(n)
 	}
 	return fmt.Sprintf(" (sudo; or sudo setcap %s+ep FILE; or docker run%s)", list, docker)
 }
