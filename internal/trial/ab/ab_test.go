@@ -312,9 +312,13 @@ func TestOwnFigures(t *testing.T) {
 				t.Errorf("%s: %v", f.Key, v)
 			}
 		}
-		if lo, hi := *f.DifferenceLo, *f.DifferenceHi; lo < -1 || hi > 1 {
-			t.Errorf("%s: %v to %v", f.Key, lo, hi)
+		if lo, hi := *f.DifferenceLo, *f.DifferenceHi; lo < -f.Base || hi > 1-f.Base || f.Difference < lo || f.Difference > hi {
+			t.Errorf("%s: %v (%v to %v) of %v", f.Key, f.Difference, lo, hi, f.Base)
 		}
+	}
+	// Pauses of 0, 1 and 2 ms fell to a tenth: by differences, not by more than there were.
+	if pause.Ratio != nil || pause.Difference < -pause.Base || *pause.DifferenceLo != -pause.Base {
+		t.Errorf("pauses of %v: %v from %v", pause.Base, pause.Difference, *pause.DifferenceLo)
 	}
 	if gc.Base > tax.Base || gc.Value > tax.Value {
 		t.Errorf("GC share %v and %v, memory tax %v and %v", gc.Base, gc.Value, tax.Base, tax.Value)

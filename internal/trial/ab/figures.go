@@ -273,6 +273,7 @@ type comparison struct {
 	ratio       stat.Paired
 	differ      stat.Differences
 	byUnit      bool // ratios say nothing
+	negative    bool // a value of it is below 0
 }
 
 // compare has no pairs where the one figure of an arm is not known.
@@ -287,6 +288,7 @@ func (f *figure) compare(base, arm *trial.Arm) comparison {
 		return c
 	}
 	c.base, c.differ = x, stat.PairDifferences(x, y)
+	c.negative = slices.ContainsFunc(x, negative) || slices.ContainsFunc(y, negative)
 	c.byUnit = f.unit == Fraction || slices.ContainsFunc(x, notPositive) || slices.ContainsFunc(y, notPositive)
 	if !c.byUnit {
 		c.ratio = stat.ComparePairs(x, y)
@@ -308,6 +310,7 @@ func (f *figure) middle(arm *trial.Arm, values []float64) (float64, bool) {
 }
 
 func notPositive(v float64) bool { return v <= 0 }
+func negative(v float64) bool    { return v < 0 }
 
 func (c comparison) n() int { return len(c.base) }
 

@@ -50,8 +50,9 @@ type Figure struct {
 	Value float64 `json:"value"`
 	// Ratio is the arm's by the base's within rounds; null of shares, and where one of
 	// the values is 0. Difference is Base times Ratio-1, or where that is null the
-	// difference within rounds. The intervals hold for all figures of the family
-	// together at 95%; null with too few rounds.
+	// difference within rounds, which never takes a figure below 0 or a share above 1. The
+	// intervals hold for all figures of the family together at 95%; null with too few
+	// rounds.
 	Ratio        *float64 `json:"ratio"`
 	RatioLo      *float64 `json:"ratio_lo"`
 	RatioHi      *float64 `json:"ratio_hi"`
@@ -180,9 +181,11 @@ func (c comparison) figure(tested, each float64) Figure {
 	f := Figure{Key: c.f.key, Unit: c.f.unit, Primary: c.f.primary, Higher: c.f.higher, N: c.n(),
 		Base: c.middle, Value: c.arm, Difference: c.differ.Shift, P: c.p(), Different: c.differs(tested)}
 	if lo, hi, ok := c.differ.Interval(tested); ok {
-		f.DifferenceLo, f.DifferenceHi = finite(lo), finite(hi)
+		f.DifferenceLo, f.DifferenceHi = finite(c.possible(lo)), finite(c.possible(hi))
 	}
-	if !c.byUnit {
+	if c.byUnit {
+		f.Difference = c.possible(f.Difference)
+	} else {
 		f.Ratio, f.Difference = finite(c.ratio.Ratio), f.Base*(c.ratio.Ratio-1)
 		if lo, hi, ok := c.ratio.Interval(tested); ok {
 			f.RatioLo, f.RatioHi = finite(lo), finite(hi)
@@ -197,6 +200,19 @@ func (c comparison) figure(tested, each float64) Figure {
 	f.Target = &c.f.target
 	f.Detectable = finite(c.seen(each, f.Different))
 	return f
+}
+
+// possible bounds a difference by what the base can lose, and a share can gain. The
+// difference is that within rounds, the base's figure one of all of them: beside each
+// other they could say that 0.5% of something fell by 0.8 points.
+func (c comparison) possible(difference float64) float64 {
+	if c.middle > 0 && !c.negative {
+		difference = math.Max(difference, -c.middle)
+	}
+	if c.f.unit == Fraction {
+		difference = math.Min(difference, math.Max(1-c.middle, 0))
+	}
+	return difference
 }
 
 // precise says whether every figure that decides is known well enough, and what the
