@@ -217,7 +217,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 		return err
 	}
 	for i := range s.file.Arms {
-		s.underLoad(&s.file.Arms[i].Program, &f.programFlags)
+		s.record(&s.file.Arms[i].Program, &f.programFlags)
 	}
 	progress := newProgress(a.stderr)
 	defer progress.clear()
@@ -410,11 +410,8 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	about := result.Program{
-		Command: arm.show, Input: f.input, Stdin: s.session.file.Program.Stdin, IgnoreExit: f.ignoreExit,
-		Limits: recorded(s.limits),
-	}
-	s.underLoad(&about, &f.programFlags)
+	about := result.Program{Command: arm.show, Stdin: s.session.file.Program.Stdin}
+	s.record(&about, &f.programFlags)
 	about.Version, about.BuildID = host.Build(arm.command[0])
 	if isGo {
 		about.GoVersion = &goVersion

@@ -158,7 +158,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	}
 	s.program.Keep = s.keeps()
 	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
-	s.program.Cgroups, s.file.Program.Limits = s.cgroups, recorded(s.limits)
+	s.program.Cgroups = s.cgroups
 	s.program.Metric, s.program.Timeout, s.program.Profile = s.spec, f.timeout, f.sampleRate
 	if err := s.program.Check(); err != nil {
 		return nil, err
@@ -177,8 +177,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	if trial.CommandName(args) == "go" && s.built == nil && !f.noTrace {
 		s.notes = append(s.notes, "the GC's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
-	s.underLoad(&s.file.Program, f)
-	s.file.Program.Input, s.file.Program.IgnoreExit = f.input, f.ignoreExit
+	s.record(&s.file.Program, f)
 	return s, nil
 }
 
@@ -201,11 +200,24 @@ func (s *session) server(f *programFlags) (*trial.Server, error) {
 	return &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load.command, Generator: s.generator, StopTimeout: f.stopTimeout}, nil
 }
 
-// underLoad records what puts the program under load.
-func (s *session) underLoad(p *result.Program, f *programFlags) {
+// record puts the conditions of the runs into what the result says of the program.
+func (s *session) record(p *result.Program, f *programFlags) {
+	p.Input, p.IgnoreExit, p.Limits = f.input, f.ignoreExit, recorded(s.limits)
 	p.Ready, p.Load = f.ready, f.load.command
 	if s.generator != nil {
 		p.Requests = new(s.generator.Settings())
+	}
+	var t result.Timeouts
+	for flag, to := range map[string]struct {
+		at *float64
+		of time.Duration
+	}{"timeout": {&t.Run, f.timeout}, "ready-timeout": {&t.Ready, f.readyTimeout}, "stop-timeout": {&t.Stop, f.stopTimeout}} {
+		if f.given.Changed(flag) {
+			*to.at = to.of.Seconds()
+		}
+	}
+	if t != (result.Timeouts{}) {
+		p.Timeouts = &t
 	}
 }
 

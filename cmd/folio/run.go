@@ -135,7 +135,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		if s.file.RateSearch, err = s.findRate(early, a, &f.programFlags, s.program, set); err != nil {
 			err = errors.Join(err, s.release())
 		} else {
-			s.underLoad(&s.file.Program, &f.programFlags)
+			s.record(&s.file.Program, &f.programFlags)
 		}
 	}
 	stop()

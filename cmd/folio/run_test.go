@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/trial"
@@ -59,6 +62,30 @@ func TestNotesSayInHowManyRuns(t *testing.T) {
 			if !strings.HasPrefix(got[i], c.want[i]) {
 				t.Errorf("%q, want %q", got[i], c.want[i])
 			}
+		}
+	}
+}
+
+// Commands to paste repeat the conditions of a run, its timeouts too.
+func TestConditions(t *testing.T) {
+	for _, want := range [][]string{
+		nil,
+		{"--timeout", "1m30s"},
+		{"--ready", "tcp:127.0.0.1:8080", "--load", "./load -n 3", "--cgroup-memory", "512MiB", "--cgroup-cpus", "1.5",
+			"--timeout", "2m0s", "--ready-timeout", "1.5s", "--stop-timeout", "100ms"},
+	} {
+		f, fs := &programFlags{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
+		f.add(fs)
+		if err := fs.Parse(want); err != nil {
+			t.Fatal(err)
+		}
+		s := &session{}
+		if err := s.parse(f); err != nil {
+			t.Fatal(err)
+		}
+		s.record(&s.file.Program, f)
+		if got := s.file.Program.Conditions(); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

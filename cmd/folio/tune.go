@@ -264,7 +264,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.program, s.base); err != nil {
 		return err
 	}
-	s.underLoad(&s.file.Program, &f.programFlags)
+	s.record(&s.file.Program, &f.programFlags)
 	runner := trial.Runner(s.program)
 	if p != nil {
 		v := a.newVariants(p, s)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -74,6 +75,8 @@ type Program struct {
 	Limits *Limits `json:"limits,omitempty"`
 	// IgnoreExit says that runs count whatever the exit code.
 	IgnoreExit bool `json:"ignore_exit,omitempty"`
+	// Timeouts are those that were not the default; nil for none.
+	Timeouts *Timeouts `json:"timeouts,omitempty"`
 	// Patches are those of Go's runtime that folio had built the program with before, as
 	// name@hash: see Build for a program that it built for this result.
 	Patches []string `json:"patches,omitempty"`
@@ -115,8 +118,28 @@ func (p Program) Line(s trial.Setting) string {
 	return s.Line(p.Command)
 }
 
-// Conditions returns the flags of folio that put a program under the same load, and in the
-// same limits.
+// Timeouts end what takes longer than so many seconds; 0 is the default of each.
+type Timeouts struct {
+	Run   float64 `json:"run_seconds,omitempty"`
+	Ready float64 `json:"ready_seconds,omitempty"` // from the start of a server
+	Stop  float64 `json:"stop_seconds,omitempty"`  // from TERM
+}
+
+// flags are the flags of folio that set them.
+func (t Timeouts) flags() (out []string) {
+	add := func(flag string, seconds float64) {
+		if seconds > 0 {
+			out = append(out, flag, time.Duration(math.Round(seconds*1e9)).String())
+		}
+	}
+	add("--timeout", t.Run)
+	add("--ready-timeout", t.Ready)
+	add("--stop-timeout", t.Stop)
+	return out
+}
+
+// Conditions returns the flags of folio that put a program under the same load, in the
+// same limits and with the same timeouts.
 func (p Program) Conditions() (out []string) {
 	if p.Ready != "" {
 		out = append(out, "--ready", p.Ready)
@@ -129,6 +152,9 @@ func (p Program) Conditions() (out []string) {
 	}
 	if p.Limits != nil {
 		out = append(out, p.Limits.Flags()...)
+	}
+	if p.Timeouts != nil {
+		out = append(out, p.Timeouts.flags()...)
 	}
 	return out
 }
