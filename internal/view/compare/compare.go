@@ -55,6 +55,7 @@ type Row struct {
 	Test     stat.Comparison
 	Once     bool // single looks: a difference, but no test
 	Sampled  bool // known only of runs whose CPU time was sampled
+	Partial  bool // of a GC trace that was seen in part: a lower bound
 }
 
 // Compare compares two results. Where both have a single setting, these are
@@ -99,7 +100,8 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		t := c.table(k.unit)
 		t.Higher = before.moreIsBetter(k.unit) || after.moreIsBetter(k.unit)
 		fig, _ := figure.OfUnit(k.unit)
-		r := Row{Name: k.label(single), Once: before.once || after.once, Sampled: fig.BySamples}
+		r := Row{Name: k.label(single), Once: before.once || after.once, Sampled: fig.BySamples,
+			Partial: before.partial[k] || after.partial[other]}
 		r.Old, r.New = before.summary(k), after.summary(other)
 		r.Test = stat.Compare(before.values[k], after.values[other])
 		r.Test.Ratio = r.New.Median / r.Old.Median
@@ -237,7 +239,7 @@ func (c *Comparison) table(name string) *Table {
 func (t *Table) mean() {
 	var before, after []float64
 	for _, r := range t.Rows {
-		if r.Old.Median <= 0 || r.New.Median <= 0 || r.Few() {
+		if r.Old.Median <= 0 || r.New.Median <= 0 || r.Unknown() {
 			return
 		}
 		before, after = append(before, r.Old.Median), append(after, r.New.Median)
@@ -265,13 +267,20 @@ func (c *Comparison) findings(before, after *Set) {
 // fewest is how many runs a side has at least for a test to say anything.
 const fewest = 3
 
-// Few says that there are too few runs for a test, or for it ever to find a difference.
-func (r Row) Few() bool {
+// Unknown says that no test can tell whether the figures differ: of too few runs, or of
+// lower bounds.
+func (r Row) Unknown() bool { return r.Partial || r.few() }
+
+// few says that there are too few runs for a test, or for it ever to find a difference.
+func (r Row) few() bool {
 	return !r.Once && (min(r.Test.N1, r.Test.N2) < fewest || !stat.CanDiffer(r.Test.N1, r.Test.N2))
 }
 
-// Runs says how many runs each side has, and that those are too few.
-func (r Row) Runs() string {
+// Why says why it is unknown.
+func (r Row) Why() string {
+	if r.Partial {
+		return "of the GC cycles that were seen: not all were"
+	}
 	what := "run"
 	if r.Sampled {
 		what = "sampled run"
@@ -282,11 +291,11 @@ func (r Row) Runs() string {
 	return fmt.Sprintf("%d and %s: too few to tell", r.Test.N1, unit.Plural(r.Test.N2, what))
 }
 
-// Delta is the difference as text, "~" where it is not decided, "unknown" where too few
-// runs can tell.
+// Delta is the difference as text, "~" where it is not decided, "unknown" where no test
+// can tell.
 func (r Row) Delta() string {
 	switch {
-	case r.Few():
+	case r.Unknown():
 		return "unknown"
 	case r.Once && r.Old.Median == r.New.Median:
 		return "same"

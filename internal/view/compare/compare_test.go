@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
@@ -429,12 +430,12 @@ func TestTooFewRuns(t *testing.T) {
 		{2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "3 runs each: too few to tell",
 		{3, 4}: "3 and 4 runs: too few to tell", {2, 40}: "2 and 40 runs: too few to tell", {4, 4}: "", {3, 9}: ""} {
 		r.Test.N1, r.Test.N2 = n[0], n[1]
-		if few := want != ""; r.Few() != few || (r.Delta() == "unknown") != few || few && r.Runs() != want {
-			t.Errorf("%v: %t, %s, %s", n, r.Few(), r.Delta(), r.Runs())
+		if few := want != ""; r.Unknown() != few || (r.Delta() == "unknown") != few || few && r.Why() != want {
+			t.Errorf("%v: %t, %s, %s", n, r.Unknown(), r.Delta(), r.Why())
 		}
 	}
 	r.Test.N1, r.Test.N2, r.Sampled = 3, 3, true
-	if got := r.Runs(); got != "3 sampled runs each: too few to tell" {
+	if got := r.Why(); got != "3 sampled runs each: too few to tell" {
 		t.Error(got)
 	}
 	r.Test.N1, r.Test.N2 = 4, 4
@@ -490,4 +491,46 @@ func TestPooledAsReported(t *testing.T) {
 	if seen != 3 {
 		t.Errorf("%d figures by sampling", seen)
 	}
+}
+
+// Of a GC trace that was seen in part nothing is said to differ: it is a lower bound. Other
+// figures of the same runs are compared.
+func TestPartialTrace(t *testing.T) {
+	whole := set(t, "whole.json", ran("run", "./prog", "6.1", map[string]float64{"": 1}))
+	f := ran("run", "./prog", "6.1", map[string]float64{"": 2})
+	f.Arms[0].Samples[9].GCTrace = trial.TracePartial
+	part := set(t, "part.json", f)
+	for _, sides := range [][2]*Set{{whole, part}, {part, whole}, {part, part}} {
+		c, err := Compare(sides[0], sides[1], &Options{All: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unknown, other := 0, 0
+		for _, table := range c.Tables {
+			r, fig := table.Rows[0], figureOf(table.Unit)
+			if r.Unknown() != fig.Traced || (r.Delta() == "unknown") != fig.Traced {
+				t.Errorf("%s: %s (%s)", table.Unit, r.Delta(), r.Why())
+			}
+			if fig.Traced {
+				unknown++
+			} else {
+				other++
+			}
+		}
+		if unknown < 2 || other < 3 {
+			t.Errorf("%d figures of the trace and %d others", unknown, other)
+		}
+		var text bytes.Buffer
+		if err := c.Text(&text, 120); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(text.String(), "(of the GC cycles that were seen: not all were)"); got != unknown {
+			t.Errorf("said %d times of %d:\n%s", got, unknown, text.String())
+		}
+	}
+}
+
+func figureOf(unit string) figure.Figure {
+	fig, _ := figure.OfUnit(unit)
+	return fig
 }

@@ -22,17 +22,18 @@ import (
 
 // A Set is all measurements of a file.
 type Set struct {
-	Name   string
-	rows   []key
-	values map[key][]float64
-	pooled map[key]float64     // what all runs have together, of a figure that has no median
-	config map[string][]string // values of each configuration key, in order
-	higher map[string]bool     // units of which more is better
-	arms   []string
-	names  []string
-	once   bool // a snapshot: single looks, which no test can compare
-	rules  []string
-	doctor bool
+	Name    string
+	rows    []key
+	values  map[key][]float64
+	pooled  map[key]float64     // what all runs have together, of a figure that has no median
+	partial map[key]bool        // figures of a GC trace that was seen in part
+	config  map[string][]string // values of each configuration key, in order
+	higher  map[string]bool     // units of which more is better
+	arms    []string
+	names   []string
+	once    bool // a snapshot: single looks, which no test can compare
+	rules   []string
+	doctor  bool
 
 	redacted bool
 	unsaid   []string // facts that were left out
@@ -53,7 +54,7 @@ var armKeys = append([]string{"pkg", "arm"}, settingKeys...)
 var settingKeys = []string{"build", "gogc", "gomemlimit", "gomaxprocs", "thp"}
 
 func newSet(name string) *Set {
-	return &Set{Name: name, values: make(map[key][]float64), pooled: make(map[key]float64), config: make(map[string][]string), higher: make(map[string]bool)}
+	return &Set{Name: name, values: make(map[key][]float64), pooled: make(map[key]float64), partial: make(map[key]bool), config: make(map[string][]string), higher: make(map[string]bool)}
 }
 
 // IsResult says that data is meant as a result of folio, not in the Go benchmark format.
@@ -144,9 +145,14 @@ func (s *Set) measured(f *result.File) error {
 			if n > 0 {
 				continue
 			}
+			part := slices.ContainsFunc(result.Usable(samples), func(s *result.Sample) bool { return s.GCTrace == result.TracePartial })
 			for _, fig := range result.Figures {
+				k := key{string(b.Name), armOf(b), fig.Unit}
 				if v, ok := fig.Center(samples); ok && fig.Pooled {
-					s.pooled[key{string(b.Name), armOf(b), fig.Unit}] = v
+					s.pooled[k] = v
+				}
+				if part && figure.ByKey(fig.Key).Traced {
+					s.partial[k] = true
 				}
 			}
 		}
@@ -295,6 +301,7 @@ func (s *Set) perSecond() {
 		case counted && len(length) == 1 && length[0] > 0:
 			rate := key{k.name, k.arm, base + "/second"}
 			s.values[rate] = []float64{s.values[k][0] / length[0]}
+			s.partial[rate] = s.partial[k]
 			s.rows = append(s.rows, rate)
 		case !counted:
 			s.rows = append(s.rows, k)

@@ -145,10 +145,10 @@ func (c *Comparison) row(name string, t Table, r Row) []string {
 	}
 	test += ")"
 	switch {
+	case r.Unknown():
+		test = "(" + r.Why() + ")"
 	case r.Once:
 		test = "(one look each)"
-	case r.Few():
-		test = "(" + r.Runs() + ")"
 	}
 	return []string{name, format(r.Old.Median), c.spread(r, r.Old), format(r.New.Median), c.spread(r, r.New), r.Delta(), test}
 }

@@ -168,8 +168,8 @@ func summary(c *compare.Comparison, a *Answer) {
 		a.Text, a.Sure = formatf("%s (%s).", values, delta), "One look each: no test can say what of it is chance."
 		return
 	}
-	if r.Few() {
-		a.Text, a.Sure = formatf("%s %s.", compare.NotInterleaved, values), r.Runs()+"."
+	if r.Unknown() {
+		a.Text, a.Sure = formatf("%s %s.", compare.NotInterleaved, values), r.Why()+"."
 		return
 	}
 	if delta == "~" {
@@ -180,7 +180,7 @@ func summary(c *compare.Comparison, a *Answer) {
 	differ, same := 0, 0
 	for _, t := range c.Tables {
 		for _, r := range t.Rows {
-			if r.Test.Different {
+			if r.Test.Different && !r.Unknown() {
 				differ++
 			} else {
 				same++
@@ -209,7 +209,7 @@ func tables(c *compare.Comparison) []*Table {
 			switch {
 			case r.Once:
 				p = plain("one look each")
-			case r.Few():
+			case r.Unknown():
 				p = plain("")
 			}
 			name := r.Name
