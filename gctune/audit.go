@@ -171,9 +171,8 @@ func better(r [3]result, predicted float64) bool {
 	if !ok {
 		return false
 	}
-	// A server that is not busy does the same work whatever its collector
-	// costs, and one that waits for its collector burns no more: the worse of
-	// both counts.
+	// A server that is not busy does the same work whatever its GC costs, and
+	// one that waits for its GC burns no more: the worse of both counts.
 	if wall, ok := change(r[0].wall, r[1].wall, r[2].wall); ok {
 		loss = max(loss, wall)
 	}

@@ -47,8 +47,8 @@
 // pointers by each other, those without by a slice of pointers, also with new. The
 // cost includes that, the write of the first word, the page faults of a process
 // that begins, making and freeing the arena, and the GC where it makes the
-// program wait; the second table has the CPU time, where all of the
-// collector's work counts.
+// program wait; the second table has the CPU time, where all work of
+// the GC counts.
 //
 // # Scaling
 //

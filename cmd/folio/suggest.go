@@ -41,9 +41,9 @@ benchmarks, to know what building costs. Other programs write one themselves,
 which is read after the command ends (--profile). Without a command, only the
 profile is read, and what the GC costs is not known.
 
-What would be saved is an estimate: at least half of the site's part of the
-collector's time, at most all of it and nine tenths of its part of the time of
-allocating. The part in the GC's time is that of the bytes.`
+Savings are estimated: at least half of the site's share of the GC's CPU time; at most
+all of that and nine tenths of its share of allocation time. Its share of the GC's CPU
+time is its share of the bytes.`
 
 type suggestFlags struct {
 	profile    string

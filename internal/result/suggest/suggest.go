@@ -123,7 +123,7 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 // what a run of it costs depends on what is live. So a site that allocates a part of the
 // bytes causes that part of the GC's time, and an arena, whose slabs are
 // reused, spares it, and most of the time of allocating. Low is half of the
-// collector's part: slabs that are held count as live memory, and not all of
+// GC's part: slabs that are held count as live memory, and not all of
 // an arena's lives end together. High adds nine tenths of allocation's part.
 func judge(s Site, p *Profile, c Cost, known bool) Suggestion {
 	sg := Suggestion{Site: s, Life: math.NaN(), GC: math.NaN(), Low: math.NaN(), High: math.NaN(), Samples: math.NaN()}

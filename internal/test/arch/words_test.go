@@ -16,10 +16,11 @@ import (
 // oldWords are words that are not the field's, each with the one to use.
 var oldWords = []struct{ old, say string }{
 	{`processor[ -](time|seconds)`, "CPU time, CPU-seconds"},
-	{`the collector('s)?`, "the GC, the GC's"},
+	{`(the|its) collector|collector's`, "the GC, the GC's"},
 	{`(given|gave|giving|gives?) (memory |them |it |windows |free pages )?back`, "released, returned to the OS"},
 	{`evened`, "adjusted for drift"},
 	{`(is|are) no (file|number|package|profile|program|release|revision|terminal|variable)s?`, "is not a file, number, ..."},
+	{`who pays`, "the call sites that pay, a profile"},
 	{`nobody listens`, "connection refused"},
 	{`worth having`, "significant, or a figure"},
 	{`folio advise`, "folio suggest"},

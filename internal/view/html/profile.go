@@ -76,7 +76,7 @@ func whereBlock(splits []split) *Block {
 	return &Block{Title: "CPU time by class", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 
-// sitesTable lists who pays the memory tax.
+// sitesTable lists the call sites that pay the memory tax.
 func sitesTable(r *result.Profile) *Table {
 	if r == nil || len(r.Sites) == 0 {
 		return nil

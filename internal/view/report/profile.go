@@ -83,7 +83,7 @@ func padRight(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }
 
-// sites lists who pays the tax, one call site a line.
+// sites lists the call sites that pay the memory tax, one a line.
 func sites(r *result.Profile) []string {
 	var out []string
 	for _, s := range r.Sites {
