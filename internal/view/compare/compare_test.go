@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
@@ -491,46 +490,4 @@ func TestPooledAsReported(t *testing.T) {
 	if seen != 3 {
 		t.Errorf("%d figures by sampling", seen)
 	}
-}
-
-// Of a GC trace that was seen in part nothing is said to differ: it is a lower bound. Other
-// figures of the same runs are compared.
-func TestPartialTrace(t *testing.T) {
-	whole := set(t, "whole.json", ran("run", "./prog", "6.1", map[string]float64{"": 1}))
-	f := ran("run", "./prog", "6.1", map[string]float64{"": 2})
-	f.Arms[0].Samples[9].GCTrace = trial.TracePartial
-	part := set(t, "part.json", f)
-	for _, sides := range [][2]*Set{{whole, part}, {part, whole}, {part, part}} {
-		c, err := Compare(sides[0], sides[1], &Options{All: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		unknown, other := 0, 0
-		for _, table := range c.Tables {
-			r, fig := table.Rows[0], figureOf(table.Unit)
-			if r.Unknown() != fig.Traced || (r.Delta() == "unknown") != fig.Traced {
-				t.Errorf("%s: %s (%s)", table.Unit, r.Delta(), r.Why())
-			}
-			if fig.Traced {
-				unknown++
-			} else {
-				other++
-			}
-		}
-		if unknown < 2 || other < 3 {
-			t.Errorf("%d figures of the trace and %d others", unknown, other)
-		}
-		var text bytes.Buffer
-		if err := c.Text(&text, 120); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Count(text.String(), "(of the GC cycles that were seen: not all were)"); got != unknown {
-			t.Errorf("said %d times of %d:\n%s", got, unknown, text.String())
-		}
-	}
-}
-
-func figureOf(unit string) figure.Figure {
-	fig, _ := figure.OfUnit(unit)
-	return fig
 }
