@@ -4,14 +4,12 @@
 package act
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/foliomem/folio/fleet/internal/manifest"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/inspect"
 )
@@ -72,9 +70,8 @@ func Read(path string) (Policy, error) {
 
 func parse(data []byte) (Policy, error) {
 	var f file
-	if err := yaml.UnmarshalStrict(data, &f); err != nil {
-		text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: ")), " ")
-		return Policy{}, errors.New(text)
+	if err := manifest.Unmarshal(data, &f); err != nil {
+		return Policy{}, err
 	}
 	p := Default()
 	if f.Label != "" {

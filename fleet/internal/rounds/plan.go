@@ -3,6 +3,7 @@ package rounds
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,10 +71,14 @@ func (p *Plan) Check() error {
 		}
 		seen[s.String()] = true
 	}
-	spec, err := p.Spec()
-	if err == nil && spec.OfLoad() {
-		err = fmt.Errorf("--metric %s is of a server under load: want wall, cpu, ns/op or NAME=PATTERN", p.Metric)
+	const want = "want wall, cpu, ns/op or NAME=PATTERN, such as 'op/s=([0-9.]+) op/s'"
+	switch own := []string{metric.Wall, metric.CPU, metric.Bench}; {
+	case metric.IsOfLoad(p.Metric):
+		return fmt.Errorf("--metric %s is of a server under load: %s", p.Metric, want)
+	case !slices.Contains(own, p.Metric) && !strings.Contains(p.Metric, "="):
+		return fmt.Errorf("--metric '%s': %s", p.Metric, want)
 	}
+	_, err := p.Spec()
 	return err
 }
 

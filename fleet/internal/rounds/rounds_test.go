@@ -245,9 +245,9 @@ func TestPlan(t *testing.T) {
 		"want the default": func(p *Plan) { p.Settings[0].GOGC = "50" },
 		"--rounds 0: want": func(p *Plan) { p.Rounds = 0 },
 		"under load":       func(p *Plan) { p.Metric = "p99" },
-		"want wall":        func(p *Plan) { p.Metric = "x" },
-		"--run-timeout 0s": func(p *Plan) { p.Timeout = 0 },
-		"--budget 0s":      func(p *Plan) { p.Budget = 0 },
+		"x': want wall, cpu, ns/op or NAME=PATTERN": func(p *Plan) { p.Metric = "x" },
+		"--run-timeout 0s":                          func(p *Plan) { p.Timeout = 0 },
+		"--budget 0s":                               func(p *Plan) { p.Budget = 0 },
 	} {
 		p := planOf(t, 1, "GOGC=200")
 		if change(p); p.Check() == nil || !strings.Contains(p.Check().Error(), name) {

@@ -11,14 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/fleet/internal/manifest"
+	"github.com/foliomem/folio/fleet/internal/rounds"
+	"github.com/foliomem/folio/internal/trial"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
-
-	"github.com/foliomem/folio/fleet/internal/rounds"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // LeastNodes is how many nodes it takes to recommend anything: what wins on one machine
@@ -60,28 +59,28 @@ func ReadTemplate(name string, r io.Reader, container string) (*Template, error)
 	case bytes.Contains(bytes.TrimSpace(data), []byte("\n---")):
 		return wrong(errors.New("it has several objects: give a file with the Job alone"))
 	}
-	var kind metav1.TypeMeta
-	if err := yaml.Unmarshal(data, &kind); err != nil {
+	kind, err := manifest.Kind(data)
+	if err != nil {
 		return wrong(err)
 	}
 	t := &Template{}
-	switch kind.Kind {
+	switch kind {
 	case "Job":
 		var job batchv1.Job
-		err = yaml.UnmarshalStrict(data, &job)
+		err = manifest.Unmarshal(data, &job)
 		t.Pod = job.Spec.Template
 	case "CronJob":
 		var job batchv1.CronJob
-		err = yaml.UnmarshalStrict(data, &job)
+		err = manifest.Unmarshal(data, &job)
 		t.Pod = job.Spec.JobTemplate.Spec.Template
 	case "Pod":
 		var pod corev1.Pod
-		err = yaml.UnmarshalStrict(data, &pod)
+		err = manifest.Unmarshal(data, &pod)
 		t.Pod = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: pod.Spec}
 	case "":
 		return wrong(errors.New("it has no kind: want a Job, a CronJob or a Pod"))
 	default:
-		return wrong(fmt.Errorf("it is a %s: want a Job, a CronJob or a Pod, whose program does the same work each time and ends by itself", kind.Kind))
+		return wrong(fmt.Errorf("it is a %s: want a Job, a CronJob or a Pod, whose program does the same work each time and ends by itself", kind))
 	}
 	if err != nil {
 		return wrong(err)

@@ -79,7 +79,7 @@ func TestLeaksNotJudged(t *testing.T) {
 		},
 		{
 			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: mib, Last: mib, Growth: &stat.Trend{Lo: -1, Hi: 1}}},
-			"\nnothing grows without end\nRSS: 1.000MiB at first, 1.000MiB at last; not known to grow or to shrink steadily\n",
+			"\nnothing grows without end\nRSS: 1.000MiB at first, 1.000MiB at last; no significant trend\n",
 			`"rss_growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
 		},
 		{leak.Report{}, ": nothing of it could be read\n\nnot judged\n", `"heap_judged":false,"heap_not_judged":null`},

@@ -282,7 +282,7 @@ func rssText(l *result.Leaks) string {
 	case g == nil:
 		return "RSS: " + levels + "; too few readings to say how it grows"
 	case g.Steady():
-		return "RSS: " + levels + "; not known to grow or to shrink steadily"
+		return "RSS: " + levels + "; no significant trend"
 	default:
 		return "RSS: " + levels + "; it " + rssTrend(g)
 	}
