@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -84,7 +85,8 @@ func newAB(a *app) *cobra.Command {
 	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these git `revisions`, such as main,HEAD; . is the working tree")
 	fs.StringArrayVar(&f.failIf, "fail-if", nil, "exit with 1 if a difference lies beyond this `bound`, such as 'wall>+3%' (repeatable)")
 	fs.StringVar(&f.detect, "detect", "2%", "run until a difference of `n` percent would be detected")
-	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of all runs, without builds; a run that exceeds it is ended")
+	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of all runs, without builds; a run that exceeds it is ended\n(default "+budgets(abBudget, loadedABBudget)+")")
+	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds (default 1000)")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the programs, on standard error")
@@ -94,7 +96,7 @@ func newAB(a *app) *cobra.Command {
 
 // options checks the flags: before anything is built or opened.
 func (f *abFlags) options() (ab.Options, error) {
-	o := ab.Options{Budget: f.budget, MaxRounds: f.rounds, Timeout: f.timeout, Seed: f.seed}
+	o := ab.Options{Budget: f.budgetOr(f.budget, abBudget, loadedABBudget), MaxRounds: f.rounds, Timeout: f.timeout, Seed: f.seed}
 	number, ok := strings.CutSuffix(f.detect, "%")
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -102,8 +104,6 @@ func (f *abFlags) options() (ab.Options, error) {
 		return o, fmt.Errorf("--detect %q: want a percentage such as 2%%", f.detect)
 	case !(v >= 0.01 && v <= 100):
 		return o, fmt.Errorf("--detect %s: must be from 0.01%% to 100%%", f.detect)
-	case f.budget <= 0:
-		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)
 	case f.given.Changed("rounds") && (f.rounds < 1 || f.rounds > ab.MostRounds):
 		return o, fmt.Errorf("--rounds %d: must be from 1 to %d", f.rounds, ab.MostRounds)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -86,6 +87,24 @@ func TestConditions(t *testing.T) {
 		s.record(&s.file.Program, f)
 		if got := s.file.Program.Conditions(); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Runs under a load take longer: they get a longer budget, where none is given.
+func TestBudgets(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		"": tuneBudget, "--rate 100": loadedTuneBudget, "--rate auto": loadedTuneBudget, "--load x": tuneBudget,
+		"--budget 7s": 7 * time.Second, "--rate 100 --budget 7s": 7 * time.Second,
+	} {
+		f, fs := &programFlags{}, pflag.NewFlagSet("tune", pflag.ContinueOnError)
+		given := fs.Duration("budget", 0, "")
+		f.add(fs)
+		if err := fs.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.budgetOr(*given, tuneBudget, loadedTuneBudget); got != want {
+			t.Errorf("%q: %v, want %v", args, got, want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/kubernetes"
 	"github.com/foliomem/folio/internal/trial"
@@ -102,7 +103,8 @@ func newTune(a *app) *cobra.Command {
 	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it in any run are out, and GOMEMLIMIT is\nsearched within it")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`: settings that exceed it in any run\nare out")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: maximum of `n` failed requests, or percent, such as 0.1%: settings that exceed it in\nany run are out")
-	fs.DurationVar(&f.budget, "budget", 5*time.Minute, "maximum `duration` of the search, without builds; a run that exceeds it is ended")
+	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of the search, without builds; a run that exceeds it is ended\n(default "+budgets(tuneBudget, loadedTuneBudget)+")")
+	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
 	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try GOMAXPROCS `n`, or several, such as 1,2,4")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
@@ -136,7 +138,7 @@ func (f *tuneFlags) source(args []string) (*source, error) {
 
 // options checks the flags: before anything is built or opened.
 func (f *tuneFlags) options() (tune.Options, error) {
-	o := tune.Options{Budget: f.budget, Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
+	o := tune.Options{Budget: f.budgetOr(f.budget, tuneBudget, loadedTuneBudget), Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
 		Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
 	if f.mem != "" {
 		var err error
@@ -164,8 +166,6 @@ func (f *tuneFlags) options() (tune.Options, error) {
 		return o, fmt.Errorf("--max-p99 %v: must be more than 0", f.maxP99)
 	case limits.Memory != nil && o.Limits.RSS > *limits.Memory:
 		return o, fmt.Errorf("--max-rss %s: more than --cgroup-memory %s allows: give a smaller one, or none", f.mem, f.limits.memory)
-	case f.budget <= 0:
-		return o, fmt.Errorf("--budget %v: must be more than 0", f.budget)
 	case f.rounds < 1 && f.given.Changed("rounds"):
 		return o, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
