@@ -207,15 +207,13 @@ func (s *session) record(p *result.Program, f *programFlags) {
 	if s.generator != nil {
 		p.Requests = new(s.generator.Settings())
 	}
-	var t result.Timeouts
-	for flag, to := range map[string]struct {
-		at *float64
-		of time.Duration
-	}{"timeout": {&t.Run, f.timeout}, "ready-timeout": {&t.Ready, f.readyTimeout}, "stop-timeout": {&t.Stop, f.stopTimeout}} {
-		if f.given.Changed(flag) {
-			*to.at = to.of.Seconds()
+	given := func(flag string, timeout time.Duration) float64 {
+		if !f.given.Changed(flag) {
+			return 0
 		}
+		return timeout.Seconds()
 	}
+	t := result.Timeouts{Run: given("timeout", f.timeout), Ready: given("ready-timeout", f.readyTimeout), Stop: given("stop-timeout", f.stopTimeout)}
 	if t != (result.Timeouts{}) {
 		p.Timeouts = &t
 	}

@@ -73,7 +73,7 @@ func TestConditions(t *testing.T) {
 		nil,
 		{"--timeout", "1m30s"},
 		{"--ready", "tcp:127.0.0.1:8080", "--load", "./load -n 3", "--cgroup-memory", "512MiB", "--cgroup-cpus", "1.5",
-			"--timeout", "2m0s", "--ready-timeout", "1.5s", "--stop-timeout", "100ms"},
+			"--timeout", "2m", "--ready-timeout", "1.5s", "--stop-timeout", "100ms"},
 	} {
 		f, fs := &programFlags{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 		f.add(fs)

@@ -1,9 +1,7 @@
 package result
 
 import (
-	"math"
-	"time"
-
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/load"
@@ -85,7 +83,7 @@ type Timeouts struct {
 func (t Timeouts) flags() (out []string) {
 	add := func(flag string, seconds float64) {
 		if seconds > 0 {
-			out = append(out, flag, time.Duration(math.Round(seconds*1e9)).String())
+			out = append(out, flag, unit.SpanSeconds(seconds))
 		}
 	}
 	add("--timeout", t.Run)

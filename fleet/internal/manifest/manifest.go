@@ -33,7 +33,6 @@ func plain(err error) error {
 	for _, step := range []string{"error unmarshaling JSON: ", "error converting YAML to JSON: ", "while decoding JSON: ", "json: ", "yaml: ", "unmarshal errors: "} {
 		text = strings.TrimPrefix(text, step)
 	}
-	text = strings.ReplaceAll(text, "yaml: ", "")
 	if m := unfit.FindStringSubmatch(text); m != nil {
 		text = named(m[1]) + " is not " + named(m[4])
 		if m[2] != "" {

@@ -75,6 +75,9 @@ func Span(d time.Duration) string {
 	return text
 }
 
+// SpanSeconds is [Span] of seconds, to the nanosecond.
+func SpanSeconds(v float64) string { return Span(time.Duration(math.Round(v * 1e9))) }
+
 // RoundUp rounds a duration up to what one would type: whole minutes, or tens of seconds
 // below two minutes, seconds below ten, tenths below one, or hours from two hours on.
 func RoundUp(d time.Duration) time.Duration {

@@ -288,8 +288,8 @@ func (f *figure) compare(base, arm *trial.Arm) comparison {
 		return c
 	}
 	c.base, c.differ = x, stat.PairDifferences(x, y)
-	c.negative = slices.ContainsFunc(x, negative) || slices.ContainsFunc(y, negative)
-	c.byUnit = f.unit == Fraction || slices.ContainsFunc(x, notPositive) || slices.ContainsFunc(y, notPositive)
+	least := min(slices.Min(x), slices.Min(y))
+	c.negative, c.byUnit = least < 0, f.unit == Fraction || least <= 0
 	if !c.byUnit {
 		c.ratio = stat.ComparePairs(x, y)
 	}
@@ -308,9 +308,6 @@ func (f *figure) middle(arm *trial.Arm, values []float64) (float64, bool) {
 	}
 	return stat.Median(values), true
 }
-
-func notPositive(v float64) bool { return v <= 0 }
-func negative(v float64) bool    { return v < 0 }
 
 func (c comparison) n() int { return len(c.base) }
 

@@ -179,12 +179,12 @@ func (r *Result) detectable() {
 // figure says what the comparison found: tested at one level, detectable at another.
 func (c comparison) figure(tested, each float64) Figure {
 	f := Figure{Key: c.f.key, Unit: c.f.unit, Primary: c.f.primary, Higher: c.f.higher, N: c.n(),
-		Base: c.middle, Value: c.arm, Difference: c.differ.Shift, P: c.p(), Different: c.differs(tested)}
-	if lo, hi, ok := c.differ.Interval(tested); ok {
-		f.DifferenceLo, f.DifferenceHi = finite(c.possible(lo)), finite(c.possible(hi))
-	}
+		Base: c.middle, Value: c.arm, P: c.p(), Different: c.differs(tested)}
 	if c.byUnit {
-		f.Difference = c.possible(f.Difference)
+		f.Difference = c.possible(c.differ.Shift)
+		if lo, hi, ok := c.differ.Interval(tested); ok {
+			f.DifferenceLo, f.DifferenceHi = finite(c.possible(lo)), finite(c.possible(hi))
+		}
 	} else {
 		f.Ratio, f.Difference = finite(c.ratio.Ratio), f.Base*(c.ratio.Ratio-1)
 		if lo, hi, ok := c.ratio.Interval(tested); ok {

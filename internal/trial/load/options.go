@@ -268,13 +268,12 @@ func (s *Settings) Flags() []string {
 			out = append(out, flag, value)
 		}
 	}
-	span := func(seconds float64) string { return unit.Span(time.Duration(seconds * 1e9)) }
 	method := http.MethodGet
 	if s.BodyBytes > 0 {
 		method = http.MethodPost
 	}
-	out = append(out, "--load-duration", span(s.Duration), "--load-warmup", span(s.Warmup))
-	add("--load-timeout", span(s.Timeout), unit.Span(DefaultTimeout))
+	out = append(out, "--load-duration", unit.SpanSeconds(s.Duration), "--load-warmup", unit.SpanSeconds(s.Warmup))
+	add("--load-timeout", unit.SpanSeconds(s.Timeout), unit.Span(DefaultTimeout))
 	add("--load-max-in-flight", strconv.Itoa(s.MaxInFlight), strconv.Itoa(DefaultMaxInFlight))
 	if s.Connections != nil {
 		add("--load-connections", strconv.Itoa(*s.Connections), "")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -56,7 +55,7 @@ func tooShort(spec *metric.Spec, s *trial.Sample) string {
 		return ""
 	}
 	seconds, n := s.Load.Settings.Duration, *s.GCCycles
-	span := unit.Span(time.Duration(seconds * float64(time.Second)))
+	span := unit.SpanSeconds(seconds)
 	if n == 0 {
 		return fmt.Sprintf("no GC cycle ran in the first load of the default, of %s: settings of the GC cannot shorten a tail that the GC has no part in; see whether one runs with a longer --load-duration, or a higher --rate", span)
 	}

@@ -101,7 +101,7 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		t.Higher = before.moreIsBetter(k.unit) || after.moreIsBetter(k.unit)
 		fig, _ := figure.OfUnit(k.unit)
 		r := Row{Name: k.label(single), Once: before.once || after.once, Sampled: fig.BySamples,
-			Partial: before.partial[k] || after.partial[other]}
+			Partial: fig.Traced && (before.partly(k) || after.partly(other))}
 		r.Old, r.New = before.summary(k), after.summary(other)
 		r.Test = stat.Compare(before.values[k], after.values[other])
 		r.Test.Ratio = r.New.Median / r.Old.Median
@@ -132,6 +132,9 @@ func (s *Set) summary(k key) stat.Summary {
 	}
 	return stat.Summarize(s.values[k])
 }
+
+// partly says that a GC trace of what was measured was seen in part.
+func (s *Set) partly(k key) bool { return s.partial[key{k.name, k.arm, ""}] }
 
 // renamed notes that one program or benchmark is compared with another, where no
 // fact says so.

@@ -26,7 +26,7 @@ type Set struct {
 	rows    []key
 	values  map[key][]float64
 	pooled  map[key]float64     // what all runs have together, of a figure that has no median
-	partial map[key]bool        // figures of a GC trace that was seen in part
+	partial map[key]bool        // without unit: a GC trace was seen in part
 	config  map[string][]string // values of each configuration key, in order
 	higher  map[string]bool     // units of which more is better
 	arms    []string
@@ -145,14 +145,12 @@ func (s *Set) measured(f *result.File) error {
 			if n > 0 {
 				continue
 			}
-			part := slices.ContainsFunc(result.Usable(samples), func(s *result.Sample) bool { return s.GCTrace == result.TracePartial })
+			name, arm := string(b.Name), armOf(b)
+			s.partial[key{name, arm, ""}] = slices.ContainsFunc(result.Usable(samples),
+				func(s *result.Sample) bool { return s.GCTrace == result.TracePartial })
 			for _, fig := range result.Figures {
-				k := key{string(b.Name), armOf(b), fig.Unit}
 				if v, ok := fig.Center(samples); ok && fig.Pooled {
-					s.pooled[k] = v
-				}
-				if part && figure.ByKey(fig.Key).Traced {
-					s.partial[k] = true
+					s.pooled[key{name, arm, fig.Unit}] = v
 				}
 			}
 		}
@@ -301,7 +299,6 @@ func (s *Set) perSecond() {
 		case counted && len(length) == 1 && length[0] > 0:
 			rate := key{k.name, k.arm, base + "/second"}
 			s.values[rate] = []float64{s.values[k][0] / length[0]}
-			s.partial[rate] = s.partial[k]
 			s.rows = append(s.rows, rate)
 		case !counted:
 			s.rows = append(s.rows, k)

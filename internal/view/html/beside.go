@@ -164,12 +164,12 @@ func summary(c *compare.Comparison, a *Answer) {
 	format := compare.Format(t.Unit)
 	values := formatf("%s, %s: %s and %s", r.Name, t.Unit, format(r.Old.Median), format(r.New.Median))
 	delta := r.Delta()
-	if r.Once {
-		a.Text, a.Sure = formatf("%s (%s).", values, delta), "One look each: no test can say what of it is chance."
-		return
-	}
 	if r.Unknown() {
 		a.Text, a.Sure = formatf("%s %s.", compare.NotInterleaved, values), r.Why()+"."
+		return
+	}
+	if r.Once {
+		a.Text, a.Sure = formatf("%s (%s).", values, delta), "One look each: no test can say what of it is chance."
 		return
 	}
 	if delta == "~" {
@@ -207,10 +207,10 @@ func tables(c *compare.Comparison) []*Table {
 		for _, r := range t.Rows {
 			p := num(formatf("%.3f", r.Test.P), r.Test.P)
 			switch {
-			case r.Once:
-				p = plain("one look each")
 			case r.Unknown():
 				p = plain("")
+			case r.Once:
+				p = plain("one look each")
 			}
 			name := r.Name
 			if c.Flat() {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
@@ -78,18 +77,15 @@ func Loads(w io.Writer, m *result.LoadMerged) error {
 	return p.err
 }
 
-// span prints a duration that was chosen.
-func span(seconds float64) string { return unit.Span(time.Duration(seconds * 1e9)) }
-
 func arrivalsText(s result.LoadSettings) string {
-	out := fmt.Sprintf("%s requests/s for %s, %s arrivals", rateText(s.Rate), span(s.Duration), s.Arrivals)
+	out := fmt.Sprintf("%s requests/s for %s, %s arrivals", rateText(s.Rate), unit.SpanSeconds(s.Duration), s.Arrivals)
 	if s.Seed != nil {
 		out += fmt.Sprintf(" (seed %d)", *s.Seed)
 	}
 	if s.Warmup > 0 {
-		out += ", after " + span(s.Warmup) + " of warm-up"
+		out += ", after " + unit.SpanSeconds(s.Warmup) + " of warm-up"
 	}
-	out += fmt.Sprintf("; timeout %s, at most %s in flight", span(s.Timeout), unit.Number(int64(s.MaxInFlight)))
+	out += fmt.Sprintf("; timeout %s, at most %s in flight", unit.SpanSeconds(s.Timeout), unit.Number(int64(s.MaxInFlight)))
 	if s.Connections != nil {
 		out += ", " + unit.Plural(*s.Connections, "connection")
 	}
@@ -127,7 +123,7 @@ func failuresText(f *result.Load) (out []string) {
 	}
 	x := f.Failures
 	add(x.NotSent, "not_sent", unit.Number(int64(f.Settings.MaxInFlight))+" were in flight: not sent (--max-in-flight)")
-	add(x.Timeout, "timeout", "not answered within "+span(f.Settings.Timeout))
+	add(x.Timeout, "timeout", "not answered within "+unit.SpanSeconds(f.Settings.Timeout))
 	add(x.Connection, "connection", "no connection, or a broken one")
 	add(x.Status, "status", "answered with a status other than 2xx and 3xx")
 	add(x.GRPC, "grpc_status", "answered with a status of gRPC other than OK, or none")
