@@ -282,7 +282,7 @@ func (r Row) few() bool {
 // Why says why it is unknown.
 func (r Row) Why() string {
 	if r.Partial {
-		return "of the GC cycles that were seen: not all were"
+		return "lower bounds: not all GC cycles were seen"
 	}
 	what := "run"
 	if r.Sampled {

@@ -40,7 +40,7 @@ func TestPartialTrace(t *testing.T) {
 		if err := c.Text(&text, 120); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(text.String(), "(of the GC cycles that were seen: not all were)"); got != unknown {
+		if got := strings.Count(text.String(), "(lower bounds: not all GC cycles were seen)"); got != unknown {
 			t.Errorf("said %d times of %d:\n%s", got, unknown, text.String())
 		}
 	}

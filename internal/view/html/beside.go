@@ -208,7 +208,7 @@ func tables(c *compare.Comparison) []*Table {
 			p := num(formatf("%.3f", r.Test.P), r.Test.P)
 			switch {
 			case r.Unknown():
-				p = plain("")
+				p = plain(r.Why())
 			case r.Once:
 				p = plain("one look each")
 			}
