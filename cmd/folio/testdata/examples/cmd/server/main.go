@@ -1,4 +1,5 @@
-// Command server answers on 127.0.0.1:$PORT; with -n it does so much work and ends.
+// Command server answers on 127.0.0.1:$PORT; with -n it does so much work and ends. Called
+// jsonserver it answers what the server of that name does, and 404 to the rest.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
@@ -21,7 +23,13 @@ func main() {
 		}
 		return
 	}
-	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, len(make([]byte, 4096))) })
+	paths := []string{"/"}
+	if filepath.Base(os.Args[0]) == "jsonserver" {
+		paths = []string{"GET /item", "POST /item", "GET /search", "GET /healthz"}
+	}
+	for _, p := range paths {
+		http.HandleFunc(p, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, len(make([]byte, 4096))) })
+	}
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
 	go func() { panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil)) }()
