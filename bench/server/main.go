@@ -100,6 +100,7 @@ func command(args []string, stdout, stderr io.Writer) error {
 	only := fs.String("only", "api,series", "only these `services`, separated by commas: "+names())
 	arms := fs.String("arms", strings.Join([]string{nameDefault, nameOff, nameAuto, nameTune}, ","), "only these `arms`, separated by commas, the first of which is default: "+strings.Join(armNames, ", "))
 	rate := fs.String("rate", "", "requests per second of services, such as `api=900,cache=1200` (default what folio's --rate auto finds)")
+	limit := fs.String("limit", "", "memory limits of services instead of theirs, such as `api=1GiB,rpc=1GiB`")
 	fs.DurationVar(&b.times.duration, "time", 5*time.Second, "`duration` of what is measured of each load")
 	fs.DurationVar(&b.times.warmup, "warmup", 2*time.Second, "`duration` of the load before it")
 	fs.DurationVar(&b.tuneBudget, "tune", 2*time.Minute, "`budget` of each search of folio tune; 0 for none")
@@ -159,7 +160,7 @@ func command(args []string, stdout, stderr io.Writer) error {
 		b.arms, err = chooseArms(*arms)
 	}
 	if err == nil {
-		err = rates(list, *rate)
+		err = errors.Join(rates(list, *rate), limits(list, *limit))
 	}
 	if err != nil {
 		return err
@@ -261,13 +262,14 @@ func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *resul
 }
 
 // takeFrom takes the rate and the answer of folio tune from what was measured before; nil
-// for nothing. A rate that was given is kept, and with it no answer for another is taken.
+// for nothing. A rate that was given is kept, and with it no answer for another is taken, nor
+// one for another limit.
 func (s *subject) takeFrom(f *File) {
 	if f == nil {
 		return
 	}
 	for _, o := range f.Services {
-		if o.Name == s.name && o.Rate > 0 && (s.rate == 0 || s.rate == o.Rate) {
+		if o.Name == s.name && o.Limit == s.limit && o.Rate > 0 && (s.rate == 0 || s.rate == o.Rate) {
 			s.rate, s.out.RateText, s.out.RateSteps, s.out.Tune = o.Rate, o.RateText, o.RateSteps, o.Tune
 		}
 	}

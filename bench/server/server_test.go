@@ -49,6 +49,14 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+	if err := limits(list, "api=1.5GiB,cache=3MiB"); err != nil || list[1].limit != 1536*mib || services[0].limit == 1536*mib {
+		t.Errorf("%+v, %v; of all: %v", list, err, services[0].limit)
+	}
+	for _, bad := range []string{"api", "api=", "api=0", "api=1XB", "web=1GiB"} {
+		if err := limits(list, bad); err == nil || !strings.Contains(err.Error(), "want a service and a size") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
 }
 
 func TestGenerator(t *testing.T) {
@@ -436,16 +444,18 @@ func TestOverlaps(t *testing.T) {
 }
 
 // TestTakeFrom: a rate and an answer that were found before are taken, those of another
-// rate are not.
+// rate or limit are not.
 func TestTakeFrom(t *testing.T) {
-	before := &File{Services: []*Service{{Name: "cache", Rate: 5}, {Name: "api", Rate: 40, RateText: "found", Tune: &Tuned{Arm: "GOGC=400"}}}}
+	before := &File{Services: []*Service{{Name: "cache", Rate: 5}, {Name: "api", Limit: 9, Rate: 40, RateText: "found", Tune: &Tuned{Arm: "GOGC=400"}}}}
 	for _, c := range []struct {
 		from  *File
 		given float64
+		limit uint64
 		want  float64
 		tuned bool
-	}{{nil, 0, 0, false}, {before, 0, 40, true}, {before, 40, 40, true}, {before, 30, 30, false}, {&File{}, 0, 0, false}} {
-		s := &subject{bench: &bench{}, service: service{name: "api", rate: c.given}, out: &Service{}}
+	}{{nil, 0, 9, 0, false}, {before, 0, 9, 40, true}, {before, 40, 9, 40, true}, {before, 30, 9, 30, false}, {before, 0, 8, 0, false},
+		{&File{}, 0, 9, 0, false}} {
+		s := &subject{bench: &bench{}, service: service{name: "api", rate: c.given, limit: c.limit}, out: &Service{}}
 		s.takeFrom(c.from)
 		if s.rate != c.want || (s.out.Tune != nil) != c.tuned || (s.out.RateText == "found") != c.tuned {
 			t.Errorf("%+v: %v, %+v", c, s.rate, s.out)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 const mib = 1 << 20
@@ -76,20 +78,37 @@ func names() string {
 	return strings.Join(out, ", ")
 }
 
-// rates reads "api=900,cache=1200" into services.
-func rates(list []service, text string) error {
+// perService calls set for each service of list that "api=900,cache=1200" has a value for.
+func perService(list []service, flag, text, want string, set func(s *service, value string) bool) error {
 	if text == "" {
 		return nil
 	}
 	for item := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(item, "=")
-		v, err := strconv.ParseFloat(value, 64)
-		if i := find(services, name); i < 0 || err != nil || !(v > 0) {
-			return fmt.Errorf("-rate %q: want a service and requests per second, such as api=900; services are %s", item, names())
+		if i := find(services, name); i < 0 || !set(&service{}, value) {
+			return fmt.Errorf("%s %q: want a service and %s; services are %s", flag, item, want, names())
 		}
 		if i := find(list, name); i >= 0 {
-			list[i].rate = v
+			set(&list[i], value)
 		}
 	}
 	return nil
+}
+
+// rates reads the requests per second of services.
+func rates(list []service, text string) error {
+	return perService(list, "-rate", text, "requests per second, such as api=900", func(s *service, value string) (ok bool) {
+		v, err := strconv.ParseFloat(value, 64)
+		s.rate = v
+		return err == nil && v > 0
+	})
+}
+
+// limits reads the memory limits of services.
+func limits(list []service, text string) error {
+	return perService(list, "-limit", text, "a size, such as api=1GiB", func(s *service, value string) (ok bool) {
+		v, err := unit.ParseSize(value)
+		s.limit = v
+		return err == nil && v > 0
+	})
 }
