@@ -215,7 +215,7 @@ func TestIdleIsBounded(t *testing.T) {
 	for _, limit := range []int64{-1, 1 << 20, defaultIdleBytes} {
 		eventually(t, "idle", func() bool { return idleSlabs() == 0 })
 		o := &Options{IdleBytes: int(limit)}
-		// A collection that comes between may take what is idle: try again then.
+		// A GC cycle that comes between may take what is idle: try again then.
 		kept := false
 		for range 10 {
 			use(o, 50_000) // 40 MB

@@ -2,7 +2,7 @@ package arena
 
 import "reflect"
 
-// An Arena is a collection of Go values that are allocated together and freed
+// An Arena holds Go values that are allocated together and freed
 // at once. It may be used by one goroutine at a time, like a slice. The zero
 // Arena is ready to use with the default options; an Arena must not be copied.
 //

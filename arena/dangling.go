@@ -36,9 +36,9 @@ func OnDangling(f func(Dangling)) {
 	quarantined.report = f
 }
 
-// CheckDangling runs collections and reports, in debug mode, what freed memory
+// CheckDangling runs GC cycles and reports, in debug mode, what freed memory
 // is still reachable: for the end of a test or a program, since otherwise debug
-// mode waits for the program's own collections. It returns how many reports
+// mode waits for the program's own GC cycles. It returns how many reports
 // there were since it was last called; outside debug mode it does nothing. It
 // must not be called from what OnDangling was given.
 func CheckDangling() int {

@@ -75,7 +75,7 @@ func TestDebugReportsWhatIsKept(t *testing.T) {
 	}
 }
 
-// Debug mode waits for the program's own collections, too.
+// Debug mode waits for the program's own GC cycles, too.
 func TestDebugReportsByItself(t *testing.T) {
 	for role, want := range map[string]string{
 		"kept past Reset": "How:Reset 3 of arena.linked",

@@ -78,7 +78,7 @@ type list[T any] struct {
 // tally says how many there are on a stack of slabs or stocks.
 type tally struct {
 	n   int32
-	low int32 // the least n since the last collection
+	low int32 // the least n since the last GC cycle
 }
 
 func (t *tally) push() { t.n++ }

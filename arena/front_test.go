@@ -70,7 +70,7 @@ func TestTwoTypesAllocateNothing(t *testing.T) {
 	if debugging || raceEnabled || asanEnabled {
 		t.Skip("debug mode reuses nothing, a sync.Pool with the race detector not always, and the address sanitizer allocates")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would take what is idle
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a GC cycle would take what is idle
 	n := testing.AllocsPerRun(1000, func() {
 		a := NewArena()
 		for range 31 {

@@ -64,7 +64,7 @@ func TestHotStockIsBounded(t *testing.T) {
 }
 
 // TestIdleIsTold: what comes and goes changes no counter that processors share, and what was taken
-// counts as idle until a collection at most.
+// counts as idle until a GC cycle at most.
 func TestIdleIsTold(t *testing.T) {
 	const slab = 64 << 10
 	d := &depot[byte]{size: 1, shards: make([]shard[byte], 1)}
@@ -88,7 +88,7 @@ func TestIdleIsTold(t *testing.T) {
 	}
 	d.tend()
 	if sh.untold != 0 {
-		t.Errorf("after a collection %d bytes are untold", sh.untold)
+		t.Errorf("after a GC cycle %d bytes are untold", sh.untold)
 	}
 	sh.tell(3 * slab) // what the test took that was not there
 	sh.settle()

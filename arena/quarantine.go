@@ -37,10 +37,10 @@ type suspect struct {
 	typ     string
 	objects int
 	alive   func() bool
-	born    uint64 // collections until then
+	born    uint64 // GC cycles until then
 }
 
-// patience is how many collections a slab may survive. The first may have begun
+// patience is how many GC cycles a slab may survive. The first may have begun
 // before Free, so that this is two whole ones: a stale register of a
 // goroutine that was interrupted is not a reason for a report.
 const patience = 3
@@ -59,14 +59,14 @@ type quarantine struct {
 }
 
 func (q *quarantine) add(s *suspect) {
-	s.born = collections()
+	s.born = gcCycles()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.suspects = append(q.suspects, s)
 	q.wake()
 }
 
-// wake arms a bell for the next collection. The quarantine is locked.
+// wake arms a bell for the next GC cycle. The quarantine is locked.
 func (q *quarantine) wake() {
 	if !q.awake {
 		q.awake = true
@@ -85,7 +85,7 @@ func (q *quarantine) inspect() {
 	defer q.inspection.Unlock()
 
 	q.mu.Lock()
-	now := collections()
+	now := gcCycles()
 	var found []*suspect
 	left := q.suspects[:0]
 	for _, s := range q.suspects {
@@ -114,8 +114,8 @@ func (q *quarantine) inspect() {
 	}
 }
 
-// collections returns how many collections there have been.
-func collections() uint64 {
+// gcCycles returns how many GC cycles there have been.
+func gcCycles() uint64 {
 	s := [1]metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
 	metrics.Read(s[:])
 	return s[0].Value.Uint64()

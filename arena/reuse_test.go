@@ -12,7 +12,7 @@ func TestStockIsReused(t *testing.T) {
 	if debugging {
 		t.Skip("in debug mode nothing is reused")
 	}
-	// One processor has one shard, in which nothing can be overlooked; a collection
+	// One processor has one shard, in which nothing can be overlooked; a GC cycle
 	// would take what is idle.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

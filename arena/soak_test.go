@@ -123,7 +123,7 @@ func soak(n int) error {
 			if err := failed.Load(); err != nil {
 				return fmt.Errorf("seed %d: %w", seed, *err)
 			}
-			fmt.Printf("%d operations in %d arenas, %d collections\n", done.Load(), rounds.Load(), collections())
+			fmt.Printf("%d operations in %d arenas, %d GC cycles\n", done.Load(), rounds.Load(), gcCycles())
 			return nil
 		case <-time.After(time.Millisecond):
 			runtime.GC()

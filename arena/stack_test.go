@@ -115,7 +115,7 @@ func TestSmallArenaAllocatesNothing(t *testing.T) {
 	if debugging || raceEnabled || asanEnabled {
 		t.Skip("debug mode reuses nothing, a sync.Pool with the race detector not always, and the address sanitizer allocates")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would take what is idle
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a GC cycle would take what is idle
 	if n := testing.AllocsPerRun(1000, small); n != 0 {
 		t.Errorf("an arena of 32 values that comes and goes makes %v allocations, want none", n)
 	}

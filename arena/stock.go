@@ -21,7 +21,7 @@ type stock[T any] struct {
 	home   *shard[T] // that it was taken from
 	idle   *stock[T] // the next one in the depot
 	bytes  int64     // of kept, in the depot
-	unused bool      // hot over a whole collection
+	unused bool      // hot over a whole GC cycle
 	grown  class     // size of the next slab
 	_      [30]byte  // as in Arena
 }

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// tended are the depots. After each collection, what lay idle in one since the
-// collection before is left to the GC: a pool empties when it is idle.
+// tended are the depots. After each GC cycle, what lay idle in one since the
+// GC cycle before is left to the GC: a pool empties when it is idle.
 var tended depotList
 
 type depotList struct {
 	mu     sync.Mutex
 	depots []tender
-	awake  atomic.Bool // tend runs after the next collection
+	awake  atomic.Bool // tend runs after the next GC cycle
 }
 
 type tender interface {
@@ -31,14 +31,14 @@ func (l *depotList) add(d tender) {
 	l.mu.Unlock()
 }
 
-// wake makes tend run after the next collection.
+// wake makes tend run after the next GC cycle.
 func (l *depotList) wake() {
 	if !l.awake.Load() && l.awake.CompareAndSwap(false, true) {
 		l.arm()
 	}
 }
 
-// bell is an object whose end says that a collection has been. It has a
+// bell is an object whose end says that a GC cycle has been. It has a
 // pointer so that it shares no memory with other small objects.
 type bell struct{ _ *bell }
 

@@ -9,7 +9,7 @@ import (
 // two halves of A differ by is the noise that B is judged against, so a program
 // that changes meanwhile leads to no verdict rather than to a wrong one.
 //
-// The model knows what collection costs; an audit finds what it cannot know:
+// The model knows what the GC costs; an audit finds what it cannot know:
 // that a larger heap costs faults and caches more than it saves.
 type audit struct {
 	since time.Duration // of the last audit, or of the change that calls for one
@@ -17,9 +17,9 @@ type audit struct {
 	pause time.Duration // until the one after
 
 	phase   int     // 0 when none is going on, else which setting is being tried
-	a, b    float64 // growth between two collections
+	a, b    float64 // growth between two GC cycles
 	began   time.Duration
-	skip    uint64 // the phase is measured from this collection on
+	skip    uint64 // the phase is measured from this GC cycle on
 	from    Sample
 	model   estimate
 	results [3]result
@@ -113,7 +113,7 @@ func (c *Controller) step(s *Sample) {
 	}
 	a.results[a.phase-1] = res
 	if a.phase < 3 {
-		// The collection that is under way still has the old goal, and the
+		// The GC cycle that is under way still has the old goal, and the
 		// first with a new one has memory to get used to.
 		a.phase++
 		a.from, a.skip = *s, s.Cycles+2

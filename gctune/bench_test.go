@@ -7,7 +7,7 @@ import (
 )
 
 // BenchmarkLook is what the tuner does when it wakes: at most 50 times a second
-// and only after collections, so 1% of a millisecond is 0.05% of a processor.
+// and only after GC cycles, so 1% of a millisecond is 0.05% of a processor.
 func BenchmarkLook(b *testing.B) {
 	t := &Tuner{c: NewController(Params{})}
 	t.meter = newMeter(procmem.FS{}, newBudgeter(procmem.FS{}, &Options{}), nil)

@@ -24,7 +24,7 @@ type Controller struct {
 	early               struct{ gogc, limit bool } // set before the first sample: for good
 
 	spending bool
-	grow     float64 // what is wanted between two collections, in bytes
+	grow     float64 // what is wanted between two GC cycles, in bytes
 	ceiling  float64 // found by audits: more buys nothing; 0 for none
 	why      Reason  // for the ceiling
 	held     bool    // more than the ceiling was wanted
@@ -68,11 +68,11 @@ const (
 	calmWindows  = 8 // for so long, and so many windows, less must be enough
 	calmTime     = 2 * time.Second
 	highPressure = 0.1
-	calmCycles   = 6 // times MinCycle between two collections is what memory is spent for
+	calmCycles   = 6 // times MinCycle between two GC cycles is what memory is spent for
 )
 
 // Next returns what should be in force from s on. Samples come in the order of
-// their times; the more of them between two collections, the sooner what happens
+// their times; the more of them between two GC cycles, the sooner what happens
 // outside the heap is noticed.
 func (c *Controller) Next(s Sample) Decision {
 	if !c.started {
@@ -108,7 +108,7 @@ func (c *Controller) Next(s Sample) Decision {
 	return d
 }
 
-// measure closes the window when collections have ended and it is long enough.
+// measure closes the window when GC cycles have ended and it is long enough.
 func (c *Controller) measure(s *Sample) bool {
 	c.trend.add(s.Time, s.Live)
 	cycles, elapsed := sub(s.Cycles, c.window.Cycles), s.Time-c.window.Time
@@ -121,7 +121,7 @@ func (c *Controller) measure(s *Sample) bool {
 	return c.est.windows > n
 }
 
-// want finds how much should be allocated between two collections.
+// want finds how much should be allocated between two GC cycles.
 func (c *Controller) want(s *Sample) {
 	normal := growth(base, s.Live, s.Scan)
 	cost, gap := c.est.share(normal), time.Duration(math.MaxInt64)

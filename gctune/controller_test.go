@@ -9,7 +9,7 @@ import (
 )
 
 // costly is a program that allocates much beside a live heap that is dear to
-// mark: at GOGC=100, collection takes a fifth of its time.
+// mark: at GOGC=100, the GC takes a fifth of its time.
 func costly(live float64) program {
 	return program{live: always(live), perByte: 0.25e-9, budget: always(100 * gb)}
 }
@@ -38,7 +38,7 @@ func TestLeavesCheapProgramsAlone(t *testing.T) {
 			perByte: rapid.Float64Range(0, 0.0195e-9).Draw(t, "mark"),
 			procs:   1,
 		}
-		// Collections that follow each other fast are not cheap: keep them rare.
+		// GC cycles that follow each other fast are not cheap: keep them rare.
 		p.busy = 1
 		p.mutator = func(float64) float64 { return 4e-9 }
 		w := simulate(p, Params{}).cycles(60)
@@ -48,8 +48,8 @@ func TestLeavesCheapProgramsAlone(t *testing.T) {
 	})
 }
 
-// TestSettles is the promise for a steady program: a second and 12 collections on, the
-// growth is what makes collection cost its target, or what fits.
+// TestSettles is the promise for a steady program: a second and 12 GC cycles on, the
+// growth is what makes the GC cost its target, or what fits.
 func TestSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		live := rapid.Float64Range(1*mb, 2*gb).Draw(t, "live")
@@ -65,7 +65,7 @@ func TestSettles(t *testing.T) {
 		settled := w.s.Time
 		if cost := w.d.Cost; cost > most && (w.d.State != Inactive ||
 			cost > params.withDefaults().Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
-			t.Fatalf("a second and 12 collections on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
+			t.Fatalf("a second and 12 GC cycles on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
 		}
 		w.until(settled + 2*time.Minute)
 		changes, audits := w.since(settled)
@@ -103,7 +103,7 @@ func TestUsesWhatIsThere(t *testing.T) {
 }
 
 // TestTinyHeap is the source of the whole idea: many processors, hardly anything
-// live, and thousands of collections a second that the account says cost little.
+// live, and thousands of GC cycles a second that the account says cost little.
 func TestTinyHeap(t *testing.T) {
 	p := program{
 		live: always(0.5 * mb), perCycle: 40e-6, procs: 6, budget: always(8 * gb),
@@ -113,7 +113,7 @@ func TestTinyHeap(t *testing.T) {
 	w.until(time.Second)
 	gap := w.growth() * w.mutator(0) / w.procs
 	if gap < 0.11 {
-		t.Errorf("a collection every %.1f ms, %v because %v", 1e3*gap, w.d.State, w.d.Reason)
+		t.Errorf("a GC cycle every %.1f ms, %v because %v", 1e3*gap, w.d.State, w.d.Reason)
 	}
 	if w.d.State != Spending || w.d.Reason != Frequent {
 		t.Errorf("%v because %v, want spending because of the frequency", w.d.State, w.d.Reason)
@@ -172,7 +172,7 @@ func TestBudgetLowered(t *testing.T) {
 			p.rest = func(d time.Duration) float64 { return 8*mb + before - shift(d) }
 		}
 		w := simulate(p, someParams(t))
-		// The controller looks once a second at least, and the collection that makes
+		// The controller looks once a second at least, and the GC cycle that makes
 		// room takes a moment.
 		w.grace = [2]time.Duration{at, at + 2*time.Second}
 		w.until(60 * time.Second)
@@ -182,7 +182,7 @@ func TestBudgetLowered(t *testing.T) {
 	})
 }
 
-// TestNearTheLimit approaches a limit with the live heap: the cost of collection
+// TestNearTheLimit approaches a limit with the live heap: the cost of the GC
 // stays bounded for as long as the hard limit allows, without a jump, and the
 // budget's being short is reported.
 func TestNearTheLimit(t *testing.T) {

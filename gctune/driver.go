@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// wakeGap bounds how often the tuner looks when collections follow each other
+// wakeGap bounds how often the tuner looks when GC cycles follow each other
 // fast.
 const wakeGap = 20 * time.Millisecond
 
@@ -22,7 +22,7 @@ func inForce() settings {
 // its own in the heap.
 type sentinel struct{ _ *byte }
 
-// arm has the next collection that finds the sentinel dead send to wake. A
+// arm has the next GC cycle that finds the sentinel dead send to wake. A
 // program that does not collect is not woken.
 func arm(wake chan struct{}) {
 	runtime.AddCleanup(&sentinel{}, func(wake chan struct{}) {
@@ -48,7 +48,7 @@ func (t *Tuner) run() {
 		case <-t.nudge:
 			t.meter.budget.at = time.Time{}
 		case <-wake:
-			// Cleanups of several collections in a row need no look each.
+			// Cleanups of several GC cycles in a row need no look each.
 			select {
 			case <-t.stop:
 				return

@@ -31,7 +31,7 @@ func ExampleController() {
 	c := gctune.NewController(gctune.Params{})
 	s := gctune.Sample{GOGC: 100, MemoryLimit: 1 << 40, Budget: 1 << 30}
 	c.Next(s)
-	// A second later: 10 collections took a fifth of the CPU time.
+	// A second later: 10 GC cycles took a fifth of the CPU time.
 	s.Time, s.Cycles, s.CPU, s.GCTime = 1e9, 10, 2e9, 4e8
 	s.Allocated, s.Live = 1<<30, 100<<20
 	d := c.Next(s)

@@ -40,7 +40,7 @@ type collection struct {
 // all that ran.
 type account struct{ gc, idle, busy time.Duration }
 
-// add takes in what the accounts say after a collection, and returns what all have
+// add takes in what the accounts say after a GC cycle, and returns what all have
 // taken, idle workers apart. The runtime's clock goes on for a thread that waits for a processor, on a
 // crowded machine or when a container has used up its share; the kernel's does
 // not. What the runtime counts is therefore scaled by what the kernel gave it: half of it
@@ -122,7 +122,7 @@ func (m *meter) seconds(i int) time.Duration {
 }
 
 // sample reads everything. The runtime counts CPU time once for each
-// collection, at its end: a sample soon after one is the most exact.
+// GC cycle, at its end: a sample soon after one is the most exact.
 // shared says that the last one had a second P on a single CPU.
 func (m *meter) sample(now time.Time, shared bool) Sample {
 	var allocated, cycles uint64 // of goheap
@@ -180,7 +180,7 @@ type footprint struct {
 }
 
 // excess is by how much the heap takes more than its objects when it is full.
-// Much of what lies unused after a collection will be allocated again, and
+// Much of what lies unused after a GC cycle will be allocated again, and
 // where most of a heap has died that is most of it: it counts as much as it did
 // when the heap was full last.
 func (f *footprint) excess() uint64 {
@@ -188,7 +188,7 @@ func (f *footprint) excess() uint64 {
 	return min(max(sub(f.objects+f.unused+f.free, most), f.goal/100), f.unused)
 }
 
-// fullest is how large the heap was when the last collection ended: what was live
+// fullest is how large the heap was when the last GC cycle ended: what was live
 // before it, and what was allocated since then.
 func (m *meter) fullest(s *Sample) uint64 {
 	cycles := sub(s.Cycles, m.ended.Cycles)

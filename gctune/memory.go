@@ -13,7 +13,7 @@ const (
 // GOGC stays. From 95% of the limit on, the runtime releases memory to the
 // system while the program allocates, and faults it in again (see
 // gcController.memoryLimit in mgcscavenge.go): with headroom, margin leaves that.
-// Where that would be much of what can be allocated between two collections,
+// Where that would be much of what can be allocated between two GC cycles,
 // it is the lesser evil.
 const (
 	margin      = 0.98
@@ -26,7 +26,7 @@ const unknownMultiple = 4
 
 // room is what the heap and its limit can be.
 type room struct {
-	// growth is how much may be allocated between two collections.
+	// growth is how much may be allocated between two GC cycles.
 	growth float64
 	// goal is the heap goal that GOGC must not exceed.
 	goal float64
@@ -80,8 +80,8 @@ func (c *Controller) roomFor(s *Sample) room {
 	return r
 }
 
-// hold keeps the most overhead of late: it swings with the collections, and the
-// room must be there at its worst. It forgets within a few collections: when most
+// hold keeps the most overhead of late: it swings with the GC cycles, and the
+// room must be there at its worst. It forgets within a few GC cycles: when most
 // of a heap dies, what is left of it fills many pages for a moment, until
 // they are used again, and a program in phases has no time to wait.
 func (c *Controller) hold(s *Sample, fresh bool) {
@@ -91,8 +91,8 @@ func (c *Controller) hold(s *Sample, fresh bool) {
 	c.overhead = max(c.overhead, float64(s.Overhead))
 }
 
-// floor is the least growth between two collections that pays: by the floor of
-// GOGC, and by the share that collection may cost, but no more than a quarter of
+// floor is the least growth between two GC cycles that pays: by the floor of
+// GOGC, and by the share that the GC may cost, but no more than a quarter of
 // the live heap for that: some programs collect at a higher cost than MaxCost all
 // their lives.
 func (c *Controller) floor(s *Sample) float64 {

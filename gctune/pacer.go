@@ -88,7 +88,7 @@ func (e *estimate) add(from, to *Sample) {
 	allocated := float64(sub(to.Allocated, from.Allocated))
 	elapsed := (to.Time - from.Time).Seconds()
 	cpu, gc := (to.CPU - from.CPU).Seconds(), max((to.GCTime-from.GCTime).Seconds(), 0)
-	// Too little to divide by says nothing; collections that the program asks
+	// Too little to divide by says nothing; GC cycles that the program asks
 	// for are not spared by a larger heap.
 	if cycles == 0 || forced >= cycles || allocated < 64<<10 || elapsed <= 0 || cpu <= 0 {
 		return

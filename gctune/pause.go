@@ -16,7 +16,7 @@ const (
 	slow = 16 << 20
 )
 
-// nextLook is how long to wait for the next look if no collection comes first; 0
+// nextLook is how long to wait for the next look if no GC cycle comes first; 0
 // for as long as it takes. last is what it was before this look, before the
 // sample of then, and found the GOGC of the program without us.
 func nextLook(last time.Duration, before, s *Sample, d *Decision, found int) time.Duration {
@@ -42,7 +42,7 @@ func fill(spare uint64, rate float64) time.Duration {
 }
 
 // spare is what the process can take besides what it has, and what its heap will
-// have by the next collection.
+// have by the next GC cycle.
 func (s *Sample) spare(d *Decision) (n uint64, known bool) {
 	limit := s.Hard
 	if limit == 0 {

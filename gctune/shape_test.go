@@ -51,14 +51,14 @@ func TestShrinking(t *testing.T) {
 		w := simulate(p, Params{}).until(at + 30*time.Second).cycles(20)
 		alone := simulate(costly(after), Params{}).until(30 * time.Second).cycles(20)
 		if w.c.grow > 1.5*alone.c.grow {
-			t.Fatalf("%.0f MB between collections, where a program that never was larger has %.0f; %v because %v",
+			t.Fatalf("%.0f MB between GC cycles, where a program that never was larger has %.0f; %v because %v",
 				w.c.grow/mb, alone.c.grow/mb, w.d.State, w.d.Reason)
 		}
 	})
 }
 
 // TestReserve has the live heap jump within a container: the hard limit holds
-// though GOGC knows of it only after the collection, and GOGC keeps to the budget
+// though GOGC knows of it only after the GC cycle, and GOGC keeps to the budget
 // whatever the reserve.
 func TestReserve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,10 +9,10 @@ import (
 // time since the start.
 type program struct {
 	live     func(t time.Duration) float64 // reachable bytes
-	mutator  func(h float64) float64       // CPU-seconds for each allocated byte; h is the growth between collections
+	mutator  func(h float64) float64       // CPU-seconds for each allocated byte; h is the growth between GC cycles
 	busy     float64                       // part of the wall time in which the program runs; 1 by default
 	perByte  float64                       // CPU-seconds to mark a byte
-	perCycle float64                       // CPU-seconds of each collection besides
+	perCycle float64                       // CPU-seconds of each GC cycle besides
 	procs    float64
 	scan     uint64
 	rest     func(t time.Duration) float64
@@ -122,7 +122,7 @@ func (w *world) until(end time.Duration) *world {
 	return w
 }
 
-// cycles runs the program for some collections.
+// cycles runs the program for some GC cycles.
 func (w *world) cycles(n int) *world {
 	for range n {
 		w.cycle()
@@ -196,10 +196,10 @@ func (w *world) check() {
 	}
 }
 
-// growth is what is allocated between two collections now.
+// growth is what is allocated between two GC cycles now.
 func (w *world) growth() float64 { return w.goal() - float64(w.s.Live) }
 
-// cost is the share of the CPU time that collection really takes.
+// cost is the share of the CPU time that the GC really takes.
 func (w *world) cost() float64 {
 	h := w.growth()
 	m := w.markCost()

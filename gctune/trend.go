@@ -30,7 +30,7 @@ func (t *trend) add(now time.Duration, live uint64) {
 		*last = min(*last, live)
 		return
 	}
-	// Stretches without a collection are as the one before.
+	// Stretches without a GC cycle are as the one before.
 	t.start = now
 	if len(t.least) == keepStretches {
 		half := t.least[:0]

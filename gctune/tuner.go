@@ -84,7 +84,7 @@ func start(o *Options, fs procmem.FS) (*Tuner, error) {
 	p.UserGOGC = found.gogc != base || validGOGC(os.Getenv("GOGC"))
 	p.UserLimit = found.limit != math.MaxInt64 || os.Getenv("GOMEMLIMIT") != ""
 	t.c = NewController(p)
-	t.look() // the limit holds from now on, not from the first collection
+	t.look() // the limit holds from now on, not from the first GC cycle
 	go t.run()
 	return t, nil
 }

@@ -80,7 +80,7 @@ func churn(what string, ok func() bool) error {
 	return nil
 }
 
-// eager makes any collection too costly, so that memory is spent.
+// eager makes any GC cycle too costly, so that memory is spent.
 var eager = &Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second}
 
 // pinned are children that may run on one CPU only.

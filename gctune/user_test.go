@@ -127,7 +127,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// TestForcedCollections has a program that asks for most of its collections: a
+// TestForcedCollections has a program that asks for most of its GC cycles: a
 // larger heap would not spare them.
 func TestForcedCollections(t *testing.T) {
 	c := NewController(Params{})
@@ -166,18 +166,18 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestCrowded has the kernel give a program half of the time that the runtime
-// believes it has: collection costs half as much, too.
+// believes it has: the GC costs half as much, too.
 func TestCrowded(t *testing.T) {
 	var c collection
 	for i := range 11 {
 		n := time.Duration(i)
 		got, idle := c.add(uint64(i), account{n * 200 * time.Millisecond, n * 20 * time.Millisecond, n * 2 * time.Second}, n*time.Second, false)
 		if want := n * 100 * time.Millisecond; got != want || idle != want/10 {
-			t.Fatalf("%v and %v after %d collections, want %v and %v", got, idle, i, want, want/10)
+			t.Fatalf("%v and %v after %d GC cycles, want %v and %v", got, idle, i, want, want/10)
 		}
-		// Without another collection the accounts say nothing new.
+		// Without another GC cycle the accounts say nothing new.
 		if again, _ := c.add(uint64(i), account{time.Hour, time.Hour, time.Hour}, time.Hour, false); again != got {
-			t.Fatalf("%v without a collection", again)
+			t.Fatalf("%v without a GC cycle", again)
 		}
 	}
 	// More than the runtime knows of is C's, and no reason to count more.

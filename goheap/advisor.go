@@ -46,7 +46,7 @@ type Advisor struct {
 	lockedSum uint64          // how much memory was locked at the last look, in bytes
 	lockedAll bool            // the process locks what it maps
 
-	collected chan struct{} // a collection was completed
+	collected chan struct{} // a GC cycle was completed
 	armed     atomic.Bool   // collected will be sent to
 	quit      chan struct{}
 	done      chan struct{}
@@ -58,7 +58,7 @@ type Advisor struct {
 // one at a time. It fails, and changes nothing, where the kernel or a policy
 // allows nothing of what the options ask for; if it allows a part, that is done, and
 // the rest is in [Stats.Err]. With a reserve it takes some milliseconds and
-// completes a collection; otherwise it returns at once.
+// completes a GC cycle; otherwise it returns at once.
 func Start(o *Options) (*Advisor, error) {
 	a, err := start(o)
 	if err != nil {

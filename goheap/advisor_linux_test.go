@@ -366,7 +366,7 @@ func TestWithoutCollections(t *testing.T) {
 	testenv.RunRole(t, "uncollected", "GOGC=off")
 }
 
-// uncollectedRole has no collections to wake the advisor.
+// uncollectedRole has no GC cycles to wake the advisor.
 func uncollectedRole() error {
 	idler := &Advisor{options: Options{MinHeap: 64 << 20, MaxWait: time.Hour}}
 	if _, most := idler.look(time.Now()); most != atLeast {

@@ -48,7 +48,7 @@
 // runtime says it has not released. When that passes MaxBloat, it is released
 // by the runtime itself: the advisor allocates the space that the runtime believes
 // it has released, without writing to it, drops it, and calls
-// [runtime/debug.FreeOSMemory]. That costs a collection, and it releases all
+// [runtime/debug.FreeOSMemory]. That costs a GC cycle, and it releases all
 // free memory of the heap; so it happens twice a minute at most, and less often if it
 // does not help. Nothing else would be safe: no one but the runtime
 // knows which of its pages are free.
@@ -66,9 +66,9 @@
 // times as much; [Options.Budget] bounds it. A goroutine that uses the window at that
 // moment waits for it. So do requests on a single CPU: unless the program keeps that busy,
 // windows are collapsed one at a time then, in a tenth of the time at most. It is not done
-// while the GC marks, nor while the system is short of memory. A collection wakes the
+// while the GC marks, nor while the system is short of memory. A GC cycle wakes the
 // advisor; besides, a few counters are read once a second, or every half minute if the heap
-// cannot become large without a collection.
+// cannot become large without a GC cycle.
 //
 // # Systems
 //

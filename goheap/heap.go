@@ -15,8 +15,8 @@ type heapState struct {
 	free     uint64 // of that, neither used nor released
 	objects  uint64 // used by objects, dead ones included
 	other    uint64 // metadata, some of which is in the heap's mappings too
-	cycles   uint64 // collections that are complete
-	goal     uint64 // size of the objects at which the next collection is done by
+	cycles   uint64 // GC cycles that are complete
+	goal     uint64 // size of the objects at which the next GC cycle is done by
 	limit    uint64 // GOMEMLIMIT
 	total    uint64 // all that the runtime has mapped, heap included, and not released
 }

@@ -31,7 +31,7 @@ func TestMarking(t *testing.T) {
 	close(stop)
 	<-done
 	if !seen {
-		t.Error("no mark phase in a minute of collections")
+		t.Error("no mark phase in a minute of GC cycles")
 	}
 	for end := time.Now().Add(time.Minute); marking(); runtime.Gosched() { // another test's garbage
 		if time.Now().After(end) {

@@ -56,7 +56,7 @@ type Options struct {
 	MaxPressure float64
 	// MinWait and MaxWait are the shortest and the longest time between two looks at
 	// the heap's counters; the latter is for one that cannot become as large as MinHeap
-	// without a collection, which wakes the advisor. Others are looked at at
+	// without a GC cycle, which wakes the advisor. Others are looked at at
 	// least once a second. Default: 250 ms, 30 s.
 	MinWait, MaxWait time.Duration
 	// Log is called with a line of text when something happened that an operator

@@ -10,7 +10,7 @@ import (
 const (
 	idle = -1
 	// atLeast is how often counters are read of a heap that is, or can become, large
-	// enough without a collection, which would wake the advisor.
+	// enough without a GC cycle, which would wake the advisor.
 	atLeast = time.Second
 )
 
@@ -53,7 +53,7 @@ func (a *Advisor) run() {
 	}
 }
 
-// arm has the next collection wake the advisor.
+// arm has the next GC cycle wake the advisor.
 func (a *Advisor) arm() {
 	if a.armed.Swap(true) {
 		return
@@ -91,7 +91,7 @@ func (a *Advisor) lookAt(now time.Time, h heapState) (next, most time.Duration) 
 	least := uint64(a.options.MinHeap)
 	large := h.committed() >= least
 	most = a.options.MaxWait
-	// With GOGC=off there may never be a collection, and no one says when a program
+	// With GOGC=off there may never be a GC cycle, and no one says when a program
 	// locks its memory.
 	if large || h.goal >= least || a.stats.Reserved.Len() > 0 || a.adaptive.near(h) {
 		most = min(most, max(atLeast, a.options.MinWait))
@@ -122,7 +122,7 @@ func (a *Advisor) lookAt(now time.Time, h heapState) (next, most time.Duration) 
 			return 0, most
 		}
 		if vain && !grew {
-			a.todo = nil // until the next collection, or another change
+			a.todo = nil // until the next GC cycle, or another change
 		}
 	}
 	if !large || a.options.NoCollapse {

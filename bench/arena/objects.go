@@ -133,7 +133,7 @@ func cells(c config, path string, paths map[string]string, errs map[string]error
 				if bytes < size {
 					continue
 				}
-				need := uint64(2 * bytes) // new has as much garbage as objects before a collection ends
+				need := uint64(2 * bytes) // new has as much garbage as objects before a GC cycle ends
 				if !pointers {
 					need += uint64(bytes / size * 8) // the slice that holds them
 				}

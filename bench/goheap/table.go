@@ -29,7 +29,7 @@ const mib = 1 << 20
 var timed = []column{
 	{"", "op", "%.0f", 0, true},
 	{"p99", "p99", "%.0f", 0, false},
-	{"a collection, ms", "gc", "%.0f", 1e-3, true},
+	{"a GC cycle, ms", "gc", "%.0f", 1e-3, true},
 	{"build, s", "build", "%.1f", 1, true},
 	{"faults in build", "build faults", "%.0f", 1, true},
 	{"user s", "user", "%.1f", 1, false},

@@ -28,7 +28,7 @@ A patch that does not fit your Go to the letter is refused, and nothing is
 built. A program says itself what was patched in it: 'folio patches --of FILE'.
 
   --patch a,b   the patches; may stand several times. Default: heap-hugepages
-  --verify      first run the runtime's own tests of allocation, collection,
+  --verify      first run the runtime's own tests of allocation, GC,
                 arenas and stacks with the patches, and build only if they pass;
                 without packages only test. Another GOARCH is tested under QEMU
                 (qemu-user). Takes one to three minutes

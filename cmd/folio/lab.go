@@ -38,7 +38,7 @@ type labFlags struct {
 	given       *pflag.FlagSet
 }
 
-const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and collection
+const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and GC
 cost on this machine.
 
 Each experiment compares ways to do the same work, its arms: each in fresh

@@ -250,7 +250,7 @@ func (a *app) costOfTest(ctx context.Context, f *suggestFlags, command []string,
 	if c.CPU == 0 {
 		return suggest.Unknown(), nil
 	}
-	// What is left of two short runs may be more collection than time.
+	// What is left of two short runs may be more GC than time.
 	if c.GC > c.CPU {
 		c.GC = math.NaN()
 	}

@@ -8,7 +8,7 @@
 //
 // The records are made up from -seed, so every run holds the same data. The
 // default of -records leaves 200 MB (191 MiB) of live heap in 5.2 million
-// objects, as runtime.ReadMemStats tells after a collection. It is 209 MB (199
+// objects, as runtime.ReadMemStats tells after a GC cycle. It is 209 MB (199
 // MiB) once every record has been replaced by a decoded one.
 //
 // The address is taken at once; a request that comes before the data is

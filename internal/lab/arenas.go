@@ -69,13 +69,13 @@ var arenasFigures = []Figure{
 	{Key: "cpu_seconds", Label: "cpu", Unit: "cpu-sec"},
 	{Key: "peak_rss_bytes", Label: "peak RSS", Unit: "peak-RSS-bytes"},
 	{Key: "faults", Label: "faults", Unit: "faults"},
-	{Key: "collections", Label: "GCs", Unit: "collections", Minor: true},
+	{Key: "gc_cycles", Label: "GCs", Unit: "gc-cycles", Minor: true},
 	{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction", Minor: true},
 	{Key: "checksum", Label: "checksum", Unit: "checksum", Minor: true, Same: true},
 }
 
 // limitTimes is how much memory, in sizes of the experiment, the arm without
-// collections may take until it collects after all.
+// GC cycles may take until it collects after all.
 const limitTimes = 4
 
 func arenasArms(m *Machine, p Params) []*Arm {

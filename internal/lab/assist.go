@@ -24,7 +24,7 @@ var assist = &Experiment{
 		{Key: "peak_rss_bytes", Label: "peak RSS", Unit: "peak-RSS-bytes"},
 		{Key: "assist_seconds", Label: "assists", Unit: "assist-sec"},
 		{Key: "cpu_seconds", Label: "cpu", Unit: "cpu-sec"},
-		{Key: "collections", Label: "GCs", Unit: "gc-cycles"},
+		{Key: "gc_cycles", Label: "GCs", Unit: "gc-cycles"},
 		{Key: "lateness_seconds", Label: "sent late", Unit: "lateness-sec", Minor: true},
 		{Key: "requests", Label: "requests", Unit: "requests", Minor: true, Same: true},
 	},

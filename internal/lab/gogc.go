@@ -11,7 +11,7 @@ import (
 
 var gogc = &Experiment{
 	Name:     "gogc",
-	Question: "How much work is lost to collections that come too often, and which GOGC gets it back?",
+	Question: "How much work is lost to GC cycles that come too often, and which GOGC gets it back?",
 	Source:   "Vlad Krasnov, Go, don't collect my garbage (2017): 48 goroutines sign 79k times a second with the default GOGC, 691k with GOGC=11300 (24 cores)",
 	Figures: []Figure{
 		{Key: opsKey, Label: "ops/s", Unit: "ops/s"},

@@ -31,7 +31,7 @@ var index = &Experiment{
 		{Key: "peak_rss_bytes", Label: "peak RSS", Unit: "peak-RSS-bytes"},
 		{Key: "faults", Label: "faults", Unit: "faults"},
 		runtimeGC,
-		{Key: "collections", Label: "GCs", Unit: "gc-cycles/op", Minor: true},
+		{Key: "gc_cycles", Label: "GCs", Unit: "gc-cycles/op", Minor: true},
 		{Key: "huge_fraction", Label: "huge", Unit: "huge-fraction"},
 		{Key: "documents", Label: "documents", Unit: "documents", Minor: true, Same: true},
 		{Key: "matches", Label: "matches", Unit: "matches", Minor: true, Same: true},

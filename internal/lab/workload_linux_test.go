@@ -96,8 +96,8 @@ func TestIndexWork(t *testing.T) {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 	}
-	if often, seldom := figures(t, o, "stock")["collections"], figures(t, o, "gogc-400")["collections"]; seldom > often || often < 2 {
-		t.Errorf("%v collections with GOGC=400, %v with the default", seldom, often)
+	if often, seldom := figures(t, o, "stock")["gc_cycles"], figures(t, o, "gogc-400")["gc_cycles"]; seldom > often || often < 2 {
+		t.Errorf("%v GC cycles with GOGC=400, %v with the default", seldom, often)
 	}
 	if m := o.Conclusions(); len(m) != 1 || !strings.HasPrefix(m[0], "Inconclusive: 1 run an arm.") {
 		t.Errorf("meaning: %q", m)
@@ -239,7 +239,7 @@ func TestAssistWork(t *testing.T) {
 				f[fig.Key] = v[0]
 			}
 		}
-		if f["requests"] < 1000 || f["collections"] < 1 || f[heapKey] < 16<<20 || f["peak_rss_bytes"] < f[heapKey]/2 || f["cpu_seconds"] <= 0 {
+		if f["requests"] < 1000 || f["gc_cycles"] < 1 || f[heapKey] < 16<<20 || f["peak_rss_bytes"] < f[heapKey]/2 || f["cpu_seconds"] <= 0 {
 			t.Errorf("%s: %v", a.Arm.Name, f)
 		}
 		if a.Arm.Name == "assist-off" && f["assist_seconds"] != 0 {

@@ -174,7 +174,7 @@ func orNone(p *int) any {
 	return *p
 }
 
-// Only of a Go program is it known that no trace means no collection.
+// Only of a Go program is it known that no trace means no GC cycle.
 func TestCollectorFiguresAreKnownOrNot(t *testing.T) {
 	p := shell(":")
 	p.Trace = true
@@ -184,7 +184,7 @@ func TestCollectorFiguresAreKnownOrNot(t *testing.T) {
 	p = role("touch", "0", "0")
 	p.Trace = true
 	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCycles == nil || *s.GCCycles != 0 || s.GCTraceCPU == nil || s.HeapPeak != nil {
-		t.Errorf("a Go program without a collection has the figures %+v", s)
+		t.Errorf("a Go program without a GC cycle has the figures %+v", s)
 	}
 	p.Trace = false
 	if s := runOK(t, p, Setting{}); s.GCCycles != nil {

@@ -231,7 +231,7 @@ func (p *Program) TraceNote() string {
 		return ""
 	}
 	if _, _, ok := traceEnv(p.environ()); !ok {
-		return "collection was not traced: GOFLAGS or GODEBUG in the environment holds a value that cannot be kept safe from a traced compiler; unset -toolexec in GOFLAGS"
+		return "the GC was not traced: GOFLAGS or GODEBUG in the environment holds a value that cannot be kept safe from a traced compiler; unset -toolexec in GOFLAGS"
 	}
 	return ""
 }

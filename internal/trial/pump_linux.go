@@ -20,7 +20,7 @@ import (
 // boundaries known they can be told apart.
 //
 // Every time that folio wakes up it takes a processor from the program; forty
-// times a trace line would cost more than the collection. So the pump does not
+// times a trace line would cost more than the GC cycle. So the pump does not
 // wait for output to come: it looks every few milliseconds (see nap), and the
 // pipe is large enough for what comes meanwhile. A program that prints much is
 // waited for, since it would soon wait for us.

@@ -211,7 +211,7 @@ func randomBytes(seed uint64, n int) []byte {
 }
 
 // roleCollect (goroutines, lines) collects all the time while goroutines write
-// lines to standard error. It ends with the number of collections on stdout.
+// lines to standard error. It ends with the number of GC cycles on stdout.
 func roleCollect(words []string) error {
 	var all sync.WaitGroup
 	for g := range number(words, 0) {

@@ -24,7 +24,7 @@ import (
 )
 
 // roleServe (address, what=value...) is a server. What it does before it
-// answers: touch MiB, burn ms, gc collections, child to start a process, linger
+// answers: touch MiB, burn ms, gc N cycles, child to start a process, linger
 // to ignore TERM, deaf to never answer, die to end with an exit code. Under
 // load, each request collects once; that for /die ends the server, and that for /fail is
 // answered with an error. log=FILE gets a byte of each request that arrives.

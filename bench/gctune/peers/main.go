@@ -32,7 +32,7 @@ var (
 	warm     = flag.Duration("warm", time.Second, "time that does not count; more while the heap has not been as large as it gets")
 	touch    = flag.Uint64("touch", 0, "use so many bytes once, and nothing else")
 	duration = flag.Duration("time", 5*time.Second, "time that counts")
-	whole    = flag.Bool("whole", false, "count from the end of a collection to the end of another, or whole passes of a workload that has passes")
+	whole    = flag.Bool("whole", false, "count from the end of a GC cycle to the end of another, or whole passes of a workload that has passes")
 	talk     = flag.Bool("v", false, "log the tuner's changes")
 )
 
@@ -152,8 +152,8 @@ func warmUp() {
 	}
 }
 
-// edge waits for the end of a collection, so that what counts is whole periods of
-// the GC: else a window with one collection more or less decides, where
+// edge waits for the end of a GC cycle, so that what counts is whole periods of
+// the GC: else a window with one GC cycle more or less decides, where
 // there are few. It waits for five seconds at most: some arms hardly collect. Of a
 // workload in passes, only whole ones can be compared.
 func edge() {

@@ -118,7 +118,7 @@ func used() (faults, user, sys float64) {
 	return float64(u.Minflt), float64(u.Utime.Nano()) / 1e9, float64(u.Stime.Nano()) / 1e9
 }
 
-// live is what the last collection left.
+// live is what the last GC cycle left.
 func live() float64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

@@ -23,7 +23,7 @@ func key(i int) uint64 {
 const (
 	batch   = 256  // lookups that are timed together
 	batches = 8000 // that count
-	cycles  = 5    // collections that are timed
+	cycles  = 5    // GC cycles that are timed
 )
 
 // lookups builds a map of entries, and then looks them up in no order.
@@ -78,7 +78,7 @@ func lookups(w *worker) error {
 	return err
 }
 
-// live is what the last collection left.
+// live is what the last GC cycle left.
 func live() float64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

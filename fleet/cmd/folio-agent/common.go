@@ -73,7 +73,7 @@ func (c *common) directory(log *slog.Logger) (*kube.Directory, error) {
 	return kube.NewDirectory(config, c.nodeName(), log)
 }
 
-// Bounds of the agent's own heap: it is small, and a collection of it costs little.
+// Bounds of the agent's own heap: it is small, and a GC cycle of it costs little.
 const (
 	ownGOGC  = 50
 	ownLimit = 40 << 20

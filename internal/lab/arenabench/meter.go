@@ -28,7 +28,7 @@ type Figure struct {
 func (r *Result) Figures() []Figure {
 	f := []Figure{
 		{"wall_seconds", r.Wall.Seconds()}, {"user_seconds", r.User.Seconds()}, {"system_seconds", r.System.Seconds()},
-		{"cpu_seconds", (r.User + r.System).Seconds()}, {"faults", float64(r.Faults)}, {"collections", float64(r.Collections)},
+		{"cpu_seconds", (r.User + r.System).Seconds()}, {"faults", float64(r.Faults)}, {"gc_cycles", float64(r.Collections)},
 		{"checksum", float64(r.Sum & (1<<32 - 1))}, // what a float64 holds exactly
 	}
 	if r.Peak > 0 {

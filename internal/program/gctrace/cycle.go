@@ -7,9 +7,9 @@ import (
 
 // Cycle is one garbage collection as the runtime reported it.
 type Cycle struct {
-	N       int           // number of the collection in its process, from 1
-	At      time.Duration // start of the collection, since the process started
-	Percent int           // CPU time spent in collection since the process started
+	N       int           // number of the GC cycle in its process, from 1
+	At      time.Duration // start of the GC cycle, since the process started
+	Percent int           // CPU time spent in GC since the process started
 
 	// Wall-clock time of the three phases. The world is stopped in the first
 	// and in the last.
@@ -19,8 +19,8 @@ type Cycle struct {
 	// Idle is that of mark workers on otherwise idle processors.
 	SweepTermCPU, AssistCPU, BackgroundCPU, IdleCPU, MarkTermCPU time.Duration
 
-	// Heap size in bytes at the start and at the end of the collection, what of
-	// it was live, and the goal of the collection. The runtime prints whole MiB,
+	// Heap size in bytes at the start and at the end of the GC cycle, what of
+	// it was live, and the goal of the GC cycle. The runtime prints whole MiB,
 	// rounded down.
 	HeapStart, HeapEnd, HeapLive, Goal uint64
 
@@ -34,16 +34,16 @@ type Cycle struct {
 	LeakCheck bool // looked for leaked goroutines (since Go 1.26)
 }
 
-// CPU returns all the CPU time of the collection, including the time of idle
+// CPU returns all the CPU time of the GC cycle, including the time of idle
 // mark workers, which nothing else wanted.
 func (c Cycle) CPU() time.Duration {
 	return c.SweepTermCPU + c.AssistCPU + c.BackgroundCPU + c.IdleCPU + c.MarkTermCPU
 }
 
-// Clock returns for how long the collection ran, by the clock.
+// Clock returns for how long the GC cycle ran, by the clock.
 func (c Cycle) Clock() time.Duration { return c.SweepTermClock + c.MarkClock + c.MarkTermClock }
 
-// Pause returns for how long the collection stopped the world, in total and in
+// Pause returns for how long the GC cycle stopped the world, in total and in
 // the longer of its two pauses.
 func (c Cycle) Pause() (total, longest time.Duration) {
 	return c.SweepTermClock + c.MarkTermClock, max(c.SweepTermClock, c.MarkTermClock)
@@ -138,9 +138,9 @@ func pow10(n int) uint64 {
 	return p
 }
 
-// Summary adds up the collections of a run. The zero value is ready to use.
+// Summary adds up the GC cycles of a run. The zero value is ready to use.
 type Summary struct {
-	Cycles int // collections counted
+	Cycles int // GC cycles counted
 	Forced int // of them started by runtime.GC
 
 	CPU       time.Duration // all CPU time, idle mark workers included
@@ -155,7 +155,7 @@ type Summary struct {
 	HeapPeak uint64 // largest HeapEnd, in bytes
 	LivePeak uint64 // largest HeapLive, in bytes
 
-	// Sums over all collections, for means, in bytes. Each size was rounded
+	// Sums over all GC cycles, for means, in bytes. Each size was rounded
 	// down to whole MiB.
 	HeapSum, LiveSum uint64
 }

@@ -34,7 +34,7 @@ func pipe(t *testing.T, flags int) (r, w *os.File) {
 
 // runChildren runs n children with their stderr on w, which it closes, and
 // filters what arrives at r. It returns the result and, for each child, its
-// text and its number of collections.
+// text and its number of GC cycles.
 func runChildren(t *testing.T, n int, mode string, r, w *os.File) (res *result, texts []string, cycles int) {
 	t.Helper()
 	exe, dir := buildChild(t), t.TempDir()

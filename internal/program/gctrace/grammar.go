@@ -222,7 +222,7 @@ func (b *builder) millis(from []state) []state {
 	return []state{zero, three, three2, two, decimal, whole}
 }
 
-// gc adds the lines of collections.
+// gc adds the lines of GC cycles.
 func (b *builder) gc() {
 	b.frag = 0
 	s := b.lit([]state{stateStart}, "gc ")

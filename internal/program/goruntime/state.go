@@ -12,12 +12,12 @@ import (
 // Go does not have is nil. The numbers are read one after the other while the
 // program runs: they are of one moment only nearly.
 type State struct {
-	Cycles uint32 // collections that were completed; wraps around
+	Cycles uint32 // GC cycles that were completed; wraps around
 
 	Percent *int   // GOGC in effect; -1 is off
 	Limit   *int64 // GOMEMLIMIT in effect; math.MaxInt64 is none
 
-	Marked *uint64 // live heap that the last collection found
+	Marked *uint64 // live heap that the last GC cycle found
 	Live   *uint64 // Marked with what was allocated since
 	Held   *uint64 // what the runtime holds of the system, and did not release
 	Stacks *uint64 // stacks of goroutines

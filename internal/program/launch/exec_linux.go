@@ -38,7 +38,7 @@ func Exec(path string, argv, env []string, in Inherited) error {
 		}
 	}
 	// The runtime preempts its threads by SIGURG. Where the program inherits that it is
-	// blocked, one would wait for it: from here on there is no collection that sends any,
+	// blocked, one would wait for it: from here on there is no GC cycle that sends any,
 	// and the scheduler sends one only to who has run for 10 ms since it looked.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.Gosched()

@@ -16,7 +16,7 @@ import (
 )
 
 // verified are the tests of the standard library that look at what the patches change:
-// allocation, collection, arenas, stacks, and memory that goes back to the system. The
+// allocation, GC, arenas, stacks, and memory that goes back to the system. The
 // others take many minutes, and build programs that are not patched.
 const verified = `Malloc|GC|Gc|Arena|Stack|Heap|Scav|Mem|Finaliz|Cleanup|Weak|Alloc|Mmap|HugePage|SizeClass|Pacer|Free|SetGCPercent|Limit`
 

@@ -72,8 +72,8 @@ type Process struct {
 // Runtime is what a Go runtime said while it was watched.
 type Runtime struct {
 	BeforeAfter[goruntime.State]
-	// Live is the least that a collection found alive, nil if that is not known.
-	// What is allocated during a collection counts as alive in that one, so a
+	// Live is the least that a GC cycle found alive, nil if that is not known.
+	// What is allocated during a GC cycle counts as alive in that one, so a
 	// single look can find several times what lives.
 	Live *uint64
 }

@@ -260,7 +260,7 @@ func (p *Process) tiny(what string, evidence Reading) Finding {
 	}
 }
 
-// lookTinySampled judges by how much of the time collection takes: a small
+// lookTinySampled judges by how much of the time GC takes: a small
 // process that spends much of it there collects all the time.
 func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 	const share, busy = 0.1, 0.05 // of its time; processors
@@ -272,7 +272,7 @@ func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 	case anon == nil:
 		return nil, fmt.Errorf("%w; %w", unread, missing("RssAnon", p.file("status"), "4.5"))
 	case *anon > smallHeap:
-		return nil, nil // its heap is not tiny, or its collections are few
+		return nil, nil // its heap is not tiny, or its GC cycles are few
 	case f.Watched <= 0:
 		return nil, errNotWatched
 	case p.Samples.Err != nil:

@@ -45,7 +45,7 @@ func TestTime(t *testing.T) {
 		}},
 		{"server", busy(), func(s *RunFacts) { s.Server = true },
 			[]string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
-		{"one collection", busy(), func(s *RunFacts) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
+		{"one GC cycle", busy(), func(s *RunFacts) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
 		{"no pauses known", busy(), func(s *RunFacts) { s.Pause, s.PauseMax = nil, nil },
 			[]string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
 		{"never collected", busy(), func(s *RunFacts) { *s.Cycles, *s.TraceCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},

@@ -24,7 +24,7 @@ type Site struct {
 	Inside string
 
 	AllocBytes, AllocObjects int64 // in all
-	InuseBytes, InuseObjects int64 // reachable at the last collection before the profile
+	InuseBytes, InuseObjects int64 // reachable at the last GC cycle before the profile
 }
 
 // Place returns the file's name and line.

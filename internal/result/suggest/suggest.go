@@ -108,7 +108,7 @@ func Suggest(p *Profile, c Cost, lines func(file string, line int64) string) *Ad
 	switch {
 	case len(a.Suggestions) > 0:
 	case known && part < 2*littleGain:
-		a.Nothing = "collection and allocation take less than 2% of the CPU time"
+		a.Nothing = "GC and allocation take less than 2% of CPU time"
 	case len(a.Others) > 0:
 		a.Nothing = "what allocates much is not for an arena"
 	default:

@@ -17,6 +17,7 @@ import (
 var oldWords = []struct{ old, say string }{
 	{`processor[ -](time|seconds)`, "CPU time, CPU-seconds"},
 	{`(the|its) collector|collector's`, "the GC, the GC's"},
+	{`(an?|the|each|every|one|two|of|by|from|between|last|next|no|first|whole|many) collections?`, "GC cycle, GC"},
 	{`(given|gave|giving|gives?) (memory |them |it |windows |free pages )?back`, "released, returned to the OS"},
 	{`evened`, "adjusted for drift"},
 	{`(is|are) no (file|number|package|profile|program|release|revision|terminal|variable)s?`, "is not a file, number, ..."},

@@ -58,7 +58,7 @@ var rules = []rule{
 		"runtime.freeUserArenaChunk*",
 	}},
 
-	// A collection, as far as it is not part of the above: its workers, its
+	// A GC cycle, as far as it is not part of the above: its workers, its
 	// beginning and its end, and their stopping the world.
 	{class: GCMark, names: []string{
 		"runtime.gcBgMark*", "runtime.gcDrain*", "runtime.gcStart*", "runtime.gcMarkDone*", "runtime.gcMarkTermination*",

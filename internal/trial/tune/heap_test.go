@@ -8,7 +8,7 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// newHungry is a program whose page faults eat what fewer collections gain: only with
+// newHungry is a program whose page faults eat what fewer GC cycles gain: only with
 // huge pages does a large heap pay.
 func newHungry(seed uint64) *simulated {
 	s := newSimulated(seed)

@@ -15,11 +15,11 @@ import (
 	"github.com/foliomem/folio/internal/trial/metric"
 )
 
-// A simulated program: its collections cost what the heap's growth between
+// A simulated program: its GC cycles cost what the heap's growth between
 // them allows, more memory costs page faults, and the machine drifts.
 type simulated struct {
 	live, alloc float64 // MiB
-	base        float64 // seconds without any collection
+	base        float64 // seconds without any GC cycle
 	perCycle    float64 // seconds
 	perMiB      float64 // seconds of page faults
 	procs       map[int]float64

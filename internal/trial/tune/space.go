@@ -46,7 +46,7 @@ func (sp *space) gogc(from trial.Setting, n int) trial.Setting {
 	return from
 }
 
-// limit returns from with no collections below a limit.
+// limit returns from with no GC cycles below a limit.
 func (sp *space) limit(from trial.Setting, bytes uint64) trial.Setting {
 	from.GOGC, from.MemLimit = trial.Off, bytes
 	return from

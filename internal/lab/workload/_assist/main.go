@@ -71,7 +71,7 @@ func run(args []string) error {
 	s.mu.Lock()
 	used := now().since(s.before)
 	s.mu.Unlock()
-	fmt.Fprintf(w, "assist_seconds %g\ncpu_seconds %g\ncollections %d\n", used.assist, used.cpu, used.cycles)
+	fmt.Fprintf(w, "assist_seconds %g\ncpu_seconds %g\ngc_cycles %d\n", used.assist, used.cpu, used.cycles)
 	return errors.Join(err, w.Flush())
 }
 

@@ -67,7 +67,7 @@ func run(args []string) error {
 		{float64(u.peak), "peak_rss_bytes"},
 		{float64(first.faults + u.faults), "faults"},
 		{min(u.collection/u.cpu.Seconds(), 1), "gc_runtime_fraction"},
-		{float64(u.cycles), "collections"},
+		{float64(u.cycles), "gc_cycles"},
 		{u.huge, "huge_fraction"},
 		{float64(len(docs)), "documents"},
 		{float64(matches), "matches"},

@@ -1,6 +1,6 @@
 // Command child collects garbage and writes text to stderr from two goroutines at
 // the same time. It repeats the text on stdout, where no trace gets in between,
-// and writes the number of its collections to the file named by its last argument.
+// and writes the number of its GC cycles to the file named by its last argument.
 //
 //	child plain|marked|lines LETTER FILE
 package main
@@ -30,7 +30,7 @@ func main() {
 	mode, letter, file := os.Args[1], os.Args[2], os.Args[3]
 	if mode == "plain" {
 		// While a line waits for a number, a bare number may be taken for it.
-		// So these come while there is no collection.
+		// So these come while there is no GC cycle.
 		debug.SetGCPercent(-1)
 		for _, s := range []string{"5", "12", "\n", "0.15", " @", "+", "g", "c", "\n"} {
 			say(s)

@@ -1,5 +1,5 @@
 // Command probe does one kind of work and prints what it cost: page faults, bytes
-// resident and on huge pages, collections, mark assists. It imports next to nothing, since its tests
+// resident and on huge pages, GC cycles, mark assists. It imports next to nothing, since its tests
 // build the standard library anew.
 package main
 
