@@ -23,9 +23,9 @@
 // fixed seeds before it listens, and the n-th request of a load is about the same in every
 // run.
 //
-// A service runs in a cgroup with one CPU and 512 MiB or 1 GiB (-limit has others), pinned to the first CPU that
-// this process may use, so that GOMAXPROCS is 1; the load generator (package load) and what measures
-// are pinned to the second. Each run is a fresh process: it is started, answers, gets the
+// A service runs in a cgroup with one CPU and 512 MiB or 1 GiB (-limit has others), pinned to
+// the first CPU that this process may use, so that GOMAXPROCS is 1; the load generator (package
+// load) and what measures are pinned to the second. Each run is a fresh process: it is started, answers, gets the
 // load for a warm-up and then for the time that counts, and is stopped. Figures but the
 // peaks of memory are of the time that counts.
 //

@@ -160,7 +160,10 @@ func command(args []string, stdout, stderr io.Writer) error {
 		b.arms, err = chooseArms(*arms)
 	}
 	if err == nil {
-		err = errors.Join(rates(list, *rate), limits(list, *limit))
+		err = rates(list, *rate)
+	}
+	if err == nil {
+		err = limits(list, *limit)
 	}
 	if err != nil {
 		return err

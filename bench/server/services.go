@@ -78,18 +78,19 @@ func names() string {
 	return strings.Join(out, ", ")
 }
 
-// perService calls set for each service of list that "api=900,cache=1200" has a value for.
-func perService(list []service, flag, text, want string, set func(s *service, value string) bool) error {
+// perService reads "api=900,cache=1200" into a field of the services of list.
+func perService[T any](list []service, flag, text, want string, parse func(string) (T, error), field func(*service) *T) error {
 	if text == "" {
 		return nil
 	}
 	for item := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(item, "=")
-		if i := find(services, name); i < 0 || !set(&service{}, value) {
+		v, err := parse(value)
+		if find(services, name) < 0 || err != nil {
 			return fmt.Errorf("%s %q: want a service and %s; services are %s", flag, item, want, names())
 		}
 		if i := find(list, name); i >= 0 {
-			set(&list[i], value)
+			*field(&list[i]) = v
 		}
 	}
 	return nil
@@ -97,18 +98,16 @@ func perService(list []service, flag, text, want string, set func(s *service, va
 
 // rates reads the requests per second of services.
 func rates(list []service, text string) error {
-	return perService(list, "-rate", text, "requests per second, such as api=900", func(s *service, value string) (ok bool) {
+	return perService(list, "-rate", text, "requests per second, such as api=900", func(value string) (float64, error) {
 		v, err := strconv.ParseFloat(value, 64)
-		s.rate = v
-		return err == nil && v > 0
-	})
+		if !(v > 0) { // NaN too
+			err = strconv.ErrRange
+		}
+		return v, err
+	}, func(s *service) *float64 { return &s.rate })
 }
 
 // limits reads the memory limits of services.
 func limits(list []service, text string) error {
-	return perService(list, "-limit", text, "a size, such as api=1GiB", func(s *service, value string) (ok bool) {
-		v, err := unit.ParseSize(value)
-		s.limit = v
-		return err == nil && v > 0
-	})
+	return perService(list, "-limit", text, "a size, such as api=1GiB", unit.ParseSize, func(s *service) *uint64 { return &s.limit })
 }
