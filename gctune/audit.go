@@ -86,6 +86,11 @@ func (c *Controller) review(s *Sample, r room) {
 	}
 	// What it costs to try is a small part of the time between two audits.
 	seconds := 2 * phaseCycles * (h + b) / max(c.est.rate, 1)
+	if seconds > auditTime.Seconds() {
+		// It would not end in time, and half of the memory would have served nothing.
+		a.postpone(s.Time)
+		return
+	}
 	if loss := c.est.share(b) - c.est.share(h); (s.Time - a.since).Seconds() < seconds*loss/auditCost {
 		return
 	}

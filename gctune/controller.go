@@ -13,6 +13,7 @@ type Controller struct {
 	started  bool
 	est      estimate
 	trend    trend
+	load     load
 	overhead float64 // as Sample.Overhead, the most of late
 	nonGo    nonGo
 	audit    audit
@@ -90,8 +91,12 @@ func (c *Controller) Next(s Sample) Decision {
 	c.hold(&s, fresh)
 	c.nonGo.add(&s)
 	r := c.roomFor(&s)
-	if fresh {
+	// A load that ends or begins is not known only after the next cycle, which may be a minute off.
+	turned := c.load.add(&s)
+	if fresh || turned && c.est.windows > 0 {
 		c.want(&s)
+	}
+	if fresh {
 		c.squeeze(&s)
 		c.review(&s, r)
 	}
@@ -140,8 +145,8 @@ func (c *Controller) want(s *Sample) {
 	c.priced = false
 	if !quiet {
 		w = max(w, c.est.rate*calmCycles*c.p.MinCycle.Seconds())
-		if cost > c.p.Target {
-			target, worth := c.est.growthFor(c.p.Target), c.worth(s)
+		if least := c.p.target(c.load.waits && c.limited(s)); cost > least {
+			target, worth := c.est.growthFor(least), c.worth(s)
 			c.priced = target > max(w, worth)
 			w = max(w, min(target, worth))
 		}
@@ -175,11 +180,14 @@ func (c *Controller) want(s *Sample) {
 	}
 }
 
+// limited reports whether the memory that is spent is paid for already.
+func (c *Controller) limited(s *Sample) bool { return s.Limited || c.userLimit }
+
 // worth is the growth up to which memory saves CPU time that is worth more.
 func (c *Controller) worth(s *Sample) float64 {
 	perCPU := c.p.MemoryPerCPU
 	if perCPU == 0 {
-		if s.Limited || c.userLimit {
+		if c.limited(s) {
 			return math.MaxFloat64
 		}
 		perCPU = memoryPerCPU
@@ -291,7 +299,7 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		if !r.known {
 			return Spending, UnknownMemory
 		}
-		if r.growth < wants/raiseBand {
+		if r.growth < wants/raiseBand && c.est.share(r.growth) > c.p.target(false) {
 			return Shrinking, BudgetBound
 		}
 		return Spending, BudgetBound

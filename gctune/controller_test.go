@@ -60,11 +60,12 @@ func TestSettles(t *testing.T) {
 			scan:     uint64(rapid.IntRange(0, 4*mb).Draw(t, "scan")),
 		}
 		params := someParams(t)
-		most := params.withDefaults().Target * raiseBand
+		full := params.withDefaults()
+		most := full.target(false) * raiseBand
 		w := simulate(p, params).until(time.Second).cycles(12)
 		settled := w.s.Time
 		if cost := w.d.Cost; cost > most && (w.d.State != Inactive ||
-			cost > params.withDefaults().Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
+			cost > full.Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
 			t.Fatalf("a second and 12 GC cycles on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
 		}
 		w.until(settled + 2*time.Minute)

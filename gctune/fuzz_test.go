@@ -37,7 +37,7 @@ func FuzzController(f *testing.F) {
 			s.GCTime, s.CPU = s.GCTime+time.Duration(next()%(1<<40)), s.CPU+time.Duration(next()%(1<<40))
 			s.Allocated += next()
 			s.Live, s.Scan, s.Overhead, s.NonGo = next(), next(), next(), next()
-			s.Committed, s.Releasable = next(), next()
+			s.Committed, s.Releasable, s.CPUs = next(), next(), int(next()%8)
 			s.Budget, s.Reserve, s.Hard, s.Pressure = next(), next(), next(), float64(next()%100)/50
 			if v := next(); v%8 == 7 {
 				s.GOGC = int(v>>8) - 1

@@ -2,6 +2,7 @@ package gctune
 
 import (
 	"math"
+	"runtime"
 	"runtime/metrics"
 	"time"
 
@@ -137,10 +138,14 @@ func (m *meter) sample(now time.Time, shared bool) Sample {
 		cpu = busy
 	}
 	gc, idle := m.collect.add(m.count(mCycles), account{m.seconds(mGC) - marked, marked, busy}, cpu, shared)
+	cpus := runtime.GOMAXPROCS(0)
+	if shared {
+		cpus = 1
+	}
 	s := Sample{
 		Time:   now.Sub(m.start),
 		Cycles: m.count(mCycles), Forced: m.count(mForced) + cycles,
-		GCTime: gc, CPU: cpu - idle,
+		GCTime: gc, CPU: cpu - idle, CPUs: cpus,
 		Allocated: sub(m.count(mAllocs), allocated),
 		Live:      m.count(mLive), Scan: m.count(mStack) + m.count(mGlobals),
 		GOGC: int(int32(m.count(mGOGC))), MemoryLimit: int64(min(m.count(mLimit), math.MaxInt64)),

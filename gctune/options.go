@@ -24,7 +24,9 @@ type Options struct {
 	Threshold float64
 
 	// Target is the GC share that memory is spent to reach above Threshold.
-	// Default: half of Threshold.
+	// Default: half of Threshold; an eighth of it where memory is limited (by a cgroup,
+	// GOMEMLIMIT or Budget) and the program uses less than 60% of its CPUs, as servers do: fewer
+	// requests then meet a GC cycle.
 	Target float64
 
 	// MemoryPerCPU is how many bytes of memory one CPU is worth. The heap grows while

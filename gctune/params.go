@@ -8,8 +8,9 @@ type Params struct {
 	// Threshold is the GC share of CPU time up to which GOGC stays as it is: 0.02
 	// by default.
 	Threshold float64
-	// Target is the GC share that memory is spent to reach: half of Threshold by
-	// default, and never more.
+	// Target is the GC share that memory is spent to reach, never more than Threshold.
+	// Default: half of Threshold; an eighth of it for a program that waits within a limit
+	// (see Sample.CPUs).
 	Target float64
 	// MaxCost is the GC share near the memory limit at which the limit is raised:
 	// 0.25 by default. (The runtime itself stops at 0.5.)
@@ -36,6 +37,20 @@ type Params struct {
 // 2026): 9.1 GB for a vCPU.
 const memoryPerCPU = 8 << 30
 
+// target is the GC share that memory is spent to reach. What a busy program saves beyond half of
+// the threshold is little. One that waits, as servers do, is judged by how long each request
+// takes: at GC 1% more than 1% of the requests meet a cycle or what it leaves behind. Within a
+// limit, which is paid for whether it is used or not, memory is spent on that, too.
+func (p *Params) target(waits bool) float64 {
+	switch {
+	case p.Target > 0:
+		return p.Target
+	case waits:
+		return p.Threshold / 8
+	}
+	return p.Threshold / 2
+}
+
 // base is the default GOGC.
 const base = 100
 
@@ -51,7 +66,9 @@ func (p Params) withDefaults() Params {
 		}
 	}
 	share(&p.Threshold, 0.02, 0.001, 0.5)
-	share(&p.Target, p.Threshold/2, 0.0005, p.Threshold)
+	if p.Target != 0 {
+		share(&p.Target, p.Threshold/2, 0.0005, p.Threshold)
+	}
 	share(&p.MaxCost, 0.25, p.Threshold, 0.5)
 	if p.MinCycle <= 0 {
 		p.MinCycle = 20 * time.Millisecond

@@ -13,6 +13,9 @@ type Sample struct {
 	// GCTime is the CPU time of complete GC cycles, CPU that of the whole process.
 	// Neither includes marking by idle workers.
 	GCTime, CPU time.Duration
+	// CPUs is how many CPUs the program may use at once, GOMAXPROCS; 0 if unknown. A program that
+	// leaves much of them idle waits, for requests as a rule.
+	CPUs int
 	// Allocated is the total of all heap allocations.
 	Allocated uint64
 	// Work is the total work done, in any unit. It is used if HasWork is set.

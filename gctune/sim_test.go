@@ -87,7 +87,7 @@ func simulate(p program, params Params) *world {
 func (w *world) look() {
 	t := w.s.Time
 	w.s.NonGo, w.s.Budget, w.s.Reserve, w.s.Hard = bytes(w.rest(t)), bytes(w.budget(t)), bytes(w.reserve), bytes(w.hard)
-	w.s.Limited = !w.open
+	w.s.Limited, w.s.CPUs = !w.open, int(w.procs)
 	w.s.Overhead = bytes(w.overhead())
 	w.s.Committed, w.s.Releasable = bytes(w.heap+w.overhead()), bytes(w.heap-float64(w.s.Live))
 	if w.gogc != nil {

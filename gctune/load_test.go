@@ -1,0 +1,79 @@
+package gctune
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestServers has servers that wait for requests most of the time: within a limit GC takes
+// an eighth of the threshold, or the budget is used; without one as much as in any program.
+func TestServers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := costly(rapid.Float64Range(32*mb, 512*mb).Draw(t, "live"))
+		p.perByte = rapid.Float64Range(0.1e-9, 0.5e-9).Draw(t, "mark")
+		p.busy = rapid.Float64Range(0.05, 0.5).Draw(t, "busy")
+		p.open = rapid.Bool().Draw(t, "open")
+		if rapid.Bool().Draw(t, "small budget") {
+			p.budget = always(8 * p.live(0))
+		}
+		w := simulate(p, Params{MemoryPerCPU: 1 << 62}).until(10 * time.Second).cycles(16)
+		if w.d.Audit {
+			return
+		}
+		least, most := 0.0025/raiseBand/1.1, 0.0025*raiseBand
+		if p.open {
+			least, most = 0.01/raiseBand/1.1, 0.01*raiseBand
+		}
+		if cost := w.cost(); cost > most && w.d.Reason != BudgetBound || cost < least {
+			t.Fatalf("GC takes %.4f, want %.4f to %.4f: %v because %v", cost, least, most, w.d.State, w.d.Reason)
+		}
+		if w.worst > 0 {
+			t.Fatalf("%.0f MB above the budget", w.worst/mb)
+		}
+	})
+}
+
+// TestLoadBegins has a program that is busy, waits, and is busy again: the growth follows, when
+// the load falls within seconds.
+func TestLoadBegins(t *testing.T) {
+	p := costly(100 * mb)
+	p.pace = func(d time.Duration) float64 {
+		if d > 20*time.Second && d < 80*time.Second {
+			return 0.2
+		}
+		return 1
+	}
+	at := func(end time.Duration) (float64, bool) {
+		w := simulate(p, Params{}).until(end)
+		return w.c.grow, w.c.load.waits
+	}
+	busy, waits := at(19 * time.Second)
+	if waits {
+		t.Error("waits while it is busy")
+	}
+	later, waits := at(30 * time.Second)
+	if !waits || later < 3.5*busy {
+		t.Errorf("%.0f MB between GC cycles of a program that waits, %.0f MB while it was busy", later/mb, busy/mb)
+	}
+	if again, waits := at(400 * time.Second); waits || again > 1.3*busy {
+		t.Errorf("%.0f MB between GC cycles when it is busy again, %.0f MB before", again/mb, busy/mb)
+	}
+}
+
+// TestLoadUnknown has samples that do not say how many CPUs there are: such a program is busy.
+func TestLoadUnknown(t *testing.T) {
+	var l load
+	for i := range 100 {
+		if l.add(&Sample{Time: time.Duration(i) * time.Second}) || l.waits {
+			t.Fatal("waits")
+		}
+	}
+	for i := range 100 {
+		l.add(&Sample{Time: time.Duration(100+i) * time.Second, CPUs: 4})
+	}
+	if !l.waits {
+		t.Error("does not wait, idle for 100 seconds")
+	}
+}
