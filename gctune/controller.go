@@ -133,9 +133,10 @@ func (c *Controller) want(s *Sample) {
 	if c.est.rate > 0 {
 		gap = time.Duration(min(normal/c.est.rate*1e9, 1e18))
 	}
-	quiet := cost < c.p.Threshold/2 && gap > 2*c.p.MinCycle
+	most, least := c.shares(s)
+	quiet := cost < most/2 && gap > 2*c.p.MinCycle
 	if !c.spending {
-		if cost <= c.p.Threshold && gap >= c.p.MinCycle {
+		if cost <= most && gap >= c.p.MinCycle {
 			c.grow = normal
 			return
 		}
@@ -145,7 +146,7 @@ func (c *Controller) want(s *Sample) {
 	c.priced = false
 	if !quiet {
 		w = max(w, c.est.rate*calmCycles*c.p.MinCycle.Seconds())
-		if least := c.p.target(c.load.waits && c.limited(s)); cost > least {
+		if cost > least {
 			target, worth := c.est.growthFor(least), c.worth(s)
 			c.priced = target > max(w, worth)
 			w = max(w, min(target, worth))
@@ -182,6 +183,11 @@ func (c *Controller) want(s *Sample) {
 
 // limited reports whether the memory that is spent is paid for already.
 func (c *Controller) limited(s *Sample) bool { return s.Limited || c.userLimit }
+
+// shares are those of the parameters, for what the program does now.
+func (c *Controller) shares(s *Sample) (most, target float64) {
+	return c.p.shares(c.load.waits && c.limited(s))
+}
 
 // worth is the growth up to which memory saves CPU time that is worth more.
 func (c *Controller) worth(s *Sample) float64 {
@@ -286,6 +292,8 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		c.unmet = false
 	}
 	wants := max(c.grow, normal)
+	most, _ := c.shares(s)
+	_, target := c.p.shares(false)
 	switch {
 	case c.unmet:
 		return Emergency, BudgetUnmet
@@ -299,7 +307,7 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		if !r.known {
 			return Spending, UnknownMemory
 		}
-		if r.growth < wants/raiseBand && c.est.share(r.growth) > c.p.target(false) {
+		if r.growth < wants/raiseBand && c.est.share(r.growth) > target {
 			return Shrinking, BudgetBound
 		}
 		return Spending, BudgetBound
@@ -311,7 +319,7 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 		return Spending, PriceBound
 	case gogc >= c.p.Ceiling:
 		return Spending, CeilingBound
-	case c.est.share(normal) > c.p.Threshold:
+	case c.est.share(normal) > most:
 		return Spending, Costly
 	case gogc == base: // it is about to be left alone, or to be spent on
 		return Inactive, Cheap

@@ -61,11 +61,12 @@ func TestSettles(t *testing.T) {
 		}
 		params := someParams(t)
 		full := params.withDefaults()
-		most := full.target(false) * raiseBand
+		leave, target := full.shares(false)
+		most := target * raiseBand
 		w := simulate(p, params).until(time.Second).cycles(12)
 		settled := w.s.Time
 		if cost := w.d.Cost; cost > most && (w.d.State != Inactive ||
-			cost > full.Threshold) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
+			cost > leave) && w.d.Reason != BudgetBound && w.d.Reason != CeilingBound && !w.d.Audit {
 			t.Fatalf("a second and 12 GC cycles on it costs %.3f, %v because %v", cost, w.d.State, w.d.Reason)
 		}
 		w.until(settled + 2*time.Minute)

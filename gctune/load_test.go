@@ -77,3 +77,25 @@ func TestLoadUnknown(t *testing.T) {
 		t.Error("does not wait, idle for 100 seconds")
 	}
 }
+
+// TestCheapServers has programs whose GC takes 1% of CPU time at GOGC=100: too little for one that
+// is busy, or that nothing limits, and too much for the tail of a server.
+func TestCheapServers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		busy float64
+		open bool
+		want State
+	}{
+		{"waits within a limit", 0.3, false, Spending},
+		{"waits without a limit", 0.3, true, Inactive},
+		{"busy within a limit", 0.95, false, Inactive},
+	} {
+		p := costly(200 * mb)
+		p.perByte, p.busy, p.open = 0.01e-9, c.busy, c.open
+		w := simulate(p, Params{}).until(30 * time.Second).cycles(8)
+		if w.d.State != c.want || c.want == Spending && (w.d.Reason != Costly || w.cost() > 0.0025*raiseBand) {
+			t.Errorf("%s: %v because %v, GC takes %.4f", c.name, w.d.State, w.d.Reason, w.cost())
+		}
+	}
+}

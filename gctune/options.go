@@ -20,13 +20,13 @@ type Options struct {
 	Reserve uint64
 
 	// Threshold is the GC share of CPU time up to which GOGC stays as it is.
-	// Default: 0.02.
+	// Default: 0.02; 0.005 where memory is limited (by a cgroup, GOMEMLIMIT or Budget) and the
+	// program uses less than 60% of its CPUs, as servers do: fewer requests then meet a GC
+	// cycle.
 	Threshold float64
 
 	// Target is the GC share that memory is spent to reach above Threshold.
-	// Default: half of Threshold; an eighth of it where memory is limited (by a cgroup,
-	// GOMEMLIMIT or Budget) and the program uses less than 60% of its CPUs, as servers do: fewer
-	// requests then meet a GC cycle.
+	// Default: half of Threshold.
 	Target float64
 
 	// MemoryPerCPU is how many bytes of memory one CPU is worth. The heap grows while

@@ -5,12 +5,11 @@ import "time"
 // Params are the parameters of a Controller. Zero fields mean the defaults; values
 // out of range are clamped.
 type Params struct {
-	// Threshold is the GC share of CPU time up to which GOGC stays as it is: 0.02
-	// by default.
+	// Threshold is the GC share of CPU time up to which GOGC stays as it is. Default: 0.02;
+	// 0.005 for a program that waits within a limit (see Sample.CPUs).
 	Threshold float64
 	// Target is the GC share that memory is spent to reach, never more than Threshold.
-	// Default: half of Threshold; an eighth of it for a program that waits within a limit
-	// (see Sample.CPUs).
+	// Default: half of Threshold.
 	Target float64
 	// MaxCost is the GC share near the memory limit at which the limit is raised:
 	// 0.25 by default. (The runtime itself stops at 0.5.)
@@ -37,18 +36,30 @@ type Params struct {
 // 2026): 9.1 GB for a vCPU.
 const memoryPerCPU = 8 << 30
 
-// target is the GC share that memory is spent to reach. What a busy program saves beyond half of
-// the threshold is little. One that waits, as servers do, is judged by how long each request
-// takes: at GC 1% more than 1% of the requests meet a cycle or what it leaves behind. Within a
-// limit, which is paid for whether it is used or not, memory is spent on that, too.
-func (p *Params) target(waits bool) float64 {
+// Defaults of Params.Threshold.
+const (
+	threshold        = 0.02
+	thresholdWaiting = 0.005
+)
+
+// shares returns the GC share up to which GOGC stays as it is, and the one that memory is spent
+// to reach. What a busy program saves below the usual ones is little. One that waits, as servers
+// do, is judged by how long each request takes: at 1% more than 1% of the requests meet a GC
+// cycle or what it leaves behind. Within a limit, which is paid for whether it is used or not,
+// memory is spent on that, too.
+func (p *Params) shares(waits bool) (most, target float64) {
+	most, target = p.Threshold, p.Target
 	switch {
-	case p.Target > 0:
-		return p.Target
+	case most > 0:
 	case waits:
-		return p.Threshold / 8
+		most = thresholdWaiting
+	default:
+		most = threshold
 	}
-	return p.Threshold / 2
+	if !(target > 0) {
+		target = most / 2
+	}
+	return most, min(target, most)
 }
 
 // base is the default GOGC.
@@ -65,11 +76,14 @@ func (p Params) withDefaults() Params {
 			*v = most
 		}
 	}
-	share(&p.Threshold, 0.02, 0.001, 0.5)
-	if p.Target != 0 {
-		share(&p.Target, p.Threshold/2, 0.0005, p.Threshold)
+	if p.Threshold != 0 {
+		share(&p.Threshold, threshold, 0.001, 0.5)
 	}
-	share(&p.MaxCost, 0.25, p.Threshold, 0.5)
+	most, target := p.shares(false)
+	if p.Target != 0 {
+		share(&p.Target, target, 0.0005, most)
+	}
+	share(&p.MaxCost, 0.25, most, 0.5)
 	if p.MinCycle <= 0 {
 		p.MinCycle = 20 * time.Millisecond
 	}

@@ -149,7 +149,10 @@ func TestForcedCollections(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	if p := (Params{}).withDefaults(); p.Threshold != 0.02 || p.target(false) != 0.01 || p.target(true) != 0.0025 || p.MaxCost != 0.25 ||
+	p := (Params{}).withDefaults()
+	most, target := p.shares(false)
+	mostWaiting, targetWaiting := p.shares(true)
+	if most != 0.02 || target != 0.01 || mostWaiting != 0.005 || targetWaiting != 0.0025 || p.MaxCost != 0.25 ||
 		p.MinCycle != 20*time.Millisecond || p.Floor != 10 || p.Ceiling != 20000 {
 		t.Errorf("%+v", p)
 	}
