@@ -13,9 +13,9 @@
 // was set, until more memory is worth more than the CPU time that it saves
 // ([Options.MemoryPerCPU]). Where memory is limited and the program leaves much of its
 // CPUs idle, as servers do, these shares are 0.5% and 0.25%, for the tail of its latency
-// ([Options.Threshold]). When the live heap grows, or memory outside the Go runtime (C, mappings), GOGC falls
-// at the next GC cycle. The peak of memory outside the runtime is kept free for at
-// least 30 seconds: a heap cannot release at once what it has spread over.
+// ([Options.Threshold]). When the live heap grows, or memory outside the Go runtime (C,
+// mappings), GOGC falls at the next GC cycle. The peak of memory outside the runtime is
+// kept free for at least 30 seconds: a heap cannot release at once what it has spread over.
 //
 // The budget is the container's memory limit less a reserve, or a share of the
 // machine's memory ([Options]). It also becomes the runtime's memory limit. As the

@@ -45,3 +45,19 @@ func TestGoesOnAfterFailures(t *testing.T) {
 		t.Errorf("%s: %+v", r.Ended, r.Answer)
 	}
 }
+
+// Where the few settings that the budget had room for do what the default does, it goes to the
+// next ones, too.
+func TestGoesOnAfterTheSame(t *testing.T) {
+	m := newMachine(1)
+	m.cycles = func(trial.Setting) int { return 0 }
+	opts := m.options(1)
+	opts.Budget = 29 * time.Second // room for two settings
+	for _, gogc := range []string{"400", "800"} {
+		opts.settings = append(opts.settings, trial.Setting{GOGC: gogc})
+	}
+	r := mustSearch(t, m, opts)
+	if a := r.Arms[len(r.Arms)-1]; r.Answer.State == TooLittle || a.Name == "GOGC=400" || len(r.FinalSamples(a)) < 5 {
+		t.Errorf("%s: %+v; %s has %d runs in the final", r.Ended, r.Answer, a.Name, len(r.FinalSamples(a)))
+	}
+}

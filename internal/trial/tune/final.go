@@ -84,9 +84,9 @@ func (s *search) conclude(level float64) {
 }
 
 // another enters the next setting that there was no room for, now that those that were tried
-// are out; nil for none, and where the budget has no room for that either.
+// are out, or do what the default does; nil for none, and where the budget has no room for that either.
 func (s *search) another() *Arm {
-	if len(s.untried) == 0 || s.opts.MaxRounds > 0 || s.res.Inert != "" || s.res.whyNone() == "" || s.left() < 2*s.perTrial(nil) {
+	if len(s.untried) == 0 || s.opts.MaxRounds > 0 || s.res.Inert != "" || s.left() < 2*s.perTrial(nil) {
 		return nil
 	}
 	a := s.add(s.untried[0])
