@@ -8,7 +8,7 @@ import (
 )
 
 // TestServers has servers that wait for requests most of the time: within a limit GC takes
-// an eighth of the threshold, or the budget is used; without one as much as in any program.
+// 0.25%, or the budget is used; without one 1%, as in any program.
 func TestServers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := costly(rapid.Float64Range(32*mb, 512*mb).Draw(t, "live"))
@@ -35,8 +35,8 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// TestLoadBegins has a program that is busy, waits, and is busy again: the growth follows, when
-// the load falls within seconds.
+// TestLoadBegins has a program that is busy, waits, and is busy again: the growth follows,
+// within seconds when the load falls.
 func TestLoadBegins(t *testing.T) {
 	p := costly(100 * mb)
 	p.pace = func(d time.Duration) float64 {
