@@ -66,6 +66,9 @@ func deep(n int, wait chan int) int {
 }
 
 func main() {
+	// What a cycle amid the loops frees would be used again: how many holes are left would
+	// depend on when it runs.
+	percent := debug.SetGCPercent(-1)
 	for i := 0; i < 400000; i++ {
 		list = &node{next: list}
 	}
@@ -87,6 +90,7 @@ func main() {
 	}
 	outside()
 	sink = nil
+	debug.SetGCPercent(percent)
 	runtime.GC()
 	runtime.GC()
 	if len(os.Args) > 1 && os.Args[1] == "churn" {
