@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/gctune"
 	"github.com/foliomem/folio/goheap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
@@ -34,8 +35,9 @@ func TestRead(t *testing.T) {
 		"heap=off,gc=off":               with(func(s *settings) { s.heap, s.gc = false, false }),
 		"percpu=2GiB":                   with(func(s *settings) { s.memoryPerCPU = 2 << 30 }),
 		"percpu=0":                      with(func(s *settings) { s.memoryPerCPU = math.MaxUint64 }),
-		"secondp=0":                     on,
-		"secondp=1":                     with(func(s *settings) { s.secondP = true }),
+		"secondp=sweep":                 on,
+		"secondp=gc":                    with(func(s *settings) { s.secondP = gctune.SecondPGC }),
+		"secondp=0":                     with(func(s *settings) { s.secondP = gctune.SecondPOff }),
 		"gc=off":                        with(func(s *settings) { s.gc = false }),
 		"reserve=4GiB":                  with(func(s *settings) { s.options.Reserve = 4 << 30 }),
 		"reserve=0":                     with(func(s *settings) { s.options.Reserve = 0 }),
@@ -55,6 +57,7 @@ func TestRead(t *testing.T) {
 	}
 	for env, text := range map[string]string{
 		"huge=1":      "FOLIO: huge=1: no such setting: want off, heap, ",
+		"secondp=1":   "FOLIO: secondp=1: want sweep, gc or 0",
 		"heap=always": "FOLIO: heap=always: want collapse, reserve or off",
 		"reserve=-1":  "FOLIO: reserve=-1: want a size",
 		"density=0.1": "FOLIO: density=0.1: want a number from 0.5 to 1",

@@ -27,9 +27,10 @@
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
 //	                         does not grow. 0: no bound (the default within a limit)
-//	secondp=0|1    0         on a single CPU of which less than half is used GOMAXPROCS is 2
-//	                         while the GC runs: a shorter tail for some servers, a longer
-//	                         one for others
+//	secondp=WHEN   sweep     on a single CPU of which less than half is used GOMAXPROCS is 2
+//	                         sweep: while the heap is swept after a GC cycle; gc: while
+//	                         the GC marks, too, which makes the tail of some servers
+//	                         longer; 0: never
 //	log=0|1        0         say on the standard error what is done
 //	arenadebug=0|1 0         read by package arena
 //

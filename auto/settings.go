@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/foliomem/folio/gctune"
 	"github.com/foliomem/folio/goheap"
 	"github.com/foliomem/folio/internal/base/config"
 )
@@ -14,7 +15,7 @@ type settings struct {
 	heap, gc, log bool
 	options       goheap.Options
 	memoryPerCPU  uint64
-	secondP       bool
+	secondP       gctune.SecondP
 }
 
 // others are keys that other packages of Folio read.
@@ -85,7 +86,16 @@ func read(env string) (s settings, wrong []error) {
 				}
 			}
 		case "secondp":
-			s.secondP, err = item.Bool()
+			switch item.Value {
+			case "sweep":
+				s.secondP = gctune.SecondPSweep
+			case "gc":
+				s.secondP = gctune.SecondPGC
+			case "0", "off", "false":
+				s.secondP = gctune.SecondPOff
+			default:
+				err = item.Wrong("sweep, gc or 0")
+			}
 		case "log":
 			s.log, err = item.Bool()
 		default:

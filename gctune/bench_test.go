@@ -13,7 +13,7 @@ func BenchmarkLook(b *testing.B) {
 	t.meter = newMeter(procmem.FS{}, newBudgeter(procmem.FS{}, &Options{}), nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		s := t.meter.sample(t.meter.start.Add(t.meter.last.Time), false)
+		s := t.meter.sample(t.meter.start.Add(t.meter.last.Time), extra{})
 		t.c.Next(s)
 	}
 }

@@ -75,9 +75,8 @@ func (t *Tuner) settle() time.Duration {
 
 // look takes a sample and puts in force what follows from it.
 func (t *Tuner) look() (Sample, Decision) {
-	now := time.Now()
-	s := t.meter.sample(now, t.procs.shared())
-	t.procs.ended(cycleEnd{t.meter.count(mCycles), t.meter.count(mAllocs), now}, s.Live)
+	s := t.meter.sample(time.Now(), t.procs.extra())
+	t.procs.look(&s, t.meter.count(mGoal))
 	d := t.c.Next(s)
 	var gogc, limit uint64
 	if !d.UserGOGC && d.GOGC != s.GOGC {

@@ -124,8 +124,7 @@ func (m *meter) seconds(i int) time.Duration {
 
 // sample reads everything. The runtime counts CPU time once for each
 // GC cycle, at its end: a sample soon after one is the most exact.
-// shared says that the last one had a second P on a single CPU.
-func (m *meter) sample(now time.Time, shared bool) Sample {
+func (m *meter) sample(now time.Time, second extra) Sample {
 	var allocated, cycles uint64 // of goheap
 	ballast.Read(func(a, c uint64) {
 		metrics.Read(m.samples)
@@ -137,10 +136,10 @@ func (m *meter) sample(now time.Time, shared bool) Sample {
 	if !ok {
 		cpu = busy
 	}
-	gc, idle := m.collect.add(m.count(mCycles), account{m.seconds(mGC) - marked, marked, busy}, cpu, shared)
+	gc, idle := m.collect.add(m.count(mCycles), account{m.seconds(mGC) - marked, marked, busy}, cpu, second.marked)
 	cpus := runtime.GOMAXPROCS(0)
-	if shared {
-		cpus = 1
+	if second.now {
+		cpus--
 	}
 	s := Sample{
 		Time:   now.Sub(m.start),

@@ -56,13 +56,13 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms.
 	MinCycle time.Duration
 
-	// SecondP has a program that may run on one CPU only, and uses less than half of it, have
-	// GOMAXPROCS 2 while the GC runs, and from shortly before, if its live heap is 32 MiB or
-	// more: goroutines then do not wait for slices of up to 10 ms in which the GC marks. Not
-	// where GOMAXPROCS is set in the environment. Default: GOMAXPROCS is left alone. Measure
-	// it: it made the 99th percentile of latency of one service shorter (0.83x) and that of
-	// another longer (1.45x).
-	SecondP bool
+	// SecondP is when a program that may run on one CPU only, uses less than half of it, and has
+	// a heap goal of 64 MiB or more has GOMAXPROCS 2, on Linux. Not where GOMAXPROCS is set in
+	// the environment, or by the program to anything but 1. Default: while the heap is swept,
+	// so that requests do not wait for that. SecondPGC is for while the GC marks, too, if the
+	// live heap is 32 MiB or more. Measure that: it made the 99th percentile of latency of one
+	// service shorter (0.83x) and that of another longer (1.45x).
+	SecondP SecondP
 
 	// Throughput returns how much work the program has done so far, in any
 	// unit: requests, rows, bytes. Audits then compare work per CPU-second,

@@ -8,106 +8,113 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/foliomem/folio/internal/system/cputime"
 )
 
-// On a single CPU the runtime has one P, and marks on it in slices of up to 10 ms (a
-// fractional worker, which only sysmon preempts): every goroutine waits for that long, which
-// is the tail of a server's latencies. With a second P the kernel shares the CPU between the
-// thread that marks and the one that runs goroutines, and one that wakes up comes first. All
-// the time a second P costs more than that is worth: threads wake each other, a fifth of the
-// CPU time of a small request. So the program has it from shortly before a GC cycle until the
-// cycle's end. It cannot be had later: runtime.GOMAXPROCS waits for a cycle that runs.
+// SecondP is when a program that may run on one CPU only, and uses less than half of it, has
+// GOMAXPROCS 2.
+//
+// On a single CPU the runtime has one P. After a GC cycle the background sweeper yields into
+// the global run queue after every ten spans, and the scheduler takes it from there before it
+// looks at the network (bgsweep and findRunnable of Go 1.26): as long as nothing else can run,
+// requests wait until the heap is swept, or until sysmon looks at the network, after 10 ms.
+// And while the GC marks, it does so in slices of up to 10 ms (a fractional worker, which only
+// sysmon preempts). With a second P the kernel shares the CPU between threads, and one that
+// wakes up comes first. All the time a second P costs more than that is worth: threads wake
+// each other, a fifth of the CPU time of a small request.
+type SecondP int
 
 const (
-	// secondPLive is the least live heap: a smaller one is marked in a few slices.
+	// SecondPSweep is while the heap is swept, after each GC cycle: some tens of milliseconds.
+	SecondPSweep SecondP = iota
+	// SecondPGC is from shortly before a GC cycle until the heap is swept. A cycle that cannot
+	// be foreseen (runtime.GC, a burst) runs with one P: GOMAXPROCS waits for a cycle that runs.
+	SecondPGC
+	// SecondPOff is never.
+	SecondPOff
+)
+
+const (
+	// secondPGoal is the least heap goal: a smaller heap is swept in a few milliseconds.
+	secondPGoal = 64 << 20
+	// secondPLive is the least live heap, to mark with a second P: a smaller one is marked in a
+	// few slices.
 	secondPLive = 32 << 20
 	// secondPAt is the part of the way from the live heap to its goal at which the program gets
 	// its second P. The runtime begins a cycle at 0.7 at the earliest (minTriggerRatioDistance
 	// in mgcpacer.go), and does so there on one P.
 	secondPAt = 0.65
-	// secondPBusy is the share of the CPU from which on the program is busy: while the GC runs,
-	// the thread that marks may take half of it, a quarter with one P. What needs more than the
-	// rest falls behind until the cycle has ended.
+	// secondPBusy is the share of the CPU from which on the program is busy: with a second P the
+	// thread of the GC may take half of it. What needs more than the rest falls behind until that
+	// has ended.
 	secondPBusy = 0.5
-	// secondPTick is how late the end of a cycle is noticed.
+	// secondPTick is how late the end of a cycle or of sweeping is noticed.
 	secondPTick = 10 * time.Millisecond
+	// secondPMost is how long sweeping has a second P at most: a GiB took 0.1 s.
+	secondPMost = time.Second
 )
 
-// secondP gives a program on a single CPU a second P while the GC runs.
+// secondP gives a program on a single CPU a second P.
 type secondP struct {
-	off    bool
+	when   SecondP
 	logf   func(format string, args ...any)
-	ends   chan cycleEnd // of cycles; the newest
+	ended  chan struct{} // a GC cycle has ended, and sweeping begins
 	stop   chan struct{}
 	done   sync.WaitGroup
 	up     atomic.Bool   // there are two Ps
-	raised atomic.Uint64 // cycles that ended with two Ps
+	busy   atomic.Bool   // the program is
+	marks  atomic.Bool   // there are two Ps for a cycle to mark with
+	marked atomic.Uint64 // cycles that have marked with two Ps
+	raised atomic.Uint64 // cycles for which there were two
+	said   bool
 
-	use cputime.Usage // of the goroutine that changes GOMAXPROCS
-
-	// Of the goroutine that calls ended.
+	// Of the goroutine that calls look.
+	load  load
 	begun bool
-	last  uint64 // cycles
-	seen  uint64 // of raised
-}
-
-// cycleEnd is what was known when a GC cycle had ended.
-type cycleEnd struct {
-	cycles    uint64 // complete, so far
-	allocated uint64 // bytes, so far
-	at        time.Time
+	seen  uint64 // of marked
 }
 
 func newSecondP(o *Options) *secondP {
-	n, err := strconv.Atoi(os.Getenv("GOMAXPROCS"))
-	set := err == nil && n > 0 // by the user
-	return &secondP{off: !o.SecondP || set, logf: o.Logf, use: cputime.Usage{Least: 500 * time.Millisecond}, ends: make(chan cycleEnd, 1), stop: make(chan struct{})}
+	p := &secondP{when: o.SecondP, logf: o.Logf, ended: make(chan struct{}, 1), stop: make(chan struct{})}
+	p.busy.Store(true)
+	if n, err := strconv.Atoi(os.Getenv("GOMAXPROCS")); err == nil && n > 0 {
+		p.when = SecondPOff // the user has set it
+	}
+	return p
 }
 
-// ended takes note of the end of a GC cycle with so much live heap. It is called for the first
-// look after each.
-func (p *secondP) ended(e cycleEnd, live uint64) {
-	if p.off || e.cycles == p.last {
-		return
-	}
-	p.last = e.cycles
-	if live < secondPLive || runtime.GOMAXPROCS(0) > 2 || !singleCPU() {
-		return
-	}
-	if !p.begun {
-		p.begun = true
-		p.done.Add(1)
-		go p.run()
-	}
-	select {
-	case <-p.ends: // nobody took it
-	default:
-	}
-	p.ends <- e
+// extra is what a sample has to know of second Ps.
+type extra struct {
+	now    bool // there is one
+	marked bool // the last GC cycle has marked with one
 }
 
-// shared reports whether the cycle that has ended last had a second P. It is called before
-// ended.
-func (p *secondP) shared() bool {
-	up, n := p.up.Load(), p.raised.Load()
+// extra is called once for each sample.
+func (p *secondP) extra() extra {
+	marks, n := p.marks.Load(), p.marked.Load()
 	was := p.seen
 	p.seen = n
-	return up || n != was
+	return extra{now: p.up.Load(), marked: marks || n != was}
+}
+
+// look takes note of a sample, and of the heap goal then.
+func (p *secondP) look(s *Sample, goal uint64) {
+	if p.when == SecondPOff {
+		return
+	}
+	p.load.add(s)
+	p.busy.Store(p.load.late >= secondPBusy)
+	if p.begun || goal < secondPGoal || !singleCPU() {
+		return
+	}
+	p.begun = true
+	p.done.Add(1)
+	go p.run()
 }
 
 func (p *secondP) run() {
 	defer p.done.Done()
-	for {
-		select {
-		case <-p.stop:
-			return
-		case e := <-p.ends:
-			for newer := &e; newer != nil; {
-				newer = p.next(*newer)
-			}
-		}
+	h := newHeapView()
+	for p.cycle(h) {
 	}
 }
 
@@ -117,50 +124,60 @@ func (p *secondP) close() {
 	p.done.Wait()
 }
 
-// next sees to the cycle after one that has ended, and returns the next one if that ends
-// meanwhile.
-func (p *secondP) next(e cycleEnd) *cycleEnd {
-	h := newHeapView(e)
-	wait := secondPTick
-	for {
-		if cpu, ok := cputime.Process(); ok {
-			p.use.Note(time.Now(), cpu)
+// cycle sees to the next GC cycle, and reports whether there is more to do.
+func (p *secondP) cycle(h *heapView) (more bool) {
+	defer p.lower()
+	// Finalizers run as sweeping begins; cleanups, once it is done.
+	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
+		select {
+		case p.ended <- struct{}{}:
+		default:
 		}
-		if before := h.allocated; !h.read(e) {
-			return nil
-		} else if wait = h.wait(e, before, wait); wait == 0 {
+	})
+	h.begin()
+	if p.when == SecondPGC && h.live >= secondPLive {
+		more = p.mark(h)
+	} else {
+		more = p.sleep(h, 0)
+	}
+	more = more && p.sweep(h)
+	if more && p.up.Load() {
+		p.raised.Add(1)
+	}
+	return more
+}
+
+// mark gets a second P shortly before a GC cycle, and waits for its end.
+func (p *secondP) mark(h *heapView) (more bool) {
+	for wait := secondPTick; ; {
+		before := h.allocated
+		h.read()
+		if h.ended() {
+			return true
+		}
+		if wait = h.wait(before, wait); wait == 0 {
 			break
 		}
-		if more, newer := p.sleep(wait); !more {
-			return newer
+		if !p.sleep(h, wait) {
+			return false
 		}
 	}
-	if p.use.Share >= secondPBusy || runtime.GOMAXPROCS(0) != 1 { // the program has set it
-		return nil
+	if !p.raise() {
+		return p.sleep(h, 0)
 	}
-	runtime.GOMAXPROCS(2)
-	p.up.Store(true)
-	defer func() {
-		p.up.Store(false)
-		if runtime.GOMAXPROCS(0) == 2 {
-			runtime.SetDefaultGOMAXPROCS() // and the runtime follows the number of CPUs again
-		}
-	}()
-	if !h.read(e) {
-		return nil // it waited for a cycle that ran
+	if h.read(); h.ended() {
+		return true // it waited for a cycle that ran
 	}
-	if p.logf != nil && p.raised.Load() == 0 {
-		p.logf("gctune: there is one CPU: GOMAXPROCS is 2 while the GC runs, so that goroutines wait less for it")
-	}
-	for wait = secondPTick; ; {
+	p.marks.Store(true)
+	defer p.marks.Store(false)
+	for wait := secondPTick; ; {
 		before := h.allocated
-		more, newer := p.sleep(wait)
-		if newer != nil || more && !h.read(e) {
-			p.raised.Add(1)
-			return newer
+		if !p.sleep(h, wait) {
+			return false
 		}
-		if !more {
-			return nil
+		if h.read(); h.ended() {
+			p.marked.Add(1)
+			return true
 		}
 		if h.allocated == before { // nothing happens
 			wait = min(2*wait, time.Second)
@@ -170,57 +187,130 @@ func (p *secondP) next(e cycleEnd) *cycleEnd {
 	}
 }
 
-// sleep reports whether there is more to do after a time: not where another cycle ends
-// meanwhile.
-func (p *secondP) sleep(d time.Duration) (more bool, newer *cycleEnd) {
-	select {
-	case <-p.stop:
-		return false, nil
-	case e := <-p.ends:
-		return false, &e
-	case <-time.After(d):
-		return true, nil
+// sweep has a second P until the heap is swept.
+func (p *secondP) sweep(h *heapView) (more bool) {
+	h.begin()
+	if h.live+h.objects < secondPGoal || !p.raise() {
+		return true
+	}
+	for begin := h.at; !h.swept() && !h.ended() && h.at.Sub(begin) < secondPMost; h.read() {
+		if !p.sleep(h, secondPTick) {
+			return false
+		}
+	}
+	return true
+}
+
+// raise reports whether there are two Ps now.
+func (p *secondP) raise() bool {
+	if p.up.Load() {
+		return true
+	}
+	if p.busy.Load() || runtime.GOMAXPROCS(0) != 1 || !singleCPU() { // the program has set it
+		return false
+	}
+	p.up.Store(true)
+	runtime.GOMAXPROCS(2)
+	if p.logf != nil && !p.said {
+		p.said = true
+		what := "the heap is swept after a GC cycle"
+		if p.when == SecondPGC {
+			what = "the GC runs"
+		}
+		p.logf("gctune: there is one CPU: GOMAXPROCS is 2 while %s, so that goroutines wait less for it", what)
+	}
+	return true
+}
+
+// lower puts GOMAXPROCS back, unless the program has set it.
+func (p *secondP) lower() {
+	if !p.up.Load() {
+		return
+	}
+	if runtime.GOMAXPROCS(0) == 2 {
+		runtime.SetDefaultGOMAXPROCS() // and the runtime follows the number of CPUs again
+	}
+	p.up.Store(false)
+}
+
+// sleep waits for a time, or until a GC cycle ends; for 0, for that alone. It reports whether
+// there is more to do.
+func (p *secondP) sleep(h *heapView, d time.Duration) (more bool) {
+	var timeout <-chan time.Time
+	if d > 0 {
+		timeout = time.After(d)
+	}
+	for {
+		select {
+		case <-p.stop:
+			return false
+		case <-p.ended:
+			// The news may be of a cycle that was noticed before.
+			if h.read(); h.ended() {
+				return true
+			}
+		case <-timeout:
+			return true
+		}
 	}
 }
 
-// heapView is how far the heap is on its way to the next cycle.
+// heapView is how far the heap is on its way from the end of a GC cycle to the next.
 type heapView struct {
 	samples   []metrics.Sample
 	at        time.Time
 	elapsed   time.Duration // between the last two readings
+	cycles    uint64        // complete, so far
 	allocated uint64        // bytes, so far
+	live      uint64        // bytes, of the last cycle
 	objects   uint64        // bytes beyond the live heap: allocated since, or not swept
 	growth    uint64        // bytes, from the live heap to the goal
+
+	from struct{ cycles, allocated uint64 } // what they were
 }
 
-func newHeapView(e cycleEnd) *heapView {
-	h := &heapView{samples: make([]metrics.Sample, 5), at: e.at, allocated: e.allocated}
+func newHeapView() *heapView {
+	h := &heapView{samples: make([]metrics.Sample, 5)}
 	for i, n := range []int{mCycles, mAllocs, mLive, mGoal, mObjects} {
 		h.samples[i].Name = metricNames[n]
 	}
 	return h
 }
 
-// read is false if another cycle has ended.
-func (h *heapView) read(e cycleEnd) bool {
+// begin reads the heap at the beginning of its way.
+func (h *heapView) begin() {
+	h.read()
+	h.from.cycles, h.from.allocated = h.cycles, h.allocated
+}
+
+func (h *heapView) read() {
 	now := time.Now()
 	h.elapsed, h.at = now.Sub(h.at), now
 	metrics.Read(h.samples)
 	value := func(i int) uint64 { return h.samples[i].Value.Uint64() }
-	h.allocated, h.growth, h.objects = value(1), sub(value(3), value(2)), sub(value(4), value(2))
-	return value(0) == e.cycles
+	h.cycles, h.allocated, h.live = value(0), value(1), value(2)
+	h.growth, h.objects = sub(value(3), h.live), sub(value(4), h.live)
 }
 
-// grown is how far the heap has grown since a cycle. The news of its end may have come late, when
-// much had been allocated; and what it left is swept only in time.
-func (h *heapView) grown(e cycleEnd) uint64 {
-	return min(h.objects, 2*sub(h.allocated, e.allocated))
+// ended reports whether a GC cycle has ended on the way.
+func (h *heapView) ended() bool { return h.cycles != h.from.cycles }
+
+// swept reports whether the heap is swept, where the way began as that did: then it has what is
+// live and what was allocated since, but for what the beginning missed.
+func (h *heapView) swept() bool {
+	return h.objects <= sub(h.allocated, h.from.allocated)+(h.live+h.objects)/200
+}
+
+// grown is how far the heap has grown on its way. The news of its beginning may have come late,
+// when much had been allocated; and what the last cycle left is swept only in time.
+func (h *heapView) grown() uint64 {
+	return min(h.objects, 2*sub(h.allocated, h.from.allocated))
 }
 
 // wait is how long to wait until the next reading, 0 if the cycle may begin soon. before is
 // what had been allocated at the last reading, and last how long ago that was to be.
-func (h *heapView) wait(e cycleEnd, before uint64, last time.Duration) time.Duration {
-	left := secondPAt*float64(h.growth) - float64(h.grown(e))
+func (h *heapView) wait(before uint64, last time.Duration) time.Duration {
+	left := secondPAt*float64(h.growth) - float64(h.grown())
 	if left <= 0 {
 		return 0
 	}

@@ -51,31 +51,10 @@ func cycles(n uint32) func() bool {
 
 func init() {
 	pinned = map[string]child{
-		"second P": {run: func() error {
-			var lines []string
-			t, err := Start(&Options{Budget: 512 << 20, SecondP: true, Logf: func(format string, args ...any) {
-				if text := fmt.Sprintf(format, args...); strings.Contains(text, "GOMAXPROCS") {
-					lines = append(lines, text)
-				}
-			}})
-			if err != nil {
-				return err
-			}
-			most, err := server("cycles with a second P", func() bool { return t.Stats().SecondP >= 3 })
-			if err != nil {
-				return err
-			}
-			t.Stop()
-			if n := runtime.GOMAXPROCS(0); most != 2 || n != 1 {
-				return fmt.Errorf("GOMAXPROCS %d, and %d in the end", most, n)
-			}
-			if len(lines) != 1 {
-				return fmt.Errorf("%q", lines)
-			}
-			return nil
-		}},
+		"a second P to sweep": {run: func() error { return second(SecondPSweep, "while the heap is swept") }},
+		"a second P to mark":  {run: func() error { return second(SecondPGC, "while the GC runs") }},
 		"GOMAXPROCS is set by code": {run: func() error {
-			t, err := Start(&Options{Budget: 512 << 20, SecondP: true})
+			t, err := Start(&Options{Budget: 512 << 20, SecondP: SecondPGC})
 			if err != nil {
 				return err
 			}
@@ -89,9 +68,37 @@ func init() {
 			}
 			return nil
 		}},
-		"GOMAXPROCS is set in the environment": {env: []string{"GOMAXPROCS=1"}, run: func() error { return onlyOne(&Options{SecondP: true}) }},
-		"no second P":                          {run: func() error { return onlyOne(nil) }},
+		"GOMAXPROCS is set in the environment": {env: []string{"GOMAXPROCS=1"}, run: func() error { return onlyOne(&Options{SecondP: SecondPGC}) }},
+		"no second P":                          {run: func() error { return onlyOne(&Options{SecondP: SecondPOff}) }},
 	}
+}
+
+// second has a second P for some cycles, and says so once.
+func second(when SecondP, says string) error {
+	var lines []string
+	t, err := Start(&Options{Budget: 512 << 20, SecondP: when, Logf: func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); strings.Contains(text, "GOMAXPROCS") {
+			lines = append(lines, text)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	most, err := server("cycles with a second P", func() bool { return t.Stats().SecondP >= 3 })
+	if err != nil {
+		return err
+	}
+	t.Stop()
+	if n := runtime.GOMAXPROCS(0); most != 2 || n != 1 {
+		return fmt.Errorf("GOMAXPROCS %d, and %d in the end", most, n)
+	}
+	if marked := t.procs.marked.Load(); (when == SecondPGC) != (marked > 0) {
+		return fmt.Errorf("%d cycles marked with a second P", marked)
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], says) {
+		return fmt.Errorf("%q", lines)
+	}
+	return nil
 }
 
 // onlyOne has one P all the time.

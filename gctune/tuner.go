@@ -103,6 +103,9 @@ func (o *Options) check() error {
 			return &startError{errors.New("Options." + f.name + " is not a share from 0 to 1: " + strconv.FormatFloat(f.v, 'g', -1, 64))}
 		}
 	}
+	if o.SecondP < SecondPSweep || o.SecondP > SecondPOff {
+		return &startError{errors.New("Options.SecondP is not SecondPSweep, SecondPGC or SecondPOff: " + strconv.Itoa(int(o.SecondP)))}
+	}
 	if o.Floor < 0 || o.Ceiling < 0 || o.MinCycle < 0 {
 		return &startError{errors.New("Options.Floor, Ceiling and MinCycle cannot be negative")}
 	}
@@ -138,7 +141,8 @@ func (t *Tuner) Stats() Stats {
 }
 
 // Stop stops the tuner and restores the settings that Start found, except those that
-// were changed since by others. It waits for a GC cycle that runs with a second P. It may be called more than once.
+// were changed since by others. On a single CPU it waits for a GC cycle that runs with a
+// second P. It may be called more than once.
 func (t *Tuner) Stop() {
 	t.once.Do(func() {
 		close(t.stop)

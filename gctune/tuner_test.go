@@ -344,7 +344,7 @@ var children = map[string]child{
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, o := range []Options{{Threshold: -1}, {Target: math.NaN()}, {MaxCost: 25}, {Floor: -1}, {Ceiling: -1}, {MinCycle: -1}} {
+	for _, o := range []Options{{Threshold: -1}, {Target: math.NaN()}, {MaxCost: 25}, {Floor: -1}, {Ceiling: -1}, {MinCycle: -1}, {SecondP: -1}, {SecondP: 3}} {
 		tuner, err := Start(&o)
 		if err == nil {
 			tuner.Stop()

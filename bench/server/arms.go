@@ -16,12 +16,13 @@ const (
 	nameAuto         = "auto"
 	nameTune         = "tune"
 	nameTwoP         = "auto-2P"
+	nameOneP         = "auto-1P"
 	nameNoGC         = "no GC"
 )
 
 // armNames are all of them, in the order of the table. The last two are only measured when
 // asked for.
-var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameTwoP, nameNoGC}
+var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameTwoP, nameOneP, nameNoGC}
 
 // chooseArms returns the arms with these names, separated by commas.
 func chooseArms(names string) ([]string, error) {
@@ -61,7 +62,8 @@ func arms(names []string, limit uint64, found *trial.Setting) []*Arm {
 		s.Env = plain
 		out = append(out, &Arm{Name: nameTune, setting: s})
 	}
-	out = append(out, &Arm{Name: nameTwoP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=1"}}})
+	out = append(out, &Arm{Name: nameTwoP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=gc"}}})
+	out = append(out, &Arm{Name: nameOneP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=0"}}})
 	out = append(out, &Arm{Name: nameNoGC, setting: trial.Setting{GOGC: trial.Off, Env: plain}})
 	return slices.DeleteFunc(out, func(a *Arm) bool { return !slices.Contains(names, a.Name) })
 }

@@ -97,13 +97,14 @@ func TestArms(t *testing.T) {
 		"GOGC=off+limit: GOGC=off GOMEMLIMIT=900B AUTOMEMLIMIT=off FOLIO=off",
 		"auto: AUTOMEMLIMIT=off",
 		"tune: GOGC=400 AUTOMEMLIMIT=off FOLIO=off thp=heap",
-		"auto-2P: AUTOMEMLIMIT=off FOLIO=secondp=1",
+		"auto-2P: AUTOMEMLIMIT=off FOLIO=secondp=gc",
+		"auto-1P: AUTOMEMLIMIT=off FOLIO=secondp=0",
 		"no GC: GOGC=off AUTOMEMLIMIT=off FOLIO=off",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if n := len(arms(armNames, 1000, nil)); n != 6 || strings.Contains(fullFlags["arms"], nameNoGC) {
+	if n := len(arms(armNames, 1000, nil)); n != 7 || strings.Contains(fullFlags["arms"], nameNoGC) {
 		t.Errorf("%d arms without an answer", n)
 	}
 	env := environ([]string{"A=1", "GOGC=50", "FOLIO=log=1", "GOGCX=2", "GODEBUG=x", "GOMEMLIMIT=1"})
