@@ -1,6 +1,7 @@
 package gctune
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -10,8 +11,8 @@ import (
 	"time"
 )
 
-// SecondP is when a program that may run on one CPU only, and uses less than half of it, has
-// GOMAXPROCS 2.
+// SecondP is when a program that may run on one CPU only, and leaves it idle for part of the
+// time, has GOMAXPROCS 2.
 //
 // On a single CPU the runtime has one P. After a GC cycle the background sweeper yields into
 // the global run queue after every ten spans, and the scheduler takes it from there before it
@@ -25,9 +26,10 @@ type SecondP int
 
 const (
 	// SecondPSweep is while the heap is swept, after each GC cycle: some tens of milliseconds.
+	// Of programs that use less than three quarters of the CPU.
 	SecondPSweep SecondP = iota
-	// SecondPGC is from shortly before a GC cycle until the heap is swept. A cycle that cannot
-	// be foreseen (runtime.GC, a burst) runs with one P: GOMAXPROCS waits for a cycle that runs.
+	// SecondPGC is from shortly before a GC cycle until the heap is swept, of programs that use
+	// less than half of the CPU. A cycle that cannot be foreseen (runtime.GC, a burst) runs with one P: GOMAXPROCS waits for a cycle that runs.
 	SecondPGC
 	// SecondPOff is never.
 	SecondPOff
@@ -43,10 +45,11 @@ const (
 	// its second P. The runtime begins a cycle at 0.7 at the earliest (minTriggerRatioDistance
 	// in mgcpacer.go), and does so there on one P.
 	secondPAt = 0.65
-	// secondPBusy is the share of the CPU from which on the program is busy: with a second P the
-	// thread of the GC may take half of it. What needs more than the rest falls behind until that
-	// has ended.
-	secondPBusy = 0.5
+	// From these shares of the CPU on the program is too busy, to mark and to sweep with a second
+	// P: the thread of the GC may take half of the CPU then. What needs more than the rest falls
+	// behind until that has ended, and sweeping is short.
+	secondPMarks  = 0.5
+	secondPSweeps = 0.75
 	// secondPTick is how late the end of a cycle or of sweeping is noticed.
 	secondPTick = 10 * time.Millisecond
 	// secondPMost is how long sweeping has a second P at most: a GiB took 0.1 s.
@@ -61,7 +64,7 @@ type secondP struct {
 	stop   chan struct{}
 	done   sync.WaitGroup
 	up     atomic.Bool   // there are two Ps
-	busy   atomic.Bool   // the program is
+	used   atomic.Uint64 // the share of the CPU that the program used of late, as bits
 	marks  atomic.Bool   // there are two Ps for a cycle to mark with
 	marked atomic.Uint64 // cycles that have marked with two Ps
 	raised atomic.Uint64 // cycles for which there were two
@@ -75,7 +78,7 @@ type secondP struct {
 
 func newSecondP(o *Options) *secondP {
 	p := &secondP{when: o.SecondP, logf: o.Logf, ended: make(chan struct{}, 1), stop: make(chan struct{})}
-	p.busy.Store(true)
+	p.used.Store(math.Float64bits(1))
 	if n, err := strconv.Atoi(os.Getenv("GOMAXPROCS")); err == nil && n > 0 {
 		p.when = SecondPOff // the user has set it
 	}
@@ -102,7 +105,7 @@ func (p *secondP) look(s *Sample, goal uint64) {
 		return
 	}
 	p.load.add(s)
-	p.busy.Store(p.load.late >= secondPBusy)
+	p.used.Store(math.Float64bits(p.load.late))
 	if p.begun || goal < secondPGoal || !singleCPU() {
 		return
 	}
@@ -162,7 +165,7 @@ func (p *secondP) mark(h *heapView) (more bool) {
 			return false
 		}
 	}
-	if !p.raise() {
+	if !p.raise(secondPMarks) {
 		return p.sleep(h, 0)
 	}
 	if h.read(); h.ended() {
@@ -190,7 +193,7 @@ func (p *secondP) mark(h *heapView) (more bool) {
 // sweep has a second P until the heap is swept.
 func (p *secondP) sweep(h *heapView) (more bool) {
 	h.begin()
-	if h.live+h.objects < secondPGoal || !p.raise() {
+	if h.live+h.objects < secondPGoal || !p.raise(secondPSweeps) {
 		return true
 	}
 	for begin := h.at; !h.swept() && !h.ended() && h.at.Sub(begin) < secondPMost; h.read() {
@@ -201,12 +204,12 @@ func (p *secondP) sweep(h *heapView) (more bool) {
 	return true
 }
 
-// raise reports whether there are two Ps now.
-func (p *secondP) raise() bool {
+// raise reports whether there are two Ps now, for a program that is not too busy for it.
+func (p *secondP) raise(busy float64) bool {
 	if p.up.Load() {
 		return true
 	}
-	if p.busy.Load() || runtime.GOMAXPROCS(0) != 1 || !singleCPU() { // the program has set it
+	if math.Float64frombits(p.used.Load()) >= busy || runtime.GOMAXPROCS(0) != 1 || !singleCPU() { // the program has set it
 		return false
 	}
 	p.up.Store(true)
