@@ -84,7 +84,9 @@ func second(when SecondP, says string) error {
 	if err != nil {
 		return err
 	}
-	most, err := server("cycles with a second P", func() bool { return t.Stats().SecondP >= 3 })
+	most, err := server("cycles with a second P", func() bool {
+		return t.Stats().SecondP >= 3 && (when != SecondPGC || t.procs.marked.Load() >= 3)
+	})
 	if err != nil {
 		return err
 	}
