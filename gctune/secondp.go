@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// SecondP is when a program that may run on one CPU only, and leaves it idle for part of the
-// time, has GOMAXPROCS 2.
+// SecondP says when a program on a single CPU has a second P: GOMAXPROCS 2.
 //
-// On a single CPU the runtime has one P. After a GC cycle the background sweeper yields into
-// the global run queue after every ten spans, and the scheduler takes it from there before it
-// looks at the network (bgsweep and findRunnable of Go 1.26): as long as nothing else can run,
-// requests wait until the heap is swept, or until sysmon looks at the network, after 10 ms.
-// And while the GC marks, it does so in slices of up to 10 ms (a fractional worker, which only
-// sysmon preempts). With a second P the kernel shares the CPU between threads, and one that
-// wakes up comes first. All the time a second P costs more than that is worth: threads wake
-// each other, a fifth of the CPU time of a small request.
+// With one P, requests wait for the GC. After a cycle the background sweeper yields into the
+// global run queue after every ten spans, and the scheduler takes it from there before it looks
+// at the network (bgsweep and findRunnable of Go 1.26, go.dev/issue/56060): as long as nothing
+// else can run, requests wait until the heap is swept, or until sysmon looks at the network,
+// after 10 ms. While the GC marks, it does so in slices of up to 10 ms (a fractional worker,
+// which only sysmon preempts). With two Ps the kernel shares the CPU between threads, and one
+// that wakes up comes first. All the time that would cost too much: threads wake each other,
+// a fifth of the CPU time of a small request.
 type SecondP int
 
 const (
-	// SecondPSweep is while the heap is swept, after each GC cycle: some tens of milliseconds.
-	// Of programs that use less than three quarters of the CPU.
+	// SecondPSweep is while the heap is swept, some tens of milliseconds after each GC cycle,
+	// of a program that uses less than three quarters of its CPU.
 	SecondPSweep SecondP = iota
-	// SecondPGC is from shortly before a GC cycle until the heap is swept, of programs that use
-	// less than half of the CPU. A cycle that cannot be foreseen (runtime.GC, a burst) runs with one P: GOMAXPROCS waits for a cycle that runs.
+	// SecondPGC is from shortly before a GC cycle until the heap is swept, of a program that
+	// uses less than half of its CPU. A cycle that cannot be foreseen (runtime.GC, a burst)
+	// marks with one P: GOMAXPROCS waits for a cycle that runs.
 	SecondPGC
 	// SecondPOff is never.
 	SecondPOff
