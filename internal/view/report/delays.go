@@ -40,7 +40,7 @@ func Delays(a *result.Arm) string {
 		return fmt.Sprintf("%s: too few slow requests to tell a cause: %s, in %s.", p99, unit.Number(int64(d.Slow)), unit.Plural(d.Episodes, "group"))
 	}
 	if gc := d.Of(result.DelayGCCycle); gc != nil {
-		return fmt.Sprintf("%s is not the GC's doing: %s of the slow requests overlap a GC cycle, and %s would by chance.%s",
+		return fmt.Sprintf("%s: no cause found: %s of the slow requests overlap a GC cycle, and %s would by chance.%s",
 			p99, unit.Percent(gc.Slow), unit.Percent(gc.Chance), besideGC(d, " The same holds of "))
 	}
 	return fmt.Sprintf("%s: its cause is not known, GC cycles neither.%s", p99, besideGC(d, " The slow requests are as likely as others to overlap "))
