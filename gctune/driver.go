@@ -76,8 +76,8 @@ func (t *Tuner) settle() time.Duration {
 // look takes a sample and puts in force what follows from it.
 func (t *Tuner) look() (Sample, Decision) {
 	s := t.meter.sample(time.Now(), t.procs.extra())
-	t.procs.look(&s, t.meter.count(mGoal))
 	d := t.c.Next(s)
+	t.procs.look(t.c.load.late, t.meter.count(mGoal))
 	var gogc, limit uint64
 	if !d.UserGOGC && d.GOGC != s.GOGC {
 		if was := debug.SetGCPercent(d.GOGC); was != s.GOGC {

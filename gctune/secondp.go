@@ -24,7 +24,7 @@ import (
 type SecondP int
 
 const (
-	// SecondPSweep is while the heap is swept, some tens of milliseconds after each GC cycle,
+	// SecondPSweep is while the heap is swept after each GC cycle, 0.1 s and more for each GiB,
 	// of a program that uses less than three quarters of its CPU.
 	SecondPSweep SecondP = iota
 	// SecondPGC is from shortly before a GC cycle until the heap is swept, of a program that
@@ -71,7 +71,6 @@ type secondP struct {
 	said   bool
 
 	// Of the goroutine that calls look.
-	load  load
 	begun bool
 	seen  uint64 // of marked
 }
@@ -99,14 +98,10 @@ func (p *secondP) extra() extra {
 	return extra{now: p.up.Load(), marked: marks || n != was}
 }
 
-// look takes note of a sample, and of the heap goal then.
-func (p *secondP) look(s *Sample, goal uint64) {
-	if p.when == SecondPOff {
-		return
-	}
-	p.load.add(s)
-	p.used.Store(math.Float64bits(p.load.late))
-	if p.begun || goal < secondPGoal || !singleCPU() {
+// look takes note of the share of the CPU that the program used of late, and of its heap goal.
+func (p *secondP) look(used float64, goal uint64) {
+	p.used.Store(math.Float64bits(used))
+	if p.when == SecondPOff || p.begun || goal < secondPGoal || !singleCPU() {
 		return
 	}
 	p.begun = true
@@ -209,7 +204,10 @@ func (p *secondP) raise(busy float64) bool {
 	if p.up.Load() {
 		return true
 	}
-	if math.Float64frombits(p.used.Load()) >= busy || runtime.GOMAXPROCS(0) != 1 || !singleCPU() { // the program has set it
+	if math.Float64frombits(p.used.Load()) >= busy || !singleCPU() {
+		return false
+	}
+	if runtime.GOMAXPROCS(0) != 1 { // the program has set it
 		return false
 	}
 	p.up.Store(true)
