@@ -91,10 +91,12 @@ func read(env string) (s settings, wrong []error) {
 				s.secondP = gctune.SecondPSweep
 			case "gc":
 				s.secondP = gctune.SecondPGC
-			case "0", "off", "false":
-				s.secondP = gctune.SecondPOff
 			default:
-				err = item.Wrong("sweep, gc or 0")
+				if on, e := item.Bool(); on || e != nil {
+					err = item.Wrong("sweep, gc or 0")
+				} else {
+					s.secondP = gctune.SecondPOff
+				}
 			}
 		case "log":
 			s.log, err = item.Bool()
