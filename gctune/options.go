@@ -56,12 +56,12 @@ type Options struct {
 	// cycles is the goal. Default: 20 ms.
 	MinCycle time.Duration
 
-	// SecondP is when a program that may run on one CPU only, leaves it idle for part of the
-	// time, and has a heap goal of 64 MiB or more has GOMAXPROCS 2, on Linux. Not where GOMAXPROCS is set in
-	// the environment, or by the program to anything but 1. Default: while the heap is swept,
-	// so that requests do not wait for that. SecondPGC is for while the GC marks, too, if the
-	// live heap is 32 MiB or more. Measure that: it made the 99th percentile of latency of one
-	// service shorter (0.83x) and that of another longer (1.45x).
+	// SecondP says when GOMAXPROCS is 2, on Linux, in a program that may run on one CPU only,
+	// leaves it idle for part of the time, and has a heap goal of 64 MiB or more. Not where
+	// GOMAXPROCS is set in the environment, or by the program to anything but 1. Default:
+	// while the heap is swept, so that requests do not wait for that. SecondPGC is for while
+	// the GC marks, too, if the live heap is 32 MiB or more. Measure that: it made the 99th
+	// percentile of latency of one service shorter (0.83x) and that of another longer (1.45x).
 	SecondP SecondP
 
 	// Throughput returns how much work the program has done so far, in any

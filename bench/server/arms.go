@@ -20,8 +20,8 @@ const (
 	nameNoGC         = "no GC"
 )
 
-// armNames are all of them, in the order of the table. The last two are only measured when
-// asked for.
+// armNames are all of them, in the order of the table. The last three are only measured
+// when asked for.
 var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameTwoP, nameOneP, nameNoGC}
 
 // chooseArms returns the arms with these names, separated by commas.
