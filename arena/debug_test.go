@@ -96,12 +96,13 @@ func TestDebugReportsByItself(t *testing.T) {
 var keep any
 
 func init() {
-	reported := func(use func()) func() int {
+	const clean, kept = 200, 20_000 // MiB of garbage at most, to see that nothing comes, or until it does
+	reported := func(rounds int, use func()) func() int {
 		return func() int {
 			reports := make(chan Dangling, 10)
 			OnDangling(func(d Dangling) { reports <- d })
 			use()
-			for range 200 {
+			for range rounds {
 				garbage := make([]*[1 << 10]byte, 1<<10)
 				for i := range garbage {
 					garbage[i] = new([1 << 10]byte)
@@ -130,14 +131,14 @@ func init() {
 			end(a)
 		}
 	}
-	roles["kept past Reset"] = reported(three((*Arena).Reset))
-	roles["kept past Put"] = reported(three(new(Pool).Put))
-	roles["kept by a slice"] = reported(func() {
+	roles["kept past Reset"] = reported(kept, three((*Arena).Reset))
+	roles["kept past Put"] = reported(kept, three(new(Pool).Put))
+	roles["kept by a slice"] = reported(kept, func() {
 		a := NewArena()
 		keep = MakeSlice[byte](a, 100, 100)[50:60]
 		a.Free()
 	})
-	roles["clean"] = reported(func() {
+	roles["clean"] = reported(clean, func() {
 		three((*Arena).Free)()
 		keep = nil
 		a := NewArena()

@@ -155,18 +155,28 @@ func TestAdaptiveReserve(t *testing.T) {
 
 const adaptHeap = 250 << 20
 
-// slowly grows the heap in steps, as programs do that work on something.
-func slowly(bytes int) (all [][]*node) {
+// slowly grows the heap in steps, as programs do that work on something, and no faster than
+// the advisor follows, which may have to wait for a CPU.
+func slowly(a *Advisor, bytes int) (all [][]*node) {
 	const step = 4 << 20
 	for n := 0; n < bytes; n += step {
 		all = append(all, grow(step))
 		time.Sleep(adaptEvery / 5)
+		if a == nil {
+			continue
+		}
+		if err := testenv.Await("huge pages ahead of the heap", func() bool {
+			s, goal := a.Stats(), readHeap().goal
+			return goal < leastReserved || s.GivenUp != "" || s.Advised.Len() > 0 && s.Advised.Len() >= min(uintptr(goal), s.Reserved.Len())
+		}); err != nil {
+			panic(fmt.Sprintf("%v: %+v", err, a.Stats()))
+		}
 	}
 	return all
 }
 
-func adaptGrow(*Advisor) error {
-	all := slowly(adaptHeap)
+func adaptGrow(a *Advisor) error {
+	all := slowly(a, adaptHeap)
 	for _, part := range all {
 		if err := check(part); err != nil {
 			return err
@@ -225,7 +235,7 @@ func TestAdaptiveSparseHeap(t *testing.T) {
 var thinKept []*node // until its memory is measured
 
 func adaptThin(a *Advisor) error {
-	for _, part := range slowly(400 << 20) {
+	for _, part := range slowly(a, 400<<20) {
 		thinKept = append(thinKept, thin(part, 500)...)
 	}
 	clean()
@@ -257,7 +267,7 @@ func TestAdaptiveUntouchedHeap(t *testing.T) {
 }
 
 func adaptUntouched(a *Advisor) error {
-	all := slowly(100 << 20)
+	all := slowly(a, 100<<20)
 	const window = 2 << 20
 	big := make([]byte, 350<<20)
 	touch := func(from, to int) uint64 {
@@ -301,7 +311,7 @@ func TestAdaptiveShrinkingHeap(t *testing.T) {
 
 func adaptShrink(a *Advisor) error {
 	smallFor = 100 * time.Millisecond
-	all := slowly(200 << 20)
+	all := slowly(a, 200<<20)
 	if a == nil {
 		return nil
 	}
@@ -318,7 +328,7 @@ func adaptShrink(a *Advisor) error {
 	if flags, err := flagsOf(s.Reserved); err != nil || strings.Contains(flags, " hg") || s.Advised.Len() != 0 || s.GivenUp != "the heap is small" {
 		return fmt.Errorf("flags %s, %v", flags, err)
 	}
-	all = slowly(200 << 20)
+	all = slowly(a, 200<<20)
 	if err := testenv.Await("it asks again", func() bool { return a.Stats().Advised.Len() > 0 }); err != nil {
 		return err
 	}
@@ -346,7 +356,7 @@ func TestAdaptiveReserveOfAProgramThatLocksItsMemory(t *testing.T) {
 }
 
 func adaptLock(a *Advisor) error {
-	all := slowly(100 << 20)
+	all := slowly(a, 100<<20)
 	_ = unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
 	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE); err != nil {
 		return err
@@ -356,7 +366,7 @@ func adaptLock(a *Advisor) error {
 			return err
 		}
 	}
-	more := slowly(50 << 20)
+	more := slowly(nil, 50<<20)
 	clean()
 	runtime.KeepAlive(all)
 	runtime.KeepAlive(more)

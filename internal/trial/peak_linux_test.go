@@ -122,7 +122,7 @@ func TestPeakRSSOfTrees(t *testing.T) {
 		"at once":             "P 3000 30 & P 9000 30 & wait",
 		"pipe":                "P 9000 0 | cat; :",
 		"grandchild":          "sh -c 'P 9000 0; :'; :",
-		"orphan":              "(P 9000 20 &) ; sleep 0.1",
+		"orphan":              "(P 9000 20 &) | cat; :",
 		"left behind":         "P 9000 0; sleep 1000 & :",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func TestReadyWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	status = http.StatusServiceUnavailable // up, but not ready
-	checkMessage(t, r.wait(ctx, 50*time.Millisecond, never), "was not ready", srv.URL, "50ms", "503", "--ready-timeout")
+	checkMessage(t, r.wait(ctx, 2*time.Second, never), "was not ready", srv.URL, "2s", "503", "--ready-timeout")
 	if err := r.wait(ctx, time.Minute, gone); !errors.Is(err, errGone) {
 		t.Errorf("the server ended: %v", err)
 	}
@@ -117,7 +117,7 @@ func TestReadyWait(t *testing.T) {
 	if err := free.PortTaken(ctx); err != nil {
 		t.Errorf("nothing listens: %v", err)
 	}
-	checkMessage(t, free.wait(ctx, 50*time.Millisecond, never), "refused")
+	checkMessage(t, free.wait(ctx, 2*time.Second, never), "refused")
 }
 
 func TestServerDefaults(t *testing.T) {

@@ -262,14 +262,14 @@ func roleBurn(words []string) error {
 }
 
 func burn(d time.Duration) {
-	for {
+	used := func() time.Duration {
 		var ru unix.Rusage
 		if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
 			panic(err)
 		}
-		if time.Duration(ru.Utime.Nano()) >= d {
-			return
-		}
+		return time.Duration(ru.Utime.Nano())
+	}
+	for end := used() + d; used() < end; {
 		for i := range 100000 {
 			sink += i * i
 		}

@@ -99,7 +99,7 @@ func TestLoadDoesNotCount(t *testing.T) {
 	big := roleLine("touch", "150", "60000")
 	for name, load := range map[string]string{
 		"waited for":  roleLine("touch", "150", "0"),
-		"left behind": big + " >MARKER & until grep -q hwm MARKER; do sleep 0.01; done",
+		"left behind": "mkfifo MARKER; " + big + " >MARKER & read hwm <MARKER",
 		"an orphan":   "(" + roleLine("touch", "150", "0") + " &) | cat",
 	} {
 		p := server(t, 1)
@@ -131,8 +131,8 @@ func TestServerFails(t *testing.T) {
 		change  func(p *Program)
 		failure []string
 	}{
-		{"never answers", []string{"deaf"}, func(p *Program) { p.Server.ReadyTimeout = 200 * time.Millisecond },
-			[]string{"did not answer at tcp:127.0.0.1:", "within 200ms", "refused", "--ready-timeout"}},
+		{"never answers", []string{"deaf"}, func(p *Program) { p.Server.ReadyTimeout = 2 * time.Second },
+			[]string{"did not answer at tcp:127.0.0.1:", "within 2s", "refused", "--ready-timeout"}},
 		{"dies before", []string{"die=4"}, nil, []string{"ended before it answered at tcp:"}},
 		{"dies well before", []string{"die=0"}, nil, []string{"ended before it answered at tcp:"}},
 		{"dies under load", nil, func(p *Program) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -116,7 +117,12 @@ var before = map[string]func(string) error{
 		}
 		return unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	},
-	"child": func(v string) error { return exec.Command("/bin/sleep", v).Start() },
+	"child": func(v string) error {
+		runtime.LockOSThread() // this thread becomes the next command, and with its end ends the child
+		cmd := exec.Command("/bin/sleep", v)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		return cmd.Start()
+	},
 	"close": func(v string) error {
 		finally(func() {
 			for _, fd := range numbers(v) {

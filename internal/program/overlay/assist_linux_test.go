@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -71,10 +72,11 @@ type cycle struct {
 var heapOfCycle = regexp.MustCompile(`(?m)^gc .* (\d+)->(\d+)->(\d+) MB, (\d+) MB goal,.*`)
 
 // cyclesOf runs the probe with the GC traced. Where the GC took half of the CPUs for a
-// second, the runtime itself lets nothing assist for a while, so it is run again.
+// second, the runtime itself lets nothing assist for a while, so it is run again: beside a busy
+// program often.
 func cyclesOf(t *testing.T, program string, env ...string) (out []cycle) {
 	t.Helper()
-	for range 5 {
+	for end := time.Now().Add(testenv.Patience); time.Now().Before(end); {
 		cmd := exec.Command(program)
 		cmd.Env = append(append(os.Environ(), "WORK=assist", "GOMEMLIMIT=", "GODEBUG=gctrace=1"), env...)
 		var said bytes.Buffer

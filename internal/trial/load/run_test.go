@@ -217,7 +217,7 @@ func TestTimeoutsOfRealServers(t *testing.T) {
 		before := runtime.NumGoroutine()
 		s := serve(t, tt.server, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		r := mustRun(t, Options{URLs: []string{s.URL}, HTTP: tt.http, Rate: 100, Duration: 100 * time.Millisecond,
-			Timeout: 200 * time.Millisecond, TLS: trusting(s)})
+			Timeout: 2 * time.Second, TLS: trusting(s)})
 		if r.Failures != (Failures{Timeout: 10}) || r.Succeeded != 0 {
 			t.Errorf("%s: %+v", tt.server, r.Counts)
 		}
