@@ -29,7 +29,17 @@ type client struct {
 type target struct {
 	request    *http.Request
 	transports []*http.Transport // used in turn
+	body       func() (io.ReadCloser, error)
 }
+
+// A once is no body. Where a kept connection breaks, a transport of HTTP/1.1 sends such a
+// request again ([replayed]) if it has no body, or one that can be had again: the server would
+// get more requests than were asked for, and its failure would be seen by nobody. This can be
+// had once.
+type once struct{}
+
+func (once) Read([]byte) (int, error) { return 0, io.EOF }
+func (once) Close() error             { return nil }
 
 // newClient connects to each host once: what is wrong with an address, or a certificate,
 // is said before any load. No request is sent.
@@ -52,7 +62,10 @@ func newClient(ctx context.Context, o *Options, urls []*url.URL) (*client, error
 			end()
 			return nil, err
 		}
-		c.targets = append(c.targets, target{req, c.pools[host]})
+		c.targets = append(c.targets, target{req, c.pools[host], req.GetBody})
+		if c.pools[host][0].Protocols.HTTP1() && replayed(req) {
+			req.GetBody = nil
+		}
 	}
 	return c, nil
 }
@@ -236,6 +249,17 @@ func (c *client) close() {
 	}
 }
 
+// lacksBody says that net/http looks for the end of an empty body before it sends the
+// request, and so sends none.
+func lacksBody(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// replayed says that net/http sends the request again.
+func replayed(r *http.Request) bool {
+	return lacksBody(r.Method) || r.Header["Idempotency-Key"] != nil || r.Header["X-Idempotency-Key"] != nil
+}
+
 // do sends the request with index i, which was to start at the time intended, and waits
 // for the last byte of its answer.
 func (c *client) do(ctx context.Context, i uint64, intended time.Time) outcome {
@@ -244,8 +268,10 @@ func (c *client) do(ctx context.Context, i uint64, intended time.Time) outcome {
 	defer cancel()
 	t := &c.targets[i%uint64(len(c.targets))]
 	req := t.request.WithContext(bounded)
-	if req.GetBody != nil {
-		req.Body, _ = req.GetBody() // which cannot fail
+	if t.body != nil {
+		req.Body, _ = t.body() // which cannot fail
+	} else if t.transports[0].Protocols.HTTP1() && lacksBody(req.Method) {
+		req.Body = once{}
 	}
 	out := outcome{lateness: time.Since(intended)}
 	resp, err := t.transports[i/uint64(len(c.targets))%uint64(len(t.transports))].RoundTrip(req)

@@ -92,7 +92,11 @@ func ParseHeader(s string) (Header, error) {
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return Header{}, fmt.Errorf("%q: the value has control characters", s)
 	}
-	return Header{http.CanonicalHeaderKey(name), value}, nil
+	switch name = http.CanonicalHeaderKey(name); name {
+	case "Content-Length", "Transfer-Encoding", "Trailer": // net/http would leave them out
+		return Header{}, fmt.Errorf("%q: %s follows from the body, and cannot be set", s, name)
+	}
+	return Header{name, value}, nil
 }
 
 // notInName says that r is not a character of a token (RFC 9110, section 5.6.2).

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -381,5 +383,41 @@ func TestMeasuring(t *testing.T) {
 				t.Errorf("%s: called at %v, ended at %v", arrivals, at, time.Since(start))
 			}
 		})
+	}
+}
+
+// A request is sent once: where the server breaks the connection instead of answering, it has
+// failed, also if it is one that a browser would send again.
+func TestSentOnce(t *testing.T) {
+	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST"} {
+		for _, key := range []string{"", "Idempotency-Key"} {
+			for _, body := range [][]byte{nil, []byte("x")} {
+				if body != nil && method == "HEAD" || body == nil && method == "POST" && key != "" {
+					continue // the one has no body, the other needs one
+				}
+				var seen atomic.Int64
+				var lengths sync.Map
+				s := serve(t, "1", func(_ http.ResponseWriter, r *http.Request) {
+					lengths.Store(fmt.Sprint(r.ContentLength, r.TransferEncoding), true)
+					if seen.Add(1)%5 == 0 {
+						panic(http.ErrAbortHandler) // breaks the connection
+					}
+				})
+				o := Options{URLs: []string{s.URL}, Method: method, Rate: 500, Duration: 200 * time.Millisecond, Body: body, Timeout: testenv.Patience}
+				if key != "" {
+					o.Headers = []Header{{key, "1"}}
+				}
+				r := mustRun(t, o)
+				if r.Failures != (Failures{Connection: 20}) || r.Succeeded != 80 || seen.Load() != 100 {
+					t.Errorf("%s %q, %q: %+v, the server has seen %d", method, key, body, r.Counts, seen.Load())
+				}
+				lengths.Range(func(l, _ any) bool {
+					if want := fmt.Sprint(len(body), []string(nil)); l != want {
+						t.Errorf("%s: the server has seen a body of %s, want %s", method, l, want)
+					}
+					return true
+				})
+			}
+		}
 	}
 }
