@@ -139,6 +139,10 @@ spec:
 		change    func(*result.File)
 		has, lack []string
 	}{
+		"a heap that grows up to its limit": {func(f *result.File) { f.Arms[1].Setting.GOGC = new("off") },
+			[]string{"memory: 460Mi", "# GOMEMLIMIT: with GOGC=off"}, []string{"341Mi"}},
+		"page cache of another cgroup": {func(f *result.File) { *f.Arms[1].Samples[0].PeakRSS = 320 * mib },
+			[]string{"memory: 352Mi", "320.0MiB: the largest peak RSS, of 2 runs"}, nil},
 		"a run near the limit": {func(f *result.File) { *f.Arms[1].Samples[0].CgroupPeak = 470 * mib },
 			[]string{"memory: 512Mi"}, []string{"517Mi"}},
 		"no limit of the setting": {func(f *result.File) { f.Arms[1].Setting.MemLimit = nil }, []string{`value: "300"`}, []string{"- name: GOMEMLIMIT"}},

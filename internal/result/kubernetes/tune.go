@@ -23,7 +23,11 @@ const (
 // OfTune returns the patch that says what a search recommends first.
 func OfTune(f *result.File) (Patch, error) {
 	if f.Answer == nil || f.Answer.State == result.AnswerTooLittle || len(f.Recommendations) == 0 {
-		return Patch{}, errors.New("it has no answer to make a patch of: too little was measured")
+		why := "too little was measured"
+		if f.Error != "" {
+			why = f.Error
+		}
+		return Patch{}, errors.New("it has no answer to make a patch of: " + why)
 	}
 	rec := f.Recommendations[0]
 	arm := armOf(f, rec.Arm)
@@ -109,6 +113,11 @@ func (p *Patch) resources(f *result.File, arm *result.Arm) {
 				of = "peak of the cgroup, page cache and kernel memory included"
 			}
 			p.Requests.WhyMemory = fmt.Sprintf("%s: the largest %s, of %s, and 10%%", unit.Size(peak), of, unit.Plural(peaks, "run"))
+			// However long that takes: the runs may have been over before.
+			if s := arm.Setting.Trial(); s.GOGC == "off" && s.MemLimit > p.Requests.Memory {
+				p.Requests.Memory = min(roundUp(s.MemLimit, mib), *limit)
+				p.Requests.WhyMemory = "GOMEMLIMIT: with GOGC=off the heap grows up to it"
+			}
 		}
 	}
 	if cpus := f.Program.Limits.CPUs; cpus != nil {
@@ -122,7 +131,8 @@ func (p *Patch) resources(f *result.File, arm *result.Arm) {
 }
 
 // peakOf returns the largest peak of memory of the runs of an arm that count, of how many,
-// and whether it is what their cgroup counted: it is not where one of them has no such count.
+// and whether it is what their cgroup counted: it is not where one of them has no such count,
+// or where RSS was more.
 func peakOf(arm *result.Arm) (peak uint64, n int, cgroup bool) {
 	var rss uint64
 	cgroup = true
@@ -142,8 +152,8 @@ func peakOf(arm *result.Arm) (peak uint64, n int, cgroup bool) {
 		}
 		peak = max(peak, *s.CgroupPeak)
 	}
-	if !cgroup {
-		peak = rss
+	if !cgroup || rss > peak { // page cache that another cgroup was charged for is the pod's there
+		peak, cgroup = rss, false
 	}
 	return peak, n, cgroup && n > 0
 }
