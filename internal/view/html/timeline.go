@@ -16,8 +16,10 @@ type timed struct {
 	wall   float64
 }
 
-// timedOf returns the run of an arm that was kept over time.
+// timedOf returns the first run of an arm that was kept over time, and counts where one of
+// them does.
 func timedOf(name string, samples []*result.Sample) (t timed, ok bool) {
+	samples = result.Usable(samples)
 	i := slices.IndexFunc(samples, func(s *result.Sample) bool { return s.Series != nil && len(s.Series.RSS.Seconds) > 1 })
 	if i < 0 {
 		return t, false

@@ -112,7 +112,9 @@ folio.kinds.time = (() => {
         for (const l of spots) {
           for (const s of l.lane.series) {
             const k = own.hidden.has(s.name) ? -1 : at(s.x, own.cursor);
-            if (k >= 0) rows.push([c.lanes.length > 1 && names.length < d3.sum(c.lanes, n => n.series.length) ? `${l.lane.label}, ${s.name}` : s.name, l.fy(s.y[k])]);
+            // A line holds until its next point; a stick was then.
+            const then = k >= 0 && s.kind !== 'line' && x(own.cursor) - x(s.x[k]) > 4 ? `, last at ${fx(s.x[k])}` : '';
+            if (k >= 0) rows.push([c.lanes.length > 1 && names.length < d3.sum(c.lanes, n => n.series.length) ? `${l.lane.label}, ${s.name}` : s.name, l.fy(s.y[k]) + then]);
           }
         }
         tip(root, { x: x(own.cursor), y: spots[0].top + 20 }, c.title, rows);

@@ -156,7 +156,7 @@ func (t *tuned) answers() []Answer {
 		}
 		if i == 0 {
 			a.Detail = strings.TrimSpace(a.Detail + " " + open)
-			if s.Arm != nil && s.Figure == "" {
+			if s.Arm != nil && s.Figure == "" && s.Arm.Name == t.file.Arms[0].Name {
 				a.Figure = "default"
 			}
 		} else {
@@ -380,6 +380,9 @@ func (t *tuned) table() *Table {
 		delta, more := plain(""), plain("")
 		if e := a.Final.Ratio; e != nil {
 			delta = num(report.Change(e), e.Ratio)
+		}
+		if delta.Text == "" {
+			delta = plain(report.OverLimit(a.Arm)) // of the default
 		}
 		if e := a.Final.MemoryRatio; e != nil && a != order[0] {
 			more = num(report.Change(e), e.Ratio)
