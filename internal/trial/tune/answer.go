@@ -102,7 +102,7 @@ func (r *Result) answer(v *verdict) {
 	if main == nil {
 		return // every one breaks the limits: unlimited says so
 	}
-	r.Answer.State, r.Answer.Noise = Conclusive, stat.NewNoise(def.Final.N, v.noise())
+	r.Answer.State, r.Answer.Noise = Conclusive, stat.NewNoise(v.noise())
 	r.Answer.Untried = r.untried
 	if rounds, upTo := v.missing(main); rounds > 0 {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
@@ -257,7 +257,8 @@ func (v *verdict) margin() float64 { return v.r.obj.spec.Margin() }
 // main by more than the margin, 0 if that is known, and by how much one may. Where main is the
 // default, and others look better, it is how many until one of them is known to be.
 func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
-	noise, first := v.noise(), 0
+	_, noise := v.noise()
+	first := 0
 	for _, a := range v.arms {
 		if a == main || v.below(a, main) || !v.r.allowed(a) {
 			continue
@@ -298,15 +299,18 @@ func (v *verdict) best(a, main *Arm) (ratio float64, ok bool) {
 	return ratio, ok
 }
 
-// noise is how much the finalists' ratios vary from round to round.
-func (v *verdict) noise() float64 {
+// noise is how much the finalists' ratios vary from round to round, and the rounds of the one
+// that has fewest: a run that does not count takes its pair away.
+func (v *verdict) noise() (rounds int, sd float64) {
+	rounds = v.r.Arms[0].Final.N
 	var all []float64
 	for _, a := range v.arms {
 		if a != v.r.Arms[0] {
 			all = append(all, v.ratio[a].Noise)
+			rounds = min(rounds, v.ratio[a].N)
 		}
 	}
-	return stat.Median(all)
+	return rounds, stat.Median(all)
 }
 
 // likely shrinks a log ratio of n rounds by what noise alone may have made of it: what looks

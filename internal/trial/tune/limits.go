@@ -117,9 +117,9 @@ func (r *Result) unlimited() error {
 	if e := r.limits.Errors; e != nil {
 		given = append(given, "--max-errors "+e.Text)
 	}
-	text := strings.Join(given, " and ") + ": no setting keeps to it in every run"
+	text := strings.Join(given, " and ") + ": no setting that was measured keeps to it in every run"
 	if len(given) > 1 {
-		text = strings.Join(given, " and ") + ": no setting keeps to all of them in every run"
+		text = strings.Join(given, " and ") + ": no setting that was measured keeps to all of them in every run"
 	}
 	sep := ": "
 	if r.limits.RSS > 0 {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
@@ -57,7 +56,15 @@ func besideGC(d *result.Delays, before string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return before + strings.Join(names, ", ") + "."
+	text := names[0]
+	for i, name := range names[1:] {
+		sep := ", "
+		if i == len(names)-2 {
+			sep = " and "
+		}
+		text += sep + name
+	}
+	return before + text + "."
 }
 
 // delaysAnswer says it of the default of a search, and what the recommended setting changes:

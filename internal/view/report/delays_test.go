@@ -42,7 +42,7 @@ func TestDelaysSentence(t *testing.T) {
 		{"unclear", func(a *result.Arm) { a.Delays.State = delay.Unclear },
 			"p99 of 41.00ms: its cause is unclear: 83.0% of the slow requests overlap a GC cycle with assists, and 20.0% would by chance."},
 		{"none", func(a *result.Arm) { a.Delays.State, a.Delays.Cause = delay.None, "" },
-			"p99 of 41.00ms: no cause found: 85.0% of the slow requests overlap a GC cycle, and 25.0% would by chance. The same holds of throttling by the CPU quota, page faults above usual."},
+			"p99 of 41.00ms: no cause found: 85.0% of the slow requests overlap a GC cycle, and 25.0% would by chance. The same holds of throttling by the CPU quota and page faults above usual."},
 		{"none of the GC alone", func(a *result.Arm) {
 			a.Delays.State, a.Delays.Cause, a.Delays.Causes = delay.None, "", a.Delays.Causes[3:4]
 		},
