@@ -27,7 +27,7 @@
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
 //	                         does not grow. 0: no bound (the default within a limit)
-//	secondp=WHEN   sweep     when GOMAXPROCS is 2 on a single CPU that is idle at times.
+//	secondp=WHEN   0         when GOMAXPROCS is 2 on a single CPU that is idle at times.
 //	                         sweep: while the heap is swept after a GC cycle; gc: while
 //	                         the GC marks, too, which makes the tail of some servers
 //	                         longer; 0: never

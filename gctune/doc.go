@@ -42,9 +42,9 @@
 // it also wakes once a second, every 30 seconds in an idle program, and up to 20
 // times a second where little of the budget is free: memory outside the heap that
 // grows by up to 0.5 GiB a second is then seen in time. An idle program whose GOGC
-// is not raised is not woken. On a single CPU GOMAXPROCS is 2 while the
-// heap is swept after a GC cycle ([Options.SecondP]); each change stops the world
-// for 10 to 100 us. Setting GOGC takes the heap lock; it does not stop the
+// is not raised is not woken. With [Options.SecondP] GOMAXPROCS is 2 at times on a
+// single CPU; each change stops the world, and there are readings every 10 ms
+// meanwhile. Setting GOGC takes the heap lock; it does not stop the
 // world (since Go 1.19). RSS goes up, within the budget.
 //
 // # Systems

@@ -24,15 +24,15 @@ import (
 type SecondP int
 
 const (
+	// SecondPOff is never.
+	SecondPOff SecondP = iota
 	// SecondPSweep is while the heap is swept after each GC cycle, 0.1 s and more for each GiB,
 	// of a program that uses less than three quarters of its CPU.
-	SecondPSweep SecondP = iota
+	SecondPSweep
 	// SecondPGC is from shortly before a GC cycle until the heap is swept, of a program that
 	// uses less than half of its CPU. A cycle that cannot be foreseen (runtime.GC, a burst)
 	// marks with one P: GOMAXPROCS waits for a cycle that runs.
 	SecondPGC
-	// SecondPOff is never.
-	SecondPOff
 )
 
 const (
@@ -125,6 +125,9 @@ func (p *secondP) close() {
 // cycle sees to the next GC cycle, and reports whether there is more to do.
 func (p *secondP) cycle(h *heapView) (more bool) {
 	defer p.lower()
+	// Before the finalizer is set: a cycle that ends in between is news then, not taken for one
+	// that was known, for which no news would come again.
+	h.begin()
 	// Finalizers run as sweeping begins; cleanups, once it is done.
 	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
 		select {
@@ -132,7 +135,6 @@ func (p *secondP) cycle(h *heapView) (more bool) {
 		default:
 		}
 	})
-	h.begin()
 	if p.when == SecondPGC && h.live >= secondPLive {
 		more = p.mark(h)
 	} else {

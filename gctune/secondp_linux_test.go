@@ -69,7 +69,7 @@ func init() {
 			return nil
 		}},
 		"GOMAXPROCS is set in the environment": {env: []string{"GOMAXPROCS=1"}, run: func() error { return onlyOne(&Options{SecondP: SecondPGC}) }},
-		"no second P":                          {run: func() error { return onlyOne(&Options{SecondP: SecondPOff}) }},
+		"no second P":                          {run: func() error { return onlyOne(&Options{}) }},
 	}
 }
 

@@ -103,8 +103,8 @@ func (o *Options) check() error {
 			return &startError{errors.New("Options." + f.name + " is not a share from 0 to 1: " + strconv.FormatFloat(f.v, 'g', -1, 64))}
 		}
 	}
-	if o.SecondP < SecondPSweep || o.SecondP > SecondPOff {
-		return &startError{errors.New("Options.SecondP is not SecondPSweep, SecondPGC or SecondPOff: " + strconv.Itoa(int(o.SecondP)))}
+	if o.SecondP < SecondPOff || o.SecondP > SecondPGC {
+		return &startError{errors.New("Options.SecondP is not SecondPOff, SecondPSweep or SecondPGC: " + strconv.Itoa(int(o.SecondP)))}
 	}
 	if o.Floor < 0 || o.Ceiling < 0 || o.MinCycle < 0 {
 		return &startError{errors.New("Options.Floor, Ceiling and MinCycle cannot be negative")}

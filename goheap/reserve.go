@@ -3,11 +3,13 @@ package goheap
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"strings"
 	"unsafe"
 
 	"github.com/foliomem/folio/internal/base/ballast"
+	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
@@ -45,6 +47,9 @@ func growHeap(fs procmem.FS, n uint64) (page.Range, error) {
 	}
 	if total, err := memory(fs); err == nil && n > total {
 		return page.Range{}, fmt.Errorf("the machine has %d bytes of memory in all", total)
+	}
+	if n > math.MaxInt/2 {
+		return page.Range{}, fmt.Errorf("%s are more than a heap of a 32-bit program can have", unit.Size(n))
 	}
 	if err := room(n + n/64 + 2*heapmap.ArenaBytes); err != nil {
 		return page.Range{}, err

@@ -16,13 +16,13 @@ const (
 	nameAuto         = "auto"
 	nameTune         = "tune"
 	nameTwoP         = "auto-2P"
-	nameOneP         = "auto-1P"
+	nameSweepP       = "auto-sweep"
 	nameNoGC         = "no GC"
 )
 
 // armNames are all of them, in the order of the table. The last three are only measured
 // when asked for.
-var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameTwoP, nameOneP, nameNoGC}
+var armNames = []string{nameDefault, nameAutomemlimit, nameOff, nameAuto, nameTune, nameTwoP, nameSweepP, nameNoGC}
 
 // chooseArms returns the arms with these names, separated by commas.
 func chooseArms(names string) ([]string, error) {
@@ -63,7 +63,7 @@ func arms(names []string, limit uint64, found *trial.Setting) []*Arm {
 		out = append(out, &Arm{Name: nameTune, setting: s})
 	}
 	out = append(out, &Arm{Name: nameTwoP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=gc"}}})
-	out = append(out, &Arm{Name: nameOneP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=0"}}})
+	out = append(out, &Arm{Name: nameSweepP, setting: trial.Setting{Env: []string{automemlimitOff, "FOLIO=secondp=sweep"}}})
 	out = append(out, &Arm{Name: nameNoGC, setting: trial.Setting{GOGC: trial.Off, Env: plain}})
 	return slices.DeleteFunc(out, func(a *Arm) bool { return !slices.Contains(names, a.Name) })
 }

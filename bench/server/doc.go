@@ -42,7 +42,8 @@
 //			the same limits and rate, and shorter loads
 //	auto-2P		auto with a second P while the GC marks, too (FOLIO=secondp=gc). Only
 //			with -arms
-//	auto-1P		auto without a second P (FOLIO=secondp=0). Only with -arms
+//	auto-sweep	auto with a second P while the heap is swept (FOLIO=secondp=sweep).
+//			Only with -arms
 //	no GC		GOGC=off in a container with four times the memory: no setting of the
 //			service as it is deployed, but what p99 is where no setting leaves GC
 //			cycles out. Only with -arms

@@ -98,7 +98,7 @@ func TestArms(t *testing.T) {
 		"auto: AUTOMEMLIMIT=off",
 		"tune: GOGC=400 AUTOMEMLIMIT=off FOLIO=off thp=heap",
 		"auto-2P: AUTOMEMLIMIT=off FOLIO=secondp=gc",
-		"auto-1P: AUTOMEMLIMIT=off FOLIO=secondp=0",
+		"auto-sweep: AUTOMEMLIMIT=off FOLIO=secondp=sweep",
 		"no GC: GOGC=off AUTOMEMLIMIT=off FOLIO=off",
 	}
 	if !slices.Equal(got, want) {
