@@ -3,8 +3,9 @@
 //	import _ "github.com/foliomem/folio/auto"
 //
 // It puts the heap on huge pages ([goheap]), within a memory limit from the first touch on,
-// and tunes the GC within the memory of the container ([gctune]). Small programs, and those that collect
-// little, are left as they are. A GOGC or GOMEMLIMIT that is set keeps its meaning.
+// and tunes the GC within the memory of the container ([gctune]). Programs that collect
+// little are left as they are; the heap of one that collects often may grow up to the limit, also
+// if little of it is live. A GOGC or GOMEMLIMIT that is set keeps its meaning.
 //
 // It is configured by the environment variable FOLIO only, settings separated by
 // commas, for example FOLIO=heap=collapse,reserve=4GiB,log=1:

@@ -74,10 +74,10 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 		}
 	} else {
 		estimate, ok := s.traceShare()
-		if !ok {
+		if !ok || estimate >= 1 { // more than all CPU time says nothing: see runfacts
 			return 0, NextStep{}, false
 		}
-		gain = min(estimate, 1)
+		gain = estimate
 		f.What = "Tune the GC: what it costs is not known by samples"
 		f.Evidence = fmt.Sprintf("GC CPU by gctrace %s, in %s", unit.Seconds(*s.TraceCPU), s.cycles())
 	}

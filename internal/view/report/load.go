@@ -101,7 +101,7 @@ func rateText(v float64) string {
 }
 
 func countsText(c result.LoadCounts) string {
-	out := fmt.Sprintf("%s requests: %s succeeded", unit.Number(c.Intended), unit.Number(c.Succeeded))
+	out := fmt.Sprintf("%s: %s succeeded", unit.Plural(int(c.Intended), "request"), unit.Number(c.Succeeded))
 	if c.Failed > 0 {
 		out += fmt.Sprintf(", %s failed (%s)", unit.Number(c.Failed), unit.Percent(float64(c.Failed)/float64(c.Intended)))
 	}
