@@ -112,6 +112,15 @@ func Plural(n int, noun string) string {
 	return Number(int64(n)) + " " + noun
 }
 
+// Enumerate joins words: "a, b and c".
+func Enumerate(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // Rate prints how often something happens in a second, without the unit: whole numbers
 // from 10 on, "2.5" below.
 func Rate(v float64) string {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // A RefusedError says why a patch is not applied. Nothing was built.
@@ -49,20 +51,11 @@ func (p *Patch) suits(t *Toolchain) error {
 	switch lang := t.lang(); {
 	case !slices.Contains(p.Go, lang):
 		return refuse(fmt.Sprintf("it is written for %s: choose one of these (GOTOOLCHAIN=%s.0), or build without the patch",
-			enumerate(p.Go), p.Go[len(p.Go)-1]))
+			unit.Enumerate(p.Go), p.Go[len(p.Go)-1]))
 	case p.Experiment != "" && !t.experimental(p.Experiment):
 		return refuse(fmt.Sprintf("it needs GOEXPERIMENT=%s: set it in the environment", p.Experiment))
 	}
 	return nil
-}
-
-// enumerate joins words: "a, b and c".
-func enumerate(list []string) string {
-	last := len(list) - 1
-	if last < 1 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
 // A change is what one edit does to one place of a file.

@@ -117,10 +117,11 @@ func (r *Result) unlimited() error {
 	if e := r.limits.Errors; e != nil {
 		given = append(given, "--max-errors "+e.Text)
 	}
-	text := strings.Join(given, " and ") + ": no setting that was measured keeps to it in every run"
+	them := "it"
 	if len(given) > 1 {
-		text = strings.Join(given, " and ") + ": no setting that was measured keeps to all of them in every run"
+		them = "all of them"
 	}
+	text := fmt.Sprintf("%s: no setting that was measured keeps to %s in every run", strings.Join(given, " and "), them)
 	sep := ": "
 	if r.limits.RSS > 0 {
 		if least, a := r.least(mostMemory); a != nil {

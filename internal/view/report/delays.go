@@ -56,15 +56,7 @@ func besideGC(d *result.Delays, before string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := names[0]
-	for i, name := range names[1:] {
-		sep := ", "
-		if i == len(names)-2 {
-			sep = " and "
-		}
-		text += sep + name
-	}
-	return before + text + "."
+	return before + unit.Enumerate(names) + "."
 }
 
 // delaysAnswer says it of the default of a search, and what the recommended setting changes:
