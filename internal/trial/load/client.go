@@ -29,7 +29,7 @@ type client struct {
 type target struct {
 	request    *http.Request
 	transports []*http.Transport // used in turn
-	body       func() (io.ReadCloser, error)
+	again      bool              // the transport would send it again, unless its body can be had once
 }
 
 // A once is no body. Where a kept connection breaks, a transport of HTTP/1.1 sends such a
@@ -62,10 +62,11 @@ func newClient(ctx context.Context, o *Options, urls []*url.URL) (*client, error
 			end()
 			return nil, err
 		}
-		c.targets = append(c.targets, target{req, c.pools[host], req.GetBody})
-		if c.pools[host][0].Protocols.HTTP1() && replayed(req) {
-			req.GetBody = nil
+		again := c.pools[host][0].Protocols.HTTP1() && replayed(req)
+		if again && req.GetBody == nil && lacksBody(req.Method) {
+			req.GetBody = func() (io.ReadCloser, error) { return once{}, nil }
 		}
+		c.targets = append(c.targets, target{req, c.pools[host], again})
 	}
 	return c, nil
 }
@@ -268,10 +269,11 @@ func (c *client) do(ctx context.Context, i uint64, intended time.Time) outcome {
 	defer cancel()
 	t := &c.targets[i%uint64(len(c.targets))]
 	req := t.request.WithContext(bounded)
-	if t.body != nil {
-		req.Body, _ = t.body() // which cannot fail
-	} else if t.transports[0].Protocols.HTTP1() && lacksBody(req.Method) {
-		req.Body = once{}
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody() // which cannot fail
+	}
+	if t.again {
+		req.GetBody = nil // of this copy
 	}
 	out := outcome{lateness: time.Since(intended)}
 	resp, err := t.transports[i/uint64(len(c.targets))%uint64(len(t.transports))].RoundTrip(req)
