@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -100,7 +99,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	switch last := samples[len(samples)-1]; {
 	case late == len(samples):
 		notes.Add("LATE: no run counts: " + last.Failure)
-	case failed+late == len(samples) && strings.HasPrefix(last.Failure, "interrupted"):
+	case failed+late == len(samples) && last.FailureKind == trial.FailedInterrupted:
 		notes.Add("the run was " + last.Failure + ": its figures are of the time until then")
 	case failed+late == len(samples):
 		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")

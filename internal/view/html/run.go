@@ -14,7 +14,7 @@ import (
 func runSection(f *result.File) *Section {
 	arm := &f.Arms[0]
 	s := &Section{Kicker: kicker(f), Heading: f.Program.Line(arm.Setting.Trial()), Code: true, About: about(f), Notes: slices.Clone(f.Notes)}
-	if n := len(arm.Samples); n > 1 {
+	if n := len(result.Usable(arm.Samples)); n > 1 { // as the answer counts them
 		s.About = append(s.About, formatf("medians of %d runs, in %s", n, unit.ElapsedSeconds(f.ElapsedSeconds)))
 	}
 	if !f.Complete {

@@ -377,12 +377,9 @@ func (t *tuned) table() *Table {
 	t.heads(tb)
 	order := t.ranked()
 	for _, a := range order {
-		delta, more := plain(""), plain("")
+		delta, more := plain(report.OverLimit(a.Arm)), plain("") // the first of the default, which has no ratio
 		if e := a.Final.Ratio; e != nil {
 			delta = num(report.Change(e), e.Ratio)
-		}
-		if delta.Text == "" {
-			delta = plain(report.OverLimit(a.Arm)) // of the default
 		}
 		if e := a.Final.MemoryRatio; e != nil && a != order[0] {
 			more = num(report.Change(e), e.Ratio)
