@@ -152,13 +152,18 @@ func TestRealPrograms(t *testing.T) {
 func TestRelay(t *testing.T) {
 	for _, n := range []int{1, 2} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			var why string
-			for range 3 { // what can be told apart is up to who writes when
-				if why = relay(t, n); why == "" {
-					return
+			why := relay(t, n)
+			if why == "" {
+				return
+			}
+			// What can be told apart is up to who writes when: a rare failure is chance, one
+			// of three at most.
+			t.Log(why)
+			for range 2 {
+				if why := relay(t, n); why != "" {
+					t.Error(why)
 				}
 			}
-			t.Error(why)
 		})
 	}
 }
