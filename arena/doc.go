@@ -116,6 +116,9 @@
 // is reported: where the arena was made and freed, the type, and how many
 // values the slab held. The panics give the same detail. [OnDangling] takes the
 // reports, [CheckDangling] makes them at once: call it at the end of tests.
+// A goroutine that was preempted at any place and waits for a CPU is scanned
+// conservatively: on a busy machine a report may be of a pointer that is dead.
+// GODEBUG=asyncpreemptoff=1 leaves those out.
 //
 // # Goroutines
 //
