@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ func init() {
 			}
 			return *st.VmRSS, *st.VmHWM
 		}
-		_ = unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
+		_ = testenv.RaiseLocked()
 		if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE); err != nil {
 			panic(err)
 		}
@@ -45,9 +44,7 @@ func TestProgramLocksItsMemory(t *testing.T) {
 	if err := page.Allowed(page.THP, 0); err != nil {
 		testenv.Missing(t, "%v", err)
 	}
-	if err := unix.Mlockall(0); !errors.Is(err, unix.EINVAL) {
-		testenv.Missing(t, "no memory can be locked: %v", err)
-	}
+	testenv.MayLock(t)
 	const reserve = 512 << 20
 	without, _ := role(t, "lock", "heap=off")
 	for _, env := range []string{"reserve=512MiB", "heap=reserve,reserve=512MiB", "reserve=512MiB,log=1"} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/lab/settings"
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 const holdEnv = "GOHEAP_BENCH_HOLD"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/result"
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"

@@ -157,9 +157,7 @@ func byNobody(t *testing.T, args ...string) *child {
 func TestCollapseUnprivileged(t *testing.T) {
 	t.Parallel()
 	needCollapse(t)
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "needs root, to become somebody else")
-	}
+	testenv.Root(t, "to become somebody else")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

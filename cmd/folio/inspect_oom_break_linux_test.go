@@ -163,9 +163,7 @@ func TestOOMOneEnded(t *testing.T) {
 
 // Of two processes of a cgroup one may not be read: that is said, and the other is saved.
 func TestOOMOneUnreadable(t *testing.T) {
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "needs root, to become somebody else")
-	}
+	testenv.Root(t, "to become somebody else")
 	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(text)) != "0" {
 		testenv.Missing(t, "kernel.yama.ptrace_scope keeps a process's own user out, too")
 	}
@@ -173,12 +171,12 @@ func TestOOMOneUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	group, save, unused := filepath.Join(dir, "group"), filepath.Join(dir, "save"), filepath.Join(dir, "unused")
 	for _, d := range []string{group, save, unused} {
-		if err := os.Mkdir(d, 0o777); err != nil {
+		if err := errors.Join(os.Mkdir(d, 0o700), os.Chown(d, nobody, nobody)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, d := range []string{filepath.Dir(dir), dir, group, save, unused} { // whatever the umask is
-		if err := os.Chmod(d, 0o777); err != nil {
+	for _, d := range []string{filepath.Dir(dir), dir} { // whatever the umask is
+		if err := os.Chmod(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

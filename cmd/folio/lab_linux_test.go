@@ -14,9 +14,7 @@ import (
 func TestLabRestoresSystem(t *testing.T) {
 	const dir = "/sys/kernel/mm/transparent_hugepage/khugepaged/"
 	files := []string{dir + "max_ptes_none", dir + "scan_sleep_millisecs", dir + "pages_to_scan"}
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "changing settings of the system needs root")
-	}
+	testenv.Root(t, "to change settings of the system")
 	settings := func() string {
 		var all []string
 		for _, f := range files {

@@ -16,7 +16,6 @@ import (
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // The test binary is folio and every program that folio measures here: they are
@@ -70,6 +69,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PORT", port)
 			// A home of their own: without one they, and the go command, would make /no-home.
 			env.Setenv("HOME", env.WorkDir)
+			env.Values[scriptT] = env.T()
 			env.Vars = append(append(env.Vars, raceEnv, noTelemetry(), userCache()), goCaches()...)
 			return nil
 		},
@@ -79,12 +79,8 @@ func TestScripts(t *testing.T) {
 				return testenv.Race, nil // programs of a test then take more memory
 			case "full": // of all tests
 				return testenv.Full(), nil
-			case "root":
-				return os.Getuid() == 0 || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
 			case "sampling":
-				return perf.Check() == nil || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
-			case "collapse":
-				return trial.MayCollapse() == nil || os.Getenv("FOLIO_TEST_NOSKIP") != "", nil
+				return perf.Check() == nil, nil
 			case "thp":
 				_, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled")
 				return err == nil, nil

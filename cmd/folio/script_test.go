@@ -18,6 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/system/perf"
+	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // scriptCommands are the scripts' own commands.
@@ -29,6 +33,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"bench":     cmdBench,
 	"noleft":    cmdNoLeft,
 	"pid":       cmdPID,
+	"need":      cmdNeed,
 	"tinydisk":  cmdTinyDisk,
 }
 
@@ -267,14 +272,41 @@ func cmdNoLeft(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdTinyDisk mounts a file system that its only file fills.
+// scriptT is the key of a script's testscript.T.
+const scriptT = "T"
+
+// cmdNeed skips the rest of a script where root, sampling or collapse is not to be had, or
+// fails it, as testenv.Missing does.
+func cmdNeed(ts *testscript.TestScript, neg bool, args []string) {
+	scriptUsage(ts, neg, args, 1, "need root|sampling|collapse")
+	var err error
+	switch args[0] {
+	case "root":
+		if os.Geteuid() != 0 {
+			err = errors.New("needs root")
+		}
+	case "sampling":
+		err = perf.Check()
+	case "collapse":
+		err = trial.MayCollapse()
+	default:
+		ts.Fatalf("unknown need %q", args[0])
+	}
+	if err == nil {
+		return
+	}
+	if testenv.NoSkip() && !testenv.AsRoot("TestScripts/"+ts.Name()) {
+		ts.Fatalf("needed here: %v", err)
+	}
+	ts.Value(scriptT).(testscript.T).Skip(err)
+}
+
+// cmdTinyDisk mounts a file system that its only file fills: need root.
 func cmdTinyDisk(ts *testscript.TestScript, neg bool, args []string) {
 	scriptUsage(ts, neg, args, 1, "tinydisk dir")
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o755))
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"); err != nil {
-		ts.Fatalf("mount a tiny file system (needs root): %v", err)
-	}
+	ts.Check(unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"))
 	ts.Defer(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	ts.Check(os.WriteFile(dir+"/old.json", bytes.Repeat([]byte("old\n"), 2048), 0o644))
 }

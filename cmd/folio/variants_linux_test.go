@@ -17,9 +17,7 @@ import (
 // TestSmallDisk: where the disk has no room for the builds, that is one line, before
 // anything is built.
 func TestSmallDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "only root can mount a small disk")
-	}
+	testenv.Root(t, "to mount a small disk")
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
 		testenv.Missing(t, "no mount of its own: %v: %s", err, out)
 	}

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 // objects are what a kustomization makes, decoded as the API server does: what it does not

@@ -243,9 +243,7 @@ func TestUnprivilegedLoad(t *testing.T) {
 // asNobody runs a role as a user without privileges, and returns its output.
 func asNobody(t *testing.T, words ...string) []byte {
 	t.Helper()
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "root, to become somebody else")
-	}
+	testenv.Root(t, "to become somebody else")
 	exe, err := os.ReadFile(self())
 	if err != nil {
 		t.Fatal(err)

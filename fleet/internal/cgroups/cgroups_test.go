@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 var (

@@ -11,6 +11,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/metrics"
 	"github.com/foliomem/folio/fleet/internal/pod"
 	"github.com/foliomem/folio/internal/system/procmem"
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 const uid = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"

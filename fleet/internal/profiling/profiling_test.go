@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/fleet/internal/node"
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 type processes struct {

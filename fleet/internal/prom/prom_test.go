@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 func client(t *testing.T, o Options) *Client {

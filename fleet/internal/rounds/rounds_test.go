@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 // certificate writes one for this machine, and returns who trusts it.

@@ -277,9 +277,7 @@ func TestPrivate(t *testing.T) {
 }
 
 func TestPrivateOfAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		testenv.Missing(t, "only root can give files away")
-	}
+	testenv.Root(t, "to give files away")
 	top := t.TempDir()
 	above := filepath.Join(top, "above")
 	dir := filepath.Join(above, "cache")

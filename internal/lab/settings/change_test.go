@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 // files makes plain files like the kernel's: a setting each, with its choices.

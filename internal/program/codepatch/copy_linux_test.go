@@ -363,9 +363,7 @@ func TestCopyToAFullDisk(t *testing.T) {
 
 func TestCopyOfAnotherUsersProgram(t *testing.T) {
 	in := program(t)
-	if os.Geteuid() != 0 {
-		testenv.Missing(t, "root, to give a file away")
-	}
+	testenv.Root(t, "to give a file away")
 	if err := os.Chown(in, 1234, 2345); err != nil {
 		t.Fatal(err)
 	}

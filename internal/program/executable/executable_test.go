@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/base/input"
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 // own returns the test's own program.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +41,8 @@ var conditions = []struct{ name, set string }{
 	{"limits", "nofile=1000,2000 core=0 stack=1048576,4194304 memlock=65536"},
 	{"umask and directory", "umask=63 cd=/tmp"},
 	{"scheduling", "nice=5 batch cpu=0 timerslack=70000"},
-	{"memory", "oom=500 coredump=0x13 thp=1 mlockall"},
+	{"memory", "oom=500 coredump=0x13 thp=1"},
+	{"locked memory", "mlockall"},
 	{"parent's death", "pdeathsig=12"},
 	{"reaper of orphans", "subreaper=1"},
 	{"personality", "personality=262144"},
@@ -66,12 +68,14 @@ func TestTheProgramFindsWhatItsParentLeft(t *testing.T) {
 		if p, err := codepatch.Open(program); err != nil || p.Applied {
 			t.Fatalf("the program that is compared is not one to patch: %v", err)
 		}
-		all := conditions
-		if os.Geteuid() == 0 {
-			all = append(all[:len(all):len(all)], rootConditions...)
-		}
-		for _, c := range all {
+		for i, c := range slices.Concat(conditions, rootConditions) {
 			t.Run(strings.Join(append(flags, c.name), " "), func(t *testing.T) {
+				if c.set == "mlockall" {
+					testenv.MayLock(t)
+				}
+				if i >= len(conditions) {
+					testenv.Root(t, "to set that up")
+				}
 				without := state(t, c.set, program, "one", "", "two words")
 				with := state(t, c.set, self(t), "role:launch", program, "one", "", "two words")
 				if strings.Contains(c.set, "block=") {

@@ -253,7 +253,7 @@ var toolchains = goversion.SupportOf(goversion.Profiles).Releases()
 func needToolchain(t *testing.T, version string) []string {
 	t.Helper()
 	env := []string{"GOTOOLCHAIN=" + version, "CGO_ENABLED=0"}
-	if os.Getenv("FOLIO_TEST_NOSKIP") == "" {
+	if !testenv.NoSkip() {
 		env = append(env, "GOPROXY=off")
 	}
 	cmd := exec.Command("go", "version")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/base/scratch"
+	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
 func TestParse(t *testing.T) {

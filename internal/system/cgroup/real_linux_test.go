@@ -126,9 +126,7 @@ func user() error {
 // Without root, directories of version 1 that are the user's will do; and without them one
 // line says what is missing.
 func TestUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		testenv.Missing(t, "needs root")
-	}
+	testenv.Root(t, "to make cgroups for another user")
 	const nobody = 65534
 	var dirs []string
 	for _, controller := range []string{memory, cpu} {

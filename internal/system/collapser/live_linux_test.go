@@ -373,9 +373,7 @@ func TestNoGoProgram(t *testing.T) {
 // TestUnprivileged: what is missing is named, with the way to get it.
 func TestUnprivileged(t *testing.T) {
 	needCollapse(t)
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "needs root, to become somebody else")
-	}
+	testenv.Root(t, "to become somebody else")
 	mine, _ := target(t, "dense", nobody)
 	others, _ := target(t, "dense", 0)
 	plain := exec.Command("/bin/sleep", "60")

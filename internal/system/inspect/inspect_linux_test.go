@@ -280,9 +280,7 @@ func observe(t *testing.T, pid, uid int) (o observed) {
 // could not be.
 func TestUnprivileged(t *testing.T) {
 	needTHP(t)
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "needs root, to become somebody else")
-	}
+	testenv.Root(t, "to become somebody else")
 	mine, others := target(t, nobody), target(t, 0)
 	o := observe(t, mine, nobody)
 	if o.Process.Windows == nil || o.Process.Windows.Gain+o.Process.Windows.HugeSize < heapBytes/2 ||

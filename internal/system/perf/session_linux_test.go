@@ -302,9 +302,7 @@ func runSession(t *testing.T, change func(*exec.Cmd), args ...string) (o outcome
 
 func TestUnprivileged(t *testing.T) {
 	needPerf(t)
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "root, to become somebody else")
-	}
+	testenv.Root(t, "to become somebody else")
 	o := runSession(t, func(cmd *exec.Cmd) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}, "burn", "300ms")

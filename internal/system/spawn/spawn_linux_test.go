@@ -353,9 +353,7 @@ func TestKilled(t *testing.T) {
 // Programs that are setuid gain their rights.
 func TestSetuid(t *testing.T) {
 	needStub(t)
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "root, to make a program setuid")
-	}
+	testenv.Root(t, "to make a program setuid")
 	path := copyOf(t, 0o755|os.ModeSetuid)
 	cmd := exec.Command(copyOf(t, 0o755), "start", path)
 	cmd.Env = environ()
@@ -370,9 +368,7 @@ func TestSetuid(t *testing.T) {
 // Where files in memory must not be executed, programs are forked.
 func TestNoExec(t *testing.T) {
 	needStub(t)
-	if os.Getuid() != 0 {
-		testenv.Missing(t, "root, for a pid namespace")
-	}
+	testenv.Root(t, "for a PID namespace")
 	if _, err := os.Stat("/proc/sys/vm/memfd_noexec"); err != nil {
 		testenv.Missing(t, "vm.memfd_noexec (Linux 6.3)")
 	}

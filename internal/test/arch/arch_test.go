@@ -204,3 +204,28 @@ func TestFilesStaySmall(t *testing.T) {
 		t.Fatalf("%d files, %v", files, err)
 	}
 }
+
+// TestTemporaryFilesOfTests: tests that make temporary files import testenv, which removes
+// them even if the tests are killed.
+func TestTemporaryFilesOfTests(t *testing.T) {
+	makes, imports := map[string]bool{}, map[string]bool{}
+	for _, file := range tracked(t, "*_test.go") {
+		if strings.Contains(file, "testdata/") || file == "internal/test/arch/arch_test.go" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("../../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(file)
+		for _, call := range []string{".TempDir()", "os.MkdirTemp(", "os.CreateTemp("} {
+			makes[dir] = makes[dir] || bytes.Contains(text, []byte(call))
+		}
+		imports[dir] = imports[dir] || dir == "internal/test/testenv" || bytes.Contains(text, []byte(`"github.com/foliomem/folio/internal/test/testenv"`))
+	}
+	for dir, ok := range makes {
+		if ok && !imports[dir] {
+			t.Errorf("%s makes temporary files: import internal/test/testenv, which removes them", dir)
+		}
+	}
+}

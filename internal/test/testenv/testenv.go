@@ -3,18 +3,32 @@
 package testenv
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
 
 // Missing skips the test, or fails it where nothing may be skipped: CI sets
-// FOLIO_TEST_NOSKIP, so that a check is never lost unnoticed.
+// FOLIO_TEST_NOSKIP, so that a check is never lost unnoticed. What an ordinary user lacks
+// there is tested again as root: see [AsRoot].
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
-	if os.Getenv("FOLIO_TEST_NOSKIP") != "" {
-		t.Fatalf("needed here: "+format, args...)
+	why := fmt.Sprintf(format, args...)
+	if NoSkip() && !AsRoot(t.Name()) {
+		t.Fatal("needed here: " + why)
 	}
-	t.Skipf(format, args...)
+	t.Skip(why)
+}
+
+// NoSkip says whether tests fail where the machine lacks what they need.
+func NoSkip() bool { return os.Getenv("FOLIO_TEST_NOSKIP") != "" }
+
+// Root skips the test where it is not run by root, with what root is needed for.
+func Root(t testing.TB, why string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		Missing(t, "needs root, %s", why)
+	}
 }
 
 // Full says whether tests do all of what takes long, such as every combination of
