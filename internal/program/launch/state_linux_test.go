@@ -40,7 +40,7 @@ var conditions = []struct{ name, set string }{
 	{"descriptors", "open=3,7,11,200"},
 	{"limits", "nofile=1000,2000 core=0 stack=1048576,4194304 memlock=65536"},
 	{"umask and directory", "umask=63 cd=/tmp"},
-	{"scheduling", "nice=5 batch cpu=0 timerslack=70000"},
+	{"scheduling", "nice=19 batch cpu=0 timerslack=70000"},
 	{"memory", "oom=500 coredump=0x13 thp=1"},
 	{"locked memory", "mlockall"},
 	{"parent's death", "pdeathsig=12"},
