@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// A seed is a mistake for a package of examples/converted: a text archive with pairs
-// of old and new text.
+// A seed is a mistake for a package of testdata/programs: a text archive with pairs of
+// old and new text.
 type seed struct {
 	file, analyser, message string
 	edits                   [][2]string
@@ -155,8 +155,8 @@ func check(t *testing.T, p *packages.Package) (out []finding) {
 	return out
 }
 
-// Three packages that others wrote, with their memory in arenas, are free of
-// mistakes; each mistake that is put into them is found, where it is.
+// The packages of testdata/programs are free of mistakes; each mistake that is put into
+// them is found, where it is.
 func TestSeeds(t *testing.T) {
 	const most = 15
 	total := 0
@@ -164,13 +164,13 @@ func TestSeeds(t *testing.T) {
 	for _, p := range load(t, "sync") {
 		extra[p.PkgPath] = p.Types
 	}
-	for _, s := range load(t, "../examples/converted/...") {
+	for _, s := range load(t, "./testdata/programs/...") {
 		t.Run(s.Name, func(t *testing.T) {
 			if got := check(t, s.Package); len(got) > 0 {
 				t.Fatalf("as it is: %v", got)
 			}
 			dir := filepath.Dir(s.CompiledGoFiles[0])
-			seeds, _ := filepath.Glob(filepath.Join(dir, "testdata", "*.seed"))
+			seeds, _ := filepath.Glob(filepath.Join(dir, "*.seed"))
 			for _, path := range seeds {
 				total++
 				t.Run(filepath.Base(path), func(t *testing.T) {
