@@ -2,6 +2,10 @@
 // known, and prints the table of docs/fleet-recommend.md:
 //
 //	go run ./bench/backtest
+//
+// A workload of package synthetic is recorded for some days, as the rules would record it;
+// package recommend makes a recommendation of that; package replay plays the days after with
+// and without it, and with what an oracle would have set, who knows them.
 package main
 
 import (
@@ -9,12 +13,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/foliomem/folio/fleet/internal/backtest"
-	"github.com/foliomem/folio/fleet/internal/synthetic"
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 )
 
 func main() {
-	o := backtest.Default()
+	o := defaults()
 	flag.IntVar(&o.Learn, "learn", o.Learn, "recommend from so many `days`")
 	flag.IntVar(&o.Replay, "replay", o.Replay, "replay so many `days` after")
 	known := flag.Bool("known", false, "the seeds that recommendations were made with, instead of those held out")
@@ -25,31 +28,31 @@ func main() {
 	}
 }
 
-func run(o backtest.Options, known bool) error {
+func run(o options, known bool) error {
 	seeds := synthetic.HeldOut
 	if known {
 		seeds = synthetic.Known
 	}
-	var all backtest.Sum
-	if err := backtest.Header(os.Stdout); err != nil {
+	var all total
+	if err := header(os.Stdout); err != nil {
 		return err
 	}
 	for _, kind := range synthetic.Kinds {
-		var sum backtest.Sum
+		var sum total
 		for _, seed := range seeds {
-			r, err := backtest.Run(kind, seed, o)
+			r, err := judge(kind, seed, o)
 			if err != nil {
 				return err
 			}
-			sum.Add(r, o)
-			all.Add(r, o)
-			if r.Harmed() {
+			sum.add(r, o)
+			all.add(r, o)
+			if r.harmed() {
 				fmt.Fprintf(os.Stderr, "%s %d: %d over the limit, %d without the recommendation\n", kind, seed, r.After.Kills, r.Before.Kills)
 			}
 		}
-		if err := sum.Row(os.Stdout, kind); err != nil {
+		if err := sum.row(os.Stdout, kind); err != nil {
 			return err
 		}
 	}
-	return all.Row(os.Stdout, "all")
+	return all.row(os.Stdout, "all")
 }

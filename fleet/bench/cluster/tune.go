@@ -16,7 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/foliomem/folio/fleet/internal/standin"
+	"github.com/foliomem/folio/fleet/bench/cluster/standin"
 	"github.com/foliomem/folio/fleet/internal/tunejob"
 )
 

@@ -24,9 +24,9 @@ import (
 	"github.com/foliomem/folio/fleet/internal/act"
 	"github.com/foliomem/folio/fleet/internal/command"
 	"github.com/foliomem/folio/fleet/internal/prom"
-	"github.com/foliomem/folio/fleet/internal/promtest"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/fleet/internal/rules"
+	"github.com/foliomem/folio/fleet/internal/test/promtest"
 	"github.com/foliomem/folio/internal/test/commandtest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )

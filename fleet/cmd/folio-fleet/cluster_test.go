@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/foliomem/folio/fleet/internal/standin"
+	"github.com/foliomem/folio/fleet/bench/cluster/standin"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -14,11 +14,11 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/foliomem/folio/fleet/internal/backtest"
-	"github.com/foliomem/folio/fleet/internal/promtest"
+	"github.com/foliomem/folio/fleet/bench/backtest/replay"
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 	"github.com/foliomem/folio/fleet/internal/ranking"
 	"github.com/foliomem/folio/fleet/internal/rules"
-	"github.com/foliomem/folio/fleet/internal/synthetic"
+	"github.com/foliomem/folio/fleet/internal/test/promtest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -73,12 +73,12 @@ func TestBackfilled(t *testing.T) {
 	s := promtest.New(t)
 	end := time.Now().Truncate(promtest.Block)
 	start := end.Add(-time.Duration(minutes) * time.Minute)
-	var all []*backtest.Exposer
+	var all []*replay.Exposer
 	for _, w := range []struct {
 		kind, name string
 		seed       uint64
 	}{{"daily", "api", 4}, {"page-cache-heavy", "files", 2}} {
-		all = append(all, backtest.NewExposer(synthetic.New(w.kind, w.seed, days+1), w.name))
+		all = append(all, replay.NewExposer(synthetic.New(w.kind, w.seed, days+1), w.name))
 	}
 	block := int(promtest.Block / time.Minute)
 	for from := 0; from < minutes; from += block {
@@ -124,7 +124,7 @@ func TestBackfilled(t *testing.T) {
 	checkRecommend(t, s.URL, window, days, all[0])
 }
 
-func checkRecommend(t *testing.T, url, window string, days int, e *backtest.Exposer) {
+func checkRecommend(t *testing.T, url, window string, days int, e *replay.Exposer) {
 	t.Helper()
 	flags := []string{"--prometheus", url, "--window", window}
 	var a struct {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/fleet/internal/metrics"
-	"github.com/foliomem/folio/fleet/internal/promtest"
 	"github.com/foliomem/folio/fleet/internal/ranking"
+	"github.com/foliomem/folio/fleet/internal/test/promtest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -121,6 +123,36 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 	if want := len(slices.Concat(layers...)); seen != want {
 		t.Errorf("%d of the %d packages in layers exist", seen, want)
+	}
+}
+
+// What fleet ships contains no tests' and benchmarks' machinery.
+func TestFleetImportsNoBench(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir("../../../fleet", func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if rel := strings.TrimPrefix(filepath.ToSlash(path), "../../../fleet/"); d.IsDir() && (rel == "bench" || rel == "internal/test") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		files++
+		for _, i := range f.Imports {
+			if p := i.Path.Value; strings.Contains(p, "/fleet/bench/") || strings.Contains(p, "/internal/test/") || p == `"testing"` {
+				t.Errorf("%s imports %s, which is for tests and benchmarks", path, p)
+			}
+		}
+		return nil
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d files, %v", files, err)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/foliomem/folio/fleet/internal/synthetic"
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 )
 
 const mib = 1 << 20

@@ -1,13 +1,13 @@
-package backtest
+package main
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 	"github.com/foliomem/folio/fleet/internal/recommend"
 	"github.com/foliomem/folio/fleet/internal/rules"
-	"github.com/foliomem/folio/fleet/internal/synthetic"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -16,23 +16,23 @@ import (
 func TestHeldOut(t *testing.T) {
 	testenv.Long(t)
 	for _, learn := range []int{7, 3} {
-		o := Default()
+		o := defaults()
 		o.Learn = learn
-		var all Sum
+		var all total
 		for _, kind := range synthetic.Kinds {
 			for _, seed := range synthetic.HeldOut[:testenv.Some(4, len(synthetic.HeldOut))] {
-				r, err := Run(kind, seed, o)
+				r, err := judge(kind, seed, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				all.Add(r, o)
-				if r.Harmed() {
+				all.add(r, o)
+				if r.harmed() {
 					t.Errorf("%d days, %s %d: %d over the limit, %d without the recommendation", learn, kind, seed, r.After.Kills, r.Before.Kills)
 				}
 				if r.After.CacheSqueezed > r.Before.CacheSqueezed {
 					t.Errorf("%d days, %s %d: page cache has no room for %.1f hours, %.1f without the recommendation", learn, kind, seed, r.After.CacheSqueezed, r.Before.CacheSqueezed)
 				}
-				if o.Cost(r.Oracle) > o.Cost(r.Before) || r.Fastest.GC > r.Before.GC {
+				if o.cost(r.Oracle) > o.cost(r.Before) || r.Fastest.GC > r.Before.GC {
 					t.Errorf("%s %d: the oracle is worse than nothing", kind, seed)
 				}
 				if learn < 6 && r.Advice != nil && r.Advice.Advised.Limit != nil && *r.Advice.Advised.Limit < *r.Advice.Present.Limit {
@@ -48,22 +48,22 @@ func TestHeldOut(t *testing.T) {
 
 // The backtest sees harm: half of what is needed ends pods.
 func TestHarm(t *testing.T) {
-	o := Default()
+	o := defaults()
 	w := synthetic.New("daily", 3, o.Learn+o.Replay)
 	half := .5 * w.Setting.Limit
 	s, err := setting(recommend.Setting{Limit: &half}, w.Setting)
 	if err != nil || s.Limit != half || s.GOGC != w.Setting.GOGC {
 		t.Fatal(s, err)
 	}
-	r, err := Run("daily", 3, o)
+	r, err := judge("daily", 3, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.After.Kills = r.Before.Kills + 1
-	var sum Sum
-	sum.Add(r, o)
+	var sum total
+	sum.add(r, o)
 	var b strings.Builder
-	if !r.Harmed() || sum.Harmed != 1 || Header(&b) != nil || sum.Row(&b, "daily") != nil || strings.Count(b.String(), "\n") != 3 {
+	if !r.harmed() || sum.Harmed != 1 || header(&b) != nil || sum.row(&b, "daily") != nil || strings.Count(b.String(), "\n") != 3 {
 		t.Errorf("%+v\n%s", sum, b.String())
 	}
 }
@@ -71,7 +71,7 @@ func TestHarm(t *testing.T) {
 // What is recorded is what the workload did.
 func TestObserve(t *testing.T) {
 	w := synthetic.New("daily", 1, 1)
-	h := Observe(w, 1440)
+	h := observe(w, 1440)
 	if h.Len != 720 {
 		t.Fatalf("%d values", h.Len)
 	}

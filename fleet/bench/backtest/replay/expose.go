@@ -1,4 +1,4 @@
-package backtest
+package replay
 
 import (
 	"fmt"
@@ -6,16 +6,15 @@ import (
 	"math"
 	"time"
 
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 	"github.com/foliomem/folio/fleet/internal/metrics"
-	"github.com/foliomem/folio/fleet/internal/replay"
-	"github.com/foliomem/folio/fleet/internal/synthetic"
 )
 
 // An Exposer writes a workload as the agent and kube-state-metrics would have exposed it.
 type Exposer struct {
 	Name    string
 	pods    []string
-	states  [][]replay.State
+	states  [][]State
 	setting synthetic.Setting
 }
 
@@ -23,8 +22,8 @@ type Exposer struct {
 func NewExposer(w *synthetic.Workload, name string) *Exposer {
 	e := &Exposer{Name: name, setting: w.Setting}
 	for i, pod := range w.Pods {
-		states := make([]replay.State, len(pod))
-		replay.Pod(w, pod, w.Setting, func(i int, st replay.State) { states[i] = st })
+		states := make([]State, len(pod))
+		Pod(w, pod, w.Setting, func(i int, st State) { states[i] = st })
 		e.pods, e.states = append(e.pods, fmt.Sprintf("%s-%d", name, i)), append(e.states, states)
 	}
 	return e
@@ -43,12 +42,12 @@ func (e *Exposer) Write(w io.Writer, start time.Time, from, to, step int) error 
 			}
 		}
 	}
-	st := func(of func(replay.State) float64) func(p, i int) float64 {
+	st := func(of func(State) float64) func(p, i int) float64 {
 		return func(p, i int) float64 { return of(e.states[p][i]) }
 	}
 	fixed := func(v float64) func(p, i int) float64 { return func(int, int) float64 { return v } }
 	// Counters begin at the first minute.
-	total := func(of func(replay.State) float64) func(p, i int) float64 {
+	total := func(of func(State) float64) func(p, i int) float64 {
 		sums := make([][]float64, len(e.pods))
 		return func(p, i int) float64 {
 			if sums[p] == nil {
@@ -63,16 +62,16 @@ func (e *Exposer) Write(w io.Writer, start time.Time, from, to, step int) error 
 		}
 	}
 	node := `,node="n1"`
-	cpu := func(s replay.State) float64 { return s.CPU }
+	cpu := func(s State) float64 { return s.CPU }
 	series(metrics.GoProcesses, node, fixed(1))
 	series(metrics.CPUSeconds, node, total(cpu))
 	series(metrics.SampledCPUSeconds, node, total(cpu))
 	series(metrics.CgroupCPUSeconds, node, total(cpu))
-	series(metrics.MemoryTaxCPUSeconds, node+`,class="gc_mark"`, total(func(s replay.State) float64 { return s.GC }))
-	series(metrics.LiveHeapBytes, node, st(func(s replay.State) float64 { return s.Live }))
-	series(metrics.HeapResidentBytes, node, st(func(s replay.State) float64 { return s.Heap }))
-	series(metrics.CgroupMemoryBytes, node, st(func(s replay.State) float64 { return s.Charged }))
-	series(metrics.CgroupPageCacheBytes, node, st(func(s replay.State) float64 { return s.Cache }))
+	series(metrics.MemoryTaxCPUSeconds, node+`,class="gc_mark"`, total(func(s State) float64 { return s.GC }))
+	series(metrics.LiveHeapBytes, node, st(func(s State) float64 { return s.Live }))
+	series(metrics.HeapResidentBytes, node, st(func(s State) float64 { return s.Heap }))
+	series(metrics.CgroupMemoryBytes, node, st(func(s State) float64 { return s.Charged }))
+	series(metrics.CgroupPageCacheBytes, node, st(func(s State) float64 { return s.Cache }))
 	series(metrics.CgroupMemoryLimitBytes, node, fixed(e.setting.Limit))
 	series(metrics.GOGCPercent, node, fixed(e.setting.GOGC))
 	limit := e.setting.GOMEMLIMIT

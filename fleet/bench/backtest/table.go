@@ -1,4 +1,4 @@
-package backtest
+package main
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// A Sum is the results of several workloads, added up.
-type Sum struct {
+// A total is the results of several workloads, added up.
+type total struct {
 	Workloads, Refused           int
 	KilledBefore, KilledAfter    int // workloads with pods that passed their limit
 	Harmed                       int // of which more pods did than before
@@ -19,8 +19,8 @@ type Sum struct {
 	Cost, CostAfter, CostOracle  float64
 }
 
-// Add adds a result.
-func (s *Sum) Add(r *Result, o Options) {
+// add adds a result.
+func (s *total) add(r *result, o options) {
 	s.Workloads++
 	if r.Refused != "" {
 		s.Refused++
@@ -31,7 +31,7 @@ func (s *Sum) Add(r *Result, o Options) {
 	if r.After.Kills > 0 {
 		s.KilledAfter++
 	}
-	if r.Harmed() {
+	if r.harmed() {
 		s.Harmed++
 	}
 	if r.After.CacheSqueezed > r.Before.CacheSqueezed {
@@ -39,18 +39,18 @@ func (s *Sum) Add(r *Result, o Options) {
 	}
 	s.GC, s.GCAfter, s.GCOracle, s.GCFastest = s.GC+r.Before.GC, s.GCAfter+r.After.GC, s.GCOracle+r.Oracle.GC, s.GCFastest+r.Fastest.GC
 	s.Taken, s.TakenAfter, s.TakenBest = s.Taken+r.Before.Taken, s.TakenAfter+r.After.Taken, s.TakenBest+r.Oracle.Taken
-	s.Cost, s.CostAfter, s.CostOracle = s.Cost+o.Cost(r.Before), s.CostAfter+o.Cost(r.After), s.CostOracle+o.Cost(r.Oracle)
+	s.Cost, s.CostAfter, s.CostOracle = s.Cost+o.cost(r.Before), s.CostAfter+o.cost(r.After), s.CostOracle+o.cost(r.Oracle)
 }
 
-// Header and Row print a table in Markdown.
-func Header(w io.Writer) error {
+// header and row print a table in Markdown.
+func header(w io.Writer) error {
 	_, err := io.WriteString(w, "| kind | workloads | over the limit before | after | harmed | cache squeezed more | GC core-hours before | after | oracle | GiB-hours before | after | oracle | money saved | of the oracle's |\n"+
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	return err
 }
 
-// Row prints a sum.
-func (s *Sum) Row(w io.Writer, kind string) error {
+// row prints a sum.
+func (s *total) row(w io.Writer, kind string) error {
 	part := unit.None
 	if best := s.Cost - s.CostOracle; best > 0 {
 		part = unit.Percent((s.Cost - s.CostAfter) / best)

@@ -1,13 +1,13 @@
-package backtest
+package main
 
 import (
 	"errors"
 	"fmt"
 	"strconv"
 
+	"github.com/foliomem/folio/fleet/bench/backtest/replay"
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 	"github.com/foliomem/folio/fleet/internal/recommend"
-	"github.com/foliomem/folio/fleet/internal/replay"
-	"github.com/foliomem/folio/fleet/internal/synthetic"
 )
 
 const (
@@ -15,19 +15,19 @@ const (
 	perDay = 24 * 60
 )
 
-// Options of a backtest.
-type Options struct {
+// options of a backtest.
+type options struct {
 	Learn, Replay int // days
 	Prices        recommend.Prices
 }
 
-// Default is a week, and the week after.
-func Default() Options {
-	return Options{Learn: 7, Replay: 7, Prices: recommend.Prices{Core: .0218, GiB: .0029}}
+// defaults is a week, and the week after.
+func defaults() options {
+	return options{Learn: 7, Replay: 7, Prices: recommend.Prices{Core: .0218, GiB: .0029}}
 }
 
-// A Result is of one workload: outcomes of the replayed days.
-type Result struct {
+// A result is of one workload: outcomes of the replayed days.
+type result struct {
 	Kind   string
 	Seed   uint64
 	Hours  float64
@@ -42,16 +42,16 @@ type Result struct {
 	Refused         string // why there is no recommendation
 }
 
-// Cost is money for the GC and the memory that is taken.
-func (o Options) Cost(x replay.Outcome) float64 { return x.GC*o.Prices.Core + x.Taken*o.Prices.GiB }
+// cost is money for the GC and the memory that is taken.
+func (o options) cost(x replay.Outcome) float64 { return x.GC*o.Prices.Core + x.Taken*o.Prices.GiB }
 
-// Run tests one workload.
-func Run(kind string, seed uint64, o Options) (*Result, error) {
+// judge tests one workload.
+func judge(kind string, seed uint64, o options) (*result, error) {
 	w := synthetic.New(kind, seed, o.Learn+o.Replay)
 	from, to := o.Learn*perDay, (o.Learn+o.Replay)*perDay
-	r := &Result{Kind: kind, Seed: seed, Hours: float64(o.Replay * 24), Pods: len(w.Pods)}
+	r := &result{Kind: kind, Seed: seed, Hours: float64(o.Replay * 24), Pods: len(w.Pods)}
 	r.Before = replay.Play(w, w.Setting, from, to)
-	a, err := recommend.Of(Observe(w, from), recommend.Options{Prices: o.Prices})
+	a, err := recommend.Of(observe(w, from), recommend.Options{Prices: o.Prices})
 	var little *recommend.TooLittleError
 	switch {
 	case errors.As(err, &little):
@@ -90,9 +90,9 @@ func setting(a recommend.Setting, s synthetic.Setting) (synthetic.Setting, error
 }
 
 // oracle tries all settings on the days to come.
-func (r *Result) oracle(w *synthetic.Workload, o Options, from, to int) {
+func (r *result) oracle(w *synthetic.Workload, o options, from, to int) {
 	r.Oracle, r.Fastest = r.Before, r.Before
-	least, fastest := o.Cost(r.Before), r.Before.GC
+	least, fastest := o.cost(r.Before), r.Before.GC
 	for _, gogc := range []float64{25, 50, 75, 100, 125, 150, 200, 250, 300, 400, 600, 800, 1200} {
 		for _, share := range []float64{0, .8} {
 			s := w.Setting
@@ -102,7 +102,7 @@ func (r *Result) oracle(w *synthetic.Workload, o Options, from, to int) {
 				continue
 			}
 			x.Taken = x.Quantile(.99) / gib * r.Hours * float64(len(w.Pods))
-			if c := o.Cost(x); c < least {
+			if c := o.cost(x); c < least {
 				least, r.Oracle = c, x
 			}
 			if x.GC < fastest {
@@ -112,5 +112,5 @@ func (r *Result) oracle(w *synthetic.Workload, o Options, from, to int) {
 	}
 }
 
-// Harmed says that the recommendation ended pods that would not have been, or more often.
-func (r *Result) Harmed() bool { return r.After.Kills > r.Before.Kills }
+// harmed says that the recommendation ended pods that would not have been, or more often.
+func (r *result) harmed() bool { return r.After.Kills > r.Before.Kills }

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/foliomem/folio/fleet/internal/synthetic"
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 )
 
 // What the model takes from the Go runtime and from measurements of it.

@@ -1,27 +1,23 @@
-// Package backtest judges recommendations by what came after: a workload of package
-// synthetic is recorded for some days, as the rules would record it; package recommend
-// makes a recommendation of that; package replay plays the days after with and without it,
-// and with what an oracle would have set, who knows them.
-package backtest
+package main
 
 import (
 	"math"
 	"math/rand/v2"
 	"time"
 
+	"github.com/foliomem/folio/fleet/bench/backtest/replay"
+	"github.com/foliomem/folio/fleet/bench/backtest/synthetic"
 	"github.com/foliomem/folio/fleet/internal/observed"
-	"github.com/foliomem/folio/fleet/internal/replay"
 	"github.com/foliomem/folio/fleet/internal/rules"
-	"github.com/foliomem/folio/fleet/internal/synthetic"
 )
 
 // interval is that of the rules.
 const interval = rules.DefaultInterval
 
-// Observe records a workload as the rules do, with its present setting: what scrapes see
+// observe records a workload as the rules do, with its present setting: what scrapes see
 // each minute, the largest of the pods, for memory also of 5 minutes. Scrapes are inexact,
 // and at times missing.
-func Observe(w *synthetic.Workload, minutes int) *observed.History {
+func observe(w *synthetic.Workload, minutes int) *observed.History {
 	noise := rand.New(rand.NewPCG(w.Seed, 7))
 	each := int(interval / synthetic.Step)
 	h := observed.New(time.Unix(0, 0).UTC(), interval, minutes/each)

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/fleet/internal/metrics"
-	"github.com/foliomem/folio/fleet/internal/promtest"
 	"github.com/foliomem/folio/fleet/internal/rules"
+	"github.com/foliomem/folio/fleet/internal/test/promtest"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-// The figures of docs/fleet-capacity.md: go test -run TestCapacity -v ./internal/capacity
+// The figures of docs/fleet-capacity.md: go test -run TestCapacity -v ./bench/capacity
 func TestCapacity(t *testing.T) {
 	f := Default()
 	s, err := ScrapeOf(f.Pods / f.Nodes)
