@@ -5,18 +5,18 @@ import "strings"
 // A Chart is a picture of an experiment's figures, as a page draws it.
 type Chart struct {
 	// Over is what the figures are drawn over: see the constants.
-	Over  string `json:"over"`
-	Title string `json:"title"`
+	Over  string `json:"over" redact:"keep"`
+	Title string `json:"title" redact:"keep"`
 	// Figures are the keys of what is drawn; several only over arms.
-	Figures []string `json:"figures"`
-	Label   string   `json:"label,omitempty"` // of the axis of the figures; "" for the figure's own
-	Scale   string   `json:"scale"`           // of the same: linear, log, log2
-	Caption string   `json:"caption,omitempty"`
+	Figures []string `json:"figures" redact:"keep"`
+	Label   string   `json:"label,omitempty" redact:"keep"` // of the axis of the figures; "" for the figure's own
+	Scale   string   `json:"scale" redact:"keep"`           // of the same: linear, log, log2
+	Caption string   `json:"caption,omitempty" redact:"prose"`
 	// Listed says that a table below has what is drawn, by size.
 	Listed bool `json:"listed,omitempty"`
 	// Reference names figures that were published elsewhere, which a page draws beside
 	// them; "" for none.
-	Reference string `json:"reference,omitempty"`
+	Reference string `json:"reference,omitempty" redact:"keep"`
 }
 
 // What charts are drawn over: sizes of memory, with a line for each arm; arms, with a bar

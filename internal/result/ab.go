@@ -13,29 +13,29 @@ import (
 // An AB is a result of folio ab as JSON has it.
 type AB struct {
 	Header
-	Complete bool   `json:"complete"`        // false: interrupted, or a version from half-way
-	Error    string `json:"error,omitempty"` // why it failed, or "interrupted"
+	Complete bool   `json:"complete"`                       // false: interrupted, or a version from half-way
+	Error    string `json:"error,omitempty" redact:"prose"` // why it failed, or "interrupted"
 
 	Host           host.Info `json:"host"`
 	Seed           uint64    `json:"seed"`
 	ElapsedSeconds float64   `json:"elapsed_seconds"`
 	Metric         *Target   `json:"metric"` // null: Go benchmarks, or wall time
-	Input          string    `json:"input,omitempty"`
+	Input          string    `json:"input,omitempty" redact:"blank"`
 	// RateSearch are the rates that --rate auto tried, in order.
 	RateSearch []load.RateStep `json:"rate_search,omitempty"`
 	Setting    Setting         `json:"setting"` // of all arms
 
 	Arms   []ABArm    `json:"arms"`   // the first is the base
 	Result *ab.Result `json:"result"` // null: nothing was compared
-	Notes  []string   `json:"notes"`
+	Notes  []string   `json:"notes" redact:"prose"`
 }
 
 // An ABArm is a program with all that was measured of it.
 type ABArm struct {
-	Name    string          `json:"name"`
+	Name    string          `json:"name" redact:"named"`
 	Program Program         `json:"program"`
-	Env     []string        `json:"env,omitempty"`    // KEY=VALUE of its own, besides those of the comparison
-	Source  *Source         `json:"source,omitempty"` // of a program that folio built
+	Env     []string        `json:"env,omitempty" redact:"env"` // KEY=VALUE of its own, besides those of the comparison
+	Source  *Source         `json:"source,omitempty"`           // of a program that folio built
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"`
 	Load    *LoadSummary    `json:"load,omitempty"` // the loads of the samples together; nil where folio put none on them
@@ -50,10 +50,10 @@ func (a *ABArm) Line() string { return trial.Setting{Env: a.Env}.Line(a.Program.
 
 // A Source is what folio built a program from.
 type Source struct {
-	Revision string `json:"revision"` // as it was named
-	Commit   string `json:"commit"`   // of a working tree: the one that is checked out
-	Dirty    bool   `json:"dirty"`    // with changes that are in no commit
-	Package  string `json:"package"`
+	Revision string `json:"revision" redact:"blank"` // as it was named
+	Commit   string `json:"commit" redact:"keep"`    // of a working tree: the one that is checked out
+	Dirty    bool   `json:"dirty"`                   // with changes that are in no commit
+	Package  string `json:"package" redact:"built"`
 	Test     bool   `json:"test"` // it is a test binary
 }
 

@@ -32,9 +32,9 @@ type Collapse struct {
 	Header
 
 	PID       int      `json:"pid"`
-	Command   []string `json:"command"`
-	Name      string   `json:"name"` // the kernel's
-	GoVersion *string  `json:"go_version"`
+	Command   []string `json:"command" redact:"command"`
+	Name      string   `json:"name" redact:"keep"` // the kernel's
+	GoVersion *string  `json:"go_version" redact:"keep"`
 
 	All        bool    `json:"all_anonymous"`
 	MinDensity float64 `json:"min_density"`
@@ -51,11 +51,11 @@ type Collapse struct {
 	Filled   uint64          `json:"filled_bytes"`
 	Elapsed  float64         `json:"elapsed_seconds"`
 	InKernel float64         `json:"kernel_seconds"`
-	Reason   *string         `json:"refused_reason"`
+	Reason   *string         `json:"refused_reason" redact:"prose"`
 
 	Before *CollapseState `json:"before"`
 	After  *CollapseState `json:"after"`
-	Notes  []string       `json:"notes"`
+	Notes  []string       `json:"notes" redact:"prose"`
 }
 
 // CollapseWindows says what became of the windows; in a dry run, what would.

@@ -13,29 +13,29 @@ type Doctor struct {
 	Process        *DoctorProcess `json:"process"` // null: none was named
 	WatchedSeconds float64        `json:"watched_seconds"`
 	// THP says in a sentence what the system's THP policy means; "" where it is not known.
-	THP string `json:"thp_policy,omitempty"`
+	THP string `json:"thp_policy,omitempty" redact:"prose"`
 
 	Findings []diagnose.Finding `json:"findings"` // the worst first
 	Checks   []DoctorCheck      `json:"checks"`
-	Notes    []string           `json:"notes"`
+	Notes    []string           `json:"notes" redact:"prose"`
 }
 
 // DoctorProcess is the process that was looked at.
 type DoctorProcess struct {
 	PID       int      `json:"pid"`
-	Name      string   `json:"name"`
-	Command   []string `json:"command"`
-	GoVersion *string  `json:"go_version"` // null: not Go, or not known
+	Name      string   `json:"name" redact:"keep"`
+	Command   []string `json:"command" redact:"command"`
+	GoVersion *string  `json:"go_version" redact:"keep"` // null: not Go, or not known
 }
 
 // DoctorCheck is what became of one check.
 type DoctorCheck struct {
-	ID    string         `json:"id"`
-	Title string         `json:"title"`
-	Scope diagnose.Scope `json:"scope"`
-	State diagnose.State `json:"state"`
+	ID    string         `json:"id" redact:"keep"`
+	Title string         `json:"title" redact:"keep"`
+	Scope diagnose.Scope `json:"scope" redact:"keep"`
+	State diagnose.State `json:"state" redact:"keep"`
 	// Why is for not_checked and does_not_apply; null otherwise.
-	Why *string `json:"why"`
+	Why *string `json:"why" redact:"prose"`
 }
 
 // NewDoctor puts facts and diagnosis into a file.

@@ -21,8 +21,8 @@ import (
 // A File is a result of run or tune.
 type File struct {
 	Header
-	Complete bool   `json:"complete"`        // false: interrupted, or a version from half-way
-	Error    string `json:"error,omitempty"` // why it failed, or "interrupted"
+	Complete bool   `json:"complete"`                       // false: interrupted, or a version from half-way
+	Error    string `json:"error,omitempty" redact:"prose"` // why it failed, or "interrupted"
 
 	Host    host.Info `json:"host"`
 	Program Program   `json:"program"`
@@ -34,7 +34,7 @@ type File struct {
 	// RaceRounds is how many rounds came before the final of a search: samples of later
 	// ones are the final's. Ended says why it ended, Answer what it found.
 	RaceRounds int    `json:"race_rounds,omitempty"`
-	Ended      string `json:"ended,omitempty"`
+	Ended      string `json:"ended,omitempty" redact:"prose"`
 	// BuildSeconds is what the builds of a search took, which ElapsedSeconds has not; nil
 	// where none were searched.
 	BuildSeconds *float64 `json:"build_seconds,omitempty"`
@@ -49,15 +49,15 @@ type File struct {
 
 	Arms            []Arm            `json:"arms"`
 	Recommendations []Recommendation `json:"recommendations"`
-	Notes           []string         `json:"notes"`
+	Notes           []string         `json:"notes" redact:"prose"`
 }
 
 // An Arm is a setting with all that was measured of it.
 type Arm struct {
-	Name    string          `json:"name"`
+	Name    string          `json:"name" redact:"named"`
 	Setting Setting         `json:"setting"`
-	Status  string          `json:"status,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
+	Status  string          `json:"status,omitempty" redact:"keep"`
+	Reason  string          `json:"reason,omitempty" redact:"prose"`
 	Final   *tune.Final     `json:"final,omitempty"`      // of a search: what the final showed
 	Left    *tune.Left      `json:"left_early,omitempty"` // of a search: what is known of it
 	Samples []*trial.Sample `json:"samples"`
@@ -83,11 +83,11 @@ type Arm struct {
 
 // A Setting is trial.Setting with null for what was not set.
 type Setting struct {
-	GOGC       *string  `json:"gogc"`
+	GOGC       *string  `json:"gogc" redact:"keep"`
 	MemLimit   *uint64  `json:"gomemlimit_bytes"`
 	GOMAXPROCS *int     `json:"gomaxprocs"`
-	THP        string   `json:"thp"`
-	Env        []string `json:"env"`
+	THP        string   `json:"thp" redact:"keep"`
+	Env        []string `json:"env" redact:"env"`
 	// Build is in what the program was built otherwise than the default; nil for nothing.
 	Build *variant.Build `json:"build,omitempty"`
 }
@@ -165,7 +165,7 @@ type Summary struct {
 	Metrics map[string]Interval
 	// Collector says in sentences what the GC's trace has beyond the figures;
 	// nil where there was none.
-	Collector []string
+	Collector []string `redact:"prose"`
 }
 
 // MarshalJSON puts the figures beside "metrics", under the keys of the samples.
@@ -264,7 +264,7 @@ type Interval struct {
 	// may have been more.
 	Sampled bool `json:"sampled,omitempty"`
 	// Warnings say why there is no interval.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []string `json:"warnings,omitempty" redact:"keep"`
 }
 
 // Summary returns the interval as the statistics have it.
@@ -331,10 +331,10 @@ func Summarize(samples []*trial.Sample) Summary {
 
 // A Recommendation is an answer of tune.
 type Recommendation struct {
-	Goal      string  `json:"goal"`
-	Arm       string  `json:"arm"`
+	Goal      string  `json:"goal" redact:"keep"`
+	Arm       string  `json:"arm" redact:"named"`
 	Setting   Setting `json:"setting"`
-	ShellLine string  `json:"shell_line,omitempty"` // to paste into a shell; "" where nothing is to be changed
+	ShellLine string  `json:"shell_line,omitempty" redact:"blank"` // to paste into a shell; "" where nothing is to be changed
 	// Ratio and Memory compare with the default; null for the default.
 	Ratio  *tune.Estimate `json:"ratio"`
 	Memory *tune.Estimate `json:"memory_ratio"`
@@ -342,17 +342,17 @@ type Recommendation struct {
 	// different; Least says that none of them takes less memory. Undecided are those that look
 	// further away, but with too few runs to know; Saves is the one of them that takes least
 	// memory, nil where none takes clearly less.
-	Tied      []string `json:"tied"`
+	Tied      []string `json:"tied" redact:"named"`
 	Least     bool     `json:"least_memory"`
-	Undecided []string `json:"undecided"`
+	Undecided []string `json:"undecided" redact:"named"`
 	Saves     *Saving  `json:"saves_memory,omitempty"`
-	Permanent []string `json:"permanent,omitempty"`
+	Permanent []string `json:"permanent,omitempty" redact:"prose"`
 }
 
 // A Saving is a setting that takes less memory than a recommended one, and may or may not
 // be as good. Both ratios are to the recommended one.
 type Saving struct {
-	Arm    string         `json:"arm"`
+	Arm    string         `json:"arm" redact:"named"`
 	Ratio  *tune.Estimate `json:"ratio"`
 	Memory *tune.Estimate `json:"memory_ratio"`
 }

@@ -38,9 +38,9 @@ const (
 
 // A Header is what every result begins with.
 type Header struct {
-	Schema  string    `json:"schema"`
-	Kind    string    `json:"kind"`
-	Folio   string    `json:"folio_version"`
+	Schema  string    `json:"schema" redact:"keep"`
+	Kind    string    `json:"kind" redact:"keep"`
+	Folio   string    `json:"folio_version" redact:"keep"`
 	Created time.Time `json:"created"`
 	// Redacted says that the result lacks what [Redacted] leaves out.
 	Redacted bool `json:"redacted,omitempty"`

@@ -28,12 +28,12 @@ type Unseen struct {
 // ProcessID says which process it is.
 type ProcessID struct {
 	PID       int      `json:"pid"`
-	Command   []string `json:"command"`
-	Name      string   `json:"name"`
+	Command   []string `json:"command" redact:"command"`
+	Name      string   `json:"name" redact:"keep"`
 	UID       *int     `json:"uid"`
 	IsGo      *bool    `json:"is_go"`
-	GoVersion *string  `json:"go_version"`
-	Module    *string  `json:"module"`
+	GoVersion *string  `json:"go_version" redact:"keep"`
+	Module    *string  `json:"module" redact:"file"`
 }
 
 // A ProcessLine is a process in a list.
@@ -46,10 +46,10 @@ type ProcessLine struct {
 // Process is a process. What could not be seen is null, and a note says why.
 type Process struct {
 	ProcessID
-	Patches []string `json:"patches,omitempty"` // of Go's runtime, as name@hash
+	Patches []string `json:"patches,omitempty" redact:"keep"` // of Go's runtime, as name@hash
 	// Where its heap was made to ask for huge pages: "memory" (folio exec) or "copy"
 	// (folio patch).
-	HeapPatch string  `json:"heap_patch,omitempty"`
+	HeapPatch string  `json:"heap_patch,omitempty" redact:"keep"`
 	Resident  *uint64 `json:"resident_bytes"`
 	Swapped   *uint64 `json:"swapped_bytes"`
 	// Of the process itself, not of files; and whether that is what folio doctor
@@ -64,18 +64,18 @@ type Process struct {
 	OverTime  *OverTime  `json:"over_time,omitempty"`
 
 	Memory  []Memory `json:"memory"`
-	Of      *string  `json:"windows_of"`
+	Of      *string  `json:"windows_of" redact:"keep"`
 	Windows *Windows `json:"windows"`
 	Bloat   *Bloat   `json:"bloat"`
 	Faults  *Faults  `json:"faults"`
 	Policy  Policy   `json:"policy"`
-	Hazards []string `json:"hazards"`
-	Notes   []string `json:"notes"`
+	Hazards []string `json:"hazards" redact:"prose"`
+	Notes   []string `json:"notes" redact:"prose"`
 }
 
 // A MemoryLimit is that of the memory cgroup of which the least is left.
 type MemoryLimit struct {
-	Cgroup string `json:"cgroup"`
+	Cgroup string `json:"cgroup" redact:"drop"`
 	Bytes  uint64 `json:"limit_bytes"`
 	// Used is by all its processes, with their page cache and the kernel's memory for them;
 	// of it the kernel takes InactiveFile back easily.
@@ -88,7 +88,7 @@ func (l *MemoryLimit) InUse() uint64 { return l.Used - min(l.Used, l.InactiveFil
 
 // Memory is what there is of one kind.
 type Memory struct {
-	Kind     string  `json:"kind"`
+	Kind     string  `json:"kind" redact:"keep"`
 	Mappings int     `json:"mappings"`
 	Size     uint64  `json:"mapped_bytes"`
 	Resident uint64  `json:"resident_bytes"`
@@ -130,13 +130,13 @@ type Faults struct {
 
 // Policy is what system and program want about huge pages.
 type Policy struct {
-	Enabled     *string `json:"thp_enabled"`
-	Defrag      *string `json:"thp_defrag"`
+	Enabled     *string `json:"thp_enabled" redact:"keep"`
+	Defrag      *string `json:"thp_defrag" redact:"keep"`
 	MaxPtesNone *int    `json:"thp_max_ptes_none"`
 	Allowed     *bool   `json:"process_allows"`
 	Advised     *uint64 `json:"advised_bytes"`
 	Against     *uint64 `json:"advised_against_bytes"`
-	Means       string  `json:"means"`
+	Means       string  `json:"means" redact:"prose"`
 }
 
 // NewInspect begins a file. Process or Processes are to be set.

@@ -11,7 +11,7 @@ import (
 type Lab struct {
 	Header
 	Complete bool   `json:"complete"`
-	Error    string `json:"error,omitempty"` // why it failed, or "interrupted"
+	Error    string `json:"error,omitempty" redact:"prose"` // why it failed, or "interrupted"
 	// Interrupted says that what did not begin was not to be.
 	Interrupted bool `json:"interrupted,omitempty"`
 
@@ -22,41 +22,41 @@ type Lab struct {
 	ElapsedSeconds float64   `json:"elapsed_seconds"`
 
 	Experiments []LabExperiment `json:"experiments"`
-	Notes       []string        `json:"notes"`
+	Notes       []string        `json:"notes" redact:"prose"`
 }
 
 // A LabExperiment is what one experiment found.
 type LabExperiment struct {
-	Name     string      `json:"name"`
-	Question string      `json:"question"`
-	Source   string      `json:"source"`
-	Figure   string      `json:"figure"` // the key of the figure that decides
-	Unit     string      `json:"unit"`
+	Name     string      `json:"name" redact:"keep"`
+	Question string      `json:"question" redact:"keep"`
+	Source   string      `json:"source" redact:"keep"`
+	Figure   string      `json:"figure" redact:"keep"` // the key of the figure that decides
+	Unit     string      `json:"unit" redact:"keep"`
 	Figures  []LabFigure `json:"figures"`
 	// Base is the arm that the others are compared with, "" for none. Across says that
 	// each figure is a benchmark of its own, with a row for each.
-	Base   string `json:"base,omitempty"`
+	Base   string `json:"base,omitempty" redact:"keep"`
 	Across bool   `json:"across,omitempty"`
 	// Curves are the keys of the figures that are listed by size.
-	Curves []string `json:"curves,omitempty"`
+	Curves []string `json:"curves,omitempty" redact:"keep"`
 	// Charts are what a page draws.
 	Charts []LabChart `json:"charts"`
 	// Refused says that the experiment was not run at all, Error why.
 	Refused        bool          `json:"refused,omitempty"`
 	Parameters     LabParameters `json:"parameters"`
 	Complete       bool          `json:"complete"`
-	Error          *string       `json:"error"`
+	Error          *string       `json:"error" redact:"prose"`
 	ElapsedSeconds float64       `json:"elapsed_seconds"`
 	Arms           []LabArm      `json:"arms"`
-	Conclusions    []string      `json:"conclusions"`
-	Notes          []string      `json:"notes"`
+	Conclusions    []string      `json:"conclusions" redact:"prose"`
+	Notes          []string      `json:"notes" redact:"prose"`
 }
 
 // A LabFigure explains a key of the points.
 type LabFigure struct {
-	Key   string `json:"key"`
-	Label string `json:"label"`
-	Unit  string `json:"unit"`
+	Key   string `json:"key" redact:"keep"`
+	Label string `json:"label" redact:"keep"`
+	Unit  string `json:"unit" redact:"keep"`
 	Minor bool   `json:"minor,omitempty"` // not in the table
 }
 
@@ -69,17 +69,17 @@ type LabParameters struct {
 
 // A LabArm is what one arm measured.
 type LabArm struct {
-	Name  string `json:"name"`
-	About string `json:"about"`
-	Group string `json:"group,omitempty"` // the table that it is part of, where there are several
+	Name  string `json:"name" redact:"keep"`
+	About string `json:"about" redact:"prose"`
+	Group string `json:"group,omitempty" redact:"keep"` // the table that it is part of, where there are several
 	// Work is what the arm does, where arms do several things, Varies what differs among
 	// those that do the same: gogc, goroutines.
-	Work       string     `json:"work,omitempty"`
-	Varies     string     `json:"varies,omitempty"`
+	Work       string     `json:"work,omitempty" redact:"keep"`
+	Varies     string     `json:"varies,omitempty" redact:"keep"`
 	Goroutines int        `json:"goroutines,omitempty"` // that work at once
 	Setting    LabSetting `json:"setting"`
 	// NotRun is why there are no samples; null when the arm ran.
-	NotRun  *string         `json:"not_run"`
+	NotRun  *string         `json:"not_run" redact:"prose"`
 	Samples []*trial.Sample `json:"samples"`
 	// Ran says that some sample counts; Failed that it was to run and could not;
 	// Forbidden that it needs --allow-system.
@@ -100,14 +100,14 @@ type LabDifference struct {
 	Ratio     float64  `json:"ratio"`
 	P         float64  `json:"p"`
 	Different bool     `json:"different"`
-	Warnings  []string `json:"warnings,omitempty"`
+	Warnings  []string `json:"warnings,omitempty" redact:"keep"`
 }
 
 // LabSetting is what makes the arm.
 type LabSetting struct {
-	Pages     string `json:"pages"`      // base, thp, hugetlb
-	PageBytes *int   `json:"page_bytes"` // null: the kind's default
-	How       string `json:"how"`
+	Pages     string `json:"pages" redact:"keep"` // base, thp, hugetlb
+	PageBytes *int   `json:"page_bytes"`          // null: the kind's default
+	How       string `json:"how" redact:"keep"`
 	// Runtime is the Go runtime's, where it is what the experiment is about.
 	Runtime *Setting    `json:"runtime,omitempty"`
 	System  []LabChange `json:"system"` // system-wide settings during its trials
@@ -115,8 +115,8 @@ type LabSetting struct {
 
 // LabChange is a system-wide setting.
 type LabChange struct {
-	Path  string `json:"path"`
-	Value string `json:"value"`
+	Path  string `json:"path" redact:"prose"`
+	Value string `json:"value" redact:"prose"`
 }
 
 // LabPoint is what was measured at one size.

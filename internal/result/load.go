@@ -13,7 +13,7 @@ type Load struct {
 	Host host.Info `json:"host"` // that the load came from
 
 	load.Result
-	Notes []string `json:"notes"`
+	Notes []string `json:"notes" redact:"prose"`
 }
 
 // NewLoad makes the result. Where it was measured is for the caller to fill in.

@@ -33,7 +33,7 @@ type OverTime struct {
 
 // A PartOverTime is a part of RSS.
 type PartOverTime struct {
-	Kind string `json:"kind"`
+	Kind string `json:"kind" redact:"keep"`
 	// Bytes are null where a reading does not tell: see [history.Point.Known].
 	Bytes  []*int64 `json:"bytes"`
 	Growth *Growth  `json:"growth"`

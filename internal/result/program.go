@@ -9,20 +9,20 @@ import (
 
 // A Program is what was measured.
 type Program struct {
-	Command   []string `json:"command"`
-	GoVersion *string  `json:"go_version"` // from its build information; null for others
-	Module    *string  `json:"module"`
+	Command   []string `json:"command" redact:"command"`
+	GoVersion *string  `json:"go_version" redact:"keep"` // from its build information; null for others
+	Module    *string  `json:"module" redact:"file"`
 	// Version is the main module's, or the commit; BuildID the linker's. Both tell one
 	// build of a program from another.
-	Version  string `json:"version,omitempty"`
-	BuildID  string `json:"build_id,omitempty"`
-	Attached int    `json:"attached_pid,omitempty"` // of a process that ran already: samples are of a window of its life
-	Input    string `json:"input,omitempty"`        // the file that was its standard input
+	Version  string `json:"version,omitempty" redact:"keep"`
+	BuildID  string `json:"build_id,omitempty" redact:"keep"`
+	Attached int    `json:"attached_pid,omitempty"`         // of a process that ran already: samples are of a window of its life
+	Input    string `json:"input,omitempty" redact:"blank"` // the file that was its standard input
 	// Stdin is how many bytes of standard input every run read, where they came from
 	// a pipe or a file.
 	Stdin *uint64 `json:"stdin_bytes,omitempty"`
-	Ready string  `json:"ready,omitempty"`
-	Load  string  `json:"load,omitempty"`
+	Ready string  `json:"ready,omitempty" redact:"blank"`
+	Load  string  `json:"load,omitempty" redact:"blank"`
 	// Requests is the load that folio put on it; nil for none.
 	Requests *load.Settings `json:"requests,omitempty"`
 	// Limits are those of the cgroup that every run had; nil for none.
@@ -33,27 +33,27 @@ type Program struct {
 	Timeouts *Timeouts `json:"timeouts,omitempty"`
 	// Patches are those of Go's runtime that folio had built the program with before, as
 	// name@hash: see Build for a program that it built for this result.
-	Patches []string `json:"patches,omitempty"`
+	Patches []string `json:"patches,omitempty" redact:"keep"`
 	Build   *Build   `json:"build,omitempty"` // of a program that folio built itself
 }
 
 // A Build says what folio built a program from. The first word of Command is then the
 // name that go build gives it.
 type Build struct {
-	Package string   `json:"package"`           // or .go files
-	Patches []string `json:"patches"`           // of the standard library, as name@hash
-	Test    bool     `json:"test,omitempty"`    // it is the test of the package
-	Profile string   `json:"profile,omitempty"` // file of the profile that folio made for pgo=auto
+	Package string   `json:"package" redact:"built"`           // or .go files
+	Patches []string `json:"patches" redact:"keep"`            // of the standard library, as name@hash
+	Test    bool     `json:"test,omitempty"`                   // it is the test of the package
+	Profile string   `json:"profile,omitempty" redact:"blank"` // file of the profile that folio made for pgo=auto
 }
 
 // An ArmBuild is all that identifies the build of an arm, where builds were searched.
 type ArmBuild struct {
-	GoVersion   string   `json:"go_version"`             // as the program says, with its experiments
-	Experiments string   `json:"goexperiment,omitempty"` // GOEXPERIMENT of the build, where the search set it
-	AMD64       string   `json:"goamd64,omitempty"`      // likewise
-	PGO         *string  `json:"pgo_sha256"`             // of the profile; null where the search gave none
-	Patches     []string `json:"patches"`                // as name@hash
-	BuildID     string   `json:"build_id,omitempty"`
+	GoVersion   string   `json:"go_version" redact:"keep"`             // as the program says, with its experiments
+	Experiments string   `json:"goexperiment,omitempty" redact:"keep"` // GOEXPERIMENT of the build, where the search set it
+	AMD64       string   `json:"goamd64,omitempty" redact:"keep"`      // likewise
+	PGO         *string  `json:"pgo_sha256" redact:"keep"`             // of the profile; null where the search gave none
+	Patches     []string `json:"patches" redact:"keep"`                // as name@hash
+	BuildID     string   `json:"build_id,omitempty" redact:"keep"`
 	Bytes       uint64   `json:"program_bytes"`
 	Seconds     *float64 `json:"build_seconds"` // null for the default, which is built before the others
 }

@@ -54,7 +54,7 @@ func (r *Result) Redact() (err error) {
 func redact(v reflect.Value) {
 	r := &redactor{names: make(map[string]string)}
 	r.learn(v.Interface())
-	r.walk(v, nil)
+	r.walk(v, "")
 	switch f := v.Interface().(type) {
 	case *File:
 		for i := range f.Recommendations {
@@ -73,40 +73,39 @@ type redactor struct {
 	names   map[string]string // new ones: of arms, which may have variables in them, and of servers
 }
 
-// A treatment says what a redacted field has.
-type treatment func(r *redactor, s string) string
+// treatments say what a redacted text has, by the tag redact of its field. A text without
+// one is left out; a test says so when a field is added. Lists and maps are treated entry
+// by entry, but for commands.
+var treatments = map[string]func(r *redactor, s string) string{
+	// Words of Folio, the Go runtime and the kernel, and names that --redact keeps.
+	"keep":  func(_ *redactor, s string) string { return s },
+	"drop":  func(_ *redactor, _ string) string { return "" },
+	"blank": func(_ *redactor, s string) string { return orBlank(s) },
+	"file":  func(_ *redactor, s string) string { return base(s) },
+	"prose": (*redactor).prose,
+	"line":  (*redactor).line,
+	"env":   func(_ *redactor, s string) string { return redactedEnv(s) },
+	"named": (*redactor).name,
+	"built": func(_ *redactor, s string) string { return "./" + base(s) },
+	// How a build has a profile.
+	"profiled": func(_ *redactor, s string) string { return redactedProfile(s) },
+	"command":  func(_ *redactor, s string) string { return program(s) }, // of a single word: walk does lists
+	"kernel":   func(_ *redactor, s string) string { return versionOf(s) },
+	"sketch":   func(_ *redactor, _ string) string { return suggest.AnySketch },
+}
 
-// The treatments of texts. Lists and maps are treated entry by entry, but for commands.
-var (
-	keep  treatment = func(_ *redactor, s string) string { return s }
-	drop  treatment = func(_ *redactor, _ string) string { return "" }
-	blank treatment = func(_ *redactor, s string) string { return orBlank(s) }
-	file  treatment = func(_ *redactor, s string) string { return base(s) }
-	prose treatment = (*redactor).prose
-	line  treatment = (*redactor).line
-	env   treatment = func(_ *redactor, s string) string { return redactedEnv(s) }
-	named treatment = (*redactor).name
-	built treatment = func(_ *redactor, s string) string { return "./" + base(s) }
-	// profiled is how a build has a profile.
-	profiled treatment = func(_ *redactor, s string) string { return redactedProfile(s) }
-	// command is of a single word: walk does lists.
-	command treatment = func(_ *redactor, s string) string { return program(s) }
-	kernel  treatment = func(_ *redactor, s string) string { return versionOf(s) }
-	sketch  treatment = func(_ *redactor, _ string) string { return suggest.AnySketch }
-)
-
-// walk treats all texts that v reaches. of is the treatment of the field that v is in.
-func (r *redactor) walk(v reflect.Value, of *string) {
+// walk treats all texts that v reaches. how is the treatment of the field that v is in.
+func (r *redactor) walk(v reflect.Value, how string) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return
 		}
-		if to := v.Elem(); to.Kind() == reflect.String && of != nil && !r.stays(to.String(), *of) {
+		if to := v.Elem(); to.Kind() == reflect.String && to.Len() > 0 && r.treat(to.String(), how) == "" {
 			v.SetZero() // what is left out of a text that may be null is null
 			return
 		}
-		r.walk(v.Elem(), of)
+		r.walk(v.Elem(), how)
 	case reflect.Struct:
 		t := v.Type()
 		if t.PkgPath() == "time" {
@@ -114,12 +113,11 @@ func (r *redactor) walk(v reflect.Value, of *string) {
 		}
 		for i := range t.NumField() {
 			if f := t.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
-				name := t.String() + "." + f.Name
-				r.walk(v.Field(i), &name)
+				r.walk(v.Field(i), f.Tag.Get("redact"))
 			}
 		}
 	case reflect.Slice, reflect.Array:
-		if words, ok := v.Interface().([]string); ok && of != nil && len(words) > 0 && strings.HasSuffix(*of, ".Command") {
+		if words, ok := v.Interface().([]string); ok && len(words) > 0 && how == "command" {
 			v.Set(reflect.ValueOf(redactedCommand(words)))
 			return
 		}
@@ -127,7 +125,7 @@ func (r *redactor) walk(v reflect.Value, of *string) {
 		for i := range v.Len() {
 			entry := v.Index(i)
 			text := entry.Kind() == reflect.String && entry.Len() > 0
-			r.walk(entry, of)
+			r.walk(entry, how)
 			if text && entry.Len() == 0 {
 				continue
 			}
@@ -144,23 +142,17 @@ func (r *redactor) walk(v reflect.Value, of *string) {
 		for _, k := range v.MapKeys() {
 			to := reflect.New(v.Type().Elem()).Elem()
 			to.Set(v.MapIndex(k))
-			r.walk(to, of)
+			r.walk(to, how)
 			v.SetMapIndex(k, to)
 		}
 	case reflect.String:
-		v.SetString(r.treat(v.String(), of))
+		v.SetString(r.treat(v.String(), how))
 	}
 }
 
-// stays says that anything stays of a text.
-func (r *redactor) stays(s, of string) bool { return s == "" || r.treat(s, &of) != "" }
-
-// treat returns what stays of the text of a field: nothing where nobody said what to do.
-func (r *redactor) treat(s string, of *string) string {
-	if s == "" || of == nil {
-		return ""
-	}
-	if do := treatments[*of]; do != nil {
+// treat returns what stays of a text: nothing where its field says nothing.
+func (r *redactor) treat(s, how string) string {
+	if do := treatments[how]; do != nil && s != "" {
 		return do(r, s)
 	}
 	return ""

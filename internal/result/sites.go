@@ -17,14 +17,14 @@ import (
 type Sites struct {
 	Header
 	PID       *int     `json:"pid"` // null: only files were read
-	Command   []string `json:"command"`
-	GoVersion *string  `json:"go_version"`
+	Command   []string `json:"command" redact:"command"`
+	GoVersion *string  `json:"go_version" redact:"keep"`
 
 	Heap       *HeapSites      `json:"heap,omitempty"`
 	Growth     *HeapGrowth     `json:"growth,omitempty"`
 	Goroutines *GoroutineSites `json:"goroutines,omitempty"`
 	Leaks      *Leaks          `json:"leaks,omitempty"`
-	Notes      []string        `json:"notes"`
+	Notes      []string        `json:"notes" redact:"prose"`
 }
 
 // Functions of a SiteLine that is no line: what the runtime allocates for itself, and what is
@@ -36,8 +36,8 @@ const (
 
 // A SiteLine is a line of a program.
 type SiteLine struct {
-	Func string `json:"func"`
-	File string `json:"file"`
+	Func string `json:"func" redact:"keep"`
+	File string `json:"file" redact:"file"`
 	Line int64  `json:"line"`
 }
 
@@ -67,8 +67,8 @@ type HeapSites struct {
 // A HeapSite is a line that allocates.
 type HeapSite struct {
 	SiteLine
-	Inside  *string  `json:"inside"` // the function of the standard library that it called; null: the line itself
-	Callers []string `json:"callers"`
+	Inside  *string  `json:"inside" redact:"keep"` // the function of the standard library that it called; null: the line itself
+	Callers []string `json:"callers" redact:"keep"`
 	HeapUse
 }
 
@@ -84,8 +84,8 @@ type HeapGrowth struct {
 // A GrowthSite is a line whose objects in use have become more, or fewer.
 type GrowthSite struct {
 	SiteLine
-	Inside  *string  `json:"inside"`
-	Callers []string `json:"callers"`
+	Inside  *string  `json:"inside" redact:"keep"`
+	Callers []string `json:"callers" redact:"keep"`
 	Before  HeapUse  `json:"before"`
 	After   HeapUse  `json:"after"`
 	Bytes   int64    `json:"growth_bytes"`
@@ -109,9 +109,9 @@ type GoroutineSites struct {
 // A GoroutineGroup is goroutines of one creation site in one state, with one stack.
 type GoroutineGroup struct {
 	Count   int        `json:"count"`
-	State   string     `json:"state"`
+	State   string     `json:"state" redact:"keep"`
 	Leaked  bool       `json:"leaked"`
-	Start   string     `json:"start"`
+	Start   string     `json:"start" redact:"keep"`
 	Created *SiteLine  `json:"created"` // null: the runtime started it
 	Waits   *float64   `json:"longest_wait_seconds"`
 	Stack   []SiteLine `json:"stack"`
@@ -132,7 +132,7 @@ type Leaks struct {
 	// where there is no heap profile. HeapUnjudged is why it was not; null if it was, if it
 	// is known to grow, or if there is no Go heap.
 	HeapJudged   bool    `json:"heap_judged"`
-	HeapUnjudged *string `json:"heap_not_judged"`
+	HeapUnjudged *string `json:"heap_not_judged" redact:"keep"`
 	// RSS at the first and the last reading, whatever of it grows; null if it could not be
 	// read, its growth also with too few readings.
 	RSSFirst    *uint64 `json:"rss_first_bytes"`
@@ -145,7 +145,7 @@ type Leaks struct {
 
 // A Leak is something that grows.
 type Leak struct {
-	Kind       string  `json:"kind"` // heap, goroutines, memory
+	Kind       string  `json:"kind" redact:"keep"` // heap, goroutines, memory
 	From       float64 `json:"from"`
 	To         float64 `json:"to"`
 	Slope      float64 `json:"per_second"`
@@ -154,12 +154,12 @@ type Leak struct {
 	Confidence float64 `json:"confidence"`
 
 	Site    *SiteLine  `json:"site"` // null: a part of memory
-	Inside  *string    `json:"inside"`
-	Callers []string   `json:"callers"`
-	Title   *string    `json:"part"`
-	Name    *string    `json:"name"` // of the mappings that grew the most, of memory with names
-	Start   *string    `json:"start"`
-	State   *string    `json:"state"`
+	Inside  *string    `json:"inside" redact:"keep"`
+	Callers []string   `json:"callers" redact:"keep"`
+	Title   *string    `json:"part" redact:"keep"`
+	Name    *string    `json:"name" redact:"blank"` // of the mappings that grew the most, of memory with names
+	Start   *string    `json:"start" redact:"keep"`
+	State   *string    `json:"state" redact:"keep"`
 	Leaked  bool       `json:"leaked"`
 	Stack   []SiteLine `json:"stack"`
 }

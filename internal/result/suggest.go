@@ -13,8 +13,8 @@ type Suggest struct {
 	Header
 
 	Host    host.Info `json:"host"`
-	Command []string  `json:"command"` // empty: only a profile was read
-	Profile *string   `json:"profile"` // the file; null: folio took it itself
+	Command []string  `json:"command" redact:"command"` // empty: only a profile was read
+	Profile *string   `json:"profile" redact:"blank"`   // the file; null: folio took it itself
 
 	Cost  SuggestCost `json:"cost"`
 	Total Allocations `json:"total"`
@@ -25,8 +25,8 @@ type Suggest struct {
 	// in use.
 	Tree *profile.Tree `json:"call_tree,omitempty"`
 	// Nothing says why there are no suggestions.
-	Nothing *string  `json:"nothing_to_gain"`
-	Notes   []string `json:"notes"`
+	Nothing *string  `json:"nothing_to_gain" redact:"prose"`
+	Notes   []string `json:"notes" redact:"prose"`
 }
 
 // SuggestCost is what the run cost.
@@ -47,10 +47,10 @@ type Allocations struct {
 
 // A CallSite is a line of the program that allocates.
 type CallSite struct {
-	Func   string  `json:"func"`
-	File   string  `json:"file"`
+	Func   string  `json:"func" redact:"keep"`
+	File   string  `json:"file" redact:"file"`
 	Line   int64   `json:"line"`
-	Inside *string `json:"inside"` // of the standard library, which allocated; null: the line itself
+	Inside *string `json:"inside" redact:"keep"` // of the standard library, which allocated; null: the line itself
 	Allocations
 	Share float64 `json:"bytes_fraction"` // of all bytes
 }
@@ -66,14 +66,14 @@ type Suggestion struct {
 	GC     *float64 `json:"gc_cpu_fraction"`
 	Low    *float64 `json:"gain_low_fraction"`
 	High   *float64 `json:"gain_high_fraction"`
-	Source *string  `json:"source"`
-	Sketch string   `json:"sketch"`
+	Source *string  `json:"source" redact:"drop"`
+	Sketch string   `json:"sketch" redact:"sketch"`
 }
 
 // An OtherSite allocates much, and an arena is not the answer.
 type OtherSite struct {
 	CallSite
-	Why string `json:"why"`
+	Why string `json:"why" redact:"prose"`
 }
 
 // Place returns the file's name and line.

@@ -10,10 +10,10 @@ import (
 
 // A Target is what was optimised.
 type Target struct {
-	Name       string   `json:"name"`
-	Pattern    string   `json:"pattern,omitempty"`
+	Name       string   `json:"name" redact:"keep"`
+	Pattern    string   `json:"pattern,omitempty" redact:"blank"`
 	Higher     bool     `json:"higher_is_better"`
-	Benchmarks []string `json:"benchmarks,omitempty"`
+	Benchmarks []string `json:"benchmarks,omitempty" redact:"keep"`
 }
 
 // NewTarget returns the JSON form of a metric.

@@ -23,7 +23,7 @@ type Waterfall struct {
 	HugeTLB    *uint64 `json:"hugetlb_bytes"`
 
 	Readings   []MemoryReading `json:"readings"`
-	Allocators []string        `json:"allocators"`
+	Allocators []string        `json:"allocators" redact:"keep"`
 	// Arenas of glibc's malloc but for the first, and their bytes in memory: part of malloc.
 	Arenas     int    `json:"malloc_arenas"`
 	ArenaBytes uint64 `json:"malloc_arena_bytes"`
@@ -32,48 +32,48 @@ type Waterfall struct {
 	Advice   []MemoryAdvice `json:"advice"`
 	Together uint64         `json:"advice_bytes"`
 
-	Notes []string `json:"notes"`
+	Notes []string `json:"notes" redact:"prose"`
 }
 
 // A MemoryPart is a part of RSS. Only that of what changed can be below 0.
 type MemoryPart struct {
-	Kind  string `json:"kind"`
+	Kind  string `json:"kind" redact:"keep"`
 	Bytes int64  `json:"bytes"`
 	// What the runtime has of it, in memory or not, and by how much that changed while it
 	// was read; null of what the runtime does not count.
 	Runtime     *uint64 `json:"runtime_bytes"`
 	Uncertainty *uint64 `json:"uncertainty_bytes"`
-	How         string  `json:"how"` // read, computed, or remainder
+	How         string  `json:"how" redact:"keep"` // read, computed, or remainder
 
 	Of []MemoryShare `json:"of,omitempty"`
 }
 
 // A MemoryAdvice is what makes parts of the memory smaller.
 type MemoryAdvice struct {
-	Rule string `json:"rule"`
+	Rule string `json:"rule" redact:"keep"`
 	// Bytes is the most that can come back, Beyond what of it no advice before this one
 	// can return, and Of is Bytes by part.
 	Bytes  uint64        `json:"bytes"`
 	Beyond uint64        `json:"beyond_bytes"`
 	Of     []MemoryClaim `json:"of"`
-	What   string        `json:"what"`
-	Means  string        `json:"means"`
-	Do     string        `json:"do"`
-	Code   string        `json:"code,omitempty"`
+	What   string        `json:"what" redact:"prose"`
+	Means  string        `json:"means" redact:"prose"`
+	Do     string        `json:"do" redact:"prose"`
+	Code   string        `json:"code,omitempty" redact:"prose"`
 	// Subject is the call site or the mapping that it is about.
-	Subject string `json:"subject,omitempty"`
-	See     string `json:"reference"`
+	Subject string `json:"subject,omitempty" redact:"blank"`
+	See     string `json:"reference" redact:"keep"`
 }
 
 // A MemoryClaim is what can come back of one part.
 type MemoryClaim struct {
-	Kind  string `json:"kind"`
+	Kind  string `json:"kind" redact:"keep"`
 	Bytes uint64 `json:"bytes"`
 }
 
 // A MemoryShare is memory of one name.
 type MemoryShare struct {
-	Name  string `json:"name"`
+	Name  string `json:"name" redact:"blank"`
 	Bytes uint64 `json:"bytes"`
 }
 
@@ -89,7 +89,7 @@ type MemoryClass struct {
 
 // A MemoryReading is when something was read, in seconds from the beginning.
 type MemoryReading struct {
-	What string  `json:"what"`
+	What string  `json:"what" redact:"keep"`
 	From float64 `json:"from_seconds"`
 	To   float64 `json:"to_seconds"`
 }
@@ -178,12 +178,12 @@ func (w *Waterfall) Changing() bool {
 type NearPeak struct {
 	Waterfall
 	PID  int     `json:"pid"`
-	Name string  `json:"name"`       // of the process, as the kernel has it
-	At   float64 `json:"at_seconds"` // since the program was started
+	Name string  `json:"name" redact:"keep"` // of the process, as the kernel has it
+	At   float64 `json:"at_seconds"`         // since the program was started
 	// OfPeak is RSS as a part of its peak: 0.95 and more, but of runs that were not read as
 	// near to it.
 	OfPeak float64  `json:"peak_fraction"`
-	Why    []string `json:"reading_notes"` // what could not be read, and why
+	Why    []string `json:"reading_notes" redact:"prose"` // what could not be read, and why
 }
 
 // PeakWaterfall returns that of the sample with the highest peak, of those that were read near

@@ -32,9 +32,9 @@ type Sample struct {
 	// PeakRSS is of the largest process, PeakTreeRSS of all processes together.
 	// PeakTreeRSSLooks is how many looks saw a sampled peak to within 5%, counted to 10.
 	PeakRSS           *uint64 `json:"peak_rss_bytes"`
-	PeakRSSSource     Source  `json:"peak_rss_source,omitempty"`
+	PeakRSSSource     Source  `json:"peak_rss_source,omitempty" redact:"keep"`
 	PeakTreeRSS       *uint64 `json:"peak_tree_rss_bytes"`
-	PeakTreeRSSSource Source  `json:"peak_tree_rss_source,omitempty"`
+	PeakTreeRSSSource Source  `json:"peak_tree_rss_source,omitempty" redact:"keep"`
 	PeakTreeRSSLooks  int     `json:"peak_tree_rss_looks,omitempty"`
 
 	MinorFaults int64 `json:"minor_faults"`
@@ -42,7 +42,7 @@ type Sample struct {
 
 	// GCTrace says what the figures from here to HeapPeak are, which come from the
 	// trace that Go runtimes print (GODEBUG=gctrace=1).
-	GCTrace    TraceState `json:"gc_trace,omitempty"`
+	GCTrace    TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	GCCycles   *int       `json:"gc_cycles"`
 	GCPause    *float64   `json:"gc_pause_seconds"`
 	GCPauseMax *float64   `json:"gc_pause_max_seconds"`
@@ -104,19 +104,19 @@ type Sample struct {
 	GoChildren *int `json:"go_children,omitempty"`
 
 	// Listening are the TCP addresses that the program listened on: a server.
-	Listening []string `json:"listening,omitempty"`
+	Listening []string `json:"listening,omitempty" redact:"drop"`
 
 	ExitCode *int   `json:"exit_code"` // nil when a signal ended the program
-	Signal   string `json:"signal,omitempty"`
+	Signal   string `json:"signal,omitempty" redact:"keep"`
 
 	// Metrics are the user's own figures, by name; Go benchmark figures have
 	// names such as "Insert-2 ns/op".
 	Metrics map[string]float64 `json:"metrics"`
 
 	// Failure says why the trial does not count; "" when it does.
-	Failure string `json:"failure,omitempty"`
+	Failure string `json:"failure,omitempty" redact:"prose"`
 	// FailureKind is the kind of a failure that is not the program's; "" for others.
-	FailureKind FailureKind `json:"failure_kind,omitempty"`
+	FailureKind FailureKind `json:"failure_kind,omitempty" redact:"keep"`
 	// Interrupted says that a signal came for the program, and that it ended after it.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// OverMemory says that the trial was ended because it passed the memory bound.

@@ -17,11 +17,11 @@ const (
 // A Build is how a program is built. The zero Build is that of go build by itself. Builds
 // can be compared, and be keys of maps.
 type Build struct {
-	Go          string `json:"go,omitempty"`           // the toolchain, such as go1.27.4
-	Experiments string `json:"goexperiment,omitempty"` // comma-separated, besides those of the environment
-	AMD64       string `json:"goamd64,omitempty"`      // v1 to v4
-	PGO         string `json:"pgo,omitempty"`          // PGOOff, PGOAuto, or the file of a profile
-	Patches     string `json:"patches,omitempty"`      // of the standard library, comma-separated
+	Go          string `json:"go,omitempty" redact:"keep"`           // the toolchain, such as go1.27.4
+	Experiments string `json:"goexperiment,omitempty" redact:"keep"` // comma-separated, besides those of the environment
+	AMD64       string `json:"goamd64,omitempty" redact:"keep"`      // v1 to v4
+	PGO         string `json:"pgo,omitempty" redact:"profiled"`      // PGOOff, PGOAuto, or the file of a profile
+	Patches     string `json:"patches,omitempty" redact:"keep"`      // of the standard library, comma-separated
 }
 
 // IsZero says that the build is as go build does it by itself.

@@ -10,7 +10,7 @@ import (
 // measuring, and kept in the result: what shows the result adds nothing to it.
 type Analysis struct {
 	// GC says what the figures from gctrace are; "" where none are known.
-	GC trial.TraceState `json:"gc_trace,omitempty"`
+	GC trial.TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
 	Profile *profile.Result `json:"profile"`
 	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is.
@@ -18,10 +18,10 @@ type Analysis struct {
 	// Noise is how much the runs differ from one another; nil with few of them.
 	Noise *stat.Noise `json:"noise,omitempty"`
 	// Time says in sentences where the time went.
-	Time     []string   `json:"time"`
+	Time     []string   `json:"time" redact:"prose"`
 	Findings []NextStep `json:"findings"` // the largest possible gain first
 	// Nothing says why there are no findings.
-	Nothing string `json:"nothing,omitempty"`
+	Nothing string `json:"nothing,omitempty" redact:"prose"`
 }
 
 // A Tax is the memory tax of all runs together, as a part of CPU time.

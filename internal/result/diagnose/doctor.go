@@ -34,25 +34,25 @@ const (
 // A Finding is something that costs memory performance or will: what it is, what
 // was read, and what to do.
 type Finding struct {
-	Rule      string    `json:"rule"`
-	Severity  Severity  `json:"severity"`
-	What      string    `json:"what"`
+	Rule      string    `json:"rule" redact:"keep"`
+	Severity  Severity  `json:"severity" redact:"keep"`
+	What      string    `json:"what" redact:"prose"`
 	Evidence  []Reading `json:"evidence"`
-	Means     string    `json:"means"`
+	Means     string    `json:"means" redact:"prose"`
 	Fix       []Step    `json:"fix"`
-	Reference string    `json:"reference"`
+	Reference string    `json:"reference" redact:"keep"`
 }
 
 // A Reading is what a file said.
 type Reading struct {
-	From string `json:"from"` // the file, or another source
-	Says string `json:"says"`
+	From string `json:"from" redact:"prose"` // the file, or another source
+	Says string `json:"says" redact:"prose"`
 }
 
 // A Step of a fix is a sentence, with the exact command or code if there is one.
 type Step struct {
-	Do   string `json:"do"`
-	Code string `json:"code,omitempty"`
+	Do   string `json:"do" redact:"prose"`
+	Code string `json:"code,omitempty" redact:"prose"`
 }
 
 // A Rule finds one kind of finding. Look is pure: all that it knows is in the

@@ -13,13 +13,13 @@ import (
 
 // A NextStep is what to try next: what was seen, why Folio says so, and what to do.
 type NextStep struct {
-	Rule string `json:"rule"`
+	Rule string `json:"rule" redact:"keep"`
 	// Gain is the most that it can gain, as a part of CPU time; 0 where that is not known.
 	Gain     float64 `json:"gain_fraction"`
-	What     string  `json:"what"`
-	Evidence string  `json:"evidence"`
-	Fix      string  `json:"fix"`
-	Source   string  `json:"source"` // where what helps is explained
+	What     string  `json:"what" redact:"prose"`
+	Evidence string  `json:"evidence" redact:"prose"`
+	Fix      string  `json:"fix" redact:"line"`
+	Source   string  `json:"source" redact:"keep"` // where what helps is explained
 }
 
 // rules are the advice, in order of how much each can gain at most.

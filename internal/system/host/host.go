@@ -15,12 +15,12 @@ import (
 // Info describes a machine, as far as memory and speed depend on it. What could
 // not be found out is nil or "", in JSON null or "".
 type Info struct {
-	Name   string `json:"name"` // as the system calls itself; "" if unknown
-	OS     string `json:"os"`   // as GOOS
-	Arch   string `json:"arch"` // as GOARCH
-	Kernel string `json:"kernel"`
-	CPU    string `json:"cpu"`  // model of the first processor
-	CPUs   int    `json:"cpus"` // those that this process may run on
+	Name   string `json:"name" redact:"drop"` // as the system calls itself; "" if unknown
+	OS     string `json:"os" redact:"keep"`   // as GOOS
+	Arch   string `json:"arch" redact:"keep"` // as GOARCH
+	Kernel string `json:"kernel" redact:"kernel"`
+	CPU    string `json:"cpu" redact:"keep"` // model of the first processor
+	CPUs   int    `json:"cpus"`              // those that this process may run on
 
 	MemoryBytes      *uint64 `json:"memory_bytes"`       // of the machine
 	CgroupLimitBytes *uint64 `json:"cgroup_limit_bytes"` // null also when there is no limit
@@ -29,8 +29,8 @@ type Info struct {
 	HugePageBytes *uint64 `json:"huge_page_bytes"` // null without THP
 
 	// The policy for transparent huge pages; null without THP.
-	THPEnabled     *string `json:"thp_enabled"`
-	THPDefrag      *string `json:"thp_defrag"`
+	THPEnabled     *string `json:"thp_enabled" redact:"keep"`
+	THPDefrag      *string `json:"thp_defrag" redact:"keep"`
 	THPMaxPtesNone *int    `json:"thp_max_ptes_none"`
 }
 

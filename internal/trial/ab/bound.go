@@ -131,10 +131,10 @@ const (
 // A Gate is a bound, judged. It cannot be judged, however many rounds there are, where
 // the figure was not measured, or the bound is a fraction of a base of 0.
 type Gate struct {
-	Bound   string  `json:"bound"`
-	Key     string  `json:"key"`
+	Bound   string  `json:"bound" redact:"prose"`
+	Key     string  `json:"key" redact:"keep"`
 	Arm     int     `json:"arm"`
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict" redact:"keep"`
 	// Lo and Hi are the interval of the difference: fractions of the base, or with
 	// Absolute in the figure's unit. Null where it is not known: never of a gate that is
 	// within or beyond.

@@ -22,7 +22,7 @@ type Profile struct {
 
 // A ClassDiff is what a class differs in, in CPU-seconds a run.
 type ClassDiff struct {
-	Class        profile.Class `json:"class"`
+	Class        profile.Class `json:"class" redact:"keep"`
 	Base         float64       `json:"base_seconds"` // mean
 	Seconds      float64       `json:"seconds"`      // mean
 	Difference   float64       `json:"difference_seconds"`
@@ -34,7 +34,7 @@ type ClassDiff struct {
 // A SiteDiff is what a function causes of memory work, in CPU-seconds a run. One that
 // is not among the ten that cause most of it in a run counts for 0 there.
 type SiteDiff struct {
-	Func    string   `json:"func"`
+	Func    string   `json:"func" redact:"keep"`
 	Base    *float64 `json:"base_seconds"` // null: never among the ten
 	Seconds *float64 `json:"seconds"`
 	// Difference is the least that it can be: where one side is null, against the most

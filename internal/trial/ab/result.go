@@ -18,7 +18,7 @@ const (
 type Result struct {
 	Detect float64 `json:"detect_fraction"`
 	Rounds int     `json:"rounds"`
-	Ended  Ended   `json:"ended"`
+	Ended  Ended   `json:"ended" redact:"keep"`
 	// Detectable is the difference that would have been found in 8 of 10 such
 	// comparisons, as a fraction: the largest of those of the figures that decide, but
 	// for those whose base is 0. Null with too few rounds, and where no figure is left.
@@ -37,8 +37,8 @@ type Comparison struct {
 
 // A Figure is what an arm's figure differs in from the base's, within rounds.
 type Figure struct {
-	Key  string `json:"key"`
-	Unit Unit   `json:"unit"`
+	Key  string `json:"key" redact:"keep"`
+	Unit Unit   `json:"unit" redact:"keep"`
 	// Primary says that the figure is one of those that decide: the metric, the Go
 	// benchmarks, and those of --fail-if.
 	Primary bool `json:"primary"`

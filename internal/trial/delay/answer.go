@@ -20,10 +20,10 @@ type Answer struct {
 	Runs     int   `json:"runs"`
 	Slow     int   `json:"slow_requests"`
 	Episodes int   `json:"slow_episodes"`
-	State    State `json:"state"`
+	State    State `json:"state" redact:"keep"`
 	// Cause is the one to name: that of the largest excess, or, of GC cycles, what of them has
 	// nearly as much. Where none was found it is the one that is unclear, "" for none.
-	Cause Cause `json:"cause,omitempty"`
+	Cause Cause `json:"cause,omitempty" redact:"keep"`
 	// Causes are those that are known of every run.
 	Causes []Share `json:"causes"`
 	// None is the part of the slow requests that overlap no cause that was found: with the
@@ -33,7 +33,7 @@ type Answer struct {
 
 // A Share is the part of the requests that overlap a cause. Shares of several causes overlap.
 type Share struct {
-	Cause  Cause   `json:"cause"`
+	Cause  Cause   `json:"cause" redact:"keep"`
 	Slow   float64 `json:"slow_fraction"`
 	All    float64 `json:"all_fraction"`
 	Chance float64 `json:"chance_fraction"` // of the slow requests, at other times

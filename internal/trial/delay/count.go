@@ -32,7 +32,7 @@ type Counts struct {
 // An Overlap is how many requests overlap a cause: share a tenth of their time with it, or
 // more.
 type Overlap struct {
-	Cause Cause `json:"cause"`
+	Cause Cause `json:"cause" redact:"keep"`
 	// Seconds is how long the cause lasted, while requests were to start.
 	Seconds float64 `json:"seconds"`
 	Slow    int     `json:"slow_requests"`

@@ -202,15 +202,15 @@ func portOf(u *url.URL) string {
 
 // Settings are the options as a result has them.
 type Settings struct {
-	URLs        []string `json:"urls"` // without passwords
-	Method      string   `json:"method"`
-	HeaderNames []string `json:"header_names"` // values may be secret
+	URLs        []string `json:"urls" redact:"named"` // without passwords
+	Method      string   `json:"method" redact:"keep"`
+	HeaderNames []string `json:"header_names" redact:"blank"` // values may be secret
 	BodyBytes   int      `json:"body_bytes"`
-	HTTP        string   `json:"http"`
-	GRPC        string   `json:"grpc,omitempty"` // the method called
+	HTTP        string   `json:"http" redact:"keep"`
+	GRPC        string   `json:"grpc,omitempty" redact:"blank"` // the method called
 
 	Rate     float64 `json:"rate_per_second"`
-	Arrivals string  `json:"arrivals"`
+	Arrivals string  `json:"arrivals" redact:"keep"`
 	Seed     *uint64 `json:"seed"` // null for constant arrivals
 	Duration float64 `json:"duration_seconds"`
 	Warmup   float64 `json:"warmup_seconds"`

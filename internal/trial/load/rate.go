@@ -25,7 +25,7 @@ const (
 type RateStep struct {
 	Rate      float64     `json:"rate_per_second"`
 	Seconds   float64     `json:"duration_seconds"`
-	Verdict   RateVerdict `json:"verdict"`
+	Verdict   RateVerdict `json:"verdict" redact:"keep"`
 	Succeeded *float64    `json:"succeeded_fraction"` // null where the load did not end
 	P99       *float64    `json:"p99_seconds"`        // null where it falls among failed requests
 	Lateness  *float64    `json:"lateness_seconds"`   // of the generator, the 99th percentile

@@ -68,8 +68,8 @@ func (f Failures) Wrong() int64 { return f.Connection + f.Status + f.GRPC }
 
 // An ErrorText is the first error of a kind.
 type ErrorText struct {
-	Kind string `json:"kind"` // as in Failures
-	Text string `json:"text"`
+	Kind string `json:"kind" redact:"keep"` // as in Failures
+	Text string `json:"text" redact:"blank"`
 }
 
 // Latency has percentiles of all intended requests. One that falls among failed requests

@@ -43,29 +43,29 @@ type Result struct {
 	TLBMisses *uint64 `json:"tlb_misses,omitempty"`
 	// UncertainNames says why names of functions and lines may be wrong: a program
 	// was built by a version of Go that this folio does not know. "" if none was.
-	UncertainNames string   `json:"uncertain_names,omitempty"`
-	Notes          []string `json:"notes,omitempty"`
+	UncertainNames string   `json:"uncertain_names,omitempty" redact:"prose"`
+	Notes          []string `json:"notes,omitempty" redact:"prose"`
 	remarks        []remark // what Notes say; none of a result that was read
 }
 
 // ClassShare is how much time a class took.
 type ClassShare struct {
-	Class    Class   `json:"class"`
+	Class    Class   `json:"class" redact:"keep"`
 	Seconds  float64 `json:"seconds"`
 	Fraction float64 `json:"fraction"` // of user and system time
 }
 
 // FaultShare is how many page faults code of a class took.
 type FaultShare struct {
-	Class    Class   `json:"class"`
+	Class    Class   `json:"class" redact:"keep"`
 	Faults   uint64  `json:"faults"`
 	Fraction float64 `json:"fraction"` // of all faults
 }
 
 // Site is a place in the program.
 type Site struct {
-	Func string `json:"func"`
-	File string `json:"file"`
+	Func string `json:"func" redact:"keep"`
+	File string `json:"file" redact:"file"`
 	Line int    `json:"line"`
 	// Uncertain is set if the function and the line may be wrong, see
 	// [Result.UncertainNames].

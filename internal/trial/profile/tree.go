@@ -14,7 +14,7 @@ import (
 // they call. Of several runs together it is their mean.
 type Tree struct {
 	Runs      int        `json:"runs"`
-	Unit      string     `json:"unit"` // of values: [UnitSeconds] or [UnitBytes]
+	Unit      string     `json:"unit" redact:"keep"` // of values: [UnitSeconds] or [UnitBytes]
 	Functions []Function `json:"functions"`
 	Totals    []Total    `json:"function_totals"` // of each of Functions
 	// Parents are the nodes that call, -1 for the outermost; Calls are indices of
@@ -38,8 +38,8 @@ const (
 
 // A Function is what was called.
 type Function struct {
-	Name      string `json:"name"`
-	File      string `json:"file,omitempty"`
+	Name      string `json:"name" redact:"keep"`
+	File      string `json:"file,omitempty" redact:"file"`
 	Uncertain bool   `json:"uncertain,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type Total struct {
 // Self is what was spent by node and class, in columns.
 type Self struct {
 	Nodes   []int     `json:"nodes"`
-	Classes []Class   `json:"classes"`
+	Classes []Class   `json:"classes" redact:"keep"`
 	Values  []float64 `json:"values"`
 }
 

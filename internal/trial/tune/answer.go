@@ -31,7 +31,7 @@ const (
 
 // An Answer is what a search recommends, and how sure it is.
 type Answer struct {
-	State State `json:"state"`
+	State State `json:"state" redact:"keep"`
 	// UpTo is by what part of its cost what is recommended may still be beaten; 0
 	// when conclusive, or when nothing is known yet.
 	UpTo float64 `json:"up_to,omitempty"`
@@ -39,14 +39,14 @@ type Answer struct {
 	// many seconds they and what is Untried take, and Try the flags that allow them.
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
-	Try     string  `json:"try,omitempty"`
+	Try     string  `json:"try,omitempty" redact:"keep"`
 	// Untried is how many settings the budget had no room for: not those half-way between others,
 	// nor those that do what another one does.
 	Untried int `json:"untried_settings,omitempty"`
 	// Noise is how well the final could compare settings; nil where that is not known.
 	Noise *stat.Noise `json:"noise,omitempty"`
 	// Inert says in a line that settings change nothing about the program; "" else.
-	Inert string `json:"inert,omitempty"`
+	Inert string `json:"inert,omitempty" redact:"prose"`
 	// Recommended is the answer to each goal; the first is to the main one. Goals
 	// without an answer that the final shows are left out.
 	Recommended []Recommendation `json:"-"`
@@ -85,7 +85,7 @@ type Saving struct {
 
 // A BenchmarkChange is what a recommendation does to a Go benchmark.
 type BenchmarkChange struct {
-	Name    string    `json:"name"`
+	Name    string    `json:"name" redact:"keep"`
 	Default float64   `json:"default"` // median ns/op
 	Setting float64   `json:"setting"` // adjusted for drift: the default's times Ratio
 	Ratio   *Estimate `json:"ratio"`

@@ -46,7 +46,7 @@ type Left struct {
 	// AtLeast is how many times as slow as SlowerThan it is at least, rounded
 	// down to a coarse step, where that is beyond doubt; else 0.
 	AtLeast    float64 `json:"at_least,omitempty"`
-	SlowerThan string  `json:"slower_than,omitempty"`
+	SlowerThan string  `json:"slower_than,omitempty" redact:"named"`
 	// About is the metric as the race saw it, on the scale of the final. It places a
 	// point in a picture and is not to be compared; 0 where it is not known.
 	About float64 `json:"about,omitempty"`

@@ -40,13 +40,13 @@ const InBuilds Stage = "builds"
 // A Step is one thing that builds differ in, or the settings of the runtime, and what it
 // gives.
 type Step struct {
-	What string `json:"what"` // as arms are named
-	Arm  string `json:"arm"`  // that has this and nothing else; "" where it was not in the final
+	What string `json:"what" redact:"named"` // as arms are named
+	Arm  string `json:"arm" redact:"named"`  // that has this and nothing else; "" where it was not in the final
 	// Alone compares that arm with the default; nil where that is not known.
 	Alone *Estimate `json:"alone"`
 	// In says that it is part of what is recommended.
 	In     bool   `json:"recommended"`
-	Failed string `json:"failed,omitempty"` // why it could not be built, or did not survive
+	Failed string `json:"failed,omitempty" redact:"prose"` // why it could not be built, or did not survive
 }
 
 // base is the setting that the settings of the runtime are searched from.
