@@ -278,6 +278,11 @@ func (s *session) parse(f *programFlags) error {
 		return err
 	}
 	s.base.Env, s.redact = f.env, f.redact
+	for _, key := range trial.GoVariables {
+		if err := trial.CheckVariable(key + "=" + os.Getenv(key)); err != nil && f.envOf(key) == "" {
+			s.notes = append(s.notes, "the environment has "+err.Error())
+		}
+	}
 	if f.redact && f.pprof != "" {
 		return errors.New("--redact and --pprof: a pprof profile names directories, and is not redacted: give one")
 	}
@@ -323,7 +328,7 @@ func checkInput(path string) error {
 	return trial.CheckInput(path)
 }
 
-// checkEnv refuses variables that are none, or are set twice.
+// checkEnv refuses variables that are none, are set twice, or that Go programs do not read.
 func checkEnv(env []string) error {
 	seen := make(map[string]string)
 	for _, kv := range env {
@@ -333,6 +338,9 @@ func checkEnv(env []string) error {
 		}
 		if first, twice := seen[key]; twice {
 			return fmt.Errorf("--env %s and --env %s both set %s: give one", first, kv, key)
+		}
+		if err := trial.CheckVariable(kv); err != nil {
+			return fmt.Errorf("--env %w", err)
 		}
 		seen[key] = kv
 	}

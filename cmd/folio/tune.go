@@ -174,7 +174,10 @@ func (f *tuneFlags) options() (tune.Options, error) {
 			return o, fmt.Errorf("--gomaxprocs %d: must be 1 or more", n)
 		}
 	}
-	for _, variable := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS"} {
+	if err := checkEnv(f.env); err != nil {
+		return o, err
+	}
+	for _, variable := range trial.GoVariables {
 		kv := f.envOf(variable)
 		if searched := variable != "GOMAXPROCS" || len(f.gomaxprocs) > 0; kv != "" && searched {
 			return o, fmt.Errorf("--env %s: tune searches %s itself; for another default, set it before: %s folio tune", kv, variable, kv)

@@ -307,11 +307,11 @@ func CommandName(command []string) string {
 }
 
 // Baseline describes what the environment already sets, for the default arm's
-// name: "" or, for example, "GOGC=50".
+// name: "" or, for example, "GOGC=50". What a Go program does not read is not set.
 func Baseline() string {
 	var v []string
-	for _, key := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS"} {
-		if s := os.Getenv(key); s != "" {
+	for _, key := range GoVariables {
+		if s := os.Getenv(key); s != "" && CheckVariable(key+"="+s) == nil {
 			v = append(v, key+"="+s)
 		}
 	}

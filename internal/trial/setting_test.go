@@ -215,6 +215,7 @@ func TestBaseline(t *testing.T) {
 	}
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	t.Setenv("GOGC", "50")
+	t.Setenv("GOMAXPROCS", "1.5")
 	if got, want := Baseline(), "GOGC=50 GOMEMLIMIT=1GiB"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -23,7 +23,7 @@ func Exact(n uint64) string {
 var prefixes = [...]string{"Ki", "Mi", "Gi", "Ti"}
 
 // ParseSize reads a size from 1 byte to below 8 EiB: a whole or decimal number with B,
-// KiB, MiB, GiB, TiB, or the shorter K, M, G, T, which mean the same powers of 1024.
+// KiB, MiB, GiB, TiB, or the shorter Ki, K and so on, which mean the same powers of 1024.
 func ParseSize(s string) (uint64, error) {
 	bad := fmt.Errorf("%q is not a size: want a number with KiB, MiB or GiB, such as 512MiB", s)
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -55,7 +55,7 @@ func shiftOf(unit string) (shift int, ok bool) {
 		return 0, true
 	}
 	for i, p := range prefixes {
-		if p = strings.ToLower(p); unit == p[:1] || unit == p[:1]+"b" || unit == p+"b" {
+		if p = strings.ToLower(p); unit == p[:1] || unit == p[:1]+"b" || unit == p || unit == p+"b" {
 			return 10 * (i + 1), true
 		}
 	}
