@@ -36,7 +36,8 @@ type Answer struct {
 	// when conclusive, or when nothing is known yet.
 	UpTo float64 `json:"up_to,omitempty"`
 	// Rounds is how many more rounds of the final would probably make it conclusive, Missing how
-	// many seconds they and what is Untried take, and Try the flags that allow them.
+	// many seconds they and what is Untried take, and Try the flags that allow them; "" where
+	// the search would take more than an hour.
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
 	Try     string  `json:"try,omitempty" redact:"keep"`
@@ -367,6 +368,10 @@ func (v *verdict) benchmarks(main *Arm) []BenchmarkChange {
 	return slices.DeleteFunc(out, func(b BenchmarkChange) bool { return b.Ratio == nil })
 }
 
+// mostAdvised is the longest search that a flag is advised for: what takes longer than that
+// to find is best looked for with less noise, or less work.
+const mostAdvised = time.Hour
+
 // estimate says how long the rounds and the settings that are missing take.
 func (s *search) estimate() {
 	a := &s.res.Answer
@@ -389,8 +394,8 @@ func (s *search) estimate() {
 		missing = max(missing, s.larger(rounds, 0, s.perTrial(nil))-elapsed)
 	}
 	a.Missing = missing.Seconds()
-	if missing > 24*time.Hour {
-		return // no flag is worth a try
+	if elapsed+missing > mostAdvised {
+		return
 	}
 	budget := "--budget " + unit.Span(unit.RoundUp(elapsed+missing))
 	more := bounded && a.Rounds > 0 && !s.res.Interrupted && s.left() > 0

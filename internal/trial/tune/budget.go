@@ -102,8 +102,12 @@ func (s *search) admit() (direct bool, err error) {
 		s.untried = coarse[1:]
 		return true, nil // they were compared
 	} else if runs < 2 {
-		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; give --budget %v or more",
-			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), unit.Span(unit.RoundUp(each+2*finalRounds*each)))
+		advice := fmt.Sprintf("give the program less work: %d runs take more than an hour", 1+2*finalRounds)
+		if least := each + 2*finalRounds*each; least <= mostAdvised {
+			advice = fmt.Sprintf("give --budget %v or more", unit.Span(unit.RoundUp(least)))
+		}
+		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; %s",
+			unit.Span(s.opts.Budget), each.Round(10*time.Millisecond), advice)
 	}
 	runs = max(runs-finalRounds*len(steps), 0)
 	n := entrants(runs)

@@ -206,9 +206,9 @@ func openText(f *result.File) string {
 	}
 	switch {
 	case a.Missing > 0 && a.Try == "" && a.Rounds == 0:
-		what += "; all take more than a day"
+		what += "; a search of all takes more than an hour"
 	case a.Missing > 0 && a.Try == "":
-		what += "; this machine is too noisy to tell within a day"
+		what += "; too noisy to tell within an hour: stop what else runs on this machine"
 	case a.Missing > 0 && finalRounds(f) < enoughRounds && a.Untried == 0:
 		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	case a.Missing > 0:

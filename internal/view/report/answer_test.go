@@ -26,7 +26,7 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 			"Inconclusive: no setting is known to be better than the default.",
 			"One may be, by up to 5.0%, and 14 settings were not tried; needs about 1m40s more (--budget 3m)."},
 		{"default", tune.Answer{Untried: 14, Missing: 1e6}, "Inconclusive: no setting is known to be better than the default.",
-			"14 settings were not tried; all take more than a day."},
+			"14 settings were not tried; a search of all takes more than an hour."},
 	} {
 		tt.answer.State = tune.Inconclusive
 		f.Answer, f.Recommendations = &tt.answer, []result.Recommendation{{Goal: tune.Fastest, Arm: tt.arm}}
