@@ -121,6 +121,7 @@ const (
 // How the answer of a search stands.
 const (
 	AnswerInconclusive = tune.Inconclusive
+	AnswerConclusive   = tune.Conclusive
 	AnswerNoEffect     = tune.NoEffect
 	AnswerTooLittle    = tune.TooLittle
 )

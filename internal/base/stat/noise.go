@@ -22,9 +22,9 @@ const quiet = 0.03
 // FewestForNoise is the number of runs below which nothing is said of how they vary.
 const FewestForNoise = 5
 
-// NewNoise returns the noise of rounds whose log ratios have a standard deviation; nil
+// newNoise returns the noise of rounds whose log ratios have a standard deviation; nil
 // where that is of too few.
-func NewNoise(rounds int, sd float64) *Noise {
+func newNoise(rounds int, sd float64) *Noise {
 	if rounds < FewestForNoise || math.IsNaN(sd) || math.IsInf(sd, 0) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func NoiseOf(values []float64) *Noise {
 	for _, l := range logs {
 		off = append(off, math.Abs(l-middle))
 	}
-	return NewNoise(len(logs), math.Sqrt2*1.4826*medianOf(off))
+	return newNoise(len(logs), math.Sqrt2*1.4826*medianOf(off))
 }
 
 // Quiet says whether small differences could be seen.

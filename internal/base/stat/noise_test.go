@@ -27,7 +27,7 @@ func TestNoise(t *testing.T) {
 		return float64(k) / 400
 	}
 	n := NoiseOf(run(10001, 1))
-	per := NewNoise(rounds, sd*math.Sqrt2)
+	per := newNoise(rounds, sd*math.Sqrt2)
 	if n == nil || math.Abs(n.Detectable/math.Expm1(math.Log1p(per.Detectable)*math.Sqrt(rounds/10001.0))-1) > 0.05 || !n.Quiet() {
 		t.Fatalf("of 10,001 runs: %+v, of %d with their deviation: %+v", n, rounds, per)
 	}
@@ -37,7 +37,7 @@ func TestNoise(t *testing.T) {
 	if got := found(per.Needed, Wanted); got < 0.65 || got > 0.9 {
 		t.Errorf("with %d rounds a difference of 5%% is found in %.0f%% of comparisons", per.Needed, 100*got)
 	}
-	if NoiseOf([]float64{1, 2, 3, 4}) != nil || NoiseOf([]float64{1, 1, 0, 1, -1, math.NaN()}) != nil || NewNoise(9, math.Inf(1)) != nil {
+	if NoiseOf([]float64{1, 2, 3, 4}) != nil || NoiseOf([]float64{1, 1, 0, 1, -1, math.NaN()}) != nil || newNoise(9, math.Inf(1)) != nil {
 		t.Error("noise of too few runs")
 	}
 	if n := NoiseOf([]float64{1, 1, 1, 1, 1, 1}); n == nil || n.Detectable != 0 || n.Needed != 6 {

@@ -44,8 +44,6 @@ type Answer struct {
 	// Untried is how many settings the budget had no room for: not those half-way between others,
 	// nor those that do what another one does.
 	Untried int `json:"untried_settings,omitempty"`
-	// Noise is how well the final could compare settings; nil where that is not known.
-	Noise *stat.Noise `json:"noise,omitempty"`
 	// Inert says in a line that settings change nothing about the program; "" else.
 	Inert string `json:"inert,omitempty" redact:"prose"`
 	// Recommended is the answer to each goal; the first is to the main one. Goals
@@ -103,7 +101,7 @@ func (r *Result) answer(v *verdict) {
 	if main == nil {
 		return // every one breaks the limits: unlimited says so
 	}
-	r.Answer.State, r.Answer.Noise = Conclusive, stat.NewNoise(v.noise())
+	r.Answer.State = Conclusive
 	r.Answer.Untried = r.untried
 	if rounds, upTo := v.missing(main); rounds > 0 {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
@@ -258,7 +256,7 @@ func (v *verdict) margin() float64 { return v.r.obj.spec.Margin() }
 // main by more than the margin, 0 if that is known, and by how much one may. Where main is the
 // default, and others look better, it is how many until one of them is known to be.
 func (v *verdict) missing(main *Arm) (rounds int, upTo float64) {
-	_, noise := v.noise()
+	noise := v.noise()
 	first := 0
 	for _, a := range v.arms {
 		if a == main || v.below(a, main) || !v.r.allowed(a) {
@@ -300,18 +298,15 @@ func (v *verdict) best(a, main *Arm) (ratio float64, ok bool) {
 	return ratio, ok
 }
 
-// noise is how much the finalists' ratios vary from round to round, and the rounds of the one
-// that has fewest: a run that does not count takes its pair away.
-func (v *verdict) noise() (rounds int, sd float64) {
-	rounds = v.r.Arms[0].Final.N
+// noise is how much the finalists' ratios vary from round to round.
+func (v *verdict) noise() float64 {
 	var all []float64
 	for _, a := range v.arms {
 		if a != v.r.Arms[0] {
 			all = append(all, v.ratio[a].Noise)
-			rounds = min(rounds, v.ratio[a].N)
 		}
 	}
-	return rounds, stat.Median(all)
+	return stat.Median(all)
 }
 
 // likely shrinks a log ratio of n rounds by what noise alone may have made of it: what looks

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	unescape "html"
 	"html/template"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial/tune"
+	"github.com/foliomem/folio/internal/view/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
@@ -51,6 +53,35 @@ func TestGolden(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s differs (-update rewrites it, then look at the difference)", path)
+		}
+	}
+}
+
+// A page of a search says once how sure its answer is, as the terminal does.
+func TestOneConfidence(t *testing.T) {
+	for name, change := range map[string]func(*result.File){
+		"conclusive": func(*result.File) {},
+		"the default": func(f *result.File) {
+			f.Recommendations = []result.Recommendation{{Goal: tune.Fastest, Arm: "default"}}
+		},
+		"inconclusive": func(f *result.File) {
+			f.Answer = &tune.Answer{State: tune.Inconclusive, UpTo: 0.2}
+			f.Ended = "the time budget is spent"
+		},
+		"no effect": func(f *result.File) { f.Answer = &tune.Answer{State: tune.NoEffect}; f.Ended = "nothing to compare" },
+	} {
+		f := tuneFile(8, "./prog")
+		change(f)
+		_, sure := report.Answers(f)
+		text := string(pageOf(t, f))
+		text = unescape.UnescapeString(text[:strings.Index(text, "<figure>")])
+		if sure != "" && !strings.Contains(text, sure) {
+			t.Errorf("%s: the page does not say %q", name, sure)
+		}
+		for _, word := range []string{"conclusive", "Quiet: ", "Noisy: "} {
+			if n := strings.Count(strings.ToLower(text), strings.ToLower(word)); n > strings.Count(strings.ToLower(sure), word) {
+				t.Errorf("%s: the page says %q %d times", name, word, n)
+			}
 		}
 	}
 }

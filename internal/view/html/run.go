@@ -29,7 +29,9 @@ func runSection(f *result.File) *Section {
 	if found == nil {
 		found = &result.Analysis{Nothing: "The measurement ended before its result was analyzed."}
 	}
-	s.Verdict = verdict(found.Noise)
+	if text := report.Noise(found.Noise); text != "" {
+		s.Verdict = text + "."
+	}
 	s.Answers = advice(found, &arm.Summary, len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
@@ -67,14 +69,6 @@ func runSection(f *result.File) *Section {
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary, found != nil && found.GC == result.TracePartial)}})
 	return s
-}
-
-// verdict says how well runs can be compared; "" where that is not known.
-func verdict(n *result.Noise) string {
-	if n == nil {
-		return ""
-	}
-	return report.Noise(n) + "."
 }
 
 func kicker(f *result.File) string {

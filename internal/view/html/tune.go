@@ -54,11 +54,8 @@ func tuneSection(f *result.File) *Section {
 	}
 	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"),
 		unit.ElapsedSeconds(f.ElapsedSeconds)))
-	if f.Ended != "" && (f.Answer == nil || f.Answer.State != result.AnswerTooLittle) { // there it is the answer
-		s.About = append(s.About, f.Ended)
-	}
-	if f.Answer != nil {
-		s.Verdict = verdict(f.Answer.Noise)
+	if ended := report.Ended(f); ended != "" {
+		s.About = append(s.About, ended)
 	}
 	s.Answers = t.answers()
 	s.Notes = slices.Clone(f.Notes)
@@ -146,7 +143,7 @@ func (t *tuned) arm(name string) *tunedArm {
 
 // answers says in sentences what the search recommends.
 func (t *tuned) answers() []Answer {
-	said, open := report.Answers(t.file)
+	said, sure := report.Answers(t.file)
 	var out []Answer
 	for i, s := range said {
 		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
@@ -155,7 +152,7 @@ func (t *tuned) answers() []Answer {
 			a.Sure += "; " + s.Cost
 		}
 		if i == 0 {
-			a.Detail = strings.TrimSpace(a.Detail + " " + open)
+			a.Detail = strings.TrimSpace(a.Detail + " " + sure)
 			if s.Arm != nil && s.Figure == "" && s.Arm.Name == t.file.Arms[0].Name {
 				a.Figure = "default"
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +23,17 @@ type Said struct {
 	Arm       *result.Arm // nil where nothing was measured
 }
 
-// Answers returns the answers of a search, the main one first, and what keeps it from
-// being conclusive, "" for nothing.
-func Answers(f *result.File) (answers []Said, open string) {
+// Ended says why a search ended, "" where the answer says it.
+func Ended(f *result.File) string {
+	if f.Answer != nil && (f.Answer.State == result.AnswerTooLittle || f.Answer.State == result.AnswerConclusive && f.Ended == string(result.AnswerConclusive)) {
+		return ""
+	}
+	return f.Ended
+}
+
+// Answers returns the answers of a search, the main one first, and how sure it is, in a
+// line: the only one of a view that says so. It is "" where nothing was compared.
+func Answers(f *result.File) (answers []Said, sure string) {
 	a := f.Answer
 	if a == nil || a.State == result.AnswerTooLittle || len(f.Recommendations) == 0 || len(f.Arms) == 0 {
 		return []Said{{Set: "Nothing was compared: " + tooLittle(f) + "."}}, ""
@@ -48,10 +57,13 @@ func Answers(f *result.File) (answers []Said, open string) {
 		}
 		answers = append(answers, s)
 	}
-	if a.State == result.AnswerInconclusive {
-		open = openText(f)
+	switch a.State {
+	case result.AnswerInconclusive:
+		sure = openText(f)
+	case result.AnswerConclusive:
+		sure = conclusive(f)
 	}
-	return answers, open
+	return answers, sure
 }
 
 func tooLittle(f *result.File) string {
@@ -182,6 +194,19 @@ func memory(v *float64) string {
 		return none
 	}
 	return unit.Bytes(*v)
+}
+
+// conclusive says how sure an answer is that nothing keeps open.
+func conclusive(f *result.File) string {
+	text := "Conclusive: 95% confidence, " + unit.Plural(finalRounds(f), "round")
+	if f.Recommendations[0].Arm == f.Arms[0].Name {
+		return text + "."
+	}
+	others := "no other setting"
+	if slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return OverLimit(&a) != "" }) {
+		others += " within the limits"
+	}
+	return text + fmt.Sprintf("; %s is better by more than %.0f%%.", others, 100*f.Metric.Spec().Margin())
 }
 
 // openText says how far the answer is from being conclusive.

@@ -37,9 +37,9 @@ func (t *Tune) Text(w io.Writer) error {
 	for _, a := range f.Arms {
 		trials += len(a.Samples)
 	}
-	ended := ""
-	if f.Ended != "" && (f.Answer == nil || f.Answer.State != result.AnswerTooLittle) { // there it is the answer
-		ended = ": " + f.Ended
+	ended := Ended(f)
+	if ended != "" {
+		ended = ": " + ended
 	}
 	p.line("%s, %s in %s, seed %d%s", unit.Plural(len(f.Arms), "setting"), unit.Plural(trials, "run"),
 		unit.ElapsedSeconds(f.ElapsedSeconds), *f.Seed, ended)
@@ -70,7 +70,7 @@ func (t *Tune) Text(w io.Writer) error {
 
 // answer prints what to do: the setting, what it gains, what it costs.
 func (t *Tune) answer(p *printer) {
-	answers, open := Answers(t.File)
+	answers, sure := Answers(t.File)
 	ways := false
 	for i, s := range answers {
 		if i == 0 {
@@ -83,7 +83,7 @@ func (t *Tune) answer(p *printer) {
 		p.more(s.Line)
 		ways = keep(p, s.Permanent, ways)
 		if i == 0 {
-			p.more(append(s.Notes, open)...)
+			p.more(append(s.Notes, sure)...)
 		}
 	}
 }
