@@ -198,7 +198,7 @@ func memory(v *float64) string {
 
 // conclusive says how sure an answer is that nothing keeps open.
 func conclusive(f *result.File) string {
-	text := "Conclusive: 95% confidence, " + unit.Plural(finalRounds(f), "round")
+	text := "Conclusive after " + unit.Plural(finalRounds(f), "round")
 	if f.Recommendations[0].Arm == f.Arms[0].Name {
 		return text + "."
 	}
@@ -206,7 +206,7 @@ func conclusive(f *result.File) string {
 	if slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return OverLimit(&a) != "" }) {
 		others += " within the limits"
 	}
-	return text + fmt.Sprintf("; %s is better by more than %.0f%%.", others, 100*f.Metric.Spec().Margin())
+	return text + fmt.Sprintf(": %s is better by more than %.0f%%.", others, 100*f.Metric.Spec().Margin())
 }
 
 // openText says how far the answer is from being conclusive.
