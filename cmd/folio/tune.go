@@ -17,6 +17,7 @@ import (
 	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/kubernetes"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/tune"
 	"github.com/foliomem/folio/internal/view/report"
@@ -386,9 +387,13 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 			break
 		}
 	}
-	if slices.ContainsFunc(res.Answer.Recommended, func(r tune.Recommendation) bool { return r.Arm.Setting.THP == trial.THPHeap }) {
+	if i := slices.IndexFunc(res.Answer.Recommended, func(r tune.Recommendation) bool { return r.Arm.Setting.THP == trial.THPHeap }); i >= 0 {
 		if text := trial.HeapHazard(s.program.FS); text != "" {
 			notes.Add(text)
+		}
+		if f := res.Answer.Recommended[i].Arm.Final; f != nil && f.Memory != nil && *f.Memory < inspect.LittleHeap {
+			notes.Add(fmt.Sprintf("below %s huge pages save page faults and little else: keep thp=heap only if the program always does as much work as in these runs",
+				unit.Exact(inspect.LittleHeap)))
 		}
 	}
 	if text := byLargest(res); text != "" {

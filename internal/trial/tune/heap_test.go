@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,6 +189,44 @@ func TestHugePagesWithoutGC(t *testing.T) {
 			if a.Final != nil && a.Name != "default" && a.Name != "thp=heap" {
 				t.Errorf("seed %d: %s is in the final", seed, a.Name)
 			}
+		}
+	}
+}
+
+// Huge pages are not tried where folio exec takes more than they could give, or where nothing
+// can be gained.
+func TestHugePagesWorthTrying(t *testing.T) {
+	sample := func(wall float64, faults int64, mib uint64) *trial.Sample {
+		m := mib << 20
+		return &trial.Sample{Wall: wall, CPU: wall, MinorFaults: faults, HeapPeak: &m}
+	}
+	for _, c := range []struct {
+		name   string
+		sample *trial.Sample
+		want   string
+	}{
+		{"20 ms, 6.5 MiB", sample(0.02, 1700, 6), "a run takes 20.00ms, and folio exec, which starts a program that way, some 10ms"},
+		{"20 ms, 100 MiB", sample(0.02, 25_000, 100), "a run takes 20.00ms, and folio exec, which starts a program that way, some 10ms"},
+		{"a large heap", sample(1, 100, 64), ""},
+		{"page faults", sample(1, 20_000, 30), ""},
+		{"neither", sample(1, 19_000, 63), "page faults take less than 1% of the CPU time, and the heap is small"},
+	} {
+		if got := noGainByHuge(c.sample); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	for _, pkg := range []string{"", "./cmd/prog"} { // what folio builds needs no folio exec
+		s := newHungry(1)
+		s.base, s.perCycle, s.perMiB = 0.01, 0.0001, 0.0002
+		opts := s.options()
+		opts.Heap, opts.Package = true, pkg
+		res, err := Search(t.Context(), s, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried := slices.ContainsFunc(res.Arms, func(a *Arm) bool { return a.Setting.THP == trial.THPHeap })
+		if short := res.Warmup.Wall < 0.1; !short || tried != (pkg != "") {
+			t.Errorf("package %q, a run of %vs: thp=heap was tried: %v", pkg, res.Warmup.Wall, tried)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -232,9 +233,15 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
 	if s.opts.Base.THP == trial.THPSystem {
-		s.space.huge, s.space.always = s.opts.Heap && (s.opts.Package != "" || gainsByHuge(warm)), s.opts.THPAlways
-		if s.opts.Heap && !s.space.huge {
-			s.note("thp=heap was not tried: page faults take less than 1% of the CPU time, and the heap is small")
+		s.space.always = s.opts.THPAlways
+		if s.opts.Heap {
+			why := ""
+			if s.opts.Package == "" {
+				why = noGainByHuge(warm)
+			}
+			if s.space.huge = why == ""; !s.space.huge {
+				s.note("thp=heap was not tried: " + why)
+			}
 		}
 	}
 	if !s.space.thpOff && !s.opts.Heap {
@@ -248,15 +255,22 @@ func (s *search) begin(warm *trial.Sample) error {
 // nothing.
 const largeHeap = 256 << 20
 
-// gainsByHuge says whether a heap on huge pages may gain something: by page faults, or
-// by what addresses cost.
-func gainsByHuge(s *trial.Sample) bool {
+// noGainByHuge says why a program that folio did not build gains nothing by a heap on huge
+// pages; "" where it may gain by fewer page faults, or by what addresses cost.
+func noGainByHuge(s *trial.Sample) string {
 	const (
 		fault = 0.5e-6 // CPU seconds of a first touch, about
 		least = 0.01
-		large = 64 << 20
+		start = 0.01 // seconds that folio exec takes to start a program, about
+		short = start / 0.1
 	)
-	return float64(s.MinorFaults)*fault >= least*s.CPU || heapOf(s) >= large
+	switch {
+	case s.Wall < short:
+		return fmt.Sprintf("a run takes %s, and folio exec, which starts a program that way, some %s", unit.Seconds(s.Wall), unit.SpanSeconds(start))
+	case float64(s.MinorFaults)*fault < least*s.CPU && heapOf(s) < inspect.LittleHeap:
+		return "page faults take less than 1% of the CPU time, and the heap is small"
+	}
+	return ""
 }
 
 // heapOf estimates the heap that the limits are laid around.
