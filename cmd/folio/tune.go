@@ -190,6 +190,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 // search adds to the options what the program and the machine have to do with them.
 func (s *session) search(o tune.Options) tune.Options {
 	o.Base, o.Metric = s.base, s.spec
+	o.Traced = s.program.Trace && s.program.TraceNote() == ""
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
 	if s.program.IsGo && s.base.THP == trial.THPSystem && !o.FixedTHP {
@@ -283,7 +284,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	opts.Progress = func(p tune.Progress) {
 		if p.Sample == nil {
 			s.program.Profile = 0
-			if p.Sampled {
+			if p.Sampled || p.Stage == tune.InWarmup && !s.program.IsGo { // the kernel then tells of every program that it starts
 				s.program.Profile = f.sampleRate
 			}
 			s.program.KeepSeries = s.program.Keep.Stacks && p.Stage != tune.InWarmup && p.Arm.WantsSeries()

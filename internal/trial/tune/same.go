@@ -108,6 +108,15 @@ func (s *search) inert() {
 	s.sayInert(def, highest)
 }
 
+// noGo leaves out what does nothing for a command without a Go program.
+func (s *search) noGo() {
+	s.space.noGo, s.space.procs = true, nil
+	s.inertGOGC, s.inertLimit = true, true
+	s.res.Inert = "no Go program was seen in the first run, and GOGC, GOMEMLIMIT and GOMAXPROCS are settings of Go programs"
+	s.note(s.res.Inert)
+	s.note("what a daemon starts for the command, such as a container, is not seen: give the Go program itself")
+}
+
 // onlyGC says whether a setting differs from the base by GOGC and GOMEMLIMIT alone.
 func (s *search) onlyGC(set trial.Setting) bool {
 	return set.THP == s.space.base.THP && set.GOMAXPROCS == s.space.base.GOMAXPROCS && set.Build == s.space.base.Build

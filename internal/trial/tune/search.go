@@ -34,6 +34,9 @@ type Options struct {
 	FixedTHP   bool   // huge pages stay as Base has them
 	Heap       bool   // thp=heap is possible: the program can have its heap on huge pages
 	Package    string // of a program that folio built: what recommendations name; else ""
+	// Traced says that the trace of GC cycles is on: a sample without a state of it is then of
+	// a command of which no process was a Go program.
+	Traced     bool
 	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
 	Builds     Builds // what else the program may be built as
 	Seed       uint64
@@ -171,6 +174,9 @@ func (s *search) run(ctx context.Context) error {
 	if err := s.begin(warm[0]); err != nil {
 		return err
 	}
+	if len(s.space.coarse()) == 1 {
+		return s.alone(ctx)
+	}
 	if s.opts.Exhaustive {
 		return s.exhaust(ctx)
 	}
@@ -195,6 +201,26 @@ func (s *search) run(ctx context.Context) error {
 		return nil // finish says so
 	}
 	return s.final(ctx)
+}
+
+// alone measures the default, to which there is no alternative: once, or until it fails for
+// good.
+func (s *search) alone(ctx context.Context) error {
+	def := s.def()
+	for len(reading(s.obj.raw).values(def.Samples)) == 0 {
+		err := s.round(ctx, []*Arm{def}, false)
+		if errors.Is(err, errBudget) && len(def.Samples) == 0 {
+			return errors.New(s.res.Inert)
+		}
+		if err != nil {
+			return err
+		}
+		s.res.judge(def)
+		if err := s.checkDefault(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // begin learns from the warm-up what to search and how.
@@ -228,6 +254,9 @@ func (s *search) begin(warm *trial.Sample) error {
 	if text := tooShort(spec, warm); text != "" {
 		s.note(text)
 	}
+	if s.opts.Traced && warm.GCTrace == "" {
+		s.noGo()
+	}
 	if s.opts.FixedTHP {
 		return nil
 	}
@@ -247,7 +276,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	if !s.space.thpOff && !s.opts.Heap {
 		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
 	}
-	s.space.collapse = s.opts.Collapse && s.space.heap >= largeHeap
+	s.space.collapse = s.opts.Collapse && !s.space.noGo && s.space.heap >= largeHeap
 	return nil
 }
 

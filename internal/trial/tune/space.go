@@ -30,6 +30,8 @@ type space struct {
 	tail   bool          // the tail of a load is to be short
 	thpOff bool          // whether thp=off may differ from the default
 
+	noGo bool // no process is a Go program: only huge pages of the system may matter
+
 	fixed []trial.Setting // the coarse arms, of tests; else they are worked out
 
 	collapse bool // whether thp=collapse is possible, and the heap large enough for it
@@ -58,6 +60,9 @@ func (sp *space) limit(from trial.Setting, bytes uint64) trial.Setting {
 func (sp *space) coarse() []trial.Setting {
 	if sp.fixed != nil {
 		return append([]trial.Setting{sp.base}, sp.fixed...)
+	}
+	if sp.noGo {
+		return append([]trial.Setting{sp.base}, sp.crosses(sp.base)...)
 	}
 	out := sp.levels()
 	if at := 3; sp.tail && len(sp.procs) > 0 && len(out) > at {
@@ -172,6 +177,9 @@ func floorLimit(n uint64) uint64 {
 // neighbours in the coarse space.
 func (sp *space) around(s trial.Setting) []trial.Setting {
 	var out []trial.Setting
+	if sp.noGo {
+		return nil
+	}
 	if s.GOGC == trial.Off {
 		ladder := append(sp.limits(), sp.top)
 		for i, l := range ladder {
