@@ -239,6 +239,10 @@ func (s *Summary) Of(key string) (out stat.Summary, ok bool) {
 	return i.Summary(), ok
 }
 
+// Growing says that the memory of a server was still growing when each load ended: its peaks
+// are what it took so far.
+func (a *Arm) Growing() bool { return trial.Growing(a.Samples) }
+
 // PeakMemory is an arm's peak memory, as the search compared it: of all processes
 // together where that is known of every run, else of the largest.
 func (a *Arm) PeakMemory() Interval {

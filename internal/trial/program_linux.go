@@ -61,6 +61,8 @@ type running struct {
 	trace  gctrace.Summary
 	traced bool
 
+	liveBefore uint64 // LivePeak of the trace before the load; 0 where there was no cycle
+
 	stopLoad func() // ends the load that folio generates; nil where there is none
 
 	stopped bool // folio ended the program in due course: how it died is not a failure

@@ -40,7 +40,7 @@ type Sample struct {
 	MinorFaults int64 `json:"minor_faults"`
 	MajorFaults int64 `json:"major_faults"`
 
-	// GCTrace says what the figures from here to HeapPeak are, which come from the
+	// GCTrace says what the figures from here to Growing are, which come from the
 	// trace that Go runtimes print (GODEBUG=gctrace=1).
 	GCTrace    TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	GCCycles   *int       `json:"gc_cycles"`
@@ -51,7 +51,13 @@ type Sample struct {
 	// and write barriers are not in it. [Sample.GCShare] is the GC's part of CPU.
 	GCTraceCPU *float64 `json:"gc_trace_cpu_seconds"`
 	HeapPeak   *uint64  `json:"heap_peak_bytes"`
-	HugePeak   *uint64  `json:"huge_peak_bytes"`
+	// LivePeak is the largest live heap that a GC cycle found, of a server before the load
+	// included.
+	LivePeak *uint64 `json:"live_peak_bytes,omitempty"`
+	// Growing says of a server that the load ended before a second GC cycle did: its heap had
+	// not come to the size that the setting gives it, and its peaks are what they were so far.
+	Growing  bool    `json:"still_growing,omitempty"`
+	HugePeak *uint64 `json:"huge_peak_bytes"`
 	// GC has more of what the trace told; nil when GCCycles is.
 	GC *gctrace.Summary `json:"-"`
 
@@ -232,7 +238,7 @@ func (s *Sample) gcSampled() bool {
 // setTrace sets what the trace tells. Samples must have been set before: where they
 // show GC work, no trace line is not zero cycles.
 func (s *Sample) setTrace(state TraceState, t gctrace.Summary) {
-	s.GCTrace, s.GC, s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.HeapPeak = state, nil, nil, nil, nil, nil, nil
+	s.GCTrace, s.GC, s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.HeapPeak, s.LivePeak = state, nil, nil, nil, nil, nil, nil, nil
 	if t.Cycles == 0 {
 		if state == TraceComplete && s.gcSampled() {
 			s.GCTrace = TracePartial
@@ -241,13 +247,33 @@ func (s *Sample) setTrace(state TraceState, t gctrace.Summary) {
 			return
 		}
 	} else {
-		s.HeapPeak = &t.HeapPeak
+		s.HeapPeak, s.LivePeak = &t.HeapPeak, &t.LivePeak
 		if state == "" {
 			s.GCTrace = TracePartial
 		}
 	}
 	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
 	s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.GC = &t.Cycles, &cpu, &pause, &longest, &t
+}
+
+// fewCycles says that too few GC cycles ended for the heap to have come to the size that the
+// setting gives it: the first may begin with what the start left.
+func (s *Sample) fewCycles() bool {
+	return s.GCTrace == TraceComplete && s.GCCycles != nil && *s.GCCycles < 2
+}
+
+// Growing says of the samples that count that the heap was still growing in each.
+func Growing(samples []*Sample) bool {
+	n := 0
+	for _, s := range samples {
+		if s.OK() && !s.Growing {
+			return false
+		}
+		if s.OK() {
+			n++
+		}
+	}
+	return n > 0
 }
 
 // setWhere sets where the time went, unless there was nothing to sample.
@@ -283,6 +309,7 @@ func (s *Sample) Recompute() {
 	if unknown || *s.GCCycles < 1 && (s.GCTrace == TracePartial || s.gcSampled()) {
 		s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
 	}
+	s.Growing = s.Growing && s.fewCycles()
 }
 
 // Profile returns where the time of those samples that count went, all together; nil

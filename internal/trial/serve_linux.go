@@ -73,6 +73,7 @@ type window struct {
 
 func (r *running) openWindow() *window {
 	r.look()
+	r.liveBefore = r.traceSoFar().LivePeak
 	r.resetTrace()
 	w := &window{before: r.used(), idle: r.groupUsage(), begin: time.Now()}
 	if r.profile != nil {
@@ -128,6 +129,11 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	r.fillTrace(out)
 	if out.NoLoad {
 		out.forgetLoad()
+	} else {
+		out.Growing = out.fewCycles()
+		if before := r.liveBefore; before > 0 && (out.LivePeak == nil || *out.LivePeak < before) {
+			out.LivePeak = &before
+		}
 	}
 	if loaded {
 		out.setLoad(r.p.Metric)

@@ -91,6 +91,36 @@ func TestServerFiguresAreOfTheLoad(t *testing.T) {
 	}
 }
 
+// Where fewer than two GC cycles end under load, the heap is still growing; what was live
+// before the load is known all the same.
+func TestServerStillGrows(t *testing.T) {
+	few := run(t, withTrace(server(t, 3, "live=40", "garbage=1")), Setting{})
+	if !few.OK() || !few.Growing || few.LivePeak == nil || *few.LivePeak < 10*mib {
+		t.Errorf("%q, %v cycles, growing %t, live %v MiB", few.Failure, orNone(few.GCCycles), few.Growing, mibOf(few.LivePeak))
+	}
+	many := run(t, withTrace(server(t, 10, "live=40")), Setting{}) // each request collects
+	if !many.OK() || many.Growing || many.LivePeak == nil || *many.LivePeak < 38*mib {
+		t.Errorf("%q, %v cycles, growing %t, live %v MiB", many.Failure, orNone(many.GCCycles), many.Growing, mibOf(many.LivePeak))
+	}
+	unknown := run(t, server(t, 3, "live=40", "garbage=1"), Setting{})
+	program := run(t, withTrace(&Program{Command: []string{"true"}}), Setting{})
+	if unknown.Growing || program.Growing {
+		t.Errorf("without a trace %t, of a program that ends %t", unknown.Growing, program.Growing)
+	}
+	if !Growing([]*Sample{few, {Failure: "x"}}) || Growing([]*Sample{few, many}) || Growing([]*Sample{{Failure: "x", Growing: true}}) {
+		t.Error("of several runs")
+	}
+	many.GCCycles, many.Growing = nil, true
+	if many.Recompute(); many.Growing {
+		t.Error("growing, and the cycles are not known")
+	}
+}
+
+func withTrace(p *Program) *Program {
+	p.Trace = true
+	return p
+}
+
 // What the load generator uses is not the server's, whatever becomes of it.
 func TestLoadDoesNotCount(t *testing.T) {
 	if testenv.Apart(t) {

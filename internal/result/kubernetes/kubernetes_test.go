@@ -206,6 +206,69 @@ spec:
 	}
 }
 
+// A load that ends before the heap is full does not lower the request.
+func TestRequestOfAGrowingHeap(t *testing.T) {
+	const mib = 1 << 20
+	run := func(cycles int, peak, heap, live uint64) *trial.Sample {
+		s := &trial.Sample{Round: 1, Wall: 10, CPU: 1, Processes: 1, PeakRSS: new(peak * mib), GCTrace: trial.TraceComplete, GCCycles: &cycles,
+			Growing: cycles < 2, Load: &load.Result{}}
+		if live > 0 {
+			s.LivePeak = new(live * mib)
+		}
+		if heap > 0 {
+			s.HeapPeak = new(heap * mib)
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		gogc  string
+		limit uint64
+		def   []*trial.Sample
+		best  []*trial.Sample
+		has   []string
+	}{
+		"no cycle, and little is live": {"400", 460, []*trial.Sample{run(5, 100, 88, 45)}, []*trial.Sample{run(0, 63, 0, 45)},
+			[]string{"memory: 237Mi", "# the heap grows to 225.0MiB at this GOGC: 45.00MiB are live, and 12.00MiB beside it; the load ended before a second GC cycle did"}},
+		"no cycle, up to the limit": {"400", 460, []*trial.Sample{run(5, 330, 314, 157)}, []*trial.Sample{run(0, 335, 0, 150), run(1, 334, 320, 157)},
+			[]string{"memory: 476Mi", "# GOMEMLIMIT: the heap grows up to it, and 16.00MiB beside it; the load ended before"}},
+		"never more than the limit of the container": {"400", 510, []*trial.Sample{run(5, 330, 314, 157)}, []*trial.Sample{run(0, 335, 0, 0)},
+			[]string{"memory: 512Mi"}},
+		"all arms grow": {"400", 460, []*trial.Sample{run(0, 54, 0, 45)}, []*trial.Sample{run(0, 63, 0, 45)},
+			[]string{"memory: 234Mi", "45.00MiB are live, and 9.000MiB beside it"}},
+		"nothing is known of the heap": {"400", 460, []*trial.Sample{run(0, 54, 0, 0)}, []*trial.Sample{run(0, 63, 0, 0)},
+			[]string{"memory: 460Mi", "# GOMEMLIMIT: the heap grows up to it; the load ended before"}},
+		"nor is there a limit": {"400", 0, []*trial.Sample{run(0, 54, 0, 0)}, []*trial.Sample{run(0, 63, 0, 0)},
+			[]string{"memory: 70Mi", "and 10%; at least: it was still growing when the load ended"}},
+		"the least heap of a GOGC": {"3200", 0, []*trial.Sample{run(9, 10, 4, 1)}, []*trial.Sample{run(0, 12, 0, 1)},
+			[]string{"memory: 134Mi", "# the heap grows to 128.0MiB at this GOGC"}},
+		"enough cycles": {"400", 460, []*trial.Sample{run(5, 100, 88, 45)}, []*trial.Sample{run(2, 240, 226, 45)},
+			[]string{"memory: 264Mi", "# 240.0MiB: the largest peak RSS"}},
+		"off": {"off", 460, []*trial.Sample{run(5, 100, 88, 45)}, []*trial.Sample{run(0, 300, 0, 45)},
+			[]string{"memory: 472Mi", "# GOMEMLIMIT: with GOGC=off the heap grows up to it, and 12.00MiB beside it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := patchOf(t, searched(func(f *result.File) {
+				f.Program.Ready = "http://127.0.0.1:8080/"
+				f.Arms[0].Samples, f.Arms[1].Samples = c.def, c.best
+				f.Arms[1].Setting.GOGC, f.Arms[1].Setting.MemLimit = &c.gogc, new(c.limit*mib)
+				if c.limit == 0 {
+					f.Arms[1].Setting.MemLimit = nil
+				}
+			}))
+			for _, s := range c.has {
+				if !strings.Contains(got, s) {
+					t.Errorf("%q is not in\n%s", s, got)
+				}
+			}
+		})
+	}
+	// A program that ends by itself takes what it took.
+	got := patchOf(t, searched(func(f *result.File) { f.Arms[1].Samples = []*trial.Sample{run(0, 63, 0, 45)} }))
+	if !strings.Contains(got, "memory: 70Mi") {
+		t.Errorf("a program that ends by itself:\n%s", got)
+	}
+}
+
 func TestValues(t *testing.T) {
 	p := Patch{Comments: []string{"a\nb: c"}, Env: []Variable{{"GOGC", "300", "why\nx: y"}}, Limits: Resources{Memory: 512 << 20}}
 	got, err := p.Values("api", "no")

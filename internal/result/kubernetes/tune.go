@@ -107,17 +107,20 @@ func (p *Patch) resources(f *result.File, arm *result.Arm) {
 		p.Limits.Memory = *limit
 		p.Limits.WhyMemory = "as measured: --cgroup-memory"
 		if peaks > 0 {
-			p.Requests.Memory = min(roundUp(uint64(math.Ceil(float64(peak)*(1+headroom))), mib), *limit)
+			measured := roundUp(uint64(math.Ceil(float64(peak)*(1+headroom))), mib)
 			of := "peak RSS"
 			if cgroup {
 				of = "peak of the cgroup, page cache and kernel memory included"
 			}
 			p.Requests.WhyMemory = fmt.Sprintf("%s: the largest %s, of %s, and 10%%", unit.Size(peak), of, unit.Plural(peaks, "run"))
-			// However long that takes: the runs may have been over before.
-			if s := arm.Setting.Trial(); s.GOGC == "off" && s.MemLimit > p.Requests.Memory {
-				p.Requests.Memory = min(roundUp(s.MemLimit, mib), *limit)
-				p.Requests.WhyMemory = "GOMEMLIMIT: with GOGC=off the heap grows up to it"
+			if arm.Growing() {
+				p.Requests.WhyMemory += "; at least: it was still growing when the load ended"
 			}
+			least, why := growsTo(f, arm)
+			if least = roundUp(least, mib); least > measured {
+				p.Requests.WhyMemory = why
+			}
+			p.Requests.Memory = min(max(measured, least), *limit)
 		}
 	}
 	if cpus := f.Program.Limits.CPUs; cpus != nil {
@@ -128,6 +131,77 @@ func (p *Patch) resources(f *result.File, arm *result.Arm) {
 			p.Requests.WhyCPU = fmt.Sprintf("the most that a run took under this load, of %s", unit.Plural(n, "run"))
 		}
 	}
+}
+
+// growsTo returns what an arm comes to take however short its runs were, and why: what the heap
+// grows to before a GC cycle starts, and the rest beside it. It is 0 where that is not known, and
+// for programs that ended by themselves, which take no more.
+func growsTo(f *result.File, arm *result.Arm) (bytes uint64, why string) {
+	s := arm.Setting.Trial()
+	live, rest := liveOf(f, arm)
+	goal, ok := goalOf(s.GOGC, live)
+	switch {
+	case s.GOGC == trial.Off && s.MemLimit > 0:
+		bytes, why = s.MemLimit, "GOMEMLIMIT: with GOGC=off the heap grows up to it"
+	case f.Program.Ready == "":
+		return 0, ""
+	case ok && (s.MemLimit == 0 || goal <= s.MemLimit):
+		bytes, why = goal, fmt.Sprintf("the heap grows to %s at this GOGC: %s are live", unit.Size(goal), unit.Size(live))
+	case s.MemLimit > 0 && (ok || arm.Growing()):
+		bytes, why = s.MemLimit, "GOMEMLIMIT: the heap grows up to it"
+	default:
+		return 0, ""
+	}
+	if rest > 0 {
+		bytes, why = bytes+rest, why+fmt.Sprintf(", and %s beside it", unit.Size(rest))
+	}
+	if arm.Growing() {
+		why += "; the load ended before a second GC cycle did"
+	}
+	return bytes, why
+}
+
+// goalOf returns the heap at which a GC cycle starts; ok is false where there is none, or what
+// is live is not known.
+func goalOf(gogc string, live uint64) (bytes uint64, ok bool) {
+	const minimum = 4 * mib // at GOGC=100
+	percent := 100.0
+	if gogc != "" {
+		n, err := strconv.Atoi(gogc)
+		if err != nil || n < 0 {
+			return 0, false
+		}
+		percent = float64(n)
+	}
+	return uint64(max(float64(live)*(1+percent/100), minimum*percent/100)), live > 0
+}
+
+// liveOf returns the largest live heap of the runs of an arm, and what was in memory beside the
+// heap; of all arms where its own runs had too few GC cycles to tell. 0 is not known.
+func liveOf(f *result.File, arm *result.Arm) (live, rest uint64) {
+	arms := []result.Arm{*arm}
+	if arm.Growing() {
+		arms = f.Arms
+	}
+	atMost := uint64(math.MaxUint64) // of runs of which the heap at the peak is not known: no less than was live
+	for i := range arms {
+		for _, s := range arms[i].Samples {
+			peak, _, _ := peakOf(&result.Arm{Samples: []*trial.Sample{s}})
+			switch {
+			case peak == 0 || s.LivePeak == nil || *s.LivePeak > peak:
+				continue
+			case s.Growing:
+				atMost = min(atMost, peak-*s.LivePeak)
+			case s.HeapPeak != nil && *s.HeapPeak <= peak:
+				rest = max(rest, peak-*s.HeapPeak)
+			}
+			live = max(live, *s.LivePeak)
+		}
+	}
+	if rest == 0 && atMost < math.MaxUint64 {
+		rest = atMost
+	}
+	return live, rest
 }
 
 // peakOf returns the largest peak of memory of the runs of an arm that count, of how many,

@@ -155,7 +155,7 @@ func (r *Result) recommend(v *verdict, goal string, a *Arm, alike []*Arm) {
 // memory.
 func (v *verdict) saving(a, main *Arm) *Saving {
 	memory := newEstimate(reading(memoryOf).compare(v.samples[main], v.samples[a]), v.each())
-	if memory == nil || !memory.Different {
+	if memory == nil || !memory.Different || memory.Ratio > 1 { // as far as main had grown
 		return nil
 	}
 	ratio := newEstimate(v.against(a, main), v.each())
@@ -200,7 +200,7 @@ func (v *verdict) leastWithinBand(main *Arm) *Arm {
 		if !ok || hi > 1+band || !(v.memory(a) < v.memory(out)*(1-band)) {
 			continue
 		}
-		if reading(memoryOf).compare(v.samples[main], v.samples[a]).Differs(v.each()) {
+		if m := reading(memoryOf).compare(v.samples[main], v.samples[a]); m.Differs(v.each()) && m.Ratio < 1 {
 			out = a
 		}
 	}
@@ -215,7 +215,7 @@ func (v *verdict) leastWithinBand(main *Arm) *Arm {
 func (v *verdict) bargain(main *Arm) *Arm {
 	def := v.r.Arms[0]
 	extra := v.memory(main) - v.memory(def)
-	if main == def || !(extra > leastExtra*v.memory(def)) {
+	if main == def || v.growing(main) || !(extra > leastExtra*v.memory(def)) {
 		return nil
 	}
 	var out *Arm

@@ -25,7 +25,8 @@ type Final struct {
 	CPU  float64 `json:"adjusted_cpu_seconds"`
 	// Ratio is the metric against the default's; nil for the default.
 	Ratio *Estimate `json:"ratio"`
-	// Memory is the median peak, MemoryRatio that against the default's.
+	// Memory is the median peak, MemoryRatio that against the default's: nil where it looks
+	// like less, and was still growing when the load ended.
 	Memory      *float64  `json:"memory_bytes"`
 	MemoryRatio *Estimate `json:"memory_ratio"`
 	// Tied says that it is what is recommended first, or cannot be told apart from that
@@ -151,6 +152,9 @@ func (v *verdict) fill() {
 			}
 			if b := v.before[a]; b != nil {
 				f.Ratio, f.MemoryRatio, f.rests = b.Ratio, b.MemoryRatio, b.rests
+			}
+			if m := f.MemoryRatio; m != nil && m.Ratio < 1 && v.growing(a) {
+				f.MemoryRatio = nil
 			}
 			v.won[a] = f.Ratio.Different && math.Log(v.ratio[a].Ratio) <= -leastGain
 			f.Adjusted *= f.Ratio.Ratio
@@ -311,9 +315,12 @@ func parts(s trial.Setting) int {
 	return n
 }
 
+// growing says that the memory of a finalist was still growing when each of its loads ended.
+func (v *verdict) growing(a *Arm) bool { return trial.Growing(v.samples[a]) }
+
 // memory is the median peak of a finalist, infinite where it is not known.
 func (v *verdict) memory(a *Arm) float64 {
-	if a.Final.Memory == nil {
+	if a.Final.Memory == nil || v.growing(a) {
 		return math.Inf(1)
 	}
 	return *a.Final.Memory

@@ -9,7 +9,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/variant"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -278,39 +277,6 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.space.collapse = s.opts.Collapse && !s.space.noGo && s.space.heap >= largeHeap
 	return nil
-}
-
-// largeHeap is the heap from which on huge pages are worth a try: smaller ones gain
-// nothing.
-const largeHeap = 256 << 20
-
-// noGainByHuge says why a program that folio did not build gains nothing by a heap on huge
-// pages; "" where it may gain by fewer page faults, or by what addresses cost.
-func noGainByHuge(s *trial.Sample) string {
-	const (
-		fault = 0.5e-6 // CPU seconds of a first touch, about
-		least = 0.01
-		start = 0.01 // seconds that folio exec takes to start a program, about
-		short = start / 0.1
-	)
-	switch {
-	case s.Wall < short:
-		return fmt.Sprintf("a run takes %s, and folio exec, which starts a program that way, some %s", unit.Seconds(s.Wall), unit.SpanSeconds(start))
-	case float64(s.MinorFaults)*fault < least*s.CPU && heapOf(s) < inspect.LittleHeap:
-		return "page faults take less than 1% of the CPU time, and the heap is small"
-	}
-	return ""
-}
-
-// heapOf estimates the heap that the limits are laid around.
-func heapOf(s *trial.Sample) uint64 {
-	switch {
-	case s.HeapPeak != nil:
-		return *s.HeapPeak
-	case s.PeakRSS != nil:
-		return *s.PeakRSS
-	}
-	return minLimit
 }
 
 // Failure is the error for a command that fails with its default settings.

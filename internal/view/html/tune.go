@@ -370,6 +370,9 @@ func (t *tuned) table() *Table {
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
 			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
 	}
+	if report.AnyGrowing(t.file) {
+		tb.Caption += " " + report.Growing + "."
+	}
 	tb.Head[3].Label = "answer"
 	t.heads(tb)
 	order := t.ranked()
@@ -409,7 +412,7 @@ func (t *tuned) ranked() (out []*tunedArm) {
 
 func peak(a *tunedArm) Cell {
 	if m := a.Final.Memory; m != nil {
-		return num(unit.Bytes(*m), *m)
+		return num(report.Peak(a.Arm, *m), *m)
 	}
 	return plain("-")
 }
@@ -435,7 +438,7 @@ func (a *tunedArm) peak() Cell {
 	if a.memory.N == 0 {
 		return plain("-")
 	}
-	return num(unit.Bytes(a.memory.Median), a.memory.Median)
+	return num(report.Peak(a.Arm, a.memory.Median), a.memory.Median)
 }
 
 // leftEarly lists the arms that are not in the final; nil where there is none.

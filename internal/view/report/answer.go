@@ -123,16 +123,25 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 	spec := f.Metric.Spec()
 	if arm == def {
 		s.Gain = fmt.Sprintf("%s %s, peak RSS %s", f.Metric.Label(), Metric(spec, def.Final.Adjusted), memory(def.Final.Memory))
+		if def.Growing() {
+			s.Gain += " and still growing"
+		}
 	} else {
 		s.Gain = fmt.Sprintf("%s %s: %s instead of %s", f.Metric.Label(), Change(rec.Ratio),
 			Metric(spec, arm.Final.Adjusted), Metric(spec, def.Final.Adjusted))
 		s.Cost = fmt.Sprintf("peak RSS %s: %s instead of %s", memoryChange(rec.Memory), memory(arm.Final.Memory), memory(def.Final.Memory))
+		if arm.Growing() {
+			s.Cost = fmt.Sprintf("peak RSS still growing: %s so far, default %s", memory(arm.Final.Memory), memory(def.Final.Memory))
+		}
 		if text := taxChange(def, arm); text != "" && rec.Goal == result.GoalFastest {
 			s.Notes = append(s.Notes, text)
 		}
 		if what := removed(def.Profile, arm.Profile, 3); what != "" && rec.Goal == result.GoalFastest {
 			s.Notes = append(s.Notes, "CPU time: "+what+".")
 		}
+	}
+	if arm.Growing() {
+		s.Notes = append(s.Notes, "Fewer than two GC cycles ended under load: what memory it takes shows with a longer load.")
 	}
 	if n := len(rec.Tied); n > 0 && rec.Goal == result.GoalFastest {
 		what := unit.Plural(n, "other setting") + " (=) cannot be told apart from it"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/tune"
 )
 
@@ -38,5 +39,26 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 		if !strings.HasPrefix(said[0].Set, tt.first) || open != tt.open {
 			t.Errorf("%q, %q\nwant %q, %q", said[0].Set, open, tt.first, tt.open)
 		}
+	}
+}
+
+// Memory that was still growing is said to be, and not compared as if it were all.
+func TestAnswerOfGrowingMemory(t *testing.T) {
+	grows := []*trial.Sample{{Growing: true, PeakRSS: new(uint64(63 << 20))}}
+	f := &result.File{Metric: &result.Target{Name: "cpu"}, Rounds: 10, Answer: &tune.Answer{State: tune.Conclusive},
+		Recommendations: []result.Recommendation{{Goal: tune.Fastest, Arm: "GOGC=400", Ratio: &tune.Estimate{N: 10, Ratio: 0.8, Different: true}}},
+		Arms: []result.Arm{{Name: "default", Samples: []*trial.Sample{{}}, Final: &result.Final{Memory: new(66. * (1 << 20))}},
+			{Name: "GOGC=400", Samples: grows, Final: &result.Final{Memory: new(63. * (1 << 20))}}}}
+	said, _ := Answers(f)
+	if want := "peak RSS still growing: 63.00MiB so far, default 66.00MiB"; said[0].Cost != want || len(said[0].Notes) == 0 ||
+		said[0].Notes[0] != "Fewer than two GC cycles ended under load: what memory it takes shows with a longer load." {
+		t.Errorf("%q, %q", said[0].Cost, said[0].Notes)
+	}
+	f.Recommendations[0].Arm, f.Arms[0].Samples = "default", grows
+	if said, _ = Answers(f); said[0].Gain != "cpu 0s, peak RSS 66.00MiB and still growing" {
+		t.Errorf("%q", said[0].Gain)
+	}
+	if got := Peak(&f.Arms[1], 63<<20); got != "63.00MiB+" || !AnyGrowing(f) {
+		t.Errorf("%q", got)
 	}
 }

@@ -185,7 +185,7 @@ func (t *Tune) columns() []column {
 	count := func(a *result.Arm) string { return fmt.Sprint(len(a.Samples)) }
 	memory := func(a *result.Arm) string {
 		if v := a.PeakMemory(); v.N > 0 {
-			return unit.Bytes(v.Median)
+			return Peak(a, v.Median)
 		}
 		return none
 	}
@@ -243,6 +243,22 @@ func (t *Tune) columns() []column {
 		}})
 	}
 	return out
+}
+
+// Growing explains the mark of [Peak].
+const Growing = "+ still growing when the load ended"
+
+// AnyGrowing says whether the peak of some setting has that mark.
+func AnyGrowing(f *result.File) bool {
+	return slices.ContainsFunc(f.Arms, func(a result.Arm) bool { return a.Growing() })
+}
+
+// Peak prints the peak memory of a setting in a table.
+func Peak(a *result.Arm, bytes float64) string {
+	if a.Growing() {
+		return unit.Bytes(bytes) + "+"
+	}
+	return unit.Bytes(bytes)
 }
 
 // byGctrace heads what stands in where nothing was sampled, gctraceIs says what it is.
@@ -362,6 +378,9 @@ func (t *Tune) legend(p *printer) {
 	}
 	if marked("?") {
 		parts = append(parts, "? too few runs to tell")
+	}
+	if AnyGrowing(f) {
+		parts = append(parts, Growing)
 	}
 	parts = append(parts, "times are adjusted for drift")
 	p.line("%s", strings.Join(parts, "; "))
