@@ -126,6 +126,9 @@ const (
 	AnswerTooLittle    = tune.TooLittle
 )
 
+// MostAdvised is the longest search that a flag is advised for.
+const MostAdvised = tune.MostAdvised
+
 // What became of an arm of a search.
 const (
 	StatusEarly  = tune.Early

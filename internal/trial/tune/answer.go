@@ -36,8 +36,9 @@ type Answer struct {
 	// when conclusive, or when nothing is known yet.
 	UpTo float64 `json:"up_to,omitempty"`
 	// Rounds is how many more rounds of the final would probably make it conclusive, Missing how
-	// many seconds they and what is Untried take, and Try the flags that allow them; "" where
-	// the search would take more than an hour.
+	// many seconds they and what is Untried take, and Try the flags that allow them. Where
+	// that search would take more than [MostAdvised], Try has the settings tried that were not,
+	// or is "".
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
 	Try     string  `json:"try,omitempty" redact:"keep"`
@@ -363,9 +364,9 @@ func (v *verdict) benchmarks(main *Arm) []BenchmarkChange {
 	return slices.DeleteFunc(out, func(b BenchmarkChange) bool { return b.Ratio == nil })
 }
 
-// mostAdvised is the longest search that a flag is advised for: what takes longer than that
+// MostAdvised is the longest search that a flag is advised for: what takes longer than that
 // to find is best looked for with less noise, or less work.
-const mostAdvised = time.Hour
+const MostAdvised = time.Hour
 
 // estimate says how long the rounds and the settings that are missing take.
 func (s *search) estimate() {
@@ -389,7 +390,10 @@ func (s *search) estimate() {
 		missing = max(missing, s.larger(rounds, 0, s.perTrial(nil))-elapsed)
 	}
 	a.Missing = missing.Seconds()
-	if elapsed+missing > mostAdvised {
+	if elapsed+missing > MostAdvised {
+		if least := s.whole(finalRounds); a.Untried > 0 && least <= MostAdvised {
+			a.Try = "--budget " + unit.Span(unit.RoundUp(least))
+		}
 		return
 	}
 	budget := "--budget " + unit.Span(unit.RoundUp(elapsed+missing))

@@ -103,7 +103,7 @@ func (s *search) admit() (direct bool, err error) {
 		return true, nil // they were compared
 	} else if runs < 2 {
 		advice := fmt.Sprintf("give the program less work: %d runs take more than an hour", 1+2*finalRounds)
-		if least := each + 2*finalRounds*each; least <= mostAdvised {
+		if least := each + 2*finalRounds*each; least <= MostAdvised {
 			advice = fmt.Sprintf("give --budget %v or more", unit.Span(unit.RoundUp(least)))
 		}
 		return false, fmt.Errorf("--budget %v: one run takes %v: no settings can be compared; %s",

@@ -238,11 +238,15 @@ func openText(f *result.File) string {
 	if a.Rounds > 0 && a.Untried > 0 {
 		what += ", and " + untried(a.Untried)
 	}
+	long := f.ElapsedSeconds+a.Missing > result.MostAdvised.Seconds()
 	switch {
-	case a.Missing > 0 && a.Try == "" && a.Rounds == 0:
+	case long && a.Rounds == 0:
 		what += "; a search of all takes more than an hour"
-	case a.Missing > 0 && a.Try == "":
+	case long:
 		what += "; too noisy to tell within an hour: stop what else runs on this machine"
+		if a.Try != "" {
+			what += ", and try all (" + a.Try + ")"
+		}
 	case a.Missing > 0 && finalRounds(f) < enoughRounds && a.Untried == 0:
 		what += fmt.Sprintf("; %d rounds need about %s more (%s)", finalRounds(f)+a.Rounds, unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	case a.Missing > 0:

@@ -26,6 +26,10 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 		{"default", tune.Answer{Untried: 14, Rounds: 8, UpTo: 0.05, Missing: 100, Try: "--budget 3m"},
 			"Inconclusive: no setting is known to be better than the default.",
 			"One may be, by up to 5.0%, and 14 settings were not tried; needs about 1m40s more (--budget 3m)."},
+		{"default", tune.Answer{Rounds: 1e4, Missing: 1e6, UpTo: 0.05}, "Inconclusive: no setting is known to be better than the default.",
+			"One may be, by up to 5.0%; too noisy to tell within an hour: stop what else runs on this machine."},
+		{"default", tune.Answer{Untried: 14, Rounds: 1e4, Missing: 1e6, UpTo: 0.05, Try: "--budget 3m"}, "Inconclusive: no setting is known to be better than the default.",
+			"One may be, by up to 5.0%, and 14 settings were not tried; too noisy to tell within an hour: stop what else runs on this machine, and try all (--budget 3m)."},
 		{"default", tune.Answer{Untried: 14, Missing: 1e6}, "Inconclusive: no setting is known to be better than the default.",
 			"14 settings were not tried; a search of all takes more than an hour."},
 	} {
