@@ -196,7 +196,7 @@ func (a *app) costOf(ctx context.Context, f *suggestFlags, command []string, not
 // costs are those of a sample.
 func costs(s *trial.Sample, notes *[]string) suggest.Cost {
 	c := suggest.Cost{Wall: s.Wall, CPU: s.CPU, GC: math.NaN(), Allocation: math.NaN()}
-	if s.Profile != nil && s.Profile.Samples >= profile.Fewest {
+	if s.Profile.Shares() {
 		c.GC = *s.GCSeconds
 		c.Allocation = s.Profile.Share(profile.Allocation).Seconds + s.Profile.Share(profile.Zeroing).Seconds
 	} else if s.Unsampled != nil {

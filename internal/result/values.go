@@ -206,7 +206,7 @@ const (
 	ClassPageFaults   = profile.PageFaults
 	ClassScheduler    = profile.Scheduler
 	ClassProgram      = profile.Program
-	ClassKernel       = profile.Kernel
+	ClassUnnamed      = profile.Unnamed
 )
 
 // Classes are all classes of CPU time, in their order.

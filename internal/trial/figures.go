@@ -13,11 +13,12 @@ type Figure struct {
 	Get func(*Sample) (float64, bool)
 }
 
-// pools read the figures by sampling from the samples of several runs together.
+// pools read the figures by sampling from the samples of several runs together, where
+// shares are known.
 var pools = map[string]func(*profile.Result) float64{
-	"gc_cpu_seconds":      func(r *profile.Result) float64 { return r.GCFraction * r.CPU() },
-	"gc_cpu_fraction":     func(r *profile.Result) float64 { return r.GCFraction },
-	"memory_tax_fraction": func(r *profile.Result) float64 { return r.MemoryTaxFraction },
+	"gc_cpu_seconds":      func(r *profile.Result) float64 { return *r.GCFraction * r.CPU() },
+	"gc_cpu_fraction":     func(r *profile.Result) float64 { return *r.GCFraction },
+	"memory_tax_fraction": func(r *profile.Result) float64 { return *r.MemoryTaxFraction },
 }
 
 // Center is the one figure of several runs, those that count: pooled, else the
@@ -27,7 +28,7 @@ func (f Figure) Center(samples []*Sample) (v float64, ok bool) {
 		return centerOfLoad(samples, p)
 	}
 	if pool := pools[f.Key]; pool != nil {
-		if w := Profile(samples); w != nil && w.Samples >= profile.Fewest {
+		if w := Profile(samples); w.Shares() {
 			return pool(w), true
 		}
 		return 0, false

@@ -77,7 +77,7 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 		if ok != ok2 || gc > tax || tax > 1 || gc < 0 {
 			t.Fatalf("together: GC share %v (%v), memory tax %v (%v)", gc, ok, tax, ok2)
 		}
-		if w := Profile(samples); ok && (w == nil || w.GCFraction != gc || w.MemoryTaxFraction != tax) {
+		if w := Profile(samples); ok && (w == nil || *w.GCFraction != gc || *w.MemoryTaxFraction != tax) {
 			t.Fatalf("the table says %v and %v, the classes say %+v", gc, tax, w)
 		}
 	})
@@ -97,7 +97,7 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "where") {
 			s.Profile = anyWhere(t)
-			s.Profile.GCFraction, s.Profile.MemoryTaxFraction = rapid.Float64().Draw(t, "gc"), rapid.Float64().Draw(t, "tax of it")
+			s.Profile.GCFraction, s.Profile.MemoryTaxFraction = new(rapid.Float64().Draw(t, "gc")), new(rapid.Float64().Draw(t, "tax of it"))
 		}
 		if s.Recompute(); s.contradiction() != nil {
 			t.Fatal(s.contradiction())

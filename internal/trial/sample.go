@@ -282,8 +282,12 @@ func (s *Sample) setWhere(r *profile.Result) {
 	if r == nil || r.Samples == 0 {
 		return
 	}
-	seconds, gc, tax := r.GCFraction*r.CPU(), r.GCFraction, r.MemoryTaxFraction
-	s.Profile, s.GCSeconds, s.GCShare, s.MemoryTax = r, &seconds, &gc, &tax
+	s.Profile = r
+	if r.GCFraction == nil || r.MemoryTaxFraction == nil {
+		return // too much time is in code without names
+	}
+	seconds, gc, tax := *r.GCFraction*r.CPU(), *r.GCFraction, *r.MemoryTaxFraction
+	s.GCSeconds, s.GCShare, s.MemoryTax = &seconds, &gc, &tax
 }
 
 // Recompute makes a sample that was read from a file agree with itself: figures that

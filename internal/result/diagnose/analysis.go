@@ -13,7 +13,8 @@ type Analysis struct {
 	GC trial.TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
 	Profile *profile.Result `json:"profile"`
-	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is.
+	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is, and
+	// where too much time is in code without names.
 	Tax *Tax `json:"memory_tax"`
 	// Noise is how much the runs differ from one another; nil with few of them.
 	Noise *stat.Noise `json:"noise,omitempty"`
@@ -34,11 +35,11 @@ type Tax struct {
 }
 
 func newTax(p *profile.Result) *Tax {
-	if p == nil || p.Samples == 0 {
+	if !p.Shares() {
 		return nil
 	}
-	lo, hi := stat.Proportion(p.MemoryTaxFraction, float64(p.Samples))
-	return &Tax{p.MemoryTaxFraction, lo, hi}
+	lo, hi := stat.Proportion(*p.MemoryTaxFraction, float64(p.Samples))
+	return &Tax{*p.MemoryTaxFraction, lo, hi}
 }
 
 // Analyze says what was found.

@@ -20,7 +20,8 @@ const (
 	littleMemory = 0.05
 )
 
-// part is the share of these classes in CPU time, 0 if it was not sampled.
+// part is the share of these classes in CPU time, 0 if it was not sampled; at least that
+// where much time is in code without names, but for page faults, which the kernel names.
 func (s *RunFacts) part(classes ...profile.Class) float64 {
 	sum := 0.0
 	if s.Profile != nil {
@@ -88,7 +89,7 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 func adviseAllocation(s *RunFacts) (float64, NextStep, bool) {
 	gain := s.part(profile.Allocation, profile.Zeroing)
 	who := s.payers(3, profile.Allocation, profile.Zeroing)
-	if gain < littleTax || who == "" {
+	if gain < littleTax || who == "" || !s.Profile.Shares() {
 		return 0, NextStep{}, false
 	}
 	return gain, NextStep{
@@ -102,7 +103,7 @@ func adviseAllocation(s *RunFacts) (float64, NextStep, bool) {
 func adviseGrowth(s *RunFacts) (float64, NextStep, bool) {
 	gain := s.part(profile.Growth)
 	who := s.payers(3, profile.Growth)
-	if gain < littleTax || who == "" {
+	if gain < littleTax || who == "" || !s.Profile.Shares() {
 		return 0, NextStep{}, false
 	}
 	return gain, NextStep{

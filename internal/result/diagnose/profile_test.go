@@ -135,3 +135,29 @@ func TestTooFewSamples(t *testing.T) {
 		t.Errorf("%d samples: %s", profile.Fewest-1, got)
 	}
 }
+
+// Where much of the time is in code without names, no share is stated, and no verdict.
+func TestNoVerdictWithoutNames(t *testing.T) {
+	site := profile.Site{Func: "main.load", Seconds: 1, Classes: map[profile.Class]float64{profile.Allocation: 1}}
+	s := sampledSheet(map[profile.Class]float64{profile.Unnamed: 0.9, profile.Allocation: 0.05}, site)
+	s.Cycles, s.TraceCPU = new(190.0), new(0.1)
+	a := s.Analyze()
+	if a.Tax != nil || len(a.Findings) != 0 || a.Nothing != "No recommendation: what memory costs is unknown: 90.0% of CPU time is in code without names." {
+		t.Errorf("%+v", a)
+	}
+	text := strings.Join(a.Time, "\n")
+	for _, want := range []string{"GC: 190 cycles.", "GC CPU by gctrace: 100.0ms, an estimate of 1.0% of CPU time.",
+		"Memory tax (*): unknown: 90.0% of CPU time is in code without names."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in: %s", want, text)
+		}
+	}
+	if strings.Contains(text, " 0.0%") || strings.Contains(text, "--sample-rate") {
+		t.Error(text)
+	}
+	// A few percent change nothing.
+	s = sampledSheet(map[profile.Class]float64{profile.Unnamed: 0.04, profile.Allocation: 0.05})
+	if a := s.Analyze(); a.Tax == nil || a.Tax.Fraction != 0.05 {
+		t.Errorf("%+v", a)
+	}
+}

@@ -281,8 +281,10 @@ func lookTinySampled(f *Facts, unread error) ([]Finding, error) {
 		return nil, nil // it hardly runs: whatever it does costs nothing
 	case p.Samples.Value.Result == nil || p.Samples.Value.Result.Samples < profile.Fewest:
 		return nil, fmt.Errorf("%w; too few samples of its time were taken", unread)
+	case !p.Samples.Value.Result.Shares():
+		return nil, fmt.Errorf("%w; %s", unread, nameless(p.Samples.Value.Result))
 	}
-	part := p.Samples.Value.Result.GCFraction
+	part := *p.Samples.Value.Result.GCFraction
 	if part < share {
 		return nil, nil
 	}

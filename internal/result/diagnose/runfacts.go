@@ -114,12 +114,13 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 	}
 }
 
-// gcShare is the GC's share of CPU time; ok is false where it was not sampled.
+// gcShare is the GC's share of CPU time; ok is false where it was not sampled, or too
+// much time is in code without names.
 func (s *RunFacts) gcShare() (share float64, ok bool) {
-	if s.Profile == nil {
+	if !s.Profile.Shares() {
 		return 0, false
 	}
-	return s.Profile.GCFraction, true
+	return *s.Profile.GCFraction, true
 }
 
 // traceShare is what gctrace says of the GC's CPU time, as a share of CPU time. It is
@@ -195,13 +196,17 @@ func (s *RunFacts) gc() []string {
 		if trace >= 1 {
 			text = fmt.Sprintf("GC CPU by gctrace: %s, more than all CPU time: of no use here", unit.Seconds(*s.TraceCPU))
 		}
-		out = append(out, text+". "+traceCounts)
+		text += ". " + traceCounts
+		if s.Profile == nil { // else samples were of no use
+			text += "; sampling (--sample-rate) measures the GC share"
+		}
+		out = append(out, text+".")
 	}
 	return out
 }
 
 // traceCounts says what the runtime's own figure is.
-const traceCounts = "gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."
+const traceCounts = "gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers"
 
 // counted says how many GC cycles one process had, where the trace shows fewer and may have
 // missed some; else "". Under load the trace is of less than its life.
@@ -237,15 +242,23 @@ func (s *RunFacts) busy() []string {
 	return []string{line + "."}
 }
 
+// nameless says why the shares of a profile are unknown.
+func nameless(p *profile.Result) string {
+	return fmt.Sprintf("%s of CPU time is in code without names", unit.Percent(p.Share(profile.Unnamed).Fraction))
+}
+
 // splitKernel says that samples tell page faults from other work of the kernel.
 func (s *RunFacts) splitKernel() bool { return s.Profile != nil && s.Profile.Kernel }
 
 // tax says what managing memory cost in all.
 func (s *RunFacts) tax() []string {
-	tax := s.Profile.MemoryTaxFraction
-	line := fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Profile.CPU()))
-	if !s.Profile.Kernel {
-		line += ", without page faults, which are in the kernel time"
+	line := "Memory tax (*): unknown: " + nameless(s.Profile)
+	if s.Profile.Shares() {
+		tax := *s.Profile.MemoryTaxFraction
+		line = fmt.Sprintf("Memory tax (*): %s of CPU time (%s)", unit.Percent(tax), unit.Seconds(tax*s.Profile.CPU()))
+		if !s.Profile.Kernel {
+			line += ", without page faults, which are in the kernel time"
+		}
 	}
 	out := []string{line + "."}
 	if n := s.Profile.TLBMisses; n != nil {
@@ -259,11 +272,13 @@ func (s *RunFacts) Nothing() string {
 	switch {
 	case s.NoLoad:
 		return "No recommendation: the server was never put under load."
-	case s.Profile != nil && s.Profile.Kernel && s.Profile.MemoryTaxFraction < littleMemory:
+	case s.Profile != nil && !s.Profile.Shares():
+		return "No recommendation: what memory costs is unknown: " + nameless(s.Profile) + "."
+	case s.Profile != nil && s.Profile.Kernel && *s.Profile.MemoryTaxFraction < littleMemory:
 		return fmt.Sprintf("Memory is not the bottleneck: GC, allocation and page faults take %s of CPU time.",
-			unit.Percent(s.Profile.MemoryTaxFraction))
+			unit.Percent(*s.Profile.MemoryTaxFraction))
 	case s.Profile != nil:
-		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(s.Profile.MemoryTaxFraction), unit.Percent(littleTax))
+		return fmt.Sprintf("No recommendation: the memory tax is %s of CPU time, and no part of it is both %s or more and yours to change.", unit.Percent(*s.Profile.MemoryTaxFraction), unit.Percent(littleTax))
 	}
 	return "No recommendation: CPU time was not sampled, or was too short for it."
 }

@@ -216,8 +216,8 @@ func TestProfile(t *testing.T) {
 				Samples: uint64(1000 * total),
 				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc / total},
 					{Class: profile.Program, Seconds: 1, Fraction: 1 / total}},
-				GCFraction:        gc / total,
-				MemoryTaxFraction: gc / total,
+				GCFraction:        new(gc / total),
+				MemoryTaxFraction: new(gc / total),
 				Sites: []profile.Site{
 					{Func: "main.same", Line: n, Seconds: 0.1, Classes: map[profile.Class]float64{profile.GCMark: 1}},
 					{Func: own, Line: 7, Seconds: gc - 0.1, Classes: map[profile.Class]float64{profile.GCMark: 1}},
@@ -282,7 +282,7 @@ func TestOwnFigures(t *testing.T) {
 			// The pauses of a run are few, and some runs have none.
 			paused := pause * float64(n%3)
 			return &trial.Sample{Wall: 1, CPU: 1, GCShare: &share, MemoryTax: &tax, GCPause: &paused,
-				Profile: &profile.Result{Samples: 100, GCFraction: share, MemoryTaxFraction: tax,
+				Profile: &profile.Result{Samples: 100, GCFraction: &share, MemoryTaxFraction: &tax,
 					Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: share, Fraction: share},
 						{Class: profile.Allocation, Seconds: tax - share, Fraction: tax - share},
 						{Class: profile.Program, Seconds: 1 - tax, Fraction: 1 - tax}}}}

@@ -45,11 +45,12 @@ type SiteDiff struct {
 	Different bool `json:"different"`
 }
 
-// compareProfiles compares where the time goes; nil where too little was sampled.
+// compareProfiles compares where the time goes; nil where too little was sampled, or had
+// names.
 func compareProfiles(base, arm *trial.Arm) *Profile {
 	x, y := sampledPairs(base, arm)
 	a, b := profile.Mean(x), profile.Mean(y)
-	if a == nil || b == nil || a.Samples < profile.Fewest || b.Samples < profile.Fewest {
+	if !a.Shares() || !b.Shares() {
 		return nil
 	}
 	p := &Profile{N: len(x), BaseSamples: a.Samples, Samples: b.Samples, Classes: []ClassDiff{}, Sites: []SiteDiff{}}

@@ -19,6 +19,8 @@ const (
 	Syscalls     Class = "syscalls"
 	Program      Class = "program"
 	Other        Class = "other"
+	// Unnamed is the time in code whose names are not known: it may be any of the classes.
+	Unnamed Class = "unnamed"
 	// Kernel is the time in the kernel that is neither a system call nor a page
 	// fault (interrupts), and all of it where the kernel's side cannot be seen.
 	Kernel Class = "kernel"
@@ -46,6 +48,7 @@ var Classes = []ClassInfo{
 	{Syscalls, "system calls", false, false},
 	{Program, "the program's own work", false, false},
 	{Other, "other runtime work", false, false},
+	{Unnamed, "code without names", false, false},
 	{Kernel, "other kernel time", false, false},
 }
 
@@ -65,6 +68,10 @@ var GC = func() (out []Class) {
 
 // Fewest is the number of samples below which nothing is said of shares.
 const Fewest = 20
+
+// mostUnnamed is the part of the time in code without names above which the shares of the
+// other classes say nothing.
+const mostUnnamed = 0.05
 
 // Info returns the description of a class; unknown ones describe themselves.
 func (c Class) Info() ClassInfo {

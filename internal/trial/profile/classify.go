@@ -33,7 +33,7 @@ func classify(k kernelSide, user frames) Class {
 	}
 	// A system call is the program's own, or part of what the runtime does: a
 	// lock, returning memory.
-	if c := userClass(user); c != Program && c != Other {
+	if c := userClass(user); c != Program && c != Other && c != Unnamed {
 		return c
 	}
 	return Syscalls
@@ -92,9 +92,9 @@ func userClass(user frames) Class {
 	switch {
 	case inner != nil && inner.ofRuntime():
 		return Other
-	case first != nil && first.origin == fromBroken:
-		// What cannot be read may be a Go program: say nothing about it.
-		return Other
+	case first == nil || first.origin == fromBroken || first.origin == fromNowhere:
+		// It may be the runtime of a Go program: say nothing about it.
+		return Unnamed
 	}
 	return Program
 }

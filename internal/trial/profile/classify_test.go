@@ -93,9 +93,9 @@ func TestClassify(t *testing.T) {
 		{"asking for the time", nil, below("[vdso]", "runtime.nanotime1", "runtime.nanotime", "time.Now"), Program},
 		{"profiling itself", nil, worker("runtime.sigprof", "runtime.sighandler"), Program},
 		{"C", nil, user("C:malloc", "C:work", "runtime.asmcgocall", "main.work"), Program},
-		{"generated code", nil, user("?", "?"), Program},
-		{"a file that cannot be read", nil, user("broken", "broken"), Other},
-		{"no stack", nil, nil, Program},
+		{"generated code", nil, user("?", "?"), Unnamed},
+		{"a file that cannot be read", nil, user("broken", "broken"), Unnamed},
+		{"no stack", nil, nil, Unnamed},
 		{"assembly of another package", nil, user("crypto/internal/fips140/sha256.blockAVX2", "main.main"), Program},
 		{"what the runtime may do one day", nil, below("runtime.notYetThere"), Other},
 

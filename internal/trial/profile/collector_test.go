@@ -181,7 +181,7 @@ func TestResult(t *testing.T) {
 	// 100 samples in user code and 10 in the kernel are 11 s, whatever the account says
 	// of which side they were on.
 	r := c.Result(Accounts{User: 7, Sys: 4, Info: perf.Info{Kernel: true}, Lost: 3})
-	want := map[Class]float64{GCMark: 1, Allocation: 2.9, PageFaults: 0.5, Program: 6.1, Kernel: 0.5}
+	want := map[Class]float64{GCMark: 1, Allocation: 2.9, PageFaults: 0.5, Program: 6, Unnamed: 0.1, Kernel: 0.5}
 	sum := 0.0
 	for _, s := range r.Classes {
 		if !near(s.Seconds, want[s.Class]) || !near(s.Fraction, want[s.Class]/11) {
@@ -189,8 +189,8 @@ func TestResult(t *testing.T) {
 		}
 		sum += s.Fraction
 	}
-	if len(r.Classes) != len(want) || !near(sum, 1) || !near(r.MemoryTaxFraction, 4.4/11) {
-		t.Errorf("%d classes, in all %v, tax %v", len(r.Classes), sum, r.MemoryTaxFraction)
+	if len(r.Classes) != len(want) || !near(sum, 1) || !near(*r.MemoryTaxFraction, 4.4/11) {
+		t.Errorf("%d classes, in all %v, tax %v", len(r.Classes), sum, *r.MemoryTaxFraction)
 	}
 	if r.Samples != 110 || r.Lost != 3 || r.Unsymbolised != 1 || r.Faults != 31 {
 		t.Errorf("%d samples, %d lost, %d unsymbolised, %d faults", r.Samples, r.Lost, r.Unsymbolised, r.Faults)
@@ -227,12 +227,12 @@ func TestResultWithoutSamples(t *testing.T) {
 	defer c.Close()
 	r := c.Result(Accounts{User: 0.25, Sys: 0.75, Info: perf.Info{Reason: "no kernel"}})
 	want := []ClassShare{{Other, 0.25, 0.25}, {Kernel, 0.75, 0.75}}
-	if !reflect.DeepEqual(r.Classes, want) || r.MemoryTaxFraction != 0 || r.Notes[0] != "no kernel" {
+	if !reflect.DeepEqual(r.Classes, want) || *r.MemoryTaxFraction != 0 || r.Notes[0] != "no kernel" {
 		t.Errorf("%+v", r)
 	}
 	r = c.Result(Accounts{})
 	b, err := json.Marshal(r)
-	if err != nil || !strings.Contains(string(b), `"classes":[],"gc_cpu_fraction":0,"memory_tax_fraction":0,"sites":[]`) {
+	if err != nil || !strings.Contains(string(b), `"classes":[],"gc_cpu_fraction":null,"memory_tax_fraction":null,"sites":[]`) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
@@ -351,7 +351,6 @@ func TestFold(t *testing.T) {
 		for i := range r.Sites {
 			r.Sites[i].Seconds, r.Sites[i].Fraction = math.Round(1e6*r.Sites[i].Seconds), 0
 		}
-		r.GCFraction, r.MemoryTaxFraction = math.Round(1e6*r.GCFraction), math.Round(1e6*r.MemoryTaxFraction)
 		return r
 	}
 	few, many := run(100), run(1_000_000)
@@ -370,8 +369,21 @@ func TestUnsymbolised(t *testing.T) {
 	if r.Unsymbolised != 2 {
 		t.Errorf("%d unsymbolised", r.Unsymbolised)
 	}
-	if want := []ClassShare{{Program, 1, 0.5}, {Other, 1, 0.5}}; !reflect.DeepEqual(r.Classes, want) {
+	if want := []ClassShare{{Unnamed, 2, 1}}; !reflect.DeepEqual(r.Classes, want) {
 		t.Errorf("%+v, want %+v", r.Classes, want)
+	}
+	if r.Shares() || r.GCFraction != nil || r.MemoryTaxFraction != nil {
+		t.Errorf("GC %v, memory tax %v of code without names", r.GCFraction, r.MemoryTaxFraction)
+	}
+	for range 18 + 20 { // as many as may be without names
+		h.Sample(sampleOf(1, computeAt+1, mainAt+9))
+	}
+	if r := c.Result(Accounts{User: 2}); !r.Shares() || *r.GCFraction != 0 {
+		t.Errorf("2 of 40 without names: %+v", r)
+	}
+	h.Sample(sampleOf(1, 0x20000))
+	if r := c.Result(Accounts{User: 2}); r.Shares() {
+		t.Errorf("3 of 41 without names: %+v", r)
 	}
 	notes := strings.Join(r.Notes, "\n")
 	if !strings.Contains(notes, "50.0% of the samples are in /broken and have no names: corrupt") {

@@ -9,7 +9,7 @@ type origin uint8
 
 const (
 	fromNowhere origin = iota // an address that no file explains: generated code, or a lost mapping
-	fromBroken                // of a file that could not be read
+	fromBroken                // of a file that could not be read, or of a program that has no names there
 	fromNative                // of a file that is not Go's, or the part of it that is not
 	fromGo
 	fromKernelPage // the vdso: the kernel's functions that run in the program

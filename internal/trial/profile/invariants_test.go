@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -30,14 +31,21 @@ func invariant(r *Result) error {
 	switch {
 	case len(r.Classes) > 0 && math.Abs(sum-1) > rounding:
 		return fmt.Errorf("the classes are %v of all", sum)
-	case !(0 <= r.GCFraction && r.GCFraction <= r.MemoryTaxFraction && r.MemoryTaxFraction <= 1):
+	case (r.GCFraction == nil) != (r.MemoryTaxFraction == nil):
 		return fmt.Errorf("GC %v, memory tax %v", r.GCFraction, r.MemoryTaxFraction)
-	case math.Abs(gc-r.GCFraction) > rounding || math.Abs(memory-r.MemoryTaxFraction) > rounding:
-		return fmt.Errorf("GC %v and memory tax %v, the classes of them %v and %v", r.GCFraction, r.MemoryTaxFraction, gc, memory)
+	case r.GCFraction == nil && len(r.Classes) > 0 && r.Share(Unnamed).Fraction < mostUnnamed-rounding:
+		return fmt.Errorf("shares are unknown, and %v of all has no names", r.Share(Unnamed).Fraction)
+	case r.GCFraction == nil:
+	case r.Share(Unnamed).Fraction > mostUnnamed+rounding:
+		return fmt.Errorf("GC %v, and %v of all has no names", *r.GCFraction, r.Share(Unnamed).Fraction)
+	case !(0 <= *r.GCFraction && *r.GCFraction <= *r.MemoryTaxFraction && *r.MemoryTaxFraction <= 1):
+		return fmt.Errorf("GC %v, memory tax %v", *r.GCFraction, *r.MemoryTaxFraction)
+	case math.Abs(gc-*r.GCFraction) > rounding || math.Abs(memory-*r.MemoryTaxFraction) > rounding:
+		return fmt.Errorf("GC %v and memory tax %v, the classes of them %v and %v", *r.GCFraction, *r.MemoryTaxFraction, gc, memory)
 	}
 	for _, s := range r.Sites {
-		if !(s.Fraction >= 0 && s.Fraction <= r.MemoryTaxFraction+rounding) {
-			return fmt.Errorf("site %s: %v of all, the memory tax is %v", s.Func, s.Fraction, r.MemoryTaxFraction)
+		if !(s.Fraction >= 0 && s.Fraction <= memory+rounding) {
+			return fmt.Errorf("site %s: %v of all, the memory tax is %v", s.Func, s.Fraction, memory)
 		}
 	}
 	for _, s := range r.FaultSites {
@@ -90,9 +98,9 @@ func TestNoPartAboveItsWhole(t *testing.T) {
 func TestRecompute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		any := rapid.Float64()
-		r := &Result{GCFraction: any.Draw(t, "gc"), MemoryTaxFraction: any.Draw(t, "tax")}
+		r := &Result{GCFraction: new(any.Draw(t, "gc")), MemoryTaxFraction: new(any.Draw(t, "tax"))}
 		for range rapid.IntRange(0, 8).Draw(t, "classes") {
-			class := rapid.SampledFrom(append([]Class{"no such class"}, GC...)).Draw(t, "class")
+			class := rapid.SampledFrom(append([]Class{"no such class", Unnamed}, GC...)).Draw(t, "class")
 			r.Classes = append(r.Classes, ClassShare{class, rapid.Float64Range(-1, 1e9).Draw(t, "seconds"), any.Draw(t, "fraction")})
 		}
 		r.Sites = []Site{{Func: "f", Seconds: any.Draw(t, "site"), Fraction: any.Draw(t, "of all")}}
@@ -102,11 +110,12 @@ func TestRecompute(t *testing.T) {
 		}
 	})
 	// A result that agrees with itself stays as it is.
-	one := &Result{Classes: []ClassShare{{GCMark, 1, 0.25}, {Allocation, 1, 0.25}, {Program, 2, 0.5}}, GCFraction: 0.25,
-		MemoryTaxFraction: 0.5, Sites: []Site{{Seconds: 1, Fraction: 0.25}}}
-	before := fmt.Sprintf("%+v", one)
-	if one.Recompute(); fmt.Sprintf("%+v", one) != before {
-		t.Errorf("got %+v, want %s", one, before)
+	one := &Result{Classes: []ClassShare{{GCMark, 1, 0.25}, {Allocation, 1, 0.25}, {Program, 2, 0.5}}, GCFraction: new(0.25),
+		MemoryTaxFraction: new(0.5), Sites: []Site{{Seconds: 1, Fraction: 0.25}}}
+	text := func() string { b, _ := json.Marshal(one); return string(b) }
+	before := text()
+	if one.Recompute(); text() != before {
+		t.Errorf("got %s, want %s", text(), before)
 	}
 }
 

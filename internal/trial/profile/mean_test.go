@@ -64,8 +64,8 @@ func TestMean(t *testing.T) {
 	if got := m.Share(GCMark); got.Seconds != 2 || math.Abs(got.Fraction-0.4) > 1e-9 {
 		t.Errorf("marking: got %+v, want 2 s of 5", got)
 	}
-	if math.Abs(m.MemoryTaxFraction-0.4) > 1e-9 {
-		t.Errorf("tax: got %v", m.MemoryTaxFraction)
+	if math.Abs(*m.MemoryTaxFraction-0.4) > 1e-9 {
+		t.Errorf("tax: got %v", *m.MemoryTaxFraction)
 	}
 	if len(m.Sites) != 2 || m.Sites[0].Func != "b" || m.Sites[0].Seconds != 1 || math.Abs(m.Sites[0].Fraction-0.2) > 1e-9 {
 		t.Errorf("sites: got %+v", m.Sites)

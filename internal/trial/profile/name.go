@@ -34,7 +34,7 @@ func (c *Collector) lookup(l location) []frame {
 	}
 	address, ok := o.syms.Address(l.offset)
 	if !ok {
-		return []frame{{origin: fromNative}}
+		return o.nameless()
 	}
 	return o.named(o.syms.Lookup(address, l.returns))
 }
@@ -43,10 +43,7 @@ func (c *Collector) lookup(l location) []frame {
 func (o *object) named(found []symbol.Frame) []frame {
 	isGo := o.syms.IsGo()
 	if len(found) == 0 {
-		if isGo {
-			return []frame{{origin: fromBroken}}
-		}
-		return []frame{{origin: fromNative}}
+		return o.nameless()
 	}
 	frames := make([]frame, len(found))
 	doubt := isGo && o.syms.Doubt() != ""
@@ -58,6 +55,16 @@ func (o *object) named(found []symbol.Frame) []frame {
 		}
 	}
 	return frames
+}
+
+// nameless is the frame of a place that the file has no name for. A library that is not of
+// Go is the program's own work; a program that says nothing of itself may be of Go, and
+// have hidden it (garble, other packers).
+func (o *object) nameless() []frame {
+	if o.program || o.syms.IsGo() {
+		return []frame{{origin: fromBroken}}
+	}
+	return []frame{{origin: fromNative}}
 }
 
 // kernelNames returns the names of the kernel's part of a stack, nil if they

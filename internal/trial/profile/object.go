@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,6 +33,7 @@ type object struct {
 	closer  io.Closer
 	machine uint16 // of ELF
 	vdso    bool
+	program bool  // what its process runs, not a library
 	memory  bool  // no file: generated code
 	err     error // why there are no symbols
 	used    int   // when it was last mapped: see Meter
@@ -59,9 +61,13 @@ func identify(m *perf.Mapping) identity {
 // isFile says whether a mapping is of a file. Others have names such as
 // "[vdso]", "//anon" or none.
 func isFile(path string) bool {
-	return strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "/memfd:") &&
+	return strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") &&
 		!strings.HasPrefix(path, "/dev/zero") && !strings.HasPrefix(path, "/SYSV")
 }
+
+// isMemory says whether a mapping is of a file without a path: a program that was
+// unpacked to memory, or code that was generated there.
+func isMemory(path string) bool { return strings.HasPrefix(path, "/memfd:") }
 
 const deleted = " (deleted)"
 
@@ -81,18 +87,39 @@ func openObject(root string, m *perf.Mapping, b *symbol.Budget) *object {
 		return o
 	}
 	proc := filepath.Join("/", root, "proc", strconv.Itoa(m.PID))
-	path := strings.TrimSuffix(m.Path, deleted)
-	candidates := []string{filepath.Join(proc, "root", path), path}
-	// The program itself can be opened even after its file was removed.
-	if exe, err := os.Readlink(filepath.Join(proc, "exe")); err == nil && exe == m.Path {
-		candidates = append([]string{filepath.Join(proc, "exe")}, candidates...)
+	exe := filepath.Join(proc, "exe")
+	o.program = isProgram(exe, m)
+	// The kernel's own links lead to what is mapped, wherever it is and even after it
+	// was removed: that of a mapping for root alone, that of the program for its owner.
+	candidates := []string{filepath.Join(proc, "map_files", fmt.Sprintf("%x-%x", m.Addr, m.Addr+m.Len))}
+	if o.program {
+		candidates = append(candidates, exe)
+	}
+	if !isMemory(m.Path) {
+		path := strings.TrimSuffix(m.Path, deleted)
+		candidates = append(candidates, filepath.Join(proc, "root", path), path)
 	}
 	for _, c := range candidates {
 		if o.err = o.open(c, m, b); o.err == nil {
 			return o
 		}
 	}
+	if isMemory(m.Path) && !o.program { // of a compiler that runs in the process
+		o.memory, o.err = true, nil
+	}
 	return o
+}
+
+// isProgram says whether a mapping is of the program that its process runs, by the
+// process's link to it.
+func isProgram(exe string, m *perf.Mapping) bool {
+	path, err := os.Readlink(exe)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(exe)
+	return err == nil && (same(info, m) ||
+		strings.TrimSuffix(path, deleted) == strings.TrimSuffix(m.Path, deleted) && !replaced(info, m))
 }
 
 var (

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -79,7 +81,7 @@ func TestOpenObject(t *testing.T) {
 			t.Errorf("%s was opened", path)
 		}
 	}
-	for _, path := range []string{"", "//anon", "[heap]", "[stack]", "/memfd:jit (deleted)", "/dev/zero (deleted)"} {
+	for _, path := range []string{"", "//anon", "[heap]", "[stack]", "/dev/zero (deleted)"} {
 		if o := openObject("", &perf.Mapping{PID: os.Getpid(), Path: path}, symbol.NewBudget()); !o.memory || o.err != nil {
 			t.Errorf("%q: %+v", path, o)
 		}
@@ -107,6 +109,110 @@ func TestOpenRemovedProgram(t *testing.T) {
 		t.Fatalf("open: %v", o.err)
 	}
 	o.close()
+}
+
+// A program that runs from memory has no path, and one whose file was replaced has another
+// under its path: the process's link leads to what runs.
+func TestOpenProgramThatHasNoPath(t *testing.T) {
+	bin := build(t, "")
+	code, err := os.ReadFile(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.MemfdCreate("app", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Skipf("no files in memory: %v", err)
+	}
+	memory := os.NewFile(uintptr(fd), "app")
+	defer memory.Close()
+	if _, err := memory.Write(code); err != nil {
+		t.Fatal(err)
+	}
+	start := func(path string) int {
+		cmd := exec.Command(path, "100000", "compute")
+		cmd.ExtraFiles = []*os.File{memory} // 3
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		return cmd.Process.Pid
+	}
+	unpacked := mapped(t, start("/proc/self/fd/3"), fmt.Sprintf("/proc/self/fd/%d", fd))
+	unpacked.Path = "/memfd:app (deleted)"
+	// The kernel told of it before it was replaced.
+	replaced := mapped(t, start(bin), bin)
+	if err := os.WriteFile(bin+".new", []byte("another"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(bin+".new", bin); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*perf.Mapping{unpacked, replaced} {
+		o := openObject("", m, symbol.NewBudget())
+		if o.err != nil || o.memory || !o.program || !o.syms.IsGo() {
+			t.Errorf("%s: %+v", m.Path, o)
+			continue
+		}
+		o.close()
+	}
+}
+
+// Root can open what is mapped, wherever it is: a library that was removed, or one without
+// a path. What is no library is memory.
+func TestOpenMapped(t *testing.T) {
+	if os.Geteuid() != 0 {
+		testenv.Missing(t, "root alone may open /proc/PID/map_files")
+	}
+	bin := build(t, "")
+	code, err := os.ReadFile(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(f *os.File, what []byte) *perf.Mapping {
+		t.Helper()
+		defer f.Close()
+		if _, err := f.WriteAt(what, 0); err != nil {
+			t.Fatal(err)
+		}
+		at, err := unix.Mmap(int(f.Fd()), 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_PRIVATE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Munmap(at) })
+		m := mapped(t, os.Getpid(), fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		m.Addr, m.Len, m.Path = uint64(uintptr(unsafe.Pointer(&at[0]))), uint64(len(at)), f.Name()
+		return m
+	}
+	inMemory := func(what []byte) *perf.Mapping {
+		t.Helper()
+		fd, err := unix.MemfdCreate("code", unix.MFD_CLOEXEC)
+		if err != nil {
+			t.Skipf("no files in memory: %v", err)
+		}
+		return in(os.NewFile(uintptr(fd), "/memfd:code (deleted)"), what)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "lib.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := in(file, code)
+	if err := os.Remove(file.Name()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*perf.Mapping{removed, inMemory(code)} {
+		o := openObject("", m, symbol.NewBudget())
+		if o.err != nil || o.memory || o.program || !o.syms.IsGo() {
+			t.Errorf("%s: %+v", m.Path, o)
+			continue
+		}
+		o.close()
+	}
+	if o := openObject("", inMemory([]byte{0xc3}), symbol.NewBudget()); !o.memory || o.err != nil {
+		t.Errorf("generated code: %+v", o)
+	}
 }
 
 // A kernel that hides its names, as it does from ordinary users: faults and

@@ -22,9 +22,11 @@ type Result struct {
 	// add up to 1, their seconds to user and system time.
 	Classes []ClassShare `json:"classes"`
 	// GCFraction is the share of the classes of [GC], MemoryTaxFraction that of
-	// all memory classes: 0 <= GCFraction <= MemoryTaxFraction <= 1.
-	GCFraction        float64 `json:"gc_cpu_fraction"`
-	MemoryTaxFraction float64 `json:"memory_tax_fraction"`
+	// all memory classes: 0 <= GCFraction <= MemoryTaxFraction <= 1. Both are nil,
+	// unknown, where too much time is in code without names; then the classes are
+	// lower bounds.
+	GCFraction        *float64 `json:"gc_cpu_fraction"`
+	MemoryTaxFraction *float64 `json:"memory_tax_fraction"`
 	// Sites are the ten places of the program that cause most of the memory tax.
 	// What no place causes, such as GC workers, is not in them.
 	Sites []Site `json:"sites"`
@@ -284,7 +286,7 @@ func (r *Result) classes(seconds map[Class]float64, sites *tally) {
 		total += seconds[k.Class]
 	}
 	r.Classes, r.Sites = []ClassShare{}, []Site{}
-	r.GCFraction, r.MemoryTaxFraction = 0, 0
+	r.GCFraction, r.MemoryTaxFraction = nil, nil
 	if total <= 0 {
 		return
 	}
@@ -304,7 +306,10 @@ func (r *Result) classes(seconds map[Class]float64, sites *tally) {
 			memory += s
 		}
 	}
-	r.GCFraction, r.MemoryTaxFraction = gc/total, memory/total
+	if seconds[Unnamed] <= mostUnnamed*total {
+		gc, memory = gc/total, memory/total
+		r.GCFraction, r.MemoryTaxFraction = &gc, &memory
+	}
 	r.Sites = sites.top()
 	for i := range r.Sites {
 		r.Sites[i].Fraction = r.Sites[i].Seconds / total
@@ -333,6 +338,12 @@ func (r *Result) faults(faults map[Class]float64, sites *tally) {
 	}
 }
 
+// Shares says that the shares of the classes mean something: there are samples enough,
+// and most of them in code that has names.
+func (r *Result) Shares() bool {
+	return r != nil && r.Samples >= Fewest && r.GCFraction != nil && r.MemoryTaxFraction != nil
+}
+
 // CPU returns the CPU time that the classes share, in seconds.
 func (r *Result) CPU() (seconds float64) {
 	for _, s := range r.Classes {
@@ -354,8 +365,14 @@ func (r *Result) Recompute() {
 	sites := r.Sites
 	r.classes(seconds, &tally{})
 	r.Sites = []Site{}
+	whole := 0.0
+	for _, s := range r.Classes {
+		if s.Class.Info().Memory {
+			whole += s.Seconds
+		}
+	}
 	for _, s := range sites {
-		if whole := r.MemoryTaxFraction * r.CPU(); s.Seconds > 0 && whole > 0 {
+		if s.Seconds > 0 && whole > 0 {
 			s.Seconds = min(s.Seconds, whole)
 			s.Fraction = s.Seconds / r.CPU()
 			r.Sites = append(r.Sites, s)

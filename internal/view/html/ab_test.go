@@ -18,7 +18,7 @@ type abRunner struct{ factor float64 }
 func (r abRunner) Run(context.Context, trial.Setting) (*trial.Sample, error) {
 	peak := uint64(r.factor * (64 << 20))
 	return &trial.Sample{Wall: r.factor, User: r.factor, CPU: r.factor, PeakRSS: &peak, Metrics: map[string]float64{}, Profile: &profile.Result{
-		Samples: 500, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: r.factor, Fraction: 1}}, GCFraction: 1, MemoryTaxFraction: 1,
+		Samples: 500, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: r.factor, Fraction: 1}}, GCFraction: new(1.0), MemoryTaxFraction: new(1.0),
 		Sites: []profile.Site{{Func: "main.<load>", File: "main.go", Line: 1, Seconds: r.factor, Fraction: 1,
 			Classes: map[profile.Class]float64{profile.GCMark: 1}}},
 	}}, nil

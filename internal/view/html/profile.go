@@ -21,7 +21,7 @@ var classColors = map[result.Class]int{
 }
 
 var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true,
-	result.ClassScheduler: true, result.ClassProgram: true, result.ClassKernel: true}
+	result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
 
 // whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
@@ -61,14 +61,18 @@ func whereBlock(splits []split) *Block {
 	}
 	for _, sum := range []struct {
 		label string
-		of    func(*result.Profile) float64
+		of    func(*result.Profile) *float64
 	}{
-		{"GC share: marking to write barrier", func(r *result.Profile) float64 { return r.GCFraction }},
-		{"memory tax, together", func(r *result.Profile) float64 { return r.MemoryTaxFraction }},
+		{"GC share: marking to write barrier", func(r *result.Profile) *float64 { return r.GCFraction }},
+		{"memory tax, together", func(r *result.Profile) *float64 { return r.MemoryTaxFraction }},
 	} {
 		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true}
 		for _, s := range rows {
-			row.Cells = append(row.Cells, plain(""), num(unit.Percent(sum.of(s.of)), sum.of(s.of)))
+			share := plain("unknown")
+			if v := sum.of(s.of); v != nil {
+				share = num(unit.Percent(*v), *v)
+			}
+			row.Cells = append(row.Cells, plain(""), share)
 		}
 		tb.Rows = append(tb.Rows, row)
 	}

@@ -37,7 +37,7 @@ func abFile(t *testing.T, bounds ...string) *result.AB {
 			gc := 0.3 * factor * factor
 			s := &trial.Sample{Wall: wall, User: 0.9 * wall, Sys: 0.1 * wall, CPU: wall, PeakRSS: &peak, MinorFaults: int64(10000 * factor)}
 			s.Profile = &profile.Result{
-				Samples: 500, Kernel: true, GCFraction: gc, MemoryTaxFraction: gc,
+				Samples: 500, Kernel: true, GCFraction: &gc, MemoryTaxFraction: &gc,
 				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: gc, Fraction: gc},
 					{Class: profile.Program, Seconds: 0.7, Fraction: 1 - gc}},
 				Sites: []profile.Site{{Func: "main.load", File: "main.go", Line: 12, Seconds: gc, Fraction: gc,

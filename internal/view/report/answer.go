@@ -160,10 +160,10 @@ func saidOf(f *result.File, rec result.Recommendation) Said {
 // taxChange says what a setting does to the memory tax, by samples; "" where there are
 // too few.
 func taxChange(def, arm *result.Arm) string {
-	if def.Profile == nil || arm.Profile == nil || min(def.Profile.Samples, arm.Profile.Samples) < result.EnoughSamples {
+	if !def.Profile.Shares() || !arm.Profile.Shares() || min(def.Profile.Samples, arm.Profile.Samples) < result.EnoughSamples {
 		return ""
 	}
-	now, before := unit.Percent(arm.Profile.MemoryTaxFraction), unit.Percent(def.Profile.MemoryTaxFraction)
+	now, before := unit.Percent(*arm.Profile.MemoryTaxFraction), unit.Percent(*def.Profile.MemoryTaxFraction)
 	if now == before {
 		return ""
 	}

@@ -22,7 +22,7 @@ const (
 
 // removed lists the classes whose time a setting changed most, at most n.
 func removed(base, with *result.Profile, n int) string {
-	if base == nil || with == nil || min(base.Samples, with.Samples) < result.EnoughSamples {
+	if !base.Shares() || !with.Shares() || min(base.Samples, with.Samples) < result.EnoughSamples {
 		return ""
 	}
 	type change struct {
