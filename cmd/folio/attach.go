@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -52,8 +53,16 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	}
 	arm.Samples = append(arm.Samples, sample)
 	s.keep(arm)
-	s.notes = append(s.notes, fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time, and GC cycles are unknown",
-		f.pid, unit.Seconds(sample.Wall)))
+	note := fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time", f.pid, unit.Seconds(sample.Wall))
+	switch {
+	case sample.GCTrace == trial.TraceComplete:
+		note = strings.Replace(note, "peaks are", "peaks and GC cycles are", 1)
+	case sample.Uncounted != nil && sample.GCCycles == nil:
+		note += "; how many GC cycles there were is unknown: " + sample.Uncounted.Error()
+	case sample.Uncounted != nil:
+		note += "; there may have been more GC cycles: " + sample.Uncounted.Error()
+	}
+	s.notes = append(s.notes, note)
 	err = a.showRun(s, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err

@@ -37,7 +37,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	defer session.Close()
 	tree := fs.NewTree(pid)
 	defer tree.Close()
-	w := &watch{fs: fs, tree: tree, last: make(map[int]looked)}
+	w := &watch{fs: fs, tree: tree, last: make(map[int]looked), cycles: newCycleCount(fs, pid)}
 	collector := profile.New(nil)
 	handler := collector.Handler()
 
@@ -83,6 +83,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 		out.Listening = append(out.Listening, a.String())
 	}
 	out.fillWhere(collector, profile.AccountsOf(session, out.User, out.Sys), keep)
+	w.cycles.fill(out)
 	return out, nil
 }
 
@@ -92,6 +93,7 @@ type watch struct {
 	tree *procmem.Tree
 	last map[int]looked
 
+	cycles         *cycleCount
 	trees, largest peaks
 	peakHuge       uint64
 	hugeSeen       bool
@@ -106,6 +108,7 @@ type looked struct {
 
 func (w *watch) look() {
 	_ = w.tree.Update() // a look that fails leaves what was seen
+	w.cycles.look(w.tree.PIDs())
 	for _, pid := range w.tree.PIDs() {
 		if st, err := w.fs.Stat(pid); err == nil {
 			w.last[pid] = looked{st, cpuTime(st)}

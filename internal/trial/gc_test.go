@@ -15,9 +15,9 @@ import (
 
 // contradiction says which GC figure of a sample denies another.
 func (s *Sample) contradiction() error {
-	known := s.GCCycles != nil
+	known, traced := s.GCCycles != nil, s.GCTraceCPU != nil // else by the runtime's count
 	switch {
-	case known != (s.GCTraceCPU != nil) || known != (s.GCPause != nil) || known != (s.GCPauseMax != nil):
+	case traced != (s.GCPause != nil) || traced != (s.GCPauseMax != nil) || traced && !known:
 		return fmt.Errorf("figures of the trace are known in part")
 	case known && s.GCTrace == "":
 		return fmt.Errorf("%d GC cycles, and nothing says whether these are all", *s.GCCycles)
@@ -25,13 +25,15 @@ func (s *Sample) contradiction() error {
 		return fmt.Errorf("0 GC cycles by a trace that is %q", s.GCTrace)
 	case known && *s.GCCycles == 0 && s.gcSampled():
 		return fmt.Errorf("0 GC cycles, and samples have a GC share of %v", *s.GCShare)
-	case known && *s.GCPauseMax > *s.GCPause:
+	case traced && *s.GCPauseMax > *s.GCPause:
 		return fmt.Errorf("the longest pause is %v s of %v s", *s.GCPauseMax, *s.GCPause)
 	case s.Profile == nil && (s.GCShare != nil || s.GCSeconds != nil || s.MemoryTax != nil):
 		return fmt.Errorf("shares without samples")
-	case s.Profile != nil && !(0 <= *s.GCShare && *s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1):
+	case s.Profile != nil && (s.GCShare == nil) != (s.Profile.GCFraction == nil):
+		return fmt.Errorf("GC share %v, and of the classes %v", s.GCShare, s.Profile.GCFraction)
+	case s.GCShare != nil && !(0 <= *s.GCShare && *s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1):
 		return fmt.Errorf("GC share %v, memory tax %v", *s.GCShare, *s.MemoryTax)
-	case s.Profile != nil && !(0 <= *s.GCSeconds && *s.GCSeconds <= s.Profile.CPU()):
+	case s.GCSeconds != nil && !(0 <= *s.GCSeconds && *s.GCSeconds <= s.Profile.CPU()):
 		return fmt.Errorf("%v s of GC in %v s", *s.GCSeconds, s.Profile.CPU())
 	}
 	return nil

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
@@ -29,11 +30,22 @@ func init() {
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
 		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad,
 		"heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
-		"parent": roleParent, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "charged": roleCharged, "advised": roleAdvised,
+		"parent": roleParent, "cycles": roleCycles, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "charged": roleCharged, "advised": roleAdvised,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {
 		runtime.LockOSThread() // in init: main is then on the main thread
 	}
+}
+
+// roleCycles completes a GC cycle for each line that it reads, and says so.
+func roleCycles([]string) error {
+	debug.SetGCPercent(-1)
+	fmt.Println("ready")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		runtime.GC()
+		fmt.Println("collected")
+	}
+	return nil
 }
 
 func alignUp(mem []byte, align uintptr) uintptr {

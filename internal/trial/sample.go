@@ -41,7 +41,8 @@ type Sample struct {
 	MajorFaults int64 `json:"major_faults"`
 
 	// GCTrace says what the figures from here to Growing are, which come from the
-	// trace that Go runtimes print (GODEBUG=gctrace=1).
+	// trace that Go runtimes print (GODEBUG=gctrace=1), or, of a process that ran already,
+	// from the count of its runtime.
 	GCTrace    TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	GCCycles   *int       `json:"gc_cycles"`
 	GCPause    *float64   `json:"gc_pause_seconds"`
@@ -58,8 +59,11 @@ type Sample struct {
 	// not come to the size that the setting gives it, and its peaks are what they were so far.
 	Growing  bool    `json:"still_growing,omitempty"`
 	HugePeak *uint64 `json:"huge_peak_bytes"`
-	// GC has more of what the trace told; nil when GCCycles is.
+	// GC has more of what the trace told; nil when GCCycles is, and of a process that ran
+	// already: its runtime counts cycles alone.
 	GC *gctrace.Summary `json:"-"`
+	// Uncounted says why the runtimes of processes that ran already did not tell of all.
+	Uncounted error `json:"-"`
 
 	// CollapsedBytes are what folio put on huge pages under THPCollapse, and
 	// CollapseSeconds how long the kernel took; nil under other settings.
@@ -308,8 +312,9 @@ func (s *Sample) Recompute() {
 	if s.GCTrace != TraceComplete && s.GCTrace != "" {
 		s.GCTrace = TracePartial
 	}
-	unknown := s.GCTrace == "" || s.GCCycles == nil || s.GCTraceCPU == nil || s.GCPause == nil || s.GCPauseMax == nil ||
-		*s.GCPauseMax > *s.GCPause
+	counted := s.GCTraceCPU == nil && s.GCPause == nil && s.GCPauseMax == nil // by the runtime: no more is known
+	unknown := s.GCTrace == "" || s.GCCycles == nil ||
+		!counted && (s.GCTraceCPU == nil || s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause)
 	if unknown || *s.GCCycles < 1 && (s.GCTrace == TracePartial || s.gcSampled()) {
 		s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
 	}

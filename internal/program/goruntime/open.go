@@ -50,6 +50,34 @@ func Open(fs procmem.FS, pid int, version string) (*Process, error) {
 	return &Process{r, mem}, nil
 }
 
+// A StateReader reads the state of an open process.
+type StateReader interface {
+	Read() (State, error)
+	Close() error
+}
+
+// OpenState opens the runtime of a process of this version of Go: by its debug information,
+// or, where it is stripped, by the table of Go versions.
+func OpenState(fs procmem.FS, pid int, version string) (StateReader, error) {
+	r, err := Open(fs, pid, version)
+	if errors.Is(err, ErrNoDebugInfo) {
+		t, terr := Attach(fs, pid)
+		if terr != nil {
+			return nil, fmt.Errorf("%w, and %w", err, terr)
+		}
+		return stated{t}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// stated reads the state of a target.
+type stated struct{ *Target }
+
+func (s stated) Read() (State, error) { return s.State() }
+
 // deniedError is for memory that may not be read, although its owner asks.
 type deniedError struct {
 	err error

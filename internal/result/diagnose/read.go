@@ -26,14 +26,9 @@ type ReadOptions struct {
 	// For tests: what is not in the files below the root.
 	wait    func(context.Context, time.Duration) error
 	version func(pid int) (string, error)
-	open    func(pid int, version string) (runtimeReader, error)
+	open    func(pid int, version string) (goruntime.StateReader, error)
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
 	memory  func(f procmem.FS, pid int) (Memory, error)
-}
-
-type runtimeReader interface {
-	Read() (goruntime.State, error)
-	Close() error
 }
 
 func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
@@ -48,7 +43,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 		out.version = func(pid int) (string, error) { return goVersion(f.ExePath(pid)) }
 	}
 	if out.open == nil {
-		out.open = func(pid int, version string) (runtimeReader, error) { return openState(f, pid, version) }
+		out.open = func(pid int, version string) (goruntime.StateReader, error) {
+			return goruntime.OpenState(f, pid, version)
+		}
 	}
 	if out.sample == nil {
 		out.sample = func(ctx context.Context, pid int, d time.Duration) (Samples, error) { return sample(ctx, f, pid, d) }
@@ -58,28 +55,6 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	return out
 }
-
-// openState opens the runtime of a process: by its debug information, or, where it is
-// stripped, by the table of Go versions.
-func openState(f procmem.FS, pid int, version string) (runtimeReader, error) {
-	r, err := goruntime.Open(f, pid, version)
-	if errors.Is(err, goruntime.ErrNoDebugInfo) {
-		t, terr := goruntime.Attach(f, pid)
-		if terr != nil {
-			return nil, fmt.Errorf("%w, and %w", err, terr)
-		}
-		return stated{t}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// stated reads the state of a target.
-type stated struct{ *goruntime.Target }
-
-func (s stated) Read() (goruntime.State, error) { return s.State() }
 
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
@@ -182,7 +157,7 @@ func (out *Facts) watch(ctx context.Context, f procmem.FS, o ReadOptions) error 
 	pBefore, pErr := pressure()
 	out.Pressure = fact(BeforeAfter[procmem.Pressure]{pBefore, pBefore}, pErr)
 	p := out.Process
-	var reader runtimeReader
+	var reader goruntime.StateReader
 	if p != nil {
 		reader = p.openRuntime(o)
 		if reader != nil {
@@ -224,7 +199,7 @@ func (out *Facts) watch(ctx context.Context, f procmem.FS, o ReadOptions) error 
 
 // openRuntime takes the first look at a Go program's runtime. It returns nil
 // when the runtime cannot be read.
-func (p *Process) openRuntime(o ReadOptions) runtimeReader {
+func (p *Process) openRuntime(o ReadOptions) goruntime.StateReader {
 	version := p.GoVersion.Value
 	switch {
 	case p.GoVersion.Err != nil:

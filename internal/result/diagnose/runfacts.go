@@ -183,6 +183,8 @@ func (s *RunFacts) gc() []string {
 	switch {
 	case counted != "" && s.Cycles == nil:
 		parts = append(parts, "no gctrace line was seen")
+	case s.Cycles == nil && s.PID != 0: // nobody asked for a trace
+		parts = append(parts, "cycles unknown")
 	case s.Cycles == nil && sampled && share >= 0.0005:
 		parts = append(parts, "cycles unknown: no gctrace line was seen")
 	case s.Cycles == nil && !sampled:

@@ -48,7 +48,7 @@ func runSection(f *result.File) *Section {
 	}
 	s.Blocks = append(s.Blocks, timeline(over))
 	if w := arm.Waterfall; w != nil {
-		b := waterfallBlock(&w.Waterfall)
+		b := waterfallBlock(&w.Waterfall, report.GCText(w.GC, false))
 		b.Title, b.Words = report.NearPeakTitle(w), append(b.Words, w.Why...)
 		s.Blocks = append(s.Blocks, b)
 	}

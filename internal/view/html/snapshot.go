@@ -151,7 +151,7 @@ func (s *Section) inspectProcess(p *result.Process) {
 		s.Blocks = append(s.Blocks, over)
 	}
 	if p.Waterfall != nil {
-		s.Blocks = append(s.Blocks, waterfallBlock(p.Waterfall))
+		s.Blocks = append(s.Blocks, waterfallBlock(p.Waterfall, report.GCText(p.Waterfall.GC, true)))
 	}
 	s.Blocks = append(s.Blocks, b)
 	if w := p.Windows; w != nil && w.Count > 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/foliomem/folio/internal/view/report"
 )
 
-// waterfallBlock draws the parts of RSS, and lists them.
-func waterfallBlock(w *result.Waterfall) *Block {
+// waterfallBlock draws the parts of RSS, and lists them. gc says how the GC is set.
+func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	c := &Chart{Kind: Bars, Title: "RSS by part", X: Axis{Label: "memory", Format: Bytes},
 		Caption: formatf("The parts add up to RSS, %s.", unit.Size(w.RSS))}
 	in := Series{Name: "in memory", Color: 1}
@@ -31,7 +31,7 @@ func waterfallBlock(w *result.Waterfall) *Block {
 			c.Y.Categories = append(c.Y.Categories, p.Title())
 		}
 	}
-	b := &Block{Title: "Where the memory is", Tables: []*Table{tb}, Words: report.WaterfallNotes(w)}
+	b := &Block{Title: "Where the memory is", Tables: []*Table{tb}, Words: report.WaterfallNotes(w, gc)}
 	if len(in.P) > 0 {
 		c.Series = []Series{in}
 		b.Charts = []*Chart{c}

@@ -30,11 +30,10 @@ func processText(p *result.Process, w io.Writer) error {
 	out.line("%s", strings.Join(About(p), ", "))
 	if p.Waterfall != nil {
 		out.line("")
-		t, lines := waterfallLines(p.Waterfall)
-		if err := t.write(w, "  "); err != nil {
+		if err := waterfallTable(p.Waterfall).write(w, "  "); err != nil {
 			return err
 		}
-		for _, l := range lines {
+		for _, l := range WaterfallNotes(p.Waterfall, GCText(p.Waterfall.GC, true)) {
 			out.line("  %s", l)
 		}
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/foliomem/folio/internal/result"
 )
 
-// waterfallLines are the memory of a process from its RSS down, and what is not part of
-// that.
-func waterfallLines(w *result.Waterfall) (*table, []string) {
+// waterfallTable is the memory of a process from its RSS down.
+func waterfallTable(w *result.Waterfall) *table {
 	t := &table{left: map[int]bool{0: true}}
 	t.add("part of RSS", "bytes", "share", "runtime says", "+-")
 	for _, p := range w.Parts {
@@ -25,7 +24,7 @@ func waterfallLines(w *result.Waterfall) (*table, []string) {
 		}
 	}
 	t.add("RSS", unit.Size(w.RSS), share(int64(min(w.RSS, 1<<62)), w.RSS), none, drift(w.Drift))
-	return t, WaterfallNotes(w)
+	return t
 }
 
 // NearPeakTitle says of what moment the memory of a run is.
@@ -40,19 +39,19 @@ func NearPeakTitle(w *result.NearPeak) string {
 // nearPeak prints the memory of a run near its peak.
 func (p *printer) nearPeak(w *result.NearPeak) error {
 	p.section(NearPeakTitle(w), nil)
-	t, lines := waterfallLines(&w.Waterfall)
-	if err := t.write(p.w, "  "); err != nil {
+	if err := waterfallTable(&w.Waterfall).write(p.w, "  "); err != nil {
 		return err
 	}
-	for _, l := range append(lines, w.Why...) {
+	// The run has GC cycles of its own, of all its life.
+	for _, l := range append(WaterfallNotes(&w.Waterfall, GCText(w.GC, false)), w.Why...) {
 		p.line("  %s", console.Line(l))
 	}
 	return p.err
 }
 
 // WaterfallNotes are the lines below a waterfall: what is not part of RSS, where the heap
-// is fragmented, and how sure it is.
-func WaterfallNotes(w *result.Waterfall) (lines []string) {
+// is fragmented, and how sure it is. gc says how the GC is set: see [GCText].
+func WaterfallNotes(w *result.Waterfall, gc string) (lines []string) {
 	var beyond []string
 	for _, b := range []struct {
 		name  string
@@ -65,8 +64,8 @@ func WaterfallNotes(w *result.Waterfall) (lines []string) {
 	if len(beyond) > 0 {
 		lines = append(lines, "not part of RSS: "+strings.Join(beyond, ", "))
 	}
-	if text := GCText(w.GC); text != "" {
-		lines = append(lines, text)
+	if gc != "" {
+		lines = append(lines, gc)
 	}
 	if text := fragmented(w.Classes); text != "" {
 		lines = append(lines, "free in spans, most in objects of: "+text)
@@ -80,8 +79,8 @@ func WaterfallNotes(w *result.Waterfall) (lines []string) {
 	return append(lines, w.Notes...)
 }
 
-// GCText says how the GC is set, and how often it ran; "" if that is not known.
-func GCText(gc *result.GCState) string {
+// GCText says how the GC is set, and, with cycles, how often it ran; "" if that is not known.
+func GCText(gc *result.GCState, cycles bool) string {
 	if gc == nil {
 		return ""
 	}
@@ -92,7 +91,11 @@ func GCText(gc *result.GCState) string {
 	if gc.Limit != nil {
 		limit = unit.Size(*gc.Limit)
 	}
-	return fmt.Sprintf("%s since its start, GOGC %s, GOMEMLIMIT %s", unit.Plural(int(gc.Cycles), "GC cycle"), gogc, limit)
+	text := fmt.Sprintf("GOGC %s, GOMEMLIMIT %s", gogc, limit)
+	if cycles {
+		text = unit.Plural(int(gc.Cycles), "GC cycle") + " since its start, " + text
+	}
+	return text
 }
 
 // MemoryAdviceTitle is the heading of what makes a process smaller.

@@ -127,7 +127,7 @@ func (m Model) head(p *result.Process, width int) []string {
 	}
 	text := ""
 	if p.Waterfall != nil {
-		text = report.GCText(p.Waterfall.GC)
+		text = report.GCText(p.Waterfall.GC, true)
 	}
 	if rate := cycleRate(p.OverTime); rate != "" {
 		text += ", " + rate
@@ -207,10 +207,8 @@ func rows(p *result.Process, width int) []string {
 		g = p.OverTime.Growth
 	}
 	out = append(out, row("RSS", unit.Size(w.RSS), unit.Percent(1), report.GrowthText(g), -1))
-	for _, l := range report.WaterfallNotes(w) {
-		if l != report.GCText(w.GC) { // the head has it
-			out = append(out, styled(faint, cut(console.Line(l), width)))
-		}
+	for _, l := range report.WaterfallNotes(w, "") { // the head has the GC
+		out = append(out, styled(faint, cut(console.Line(l), width)))
 	}
 	return out
 }
