@@ -51,7 +51,7 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 			break
 		}
 		var b bytes.Buffer
-		err = s.Collected.WritePprof(&b, time.Duration(s.Wall*float64(time.Second)))
+		err = s.Collected.WritePprof(&b, time.Duration(s.Span()*float64(time.Second)))
 		s.Collected.Close()
 		if err != nil {
 			return fmt.Errorf("--pgo auto: %w", err)

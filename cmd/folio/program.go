@@ -391,7 +391,7 @@ func (s *session) keepProfile(samples []*trial.Sample) error {
 		}
 		if sample.Profile != nil {
 			var b bytes.Buffer
-			if err := sample.Collected.WritePprof(&b, time.Duration(sample.Wall*float64(time.Second))); err != nil {
+			if err := sample.Collected.WritePprof(&b, time.Duration(sample.Span()*float64(time.Second))); err != nil {
 				return fmt.Errorf("--pprof: %w", err)
 			}
 			s.profile = b.Bytes()

@@ -47,6 +47,9 @@ func TestLeftovers(t *testing.T) {
 			if s.Leftovers < c.want || (c.exact && s.Leftovers != c.want) {
 				t.Errorf("%d leftovers counted, want %d", s.Leftovers, c.want)
 			}
+			if (s.Outlived > 0) != (s.Leftovers > 0) || s.Span() != s.Wall+s.Outlived {
+				t.Errorf("%d processes outlived the command, by %v s of %v s", s.Leftovers, s.Outlived, s.Span())
+			}
 		})
 	}
 }

@@ -49,6 +49,7 @@ type running struct {
 	started   time.Time     // when the program was let go
 	running   time.Duration // since then, when it ran at the latest
 	ended     time.Time     // valid once exited is closed
+	gone      time.Time     // when nothing was left of it
 
 	thp        THP
 	group      *cgroup.Group // nil: the program runs where folio does
@@ -295,6 +296,9 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 		return nil, err
 	}
 	out.Wall = r.ended.Sub(r.started).Seconds()
+	if out.Leftovers > 0 {
+		out.Outlived = r.gone.Sub(r.ended).Seconds()
+	}
 	r.fill(out, &ru, ws)
 	r.fillProfile(out)
 	r.fillTrace(out)
@@ -389,6 +393,7 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	r.family.own = nil
 	out.Leftovers = r.family.end(graceLeftover)
 	r.family.reapOrphans()
+	r.gone = time.Now()
 	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
 	addRusage(&ru, &r.family.used)
 	subtractRusage(&ru, &r.usedBefore)

@@ -24,6 +24,9 @@ type Sample struct {
 	// Wall is from before the process was made until it ended; with a load
 	// generator, the time that the generator took, its warm-up aside where it is folio's.
 	Wall float64 `json:"wall_seconds"`
+	// Outlived is for how long processes of the command ran on after it. CPU time, page
+	// faults and GC cycles are of that time as well.
+	Outlived float64 `json:"-"`
 	// User and Sys are CPU time of the process and its descendants.
 	User float64 `json:"user_seconds"`
 	Sys  float64 `json:"sys_seconds"`
@@ -148,6 +151,9 @@ type Keep struct {
 	Samples bool // in Sample.Collected
 	Stacks  bool // in Sample.Stacks
 }
+
+// Span is of what time the figures are, in seconds: rates are by it.
+func (s *Sample) Span() float64 { return s.Wall + s.Outlived }
 
 // OK says that the trial counts.
 func (s *Sample) OK() bool { return s.Failure == "" }

@@ -14,22 +14,22 @@ import (
 // that are shown beside it.
 func DigestOf(samples []*trial.Sample) []string {
 	var all gctrace.Summary
-	var cycles, wall []float64
+	var cycles, span []float64
 	partial := false
 	for _, s := range samples {
 		if !s.OK() {
 			continue
 		}
-		wall, partial = append(wall, s.Wall), partial || partlySeen(s)
+		span, partial = append(span, s.Span()), partial || partlySeen(s)
 		if s.GC != nil {
 			all.Merge(*s.GC)
 			cycles = append(cycles, float64(s.GC.Cycles))
 		}
 	}
-	if len(cycles) == 0 || !(stat.Median(wall) > 0) {
+	if len(cycles) == 0 || !(stat.Median(span) > 0) {
 		return nil
 	}
-	return digest(all, stat.Median(cycles)/stat.Median(wall), partial)
+	return digest(all, stat.Median(cycles)/stat.Median(span), partial)
 }
 
 // partlySeen says that a sample may have had more GC cycles than its trace shows.

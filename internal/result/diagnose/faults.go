@@ -37,7 +37,7 @@ func adviseFaults(s *RunFacts) (float64, NextStep, bool) {
 	default:
 		gain = s.sysShare()
 		evidence = fmt.Sprintf("%s faults, %s/s; system time %s, not all of it for faults", unit.Count(s.Faults),
-			unit.Rate(s.Faults/math.Max(s.Wall, 1e-9)), unit.Percent(gain))
+			unit.Rate(s.Faults/math.Max(s.Span, 1e-9)), unit.Percent(gain))
 	}
 	if w := s.Profile; w != nil && w.HeapFaults > 0 && w.Faults >= manyFaults {
 		evidence += fmt.Sprintf("; %s of them in the heap", unit.Percent(float64(w.HeapFaults)/float64(w.Faults)))

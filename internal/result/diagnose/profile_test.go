@@ -10,7 +10,7 @@ import (
 )
 
 func sampledSheet(shares map[profile.Class]float64, sites ...profile.Site) *RunFacts {
-	s := &RunFacts{Command: []string{"./prog"}, CPU: 10, Wall: 5, Profile: &profile.Result{Samples: 1000, Kernel: true, Sites: sites}}
+	s := &RunFacts{Command: []string{"./prog"}, CPU: 10, Span: 5, Profile: &profile.Result{Samples: 1000, Kernel: true, Sites: sites}}
 	rest := 1.0
 	for class, f := range shares {
 		rest -= f

@@ -80,10 +80,10 @@ const (
 // adviseTinyHeap finds source 4's case: a live heap of a few MiB that is
 // collected hundreds of times a second. A heap whose trace was not seen may be larger.
 func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
-	if s.Cycles == nil || s.AtLeast || s.Wall <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
+	if s.Cycles == nil || s.AtLeast || s.Span <= 0 || s.HeapPeak == nil || *s.HeapPeak > tinyHeap {
 		return 0, NextStep{}, false
 	}
-	rate := *s.Cycles / s.Wall
+	rate := *s.Cycles / s.Span
 	if rate < manyCyclesHz || *s.Cycles < 20 || s.gogcGiven() {
 		return 0, NextStep{}, false
 	}

@@ -17,7 +17,7 @@ func busy() RunFacts {
 	return RunFacts{
 		Host:      host.Info{CPUs: 2, PageBytes: 4096, HugePageBytes: new(uint64(2 << 20)), THPEnabled: new("madvise")},
 		Command:   []string{"./prog", "a b"},
-		Processes: 1, Wall: 10, User: 15, Sys: 0.3, CPU: 15.3, Faults: 1000,
+		Processes: 1, Span: 10, User: 15, Sys: 0.3, CPU: 15.3, Faults: 1000,
 		RSS: new(200.0 * (1 << 20)), Huge: new(0.0),
 		Cycles: new(100.0), TraceCPU: new(3.06), Pause: new(0.05), PauseMax: new(0.0012), HeapPeak: new(150.0 * (1 << 20)),
 	}
@@ -45,6 +45,8 @@ func TestTime(t *testing.T) {
 		}},
 		{"server", busy(), func(s *RunFacts) { s.Server = true },
 			[]string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, under load."}},
+		{"outlived", busy(), func(s *RunFacts) { s.Outlived = true },
+			[]string{"GC: 100 cycles", "GC CPU", "User time", "1.5 of 2 CPUs busy on average, in the 10.00s until the last process that it left behind had ended."}},
 		{"one GC cycle", busy(), func(s *RunFacts) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
 		{"no pauses known", busy(), func(s *RunFacts) { s.Pause, s.PauseMax = nil, nil },
 			[]string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
@@ -52,7 +54,7 @@ func TestTime(t *testing.T) {
 		{"collector unknown", collectorless(), nil, []string{"GC: unknown.", "User time", "1.5 of"}},
 		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 },
 			[]string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
-		{"no wall time", busy(), func(s *RunFacts) { s.Wall = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
+		{"no wall time", busy(), func(s *RunFacts) { s.Span = 0 }, []string{"GC: 100", "GC CPU", "User time"}},
 		{"no load", RunFacts{NoLoad: true}, nil, []string{"Unknown: the server was never put under load."}},
 		{"nothing", RunFacts{}, nil, []string{"CPU time is too short to be measured."}},
 	} {
@@ -94,7 +96,7 @@ func TestAdvise(t *testing.T) {
 		{"tiny heap, just", busy(), func(s *RunFacts) { share(s, 0.01); *s.HeapPeak, *s.Cycles = 16<<20, 500 }, []string{tiny}},
 		{"heap not tiny", busy(), func(s *RunFacts) { share(s, 0.01); small(s); *s.HeapPeak = 16<<20 + 1 }, nil},
 		{"seldom collected", busy(), func(s *RunFacts) { share(s, 0.01); small(s); *s.Cycles = 499 }, nil},
-		{"few collections", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Wall, *s.Cycles = 0.1, 19 }, nil},
+		{"few collections", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Span, *s.Cycles = 0.1, 19 }, nil},
 		{"GOGC was given", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.Setting.GOGC = "50" }, nil},
 		{"heap seen in part", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.AtLeast = true }, nil},
 		{"heap unknown", busy(), func(s *RunFacts) { share(s, 0.01); small(s); s.HeapPeak = nil }, nil},
@@ -274,7 +276,7 @@ func TestNewSheet(t *testing.T) {
 	bad := sample(100)
 	bad.Failure = "exit code 1"
 	s := NewRunFacts(host.Info{CPUs: 4}, trial.Setting{GOGC: "50"}, []string{"x"}, []*trial.Sample{sample(3), bad, sample(1), sample(2)})
-	got := fmt.Sprint(s.Wall, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.TraceCPU, *s.Pause, *s.PauseMax,
+	got := fmt.Sprint(s.Span, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.TraceCPU, *s.Pause, *s.PauseMax,
 		*s.HeapPeak, s.Huge == nil)
 	if want := fmt.Sprint(2.0, 4.0, 0.5, 4.5, 200.0, 2.0*(1<<20), 2.0, 0.1, 0.01, 0.001, 5.0, true); got != want {
 		t.Errorf("sheet %s, want %s", got, want)

@@ -24,7 +24,9 @@ type RunFacts struct {
 	PID     int      // of a process that ran already, and was watched for a while; else 0
 
 	NoLoad               bool // a server that was never put under load: the rest is not known
-	Wall, User, Sys, CPU float64
+	User, Sys, CPU       float64
+	Span                 float64 // of what time these are, in seconds: see [trial.Sample.Span]
+	Outlived             bool    // processes outlived the command, by more than a hundredth of Span
 	Faults               float64
 	RSS                  *float64 // of all processes together
 	Huge                 *float64
@@ -71,7 +73,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 	}
 	s := RunFacts{
 		Host: h, Setting: set, Command: command,
-		Wall: known("wall_seconds"), User: known("user_seconds"), Sys: known("sys_seconds"), CPU: known("cpu_seconds"),
+		User: known("user_seconds"), Sys: known("sys_seconds"), CPU: known("cpu_seconds"),
 		Faults: known("minor_faults"),
 		RSS:    median("peak_tree_rss_bytes"), Huge: median("huge_peak_bytes"),
 		Cycles: median("gc_cycles"), TraceCPU: median("gc_trace_cpu_seconds"),
@@ -93,9 +95,13 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 
 // lookAt takes what is not a median.
 func (s *RunFacts) lookAt(samples []*trial.Sample) {
+	var wall, span []float64
 	for _, x := range samples {
 		if !x.OK() {
 			continue
+		}
+		if !x.NoLoad {
+			wall, span = append(wall, x.Wall), append(span, x.Span())
 		}
 		s.Runs++
 		s.AtLeast = s.AtLeast || partlySeen(x)
@@ -107,6 +113,10 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 		if x.ExitCode != nil && *x.ExitCode != 0 {
 			s.ExitCode = *x.ExitCode
 		}
+	}
+	if len(span) > 0 {
+		s.Span = stat.Median(span)
+		s.Outlived = s.Span > 1.01*stat.Median(wall)
 	}
 	if s.Cycles == nil || *s.Cycles == 0 && s.AtLeast {
 		// None was seen, which is not zero.
@@ -234,10 +244,13 @@ func (s *RunFacts) cycles() string {
 
 // busy says how many CPUs the program used.
 func (s *RunFacts) busy() []string {
-	if s.Wall <= 0 {
+	if s.Span <= 0 {
 		return nil
 	}
-	line := fmt.Sprintf("%.1f of %d CPUs busy on average", s.CPU/s.Wall, s.Host.CPUs)
+	line := fmt.Sprintf("%.1f of %d CPUs busy on average", s.CPU/s.Span, s.Host.CPUs)
+	if s.Outlived {
+		line += fmt.Sprintf(", in the %s until the last process that it left behind had ended", unit.Seconds(s.Span))
+	}
 	if s.Server {
 		line += ", under load"
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -13,7 +14,7 @@ import (
 func TestStripped(t *testing.T) {
 	path := testenv.Build{Source: testenv.MetricsSource(), Args: []string{"-ldflags=-s -w"}, Env: []string{"CGO_ENABLED=0"}}.Do(t)
 	pid, ask := testenv.StartMetrics(t, path)
-	r, err := openState(procmem.FS{}, pid, runtime.Version())
+	r, err := goruntime.OpenState(procmem.FS{}, pid, runtime.Version())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestStripped(t *testing.T) {
 		testenv.Missing(t, "%v", err)
 	}
 	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
-	if _, err := openState(procmem.FS{}, sleep.Process.Pid, runtime.Version()); err == nil {
+	if _, err := goruntime.OpenState(procmem.FS{}, sleep.Process.Pid, runtime.Version()); err == nil {
 		t.Error("sleep has a Go runtime")
 	}
 }

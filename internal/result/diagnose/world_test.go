@@ -213,7 +213,7 @@ func (w *world) read(pid int) (*Facts, error) {
 			return ctx.Err()
 		},
 		version: func(int) (string, error) { return w.version, w.noExe },
-		open: func(int, string) (runtimeReader, error) {
+		open: func(int, string) (goruntime.StateReader, error) {
 			if w.noState != nil {
 				return nil, w.noState
 			}

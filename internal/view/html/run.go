@@ -132,6 +132,9 @@ func figures(sum *result.Summary, partial bool) *Table {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(i.Median), i.Median), plain(between), num(itoa(i.N), float64(i.N))}})
 	}
 	for _, f := range figure.All {
+		if f.Key == "gc_trace_cpu_seconds" && !report.TraceCPUSays(sum) {
+			continue
+		}
 		label := f.Label
 		if sum.Figures[f.Key].Sampled {
 			label += " (sampled)"

@@ -122,7 +122,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	}
 	row("gc_cpu_seconds")
 	row("gc_cpu_fraction")
-	if f.Analysis != nil && f.Analysis.GC != "" && f.Analysis.Profile == nil {
+	if f.Analysis != nil && f.Analysis.GC != "" && TraceCPUSays(sum) {
 		row("gc_trace_cpu_seconds")
 	}
 	row("cpu_per_request_seconds")
@@ -142,6 +142,15 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 		}
 	}
 	return t
+}
+
+// TraceCPUSays says whether the GC's CPU time by gctrace is to be shown: it is an estimate for
+// where samples do not tell, and can be more than all CPU time.
+func TraceCPUSays(s *result.Summary) bool {
+	_, sampled := s.Center("gc_cpu_seconds")
+	traced, ok := s.Center("gc_trace_cpu_seconds")
+	cpu, known := s.Center("cpu_seconds")
+	return ok && !sampled && (!known || traced <= cpu)
 }
 
 // many says whether the program was more than one process at a time.
