@@ -143,6 +143,10 @@ func lookNoLimit(f *Facts) ([]Finding, error) {
 	if !sure {
 		h.Means += p.unsure()
 	}
+	if held, rss := p.Runtime.Value.After.Held, p.Status.Value.VmRSS; held != nil && rss != nil && *held < *rss/10 {
+		h.Severity = Note
+		h.Means += fmt.Sprintf(" Now the Go runtime holds %s of %s, so most of the memory is not the GC's.", unit.Size(*held), unit.Size(*rss))
+	}
 	if v := p.release(); v != "" && version.Compare(v, "go1.19") < 0 {
 		h.Fix = []Step{{Do: v + " has no memory limit: build it with Go 1.19 or newer, and set:", Code: "GOMEMLIMIT=" + p.limitFor(container)}}
 	}

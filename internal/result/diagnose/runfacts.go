@@ -23,17 +23,17 @@ type RunFacts struct {
 	Wrapped bool     // the command is not a Go program, but starts or becomes one: a script
 	PID     int      // of a process that ran already, and was watched for a while; else 0
 
-	NoLoad               bool // a server that was never put under load: the rest is not known
-	User, Sys, CPU       float64
-	Span                 float64 // of what time these are, in seconds: see [trial.Sample.Span]
-	Outlived             bool    // processes outlived the command, by more than a hundredth of Span
-	Faults               float64
-	RSS                  *float64 // of all processes together
-	Huge                 *float64
-	Processes            int      // the most that a run had; 0 if that is not known
-	Listening            []string // TCP addresses
-	Stopped              bool     // a signal or folio ended it, not its work
-	ExitCode             int      // of a program that failed; else 0
+	NoLoad         bool // a server that was never put under load: the rest is not known
+	User, Sys, CPU float64
+	Span           float64 // of what time these are, in seconds: see [trial.Sample.Span]
+	Outlived       bool    // processes outlived the command, by more than a hundredth of Span
+	Faults         float64
+	RSS            *float64 // of all processes together
+	Huge           *float64
+	Processes      int      // the most that a run had; 0 if that is not known
+	Listening      []string // TCP addresses
+	Stopped        bool     // a signal or folio ended it, not its work
+	ExitCode       int      // of a program that failed; else 0
 
 	// What the trace of the Go runtimes says. Where AtLeast is set some of it was not
 	// seen, and the figures are lower bounds.

@@ -37,6 +37,7 @@ var rules = []rule{
 	{"thread-stacks", false, threads},
 	{"shared-memory", false, shared},
 	{"program-variables", false, variables},
+	{"uncharged-pages", false, uncharged},
 	{"file-pages", false, files},
 }
 

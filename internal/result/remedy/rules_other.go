@@ -125,6 +125,16 @@ func variables(f *Facts) []Remedy {
 	return []Remedy{m}
 }
 
+func uncharged(f *Facts) []Remedy {
+	n := f.part(waterfall.Uncharged)
+	return []Remedy{{
+		Of:    []Share{{waterfall.Uncharged, n}},
+		What:  fmt.Sprintf("%s are pages of the kernel or of a device that the process maps: rings of packet sockets or of perf, memory of a GPU.", unit.Size(n)),
+		Means: "They count to RSS, and to no container: its limit does not bound them, the kernel cannot reclaim them, and the node can run out of memory by them.",
+		Do:    "Ask for smaller rings or buffers. See which mappings they are:", Code: fmt.Sprintf("grep -A2 -E 'socket:|perf_event|/dev/' /proc/%s/smaps", pidText(f.PID)), See: docProc,
+	}}
+}
+
 func files(f *Facts) []Remedy {
 	text, mapped := f.part(waterfall.Text), f.part(waterfall.Files)
 	return []Remedy{{

@@ -54,6 +54,8 @@ const runtimeName = "[anon: Go: "
 func kindOf(all []procmem.Mapping, i, pageSize int) (file, anonymous Kind) {
 	m := all[i]
 	switch {
+	case uncharged(m.VMA):
+		return Uncharged, Uncharged
 	case sharedMemory(m.VMA):
 		return Shared, Shared
 	case m.Inode != 0 || m.Shared:
@@ -82,6 +84,15 @@ func kindOf(all []procmem.Mapping, i, pageSize int) (file, anonymous Kind) {
 		return Malloc, Malloc
 	}
 	return Other, Other
+}
+
+// uncharged reports whether a mapping is of pages that the kernel or a driver has, and lends
+// to the process: rings of packet sockets and of perf, memory of devices. They are in RSS,
+// and charged to no memory cgroup.
+func uncharged(v procmem.VMA) bool {
+	device := strings.HasPrefix(v.Name, "/dev/") && !strings.HasPrefix(v.Name, "/dev/shm/") && !strings.HasPrefix(v.Name, "/dev/zero") &&
+		!strings.HasPrefix(v.Name, "/dev/hugepages/")
+	return device || strings.HasPrefix(v.Name, "socket:[") || v.Name == "anon_inode:[perf_event]"
 }
 
 // sharedMemory reports whether a mapping is of memory that no disk has.

@@ -24,6 +24,7 @@ const (
 	Text                     // code of programs and libraries
 	Files                    // other mapped files
 	Shared                   // shared memory: tmpfs, memfd, System V
+	Uncharged                // pages of the kernel and of devices, which no cgroup is charged for
 	Changed                  // what the readings differ by
 	Kinds                    // how many there are
 )
@@ -46,6 +47,7 @@ var kindNames = [Kinds]struct{ key, title string }{
 	Text:         {"text", "code"},
 	Files:        {"files", "mapped files"},
 	Shared:       {"shared", "shared memory"},
+	Uncharged:    {"uncharged", "rings of the kernel, devices (not charged)"},
 	Changed:      {"changed", "changed while it was read"},
 }
 

@@ -268,3 +268,18 @@ func TestLiveInMemory(t *testing.T) {
 		}
 	}
 }
+
+// Pages that the kernel or a driver lends are told from those of files: they are charged to
+// no cgroup.
+func TestUncharged(t *testing.T) {
+	for name, want := range map[string]Kind{
+		"socket:[839127]": Uncharged, "anon_inode:[perf_event]": Uncharged, "/dev/nvidia0": Uncharged, "/dev/dri/card0": Uncharged,
+		"/dev/shm/x": Shared, "/dev/zero (deleted)": Shared, "/memfd:x (deleted)": Shared,
+		"/data/db": Files, "anon_inode:bpf-map": Files, "/device/x": Files,
+	} {
+		all := []procmem.Mapping{{VMA: procmem.VMA{Start: 4096, End: 8192, Read: true, Write: true, Shared: true, Inode: 5, Name: name}}}
+		if got, _ := kindOf(all, 0, 4096); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

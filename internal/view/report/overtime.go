@@ -17,9 +17,16 @@ func LimitText(p *result.Process) string {
 	if l == nil || l.Bytes == 0 {
 		return ""
 	}
-	text := "its cgroup"
-	if rss, ok := RSS(p); ok {
-		text = fmt.Sprintf("RSS is %s of the limit of its cgroup, %s, which", unit.Percent(float64(rss)/float64(l.Bytes)), unit.Size(l.Bytes))
+	text := fmt.Sprintf("its cgroup has a limit of %s, and", unit.Size(l.Bytes))
+	if rss, ok := Charged(p); ok {
+		of, whose := "RSS", "the limit of its cgroup"
+		if all, _ := RSS(p); all > rss {
+			of = fmt.Sprintf("RSS, but for %s that are charged to no cgroup,", unit.Size(all-rss))
+		}
+		text = fmt.Sprintf("%s is %s of %s, %s, which", of, unit.Percent(float64(rss)/float64(l.Bytes)), whose, unit.Size(l.Bytes))
+		if rss > l.Bytes {
+			text = fmt.Sprintf("%s is %s, more than %s, %s: some of it is charged to other cgroups, or to none. The cgroup", of, unit.Size(rss), whose, unit.Size(l.Bytes))
+		}
 	}
 	text += " uses " + unit.Size(l.InUse())
 	if l.InactiveFile > 0 {
@@ -37,6 +44,19 @@ func RSS(p *result.Process) (bytes uint64, ok bool) {
 		return *p.Resident, true
 	}
 	return 0, false
+}
+
+// Charged is what of RSS can be charged to a cgroup; ok is false if RSS could not be seen.
+func Charged(p *result.Process) (bytes uint64, ok bool) {
+	bytes, ok = RSS(p)
+	if ok && p.Waterfall != nil {
+		for _, part := range p.Waterfall.Parts {
+			if part.Kind == "uncharged" {
+				bytes -= min(uint64(max(part.Bytes, 0)), bytes)
+			}
+		}
+	}
+	return bytes, ok
 }
 
 // GrowthText is a growth in a table: "+1.200MiB" a minute, steady, or - where it is not

@@ -117,9 +117,11 @@ func (m Model) head(p *result.Process, width int) []string {
 	out := []string{styled(bold, cut(fmt.Sprintf("process %d: %s", p.PID, report.CommandText(p)), width)),
 		cut(console.Line(strings.Join(report.About(p), ", ")), width)}
 	if text := report.LimitText(p); text != "" {
-		rss, _ := report.RSS(p)
+		rss, _ := report.Charged(p)
 		columns := min(40, width/2)
-		out = append(out, gauge(float64(rss)/float64(p.Limit.Bytes), columns)+cut(" of the limit", width-columns-10))
+		if rss <= p.Limit.Bytes {
+			out = append(out, gauge(float64(rss)/float64(p.Limit.Bytes), columns)+cut(" of the limit", width-columns-10))
+		}
 		out = append(out, console.Wrap("", "  ", text, width)...)
 	}
 	for _, l := range report.GrowthWords(p) {
