@@ -38,6 +38,16 @@ func heapOnly(samples []*trial.Sample) string {
 	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
 }
 
+// heapLost says that the change of --thp heap was lost by an exec.
+func heapLost(samples []*trial.Sample) string {
+	for _, s := range slices.Backward(samples) {
+		if s.Became != "" {
+			return "--thp heap was lost: the program became another by exec, " + s.Became + ", whose heap is as it was; run that program itself, or build it with the package auto"
+		}
+	}
+	return ""
+}
+
 // inRuns says in how many of several runs something is so; "" of one run.
 func inRuns(samples []*trial.Sample, is func(*trial.Sample) bool) (in string, any bool) {
 	n := 0
@@ -131,8 +141,10 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	if text := collapsed(samples); text != "" {
 		notes.Add(text)
 	}
-	if text := heapOnly(samples); text != "" {
-		notes.Add(text)
+	for _, text := range []string{heapOnly(samples), heapLost(samples)} {
+		if text != "" {
+			notes.Add(text)
+		}
 	}
 	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.HugePeak == nil }); any {
 		notes.Add(in + "the program ended before its huge pages could be counted")

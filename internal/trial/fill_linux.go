@@ -67,6 +67,7 @@ func (r *running) fillTrace(out *Sample) {
 	if r.thp == THPHeap && (r.traced || r.profile != nil) { // else nobody looked
 		n := r.witness.goChildren()
 		out.GoChildren = &n
+		out.Became = r.witness.became()
 	}
 	if !r.traced {
 		return

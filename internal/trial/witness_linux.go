@@ -263,6 +263,24 @@ func (w *witness) goChildren() (n int) {
 	return n
 }
 
+// became returns the Go program that the program became by a further exec, the last one;
+// "" if there was none, or nobody saw it. It may be the same file again.
+func (w *witness) became() (path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := true
+	for _, e := range w.execs {
+		switch {
+		case e.pid != w.root:
+		case first:
+			first = false
+		case w.isGo(e.inode):
+			path = w.paths[e.inode]
+		}
+	}
+	return path
+}
+
 // isGo says whether an exec was of a Go program, as far as its file is still there:
 // what cannot be read may be one.
 func (w *witness) isGo(inode uint64) bool {

@@ -394,3 +394,23 @@ func TestListening(t *testing.T) {
 		t.Errorf("interrupted %v, listened on %q, exit code %v", s.Interrupted, s.Listening, orNone(s.ExitCode))
 	}
 }
+
+// A program that becomes another Go program loses what was changed in its memory.
+func TestBecame(t *testing.T) {
+	w := &witness{root: 7, paths: map[uint64]string{1: "/first", 2: "/memfd:app (deleted)", 3: "/bin/sh"}, programs: map[uint64]bool{1: true, 2: true, 3: false}}
+	for _, c := range []struct {
+		name  string
+		execs []execution
+		want  string
+	}{
+		{"stays", []execution{{7, 1}}, ""},
+		{"unpacks itself", []execution{{7, 1}, {7, 2}}, "/memfd:app (deleted)"},
+		{"runs itself again", []execution{{7, 1}, {7, 1}}, "/first"},
+		{"becomes a shell", []execution{{7, 1}, {7, 3}}, ""},
+		{"has a child", []execution{{7, 1}, {8, 2}}, ""},
+	} {
+		if w.execs = c.execs; w.became() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, w.became(), c.want)
+		}
+	}
+}
