@@ -48,6 +48,9 @@ var idleBytes struct {
 	_ [64]byte
 }
 
+// largeIdle is what of that is in large slabs, all told.
+var largeIdle atomic.Int64
+
 const (
 	// quantum is up to how much more may be idle than a shard has told,
 	quantum = 16 << 10
@@ -307,7 +310,7 @@ func (d *depot[T]) findStock(mine *shard[T]) (s *stock[T]) {
 // putStock takes a stock back for reuse, unless more than most bytes would be
 // idle then; with most negative, the default bound.
 func (d *depot[T]) putStock(s *stock[T], most int64) {
-	if !room(s.bytes, most) {
+	if !room(s.bytes, most) && !makeRoom(s.bytes, most) {
 		return
 	}
 	// To the shard that it is from: another look-up costs as much as the rest.
@@ -332,6 +335,26 @@ func room(n, most int64) bool {
 	return n <= most
 }
 
+// makeRoom drops large slabs so that the n bytes of a stock may be idle too, and
+// reports whether they may. What was used last is used next more likely than what a
+// large arena left, and a stock that is dropped costs more: each small arena to come
+// makes the heap grow on base pages, where the large slabs are leftovers meanwhile.
+func makeRoom(n, most int64) bool {
+	large := largeIdle.Load()
+	if most == 0 || large == 0 {
+		return false
+	}
+	bound := most
+	if most < 0 {
+		bound = lately.bound()
+	}
+	tended.shrink(bound - n)
+	if dropped := large - largeIdle.Load(); dropped > 0 && most < 0 {
+		lately.gaveBack(dropped)
+	}
+	return room(n, most)
+}
+
 // get takes a slab of class c, or returns nil.
 func (d *depot[T]) get(c class) (l *slab[T]) {
 	d.take(c.bytes() >= largeSlab, func(sh *shard[T]) bool {
@@ -350,8 +373,17 @@ func (sh *shard[T]) pop(c class) *slab[T] {
 	}
 	l.head, s.link = s.link, nil
 	l.pop()
-	sh.tell(-s.bytes())
+	sh.remove(s)
 	return s
+}
+
+// remove says that s is not idle any more. The shard is locked.
+func (sh *shard[T]) remove(s *slab[T]) {
+	b := s.bytes()
+	sh.tell(-b)
+	if b >= largeSlab {
+		largeIdle.Add(-b)
+	}
 }
 
 // tell adds n to the bytes that are idle. The shard is locked.
@@ -382,6 +414,9 @@ func (d *depot[T]) put(l *slab[T], most int64) bool {
 	l.link, list.head = list.head, l
 	list.push()
 	sh.tell(b)
+	if b >= largeSlab {
+		largeIdle.Add(b)
+	}
 	sh.mu.Unlock()
 	tended.wake()
 	if b >= largeSlab {

@@ -54,7 +54,8 @@
 // that were not added up yet; up to 256 KiB for each that were taken count until the next
 // GC cycle.
 //
-// What would be idle there beyond Options.IdleBytes is left to the GC at once.
+// What would be idle there beyond Options.IdleBytes is left to the GC at once. The small
+// slabs of a freed arena, up to 64 KiB of each type, take the place of large ones that are idle.
 // Where there are transparent huge pages, memory without pointers, if it is 1 MiB or more of
 // one type, is also returned to the OS at once, in whole windows of huge pages, by a goroutine; a
 // program that asks for it again soon finds it kept the next time.

@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -55,6 +56,14 @@ func TestFreeGivesMemoryBack(t *testing.T) {
 func TestMemoryWithPointersIsLeftToTheGC(t *testing.T) {
 	for _, role := range []string{"pointers, Free", "pointers, Put", "pointers, one slice", "pointers, idle"} {
 		inFreshProcess(t, role, "discarded: 0\nRSS falls after a cycle: true")
+	}
+}
+
+// Small arenas that come after a large one, whose slabs fill the bound of idle memory, are reused
+// all the same: what they need is not asked for anew each time, on base pages.
+func TestSmallArenasAfterALargeOne(t *testing.T) {
+	for _, role := range []string{"small after large", "small after large, plain", "small after large, two slabs", "small after large, bounded"} {
+		inFreshProcess(t, role, "heap grows: false, faults: few, RSS grows: false")
 	}
 }
 
@@ -182,6 +191,12 @@ func init() {
 	roles["released by Reset"] = rss(nil, filledPlain, (&Pool{}).Put)
 	roles["released, one slice"] = rss(nil, oneSlice[plainBlock], (*Arena).Free)
 
+	const byDefault, bounded = 0, 4 << 20
+	roles["small after large"] = smallAfter(filled, byDefault, 100)
+	roles["small after large, plain"] = smallAfter(filledPlain, byDefault, 100)
+	roles["small after large, two slabs"] = smallAfter(filled, byDefault, 5000)
+	roles["small after large, bounded"] = smallAfter(filled, bounded, 100)
+
 	roles["pointers, Free"] = left(nil, filled, (*Arena).Free)
 	roles["pointers, Put"] = left(nil, filled, (&Pool{}).Put)
 	roles["pointers, one slice"] = left(nil, oneSlice[block], (*Arena).Free)
@@ -189,6 +204,42 @@ func init() {
 		a.Free()
 		shrinkAll(nil)
 	})
+}
+
+// smallAfter says what small arenas of so many values take after a large one.
+func smallAfter(large func(*Options) *Arena, idle, values int) func() int {
+	return func() int {
+		o := &Options{IdleBytes: idle}
+		large(o).Free()
+		discards.Wait()
+		const arenas = 10000
+		small := func() {
+			a := NewArenaWith(o)
+			for range values {
+				New[linked](a).seed = 1
+			}
+			a.Free()
+		}
+		small()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		faults, rss := minorFaults(), resident()
+		for range arenas {
+			small()
+		}
+		faults, rss = minorFaults()-faults, resident()-rss
+		runtime.ReadMemStats(&after)
+		// Of each arena what is not reused, which is not its slabs.
+		most := uint64(arenas * 512)
+		fmt.Printf("heap grows: %v, faults: ", after.TotalAlloc-before.TotalAlloc > most)
+		if bytes := most * 3 / 2; faults < int64(bytes)/int64(page.Size()) || raceEnabled {
+			fmt.Print("few")
+		} else {
+			fmt.Print(faults)
+		}
+		fmt.Println(", RSS grows:", rss > 16<<10 && !raceEnabled)
+		return 0
+	}
 }
 
 func oneSlice[T any](o *Options) *Arena {

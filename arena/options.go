@@ -13,7 +13,8 @@ type Options struct {
 
 	// IdleBytes bounds what all arenas of the process together keep for reuse
 	// after Free, in bytes: this arena's slabs are left to the GC at once where
-	// they would be idle beyond it, and large ones without pointers are returned to
+	// they would be idle beyond it (up to 64 KiB of small ones of each type
+	// displace idle large slabs instead), and large ones without pointers are returned to
 	// the OS. Negative keeps none. Default: 8 MiB, or as much as arenas of 1 MiB or
 	// more hold now, if that is more; and what was dropped so and asked for again
 	// within a second, until half a second passes in which it is not needed.

@@ -86,7 +86,7 @@ func (d *depot[T]) tend() (left bool) {
 				p = &(*p).link
 			}
 			for s := *p; s != nil; s = s.link {
-				sh.tell(-s.bytes())
+				sh.remove(s)
 			}
 			*p = nil
 			left = left || l.n > 0
