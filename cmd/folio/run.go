@@ -332,7 +332,7 @@ func code(s *trial.Sample, server bool) error {
 	case s.ExitCode != nil && *s.ExitCode != 0:
 		return exitCode(*s.ExitCode)
 	case s.Signal != "":
-		return exitCode(128 + int(signalNumber(s.Signal)))
+		return exitCode(128 + s.SignalNumber)
 	case !s.OK():
 		return errors.New(s.Failure)
 	}

@@ -5,10 +5,7 @@ package main
 import (
 	"errors"
 	"os"
-	"syscall"
 )
-
-func signalNumber(string) syscall.Signal { return 0 }
 
 func isTerminal(*os.File) bool { return false }
 

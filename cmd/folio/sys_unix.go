@@ -6,11 +6,8 @@ import (
 	"os"
 	"syscall"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
-
-func signalNumber(name string) syscall.Signal { return unix.SignalNum(name) }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 

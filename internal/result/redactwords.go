@@ -70,7 +70,7 @@ var (
 	paths = regexp.MustCompile(`(?:^|[^\w/.~])(?:~|\.{1,2})?/[^\s"'<>;,()]+`)
 	// variables are those of the environment, as shells and people write them.
 	variables = regexp.MustCompile(`\b[A-Z_][A-Z0-9_]*=(?:'[^']*'|"[^"]*"|[^\s;,()'"]*[^\s;,()'":.])`)
-	exits     = regexp.MustCompile(`(?:exit code -?\d+|exit status \d+|killed by \w+): `)
+	exits     = regexp.MustCompile(`(?:exit code -?\d+|exit status \d+|killed by (?:signal )?\w+): `)
 	versions  = regexp.MustCompile(`^\d+(?:\.\d+)*`)
 )
 

@@ -25,6 +25,8 @@ func TestHowAProgramEnds(t *testing.T) {
 		{"kill -SEGV $$", -1, "SIGSEGV", "killed by SIGSEGV", ""},
 		{"kill -TERM $$", -1, "SIGTERM", "killed by SIGTERM", ""},
 		{"kill -PIPE $$", -1, "SIGPIPE", "killed by SIGPIPE", ""},
+		{"kill -34 $$", -1, "signal 34", "killed by signal 34", ""}, // for real time: these have numbers only
+		{"kill -64 $$", -1, "signal 64", "killed by signal 64", ""},
 	} {
 		s := run(t, shell(c.script), Setting{})
 		if code := s.ExitCode; (code == nil) != (c.code < 0) || (code != nil && *code != c.code) {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -93,7 +94,7 @@ func (r *running) fillProfile(out *Sample) {
 func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
 	switch {
 	case ws.Signaled():
-		out.Signal = unix.SignalName(ws.Signal())
+		out.Signal, out.SignalNumber = signalName(ws.Signal()), int(ws.Signal())
 		if out.Failure == "" && !r.stopped {
 			out.Failure = "killed by " + out.Signal
 			if ws.Signal() == unix.SIGKILL && out.counted().OOMKills == nil { // else it is known: nobody was out of memory
@@ -108,6 +109,9 @@ func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
 		}
 	}
 }
+
+// signalName names a signal; those for real time (34 to 64) have numbers only.
+func signalName(s unix.Signal) string { return cmp.Or(unix.SignalName(s), fmt.Sprintf("signal %d", s)) }
 
 // fillMetrics takes the figures from collectors of output.
 func fillMetrics(out *Sample, spec *metric.Spec, from []*metric.Collector) {

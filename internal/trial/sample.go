@@ -125,6 +125,8 @@ type Sample struct {
 
 	ExitCode *int   `json:"exit_code"` // nil when a signal ended the program
 	Signal   string `json:"signal,omitempty" redact:"keep"`
+	// SignalNumber is that of Signal, where the trial was run, not read.
+	SignalNumber int `json:"-"`
 
 	// Metrics are the user's own figures, by name; Go benchmark figures have
 	// names such as "Insert-2 ns/op".

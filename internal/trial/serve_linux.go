@@ -264,7 +264,7 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	case serverGone:
 		out.Failure = "the server ended under load"
 	case ws.Signaled():
-		out.Failure = "the load generator was killed by " + unix.SignalName(ws.Signal())
+		out.Failure = "the load generator was killed by " + signalName(ws.Signal())
 	case ws.ExitStatus() != 0:
 		out.Failure = fmt.Sprintf("the load generator failed: exit code %d", ws.ExitStatus())
 		s := Sample{Tail: l.files.tail()}

@@ -174,6 +174,7 @@ func TestServerFails(t *testing.T) {
 			[]string{"load generator failed: exit code 4: two"}},
 		{"load fails silently", nil, func(p *Program) { p.Server.Load = "exit 5" }, []string{"load generator failed: exit code 5"}},
 		{"load is killed", nil, func(p *Program) { p.Server.Load = "kill -KILL $$" }, []string{"load generator was killed by SIGKILL"}},
+		{"load is killed in real time", nil, func(p *Program) { p.Server.Load = "kill -40 $$" }, []string{"load generator was killed by signal 40"}},
 		{"load is not a command", nil, func(p *Program) { p.Server.Load = "no-such-load-generator" },
 			[]string{"exit code 127: ", "no-such-load-generator: "}}, // not found; in a PATH that may not be read, permission denied
 		{"load takes too long", nil, func(p *Program) {
