@@ -360,7 +360,7 @@ func failed(samples []*trial.Sample, count int) error {
 		return nil
 	}
 	line := ""
-	if l := last.LastLine(); l != "" {
+	if l := last.Reason(); l != "" {
 		line = ": " + l
 	}
 	return fmt.Errorf("%d of %d runs failed: %s%s", n, count, last.Failure, line)

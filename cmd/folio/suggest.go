@@ -176,7 +176,7 @@ func (a *app) measure(ctx context.Context, f *suggestFlags, command []string, st
 		return nil, err
 	case !s.OK():
 		why := s.Failure
-		if l := s.LastLine(); l != "" {
+		if l := s.Reason(); l != "" {
 			why += ": " + l
 		}
 		return nil, fmt.Errorf("%s: %s", command[0], why)

@@ -179,7 +179,7 @@ func buildGoArenas(ctx context.Context, a *Arm, dir string, quick bool) error {
 	case s.TimedOut:
 		return fmt.Errorf("%s has not built it within %v: run the lab again, what was built is kept", command, p.Timeout)
 	case !s.OK():
-		why := s.LastLine()
+		why := s.Reason()
 		if why == "" {
 			why = s.Failure
 		}

@@ -374,7 +374,7 @@ func (a *ArmResult) judge(s *trial.Sample) {
 	if s.OK() {
 		return
 	}
-	line := strings.TrimPrefix(s.LastLine(), "folio: ")
+	line := strings.TrimPrefix(s.Reason(), "folio: ")
 	line = strings.TrimPrefix(line, a.Arm.Task.Experiment+" "+a.Arm.Name+": ")
 	if s.ExitCode != nil && (*s.ExitCode == exitNotSupported || *s.ExitCode == exitNotHere) {
 		a.Arm.NotRun, a.Arm.Missing = line, *s.ExitCode == exitNotSupported

@@ -166,7 +166,7 @@ func TestWorkFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.OK() || !strings.Contains(s.LastLine(), tt.want) || strings.Contains(s.Tail, "goroutine ") {
+		if s.OK() || !strings.Contains(s.Reason(), tt.want) || strings.Contains(s.Tail, "goroutine ") {
 			t.Errorf("%+v: %s: %s", tt.task, s.Failure, s.Tail)
 		}
 	}

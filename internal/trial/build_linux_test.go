@@ -108,8 +108,8 @@ func TestCompileErrorIsShown(t *testing.T) {
 	p := &Program{Command: []string{"go", "build", "./..."}, Dir: dir, Env: goEnviron(t.TempDir()), Trace: true, Stderr: &errOut}
 	s := run(t, p, collectOften)
 	if orNone(s.ExitCode) != 1 || !strings.HasPrefix(errOut.String(), "# example.com/m\n") || strings.Count(errOut.String(), "\n") != 2 ||
-		!strings.Contains(s.LastLine(), "m.go:3") {
-		t.Errorf("exit code %v, output %q, last line %q", orNone(s.ExitCode), &errOut, s.LastLine())
+		!strings.Contains(s.Reason(), "m.go:3") {
+		t.Errorf("exit code %v, output %q, reason %q", orNone(s.ExitCode), &errOut, s.Reason())
 	}
 }
 

@@ -41,6 +41,14 @@ func TestHowAProgramEnds(t *testing.T) {
 	}
 }
 
+// What says why may stand long before the end, and in the other stream than the last words.
+func TestReasonOfAProgram(t *testing.T) {
+	script := "echo 'go: downloading x' >&2; echo 'panic: on standard output'; yes '\tmain.go:14 +0x13' | head -3000; exit 2"
+	if s := run(t, shell(script), Setting{}); s.Reason() != "panic: on standard output" {
+		t.Errorf("%q", s.Reason())
+	}
+}
+
 func TestIgnoreExit(t *testing.T) {
 	p := shell("exit 3")
 	p.IgnoreExit = true

@@ -129,7 +129,7 @@ func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.
 			case err != nil:
 				return nil, "", err
 			case s.Load == nil:
-				if line := s.LastLine(); line != "" {
+				if line := s.Reason(); line != "" {
 					return nil, s.Failure + ": " + line, nil
 				}
 				return nil, s.Failure, nil

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -90,9 +89,6 @@ func (p *Program) Of(command []string, patched bool) *Program {
 	out.Command, out.Patched, out.heap = command, patched, heapPatch{}
 	return &out
 }
-
-// tailBytes is how much output is kept to explain a failure.
-const tailBytes = 4 << 10
 
 // A StartError says that a command could not be started at all.
 type StartError struct {
@@ -241,41 +237,4 @@ func (p *Program) environ() []string {
 		return p.Env
 	}
 	return os.Environ()
-}
-
-// LastLine returns the last line of a failed program's output that says
-// something, for a one-line error.
-func (s *Sample) LastLine() string {
-	lines := strings.Split(strings.TrimRight(s.Tail, "\n\r\t "), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if r := []rune(last); len(r) > 200 {
-		last = string(r[:200]) + "..."
-	}
-	return last
-}
-
-// tail keeps the last tailBytes that were written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.buf)
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := len(p)
-	if len(p) > tailBytes {
-		p = p[len(p)-tailBytes:]
-	}
-	if over := len(t.buf) + len(p) - tailBytes; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	t.buf = append(t.buf, p...)
-	return n, nil
 }

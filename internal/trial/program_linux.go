@@ -98,13 +98,15 @@ func (f *files) stream(i int, dst io.Writer, spec *metric.Spec, opts *gctrace.Op
 	return nil
 }
 
-// tail returns the end of standard error, or of standard output when there is
-// none: what is likely to explain a failure.
+// tail returns the end of standard error, or of standard output when there is none, or when that
+// alone says why: what is likely to explain a failure.
 func (f *files) tail() string {
-	if text := f.tails[1].String(); text != "" {
-		return text
+	out, text := f.tails[0].String(), f.tails[1].String()
+	_, ofOut := reasonIn(out)
+	if _, rank := reasonIn(text); text == "" || ofOut < rank {
+		return out
 	}
-	return f.tails[0].String()
+	return text
 }
 
 func (f *files) closePassed() {

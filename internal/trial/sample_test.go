@@ -143,29 +143,3 @@ func TestSampleMemory(t *testing.T) {
 		}
 	}
 }
-
-func TestLastLine(t *testing.T) {
-	long := strings.Repeat("ä", 300)
-	for in, want := range map[string]string{
-		"": "", "\n\n": "", "one": "one", "one\ntwo\n": "two", "one\n  two \r\n\n \t": "two", long: strings.Repeat("ä", 200) + "...",
-	} {
-		if got := (&Sample{Tail: in}).LastLine(); got != want {
-			t.Errorf("last line of %q is %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var tl tail
-	var all []byte
-	for i := range 300 {
-		p := []byte(strings.Repeat(string(rune('a'+i%26)), i*7%6000))
-		if n, err := tl.Write(p); n != len(p) || err != nil {
-			t.Fatalf("Write is %d, %v", n, err)
-		}
-		all = append(all, p...)
-		if want := all[max(0, len(all)-tailBytes):]; string(tl.buf) != string(want) {
-			t.Fatalf("after %d bytes the tail has %d bytes, or others", len(all), len(tl.buf))
-		}
-	}
-}

@@ -268,7 +268,7 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	case ws.ExitStatus() != 0:
 		out.Failure = fmt.Sprintf("the load generator failed: exit code %d", ws.ExitStatus())
 		s := Sample{Tail: l.files.tail()}
-		if line := s.LastLine(); line != "" {
+		if line := s.Reason(); line != "" {
 			out.Failure += ": " + line
 		}
 	}

@@ -208,8 +208,8 @@ func TestServerFails(t *testing.T) {
 			if strings.Contains(s.Failure, "\n") {
 				t.Errorf("failure of several lines: %q", s.Failure)
 			}
-			if strings.HasPrefix(c.name, "dies before") && (orNone(s.ExitCode) != 4 || s.LastLine() != "cannot read the configuration") {
-				t.Errorf("exit code %v, last line %q: want the server's", orNone(s.ExitCode), s.LastLine())
+			if strings.HasPrefix(c.name, "dies before") && (orNone(s.ExitCode) != 4 || s.Reason() != "cannot read the configuration") {
+				t.Errorf("exit code %v, reason %q: want the server's", orNone(s.ExitCode), s.Reason())
 			}
 			if s.OverMemory != (p.MaxMemory > 0) || s.TimedOut != (p.Timeout < time.Minute) {
 				t.Errorf("over memory %v, overdue %v", s.OverMemory, s.TimedOut)

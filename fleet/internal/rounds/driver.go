@@ -329,7 +329,7 @@ func (d *Driver) run(a *trial.Arm) Run {
 // why says in a line why a sample does not count.
 func why(s *trial.Sample) string {
 	text := s.Failure
-	if last := s.LastLine(); last != "" {
+	if last := s.Reason(); last != "" {
 		text += ": " + last
 	}
 	return text

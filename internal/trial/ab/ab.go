@@ -139,7 +139,7 @@ func failure(arm *trial.Arm, s *trial.Sample) error {
 		return fmt.Errorf("%s: %s", arm.Name, s.Failure)
 	}
 	text := fmt.Sprintf("%s failed: %s", arm.Name, s.Failure)
-	if last := s.LastLine(); last != "" {
+	if last := s.Reason(); last != "" {
 		text += ": " + last
 	}
 	return errors.New(text)

@@ -289,7 +289,7 @@ func Failure(s *trial.Sample) error {
 		when = ", though not the first time"
 	}
 	line := ""
-	if l := s.LastLine(); l != "" {
+	if l := s.Reason(); l != "" {
 		line = ": " + l
 	}
 	if s.OutOfMemory() {
