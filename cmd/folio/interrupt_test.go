@@ -271,6 +271,27 @@ func TestRunInterruptedUnderRate(t *testing.T) {
 	}
 }
 
+// Of a server that is waited for nothing is measured.
+func TestRunInterruptedBeforeReady(t *testing.T) {
+	t.Parallel()
+	port, err := testenv.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, load := range []string{"--rate=50", "--load=true"} {
+		for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
+			c := newChild(t, "run", "--ready", "http://127.0.0.1:"+port+"/", load, "--", "gcprog", "-touch", "runs", "-sleep", "1h")
+			c.start()
+			c.awaitRuns(1)
+			c.signal(sig)
+			c.end(130)
+			if got := c.stderr.String(); !strings.Contains(got, ": the run was interrupted before it answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
+				t.Errorf("%s, %v: standard error %q", load, sig, got)
+			}
+		}
+	}
+}
+
 func TestRunCountInterrupted(t *testing.T) {
 	t.Parallel()
 	c := newChild(t, "run", "--count", "100000", "--json", "f.json", "--", "gcprog", "-touch", "runs")

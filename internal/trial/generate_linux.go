@@ -16,7 +16,7 @@ const loadPrefix = "load-"
 func (r *running) generate(ctx context.Context, out *Sample) error {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
-	r.stopLoad = stop
+	r.endWait = stop
 	o, run := *r.p.Server.Generator, r.p.Server.run
 	if run == nil {
 		run = load.Run
@@ -67,10 +67,8 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	switch {
 	case errors.As(failed, &wrong):
 		return failed
-	case out.Interrupted:
-		out.Failure, out.FailureKind = "interrupted under load", FailedInterrupted
-	case isClosed(r.exited):
-		out.Failure = "the server ended under load"
+	case isClosed(r.exited) || out.Interrupted:
+		return r.gone(ctx, out, "under load")
 	case failed != nil:
 		out.Failure = r.loadFailure(failed)
 	}

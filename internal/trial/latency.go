@@ -20,9 +20,9 @@ type FailureKind string
 const (
 	// FailedLate: the load generator was late.
 	FailedLate FailureKind = "late_generator"
-	// FailedInterrupted: a signal ended the trial under folio's load. It has what the load
-	// found until then.
-	FailedInterrupted FailureKind = "interrupted_under_load"
+	// FailedInterrupted: a signal ended the trial of a server. It has what folio's load found
+	// until then.
+	FailedInterrupted FailureKind = "interrupted"
 )
 
 // lateFailure is the failure of a trial in which the load generator was late, in words.

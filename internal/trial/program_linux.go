@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -64,7 +65,7 @@ type running struct {
 
 	liveBefore uint64 // LivePeak of the trace before the load; 0 where there was no cycle
 
-	stopLoad func() // ends the load that folio generates; nil where there is none
+	endWait func() // ends the load of a server, or the wait for its answer; nil where there is none
 
 	stopped bool // folio ended the program in due course: how it died is not a failure
 }
@@ -302,9 +303,52 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 		out.Outlived = r.gone.Sub(r.ended).Seconds()
 	}
 	r.fill(out, &ru, ws)
+	if err := r.ownEnd(ctx, out); err != nil {
+		return nil, err
+	}
 	r.fillProfile(out)
 	r.fillTrace(out)
 	return out, r.streamError()
+}
+
+// ownEnd returns the error of ctx if that may be what a program ended of, in whatever way: the
+// trial does not exist then.
+func (r *running) ownEnd(ctx context.Context, out *Sample) error {
+	code, _ := value(out.ExitCode)
+	likely := slices.Contains(interrupts, out.Signal) || code == exitInterrupted
+	if likely && r.p.Signals == nil && !out.TimedOut && !out.OverMemory {
+		return r.hear(ctx, out)
+	}
+	return ctx.Err()
+}
+
+// interrupts are the signals that ask folio to end, which a terminal, or whoever ends a group of
+// processes, sends to its programs as well. Shells and many programs exit with exitInterrupted
+// after the first.
+var interrupts = []string{"SIGINT", "SIGHUP", "SIGTERM", "SIGQUIT"}
+
+const exitInterrupted = 130
+
+// hearsWithin is how long folio may take to hear of a signal that its program
+// has heard of already.
+const hearsWithin = 500 * time.Millisecond
+
+// hear waits until folio hears of a signal that a program may have ended of: ctrl-C on a terminal
+// goes to the program and to folio at the same instant, and the program can be gone before folio
+// knows. That is not a failure of the program. It returns the error of ctx.
+func (r *running) hear(ctx context.Context, out *Sample) error {
+	if out.Interrupted {
+		return ctx.Err()
+	}
+	t := time.NewTimer(hearsWithin)
+	defer t.Stop()
+	select {
+	case <-r.p.Signals:
+		out.Interrupted = true
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	return ctx.Err()
 }
 
 // await waits for done (the program, or its load) and ends the program early
@@ -329,8 +373,8 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 				continue
 			}
 			r.witness.lookNow(r.sampler.tree.PIDs())
-			if r.stopLoad != nil {
-				r.stopLoad() // the server is stopped after it
+			if r.endWait != nil {
+				r.endWait() // the server is stopped after it
 			} else {
 				r.forward(sig)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 )
 
 // An Arm is one setting of an experiment and the samples that it has so far.
@@ -149,9 +148,6 @@ func (s *Scheduler) onTime(ctx context.Context, runner Runner, set Setting) (*Sa
 		if err != nil {
 			return nil, err
 		}
-		if err := interrupted(ctx, sample); err != nil {
-			return nil, err
-		}
 		sample.LateBefore = late
 		if !sample.Late() || len(late) >= s.Repeats {
 			if sample.Late() && s.Repeats > 0 {
@@ -160,28 +156,5 @@ func (s *Scheduler) onTime(ctx context.Context, runner Runner, set Setting) (*Sa
 			return sample, nil
 		}
 		late = append(late, *sample.Load.Lateness.P99)
-	}
-}
-
-// hearsWithin is how long folio may take to hear of a signal that its program
-// has heard of already.
-const hearsWithin = 500 * time.Millisecond
-
-// interrupted returns the error of ctx if it is what ended the sample's program:
-// ctrl-C on a terminal goes to the program and to folio at the same instant, and
-// the program can be gone before folio knows. That is not a failure of the program.
-func interrupted(ctx context.Context, s *Sample) error {
-	switch s.Signal {
-	case "SIGINT", "SIGHUP", "SIGTERM", "SIGQUIT":
-	default:
-		return nil
-	}
-	t := time.NewTimer(hearsWithin)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
-
-	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // A script is a runner without processes: it notes the order of its calls.
@@ -270,34 +267,6 @@ func TestObserve(t *testing.T) {
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told\n%q, want\n%q", told, want)
-	}
-}
-
-// signalled is a runner whose programs end by a signal, of which folio hears a
-// little later, if at all.
-type signalled struct{ hears func() }
-
-func (r signalled) Run(context.Context, Setting) (*Sample, error) {
-	if r.hears != nil {
-		time.AfterFunc(20*time.Millisecond, r.hears)
-	}
-	return &Sample{Signal: "SIGINT", Failure: "killed by SIGINT"}, nil
-}
-
-// TestInterruptIsNoFailure checks that ctrl-C, which the program hears of as
-// well, is not held against it, and that a signal of its own is.
-func TestInterruptIsNoFailure(t *testing.T) {
-	if testenv.Apart(t) {
-		return
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	as := arms(1)
-	if err := NewScheduler(signalled{cancel}, 1).Round(ctx, as); !errors.Is(err, context.Canceled) || len(as[0].Samples) != 0 {
-		t.Errorf("an interrupted run: error %v, %d samples", err, len(as[0].Samples))
-	}
-	if err := NewScheduler(signalled{}, 1).Round(t.Context(), as); err != nil || len(as[0].Samples) != 1 || as[0].Samples[0].OK() {
-		t.Errorf("a program that ended by a signal of its own: error %v, samples %+v", err, as[0].Samples)
 	}
 }
 

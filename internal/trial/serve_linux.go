@@ -164,6 +164,7 @@ func (r *running) runLoad(ctx context.Context, out *Sample) ([]*metric.Collector
 func (r *running) awaitReady(ctx context.Context, out *Sample) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.endWait = cancel
 	var err error
 	done := make(chan struct{})
 	background(func() {
@@ -176,16 +177,30 @@ func (r *running) awaitReady(ctx context.Context, out *Sample) error {
 	switch {
 	case ended != nil || out.Failure != "":
 		return ended
+	case errors.Is(err, errGone) || out.Interrupted:
+		return r.gone(ctx, out, "before it answered at "+r.p.Server.Ready.String())
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, errGone):
-		out.Failure = "the server ended before it answered at " + r.p.Server.Ready.String()
 	default:
 		out.Failure = err.Error()
 	}
 	return nil
+}
+
+// gone says why the trial of a server ends early: a signal, which the server may have heard of
+// first, or the server's own end. The error says that the trial does not exist.
+func (r *running) gone(ctx context.Context, out *Sample, when string) error {
+	err := r.hear(ctx, out)
+	switch {
+	case err != nil:
+	case out.Interrupted:
+		out.Failure, out.FailureKind = "interrupted "+when, FailedInterrupted
+	default:
+		out.Failure = "the server ended " + when
+	}
+	return err
 }
 
 // A loadRun is a running load generator. It gets the environment as it is: the
@@ -228,6 +243,7 @@ func (r *running) startLoad() (*loadRun, error) {
 
 // awaitLoad waits for the generator and judges how it and the server fared.
 func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error {
+	r.endWait = func() { _ = unix.Kill(l.pid, unix.SIGTERM) }
 	err := r.await(ctx, out, r.first(l.done, nil), r.p.Timeout)
 	serverGone := isClosed(r.exited)
 	// Whatever ended the wait, the generator must not outlive it. What it and
@@ -260,9 +276,14 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	if err != nil || out.Failure != "" {
 		return err
 	}
+	if failed := ws.Signaled() || ws.ExitStatus() != 0; failed && !serverGone { // ctrl-C goes to it as well
+		if err := r.hear(ctx, out); err != nil {
+			return err
+		}
+	}
 	switch {
-	case serverGone:
-		out.Failure = "the server ended under load"
+	case serverGone || out.Interrupted:
+		return r.gone(ctx, out, "under load")
 	case ws.Signaled():
 		out.Failure = "the load generator was killed by " + signalName(ws.Signal())
 	case ws.ExitStatus() != 0:

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -268,17 +266,5 @@ func TestServerIsCancelled(t *testing.T) {
 	checkNoneLeft(t)
 	if s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("sample %v, error %v", s, err)
-	}
-}
-
-// A signal reaches the server while it is waited for, too.
-func TestServerGetsSignals(t *testing.T) {
-	signals := make(chan os.Signal, 1)
-	p := server(t, 1, "deaf")
-	p.Signals = signals
-	p.Stdout = onOutput("prepared", func() { signals <- unix.SIGTERM })
-	s := run(t, p, Setting{})
-	if s.Signal != "SIGTERM" || !strings.Contains(s.Failure, "ended before it answered") {
-		t.Errorf("signal %q, failure %q", s.Signal, s.Failure)
 	}
 }
