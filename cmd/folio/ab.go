@@ -317,7 +317,7 @@ func abProgress(p ab.Progress) string {
 		return "warm-up: " + p.Arm.Name
 	}
 	text := fmt.Sprintf("round %d, at most %s left", p.Round, p.Left.Round(time.Second))
-	if p.Detectable > 0 {
+	if p.Detectable > 0 && p.Detectable <= 1 {
 		text += fmt.Sprintf(", sees %.1f%%", 100*p.Detectable)
 	}
 	return text + ": " + p.Arm.Name

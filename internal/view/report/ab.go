@@ -120,7 +120,11 @@ func ABSentence(f *result.ABFigure) string {
 		return fmt.Sprintf("%s: no difference found", label)
 	case !different:
 		text := fmt.Sprintf("%s: no difference found (%s)", label, interval)
-		if f.Detectable != nil && *f.Detectable > 0 {
+		switch {
+		case f.Detectable == nil || *f.Detectable == 0:
+		case *f.Detectable > tooNoisy && (f.Ratio != nil || f.Unit == result.UnitFraction):
+			text += "; too noisy to find any below 100%"
+		default:
 			text += fmt.Sprintf("; %s would have been seen", abSeen(f, *f.Detectable))
 		}
 		return text
@@ -130,6 +134,10 @@ func ABSentence(f *result.ABFigure) string {
 		return fmt.Sprintf("%s: %s (%s), worse", label, diff, interval)
 	}
 }
+
+// tooNoisy is the difference up to which what can be seen is worth a number: who measures whether
+// one program is faster learns nothing from "below 544% goes undetected".
+const tooNoisy = 1
 
 // atLeast prints a difference that can be seen, rounded up.
 func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/10) }
@@ -167,6 +175,8 @@ func ABEnd(f *result.AB) string {
 		}
 	case *r.Detectable == 0:
 		text += ". The runs had no noise: any difference would have been found"
+	case *r.Detectable > tooNoisy:
+		text += ". Too noisy to find any difference below 100%"
 	case r.Ended == result.EndedPrecise || *r.Detectable <= r.Detect:
 		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
 	default:

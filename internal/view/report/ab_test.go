@@ -170,6 +170,21 @@ func TestABSentences(t *testing.T) {
 	}
 }
 
+// What differs by more than 100% to be found is too noisy, in each place that says so.
+func TestABTooNoisy(t *testing.T) {
+	f := figureOf("wall_seconds", result.UnitSeconds, 1, 1.2, 0.3, 5)
+	f.Ratio, f.RatioLo, f.RatioHi, f.Different = new(1.2), new(0.3), new(5.0), false
+	for seen, want := range map[float64]string{0.95: "; 95.0% would have been seen", 1: "; 100.0% would have been seen", 5.4: "; too noisy to find any below 100%"} {
+		f.Detectable = new(seen)
+		if got := ABSentence(f); !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got, want := Noise(&result.Noise{Rounds: 5, Detectable: 5.439, Needed: 400}), "Noisy: 5 rounds find hardly any difference below 100%; finding 5.0% takes about 400 rounds"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The end says what would have been found, and calls nothing too noisy that was not.
 func TestABEnd(t *testing.T) {
 	figures := []result.ABFigure{*figureOf("gc_cycles", result.UnitCount, 0, 4, 3, 5)}
@@ -182,6 +197,8 @@ func TestABEnd(t *testing.T) {
 		"9 rounds in 2.000s. The runs had no noise: any difference would have been found":                                                            of(new(0.0), result.EndedPrecise),
 		"9 rounds in 2.000s; --rounds is reached. A difference of 1.0% would have been found in 8 of 10 such comparisons":                            of(new(0.01), result.EndedMaxRounds),
 		"9 rounds in 2.000s; --budget is spent. Too noisy for --detect 2.0%: a difference of 3.0% would have been found in 8 of 10 such comparisons": of(new(0.03), result.EndedBudget),
+		"9 rounds in 2.000s; --budget is spent. Too noisy to find any difference below 100%":                                                         of(new(5.439), result.EndedBudget),
+		"9 rounds in 2.000s; --rounds is reached. Too noisy to find any difference below 100%":                                                       of(new(1.001), result.EndedMaxRounds),
 		"9 rounds in 2.000s; --budget is spent": of(nil, result.EndedBudget), // of a base of 0
 	} {
 		if got := ABEnd(f); got != want {

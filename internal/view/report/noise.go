@@ -17,6 +17,9 @@ func Noise(n *result.Noise) string {
 		return fmt.Sprintf("Quiet: %s find most differences of %s and more", rounds, atLeast(n.Detectable))
 	}
 	text := fmt.Sprintf("Noisy: %s miss most differences below %s", rounds, atLeast(n.Detectable))
+	if n.Detectable > tooNoisy {
+		text = fmt.Sprintf("Noisy: %s find hardly any difference below 100%%", rounds)
+	}
 	if n.Detectable > result.WantedDifference {
 		text += fmt.Sprintf("; finding %s takes about %s", unit.Percent(result.WantedDifference), unit.Plural(n.Needed, "round"))
 	}
