@@ -197,6 +197,7 @@ func (s *session) server(f *programFlags) (*trial.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	ready.TLS = f.load.tls()
 	return &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load.command, Generator: s.generator, StopTimeout: f.stopTimeout}, nil
 }
 

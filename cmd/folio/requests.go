@@ -56,7 +56,11 @@ func (f *requestFlags) add(fs *pflag.FlagSet, prefix string, warmup time.Duratio
 	fs.StringVar(&f.body, prefix+"body", "", "body of each request: a `file`")
 	fs.StringVar(&f.http, prefix+"http", "", "HTTP `version`: 1 or 2 (default 2 where TLS offers it, else 1)")
 	fs.StringVar(&f.grpc, prefix+"grpc", "", "call a unary gRPC `method`, package.Service/Method; --"+prefix+"body is the protobuf message\n(default an empty one)")
-	fs.BoolVar(&f.insecure, prefix+"insecure", false, "accept any TLS certificate")
+	of := ""
+	if prefix != "" {
+		of = ", of --ready https:// also"
+	}
+	fs.BoolVar(&f.insecure, prefix+"insecure", false, "accept any TLS certificate"+of)
 }
 
 // names are the flags that add adds, without the prefix.
@@ -113,10 +117,16 @@ func (f *requestFlags) parse(urls []string) (o load.Options, err error) {
 			return o, fmt.Errorf("--%sbody: %w", f.prefix, err)
 		}
 	}
-	if f.insecure {
-		o.TLS = &tls.Config{InsecureSkipVerify: true}
-	}
+	o.TLS = f.tls()
 	return o, nil
+}
+
+// tls is how the server's certificate is checked; nil for the default.
+func (f *requestFlags) tls() *tls.Config {
+	if !f.insecure {
+		return nil
+	}
+	return &tls.Config{InsecureSkipVerify: true}
 }
 
 func (f *requestFlags) orAuto() string {
@@ -145,7 +155,8 @@ func (f *serverLoad) add(fs *pflag.FlagSet) {
 func (f *serverLoad) check(ready string) (*load.Options, error) {
 	rate := f.given.Changed("rate")
 	for _, name := range append([]string{"target"}, prefixed(requestNames)...) {
-		if f.given.Changed(name) && !rate {
+		ofReady := name == loadPrefix+"insecure" && strings.HasPrefix(ready, "https://")
+		if f.given.Changed(name) && !rate && !ofReady {
 			return nil, fmt.Errorf("--%s goes with --rate: how many requests a second?", name)
 		}
 	}

@@ -8,9 +8,6 @@ import (
 	"github.com/foliomem/folio/internal/trial/load"
 )
 
-// loadPrefix is what flags of folio load begin with in the commands that start the server.
-const loadPrefix = "load-"
-
 // generate puts folio's own load on the server. Figures are of the time from the end of
 // the load's warm-up until its last request ended.
 func (r *running) generate(ctx context.Context, out *Sample) error {

@@ -2,7 +2,10 @@ package trial
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -118,6 +121,35 @@ func TestReadyWait(t *testing.T) {
 		t.Errorf("nothing listens: %v", err)
 	}
 	checkMessage(t, free.wait(ctx, 2*time.Second, never), "refused")
+}
+
+// A certificate that is not accepted does not become so: the wait ends at once, with what to do.
+func TestReadyCertificate(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that failed
+	srv.StartTLS()
+	defer srv.Close()
+	never := make(chan struct{})
+	for _, url := range []string{srv.URL + "/", strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)} {
+		r, err := ParseReady(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.wait(t.Context(), time.Hour, never)
+		checkMessage(t, err, "certificate", url, "x509: ", "; --load-insecure accepts any certificate")
+		r.TLS = &tls.Config{InsecureSkipVerify: true}
+		if err := r.wait(t.Context(), time.Hour, never); err != nil {
+			t.Error(err)
+		}
+	}
+	// A server that speaks no TLS does not learn it.
+	plain := httptest.NewServer(srv.Config.Handler)
+	defer plain.Close()
+	r, err := ParseReady(strings.Replace(plain.URL, "http:", "https:", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkMessage(t, r.wait(t.Context(), time.Hour, never), r.String(), "speaks HTTP without TLS", "--ready http://")
 }
 
 func TestServerDefaults(t *testing.T) {

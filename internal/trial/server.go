@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -28,6 +29,9 @@ type Server struct {
 	run func(context.Context, load.Options) (*load.Result, error) // of tests: instead of load.Run
 }
 
+// loadPrefix is what flags of folio load begin with in the commands that start the server.
+const loadPrefix = "load-"
+
 func (s *Server) readyTimeout() time.Duration {
 	if s.ReadyTimeout > 0 {
 		return s.ReadyTimeout
@@ -47,6 +51,8 @@ type Ready struct {
 	text string
 	addr string // host:port
 	url  string // "" for a TCP connection alone
+
+	TLS *tls.Config // of https; nil for the default
 }
 
 // ParseReady reads a --ready flag: tcp:HOST:PORT, or an http:// or https:// URL
@@ -115,12 +121,15 @@ func (r *Ready) wait(ctx context.Context, timeout time.Duration, gone <-chan str
 	deadline := time.Now().Add(timeout)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: r.TLS, ForceAttemptHTTP2: true}, Timeout: 5 * time.Second}
 	var last error
 	for {
 		err := r.try(ctx, client)
 		if err == nil {
 			return nil
+		}
+		if never := r.never(err); never != nil {
+			return never
 		}
 		if last == nil || time.Now().Before(deadline) { // that time is up explains nothing
 			last = err
@@ -136,6 +145,19 @@ func (r *Ready) wait(ctx context.Context, timeout time.Duration, gone <-chan str
 		case <-time.After(readyPoll):
 		}
 	}
+}
+
+// never is the error of an answer that waiting does not change; nil for others.
+func (r *Ready) never(err error) error {
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("the certificate of the server at %s is not accepted: %w; %s", r.text, unknown.Err, load.AnyCertificate.Text(loadPrefix))
+	case errors.Is(err, http.ErrSchemeMismatch):
+		_, rest, _ := strings.Cut(r.url, "://")
+		return fmt.Errorf("the server at %s speaks HTTP without TLS: give --ready http://%s", r.text, rest)
+	}
+	return nil
 }
 
 // late is the error of a server that was not ready in time, by its last answer.
