@@ -36,7 +36,7 @@ latencies, the run is marked LATE ("late": true in the JSON) and does not count.
 HTTP/1.1, HTTP/2 over TLS where the server offers it, and h2c with --http 2.
 Several URLs are requested in turn. Redirects are not followed.
 
-Exit codes: 0 measured; 1 no connection, no request succeeded, or the file of
+Exit codes: 0 measured; 1 no connection, most requests failed, or the file of
 --body cannot be read; 2 wrong use; 3 with --strict, the generator was late; 130
 interrupted, after saying what was measured until then.`
 
@@ -125,12 +125,8 @@ func (f *loadFlags) verdict(r *load.Result) error {
 	switch {
 	case !r.Complete:
 		return exitCode(exitInterrupted)
-	case r.Intended > 0 && r.Succeeded == 0:
-		first := ""
-		if len(r.Errors) > 0 {
-			first = ": " + r.Errors[0].Text
-		}
-		return errors.New("load: no request succeeded" + first)
+	case r.Unusable() != "":
+		return errors.New("load: " + r.Unusable())
 	case f.strict && r.Late:
 		return exitCode(exitNoisy)
 	}

@@ -78,7 +78,7 @@ func assistTry(t Task) ([]value, *load.Result, error) {
 	}
 	used, err := s.stop()
 	if err == nil && (l.Failed > 0 || l.Succeeded == 0) {
-		err = fmt.Errorf("%d of %d requests failed", l.Failed, l.Intended)
+		err = errors.New(l.FailedText(&l.Settings, l.Errors))
 	}
 	return used, l, err
 }

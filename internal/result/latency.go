@@ -16,6 +16,8 @@ type LoadSummary struct {
 	LateRuns int `json:"late_runs"`
 	Repeated int `json:"repeated_runs"`
 	load.Counts
+	// Errors are the first of each kind of failure that has a text.
+	Errors []load.ErrorText `json:"errors,omitempty"`
 	// Percentiles are those of all their requests together.
 	P50  Percentile `json:"p50_seconds"`
 	P90  Percentile `json:"p90_seconds"`
@@ -49,9 +51,9 @@ func SummarizeLoads(samples []*trial.Sample) *LoadSummary {
 	}
 	m := trial.MergedLoad(samples)
 	if m == nil {
-		m = &load.Merged{Counts: last.Counts, Latency: last.Latency}
+		m = &load.Merged{Counts: last.Counts, Errors: last.Errors, Latency: last.Latency}
 	}
-	out.Runs, out.Counts = m.Runs, m.Counts
+	out.Runs, out.Counts, out.Errors = m.Runs, m.Counts, m.Errors
 	for _, x := range []struct {
 		to    *Percentile
 		value *float64

@@ -63,13 +63,14 @@ type (
 
 	CollapseOutcome = collapser.Outcome
 
-	LoadSettings  = load.Settings
-	LoadCounts    = load.Counts
-	LoadLatency   = load.Latency
-	LoadMerged    = load.Merged
-	LoadIntervals = load.Intervals
-	LoadInterval  = load.Interval
-	LoadOverTime  = load.OverTime
+	LoadSettings   = load.Settings
+	LoadFailedKind = load.FailedKind
+	LoadCounts     = load.Counts
+	LoadLatency    = load.Latency
+	LoadMerged     = load.Merged
+	LoadIntervals  = load.Intervals
+	LoadInterval   = load.Interval
+	LoadOverTime   = load.OverTime
 
 	Delays     = delay.Answer
 	DelayShare = delay.Share

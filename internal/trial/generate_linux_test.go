@@ -179,9 +179,13 @@ func TestGenerateFails(t *testing.T) {
 	}{
 		{"some fail", nil, failing(10), ""},
 		{"metric of those that fail", nil, func(p *Program) { failing(10)(p); p.Metric = &metric.Spec{Name: metric.P99} },
-			"metric p99: it falls among failed requests: 4 of 40 failed (500 Internal Server Error)"},
+			"metric p99: it falls among failed requests: 4 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
 		{"metric of those that do not", nil, func(p *Program) { failing(10)(p); p.Metric = &metric.Spec{Name: metric.P50} }, ""},
-		{"all fail", nil, failing(1), "no request succeeded (500 Internal Server Error)"},
+		{"most fail", nil, func(p *Program) {
+			failing(1)(p)
+			p.Server.Generator.URLs = append(p.Server.Generator.URLs, p.Server.Generator.URLs[0], strings.TrimSuffix(p.Server.Generator.URLs[0], "fail"))
+		}, "26 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
+		{"all fail", nil, failing(1), "40 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
 		{"dies", nil, func(p *Program) { p.Server.Generator.URLs[0] += "die" }, "the server ended under load"},
 		{"no such port", nil, func(p *Program) { p.Server.Generator.URLs[0] = "http://127.0.0.1:1/" },
 			"cannot connect to 127.0.0.1:1: connection refused; the server answers at READY: correct --target"},
@@ -199,7 +203,7 @@ func TestGenerateFails(t *testing.T) {
 				r.Lateness.P99, r.Lateness.Bound, r.Late = new(0.004), 0.001, true
 				return r, err
 			}
-		}, "no request succeeded (500 Internal Server Error)"},
+		}, "40 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
 		{"takes too long", nil, func(p *Program) {
 			p.Server.Generator.Duration, p.Timeout = time.Hour, 100*time.Millisecond
 		}, "ended: it took longer than 100ms"},

@@ -86,16 +86,15 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 	if s.Load == nil || s.Failure != "" {
 		return
 	}
-	l := s.Load
+	l, unusable := s.Load, s.Load.Unusable()
 	switch {
-	case l.Late && (l.Succeeded > 0 || l.Failures.Wrong() == 0):
+	case l.Late && (unusable == "" || 2*l.Failures.Wrong() <= l.Intended):
 		s.Failure, s.FailureKind = lateText(l), FailedLate
-	case l.Intended > 0 && l.Succeeded == 0:
-		s.Failure = "no request succeeded" + firstError(l)
+	case unusable != "":
+		s.Failure = unusable
 	case spec != nil && spec.OfLoad() && spec.Name != metric.CPUPerRequest:
 		if _, ok := s.OfLoad(spec.Name); !ok && l.Intended > 0 {
-			s.Failure = fmt.Sprintf("metric %s: it falls among failed requests: %s of %s failed%s", spec.Name,
-				unit.Count(float64(l.Failed)), unit.Count(float64(l.Intended)), firstError(l))
+			s.Failure = fmt.Sprintf("metric %s: it falls among failed requests: %s", spec.Name, l.FailedText(&l.Settings, l.Errors))
 		}
 	}
 }
@@ -172,19 +171,6 @@ func RepeatNote(samples []*Sample) string {
 		return ""
 	}
 	return unit.Plural(n, "run") + " dropped and repeated: " + LateNote(samples)
-}
-
-// firstError says how requests failed, where there is a text of it.
-func firstError(l *load.Result) string {
-	switch f := l.Failures; {
-	case len(l.Errors) > 0:
-		return " (" + l.Errors[0].Text + ")"
-	case f.Timeout > 0:
-		return " (not answered in time)"
-	case f.NotSent > 0:
-		return " (not sent: too many in flight)"
-	}
-	return ""
 }
 
 // Loads returns the loads of the samples that count.

@@ -16,6 +16,7 @@ type Merged struct {
 	LateRuns, PartialRuns int
 
 	Counts
+	Errors []ErrorText // the first of each kind of failure that has a text
 	// Latency is of the histograms merged: of all requests, as if of one run.
 	Latency Latency
 	// Intervals are 95% intervals of the percentiles; those that are not known are nil.
@@ -81,6 +82,7 @@ func pool(results []*Result) (*Merged, *cumulative, error) {
 	}
 	for _, r := range runs {
 		m.Counts.add(r.Counts)
+		m.Errors = addFirst(m.Errors, r.Errors...)
 	}
 	c := cumulate(runs)
 	m.Latency = newLatency(c.histogram(), m.Failed)
@@ -96,6 +98,7 @@ func (c *Counts) add(o Counts) {
 	f.Timeout += g.Timeout
 	f.Connection += g.Connection
 	f.Status += g.Status
+	f.GRPC += g.GRPC
 	f.Unanswered += g.Unanswered
 }
 

@@ -177,11 +177,7 @@ func (s *rateSearch) unloaded(ctx context.Context) (rate float64, err error) {
 }
 
 func failedText(r *Result, rate float64) error {
-	first := ""
-	if len(r.Errors) > 0 {
-		first = ": " + r.Errors[0].Text
-	}
-	return fmt.Errorf("--rate auto: %s of %s requests failed at %v requests/s%s", unit.Number(r.Failed), unit.Number(r.Intended), rate, first)
+	return fmt.Errorf("--rate auto: at %v requests/s: %s", rate, r.FailedText(&r.Settings, r.Errors))
 }
 
 // try says whether a rate is held, and if not, what bounds it.

@@ -59,7 +59,7 @@ func (m *model) measure(_ context.Context, rate float64, d time.Duration) (*Resu
 	}
 	r.Latency.P50 = new(m.service / 2)
 	if math.IsInf(p99, 1) {
-		r.Failed = n / 2
+		r.Failed, r.Failures.Timeout = n/2, n/2
 		r.Succeeded = n - r.Failed
 		r.Errors = []ErrorText{{kindTimeout, "too slow"}}
 		return r, "", nil
@@ -124,8 +124,8 @@ func TestFindRateFails(t *testing.T) {
 		want string
 	}{
 		{model{service: 0.004, capacity: 3000, sends: 1}, "--rate auto: the load generator was late even at 20 requests/s: give generator and server CPUs of their own, or give --rate a number"},
-		{model{service: 0.004, capacity: 10, sends: 1e9}, "--rate auto: 20 of 40 requests failed at 20 requests/s: too slow"},
-		{model{service: 0.004, capacity: 3000, sends: 1, sick: true}, "--rate auto: 40 of 40 requests failed at 20 requests/s: 500 Internal Server Error"},
+		{model{service: 0.004, capacity: 10, sends: 1e9}, "--rate auto: at 20 requests/s: 20 of 40 requests failed: not answered in time; first: too slow"},
+		{model{service: 0.004, capacity: 3000, sends: 1, sick: true}, "--rate auto: at 20 requests/s: 40 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
 		{model{service: 0.004, capacity: 3000, sends: 1e9, dies: 5}, "--rate auto: at 20 requests/s: the server ended under load"},
 	} {
 		m := c.model

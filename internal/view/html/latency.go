@@ -34,7 +34,7 @@ func loadBlock(arms []report.Loaded) *Block {
 		}
 		tb.Rows = append(tb.Rows, Row{Cells: append(row, c, num(report.LoadRuns(a.Load), float64(a.Load.Runs)))})
 	}
-	return &Block{Title: "Latency under load", Tables: []*Table{tb}}
+	return &Block{Title: "Latency under load", Tables: []*Table{tb}, Words: report.Failures(arms)}
 }
 
 // delaysBlock says what delays the slow requests of arms; nil where nothing is known.

@@ -309,6 +309,9 @@ func AB(w io.Writer, f *result.AB) error {
 		if err := lt.write(&b, "  "); err != nil {
 			return err
 		}
+		for _, text := range Failures(loaded) {
+			fmt.Fprintf(&b, "  %s\n", console.Line(text))
+		}
 	}
 	if r := f.Result; r != nil {
 		for i := range r.Comparisons {

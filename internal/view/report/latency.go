@@ -29,9 +29,20 @@ func requestText(s *result.LoadSettings) string {
 
 // A Loaded is an arm under load: its name, and what the load found.
 type Loaded struct {
-	Name    string
-	Load    *result.LoadSummary
-	Summary *result.Summary
+	Name     string
+	Load     *result.LoadSummary
+	Summary  *result.Summary
+	Settings *result.LoadSettings // nil: not known
+}
+
+// Failures say of each arm how many requests failed, and how; nil where none did.
+func Failures(arms []Loaded) (out []string) {
+	for _, a := range arms {
+		if a.Load.Failed > 0 {
+			out = append(out, a.Name+": "+a.Load.FailedText(a.Settings, a.Load.Errors))
+		}
+	}
+	return out
 }
 
 // LoadedArms returns the arms of a run or a search that folio put a load on, as the table
@@ -39,7 +50,7 @@ type Loaded struct {
 func LoadedArms(f *result.File, all bool) (out []Loaded) {
 	for _, a := range ranked(f) {
 		if a.Load != nil && (all || !compared(f) || a.Final != nil) {
-			out = append(out, Loaded{a.Name, a.Load, &a.Summary})
+			out = append(out, Loaded{a.Name, a.Load, &a.Summary, f.Program.Requests})
 		}
 	}
 	return out
@@ -49,7 +60,7 @@ func LoadedArms(f *result.File, all bool) (out []Loaded) {
 func LoadedAB(f *result.AB) (out []Loaded) {
 	for i := range f.Arms {
 		if a := &f.Arms[i]; a.Load != nil {
-			out = append(out, Loaded{a.Name, a.Load, &a.Summary})
+			out = append(out, Loaded{a.Name, a.Load, &a.Summary, a.Program.Requests})
 		}
 	}
 	return out
@@ -195,7 +206,7 @@ func loadLines(f *result.File) []string {
 	case l.LateRuns > 0:
 		out = append(out, unit.Plural(l.Runs, "run")+fmt.Sprintf("; %d LATE, left out", l.LateRuns))
 	}
-	out = append(out, countsText(l.Counts))
+	out = append(append(out, countsText(l.Counts)), failuresText(l.Failures.Kinds(f.Program.Requests, l.Errors))...)
 	for _, p := range LoadPercentiles {
 		out = append(out, p.Name+" "+Percentile(l, p.Of(l)))
 	}

@@ -32,7 +32,7 @@ func Load(w io.Writer, f *result.Load) error {
 		return p.err
 	}
 	p.line("%s", countsText(f.Counts))
-	p.more(failuresText(f)...)
+	p.more(failuresText(f.Failures.Kinds(&s, f.Errors))...)
 	if len(f.Status) > 0 {
 		p.line("%s", "Answers: "+tally(f.Status)+" by "+protocolsText(f.Protocols))
 	}
@@ -69,6 +69,7 @@ func Loads(w io.Writer, m *result.LoadMerged) error {
 	}
 	p.more(out...)
 	p.line("%s", countsText(m.Counts))
+	p.more(failuresText(m.Failures.Kinds(nil, m.Errors))...)
 	title := "Latency, from the intended start, 95% intervals by resampling runs"
 	if m.Intervals == (result.LoadIntervals{}) {
 		title = "Latency, from the intended start"
@@ -109,25 +110,10 @@ func countsText(c result.LoadCounts) string {
 }
 
 // failuresText lists the kinds of failures that there were.
-func failuresText(f *result.Load) (out []string) {
-	add := func(n int64, kind, text string) {
-		if n == 0 {
-			return
-		}
-		for _, e := range f.Errors {
-			if e.Kind == kind {
-				text += "; first: " + e.Text
-			}
-		}
-		out = append(out, fmt.Sprintf("%7s  %s", unit.Number(n), text))
+func failuresText(kinds []result.LoadFailedKind) (out []string) {
+	for _, k := range kinds {
+		out = append(out, fmt.Sprintf("%7s  %s", unit.Number(k.Requests), k.Text))
 	}
-	x := f.Failures
-	add(x.NotSent, "not_sent", unit.Number(int64(f.Settings.MaxInFlight))+" were in flight: not sent (--max-in-flight)")
-	add(x.Timeout, "timeout", "not answered within "+unit.SpanSeconds(f.Settings.Timeout))
-	add(x.Connection, "connection", "no connection, or a broken one")
-	add(x.Status, "status", "answered with a status other than 2xx and 3xx")
-	add(x.GRPC, "grpc_status", "answered with a status of gRPC other than OK, or none")
-	add(x.Unanswered, "unanswered", "in flight, or due, at the interruption")
 	return out
 }
 

@@ -50,11 +50,15 @@ func (t *Tune) Text(w io.Writer) error {
 		}
 		t.legend(p)
 	}
-	if lt, caption := loadTable(LoadedArms(f, t.All), t.Width); lt != nil && p.err == nil {
+	loaded := LoadedArms(f, t.All)
+	if lt, caption := loadTable(loaded, t.Width); lt != nil && p.err == nil {
 		p.line("")
 		p.line("%s", caption)
 		if p.err == nil {
 			p.err = lt.write(w, "")
+		}
+		for _, text := range Failures(loaded) {
+			p.line("%s", text)
 		}
 	}
 	t.benchmarks(p)
