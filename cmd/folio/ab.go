@@ -273,8 +273,10 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	for _, a := range s.arms {
 		all = append(all, a.Samples...)
 	}
-	if text := trial.RepeatNote(all); text != "" {
-		s.notes = append(s.notes, text)
+	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all)} {
+		if text != "" {
+			s.notes = append(s.notes, text)
+		}
 	}
 	s.file.Notes = s.notes
 	s.file.Complete = err == nil && !interrupted

@@ -107,7 +107,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 // readCompared reads a side of a comparison. The result is nil of a file in the Go
 // benchmark format.
 func readCompared(name string, data []byte, redact bool) (*compare.Set, *result.Result, error) {
-	if !compare.IsResult(data) {
+	if data = compare.Plain(data); !compare.IsResult(data) {
 		if redact {
 			data = result.RedactBench(data)
 		}

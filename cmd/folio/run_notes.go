@@ -121,6 +121,9 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), trial.LateNote(samples)))
 		}
 	}
+	if text := trial.LeftOutNote(samples); text != "" {
+		notes.Add(text)
+	}
 	if left > 0 {
 		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
 	}

@@ -379,8 +379,10 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	for _, a := range res.Arms {
 		all = append(all, a.Samples...)
 	}
-	if text := trial.RepeatNote(all); text != "" {
-		notes.Add(text)
+	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all)} {
+		if text != "" {
+			notes.Add(text)
+		}
 	}
 	for _, a := range res.Arms {
 		if text := heapOnly(a.Samples); text != "" {

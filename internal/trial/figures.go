@@ -1,6 +1,9 @@
 package trial
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/trial/metric"
@@ -122,6 +125,22 @@ func (f Figure) Values(samples []*Sample) []float64 {
 		}
 	}
 	return out
+}
+
+// LeftOutNote says which figures of Go benchmarks of samples were left out, and why; "" for none.
+func LeftOutNote(samples []*Sample) string {
+	var all []string
+	for _, s := range samples {
+		for _, text := range s.LeftOut {
+			if !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "benchmark figures left out: " + strings.Join(all, "; ")
 }
 
 func value[T int | uint64 | float64](p *T) (float64, bool) {

@@ -120,6 +120,7 @@ func fillMetrics(out *Sample, spec *metric.Spec, from []*metric.Collector) {
 		for k, v := range c.Benchmarks() {
 			out.setMetric(k, v)
 		}
+		out.LeftOut = append(out.LeftOut, c.LeftOut()...)
 		if spec == nil || spec.Pattern == nil {
 			continue
 		}

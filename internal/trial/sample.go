@@ -131,6 +131,8 @@ type Sample struct {
 	// Metrics are the user's own figures, by name; Go benchmark figures have
 	// names such as "Insert-2 ns/op".
 	Metrics map[string]float64 `json:"metrics"`
+	// LeftOut says which figures of Go benchmarks are not in Metrics, and why.
+	LeftOut []string `json:"left_out,omitempty" redact:"keep"`
 
 	// Failure says why the trial does not count; "" when it does.
 	Failure string `json:"failure,omitempty" redact:"prose"`

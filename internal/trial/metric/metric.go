@@ -8,14 +8,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/perf/benchfmt"
-
-	"github.com/foliomem/folio/internal/base/stat"
 )
 
 // Wall and CPU are the names of the metrics that need no output: the time that
@@ -124,7 +120,7 @@ type Collector struct {
 	value   float64
 	matched bool
 	bad     string
-	bench   map[string][]float64
+	bench   benchmarks
 }
 
 // Write takes the next piece of output. It never fails.
@@ -148,6 +144,7 @@ func (c *Collector) Close() error {
 	if len(c.line) > 0 || c.skip {
 		c.endLine()
 	}
+	c.bench.end()
 	return nil
 }
 
@@ -176,31 +173,7 @@ func (c *Collector) match(line []byte) {
 			}
 		}
 	}
-	if bytes.HasPrefix(line, []byte("Benchmark")) {
-		c.matchBench(line)
-	}
-}
-
-func (c *Collector) matchBench(line []byte) {
-	r := benchfmt.NewReader(bytes.NewReader(line), "")
-	for r.Scan() {
-		res, ok := r.Result().(*benchfmt.Result)
-		if !ok {
-			continue // not a result line: a benchmark's name on its own, or text
-		}
-		if c.bench == nil {
-			c.bench = make(map[string][]float64)
-		}
-		for _, v := range res.Values {
-			// The reader turns ns into seconds; users know their figures as printed.
-			value, unit := v.Value, v.Unit
-			if v.OrigUnit != "" {
-				value, unit = v.OrigValue, v.OrigUnit
-			}
-			key := res.Name.String() + " " + unit
-			c.bench[key] = append(c.bench[key], value)
-		}
-	}
+	c.bench.match(line)
 }
 
 // Value returns what Pattern matched last. The error says when it matched
@@ -212,19 +185,6 @@ func (c *Collector) Value() (float64, bool, error) {
 	return c.value, c.matched, nil
 }
 
-// Benchmarks returns each Go benchmark's figures under "Name-P unit", such as
-// "Insert-2 ns/op": the median where a benchmark ran several times (-count).
-func (c *Collector) Benchmarks() map[string]float64 {
-	if len(c.bench) == 0 {
-		return nil
-	}
-	out := make(map[string]float64, len(c.bench))
-	for k, v := range c.bench {
-		out[k] = stat.Median(v)
-	}
-	return out
-}
-
 // Number reads a figure as programs print it: 1234.5, 1e9, 76,886, or a
 // duration such as 1.25ms, which becomes seconds.
 func Number(s string) (float64, error) {
@@ -234,7 +194,7 @@ func Number(s string) (float64, error) {
 		plain = strings.ReplaceAll(s, ",", "")
 	}
 	if v, err := strconv.ParseFloat(plain, 64); err == nil {
-		if v != v || v > 1e300 || v < -1e300 {
+		if !finite(v) {
 			return 0, errors.New("not a finite number")
 		}
 		return v, nil
@@ -247,35 +207,3 @@ func Number(s string) (float64, error) {
 }
 
 var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$`)
-
-// BenchMean returns the geometric mean of the figures of unit among metrics
-// that Benchmarks returned, over the given benchmark keys (all when nil).
-func BenchMean(metrics map[string]float64, keys []string) (float64, bool) {
-	if keys == nil {
-		keys = BenchKeys(metrics)
-	}
-	var v []float64
-	for _, k := range keys {
-		x, ok := metrics[k]
-		if !ok || x <= 0 {
-			return 0, false
-		}
-		v = append(v, x)
-	}
-	if len(v) == 0 {
-		return 0, false
-	}
-	return stat.GeoMean(v), true
-}
-
-// BenchKeys returns the keys of the ns/op figures, sorted.
-func BenchKeys(metrics map[string]float64) []string {
-	var keys []string
-	for k := range metrics {
-		if strings.HasSuffix(k, " "+Bench) {
-			keys = append(keys, k)
-		}
-	}
-	sort.Strings(keys)
-	return keys
-}

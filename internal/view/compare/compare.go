@@ -66,6 +66,9 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{Old: before.Name, New: after.Name, Doctor: before.doctor && after.doctor}
+	for _, text := range append(before.warnings(), after.warnings()...) {
+		c.Notes.Add(text)
+	}
 	c.differ(before, after)
 	c.Metric, c.of = before.metricUnit(), before.benchmarks()
 	if c.Doctor {

@@ -3,8 +3,10 @@ package compare
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +38,9 @@ type Set struct {
 	doctor  bool
 
 	redacted bool
-	unsaid   []string // facts that were left out
+	unsaid   []string                // facts that were left out
+	passed   []*benchfmt.SyntaxError // lines that look like results and are none
+	leftOut  []string                // figures that are no finite numbers
 
 	kind    string // of a result; "" for a benchmark file
 	created time.Time
@@ -63,8 +67,39 @@ func IsResult(data []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{'
 }
 
-// Read reads a result of folio (JSON), or a file in the Go benchmark format.
+// Plain returns what a program printed of which data is a record by go test -json, a package
+// after the other, and other data as it is.
+func Plain(data []byte) []byte {
+	var packages []string
+	printed := make(map[string]*bytes.Buffer)
+	for line := range bytes.Lines(data) {
+		var event struct{ Action, Package, Output string }
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if json.Unmarshal(line, &event) != nil || event.Action == "" {
+			return data
+		}
+		if printed[event.Package] == nil {
+			printed[event.Package] = &bytes.Buffer{}
+			packages = append(packages, event.Package)
+		}
+		printed[event.Package].WriteString(event.Output)
+	}
+	if packages == nil {
+		return data
+	}
+	var all []byte
+	for _, p := range packages {
+		all = append(all, printed[p].Bytes()...)
+	}
+	return all
+}
+
+// Read reads a result of folio (JSON), or a file in the Go benchmark format, as go test prints it,
+// with -json or without.
 func Read(name string, data []byte) (*Set, error) {
+	data = Plain(data)
 	if IsResult(data) {
 		r, err := result.Read(name, data)
 		if err != nil {
@@ -170,8 +205,8 @@ func (s *Set) bench(text []byte) error {
 			if err := s.result(rec); err != nil {
 				return err
 			}
-		case *benchfmt.SyntaxError:
-			return rec
+		case *benchfmt.SyntaxError: // of the program: benchstat passes it over as well
+			s.passed = append(s.passed, rec)
 		case *benchfmt.UnitMetadata:
 			if rec.Key == "better" {
 				s.higher[rec.Unit] = rec.Value == "higher"
@@ -184,6 +219,31 @@ func (s *Set) bench(text []byte) error {
 		return err // it names the file
 	}
 	return nil
+}
+
+// mostLeftOut bounds how many figures that were left out are named.
+const mostLeftOut = 20
+
+func (s *Set) leave(text string) {
+	if len(s.leftOut) < mostLeftOut && !slices.Contains(s.leftOut, text) {
+		s.leftOut = append(s.leftOut, text)
+	}
+}
+
+// warnings say what of the file is not in the set.
+func (s *Set) warnings() (out []string) {
+	if n := len(s.passed); n > 0 {
+		p := s.passed[0]
+		text := fmt.Sprintf("%s:%d: passed over: it begins with Benchmark, and is no result: %s", s.Name, p.Line, p.Msg)
+		if n > 1 {
+			text += fmt.Sprintf("; so do %d more lines", n-1)
+		}
+		out = append(out, text)
+	}
+	if len(s.leftOut) > 0 {
+		out = append(out, s.Name+": left out: "+strings.Join(s.leftOut, "; "))
+	}
+	return out
 }
 
 // longLine is the number of the first line that [benchfmt.Reader] cannot take.
@@ -226,6 +286,10 @@ func (s *Set) result(r *benchfmt.Result) error {
 		s.arms = append(s.arms, name)
 	}
 	for _, v := range r.Values {
+		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+			s.leave(fmt.Sprintf("%s %s is %v", r.Name, v.Unit, v.Value))
+			continue
+		}
 		value, of := benchunit.Tidy(v.Value, v.Unit)
 		s.add(key{string(r.Name), name, of}, value)
 	}
