@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
 )
 
 // Wall and CPU are the names of the metrics that need no output: the time that

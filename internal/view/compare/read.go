@@ -234,7 +234,7 @@ func (s *Set) leave(text string) {
 func (s *Set) warnings() (out []string) {
 	if n := len(s.passed); n > 0 {
 		p := s.passed[0]
-		text := fmt.Sprintf("%s:%d: passed over: it begins with Benchmark, and is no result: %s", s.Name, p.Line, p.Msg)
+		text := fmt.Sprintf("%s:%d: passed over: it begins with Benchmark, and is not a result: %s", s.Name, p.Line, p.Msg)
 		if n > 1 {
 			text += fmt.Sprintf("; so do %d more lines", n-1)
 		}

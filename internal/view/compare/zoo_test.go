@@ -6,7 +6,7 @@ import (
 )
 
 // What go test prints among results is passed over with a note, as benchstat does, and so is
-// what is no number; with -json or without.
+// what is not a finite number; with -json or without.
 func TestReadsWhatGoTestPrints(t *testing.T) {
 	const text = "pkg: p\nBenchmark data loaded\nBenchmarkA \t 20\t 5 ns/op\t NaN hit-ratio\t +Inf rows/op\nBenchmarkB \tmore text\n"
 	const events = `{"Action":"start","Package":"p"}
