@@ -112,9 +112,7 @@ type serverProcess struct {
 	cmd   *exec.Cmd
 	in    io.Closer
 	out   *bufio.Reader
-	said  *bytes.Buffer // on standard error, without the trace
-	trace *gctrace.Filter
-	gc    gctrace.Summary
+	said  *bytes.Buffer // on standard error
 	url   string
 	ended bool
 }
@@ -127,8 +125,7 @@ func startServer(t Task) (_ *serverProcess, err error) {
 	s := &serverProcess{said: new(bytes.Buffer)}
 	s.cmd = exec.Command(t.Program, strconv.FormatUint(t.Size, 10), strconv.FormatUint(max(t.Size/assistBurst, 1), 10), strconv.Itoa(assistPeriod))
 	s.cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
-	s.trace = gctrace.NewFilter(s.said, &gctrace.Options{OnCycle: func(c gctrace.Cycle) { s.gc.Add(c) }})
-	s.cmd.Stderr = s.trace
+	s.cmd.Stderr = s.said
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -152,11 +149,24 @@ func startServer(t Task) (_ *serverProcess, err error) {
 
 // failed adds what the server said to an error of it. It must have ended.
 func (s *serverProcess) failed(err error) error {
-	h := &head{text: s.said.Bytes()}
+	_, text := s.heard()
+	h := &head{text: text}
 	if line := h.line(); line != "" {
 		return fmt.Errorf("the server: %w: %s", err, line)
 	}
 	return fmt.Errorf("the server: %w", err)
+}
+
+// heard tells the trace from what else the server said. It must have ended.
+func (s *serverProcess) heard() (gc gctrace.Summary, text []byte) {
+	for line := range bytes.Lines(s.said.Bytes()) {
+		if c, err := gctrace.Parse(line); err == nil {
+			gc.Add(c)
+		} else {
+			text = append(text, line...)
+		}
+	}
+	return gc, text
 }
 
 // kill ends the server where stop did not.
@@ -174,7 +184,7 @@ func (s *serverProcess) stop() ([]value, error) {
 		return nil, err
 	}
 	text, err := io.ReadAll(s.out)
-	err = errors.Join(err, s.cmd.Wait(), s.trace.End())
+	err = errors.Join(err, s.cmd.Wait())
 	s.ended = true
 	if err != nil {
 		return nil, s.failed(err)
@@ -188,8 +198,9 @@ func (s *serverProcess) stop() ([]value, error) {
 		}
 		out = append(out, value{key, v})
 	}
-	if len(out) == 0 || s.gc.Cycles == 0 {
+	gc, _ := s.heard()
+	if len(out) == 0 || gc.Cycles == 0 {
 		return nil, s.failed(errors.New("it has no figures"))
 	}
-	return append(out, value{heapKey, float64(s.gc.HeapPeak)}, value{"peak_rss_bytes", float64(maxRSS(s.cmd.ProcessState))}), nil
+	return append(out, value{heapKey, float64(gc.HeapPeak)}, value{"peak_rss_bytes", float64(maxRSS(s.cmd.ProcessState))}), nil
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -78,6 +79,9 @@ func (r *running) fillTrace(out *Sample) {
 	defer r.mu.Unlock()
 	state := r.witness.verdict(r.p.IsGo, r.alone, told)
 	if r.p.Server == nil && state == TraceComplete && out.Waterfall.Cycles() > r.trace.Cycles {
+		state = TracePartial
+	}
+	if state == TraceComplete && slices.ContainsFunc(r.files.pumps[:], func(p *pump) bool { return p.filter.Mixed() }) {
 		state = TracePartial
 	}
 	out.setTrace(state, r.trace)

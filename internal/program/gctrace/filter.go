@@ -1,48 +1,37 @@
 package gctrace
 
 import (
-	"bytes"
 	"io"
+	"sync"
 	"time"
 )
 
 const (
-	// maxHeld bounds the bytes held back. Past it the oldest incomplete line is
-	// given up.
+	// maxHeld bounds the bytes held back.
 	maxHeld = 64 << 10
-	// maxSegment is how much the search looks at in one go. It is the size of
-	// the largest packet, so that only what cannot be a packet is cut.
-	maxSegment = 4096
-	// trimFrom is the number of held bytes from which the filter looks for a part
-	// that is already decided. With several processes some line is nearly always
-	// open, and waiting for a moment without one could take for ever.
-	trimFrom = 8 << 10
-	// relayMemory is for how many lines a relay is remembered. A quick one passes
-	// most lines on fragment by fragment, so that few of them show it.
-	relayMemory = 1000
-	// directAfter is after how many lines in fragments a stream is taken for one
-	// without a relay.
-	directAfter = 4
 	// tolerance is how far a line's time may lie in the future. Process start and
 	// the caller's clock are not the same instant.
 	tolerance = 100 * time.Millisecond
+	// proof is how many fragments of a line, in a write each, show that the runtime wrote
+	// them: "gc ", "7", " @".
+	proof = 3
+	// doubt is for how many writes behind a line its newline may turn out to be the program's.
+	doubt = 8
 )
 
 // Options configures a [Filter]. Nil, and every zero field, mean the default.
 type Options struct {
-	// OnCycle is called for each complete line taken out, in order of their
-	// completion. Default: none.
+	// OnCycle is called for each complete line, as it completes. Default: none.
 	OnCycle func(Cycle)
 
 	// Elapsed returns the time since the program was started. A line from
-	// further in the future than 100 ms cannot come from this run: the program
-	// shows an old trace. It is passed on as text and not counted.
-	// Default: no check.
+	// further in the future than 100 ms cannot come from this run. It is passed on
+	// as text and not counted. Default: no check.
 	Elapsed func() time.Duration
 
 	// Traced says that the programs were asked for the trace. Then a write of "gc ", and
-	// a write of "1" behind it, that end the stream are the first line of one that did
-	// not live to complete it. Default: they are text.
+	// one of the next number behind it, that end the stream are a line that its process did
+	// not live to complete. Default: they are text.
 	Traced bool
 
 	// Keep passes everything on, at once, and only counts: for a user who
@@ -51,52 +40,42 @@ type Options struct {
 }
 
 // Filter takes the trace lines out of a stream and passes everything else on to
-// a writer. Its output is its input less the bytes of the trace lines: the complete ones,
-// and those that their process did not live to complete.
-// A Filter is not safe for concurrent use.
+// a writer, in its order. A Filter is not safe for concurrent use.
 type Filter struct {
 	dst  io.Writer
 	opts Options
 	err  error // first error of dst
 
-	held []byte // input not yet decided on
-	base int64  // offset of held[0] in the stream
+	held   []byte // the line, and the text in it and behind it
+	parts  []part // of held
+	pieces int    // of the line; 0: there is none
+	state  state
+	done   bool // the line is complete
+	mid    bool // it stands within a line of text
+	after  int  // writes since it was complete
 
-	straight straight // the line being followed without a search
+	last  int  // number of the latest line
+	mixed bool // some line was disturbed
+	text  byte // the latest byte of text
+}
 
-	hyps    []*hyp // readings of held, best first; none if nothing is held
-	spare   []*hyp // discarded, for reuse
-	queue   []*hyp // search: readings not yet at the end of the segment
-	group   []*hyp // search: readings at the same place
-	starts  []int  // search: where lines may begin in the segment
-	text    []byte // scratch for the text of one line
-	chain   []*node
-	dead    []int64 // starts of lines that turned out not to be of this run
-	relayed int     // lines for which to remember that one came by a relay
-	full    bool    // the segment before was cut by its size, not by a writer
-	newline bool    // and ended in a newline
-	direct  int     // lines in sequence that came in fragments
-	trimAt  int     // size of held that calls for the next trim
-	packets int     // that went through the search
-	ended   bool    // nothing more comes
-	gone    []int64 // starts of lines that end unfinished, to be dropped
-	taken   int64   // bytes of lines taken out, for tests
-	dropped int64   // and those of them that were unfinished
-
-	last map[int]time.Duration // time of the last line of each process, by its number
+// A part of what is held ends at an offset.
+type part struct {
+	end   int
+	trace bool
 }
 
 // NewFilter returns a filter that writes to dst.
 func NewFilter(dst io.Writer, opts *Options) *Filter {
-	f := &Filter{dst: dst, trimAt: trimFrom, last: make(map[int]time.Duration)}
+	f := &Filter{dst: dst, text: '\n'}
 	if opts != nil {
 		f.opts = *opts
 	}
 	return f
 }
 
-// Write takes p in: ideally what one read from a packet-mode pipe returned, but
-// any cut is handled. It always consumes all of p and goes on counting when dst
+// Write takes p in, which one write of the program wrote: what one read from a pipe in
+// packet mode returned. It always consumes all of p and goes on counting when dst
 // fails, so that the program never blocks; the first error of dst is returned
 // by every later call.
 func (f *Filter) Write(p []byte) (int, error) {
@@ -104,87 +83,172 @@ func (f *Filter) Write(p []byte) (int, error) {
 	if f.opts.Keep {
 		f.emit(p)
 	}
-	if n > 0 && !f.followStraight(p) {
+	if n > 0 {
 		f.take(p)
 	}
 	return n, f.err
 }
 
-// take puts p through the search.
 func (f *Filter) take(p []byte) {
-	whole := len(p) <= maxSegment
-	for len(p) > 0 {
-		if !f.Held() {
-			i := f.nextStart(p, 0)
-			f.pass(p[:i])
-			if i > 0 {
-				f.full, f.newline = i == len(p) && i >= maxSegment, p[i-1] == '\n'
+	if f.done {
+		switch {
+		case begins(p):
+			f.release(false)
+		case f.doubtful(p):
+			f.release(true)
+			f.pass(p)
+			return
+		default:
+			f.hold(p, false)
+			f.mid = f.mid && string(p) != "\n" // the line of text has ended
+			if f.after++; f.after >= doubt || len(f.held) > maxHeld {
+				f.release(false)
 			}
-			if i == len(p) {
-				break
-			}
-			whole = whole && i == 0
-			p = p[i:]
-			prepareLines()
+			return
 		}
-		seg := p[:min(len(p), maxSegment)]
-		p = p[len(seg):]
-		f.held = append(f.held, seg...)
-		f.search(seg, whole)
-		f.settle()
-		f.full, f.newline = len(seg) == maxSegment, seg[len(seg)-1] == '\n'
+	}
+	if f.pieces == 0 {
+		if !begins(p) {
+			f.pass(p)
+			return
+		}
+		prepareLines()
+		f.state = stateStart
+	}
+	to, ok := fragment(f.state, p)
+	switch {
+	case ok:
+		f.state = to
+		f.pieces++
+		f.hold(p, true)
+		if lines.info[to].done {
+			f.complete()
+		}
+	case string(p) != "\n" && isFragment(p) || len(f.held)+len(p) > maxHeld: // a newline is the last piece, and not due
+		// Whose piece this is cannot be told, nor whose those before were.
+		f.mixed = true
+		f.release(true)
+		f.take(p)
+	default:
+		f.hold(p, false)
 	}
 }
 
-// Held reports whether bytes are held back because they may belong to a trace
-// line. If nothing more arrives for a while, call [Filter.Flush].
-func (f *Filter) Held() bool { return len(f.held) > 0 }
-
-// Begun reports whether what is held begins like a trace line beyond the letters
-// in which ordinary text may end: a "g" is soon given up on, a "gc " is not.
-func (f *Filter) Begun() bool {
-	return bytes.Contains(f.held, []byte("gc ")) || bytes.Contains(f.held, []byte("scvg"))
+// begins reports whether p is what the runtime writes first of a line.
+func begins(p []byte) bool {
+	switch string(p) {
+	case "gc ", "scvg", "scvg: ", "scvg: inuse: ":
+		return true
+	}
+	return false
 }
 
-// Flush gives up on incomplete lines: all held bytes are passed on in their order, but
-// those of lines, complete or not, that are the runtime's beyond doubt. Call it when the
-// stream has been quiet for so long that no process can be in the middle of a line, and
-// [Filter.End] at the end of the stream.
+// complete counts the line, and takes it for whole until there is doubt.
+func (f *Filter) complete() {
+	f.done, f.after, f.mid = true, 0, f.text != '\n'
+	if lines.info[f.state].scavenger {
+		return
+	}
+	var line []byte
+	from := 0
+	for _, p := range f.parts {
+		if p.trace {
+			line = append(line, f.held[from:p.end]...)
+		}
+		from = p.end
+	}
+	c, err := Parse(line)
+	if err != nil || f.opts.Elapsed != nil && c.At > f.opts.Elapsed()+tolerance {
+		f.release(true)
+		return
+	}
+	f.last = c.N
+	if f.opts.OnCycle != nil {
+		f.opts.OnCycle(c)
+	}
+}
+
+// doubtful reports whether p, behind a complete line, may be the end of that line, and the
+// newline that completed it the program's. Then only the program knows where it wrote its
+// own. If p comes at once, either may go.
+func (f *Filter) doubtful(p []byte) bool {
+	if string(p) == forced {
+		return true
+	}
+	return string(p) == "\n" && f.after > 0 && (f.mid || f.text == '\n')
+}
+
+func (f *Filter) hold(p []byte, trace bool) {
+	f.held = append(f.held, p...)
+	f.parts = append(f.parts, part{len(f.held), trace})
+	if !trace {
+		f.text = p[len(p)-1]
+	}
+}
+
+// release passes on what is held: all of it, or what is text.
+func (f *Filter) release(all bool) {
+	text := f.held
+	if !all {
+		text = text[:0]
+		from := 0
+		for _, p := range f.parts {
+			if !p.trace {
+				text = append(text, f.held[from:p.end]...)
+			}
+			from = p.end
+		}
+	}
+	f.held, f.parts, f.pieces, f.done = f.held[:0], f.parts[:0], 0, false
+	f.pass(text)
+}
+
+// Held reports whether bytes are held back because they are, or may be, of a trace
+// line, or follow one. If nothing more arrives for a while, call [Filter.Flush].
+func (f *Filter) Held() bool { return len(f.held) > 0 }
+
+// Begun reports whether a line has begun and is not complete.
+func (f *Filter) Begun() bool { return f.Held() && !f.done }
+
+// Mixed reports whether some line was disturbed, so that it was passed on and not counted.
+func (f *Filter) Mixed() bool { return f.mixed }
+
+// Flush passes on what is held, but for a line that is the runtime's beyond doubt. Call it
+// when the stream has been quiet for so long that no process can be in the middle of a line,
+// and [Filter.End] at the end of the stream.
 func (f *Filter) Flush() error {
-	f.leaveStraight()
 	if f.Held() {
-		f.trim() // the lines before tell of those that end here
-		ends := f.endings()
-		best, cost := f.hyps[0], 0
-		for i, h := range f.hyps {
-			c := h.cost
-			for j := range h.lines {
-				if l := &h.lines[j]; !ends.drop(l) {
-					c += foreignByte * l.size // its bytes become text
-				}
-			}
-			if i == 0 || c < cost {
-				best, cost = h, c
-			}
-		}
-		for i := range best.lines {
-			if l := &best.lines[i]; ends.drop(l) {
-				f.gone = append(f.gone, l.start)
-			}
-		}
-		f.commit(best)
+		f.release(!f.done && f.pieces < proof)
 	}
 	return f.err
 }
 
 // End is Flush at the end of the stream.
 func (f *Filter) End() error {
-	f.ended = true
+	if f.opts.Traced && len(f.parts) > 0 && len(f.parts) == f.pieces && f.pieces < proof && f.isNext() {
+		f.release(false)
+	}
 	return f.Flush()
+}
+
+// isNext reports whether what is held is the beginning of the next line of the process that
+// wrote the last, or of the first line of all.
+func (f *Filter) isNext() bool {
+	s := scanner{b: f.held}
+	s.lit("gc ")
+	if s.err == nil && s.i == len(s.b) {
+		return true
+	}
+	n := s.uint(1<<31 - 1)
+	return s.err == nil && (n == 1 || int(n) == f.last+1)
 }
 
 // pass writes text on, unless Keep has done so already.
 func (f *Filter) pass(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	f.text = p[len(p)-1]
 	if !f.opts.Keep {
 		f.emit(p)
 	}
@@ -201,54 +265,45 @@ func (f *Filter) emit(p []byte) {
 	f.err = err
 }
 
-// nextStart is [nextStart] for what comes next.
-func (f *Filter) nextStart(p []byte, i int) int {
-	return nextStart(p, i, f.relayed > 0, !f.full || f.newline)
+// fragment returns the state after a line in state st went on with p, and whether
+// p is just one fragment.
+func fragment(st state, p []byte) (state, bool) {
+	if info := &lines.info[st]; !info.edge && st != stateStart {
+		return stateNone, false
+	}
+	first := lines.step(st, p[0])
+	if lines.info[st].num && lines.info[first].num {
+		return stateNone, false // a number that goes on was not written whole
+	}
+	frag := lines.info[first].frag
+	var n digits
+	for _, c := range p {
+		st = lines.step(st, c)
+		if st == stateNone || lines.info[st].frag != frag || !n.fit(st) {
+			return stateNone, false
+		}
+	}
+	return st, lines.info[st].edge
 }
 
-// nextStart returns the first place from i on where a line may begin, or len(p).
-// At the very end of p that can be a single byte. relayed says that a relay has
-// shown, fresh that something may begin with p: it follows a newline, or is not
-// just cut off by its size from what came before.
-func nextStart(p []byte, i int, relayed, fresh bool) int {
-	first := len(p)
-	for j := i; ; {
-		k := bytes.Index(p[j:first], gcStart)
-		if k < 0 {
-			break
-		}
-		j += k + len(gcStart)
-		i := j - len(gcStart)
-		// Behind a relay text may cut the line off already here.
-		if j == len(p) || isDigit(p[j]) || relayed && (i == 0 && fresh || i > 0 && p[i-1] == '\n') {
-			first = i
-			break
+// isFragment reports whether p is a fragment of some line.
+func isFragment(p []byte) bool {
+	for _, st := range edges() {
+		if _, ok := fragment(st, p); ok {
+			return true
 		}
 	}
-	for j := i; ; {
-		k := bytes.Index(p[j:first], scvgStart)
-		if k < 0 {
-			break
-		}
-		j += k + len(scvgStart)
-		if j == len(p) || p[j] == ':' || p[j] == '-' || isDigit(p[j]) {
-			return j - len(scvgStart)
-		}
-	}
-	if first < len(p) {
-		return first
-	}
-	for _, start := range [][]byte{gcStart, scvgStart} {
-		for n := min(len(start), len(p)-i); n > 0; n-- {
-			if bytes.HasSuffix(p, start[:n]) {
-				first = min(first, len(p)-n)
-				break
-			}
-		}
-	}
-	return first
+	return false
 }
 
-var gcStart, scvgStart = []byte("gc "), []byte("scvg")
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+// edges returns the states in which a line may be interrupted, and what is
+// before any line.
+var edges = sync.OnceValue(func() []state {
+	var all []state
+	for s, info := range lines.info {
+		if info.edge && !info.done || state(s) == stateStart {
+			all = append(all, state(s))
+		}
+	}
+	return all
+})

@@ -2,7 +2,6 @@ package gctrace
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 // fragments cuts a line into the writes of the runtime.
 func fragments(line string) []string {
 	var out []string
+	prepareLines()
 	s, from := stateStart, 0
 	for i := range len(line) {
 		to := lines.step(s, line[i])
@@ -92,92 +92,6 @@ func genText(t *rapid.T) string {
 	).Draw(t, "text")
 }
 
-type packet struct {
-	data  string
-	gc    bool
-	piece int    // of its line, from 1
-	cycle *Cycle // of the line that it completes
-}
-
-// writer is a process of the model: packets in order.
-type writer []packet
-
-func genWriter(t *rapid.T) writer {
-	var w writer
-	for range rapid.IntRange(0, 8).Draw(t, "items") {
-		if rapid.Bool().Draw(t, "trace") {
-			line, c := genLine(t)
-			piece := 0
-			add := func(data string) {
-				piece++
-				w = append(w, packet{data: data, gc: true, piece: piece})
-			}
-			for _, f := range fragments(line) {
-				if rapid.Bool().Draw(t, "1.26") && f == "%: " {
-					add("%")
-					add(": ")
-					continue
-				}
-				add(f)
-			}
-			w[len(w)-1].cycle = c
-		} else {
-			w = append(w, packet{data: genText(t)})
-		}
-	}
-	return w
-}
-
-// die lets the process end while it prints a line, of which enough is there to know it.
-// Another thread may still print text, but no line follows.
-func (w writer) die(t *rapid.T) writer {
-	var at []int
-	for i, p := range w {
-		if p.gc && p.piece >= proof && p.data[len(p.data)-1] != '\n' {
-			at = append(at, i)
-		}
-	}
-	if len(at) == 0 {
-		return w
-	}
-	end := rapid.SampledFrom(at).Draw(t, "end")
-	rest := slices.DeleteFunc(slices.Clone(w[end+1:]), func(p packet) bool { return p.gc })
-	return append(slices.Clone(w[:end+1]), rest...)
-}
-
-// cycles returns those of the complete lines.
-func (w writer) cycles() (all []Cycle) {
-	for _, p := range w {
-		if p.cycle != nil {
-			all = append(all, *p.cycle)
-		}
-	}
-	return all
-}
-
-// ambiguous reports whether text fits one of the lines open at states, or begins
-// a line that may be interrupted: then there are two readings of equal worth.
-func ambiguous(text string, states []state) bool {
-	for _, s := range append([]state{stateStart}, states...) {
-		before := s
-		i := 0
-		for i < len(text) {
-			to := lines.step(s, text[i])
-			if to == stateNone || i == 0 && lines.info[before].num && lines.info[to].num {
-				break
-			}
-			s = to
-			i++
-		}
-		if i == len(text) && (before != stateStart || lines.info[s].edge) {
-			return true
-		}
-	}
-	// A beginning at the very end, such as "gc 5", is open until more arrives.
-	i := nextStart([]byte(text), 0, false, true)
-	return i < len(text) && i > 0 && ambiguous(text[i:], nil)
-}
-
 type result struct {
 	out    bytes.Buffer
 	cycles []Cycle
@@ -191,162 +105,115 @@ func newResult(opts Options) *result {
 	return r
 }
 
-func sortedN(cycles []Cycle) []int {
-	var ns []int
-	for _, c := range cycles {
-		ns = append(ns, c.N)
-	}
-	slices.Sort(ns)
-	return ns
-}
-
-// testPackets lets writers write in a random order and checks that their text
-// comes out in that order, all their lines are counted, and nothing is left of those
-// that they did not live to complete.
-func testPackets(t *rapid.T, maxWriters int) {
-	var want []Cycle
-	// Where lines of several processes wait for the same, one may be taken for another.
-	contested := false
-	writers := make([]writer, rapid.IntRange(1, maxWriters).Draw(t, "writers"))
-	for i := range writers {
-		writers[i] = genWriter(t)
-		if rapid.Bool().Draw(t, "dies") {
-			writers[i] = writers[i].die(t)
-			contested = len(writers) > 1
-		}
-		want = append(want, writers[i].cycles()...)
-	}
-	open := make([]state, len(writers))
-	before := make([]state, len(writers)) // the state before the last number
-	r := newResult(Options{})
-	var text, trace strings.Builder
-	cur := 0
-	for {
-		var ready []int
-		for i, w := range writers {
-			if len(w) > 0 {
-				ready = append(ready, i)
-			}
-		}
-		if len(ready) == 0 {
-			break
-		}
-		// Mostly a writer goes on: processes run for a while.
-		if len(writers[cur]) == 0 || rapid.IntRange(0, 3).Draw(t, "switch") == 0 {
-			cur = rapid.SampledFrom(ready).Draw(t, "next")
-		}
-		p := writers[cur][0]
-		writers[cur] = writers[cur][1:]
-		if p.gc {
-			s := open[cur]
-			if s == stateNone {
-				s = stateStart
-			}
-			if waiting(open, cur) {
-				contested = true
-			}
-			before[cur] = stateNone
-			if lines.info[lines.step(s, p.data[0])].num {
-				before[cur] = s // text behind the number may as well be the number
-			}
-			for i := range len(p.data) {
-				s = lines.step(s, p.data[i])
-			}
-			if lines.info[s].done {
-				s = stateNone
-			}
-			open[cur] = s
-		} else {
-			var states []state
-			candidates := slices.Concat(open, before)
-			if len(writers) > 1 {
-				// With numbers contested, a line may be thought to be anywhere.
-				candidates = edges()
-			}
-			for _, s := range candidates {
-				if s != stateNone {
-					states = append(states, s)
-				}
-			}
-			if ambiguous(p.data, states) || len(open) > 1 && strings.HasPrefix(p.data, "gc 1 @") {
-				continue
-			}
-			text.WriteString(p.data)
-		}
-		fmt.Fprintf(&trace, "%q ", p.data)
-		if n, err := r.filter.Write([]byte(p.data)); n != len(p.data) || err != nil {
-			t.Fatalf("Write: got %d, %v", n, err)
-		}
-	}
-	if err := r.filter.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if r.out.String() != text.String() {
-		t.Fatalf("text:\n got %q\nwant %q\n%s", r.out.String(), text.String(), trace.String())
-	}
-	if len(r.cycles) != len(want) {
-		t.Fatalf("got %d cycles, want %d\n%s", len(r.cycles), len(want), trace.String())
-	}
-	if !contested && !slices.Equal(sortedN(r.cycles), sortedN(want)) {
-		t.Fatalf("cycles: got %v\nwant %v\n%s", sortedN(r.cycles), sortedN(want), trace.String())
-	}
-}
-
-// waiting reports whether another line than that of cur waits for a number:
-// then a number may be attributed to either.
-func waiting(open []state, cur int) bool {
-	for i, s := range open {
-		if i != cur && s != stateNone && (lines.step(s, '1') != stateNone) {
-			return true
-		}
-	}
-	return false
-}
-
+// TestPackets lets a process write text while its runtime prints lines: text comes out as it
+// went in, and each line is counted and gone, whatever of the text stands between its pieces.
 func TestPackets(t *testing.T) {
-	t.Run("one", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { testPackets(t, 1) }) })
-	t.Run("four", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { testPackets(t, 4) }) })
-}
-
-// TestCuts feeds a stream with whole lines at arbitrary places, cut anywhere.
-func TestCuts(t *testing.T) {
+	prepareLines()
 	rapid.Check(t, func(t *rapid.T) {
 		r := newResult(Options{})
-		var in, text strings.Builder
+		var text strings.Builder
 		var want []Cycle
-		for range rapid.IntRange(0, 12).Draw(t, "items") {
-			if rapid.Bool().Draw(t, "trace") {
-				line, c := genLine(t)
-				if c != nil {
-					want = append(want, *c)
-				}
-				in.WriteString(line)
-				continue
-			}
+		say := func() {
 			s := genText(t)
-			// Text ending in "gc 5" and the like is open for ever, and after a long
-			// beginning of a line, cut anywhere, the next line may complete it.
-			if strings.HasPrefix(s, "gc 1 @") || ambiguous(s, nil) || ambiguous(text.String()+s, nil) {
-				continue
+			if s == "" || isFragment([]byte(s)) {
+				return
 			}
-			in.WriteString(s)
 			text.WriteString(s)
+			r.filter.Write([]byte(s))
 		}
-		maxCut := rapid.SampledFrom([]int{1, 2, 5, 40, 400, 5000}).Draw(t, "max cut")
-		rest := in.String()
-		var cuts []string
-		for len(rest) > 0 {
-			n := min(len(rest), rapid.IntRange(1, maxCut).Draw(t, "cut"))
-			cuts = append(cuts, rest[:n])
-			r.filter.Write([]byte(rest[:n]))
-			rest = rest[n:]
+		for range rapid.IntRange(0, 8).Draw(t, "items") {
+			say()
+			line, c := genLine(t)
+			if c != nil {
+				want = append(want, *c)
+			}
+			for _, f := range fragments(line) {
+				r.filter.Write([]byte(f))
+				if rapid.IntRange(0, 9).Draw(t, "between") == 0 && f[len(f)-1] != '\n' {
+					say()
+				}
+			}
 		}
 		r.filter.Flush()
-		if r.out.String() != text.String() {
-			t.Fatalf("text:\n got %q\nwant %q\n%q", r.out.String(), text.String(), cuts)
-		}
-		if !slices.Equal(r.cycles, want) {
-			t.Fatalf("cycles:\n got %v\nwant %v\n%q", r.cycles, want, cuts)
+		if r.out.String() != text.String() || !slices.Equal(r.cycles, want) || r.filter.Mixed() {
+			t.Fatalf("text:\n got %q\nwant %q\ncycles: got %v, want %v", r.out.String(), text.String(), r.cycles, want)
 		}
 	})
+}
+
+// TestPieces puts writes that the runtime could have made itself at every place among the
+// pieces of a line. The text comes out as it is, or with the whole line where it was.
+func TestPieces(t *testing.T) {
+	prepareLines()
+	line := fragments(strings.Replace(sample, "\n", " (forced)\n", 1))
+	for _, text := range [][]string{{"112", "\n", "113", "\n"}, {"\n", "a\n", "\n", "b\n"}, {"x", "\n", "\n", "y\n"}, {" P", "\n", "c", "\n"}, {"0.1", "+", "gc ", "1"}} {
+		plain := strings.Join(text, "")
+		var at [4]int
+		n := len(line) + 1
+		for at[0] = range n {
+			for at[1] = at[0]; at[1] < n; at[1]++ {
+				for at[2] = at[1]; at[2] < n; at[2]++ {
+					for at[3] = at[2]; at[3] < n; at[3] += 3 {
+						r := newResult(Options{})
+						var in strings.Builder
+						k := 0
+						for i := range n {
+							for ; k < len(text) && at[k] == i; k++ {
+								in.WriteString(text[k])
+								r.filter.Write([]byte(text[k]))
+							}
+							if i < len(line) {
+								in.WriteString(line[i])
+								r.filter.Write([]byte(line[i]))
+							}
+						}
+						for ; k < len(text); k++ {
+							in.WriteString(text[k])
+							r.filter.Write([]byte(text[k]))
+						}
+						r.filter.End()
+						if got := r.out.String(); got != plain && got != in.String() {
+							t.Fatalf("%q at %v: got %q", text, at, got)
+						}
+						if len(r.cycles) == 0 && !r.filter.Mixed() {
+							t.Fatalf("%q at %v: a line is not counted, and nothing says so", text, at)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A line that its process did not live to complete is not left in the text, and one of
+// another process that comes in between shows where lines are not counted.
+func TestUnfinished(t *testing.T) {
+	prepareLines()
+	line := fragments(sample)
+	for cut := 1; cut < len(line); cut++ {
+		r := newResult(Options{})
+		for _, f := range append(slices.Clone(line[:cut]), "bye\n") {
+			r.filter.Write([]byte(f))
+		}
+		want := "bye\n"
+		if r.filter.End(); cut < proof {
+			want = strings.Join(line[:cut], "") + want
+		}
+		if r.out.String() != want || len(r.cycles) > 0 {
+			t.Errorf("cut at %d: got %q, want %q", cut, r.out.String(), want)
+		}
+		r = newResult(Options{})
+		for _, f := range append(slices.Clone(line[:cut]), line...) {
+			r.filter.Write([]byte(f))
+		}
+		if r.filter.End(); len(r.cycles) != 1 || !r.filter.Mixed() || r.out.String() != strings.Join(line[:cut], "") {
+			t.Errorf("cut at %d by another line: %d cycles, mixed %t, %q", cut, len(r.cycles), r.filter.Mixed(), r.out.String())
+		}
+	}
+	r := newResult(Options{Traced: true})
+	r.filter.Write([]byte("gc "))
+	r.filter.Write([]byte("1"))
+	if r.filter.End(); r.out.Len() > 0 {
+		t.Errorf("left %q of the first line", r.out.String())
+	}
 }

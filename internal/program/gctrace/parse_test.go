@@ -132,6 +132,7 @@ func TestParseRecorded(t *testing.T) {
 }
 
 func machineAccepts(line string) bool {
+	prepareLines()
 	s := stateStart
 	for i := range len(line) {
 		s = lines.step(s, line[i])
