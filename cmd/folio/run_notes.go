@@ -89,7 +89,7 @@ func unseen(samples []*trial.Sample) string {
 		case s.GCCycles == nil:
 			return unknown + "no Go program was seen"
 		case s.GCTrace == trial.TracePartial:
-			return "GC cycles, pauses and the heap peak are lower bounds: the gctrace lines of some process could not be seen. It throws its standard error away, was started with another GODEBUG, or was too short-lived to be looked at"
+			return "GC cycles, pauses and the heap peak are lower bounds: some gctrace lines could not be seen, or told from other output. A process throws its standard error away, was started with another GODEBUG, was too short-lived to be looked at, or wrote at the same time as another"
 		}
 	}
 	return ""

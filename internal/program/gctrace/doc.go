@@ -15,7 +15,8 @@
 // leaves open whose piece is whose: then all of it is passed on as it came, the line is
 // not counted, and [Filter.Mixed] says so. Of a complete line only the newline can be the
 // program's own, with the line's to follow; so what follows is held back for a moment, and
-// where a bare newline shows up there that may be the line's, all is passed on, too. One case is left: the program ends an empty
+// where a bare newline shows up there that may be the line's, all is passed on, too. Two cases are left. A program may write "gc " by itself
+// and the next pieces of a line behind it, while a line is disturbed. Or it ends an empty
 // line by a write of its own just before the runtime's newline, and begins a line that it does
 // not end. Then that newline and the text change places.
 package gctrace

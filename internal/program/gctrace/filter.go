@@ -127,8 +127,13 @@ func (f *Filter) take(p []byte) {
 	case string(p) != "\n" && isFragment(p) || len(f.held)+len(p) > maxHeld: // a newline is the last piece, and not due
 		// Whose piece this is cannot be told, nor whose those before were.
 		f.mixed = true
+		anew := f.pieces >= proof
 		f.release(true)
-		f.take(p)
+		if anew {
+			f.take(p)
+		} else { // even the beginning may be the program's
+			f.pass(p)
+		}
 	default:
 		f.hold(p, false)
 	}
