@@ -50,7 +50,7 @@ type running struct {
 	started   time.Time     // when the program was let go
 	running   time.Duration // since then, when it ran at the latest
 	ended     time.Time     // valid once exited is closed
-	gone      time.Time     // when nothing was left of it
+	emptied   time.Time     // when nothing was left of it
 
 	thp        THP
 	group      *cgroup.Group // nil: the program runs where folio does
@@ -300,7 +300,7 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 	}
 	out.Wall = r.ended.Sub(r.started).Seconds()
 	if out.Leftovers > 0 {
-		out.Outlived = r.gone.Sub(r.ended).Seconds()
+		out.Outlived = r.emptied.Sub(r.ended).Seconds()
 	}
 	r.fill(out, &ru, ws)
 	if err := r.ownEnd(ctx, out); err != nil {
@@ -439,7 +439,7 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	r.family.own = nil
 	out.Leftovers = r.family.end(graceLeftover)
 	r.family.reapOrphans()
-	r.gone = time.Now()
+	r.emptied = time.Now()
 	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
 	addRusage(&ru, &r.family.used)
 	subtractRusage(&ru, &r.usedBefore)
