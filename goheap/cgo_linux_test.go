@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/program/heapmap"
+	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/foliomem/folio/internal/result/advice"
+	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/foliomem/folio/internal/result/advice"
+	"github.com/foliomem/folio/internal/base/advice"
 )
 
 // ReserveAuto as [Options.Reserve] is the memory limit of the runtime (GOMEMLIMIT)

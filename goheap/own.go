@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/program/heapmap"
+	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )

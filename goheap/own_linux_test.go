@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/foliomem/folio/internal/program/heapmap"
+	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/ballast"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/program/heapmap"
+	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )

@@ -10,7 +10,7 @@ import (
 	"runtime"
 
 	"github.com/foliomem/folio/bench/internal/touch"
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 

@@ -31,8 +31,8 @@ import (
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/collapser"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/collapser"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 // process is a target that runs.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/foliomem/folio/internal/program/heapmap"
+	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/page"
 )
 

@@ -23,9 +23,9 @@ import (
 	"github.com/foliomem/folio/bench/internal/table"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/system/waterfall"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/collapser"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/collapser"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/view/report"
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/usage"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/view/report"
 )

@@ -18,8 +18,8 @@ import (
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/shortage"
 )

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 const (

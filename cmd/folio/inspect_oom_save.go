@@ -15,7 +15,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/shortage"
 )
 

@@ -21,7 +21,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/shortage"
 	"github.com/foliomem/folio/internal/test/testenv"

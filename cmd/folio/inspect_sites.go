@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/view/report"
 )

@@ -11,9 +11,9 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/base/usage"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/leak"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/inspect"
-	"github.com/foliomem/folio/internal/system/leak"
 	"github.com/foliomem/folio/internal/view/report"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial/load"
 	"github.com/foliomem/folio/internal/view/report"

@@ -14,9 +14,9 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/cgroup"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/load"

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/toolchain"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/tune"
 )

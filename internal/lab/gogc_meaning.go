@@ -7,7 +7,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/gctrace"
-	"github.com/foliomem/folio/internal/result/diagnose"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -102,11 +101,12 @@ func (f *gogcFinding) digest(rank string, a *ArmResult) string {
 			wall += s.Wall
 		}
 	}
-	lines := diagnose.Digest(all, wall)
-	if len(lines) == 0 {
-		lines = []string{"no GC cycle."}
-	} else if share := sampledGC(a); !math.IsNaN(share) {
-		lines = append([]string{fmt.Sprintf("GC takes %s of CPU time, by sampling;", unit.Percent(share))}, lines...)
+	did := "no GC cycle."
+	if n := float64(all.Cycles); n > 0 && wall > 0 {
+		did = fmt.Sprintf("%s GCs/s; mean heap %s, %s live.", unit.Rate(n/wall), unit.Bytes(float64(all.HeapSum)/n), unit.Bytes(float64(all.LiveSum)/n))
+		if share := sampledGC(a); !math.IsNaN(share) {
+			did = fmt.Sprintf("GC takes %s of CPU time, by sampling; %s", unit.Percent(share), did)
+		}
 	}
-	return fmt.Sprintf("  %s, the %s: %s", a.Arm.About, rank, strings.Join(lines, " "))
+	return fmt.Sprintf("  %s, the %s: %s", a.Arm.About, rank, did)
 }

@@ -3,7 +3,7 @@ package result
 import (
 	"fmt"
 
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/ab"
 	"github.com/foliomem/folio/internal/trial/load"

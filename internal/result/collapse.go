@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/process/collapser"
 )
 
 // A Collapsing is what a result of folio collapse is made of: what it did, or would do.

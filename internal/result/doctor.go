@@ -1,8 +1,8 @@
 package result
 
 import (
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/system/host"
 )
 
 // A Doctor is a diagnosis as JSON has it.

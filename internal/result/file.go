@@ -8,9 +8,9 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/delay"
 	"github.com/foliomem/folio/internal/trial/load"

@@ -3,7 +3,7 @@ package result
 import (
 	"time"
 
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 )
 
 // The versions of the JSON results. A new version is a new name; keys may be added to

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/page"
 )
 

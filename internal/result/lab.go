@@ -3,7 +3,7 @@ package result
 import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -3,7 +3,7 @@ package result
 import (
 	"errors"
 
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/trial/load"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/system/history"
-	"github.com/foliomem/folio/internal/system/waterfall"
+	"github.com/foliomem/folio/internal/process/history"
+	"github.com/foliomem/folio/internal/process/waterfall"
 )
 
 // OverTime is the memory of a process over time. Its lists have an entry for each reading

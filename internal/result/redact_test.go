@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 )

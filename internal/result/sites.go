@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/internal/process/leak"
 	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/program/symbol"
-	"github.com/foliomem/folio/internal/system/leak"
 )
 
 // A Sites is who keeps the memory of a process: what folio inspect --heap, --diff and

@@ -3,8 +3,8 @@ package result
 import (
 	"strings"
 
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result/suggest"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/foliomem/folio/internal/result/remedy"
-	"github.com/foliomem/folio/internal/system/waterfall"
+	"github.com/foliomem/folio/internal/process/remedy"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/trial"
 )
 

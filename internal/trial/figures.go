@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/profile"
 )

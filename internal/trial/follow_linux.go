@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/foliomem/folio/internal/program/heapmap"
-	"github.com/foliomem/folio/internal/system/collapser"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/process/collapser"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )

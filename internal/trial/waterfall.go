@@ -3,7 +3,7 @@ package trial
 import (
 	"time"
 
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 // A Waterfall is the memory of a process of a trial, in parts, near the peak of its RSS.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 

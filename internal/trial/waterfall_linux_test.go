@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/node"
 	"github.com/foliomem/folio/fleet/internal/pod"
-	"github.com/foliomem/folio/internal/system/collapser"
+	"github.com/foliomem/folio/internal/process/collapser"
 	"github.com/foliomem/folio/internal/system/procmem"
 	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 	"github.com/foliomem/folio/page"

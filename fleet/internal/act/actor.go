@@ -10,8 +10,8 @@ import (
 
 	"github.com/foliomem/folio/fleet/internal/cgroups"
 	"github.com/foliomem/folio/fleet/internal/node"
-	"github.com/foliomem/folio/internal/system/collapser"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/collapser"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/foliomem/folio/fleet/internal/manifest"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 // A Policy says which heaps are put on huge pages, and how far.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/foliomem/folio/internal/library/heapmap"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/program/goruntime"
-	"github.com/foliomem/folio/internal/program/heapmap"
 	"github.com/foliomem/folio/internal/program/layout"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/page"
 )

@@ -35,16 +35,10 @@ func DigestOf(samples []*trial.Sample) []string {
 // partlySeen says that a sample may have had more GC cycles than its trace shows.
 func partlySeen(s *trial.Sample) bool { return s.GCTrace == trial.TracePartial || s.GCCycles == nil }
 
-// Digest says in a sentence or two what the GC did in a time in seconds: how often
-// it ran, on what, and who marked. It says nothing when there was no GC cycle.
-func Digest(g gctrace.Summary, wall float64) []string {
-	if !(wall > 0) {
-		return nil
-	}
-	return digest(g, float64(g.Cycles)/wall, false)
-}
-
-// digest is told the rate of GC cycles. Of processes whose trace was seen in part the rate
+// digest says in a sentence or two what the GC did: how often it ran, on what, and who
+// marked; nothing when there was no GC cycle.
+//
+// It is told the rate of GC cycles. Of processes whose trace was seen in part the rate
 // is a lower bound, and the rest is of the cycles that were seen.
 func digest(g gctrace.Summary, perSecond float64, partial bool) []string {
 	if g.Cycles == 0 {

@@ -34,7 +34,7 @@ func TestDigest(t *testing.T) {
 			"1.5 GCs/s; mean heap 1.000MiB, 1.000MiB live; 3.3% forced (runtime.GC).",
 		}},
 	} {
-		if got := Digest(tt.g, tt.wall); strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
+		if got := digest(tt.g, float64(tt.g.Cycles)/tt.wall, false); strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/program/goruntime"
-	"github.com/foliomem/folio/internal/system/inspect"
 )
 
 // A machine and a process with which all is well give no finding, on every

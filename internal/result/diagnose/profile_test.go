@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 )

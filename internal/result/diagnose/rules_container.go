@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/result/remedy"
+	"github.com/foliomem/folio/internal/process/remedy"
 )
 
 const docGroup = "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/result/advice"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 

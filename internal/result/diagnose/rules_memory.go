@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/result/remedy"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/remedy"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 

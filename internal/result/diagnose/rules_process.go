@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/result/advice"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 var processRules = []Rule{

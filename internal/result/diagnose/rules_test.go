@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/program/goruntime"
-	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/host"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 )

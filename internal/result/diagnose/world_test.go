@@ -12,11 +12,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/remedy"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/program/goruntime"
-	"github.com/foliomem/folio/internal/result/remedy"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/system/waterfall"
 )
 
 // orders is the process of the fixtures.

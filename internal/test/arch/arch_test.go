@@ -24,7 +24,7 @@ const module = "github.com/foliomem/folio"
 // packages of lower layers: imports point downward.
 var layers = [][]string{
 	{"internal/base/ballast", "internal/base/spelling", "internal/base/unit", "internal/program/variant"},
-	{"internal/result/advice", "internal/result/figure"},
+	{"internal/base/advice", "internal/base/figure"},
 	{"arenavet/internal/flow", "internal/base/config", "internal/base/console", "internal/program/gctrace",
 		"internal/program/goversion", "internal/base/input", "internal/program/launch/killtest",
 		"internal/base/scratch", "internal/base/stat", "internal/trial/load", "internal/system/cputime", "internal/system/sys", "internal/base/usage",
@@ -35,15 +35,15 @@ var layers = [][]string{
 	{"internal/program/symbol"},
 	{"internal/program/layout"},
 	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature",
-		"internal/program/goruntime", "internal/system/cgroup", "internal/system/host", "internal/trial/delay", "internal/trial/metric", "internal/trial/profile"},
+		"internal/program/goruntime", "internal/system/cgroup", "internal/process/host", "internal/trial/delay", "internal/trial/metric", "internal/trial/profile"},
 	{"internal/program/callsite"},
 	{"internal/program/codepatch", "internal/result/suggest", "page"},
-	{"internal/program/heapmap"},
-	{"arena", "goheap", "internal/program/launch", "internal/system/waterfall"},
-	{"internal/result/remedy"},
-	{"internal/system/inspect"},
-	{"internal/system/collapser", "internal/system/history"},
-	{"internal/system/leak", "internal/trial"},
+	{"internal/library/heapmap"},
+	{"arena", "goheap", "internal/program/launch", "internal/process/waterfall"},
+	{"internal/process/remedy"},
+	{"internal/process/inspect"},
+	{"internal/process/collapser", "internal/process/history"},
+	{"internal/process/leak", "internal/trial"},
 	{"internal/trial/ab", "internal/result/diagnose", "internal/lab/arenabench", "internal/trial/tune"},
 	{"internal/lab"},
 	{"auto", "internal/result"},
@@ -52,6 +52,59 @@ var layers = [][]string{
 	{"internal/view/compare", "internal/view/screen"},
 	{"internal/view/html"},
 	{"cmd/folio"},
+}
+
+// rooms is the order of rooms, from the bottom up: no room imports one above it. What
+// programs import needs base, system and library; the rest is the command's.
+var rooms = [][]string{
+	{"internal/base/"},
+	{"internal/system/"},
+	{"page", "internal/library/", "arena", "goheap", "gctune", "auto", "arenavet"},
+	{"internal/program/"},
+	{"internal/process/"},
+	{"internal/trial", "internal/lab"},
+	{"internal/result"},
+	{"internal/view/"},
+	{"cmd/"},
+}
+
+func room(path string) int {
+	return slices.IndexFunc(rooms, func(r []string) bool {
+		return slices.ContainsFunc(r, func(name string) bool {
+			return path == name || strings.HasPrefix(path, strings.TrimSuffix(name, "/")+"/")
+		})
+	})
+}
+
+// TestRoomsPointDownward: two rooms that import each other are one room.
+func TestRoomsPointDownward(t *testing.T) {
+	testenv.Alone(t)
+	arrows := 0
+	for _, p := range list(t, "./...") {
+		path := short(p.ImportPath)
+		own := room(path)
+		if own < 0 {
+			if layer(path) >= 0 && !strings.HasPrefix(path, "internal/test/") {
+				t.Errorf("%s is in no room: add it to rooms, and to docs/architecture.md", path)
+			}
+			continue
+		}
+		for _, imp := range p.Imports {
+			if !strings.HasPrefix(imp, module+"/") {
+				continue
+			}
+			to := room(short(imp))
+			if to > own || to < 0 {
+				t.Errorf("%s imports %s, which is in a room above it", path, short(imp))
+			}
+			if to < own {
+				arrows++
+			}
+		}
+	}
+	if arrows < 100 {
+		t.Errorf("%d imports between rooms: the check sees too little", arrows)
+	}
 }
 
 // outside are packages of no layer: nothing imports them, or only their own

@@ -20,7 +20,7 @@ var views = map[string][]string{
 	"internal/view/html":    {"internal/view/compare", "internal/view/report"},
 }
 
-var viewsImport = []string{"internal/base/console", "internal/result/figure", "internal/result", "internal/base/stat", "internal/base/unit"}
+var viewsImport = []string{"internal/base/console", "internal/base/figure", "internal/result", "internal/base/stat", "internal/base/unit"}
 
 // beside returns which of a view's imports are not allowed.
 func beside(view string, imports []string) (out []string) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/trial"
 )
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // Options are what is compared; nil means the default.

@@ -15,9 +15,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/system/host"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 	"github.com/foliomem/folio/internal/view/gobench"

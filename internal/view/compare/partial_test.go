@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/trial"
 )
 

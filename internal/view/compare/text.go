@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // Format returns how values of a unit are printed.

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/compare"
 )
 

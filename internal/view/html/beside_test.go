@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/compare"
 )
 

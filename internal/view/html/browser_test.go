@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/foliomem/folio/internal/system/inspect"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/internal/trial"
 )

@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 func labSection(f *result.Lab) *Section {

@@ -1,9 +1,9 @@
 package html
 
 import (
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/report"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/inspect"
 )
 
 // listed says whether a value, or the text of it, is in a cell of the tables.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/view/report"
 )
 

@@ -3,9 +3,9 @@ package html
 import (
 	"slices"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // A reference adds its figures to a chart, and to the tables of the experiment.

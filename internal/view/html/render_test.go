@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/analysis"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial/tune"
 	"github.com/foliomem/folio/internal/view/report"
 )

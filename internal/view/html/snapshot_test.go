@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/process/history"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/remedy"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/result/remedy"
-	"github.com/foliomem/folio/internal/system/history"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 

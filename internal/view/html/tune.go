@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 	"github.com/foliomem/folio/internal/view/report"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/foliomem/folio/internal/result/figure"
+	"github.com/foliomem/folio/internal/base/figure"
 )
 
 // upper makes the first letter of a sentence upper case.

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/perf/benchunit"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // ABLabel names a figure of folio ab.

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/process/host"
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/program/gctrace"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/diagnose"
-	"github.com/foliomem/folio/internal/system/host"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 	"github.com/foliomem/folio/internal/trial/tune"

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/process/collapser"
+	"github.com/foliomem/folio/internal/process/history"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/remedy"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/remedy"
-	"github.com/foliomem/folio/internal/system/collapser"
-	"github.com/foliomem/folio/internal/system/history"
-	"github.com/foliomem/folio/internal/system/inspect"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/system/waterfall"
 	"github.com/foliomem/folio/page"
 )
 

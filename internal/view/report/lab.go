@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // Lab prints, for each experiment, its question, the table of its arms, the

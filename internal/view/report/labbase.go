@@ -3,10 +3,10 @@ package report
 import (
 	"fmt"
 
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // differs prints how a figure of an arm differs from the base's, as benchstat does:

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/internal/process/leak"
 	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/leak"
 )
 
 // What could not be watched is null in the file, and not 0 of it in the text.

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/figure"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/figure"
 )
 
 // runText prints the memory sheet: one figure a line, medians when there were several runs.

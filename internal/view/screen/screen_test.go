@@ -12,10 +12,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/foliomem/folio/internal/process/history"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/history"
-	"github.com/foliomem/folio/internal/system/inspect"
-	"github.com/foliomem/folio/internal/system/waterfall"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")

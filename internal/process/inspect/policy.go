@@ -1,0 +1,115 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/internal/base/advice"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/procmem"
+)
+
+// Policy is what system and program want about transparent huge pages, as far as it
+// is known.
+type Policy struct {
+	System procmem.THP
+	// Allowed is false after prctl PR_SET_THP_DISABLE, in the process or the one that
+	// started it; nil before kernel 5.0.
+	Allowed *bool
+	// Advised and Against are the resident bytes that the program advised for huge
+	// pages (MADV_HUGEPAGE) and against them; nil if they could not be seen.
+	Advised, Against *uint64
+	// Collapse says why the kernel cannot make huge pages of memory that exists; nil
+	// if it can.
+	Collapse error
+}
+
+func (s *System) policy(status procmem.Status, a *areas) Policy {
+	p := Policy{Allowed: status.THPEnabled, Collapse: feature.Have(feature.Collapse)}
+	p.System, _ = s.FS.THP() // what is unknown stays unknown
+	if a != nil {
+		p.Advised, p.Against = &a.advised, &a.against
+	}
+	return p
+}
+
+// Disabled reports whether the process has no huge pages at all, whatever it advised.
+func (p Policy) Disabled() bool { return p.Allowed != nil && !*p.Allowed }
+
+// Means says what the policy does for the memory, in a line.
+func (p Policy) Means() string {
+	advised := p.Advised != nil && *p.Advised > 0
+	switch {
+	case !p.System.Present:
+		return "this kernel has no transparent huge pages"
+	case p.Disabled():
+		return "none for this process"
+	case p.System.Enabled.Selected == "always":
+		return "the kernel gives huge pages to all memory but what is advised against them"
+	case p.System.Enabled.Selected == "madvise" && advised:
+		return "the kernel gives huge pages to what the program advises"
+	case p.System.Enabled.Selected == "madvise" && p.Advised == nil:
+		return "the kernel gives huge pages to memory that is advised; whether this program advises any is not known"
+	case p.System.Enabled.Selected == "madvise":
+		return "the kernel gives huge pages to memory that is advised, and this program advises none"
+	case p.System.Enabled.Selected == "never":
+		return "the kernel gives no program huge pages by itself, but makes them on request (folio collapse)"
+	}
+	return "unknown"
+}
+
+// hazards lists what works against huge pages, or makes them cost more than they give.
+func (s *System) hazards(p *Process) (out []string) {
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	t := p.Policy.System
+	switch {
+	case !t.Present:
+		add("this kernel has no transparent huge pages")
+		return out
+	case !p.Policy.Disabled() && p.Policy.Collapse != nil:
+		add("%v", p.Policy.Collapse)
+	}
+	facts := p.adviceFacts()
+	for _, a := range advice.Find(&facts) {
+		add("%s", strings.TrimSpace(a.Line()))
+	}
+	if p.Policy.Against != nil && *p.Policy.Against > 0 {
+		add("%s of it is advised against huge pages (MADV_NOHUGEPAGE): the kernel makes none there", unit.Size(*p.Policy.Against))
+	}
+	if p.Swapped != nil && *p.Swapped > 0 {
+		add("%s is in swap: huge pages take memory, and there is too little already", unit.Size(*p.Swapped))
+	}
+	if w := p.Windows; w != nil && w.Fill > 0 {
+		if l := p.Limit; l != nil && l.Left() < w.Fill {
+			add("collapsing all that is dense enough takes %s more, and its memory cgroup has %s left", unit.Size(w.Fill), unit.Size(l.Left()))
+		}
+	}
+	if w := p.Windows; w != nil && p.Of == GoHeap && w.Sparse > w.Count/2 && w.Gain < w.Resident/2 {
+		add("the heap is sparse: most of its windows are too empty for a huge page")
+	}
+	return out
+}
+
+// limit returns the limit of the memory cgroups that a process is in of which the least is
+// left; nil if there is none, or if that is not known.
+func (s *System) limit(pid int) (least *Limit) {
+	groups, err := s.FS.MemoryGroups(pid)
+	if err != nil {
+		return nil
+	}
+	for _, g := range groups {
+		m, err := g.Read()
+		if err != nil || m.Limit == nil || m.Usage == nil {
+			continue
+		}
+		l := &Limit{Dir: s.FS.GroupDir(g), Bytes: *m.Limit, Used: *m.Usage}
+		if m.InactiveFile != nil {
+			l.Cache = *m.InactiveFile
+		}
+		if least == nil || l.Left() < least.Left() {
+			least = l
+		}
+	}
+	return least
+}

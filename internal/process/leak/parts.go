@@ -1,0 +1,178 @@
+package leak
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/waterfall"
+)
+
+// partSeries are parts of memory over time.
+type partSeries struct {
+	series   map[string]*series
+	readings int
+	first    []waterfall.Share // of named memory, at the first reading
+}
+
+// The readings whose Go heap is one part, for the runtime could not be read, and those where
+// it is divided.
+const (
+	whole = iota
+	divided
+)
+
+// mallocOr is malloc and other anonymous memory in one: an arena of malloc that is full looks
+// like any other mapping, so that a leak can make the one fall and the other jump.
+const (
+	mallocOr      = "malloc_or_other"
+	mallocOrTitle = "malloc of the C library, or other anonymous memory"
+)
+
+// watched are the parts of memory that can leak beside the Go heap.
+var watched = []waterfall.Kind{waterfall.Malloc, waterfall.Other, waterfall.Named, waterfall.ThreadStacks, waterfall.Shared, waterfall.Stacks, waterfall.Data}
+
+// readParts adds the parts of a reading. Where the runtime could not be read, what it has is
+// not known and is a part of others: such readings do not compare with those that are
+// divided, and are kept apart.
+func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
+	w.rss.Add(&inspect.Process{Waterfall: f}, 0, 0)
+	to, kinds := &w.memory[divided], slices.Clone(watched)
+	switch {
+	case f.GC == nil:
+		to = &w.memory[whole]
+		kinds = slices.DeleteFunc(kinds, func(k waterfall.Kind) bool { return k == waterfall.Stacks })
+		if w.goProgram && !w.profile {
+			kinds = append(kinds, waterfall.Heap)
+		}
+	case !w.profile:
+		kinds = append(kinds, waterfall.Live)
+	}
+	if to.readings++; to.series == nil {
+		to.series, to.first = make(map[string]*series), f.Part(waterfall.Named).Of
+	}
+	for _, k := range kinds {
+		part := f.Part(k)
+		s := add(to.series, k.String(), at, nil, float64(part.Bytes))
+		s.Kind, s.Title = Memory, k.Title()
+		if k == waterfall.Named {
+			s.Name = grewMost(to.first, part.Of)
+		}
+	}
+	s := add(to.series, mallocOr, at, nil, float64(f.Part(waterfall.Malloc).Bytes+f.Part(waterfall.Other).Bytes))
+	s.Kind, s.Title = Memory, mallocOrTitle
+}
+
+// grewMost returns the name whose memory has grown the most; "" if none has, or if it is one
+// of those that are not listed.
+func grewMost(before, now []waterfall.Share) (name string) {
+	had := make(map[string]uint64)
+	unlisted := uint64(math.MaxUint64) // the most that a name had which is not in the list
+	for _, s := range before {
+		had[s.Name] = s.Bytes
+		unlisted = min(unlisted, s.Bytes)
+	}
+	if _, cut := had[waterfall.Others]; !cut {
+		unlisted = 0
+	}
+	var most uint64
+	for _, s := range now {
+		was, listed := had[s.Name]
+		if !listed {
+			was = unlisted
+		}
+		if grown := s.Bytes - min(s.Bytes, was); grown > most {
+			most, name = grown, s.Name
+		}
+	}
+	if name == waterfall.Others {
+		return ""
+	}
+	return name
+}
+
+// mostParts are the readings of the kind that there are more of.
+func (w *watcher) mostParts() *partSeries {
+	if w.memory[whole].readings > w.memory[divided].readings {
+		return &w.memory[whole]
+	}
+	return &w.memory[divided]
+}
+
+// judgeParts says which parts of memory grow, by the readings of the kind that there are
+// more of.
+func (w *watcher) judgeParts() {
+	of := w.mostParts()
+	if of.readings > 0 {
+		w.Parts = new(len(of.series) - 1) // mallocOr is of two
+	}
+	w.grow(of.series, leastMemory)
+	one := func(f Finding) bool { return f.Title == waterfall.Malloc.Title() || f.Title == waterfall.Other.Title() }
+	if slices.ContainsFunc(w.Found, one) {
+		w.Found = slices.DeleteFunc(w.Found, func(f Finding) bool { return f.Title == mallocOrTitle })
+	}
+	if n := w.Readings - of.readings; n > 0 && of.readings > 0 {
+		w.note("%s of %d did not say what the others did of its memory, and do not count for the parts of it", unit.Plural(n, "reading"), w.Readings)
+		if Enough(w.Readings) && !Enough(of.readings) {
+			w.note("only %s of the parts of its memory: at least %d are needed to judge them", unit.Plural(of.readings, "reading"), Least)
+		}
+	}
+}
+
+// judgeHeap says whether the growth of the Go heap could be judged. What is live is known
+// after a GC cycle only: until the next one any heap grows.
+func (w *watcher) judgeHeap() {
+	if !w.goProgram {
+		return
+	}
+	var few string
+	switch of := w.mostParts(); {
+	case w.profile:
+		few = fewCycles(w.cycles)
+	case of == &w.memory[whole]:
+		if !Enough(of.readings) {
+			few = fmt.Sprintf("only %s of its memory (at least %d are needed)", unit.Plural(of.readings, "reading"), Least)
+		}
+	default:
+		if few = fewCycles(w.gcCycles()); few != "" {
+			few = "no heap profile, and " + few
+		}
+	}
+	w.HeapJudged = few == ""
+	if !slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Title == waterfall.Live.Title() || f.Title == waterfall.Heap.Title() }) {
+		w.HeapUnjudged = few
+	}
+}
+
+// fewCycles says that there were too few GC cycles to judge by; "" if there were enough.
+func fewCycles(n int) string {
+	if Enough(n) {
+		return ""
+	}
+	return fmt.Sprintf("only %s (at least %d are needed): use a longer --duration", unit.Plural(n, "GC cycle"), Least)
+}
+
+// gcCycles is how many GC cycles ended while it was watched, as the readings say.
+func (w *watcher) gcCycles() (n int) {
+	for _, p := range w.rss.Points {
+		if p.Cycles != nil {
+			n = int(*p.Cycles)
+		}
+	}
+	return n
+}
+
+// judgeRSS says by how much RSS has grown, whatever it is that grows.
+func (w *watcher) judgeRSS() {
+	n := len(w.rss.Points)
+	if n == 0 {
+		return
+	}
+	first, last := w.rss.Points[0], w.rss.Points[n-1]
+	w.RSS = &RSS{First: first.RSS, Last: last.RSS, Over: last.At - first.At}
+	if g := w.rss.All(); g != nil {
+		w.RSS.Growth = &g.RSS
+	}
+}

@@ -1,0 +1,239 @@
+package leak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/internal/process/waterfall"
+)
+
+const mib = 1 << 20
+
+// seen are the findings, in words, each once.
+func seen(r *Report) (out []string) {
+	for _, f := range r.Found {
+		text := fmt.Sprintf("%s %s%s", f.Kind, f.Func, f.Title)
+		if f.Name != "" {
+			text += " " + f.Name
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// fall is a reading of a Go program in MiB: its runtime was read, or its heap is one part.
+func fall(read bool, parts map[waterfall.Kind]float64, named ...waterfall.Share) *waterfall.Waterfall {
+	f := &waterfall.Waterfall{}
+	if read {
+		f.GC = &waterfall.GC{}
+	}
+	for k, v := range parts {
+		f.Parts = append(f.Parts, waterfall.Part{Kind: k, Bytes: int64(v * mib)})
+	}
+	if len(named) > 0 {
+		part := waterfall.Part{Kind: waterfall.Named, Of: named}
+		for _, s := range named {
+			part.Bytes += int64(s.Bytes)
+		}
+		f.Parts = append(f.Parts, part)
+	}
+	return f
+}
+
+// watchFalls judges readings, one a second; nil is one of which nothing is known.
+func watchFalls(profile bool, n int, at func(i int) *waterfall.Waterfall) *Report {
+	w := &watcher{Report: &Report{}, goProgram: true, profile: profile}
+	w.cycles = n
+	for i := range n {
+		w.Readings++
+		if f := at(i); f != nil {
+			f.At = time.Unix(int64(i), 0)
+			w.readParts(float64(i), f)
+		}
+	}
+	w.judge(context.Background())
+	return w.Report
+}
+
+// TestNamed: memory to which the program gave a name can leak as other memory.
+func TestNamed(t *testing.T) {
+	r := watchFalls(true, 60, func(i int) *waterfall.Waterfall {
+		return fall(true, map[waterfall.Kind]float64{waterfall.Live: 10},
+			waterfall.Share{Name: "[anon:steady]", Bytes: 100 * mib}, waterfall.Share{Name: "[anon:leak]", Bytes: uint64(i) * mib})
+	})
+	if got := strings.Join(seen(r), ", "); got != "memory anonymous memory with a name [anon:leak]" || r.Found[0].Slope < 0.9*mib || *r.Parts != 7 || len(r.Notes) > 0 {
+		t.Errorf("%q: %+v", got, r)
+	}
+	r = watchFalls(true, 60, func(i int) *waterfall.Waterfall {
+		return fall(true, map[waterfall.Kind]float64{waterfall.Live: 10}, waterfall.Share{Name: "[anon:leak]", Bytes: uint64(10*mib + i%7*mib)})
+	})
+	if len(r.Found) > 0 {
+		t.Errorf("%q", seen(r))
+	}
+}
+
+// TestUnread: what could not be read in some readings is not 0 in them, nor is what other
+// parts have for that reason growth.
+func TestUnread(t *testing.T) {
+	for _, profile := range []bool{true, false} {
+		for _, c := range []struct {
+			name string
+			read func(i int) bool
+			want string
+		}{
+			{"at first", func(i int) bool { return i > 20 }, ""},
+			{"now and then", func(i int) bool { return i%5 != 0 }, ""},
+			{"at the end", func(i int) bool { return i < 40 }, ""},
+			{"never", func(int) bool { return false }, ""},
+			{"always", func(int) bool { return true }, ""},
+		} {
+			steady := func(i int) *waterfall.Waterfall {
+				level := 100 + rand.New(rand.NewPCG(uint64(i), 1)).Float64()
+				if c.read(i) {
+					return fall(true, map[waterfall.Kind]float64{waterfall.Live: level, waterfall.Stacks: 20, waterfall.Other: 5})
+				}
+				return fall(false, map[waterfall.Kind]float64{waterfall.Heap: 30 + level, waterfall.Other: 35})
+			}
+			if r := watchFalls(profile, 60, steady); len(r.Found) > 0 {
+				t.Errorf("%s, profile %v: %q of what does not grow", c.name, profile, seen(r))
+			}
+			leaks := func(i int) *waterfall.Waterfall {
+				v := float64(i)
+				if c.read(i) {
+					return fall(true, map[waterfall.Kind]float64{waterfall.Live: 100 + v, waterfall.Stacks: 20 + v, waterfall.Other: 5})
+				}
+				return fall(false, map[waterfall.Kind]float64{waterfall.Heap: 130 + 2*v, waterfall.Other: 35})
+			}
+			want := "memory stacks of goroutines"
+			if !profile {
+				want = "memory live heap after the last GC, memory stacks of goroutines"
+			}
+			if c.name == "never" {
+				want = map[bool]string{true: "", false: "memory Go heap"}[profile]
+			}
+			r := watchFalls(profile, 60, leaks)
+			if got := strings.Join(seen(r), ", "); got != want {
+				t.Errorf("%s, profile %v: %q grows, want %q", c.name, profile, got, want)
+			}
+			if mixed := c.name != "never" && c.name != "always"; mixed != strings.Contains(strings.Join(r.Notes, "\n"), " of 60 did not say what the others did") {
+				t.Errorf("%s: notes %q", c.name, r.Notes)
+			}
+		}
+	}
+}
+
+// TestUnreadable: readings of which nothing is known are none.
+func TestUnreadable(t *testing.T) {
+	r := watchFalls(true, 60, func(i int) *waterfall.Waterfall {
+		if i%2 == 0 {
+			return nil
+		}
+		return fall(true, map[waterfall.Kind]float64{waterfall.Data: float64(i)})
+	})
+	if got := strings.Join(seen(r), ", "); got != "memory variables of the program (data, bss)" || r.Found[0].From < mib {
+		t.Errorf("%q: %+v", got, r.Found)
+	}
+	if r = watchFalls(true, 60, func(int) *waterfall.Waterfall { return nil }); r.Parts != nil || r.Starts != nil || len(r.Found) > 0 {
+		t.Errorf("%+v", r)
+	}
+	r = watchFalls(true, 60, func(i int) *waterfall.Waterfall {
+		if i >= Least-1 {
+			return nil
+		}
+		return fall(true, nil)
+	})
+	if want := fmt.Sprintf("only %d readings of the parts of its memory", Least-1); !strings.Contains(strings.Join(r.Notes, "\n"), want) {
+		t.Errorf("notes %q", r.Notes)
+	}
+}
+
+// TestFullArenas: a leak through malloc is found though its full arenas are seen as other
+// memory, and is said once.
+func TestFullArenas(t *testing.T) {
+	for rate, want := range map[float64]string{0.5: "memory " + waterfall.Malloc.Title(), 5: "memory " + mallocOrTitle} {
+		r := watchFalls(true, 60, func(i int) *waterfall.Waterfall {
+			n := rate * float64(i)
+			full := float64(int(n/64)) * 64
+			return fall(true, map[waterfall.Kind]float64{waterfall.Malloc: n - full, waterfall.Other: full + 1})
+		})
+		if got := strings.Join(seen(r), ", "); got != want || *r.Parts != 7 {
+			t.Errorf("%v MiB a second: %q grows, want %q", rate, got, want)
+		}
+	}
+}
+
+// TestGrewMost: of a name that was not listed it is not known that it had nothing.
+func TestGrewMost(t *testing.T) {
+	share := func(name string, n uint64) waterfall.Share { return waterfall.Share{Name: name, Bytes: n} }
+	for _, c := range []struct {
+		before, now []waterfall.Share
+		want        string
+	}{
+		{nil, nil, ""},
+		{nil, []waterfall.Share{share("[anon:a]", 1)}, "[anon:a]"},
+		{[]waterfall.Share{share("[anon:a]", 9), share("[anon:b]", 5)}, []waterfall.Share{share("[anon:a]", 10), share("[anon:b]", 8)}, "[anon:b]"},
+		{[]waterfall.Share{share("[anon:a]", 9)}, []waterfall.Share{share("[anon:a]", 9)}, ""},
+		{[]waterfall.Share{share("[anon:a]", 9), share("[anon:b]", 5), share(waterfall.Others, 100)},
+			[]waterfall.Share{share("[anon:a]", 12), share("[anon:c]", 6), share(waterfall.Others, 90)}, "[anon:a]"},
+		{[]waterfall.Share{share("[anon:a]", 9), share(waterfall.Others, 100)}, []waterfall.Share{share("[anon:a]", 12), share(waterfall.Others, 190)}, ""},
+	} {
+		if got := grewMost(c.before, c.now); got != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.before, c.now, got, c.want)
+		}
+	}
+}
+
+// TestHeapNotJudged: without enough GC cycles a growth of the Go heap is neither found nor
+// denied, and that of RSS is said.
+func TestHeapNotJudged(t *testing.T) {
+	grows := func(every int, read bool) func(int) *waterfall.Waterfall {
+		return func(i int) *waterfall.Waterfall {
+			kind := waterfall.Heap
+			if read {
+				kind = waterfall.Since
+			}
+			f := fall(read, map[waterfall.Kind]float64{kind: float64(10 * i)})
+			if f.RSS = uint64(100+10*i) * mib; read {
+				f.GC.Cycles = 3 + uint32(i/every)
+			}
+			return f
+		}
+	}
+	for _, c := range []struct {
+		name          string
+		goes, profile bool
+		cycles        int // that brought a heap profile
+		at            func(int) *waterfall.Waterfall
+		judged        bool
+		why           string
+	}{
+		{"few profiles", true, true, 6, grows(10, true), false, "only 6 GC cycles (at least 12 are needed): use a longer --duration"},
+		{"profiles", true, true, 12, grows(10, true), true, ""},
+		{"no profile, few cycles", true, false, 0, grows(10, true), false, "no heap profile, and only 5 GC cycles (at least 12 are needed): use a longer --duration"},
+		{"no profile", true, false, 0, grows(2, true), true, ""},
+		{"runtime not read", true, false, 0, grows(2, false), true, ""},
+		{"not Go", false, false, 0, grows(2, false), false, ""},
+	} {
+		w := &watcher{Report: &Report{}, goProgram: c.goes, profile: c.profile, cycles: c.cycles}
+		for i := range 60 {
+			w.Readings++
+			f := c.at(i)
+			f.At = time.Unix(int64(i), 0)
+			w.readParts(float64(i), f)
+		}
+		w.judge(context.Background())
+		if w.HeapJudged != c.judged || w.HeapUnjudged != c.why {
+			t.Errorf("%s: judged %v, %q", c.name, w.HeapJudged, w.HeapUnjudged)
+		}
+		if r := w.RSS; r == nil || r.First != 100*mib || r.Last != 690*mib || r.Over != 59*time.Second || r.Growth == nil || r.Growth.Slope != 600*mib {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
