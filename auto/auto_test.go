@@ -171,6 +171,9 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
+// defaults turns the import on, which is off in a test binary, and sets nothing.
+const defaults = "all=on"
+
 func role(t *testing.T, name, env string, more ...string) (s state, stderr string) {
 	t.Helper()
 	out, errs := testenv.RunRole(t, name, append(more, "FOLIO="+env)...)
@@ -182,6 +185,7 @@ func role(t *testing.T, name, env string, more ...string) (s state, stderr strin
 
 func TestProgram(t *testing.T) {
 	for env, want := range map[string]string{
+		"":                       "false false ", // a test binary
 		"off":                    "false false ",
 		"heap=off":               "false true ",
 		"heap=off,arenadebug=1":  "false true ",
@@ -207,7 +211,7 @@ func TestDefaults(t *testing.T) {
 	if err := r.Stop(); err != nil {
 		t.Error(err)
 	}
-	s, stderr := role(t, "grow", "")
+	s, stderr := role(t, "grow", defaults)
 	if !s.Heap || s.Stats.Coverage() < 0.8 || stderr != "" {
 		t.Errorf("%+v\n%s", s, stderr)
 	}
@@ -226,7 +230,7 @@ func TestReserveWithinALimit(t *testing.T) {
 		testenv.Missing(t, "the THP policy is not madvise")
 	}
 	const limit = "GOMEMLIMIT=2GiB"
-	s, stderr := role(t, "grow", "", limit)
+	s, stderr := role(t, "grow", defaults, limit)
 	if n := s.Stats.Reserved.Len(); n == 0 || n > 2<<30 || s.Stats.Advised.Len() == 0 || s.Unmet != 0 || stderr != "" {
 		t.Errorf("%+v\n%s", s, stderr)
 	}
@@ -234,7 +238,7 @@ func TestReserveWithinALimit(t *testing.T) {
 		t.Errorf("reserve=0: %+v", s)
 	}
 	if _, limited, err := procmem.New("").CgroupLimit(0); err == nil && !limited {
-		if s, _ := role(t, "grow", ""); s.Stats.Reserved.Len() != 0 {
+		if s, _ := role(t, "grow", defaults); s.Stats.Reserved.Len() != 0 {
 			t.Errorf("without a limit: %+v", s)
 		}
 	}

@@ -41,4 +41,11 @@
 //
 // What it does to the heap, and what can go wrong, is in
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.
+//
+// # In tests
+//
+// In a test binary nothing is started unless FOLIO is set, so that leak detectors find no
+// goroutine of it: FOLIO=all=on has the defaults. The go command writes into a binary
+// whether it is one; for tests that other tools build, as Bazel, set FOLIO=off. Programs that a
+// test starts are not test binaries.
 package auto
