@@ -2,14 +2,19 @@
 // memory that is handed out by counting up, costs the GC next to nothing,
 // and is reused without waiting for it.
 //
+//	type Node struct{ Next *Node }
+//
 //	a := arena.NewArena()
 //	defer a.Free()
-//	n := arena.New[Node](a)       // a *Node in the arena
-//	s := arena.MakeSlice[int](a, 0, 100)
+//	list := arena.New[Node](a) // a *Node in the arena
+//	lengths := arena.MakeSlice[int](a, 0, 100)
+//	lengths = arena.Append(a, lengths, 1)
 //
-//	h := arena.Of[Node](a)        // for many values of several types in turn
+//	nodes := arena.Of[Node](a) // a handle: for many values of several types in turn
 //	for range 1000 {
-//		n := h.New()
+//		n := nodes.New()
+//		n.Next = list
+//		list = n
 //	}
 //
 // The names and meanings are those of Go's experimental package arena, so that

@@ -5,7 +5,7 @@
 //	if err != nil {
 //		log.Print(err) // the program runs on with its own settings
 //	}
-//	defer tuner.Stop()
+//	defer tuner.Stop() // does nothing if Start failed
 //
 // A program whose GC takes less than 2% of its CPU time is left alone. Where GC
 // takes more, the heap may grow: until GC takes 1%, until the budget is used, until a

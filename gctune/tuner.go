@@ -12,7 +12,9 @@ import (
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// Tuner sets GOGC and the memory limit of this process until it is stopped.
+// Tuner sets GOGC and the memory limit of this process until it is stopped. Its methods may be
+// called by many goroutines at once. A nil Tuner, as of a Start that failed, has stopped and
+// has done nothing.
 type Tuner struct {
 	opts  Options
 	c     *Controller
@@ -124,6 +126,9 @@ func validGOGC(v string) bool {
 
 // SetBudget replaces Options.Budget; 0 restores the default.
 func (t *Tuner) SetBudget(budget uint64) {
+	if t == nil {
+		return
+	}
 	t.meter.budget.wish.Store(budget)
 	select {
 	case t.nudge <- struct{}{}:
@@ -133,6 +138,9 @@ func (t *Tuner) SetBudget(budget uint64) {
 
 // Stats returns what the tuner has done and measured.
 func (t *Tuner) Stats() Stats {
+	if t == nil {
+		return Stats{}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.stats
@@ -144,6 +152,9 @@ func (t *Tuner) Stats() Stats {
 // were changed since by others. On a single CPU it waits for a GC cycle that runs with a
 // second P. It may be called more than once.
 func (t *Tuner) Stop() {
+	if t == nil {
+		return
+	}
 	t.once.Do(func() {
 		close(t.stop)
 		<-t.done

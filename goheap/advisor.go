@@ -21,7 +21,7 @@ var ErrStarted = errors.New("an advisor runs in this process already")
 var started atomic.Bool
 
 // Advisor watches over the heap of this process. Its methods may be called by many
-// goroutines at once.
+// goroutines at once. A nil Advisor, as of a Start that failed, has stopped and has done nothing.
 type Advisor struct {
 	options Options
 	fs      procmem.FS
@@ -151,6 +151,9 @@ func (a *Advisor) prepare() error {
 
 // Stats returns what the advisor knows and did.
 func (a *Advisor) Stats() Stats {
+	if a == nil {
+		return Stats{}
+	}
 	s := *a.published.Load()
 	s.Ranges, s.Hazards, s.Fenced = slices.Clone(s.Ranges), slices.Clone(s.Hazards), slices.Clone(s.Fenced)
 	return s
@@ -163,6 +166,9 @@ func (a *Advisor) Stats() Stats {
 // keeps others from collapsing it; under always it stays advised. The error
 // says that this failed. Stopping twice does nothing more.
 func (a *Advisor) Stop() error {
+	if a == nil {
+		return nil
+	}
 	a.stop.Do(func() {
 		close(a.quit)
 		<-a.done

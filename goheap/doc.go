@@ -3,14 +3,13 @@
 //	advisor, err := goheap.Start(nil)
 //	if err != nil {
 //		log.Print(err) // the heap stays as it is
-//	} else {
-//		defer advisor.Stop()
 //	}
+//	defer advisor.Stop() // does nothing if Start failed
 //
 // Since Go 1.21.4 the runtime does not ask for huge pages, and most systems give
-// them only to those who ask. Programs with heaps of a GiB and more that read
-// it in no order run 15 to 20% faster on huge pages; small heaps gain nothing,
-// and are left alone ([Options.MinHeap]).
+// them only to those who ask. What a program gains depends on how it reads its heap:
+// https://github.com/foliomem/folio/blob/main/docs/lab-notes/huge-pages.md has
+// measurements. Small heaps gain nothing, and are left alone ([Options.MinHeap]).
 //
 // # Two mechanisms
 //
