@@ -24,8 +24,8 @@ The files are results of folio (--json) or in the Go benchmark format (go test
 setting, build, machine, time. Figures are medians with 95% intervals; a
 difference is printed where the Mann-Whitney test finds one at 0.05, else "~".
 Two results were not interleaved, so a difference may be the machine's: folio
-calls none better or worse. Only 'folio tune' and 'folio lab' can, within one
-result.
+calls none better or worse. 'folio ab', 'folio tune' and 'folio lab' can, within
+one result.
 
 Where each file has one setting these are compared, whatever they are; else
 settings of the same name. Results of different kinds or metrics are refused.

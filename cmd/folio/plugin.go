@@ -27,9 +27,11 @@ folio %s is the program %s, which folio looks for on the PATH and becomes with t
 same arguments. From a clone: go install ./cmd/... in the directory fleet. See docs/fleet.md.`, short, name, program),
 		Example:            fmt.Sprintf("  folio %s --help", name),
 		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := exec.LookPath(program)
 			switch {
+			case errors.Is(err, exec.ErrNotFound) && len(args) == 1 && (args[0] == "-h" || args[0] == "--help"):
+				return cmd.Help()
 			case err != nil && !errors.Is(err, exec.ErrNotFound):
 				return errors.Join(fmt.Errorf("%s: cannot run %s: %w", name, program, err), exitCode(exitCannotRun))
 			case err != nil:

@@ -27,7 +27,7 @@ type reportFlags struct {
 const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
 HTML page with charts.
 
-The files are what run, tune, lab, inspect, doctor, suggest, collapse and load write
+The files are what run, tune, ab, lab, inspect, leaks, doctor, suggest, collapse and load write
 with --json. Without --html each is printed as its command printed it, and several
 runs of one load also together, as merged histograms. With --html several are
 shown side by side, with what differs between them: two machines, two kernels,
@@ -38,7 +38,7 @@ it. It needs no network, and loads nothing.
 runs the container: variables, and limits and requests where it was measured in a
 cgroup (--cgroup-memory, --cgroup-cpus).
 
-While measuring, --html FILE of run, tune, lab, inspect, doctor and suggest
+While measuring, --html FILE of run, tune, ab, lab, inspect, doctor and suggest
 makes the same page.`
 
 func newReport(a *app) *cobra.Command {

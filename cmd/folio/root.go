@@ -34,7 +34,7 @@ page faults, TLB misses) and gives it back. It works on programs as they are.
   folio fleet --help            what the services of a cluster lose, and should set
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab
---fail-if; 126 the program to measure cannot be executed; 127 it is not found;
+--fail-if, or late in folio load --strict; 126 the program to measure cannot be executed; 127 it is not found;
 130 interrupted. A program that is run once passes its own exit code on.`
 
 func newRoot(a *app) *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -117,6 +118,9 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 		todo = append(todo, r.prepare(e))
 	}
 	r.res.Outcomes = todo
+	if err := r.permitted(todo); err != nil {
+		return &Result{}, err
+	}
 	for i, out := range todo {
 		r.pace.rest = todo[i+1:]
 		err = r.experiment(ctx, out)
@@ -151,6 +155,23 @@ func (r *run) prepare(e *Experiment) *Outcome {
 		out.Arms = append(out.Arms, &ArmResult{Arm: a})
 	}
 	return out
+}
+
+// permitted says at once that settings of the system cannot be changed.
+func (r *run) permitted(todo []*Outcome) error {
+	for _, out := range todo {
+		for _, a := range out.Arms {
+			for _, c := range a.Arm.Changes {
+				if a.Arm.NotRun != "" {
+					continue
+				}
+				if err := c.Permitted(); errors.Is(err, fs.ErrPermission) {
+					return fmt.Errorf("--allow-system: %s: %s: %w; run folio as root, or leave out --allow-system", out.Experiment.Name, a.Arm.Name, err)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // beyond says why an arm cannot run under limits, "" if it can.
@@ -429,7 +450,7 @@ type armRunner struct {
 func (r armRunner) Run(ctx context.Context, s trial.Setting) (sample *trial.Sample, err error) {
 	if len(r.arm.Changes) > 0 {
 		if err := r.changer.Apply(r.arm.Changes); err != nil {
-			return &trial.Sample{Failure: err.Error()}, nil
+			return &trial.Sample{Failure: strings.ReplaceAll(err.Error(), "\n", "; ")}, nil
 		}
 		defer func() { err = errors.Join(err, r.changer.Restore()) }()
 	}

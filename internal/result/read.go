@@ -130,6 +130,9 @@ func notJSON(data []byte, err error) error {
 	case json.NewDecoder(bytes.NewReader(text)).Decode(&first) == nil && len(first) < len(text) && text[len(first)] == '\n':
 		return errors.New("it has more than one result, as inspect --watch --json - writes them: take one line of it")
 	}
+	if len(text) > 0 && text[0] != '{' && text[0] != '[' {
+		return errors.New("it is not JSON: want a file that --json wrote")
+	}
 	return jsonError(err)
 }
 

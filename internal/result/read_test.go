@@ -18,7 +18,7 @@ func TestRead(t *testing.T) {
 		{"<!DOCTYPE html>\n<html>", "x.json: not a result of folio: it is a page"},
 		{`{"schema":"folio-inspect/1"}` + "\n" + `{"schema":"folio-inspect/1"}` + "\n", "more than one result"},
 		{`{"schema":"folio-inspect/1"}x`, "byte 29: invalid character 'x'"},
-		{"\x1f\x8b\x08\x00", "x.json: not a result of folio: byte 1: invalid character"},
+		{"\x1f\x8b\x08\x00", "x.json: not a result of folio: it is not JSON: want a file that --json wrote"},
 		{`{"schema":"folio/1","kind":7}`, "byte 28: kind cannot be a JSON number"},
 		{`{"schema":"folio/1","kind":"\u001b[2J"}`, `kind "\x1b[2J": this folio does not know it`},
 		{`{"schema":"folio/1","kind":"run","arms":[{`, "it ends too early: was it copied while it was written?"},

@@ -32,22 +32,27 @@ func near(d int, a, b string) bool {
 	return d <= 1 && n > 1 || d <= 2 && 2*d <= n
 }
 
-// distance is how many letters are to be changed, added or removed (Levenshtein).
+// distance is how many letters are to be changed, added, removed, or swapped with the next.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
 	}
 	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
 		for j := range len(b) {
-			cost := before
+			cost := rows[i][j]
 			if a[i] != b[j] {
-				cost = min(before, row[j], row[j+1]) + 1
+				cost = min(cost, rows[i][j+1], rows[i+1][j]) + 1
 			}
-			before, row[j+1] = row[j+1], cost
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = cost
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

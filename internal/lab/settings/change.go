@@ -39,6 +39,19 @@ func (c Change) String() string {
 	return fmt.Sprintf("write %s to %s (now %s)", c.Value, c.Path, now)
 }
 
+// Permitted returns an error if this process may not make the change, without making it.
+func (c Change) Permitted() error {
+	path := c.Path
+	if c.Dir {
+		path = filepath.Dir(path)
+	}
+	const write = 2 // W_OK
+	if err := syscall.Access(path, write); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	return nil
+}
+
 // An undo takes a change back.
 type undo struct {
 	Path  string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -291,6 +292,9 @@ func Failure(s *trial.Sample) error {
 	line := ""
 	if l := s.Reason(); l != "" {
 		line = ": " + l
+	}
+	if line == "" && strings.HasPrefix(s.Failure, "exit code ") {
+		line = "; --show-output shows what it prints, --ignore-exit counts its runs all the same"
 	}
 	if s.OutOfMemory() {
 		line += "; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."
