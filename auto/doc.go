@@ -2,8 +2,8 @@
 //
 //	import _ "github.com/foliomem/folio/auto"
 //
-// It puts the heap on huge pages ([goheap]), within a memory limit from the first touch on,
-// and tunes the GC within the memory of the container ([gctune]). Programs that collect
+// It puts the heap on huge pages ([goheap]), within a memory limit as it grows beyond 64 MiB,
+// else where it is dense and 256 MiB or more, and tunes the GC within the memory of the container ([gctune]). Programs that collect
 // little are left as they are; the heap of one that collects often may grow up to the limit, also
 // if little of it is live. A GOGC or GOMEMLIMIT that is set keeps its meaning.
 //
@@ -41,6 +41,12 @@
 //
 // What it does to the heap, and what can go wrong, is in
 // https://github.com/foliomem/folio/blob/main/docs/goheap.md.
+//
+// # Deadlocks
+//
+// While it runs, the Go runtime does not end a program whose goroutines all wait for ever
+// ("all goroutines are asleep - deadlock!"): its goroutines wait on timers, as they do in
+// programs that use a time.Ticker, os/signal or the network. FOLIO=off restores that.
 //
 // # In tests
 //

@@ -40,6 +40,7 @@ func TestErrorsSayWhatWasTyped(t *testing.T) {
 		{"tune --memlimit 1GiB -- true", exitMisuse, "unknown flag --memlimit: tune searches GOMEMLIMIT itself; folio run takes --memlimit"},
 		{"tune --budgt 3s -- true", exitMisuse, "unknown flag --budgt: did you mean --budget?"},
 		{"help foo", exitMisuse, "unknown command foo: see 'folio --help'"},
+		{"rnu -- gofmt", exitMisuse, "unknown command rnu: did you mean run?"},
 		{"help tnue", exitMisuse, "unknown command tnue: did you mean tune?"},
 		{"run --input nosuch -- true", exitFailure, "--input: open nosuch: no such file or directory"},
 		{"load --rate 1 --body nosuch http://127.0.0.1:1/", exitFailure, "--body: open nosuch: no such file or directory"},
