@@ -24,6 +24,7 @@ var prefixes = [...]string{"Ki", "Mi", "Gi", "Ti"}
 
 // ParseSize reads a size from 1 byte to below 8 EiB: a whole or decimal number with B,
 // KiB, MiB, GiB, TiB, or the shorter Ki, K and so on, which mean the same powers of 1024.
+// A number below 4096 without a unit is refused: who writes 512 means MiB, hardly bytes.
 func ParseSize(s string) (uint64, error) {
 	bad := fmt.Errorf("%q is not a size: want a number with KiB, MiB or GiB, such as 512MiB", s)
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -38,6 +39,9 @@ func ParseSize(s string) (uint64, error) {
 	shift, ok := shiftOf(strings.ToLower(strings.TrimSpace(unit)))
 	if !ok {
 		return 0, bad
+	}
+	if unit == "" && f > 0 && f < 4096 {
+		return 0, fmt.Errorf("%q has no unit: want %sMiB or %[2]sGiB", s, num)
 	}
 	v := f * float64(uint64(1)<<shift)
 	if v < 1 || v >= math.MaxInt64 {

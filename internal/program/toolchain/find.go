@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/goversion"
 )
 
 // Names of folio's caches, below its directory in the user's cache.
@@ -38,11 +39,22 @@ func Parse(s string) (string, error) {
 	case version.IsValid(v) && version.Compare(v, oldest) < 0: // before it, go1.20 was a release, too
 		return "", fmt.Errorf("%s is too old: want %s or later", v, oldest+".0")
 	case version.IsValid(v) && version.Lang(v) == v:
-		return "", fmt.Errorf("%q is a version of the language: want a release, such as %s.0", s, v)
+		return "", fmt.Errorf("%q is a version of the language: want a release, such as %s", s, releaseOf(v))
 	case !release.MatchString(v):
 		return "", fmt.Errorf("%q is not a release of Go: want such as go1.27.4", s)
 	}
 	return v, nil
+}
+
+// releaseOf returns a release of a version of the language, the newest that Folio knows if
+// it knows none of it.
+func releaseOf(lang string) string {
+	for _, r := range goversion.Releases {
+		if version.Lang(r) == lang {
+			return r
+		}
+	}
+	return goversion.Newest()
 }
 
 // A Finder finds toolchains.

@@ -15,8 +15,9 @@ import (
 func TestParse(t *testing.T) {
 	for in, want := range map[string]string{
 		"go1.27.4": "go1.27.4", "1.27.4": "go1.27.4", "go1.28rc1": "go1.28rc1", "go1.21.0": "go1.21.0",
-		"go1.27":      `"go1.27" is a version of the language: want a release, such as go1.27.0`,
-		"1.27":        `"1.27" is a version of the language: want a release, such as go1.27.0`,
+		"go1.27":      `"go1.27" is a version of the language: want a release, such as go1.27.4`,
+		"go9.9":       `"go9.9" is a version of the language: want a release, such as go1.27.4`,
+		"1.27":        `"1.27" is a version of the language: want a release, such as go1.27.4`,
 		"go1.20":      "go1.20 is too old: want go1.21.0 or later",
 		"1.4":         "go1.4 is too old: want go1.21.0 or later",
 		"go1.20rc1":   "go1.20rc1 is too old: want go1.21.0 or later",

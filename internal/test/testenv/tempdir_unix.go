@@ -14,9 +14,6 @@ import (
 // tempEnv is the temporary directory of the tests that this process is a part of.
 const tempEnv = "FOLIO_TEST_TMPDIR"
 
-// alive is closed by the kernel when this process ends, however it does.
-var alive *os.File
-
 // The tests of a package, and all processes that they start, have a temporary directory of
 // their own, that no other user may write to. It is removed when the tests end, even if
 // they are killed: a shell waits for that.
@@ -45,17 +42,21 @@ func ownTemp() error {
 	if err != nil {
 		return err
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
+	// The write end stays open: the kernel closes it when this process ends, however it does.
+	var pipe [2]int
+	if err := syscall.Pipe(pipe[:]); err != nil {
 		return err
 	}
+	syscall.CloseOnExec(pipe[0])
+	syscall.CloseOnExec(pipe[1])
+	r := os.NewFile(uintptr(pipe[0]), "pipe")
+	defer r.Close()
 	cmd := exec.Command("/bin/sh", "-c", whenDead, dir)
 	cmd.Dir, cmd.ExtraFiles = "/", []*os.File{r}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // ctrl-C ends the tests, not the shell
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	alive = w
 	// Other users may look at what is in it: some programs of tests are run by them.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
@@ -65,5 +66,5 @@ func ownTemp() error {
 			return err
 		}
 	}
-	return r.Close()
+	return nil
 }

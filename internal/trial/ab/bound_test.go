@@ -218,3 +218,15 @@ func TestBoundsOnZeroBase(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownFigureIsGuessed(t *testing.T) {
+	have := []string{"wall", "user", "peak_rss"}
+	for name, want := range map[string]string{
+		"wal":    `--fail-if "wal>+3%": no figure "wal": did you mean wall?`,
+		"nosuch": `--fail-if "nosuch>+3%": no figure "nosuch": want one of wall, user, peak_rss`,
+	} {
+		if got := (&UnknownFigureError{Text: name + ">+3%", Name: name, Have: have}).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

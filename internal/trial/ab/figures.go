@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/foliomem/folio/internal/base/spelling"
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
@@ -175,6 +176,9 @@ type UnknownFigureError struct {
 }
 
 func (e *UnknownFigureError) Error() string {
+	if near := spelling.Nearest(e.Name, e.Have); near != "" {
+		return fmt.Sprintf("--fail-if %q: no figure %q: did you mean %s?", e.Text, e.Name, near)
+	}
 	return fmt.Sprintf("--fail-if %q: no figure %q: want one of %s", e.Text, e.Name, strings.Join(e.Have, ", "))
 }
 

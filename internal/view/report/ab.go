@@ -125,7 +125,7 @@ func ABSentence(f *result.ABFigure) string {
 		case *f.Detectable > tooNoisy && (f.Ratio != nil || f.Unit == result.UnitFraction):
 			text += "; too noisy to find any below 100%"
 		default:
-			text += fmt.Sprintf("; %s would have been seen", abSeen(f, *f.Detectable))
+			text += fmt.Sprintf("; differences below %s would be missed", abSeen(f, *f.Detectable))
 		}
 		return text
 	case better:

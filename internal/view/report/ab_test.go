@@ -143,7 +143,7 @@ func TestABPoints(t *testing.T) {
 		t.Errorf("%q, %q", diff, interval)
 	}
 	f.Detectable = new(0.5)
-	if got, want := ABSentence(f), "GC share: no difference found (-40.1 to +1.2 points); 22.5 points would have been seen"; got != want {
+	if got, want := ABSentence(f), "GC share: no difference found (-40.1 to +1.2 points); differences below 22.5 points would be missed"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Different = true
@@ -174,7 +174,7 @@ func TestABSentences(t *testing.T) {
 func TestABTooNoisy(t *testing.T) {
 	f := figureOf("wall_seconds", result.UnitSeconds, 1, 1.2, 0.3, 5)
 	f.Ratio, f.RatioLo, f.RatioHi, f.Different = new(1.2), new(0.3), new(5.0), false
-	for seen, want := range map[float64]string{0.95: "; 95.0% would have been seen", 1: "; 100.0% would have been seen", 5.4: "; too noisy to find any below 100%"} {
+	for seen, want := range map[float64]string{0.95: "; differences below 95.0% would be missed", 1: "; differences below 100.0% would be missed", 5.4: "; too noisy to find any below 100%"} {
 		f.Detectable = new(seen)
 		if got := ABSentence(f); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want %q", got, want)
