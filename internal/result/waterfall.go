@@ -183,6 +183,7 @@ type NearPeak struct {
 	// OfPeak is RSS as a part of its peak: 0.95 and more, but of runs that were not read as
 	// near to it.
 	OfPeak float64  `json:"peak_fraction"`
+	Runs   int      `json:"runs"`                         // of which it is the one with the highest peak
 	Why    []string `json:"reading_notes" redact:"prose"` // what could not be read, and why
 }
 
@@ -194,5 +195,5 @@ func PeakWaterfall(samples []*trial.Sample) *NearPeak {
 		return nil
 	}
 	return &NearPeak{Waterfall: *newWaterfall(w.Process.Waterfall, w.Process.Remedies), PID: w.Process.PID, Name: w.Process.Name, At: w.At.Seconds(),
-		OfPeak: w.OfPeak, Why: list(w.Process.Notes)}
+		OfPeak: w.OfPeak, Runs: len(Usable(samples)), Why: list(w.Process.Notes)}
 }

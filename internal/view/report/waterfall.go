@@ -33,7 +33,11 @@ func NearPeakTitle(w *result.NearPeak) string {
 	if w.OfPeak < 0.995 {
 		at = "at " + unit.Percent(w.OfPeak) + " of the peak"
 	}
-	return fmt.Sprintf("Memory %s of RSS: process %d (%s), %s after the start", at, w.PID, console.Line(w.Name), unit.Seconds(w.At))
+	of := ""
+	if w.Runs > 1 {
+		of = fmt.Sprintf(", the highest of %d runs", w.Runs)
+	}
+	return fmt.Sprintf("Memory %s of RSS%s: process %d (%s), %s after the start", at, of, w.PID, console.Line(w.Name), unit.Seconds(w.At))
 }
 
 // nearPeak prints the memory of a run near its peak.
