@@ -45,8 +45,7 @@ func (c Change) Permitted() error {
 	if c.Dir {
 		path = filepath.Dir(path)
 	}
-	const write = 2 // W_OK
-	if err := syscall.Access(path, write); err != nil {
+	if err := mayWrite(path); err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: err}
 	}
 	return nil
