@@ -232,6 +232,9 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 		if err != nil {
 			return fmt.Errorf("inspect all processes: %w", err)
 		}
+		if len(l.Rows) == 0 && l.Hidden != "" && f.watch == 0 {
+			return fmt.Errorf("inspect all processes: %s", l.Hidden)
+		}
 		file.SetList(l)
 		return f.show(w, file)
 	}

@@ -80,7 +80,7 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (e
 	case errors.Is(err, errors.ErrUnsupported):
 		return errors.New("inspect --oom: needs Linux")
 	case err != nil && o.pid != 0:
-		return inspecting(o.pid, inspect.NoProcess(err))
+		return inspecting(o.pid, o.fs.Unseen(o.pid, err))
 	case err != nil:
 		return fmt.Errorf("inspect --oom: %w", err)
 	}
@@ -231,7 +231,7 @@ func (o *oomWatch) begin() error {
 	var unread []string // why, of each process
 	for _, p := range o.opened {
 		file, err := o.waterfall(p)
-		if errors.Is(err, inspect.ErrNoProcess) && o.pid != 0 {
+		if errors.Is(err, procmem.ErrNoProcess) && o.pid != 0 {
 			return err
 		}
 		if err != nil {

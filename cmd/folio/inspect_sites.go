@@ -155,8 +155,10 @@ func attachSites(s *inspect.System, pid int) (*goruntime.Target, error) {
 	}
 	target, err := goruntime.Attach(s.FS, pid)
 	switch {
-	case errors.Is(err, goruntime.ErrGone), procmem.Gone(err):
-		return nil, inspecting(pid, inspect.ErrNoProcess)
+	case errors.Is(err, goruntime.ErrGone):
+		return nil, inspecting(pid, procmem.ErrNoProcess)
+	case procmem.Gone(err):
+		return nil, inspecting(pid, s.FS.Unseen(pid, err))
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
 	case err != nil:

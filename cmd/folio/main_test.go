@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		"hostile": hostile,
 		"maxrss":  maxrss,
 		"halfway": halfway,
+		"hidden":  hidden,
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -21,12 +20,11 @@ func said(t *testing.T, args ...string) string {
 }
 
 // commandsOf are commands that look at a process, each with what it says that it was to do.
-func commandsOf(t *testing.T, pid string) [][]string {
-	heap := filepath.Join(t.TempDir(), "heap.pprof")
+func commandsOf(pid string) [][]string {
 	return [][]string{
 		{"inspect", "inspect", pid},
 		{"inspect", "inspect", "--duration", "1s", pid},
-		{"inspect", "inspect", "--heap", heap, pid},
+		{"inspect", "inspect", "--heap", "-", pid},
 		{"inspect", "inspect", "--goroutines", pid},
 		{"watch", "leaks", "--duration", "1s", pid},
 		{"collapse", "collapse", "--dry-run", pid},
@@ -35,7 +33,7 @@ func commandsOf(t *testing.T, pid string) [][]string {
 
 // An error names what the command was to do, once.
 func TestNoSuchProcess(t *testing.T) {
-	for _, c := range commandsOf(t, "999999999") {
+	for _, c := range commandsOf("999999999") {
 		if got, want := said(t, c[1:]...), "folio: "+c[0]+" process 999999999: no such process\n"; got != want {
 			t.Errorf("%q says %q, want %q", c, got, want)
 		}
@@ -47,7 +45,7 @@ func TestKernelThread(t *testing.T) {
 	if s, err := procmem.New("").Stat(2); err != nil || !s.Kernel {
 		testenv.Missing(t, "process 2 is not a thread of the kernel here: %v", err)
 	}
-	for _, c := range commandsOf(t, "2") {
+	for _, c := range commandsOf("2") {
 		if got, want := said(t, c[1:]...), "folio: "+c[0]+" process 2: a thread of the kernel: it has no memory of its own\n"; got != want {
 			t.Errorf("%q says %q, want %q", c, got, want)
 		}

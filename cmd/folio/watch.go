@@ -125,7 +125,7 @@ func (w *watching) gone(err error) bool {
 	switch {
 	case errors.Is(err, waterfall.ErrExec):
 		w.over = "began another program: readings end there"
-	case errors.Is(err, inspect.ErrNoProcess):
+	case errors.Is(err, procmem.ErrNoProcess):
 		w.over = "has ended"
 	default:
 		return false

@@ -18,11 +18,14 @@ type Inspect struct {
 	WindowBytes uint64 `json:"window_bytes"`
 }
 
-// Unseen counts the processes that a list leaves out.
+// Unseen counts the processes that a list leaves out. Hidden says why there may be more of
+// which nothing is known.
 type Unseen struct {
 	Small       int    `json:"small"`
 	Denied      int    `json:"denied"`
 	DeniedBytes uint64 `json:"denied_anonymous_bytes"`
+
+	Hidden *string `json:"hidden" redact:"keep"`
 }
 
 // ProcessID says which process it is.
@@ -193,7 +196,7 @@ func (f *Inspect) SetList(l *inspect.List) {
 		})
 	}
 	f.Kind, f.Processes = KindList, &lines
-	f.Unseen = &Unseen{Small: l.Small, Denied: l.Denied, DeniedBytes: l.DeniedBytes}
+	f.Unseen = &Unseen{Small: l.Small, Denied: l.Denied, DeniedBytes: l.DeniedBytes, Hidden: text(l.Hidden)}
 }
 
 func newWindows(w inspect.Windows) *Windows {

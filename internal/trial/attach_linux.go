@@ -2,9 +2,7 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,10 +19,10 @@ import (
 func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep Keep) (*Sample, error) {
 	st, err := fs.Stat(pid)
 	switch {
-	case errors.Is(err, os.ErrNotExist) || err == nil && st.Zombie():
-		return nil, fmt.Errorf("--attach %d: no such process", pid)
 	case err != nil:
-		return nil, fmt.Errorf("--attach %d: %w", pid, err)
+		return nil, fmt.Errorf("--attach %d: %w", pid, fs.Unseen(pid, err))
+	case st.Zombie():
+		return nil, fmt.Errorf("--attach %d: %w", pid, procmem.ErrNoProcess)
 	case st.Kernel:
 		return nil, fmt.Errorf("--attach %d: %w", pid, procmem.ErrKernelThread)
 	}

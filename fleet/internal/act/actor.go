@@ -149,7 +149,7 @@ func (a *Actor) process(ctx context.Context, r node.Running) {
 	o := collapser.Options{MinDensity: a.Policy.MinDensity, Rate: a.Policy.Rate, Budget: a.Policy.Budget - a.used[r]}
 	c, err := a.Open(r.PID, o, a.DryRun)
 	if err != nil {
-		if !errors.Is(err, inspect.ErrNoProcess) {
+		if !errors.Is(err, procmem.ErrNoProcess) {
 			a.stop(Failed, "cannot put the heap on huge pages: "+err.Error(), r)
 		}
 		return

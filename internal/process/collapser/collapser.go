@@ -92,12 +92,12 @@ type Collapser struct {
 }
 
 // Open prepares to collapse the memory of a process. Its errors are an
-// inspect.ErrNoProcess, an inspect.ErrNotGo, an [ErrOptedOut], or say what is missing,
+// procmem.ErrNoProcess, an inspect.ErrNotGo, an [ErrOptedOut], or say what is missing,
 // and how to get it. With dryRun no capability is needed, and Pass fails.
 func Open(s *inspect.System, pid int, o Options, dryRun bool) (*Collapser, error) {
 	c, err := open(s, pid, o, dryRun)
 	if err != nil {
-		return nil, fmt.Errorf("collapse process %d: %w", pid, inspect.NoProcess(err))
+		return nil, fmt.Errorf("collapse process %d: %w", pid, s.FS.Unseen(pid, err))
 	}
 	return c, nil
 }

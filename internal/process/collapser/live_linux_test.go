@@ -20,6 +20,7 @@ import (
 
 	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 	"github.com/foliomem/folio/page"
 )
@@ -339,7 +340,7 @@ func TestTargetEnds(t *testing.T) {
 	if _, err := c.Pass(context.Background()); !errors.Is(err, ErrEnded) {
 		t.Errorf("after it was reaped: %v", err)
 	}
-	if _, err := Open(inspect.New(), cmd.Process.Pid, Options{}, false); !errors.Is(err, inspect.ErrNoProcess) {
+	if _, err := Open(inspect.New(), cmd.Process.Pid, Options{}, false); !errors.Is(err, procmem.ErrNoProcess) {
 		t.Errorf("open what has ended: %v", err)
 	}
 }

@@ -36,6 +36,8 @@ type List struct {
 	// memory.
 	Denied      int
 	DeniedBytes uint64
+	// Hidden says what hides further processes in /proc, and how to see them; "" for nothing.
+	Hidden string
 }
 
 // List looks at all processes. Those that end meanwhile are left out.
@@ -43,11 +45,15 @@ func (s *System) List(ctx context.Context, minDensity float64) (*List, error) {
 	if minDensity == 0 {
 		minDensity = MinDensity
 	}
+	hidden, err := s.FS.Unlisted()
+	if err != nil {
+		return nil, err
+	}
 	pids, err := s.FS.PIDs()
 	if err != nil {
 		return nil, err
 	}
-	l := &List{}
+	l := &List{Hidden: hidden}
 	self := os.Getpid()
 	for _, pid := range pids {
 		if ctx.Err() != nil {

@@ -39,7 +39,7 @@ func (w *Watcher) Current() bool {
 func (w *Watcher) Quick() (rss uint64, stats *goruntime.Stats, err error) {
 	m, err := w.s.FS.Statm(w.pid)
 	if err != nil {
-		return 0, nil, NoProcess(err)
+		return 0, nil, w.s.FS.Unseen(w.pid, err)
 	}
 	if w.target != nil {
 		if s, err := w.target.Stats(); err == nil {

@@ -187,7 +187,7 @@ func TestWatcher(t *testing.T) {
 		}
 	})
 	defer w.Close()
-	if _, err := w.Read(); !errors.Is(err, ErrNoProcess) {
+	if _, err := w.Read(); !errors.Is(err, procmem.ErrNoProcess) {
 		t.Errorf("it has ended: %v", err)
 	}
 }
@@ -352,7 +352,7 @@ func TestOtherPrograms(t *testing.T) {
 			t.Fatalf("Areas of all: %v, %v", r, err)
 		}
 	}
-	if _, err := s.Process(1<<30, Options{}); !errors.Is(err, ErrNoProcess) {
+	if _, err := s.Process(1<<30, Options{}); !errors.Is(err, procmem.ErrNoProcess) {
 		t.Errorf("nobody: %v", err)
 	}
 }
@@ -390,10 +390,10 @@ func TestEnding(t *testing.T) {
 		stat(c.state, c.flags)
 		write("status", "Name:\tx\nTgid:\t9\nPid:\t9\n"+c.status)
 		write("smaps", "")
-		if _, err := s.Process(9, Options{}); err == nil || err.Error() != c.want || errors.Is(err, ErrNoProcess) != c.ended {
+		if _, err := s.Process(9, Options{}); err == nil || err.Error() != c.want || errors.Is(err, procmem.ErrNoProcess) != c.ended {
 			t.Errorf("%s: %v\nwant %s, ended: %t", c.name, err, c.want, c.ended)
 		}
-		if err := s.Check(9); c.status == "" && (err == nil || err.Error() != c.want || errors.Is(err, ErrNoProcess) != c.ended) {
+		if err := s.Check(9); c.status == "" && (err == nil || err.Error() != c.want || errors.Is(err, procmem.ErrNoProcess) != c.ended) {
 			t.Errorf("%s, checked: %v", c.name, err)
 		}
 	}
@@ -401,7 +401,7 @@ func TestEnding(t *testing.T) {
 	stat("S", 0x400000)
 	write("smaps", "00400000-00401000 r--p 00000000 00:00 0\nSize: 4 kB\nRss: 4 kB\n")
 	_, err := s.Process(9, Options{FaultTime: time.Millisecond, Sleep: func(time.Duration) { stat("Z", 0x40000c) }})
-	if !errors.Is(err, ErrNoProcess) {
+	if !errors.Is(err, procmem.ErrNoProcess) {
 		t.Errorf("ended while it was looked at: %v", err)
 	}
 }

@@ -120,46 +120,23 @@ type Options struct {
 	Sleep func(time.Duration)
 }
 
-// ErrNoProcess says that there is no such process, or that it has ended.
-var ErrNoProcess = errors.New("no such process")
-
-// An endingError says that a process is there, but has no memory any more. It is an
-// ErrNoProcess.
-type endingError struct{}
-
-func (endingError) Error() string        { return procmem.ErrEnding.Error() }
-func (endingError) Unwrap() error        { return procmem.ErrEnding }
-func (endingError) Is(target error) bool { return target == ErrNoProcess }
-
-// NoProcess makes an ErrNoProcess of an error of reading a process that has ended or is
-// ending, and leaves others as they are.
-func NoProcess(err error) error {
-	switch {
-	case errors.Is(err, procmem.ErrEnding):
-		return endingError{}
-	case procmem.Gone(err), errors.Is(err, os.ErrProcessDone):
-		return ErrNoProcess
-	}
-	return err
-}
-
-// Process looks at one process. The error is an ErrNoProcess, or says why nothing at
+// Process looks at one process. The error is a procmem.ErrNoProcess, or says why nothing at
 // all could be seen; what for, and of which process, says the caller.
 func (s *System) Process(pid int, o Options) (*Process, error) {
 	w := &Watcher{s: s, pid: pid, o: o}
 	defer w.Close()
 	p, err := s.process(pid, o, w)
 	if err != nil {
-		return nil, NoProcess(err)
+		return nil, s.FS.Unseen(pid, err)
 	}
 	return p, nil
 }
 
 // Check says of a process that has no memory to look at why; nil of others. The error is an
-// ErrNoProcess where it has ended.
+// procmem.ErrNoProcess where it has ended.
 func (s *System) Check(pid int) error {
 	_, _, err := s.withMemory(pid)
-	return NoProcess(err)
+	return s.FS.Unseen(pid, err)
 }
 
 // withMemory reads what there is to know of a process that has memory.
@@ -213,7 +190,7 @@ func (s *System) process(pid int, o Options, w *Watcher) (*Process, error) {
 		o.Sleep(o.FaultTime - time.Since(begin))
 		after, err := s.FS.Stat(pid)
 		if err != nil || after.StartTime != before.StartTime {
-			return nil, ErrNoProcess // what was read may be of two processes
+			return nil, procmem.ErrNoProcess // what was read may be of two processes
 		}
 		if after.Zombie() {
 			return nil, procmem.ErrEnding // or of a part of its memory

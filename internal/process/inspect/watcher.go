@@ -52,7 +52,7 @@ func (w *Watcher) Attached() bool { return w.target != nil }
 func (w *Watcher) Look() (*Process, error) {
 	p, err := w.look(true)
 	if err != nil {
-		return nil, NoProcess(err)
+		return nil, w.s.FS.Unseen(w.pid, err)
 	}
 	return p, nil
 }
@@ -62,7 +62,7 @@ func (w *Watcher) Look() (*Process, error) {
 func (w *Watcher) Read() (*Process, error) {
 	p, err := w.look(w.last == nil)
 	if err != nil {
-		return nil, NoProcess(err)
+		return nil, w.s.FS.Unseen(w.pid, err)
 	}
 	return p, nil
 }
@@ -74,7 +74,7 @@ func (w *Watcher) look(all bool) (*Process, error) {
 	case err != nil:
 		return nil, err
 	case w.last != nil && now.StartTime != w.begin.StartTime:
-		return nil, ErrNoProcess // another one has its number
+		return nil, procmem.ErrNoProcess // another one has its number
 	case now.Zombie():
 		return nil, procmem.ErrEnding
 	}

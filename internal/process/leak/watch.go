@@ -19,6 +19,7 @@ import (
 	"github.com/foliomem/folio/internal/program/callsite"
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // Kinds of what can grow.
@@ -183,7 +184,7 @@ func (w *watcher) attach(s *inspect.System, pid int) error {
 	w.goProgram = true
 	if w.target, err = goruntime.Attach(s.FS, pid); err != nil {
 		if errors.Is(err, goruntime.ErrGone) {
-			return inspect.ErrNoProcess
+			return procmem.ErrNoProcess
 		}
 		w.target = nil
 		w.note("its heap profile and goroutines cannot be read: %v", err)
@@ -200,7 +201,7 @@ func (w *watcher) note(format string, args ...any) {
 }
 
 func ended(err error) bool {
-	return errors.Is(err, goruntime.ErrGone) || errors.Is(err, inspect.ErrNoProcess) || errors.Is(err, waterfall.ErrExec)
+	return errors.Is(err, goruntime.ErrGone) || errors.Is(err, procmem.ErrNoProcess) || errors.Is(err, waterfall.ErrExec)
 }
 
 // read reads everything once.

@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/system/feature"
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -98,7 +99,7 @@ func TestEnds(t *testing.T) {
 	if err != nil || !r.Ended || r.Readings < 4 || len(r.Notes) == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = Watch(context.Background(), inspect.New(), cmd.Process.Pid, time.Hour, time.Millisecond, func(time.Duration) {}); !errors.Is(err, inspect.ErrNoProcess) {
+	if r, err = Watch(context.Background(), inspect.New(), cmd.Process.Pid, time.Hour, time.Millisecond, func(time.Duration) {}); !errors.Is(err, procmem.ErrNoProcess) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -1,12 +1,8 @@
 package goruntime
 
 import (
-	"os"
-	"strconv"
-
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/sys"
 )
 
@@ -54,11 +50,4 @@ func (t *Target) readPieces(pieces []piece, buf []byte) bool {
 		}
 	}
 	return t.opened()
-}
-
-// numbered reports whether the numbers of processes in a /proc are those that this process
-// sees: not where it is that of another machine's root, or of another namespace.
-func numbered(fs procmem.FS) bool {
-	self, err := os.Readlink("/proc/self")
-	return err == nil && self == strconv.Itoa(os.Getpid()) && fs.Path("proc") == "/proc"
 }

@@ -208,7 +208,7 @@ func TestReadFast(t *testing.T) {
 	if err := was.read(was.at.Code+was.moved, fastly); !errors.Is(err, ErrGone) {
 		t.Errorf("%v", err)
 	}
-	if numbered(procmem.New(t.TempDir())) {
+	if procmem.New(t.TempDir()).Numbered() {
 		t.Error("numbers of another /proc")
 	}
 }

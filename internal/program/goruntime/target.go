@@ -94,7 +94,7 @@ func attach(fs procmem.FS, pid int, exe *os.File, size int64) (*Target, error) {
 		return nil, err
 	}
 	t.closer = []io.Closer{mem, exe}
-	if numbered(fs) {
+	if fs.Numbered() {
 		t.pid = pid
 	}
 	return t, nil

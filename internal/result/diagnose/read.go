@@ -243,9 +243,7 @@ type identity struct {
 // identify finds a process that can be looked at.
 func identify(f procmem.FS, pid int) (identity, error) {
 	st, err := f.Stat(pid)
-	switch {
-	case procmem.Gone(err):
-		return identity{}, fmt.Errorf("doctor %d: no such process", pid)
+	switch err = f.Unseen(pid, err); {
 	case errors.Is(err, fs.ErrPermission):
 		return identity{}, fmt.Errorf("doctor %d: may not be looked at: %s", pid, f.Denied(pid))
 	case err != nil:
@@ -256,6 +254,7 @@ func identify(f procmem.FS, pid int) (identity, error) {
 	s, err := f.Status(pid)
 	switch {
 	case err != nil:
+		err = f.Unseen(pid, err)
 		return identity{}, fmt.Errorf("doctor %d: %w", pid, err)
 	case s.TGID != nil && s.PID != nil && *s.TGID != *s.PID:
 		return identity{}, fmt.Errorf("doctor %d: is a thread: folio doctor %d looks at its process", pid, *s.TGID)
@@ -268,13 +267,10 @@ func identify(f procmem.FS, pid int) (identity, error) {
 // noMemory says why there is nothing to look at.
 func noMemory(f procmem.FS, pid int, comm string) error {
 	err := f.NoMemory(pid)
-	switch {
-	case procmem.Gone(err):
-		return fmt.Errorf("doctor %d: no such process", pid)
-	case errors.Is(err, procmem.ErrKernelThread):
+	if errors.Is(err, procmem.ErrKernelThread) {
 		return fmt.Errorf("doctor %d: is a thread of the kernel (%s), which has no memory of its own", pid, comm)
 	}
-	return fmt.Errorf("doctor %d: %w", pid, err)
+	return fmt.Errorf("doctor %d: %w", pid, f.Unseen(pid, err))
 }
 
 // children returns the child processes that go by the same name: a program that

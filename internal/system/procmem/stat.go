@@ -43,10 +43,15 @@ func (s Stat) Zombie() bool {
 
 // Why the status of a process has no memory: see [FS.NoMemory].
 var (
-	ErrKernelThread = errors.New("a thread of the kernel: it has no memory of its own")
-	ErrEnding       = errors.New("it is ending: its memory has been freed")
-	ErrMainThread   = errors.New("its main thread has ended: the kernel does not show the memory of the other threads")
+	ErrKernelThread       = errors.New("a thread of the kernel: it has no memory of its own")
+	ErrEnding       error = endingError{} // an ErrNoProcess
+	ErrMainThread         = errors.New("its main thread has ended: the kernel does not show the memory of the other threads")
 )
+
+type endingError struct{}
+
+func (endingError) Error() string        { return "it is ending: its memory has been freed" }
+func (endingError) Is(target error) bool { return target == ErrNoProcess }
 
 // NoMemory says why a process has no memory in its status: one of the errors above, or
 // one of reading /proc/PID/stat, for which [Gone] may hold.

@@ -133,9 +133,13 @@ func unseenProcess(p *result.Process) (a Answer, ok bool) {
 
 // unseenProcesses is the answer of a look at all processes that saw none.
 func unseenProcesses(processes []result.ProcessLine, u *result.Unseen) (a Answer, ok bool) {
-	if len(processes) > 0 || u == nil || u.Denied == 0 {
+	if len(processes) > 0 || u == nil || u.Denied == 0 && u.Hidden == nil {
 		return a, false
 	}
-	return Answer{Main: true, Bad: true, Goal: "Failed", Text: formatf("No process could be looked at: %d are of other users, or protected.", u.Denied),
+	why := formatf("%d are of other users, or protected", u.Denied)
+	if u.Hidden != nil {
+		why = *u.Hidden
+	}
+	return Answer{Main: true, Bad: true, Goal: "Failed", Text: formatf("No process could be looked at: %s.", why),
 		Steps: []Step{{"Look as root:", "sudo folio inspect"}}}, true
 }

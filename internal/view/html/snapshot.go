@@ -64,6 +64,9 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	if u := unseen; u != nil && u.Denied > 0 {
 		s.Notes = append(s.Notes, formatf("not looked at: %d of other users or protected, with %s of anonymous memory: CAP_SYS_PTRACE (sudo) opens all but what a security module or another user namespace protects", u.Denied, unit.Size(u.DeniedBytes)))
 	}
+	if u := unseen; u != nil && u.Hidden != nil {
+		s.Notes = append(s.Notes, formatf("not seen: %s", *u.Hidden))
+	}
 	if u := unseen; u != nil && u.Small > 0 {
 		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
 	}

@@ -306,6 +306,9 @@ func inspectList(f *result.Inspect, w io.Writer, rows int) error {
 		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: CAP_SYS_PTRACE (sudo) opens all but what a security module or another user namespace protects", u.Denied,
 			unit.Size(u.DeniedBytes))
 	}
+	if u := f.Unseen; u != nil && u.Hidden != nil {
+		out.line("not seen: %s", *u.Hidden)
+	}
 	return out.err
 }
 

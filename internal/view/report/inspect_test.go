@@ -64,7 +64,7 @@ func testList() *inspect.List {
 			{PID: 1234, Command: []string{"/usr/bin/prog"}, UID: new(1000), GoVersion: "go1.26.8", Resident: 200 * mibs, Windows: w},
 			{PID: 88, Name: "java", Resident: 20 * mibs, Windows: inspect.Windows{Size: 2 * mibs, Count: 4, Sparse: 4, Resident: 4 * mibs}},
 		},
-		Small: 40, Denied: 3, DeniedBytes: 70 * mibs,
+		Small: 40, Denied: 3, DeniedBytes: 70 * mibs, Hidden: "/proc is mounted with hidepid=invisible, which hides processes of other users: needs CAP_SYS_PTRACE",
 	}
 }
 
