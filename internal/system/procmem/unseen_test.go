@@ -13,7 +13,9 @@ import (
 // The option counts of the mount that is seen at /proc: the last one.
 func TestHidepid(t *testing.T) {
 	const disk = "36 35 98:0 / / rw - ext4 /dev/vda rw,hidepid=2\n"
-	proc := func(point, options string) string { return "63 45 0:39 / " + point + " rw - proc proc " + options + "\n" }
+	proc := func(point, options string) string {
+		return "63 45 0:39 / " + point + " rw - proc proc " + options + "\n"
+	}
 	for _, c := range []struct{ mounts, want string }{
 		{"", ""},
 		{disk + proc("/proc", "rw"), ""},

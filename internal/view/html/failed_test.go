@@ -93,8 +93,8 @@ func brokenFiles() map[string]struct {
 	hidden.Process = &result.Process{ProcessID: result.ProcessID{PID: 4242, Name: "prog"}, Notes: []string{"smaps cannot be read: permission denied"}}
 	none := result.NewInspect("v0")
 	none.Kind, none.Processes, none.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Denied: 12, DeniedBytes: 1 << 30}
-	all := result.NewInspect("v0")
-	all.Kind, all.Processes, all.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Hidden: new("/proc is mounted with hidepid=invisible")}
+	unlisted := result.NewInspect("v0")
+	unlisted.Kind, unlisted.Processes, unlisted.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Hidden: new("/proc is mounted with hidepid=invisible")}
 	useless := suggestFile("./prog")
 	useless.Suggestions, useless.Others, useless.Nothing = nil, nil, new("the profile has no samples")
 	useless.Cost = result.SuggestCost{}
@@ -106,8 +106,8 @@ func brokenFiles() map[string]struct {
 			"sudo folio doctor 4242</code>"}},
 		"inspect blind": {hidden, []string{"The memory of process 4242 could not be looked at: smaps cannot be read: permission denied.",
 			"sudo folio inspect 4242</code>"}},
-		"list blind": {none, []string{"No process could be looked at: 12 are of other users, or protected.", "sudo folio inspect</code>"}},
-		"list hidden": {all, []string{"No process could be looked at: /proc is mounted with hidepid=invisible.", "not seen: /proc is", "sudo folio inspect</code>"}},
+		"list blind":  {none, []string{"No process could be looked at: 12 are of other users, or protected.", "sudo folio inspect</code>"}},
+		"list hidden": {unlisted, []string{"No process could be looked at: /proc is mounted with hidepid=invisible.", "not seen: /proc is", "sudo folio inspect</code>"}},
 		"suggest without samples": {useless, []string{"Nothing to gain by an arena: the profile has no samples.",
 			"folio run -- go test -run &#39;^$&#39; ./prog</code>"}},
 		"failed at warm-up": {warmup, []string{"The command failed with its default settings: exit code 2: no &lt;database&gt;.",
