@@ -296,6 +296,15 @@ func (s *session) keep(arm *trial.Arm) {
 	}}
 }
 
+// mayHeap says why the program, or with wrapped any program, cannot be started with its heap
+// on huge pages here.
+func (s *session) mayHeap(wrapped bool) error {
+	if wrapped || s.file.Program.Attached != 0 {
+		return trial.MayTrace()
+	}
+	return s.program.MayHeap()
+}
+
 // showRun analyzes what was measured, once, and shows the result.
 func (a *app) showRun(s *session, arm *trial.Arm) error {
 	notes := &stat.Notes{}
@@ -303,7 +312,7 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 		notes.Add(n)
 	}
 	sayRun(notes, arm.Samples, s.program)
-	analysis.Run(&s.file)
+	analysis.Run(&s.file, s.mayHeap)
 	report.SetNotes(&s.file, notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
 	file, err := shown(&s.file, s.redact)

@@ -16,6 +16,10 @@ import (
 // pages by itself, under every setting.
 var ErrOwnHeap = errors.New("its heap asks for huge pages by itself: it was built or copied with a patch of folio's")
 
+// ErrUntraced is part of the error of [Program.MayHeap] where no program may be traced. A
+// copy that folio patch makes needs no trace.
+var ErrUntraced = errors.New("where nothing may trace a process, folio patch makes a copy of the program")
+
 // MayHeap says why the command cannot run under THPHeap, or that it need not, with an
 // error that is ErrOwnHeap. Whether the heap then gets huge pages is for the system
 // to say: see [GetsHuge].

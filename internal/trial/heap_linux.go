@@ -24,8 +24,17 @@ func (p *Program) mayHeap() error {
 	if _, err := p.heapAtExec(); err != nil {
 		return err
 	}
+	if err := MayTrace(); err != nil {
+		return p.heapError(err)
+	}
+	return nil
+}
+
+// MayTrace says why no program can be stopped at its exec here, with an error that is
+// ErrUntraced where that is denied.
+func MayTrace() error {
 	if err := spawn.MayTrace(); err != nil {
-		return p.heapError(untraced(err))
+		return untraced(err)
 	}
 	return nil
 }
@@ -68,7 +77,7 @@ func untraced(err error) error {
 	var trace *spawn.TraceError
 	var errno syscall.Errno
 	if errors.As(err, &trace) && errors.As(trace.Err, &errno) {
-		return fmt.Errorf("%s; where nothing may trace a process, folio patch makes a copy of the program", launch.WhyDenied(errno))
+		return fmt.Errorf("%s; %w", launch.WhyDenied(errno), ErrUntraced)
 	}
 	return err
 }

@@ -4,6 +4,8 @@ package trial
 
 import "errors"
 
+var errNoHeap = errors.New("needs Linux on amd64 or arm64")
+
 type heapPatch struct{}
 
 func (p *Program) mayHeap() error {
@@ -12,7 +14,10 @@ func (p *Program) mayHeap() error {
 }
 
 func (p *Program) heapAtExec() (func(pid int) error, error) {
-	return nil, p.heapError(errors.New("needs Linux on amd64 or arm64"))
+	return nil, p.heapError(errNoHeap)
 }
+
+// MayTrace says why no program can be stopped at its exec here.
+func MayTrace() error { return errNoHeap }
 
 func untraced(err error) error { return err }

@@ -9,8 +9,10 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// Run analyzes the samples of a run, or of a window of a running process.
-func Run(f *result.File) {
+// Run analyzes the samples of a run, or of a window of a running process. mayHeap says for
+// advice why the program cannot run under trial.THPHeap, or, where the command only starts
+// it, why no program can; nil: that is not known.
+func Run(f *result.File, mayHeap func(wrapped bool) error) {
 	if len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0 {
 		return
 	}
@@ -26,6 +28,9 @@ func Run(f *result.File) {
 	sheet.Server, sheet.Flags = f.Program.Load != "" || f.Program.Requests != nil, flags(f)
 	sheet.Wrapped = sheet.Go && f.Program.GoVersion == nil && f.Program.Build == nil
 	sheet.Go, sheet.PID = sheet.Go || f.Program.GoVersion != nil, f.Program.Attached
+	if mayHeap != nil {
+		sheet.MayHeap = func() error { return mayHeap(sheet.Wrapped) }
+	}
 	sheet.Delayed = f.Delayed(arm)
 	var limit *uint64
 	if f.Program.Limits != nil {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -137,12 +138,31 @@ func (s *RunFacts) hugePages() string {
 		return s.line("run", "--env", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
 	case s.Setting.THP == trial.THPHeap:
 		return ""
-	case s.Wrapped:
-		return "put folio exec -- before the Go program in the command: its heap then asks for huge pages"
-	case slices.Contains(s.Flags, "--build") || s.Setting.THP == trial.THPOff:
+	case !s.Wrapped && (slices.Contains(s.Flags, "--build") || s.Setting.THP == trial.THPOff):
 		return s.line("tune")
+	}
+	if s.MayHeap != nil {
+		if err := s.MayHeap(); err != nil {
+			return s.copied(err)
+		}
+	}
+	if s.Wrapped {
+		return "put folio exec -- before the Go program in the command: its heap then asks for huge pages"
 	}
 	why := fmt.Sprintf("the heap then asks for huge pages: one fault per %s instead of %.0f",
 		unit.Exact(*s.Host.HugePageBytes), float64(*s.Host.HugePageBytes)/float64(s.Host.PageBytes))
 	return s.lineWith(why, "run", "--thp=heap")
+}
+
+// copied is how to have the heap on huge pages where err is in the way of having that at
+// the start of the program; "" if that is no more possible in a copy of it.
+func (s *RunFacts) copied(err error) string {
+	if !errors.Is(err, trial.ErrUntraced) {
+		return ""
+	}
+	program := "PROGRAM"
+	if len(s.Command) > 0 && !s.Wrapped {
+		program = trial.Quote(s.Command[0])
+	}
+	return "folio patch " + program + " -o COPY   # run the copy instead: its heap asks for huge pages; folio run --thp=heap and folio exec need ptrace, which is denied here"
 }

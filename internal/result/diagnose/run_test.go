@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,6 +168,7 @@ func TestFaultAdvice(t *testing.T) {
 	largest := func(s *RunFacts, part float64) {
 		s.Profile = &profile.Result{Faults: 100_000, LargestFaults: uint64(part * 100_000)}
 	}
+	untraced := func() error { return fmt.Errorf("ptrace: operation not permitted; %w", trial.ErrUntraced) }
 	for _, tt := range []struct {
 		name          string
 		change        func(*RunFacts)
@@ -209,6 +211,10 @@ func TestFaultAdvice(t *testing.T) {
 			s.Host.PageBytes, s.Host.HugePageBytes, s.Faults = 65536, new(uint64(512<<20)), pages/16
 			s.Sys = 10
 		}, "first touches", "folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 512MiB instead of 8192"},
+		{"may be traced", func(s *RunFacts) { s.Faults, s.MayHeap = pages, func() error { return nil } }, "first touches", huge},
+		{"may not be traced", func(s *RunFacts) { s.Faults, s.MayHeap = pages, untraced }, "first touches", "folio patch ./prog -o COPY   # run the copy"},
+		{"a shell that may not be traced", func(s *RunFacts) { s.Faults, s.MayHeap, s.Wrapped = pages, untraced, true }, "first touches", "folio patch PROGRAM -o COPY   # run the copy"},
+		{"cannot be patched", func(s *RunFacts) { s.Faults, s.MayHeap = pages, func() error { return errors.New("Go 1.16") } }, "first touches", touch},
 		{"processes not counted", func(s *RunFacts) { s.Faults, s.Processes = 9*pages, 0 }, "", reuse},
 		{"a server under load", func(s *RunFacts) { s.Faults, s.Server = pages, true }, "peak RSS 200.0MiB", huge},
 		{"a server that faults again", func(s *RunFacts) { s.Faults, s.Server = 3*pages, true }, "faulted in again", fixed},

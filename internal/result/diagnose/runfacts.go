@@ -51,6 +51,10 @@ type RunFacts struct {
 
 	Profile *profile.Result // of all samples together; nil: not sampled
 
+	// MayHeap says why THPHeap is not possible here; nil: that is not known. It is asked only
+	// for advice.
+	MayHeap func() error
+
 	Delayed Delayed  // of a server under a load by folio
 	OOM     OOMKills // what an OOM killer ended, of all runs
 }

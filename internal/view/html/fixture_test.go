@@ -173,7 +173,7 @@ func runFile(runs int) *result.File {
 		RSS: 97 << 20, Parts: []waterfall.Part{{Kind: waterfall.Live, Bytes: 90 << 20, How: waterfall.Computed}, {Kind: waterfall.Text, Bytes: 7 << 20, How: waterfall.Read}}}}}
 	a.Waterfall = result.PeakWaterfall(a.Samples)
 	f.Arms = []result.Arm{a}
-	analysis.Run(f)
+	analysis.Run(f, nil)
 	return f
 }
 

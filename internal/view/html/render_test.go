@@ -154,7 +154,7 @@ func TestLinesToPaste(t *testing.T) {
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
 	f.Program.Limits = &result.Limits{Memory: new(uint64(512 << 20)), CPUs: new(1.5)}
 	f.Metric = &result.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
-	analysis.Run(f)
+	analysis.Run(f, nil)
 	if text := string(pageOf(t, f)); !strings.Contains(text, `folio tune --metric &#39;op/s=([0-9.]*) op/s&#39; --input &#39;in put.txt&#39; `+
 		`--cgroup-memory 512MiB --cgroup-cpus 1.5 --higher-is-better --ignore-exit -- ./prog -n 5</code>`) {
 		t.Error("the line for a search is another one")
@@ -163,7 +163,7 @@ func TestLinesToPaste(t *testing.T) {
 	}
 	f = runFile(1)
 	f.Program.Build = &result.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
-	analysis.Run(f)
+	analysis.Run(f, nil)
 	text := string(pageOf(t, f))
 	for _, want := range []string{"<h1><code><bdi>folio run --build ./cmd/prog --thp=system -- -n 5</bdi></code></h1>",
 		"built from ./cmd/prog with heap-hugepages@abc", "folio tune --build ./cmd/prog -- -n 5</code>"} {
