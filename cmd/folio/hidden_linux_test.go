@@ -110,4 +110,21 @@ func TestHiddenProcess(t *testing.T) {
 	}
 }
 
+// Where /proc shows another PID namespace, a number is one of two processes.
+func TestForeignProc(t *testing.T) {
+	testenv.Root(t, "for a PID namespace")
+	for _, args := range append(commandsOf("1"), []string{"doctor", "doctor", "1"}, []string{"--attach", "run", "--attach", "1"}, []string{"", "inspect"}) {
+		cmd := exec.Command("/proc/self/exe")
+		cmd.Args = append([]string{"folio"}, args[1:]...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run()
+		const why = ": /proc shows another PID namespace: run folio with unshare --mount-proc, or where /proc was mounted in its namespace\n"
+		if code := cmd.ProcessState.ExitCode(); code != exitFailure || stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), why) {
+			t.Errorf("%q: code %d, %q, %q", args, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
 const unmountedProc = "/proc is not mounted: as root, run mount -t proc proc /proc"

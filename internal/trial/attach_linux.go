@@ -17,10 +17,10 @@ import (
 // only those are known that the kernel keeps.
 // keep leaves the samples themselves in Sample.Profile.
 func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, keep Keep) (*Sample, error) {
-	st, err := fs.Stat(pid)
+	st, err := fs.Find(pid)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--attach %d: %w", pid, fs.Unseen(pid, err))
+		return nil, fmt.Errorf("--attach %d: %w", pid, err)
 	case st.Zombie():
 		return nil, fmt.Errorf("--attach %d: %w", pid, procmem.ErrNoProcess)
 	case st.Kernel:

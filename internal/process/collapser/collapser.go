@@ -107,7 +107,7 @@ func open(s *inspect.System, pid int, o Options, dryRun bool) (*Collapser, error
 	if err != nil {
 		return nil, err
 	}
-	if st, err := s.FS.Stat(pid); err != nil {
+	if st, err := s.FS.Find(pid); err != nil {
 		return nil, err
 	} else if st.Zombie() {
 		return nil, procmem.ErrEnding

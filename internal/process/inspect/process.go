@@ -141,7 +141,7 @@ func (s *System) Check(pid int) error {
 
 // withMemory reads what there is to know of a process that has memory.
 func (s *System) withMemory(pid int) (procmem.Stat, procmem.Status, error) {
-	stat, err := s.FS.Stat(pid)
+	stat, err := s.FS.Find(pid)
 	if err != nil {
 		return stat, procmem.Status{}, err
 	}

@@ -69,7 +69,7 @@ func (w *Watcher) Read() (*Process, error) {
 
 func (w *Watcher) look(all bool) (*Process, error) {
 	at := time.Now()
-	now, err := w.s.FS.Stat(w.pid)
+	now, err := w.s.FS.Find(w.pid)
 	switch {
 	case err != nil:
 		return nil, err

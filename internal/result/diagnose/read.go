@@ -242,8 +242,8 @@ type identity struct {
 
 // identify finds a process that can be looked at.
 func identify(f procmem.FS, pid int) (identity, error) {
-	st, err := f.Stat(pid)
-	switch err = f.Unseen(pid, err); {
+	st, err := f.Find(pid)
+	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return identity{}, fmt.Errorf("doctor %d: may not be looked at: %s", pid, f.Denied(pid))
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,17 @@ import (
 
 // ErrNoProcess says that there is no such process, or that it has ended.
 var ErrNoProcess = errors.New("no such process")
+
+// Find reads the stat of a process that is to be looked at by its number, also by system
+// calls: in the /proc of another PID namespace that may be the number of two processes. The
+// error is one of [FS.Unseen].
+func (f FS) Find(pid int) (Stat, error) {
+	if err := f.foreign(); err != nil {
+		return Stat{}, err
+	}
+	s, err := f.Stat(pid)
+	return s, f.Unseen(pid, err)
+}
 
 // Unseen says of an error of reading a process why it is not seen: an ErrNoProcess where it
 // has ended or never was, else what hides it, and how to see it. Other errors are left as
@@ -21,9 +33,12 @@ func (f FS) Unseen(pid int, err error) error {
 	if !gone && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
+	if why := f.foreign(); why != nil {
+		return why
+	}
 	if there, _ := exists(pid); f.root == "" && there {
-		if why := f.unmounted(); why != nil {
-			return why
+		if !f.mounted() {
+			return errUnmounted
 		}
 		if f.hides(pid) != "" {
 			return errors.New(f.Denied(pid))
@@ -38,10 +53,13 @@ func (f FS) Unseen(pid int, err error) error {
 // Unlisted says what [FS.PIDs] does not show: "" for nothing. The error says why it shows
 // nothing, or processes by numbers that this process does not know them by.
 func (f FS) Unlisted() (why string, err error) {
-	if f.root != "" {
+	if f.root != "" || runtime.GOOS != "linux" {
 		return "", nil
 	}
-	if err := f.unmounted(); err != nil {
+	if !f.mounted() {
+		return "", errUnmounted
+	}
+	if err := f.foreign(); err != nil {
 		return "", err
 	}
 	// Process 1 is there in every namespace, and seldom of the user who asks.
@@ -55,14 +73,22 @@ func (f FS) Unlisted() (why string, err error) {
 	return why + needsTrace, nil
 }
 
-// unmounted says why the running system's /proc has no process by the number that this
-// process knows it by; nil where it has.
-func (f FS) unmounted() error {
-	if _, err := os.Lstat(f.path("proc/self")); err != nil {
-		return errors.New("/proc is not mounted: as root, run mount -t proc proc /proc")
-	}
-	if !f.Numbered() {
-		return errors.New("/proc shows another PID namespace: run folio with unshare --mount-proc, or where /proc was mounted in its namespace")
+// Why /proc cannot be used.
+var (
+	errUnmounted = errors.New("/proc is not mounted: as root, run mount -t proc proc /proc")
+	errForeign   = errors.New("/proc shows another PID namespace: run folio with unshare --mount-proc, or where /proc was mounted in its namespace")
+)
+
+// mounted reports whether there is a /proc.
+func (f FS) mounted() bool {
+	_, err := os.Lstat(f.path("proc/self"))
+	return err == nil
+}
+
+// foreign says that the running system's /proc is one of another PID namespace.
+func (f FS) foreign() error {
+	if f.root == "" && f.mounted() && !f.Numbered() {
+		return errForeign
 	}
 	return nil
 }
