@@ -79,8 +79,13 @@ func unseen(samples []*trial.Sample) string {
 	if trial.PeakWaterfall(samples).Cycles() > 0 {
 		unknown = "how many GC cycles there were in all is unknown: "
 	}
+	bounds := "GC cycles, pauses and the heap peak are lower bounds: "
 	for _, s := range samples {
-		switch {
+		switch aside := s.AsideText(); {
+		case aside != "" && s.GCCycles == nil:
+			return unknown + aside
+		case aside != "":
+			return bounds + aside
 		case s.NoLoad: // so is all else
 		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
 			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
@@ -89,7 +94,7 @@ func unseen(samples []*trial.Sample) string {
 		case s.GCCycles == nil:
 			return unknown + "no Go program was seen"
 		case s.GCTrace == trial.TracePartial:
-			return "GC cycles, pauses and the heap peak are lower bounds: some gctrace lines could not be seen, or told from other output. A process throws its standard error away, was started with another GODEBUG, was too short-lived to be looked at, or wrote at the same time as another"
+			return bounds + "some gctrace lines could not be seen, or told from other output. A process throws its standard error away, was started with another GODEBUG, was too short-lived to be looked at, or wrote at the same time as another"
 		}
 	}
 	return ""

@@ -35,7 +35,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	defer session.Close()
 	tree := fs.NewTree(pid)
 	defer tree.Close()
-	w := &watch{fs: fs, tree: tree, last: make(map[int]looked), cycles: newCycleCount(fs, pid)}
+	w := &watch{fs: fs, tree: tree, last: make(map[int]looked), cycles: newCycleCount(fs)}
 	collector := profile.New(nil)
 	handler := collector.Handler()
 

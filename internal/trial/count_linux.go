@@ -12,9 +12,8 @@ import (
 // A cycleCount counts the GC cycles of processes that ran already, by what their runtimes
 // count: nobody asked them for a trace.
 type cycleCount struct {
-	fs   procmem.FS
-	root int
-	of   map[int]*countedCycles
+	fs procmem.FS
+	of map[int]*countedCycles
 }
 
 // countedCycles are the GC cycles of one process.
@@ -24,8 +23,8 @@ type countedCycles struct {
 	err         error // why some are not known
 }
 
-func newCycleCount(fs procmem.FS, root int) *cycleCount {
-	return &cycleCount{fs: fs, root: root, of: make(map[int]*countedCycles)}
+func newCycleCount(fs procmem.FS) *cycleCount {
+	return &cycleCount{fs: fs, of: make(map[int]*countedCycles)}
 }
 
 // look reads the runtimes of these processes, and of those that it read before: one that
@@ -34,32 +33,37 @@ func (c *cycleCount) look(pids []int) {
 	born := len(c.of) > 0 // since the first look
 	for _, pid := range pids {
 		if c.of[pid] == nil {
-			c.of[pid] = c.open(pid, born)
+			c.of[pid] = openCycles(c.fs, pid, born)
 		}
 	}
 	for pid, p := range c.of {
-		if p.runtime == nil {
-			continue
-		}
-		s, err := p.runtime.Read()
-		if err != nil {
-			p.close()
-			p.err = fmt.Errorf("process %d ended, or became another program, before it was read for the last time", pid)
-			continue
-		}
-		p.last = s.Cycles
+		p.read(pid)
 	}
 }
 
-// open opens the runtime of a process. One that was born meanwhile has all its cycles then.
-func (c *cycleCount) open(pid int, born bool) *countedCycles {
+// read reads the count again, unless the runtime is not open.
+func (p *countedCycles) read(pid int) {
+	if p.runtime == nil {
+		return
+	}
+	s, err := p.runtime.Read()
+	if err != nil {
+		p.close()
+		p.err = fmt.Errorf("process %d ended, or became another program, before it was read for the last time", pid)
+		return
+	}
+	p.last = s.Cycles
+}
+
+// openCycles opens the runtime of a process. One that was born meanwhile has all its cycles then.
+func openCycles(fs procmem.FS, pid int, born bool) *countedCycles {
 	p := &countedCycles{}
-	build, err := executable.ReadBuild(c.fs.ExePath(pid))
+	build, err := executable.ReadBuild(fs.ExePath(pid))
 	if errors.Is(err, executable.ErrNotGo) {
 		return p
 	}
 	if err == nil {
-		p.runtime, err = goruntime.OpenState(c.fs, pid, build.GoVersion)
+		p.runtime, err = goruntime.OpenState(fs, pid, build.GoVersion)
 	}
 	if err != nil {
 		p.runtime, p.err = nil, err

@@ -43,7 +43,7 @@ func TestCycleCount(t *testing.T) {
 		testenv.Missing(t, "reading the memory of another process: %v", err)
 	}
 	mem.Close()
-	c := newCycleCount(procmem.New(""), pid)
+	c := newCycleCount(procmem.New(""))
 	collect()
 	c.look([]int{pid})
 	for range 3 {
@@ -60,7 +60,7 @@ func TestCycleCount(t *testing.T) {
 	}
 
 	// One that ends before the last look may have had more.
-	c = newCycleCount(procmem.New(""), pid)
+	c = newCycleCount(procmem.New(""))
 	c.look([]int{pid})
 	collect()
 	c.look([]int{pid})
@@ -80,7 +80,7 @@ func TestCycleCount(t *testing.T) {
 		_ = other.Process.Kill()
 		_ = other.Wait()
 	}()
-	c = newCycleCount(procmem.New(""), other.Process.Pid)
+	c = newCycleCount(procmem.New(""))
 	testenv.Eventually(t, "the exec of sleep", func() bool {
 		command, err := procmem.New("").Cmdline(other.Process.Pid)
 		return err == nil && len(command) > 0 && command[0] == "sleep"

@@ -84,6 +84,7 @@ func (r *running) fillTrace(out *Sample) {
 	if state == TraceComplete && slices.ContainsFunc(r.files.pumps[:], func(p *pump) bool { return p.filter.Mixed() }) {
 		state = TracePartial
 	}
+	out.Aside = r.witness.asides()
 	out.setTrace(state, r.trace)
 }
 

@@ -154,6 +154,7 @@ func (p *Program) Run(ctx context.Context, s Setting) (_ *Sample, err error) {
 		return nil, err
 	}
 	defer guard()
+	defer r.witness.asides() // where the trial does not exist
 	if p.Server != nil {
 		return r.serve(ctx)
 	}
@@ -187,6 +188,7 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 		return err
 	}
 	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
+	r.witness.theirs = keep
 	if r.p.KeepSeries || r.delays() {
 		r.series = &Series{}
 	}

@@ -42,7 +42,7 @@ func roleCycles([]string) error {
 	debug.SetGCPercent(-1)
 	fmt.Println("ready")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		runtime.GC()
+		collect(1)
 		fmt.Println("collected")
 	}
 	return nil

@@ -65,6 +65,8 @@ type Sample struct {
 	// GC has more of what the trace told; nil when GCCycles is, and of a process that ran
 	// already: its runtime counts cycles alone.
 	GC *gctrace.Summary `json:"-"`
+	// Aside says where traces went that folio did not see.
+	Aside []TraceAside `json:"-"`
 	// Uncounted says why the runtimes of processes that ran already did not tell of all.
 	Uncounted error `json:"-"`
 

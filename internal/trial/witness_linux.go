@@ -23,12 +23,14 @@ import (
 type witness struct {
 	fs     procmem.FS
 	root   int
-	traced bool     // folio asked for the trace
+	traced bool     // the trace was asked for
+	theirs bool     // by the user, who wants it wherever it goes
 	pipes  []uint64 // inodes of the streams that folio reads
 	start  time.Time
 
 	mu       sync.Mutex
 	seen     map[execution]sight // what looks at living processes saw
+	aside    []*aside            // where traces go that folio does not see
 	programs map[uint64]bool     // by inode: is it Go?
 	listens  []netip.AddrPort
 	again    time.Duration // when to look for them next, after the start
@@ -82,6 +84,7 @@ func (w *witness) look(pids []int) {
 		for _, pid := range pids {
 			w.lookAt(pid)
 		}
+		w.readAsides()
 	}
 	if since := time.Since(w.start); since >= w.again {
 		w.again = 2 * since
@@ -119,23 +122,29 @@ func (w *witness) lookAtExecution(e execution) {
 		_, err := executable.ReadBuild(w.fs.ExePath(e.pid))
 		isGo = err == nil
 	}
-	visible := w.writesToUs(e.pid)
-	if known { // the program that was started can turn its standard error away later
-		visible = visible && was.visible
-	} else if visible {
+	ours, traces := w.writesToUs(e.pid), was.visible
+	if !known {
 		env, err := w.fs.Environ(e.pid)
-		if err == nil && len(env) == 0 {
+		if ours && err == nil && len(env) == 0 {
 			return // an exec has begun, and is not done
 		}
-		visible = err == nil && asked(env)
+		traces = err == nil && asked(env)
+	}
+	var away *aside
+	if isGo && traces && !ours && !w.theirs {
+		away = w.lookAside(e)
 	}
 	// A process that ends gives its program up first, its files later. Without files it
 	// seems to have turned its standard error away.
 	if now, ok := w.executionOf(e.pid); !ok || now != e {
+		away.close()
 		return
 	}
 	w.programs[e.inode] = isGo
-	w.seen[e] = sight{isGo, visible}
+	w.seen[e] = sight{isGo, ours && traces}
+	if away != nil {
+		w.aside = append(w.aside, away)
+	}
 }
 
 func (w *witness) writesToUs(pid int) bool {

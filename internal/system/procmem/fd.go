@@ -16,6 +16,28 @@ import (
 	"strings"
 )
 
+// DescriptorPath is the path by which what a descriptor of a process is open on can be opened
+// again, even if its file was removed.
+func (f FS) DescriptorPath(pid, fd int) string { return f.procPath(pid, "fd/"+strconv.Itoa(fd)) }
+
+// Appends says whether a descriptor of a process writes at the end of its file, wherever
+// that is (O_APPEND).
+func (f FS) Appends(pid, fd int) (bool, error) {
+	return loadBy(os.ReadFile, f.procPath(pid, "fdinfo/"+strconv.Itoa(fd)), parseAppends)
+}
+
+// parseAppends reads the flags of /proc/PID/fdinfo/FD.
+func parseAppends(data []byte) (bool, error) {
+	for line := range strings.Lines(string(data)) {
+		if text, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseUint(strings.TrimSpace(text), 8, 64)
+			const append = 0o2000 // where Linux runs folio, whatever system reads the file
+			return flags&append != 0, err
+		}
+	}
+	return false, errors.New("no flags")
+}
+
 // Pipe returns the inode of the pipe that a file descriptor of a process is an
 // end of; ok is false if it is none, or cannot be looked at.
 func (f FS) Pipe(pid, fd int) (inode uint64, ok bool) {

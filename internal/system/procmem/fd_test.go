@@ -134,3 +134,33 @@ func TestStatForked(t *testing.T) {
 		}
 	}
 }
+
+func TestAppends(t *testing.T) {
+	root := t.TempDir()
+	for i, c := range []struct {
+		text string
+		want bool
+		ok   bool
+	}{
+		{"pos:\t6\nflags:\t0102001\nmnt_id:\t26\n", true, true},
+		{"pos:\t6\nflags:\t0100001\n", false, true},
+		{"pos:\t6\n", false, false},
+		{"flags:\t9\n", false, false},
+	} {
+		write(t, root, fmt.Sprint("proc/7/fdinfo/", i), c.text)
+		if got, err := New(root).Appends(7, i); got != c.want || (err == nil) != c.ok {
+			t.Errorf("%q: %t, %v", c.text, got, err)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(root, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got, err := New("").Appends(os.Getpid(), int(f.Fd())); !got || err != nil {
+		t.Errorf("of a log: %t, %v", got, err)
+	}
+}
