@@ -264,7 +264,7 @@ func rolePaced(words []string) error {
 var garbage [16]atomic.Pointer[[64 << 10]byte]
 
 func collectLine(g, i int) string {
-	return fmt.Sprintf("goroutine %d line %d %s\n", g, i, strings.Repeat("x", (g+i)*37%300))
+	return fmt.Sprintf("goroutine %d line %d %s\n", g, i, strings.Repeat("x", (g+i)*37%200))
 }
 
 // roleBurn (ms) uses that much CPU time.

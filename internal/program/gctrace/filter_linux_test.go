@@ -16,11 +16,6 @@ import (
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-func buildChild(t *testing.T) string {
-	t.Helper()
-	return testenv.Build{Dir: "testdata/child"}.Do(t)
-}
-
 func pipe(t *testing.T, flags int) (r, w *os.File) {
 	t.Helper()
 	var fds [2]int
@@ -30,23 +25,18 @@ func pipe(t *testing.T, flags int) (r, w *os.File) {
 	return os.NewFile(uintptr(fds[0]), "r"), os.NewFile(uintptr(fds[1]), "w")
 }
 
-// runChildren runs n children with their stderr on w, which it closes, and
-// filters what arrives at r. It returns the result and, for each child, its
-// text and its number of GC cycles.
-func runChildren(t *testing.T, n int, mode string, r, w *os.File) (res *result, texts []string, cycles int) {
+// runChild runs the child with its stderr on w, which it closes, and filters what arrives at r.
+// It returns the result, the child's text and its number of GC cycles.
+func runChild(t *testing.T, r, w *os.File) (res *result, text string, cycles int) {
 	t.Helper()
-	exe, dir := buildChild(t), t.TempDir()
-	stdout := make([]bytes.Buffer, n)
-	var cmds []*exec.Cmd
+	file := filepath.Join(t.TempDir(), "cycles")
+	cmd := exec.Command(testenv.Build{Dir: "testdata/child"}.Do(t), file)
+	cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1", "GOGC=100")
+	var stdout bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, w
 	start := time.Now()
-	for i := range n {
-		cmd := exec.Command(exe, mode, string(rune('A'+i)), filepath.Join(dir, strconv.Itoa(i)))
-		cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1", "GOGC=100")
-		cmd.Stdout, cmd.Stderr = &stdout[i], w
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		cmds = append(cmds, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
 	w.Close()
 	res = newResult(Options{Elapsed: func() time.Duration { return time.Since(start) }})
@@ -64,23 +54,18 @@ func runChildren(t *testing.T, n int, mode string, r, w *os.File) (res *result, 
 		}
 	}
 	res.filter.Flush()
-	for i, cmd := range cmds {
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, stdout[i].String())
-		data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := strconv.Atoi(string(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		cycles += k
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cycles, err = strconv.Atoi(string(data)); err != nil {
+		t.Fatal(err)
 	}
 	t.Logf("%d collections, %d bytes of text", cycles, res.out.Len())
-	return res, texts, cycles
+	return res, stdout.String(), cycles
 }
 
 // firstDifference shows where two texts part, rather than all of both.
@@ -95,9 +80,9 @@ func firstDifference(got, want string) string {
 
 func TestRealProgram(t *testing.T) {
 	r, w := pipe(t, unix.O_DIRECT)
-	res, texts, cycles := runChildren(t, 1, "plain", r, w)
-	if res.out.String() != texts[0] {
-		t.Errorf("text differs %s", firstDifference(res.out.String(), texts[0]))
+	res, text, cycles := runChild(t, r, w)
+	if res.out.String() != text {
+		t.Errorf("text differs %s", firstDifference(res.out.String(), text))
 	}
 	if len(res.cycles) != cycles {
 		t.Errorf("got %d cycles, the program counted %d", len(res.cycles), cycles)
