@@ -35,10 +35,10 @@ var (
 
 // match reads the next line.
 func (b *benchmarks) match(line []byte) {
-	if bytes.HasPrefix(line, []byte("Benchmark")) && b.result(line) {
+	if bytes.HasPrefix(line, []byte("Benchmark")) && b.whole(line) {
 		return
 	}
-	if at := whole.FindIndex(line); at != nil && b.result(line[at[0]:]) {
+	if at := whole.FindIndex(line); at != nil && b.whole(line[at[0]:]) {
 		return
 	}
 	if m := name.FindSubmatchIndex(line); m != nil {
@@ -55,6 +55,18 @@ func (b *benchmarks) match(line []byte) {
 			b.result(fmt.Appendf(nil, "Benchmark%s 1%s", b.begun, m[1]))
 		}
 	}
+}
+
+// whole takes the figures of a line with the name and the figures of a benchmark: one that begun
+// before has no more to come.
+func (b *benchmarks) whole(line []byte) bool {
+	begun := b.begun
+	if !b.result(line) {
+		return false
+	}
+	b.begun = begun
+	b.end()
+	return true
 }
 
 // result takes the figures of a line if it is a result.

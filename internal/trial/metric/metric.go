@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -120,6 +121,9 @@ type Collector struct {
 	matched bool
 	bad     string
 	bench   benchmarks
+
+	nested   bool                  // reads what a package printed
+	packages map[string]*Collector // what go test -json says that tests printed, by their packages
 }
 
 // Write takes the next piece of output. It never fails.
@@ -142,6 +146,9 @@ func (c *Collector) Write(p []byte) (int, error) {
 func (c *Collector) Close() error {
 	if len(c.line) > 0 || c.skip {
 		c.endLine()
+	}
+	for _, p := range slices.Sorted(maps.Keys(c.packages)) {
+		c.endPackage(p)
 	}
 	c.bench.end()
 	return nil
@@ -172,7 +179,9 @@ func (c *Collector) match(line []byte) {
 			}
 		}
 	}
-	c.bench.match(line)
+	if c.nested || !c.event(line) {
+		c.bench.match(line)
+	}
 }
 
 // Value returns what Pattern matched last. The error says when it matched
