@@ -88,7 +88,7 @@ func (s *Sample) setLoad(spec *metric.Spec) {
 	}
 	l, unusable := s.Load, s.Load.Unusable()
 	switch {
-	case l.Late && (unusable == "" || 2*l.Failures.Wrong() <= l.Intended):
+	case l.Late && (unusable == "" || !l.Answerless()):
 		s.Failure, s.FailureKind = lateText(l), FailedLate
 	case unusable != "":
 		s.Failure = unusable

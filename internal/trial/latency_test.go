@@ -42,6 +42,20 @@ func TestFailedRunIsNotLate(t *testing.T) {
 }
 
 // A run in which the generator was late is repeated, a few times.
+// Requests that are not answered for a second are the server's, where the generator was late by
+// milliseconds; where it was late by about as much, nothing is known of the server.
+func TestTimeoutsOfALateGenerator(t *testing.T) {
+	for lateness, want := range map[float64]FailureKind{0.003: "", 0.6: FailedLate} {
+		l := load.Result{Late: true, Complete: true, Settings: load.Settings{Timeout: 1}, Lateness: load.Lateness{P99: &lateness}}
+		l.Intended, l.Failed, l.Failures.Timeout = 200, 200, 200
+		s := &Sample{Load: &l}
+		s.setLoad(nil)
+		if s.Failure == "" || s.FailureKind != want || s.Late() != (want == FailedLate) {
+			t.Errorf("late by %v s: failure %q (%v), late %v", lateness, s.Failure, s.FailureKind, s.Late())
+		}
+	}
+}
+
 func TestLateRunsAreRepeated(t *testing.T) {
 	for _, c := range []struct {
 		late    []int

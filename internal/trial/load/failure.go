@@ -72,6 +72,16 @@ func (r *Result) Unusable() string {
 	return r.FailedText(&r.Settings, r.Errors)
 }
 
+// Answerless says that most requests failed for what no late start of a request explains: by a
+// wrong answer or none, where the generator was late by a small part of the time that an answer had.
+func (r *Result) Answerless() bool {
+	n := r.Failures.Wrong()
+	if p99 := r.Lateness.P99; p99 != nil && *p99 < r.Settings.Timeout/2 {
+		n += r.Failures.Timeout
+	}
+	return 2*n > r.Intended
+}
+
 // addFirst adds the first errors of kinds that first has none of.
 func addFirst(first []ErrorText, errs ...ErrorText) []ErrorText {
 	for _, e := range errs {
