@@ -255,7 +255,7 @@ func (s *session) about(kind string, command []string, exe string) {
 	s.program = &trial.Program{Command: command, FS: fs, IsGo: isGo}
 	s.file = result.File{
 		Header: result.NewHeader(result.Schema, kind, version()), Host: s.host,
-		Program: result.Program{Command: command},
+		Program: result.Program{Command: command, Environment: trial.Baseline()},
 	}
 	s.file.Program.Version, s.file.Program.BuildID = host.Build(exe)
 	if isGo {

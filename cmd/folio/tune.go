@@ -369,8 +369,8 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	for _, n := range s.notes {
 		notes.Add(n)
 	}
-	if b := trial.Baseline(); b != "" {
-		notes.Add("the default has " + b + " from the environment")
+	if b := s.file.Program.Environment; len(b) > 0 {
+		notes.Add("the default has " + strings.Join(b, " ") + " from the environment")
 	}
 	if w := trial.Profile(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
 		notes.Add(w.UncertainNames)

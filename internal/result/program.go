@@ -14,10 +14,13 @@ type Program struct {
 	Module    *string  `json:"module" redact:"file"`
 	// Version is the main module's, or the commit; BuildID the linker's. Both tell one
 	// build of a program from another.
-	Version  string `json:"version,omitempty" redact:"keep"`
-	BuildID  string `json:"build_id,omitempty" redact:"keep"`
-	Attached int    `json:"attached_pid,omitempty"`         // of a process that ran already: samples are of a window of its life
-	Input    string `json:"input,omitempty" redact:"blank"` // the file that was its standard input
+	Version string `json:"version,omitempty" redact:"keep"`
+	BuildID string `json:"build_id,omitempty" redact:"keep"`
+	// Environment is what the environment of folio sets of Go's runtime, as GOGC=50: all settings
+	// that do not say otherwise have it.
+	Environment []string `json:"go_environment,omitempty" redact:"env"`
+	Attached    int      `json:"attached_pid,omitempty"`         // of a process that ran already: samples are of a window of its life
+	Input       string   `json:"input,omitempty" redact:"blank"` // the file that was its standard input
 	// Stdin is how many bytes of standard input every run read, where they came from
 	// a pipe or a file.
 	Stdin *uint64 `json:"stdin_bytes,omitempty"`

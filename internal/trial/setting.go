@@ -306,14 +306,13 @@ func CommandName(command []string) string {
 	return filepath.Base(command[0])
 }
 
-// Baseline describes what the environment already sets, for the default arm's
-// name: "" or, for example, "GOGC=50". What a Go program does not read is not set.
-func Baseline() string {
-	var v []string
+// Baseline returns what the environment already sets for the default, such as GOGC=50. What a
+// Go program does not read is not set.
+func Baseline() (v []string) {
 	for _, key := range GoVariables {
 		if s := os.Getenv(key); s != "" && CheckVariable(key+"="+s) == nil {
 			v = append(v, key+"="+s)
 		}
 	}
-	return strings.Join(v, " ")
+	return v
 }

@@ -262,6 +262,23 @@ func TestRequestOfAGrowingHeap(t *testing.T) {
 			}
 		})
 	}
+	// What an arm does not set is of the environment.
+	for env, want := range map[string]string{
+		"GOGC=400 GOMEMLIMIT=460MiB": "memory: 237Mi",
+		"GOGC=900 GOMEMLIMIT=300MiB": "memory: 312Mi",
+		"GOGC=400 GOMEMLIMIT=off":    "memory: 237Mi",
+		"GOGC=-1 GOMEMLIMIT=300MiB":  "memory: 312Mi",
+		"GOMEMLIMIT=300MiB":          "memory: 102Mi",
+	} {
+		got := patchOf(t, searched(func(f *result.File) {
+			f.Program.Ready, f.Program.Environment = "http://127.0.0.1:8080/", strings.Fields(env)
+			f.Arms[0].Samples = []*trial.Sample{run(0, 63, 0, 45), run(5, 75, 63, 45)}
+			f.Recommendations[0].Arm = "default"
+		}))
+		if !strings.Contains(got, want) || !strings.Contains(got, "# It was measured with "+env+" in the environment, which is not in this patch.") {
+			t.Errorf("%s: no %s in\n%s", env, want, got)
+		}
+	}
 	// A program that ends by itself takes what it took.
 	got := patchOf(t, searched(func(f *result.File) { f.Arms[1].Samples = []*trial.Sample{run(0, 63, 0, 45)} }))
 	if !strings.Contains(got, "memory: 70Mi") {

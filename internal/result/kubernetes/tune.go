@@ -43,6 +43,9 @@ func OfTune(f *result.File) (Patch, error) {
 	case len(f.Arms) > 0 && arm.Name == f.Arms[0].Name:
 		p.Comments = append(p.Comments, "It is the default: no setting was measurably better.")
 	}
+	if len(f.Program.Environment) > 0 {
+		p.Comments = append(p.Comments, "It was measured with "+strings.Join(f.Program.Environment, " ")+" in the environment, which is not in this patch.")
+	}
 	p.env(rec, arm)
 	if f.Program.Limits == nil {
 		p.Comments = append(p.Comments, "It was measured without --cgroup-memory and --cgroup-cpus: resources are left as they are.")
@@ -137,7 +140,7 @@ func (p *Patch) resources(f *result.File, arm *result.Arm) {
 // grows to before a GC cycle starts, and the rest beside it. It is 0 where that is not known, and
 // for programs that ended by themselves, which take no more.
 func growsTo(f *result.File, arm *result.Arm) (bytes uint64, why string) {
-	s := arm.Setting.Trial()
+	s := effective(f, arm)
 	live, rest := liveOf(f, arm)
 	goal, ok := goalOf(s.GOGC, live)
 	switch {
@@ -159,6 +162,23 @@ func growsTo(f *result.File, arm *result.Arm) (bytes uint64, why string) {
 		why += "; the load ended before a second GC cycle did"
 	}
 	return bytes, why
+}
+
+// effective returns the setting that the program had: what the arm does not set is of the
+// environment.
+func effective(f *result.File, arm *result.Arm) trial.Setting {
+	s := arm.Setting.Trial()
+	for _, kv := range f.Program.Environment {
+		switch name, value, _ := strings.Cut(kv, "="); {
+		case name == "GOGC" && s.GOGC == "":
+			if s.GOGC = value; strings.HasPrefix(value, "-") {
+				s.GOGC = trial.Off
+			}
+		case name == "GOMEMLIMIT" && s.MemLimit == 0:
+			s.MemLimit, _ = unit.ParseSize(value) // 0 for off
+		}
+	}
+	return s
 }
 
 // goalOf returns the heap at which a GC cycle starts; ok is false where there is none, or what
