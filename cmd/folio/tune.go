@@ -379,15 +379,9 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	for _, a := range res.Arms {
 		all = append(all, a.Samples...)
 	}
-	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all)} {
+	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), heapOnly(all), heapLost(all)} {
 		if text != "" {
 			notes.Add(text)
-		}
-	}
-	for _, a := range res.Arms {
-		if text := heapOnly(a.Samples); text != "" {
-			notes.Add(text)
-			break
 		}
 	}
 	if i := slices.IndexFunc(res.Answer.Recommended, func(r tune.Recommendation) bool { return r.Arm.Setting.THP == trial.THPHeap }); i >= 0 {
