@@ -22,11 +22,21 @@ func CheckVariable(kv string) error {
 	if !ok || value == "" || rule.reads(value) {
 		return nil
 	}
-	means := rule.write(strings.TrimSpace(value))
+	means := Meant(kv)
 	if means == "" {
 		return fmt.Errorf("%s: %s; want %s", kv, rule.does, rule.want)
 	}
 	return fmt.Errorf("%s: %s; write %s", kv, rule.does, means)
+}
+
+// Meant returns what was probably meant by a variable that [CheckVariable] refuses, as KEY=VALUE;
+// "" for not known.
+func Meant(kv string) string {
+	key, value, _ := strings.Cut(kv, "=")
+	if rule, ok := rules[key]; ok {
+		return rule.write(strings.TrimSpace(value))
+	}
+	return ""
 }
 
 // A rule is how Go's runtime reads a variable.

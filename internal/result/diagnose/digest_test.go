@@ -21,7 +21,6 @@ func TestDigest(t *testing.T) {
 		want []string
 	}{
 		{"never", gctrace.Summary{}, 1, nil},
-		{"no time", tiny, 0, nil},
 		{"tiny heap", tiny, 10, []string{
 			"200 GCs/s; mean heap 4.000MiB, less than 1.000MiB live.",
 			"GC work by gctrace: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
@@ -46,6 +45,9 @@ func TestDigestOfSamples(t *testing.T) {
 		return &trial.Sample{Wall: wall, Failure: failure, GCTrace: trial.TraceComplete, GCCycles: &cycles, GC: &gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}}
 	}
 	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), sample(60, 5, "")}
+	if got := DigestOf([]*trial.Sample{sample(10, 0, "")}); got != nil {
+		t.Errorf("of no time: %q", got)
+	}
 	for name, c := range map[string]struct {
 		samples []*trial.Sample
 		want    string

@@ -242,6 +242,23 @@ var firing = []struct {
 
 	{"no limit", k510, func(w *world) { w.runtimes(unlimited) }, "warning go-no-memory-limit",
 		[]string{"2.000GiB", "GOMEMLIMIT=1843MiB", "no memory limit"}},
+	{"no limit, and little of the memory is the GC's", k510, func(w *world) {
+		w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Held = new(uint64(8 << 20)) })
+	}, "note go-no-memory-limit", []string{"Now the Go runtime holds 8.000MiB of ", "most of the memory is not the GC's"}},
+	{"no limit, and the memory is the GC's", k510, func(w *world) {
+		w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Held = new(uint64(1 << 30)) })
+	}, "warning go-no-memory-limit", nil},
+	{"a GOGC that Go does not read", k515, func(w *world) {
+		w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(100) })
+		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOGC=200%")
+	}, "warning go-setting-ignored", []string{"GOGC=200%", "takes this value for 100", "GOGC=200"}},
+	{"a GOGC that Go does not read, and another that the program set", k515, func(w *world) {
+		w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(300) })
+		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOGC=200%")
+	}, "", nil},
+	{"a GOMAXPROCS that Go does not read", k515, func(w *world) {
+		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOMAXPROCS=1.5")
+	}, "warning go-setting-ignored", []string{"GOMAXPROCS=1.5", "ignores this value", "such as GOMAXPROCS=2", "unset GOMAXPROCS"}},
 	{"no limit, and no container", k61, func(w *world) { w.runtimes(unlimited) }, "", nil},
 	{"a limit above the machine's memory", k510, func(w *world) {
 		w.runtimes(unlimited)
