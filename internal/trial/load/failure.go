@@ -22,7 +22,7 @@ func (f Failures) Kinds(s *Settings, first []ErrorText) (out []FailedKind) {
 	}
 	inFlight, within := "as many as allowed", "in time"
 	if s.MaxInFlight > 0 {
-		inFlight = unit.Number(int64(s.MaxInFlight))
+		inFlight = unit.Number(int64(s.MaxInFlight)) + ", the most allowed,"
 	}
 	if s.Timeout > 0 {
 		within = "within " + unit.SpanSeconds(s.Timeout)
@@ -31,7 +31,7 @@ func (f Failures) Kinds(s *Settings, first []ErrorText) (out []FailedKind) {
 		n          int64
 		kind, text string
 	}{
-		{f.NotSent, kindNotSent, "not sent: " + inFlight + " were in flight (--max-in-flight)"},
+		{f.NotSent, kindNotSent, "not sent: " + inFlight + " were in flight"},
 		{f.Timeout, kindTimeout, "not answered " + within},
 		{f.Connection, kindConnection, "no connection, or a broken one"},
 		{f.Status, kindStatus, "answered with a status other than 2xx and 3xx"},

@@ -15,7 +15,7 @@ func TestFailedText(t *testing.T) {
 	}{
 		{Failures{Timeout: 150}, s, "150 of 2,000 requests failed: not answered within 5s"},
 		{Failures{Timeout: 150}, nil, "150 of 2,000 requests failed: not answered in time"},
-		{Failures{Status: 10, NotSent: 1100}, s, "1,110 of 2,000 requests failed: 1,100 not sent: 10,000 were in flight (--max-in-flight); " +
+		{Failures{Status: 10, NotSent: 1100}, s, "1,110 of 2,000 requests failed: 1,100 not sent: 10,000, the most allowed, were in flight; " +
 			"10 answered with a status other than 2xx and 3xx; first: 503 Service Unavailable"},
 	} {
 		counts := Counts{Intended: 2000, Failed: c.f.total(), Failures: c.f}
