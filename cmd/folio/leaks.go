@@ -29,8 +29,8 @@ with its slope, the interval of that, and a confidence. Or say that nothing does
 what is not known. How RSS grows is said in any case.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
-after each GC cycle: at least 12 cycles are needed. The program has to link
-runtime.MemProfile, as all with net/http/pprof do; where it does not, a note says so, and
+after each GC cycle. A steady leak is found from 5 GC cycles on; what rises and falls
+takes 12. The program has to link runtime.MemProfile, as all with net/http/pprof do; where it does not, a note says so, and
 goroutines and memory are watched all the same. Go 1.21 to 1.27, stripped or not.
 
 What grows and then stays (a cache that fills), and what rises and falls does not count.

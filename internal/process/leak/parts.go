@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/process/inspect"
@@ -47,8 +48,8 @@ func (w *watcher) readParts(at float64, f *waterfall.Waterfall) {
 		if w.goProgram && !w.profile {
 			kinds = append(kinds, waterfall.Heap)
 		}
-	case !w.profile:
-		kinds = append(kinds, waterfall.Live)
+	default:
+		w.readLive(at, f)
 	}
 	if to.readings++; to.series == nil {
 		to.series, to.first = make(map[string]*series), f.Part(waterfall.Named).Of
@@ -109,6 +110,9 @@ func (w *watcher) judgeParts() {
 		w.Parts = new(len(of.series) - 1) // mallocOr is of two
 	}
 	w.grow(of.series, leastMemory)
+	if of == &w.memory[divided] {
+		w.judgeLive()
+	}
 	one := func(f Finding) bool { return f.Title == waterfall.Malloc.Title() || f.Title == waterfall.Other.Title() }
 	if slices.ContainsFunc(w.Found, one) {
 		w.Found = slices.DeleteFunc(w.Found, func(f Finding) bool { return f.Title == mallocOrTitle })
@@ -128,40 +132,43 @@ func (w *watcher) judgeHeap() {
 		return
 	}
 	var few string
-	switch of := w.mostParts(); {
-	case w.profile:
-		few = fewCycles(w.cycles)
-	case of == &w.memory[whole]:
-		if !Enough(of.readings) {
+	if of := w.mostParts(); of == &w.memory[whole] {
+		switch {
+		case w.profile:
+			few = w.fewCycles(w.cycles)
+		case !Enough(of.readings):
 			few = fmt.Sprintf("only %s of its memory (at least %d are needed)", unit.Plural(of.readings, "reading"), Least)
 		}
-	default:
-		if few = fewCycles(w.gcCycles()); few != "" {
-			few = "no heap profile, and " + few
-		}
+	} else if !w.liveStays() {
+		few = w.fewCycles(len(w.live))
 	}
-	w.HeapJudged = few == ""
-	if !slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Title == waterfall.Live.Title() || f.Title == waterfall.Heap.Title() }) {
+	grows := slices.ContainsFunc(w.Found, func(f Finding) bool {
+		return f.Kind == Heap || f.Title == waterfall.Live.Title() || f.Title == waterfall.Heap.Title()
+	})
+	w.HeapJudged = few == "" || grows
+	if !grows {
 		w.HeapUnjudged = few
 	}
 }
 
-// fewCycles says that there were too few GC cycles to judge by; "" if there were enough.
-func fewCycles(n int) string {
+// fewCycles says that there were too few GC cycles to judge by, and what would be enough;
+// "" if there were enough.
+func (w *watcher) fewCycles(n int) string {
 	if Enough(n) {
 		return ""
 	}
-	return fmt.Sprintf("only %s (at least %d are needed): use a longer --duration", unit.Plural(n, "GC cycle"), Least)
-}
-
-// gcCycles is how many GC cycles ended while it was watched, as the readings say.
-func (w *watcher) gcCycles() (n int) {
-	for _, p := range w.rss.Points {
-		if p.Cycles != nil {
-			n = int(*p.Cycles)
-		}
+	needed, why := LeastCycles, fmt.Sprintf("only %d of %d GC cycles", n, LeastCycles)
+	if n >= LeastCycles {
+		needed = Least
+		why = fmt.Sprintf("%d GC cycles do not tell whether the live heap rises and falls: %d do", n, Least)
 	}
-	return n
+	if w.gogc < 0 {
+		return why + "; GOGC is off, so how long they take is not known: none is forced"
+	}
+	// The first that it sees has ended before.
+	long := Forced * time.Duration(needed-1)
+	return fmt.Sprintf("%s; they take at most %s, for one is forced every %s: folio leaks --duration %s %d",
+		why, unit.Elapsed(long), unit.Elapsed(Forced), unit.Elapsed(long), w.pid)
 }
 
 // judgeRSS says by how much RSS has grown, whatever it is that grows.

@@ -54,7 +54,10 @@ func watchFalls(profile bool, n int, at func(i int) *waterfall.Waterfall) *Repor
 	for i := range n {
 		w.Readings++
 		if f := at(i); f != nil {
-			f.At = time.Unix(int64(i), 0)
+			if f.At = time.Unix(int64(i), 0); f.GC != nil {
+				live := f.Part(waterfall.Live).Bytes
+				f.GC.Cycles, f.GC.Last, f.GC.Marked, f.GC.Objects = uint32(i+1), f.At, uint64(live), uint64(live)
+			}
 			w.readParts(float64(i), f)
 		}
 	}
@@ -111,10 +114,7 @@ func TestUnread(t *testing.T) {
 				}
 				return fall(false, map[waterfall.Kind]float64{waterfall.Heap: 130 + 2*v, waterfall.Other: 35})
 			}
-			want := "memory stacks of goroutines"
-			if !profile {
-				want = "memory live heap after the last GC, memory stacks of goroutines"
-			}
+			want := "memory live heap after the last GC, memory stacks of goroutines"
 			if c.name == "never" {
 				want = map[bool]string{true: "", false: "memory Go heap"}[profile]
 			}
@@ -191,42 +191,54 @@ func TestGrewMost(t *testing.T) {
 }
 
 // TestHeapNotJudged: without enough GC cycles a growth of the Go heap is neither found nor
-// denied, and that of RSS is said.
+// denied, what would settle it is said, and that of RSS is.
 func TestHeapNotJudged(t *testing.T) {
-	grows := func(every int, read bool) func(int) *waterfall.Waterfall {
+	rises := func(every int, read bool) func(int) *waterfall.Waterfall {
 		return func(i int) *waterfall.Waterfall {
 			kind := waterfall.Heap
 			if read {
 				kind = waterfall.Since
 			}
 			f := fall(read, map[waterfall.Kind]float64{kind: float64(10 * i)})
+			f.At = time.Unix(int64(i), 0)
 			if f.RSS = uint64(100+10*i) * mib; read {
-				f.GC.Cycles = 3 + uint32(i/every)
+				n := i / every
+				f.GC.Cycles, f.GC.Last, f.GC.Percent = 3+uint32(n), time.Unix(int64(n*every), 0), 100
+				f.GC.Marked = uint64(100+n%2*50) * mib
 			}
 			return f
 		}
 	}
+	off := func(i int) *waterfall.Waterfall {
+		f := rises(20, true)(i)
+		f.GC.Percent = -1
+		return f
+	}
+	steady := func(i int) *waterfall.Waterfall {
+		f := rises(10, true)(i)
+		f.GC.Marked = 100 * mib
+		return f
+	}
 	for _, c := range []struct {
-		name          string
-		goes, profile bool
-		cycles        int // that brought a heap profile
-		at            func(int) *waterfall.Waterfall
-		judged        bool
-		why           string
+		name   string
+		goes   bool
+		at     func(int) *waterfall.Waterfall
+		judged bool
+		why    string
 	}{
-		{"few profiles", true, true, 6, grows(10, true), false, "only 6 GC cycles (at least 12 are needed): use a longer --duration"},
-		{"profiles", true, true, 12, grows(10, true), true, ""},
-		{"no profile, few cycles", true, false, 0, grows(10, true), false, "no heap profile, and only 5 GC cycles (at least 12 are needed): use a longer --duration"},
-		{"no profile", true, false, 0, grows(2, true), true, ""},
-		{"runtime not read", true, false, 0, grows(2, false), true, ""},
-		{"not Go", false, false, 0, grows(2, false), false, ""},
+		{"3 cycles", true, rises(20, true), false, "only 3 of 5 GC cycles; they take at most 8m, for one is forced every 2m: folio leaks --duration 8m 7"},
+		{"6 cycles", true, rises(10, true), false,
+			"6 GC cycles do not tell whether the live heap rises and falls: 12 do; they take at most 22m, for one is forced every 2m: folio leaks --duration 22m 7"},
+		{"GOGC=off", true, off, false, "only 3 of 5 GC cycles; GOGC is off, so how long they take is not known: none is forced"},
+		{"6 cycles of one level", true, steady, true, ""},
+		{"30 cycles", true, rises(2, true), true, ""},
+		{"runtime not read", true, rises(2, false), true, ""},
+		{"not Go", false, rises(2, false), false, ""},
 	} {
-		w := &watcher{Report: &Report{}, goProgram: c.goes, profile: c.profile, cycles: c.cycles}
+		w := &watcher{Report: &Report{}, goProgram: c.goes, pid: 7}
 		for i := range 60 {
 			w.Readings++
-			f := c.at(i)
-			f.At = time.Unix(int64(i), 0)
-			w.readParts(float64(i), f)
+			w.readParts(float64(i), c.at(i))
 		}
 		w.judge(context.Background())
 		if w.HeapJudged != c.judged || w.HeapUnjudged != c.why {
@@ -234,6 +246,45 @@ func TestHeapNotJudged(t *testing.T) {
 		}
 		if r := w.RSS; r == nil || r.First != 100*mib || r.Last != 690*mib || r.Over != 59*time.Second || r.Growth == nil || r.Growth.Slope != 600*mib {
 			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+// TestRareCycles: a heap that grows by 45 MiB a minute at GOGC=100 has few GC cycles, at
+// distances that double, and the line that leaks is named all the same.
+func TestRareCycles(t *testing.T) {
+	for _, profile := range []bool{true, false} {
+		w := &watcher{Report: &Report{}, goProgram: true, profile: profile, heap: map[string]*series{}, cycles: 6}
+		for i := range 60 {
+			w.Readings++
+			at, rate := float64(5*i), 45.0*mib/60
+			last, n := 4.0, 1
+			for ; 2*last <= at; n++ {
+				last *= 2
+			}
+			if at < last {
+				last, n = 0, 0
+			}
+			f := fall(true, map[waterfall.Kind]float64{waterfall.Live: 1})
+			f.At = time.Unix(int64(5*i), 0)
+			f.GC.Cycles, f.GC.Last = uint32(n+1), time.Unix(int64(last), 0)
+			f.GC.Marked, f.GC.Objects = uint64(5*mib+rate*last), uint64(5*mib+rate*at)
+			before := len(w.live)
+			if w.readParts(at, f); profile && len(w.live) > before {
+				for name, bytes := range map[string]float64{"leak": rate * last, "cache": 4 * mib, "little": 0.1 * rate * last} {
+					s := add(w.heap, name, last, nil, bytes)
+					s.Kind, s.Func = Heap, "main."+name
+				}
+			}
+		}
+		w.judge(context.Background())
+		want := map[bool]string{true: "heap main.leak", false: "memory live heap after the last GC"}[profile]
+		if got := strings.Join(seen(w.Report), ", "); got != want || !w.HeapJudged || w.HeapUnjudged != "" {
+			t.Errorf("profile %v, %d GC cycles: %q grows, want %q; %q", profile, len(w.live), got, want, w.HeapUnjudged)
+			continue
+		}
+		if f := w.Found[0]; f.Slope < 44*mib/60 || f.Slope > 46*mib/60 || f.Low > f.Slope || f.High < f.Slope || f.Confidence < 0.99 {
+			t.Errorf("profile %v: %+v", profile, f)
 		}
 	}
 }

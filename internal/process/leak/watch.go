@@ -108,6 +108,12 @@ type watcher struct {
 	starts    map[string]*series
 	memory    [2]partSeries // whole and divided: see readParts
 	rss       history.History
+	pid       int
+	live      []Point // the live heap, by GC cycle
+	held      Point   // all objects, now
+	lastCycle uint32  // of live
+	gogc      int
+	looks     int  // how often the live heap was judged
 	profile   bool // there is a heap profile
 	goProgram bool
 	cycle     uint32
@@ -125,7 +131,7 @@ const maxSeries = 1 << 16
 // process does, or the context.
 func Watch(ctx context.Context, s *inspect.System, pid int, duration, interval time.Duration, progress func(elapsed time.Duration)) (*Report, error) {
 	w := &watcher{
-		Report: &Report{}, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
+		Report: &Report{}, pid: pid, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
 		starts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{},
 	}
 	defer w.watch.Close()

@@ -53,7 +53,7 @@ func TestPrograms(t *testing.T) {
 		"map": {want: "heap main.leakMap"}, "slice": {want: "heap main.leakSlice"}, "timer": {want: "heap main.leakTimer"},
 		// Each goroutine has a stack, its channel, and what the runtime has it wait with and
 		// describes it by.
-		"goroutines": {"goroutines main.leakGoroutine", "heap main.leakGoroutine, heap main.wait, heap runtime, memory stacks of goroutines"},
+		"goroutines": {"goroutines main.leakGoroutine", "heap main.leakGoroutine, heap main.wait, heap runtime, memory stacks of goroutines, memory live heap after the last GC"},
 		"malloc":     {want: "memory malloc of the C library"}, "named": {want: named},
 		"cache": {}, "pool": {}, "sawtooth": {}, "ring": {}, "bursts": {},
 	} {

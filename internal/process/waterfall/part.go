@@ -118,6 +118,8 @@ type Reading struct {
 type GC struct {
 	Cycles  uint32    // since the program was started
 	Last    time.Time // when the last one ended; zero for none
+	Marked  uint64    // bytes of the objects that the last one found live
+	Objects uint64    // bytes of all objects now, live or not
 	Percent int       // GOGC; below 0 it is off
 	Limit   *uint64   // GOMEMLIMIT; nil for none
 }

@@ -415,7 +415,7 @@ func (l *look) finish(p *goParts, before, after goruntime.Stats) {
 
 // newGC returns what statistics say of the GC.
 func newGC(s goruntime.Stats) *GC {
-	gc := &GC{Cycles: s.Cycles, Percent: int(s.Percent)}
+	gc := &GC{Cycles: s.Cycles, Percent: int(s.Percent), Marked: s.Live, Objects: s.Objects}
 	if s.LastGC > 0 && s.LastGC <= math.MaxInt64 {
 		gc.Last = time.Unix(0, int64(s.LastGC))
 	}
