@@ -26,17 +26,28 @@ type leaksFlags struct {
 const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
 objects stay, goroutines by their go statement, memory outside of the Go heap. Each
 with its slope, the interval of that, and a confidence. Or say that nothing does, or
-what is not known. How RSS grows is said in any case.
+what is not known and how long it takes to know. How RSS grows is said first, in any case.
 
 The lines come from the runtime's own heap profile, which is read from outside, once
 after each GC cycle. A steady leak is found from 5 GC cycles on; what rises and falls
-takes 12. The program has to link runtime.MemProfile, as all with net/http/pprof do; where it does not, a note says so, and
-goroutines and memory are watched all the same. Go 1.21 to 1.27, stripped or not.
+takes 12. The program has to link runtime.MemProfile, as all with net/http/pprof do; where
+it does not, a note says so, and goroutines and memory are watched all the same. Go 1.21
+to 1.27, stripped or not.
+
+Without --duration it watches for 5 minutes, and on until the Go heap can be judged, for
+30 minutes at most.
 
 What grows and then stays (a cache that fills), and what rises and falls does not count.
 What would end only after the time that is watched does.
 
 The process is not stopped, and nothing is changed. It needs the right to ptrace it.`
+
+// Without --duration a process is watched for shortLeaks, and on until its heap can be
+// judged, for longLeaks at most.
+const (
+	shortLeaks = 5 * time.Minute
+	longLeaks  = 30 * time.Minute
+)
 
 // defaultReadings is into how many readings the time is divided.
 const defaultReadings = 60
@@ -58,7 +69,7 @@ func newLeaks(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.DurationVar(&f.duration, "duration", 5*time.Minute, "watch for this `duration`; ctrl-C ends it earlier, with what was read")
+	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged); ctrl-C ends it earlier, with what was read")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
 	usage.Positive(fs, "duration", "interval")
 	fs.StringVar(&f.json, "json", "", "write what grows to `file` as JSON (- for standard output)")
@@ -66,18 +77,24 @@ func newLeaks(a *app) *cobra.Command {
 	return cmd
 }
 
-func (f *leaksFlags) check() error {
-	if f.interval == 0 {
-		f.interval = f.duration / defaultReadings
+// options returns how long and how often the process is read.
+func (f *leaksFlags) options() (o leak.Options, err error) {
+	o = leak.Options{Duration: f.duration, Most: f.duration, Interval: f.interval}
+	if o.Duration == 0 {
+		o.Duration, o.Most = shortLeaks, longLeaks
 	}
-	if f.interval > f.duration/leak.Least {
-		return fmt.Errorf("--interval %v: %v has room for %d readings; at least %d are needed to judge", f.interval, f.duration, f.duration/f.interval, leak.Least)
+	if o.Interval == 0 {
+		o.Interval = o.Duration / defaultReadings
 	}
-	return nil
+	if o.Interval > o.Duration/leak.Least {
+		return o, fmt.Errorf("--interval %v: %v has room for %d readings; at least %d are needed to judge", o.Interval, o.Duration, o.Duration/o.Interval, leak.Least)
+	}
+	return o, nil
 }
 
 func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
-	if err := f.check(); err != nil {
+	o, err := f.options()
+	if err != nil {
 		return misuse(err)
 	}
 	out, err := a.openSnapshot(f.json, "")
@@ -93,8 +110,12 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 		return fmt.Errorf("watch process %d: %w", pid, err)
 	}
 	progress := newProgress(a.stderr)
-	r, err := leak.Watch(ctx, s, pid, f.duration, f.interval, func(elapsed time.Duration) {
-		progress.line(fmt.Sprintf("watching process %d: %s left", pid, unit.Elapsed(max(f.duration-elapsed, 0).Round(time.Second))))
+	r, err := leak.Watch(ctx, s, pid, o, func(elapsed time.Duration) {
+		left, until := o.Duration-elapsed, ""
+		if left <= 0 && o.Most > o.Duration {
+			left, until = o.Most-elapsed, "until its Go heap can be judged, at most "
+		}
+		progress.line(fmt.Sprintf("watching process %d: %s%s left", pid, until, unit.Elapsed(max(left, 0).Round(time.Second))))
 	})
 	progress.clear()
 	if err != nil {

@@ -135,12 +135,16 @@ type Leaks struct {
 	HeapUnjudged *string `json:"heap_not_judged" redact:"keep"`
 	// RSS at the first and the last reading, whatever of it grows; null if it could not be
 	// read, its growth also with too few readings.
-	RSSFirst    *uint64 `json:"rss_first_bytes"`
-	RSSLast     *uint64 `json:"rss_last_bytes"`
-	RSSGrowth   *Growth `json:"rss_growth"`
-	Ended       bool    `json:"process_ended"`
-	Interrupted bool    `json:"interrupted"`
-	Growing     []Leak  `json:"growing"`
+	RSSFirst  *uint64 `json:"rss_first_bytes"`
+	RSSLast   *uint64 `json:"rss_last_bytes"`
+	RSSGrowth *Growth `json:"rss_growth"`
+	// The part of memory in which most of the growth of RSS is; null: it does not grow, or no
+	// part is known to hold half of it.
+	RSSPart       *string `json:"rss_part" redact:"keep"`
+	RSSPartGrowth *Growth `json:"rss_part_growth"`
+	Ended         bool    `json:"process_ended"`
+	Interrupted   bool    `json:"interrupted"`
+	Growing       []Leak  `json:"growing"`
 }
 
 // A Leak is something that grows.
@@ -236,6 +240,9 @@ func (f *Sites) SetLeaks(r *leak.Report) {
 		f.Leaks.RSSFirst, f.Leaks.RSSLast = &r.RSS.First, &r.RSS.Last
 		if r.RSS.Growth != nil {
 			f.Leaks.RSSGrowth = newGrowth(*r.RSS.Growth)
+		}
+		if f.Leaks.RSSPart = text(r.RSS.Part); r.RSS.PartGrowth != nil {
+			f.Leaks.RSSPartGrowth = newGrowth(*r.RSS.PartGrowth)
 		}
 	}
 	for _, g := range r.Found {

@@ -36,6 +36,22 @@ func (w *watcher) liveStays() bool {
 	return staysBelow(w.live, 0, w.held.At, leastMemory)
 }
 
+// decided reports whether it is known if the Go heap grows, or if that will not be known by
+// watching it for longer. It is asked again and again: each look at a further GC cycle counts.
+func (w *watcher) decided() bool {
+	if !w.goProgram || w.mostParts() == &w.memory[whole] || w.gogc < 0 || Enough(len(w.live)) {
+		return true
+	}
+	if len(w.live) >= LeastCycles && len(w.live) != w.looked {
+		w.looked = len(w.live)
+		w.looks++
+	}
+	if _, grows := w.liveGrows(); grows {
+		return true
+	}
+	return w.liveStays()
+}
+
 // judgeLive finds the growth of the live heap as a whole, and the lines that hold it. Where
 // lines were found by themselves, they say more.
 func (w *watcher) judgeLive() {

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/history"
 	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/process/waterfall"
 )
@@ -181,5 +183,43 @@ func (w *watcher) judgeRSS() {
 	w.RSS = &RSS{First: first.RSS, Last: last.RSS, Over: last.At - first.At}
 	if g := w.rss.All(); g != nil {
 		w.RSS.Growth = &g.RSS
+		w.where(g)
+	}
+}
+
+// goHeap are the parts of the Go heap: one often goes into another.
+var goHeap = []waterfall.Kind{waterfall.Live, waterfall.Since, waterfall.Unused, waterfall.Free, waterfall.Repopulated, waterfall.Rounding, waterfall.Heap}
+
+// where says which part of memory grows most, if RSS grows: the Go heap as a whole, or
+// another.
+func (w *watcher) where(g *history.Growth) {
+	if g.RSS.Lo <= 0 {
+		return
+	}
+	most := func(title string, t stat.Trend, ok bool) {
+		if ok && t.Lo > 0 && t.Slope >= g.RSS.Slope/2 && (w.RSS.PartGrowth == nil || t.Slope > w.RSS.PartGrowth.Slope) {
+			w.RSS.Part, w.RSS.PartGrowth = title, &t
+		}
+	}
+	var at, heap []float64
+	divided := w.rss.Points[len(w.rss.Points)-1].Cycles != nil
+	for _, p := range w.rss.Points {
+		if (p.Cycles != nil) != divided {
+			continue
+		}
+		sum := 0.0
+		for _, k := range goHeap {
+			sum += float64(p.Parts[k])
+		}
+		at, heap = append(at, p.At.Minutes()), append(heap, sum)
+	}
+	if w.goProgram {
+		t, ok := stat.TrendOf(at, heap)
+		most("Go heap", t, ok)
+	}
+	for k, t := range g.Parts {
+		if !slices.Contains(goHeap, k) {
+			most(k.Title(), t, true)
+		}
 	}
 }

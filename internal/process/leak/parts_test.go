@@ -288,3 +288,67 @@ func TestRareCycles(t *testing.T) {
 		}
 	}
 }
+
+// TestDecided: a process is watched for longer only while GC cycles will come that tell
+// whether its heap grows.
+func TestDecided(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		not    bool // a Go program
+		gogc   int
+		live   []float64 // MiB, by cycle, each 10% later than the one before
+		want   bool
+		judged int // looks
+	}{
+		{"no cycle", false, 100, nil, false, 0},
+		{"4 cycles", false, 100, []float64{1, 2, 3, 4}, false, 0},
+		{"GOGC=off", false, -1, []float64{1, 2}, true, 0},
+		{"not Go", true, 0, nil, true, 0},
+		{"one level", false, 100, []float64{50, 50, 50, 50, 50}, true, 1},
+		{"up and down", false, 100, []float64{50, 10, 60, 10, 50, 70}, false, 1},
+		{"12 cycles", false, 100, []float64{50, 10, 60, 10, 50, 70, 50, 10, 60, 10, 50, 70}, true, 0},
+	} {
+		w := &watcher{Report: &Report{}, goProgram: !c.not}
+		if c.not {
+			w.readParts(0, fall(false, nil))
+		}
+		at := 0.0
+		for i, v := range c.live {
+			f := fall(true, nil)
+			at += 10 * (1 + 0.1*float64(i))
+			f.At = time.Unix(1000, 0).Add(time.Duration(at * 1e9))
+			f.GC.Cycles, f.GC.Last, f.GC.Marked, f.GC.Objects, f.GC.Percent = uint32(i+1), f.At, uint64(v*mib), uint64(v*mib), c.gogc
+			w.readParts(at, f)
+		}
+		for range 3 { // without a further cycle it is one look
+			if got := w.decided(); got != c.want || w.looks != c.judged {
+				t.Errorf("%s: %v, %d looks", c.name, got, w.looks)
+			}
+		}
+	}
+}
+
+// TestGrowsWhere names the part of memory in which RSS grows.
+func TestGrowsWhere(t *testing.T) {
+	for want, parts := range map[string]map[waterfall.Kind]float64{
+		// What is live and what is not go into one another.
+		"Go heap":                      {waterfall.Live: 1, waterfall.Since: 1, waterfall.Other: 0.1},
+		waterfall.Other.Title():        {waterfall.Live: 0.1, waterfall.Other: 2},
+		"":                             {waterfall.Live: -1, waterfall.Other: -1},
+		waterfall.ThreadStacks.Title(): {waterfall.ThreadStacks: 1, waterfall.Stacks: 0.4},
+	} {
+		r := watchFalls(true, 60, func(i int) *waterfall.Waterfall {
+			of, rss := map[waterfall.Kind]float64{}, 0.0
+			for k, v := range parts {
+				of[k] = 100 + v*float64(i)
+				rss += of[k]
+			}
+			f := fall(true, of)
+			f.RSS = uint64(rss * mib)
+			return f
+		})
+		if r.RSS.Part != want || (r.RSS.PartGrowth != nil) != (want != "") {
+			t.Errorf("%q (%+v), want %q", r.RSS.Part, r.RSS.PartGrowth, want)
+		}
+	}
+}

@@ -88,6 +88,10 @@ type RSS struct {
 	First, Last uint64        // at the first and at the last reading
 	Over        time.Duration // from one to the other
 	Growth      *stat.Trend   // bytes a minute; nil with too few readings
+	// Part is the part in which most of the growth is, "" if none is known; PartGrowth is
+	// that part's.
+	Part       string
+	PartGrowth *stat.Trend
 }
 
 // A series is something over time.
@@ -100,36 +104,44 @@ type series struct {
 // Watcher watches a process.
 type watcher struct {
 	*Report
-	watch     *inspect.Watcher
-	target    *goruntime.Target // nil: it is not Go, or cannot be read
-	names     callsite.Frames
-	begin     time.Time
-	heap      map[string]*series
-	starts    map[string]*series
-	memory    [2]partSeries // whole and divided: see readParts
-	rss       history.History
-	pid       int
-	live      []Point // the live heap, by GC cycle
-	held      Point   // all objects, now
-	lastCycle uint32  // of live
-	gogc      int
-	looks     int  // how often the live heap was judged
-	profile   bool // there is a heap profile
-	goProgram bool
-	cycle     uint32
-	cycles    int
-	rate      uint64
-	known     map[string]*series // by stack
-	last      []float64          // when each heap profile was read
-	system    map[uint64]bool
+	watch         *inspect.Watcher
+	target        *goruntime.Target // nil: it is not Go, or cannot be read
+	names         callsite.Frames
+	begin         time.Time
+	heap          map[string]*series
+	starts        map[string]*series
+	memory        [2]partSeries // whole and divided: see readParts
+	rss           history.History
+	pid           int
+	live          []Point // the live heap, by GC cycle
+	held          Point   // all objects, now
+	lastCycle     uint32  // of live
+	gogc          int
+	looks, looked int  // how often the live heap was judged; at which cycle last
+	profile       bool // there is a heap profile
+	goProgram     bool
+	cycle         uint32
+	cycles        int
+	rate          uint64
+	known         map[string]*series // by stack
+	last          []float64          // when each heap profile was read
+	system        map[uint64]bool
 }
 
 // Bounds of what is kept of a program that has too much.
 const maxSeries = 1 << 16
 
-// Watch watches a process for a time, reading it about every interval. It ends when the
-// process does, or the context.
-func Watch(ctx context.Context, s *inspect.System, pid int, duration, interval time.Duration, progress func(elapsed time.Duration)) (*Report, error) {
+// Options say how long a process is watched, and how often it is read.
+type Options struct {
+	Duration time.Duration
+	// Most is how long it is watched at most where the Go heap could not be judged within
+	// Duration, and GC cycles will come.
+	Most     time.Duration
+	Interval time.Duration // about
+}
+
+// Watch watches a process. It ends when the process does, or the context.
+func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress func(elapsed time.Duration)) (*Report, error) {
 	w := &watcher{
 		Report: &Report{}, pid: pid, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
 		starts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{},
@@ -152,13 +164,16 @@ func Watch(ctx context.Context, s *inspect.System, pid int, duration, interval t
 		case err != nil:
 			return nil, err
 		}
-		left := duration - time.Since(w.begin)
+		left := o.Duration - time.Since(w.begin)
+		if left <= 0 && !w.decided() {
+			left = o.Most - time.Since(w.begin)
+		}
 		if w.Interrupted || w.Ended || left <= 0 {
 			break
 		}
 		// Not at equal distances: something that rises and falls about as often as it is read
 		// would seem to grow.
-		next := time.Duration(float64(interval) * (0.5 + rand.Float64()))
+		next := time.Duration(float64(o.Interval) * (0.5 + rand.Float64()))
 		select {
 		case <-ctx.Done():
 			w.Interrupted = true

@@ -227,8 +227,14 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	}
 	p.line("watched for %s%s: %s", unit.ElapsedSeconds(l.Seconds), ended, strings.Join(watched, ", "))
 	p.line("")
+	if text := rssText(l); text != "" {
+		p.line("%s", text)
+	}
 	switch {
 	case len(l.Growing) > 0:
+		if l.RSSFirst != nil {
+			p.line("")
+		}
 		t := &table{left: map[int]bool{5: true}}
 		t.add("growth/min", "95% interval", "from", "to", "confidence", "what grows")
 		for _, g := range l.Growing {
@@ -257,18 +263,15 @@ func leaks(p *printer, f *result.Sites, _ int) {
 	case blind:
 		p.line("not judged")
 	case l.HeapUnjudged != nil:
-		p.line("of goroutines and other memory nothing grows without end")
+		p.line("no go statement or part of memory outside of the Go heap grows without end")
 	default:
-		p.line("nothing grows without end")
-	}
-	if len(l.Growing) > 0 && (l.HeapUnjudged != nil || l.RSSFirst != nil) {
-		p.line("")
+		p.line("no line, go statement or part of memory grows without end")
 	}
 	if l.HeapUnjudged != nil {
-		p.line("whether the Go heap grows without end is not known: %s", *l.HeapUnjudged)
-	}
-	if text := rssText(l); text != "" {
-		p.line("%s", text)
+		if len(l.Growing) > 0 {
+			p.line("")
+		}
+		p.line("whether the Go heap grows without end is not known yet: %s", *l.HeapUnjudged)
 	}
 }
 
@@ -284,7 +287,11 @@ func rssText(l *result.Leaks) string {
 	case g.Steady():
 		return "RSS: " + levels + "; no significant trend"
 	default:
-		return "RSS: " + levels + "; it " + rssTrend(g)
+		text := "RSS: " + levels + "; it " + rssTrend(g)
+		if l.RSSPart != nil && l.RSSPartGrowth != nil {
+			text += fmt.Sprintf(", most of it in: %s (%s a minute)", *l.RSSPart, GrowthText(l.RSSPartGrowth))
+		}
+		return text
 	}
 }
 
