@@ -140,11 +140,21 @@ type Leaks struct {
 	RSSGrowth *Growth `json:"rss_growth"`
 	// The part of memory in which most of the growth of RSS is; null: it does not grow, or no
 	// part is known to hold half of it.
-	RSSPart       *string `json:"rss_part" redact:"keep"`
-	RSSPartGrowth *Growth `json:"rss_part_growth"`
-	Ended         bool    `json:"process_ended"`
-	Interrupted   bool    `json:"interrupted"`
-	Growing       []Leak  `json:"growing"`
+	RSSPart       *string   `json:"rss_part" redact:"keep"`
+	RSSPartGrowth *Growth   `json:"rss_part_growth"`
+	Ended         bool      `json:"process_ended"`
+	Interrupted   bool      `json:"interrupted"`
+	Blocked       []Blocked `json:"blocked"`
+	Growing       []Leak    `json:"growing"`
+}
+
+// A Blocked is a goroutine in which the runtime calls finalizers or cleanups, and which waits
+// in one.
+type Blocked struct {
+	Kind    string     `json:"kind" redact:"keep"` // finalizer, cleanup
+	State   string     `json:"state" redact:"keep"`
+	Seconds float64    `json:"seconds"`
+	Stack   []SiteLine `json:"stack"`
 }
 
 // A Leak is something that grows.
@@ -234,7 +244,7 @@ func (f *Sites) SetGoroutines(g *callsite.Goroutines) {
 func (f *Sites) SetLeaks(r *leak.Report) {
 	f.Leaks = &Leaks{
 		Seconds: r.Elapsed.Round(time.Millisecond).Seconds(), Readings: r.Readings, Cycles: r.Cycles, Sites: r.Sites, Starts: r.Starts, Parts: r.Parts,
-		Enough: leak.Enough(r.Readings), HeapJudged: r.HeapJudged, HeapUnjudged: text(r.HeapUnjudged), Ended: r.Ended, Interrupted: r.Interrupted, Growing: []Leak{},
+		Enough: leak.Enough(r.Readings), HeapJudged: r.HeapJudged, HeapUnjudged: text(r.HeapUnjudged), Ended: r.Ended, Interrupted: r.Interrupted, Growing: []Leak{}, Blocked: []Blocked{},
 	}
 	if r.RSS != nil {
 		f.Leaks.RSSFirst, f.Leaks.RSSLast = &r.RSS.First, &r.RSS.Last
@@ -244,6 +254,9 @@ func (f *Sites) SetLeaks(r *leak.Report) {
 		if f.Leaks.RSSPart = text(r.RSS.Part); r.RSS.PartGrowth != nil {
 			f.Leaks.RSSPartGrowth = newGrowth(*r.RSS.PartGrowth)
 		}
+	}
+	for _, b := range r.Blocked {
+		f.Leaks.Blocked = append(f.Leaks.Blocked, Blocked{b.What, b.State, b.For.Round(time.Millisecond).Seconds(), newLines(b.Stack)})
 	}
 	for _, g := range r.Found {
 		to := Leak{

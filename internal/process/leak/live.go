@@ -64,9 +64,12 @@ func (w *watcher) judgeLive() {
 	if !grows {
 		return
 	}
-	named := false
+	named, grown := false, 0.0
 	for _, s := range w.heap {
-		if f, ok := w.line(s, t); ok {
+		grown += growth(s)
+	}
+	for _, s := range w.heap {
+		if f, ok := w.line(s, t, growth(s)/grown); ok {
 			w.Found, named = append(w.Found, f), true
 		}
 	}
@@ -75,24 +78,20 @@ func (w *watcher) judgeLive() {
 	}
 }
 
-// line says how a line grows that holds much of the growth of the live heap.
-func (w *watcher) line(s *series, whole Trend) (Finding, bool) {
-	if len(s.points) < 2 {
+func growth(s *series) float64 { return s.points[len(s.points)-1].Value - s.points[0].Value }
+
+// line says how a line grows that holds much of the growth of the live heap: a share of that
+// of all lines. A heap profile is of the GC cycle before the last one, so when it was read is
+// not the time that it is of, which matters where the cycles become rarer.
+func (w *watcher) line(s *series, whole Trend, share float64) (Finding, bool) {
+	grown, noise := growth(s), w.noise(s)
+	if !(share >= lineShare) || grown < leastHeap || grown < lineErrors*noise {
 		return Finding{}, false
 	}
-	first, last := s.points[0], s.points[len(s.points)-1]
-	grown, over, noise := last.Value-first.Value, last.At-first.At, w.noise(s)
-	if grown < max(lineShare*whole.Slope*over, leastHeap) || grown < lineErrors*noise {
-		return Finding{}, false
-	}
-	// Its rate is as little known as that of the whole, and by the sample.
-	rate := grown / over
-	low, high := 1-whole.Low/whole.Slope, whole.High/whole.Slope-1
-	f := s.Finding
-	f.Trend = Trend{
-		From: first.Value, To: last.Value, Slope: rate,
-		Low: rate - math.Hypot(rate*low, 1.96*noise/over), High: rate + math.Hypot(rate*high, 1.96*noise/over), Chance: whole.Chance,
-	}
+	share = min(share, 1)
+	f, from, rate, sampled := s.Finding, s.points[0].Value, share*whole.Slope, 1.96*noise/grown
+	low, high := math.Hypot(1-whole.Low/whole.Slope, sampled), math.Hypot(whole.High/whole.Slope-1, sampled)
+	f.Trend = Trend{From: from, To: from + share*(whole.To-whole.From), Slope: rate, Low: rate * (1 - low), High: rate * (1 + high), Chance: whole.Chance}
 	if noise > 0 {
 		f.Chance += math.Erfc(grown/noise/math.Sqrt2) / 2
 	}

@@ -185,6 +185,11 @@ func (w *watcher) judgeRSS() {
 		w.RSS.Growth = &g.RSS
 		w.where(g)
 	}
+	for _, f := range w.Found {
+		if f.Kind == Heap && f.To > float64(last.RSS) {
+			w.note("its objects are larger than RSS: what was allocated and never written to is not in memory")
+		}
+	}
 }
 
 // goHeap are the parts of the Go heap: one often goes into another.

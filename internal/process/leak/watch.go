@@ -77,6 +77,7 @@ type Report struct {
 	HeapUnjudged string
 	// RSS is nil where none could be read.
 	RSS         *RSS
+	Blocked     []Blocked
 	Found       []Finding // most bytes a second first, then goroutines
 	Ended       bool      // the process has ended
 	Interrupted bool
@@ -126,6 +127,8 @@ type watcher struct {
 	known         map[string]*series // by stack
 	last          []float64          // when each heap profile was read
 	system        map[uint64]bool
+	calls         map[uint64]string   // of goroutines of the runtime that call the program: what
+	callbacks     map[uint64]callback // at the last reading, by goroutine
 }
 
 // Bounds of what is kept of a program that has too much.
@@ -144,7 +147,7 @@ type Options struct {
 func Watch(ctx context.Context, s *inspect.System, pid int, o Options, progress func(elapsed time.Duration)) (*Report, error) {
 	w := &watcher{
 		Report: &Report{}, pid: pid, watch: s.Watch(pid, inspect.Options{MinDensity: inspect.MinDensity}), begin: time.Now(), heap: map[string]*series{},
-		starts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{},
+		starts: map[string]*series{}, known: map[string]*series{}, system: map[uint64]bool{}, calls: map[uint64]string{},
 	}
 	defer w.watch.Close()
 	if err := w.attach(s, pid); err != nil {
@@ -296,11 +299,16 @@ func fill(all map[string]*series, at float64) {
 
 func (w *watcher) readGoroutines(ctx context.Context, at float64) error {
 	counts := make(map[[2]uint64]int)
+	waiting := make(map[uint64]callback)
 	_, err := w.target.EachGoroutine(ctx, false, func(g *goruntime.Goroutine) {
 		own, known := w.system[g.Start]
 		if !known {
-			own = callsite.IsSystem(w.target.Frames(g.Start, false))
-			w.system[g.Start] = own
+			start := w.target.Frames(g.Start, false)
+			own = callsite.IsSystem(start)
+			w.system[g.Start], w.calls[g.Start] = own, callsite.Calls(start)
+		}
+		if what := w.calls[g.Start]; what != "" {
+			w.readCallback(waiting, what, g)
 		}
 		if !own && len(counts) < maxSeries {
 			counts[[2]uint64{g.Start, g.Created}]++
@@ -312,6 +320,7 @@ func (w *watcher) readGoroutines(ctx context.Context, at float64) error {
 	if err != nil {
 		return fmt.Errorf("read its goroutines: %w", err)
 	}
+	w.callbacks = waiting
 	w.last = append(w.last, at)
 	for k, n := range counts {
 		created, start := w.names(k[1]), w.target.Frames(k[0], false)
@@ -456,7 +465,7 @@ func span(all []Point) float64 {
 
 // stacks adds what the goroutines that grow do now.
 func (w *watcher) stacks(ctx context.Context) {
-	if w.Ended || !slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Kind == Goroutines }) {
+	if w.Ended || !w.stuck() && !slices.ContainsFunc(w.Found, func(f Finding) bool { return f.Kind == Goroutines }) {
 		return
 	}
 	all, err := callsite.ReadGoroutines(context.WithoutCancel(ctx), w.target)
@@ -464,6 +473,7 @@ func (w *watcher) stacks(ctx context.Context) {
 		w.note("what the goroutines do is not known: %v", err)
 		return
 	}
+	w.judgeCallbacks(all)
 	for i := range w.Found {
 		f := &w.Found[i]
 		for _, g := range all.Groups { // the most first

@@ -82,6 +82,37 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// TestBlockedFinalizer: a finalizer that waits for ever is named with its line, one that
+// takes its time is not.
+func TestBlockedFinalizer(t *testing.T) {
+	testenv.Long(t)
+	path, err := testenv.Build{Source: testenv.LeaksSource(), Env: []string{"CGO_ENABLED=0"}}.Try(t)
+	if err != nil {
+		testenv.Missing(t, "%v", err)
+	}
+	for what, want := range map[string]string{"finalizer": "finalizer main.blockFinalizer", "finalized": ""} {
+		pid := start(t, path, what)
+		got := ""
+		for range 20 { // until it has waited for two GC cycles
+			r, err := Watch(context.Background(), inspect.New(), pid, Options{time.Second, time.Second, time.Second / 60}, func(time.Duration) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range r.Blocked {
+				if got = b.What; len(b.Stack) > 0 {
+					got += " " + b.Stack[0].Func
+				}
+			}
+			if got == want {
+				break
+			}
+		}
+		if got != want {
+			t.Errorf("%s: blocked: %q, want %q", what, got, want)
+		}
+	}
+}
+
 // TestEnds is about processes that end while they are watched, and that are not there.
 func TestEnds(t *testing.T) {
 	testenv.Long(t)

@@ -18,7 +18,7 @@ import (
 // Goroutines are those of a process, by where they were created and what they do.
 type Goroutines struct {
 	Total  int
-	System int // of these, the runtime's own, which are in no group
+	System int // of these, the runtime's own, which are in no group, unless they run code of the program
 	Unread int // could not be read
 	// Leaked is how many wait for what nothing can reach, as of the last time that the
 	// program looked; nil if it cannot.
@@ -60,17 +60,18 @@ func ReadGoroutines(ctx context.Context, t *goruntime.Target) (*Goroutines, erro
 	}
 	groups := make(map[string]*group)
 	names := Of(t)
-	system := make(map[uint64]bool)
+	system, calls := make(map[uint64]bool), make(map[uint64]bool)
 	now := monotonic()
 	var key []byte
 	unread, err := t.EachGoroutine(ctx, true, func(g *goruntime.Goroutine) {
 		out.Total++
 		own, known := system[g.Start]
 		if !known {
-			own = IsSystem(t.Frames(g.Start, false))
-			system[g.Start] = own
+			start := t.Frames(g.Start, false)
+			own = IsSystem(start)
+			system[g.Start], calls[g.Start] = own, Calls(start) != ""
 		}
-		if own {
+		if own && !(calls[g.Start] && inProgram(t, g.Stack)) {
 			out.System++
 			return
 		}
@@ -153,6 +154,36 @@ func IsSystem(start []symbol.Frame) bool {
 	return strings.HasPrefix(name, "runtime.")
 }
 
+// Calls returns what the goroutine of the runtime that begins with a function calls of the
+// program: "finalizer" or "cleanup"; "" for nothing. While it does it waits for what the
+// program waits for, and nothing else is finalized or cleaned up by it.
+func Calls(start []symbol.Frame) string {
+	if len(start) == 0 {
+		return ""
+	}
+	switch start[len(start)-1].Func {
+	case "runtime.runfinq", "runtime.runFinalizers": // of Go 1.24 it runs cleanups, too
+		return "finalizer"
+	case "runtime.runCleanups":
+		return "cleanup"
+	}
+	return ""
+}
+
+// inProgram reports whether a stack has functions that are not of the runtime.
+func inProgram(t *goruntime.Target, stack []uint64) bool {
+	for i, pc := range stack {
+		if slices.ContainsFunc(t.Frames(pc, i > 0), ofProgram) {
+			return true
+		}
+	}
+	return false
+}
+
+func ofProgram(f symbol.Frame) bool {
+	return !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/")
+}
+
 // wrapper matches the functions that the compiler writes around those of go and defer
 // statements, which stack traces leave out.
 var wrapper = regexp.MustCompile(`(\.gowrap|\.deferwrap|·dwrap·)\d+$`)
@@ -164,8 +195,6 @@ func IsWrapper(name string) bool { return wrapper.MatchString(name) }
 // Waits returns the stack from the first function on that is not of the runtime: where the
 // program waits.
 func (g *GoroutineGroup) Waits() []symbol.Frame {
-	i := slices.IndexFunc(g.Stack, func(f symbol.Frame) bool {
-		return !strings.HasPrefix(f.Func, "runtime.") && !strings.HasPrefix(f.Func, "internal/")
-	})
+	i := slices.IndexFunc(g.Stack, ofProgram)
 	return g.Stack[max(i, 0):]
 }

@@ -20,8 +20,8 @@ func TestLeaksUnread(t *testing.T) {
 		text   string
 		null   string // of the keys
 	}{
-		{leak.Report{Sites: new(7), Starts: new(0), Parts: new(6), Cycles: new(9)}, "7 lines that allocate (9 GC cycles), 0 go statements, 6 parts of its memory", ""},
-		{leak.Report{Sites: new(1), Starts: new(1), Parts: new(1), Cycles: new(1)}, ": 1 line that allocates (1 GC cycle), 1 go statement, 1 part of its memory", ""},
+		{leak.Report{Sites: new(7), Starts: new(0), Parts: new(6), Cycles: new(9)}, "7 lines that allocate (9 heap profiles), 0 go statements, 6 parts of its memory", ""},
+		{leak.Report{Sites: new(1), Starts: new(1), Parts: new(1), Cycles: new(1)}, ": 1 line that allocates (1 heap profile), 1 go statement, 1 part of its memory", ""},
 		{leak.Report{Starts: new(2), Parts: new(6)}, ": 2 go statements, 6 parts of its memory", "allocation_sites heap_profiles"},
 		{leak.Report{Parts: new(6)}, ": 6 parts of its memory", "allocation_sites goroutine_sites heap_profiles"},
 		{leak.Report{}, ": nothing of it could be read", "allocation_sites goroutine_sites heap_profiles memory_parts"},

@@ -206,7 +206,7 @@ func leaks(p *printer, f *result.Sites, _ int) {
 		if *l.Sites == 1 {
 			lines += "s"
 		}
-		watched = append(watched, fmt.Sprintf("%s (%s)", lines, unit.Plural(*l.Cycles, "GC cycle")))
+		watched = append(watched, fmt.Sprintf("%s (%s)", lines, unit.Plural(*l.Cycles, "heap profile")))
 	}
 	if l.Starts != nil {
 		watched = append(watched, unit.Plural(*l.Starts, "go statement"))
@@ -251,12 +251,7 @@ func leaks(p *printer, f *result.Sites, _ int) {
 			}
 			p.line("")
 			p.line("  goroutines of %s wait here [%s]:", g.Site.Place(), *g.State)
-			for i, s := range g.Stack {
-				if i == shownFrames {
-					break
-				}
-				p.line("    %s %s", result.ShortFunc(s.Func), s.Place())
-			}
+			p.stack(g.Stack)
 		}
 	case !l.Enough:
 		p.line("not judged: too few readings")
@@ -272,6 +267,19 @@ func leaks(p *printer, f *result.Sites, _ int) {
 			p.line("")
 		}
 		p.line("whether the Go heap grows without end is not known yet: %s", *l.HeapUnjudged)
+	}
+	for _, b := range l.Blocked {
+		p.line("")
+		p.line("a %s has been waiting for about %s [%s]: the %ss queued behind it do not run, and what they would free stays", b.Kind,
+			unit.ElapsedSeconds(b.Seconds), b.State, b.Kind)
+		p.stack(b.Stack)
+	}
+}
+
+// stack prints the first calls of a stack.
+func (p *printer) stack(stack []result.SiteLine) {
+	for _, s := range stack[:min(len(stack), shownFrames)] {
+		p.line("    %s %s", result.ShortFunc(s.Func), s.Place())
 	}
 }
 

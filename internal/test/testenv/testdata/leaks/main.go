@@ -33,6 +33,8 @@ func leakTimer() {
 	}
 }
 
+func blockFinalizer(*[64]byte) { select {} }
+
 func step(what string, i int) {
 	switch what {
 	case "map":
@@ -47,6 +49,10 @@ func step(what string, i int) {
 		leakC()
 	case "named":
 		mapped()
+	case "finalizer": // the first one blocks all
+		runtime.SetFinalizer(new([64]byte), blockFinalizer)
+	case "finalized":
+		runtime.SetFinalizer(new([64]byte), func(*[64]byte) { time.Sleep(time.Millisecond) })
 	case "cache": // it is full soon
 		table[i%100] = make([]byte, 32<<10)
 	case "pool":
