@@ -49,9 +49,9 @@ func (b *bench) alone(ctx context.Context, a arm) (result, error) {
 	var stdout, stderr bytes.Buffer
 	p := &trial.Program{
 		Command: []string{b.programs[a.build], "index", "0", b.list}, FS: b.fs, Stdout: &stdout, Stderr: &stderr,
-		Cgroups: b.cgroups, Timeout: most,
+		Cgroups: b.cgroups,
 	}
-	s, err := p.Run(ctx, trial.Setting{Env: env})
+	s, err := p.Run(ctx, trial.Setting{Env: env}, trial.Request{Timeout: most})
 	if b.verbose {
 		fmt.Fprintf(os.Stderr, "%s: %s%s", a.name, stdout.Bytes(), stderr.Bytes())
 	}

@@ -99,7 +99,7 @@ func both(folio func(context.Context, lab.Task, trial.Setting) (*trial.Sample, e
 	return func(ctx context.Context, t lab.Task, s trial.Setting) (*trial.Sample, error) {
 		c := func() (*trial.Sample, error) {
 			p := &trial.Program{Command: inC(dir, t)}
-			return p.Run(ctx, trial.Setting{})
+			return p.Run(ctx, trial.Setting{}, trial.Request{})
 		}
 		var a, b *trial.Sample
 		var err error

@@ -141,7 +141,7 @@ func measure(ctx context.Context, p program, rounds int) ([][]*trial.Sample, err
 				return err
 			}
 			t := &trial.Program{Command: append([]string{a.file}, p.args...), FS: procmem.New(""), Stdout: io.Discard, Stderr: os.Stderr}
-			s, err := t.Run(ctx, trial.Setting{Env: a.env})
+			s, err := t.Run(ctx, trial.Setting{Env: a.env}, trial.Request{})
 			if err == nil && !s.OK() {
 				err = errors.New(s.Failure)
 			}

@@ -76,8 +76,8 @@ func (s *subject) program(parent *cgroup.Parent) (*trial.Program, error) {
 		return nil, err
 	}
 	o, err := s.generator(s.times)
-	return &trial.Program{Command: s.command(), Env: environ(os.Environ()), Trace: true, IsGo: true, Profile: s.sampleRate,
-		Cgroups: parent, Delays: true, Server: &trial.Server{Ready: ready, Generator: o}}, err
+	return &trial.Program{Command: s.command(), Env: environ(os.Environ()), Trace: true, IsGo: true,
+		Cgroups: parent, Server: &trial.Server{Ready: ready, Generator: o}}, err
 }
 
 // measure runs all arms in rounds, and calls save after each run.
@@ -140,7 +140,7 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 		if err := touch.Memory(ctx, most); err != nil {
 			return err
 		}
-		if r.Sample, err = p.Run(ctx, a.setting); err == nil {
+		if r.Sample, err = p.Run(ctx, a.setting, trial.Request{Profile: s.sampleRate, Delays: true}); err == nil {
 			err = ctx.Err()
 		}
 		return err

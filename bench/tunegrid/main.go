@@ -294,13 +294,13 @@ func (c config) compare(t *table.Table, folio, dir string, p programs.Program) e
 // A judged program runs as answers say, without folio tune.
 type judged programs.Program
 
-func (j judged) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+func (j judged) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	command, err := programs.Program(j).Of(ctx, set)
 	if err != nil {
 		return nil, err
 	}
 	run := &trial.Program{Command: command, FS: procmem.New("")}
-	return run.Run(ctx, set)
+	return run.Run(ctx, set, req)
 }
 
 // table prints how the searches' answers compare with the grid's best.

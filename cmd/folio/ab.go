@@ -96,7 +96,7 @@ func newAB(a *app) *cobra.Command {
 
 // options checks the flags: before anything is built or opened.
 func (f *abFlags) options() (ab.Options, error) {
-	o := ab.Options{Budget: f.budgetOr(f.budget, abBudget, loadedABBudget), MaxRounds: f.rounds, Timeout: f.timeout, Seed: f.seed}
+	o := ab.Options{Budget: f.budgetOr(f.budget, abBudget, loadedABBudget), MaxRounds: f.rounds, Seed: f.seed}
 	number, ok := strings.CutSuffix(f.detect, "%")
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -225,21 +225,9 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	progress := newProgress(a.stderr)
 	defer progress.clear()
 	opts.Metric = s.spec
-	opts.Bound = func(d time.Duration) {
-		for _, p := range s.all {
-			p.Timeout = d
-		}
-	}
-	opts.Progress = func(p ab.Progress) {
-		for _, program := range s.all {
-			program.Profile = 0
-			if p.Sampled {
-				program.Profile = f.sampleRate
-			}
-			program.KeepSeries = program.Keep.Stacks && p.Round > 0 && p.Arm.WantsSeries()
-		}
-		progress.line(abProgress(p))
-	}
+	keep := s.keeps()
+	opts.Request = trial.Request{Profile: f.sampleRate, Keep: keep, KeepSeries: keep.Stacks, Timeout: f.timeout}
+	opts.Progress = func(p ab.Progress) { progress.line(abProgress(p)) }
 	var writeErr error
 	opts.Partial = func(result func() *ab.Result) {
 		if !s.wants() || time.Since(s.wrote) < time.Second {
@@ -383,7 +371,6 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	}
 	s.program = &trial.Program{
 		FS: fs, Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit, Metric: s.spec, Server: server, Cgroups: s.cgroups,
-		Keep: s.keeps(),
 	}
 	if f.show {
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()

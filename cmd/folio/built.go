@@ -155,7 +155,7 @@ func (a *app) compile(ctx context.Context, dir string, src source, how recipe) (
 func (a *app) runGo(ctx context.Context, call overlay.Call) (said string, err error) {
 	var out bytes.Buffer
 	program := &trial.Program{Command: append([]string{call.Path}, call.Args...), Dir: call.Dir, FS: procmem.New(""), Stderr: &out}
-	sample, err := program.Run(ctx, trial.Setting{Env: call.Set})
+	sample, err := program.Run(ctx, trial.Setting{Env: call.Set}, trial.Request{})
 	if err == nil && !sample.OK() {
 		// ctrl-C on a terminal goes to the go command as well, which may end before
 		// folio hears of it.

@@ -86,6 +86,7 @@ const maxSampleRate = 100000
 // A session is a command line put to work: the program, the host and the files.
 type session struct {
 	program *trial.Program
+	request trial.Request // what its trials ask for
 	base    trial.Setting
 	spec    *metric.Spec
 	host    host.Info
@@ -156,10 +157,10 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	if err != nil {
 		return nil, err
 	}
-	s.program.Keep = s.keeps()
+	s.request = trial.Request{Profile: f.sampleRate, Keep: s.keeps(), Timeout: f.timeout}
 	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
 	s.program.Cgroups = s.cgroups
-	s.program.Metric, s.program.Timeout, s.program.Profile = s.spec, f.timeout, f.sampleRate
+	s.program.Metric = s.spec
 	if err := s.program.Check(); err != nil {
 		return nil, err
 	}
@@ -363,16 +364,6 @@ func (s *session) openOutputs(a *app, f *programFlags) (err error) {
 	}
 	s.page, err = a.openPage(f.html, f.json)
 	return err
-}
-
-// before sets up the next run of an arm: whether it is sampled.
-func (s *session) before(f *programFlags) func(*trial.Arm, int) {
-	return func(arm *trial.Arm, round int) {
-		s.program.Profile = 0
-		if round > 0 && arm.WantsProfile() {
-			s.program.Profile = f.sampleRate
-		}
-	}
 }
 
 // openPprof opens the file of --pprof, if there is one.

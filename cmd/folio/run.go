@@ -162,7 +162,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		}
 	}
 
-	s.program.KeepWaterfall = true
+	s.request.KeepSeries, s.request.KeepWaterfall, s.request.Delays = true, true, true
 	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
 	if s.toStdout() {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
@@ -203,11 +203,12 @@ func (a *app) runOnce(ctx context.Context, s *session, arm *trial.Arm) error {
 	signals := make(chan os.Signal, 4)
 	notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
-	s.program.Signals, s.program.KeepSeries, s.program.Delays = signals, true, true
-	if s.program.Server == nil {
-		s.program.Stdin = a.stdin
+	p := *s.program
+	p.Signals = signals
+	if p.Server == nil {
+		p.Stdin = a.stdin
 	}
-	sample, err := s.program.Run(ctx, arm.Setting)
+	sample, err := p.Run(ctx, arm.Setting, s.request)
 	if sample != nil {
 		sample.Round, sample.Sequence = 1, 1
 		arm.Samples = append(arm.Samples, sample)
@@ -220,12 +221,8 @@ func (a *app) runOften(ctx context.Context, s *session, f *runFlags, arm *trial.
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sched := trial.NewScheduler(s.program, 0)
-	before := s.before(&f.programFlags)
-	sched.Observe = func(arm *trial.Arm, round int, sample *trial.Sample) {
-		if sample == nil {
-			before(arm, round)
-			s.program.KeepSeries, s.program.Delays = round > 0 && arm.WantsSeries(), round > 0
-		}
+	sched.Request = func(arm *trial.Arm, round int) trial.Request {
+		return s.request.Of(arm, round, round > 0 && arm.WantsProfile())
 	}
 	arms := []*trial.Arm{arm}
 	var writeErr error // measuring goes on: the sheet can still be shown

@@ -161,14 +161,14 @@ func readProfile(path string) (p *suggest.Profile, err error) {
 // measure runs a command once. What it prints goes to stdout, and its errors to
 // standard error, unless stdout is nil.
 func (a *app) measure(ctx context.Context, f *suggestFlags, command []string, stdout io.Writer, env ...string) (*trial.Sample, error) {
-	p := &trial.Program{Command: command, FS: procmem.New(""), Profile: f.sampleRate}
+	p := &trial.Program{Command: command, FS: procmem.New("")}
 	if stdout != nil {
 		p.Stdout, p.Stderr = stdout, a.stderr.Raw()
 	}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	s, err := p.Run(ctx, trial.Setting{Env: env})
+	s, err := p.Run(ctx, trial.Setting{Env: env}, trial.Request{Profile: f.sampleRate})
 	switch {
 	case ctx.Err() != nil:
 		return nil, errNothing

@@ -139,7 +139,7 @@ func (f *tuneFlags) source(args []string) (*source, error) {
 
 // options checks the flags: before anything is built or opened.
 func (f *tuneFlags) options() (tune.Options, error) {
-	o := tune.Options{Budget: f.budgetOr(f.budget, tuneBudget, loadedTuneBudget), Timeout: f.timeout, MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
+	o := tune.Options{Budget: f.budgetOr(f.budget, tuneBudget, loadedTuneBudget), MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
 		Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
 	if f.mem != "" {
 		var err error
@@ -189,7 +189,9 @@ func (f *tuneFlags) options() (tune.Options, error) {
 
 // search adds to the options what the program and the machine have to do with them.
 func (s *session) search(o tune.Options) tune.Options {
-	o.Base, o.Metric = s.base, s.spec
+	o.Base, o.Metric, o.Request = s.base, s.spec, s.request
+	o.Request.KeepSeries, o.Request.Delays = s.request.Keep.Stacks, true
+	o.SampleWarmup = !s.program.IsGo // the kernel then tells of every program that it starts
 	o.Traced = s.program.Trace && s.program.TraceNote() == ""
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
@@ -261,7 +263,6 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	}
 	opts = s.search(opts)
 	s.program.MaxMemory = opts.SafeMemory
-	opts.Bound = func(d time.Duration) { s.program.Timeout = d }
 	if f.show {
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
 	}
@@ -281,17 +282,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 
 	progress := newProgress(a.stderr)
 	var writeErr error
-	opts.Progress = func(p tune.Progress) {
-		if p.Sample == nil {
-			s.program.Profile = 0
-			if p.Sampled || p.Stage == tune.InWarmup && !s.program.IsGo { // the kernel then tells of every program that it starts
-				s.program.Profile = f.sampleRate
-			}
-			s.program.KeepSeries = s.program.Keep.Stacks && p.Stage != tune.InWarmup && p.Arm.WantsSeries()
-			s.program.Delays = p.Stage != tune.InWarmup
-		}
-		progress.show(p)
-	}
+	opts.Progress = progress.show
 	opts.Partial = func(r *tune.Result) {
 		s.keepTune(r)
 		writeErr = errors.Join(writeErr, s.write())

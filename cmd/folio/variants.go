@@ -151,12 +151,12 @@ func newerGo(err error) error {
 }
 
 // Run runs the program that was built for a setting.
-func (v *variants) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+func (v *variants) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	if set.Build.IsZero() {
-		return v.session.program.Run(ctx, set)
+		return v.session.program.Run(ctx, set, req)
 	}
 	b := v.made[set.Build].built
-	return v.session.program.Of(append([]string{b.file}, v.session.program.Command[1:]...), b.patched()).Run(ctx, set)
+	return v.session.program.Of(append([]string{b.file}, v.session.program.Command[1:]...), b.patched()).Run(ctx, set, req)
 }
 
 // options are what the search needs of the builds.

@@ -168,16 +168,17 @@ func buildGoArenas(ctx context.Context, a *Arm, dir string, quick bool) error {
 	if err := os.MkdirAll(temp, 0o777); err != nil {
 		return err
 	}
-	p := &trial.Program{Command: append([]string{command}, source.Args...), Dir: dir, Timeout: buildTime}
+	p := &trial.Program{Command: append([]string{command}, source.Args...), Dir: dir}
+	req := trial.Request{Timeout: buildTime}
 	if quick {
-		p.Timeout = buildTimeQuick
+		req.Timeout = buildTimeQuick
 	}
-	s, err := p.Run(ctx, trial.Setting{Env: append(source.Env, "GOTMPDIR="+temp, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)})
+	s, err := p.Run(ctx, trial.Setting{Env: append(source.Env, "GOTMPDIR="+temp, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)}, req)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s cannot build it: %w", command, err)
 	case s.TimedOut:
-		return fmt.Errorf("%s has not built it within %v: run the lab again, what was built is kept", command, p.Timeout)
+		return fmt.Errorf("%s has not built it within %v: run the lab again, what was built is kept", command, req.Timeout)
 	case !s.OK():
 		why := s.Reason()
 		if why == "" {

@@ -59,11 +59,12 @@ type Progress struct {
 // run tasks as processes: in cgroups, unless that is nil.
 func Process(command []string, cgroups *cgroup.Parent) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
 	return func(ctx context.Context, t Task, s trial.Setting) (*trial.Sample, error) {
-		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Timeout: 10 * time.Minute, Trace: t.Trace, IsGo: t.Trace, Cgroups: cgroups}
+		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Trace: t.Trace, IsGo: t.Trace, Cgroups: cgroups}
+		req := trial.Request{Timeout: 10 * time.Minute}
 		if t.Trace {
-			p.Profile = tracedRate
+			req.Profile = tracedRate
 		}
-		return p.Run(ctx, s)
+		return p.Run(ctx, s, req)
 	}
 }
 
@@ -447,7 +448,7 @@ type armRunner struct {
 }
 
 // Run makes the changes that an arm needs, runs it, and takes them back.
-func (r armRunner) Run(ctx context.Context, s trial.Setting) (sample *trial.Sample, err error) {
+func (r armRunner) Run(ctx context.Context, s trial.Setting, _ trial.Request) (sample *trial.Sample, err error) {
 	if len(r.arm.Changes) > 0 {
 		if err := r.changer.Apply(r.arm.Changes); err != nil {
 			return &trial.Sample{Failure: strings.ReplaceAll(err.Error(), "\n", "; ")}, nil

@@ -162,7 +162,7 @@ func TestWorkFails(t *testing.T) {
 		{Task{Experiment: "faults", Arm: "x", Size: 1 << 20, Count: 1, Cgroup: "/no/such/group"}, "enter the cgroup"},
 	} {
 		p := &trial.Program{Command: append([]string{os.Args[0], "arm"}, tt.task.Args()...), MaxMemory: 1 << 30}
-		s, err := p.Run(context.Background(), trial.Setting{})
+		s, err := p.Run(context.Background(), trial.Setting{}, trial.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}

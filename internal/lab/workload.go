@@ -150,8 +150,8 @@ func overdue(quick bool) error {
 // is often no more than "too many errors".
 func runGo(ctx context.Context, dir string, env []string, quick bool, args []string) error {
 	var said head
-	p := &trial.Program{Command: append([]string{"go"}, args...), Dir: dir, Timeout: limit(quick), Stderr: &said}
-	s, err := p.Run(ctx, trial.Setting{Env: env})
+	p := &trial.Program{Command: append([]string{"go"}, args...), Dir: dir, Stderr: &said}
+	s, err := p.Run(ctx, trial.Setting{Env: env}, trial.Request{Timeout: limit(quick)})
 	switch {
 	case err != nil:
 		return fmt.Errorf("go build: %w", err)

@@ -82,8 +82,8 @@ func TestBuildCacheIsNotPoisoned(t *testing.T) {
 		cache := t.TempDir()
 		for _, args := range [][]string{{"build", "./..."}, {"vet", "./..."}} {
 			var out, errOut bytes.Buffer
-			p := &Program{Command: append([]string{"go"}, args...), Dir: dir, Env: goEnviron(cache, "GODEBUG="+godebug),
-				Trace: true, IsGo: true, Stdout: &out, Stderr: &errOut}
+			p := &subject{Program: Program{Command: append([]string{"go"}, args...), Dir: dir, Env: goEnviron(cache, "GODEBUG="+godebug),
+				Trace: true, IsGo: true, Stdout: &out, Stderr: &errOut}}
 			s := runOK(t, p, collectOften)
 			if out.Len() > 0 || errOut.Len() > 0 {
 				t.Errorf("GODEBUG=%s go %q printed %q, %q", godebug, args, &out, &errOut)
@@ -105,7 +105,7 @@ func TestCompileErrorIsShown(t *testing.T) {
 	testenv.Long(t)
 	dir := module(t, map[string]string{"m.go": "package m\n\nvar x int = \"text\"\n"})
 	var errOut bytes.Buffer
-	p := &Program{Command: []string{"go", "build", "./..."}, Dir: dir, Env: goEnviron(t.TempDir()), Trace: true, Stderr: &errOut}
+	p := &subject{Program: Program{Command: []string{"go", "build", "./..."}, Dir: dir, Env: goEnviron(t.TempDir()), Trace: true, Stderr: &errOut}}
 	s := run(t, p, collectOften)
 	if orNone(s.ExitCode) != 1 || !strings.HasPrefix(errOut.String(), "# example.com/m\n") || strings.Count(errOut.String(), "\n") != 2 ||
 		!strings.Contains(s.Reason(), "m.go:3") {
@@ -146,7 +146,7 @@ func BenchmarkCollect(b *testing.B) {
 	// The user's cache has the standard library.
 	env := setenv(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off", "GODEBUG=")
 	var out, errOut bytes.Buffer
-	p := &Program{Command: []string{"go", "run", "."}, Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}
+	p := &subject{Program: Program{Command: []string{"go", "run", "."}, Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}}
 	s := runOK(t, p, Setting{})
 	if s.GCCycles == nil || *s.GCCycles < cycles {
 		t.Errorf("go run: %v collections of a program that makes %d", orNone(s.GCCycles), cycles)
@@ -156,8 +156,8 @@ func BenchmarkCollect(b *testing.B) {
 	}
 
 	errOut.Reset()
-	p = &Program{Command: []string{"go", "test", "-run=^$", "-bench=.", "-benchtime=" + strconv.Itoa(cycles) + "x"},
-		Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}
+	p = &subject{Program: Program{Command: []string{"go", "test", "-run=^$", "-bench=.", "-benchtime=" + strconv.Itoa(cycles) + "x"},
+		Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}}
 	s = runOK(t, p, Setting{})
 	if s.GCCycles == nil || *s.GCCycles < cycles {
 		t.Errorf("go test: %v collections of a benchmark that makes %d", orNone(s.GCCycles), cycles)

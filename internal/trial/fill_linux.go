@@ -36,7 +36,7 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 	}
 	out.Tail = r.files.tail()
 	r.series.finish(r.p.IsGo, r.running)
-	if r.p.KeepSeries {
+	if r.req.KeepSeries {
 		out.Series = r.series
 	}
 }
@@ -92,7 +92,7 @@ func (r *running) fillTrace(out *Sample) {
 func (r *running) fillProfile(out *Sample) {
 	out.Unsampled = r.unsampled
 	if r.profile != nil {
-		r.profile.fill(out, r.p.Keep)
+		r.profile.fill(out, r.req.Keep)
 	}
 }
 

@@ -62,9 +62,9 @@ func needCollapse(t *testing.T) {
 func TestCollapseFollowsTheChild(t *testing.T) {
 	testenv.Long(t)
 	needCollapse(t)
-	for name, program := range map[string]func(seconds string) *Program{
-		"the program itself": func(seconds string) *Program { return role("heap", "64", seconds) },
-		"below a shell":      func(seconds string) *Program { return shell(roleLine("heap", "64", seconds) + "; true") },
+	for name, program := range map[string]func(seconds string) *subject{
+		"the program itself": func(seconds string) *subject { return role("heap", "64", seconds) },
+		"below a shell":      func(seconds string) *subject { return shell(roleLine("heap", "64", seconds) + "; true") },
 	} {
 		// Huge pages are counted now and then, on a slow machine seldom.
 		var s *Sample

@@ -29,7 +29,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 		res, failed = run(loading, o)
 		ended = time.Now()
 	})
-	limit := r.p.Timeout
+	limit := r.req.Timeout
 	if limit > 0 {
 		limit += o.Warmup // the bound is on what is measured
 	}
@@ -37,7 +37,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	if err == nil && out.Failure == "" && isClosed(measuring) {
 		w, spared := r.openWindow(), r.sampler.spare()
 		r.observe()
-		err = r.await(ctx, out, r.first(done, nil), r.p.Timeout)
+		err = r.await(ctx, out, r.first(done, nil), r.req.Timeout)
 		stop()
 		<-done
 		w.close(r, out, ended)
@@ -93,7 +93,7 @@ func (r *running) loadFailure(err error) string {
 func (r *running) placeLoad(res *load.Result) {
 	r.kept = res.Kept
 	res.Kept = nil // it is large, and samples stay
-	if !r.p.KeepSeries {
+	if !r.req.KeepSeries {
 		res.OverTime = nil
 	} else if res.OverTime != nil && r.kept != nil {
 		res.OverTime.Start = new(r.kept.Start.Sub(r.started).Seconds())

@@ -20,7 +20,7 @@ import (
 )
 
 // generated returns a trial of a server under a load of folio's own.
-func generated(t *testing.T, options ...string) *Program {
+func generated(t *testing.T, options ...string) *subject {
 	t.Helper()
 	p := server(t, 0, options...)
 	p.Server.Load = ""
@@ -162,8 +162,8 @@ func TestLoadFailure(t *testing.T) {
 
 // failing lets every n-th request fail: by its URL, since requests may arrive in another
 // order than they were sent.
-func failing(n int) func(p *Program) {
-	return func(p *Program) {
+func failing(n int) func(p *subject) {
+	return func(p *subject) {
 		url := p.Server.Generator.URLs[0]
 		p.Server.Generator.URLs = append(slices.Repeat([]string{url}, n-1), url+"fail")
 	}
@@ -174,29 +174,29 @@ func TestGenerateFails(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options []string
-		change  func(p *Program)
+		change  func(p *subject)
 		failure string // "" for none
 	}{
 		{"some fail", nil, failing(10), ""},
-		{"metric of those that fail", nil, func(p *Program) { failing(10)(p); p.Metric = &metric.Spec{Name: metric.P99} },
+		{"metric of those that fail", nil, func(p *subject) { failing(10)(p); p.Metric = &metric.Spec{Name: metric.P99} },
 			"metric p99: it falls among failed requests: 4 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
-		{"metric of those that do not", nil, func(p *Program) { failing(10)(p); p.Metric = &metric.Spec{Name: metric.P50} }, ""},
-		{"most fail", nil, func(p *Program) {
+		{"metric of those that do not", nil, func(p *subject) { failing(10)(p); p.Metric = &metric.Spec{Name: metric.P50} }, ""},
+		{"most fail", nil, func(p *subject) {
 			failing(1)(p)
 			p.Server.Generator.URLs = append(p.Server.Generator.URLs, p.Server.Generator.URLs[0], strings.TrimSuffix(p.Server.Generator.URLs[0], "fail"))
 		}, "26 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
 		{"all fail", nil, failing(1), "40 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
-		{"dies", nil, func(p *Program) { p.Server.Generator.URLs[0] += "die" }, "the server ended under load"},
-		{"no such port", nil, func(p *Program) { p.Server.Generator.URLs[0] = "http://127.0.0.1:1/" },
+		{"dies", nil, func(p *subject) { p.Server.Generator.URLs[0] += "die" }, "the server ended under load"},
+		{"no such port", nil, func(p *subject) { p.Server.Generator.URLs[0] = "http://127.0.0.1:1/" },
 			"cannot connect to 127.0.0.1:1: connection refused; the server answers at READY: correct --target"},
-		{"late", nil, func(p *Program) {
+		{"late", nil, func(p *subject) {
 			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
 				r, err := load.Run(ctx, o)
 				r.Lateness.P99, r.Lateness.Bound, r.Late = new(0.004), 0.001, true
 				return r, err
 			}
 		}, "the load generator was late: the 99th percentile of its starts by 4.000ms, where 1.000ms is allowed: give generator and server CPUs of their own, or lower the rate"},
-		{"all fail, and it is late", nil, func(p *Program) {
+		{"all fail, and it is late", nil, func(p *subject) {
 			failing(1)(p)
 			p.Server.run = func(ctx context.Context, o load.Options) (*load.Result, error) {
 				r, err := load.Run(ctx, o)
@@ -204,10 +204,10 @@ func TestGenerateFails(t *testing.T) {
 				return r, err
 			}
 		}, "40 of 40 requests failed: answered with a status other than 2xx and 3xx; first: 500 Internal Server Error"},
-		{"takes too long", nil, func(p *Program) {
+		{"takes too long", nil, func(p *subject) {
 			p.Server.Generator.Duration, p.Timeout = time.Hour, 100*time.Millisecond
 		}, "ended: it took longer than 100ms"},
-		{"too large", []string{"touch=150"}, func(p *Program) { p.Server.Generator.Duration, p.MaxMemory = time.Hour, 120*mib },
+		{"too large", []string{"touch=150"}, func(p *subject) { p.Server.Generator.Duration, p.MaxMemory = time.Hour, 120*mib },
 			"ended: its memory passed 120MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -71,10 +71,10 @@ const outOf64 = "killed by the kernel's OOM killer: memory of the cgroup reached
 // What passes the memory limit is killed, and said to be.
 func TestMemoryLimit(t *testing.T) {
 	parent := limited(t, 64*mib, 0)
-	for name, p := range map[string]*Program{
+	for name, p := range map[string]*subject{
 		"the program": role("touch", "100", "0"),
 		"a child":     shell(roleLine("touch", "100", "0") + "; true"), // version 1 kills it alone
-		"its failure": {Command: []string{"sh", "-c", roleLine("touch", "100", "0")}, Env: roleEnviron(), IgnoreExit: true},
+		"its failure": {Program: Program{Command: []string{"sh", "-c", roleLine("touch", "100", "0")}, Env: roleEnviron(), IgnoreExit: true}},
 	} {
 		p.Cgroups = parent
 		s := run(t, p, Setting{})
@@ -106,7 +106,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-func withGroup(p *Program, parent *cgroup.Parent) *Program {
+func withGroup(p *subject, parent *cgroup.Parent) *subject {
 	p.Cgroups = parent
 	return p
 }
@@ -220,7 +220,7 @@ func TestNoGroupIsLeft(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	checkNoGroups(t, os.Getpid())
-	p = withGroup(&Program{Command: []string{marker(t)}}, parent)
+	p = withGroup(&subject{Program: Program{Command: []string{marker(t)}}}, parent)
 	if err := os.WriteFile(p.Command[0], []byte("#!/no/such/shell\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func needHuge(t *testing.T) {
 
 // held is a program that holds a Go heap of some MiB, and says how much of its
 // memory asks for huge pages.
-func held(mib int, words ...string) *Program {
+func held(mib int, words ...string) *subject {
 	return role(append([]string{"advised", fmt.Sprint(mib)}, words...)...)
 }
 

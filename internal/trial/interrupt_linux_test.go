@@ -42,26 +42,26 @@ func TestServerIsInterrupted(t *testing.T) {
 	if testenv.Apart(t) {
 		return
 	}
-	dies := func(p *Program) { p.Server.Load = strings.Replace(p.Server.Load, "/ ", "/die ", 1) + "; sleep 1000" }
+	dies := func(p *subject) { p.Server.Load = strings.Replace(p.Server.Load, "/ ", "/die ", 1) + "; sleep 1000" }
 	for _, c := range []struct {
 		name    string
 		options []string
-		change  func(p *Program)
+		change  func(p *subject)
 		when    string
 	}{
 		{"never answers", []string{"deaf", "child"}, nil, "before it answered at tcp:"},
-		{"never answers, nor minds TERM", []string{"deaf", "linger"}, func(p *Program) { p.Server.StopTimeout = soon }, "before it answered at tcp:"},
+		{"never answers, nor minds TERM", []string{"deaf", "linger"}, func(p *subject) { p.Server.StopTimeout = soon }, "before it answered at tcp:"},
 		{"dies before it answers", []string{"die=4"}, nil, "before it answered at tcp:"},
-		{"under load", nil, func(p *Program) { p.Server.Load = "sleep 1000" }, "under load"},
+		{"under load", nil, func(p *subject) { p.Server.Load = "sleep 1000" }, "under load"},
 		{"dies under load", nil, dies, "under load"},
-		{"the load dies", nil, func(p *Program) { p.Server.Load = "kill -INT $$" }, "under load"},
-		{"the load fails", nil, func(p *Program) { p.Server.Load = "exit 1" }, "under load"},
-		{"dies under folio's load", nil, func(p *Program) {
+		{"the load dies", nil, func(p *subject) { p.Server.Load = "kill -INT $$" }, "under load"},
+		{"the load fails", nil, func(p *subject) { p.Server.Load = "exit 1" }, "under load"},
+		{"dies under folio's load", nil, func(p *subject) {
 			p.Server.Generator = &load.Options{URLs: []string{"http://" + p.Server.Ready.addr + "/die"}, Rate: 100, Duration: time.Hour}
 		}, "under load"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fresh := func() *Program {
+			fresh := func() *subject {
 				p := server(t, 1, c.options...)
 				if c.change != nil {
 					c.change(p)
@@ -69,7 +69,7 @@ func TestServerIsInterrupted(t *testing.T) {
 				return p
 			}
 			// One of these is the first that every server says.
-			told := func(p *Program, f func()) {
+			told := func(p *subject, f func()) {
 				p.Stdout, p.Stderr = onOutput("prepared", func() { time.AfterFunc(soon, f) }), onOutput("cannot", func() { time.AfterFunc(soon, f) })
 			}
 			p, signals := fresh(), make(chan os.Signal, 1)

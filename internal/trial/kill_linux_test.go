@@ -131,7 +131,7 @@ func TestMaxMemory(t *testing.T) {
 	if testenv.Apart(t) {
 		return
 	}
-	for name, p := range map[string]*Program{
+	for name, p := range map[string]*subject{
 		"one process":   role("touch", "150", "60000"),
 		"two processes": role("pair", "75", "60000"),
 		"deaf to TERM":  shell("trap '' TERM; " + roleLine("touch", "150", "60000") + "; :"),

@@ -114,16 +114,15 @@ func (s *Sample) WithoutSeries() *Sample {
 // FindRate searches the rate of the load that folio puts on the server under a setting:
 // see [load.FindRate]. Each step is a trial of its own.
 func (p *Program) FindRate(ctx context.Context, set Setting, progress func(load.RateStep)) (*load.RateSearch, error) {
-	quiet, server := *p, *p.Server
-	quiet.Server, quiet.Metric, quiet.Profile, quiet.Keep = &server, nil, 0, Keep{}
-	quiet.KeepSeries, quiet.KeepWaterfall, quiet.Delays = false, false, false
-	quiet.Stdout, quiet.Stderr, quiet.Signals, quiet.Timeout = nil, nil, nil, 0
+	quiet := *p
+	quiet.Metric, quiet.Stdout, quiet.Stderr, quiet.Signals = nil, nil, nil, nil
 	return load.FindRate(ctx, load.RateOptions{Progress: progress,
 		Measure: func(ctx context.Context, rate float64, d time.Duration) (*load.Result, string, error) {
 			o := *p.Server.Generator
 			o.Rate, o.Duration, o.Warmup = rate, d, load.RateWarmup
-			server.Generator = &o
-			s, err := quiet.Run(ctx, set)
+			server := *p.Server
+			server.Generator, quiet.Server = &o, &server
+			s, err := quiet.Run(ctx, set, Request{})
 			switch {
 			case err != nil:
 				return nil, "", err

@@ -14,7 +14,7 @@ type lateRunner struct {
 	n    int
 }
 
-func (r *lateRunner) Run(context.Context, Setting) (*Sample, error) {
+func (r *lateRunner) Run(context.Context, Setting, Request) (*Sample, error) {
 	r.n++
 	l := &load.Result{Complete: true, Counts: load.Counts{Intended: 10, Succeeded: 10}}
 	l.Lateness.P99, l.Lateness.Bound = new(float64(r.n)/100), 0.001

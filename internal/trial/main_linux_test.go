@@ -57,9 +57,19 @@ func roleEnviron(extra ...string) []string {
 	return setenv(os.Environ(), append([]string{roleEnv + "=1", "GORACE=atexit_sleep_ms=0"}, extra...)...)
 }
 
+// A subject is a program and what its trials ask for.
+type subject struct {
+	Program
+	Request
+}
+
+func (p *subject) Run(ctx context.Context, s Setting) (*Sample, error) {
+	return p.Program.Run(ctx, s, p.Request)
+}
+
 // role returns a program that plays a role.
-func role(words ...string) *Program {
-	return &Program{Command: append([]string{self()}, words...), Env: roleEnviron(), IsGo: true}
+func role(words ...string) *subject {
+	return &subject{Program: Program{Command: append([]string{self()}, words...), Env: roleEnviron(), IsGo: true}}
 }
 
 // roleCmd is a role outside of any trial.
@@ -73,13 +83,13 @@ func roleCmd(words ...string) *exec.Cmd {
 func roleLine(words ...string) string { return Setting{}.Line(append([]string{self()}, words...)) }
 
 // shell returns a program that is a shell script. Roles work in it.
-func shell(script string) *Program {
-	return &Program{Command: []string{"sh", "-c", script}, Env: roleEnviron()}
+func shell(script string) *subject {
+	return &subject{Program: Program{Command: []string{"sh", "-c", script}, Env: roleEnviron()}}
 }
 
 // run runs one trial and checks what holds of every trial: there is a sample,
 // and nothing is left of the program.
-func run(t *testing.T, p *Program, s Setting) *Sample {
+func run(t *testing.T, p *subject, s Setting) *Sample {
 	t.Helper()
 	sample, err := p.Run(t.Context(), s)
 	checkNoneLeft(t)
@@ -107,7 +117,7 @@ func checkSample(t *testing.T, s *Sample) {
 }
 
 // runOK is for programs that must succeed.
-func runOK(t *testing.T, p *Program, s Setting) *Sample {
+func runOK(t *testing.T, p *subject, s Setting) *Sample {
 	t.Helper()
 	sample := run(t, p, s)
 	if !sample.OK() || sample.ExitCode == nil || *sample.ExitCode != 0 {
@@ -118,7 +128,7 @@ func runOK(t *testing.T, p *Program, s Setting) *Sample {
 
 // runOverdue runs a program that prints begun as soon as it is as the test wants it, and
 // then goes on. Its time is d, and more where that was not enough to begin.
-func runOverdue(t *testing.T, p *Program, d time.Duration, begun string) *Sample {
+func runOverdue(t *testing.T, p *subject, d time.Duration, begun string) *Sample {
 	t.Helper()
 	for p.Timeout = d; ; p.Timeout *= 2 {
 		if s := run(t, p, Setting{}); strings.Contains(s.Tail, begun) || p.Timeout > testenv.Patience {
@@ -178,12 +188,12 @@ func (w *trigger) Write(p []byte) (int, error) {
 }
 
 // runUntil runs a trial and cancels it when the program has said "ready".
-func runUntil(t *testing.T, p *Program) (*Sample, error) {
+func runUntil(t *testing.T, p *subject) (*Sample, error) {
 	t.Helper()
 	return runUntilText(t, p, "ready")
 }
 
-func runUntilText(t *testing.T, p *Program, text string) (*Sample, error) {
+func runUntilText(t *testing.T, p *subject, text string) (*Sample, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

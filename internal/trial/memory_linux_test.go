@@ -103,7 +103,7 @@ func TestMinorFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	said = Quote(said)
-	for name, p := range map[string]*Program{
+	for name, p := range map[string]*subject{
 		"itself":                role("touch", "64", "0"),
 		"a child":               role("faults", "64", "child"),
 		"an orphan":             role("faults", "64", "orphan"),
@@ -181,7 +181,7 @@ func TestHugePagesAfterFailedStart(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if _, err := (&Program{Command: []string{"/proc/self/status"}}).Run(t.Context(), Setting{THP: THPOff}); err == nil {
+	if _, err := (&subject{Program: Program{Command: []string{"/proc/self/status"}}}).Run(t.Context(), Setting{THP: THPOff}); err == nil {
 		t.Error("a file that is not a program was started")
 	}
 	now, err := unix.PrctlRetInt(unix.PR_GET_THP_DISABLE, 0, 0, 0, 0)

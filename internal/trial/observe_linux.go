@@ -45,7 +45,7 @@ const (
 
 // delays says whether to work out what delays requests.
 func (r *running) delays() bool {
-	return r.p.Delays && r.p.Server != nil && r.p.Server.Generator != nil
+	return r.req.Delays && r.p.Server != nil && r.p.Server.Generator != nil
 }
 
 // observe begins to observe the server.

@@ -22,7 +22,10 @@ func TestStdin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	cat := func() *Program { out.Reset(); return &Program{Command: []string{"cat"}, Stdout: &out} }
+	cat := func() *subject {
+		out.Reset()
+		return &subject{Program: Program{Command: []string{"cat"}, Stdout: &out}}
+	}
 
 	runOK(t, cat(), Setting{})
 	if out.Len() != 0 {
@@ -72,7 +75,7 @@ func TestStdinPipe(t *testing.T) {
 		_, _ = w.Write(data)
 	}()
 	var out bytes.Buffer
-	runOK(t, &Program{Command: []string{"cat"}, Stdin: r, Stdout: &out}, Setting{})
+	runOK(t, &subject{Program: Program{Command: []string{"cat"}, Stdin: r, Stdout: &out}}, Setting{})
 	if !bytes.Equal(out.Bytes(), data) {
 		t.Errorf("%d bytes became %d, or others", len(data), out.Len())
 	}
@@ -217,7 +220,7 @@ func TestReaderLeaves(t *testing.T) {
 				}
 			}
 		}()
-		s := run(t, &Program{Command: []string{"yes"}, Stdout: w}, Setting{})
+		s := run(t, &subject{Program: Program{Command: []string{"yes"}, Stdout: w}}, Setting{})
 		if s.Signal != "SIGPIPE" {
 			t.Errorf("after %d lines: signal %q, failure %q", lines, s.Signal, s.Failure)
 		}
@@ -233,10 +236,10 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 // An output that cannot be written is folio's failure, not the program's.
 func TestWriterFails(t *testing.T) {
 	full := errors.New("disk full")
-	for _, p := range []*Program{
-		{Command: []string{"yes"}, Stdout: failingWriter{full}},
-		{Command: []string{"sh", "-c", "while echo x >&2; do :; done"}, Stderr: failingWriter{full}},
-		{Command: []string{"yes"}, Stdout: failingWriter{io.ErrShortWrite}},
+	for _, p := range []*subject{
+		{Program: Program{Command: []string{"yes"}, Stdout: failingWriter{full}}},
+		{Program: Program{Command: []string{"sh", "-c", "while echo x >&2; do :; done"}, Stderr: failingWriter{full}}},
+		{Program: Program{Command: []string{"yes"}, Stdout: failingWriter{io.ErrShortWrite}}},
 	} {
 		_, err := p.Run(t.Context(), Setting{})
 		checkNoneLeft(t)

@@ -90,7 +90,7 @@ func TestPeakRSSOfSmallPrograms(t *testing.T) {
 		equal := false
 		for range 5 {
 			var out bytes.Buffer
-			s := runOK(t, &Program{Command: []string{program, fmt.Sprint(kib), "0"}, Stdout: &out}, Setting{})
+			s := runOK(t, &subject{Program: Program{Command: []string{program, fmt.Sprint(kib), "0"}, Stdout: &out}}, Setting{})
 			own, faults := said(t, out.String(), "maxrss")<<10, int64(said(t, out.String(), "minflt"))
 			if s.PeakRSS == nil || s.PeakRSSSource != Kernel || *s.PeakRSS < own || *s.PeakRSS > own+batches || *s.PeakRSS > uint64(kib+2000)<<10 {
 				t.Errorf("%d KiB touched: the peak is %v MiB (%s), the program says %v", kib, mibOf(s.PeakRSS), s.PeakRSSSource, mibOf(&own))
@@ -127,7 +127,7 @@ func TestPeakRSSOfTrees(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			p := &Program{Command: []string{"sh", "-c", strings.ReplaceAll(script, "P ", Quote(program)+" ")}, Env: r, Stdout: &out}
+			p := &subject{Program: Program{Command: []string{"sh", "-c", strings.ReplaceAll(script, "P ", Quote(program)+" ")}, Env: r, Stdout: &out}}
 			s := runOK(t, p, Setting{})
 			var own uint64
 			for line := range strings.Lines(out.String()) {
@@ -185,7 +185,7 @@ func TestPeakRSSWithoutStub(t *testing.T) {
 	if s := runOK(t, role("huge", "0", "0"), Setting{THP: THPOff}); s.Failure != "" {
 		t.Error(s.Failure)
 	}
-	if _, err := (&Program{Command: []string{"/proc/self/status"}}).Run(t.Context(), Setting{}); err == nil {
+	if _, err := (&subject{Program: Program{Command: []string{"/proc/self/status"}}}).Run(t.Context(), Setting{}); err == nil {
 		t.Error("a file that is not a program was started")
 	}
 	if perf.Check() == nil {

@@ -22,9 +22,9 @@ import (
 // other than Linux.
 var ErrNotSupported = errors.New("measuring programs needs Linux")
 
-// A Program runs a command as trials. The fields must not change while a trial
-// runs; one trial runs at a time in the whole process, because the orphans of
-// two could not be told apart.
+// A Program runs a command as trials, and no trial changes it: what differs between two
+// is in their settings and requests. One trial runs at a time in the whole process,
+// because the orphans of two could not be told apart.
 type Program struct {
 	Command []string
 	Env     []string // base environment; nil means that of this process
@@ -42,17 +42,6 @@ type Program struct {
 
 	// Trace asks Go programs for GODEBUG=gctrace=1.
 	Trace bool
-	// Profile is how often a second to sample where the CPU time goes; 0
-	// for not at all.
-	Profile int
-	// Keep says what else stays of the samples of CPU time.
-	Keep Keep
-	// KeepSeries keeps the memory over time, in Sample.Series.
-	KeepSeries bool
-	// KeepWaterfall reads the parts of the memory near its peak, into Sample.Waterfall.
-	KeepWaterfall bool
-	// Delays works out what delays the slow requests of a load by folio.
-	Delays bool
 	// IsGo says that the command is a Go program: one that never collects prints
 	// no trace, and its figures are then zero instead of unknown.
 	IsGo bool
@@ -66,8 +55,6 @@ type Program struct {
 	Metric *metric.Spec
 	// MaxMemory ends a trial whose processes together hold more; 0 means no bound.
 	MaxMemory uint64
-	// Timeout ends a trial that takes longer; 0 means no bound.
-	Timeout time.Duration
 	// Signals are passed on to the program. They do not end the trial.
 	Signals <-chan os.Signal
 	// Server, when set, makes the program a server under load.
@@ -79,7 +66,37 @@ type Program struct {
 	// FS reads the kernel's files; the zero value reads the real ones.
 	FS procmem.FS
 
-	heap heapPatch // what THPHeap changes in the program, once that is known
+	heap heapPatch // what THPHeap changes in the program, looked at once
+}
+
+// A Request says what one trial samples and keeps, and how long it may take. The zero
+// value asks for nothing but the figures that every trial has.
+type Request struct {
+	// Profile is how often a second to sample where the CPU time goes; 0
+	// for not at all.
+	Profile int
+	// Keep says what else stays of the samples of CPU time.
+	Keep Keep
+	// KeepSeries keeps the memory over time, in Sample.Series.
+	KeepSeries bool
+	// KeepWaterfall reads the parts of the memory near its peak, into Sample.Waterfall.
+	KeepWaterfall bool
+	// Delays works out what delays the slow requests of a load by folio.
+	Delays bool
+	// Timeout ends a trial that takes longer; 0 means no bound.
+	Timeout time.Duration
+}
+
+// Of returns what the next trial of an arm asks for, of all that r does. Whether its CPU
+// time is sampled is the caller's to say. Over time one trial that counts is enough, and of
+// a warm-up, round 0, nobody looks at that or at delays.
+func (r Request) Of(arm *Arm, round int, sampled bool) Request {
+	if !sampled {
+		r.Profile = 0
+	}
+	r.KeepSeries = r.KeepSeries && round > 0 && arm.WantsSeries()
+	r.Delays = r.Delays && round > 0
+	return r
 }
 
 // Of returns a program that runs another file as p does; patched says whether that has the

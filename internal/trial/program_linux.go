@@ -35,6 +35,7 @@ const (
 // A running trial.
 type running struct {
 	p         *Program
+	req       Request
 	family    *family
 	pid       int
 	files     files
@@ -118,7 +119,7 @@ func (f *files) closePassed() {
 }
 
 // Run runs one trial. No process that it started is left when it returns.
-func (p *Program) Run(ctx context.Context, s Setting) (_ *Sample, err error) {
+func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, err error) {
 	oneTrial.Lock()
 	defer oneTrial.Unlock()
 	if err := p.Check(); err != nil {
@@ -143,7 +144,7 @@ func (p *Program) Run(ctx context.Context, s Setting) (_ *Sample, err error) {
 			return nil, err
 		}
 	}
-	r := &running{p: p, family: newFamily(p.FS), exited: make(chan struct{})}
+	r := &running{p: p, req: req, family: newFamily(p.FS), exited: make(chan struct{})}
 	if p.Cgroups != nil {
 		if r.group, err = p.Cgroups.New(); err != nil {
 			return nil, err
@@ -189,7 +190,7 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 	}
 	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
 	r.witness.theirs = keep
-	if r.p.KeepSeries || r.delays() {
+	if r.req.KeepSeries || r.delays() {
 		r.series = &Series{}
 	}
 	for _, p := range r.files.pumps {
@@ -212,7 +213,7 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 	}
 	r.family.own = []int{r.pid}
 	r.sampler.series, r.sampler.witness = r.series, r.witness
-	if r.p.KeepWaterfall {
+	if r.req.KeepWaterfall {
 		r.sampler.reader = newPeakReader(r.p.FS, r.begun)
 		background(r.sampler.reader.run)
 	}
@@ -295,7 +296,7 @@ func (r *running) addCycle(c gctrace.Cycle) {
 // run waits for the program's own end.
 func (r *running) run(ctx context.Context) (*Sample, error) {
 	out := &Sample{}
-	err := r.await(ctx, out, r.exited, r.p.Timeout)
+	err := r.await(ctx, out, r.exited, r.req.Timeout)
 	ru, ws := r.collect(out)
 	if err != nil {
 		return nil, err

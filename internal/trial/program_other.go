@@ -13,7 +13,9 @@ import (
 var errNoExec error = syscall.ENOEXEC
 
 // Run returns ErrNotSupported: what a trial measures comes from Linux.
-func (p *Program) Run(context.Context, Setting) (*Sample, error) { return nil, ErrNotSupported }
+func (p *Program) Run(context.Context, Setting, Request) (*Sample, error) {
+	return nil, ErrNotSupported
+}
 
 // EndAll does nothing: no process was started.
 func EndAll() {}

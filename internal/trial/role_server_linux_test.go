@@ -129,7 +129,7 @@ func roleLoad(words []string) error {
 // roleFolio (what) is a folio of its own, for what would end this process. It
 // prints the samples as JSON, a line each, on standard error.
 func roleFolio(words []string) error {
-	report := func(p *Program) (err error) {
+	report := func(p *subject) (err error) {
 		if len(words) > 1 && words[1] == "limited" {
 			if p.Cgroups, err = limits(512*mib, 2); err != nil {
 				return err
@@ -150,7 +150,7 @@ func roleFolio(words []string) error {
 		}
 		defer runtime.KeepAlive(mem)
 		forkOnly = len(words) > 2
-		for _, p := range []*Program{shell(":"), shell("sleep 0.3"), role("touch", "200", "400")} {
+		for _, p := range []*subject{shell(":"), shell("sleep 0.3"), role("touch", "200", "400")} {
 			if err := report(p); err != nil {
 				return err
 			}
@@ -187,7 +187,7 @@ func roleFolio(words []string) error {
 		p.Signals, p.Stdout = c, os.Stdout
 		return report(p)
 	case "output":
-		p := &Program{Command: []string{"yes"}, Stdout: os.Stdout}
+		p := &subject{Program: Program{Command: []string{"yes"}, Stdout: os.Stdout}}
 		return report(p)
 	default:
 		return errors.New("no such folio")

@@ -56,7 +56,7 @@ func (a *Arm) WantsSeries() bool {
 // command is not there, the context ended); a program that ran and failed is a
 // Sample with Failure set.
 type Runner interface {
-	Run(ctx context.Context, s Setting) (*Sample, error)
+	Run(ctx context.Context, s Setting, r Request) (*Sample, error)
 }
 
 // A Scheduler runs arms in rounds. Its zero value is not usable: see NewScheduler.
@@ -67,6 +67,8 @@ type Scheduler struct {
 	seq    int
 	all    set // all counted samples
 
+	// Request, when set, says what a trial asks for; else it is nothing.
+	Request func(arm *Arm, round int) Request
 	// Observe, when set, is told before each trial starts (sample nil) and after
 	// it ended.
 	Observe func(arm *Arm, round int, sample *Sample)
@@ -125,7 +127,11 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 	if arm.Runner != nil {
 		runner = arm.Runner
 	}
-	sample, err := s.onTime(ctx, runner, arm.Setting)
+	var req Request
+	if s.Request != nil {
+		req = s.Request(arm, round)
+	}
+	sample, err := s.onTime(ctx, runner, arm.Setting, req)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +147,10 @@ func (s *Scheduler) run(ctx context.Context, arm *Arm, round int) (*Sample, erro
 }
 
 // onTime runs a trial, again where the load generator was late.
-func (s *Scheduler) onTime(ctx context.Context, runner Runner, set Setting) (*Sample, error) {
+func (s *Scheduler) onTime(ctx context.Context, runner Runner, set Setting, req Request) (*Sample, error) {
 	var late []float64
 	for {
-		sample, err := runner.Run(ctx, set)
+		sample, err := runner.Run(ctx, set, req)
 		if err != nil {
 			return nil, err
 		}

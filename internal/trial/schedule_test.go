@@ -16,7 +16,7 @@ type script struct {
 	after func(call int)
 }
 
-func (r *script) Run(_ context.Context, s Setting) (*Sample, error) {
+func (r *script) Run(_ context.Context, s Setting, req Request) (*Sample, error) {
 	r.calls = append(r.calls, s.String())
 	n := len(r.calls)
 	if r.after != nil {
@@ -206,7 +206,7 @@ func TestFailedTrialIsASample(t *testing.T) {
 
 type runnerFunc func() (*Sample, error)
 
-func (f runnerFunc) Run(context.Context, Setting) (*Sample, error) { return f() }
+func (f runnerFunc) Run(context.Context, Setting, Request) (*Sample, error) { return f() }
 
 func TestCancelStopsTheRound(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -273,7 +273,7 @@ func TestObserve(t *testing.T) {
 // glimpses is a runner whose trees are seen in so many looks, one after the other.
 type glimpses []int
 
-func (g *glimpses) Run(context.Context, Setting) (*Sample, error) {
+func (g *glimpses) Run(context.Context, Setting, Request) (*Sample, error) {
 	n := (*g)[0]
 	*g = (*g)[1:]
 	return &Sample{PeakRSS: bytesOf(100), PeakRSSSource: Kernel, PeakTreeRSS: bytesOf(200), PeakTreeRSSSource: Sampled,

@@ -244,7 +244,7 @@ func (r *running) startLoad() (*loadRun, error) {
 // awaitLoad waits for the generator and judges how it and the server fared.
 func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error {
 	r.endWait = func() { _ = unix.Kill(l.pid, unix.SIGTERM) }
-	err := r.await(ctx, out, r.first(l.done, nil), r.p.Timeout)
+	err := r.await(ctx, out, r.first(l.done, nil), r.req.Timeout)
 	serverGone := isClosed(r.exited)
 	// Whatever ended the wait, the generator must not outlive it. What it and
 	// its orphans used does not count as the server's.

@@ -16,7 +16,7 @@ import (
 )
 
 // server returns a trial of a server with its options under a load of requests.
-func server(t *testing.T, requests int, options ...string) *Program {
+func server(t *testing.T, requests int, options ...string) *subject {
 	t.Helper()
 	addr := "127.0.0.1:" + freePort(t)
 	p := role(append([]string{"serve", addr}, options...)...)
@@ -101,7 +101,7 @@ func TestServerStillGrows(t *testing.T) {
 		t.Errorf("%q, %v cycles, growing %t, live %v MiB", many.Failure, orNone(many.GCCycles), many.Growing, mibOf(many.LivePeak))
 	}
 	unknown := run(t, server(t, 3, "live=40", "garbage=1"), Setting{})
-	program := run(t, withTrace(&Program{Command: []string{"true"}}), Setting{})
+	program := run(t, withTrace(&subject{Program: Program{Command: []string{"true"}}}), Setting{})
 	if unknown.Growing || program.Growing {
 		t.Errorf("without a trace %t, of a program that ends %t", unknown.Growing, program.Growing)
 	}
@@ -114,7 +114,7 @@ func TestServerStillGrows(t *testing.T) {
 	}
 }
 
-func withTrace(p *Program) *Program {
+func withTrace(p *subject) *subject {
 	p.Trace = true
 	return p
 }
@@ -156,35 +156,35 @@ func TestServerFails(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options []string
-		change  func(p *Program)
+		change  func(p *subject)
 		failure []string
 	}{
-		{"never answers", []string{"deaf"}, func(p *Program) { p.Server.ReadyTimeout = 2 * time.Second },
+		{"never answers", []string{"deaf"}, func(p *subject) { p.Server.ReadyTimeout = 2 * time.Second },
 			[]string{"did not answer at tcp:127.0.0.1:", "within 2s", "refused", "--ready-timeout"}},
 		{"dies before", []string{"die=4"}, nil, []string{"ended before it answered at tcp:"}},
 		{"dies well before", []string{"die=0"}, nil, []string{"ended before it answered at tcp:"}},
-		{"dies under load", nil, func(p *Program) {
+		{"dies under load", nil, func(p *subject) {
 			p.Server.Load = strings.Replace(p.Server.Load, "/ ", "/die ", 1) + "; sleep 1000"
 		}, []string{"ended under load"}},
-		{"load fails", nil, func(p *Program) { p.Server.Load = "echo one; echo two >&2; echo 'no such target' >&2; exit 3" },
+		{"load fails", nil, func(p *subject) { p.Server.Load = "echo one; echo two >&2; echo 'no such target' >&2; exit 3" },
 			[]string{"load generator failed: exit code 3: no such target"}},
-		{"load fails with output", nil, func(p *Program) { p.Server.Load = "echo one; echo two; exit 4" },
+		{"load fails with output", nil, func(p *subject) { p.Server.Load = "echo one; echo two; exit 4" },
 			[]string{"load generator failed: exit code 4: two"}},
-		{"load fails silently", nil, func(p *Program) { p.Server.Load = "exit 5" }, []string{"load generator failed: exit code 5"}},
-		{"load is killed", nil, func(p *Program) { p.Server.Load = "kill -KILL $$" }, []string{"load generator was killed by SIGKILL"}},
-		{"load is killed in real time", nil, func(p *Program) { p.Server.Load = "kill -40 $$" }, []string{"load generator was killed by signal 40"}},
-		{"load is not a command", nil, func(p *Program) { p.Server.Load = "no-such-load-generator" },
+		{"load fails silently", nil, func(p *subject) { p.Server.Load = "exit 5" }, []string{"load generator failed: exit code 5"}},
+		{"load is killed", nil, func(p *subject) { p.Server.Load = "kill -KILL $$" }, []string{"load generator was killed by SIGKILL"}},
+		{"load is killed in real time", nil, func(p *subject) { p.Server.Load = "kill -40 $$" }, []string{"load generator was killed by signal 40"}},
+		{"load is not a command", nil, func(p *subject) { p.Server.Load = "no-such-load-generator" },
 			[]string{"exit code 127: ", "no-such-load-generator: "}}, // not found; in a PATH that may not be read, permission denied
-		{"load takes too long", nil, func(p *Program) {
+		{"load takes too long", nil, func(p *subject) {
 			p.Server.Load = "trap '' TERM; sleep 1000 & while :; do sleep 0.01; done"
 			p.Timeout = 200 * time.Millisecond
 		}, []string{"took longer than 200ms"}},
-		{"metric is missing", nil, func(p *Program) {
+		{"metric is missing", nil, func(p *subject) {
 			p.Metric = &metric.Spec{Name: "x", Pattern: regexp.MustCompile("x=([0-9]+)")}
 		}, []string{"metric x: no line"}},
-		{"too large before it answers", []string{"touch=150", "deaf"}, func(p *Program) { p.MaxMemory = 120 * mib },
+		{"too large before it answers", []string{"touch=150", "deaf"}, func(p *subject) { p.MaxMemory = 120 * mib },
 			[]string{"its memory passed 120MiB"}},
-		{"too large under load", []string{"touch=150"}, func(p *Program) {
+		{"too large under load", []string{"touch=150"}, func(p *subject) {
 			// The bound holds for the server: it was passed when the load begins.
 			p.MaxMemory, p.Server.Load = 120*mib, "sleep 1000"
 		}, []string{"its memory passed 120MiB"}},

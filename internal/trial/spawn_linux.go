@@ -82,8 +82,8 @@ func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err
 		if err != nil {
 			return 0, err
 		}
-		if r.p.Profile > 0 {
-			r.profile, r.unsampled = newProfiler(r.p.Profile, proc.Thread())
+		if r.req.Profile > 0 {
+			r.profile, r.unsampled = newProfiler(r.req.Profile, proc.Thread())
 			if r.profile != nil {
 				r.profile.witness = r.witness
 			}

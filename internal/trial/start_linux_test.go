@@ -49,7 +49,7 @@ func TestCannotStart(t *testing.T) {
 		{"loader missing", "./loaderless", errNoLoader, []string{"its dynamic loader (/nonexistent/ld.so.1) does not exist", "C library"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := (&Program{Command: []string{c.command, "arg"}}).Run(t.Context(), Setting{})
+			s, err := (&subject{Program: Program{Command: []string{c.command, "arg"}}}).Run(t.Context(), Setting{})
 			checkNoneLeft(t)
 			var se *StartError
 			if !errors.As(err, &se) || s != nil {
@@ -66,7 +66,7 @@ func TestCannotStart(t *testing.T) {
 	}
 	// "." in the path finds it, which is not what the user expects to run.
 	t.Setenv("PATH", ".")
-	p := &Program{Command: []string{"here"}}
+	p := &subject{Program: Program{Command: []string{"here"}}}
 	for _, err := range []error{p.Check(), second(p.Run(t.Context(), Setting{}))} {
 		var se *StartError
 		if !errors.As(err, &se) {
@@ -101,12 +101,12 @@ func second(_ *Sample, err error) error { return err }
 func TestOtherErrorsBeforeTheStart(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for _, c := range []struct {
-		p     *Program
+		p     *subject
 		words []string
 	}{
-		{&Program{}, []string{"no command"}},
-		{&Program{Command: []string{"true"}, Input: missing}, []string{"--input", missing}},
-		{&Program{Command: []string{"true"}, Dir: missing}, []string{"working directory", missing}},
+		{&subject{Program: Program{}}, []string{"no command"}},
+		{&subject{Program: Program{Command: []string{"true"}, Input: missing}}, []string{"--input", missing}},
+		{&subject{Program: Program{Command: []string{"true"}, Dir: missing}}, []string{"working directory", missing}},
 	} {
 		s, err := c.p.Run(t.Context(), Setting{})
 		checkNoneLeft(t)
@@ -143,7 +143,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 		runOK(t, shell("echo x; echo y >&2"), Setting{})
 		runOK(t, shell(":"), Setting{THP: THPOff})
 		run(t, shell("kill -9 $$"), Setting{})
-		_, _ = (&Program{Command: []string{"./no-such"}}).Run(t.Context(), Setting{})
+		_, _ = (&subject{Program: Program{Command: []string{"./no-such"}}}).Run(t.Context(), Setting{})
 		_, _ = runUntil(t, shell("echo ready; sleep 1000"))
 	}
 	trials() // the first opens what the process keeps

@@ -186,12 +186,13 @@ func (s *series) once(ctx context.Context, set trial.Setting, sampled bool) (*tr
 	if err := os.MkdirAll(s.work, 0o755); err != nil {
 		return nil, err
 	}
-	p := &trial.Program{Command: append([]string{s.files[set.Build]}, s.args...), FS: procmem.New(""), IsGo: true, Timeout: time.Minute}
+	p := &trial.Program{Command: append([]string{s.files[set.Build]}, s.args...), FS: procmem.New(""), IsGo: true}
+	req := trial.Request{Timeout: time.Minute}
 	if sampled {
-		p.Profile, p.Keep = measured.SampleRate, trial.Keep{Samples: true}
+		req.Profile, req.Keep = measured.SampleRate, trial.Keep{Samples: true}
 	}
 	set.Env = []string{"STATICCHECK_CACHE=" + s.work, "XDG_CACHE_HOME=" + s.work, "GOFLAGS="}
-	out, err := p.Run(ctx, set)
+	out, err := p.Run(ctx, set, req)
 	if err == nil && !out.OK() {
 		err = fmt.Errorf("%s: %s: %s", set, out.Failure, out.Tail)
 	}

@@ -104,10 +104,10 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 		}
 		set := a.setting
 		set.Env = []string{"STATICCHECK_CACHE=" + work, "GOPLSCACHE=" + work, "XDG_CACHE_HOME=" + work, "GOCACHE=" + goCache, "GOFLAGS="}
-		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true, Timeout: 10 * time.Minute, Profile: rate}
+		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true}
 		var s *trial.Sample
 		err := machine.Trial(func() (err error) {
-			s, err = t.Run(ctx, set)
+			s, err = t.Run(ctx, set, trial.Request{Timeout: 10 * time.Minute, Profile: rate})
 			return err
 		})
 		if err != nil {

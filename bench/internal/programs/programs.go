@@ -82,8 +82,8 @@ func Builds(ctx context.Context, dir string) (Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		run := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true, Profile: SampleRate, Keep: trial.Keep{Samples: true}}
-		return run.Run(ctx, trial.Setting{})
+		run := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true}
+		return run.Run(ctx, trial.Setting{}, trial.Request{Profile: SampleRate, Keep: trial.Keep{Samples: true}})
 	})
 }
 

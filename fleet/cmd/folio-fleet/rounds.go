@@ -44,7 +44,7 @@ line of JSON for each round. Only the pods of folio-fleet tune run this command.
 			cpu, _ := fs.CPUModel()
 			d := &rounds.Driver{
 				Plan: plan, Node: os.Getenv(rounds.NodeEnv), CPU: cpu, Dir: os.Getenv(rounds.DirEnv), Log: stdout,
-				Program: &trial.Program{Command: args, Env: rounds.Environ(os.Environ()), Metric: spec, Timeout: plan.Timeout, FS: fs},
+				Program: &trial.Program{Command: args, Env: rounds.Environ(os.Environ()), Metric: spec, FS: fs},
 			}
 			defer trial.EndAll()
 			if err := d.Run(cmd.Context()); err != nil || !plan.Stay {

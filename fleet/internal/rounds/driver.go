@@ -199,6 +199,7 @@ func (d *Driver) rounds(ctx context.Context) error {
 		}
 	}
 	sched := trial.NewScheduler(runner, d.Plan.Seed+uint64(d.last))
+	sched.Request = func(*trial.Arm, int) trial.Request { return trial.Request{Timeout: d.Plan.Timeout} }
 	round := d.last
 	sched.Observe = func(arm *trial.Arm, _ int, s *trial.Sample) {
 		if s == nil {

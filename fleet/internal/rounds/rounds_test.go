@@ -18,7 +18,9 @@ import (
 // A runner makes samples: cost by setting.
 type runner func(s trial.Setting) (*trial.Sample, error)
 
-func (r runner) Run(_ context.Context, s trial.Setting) (*trial.Sample, error) { return r(s) }
+func (r runner) Run(_ context.Context, s trial.Setting, _ trial.Request) (*trial.Sample, error) {
+	return r(s)
+}
 
 func planOf(t *testing.T, n int, settings ...string) *Plan {
 	t.Helper()

@@ -26,13 +26,11 @@ type Options struct {
 	Detect    float64       // the difference to see: 0.02
 	Budget    time.Duration // for all runs together
 	MaxRounds int           // 0: MostRounds
-	Timeout   time.Duration // of a run; 0: what is left of the budget
+	Request   trial.Request // what its runs ask for, those that are to; its timeout 0: what is left of the budget
 	Seed      uint64
 	Metric    *metric.Spec // nil: Go benchmarks where there are any, else wall time
 	Bounds    []Bound
 
-	// Bound is told before each run how long it may take.
-	Bound func(time.Duration)
 	// Progress is told of each run before it starts.
 	Progress func(Progress)
 	// Partial is called after each round, with what makes the result so far: that takes
@@ -87,7 +85,7 @@ func Compare(ctx context.Context, arms []*trial.Arm, opts Options) (*Result, err
 		opts.MaxRounds = MostRounds
 	}
 	r := &run{opts: opts, arms: arms, sched: trial.NewScheduler(nil, opts.Seed), start: opts.now(), next: LeastRounds}
-	r.sched.Observe, r.sched.Repeats = r.observe, trial.LateRepeats
+	r.sched.Request, r.sched.Observe, r.sched.Repeats = r.request, r.observe, trial.LateRepeats
 	warm, err := r.sched.Warmup(ctx, arms)
 	if err != nil {
 		return nil, err
@@ -163,21 +161,22 @@ func (r *run) ended(err error) Ended {
 	return Budget
 }
 
+// left is what remains of the budget.
+func (r *run) left() time.Duration { return r.opts.Budget - r.opts.now().Sub(r.start) }
+
+// request is what a run asks for.
+func (r *run) request(arm *trial.Arm, round int) trial.Request {
+	req := r.opts.Request.Of(arm, round, sampled(round))
+	most := max(r.left(), time.Millisecond)
+	if r.cut = req.Timeout == 0 || most < req.Timeout; r.cut {
+		req.Timeout = most
+	}
+	return req
+}
+
 func (r *run) observe(arm *trial.Arm, round int, sample *trial.Sample) {
-	if sample != nil {
-		return
-	}
-	left := r.opts.Budget - r.opts.now().Sub(r.start)
-	if r.opts.Bound != nil {
-		most := max(left, time.Millisecond)
-		r.cut = r.opts.Timeout == 0 || most < r.opts.Timeout
-		if !r.cut {
-			most = r.opts.Timeout
-		}
-		r.opts.Bound(most)
-	}
-	if r.opts.Progress != nil {
-		r.opts.Progress(Progress{Arm: arm, Round: round, Sampled: sampled(round), Left: left, Detectable: r.seen})
+	if sample == nil && r.opts.Progress != nil {
+		r.opts.Progress(Progress{Arm: arm, Round: round, Sampled: sampled(round), Left: r.left(), Detectable: r.seen})
 	}
 }
 

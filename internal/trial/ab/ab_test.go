@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +17,13 @@ import (
 
 // A canned runner returns what make says of its n-th run, from 1.
 type canned struct {
-	n    int
-	make func(n int) *trial.Sample
+	asked []trial.Request
+	make  func(n int) *trial.Sample
 }
 
-func (c *canned) Run(context.Context, trial.Setting) (*trial.Sample, error) {
-	c.n++
-	return c.make(c.n), nil
+func (c *canned) Run(_ context.Context, _ trial.Setting, req trial.Request) (*trial.Sample, error) {
+	c.asked = append(c.asked, req)
+	return c.make(len(c.asked)), nil
 }
 
 func arms(make ...func(n int) *trial.Sample) []*trial.Arm {
@@ -94,17 +95,22 @@ func TestBudget(t *testing.T) {
 	now := time.Unix(0, 0)
 	opts := plainOptions
 	opts.Budget, opts.now = 10*time.Second, func() time.Time { return now }
-	var most []time.Duration
-	opts.Bound = func(d time.Duration) { most = append(most, d) }
 	slow := func(int) *trial.Sample { now = now.Add(time.Second); return &trial.Sample{Wall: 1, CPU: 1} }
-	r, err := Compare(t.Context(), arms(slow, slow), opts)
+	both := arms(slow, slow)
+	r, err := Compare(t.Context(), both, opts)
 	if err != nil || r.Rounds != 4 || r.Ended != Budget {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if f := r.Comparisons[0].Find("wall_seconds"); f.RatioLo != nil || f.Different || f.Detectable != nil {
 		t.Errorf("of 4 rounds: %+v", f)
 	}
-	if most[0] != 10*time.Second || most[9] != time.Second {
+	var most []time.Duration
+	for _, a := range both {
+		for _, req := range a.Runner.(*canned).asked {
+			most = append(most, req.Timeout)
+		}
+	}
+	if slices.Sort(most); len(most) != 10 || most[0] != time.Second || most[9] != 10*time.Second {
 		t.Errorf("bounds of runs: %v", most)
 	}
 	stuck := func(n int) *trial.Sample {

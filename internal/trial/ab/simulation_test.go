@@ -54,7 +54,7 @@ type simulated struct {
 	factor float64
 }
 
-func (s *simulated) Run(context.Context, trial.Setting) (*trial.Sample, error) {
+func (s *simulated) Run(context.Context, trial.Setting, trial.Request) (*trial.Sample, error) {
 	wall := s.factor * math.Exp(s.m.noise())
 	s.m.now = s.m.now.Add(time.Duration(wall * float64(time.Second)))
 	peak := uint64(64e6 * math.Exp(0.02*s.m.rng.NormFloat64()))
@@ -234,7 +234,7 @@ func TestAgainstBlocks(t *testing.T) {
 				var times [2][]float64
 				for i, factor := range []float64{1, 1 + truth} {
 					for range r.Rounds {
-						s, _ := (&simulated{m, factor}).Run(t.Context(), trial.Setting{})
+						s, _ := (&simulated{m, factor}).Run(t.Context(), trial.Setting{}, trial.Request{})
 						times[i] = append(times[i], s.Wall)
 					}
 				}

@@ -20,11 +20,11 @@ type timed struct {
 	s      *search
 }
 
-func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+func (t timed) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	s := t.s
 	if s.opts.Exhaustive {
-		s.bound(s.limit(set))
-		return t.runner.Run(ctx, set)
+		req.Timeout = s.limit(set)
+		return t.runner.Run(ctx, set, req)
 	}
 	left := s.left()
 	if s.res.Warmup != nil && left < s.perTrial(s.arm(set))*9/10 {
@@ -35,8 +35,8 @@ func (t timed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error
 	if ours {
 		limit = max(left, time.Millisecond)
 	}
-	s.bound(limit)
-	sample, err := t.runner.Run(ctx, set)
+	req.Timeout = limit
+	sample, err := t.runner.Run(ctx, set, req)
 	switch {
 	case err != nil || !sample.TimedOut || !ours:
 		if err == nil && sample.Late() {
@@ -63,20 +63,14 @@ func (s *search) endless() error {
 
 // limit is how long a run may take, budget aside; 0 for any time.
 func (s *search) limit(set trial.Setting) time.Duration {
-	if s.opts.Timeout > 0 || s.res.Warmup == nil {
-		return s.opts.Timeout
+	if s.opts.Request.Timeout > 0 || s.res.Warmup == nil {
+		return s.opts.Request.Timeout
 	}
 	limit := 6*time.Duration(s.res.Warmup.Wall*float64(time.Second)) + 2*time.Second
 	if s.arm(set) == s.def() {
 		limit *= 5 // it is known to end: the machine may have stood still
 	}
 	return limit
-}
-
-func (s *search) bound(d time.Duration) {
-	if s.opts.Bound != nil {
-		s.opts.Bound(d)
-	}
 }
 
 // arm returns the arm of a setting, nil if it is none.
@@ -211,6 +205,11 @@ func (s *search) perTrial(a *Arm) time.Duration {
 	return s.took[a.Arm] / time.Duration(max(s.trials[a.Arm], 1))
 }
 
+// request is what a trial asks for.
+func (s *search) request(arm *trial.Arm, round int) trial.Request {
+	return s.opts.Request.Of(arm, round, s.sampled || round == 0 && s.opts.SampleWarmup)
+}
+
 func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
 	now := s.opts.Now()
 	if sample == nil {
@@ -224,7 +223,7 @@ func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {
 		return
 	}
 	p := Progress{Trials: s.counts, Sample: sample, Stage: s.stage, Round: round, Of: s.aim, Settings: s.running,
-		Best: s.ahead, Sampled: s.sampled && round > 0}
+		Best: s.ahead, Sampled: s.sampled}
 	for _, a := range s.res.Arms {
 		if a.Arm == arm {
 			p.Arm = a

@@ -11,8 +11,8 @@ import (
 // GOGC=100 there is no GC cycle, and memory is what it had come to.
 type growing struct{ *simulated }
 
-func (g growing) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	out, err := g.simulated.Run(ctx, set)
+func (g growing) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	out, err := g.simulated.Run(ctx, set, req)
 	if err == nil && set.GOGC != "" && (set.GOGC == trial.Off || level(set) > 100) {
 		sofar := uint64(80 << 20)
 		out.Growing, out.PeakRSS, out.PeakTreeRSS = true, &sofar, &sofar

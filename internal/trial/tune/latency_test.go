@@ -24,8 +24,8 @@ type loaded struct {
 	n      int
 }
 
-func (l *loaded) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	s, err := l.simulated.Run(ctx, set)
+func (l *loaded) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	s, err := l.simulated.Run(ctx, set, req)
 	if err != nil || !s.OK() {
 		return s, err
 	}
@@ -235,11 +235,11 @@ func TestNoRunCounts(t *testing.T) {
 		l := loadedServer()
 		l.late = func(int) bool { return c.late }
 		runs := 0
-		bounded := runnerFunc(func(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+		bounded := runnerFunc(func(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 			if runs++; runs == 3 || !c.late {
 				return &trial.Sample{TimedOut: true, Failure: "ended: it took longer than 1s"}, nil
 			}
-			return l.Run(ctx, set)
+			return l.Run(ctx, set, req)
 		})
 		_, err := Search(t.Context(), bounded, Options{Budget: 11 * time.Second, SafeMemory: 1 << 30, Metric: &metric.Spec{Name: metric.P99},
 			Now: func() time.Time { return l.now }})
@@ -249,8 +249,8 @@ func TestNoRunCounts(t *testing.T) {
 	}
 }
 
-type runnerFunc func(ctx context.Context, set trial.Setting) (*trial.Sample, error)
+type runnerFunc func(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error)
 
-func (f runnerFunc) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	return f(ctx, set)
+func (f runnerFunc) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	return f(ctx, set, req)
 }

@@ -16,8 +16,8 @@ type limitedRun struct {
 	over  int // extra bytes of GOMEMLIMIT that a program takes: the kernel's own memory and so on, MiB
 }
 
-func (l limitedRun) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	s, err := l.simulated.Run(ctx, set)
+func (l limitedRun) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	s, err := l.simulated.Run(ctx, set, req)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ type traced struct {
 	huge  uint64
 }
 
-func (s traced) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	out, err := s.simulated.Run(ctx, set)
+func (s traced) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	out, err := s.simulated.Run(ctx, set, req)
 	if err == nil {
 		out.GCTrace, out.HugePeak = s.state, &s.huge
 	}

@@ -24,7 +24,9 @@ type Options struct {
 	// killed, so those that grow get a GOMEMLIMIT within it. 0 for none.
 	Limit   uint64
 	Budget  time.Duration // default 5 minutes
-	Timeout time.Duration // of a single run; 0 for none but what the budget and the warm-up say
+	Request trial.Request // what its runs ask for, those that are to; its timeout is 0 for none but what the budget and the warm-up say
+	// SampleWarmup samples the CPU time of the warm-up too.
+	SampleWarmup bool
 	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
 	// the answer is inconclusive.
 	MaxRounds  int
@@ -45,8 +47,6 @@ type Options struct {
 
 	// Now is the clock; default time.Now.
 	Now func() time.Time
-	// Bound is told, before each trial, after which time to end it; 0 for never.
-	Bound func(time.Duration)
 	// Progress is told before and after every trial.
 	Progress func(Progress)
 	// Partial is shown the result so far after every round.
@@ -114,7 +114,7 @@ func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, er
 			steps: opts.Builds.Steps, places: opts.Builds.Places, Answer: Answer{State: TooLittle}},
 	}
 	s.sched = trial.NewScheduler(timed{runner, s}, opts.Seed)
-	s.sched.Observe, s.sched.Repeats = s.observe, trial.LateRepeats
+	s.sched.Request, s.sched.Observe, s.sched.Repeats = s.request, s.observe, trial.LateRepeats
 	err := s.run(ctx)
 	if s.res.Warmup == nil {
 		return nil, err

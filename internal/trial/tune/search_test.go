@@ -66,7 +66,7 @@ func (s *simulated) truth(set trial.Setting) (wall, mem float64) {
 	return f * (work*base + gc*cycles*s.perCycle + heap*perMiB), heap + 10
 }
 
-func (s *simulated) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+func (s *simulated) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -387,15 +387,17 @@ func TestSearchBoundsTrials(t *testing.T) {
 			most, least = 60*w, 15*w
 		}
 	}
-	opts.Bound = func(d time.Duration) {
+	bounded := runnerFunc(func(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 		runs++
+		d := req.Timeout
 		left := opts.Budget - s.spent
 		if d > left || runs > 1 && d > time.Duration(most*float64(time.Second)) ||
 			runs > 1 && d < min(left, time.Duration(least*float64(time.Second))) {
 			t.Errorf("run %d: bound %v for a program of %v s, with %v left", runs, d, w, left)
 		}
-	}
-	if _, err := Search(t.Context(), s, opts); err != nil {
+		return s.Run(ctx, set, req)
+	})
+	if _, err := Search(t.Context(), bounded, opts); err != nil {
 		t.Fatal(err)
 	}
 	if runs != s.trials {

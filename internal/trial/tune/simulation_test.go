@@ -32,7 +32,6 @@ type machine struct {
 	faults func(trial.Setting) float64 // nil: none
 	hangs  func(trial.Setting) bool    // runs that do not end by themselves; nil: none
 	dies   func(trial.Setting) bool    // runs that fail; nil: none
-	bound  time.Duration               // as the search sets it
 }
 
 func newMachine(seed uint64) *machine {
@@ -74,15 +73,15 @@ func (m *machine) student() float64 {
 	return m.rng.NormFloat64() / math.Sqrt(chi/3)
 }
 
-func (m *machine) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+func (m *machine) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.trials++
 	wall := m.cost(set) * m.speed() * math.Exp(m.noise*m.student())
-	if m.hangs != nil && (m.hangs(set) || wall > m.bound.Seconds()) {
-		m.now = m.now.Add(m.bound)
-		return &trial.Sample{Wall: m.bound.Seconds(), TimedOut: true, Failure: "ended: it took longer than " + m.bound.String()}, nil
+	if m.hangs != nil && (m.hangs(set) || wall > req.Timeout.Seconds()) {
+		m.now = m.now.Add(req.Timeout)
+		return &trial.Sample{Wall: req.Timeout.Seconds(), TimedOut: true, Failure: "ended: it took longer than " + req.Timeout.String()}, nil
 	}
 	m.now = m.now.Add(time.Duration(wall * float64(time.Second)))
 	if m.dies != nil && m.dies(set) {
@@ -101,8 +100,7 @@ func (m *machine) Run(ctx context.Context, set trial.Setting) (*trial.Sample, er
 }
 
 func (m *machine) options(seed uint64) Options {
-	return Options{SafeMemory: 4 << 30, Budget: 15 * time.Minute, Seed: seed, Now: func() time.Time { return m.now },
-		Bound: func(d time.Duration) { m.bound = d }}
+	return Options{SafeMemory: 4 << 30, Budget: 15 * time.Minute, Seed: seed, Now: func() time.Time { return m.now }}
 }
 
 // races runs searches in parallel, and hands each result to look, one at a time.

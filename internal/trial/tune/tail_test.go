@@ -23,7 +23,7 @@ type tailed struct {
 	p99  func(set trial.Setting) float64
 }
 
-func (s *tailed) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
+func (s *tailed) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	s.now = s.now.Add(s.each)
 	p := s.p99(set) * math.Exp(0.5*s.rng.NormFloat64())
 	if s.rng.Float64() < 0.1 {

@@ -94,8 +94,8 @@ type constant struct {
 	n float64
 }
 
-func (c constant) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	s, err := c.Runner.Run(ctx, set)
+func (c constant) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	s, err := c.Runner.Run(ctx, set, req)
 	if err == nil {
 		s.Metrics = map[string]float64{"n": c.n}
 	}

@@ -15,7 +15,7 @@ import (
 
 type abRunner struct{ factor float64 }
 
-func (r abRunner) Run(context.Context, trial.Setting) (*trial.Sample, error) {
+func (r abRunner) Run(context.Context, trial.Setting, trial.Request) (*trial.Sample, error) {
 	peak := uint64(r.factor * (64 << 20))
 	return &trial.Sample{Wall: r.factor, User: r.factor, CPU: r.factor, PeakRSS: &peak, Metrics: map[string]float64{}, Profile: &profile.Result{
 		Samples: 500, Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: r.factor, Fraction: 1}}, GCFraction: new(1.0), MemoryTaxFraction: new(1.0),

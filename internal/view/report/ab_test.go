@@ -21,7 +21,7 @@ type machineOf struct {
 	make func(n int) *trial.Sample
 }
 
-func (m *machineOf) Run(context.Context, trial.Setting) (*trial.Sample, error) {
+func (m *machineOf) Run(context.Context, trial.Setting, trial.Request) (*trial.Sample, error) {
 	m.n++
 	return m.make(m.n), nil
 }

@@ -164,7 +164,7 @@ type fake struct {
 	now      time.Time
 }
 
-func (f *fake) Run(_ context.Context, set trial.Setting) (*trial.Sample, error) {
+func (f *fake) Run(_ context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	heap := 100
 	if n, err := strconv.Atoi(set.GOGC); err == nil {
 		heap = 50 * (100 + n) / 100

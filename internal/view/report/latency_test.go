@@ -101,8 +101,8 @@ func TestLoadIsReadBack(t *testing.T) {
 // loadedFake is a server whose p99 falls with GOGC.
 type loadedFake struct{ fake }
 
-func (f *loadedFake) Run(ctx context.Context, set trial.Setting) (*trial.Sample, error) {
-	s, err := f.fake.Run(ctx, set)
+func (f *loadedFake) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+	s, err := f.fake.Run(ctx, set, req)
 	if err != nil {
 		return nil, err
 	}
