@@ -278,8 +278,11 @@ func TestArmsAreSampledAlike(t *testing.T) {
 		m := collecting(3, 50, 4000)
 		opts := m.options(3)
 		opts.MaxRounds = rounds
+		opts.Request = trial.Request{Profile: 99, KeepSeries: true, Delays: true}
 		in := make(map[*Arm][]int)
+		var now Progress
 		opts.Progress = func(p Progress) {
+			now = p
 			if p.Sample == nil && p.Sampled {
 				if p.Stage != InFinal {
 					t.Errorf("a run in the %s is sampled", p.Stage)
@@ -287,7 +290,18 @@ func TestArmsAreSampledAlike(t *testing.T) {
 				in[p.Arm] = append(in[p.Arm], p.Round)
 			}
 		}
-		r := mustSearch(t, m, opts)
+		asking := runnerFunc(func(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+			counts := now.Stage != InWarmup
+			if (req.Profile > 0) != now.Sampled || req.KeepSeries != counts || req.Delays != counts {
+				t.Errorf("a run in the %s, sampled %v, asks for %+v", now.Stage, now.Sampled, req)
+			}
+			return m.Run(ctx, set, req)
+		})
+		r, err := Search(t.Context(), asking, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contradictions(t, t.Name(), r)
 		for _, a := range r.Arms {
 			if a.Final == nil {
 				continue
