@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial"
 )
 
@@ -33,8 +32,9 @@ Exit codes: those of the program; 126 if it cannot be executed, or with --strict
 changed; 127 if it is not found; 2 for wrong use.`
 
 type execFlags struct {
-	thp, gogc, memlimit string
-	strict              bool
+	thp     string
+	runtime goFlags
+	strict  bool
 }
 
 func newExec(a *app) *cobra.Command {
@@ -53,8 +53,7 @@ func newExec(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
 	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
-	fs.StringVar(&f.gogc, "gogc", "", "GOGC of the program: `n` percent, or off (default: that of the environment)")
-	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT of the program: a `size` such as 512MiB (default: that of the environment)")
+	f.runtime.add(fs, true)
 	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")
 	return cmd
 }
@@ -79,13 +78,8 @@ func (f *execFlags) request(args []string) (r launchRequest, err error) {
 		return r, misusef("--thp %q: want heap or system", f.thp)
 	}
 	r = launchRequest{args: args, heap: f.thp == "heap", strict: f.strict}
-	if r.setting.GOGC, err = trial.ParseGOGC(f.gogc); err != nil {
-		return r, misusef("--gogc: %w", err)
-	}
-	if f.memlimit != "" {
-		if r.setting.MemLimit, err = unit.ParseSize(f.memlimit); err != nil {
-			return r, misusef("--memlimit: %w", err)
-		}
+	if r.setting, err = f.runtime.setting(); err != nil {
+		return r, misuse(err)
 	}
 	switch v := os.Getenv(execSwitch); v {
 	case "", "on":

@@ -280,7 +280,7 @@ func (s *session) parse(f *programFlags) error {
 		return err
 	}
 	s.base.Env, s.redact = f.env, f.redact
-	for _, key := range trial.GoVariables {
+	for _, key := range trial.GoVariableNames() {
 		if err := trial.CheckVariable(key + "=" + os.Getenv(key)); err != nil && f.envOf(key) == "" {
 			s.notes = append(s.notes, "the environment has "+err.Error())
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/trial"
@@ -23,13 +22,11 @@ import (
 
 type runFlags struct {
 	programFlags
-	count      int
-	gogc       string
-	memlimit   string
-	gomaxprocs int
-	pid        int
-	variants   variantFlags
-	duration   time.Duration
+	count    int
+	runtime  goFlags
+	pid      int
+	variants variantFlags
+	duration time.Duration
 }
 
 const runLong = `Run a program and print its memory sheet: time, CPU time, peak memory,
@@ -96,10 +93,7 @@ func newRun(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.SortFlags = false
 	fs.IntVar(&f.count, "count", 1, "`n` measured runs")
-	fs.StringVar(&f.gogc, "gogc", "", "GOGC of the program: `n` percent, or off (default: that of the environment)")
-	fs.StringVar(&f.memlimit, "memlimit", "", "GOMEMLIMIT of the program: a `size` such as 512MiB (default: that of the environment)")
-	fs.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS of the program: `n` (default: that of the environment)")
-	usage.Positive(fs, "gomaxprocs")
+	f.runtime.add(fs, false)
 	f.add(fs)
 	f.variants.add(fs, false)
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")
@@ -112,7 +106,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	if f.count < 1 {
 		return misusef("--count %d: must be 1 or more", f.count)
 	}
-	base, err := f.setting(trial.Setting{})
+	base, err := f.setting()
 	if err != nil {
 		return misuse(err)
 	}

@@ -30,7 +30,7 @@ type tuneFlags struct {
 	maxErrors  string
 	budget     time.Duration
 	rounds     int
-	gomaxprocs []int
+	try        tried
 	seed       uint64
 	exhaustive bool
 	show       bool
@@ -80,11 +80,7 @@ func newTune(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune [flags] -- command [args]",
 		Short: "Find the settings that give the time back",
-		Annotations: map[string]string{ // of unknown flags
-			"--gogc":     "tune searches GOGC itself; folio run takes --gogc",
-			"--memlimit": "tune searches GOMEMLIMIT itself; folio run takes --memlimit",
-		},
-		Long: tuneLong,
+		Long:  tuneLong,
 		Example: `  folio tune -- gofmt -l "$(go env GOROOT)/src/net"
   folio tune --max-rss 1GiB --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./prog
   folio tune --cgroup-memory 512MiB --cgroup-cpus 1.5 -- ./prog args
@@ -107,7 +103,7 @@ func newTune(a *app) *cobra.Command {
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of the search, without builds; a run that exceeds it is ended\n(default "+budgets(tuneBudget, loadedTuneBudget)+")")
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
-	fs.IntSliceVar(&f.gomaxprocs, "gomaxprocs", nil, "also try GOMAXPROCS `n`, or several, such as 1,2,4")
+	f.try.add(cmd)
 	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
 	fs.BoolVar(&f.all, "all", false, "list all settings, also those that left the race early")
@@ -139,7 +135,7 @@ func (f *tuneFlags) source(args []string) (*source, error) {
 
 // options checks the flags: before anything is built or opened.
 func (f *tuneFlags) options() (tune.Options, error) {
-	o := tune.Options{Budget: f.budgetOr(f.budget, tuneBudget, loadedTuneBudget), MaxRounds: f.rounds, GOMAXPROCS: f.gomaxprocs,
+	o := tune.Options{Budget: f.budgetOr(f.budget, tuneBudget, loadedTuneBudget), MaxRounds: f.rounds,
 		Exhaustive: f.exhaustive, Seed: f.seed, Package: f.build, FixedTHP: f.given.Changed("thp")}
 	if f.mem != "" {
 		var err error
@@ -170,18 +166,16 @@ func (f *tuneFlags) options() (tune.Options, error) {
 	case f.rounds < 1 && f.given.Changed("rounds"):
 		return o, fmt.Errorf("--rounds %d: must be 1 or more", f.rounds)
 	}
-	for _, n := range f.gomaxprocs {
-		if n < 1 {
-			return o, fmt.Errorf("--gomaxprocs %d: must be 1 or more", n)
-		}
+	if o.Try, err = f.try.settings(); err != nil {
+		return o, err
 	}
 	if err := checkEnv(f.env); err != nil {
 		return o, err
 	}
-	for _, variable := range trial.GoVariables {
-		kv := f.envOf(variable)
-		if searched := variable != "GOMAXPROCS" || len(f.gomaxprocs) > 0; kv != "" && searched {
-			return o, fmt.Errorf("--env %s: tune searches %s itself; for another default, set it before: %s folio tune", kv, variable, kv)
+	for i, v := range trial.GoVariables {
+		kv := f.envOf(v.Name)
+		if searched := v.Searched || len(f.try[i]) > 0; kv != "" && searched {
+			return o, fmt.Errorf("--env %s: tune searches %s itself; for another default, set it before: %s folio tune", kv, v.Name, kv)
 		}
 	}
 	return o, nil
@@ -213,8 +207,10 @@ func (s *session) search(o tune.Options) tune.Options {
 		if p.text != "" {
 			s.notes = append(s.notes, p.text)
 		}
-		if len(o.GOMAXPROCS) == 0 {
-			o.GOMAXPROCS = p.others
+		if !slices.ContainsFunc(o.Try, func(s trial.Setting) bool { return s.GOMAXPROCS != 0 }) {
+			for _, n := range p.others {
+				o.Try = append(o.Try, trial.Setting{GOMAXPROCS: n})
+			}
 		}
 	}
 	return o

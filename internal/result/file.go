@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/result/diagnose"
@@ -94,45 +92,43 @@ type Setting struct {
 
 // NewSetting returns the JSON form of a setting.
 func NewSetting(s trial.Setting) Setting {
-	out := Setting{THP: "system", Env: s.Env}
+	out := Setting{
+		GOGC: orNull(s.GOGC), MemLimit: orNull(s.MemLimit), GOMAXPROCS: orNull(s.GOMAXPROCS),
+		THP: "system", Env: s.Env, Build: orNull(s.Build),
+	}
 	if s.THP != trial.THPSystem {
 		out.THP = string(s.THP)
-	}
-	if s.GOGC != "" {
-		out.GOGC = &s.GOGC
-	}
-	if s.MemLimit != 0 {
-		out.MemLimit = &s.MemLimit
-	}
-	if s.GOMAXPROCS != 0 {
-		out.GOMAXPROCS = &s.GOMAXPROCS
 	}
 	if out.Env == nil {
 		out.Env = []string{}
 	}
-	if !s.Build.IsZero() {
-		out.Build = &s.Build
+	return out
+}
+
+// orNull returns nil for what is not set.
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+// orZero returns the zero value for null.
+func orZero[T any](v *T) (out T) {
+	if v != nil {
+		out = *v
 	}
 	return out
 }
 
 // Trial returns the setting that s is the JSON form of.
 func (s Setting) Trial() trial.Setting {
-	out := trial.Setting{Env: s.Env}
-	if s.GOGC != nil {
-		out.GOGC = *s.GOGC
-	}
-	if s.MemLimit != nil {
-		out.MemLimit = *s.MemLimit
-	}
-	if s.GOMAXPROCS != nil {
-		out.GOMAXPROCS = *s.GOMAXPROCS
+	out := trial.Setting{
+		GOGC: orZero(s.GOGC), MemLimit: orZero(s.MemLimit), GOMAXPROCS: orZero(s.GOMAXPROCS),
+		Env: s.Env, Build: orZero(s.Build),
 	}
 	if s.THP != "" && s.THP != "system" {
 		out.THP = trial.THP(s.THP)
-	}
-	if s.Build != nil {
-		out.Build = *s.Build
 	}
 	return out
 }
@@ -141,16 +137,6 @@ func (s Setting) Trial() trial.Setting {
 func (s Setting) Runtime() trial.Setting {
 	out := s.Trial()
 	out.Build = variant.Build{}
-	return out
-}
-
-// ParseSetting reads a setting as the Go benchmark format has it; "" is for what was not
-// set.
-func ParseSetting(gogc, memlimit, gomaxprocs, thp string) (out trial.Setting) {
-	out.GOGC = gogc
-	out.MemLimit, _ = unit.ParseSize(memlimit)
-	out.GOMAXPROCS, _ = strconv.Atoi(gomaxprocs)
-	out.THP, _ = trial.ParseTHP(thp)
 	return out
 }
 

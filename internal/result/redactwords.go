@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // prose leaves out of a sentence what the result has elsewhere and must not say, paths,
@@ -187,8 +188,8 @@ func versionOf(s string) string { return versions.FindString(s) }
 
 // ownVariables are settings of the Go runtime and Folio: their values are figures, and say
 // nothing else.
-var ownVariables = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOEXPERIMENT", "GOAMD64", "GOTOOLCHAIN", "FOLIO", "FOLIO_HEAPMINIMUM",
-	"GLIBC_TUNABLES", "MemorySwapMax"}
+var ownVariables = append(trial.GoVariableNames(), "GODEBUG", "GOEXPERIMENT", "GOAMD64", "GOTOOLCHAIN", "FOLIO", "FOLIO_HEAPMINIMUM",
+	"GLIBC_TUNABLES", "MemorySwapMax")
 
 // redactedEnv returns KEY=VALUE without the value of what is not a setting.
 func redactedEnv(kv string) string {
@@ -238,7 +239,7 @@ func RedactBench(data []byte) []byte {
 
 var (
 	benchKey  = regexp.MustCompile(`^[a-z][^\sA-Z]*$`)
-	benchKeys = []string{"goos", "goarch", "cpu", "gogc", "gomemlimit", "gomaxprocs", "thp", "thp-enabled", "thp-defrag"}
+	benchKeys = append(trial.GoVariableKeys(), "goos", "goarch", "cpu", "thp", "thp-enabled", "thp-defrag")
 )
 
 // loadName stands for an address that a load was put on.

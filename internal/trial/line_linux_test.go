@@ -54,7 +54,7 @@ func TestLineInShell(t *testing.T) {
 			t.Fatalf("%s: the arguments are %q, want %q", line, got[:len(want)], want)
 		}
 		env := got[len(args)+1:]
-		for _, v := range s.vars() {
+		for _, v := range s.Vars() {
 			if !slices.Contains(env, v) {
 				t.Fatalf("%s: %q is not in the environment %q", line, v, env)
 			}

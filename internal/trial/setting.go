@@ -3,15 +3,12 @@ package trial
 import (
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/program/variant"
 )
@@ -67,26 +64,51 @@ type Setting struct {
 	Build variant.Build `json:"build,omitzero"`
 }
 
-// ParseGOGC checks a GOGC value: "off" or a whole percentage.
-func ParseGOGC(s string) (string, error) {
-	if s == "" || s == Off {
-		return s, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 || n > math.MaxInt32 {
-		return "", fmt.Errorf("GOGC %q: want off or a whole percentage such as 200", s)
-	}
-	return strconv.Itoa(n), nil
-}
-
 // IsZero says that the setting changes nothing.
 func (s Setting) IsZero() bool {
-	return s.GOGC == "" && s.MemLimit == 0 && s.GOMAXPROCS == 0 && s.THP == THPSystem && len(s.Env) == 0 && s.Build.IsZero()
+	return s.Parts() == 0 && len(s.Env) == 0
 }
 
-// vars returns the environment variables of the setting, in the order in which
+// With returns s with the variables of Go's runtime that over sets.
+func (s Setting) With(over Setting) Setting {
+	for v, value := range over.goVariables() {
+		_ = v.set(&s, value) // what a setting has can be read
+	}
+	return s
+}
+
+// WithoutGC names what else than GOGC, GOMEMLIMIT and further variables a setting sets.
+func (s Setting) WithoutGC() string {
+	s.GOGC, s.MemLimit, s.Env = "", 0, nil
+	return s.String()
+}
+
+// goVariables are those that the setting sets, with their values.
+func (s Setting) goVariables() iter.Seq2[*GoVariable, string] {
+	return func(yield func(*GoVariable, string) bool) {
+		for i := range GoVariables {
+			if value := GoVariables[i].get(s); value != "" && !yield(&GoVariables[i], value) {
+				return
+			}
+		}
+	}
+}
+
+// Parts is how many things a setting sets, without further variables.
+func (s Setting) Parts() int {
+	n := len(s.Build.Steps())
+	for range s.goVariables() {
+		n++
+	}
+	if s.THP != THPSystem {
+		n++
+	}
+	return n
+}
+
+// Vars returns the environment variables of the setting, in the order in which
 // users read them.
-func (s Setting) vars() []string {
+func (s Setting) Vars() []string {
 	var v []string
 	for before, value := range s.values() {
 		v = append(v, before+value)
@@ -97,10 +119,10 @@ func (s Setting) vars() []string {
 // values are the setting's variables, in two parts each.
 func (s Setting) values() iter.Seq2[string, string] {
 	return func(yield func(before, value string) bool) {
-		if s.GOGC != "" && !yield("GOGC=", s.GOGC) ||
-			s.MemLimit != 0 && !yield("GOMEMLIMIT=", unit.Exact(s.MemLimit)) ||
-			s.GOMAXPROCS != 0 && !yield("GOMAXPROCS=", strconv.Itoa(s.GOMAXPROCS)) {
-			return
+		for v, value := range s.goVariables() {
+			if !yield(v.Name+"=", value) {
+				return
+			}
 		}
 		for _, e := range s.Env {
 			if !yield("", e) {
@@ -135,7 +157,7 @@ func (s Setting) String() string {
 }
 
 // Environ returns base with the setting's variables put in place of older ones.
-func (s Setting) Environ(base []string) []string { return setenv(base, s.vars()...) }
+func (s Setting) Environ(base []string) []string { return setenv(base, s.Vars()...) }
 
 // setenv returns a copy of base in which each pair replaces every earlier
 // definition of its key: some programs take the first definition, some the last.
@@ -177,13 +199,12 @@ func getenv(env []string, key string) (string, bool) {
 // variables do all but THP, which has no variable: there folio itself is named. For
 // THPHeap that is folio exec, which stays in no one's way and is for good.
 func (s Setting) Line(command []string) string {
-	vars := s.vars()
+	vars := s.Vars()
 	var launcher []string
 	switch s.THP {
 	case THPSystem:
 	case THPHeap:
-		launcher = s.exec()
-		vars = Setting{GOMAXPROCS: s.GOMAXPROCS, Env: s.Env}.vars()
+		launcher, vars = s.exec()
 	default:
 		launcher = []string{"folio", "run", "--thp=" + string(s.THP), "--"}
 	}
@@ -206,16 +227,18 @@ func (s Setting) Line(command []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// exec is the command line of folio exec, up to the program.
-func (s Setting) exec() []string {
-	words := []string{"folio", "exec", "--thp", string(THPHeap)}
-	if s.GOGC != "" {
-		words = append(words, "--gogc", s.GOGC)
+// exec is the command line of folio exec, up to the program, with the variables that it has
+// no flags for.
+func (s Setting) exec() (words, vars []string) {
+	words = []string{"folio", "exec", "--thp", string(THPHeap)}
+	for v, value := range s.goVariables() {
+		if v.Exec {
+			words = append(words, "--"+v.Flag, Quote(value))
+		} else {
+			vars = append(vars, v.Name+"="+value)
+		}
 	}
-	if s.MemLimit != 0 {
-		words = append(words, "--memlimit", unit.Exact(s.MemLimit))
-	}
-	return append(words, "--")
+	return append(words, "--"), append(vars, s.Env...)
 }
 
 // BuildLine returns a shell line that builds a package as folio run does and runs
@@ -223,14 +246,8 @@ func (s Setting) exec() []string {
 // build, too.
 func (s Setting) BuildLine(pkg string, args []string) string {
 	words := []string{"folio", "run", "--build", Quote(pkg)}
-	if s.GOGC != "" {
-		words = append(words, "--gogc="+Quote(s.GOGC))
-	}
-	if s.MemLimit != 0 {
-		words = append(words, "--memlimit="+unit.Exact(s.MemLimit))
-	}
-	if s.GOMAXPROCS != 0 {
-		words = append(words, "--gomaxprocs="+strconv.Itoa(s.GOMAXPROCS))
+	for v, value := range s.goVariables() {
+		words = append(words, "--"+v.Flag+"="+Quote(value))
 	}
 	thp := s.THP
 	if thp == THPSystem {
@@ -309,7 +326,7 @@ func CommandName(command []string) string {
 // Baseline returns what the environment already sets for the default, such as GOGC=50. What a
 // Go program does not read is not set.
 func Baseline() (v []string) {
-	for _, key := range GoVariables {
+	for _, key := range GoVariableNames() {
 		if s := os.Getenv(key); s != "" && CheckVariable(key+"="+s) == nil {
 			v = append(v, key+"="+s)
 		}

@@ -93,7 +93,7 @@ func TestEnvironDefinesOnce(t *testing.T) {
 			Env: rapid.SliceOfN(pair, 0, 4).Draw(t, "env"),
 		}
 		env := s.Environ(base)
-		for _, v := range s.vars() {
+		for _, v := range s.Vars() {
 			n := 0
 			for _, e := range env {
 				if envKey(e) == envKey(v) {
@@ -105,7 +105,7 @@ func TestEnvironDefinesOnce(t *testing.T) {
 			}
 		}
 		for _, e := range base { // the others stay
-			if !slices.ContainsFunc(s.vars(), func(v string) bool { return envKey(v) == envKey(e) }) && !slices.Contains(env, e) {
+			if !slices.ContainsFunc(s.Vars(), func(v string) bool { return envKey(v) == envKey(e) }) && !slices.Contains(env, e) {
 				t.Fatalf("%q is gone from %q", e, env)
 			}
 		}

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/metric"
 )
@@ -85,8 +83,7 @@ func (p *Plan) Check() error {
 // Spec is the metric.
 func (p *Plan) Spec() (*metric.Spec, error) { return metric.Parse(p.Metric, p.Higher) }
 
-// ParseSetting reads what [trial.Setting.String] writes: GOGC, GOMEMLIMIT, GOMAXPROCS,
-// thp, and other variables.
+// ParseSetting reads what [trial.Setting.String] writes: thp and variables.
 func ParseSetting(text string) (s trial.Setting, err error) {
 	wrong := func(err error) (trial.Setting, error) {
 		return s, fmt.Errorf("--setting %q: %w", text, err)
@@ -101,16 +98,10 @@ func ParseSetting(text string) (s trial.Setting, err error) {
 			return wrong(fmt.Errorf("%s is given twice", key))
 		}
 		seen[key] = true
-		switch key {
-		case "GOGC":
-			s.GOGC, err = trial.ParseGOGC(value)
-		case "GOMEMLIMIT":
-			s.MemLimit, err = unit.ParseSize(value)
-		case "GOMAXPROCS":
-			if s.GOMAXPROCS, err = strconv.Atoi(value); err != nil || s.GOMAXPROCS < 1 {
-				err = fmt.Errorf("GOMAXPROCS %q: want a whole number, 1 or more", value)
-			}
-		case "thp":
+		switch v := trial.GoVariableNamed(key); {
+		case v != nil:
+			err = v.Set(&s, value)
+		case key == "thp":
 			s.THP, err = trial.ParseTHP(value)
 			switch {
 			case err != nil:

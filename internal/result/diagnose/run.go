@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/foliomem/folio/internal/base/unit"
@@ -142,29 +141,28 @@ func (s *RunFacts) lineWith(remark string, command ...string) string {
 func (s *RunFacts) settingFlags(command []string) (out []string) {
 	set, tune := s.Setting, command[0] == "tune"
 	own := func(flag string) bool {
-		searched := tune && (flag == "--gogc" || flag == "--memlimit")
-		return searched || slices.ContainsFunc(command, func(w string) bool { return strings.HasPrefix(w, flag+"=") })
+		return slices.ContainsFunc(command, func(w string) bool { return strings.HasPrefix(w, flag+"=") })
 	}
 	add := func(flag, value string) {
 		if value != "" && !own(flag) {
 			out = append(out, flag+"="+value)
 		}
 	}
+	ownVariable := func(v *trial.GoVariable) bool { return v != nil && (tune && v.Searched || own("--"+v.Flag)) }
 	for _, kv := range set.Env {
-		if name, _, _ := strings.Cut(kv, "="); !own(variableFlags[name]) && !slices.Contains(command, kv) {
+		if name, _, _ := strings.Cut(kv, "="); !ownVariable(trial.GoVariableNamed(name)) && !slices.Contains(command, kv) {
 			out = append(out, "--env", kv)
 		}
 	}
-	add("--gogc", set.GOGC)
-	if set.MemLimit != 0 {
-		add("--memlimit", unit.Exact(set.MemLimit))
-	}
-	switch n := strconv.Itoa(set.GOMAXPROCS); {
-	case set.GOMAXPROCS == 0:
-	case tune: // there --gomaxprocs is one more to try
-		out = append(out, "--env", "GOMAXPROCS="+n)
-	default:
-		add("--gomaxprocs", n)
+	for i := range trial.GoVariables {
+		v := &trial.GoVariables[i]
+		switch value := v.Of(set); {
+		case value == "" || ownVariable(v):
+		case tune: // there its flag is one more to try
+			out = append(out, "--env", v.Name+"="+value)
+		default:
+			out = append(out, "--"+v.Flag+"="+value)
+		}
 	}
 	thp := set.THP
 	if slices.Contains(s.Flags, "--build") { // whose default is another
@@ -185,9 +183,6 @@ func (s *RunFacts) settingFlags(command []string) (out []string) {
 	add("--patch", set.Build.Patches)
 	return out
 }
-
-// variableFlags are the flags that set the variables of the Go runtime.
-var variableFlags = map[string]string{"GOGC": "--gogc", "GOMEMLIMIT": "--memlimit", "GOMAXPROCS": "--gomaxprocs"}
 
 // serves says that the program looks like a server, and was not run as one: folio
 // tune would wait for its end.

@@ -87,16 +87,7 @@ func (p *Patch) env(rec result.Recommendation, arm *result.Arm) {
 
 // Set adds the variables of a setting. Huge pages and builds are none.
 func (p *Patch) Set(s trial.Setting) {
-	if s.GOGC != "" {
-		p.Env = append(p.Env, Variable{Name: "GOGC", Value: s.GOGC})
-	}
-	if s.MemLimit != 0 {
-		p.Env = append(p.Env, Variable{Name: "GOMEMLIMIT", Value: unit.Exact(s.MemLimit)})
-	}
-	if s.GOMAXPROCS != 0 {
-		p.Env = append(p.Env, Variable{Name: "GOMAXPROCS", Value: strconv.Itoa(s.GOMAXPROCS)})
-	}
-	for _, kv := range s.Env {
+	for _, kv := range s.Vars() {
 		name, value, _ := strings.Cut(kv, "=")
 		p.Env = append(p.Env, Variable{Name: name, Value: value})
 	}

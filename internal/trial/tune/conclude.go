@@ -272,7 +272,7 @@ func (v *verdict) pick(arms []*Arm, ok func(*Arm) bool) (best *Arm, alike []*Arm
 	modest := slices.ContainsFunc(tied, func(a *Arm) bool { return !giant(a) })
 	for _, a := range tied {
 		most := 1 + band
-		if parts(a.Setting) < parts(lead.Setting) {
+		if a.Setting.Parts() < lead.Setting.Parts() {
 			most += band // what the lead sets beyond it is not known to do anything
 		}
 		switch {
@@ -298,21 +298,10 @@ func (v *verdict) cheaper(a, b *Arm) bool {
 	if a.Setting.THP != b.Setting.THP {
 		return a.Setting.THP == trial.THPSystem // the environment is enough
 	}
-	if na, nb := parts(a.Setting), parts(b.Setting); na != nb {
+	if na, nb := a.Setting.Parts(), b.Setting.Parts(); na != nb {
 		return na < nb // what does nothing beside the rest is left out
 	}
 	return a.Setting.MemLimit != 0 && b.Setting.MemLimit != 0 && a.Setting.MemLimit < b.Setting.MemLimit
-}
-
-// parts is how many things a setting sets.
-func parts(s trial.Setting) int {
-	n := len(s.Build.Steps())
-	for _, set := range []bool{s.GOGC != "", s.MemLimit != 0, s.GOMAXPROCS != 0, s.THP != trial.THPSystem} {
-		if set {
-			n++
-		}
-	}
-	return n
 }
 
 // growing says that the memory of a finalist was still growing when each of its loads ended.

@@ -238,7 +238,7 @@ func (f *field) onlyHuge() *Arm {
 		return nil
 	}
 	for _, a := range f.s.res.Arms {
-		only := a.Setting.THP == thp && a.Setting.Build == f.best.Setting.Build && parts(a.Setting) == 1+len(a.Setting.Build.Steps())
+		only := a.Setting.THP == thp && a.Setting.Build == f.best.Setting.Build && a.Setting.Parts() == 1+len(a.Setting.Build.Steps())
 		if !only || !alive(a) || f.st.score[a] == 0 {
 			continue
 		}

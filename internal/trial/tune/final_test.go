@@ -105,7 +105,7 @@ func TestOnlyGCChangesNothing(t *testing.T) {
 		return map[int]float64{1: 0.6}[set.GOMAXPROCS] + map[int]float64{0: 1, 4: 1.5}[set.GOMAXPROCS]
 	}
 	opts := m.options(1)
-	opts.GOMAXPROCS = []int{1, 4}
+	opts.Try = procs(1, 4)
 	r := mustSearch(t, m, opts)
 	if rec := answerFor(r, Fastest); rec.Arm.Name != "GOMAXPROCS=1" || r.Inert == "" {
 		t.Errorf("%s is recommended: %q", rec.Arm.Name, r.Inert)

@@ -36,7 +36,7 @@ func TestNoGoProgram(t *testing.T) {
 	}{
 		{"alone", func(*Options, *traced) {}, 2, NoEffect, ""},
 		{"exhaustive", func(o *Options, _ *traced) { o.Exhaustive = true }, 2, NoEffect, ""},
-		{"GOMAXPROCS", func(o *Options, _ *traced) { o.GOMAXPROCS = []int{1, 2} }, 2, NoEffect, ""},
+		{"GOMAXPROCS", func(o *Options, _ *traced) { o.Try = procs(1, 2) }, 2, NoEffect, ""},
 		{"collapse", func(o *Options, s *traced) { o.Collapse, s.live = true, 1000 }, 2, NoEffect, ""},
 		{"huge pages fixed", func(o *Options, s *traced) { o.FixedTHP, s.huge = true, 1<<30 }, 2, NoEffect, ""},
 		{"huge pages", func(_ *Options, s *traced) { s.huge = 1 << 30 }, 0, Conclusive, "thp=off"},

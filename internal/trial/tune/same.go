@@ -110,16 +110,16 @@ func (s *search) inert() {
 
 // noGo leaves out what does nothing for a command without a Go program.
 func (s *search) noGo() {
-	s.space.noGo, s.space.procs = true, nil
+	s.space.noGo, s.space.try = true, nil
 	s.inertGOGC, s.inertLimit = true, true
-	s.res.Inert = "no Go program was seen in the first run, and GOGC, GOMEMLIMIT and GOMAXPROCS are settings of Go programs"
+	s.res.Inert = "no Go program was seen in the first run, and " + unit.Enumerate(trial.GoVariableNames()) + " are settings of Go programs"
 	s.note(s.res.Inert)
 	s.note("what a daemon starts for the command, such as a container, is not seen: give the Go program itself")
 }
 
 // onlyGC says whether a setting differs from the base by GOGC and GOMEMLIMIT alone.
 func (s *search) onlyGC(set trial.Setting) bool {
-	return set.THP == s.space.base.THP && set.GOMAXPROCS == s.space.base.GOMAXPROCS && set.Build == s.space.base.Build
+	return set.WithoutGC() == s.space.base.WithoutGC()
 }
 
 // sayInert notes in a line what changes nothing.
@@ -190,7 +190,7 @@ func (s *search) limited() {
 
 // sameBut says whether two settings differ by GOGC and GOMEMLIMIT at most.
 func sameBut(a, b *Arm) bool {
-	return a.Setting.Build == b.Setting.Build && a.Setting.THP == b.Setting.THP && a.Setting.GOMAXPROCS == b.Setting.GOMAXPROCS
+	return a.Setting.WithoutGC() == b.Setting.WithoutGC()
 }
 
 // higher says whether a lets the GC run less often than b, by GOGC alone.

@@ -29,13 +29,13 @@ type Options struct {
 	SampleWarmup bool
 	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
 	// the answer is inconclusive.
-	MaxRounds  int
-	GOMAXPROCS []int  // further values to try with the best setting
-	THPAlways  bool   // the system gives every program huge pages: try without
-	Collapse   bool   // thp=collapse is possible here
-	FixedTHP   bool   // huge pages stay as Base has them
-	Heap       bool   // thp=heap is possible: the program can have its heap on huge pages
-	Package    string // of a program that folio built: what recommendations name; else ""
+	MaxRounds int
+	Try       []trial.Setting // further variables of Go's runtime, each to try with the best setting
+	THPAlways bool            // the system gives every program huge pages: try without
+	Collapse  bool            // thp=collapse is possible here
+	FixedTHP  bool            // huge pages stay as Base has them
+	Heap      bool            // thp=heap is possible: the program can have its heap on huge pages
+	Package   string          // of a program that folio built: what recommendations name; else ""
 	// Traced says that the trace of GC cycles is on: a sample without a state of it is then of
 	// a command of which no process was a Go program.
 	Traced     bool
@@ -237,7 +237,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
 	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
-	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, procs: s.opts.GOMAXPROCS, tail: spec.Tail(), heap: heapOf(warm)}
+	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, try: s.opts.Try, tail: spec.Tail(), heap: heapOf(warm)}
 	s.space.top = s.opts.SafeMemory / 10 * 9
 	if l := s.opts.Limit; l > 0 {
 		// The limit covers more than the runtime's does: stacks of threads, the program's

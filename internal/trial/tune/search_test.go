@@ -254,7 +254,7 @@ func TestSearchCrossesGOMAXPROCS(t *testing.T) {
 	s := newSimulated(5)
 	s.procs = map[int]float64{1: 0.7, 8: 1.5}
 	opts := s.options()
-	opts.GOMAXPROCS = []int{1, 8}
+	opts.Try = procs(1, 8)
 	res, err := Search(t.Context(), s, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -21,14 +21,14 @@ var limitFactors = []float64{2, 4, 8, 16}
 
 // A space is the set of settings that a search may try.
 type space struct {
-	base   trial.Setting // what every arm has: the user's own flags
-	guard  uint64        // with --max-rss, or in a cgroup: the limit that every growing arm gets; else 0
-	tight  bool          // with --max-rss: the limits are parts of the bound, not multiples of the heap
-	top    uint64        // the largest GOMEMLIMIT that may be tried
-	heap   uint64        // heap peak of the default arm
-	procs  []int         // GOMAXPROCS values to cross with the best
-	tail   bool          // the tail of a load is to be short
-	thpOff bool          // whether thp=off may differ from the default
+	base   trial.Setting   // what every arm has: the user's own flags
+	guard  uint64          // with --max-rss, or in a cgroup: the limit that every growing arm gets; else 0
+	tight  bool            // with --max-rss: the limits are parts of the bound, not multiples of the heap
+	top    uint64          // the largest GOMEMLIMIT that may be tried
+	heap   uint64          // heap peak of the default arm
+	try    []trial.Setting // variables to cross with the best
+	tail   bool            // the tail of a load is to be short
+	thpOff bool            // whether thp=off may differ from the default
 
 	noGo bool // no process is a Go program: only huge pages of the system may matter
 
@@ -65,12 +65,12 @@ func (sp *space) coarse() []trial.Setting {
 		return append([]trial.Setting{sp.base}, sp.crosses(sp.base)...)
 	}
 	out := sp.levels()
-	if at := 3; sp.tail && len(sp.procs) > 0 && len(out) > at {
+	if at := 3; sp.tail && len(sp.try) > 0 && len(out) > at {
 		// While the GC runs, requests wait for a P: how many there are decides as much about a
 		// tail as what the heap may have.
 		set := out[1]
-		set.GOGC, set.MemLimit, set.GOMAXPROCS = sp.base.GOGC, sp.base.MemLimit, sp.procs[0]
-		out = slices.Insert(out, at, set)
+		set.GOGC, set.MemLimit = sp.base.GOGC, sp.base.MemLimit
+		out = slices.Insert(out, at, set.With(sp.try[0]))
 	}
 	return out
 }
@@ -220,10 +220,8 @@ func middle(a, b uint64) uint64 {
 // this machine offers.
 func (sp *space) crosses(s trial.Setting) []trial.Setting {
 	var out []trial.Setting
-	for _, p := range sp.procs {
-		c := s
-		c.GOMAXPROCS = p
-		out = append(out, c)
+	for _, t := range sp.try {
+		out = append(out, s.With(t))
 	}
 	if sp.thpOff && s.THP == trial.THPSystem {
 		c := s

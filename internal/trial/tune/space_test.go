@@ -19,7 +19,7 @@ func TestSpaceIsSafe(t *testing.T) {
 			heap:   rapid.Uint64Range(0, 1<<40).Draw(t, "heap"),
 			thpOff: rapid.Bool().Draw(t, "thp"), collapse: rapid.Bool().Draw(t, "collapse"),
 			huge: rapid.Bool().Draw(t, "advise"), always: rapid.Bool().Draw(t, "always"),
-			procs: rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs"),
+			try: procs(rapid.SliceOfN(rapid.IntRange(1, 64), 0, 3).Draw(t, "procs")...),
 		}
 		if rapid.Bool().Draw(t, "mem") {
 			sp.guard, sp.tight = sp.top, rapid.Bool().Draw(t, "tight")
@@ -29,12 +29,12 @@ func TestSpaceIsSafe(t *testing.T) {
 			if s.GOGC == trial.Off && (s.MemLimit == 0 || s.MemLimit > sp.top) {
 				t.Fatalf("arm %d: %s with top %d", i, s, sp.top)
 			}
-			if seen[s.String()] && len(sp.procs) == 0 {
+			if seen[s.String()] && len(sp.try) == 0 {
 				t.Fatalf("arm %d: %s twice", i, s)
 			}
 			seen[s.String()] = true
 		}
-		if !seen["default"] || len(sp.procs) == 0 && sp.guard == 0 && (!seen["GOGC=25"] || !seen["GOGC=800"]) {
+		if !seen["default"] || len(sp.try) == 0 && sp.guard == 0 && (!seen["GOGC=25"] || !seen["GOGC=800"]) {
 			t.Fatalf("levels missing: %v", seen)
 		}
 		if sp.huge != seen["thp=heap"] {
@@ -59,7 +59,7 @@ func TestCrosses(t *testing.T) {
 	}{
 		{space{}, base, "[]"},
 		{space{thpOff: true, collapse: true}, base, "[GOGC=400 thp=off GOGC=400 thp=collapse]"},
-		{space{collapse: true, procs: []int{2}}, base, "[GOGC=400 GOMAXPROCS=2 GOGC=400 thp=collapse]"},
+		{space{collapse: true, try: procs(2)}, base, "[GOGC=400 GOMAXPROCS=2 GOGC=400 thp=collapse]"},
 		{space{thpOff: true, collapse: true}, trial.Setting{THP: trial.THPCollapse}, "[]"},
 		{space{huge: true}, base, "[GOGC=400 thp=heap]"},
 		{space{huge: true, thpOff: true, collapse: true}, trial.Setting{GOGC: "400", THP: trial.THPHeap}, "[GOGC=400]"},
@@ -90,8 +90,8 @@ func TestCoarseTail(t *testing.T) {
 		sp   space
 		want string
 	}{
-		{space{huge: true, procs: []int{2, 4}}, "[default thp=heap GOGC=400 thp=heap GOMAXPROCS=2 thp=heap GOGC=400 "},
-		{space{procs: []int{2}}, "[default GOGC=400 GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=2 GOGC=200 "},
+		{space{huge: true, try: procs(2, 4)}, "[default thp=heap GOGC=400 thp=heap GOMAXPROCS=2 thp=heap GOGC=400 "},
+		{space{try: procs(2)}, "[default GOGC=400 GOGC=off GOMEMLIMIT=1GiB GOMAXPROCS=2 GOGC=200 "},
 		{space{}, "[default GOGC=400 GOGC=off GOMEMLIMIT=1GiB GOGC=200 "},
 	} {
 		c.sp.top, c.sp.heap, c.sp.tail = 1<<30, 1<<30, true
@@ -121,4 +121,12 @@ func TestAround(t *testing.T) {
 		got[1].MemLimit >= limits[2] {
 		t.Errorf("around %d of %v: %v", limits[1], limits, got)
 	}
+}
+
+// procs are settings of GOMAXPROCS alone.
+func procs(n ...int) (out []trial.Setting) {
+	for _, n := range n {
+		out = append(out, trial.Setting{GOMAXPROCS: n})
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // A Difference is one thing beside the figures in which two results differ.
@@ -198,7 +199,10 @@ func (s *Set) setting() string {
 		}
 		return ""
 	}
-	set := result.ParseSetting(one("gogc"), one("gomemlimit"), one("gomaxprocs"), one("thp"))
+	set, err := trial.ReadSetting(one)
+	if err != nil {
+		return "unknown: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
 	switch build := one("build"); {
 	case build == "":
 		return set.String()

@@ -1,7 +1,7 @@
 package gobench
 
 import (
-	"fmt"
+	"cmp"
 	"sort"
 	"strings"
 	"unicode"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // Run returns the samples of run or tune: one result a sample, with the arm and the
@@ -149,19 +149,9 @@ func configOf(f *result.File, set result.Setting) configKeys {
 		add("go", *f.Program.GoVersion)
 	}
 	out.limits(f.Program.Limits)
-	gogc, limit, procs := "default", "default", "default"
-	if set.GOGC != nil {
-		gogc = *set.GOGC
+	for _, v := range trial.GoVariables {
+		add(v.Key(), cmp.Or(v.Of(set.Trial()), "default"))
 	}
-	if set.MemLimit != nil {
-		limit = unit.Exact(*set.MemLimit)
-	}
-	if set.GOMAXPROCS != nil {
-		procs = fmt.Sprint(*set.GOMAXPROCS)
-	}
-	add("gogc", gogc)
-	add("gomemlimit", limit)
-	add("gomaxprocs", procs)
 	add("thp", set.THP)
 	if f.BuildSeconds != nil || set.Build != nil { // builds were searched
 		build := "default"

@@ -291,7 +291,9 @@ func (t *tuned) byGOGC() *Block {
 		} else if i > 0 {
 			continue
 		}
-		if err != nil || !a.placed || a.Setting.MemLimit != nil || a.Setting.GOMAXPROCS != nil && i > 0 || a.Setting.HasTHP() || a.Setting.Build != nil {
+		rest := a.Setting.Trial()
+		rest.GOGC, rest.Env = "", nil
+		if err != nil || !a.placed || !rest.IsZero() {
 			continue
 		}
 		p := t.point(a, nil, nil)

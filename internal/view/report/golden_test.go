@@ -282,7 +282,7 @@ func TestTuneText(t *testing.T) {
 		fail string
 		all  bool
 	}{
-		{name: "gain", fake: fake{perCycle: 20_000, fragile: true}, opts: tune.Options{Limits: tune.Limits{RSS: 300 << 20}, GOMAXPROCS: []int{1}}},
+		{name: "gain", fake: fake{perCycle: 20_000, fragile: true}, opts: tune.Options{Limits: tune.Limits{RSS: 300 << 20}, Try: []trial.Setting{{GOMAXPROCS: 1}}}},
 		{name: "all", fake: fake{perCycle: 20_000, fragile: true}, all: true},
 		{name: "few-rounds", fake: fake{perCycle: 20_000}, opts: tune.Options{MaxRounds: 2, Metric: &metric.Spec{Name: metric.CPU}}},
 		{name: "nothing", fake: fake{}, opts: tune.Options{MaxRounds: 4}},
