@@ -140,6 +140,20 @@ func (s Setting) Runtime() trial.Setting {
 	return out
 }
 
+// ReadSetting is [trial.ReadSetting].
+func ReadSetting(config func(key string) string) (trial.Setting, error) {
+	return trial.ReadSetting(config)
+}
+
+// GoKeys are the configuration keys of the variables of Go's runtime.
+func GoKeys() []string { return trial.GoVariableKeys() }
+
+// GoValue returns what a setting has for the i-th of [GoKeys]; "" for what was not set.
+func (s Setting) GoValue(i int) string { return trial.GoVariables[i].Of(s.Trial()) }
+
+// SetsGo says that the setting sets variables of Go's runtime.
+func (s Setting) SetsGo() bool { return trial.Setting{}.With(s.Trial()).Parts() > 0 }
+
 // HasTHP says that the setting is about huge pages.
 func (s Setting) HasTHP() bool { return s.Trial().THP != trial.THPSystem }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // A Difference is one thing beside the figures in which two results differ.
@@ -199,7 +198,7 @@ func (s *Set) setting() string {
 		}
 		return ""
 	}
-	set, err := trial.ReadSetting(one)
+	set, err := result.ReadSetting(one)
 	if err != nil {
 		return "unknown: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}

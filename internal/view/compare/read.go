@@ -19,7 +19,6 @@ import (
 	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/view/gobench"
 )
 
@@ -56,7 +55,7 @@ type key struct{ name, arm, unit string }
 // else is in a configuration says where it was measured.
 var armKeys = append([]string{"pkg", "arm"}, settingKeys...)
 
-var settingKeys = append(trial.GoVariableKeys(), "build", "thp")
+var settingKeys = append(result.GoKeys(), "build", "thp")
 
 func newSet(name string) *Set {
 	return &Set{Name: name, values: make(map[key][]float64), pooled: make(map[key]float64), partial: make(map[key]bool), config: make(map[string][]string), higher: make(map[string]bool)}

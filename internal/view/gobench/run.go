@@ -10,7 +10,6 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // Run returns the samples of run or tune: one result a sample, with the arm and the
@@ -149,8 +148,8 @@ func configOf(f *result.File, set result.Setting) configKeys {
 		add("go", *f.Program.GoVersion)
 	}
 	out.limits(f.Program.Limits)
-	for _, v := range trial.GoVariables {
-		add(v.Key(), cmp.Or(v.Of(set.Trial()), "default"))
+	for i, key := range result.GoKeys() {
+		add(key, cmp.Or(set.GoValue(i), "default"))
 	}
 	add("thp", set.THP)
 	if f.BuildSeconds != nil || set.Build != nil { // builds were searched

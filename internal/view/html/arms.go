@@ -3,7 +3,6 @@ package html
 import (
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/view/report"
 )
 
@@ -66,7 +65,7 @@ func kindOf(s result.Setting) (shape int, name string) {
 		return shapeLimit, "GOGC=off with GOMEMLIMIT"
 	case s.MemLimit != nil:
 		return shapeBoth, "GOMEMLIMIT with GOGC"
-	case trial.Setting{}.With(s.Trial()).Parts() > 0:
+	case s.SetsGo():
 		return shapeGOGC, "GOGC"
 	case s.Build != nil:
 		return shapeDefault, "another build"
