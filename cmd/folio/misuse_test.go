@@ -40,7 +40,7 @@ var wrongFlags = map[string][]string{
 	"tune": {
 		"--max-p99 1s -- true", "--max-p99 -1s --rate 1 --ready http://a/ -- true", "--max-errors 100% --rate 1 --ready http://a/ -- true",
 		"--max-rss 1GiB --cgroup-memory 512MiB -- true", "--cgroup-memory 1MiB -- true", "--max-rss x -- true", "--max-rss 0 -- true", "--budget 0s -- true", "--budget -1s -- true",
-		"--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true",
+		"--rounds 0 -- true", "--rounds -1 -- true", "--gomaxprocs 0 -- true", "--gomaxprocs 1,-1 -- true", "--gomaxprocs 1,,2 -- true",
 		"--env GOGC=50 -- true", "--env GOMEMLIMIT=1GiB -- true", "--gomaxprocs 1,2 --env GOMAXPROCS=1 -- true", "",
 	},
 	"ab": {

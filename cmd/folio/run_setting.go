@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,6 +63,9 @@ func (t *tried) settings() (out []trial.Setting, err error) {
 	for i, v := range trial.GoVariables {
 		for _, value := range t[i] {
 			var s trial.Setting
+			if value == "" {
+				return nil, fmt.Errorf("--%s %q: a value is empty", v.Flag, strings.Join(t[i], ","))
+			}
 			if err := v.Set(&s, value); err != nil {
 				return nil, fmt.Errorf("--%s: %w", v.Flag, err)
 			}
