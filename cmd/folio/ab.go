@@ -230,7 +230,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	opts.Progress = func(p ab.Progress) { progress.line(abProgress(p)) }
 	var writeErr error
 	opts.Partial = func(result func() *ab.Result) {
-		if !s.wants() || time.Since(s.wrote) < time.Second {
+		if len(s.out) == 0 || time.Since(s.wrote) < time.Second {
 			return
 		}
 		s.keep(result())
@@ -269,7 +269,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	s.file.Notes = s.notes
 	s.file.Complete = err == nil && !interrupted
 	out := io.Writer(a.stdout)
-	if s.toStdout() {
+	if s.out.toStdout() {
 		out = a.stderr
 	}
 	file, textErr := shown(&s.file, s.redact)
@@ -340,7 +340,8 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	if err != nil {
 		return nil, misuse(err)
 	}
-	if err := errors.Join(checkInput(f.input), s.openOutputs(a, &f.programFlags)); err != nil {
+	s.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &s.file, f.redact, gobench.AB), asPage(f.html, f.json))
+	if err := errors.Join(checkInput(f.input), err); err != nil {
 		return nil, err
 	}
 	sweep()
@@ -446,14 +447,8 @@ func (s *abSession) keep(res *ab.Result) {
 	}
 }
 
-// wants says whether there is a file to write.
-func (s *abSession) wants() bool { return s.jsonOut != nil || s.benOut != nil || s.page.out != nil }
-
 func (s *abSession) write() error {
-	empty := !s.file.Measured()
-	data := textOf(&s.file, s.redact, (*result.AB).JSON)
-	bench := func(f *result.AB) ([]byte, error) { return gobench.Text(gobench.AB(f)) }
-	return errors.Join(writeResult(s.jsonOut, empty, data), writeResult(s.benOut, empty, textOf(&s.file, s.redact, bench)), s.page.write(empty, data))
+	return s.out.write(!s.file.Measured(), jsonOf(&s.file, s.redact))
 }
 
 // end writes the last version, with the reason of a failure, and closes the files.
@@ -461,10 +456,7 @@ func (s *abSession) end(err error) error {
 	if s.file.Error = reason(err); s.file.Complete {
 		s.file.Error = "" // a gate that failed is an answer
 	}
-	err = s.write()
-	for _, o := range []*result.Output{s.jsonOut, s.benOut, s.page.out} {
-		err = errors.Join(err, o.Close())
-	}
+	err = errors.Join(s.write(), s.out.close())
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}

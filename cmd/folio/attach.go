@@ -39,9 +39,6 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	if err := s.openOutputs(a, &f.programFlags); err != nil {
 		return err
 	}
-	if err := s.openPprof(a, f.pprof); err != nil {
-		return err
-	}
 	defer func() { err = errors.Join(err, s.end(err)) }()
 
 	ctx, stop := interruptible(ctx)

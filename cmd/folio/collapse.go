@@ -104,11 +104,11 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	if err != nil {
 		return misuse(err)
 	}
-	out, _, err := a.openResults(f.json, "")
+	out, err := a.openOutputs(asJSON(f.json))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	defer func() { err = errors.Join(err, out.close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()
@@ -138,11 +138,8 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	if err != nil {
 		return errors.Join(err, failed)
 	}
-	data, err := file.JSON()
-	if err == nil && out != nil {
-		err = out.Write(data)
-	}
-	if !out.IsStdout() {
+	err = out.write(false, file.JSON)
+	if !out.toStdout() {
 		err = errors.Join(err, report.Collapse(a.stdout, file))
 	}
 	return errors.Join(err, failed)

@@ -120,7 +120,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)
 	}
-	files, err := a.openSnapshot(f.json, f.html)
+	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json))
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}
-	written := files.write(file.JSON) // the text is shown all the same
+	written := files.write(false, file.JSON) // the text is shown all the same
 	out := io.Writer(a.stdout)
 	if files.toStdout() {
 		out = a.stderr

@@ -189,7 +189,11 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	} else if f.duration > 0 {
 		return misusef("--duration %v: want the id of a process: folio inspect --duration %v PID", f.duration, f.duration)
 	}
-	out, err := a.openSnapshot(f.json, f.html)
+	file := asJSON(f.json)
+	if f.watch > 0 && f.json == "-" {
+		file.text = nil // lines are written, one for each reading
+	}
+	out, err := a.openOutputs(file, asPage(f.html, f.json))
 	if err != nil {
 		return err
 	}
@@ -260,15 +264,15 @@ func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {
 }
 
 // showLook shows one look: on a terminal in place of the last one.
-func (a *app) showLook(out snapshotOutputs, file *result.Inspect, text []byte, again, first bool) error {
-	if out.json.IsStdout() && again {
+func (a *app) showLook(out outputs, file *result.Inspect, text []byte, again, first bool) error {
+	if again && out.toStdout() {
 		line, err := file.Line()
 		if err == nil {
 			_, err = a.stdout.Write(line)
 		}
-		return errors.Join(err, out.page.write(false, file.JSON))
+		return errors.Join(err, out.write(false, file.JSON))
 	}
-	if err := out.write(file.JSON); err != nil || out.toStdout() {
+	if err := out.write(false, file.JSON); err != nil || out.toStdout() {
 		return err
 	}
 	if again {

@@ -40,8 +40,11 @@ func (f *inspectFlags) checkSites(args []string) error {
 	if _, err := pidOf(args[0]); err != nil && (f.diff == "" || f.heap != "" || f.goroutines) {
 		return err
 	}
-	return distinctOutputs(output{"--heap", f.heap}, output{"--json", f.json}, output{"--diff", f.diff})
+	return distinctOutputs(f.heapOutput(), asJSON(f.json), output{flag: "--diff", path: f.diff})
 }
+
+// heapOutput is the heap profile.
+func (f *inspectFlags) heapOutput() output { return output{flag: "--heap", path: f.heap} }
 
 func pidOf(arg string) (int, error) {
 	if n, err := strconv.Atoi(arg); err == nil && n > 0 {
@@ -53,21 +56,14 @@ func pidOf(arg string) (int, error) {
 // inspectSites shows what keeps the memory of a process: by its heap profile, against an
 // earlier one, by its goroutines.
 func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (err error) {
-	out, err := a.openSnapshot(f.json, "")
+	out, err := a.openOutputs(asJSON(f.json), f.heapOutput())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	heap := &result.Output{}
-	if f.heap != "" {
-		if heap, err = result.OpenOutput("--heap", f.heap, a.stdout.Raw()); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, heap.Close()) }()
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	file, err := a.readSites(ctx, f, arg, heap)
+	file, err := a.readSites(ctx, f, arg, out)
 	if ctx.Err() != nil {
 		return errNothing
 	}
@@ -77,13 +73,13 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}
-	if err := out.write(file.JSON); err != nil || out.toStdout() || f.heap != "" && heap.IsStdout() {
+	if err := out.write(false, file.JSON); err != nil || out.toStdout() {
 		return err
 	}
 	return report.Sites(a.stdout, file, f.rows)
 }
 
-func (a *app) readSites(ctx context.Context, f *inspectFlags, arg string, heap *result.Output) (*result.Sites, error) {
+func (a *app) readSites(ctx context.Context, f *inspectFlags, arg string, out outputs) (*result.Sites, error) {
 	var before, after *profile.Profile
 	var err error
 	if f.diff != "" {
@@ -123,7 +119,7 @@ func (a *app) readSites(ctx context.Context, f *inspectFlags, arg string, heap *
 		if err := callsite.Write(&b, after); err != nil {
 			return nil, err
 		}
-		if err := heap.Write(b.Bytes()); err != nil {
+		if err := out.put("--heap", b.Bytes()); err != nil {
 			return nil, err
 		}
 	}

@@ -119,7 +119,7 @@ func (f *labFlags) options() (lab.Options, error) {
 	if f.rounds < 0 {
 		return o, fmt.Errorf("--rounds %d: must not be negative", f.rounds)
 	}
-	return o, distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html})
+	return o, nil
 }
 
 // choose returns the experiments of the names, and what is wrong with the
@@ -140,9 +140,7 @@ func choose(names []string) (chosen []*lab.Experiment, err error) {
 // A labRun is a lab's command line put to work.
 type labRun struct {
 	file    result.Lab
-	json    *result.Output
-	bench   *result.Output
-	page    page
+	out     outputs
 	redact  bool
 	written error // what went wrong as files were written: measuring goes on
 }
@@ -175,15 +173,12 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	for _, w := range warnings {
 		notes.Add(w.Error())
 	}
-	if l.json, l.bench, err = a.openResults(f.json, f.bench); err != nil {
-		return err
-	}
-	if l.page, err = a.openPage(f.html, f.json); err != nil {
+	if l.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), asPage(f.html, f.json)); err != nil {
 		return err
 	}
 	defer func() {
 		l.file.Error = reason(err)
-		err = errors.Join(err, l.close())
+		err = errors.Join(err, l.write(), l.out.close())
 	}()
 
 	ctx, stop := interruptible(ctx)
@@ -218,7 +213,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		return errors.Join(err, errNothing)
 	}
 	out := io.Writer(a.stdout)
-	if l.json.IsStdout() || l.bench.IsStdout() || l.page.out.IsStdout() {
+	if l.out.toStdout() {
 		out = a.stderr
 	}
 	report.SetLabNotes(&l.file, notes.Texts())
@@ -251,17 +246,7 @@ func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e result.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a result.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	data := textOf(&l.file, l.redact, (*result.Lab).JSON)
-	bench := func(f *result.Lab) ([]byte, error) { return gobench.Text(gobench.Lab(f)) }
-	return errors.Join(writeResult(l.json, empty, data), writeResult(l.bench, empty, textOf(&l.file, l.redact, bench)), l.page.write(empty, data))
-}
-
-func (l *labRun) close() error {
-	err := l.write()
-	for _, o := range []*result.Output{l.json, l.bench, l.page.out} {
-		err = errors.Join(err, o.Close())
-	}
-	return err
+	return l.out.write(empty, jsonOf(&l.file, l.redact))
 }
 
 // labArm is the process of an arm: see lab.Work.

@@ -97,7 +97,7 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	if err != nil {
 		return misuse(err)
 	}
-	out, err := a.openSnapshot(f.json, "")
+	out, err := a.openOutputs(asJSON(f.json))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}
-	if err := out.write(file.JSON); err != nil || out.toStdout() {
+	if err := out.write(false, file.JSON); err != nil || out.toStdout() {
 		return err
 	}
 	return report.Sites(a.stdout, file, 0)

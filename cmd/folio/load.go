@@ -81,11 +81,11 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	if err != nil {
 		return misuse(err)
 	}
-	out, _, err := a.openResults(f.json, "")
+	out, err := a.openOutputs(asJSON(f.json))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	defer func() { err = errors.Join(err, out.close()) }()
 	info, warnings := host.Read(procmem.New(""))
 	ctx, stop := interruptible(ctx)
 	defer stop()
@@ -106,15 +106,9 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}
-	var written error // the text is shown all the same
-	if out != nil {
-		data, jerr := file.JSON()
-		if written = jerr; jerr == nil {
-			written = out.Write(data)
-		}
-	}
+	written := out.write(false, file.JSON) // the text is shown all the same
 	text := io.Writer(a.stdout)
-	if out.IsStdout() {
+	if out.toStdout() {
 		text = a.stderr
 	}
 	return errors.Join(report.Load(text, file), written, f.verdict(r))

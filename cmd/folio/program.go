@@ -92,12 +92,9 @@ type session struct {
 	host    host.Info
 	file    result.File
 	notes   []string
-	jsonOut *result.Output
-	benOut  *result.Output
-	profOut *result.Output
-	page    page
+	out     outputs
 	redact  bool
-	profile []byte // for profOut
+	profile []byte // of --pprof
 
 	generator *load.Options // the load by folio; nil for none
 
@@ -133,7 +130,7 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	if err != nil {
 		return nil, misuse(err)
 	}
-	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f), s.openPprof(a, f.pprof)); err != nil {
+	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f)); err != nil {
 		return nil, err
 	}
 	sweep()
@@ -223,7 +220,7 @@ func (s *session) record(p *result.Program, f *programFlags) {
 
 // keeps says what the result files need of the samples of CPU time.
 func (s *session) keeps() trial.Keep {
-	return trial.Keep{Samples: s.profOut != nil, Stacks: s.jsonOut != nil || s.page.out != nil}
+	return trial.Keep{Samples: s.out.has("--pprof"), Stacks: s.out.has("--json", "--html")}
 }
 
 // release removes what was made for the runs.
@@ -319,7 +316,7 @@ func (s *session) parse(f *programFlags) error {
 	case f.ready == "" && f.given.Changed("stop-timeout"):
 		return errors.New("--stop-timeout goes with --ready")
 	}
-	return distinctOutputs(output{"--json", f.json}, output{"--bench", f.bench}, output{"--html", f.html}, output{"--pprof", f.pprof})
+	return nil
 }
 
 // checkInput refuses what no run could read.
@@ -359,18 +356,8 @@ func (f *programFlags) envOf(variable string) string {
 }
 
 func (s *session) openOutputs(a *app, f *programFlags) (err error) {
-	if s.jsonOut, s.benOut, err = a.openResults(f.json, f.bench); err != nil {
-		return err
-	}
-	s.page, err = a.openPage(f.html, f.json)
-	return err
-}
-
-// openPprof opens the file of --pprof, if there is one.
-func (s *session) openPprof(a *app, path string) (err error) {
-	if path != "" {
-		s.profOut, err = result.OpenOutput("--pprof", path, a.stdout.Raw())
-	}
+	s.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &s.file, f.redact, gobench.Run), asPage(f.html, f.json),
+		output{flag: "--pprof", path: f.pprof})
 	return err
 }
 
@@ -396,56 +383,16 @@ func (s *session) keepProfile(samples []*trial.Sample) error {
 
 // noProfile says why --pprof has nothing to write.
 func (s *session) noProfile() error {
-	if s.profOut == nil || s.profile != nil {
+	if !s.out.has("--pprof") || s.profile != nil {
 		return nil
 	}
 	return errors.New("--pprof: no samples: the program ended too early, or could not be sampled (see the notes)")
 }
 
-// toStdout says that a result file goes to standard output, which must then
-// carry nothing else.
-func (s *session) toStdout() bool {
-	for _, o := range []*result.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
-		if o.IsStdout() {
-			return true
-		}
-	}
-	return false
-}
-
 // write brings the result files up to date. Before anything was measured they
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
-	empty := !slices.ContainsFunc(s.file.Arms, func(a result.Arm) bool { return len(a.Samples) > 0 })
-	data := textOf(&s.file, s.redact, (*result.File).JSON)
-	bench := func(f *result.File) ([]byte, error) { return gobench.Text(gobench.Run(f)) }
-	return errors.Join(writeResult(s.jsonOut, empty, data), writeResult(s.benOut, empty, textOf(&s.file, s.redact, bench)), s.page.write(empty, data))
-}
-
-// writeResult brings one result file up to date. An empty result does not
-// replace an older one.
-func writeResult(o *result.Output, empty bool, result func() ([]byte, error)) error {
-	if o == nil || empty && o.HasOld() {
-		return nil
-	}
-	data, err := result()
-	if err != nil {
-		return err
-	}
-	return o.Write(data)
-}
-
-// openResults opens the files of --json and --bench, nil for those not asked for.
-func (a *app) openResults(jsonPath, benchPath string) (jsonOut, benchOut *result.Output, err error) {
-	if jsonPath != "" {
-		if jsonOut, err = result.OpenOutput("--json", jsonPath, a.stdout.Raw()); err != nil {
-			return nil, nil, err
-		}
-	}
-	if benchPath != "" {
-		benchOut, err = result.OpenOutput("--bench", benchPath, a.stdout.Raw())
-	}
-	return jsonOut, benchOut, err
+	return s.out.write(!s.measured(), jsonOf(&s.file, s.redact))
 }
 
 // end is close, with the reason of a failure in the files.
@@ -458,11 +405,9 @@ func (s *session) end(err error) error {
 func (s *session) close() error {
 	err := s.write()
 	if s.profile != nil {
-		err = errors.Join(err, s.profOut.Write(s.profile))
+		err = errors.Join(err, s.out.put("--pprof", s.profile))
 	}
-	for _, o := range []*result.Output{s.jsonOut, s.benOut, s.profOut, s.page.out} {
-		err = errors.Join(err, o.Close())
-	}
+	err = errors.Join(err, s.out.close())
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}

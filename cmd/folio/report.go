@@ -135,11 +135,11 @@ func (a *app) writePage(path string, p *html.Page) error {
 	if err != nil {
 		return err
 	}
-	out, err := result.OpenOutput("--html", path, a.stdout.Raw())
+	out, err := a.openOutputs(output{flag: "--html", path: path})
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.Write(page), out.Close())
+	return errors.Join(out.put("--html", page), out.close())
 }
 
 // comparable says that results have figures that a reader would hold against one another.

@@ -85,7 +85,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	files, err := a.openSnapshot(f.json, f.html)
+	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json))
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}
-	written := files.write(file.JSON)
+	written := files.write(false, file.JSON)
 	out := io.Writer(a.stdout)
 	if files.toStdout() {
 		out = a.stderr

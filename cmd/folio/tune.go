@@ -384,7 +384,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 		notes.Add(text)
 	}
 	out := io.Writer(a.stdout)
-	if s.toStdout() {
+	if s.out.toStdout() {
 		out = a.stderr
 	}
 	report.SetNotes(&s.file, notes.Texts())

@@ -24,7 +24,7 @@ import (
 type watching struct {
 	a       *app
 	f       *inspectFlags
-	out     snapshotOutputs
+	out     outputs
 	process *inspect.Watcher
 	history history.History
 	every   time.Duration
@@ -35,7 +35,7 @@ type watching struct {
 }
 
 // watchProcess reads a process until it ends, the duration has passed, or the user ends it.
-func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspect.Watcher, out snapshotOutputs) error {
+func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspect.Watcher, out outputs) error {
 	defer process.Close()
 	w := &watching{a: a, f: f, out: out, process: process, every: f.watch}
 	if w.every == 0 {
@@ -149,7 +149,7 @@ func (w *watching) add(p *inspect.Process) error {
 		return err
 	}
 	if w.files() {
-		if err := w.write(file); err != nil {
+		if err := w.out.write(false, file.JSON); err != nil {
 			return err
 		}
 	}
@@ -162,13 +162,6 @@ func (w *watching) file(g *history.Growth) (*result.Inspect, error) {
 	file.SetProcess(w.last)
 	file.SetHistory(&w.history, g)
 	return shown(file, w.f.redact)
-}
-
-func (w *watching) write(file *result.Inspect) error {
-	if w.out.json.IsStdout() {
-		return w.out.page.write(false, file.JSON) // lines are written by line
-	}
-	return w.out.write(file.JSON)
 }
 
 // line writes a reading to the standard output as JSON in a line: without those before it.
@@ -209,10 +202,7 @@ func (w *watching) finish() error {
 	if err != nil {
 		return err
 	}
-	if w.f.watch > 0 && w.out.toStdout() {
-		return w.write(file)
-	}
-	if err := w.out.write(file.JSON); err != nil || w.out.toStdout() {
+	if err := w.out.write(false, file.JSON); err != nil || w.out.toStdout() {
 		return err
 	}
 	var text bytes.Buffer
