@@ -15,6 +15,7 @@ import (
 
 	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/process/oom"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/view/report"
 )
@@ -178,7 +179,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 		return misuse(err)
 	}
 	if f.oom {
-		return a.inspectOOM(ctx, f, args)
+		return a.inspectOOM(ctx, f, args[0])
 	}
 	if f.sites() {
 		return a.inspectSites(ctx, f, args[0])
@@ -244,14 +245,30 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 	}
 	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Waterfall: true, Sites: true, Bloat: true})
 	if err != nil {
-		return inspecting(pid, err)
+		return inspect.Failed(pid, err)
 	}
 	file.SetProcess(p)
 	return f.show(w, file)
 }
 
-// inspecting says of an error of looking at a process what was to be done.
-func inspecting(pid int, err error) error { return fmt.Errorf("inspect process %d: %w", pid, err) }
+// inspectOOM saves what is in memory before memory ends.
+func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, target string) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	return oom.Run(ctx, target, oom.Options{
+		Save: f.save, Redact: f.redact, Stdout: a.stdout, Stderr: a.stderr,
+		JSON: func(p *inspect.Process) ([]byte, []string, error) {
+			file := result.NewInspect(version())
+			file.SetProcess(p)
+			file, err := shown(file, f.redact)
+			if err != nil {
+				return nil, nil, err
+			}
+			data, err := file.JSON()
+			return data, file.Process.Notes, err
+		},
+	})
+}
 
 // show prints a result as it is written.
 func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {

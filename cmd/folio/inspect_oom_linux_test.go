@@ -168,7 +168,7 @@ func checkSaved(t *testing.T, dir string, pid int) {
 	}
 	for _, f := range files {
 		switch name := f.Name(); name {
-		case "summary.txt", listName, fmt.Sprintf("%d.json", pid), fmt.Sprintf("%d.heap.pb.gz", pid), fmt.Sprintf("%d.goroutines.txt", pid):
+		case "summary.txt", "saved.txt", fmt.Sprintf("%d.json", pid), fmt.Sprintf("%d.heap.pb.gz", pid), fmt.Sprintf("%d.goroutines.txt", pid):
 		default:
 			t.Errorf("%s is left", name)
 		}
@@ -285,22 +285,67 @@ func TestInspectUnprivileged(t *testing.T) {
 	}
 }
 
-// A directory that looks like a cgroup need not be one: what is in it is not waited for.
-func TestOOMOfNoCgroup(t *testing.T) {
+// Of two processes of a cgroup one may not be read: that is said, and the other is saved.
+func TestOOMOneUnreadable(t *testing.T) {
+	testenv.Root(t, "to become somebody else")
+	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(text)) != "0" {
+		testenv.Missing(t, "kernel.yama.ptrace_scope keeps a process's own user out, too")
+	}
+	other := sleeper(t, 0)
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "cgroup.procs"), 0o600); err != nil {
-		t.Fatal(err)
+	group, save, unused := filepath.Join(dir, "group"), filepath.Join(dir, "save"), filepath.Join(dir, "unused")
+	for _, d := range []string{group, save, unused} {
+		if err := errors.Join(os.Mkdir(d, 0o700), os.Chown(d, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	below := filepath.Join(dir, "below")
-	if err := os.Mkdir(below, 0o700); err != nil {
-		t.Fatal(err)
+	for _, d := range []string{filepath.Dir(dir), dir} { // whatever the umask is
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	parent := os.Getppid()
-	if err := os.WriteFile(filepath.Join(below, "cgroup.procs"), []byte(strconv.Itoa(parent)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	first := &oomChild{child: byNobody(t, "inspect", "--oom", "--save", unused, strconv.Itoa(other))} // a Go program of nobody's
+	first.watch(t)
+	own := first.cmd.Process.Pid
+	for name, text := range map[string]string{
+		"cgroup.procs": fmt.Sprintf("%d\n%d\n", own, other), "memory.current": "96000000\n", "memory.max": "100000000\n", "memory.stat": "inactive_file 0\nactive_file 0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(group, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	o := &oomWatch{group: dir, fs: procmem.FS{}}
-	if got := o.pids(); len(got) != 1 || got[0] != parent {
-		t.Errorf("%v, want %d alone", got, parent)
+	c := &oomChild{child: byNobody(t, "inspect", "--oom", "--save", save, group)}
+	c.watch(t)
+	testenv.Eventually(t, "that it saves", func() bool { return strings.Contains(c.out.String(), "\n") })
+	for _, c := range []*oomChild{c, first} {
+		c.signal(unix.SIGTERM)
+		c.end(exitOK)
+	}
+	errs := c.errs.String()
+	if want := fmt.Sprintf("1 of 2 processes cannot be read as a whole: process %d: ", other); !strings.Contains(errs, want) {
+		t.Errorf("%q is not said: %s", want, errs)
+	}
+	files := make(map[string]string)
+	saved, _ := filepath.Glob(filepath.Join(save, "oom-*", "*"))
+	for _, name := range saved {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(name)] = string(text)
+	}
+	for _, name := range []string{"summary.txt", "saved.txt", strconv.Itoa(own) + ".json", strconv.Itoa(own) + ".goroutines.txt", strconv.Itoa(other) + ".json"} {
+		if files[name] == "" {
+			t.Errorf("%s is not saved: %s", name, errs)
+		}
+	}
+	if text := files[strconv.Itoa(own)+".json"]; !strings.Contains(text, `"live_heap"`) && !strings.Contains(text, `"waterfall"`) {
+		t.Errorf("no waterfall: %s", text)
+	}
+	if text, ok := files[strconv.Itoa(other)+".goroutines.txt"]; ok {
+		t.Errorf("goroutines of a process that may not be read: %s", text)
+	}
+	if text := files[strconv.Itoa(other)+".json"]; !strings.Contains(text, "CAP_SYS_PTRACE") {
+		t.Errorf("nothing says why there is less: %s", text)
 	}
 }

@@ -147,14 +147,14 @@ func (a *app) readSites(ctx context.Context, f *inspectFlags, arg string, out ou
 // attachSites prepares to read the runtime of a process.
 func attachSites(s *inspect.System, pid int) (*goruntime.Target, error) {
 	if err := s.Check(pid); err != nil {
-		return nil, inspecting(pid, err)
+		return nil, inspect.Failed(pid, err)
 	}
 	target, err := goruntime.Attach(s.FS, pid)
 	switch {
 	case errors.Is(err, goruntime.ErrGone):
-		return nil, inspecting(pid, procmem.ErrNoProcess)
+		return nil, inspect.Failed(pid, procmem.ErrNoProcess)
 	case procmem.Gone(err):
-		return nil, inspecting(pid, s.FS.Unseen(pid, err))
+		return nil, inspect.Failed(pid, s.FS.Unseen(pid, err))
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
 	case err != nil:

@@ -29,7 +29,6 @@ func TestMain(m *testing.M) {
 		"load":    askServer,
 		"hostile": hostile,
 		"maxrss":  maxrss,
-		"halfway": halfway,
 		"hidden":  hidden,
 	})
 }

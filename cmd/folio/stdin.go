@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -49,7 +50,7 @@ func (s *session) takeInput(ctx context.Context, a *app) error {
 // ends.
 func copyInput(ctx context.Context, from *os.File, notice *console.Printer) (*os.File, error) {
 	dir := os.TempDir()
-	to, err := unnamed(dir)
+	to, err := scratch.Unnamed(dir)
 	if err != nil {
 		return nil, fmt.Errorf("keep standard input for all runs: %w; use --input FILE, or set TMPDIR", err)
 	}

@@ -109,7 +109,7 @@ func (w *watching) run(ctx context.Context) error {
 		case errors.Is(err, procmem.ErrMainThread) && w.last != nil:
 			// Its threads end one after the other: nothing is to be seen until the last.
 		default:
-			return inspecting(w.process.PID(), err)
+			return inspect.Failed(w.process.PID(), err)
 		}
 		select {
 		case <-ctx.Done():
@@ -192,7 +192,7 @@ func (w *watching) finish() error {
 		if p, err := w.process.Look(); err == nil {
 			w.keep(p)
 		} else if !w.gone(err) && !errors.Is(err, procmem.ErrMainThread) {
-			return inspecting(w.process.PID(), err)
+			return inspect.Failed(w.process.PID(), err)
 		}
 	}
 	if all := w.process.Since(); all != nil {

@@ -422,3 +422,6 @@ func (s *System) denied(pid int, err error) string {
 	}
 	return err.Error()
 }
+
+// Failed says of an error of looking at a process what was to be done.
+func Failed(pid int, err error) error { return fmt.Errorf("inspect process %d: %w", pid, err) }

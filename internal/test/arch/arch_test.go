@@ -42,7 +42,7 @@ var layers = [][]string{
 	{"arena", "goheap", "internal/program/launch", "internal/process/waterfall"},
 	{"internal/process/remedy"},
 	{"internal/process/inspect"},
-	{"internal/process/collapser", "internal/process/history"},
+	{"internal/process/collapser", "internal/process/history", "internal/process/oom"},
 	{"internal/process/leak", "internal/trial"},
 	{"internal/trial/ab", "internal/result/diagnose", "internal/lab/arenabench", "internal/trial/tune"},
 	{"internal/lab"},

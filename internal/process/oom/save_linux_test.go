@@ -1,13 +1,14 @@
-package main
+package oom
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,17 +30,25 @@ import (
 
 // saver is a watcher of a process that has begun, whose shortages a test makes up.
 type saver struct {
-	*oomWatch
+	*watcher
 	out, errs bytes.Buffer
 	at        time.Time
+}
+
+// newWatcher is a watcher of nothing yet.
+func newWatcher(save string, stdout, stderr io.Writer) *watcher {
+	o := Options{Save: save, Stdout: console.New(stdout), Stderr: console.New(stderr), JSON: func(p *inspect.Process) ([]byte, []string, error) {
+		data, err := json.MarshalIndent(p, "", "  ")
+		return append(data, '\n'), p.Notes, err
+	}}
+	return &watcher{Options: o, fs: procmem.FS{}, sys: inspect.New()}
 }
 
 func newSaver(t *testing.T, pid int, save string) *saver {
 	t.Helper()
 	s := &saver{at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	s.oomWatch = &oomWatch{
-		a: &app{stdout: console.New(&s.out), stderr: console.New(&s.errs)}, f: &inspectFlags{save: save}, fs: procmem.FS{}, sys: inspect.New(), pid: pid,
-	}
+	s.watcher = newWatcher(save, &s.out, &s.errs)
+	s.pid = pid
 	if err := s.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +106,7 @@ func TestOOMKeepsLast(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := newSaver(t, sleeper(t, 0), save)
+	s := newSaver(t, sleeper(t), save)
 	s.close() // only the summary, which is fast
 	var dirs []string
 	for i := range mostSaves + 5 {
@@ -132,7 +141,7 @@ func TestOOMFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := newSaver(t, sleeper(t, 0), save)
+	s := newSaver(t, sleeper(t), save)
 	whole := make(map[string]string)
 	partly := 0
 	full := false
@@ -192,7 +201,7 @@ func fill(t *testing.T, path string, leave int) {
 
 // Saves that miss something do not take the place of whole ones, and are bounded, too.
 func TestOOMForget(t *testing.T) {
-	o := &oomWatch{}
+	o := &watcher{}
 	count := func() (whole, partly int) {
 		for _, s := range o.saves {
 			if s.whole {
@@ -206,7 +215,7 @@ func TestOOMForget(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 100 {
 		whole := i < mostSaves || i >= 50
-		o.saves = append(o.saves, oomSave{filepath.Join(dir, strconv.Itoa(i)), whole})
+		o.saves = append(o.saves, kept{filepath.Join(dir, strconv.Itoa(i)), whole})
 		if err := os.Mkdir(o.saves[len(o.saves)-1].dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -226,8 +235,8 @@ func TestOOMForget(t *testing.T) {
 
 // What takes a millisecond is not behind what takes hundreds: the kill may come first.
 func TestOOMOrder(t *testing.T) {
-	two := []int{sleeper(t, 0), sleeper(t, 0)}
-	o := &oomWatch{f: &inspectFlags{}, pid: two[0]}
+	two := []int{sleeper(t), sleeper(t)}
+	o := &watcher{pid: two[0]}
 	for _, pid := range two {
 		o.opened = append(o.opened, inspect.New().Watch(pid, inspect.Options{Once: true}))
 	}
@@ -259,36 +268,38 @@ func TestOOMOrder(t *testing.T) {
 }
 
 // halfway is a watcher that is killed while it writes the goroutines of a process, when the
-// rest is saved: the first argument is its id, the second where it saves.
-func halfway() {
+// rest is saved.
+func halfway() error {
+	id, save := os.Getenv("OOM_TEST_PID"), os.Getenv("OOM_TEST_SAVE")
 	stackDump.write = func(_ context.Context, _ *inspect.Watcher, w io.Writer) error {
-		_, err := io.WriteString(w, "half")
-		check(err)
-		for range 6000 { // the waterfall is written beside it
-			if there, _ := filepath.Glob(filepath.Join(escapeGlob(os.Args[2]), "oom-*", os.Args[1]+".json")); len(there) > 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
+		if _, err := io.WriteString(w, "half"); err != nil {
+			return err
 		}
-		return unix.Kill(os.Getpid(), unix.SIGKILL)
+		err := testenv.Await("the waterfall, which is written beside it", func() bool {
+			there, _ := filepath.Glob(filepath.Join(escapeGlob(save), "oom-*", id+".json"))
+			return len(there) > 0
+		})
+		return errors.Join(err, unix.Kill(os.Getpid(), unix.SIGKILL))
 	}
-	pid, err := strconv.Atoi(os.Args[1])
-	check(err)
-	o := &oomWatch{
-		a: &app{stdout: console.New(os.Stdout), stderr: console.New(os.Stderr)}, f: &inspectFlags{save: os.Args[2]}, fs: procmem.FS{}, sys: inspect.New(), pid: pid,
+	o := newWatcher(save, os.Stdout, os.Stderr)
+	var err error
+	if o.pid, err = strconv.Atoi(id); err != nil {
+		return err
 	}
-	check(o.open())
-	check(o.save(context.Background(), shortage.Event{At: time.Now(), Use: 96, Limit: 100, Group: "/g"}))
+	if err := o.open(); err != nil {
+		return err
+	}
+	return o.save(context.Background(), shortage.Event{At: time.Now(), Use: 96, Limit: 100, Group: "/g"})
 }
 
 // What a watcher leaves that was killed while it saved: files that are whole. The next
 // one removes the other, and nothing of a watcher that is at work.
 func TestOOMKilledWatcher(t *testing.T) {
-	pid, save := strconv.Itoa(sleeper(t, 0)), filepath.Join(t.TempDir(), "a[b]*")
+	pid, save := strconv.Itoa(sleeper(t)), filepath.Join(t.TempDir(), "a[b]*")
 	if err := os.Mkdir(save, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	said, _ := exec.Command("halfway", pid, save).CombinedOutput() // it is killed
+	said, _ := testenv.Role(t, "halfway", "OOM_TEST_PID="+pid, "OOM_TEST_SAVE="+save).CombinedOutput() // it is killed
 	before := contents(t, save)
 	var left string
 	for name := range before {
@@ -327,11 +338,14 @@ func TestOOMKilledWatcher(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := oomWatcher(t, "--save", save, pid)
-	w.signal(unix.SIGTERM)
-	w.end(exitOK)
+	var out bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	o := newWatcher(save, &out, stopper(stop)).Options
+	if err := Run(ctx, pid, o); err != nil {
+		t.Fatal(err)
+	}
 	now := contents(t, save)
-	for _, dir := range strings.Fields(w.out.String()) { // the machine may be short of memory
+	for _, dir := range strings.Fields(out.String()) { // the machine may be short of memory
 		maps.DeleteFunc(now, func(name, _ string) bool { return strings.HasPrefix(filepath.Join(save, name), dir+"/") })
 	}
 	if !maps.Equal(now, before) {
@@ -339,8 +353,14 @@ func TestOOMKilledWatcher(t *testing.T) {
 	}
 }
 
+// A stopper ends a watcher as soon as it says anything: it watches then.
+type stopper func()
+
+func (s stopper) Write(b []byte) (int, error) { s(); return len(b), nil }
+
 // Names of cgroups and directories come from others: they are escaped where they are printed.
 func TestOOMTerminalIsNotObeyed(t *testing.T) {
+	const evil = "\x1b]0;owned\a\u202eevil\x7f\r\nFORGED: all is well"
 	dir := t.TempDir()
 	group := filepath.Join(dir, evil)
 	if err := os.Mkdir(group, 0o700); err != nil {
@@ -352,10 +372,9 @@ func TestOOMTerminalIsNotObeyed(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	o := &oomWatch{
-		a: &app{stdout: console.New(&out), stderr: console.New(&errs)}, f: &inspectFlags{save: filepath.Join(dir, "x"+evil)}, fs: procmem.FS{}, sys: inspect.New(), group: group,
-	}
-	if err := os.Mkdir(o.f.save, 0o700); err != nil {
+	o := newWatcher(filepath.Join(dir, "x"+evil), &out, &errs)
+	o.group = group
+	if err := os.Mkdir(o.Save, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	e := shortage.Event{At: time.Now(), Use: 96, Limit: 100, Group: group}
@@ -372,8 +391,8 @@ func TestOOMTerminalIsNotObeyed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"stdout": out.String(), "stderr": errs.String(), "summary.txt": string(saved)} {
-		if bad := obeyed(text); bad != "" || !strings.Contains(text, `\x1b]0;owned`) {
-			t.Errorf("%s has %q: %q", name, bad, text)
+		if strings.ContainsAny(text, "\x1b\a\r\x7f\u202e") || strings.Contains(text, "\nFORGED") || !strings.Contains(text, `\x1b]0;owned`) {
+			t.Errorf("%s: %q", name, text)
 		}
 	}
 }

@@ -1,20 +1,15 @@
-package main
+package oom
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/test/testenv"
@@ -28,7 +23,7 @@ func (s *saver) dumpStacks(t *testing.T, f func(context.Context, *inspect.Watche
 	t.Cleanup(func() { stackDump = before })
 	stackDump.write = func(ctx context.Context, p *inspect.Watcher, w io.Writer) error {
 		if !testenv.Within(func() bool {
-			there, _ := filepath.Glob(filepath.Join(s.f.save, "oom-*", fmt.Sprintf("%d.json", p.PID())))
+			there, _ := filepath.Glob(filepath.Join(s.Save, "oom-*", fmt.Sprintf("%d.json", p.PID())))
 			return len(there) > 0
 		}) {
 			t.Error("no waterfall is saved")
@@ -87,7 +82,7 @@ func TestOOMCut(t *testing.T) {
 	})
 	_, errs := s.short(t)
 	whole, cut := fmt.Sprintf("%d.goroutines.txt", pid), fmt.Sprintf("%d.goroutines.cut.txt", pid)
-	files := left(t, s.f.save)
+	files := left(t, s.Save)
 	want := []string{cut, fmt.Sprintf("%d.json", pid), "saved.txt", "summary.txt"}
 	delete(files, fmt.Sprintf("%d.heap.pb.gz", pid))
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
@@ -109,7 +104,7 @@ func TestOOMCut(t *testing.T) {
 
 // TERM while it saves: nothing half is left, and no list, for not all was saved.
 func TestOOMInterruptedSave(t *testing.T) {
-	pid := sleeper(t, 0)
+	pid := sleeper(t)
 	s := newSaver(t, pid, t.TempDir())
 	ctx, stop := context.WithCancel(t.Context())
 	s.dumpStacks(t, func(ctx context.Context, _ *inspect.Watcher, w io.Writer) error {
@@ -120,7 +115,7 @@ func TestOOMInterruptedSave(t *testing.T) {
 	if err := s.save(ctx, s.event()); err != nil {
 		t.Fatal(err)
 	}
-	files := left(t, s.f.save)
+	files := left(t, s.Save)
 	if files["summary.txt"] == "" || files[fmt.Sprintf("%d.json", pid)] == "" || files["saved.txt"] != "" || files[fmt.Sprintf("%d.goroutines.txt", pid)] != "" {
 		t.Errorf("%q are left", slices.Sorted(maps.Keys(files)))
 	}
@@ -128,9 +123,8 @@ func TestOOMInterruptedSave(t *testing.T) {
 
 // A process that ends before it is saved: what there is of the other is whole.
 func TestOOMOneEnded(t *testing.T) {
-	s := newSaver(t, sleeper(t, 0), t.TempDir())
-	gone := exec.Command("gcprog", "-sleep", "1h", "-pidfile", "/dev/stdout")
-	gone.Env = []string{"PATH=" + os.Getenv("PATH"), raceEnv}
+	s := newSaver(t, sleeper(t), t.TempDir())
+	gone := testenv.Role(t, "sleeper")
 	in, out := testenv.Start(t, gone)
 	defer in.Close()
 	if _, err := out.ReadString('\n'); err != nil {
@@ -146,7 +140,7 @@ func TestOOMOneEnded(t *testing.T) {
 	}
 	_ = gone.Wait()
 	_, errs := s.short(t)
-	files := left(t, s.f.save)
+	files := left(t, s.Save)
 	for name := range files {
 		if strings.HasPrefix(name, fmt.Sprint(p.PID())) {
 			t.Errorf("%s is saved of a process that has ended", name)
@@ -159,62 +153,5 @@ func TestOOMOneEnded(t *testing.T) {
 		if name = fmt.Sprintf("%d.%s", s.pid, name); files[name] == "" || !strings.Contains(files["saved.txt"], "  "+name+"  ") {
 			t.Errorf("%s is not whole: %s", name, files["saved.txt"])
 		}
-	}
-}
-
-// Of two processes of a cgroup one may not be read: that is said, and the other is saved.
-func TestOOMOneUnreadable(t *testing.T) {
-	testenv.Root(t, "to become somebody else")
-	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(text)) != "0" {
-		testenv.Missing(t, "kernel.yama.ptrace_scope keeps a process's own user out, too")
-	}
-	other := sleeper(t, 0)
-	dir := t.TempDir()
-	group, save, unused := filepath.Join(dir, "group"), filepath.Join(dir, "save"), filepath.Join(dir, "unused")
-	for _, d := range []string{group, save, unused} {
-		if err := errors.Join(os.Mkdir(d, 0o700), os.Chown(d, nobody, nobody)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, d := range []string{filepath.Dir(dir), dir} { // whatever the umask is
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	first := &oomChild{child: byNobody(t, "inspect", "--oom", "--save", unused, strconv.Itoa(other))} // a Go program of nobody's
-	first.watch(t)
-	own := first.cmd.Process.Pid
-	for name, text := range map[string]string{
-		"cgroup.procs": fmt.Sprintf("%d\n%d\n", own, other), "memory.current": "96000000\n", "memory.max": "100000000\n", "memory.stat": "inactive_file 0\nactive_file 0\n",
-	} {
-		if err := os.WriteFile(filepath.Join(group, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := &oomChild{child: byNobody(t, "inspect", "--oom", "--save", save, group)}
-	c.watch(t)
-	testenv.Eventually(t, "that it saves", func() bool { return strings.Contains(c.out.String(), "\n") })
-	for _, c := range []*oomChild{c, first} {
-		c.signal(unix.SIGTERM)
-		c.end(exitOK)
-	}
-	errs := c.errs.String()
-	if want := fmt.Sprintf("1 of 2 processes cannot be read as a whole: process %d: ", other); !strings.Contains(errs, want) {
-		t.Errorf("%q is not said: %s", want, errs)
-	}
-	files := left(t, save)
-	for _, name := range []string{"summary.txt", "saved.txt", strconv.Itoa(own) + ".json", strconv.Itoa(own) + ".goroutines.txt", strconv.Itoa(other) + ".json"} {
-		if files[name] == "" {
-			t.Errorf("%s is not saved: %s", name, errs)
-		}
-	}
-	if text := files[strconv.Itoa(own)+".json"]; !strings.Contains(text, `"live_heap"`) && !strings.Contains(text, `"waterfall"`) {
-		t.Errorf("no waterfall: %s", text)
-	}
-	if text, ok := files[strconv.Itoa(other)+".goroutines.txt"]; ok {
-		t.Errorf("goroutines of a process that may not be read: %s", text)
-	}
-	if text := files[strconv.Itoa(other)+".json"]; !strings.Contains(text, "CAP_SYS_PTRACE") {
-		t.Errorf("nothing says why there is less: %s", text)
 	}
 }

@@ -1,4 +1,6 @@
-package main
+// Package oom saves what processes have in memory before it ends: it waits until a limit is
+// nearly reached, and writes their waterfalls, heap profiles and goroutines.
+package oom
 
 import (
 	"bytes"
@@ -17,9 +19,10 @@ import (
 
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/shortage"
 )
@@ -38,38 +41,49 @@ var (
 	stackDump = dump{"goroutines.txt", func(ctx context.Context, p *inspect.Watcher, w io.Writer) error { return p.WriteGoroutines(ctx, w) }}
 )
 
-// An oomWatch saves what is in memory before memory ends.
-type oomWatch struct {
-	a      *app
-	f      *inspectFlags
+// Options say where to, and how.
+type Options struct {
+	Save   string // a directory
+	Redact bool   // say and write no names of cgroups
+	// JSON is what is saved of a process, with what could not be seen of it.
+	JSON func(*inspect.Process) (data []byte, notes []string, err error)
+	// Stdout is told the directory of each save, Stderr all else.
+	Stdout, Stderr *console.Printer
+}
+
+// A watcher saves what is in memory before memory ends.
+type watcher struct {
+	Options
 	fs     procmem.FS
 	sys    *inspect.System
 	watch  *shortage.Watch
 	pid    int    // 0: a cgroup is watched
 	group  string // its directory
 	opened []*inspect.Watcher
-	saves  []oomSave // those of this watcher that are left
+	saves  []kept // those of this watcher that are left
 }
 
 // mostOpened is how many processes of a cgroup are saved: the largest.
 const mostOpened = 16
 
 // what names what is watched.
-func (o *oomWatch) what() string {
+func (o *watcher) what() string {
 	switch {
 	case o.pid != 0:
 		return fmt.Sprintf("process %d", o.pid)
-	case o.f.redact:
+	case o.Redact:
 		return "the cgroup"
 	}
 	return "cgroup " + o.group
 }
 
-func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (err error) {
-	o := &oomWatch{a: a, f: f, fs: procmem.New(""), sys: inspect.New()}
-	if o.pid, err = strconv.Atoi(args[0]); err != nil || o.pid < 1 {
+// Run watches a process by its id, or a cgroup by its directory, and saves each time that
+// memory is short. It returns nil when the process or the cgroup ends, or ctx.
+func Run(ctx context.Context, target string, options Options) (err error) {
+	o := &watcher{Options: options, fs: procmem.New(""), sys: inspect.New()}
+	if o.pid, err = strconv.Atoi(target); err != nil || o.pid < 1 {
 		o.pid = 0
-		if o.group, err = groupDir(args[0]); err != nil {
+		if o.group, err = groupDir(target); err != nil {
 			return err
 		}
 		o.watch, err = shortage.Group(o.fs, o.group)
@@ -80,18 +94,16 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (e
 	case errors.Is(err, errors.ErrUnsupported):
 		return errors.New("inspect --oom: needs Linux")
 	case err != nil && o.pid != 0:
-		return inspecting(o.pid, o.fs.Unseen(o.pid, err))
+		return inspect.Failed(o.pid, o.fs.Unseen(o.pid, err))
 	case err != nil:
 		return fmt.Errorf("inspect --oom: %w", err)
 	}
 	defer func() { err = errors.Join(err, o.watch.Close()) }()
 	defer o.close()
-	if err := writable(f.save); err != nil {
+	if err := writable(o.Save); err != nil {
 		return err
 	}
-	sweepSaves(f.save)
-	ctx, stop := interruptible(ctx)
-	defer stop()
+	sweepSaves(o.Save)
 	if err := o.open(); err != nil {
 		return err
 	}
@@ -120,7 +132,7 @@ func (a *app) inspectOOM(ctx context.Context, f *inspectFlags, args []string) (e
 const refresh = time.Minute
 
 // wait waits for memory to be short, and keeps what is open fresh.
-func (o *oomWatch) wait(ctx context.Context) (shortage.Event, error) {
+func (o *watcher) wait(ctx context.Context) (shortage.Event, error) {
 	for {
 		some, cancel := context.WithTimeout(ctx, refresh)
 		e, err := o.watch.Wait(some)
@@ -143,7 +155,7 @@ func groupDir(name string) (string, error) {
 			return filepath.Abs(dir)
 		}
 	}
-	return "", misusef("inspect --oom %s: want the id of a process, or the directory of a cgroup (one with cgroup.procs), such as /sys/fs/cgroup/system.slice", name)
+	return "", usage.Errorf("inspect --oom %s: want the id of a process, or the directory of a cgroup (one with cgroup.procs), such as /sys/fs/cgroup/system.slice", name)
 }
 
 // writable checks that files can be written into a directory, and makes it.
@@ -151,7 +163,7 @@ func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--save: %w", err)
 	}
-	f, err := unnamed(dir)
+	f, err := scratch.Unnamed(dir)
 	if err != nil {
 		return fmt.Errorf("--save %s: %w", dir, reasonOf(err))
 	}
@@ -162,7 +174,7 @@ func writable(dir string) error {
 const mostOfCgroup = 16 << 20
 
 // pids lists the processes that are watched.
-func (o *oomWatch) pids() []int {
+func (o *watcher) pids() []int {
 	if o.pid != 0 {
 		return []int{o.pid}
 	}
@@ -191,7 +203,7 @@ func (o *oomWatch) pids() []int {
 
 // open opens the processes, those with most memory first. What is open and still the same
 // stays so. The error is of the one process that is watched.
-func (o *oomWatch) open() error {
+func (o *watcher) open() error {
 	var all []*inspect.Watcher
 	var failed error
 	for _, pid := range o.pids() {
@@ -204,7 +216,7 @@ func (o *oomWatch) open() error {
 		p := o.sys.Watch(pid, inspect.Options{Once: true})
 		if _, err := p.Look(); err != nil {
 			p.Close()
-			failed = inspecting(pid, err)
+			failed = inspect.Failed(pid, err)
 			continue
 		}
 		all = append(all, p)
@@ -217,7 +229,7 @@ func (o *oomWatch) open() error {
 	return nil
 }
 
-func (o *oomWatch) close() {
+func (o *watcher) close() {
 	for _, p := range o.opened {
 		p.Close()
 	}
@@ -226,22 +238,23 @@ func (o *oomWatch) close() {
 
 // begin reads everything once, so that nothing is done for the first time when there is no
 // time left, and says what is watched.
-func (o *oomWatch) begin() error {
+func (o *watcher) begin() error {
 	from := time.Now()
 	var unread []string // why, of each process
 	for _, p := range o.opened {
-		file, err := o.waterfall(p)
+		seen, err := o.waterfall(p)
 		if errors.Is(err, procmem.ErrNoProcess) && o.pid != 0 {
 			return err
 		}
 		if err != nil {
 			continue
 		}
-		if notes := file.Process.Notes; len(notes) > 0 && !partsKnown(file.Process) {
-			unread = append(unread, fmt.Sprintf("process %d: %s", p.PID(), notes[len(notes)-1]))
-		}
-		if _, err := file.JSON(); err != nil {
+		_, notes, err := o.JSON(seen)
+		if err != nil {
 			return err
+		}
+		if len(notes) > 0 && !partsKnown(seen) {
+			unread = append(unread, fmt.Sprintf("process %d: %s", p.PID(), notes[len(notes)-1]))
 		}
 		for _, d := range []dump{heapDump, stackDump} {
 			_ = d.write(context.Background(), p, io.Discard)
@@ -258,7 +271,7 @@ func (o *oomWatch) begin() error {
 				o.what(), unit.Size(l.Bytes), unit.Size(l.Bytes-l.At)))
 		default:
 			of := " of " + l.Group
-			if o.f.redact {
+			if o.Redact {
 				of = ""
 			}
 			lines = append(lines, fmt.Sprintf("%s: watching the limit of %s%s; saves when %s are in use besides the file cache",
@@ -278,7 +291,7 @@ func (o *oomWatch) begin() error {
 	lines = append(lines, fmt.Sprintf("a save takes %s now; this watcher takes %s of memory, %s of it its program's file",
 		unit.Duration(took), unit.Size(own.RSS), unit.Size(own.Shared)))
 	for _, l := range lines {
-		if err := o.a.stderr.Line("%s", l); err != nil {
+		if err := o.Stderr.Line("%s", l); err != nil {
 			return err
 		}
 	}
@@ -287,13 +300,13 @@ func (o *oomWatch) begin() error {
 
 // partsKnown reports whether nothing is missing in what is saved of a process. Other notes
 // are about what is not saved.
-func partsKnown(p *result.Process) bool {
+func partsKnown(p *inspect.Process) bool {
 	w := p.Waterfall
 	return w != nil && (w.GC != nil || p.IsGo == nil || !*p.IsGo)
 }
 
 // inside reports whether this process is in one of the cgroups that are watched.
-func (o *oomWatch) inside(limits []shortage.Limit) bool {
+func (o *watcher) inside(limits []shortage.Limit) bool {
 	groups, err := o.fs.MemoryGroups(0)
 	if err != nil {
 		return false
@@ -306,16 +319,15 @@ func (o *oomWatch) inside(limits []shortage.Limit) bool {
 	return false
 }
 
-func (o *oomWatch) waterfall(p *inspect.Watcher) (*result.Inspect, error) {
+// waterfall reads a process, without what is of the first look.
+func (o *watcher) waterfall(p *inspect.Watcher) (*inspect.Process, error) {
 	seen, err := p.Read()
 	if err != nil {
-		return nil, inspecting(p.PID(), err)
+		return nil, inspect.Failed(p.PID(), err)
 	}
-	now := *seen // without what is of the first look
+	now := *seen
 	now.Anonymous, now.AnonymousHuge, now.Memory, now.Windows, now.Bloat, now.Faults, now.Hazards = nil, nil, nil, nil, nil, nil, nil
-	file := result.NewInspect(version())
-	file.SetProcess(&now)
-	return shown(file, o.f.redact)
+	return &now, nil
 }
 
 // causeText says why something is saved.
@@ -336,12 +348,12 @@ func causeText(e shortage.Event) string {
 }
 
 // summary writes what can be read in microseconds.
-func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
+func (o *watcher) summary(w io.Writer, e shortage.Event) error {
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%s", causeText(e))
 	line("time: %s", e.At.UTC().Format(time.RFC3339Nano))
-	if e.Group != "" && !o.f.redact {
+	if e.Group != "" && !o.Redact {
 		line("cgroup: %s", console.Line(e.Group))
 	}
 	line("use: %d bytes; with file cache of %d: %d; limit: %d", e.Use, e.Cache, e.Usage, e.Limit)
@@ -370,7 +382,7 @@ func (o *oomWatch) summary(w io.Writer, e shortage.Event) error {
 }
 
 // kinds says what the RSS of a process is, as the kernel counts it without looking at pages.
-func (o *oomWatch) kinds(pid int) string {
+func (o *watcher) kinds(pid int) string {
 	status, err := o.fs.Status(pid)
 	if err != nil {
 		return ""
@@ -391,7 +403,7 @@ func (o *oomWatch) kinds(pid int) string {
 }
 
 // end says how it ended.
-func (o *oomWatch) end(e shortage.Event) error {
+func (o *watcher) end(e shortage.Event) error {
 	how := " has ended"
 	if o.pid == 0 {
 		how = " is gone"
@@ -401,7 +413,7 @@ func (o *oomWatch) end(e shortage.Event) error {
 	}
 	saved := "nothing was saved"
 	if n := len(o.saves); n > 0 {
-		saved = fmt.Sprintf("%s in %s", unit.Plural(n, "save"), o.f.save)
+		saved = fmt.Sprintf("%s in %s", unit.Plural(n, "save"), o.Save)
 	}
-	return o.a.stderr.Line("%s%s; %s", o.what(), how, saved)
+	return o.Stderr.Line("%s%s; %s", o.what(), how, saved)
 }

@@ -1,4 +1,4 @@
-package main
+package oom
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/foliomem/folio/internal/system/shortage"
 )
 
-// An oomSave is a directory of what was saved; whole says that nothing is missing in it.
-type oomSave struct {
+// A kept is a directory of what was saved; whole says that nothing is missing in it.
+type kept struct {
 	dir   string
 	whole bool
 }
@@ -58,15 +58,15 @@ func reasonOf(err error) error {
 
 // newSave makes the directory of a save. It is kept from being swept for as long as lock is
 // open.
-func (o *oomWatch) newSave(at time.Time) (dir string, lock *os.File, err error) {
+func (o *watcher) newSave(at time.Time) (dir string, lock *os.File, err error) {
 	name := fmt.Sprintf("%s%d", savePrefix, o.pid)
 	if o.pid == 0 {
 		name = savePrefix + "cgroup"
-		if !o.f.redact {
+		if !o.Redact {
 			name = savePrefix + filepath.Base(o.group)
 		}
 	}
-	dir = filepath.Join(o.f.save, name+"-"+at.UTC().Format(saveTime))
+	dir = filepath.Join(o.Save, name+"-"+at.UTC().Format(saveTime))
 	for range 3 { // another watcher may sweep it as it begins
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return "", nil, err
@@ -80,11 +80,11 @@ func (o *oomWatch) newSave(at time.Time) (dir string, lock *os.File, err error) 
 
 // save saves what is in memory: the smallest and most useful first, for the process may be
 // killed at any moment.
-func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
+func (o *watcher) save(ctx context.Context, e shortage.Event) error {
 	from := time.Now()
 	dir, lock, err := o.newSave(e.At)
 	if err != nil { // such as a full disk: it may not stay so
-		return o.a.stderr.Line("%s: not saved: %v", causeText(e), err)
+		return o.Stderr.Line("%s: not saved: %v", causeText(e), err)
 	}
 	if lock != nil {
 		defer lock.Close()
@@ -94,18 +94,18 @@ func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
 	took := unit.Duration(time.Since(from))
 	if len(saved.done) == 0 {
 		_ = os.Remove(dir) // it is empty
-		err = o.a.stderr.Line("%s: nothing was saved in %s", causeText(e), took)
+		err = o.Stderr.Line("%s: nothing was saved in %s", causeText(e), took)
 	} else {
 		saved.list()
-		o.saves = append(o.saves, oomSave{dir, len(saved.reasons) == 0})
+		o.saves = append(o.saves, kept{dir, len(saved.reasons) == 0})
 		o.forget()
-		err = o.a.stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(saved.whats(), ", "), took)
+		err = o.Stderr.Line("%s: saved %s in %s", causeText(e), strings.Join(saved.whats(), ", "), took)
 	}
 	for _, r := range saved.reasons {
-		err = errors.Join(err, o.a.stderr.Line("not saved: %s: %s", strings.Join(saved.failed[r], ", "), r))
+		err = errors.Join(err, o.Stderr.Line("not saved: %s: %s", strings.Join(saved.failed[r], ", "), r))
 	}
 	if len(saved.done) > 0 {
-		err = errors.Join(err, o.a.stdout.Line("%s", dir))
+		err = errors.Join(err, o.Stdout.Line("%s", dir))
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func (o *oomWatch) save(ctx context.Context, e shortage.Event) error {
 type putter func(name, what string, write func(io.Writer) error)
 
 // saveAll puts everything.
-func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put putter) {
+func (o *watcher) saveAll(ctx context.Context, e shortage.Event, put putter) {
 	put("summary.txt", "summary", func(w io.Writer) error { return o.summary(w, e) })
 	o.saveOf(ctx, o.opened, put)
 	if o.pid != 0 {
@@ -127,7 +127,7 @@ func (o *oomWatch) saveAll(ctx context.Context, e shortage.Event, put putter) {
 
 // saveOf puts what is saved of these processes: what is fast first, and what takes long side
 // by side. put is called by two goroutines.
-func (o *oomWatch) saveOf(ctx context.Context, all []*inspect.Watcher, put putter) {
+func (o *watcher) saveOf(ctx context.Context, all []*inspect.Watcher, put putter) {
 	dump := func(d dump, p *inspect.Watcher) {
 		put(fmt.Sprintf("%d.%s", p.PID(), d.name), d.name, func(w io.Writer) error { return d.write(ctx, p, w) })
 	}
@@ -146,11 +146,11 @@ func (o *oomWatch) saveOf(ctx context.Context, all []*inspect.Watcher, put putte
 	})
 	for _, p := range all {
 		put(fmt.Sprintf("%d.json", p.PID()), "waterfall", func(w io.Writer) error {
-			file, err := o.waterfall(p)
+			seen, err := o.waterfall(p)
 			if err != nil {
 				return err
 			}
-			data, err := file.JSON()
+			data, _, err := o.JSON(seen)
 			if err == nil {
 				_, err = w.Write(data)
 			}
@@ -162,12 +162,12 @@ func (o *oomWatch) saveOf(ctx context.Context, all []*inspect.Watcher, put putte
 // forget removes the oldest saves beyond mostSaves. One that is not whole, as on a full disk,
 // takes the place of another such: those that are whole stay, and it is one more if all
 // others are.
-func (o *oomWatch) forget() {
+func (o *watcher) forget() {
 	last := len(o.saves) - 1
 	for len(o.saves) > mostSaves {
 		i := 0
 		if !o.saves[last].whole {
-			i = slices.IndexFunc(o.saves, func(s oomSave) bool { return !s.whole })
+			i = slices.IndexFunc(o.saves, func(s kept) bool { return !s.whole })
 		}
 		if i == last {
 			return

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package oom
 
 // goFirst and goNext have this goroutine run before others where it may.
 func goFirst() {}
