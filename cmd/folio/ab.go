@@ -17,6 +17,7 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/process/host"
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
@@ -181,6 +182,20 @@ func abCommands(args []string) ([]abArm, error) {
 	return out, nil
 }
 
+// revisionArms returns the arms of revisions.
+func revisionArms(built *build.Built, src *build.Revisions) (out []abArm) {
+	used := make(map[string]int)
+	for _, r := range built.Revisions {
+		name := r.Name
+		if used[name]++; used[name] > 1 {
+			name += fmt.Sprintf(" (%d)", used[name])
+		}
+		out = append(out, abArm{name: name, command: r.Command, show: r.Show, dir: r.Dir, source: &result.Source{
+			Revision: r.Name, Commit: r.Commit, Dirty: r.Dirty, Package: src.Package, Test: src.Test}})
+	}
+	return out
+}
+
 // variable is a word that sets a variable for the command behind it, as in a shell.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
@@ -198,7 +213,7 @@ type abSession struct {
 	all   []*trial.Program
 	start time.Time
 	wrote time.Time
-	revs  *revisions // nil without --rev
+	revs  *build.Built // nil without --rev
 }
 
 func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded bool) (err error) {
@@ -318,9 +333,9 @@ func abProgress(p ab.Progress) string {
 func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool) (_ *abSession, err error) {
 	s := &abSession{session: &session{}}
 	var arms []abArm
-	var source *revisionArgs
+	var source *build.Revisions
 	if f.given.Changed("rev") {
-		source, err = parseRevisions(f.revs, args, dashed)
+		source, err = build.ParseRevisions(f.revs, args, dashed)
 	} else {
 		arms, err = abCommands(args)
 	}
@@ -354,14 +369,14 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 		}
 	}()
 	if source != nil {
-		if s.revs, arms, err = a.buildRevisions(ctx, source); err != nil {
-			return nil, err
+		if s.revs, err = source.Build(ctx, a.builder()); err != nil {
+			return nil, orNothing(ctx, err)
 		}
-		s.notes = append(s.notes, s.revs.notes...)
+		s.notes, arms = append(s.notes, s.revs.Notes...), revisionArms(s.revs, source)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.revs.remove())
+			err = errors.Join(err, s.revs.Remove())
 		}
 	}()
 	fs := procmem.New("")
@@ -460,5 +475,5 @@ func (s *abSession) end(err error) error {
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}
-	return errors.Join(err, s.revs.remove(), s.cgroups.Close())
+	return errors.Join(err, s.revs.Remove(), s.cgroups.Close())
 }

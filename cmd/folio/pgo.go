@@ -10,9 +10,9 @@ import (
 
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/profile"
 	"github.com/foliomem/folio/internal/trial/tune"
 )
 
@@ -25,8 +25,8 @@ const (
 )
 
 // sample runs the default build and makes the profile of pgo=auto of its samples.
-func (v *variants) sample(ctx context.Context, f *programFlags) error {
-	if v.hashes[variant.PGOAuto] != "" {
+func (v *variants) sample(ctx context.Context) error {
+	if _, hash := v.Profile(variant.PGOAuto); hash != "" {
 		return nil
 	}
 	progress := newProgress(v.a.stderr)
@@ -38,7 +38,7 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, %s of %s", unit.Plural(int(total), "sample"), unit.Plural(len(taken), "run")))
 		s, err := v.session.program.Run(ctx, v.session.base, req)
 		if ctx.Err() != nil {
-			return errNothing
+			return ctx.Err()
 		} else if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 	if len(taken) == 0 {
 		return errors.New("--pgo auto: the program could not be sampled, or ends too early: give the file of a profile (see folio doctor, perf_event_paranoid)")
 	}
-	data, hash, err := profile.MergePGO(taken)
+	data, hash, err := build.MergePGO(taken)
 	if err != nil {
 		return fmt.Errorf("--pgo auto: %w", err)
 	}
@@ -75,7 +75,7 @@ func (v *variants) sample(ctx context.Context, f *programFlags) error {
 	if err := scratch.WriteFile(file, data); err != nil {
 		return fmt.Errorf("--pgo auto: keep the profile: %w", err)
 	}
-	v.profiles[variant.PGOAuto], v.hashes[variant.PGOAuto] = file, hash
+	v.SetProfile(variant.PGOAuto, file, hash)
 	v.session.notes = append(v.session.notes, fmt.Sprintf("pgo=auto: by %s of %s of the default build", unit.Plural(int(total), "sample"), unit.Plural(len(taken), "run")))
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/process/host"
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -45,9 +46,9 @@ type programFlags struct {
 	json, bench  string
 	html         string
 	redact       bool
-	pprof        string  // of run
-	test         *source // of tune: the test that folio builds; nil for none
-	recipe       *recipe // how to build; nil: as go build does
+	pprof        string        // of run
+	test         *build.Source // of tune: the test that folio builds; nil for none
+	recipe       *build.Recipe // how to build; nil: as go build does
 
 	given *pflag.FlagSet
 }
@@ -100,7 +101,7 @@ type session struct {
 
 	limits   cgroup.Limits
 	cgroups  *cgroup.Parent // nil without limits
-	built    *built         // nil without --build
+	built    *build.Program // nil without --build
 	variants *variants      // nil where no builds are searched
 	spool    *os.File       // a copy of standard input; nil for none
 }
@@ -146,10 +147,10 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	case f.test != nil:
 		err = s.build(ctx, a, *f.test, nil, kind, nil)
 	case f.build != "":
-		err = s.build(ctx, a, source{pkg: f.build}, f.recipe, kind, args)
+		err = s.build(ctx, a, build.Source{Package: f.build}, f.recipe, kind, args)
 	default:
 		s.about(kind, args, args[0])
-		s.file.Program.Patches = patchesIn(args[0])
+		s.file.Program.Patches = build.PatchesIn(args[0])
 	}
 	if err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (s *session) keeps() trial.Keep {
 }
 
 // release removes what was made for the runs.
-func (s *session) release() error { return errors.Join(s.built.remove(), s.cgroups.Close()) }
+func (s *session) release() error { return errors.Join(s.built.Remove(), s.cgroups.Close()) }
 
 // sweep removes what a folio left that was killed.
 func sweep() {

@@ -116,7 +116,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 		stop()
 		return err
 	}
-	defer func() { err = errors.Join(err, p.release()) }()
+	defer func() { err = errors.Join(err, p.Release()) }()
 	s, err := a.open(early, &f.programFlags, "run", args)
 	if err == nil && f.count > 1 {
 		if err = s.takeInput(early, a); err != nil {
@@ -142,7 +142,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	base.THP, base.Env, base.Build = s.base.THP, s.base.Env, built
 	s.base = base
 	if p != nil {
-		s.notes = append(s.notes, p.notes...)
+		s.notes = append(s.notes, p.Notes...)
 	}
 	if p := s.procs(s.program.Command[0]); p.text != "" {
 		s.notes = append(s.notes, p.text)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/program/variant"
 )
 
 // oneBuild reads the flags of the build for folio run, which has one: it finds out how to
 // build, and downloads the toolchain. Until the plan is released nobody else cleans the
 // cache. All is nil without such flags.
-func (a *app) oneBuild(ctx context.Context, f *runFlags) (p *plan, b variant.Build, err error) {
+func (a *app) oneBuild(ctx context.Context, f *runFlags) (p *build.Plan, b variant.Build, err error) {
 	flag := f.variants.given(f.given)
 	switch {
 	case flag == "":
@@ -22,34 +23,35 @@ func (a *app) oneBuild(ctx context.Context, f *runFlags) (p *plan, b variant.Bui
 	for _, x := range []struct {
 		name   string
 		values []string
-	}{{"go", v.releases}, {"goamd64", v.levels}, {"pgo", v.profiles}, {"patch", v.patches}} {
+	}{{"go", v.Releases}, {"goamd64", v.Levels}, {"pgo", v.Profiles}, {"patch", v.Patches}} {
 		if len(x.values) > 1 {
 			return nil, b, misusef("--%s: folio run has one build: give one value; folio tune compares several", x.name)
 		}
 	}
-	if len(v.profiles) == 1 && v.profiles[0] == variant.PGOAuto {
+	if len(v.Profiles) == 1 && v.Profiles[0] == variant.PGOAuto {
 		return nil, b, misusef("--pgo auto goes with folio tune, which samples the program first: give the file of a profile (folio run --pprof FILE makes one)")
 	}
-	if err := v.check(); err != nil {
+	if err := v.Check(); err != nil {
 		return nil, b, misuse(err)
 	}
-	if p, err = a.plan(ctx, v, source{pkg: f.build}); err != nil {
-		return nil, b, err
+	if p, err = build.NewPlan(ctx, &v.Wanted, build.Source{Package: f.build}); err != nil {
+		return nil, b, orNothing(ctx, err)
 	}
-	for _, step := range p.steps {
+	for _, step := range p.Steps {
 		if b.Conflicts(step) {
 			return nil, b, misusef("--goexperiment: %s and %s: give one", b.Experiments, step.Experiments)
 		}
 		b = b.With(step)
 	}
-	if p.steps = nil; !b.IsZero() {
-		p.steps = []variant.Build{b}
+	if p.Steps = nil; !b.IsZero() {
+		p.Steps = []variant.Build{b}
 	}
-	if err := p.prepare(ctx, a); err != nil {
-		return nil, b, errors.Join(err, p.release())
+	g := a.builder()
+	if err := p.Prepare(ctx, &g); err != nil {
+		return nil, b, errors.Join(orNothing(ctx, err), p.Release())
 	}
 	if !b.IsZero() {
-		how := p.recipe(b)
+		how := p.Recipe(b)
 		f.recipe = &how
 	}
 	return p, b, nil

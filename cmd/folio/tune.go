@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/kubernetes"
 	"github.com/foliomem/folio/internal/trial"
@@ -116,21 +117,21 @@ func newTune(a *app) *cobra.Command {
 
 // source returns what folio builds where builds are searched: a package, or what go test
 // builds; nil where they are not.
-func (f *tuneFlags) source(args []string) (*source, error) {
+func (f *tuneFlags) source(args []string) (*build.Source, error) {
 	flag := f.variants.given(f.given)
 	switch {
 	case flag == "":
 		return nil, nil
 	case f.build != "":
-		return &source{pkg: f.build}, f.variants.check()
+		return &build.Source{Package: f.build}, f.variants.Check()
 	case len(args) < 2 || args[0] != "go" || args[1] != "test":
 		return nil, fmt.Errorf("%s goes with --build PACKAGE, or with -- go test -bench Name ./pkg: folio has to build the program", flag)
 	}
-	r := &revisionArgs{}
-	if err := r.goTest(args[2:]); err != nil {
+	src, err := build.GoTest(args[2:])
+	if err != nil {
 		return nil, err
 	}
-	return &source{pkg: r.pkg, test: true, args: r.args, with: r.with}, f.variants.check()
+	return src, f.variants.Check()
 }
 
 // options checks the flags: before anything is built or opened.
@@ -235,17 +236,18 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	var p *plan
+	var p *build.Plan
 	if src != nil {
-		if p, err = a.plan(ctx, &f.variants, *src); err != nil {
-			return err
+		if p, err = build.NewPlan(ctx, &f.variants.Wanted, *src); err != nil {
+			return orNothing(ctx, err)
 		}
-		defer func() { err = errors.Join(err, p.release()) }()
-		p.exhaustive = f.exhaustive
-		if err := p.prepare(ctx, a); err != nil {
-			return err
+		defer func() { err = errors.Join(err, p.Release()) }()
+		p.Exhaustive = f.exhaustive
+		g := a.builder()
+		if err := p.Prepare(ctx, &g); err != nil {
+			return orNothing(ctx, err)
 		}
-		if src.test {
+		if src.Test {
 			f.test = src
 		}
 	}
@@ -270,8 +272,8 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	runner := trial.Runner(s.program)
 	if p != nil {
 		v := a.newVariants(p, s)
-		if err := v.makeAll(ctx, &f.programFlags); err != nil {
-			return err
+		if err := v.MakeAll(ctx, v.sample); err != nil {
+			return orNothing(ctx, err)
 		}
 		s.variants, runner, opts.Builds = v, v, v.options()
 	}

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/profile"
 )
 
 // Profiles for the compiler are as those of folio tune --pgo auto: so many samples, taken so
@@ -44,7 +44,7 @@ func Profile(ctx context.Context, file string, run func() (*trial.Sample, error)
 		}
 		taken, total = append(taken, b.Bytes()), total+s.Profile.Samples
 	}
-	data, _, err := profile.MergePGO(taken)
+	data, _, err := build.MergePGO(taken)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ var layers = [][]string{
 		"internal/test/commandtest", "internal/test/testenv", "internal/lab/settings", "internal/lab/workload"},
 	{"internal/program/executable", "internal/program/overlay", "internal/program/toolchain", "internal/system/perf",
 		"internal/system/procmem", "internal/system/spawn"},
-	{"internal/system/shortage"},
+	{"internal/program/build", "internal/system/shortage"},
 	{"internal/program/symbol"},
 	{"internal/program/layout"},
 	{"arenavet", "gctune", "internal/program/codepatch/fixture", "internal/system/feature",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	pgo "github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -188,7 +189,7 @@ func TestPprofOpensProfile(t *testing.T) {
 	}
 	startsAsWritten(t, b.Bytes())
 	// What the compiler is given, it takes.
-	if _, err := CheckPGO(path); err != nil {
+	if _, err := pgo.CheckPGO(path); err != nil {
 		t.Error(err)
 	}
 	if out, err := exec.Command("go", "tool", "preprofile", "-i", path, "-o", filepath.Join(t.TempDir(), "pre")).CombinedOutput(); err != nil {

@@ -1,4 +1,4 @@
-package profile
+package build
 
 import (
 	"bytes"

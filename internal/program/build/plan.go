@@ -1,4 +1,6 @@
-package main
+// Package build builds programs in the ways that a search tries: what is planned, what is built,
+// and, when folio ends, what is gone. Of a git repository it builds revisions.
+package build
 
 import (
 	"cmp"
@@ -14,85 +16,52 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/program/overlay"
 	"github.com/foliomem/folio/internal/program/toolchain"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/trial/profile"
 )
 
-// variantFlags are the ways to build the program that tune tries.
-type variantFlags struct {
-	releases    []string
-	experiments []string
-	levels      []string
-	profiles    []string
-	patches     []string // each a set
+// Wanted are the ways to build a program besides the default.
+type Wanted struct {
+	Releases    []string
+	Experiments []string
+	Levels      []string // of GOAMD64
+	Profiles    []string // off, auto, or a file
+	Patches     []string // each a set, with commas
 }
 
-// variantNames are the flags.
-var variantNames = []string{"go", "goexperiment", "goamd64", "pgo", "patch"}
-
-// add adds the flags: of several builds, or of the one of folio run.
-func (f *variantFlags) add(fs *pflag.FlagSet, several bool) {
-	usage := func(some, one string) string {
-		if several {
-			return "with --build or go test: " + some
-		}
-		return "with --build: " + one
-	}
-	fs.StringSliceVar(&f.releases, "go", nil, usage("also try these `releases` of Go, such as go1.26.8,go1.27.4,\ndownloaded into folio's own cache (see folio cache)",
-		"with this `release` of Go, such as go1.27.4, downloaded into folio's own cache"))
-	fs.StringSliceVar(&f.experiments, "goexperiment", nil, usage("also try each of these `experiments`, such as nogreenteagc,jsonv2",
-		"with these `experiments`, such as nogreenteagc"))
-	fs.StringSliceVar(&f.levels, "goamd64", nil, usage("also try these `levels` of GOAMD64, v1 to v4, that this CPU has", "for this `level` of GOAMD64"))
-	fs.StringSliceVar(&f.profiles, "pgo", nil, usage("also try these `profiles`: off, a file, or auto, which is made of\nsamples of the default build", "with the profile in this `file`, or off"))
-	fs.StringArrayVar(&f.patches, "patch", nil, usage("also try this set of `patches` of the standard library, such as a,b\n(repeatable; see folio patches)",
-		"with these `patches` of the standard library, such as a,b"))
-}
-
-// given returns the first of the flags that is given, "" for none.
-func (f *variantFlags) given(fs *pflag.FlagSet) string {
-	for _, name := range variantNames {
-		if fs.Changed(name) {
-			return "--" + name
-		}
-	}
-	return ""
-}
-
-// check checks what can be checked without a toolchain, and brings the values into one
+// Check checks what can be checked without a toolchain, and brings the values into one
 // form.
-func (f *variantFlags) check() error {
-	for i, r := range f.releases {
+func (w *Wanted) Check() error {
+	for i, r := range w.Releases {
 		v, err := toolchain.Parse(strings.TrimSpace(r))
 		if err != nil {
 			return fmt.Errorf("--go: %w", err)
 		}
-		f.releases[i] = v
+		w.Releases[i] = v
 	}
-	for i, l := range f.levels {
+	for i, l := range w.Levels {
 		if l = strings.TrimSpace(l); !toolchain.IsAMD64Level(l) {
 			return fmt.Errorf("--goamd64 %q: want v1, v2, v3 or v4", l)
 		}
-		f.levels[i] = l
+		w.Levels[i] = l
 	}
-	for i, e := range f.experiments {
-		if f.experiments[i] = strings.TrimSpace(e); f.experiments[i] == "" {
+	for i, e := range w.Experiments {
+		if w.Experiments[i] = strings.TrimSpace(e); w.Experiments[i] == "" {
 			return errors.New("--goexperiment: want names, such as nogreenteagc,jsonv2")
 		}
 	}
-	for i, p := range f.profiles {
-		if f.profiles[i] = strings.TrimSpace(p); f.profiles[i] == "" {
+	for i, p := range w.Profiles {
+		if w.Profiles[i] = strings.TrimSpace(p); w.Profiles[i] == "" {
 			return errors.New("--pgo: want off, auto or the file of a profile")
 		}
 	}
-	for i, set := range f.patches {
+	for i, set := range w.Patches {
 		var names []string
 		for name := range strings.SplitSeq(set, ",") {
 			if name = strings.TrimSpace(name); name != "" && name != overlay.HeapHugePages && !slices.Contains(names, name) {
@@ -105,43 +74,46 @@ func (f *variantFlags) check() error {
 		if _, err := overlay.Lookup(names...); err != nil {
 			return fmt.Errorf("--patch: %w", err)
 		}
-		f.patches[i] = strings.Join(names, ",")
+		w.Patches[i] = strings.Join(names, ",")
 	}
 	return nil
 }
 
-// A plan is what is to be built besides the default.
-type plan struct {
-	src      source
-	base     *overlay.Toolchain
+// A Plan is what is to be built besides the default.
+type Plan struct {
+	Source Source
+	Base   *overlay.Toolchain
+	Steps  []variant.Build
+	// Dir is that of the package, and Foreign says that it is of a module, or of a Go, that
+	// is not the user's to change.
+	Dir     string
+	Foreign bool
+	Chooser *toolchain.Chooser // nil where it is not known
+	// Exhaustive says that all combinations are built.
+	Exhaustive bool
+	Notes      []string
+
 	finder   *toolchain.Finder
-	steps    []variant.Build
 	roots    map[string]string // GOROOT by release; "" where it has to be downloaded
 	profiles map[string]string // file by value of --pgo
 	hashes   map[string]string // of these files
-	mainDir  string            // of the package
-	foreign  bool              // the package is of a module, or of a Go, that is not the user's to change
-	chooser  *toolchain.Chooser
-	cache    string // GOCACHE
-	packages int    // that are compiled
-	// exhaustive says that all combinations are built.
-	exhaustive bool
-	notes      []string
+	cache    string            // GOCACHE
+	packages int               // that are compiled
 
 	hold       *os.File // the cache is in use
 	downloaded time.Duration
 }
 
-// plan finds out what the flags mean here, before anything is built: errors say what
-// cannot be.
-func (a *app) plan(ctx context.Context, f *variantFlags, src source) (_ *plan, err error) {
-	p := &plan{src: src, roots: make(map[string]string), profiles: make(map[string]string), hashes: make(map[string]string)}
-	if p.base, err = overlay.FindToolchain(ctx, "", "", nil); err != nil {
+// NewPlan finds out how to build what is wanted here, before anything is built: errors say
+// what cannot be.
+func NewPlan(ctx context.Context, w *Wanted, src Source) (_ *Plan, err error) {
+	p := &Plan{Source: src, roots: make(map[string]string), profiles: make(map[string]string), hashes: make(map[string]string)}
+	if p.Base, err = overlay.FindToolchain(ctx, "", "", nil); err != nil {
 		return nil, p.failed(ctx, err)
 	}
-	if p.base.OS != runtime.GOOS || p.base.Arch != runtime.GOARCH {
+	if p.Base.OS != runtime.GOOS || p.Base.Arch != runtime.GOARCH {
 		return nil, fmt.Errorf("go builds for %s/%s, and the program is to run here, on %s/%s: unset GOOS and GOARCH",
-			p.base.OS, p.base.Arch, runtime.GOOS, runtime.GOARCH)
+			p.Base.OS, p.Base.Arch, runtime.GOOS, runtime.GOARCH)
 	}
 	builds, err := scratch.Cache(toolchain.Builds)
 	if err != nil {
@@ -151,40 +123,40 @@ func (a *app) plan(ctx context.Context, f *variantFlags, src source) (_ *plan, e
 	if p.finder, err = toolchain.NewFinder(ctx); err != nil {
 		return nil, p.failed(ctx, err)
 	}
-	for _, do := range []func(context.Context, *variantFlags) error{p.listed, p.withReleases, p.withExperiments, p.withProfiles, p.withPatches} {
-		if err := do(ctx, f); err != nil {
+	for _, do := range []func(context.Context, *Wanted) error{p.listed, p.withReleases, p.withExperiments, p.withProfiles, p.withPatches} {
+		if err := do(ctx, w); err != nil {
 			return nil, p.failed(ctx, err)
 		}
 	}
 	return p, nil
 }
 
-func (p *plan) failed(ctx context.Context, err error) error {
+func (p *Plan) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errNothing
+		return ctx.Err()
 	}
 	return newerGo(err)
 }
 
 // add adds a step, once.
-func (p *plan) add(b variant.Build) {
-	if !slices.Contains(p.steps, b) {
-		p.steps = append(p.steps, b)
+func (p *Plan) add(b variant.Build) {
+	if !slices.Contains(p.Steps, b) {
+		p.Steps = append(p.Steps, b)
 	}
 }
 
-func (p *plan) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+func (p *Plan) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
 // list asks go list.
-func (p *plan) list(ctx context.Context, format string, more ...string) (string, error) {
+func (p *Plan) list(ctx context.Context, format string, more ...string) (string, error) {
 	// Of the flags of go test, those by which packages are found.
-	with := slices.DeleteFunc(slices.Clone(p.src.with), func(flag string) bool {
+	with := slices.DeleteFunc(slices.Clone(p.Source.With), func(flag string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 		return !slices.Contains([]string{"tags", "mod", "modfile", "overlay", "race", "msan", "asan"}, name)
 	})
-	args := slices.Concat([]string{"list", "-f", format}, with, more, strings.Fields(p.src.pkg))
+	args := slices.Concat([]string{"list", "-f", format}, with, more, strings.Fields(p.Source.Package))
 	cmd := exec.CommandContext(ctx, "go", args...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
@@ -195,28 +167,28 @@ func (p *plan) list(ctx context.Context, format string, more ...string) (string,
 }
 
 // listed finds the package.
-func (p *plan) listed(ctx context.Context, _ *variantFlags) error {
-	what := "--build " + p.src.pkg
-	if p.src.test {
-		what = "go test " + p.src.pkg
+func (p *Plan) listed(ctx context.Context, _ *Wanted) error {
+	what := "--build " + p.Source.Package
+	if p.Source.Test {
+		what = "go test " + p.Source.Package
 	}
-	if path, version, ok := strings.Cut(p.src.pkg, "@"); ok {
+	if path, version, ok := strings.Cut(p.Source.Package, "@"); ok {
 		return fmt.Errorf("%s: want a package without a version: run 'go get %s@%s' in your module, then give %s", what, path, version, path)
 	}
 	dir, err := p.list(ctx, "{{.Dir}}", "-find")
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if p.mainDir = dir; strings.Contains(dir, "\n") {
+	if p.Dir = dir; strings.Contains(dir, "\n") {
 		return fmt.Errorf("%s: it means several packages: want one", what)
 	}
 	whose, err := p.list(ctx, "{{if .Standard}}foreign{{else if .Module}}{{if not .Module.Main}}foreign{{end}}{{end}}", "-find")
 	if err != nil {
 		return err
 	}
-	p.foreign = whose != ""
+	p.Foreign = whose != ""
 	var deps []string
-	if p.src.test {
+	if p.Source.Test {
 		deps = []string{"-test"}
 	}
 	text, err := p.list(ctx, "{{.ImportPath}}", append(deps, "-deps")...)
@@ -225,14 +197,14 @@ func (p *plan) listed(ctx context.Context, _ *variantFlags) error {
 }
 
 // version is the release that the default is built with.
-func (p *plan) version() string {
-	v, _, _ := strings.Cut(p.base.Version, " ")
+func (p *Plan) version() string {
+	v, _, _ := strings.Cut(p.Base.Version, " ")
 	return v
 }
 
-func (p *plan) withReleases(ctx context.Context, f *variantFlags) error {
+func (p *Plan) withReleases(ctx context.Context, f *Wanted) error {
 	wants := ""
-	if len(f.releases) > 0 {
+	if len(f.Releases) > 0 {
 		line, err := p.list(ctx, "{{with .Module}}{{.GoVersion}} {{.Path}}{{end}}", "-find")
 		if err != nil {
 			return err
@@ -241,10 +213,10 @@ func (p *plan) withReleases(ctx context.Context, f *variantFlags) error {
 	}
 	lang, module, _ := strings.Cut(wants, " ")
 	var err error
-	if p.chooser, err = p.finder.Chooser(ctx); err != nil {
+	if p.Chooser, err = p.finder.Chooser(ctx); err != nil {
 		return err
 	}
-	for _, r := range f.releases {
+	for _, r := range f.Releases {
 		switch {
 		case r == p.version():
 			p.note("%s is what the default is built with", r)
@@ -258,25 +230,25 @@ func (p *plan) withReleases(ctx context.Context, f *variantFlags) error {
 	return nil
 }
 
-func (p *plan) withExperiments(ctx context.Context, f *variantFlags) error {
-	if len(f.experiments) == 0 && len(f.levels) == 0 {
+func (p *Plan) withExperiments(ctx context.Context, f *Wanted) error {
+	if len(f.Experiments) == 0 && len(f.Levels) == 0 {
 		return nil
 	}
-	known, err := toolchain.Experiments(p.base.Root)
+	known, err := toolchain.Experiments(p.Base.Root)
 	if err != nil {
 		return err
 	}
-	on, level, err := toolchain.Enabled(ctx, p.base.Root, "")
+	on, level, err := toolchain.Enabled(ctx, p.Base.Root, "")
 	if err != nil {
 		return err
 	}
-	for _, e := range f.experiments {
+	for _, e := range f.Experiments {
 		name := e
 		if !slices.Contains(known, e) { // there are names that begin with no
 			name = variant.Experiment(e)
 		}
 		if !slices.Contains(known, name) {
-			return misusef("--goexperiment %s: %s does not know it; it knows %s, and each with no before it", e, p.version(), strings.Join(known, ", "))
+			return usage.Errorf("--goexperiment %s: %s does not know it; it knows %s, and each with no before it", e, p.version(), strings.Join(known, ", "))
 		}
 		if slices.Contains(on, name) == (name == e) {
 			p.note("GOEXPERIMENT=%s is what the default is built with", e)
@@ -284,21 +256,21 @@ func (p *plan) withExperiments(ctx context.Context, f *variantFlags) error {
 		}
 		p.add(variant.Build{Experiments: e})
 	}
-	if len(f.levels) == 0 {
+	if len(f.Levels) == 0 {
 		return nil
 	}
-	if p.base.Arch != "amd64" {
-		return misusef("--goamd64 %s: this is %s, which has no GOAMD64", strings.Join(f.levels, ","), p.base.Arch)
+	if p.Base.Arch != "amd64" {
+		return usage.Errorf("--goamd64 %s: this is %s, which has no GOAMD64", strings.Join(f.Levels, ","), p.Base.Arch)
 	}
 	flags, err := procmem.New("").CPUFlags()
 	if err != nil {
 		return fmt.Errorf("--goamd64: %w", err)
 	}
 	have := toolchain.AMD64Levels(flags)
-	for _, l := range f.levels {
+	for _, l := range f.Levels {
 		switch {
 		case !slices.Contains(have, l):
-			return misusef("--goamd64 %s: this CPU has %s: a program that is built for %s would not run here", l, strings.Join(have, ", "), l)
+			return usage.Errorf("--goamd64 %s: this CPU has %s: a program that is built for %s would not run here", l, strings.Join(have, ", "), l)
 		case l == level:
 			p.note("GOAMD64=%s is what the default is built with", l)
 		default:
@@ -308,10 +280,10 @@ func (p *plan) withExperiments(ctx context.Context, f *variantFlags) error {
 	return nil
 }
 
-func (p *plan) withProfiles(_ context.Context, f *variantFlags) error {
-	_, err := os.Stat(filepath.Join(p.mainDir, "default.pgo"))
-	byDefault := err == nil && !p.src.test
-	for _, value := range f.profiles {
+func (p *Plan) withProfiles(_ context.Context, f *Wanted) error {
+	_, err := os.Stat(filepath.Join(p.Dir, "default.pgo"))
+	byDefault := err == nil && !p.Source.Test
+	for _, value := range f.Profiles {
 		switch value {
 		case variant.PGOOff:
 			if !byDefault {
@@ -325,7 +297,7 @@ func (p *plan) withProfiles(_ context.Context, f *variantFlags) error {
 		default:
 			file, err := filepath.Abs(value)
 			if err == nil {
-				p.hashes[value], err = profile.CheckPGO(file)
+				p.hashes[value], err = CheckPGO(file)
 			}
 			if err != nil {
 				return fmt.Errorf("--pgo %s: %w", value, err)
@@ -337,14 +309,14 @@ func (p *plan) withProfiles(_ context.Context, f *variantFlags) error {
 	return nil
 }
 
-func (p *plan) withPatches(_ context.Context, f *variantFlags) error {
-	for _, set := range f.patches {
+func (p *Plan) withPatches(_ context.Context, f *Wanted) error {
+	for _, set := range f.Patches {
 		patches, err := overlay.Lookup(strings.Split(set, ",")...)
 		if err != nil {
-			return misusef("--patch: %w", err)
+			return usage.Errorf("--patch: %w", err)
 		}
 		for _, patch := range patches {
-			if err := patch.Fits(p.base); err != nil {
+			if err := patch.Fits(p.Base); err != nil {
 				return fmt.Errorf("--patch %s: %w", set, err)
 			}
 		}
@@ -353,19 +325,19 @@ func (p *plan) withPatches(_ context.Context, f *variantFlags) error {
 	return nil
 }
 
-// recipe says how a build of the plan is built.
-func (p *plan) recipe(b variant.Build) recipe {
-	root := p.base.Root
+// Recipe says how a build of the plan is built.
+func (p *Plan) Recipe(b variant.Build) Recipe {
+	root := p.Base.Root
 	if b.Go != "" {
 		root = p.roots[b.Go]
 	}
-	out := recipe{root: root, stock: b.Patches == "", patches: []string{overlay.HeapHugePages}}
+	out := Recipe{root: root, stock: b.Patches == "", patches: []string{overlay.HeapHugePages}}
 	if b.Patches != "" {
 		out.patches = append(out.patches, strings.Split(b.Patches, ",")...)
 	}
 	out.set = []string{"GOROOT=" + root, "GOTOOLCHAIN=local", "GOCACHE=" + p.cache}
 	if b.Experiments != "" {
-		all := variant.Build{Experiments: p.base.Experiment}.With(b)
+		all := variant.Build{Experiments: p.Base.Experiment}.With(b)
 		out.set = append(out.set, "GOEXPERIMENT="+all.Experiments)
 	}
 	if b.AMD64 != "" {
@@ -379,9 +351,25 @@ func (p *plan) recipe(b variant.Build) recipe {
 	return out
 }
 
+// Experiments is GOEXPERIMENT of a build, "" where it is not set.
+func (p *Plan) Experiments(b variant.Build) string {
+	for _, kv := range p.Recipe(b).set {
+		if value, ok := strings.CutPrefix(kv, "GOEXPERIMENT="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Profile returns the file and the SHA-256 of a profile; "" for none.
+func (p *Plan) Profile(value string) (file, hash string) { return p.profiles[value], p.hashes[value] }
+
+// SetProfile sets those of a profile that was made.
+func (p *Plan) SetProfile(value, file, hash string) { p.profiles[value], p.hashes[value] = file, hash }
+
 // downloads returns the releases that are not on this machine.
-func (p *plan) downloads() (out []string) {
-	for _, b := range p.steps {
+func (p *Plan) downloads() (out []string) {
+	for _, b := range p.Steps {
 		if b.Go != "" && p.roots[b.Go] == "" {
 			out = append(out, b.Go)
 		}
@@ -399,11 +387,11 @@ const (
 )
 
 // estimate says what is to be built, and about what it takes.
-func (p *plan) estimate() (text string, bytes uint64) {
-	n, downloads := len(p.steps), len(p.downloads())
+func (p *Plan) estimate() (text string, bytes uint64) {
+	n, downloads := len(p.Steps), len(p.downloads())
 	all := n
-	if p.exhaustive {
-		all = len(variant.Combinations(p.steps)) - 1
+	if p.Exhaustive {
+		all = len(variant.Combinations(p.Steps)) - 1
 		n = all
 	} else if n > 1 {
 		all++ // the winners together
@@ -418,10 +406,10 @@ func (p *plan) estimate() (text string, bytes uint64) {
 		unit.About(time.Duration(seconds*float64(time.Second))), unit.Size(bytes), filepath.Dir(filepath.Dir(p.cache))), bytes
 }
 
-// prepare says what the builds take, checks that there is room for them, and downloads the
-// toolchains. Until release nobody else cleans the cache.
-func (p *plan) prepare(ctx context.Context, a *app) (err error) {
-	if len(p.steps) == 0 {
+// Prepare says what the builds take, checks that there is room for them, and downloads the
+// toolchains. Until Release nobody else cleans the cache.
+func (p *Plan) Prepare(ctx context.Context, b *Builder) (err error) {
+	if len(p.Steps) == 0 {
 		return nil
 	}
 	text, bytes := p.estimate()
@@ -430,23 +418,22 @@ func (p *plan) prepare(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	// Programs, and what the linker writes meanwhile.
-	programs := uint64(len(p.steps)+2) * uint64(p.packages) * programPerPackage
-	if err := p.room(cmp.Or(p.base.Temp, os.TempDir()), "GOTMPDIR", programs); err != nil {
+	programs := uint64(len(p.Steps)+2) * uint64(p.packages) * programPerPackage
+	if err := p.room(cmp.Or(p.Base.Temp, os.TempDir()), "GOTMPDIR", programs); err != nil {
 		return err
 	}
 	if p.hold, err = scratch.Hold(cache, false); err != nil {
 		return fmt.Errorf("%s: %w: wait until it is done", cache, err)
 	}
-	_ = a.stderr.Line("folio: %s", text)
-	progress := newProgress(a.stderr)
-	defer progress.clear()
+	_ = b.Stderr.Line("folio: %s", text)
+	defer b.Progress("")
 	began := time.Now()
 	downloads := p.downloads()
 	for i, r := range downloads {
-		progress.line(fmt.Sprintf("downloading %s (%d of %d)", r, i+1, len(downloads)))
+		b.Progress(fmt.Sprintf("downloading %s (%d of %d)", r, i+1, len(downloads)))
 		root, err := p.finder.Download(ctx, r)
 		if ctx.Err() != nil {
-			return errNothing
+			return ctx.Err()
 		} else if err != nil {
 			return fmt.Errorf("--go: %w", err)
 		}
@@ -458,8 +445,8 @@ func (p *plan) prepare(ctx context.Context, a *app) (err error) {
 	return nil
 }
 
-// release lets others clean the cache.
-func (p *plan) release() error {
+// Release lets others clean the cache.
+func (p *Plan) Release() error {
 	if p == nil || p.hold == nil {
 		return nil
 	}
@@ -467,7 +454,7 @@ func (p *plan) release() error {
 }
 
 // room says whether the disk of a directory has room for what is to be written there.
-func (p *plan) room(dir, variable string, bytes uint64) error {
+func (p *Plan) room(dir, variable string, bytes uint64) error {
 	if free, known := scratch.Free(dir); known && free < bytes {
 		return fmt.Errorf("the builds take about %s, and the disk of %s has %s left: remove something ('folio cache clean'), or set %s to another disk",
 			unit.Size(bytes), dir, unit.Size(free), variable)
