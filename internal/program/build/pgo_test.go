@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	_ "github.com/foliomem/folio/internal/test/testenv"
 )
 
 // profileOf returns a profile of one sample of a function.
