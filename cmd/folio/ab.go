@@ -276,7 +276,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	for _, a := range s.arms {
 		all = append(all, a.Samples...)
 	}
-	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), heapOnly(all), heapLost(all)} {
+	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), trial.HeapOnlyNote(all), trial.HeapLostNote(all)} {
 		if text != "" {
 			s.notes = append(s.notes, text)
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/program/overlay"
 )
 
@@ -70,7 +71,7 @@ func (a *app) goCommand(ctx context.Context, g overlay.GoCommand) (err error) {
 	if a.stdin != nil {
 		cmd.Stdin = a.stdin
 	}
-	_, err = runTold(cmd, signals)
+	_, err = build.RunTold(cmd, signals)
 	return ended(call.Path, err)
 }
 

@@ -302,7 +302,7 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 	for _, n := range s.notes {
 		notes.Add(n)
 	}
-	sayRun(notes, arm.Samples, s.program)
+	trial.AddNotes(notes, arm.Samples, s.program.Trace)
 	analysis.Run(&s.file, s.mayHeap)
 	report.SetNotes(&s.file, notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())

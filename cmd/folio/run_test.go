@@ -24,7 +24,7 @@ func TestLateIsSaidOnce(t *testing.T) {
 	}
 	for name, samples := range map[string][]*trial.Sample{"one": {late()}, "two": {late(), late()}} {
 		notes := &stat.Notes{}
-		sayRun(notes, samples, &trial.Program{})
+		trial.AddNotes(notes, samples, false)
 		err := failed(samples, len(samples))
 		if len(samples) == 1 {
 			err = code(samples[0], true)
@@ -35,34 +35,6 @@ func TestLateIsSaidOnce(t *testing.T) {
 		text := strings.Join(append(notes.Texts(), err.Error()), "\n")
 		if strings.Count(text, advice) != 1 {
 			t.Errorf("%s: %s", name, text)
-		}
-	}
-}
-
-// What some runs lack is said with their number.
-func TestNotesSayInHowManyRuns(t *testing.T) {
-	peak := new(uint64(1))
-	whole := &trial.Sample{PeakRSS: peak, PeakTreeRSS: peak, HugePeak: peak}
-	for _, c := range []struct {
-		samples []*trial.Sample
-		want    []string
-	}{
-		{[]*trial.Sample{whole, whole}, nil},
-		{[]*trial.Sample{{PeakRSS: peak, PeakTreeRSS: peak}}, []string{"the program ended before its huge pages"}},
-		{[]*trial.Sample{whole, {PeakRSS: peak, HugePeak: peak}, {PeakRSS: peak}},
-			[]string{"in 2 of 3 runs the peak RSS of all processes", "in 1 of 3 runs the program ended before its huge pages"}},
-	} {
-		notes := &stat.Notes{}
-		sayRun(notes, c.samples, &trial.Program{})
-		got := notes.Texts()
-		if len(got) != len(c.want) {
-			t.Errorf("%q, want %q", got, c.want)
-			continue
-		}
-		for i := range got {
-			if !strings.HasPrefix(got[i], c.want[i]) {
-				t.Errorf("%q, want %q", got[i], c.want[i])
-			}
 		}
 	}
 }

@@ -368,7 +368,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	for _, a := range res.Arms {
 		all = append(all, a.Samples...)
 	}
-	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), heapOnly(all), heapLost(all)} {
+	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), trial.HeapOnlyNote(all), trial.HeapLostNote(all)} {
 		if text != "" {
 			notes.Add(text)
 		}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/foliomem/folio/arenavet"
+	"github.com/foliomem/folio/internal/program/build"
 )
 
 // vetTool is folio as the tool of go vet, which calls it for each package: with
@@ -100,7 +101,7 @@ func (a *app) vet(ctx context.Context, args []string) (err error) {
 	cmd.Env = append(os.Environ(), "GOTMPDIR="+temp)
 	said := &vetWriter{w: a.stderr, self: self}
 	cmd.Stdout, cmd.Stderr = a.stdout, said
-	told, err := runTold(cmd, signals)
+	told, err := build.RunTold(cmd, signals)
 	err = errors.Join(err, said.flush())
 	if told > 0 {
 		return exitCode(exitInterrupted)

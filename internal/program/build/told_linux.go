@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"os"
@@ -12,10 +12,10 @@ import (
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// runTold runs a command that is told of the signals that folio gets, in the same
+// RunTold runs a command that is told of the signals that folio gets, in the same
 // process group: a terminal tells both. When a signal was to end it, what it started is
 // ended too. If folio is killed, the command is.
-func runTold(cmd *exec.Cmd, signals <-chan os.Signal) (told int, err error) {
+func RunTold(cmd *exec.Cmd, signals <-chan os.Signal) (told int, err error) {
 	// What loses its parent becomes folio's child, so that it is found.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	if cmd.SysProcAttr == nil {

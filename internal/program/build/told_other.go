@@ -1,14 +1,14 @@
 //go:build !linux
 
-package main
+package build
 
 import (
 	"os"
 	"os/exec"
 )
 
-// runTold runs a command that is told of the signals that folio gets.
-func runTold(cmd *exec.Cmd, signals <-chan os.Signal) (told int, err error) {
+// RunTold runs a command that is told of the signals that folio gets.
+func RunTold(cmd *exec.Cmd, signals <-chan os.Signal) (told int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}

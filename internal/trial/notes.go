@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"fmt"
@@ -6,11 +6,10 @@ import (
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // collapsed says what --thp collapse did, in the last sample that has it.
-func collapsed(samples []*trial.Sample) string {
+func collapsed(samples []*Sample) string {
 	for _, s := range slices.Backward(samples) {
 		switch {
 		case s.CollapsedBytes == nil:
@@ -24,8 +23,8 @@ func collapsed(samples []*trial.Sample) string {
 	return ""
 }
 
-// heapOnly says which programs --thp heap left as they are.
-func heapOnly(samples []*trial.Sample) string {
+// HeapOnlyNote says which programs --thp heap left as they are.
+func HeapOnlyNote(samples []*Sample) string {
 	most := 0
 	for _, s := range samples {
 		if s.GoChildren != nil {
@@ -38,8 +37,8 @@ func heapOnly(samples []*trial.Sample) string {
 	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
 }
 
-// heapLost says that the change of --thp heap was lost by an exec.
-func heapLost(samples []*trial.Sample) string {
+// HeapLostNote says that the change of --thp heap was lost by an exec.
+func HeapLostNote(samples []*Sample) string {
 	for _, s := range slices.Backward(samples) {
 		if s.Became != "" {
 			return "--thp heap was lost: the program became another by exec, " + s.Became + ", whose heap is as it was; run that program itself, or build it with the package auto"
@@ -49,7 +48,7 @@ func heapLost(samples []*trial.Sample) string {
 }
 
 // inRuns says in how many of several runs something is so; "" of one run.
-func inRuns(samples []*trial.Sample, is func(*trial.Sample) bool) (in string, any bool) {
+func inRuns(samples []*Sample, is func(*Sample) bool) (in string, any bool) {
 	n := 0
 	for _, s := range samples {
 		if is(s) {
@@ -63,20 +62,20 @@ func inRuns(samples []*trial.Sample, is func(*trial.Sample) bool) (in string, an
 }
 
 // peaksUnknown says which peak of memory some run lacks, and why.
-func peaksUnknown(samples []*trial.Sample) string {
-	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.PeakRSS == nil }); any {
+func peaksUnknown(samples []*Sample) string {
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.PeakRSS == nil }); any {
 		return in + "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
 	}
-	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.PeakTreeRSS == nil }); any {
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.PeakTreeRSS == nil }); any {
 		return in + "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
 	}
 	return ""
 }
 
 // unseen says what is not known of GC cycles, and why.
-func unseen(samples []*trial.Sample) string {
+func unseen(samples []*Sample) string {
 	unknown := "GC cycles are unknown: "
-	if trial.PeakWaterfall(samples).Cycles() > 0 {
+	if PeakWaterfall(samples).Cycles() > 0 {
 		unknown = "how many GC cycles there were in all is unknown: "
 	}
 	bounds := "GC cycles, pauses and the heap peak are lower bounds: "
@@ -89,19 +88,20 @@ func unseen(samples []*trial.Sample) string {
 		case s.NoLoad: // so is all else
 		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
 			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
-		case s.GCCycles == nil && s.GCTrace == trial.TracePartial:
+		case s.GCCycles == nil && s.GCTrace == TracePartial:
 			return unknown + "no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
 		case s.GCCycles == nil:
 			return unknown + "no Go program was seen"
-		case s.GCTrace == trial.TracePartial:
+		case s.GCTrace == TracePartial:
 			return bounds + "some gctrace lines could not be seen, or told from other output. A process throws its standard error away, was started with another GODEBUG, was too short-lived to be looked at, or wrote at the same time as another"
 		}
 	}
 	return ""
 }
 
-// sayRun notes what a reader of the figures must know.
-func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
+// AddNotes notes what a reader of the figures must know. traced says that GC cycles were to be
+// seen.
+func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
 	failed, late, left := 0, 0, 0
 	for _, s := range samples {
 		if !s.OK() && s.Late() {
@@ -114,7 +114,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	switch last := samples[len(samples)-1]; {
 	case late == len(samples):
 		notes.Add("LATE: no run counts: " + last.Failure)
-	case failed+late == len(samples) && last.FailureKind == trial.FailedInterrupted:
+	case failed+late == len(samples) && last.FailureKind == FailedInterrupted:
 		notes.Add("the run was " + last.Failure + ": its figures are of the time until then")
 	case failed+late == len(samples):
 		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
@@ -123,10 +123,10 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
 		}
 		if late > 0 {
-			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), trial.LateNote(samples)))
+			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), LateNote(samples)))
 		}
 	}
-	if text := trial.LeftOutNote(samples); text != "" {
+	if text := LeftOutNote(samples); text != "" {
 		notes.Add(text)
 	}
 	if left > 0 {
@@ -138,7 +138,7 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 			break
 		}
 	}
-	if p.Trace {
+	if traced {
 		if text := unseen(samples); text != "" {
 			notes.Add(text)
 		}
@@ -149,15 +149,15 @@ func sayRun(notes *stat.Notes, samples []*trial.Sample, p *trial.Program) {
 	if text := collapsed(samples); text != "" {
 		notes.Add(text)
 	}
-	for _, text := range []string{heapOnly(samples), heapLost(samples)} {
+	for _, text := range []string{HeapOnlyNote(samples), HeapLostNote(samples)} {
 		if text != "" {
 			notes.Add(text)
 		}
 	}
-	if in, any := inRuns(samples, func(s *trial.Sample) bool { return s.HugePeak == nil }); any {
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {
 		notes.Add(in + "the program ended before its huge pages could be counted")
 	}
-	if w := trial.Profile(samples); w != nil {
+	if w := Profile(samples); w != nil {
 		for _, n := range w.Notes {
 			notes.Add(n)
 		}
