@@ -10,7 +10,8 @@ func TestLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"512MiB": "512MiB", "4MiB": "4MiB", "1.5GiB": "1536MiB",
 		"4095KiB": "4095KiB: must be 4MiB or more: no Go program runs in less",
-		"1":       "1B: must be 4MiB or more: no Go program runs in less",
+		"1B":      "1B: must be 4MiB or more: no Go program runs in less",
+		"512":     `"512" has no unit: want 512MiB or 512GiB`,
 		"0":       `"0": the size is out of range`, "-1MiB": `"-1MiB" is not a size: want a number with KiB, MiB or GiB, such as 512MiB`,
 		"much": `"much" is not a size: want a number with KiB, MiB or GiB, such as 512MiB`,
 	} {
