@@ -22,7 +22,7 @@ func TestInterruptIsNoFailure(t *testing.T) {
 	if testenv.Apart(t) {
 		return
 	}
-	for _, script := range []string{"kill -INT $$", "kill -HUP $$", "exit 130"} {
+	for _, script := range []string{"kill -INT $$", "kill -TERM $$", "exit 130"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := shell("echo going; " + script)
 		p.Stdout = onOutput("going", func() { time.AfterFunc(soon, cancel) })
