@@ -59,7 +59,7 @@ var reductions = []struct {
 	{from: `(folio load .*) URL$`, to: "$1 --duration 1s http://127.0.0.1:8080/"},
 	{from: `\b8080\b`, to: "$$PORT"},
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
-	{from: `/tmp/server\.huge`, to: "./server.huge"},
+	{from: `/tmp/server\.huge`, to: "./another.huge"},
 	{from: `folio reference /tmp`, to: "folio reference ."},
 	{from: `--go go[0-9.]+,go[0-9.]+`, to: "--go " + runtime.Version()}, // as by default: scripts have others
 	{from: ` --goamd64 v3 --pgo auto`, to: ""},
