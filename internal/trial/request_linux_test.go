@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Trials of one program with different requests get what each asked for, also when they are
+// Trials of one program with different requests get what each asked for, even if they are
 // asked for at the same time, and leave the program as it was made.
 func TestRequestsAreApart(t *testing.T) {
 	p := &shell("sleep 1000").Program

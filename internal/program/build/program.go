@@ -117,8 +117,8 @@ func (g *Builder) compile(ctx context.Context, dir string, src Source, how Recip
 	if err != nil {
 		return nil, "", err
 	}
-	// A directory takes the name that go gives the program, and no archive of a package
-	// that is none.
+	// With a directory, the program keeps the name that go gives it, and a package that is not a
+	// main package leaves no archive.
 	args := []string{"build", "-o", bin + string(filepath.Separator)}
 	if src.Test {
 		args = []string{"test", "-c", "-o", filepath.Join(bin, "bench.test")}
