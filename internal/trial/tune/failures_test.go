@@ -61,3 +61,19 @@ func TestGoesOnAfterTheSame(t *testing.T) {
 		t.Errorf("%s: %+v; %s has %d runs in the final", r.Ended, r.Answer, a.Name, len(r.FinalSamples(a)))
 	}
 }
+
+// Where each setting that was tried does what another one does, and in the end what the default
+// does, that is an answer.
+func TestEverySettingIsTheSame(t *testing.T) {
+	m := newMachine(1)
+	m.cycles = func(trial.Setting) int { return 1 }
+	m.memory = func(set trial.Setting) float64 { // each is alike the next one, the ends are not
+		return map[string]float64{"25": 83, trial.Off: 91, "": 100}[set.GOGC]
+	}
+	opts := m.options(1)
+	opts.settings = []trial.Setting{{GOGC: "25"}, {GOGC: trial.Off, MemLimit: 256 << 20}}
+	r := mustSearch(t, m, opts)
+	if r.Answer.State != NoEffect || answerFor(r, Fastest).Arm.Name != "default" || r.Answer.Inert == "" {
+		t.Errorf("%s: %+v", r.Ended, r.Answer)
+	}
+}

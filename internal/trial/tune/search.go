@@ -401,6 +401,9 @@ func (s *search) finish(ctx context.Context, err *error) {
 	switch compared := slices.ContainsFunc(r.Arms[1:], alive); {
 	case !compared && *err == nil && !r.Interrupted:
 		r.Ended = "no setting is left to compare with the default" + r.whyNone()
+		if r.Inert == "" && alive(s.def()) && slices.ContainsFunc(r.Arms, func(a *Arm) bool { return a.Status == Same }) {
+			r.Inert = "every setting that the program ran under does what the default does"
+		}
 		if r.Inert != "" {
 			r.Ended = "nothing to compare"
 			r.Notes = slices.DeleteFunc(r.Notes, func(n string) bool { return n == r.Inert }) // it is the answer
