@@ -82,8 +82,12 @@ func (r *running) openWindow() *window {
 	return w
 }
 
-// close ends the window and puts its figures into out. The load ended at a time.
+// close ends the window and puts its figures into out. The load ended at a time: if before the
+// window, as where the server died at the first request, it was not under load.
 func (w *window) close(r *running, out *Sample, ended time.Time) {
+	if !ended.After(w.begin) {
+		return
+	}
 	after := r.used()
 	out.NoLoad = false
 	out.Wall = ended.Sub(w.begin).Seconds()

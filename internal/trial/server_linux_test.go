@@ -268,3 +268,13 @@ func TestServerIsCancelled(t *testing.T) {
 		t.Errorf("sample %v, error %v", s, err)
 	}
 }
+
+// A load that was over before its figures could be taken gives none: no time below zero.
+func TestLoadEndsBeforeItsWindow(t *testing.T) {
+	begin := time.Now()
+	out := &Sample{NoLoad: true}
+	(&window{begin: begin}).close(&running{}, out, begin.Add(-time.Millisecond))
+	if !out.NoLoad || out.Wall != 0 {
+		t.Errorf("load of %v s, without load: %v", out.Wall, out.NoLoad)
+	}
+}
