@@ -238,11 +238,11 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 		s.record(&s.file.Arms[i].Program, &f.programFlags)
 	}
 	progress := newProgress(a.stderr)
-	defer progress.clear()
+	defer progress.Clear()
 	opts.Metric = s.spec
 	keep := s.keeps()
 	opts.Request = trial.Request{Profile: f.sampleRate, Keep: keep, KeepSeries: keep.Stacks, Timeout: f.timeout}
-	opts.Progress = func(p ab.Progress) { progress.line(abProgress(p)) }
+	opts.Progress = func(p ab.Progress) { progress.Show(p.String()) }
 	var writeErr error
 	opts.Partial = func(result func() *ab.Result) {
 		if len(s.out) == 0 || time.Since(s.wrote) < time.Second {
@@ -254,7 +254,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	}
 	s.start = time.Now()
 	res, err := ab.Compare(ctx, s.arms, opts)
-	progress.clear()
+	progress.Clear()
 	interrupted := ctx.Err() != nil
 	var unknown *ab.UnknownFigureError
 	switch {
@@ -315,17 +315,6 @@ func gated(f *result.AB) error {
 		return errors.Join(append(says[ab.Noisy], exitCode(exitNoisy))...)
 	}
 	return nil
-}
-
-func abProgress(p ab.Progress) string {
-	if p.Round == 0 {
-		return "warm-up: " + p.Arm.Name
-	}
-	text := fmt.Sprintf("round %d, at most %s left", p.Round, p.Left.Round(time.Second))
-	if p.Detectable > 0 && p.Detectable <= 1 {
-		text += fmt.Sprintf(", sees %.1f%%", 100*p.Detectable)
-	}
-	return text + ": " + p.Arm.Name
 }
 
 // openAB checks everything that can be checked before measuring, and builds what is to

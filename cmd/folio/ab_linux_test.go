@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // repository prepares a folio ab of two revisions of a program, in a repository of

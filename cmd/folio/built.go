@@ -18,14 +18,7 @@ import (
 
 // builder builds programs, and says on standard error how far it is.
 func (a *app) builder() build.Builder {
-	line := newProgress(a.stderr)
-	return build.Builder{Run: a.runGo, Stderr: a.stderr, Progress: func(text string) {
-		if text == "" {
-			line.clear()
-			return
-		}
-		line.line(text)
-	}}
+	return build.Builder{Run: a.runGo, Stderr: a.stderr, Progress: newProgress(a.stderr).Show}
 }
 
 // orNothing is the error of a build: of one that a signal ended, that nothing was measured.

@@ -165,12 +165,12 @@ func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseF
 	progress := newProgress(a.stderr)
 	begin := time.Now()
 	c.Progress = func(done collapser.Outcome, left int) {
-		progress.line(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Plural(left, "window")))
+		progress.Show(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Plural(left, "window")))
 	}
 	var err error
 	if f.watch > 0 {
 		err = c.Watch(ctx, f.watch, func(o collapser.Outcome) {
-			progress.clear()
+			progress.Clear()
 			r.Outcome.Add(o)
 			if o.Collapsed > 0 || len(o.Refused) > 0 {
 				_ = a.stderr.Line("%s", report.CollapseLine(o))
@@ -180,7 +180,7 @@ func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseF
 		r.Outcome, err = c.Pass(ctx)
 	}
 	r.Elapsed = time.Since(begin)
-	progress.clear()
+	progress.Clear()
 	if r.Outcome.Reason != nil {
 		r.Notes.Add("refused: " + r.Outcome.Reason.Error())
 	}

@@ -443,8 +443,8 @@ func TestProgressLineIsEscaped(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	p := newPTY(t)
 	line := newProgress(console.New(p.tty))
-	line.line(evil)
-	line.clear()
+	line.Show(evil)
+	line.Clear()
 	p.tty.Close()
 	var seen strings.Builder
 	buf := make([]byte, 4096)

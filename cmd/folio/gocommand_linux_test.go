@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 var kills = flag.Int("kills", 0, "how often TestGoCommandEnded ends each build (default 2, in full tests only)")

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -191,10 +190,10 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	defer func() { err = errors.Join(err, cgroups.Close()) }()
 	opts.Runner = lab.Process([]string{self, "lab", "arm"}, cgroups)
 	progress := newProgress(a.stderr)
-	defer progress.clear()
-	opts.Progress = func(p lab.Progress) { progress.line(labProgress(p)) }
+	defer progress.Clear()
+	opts.Progress = func(p lab.Progress) { progress.Show(p.String()) }
 	opts.Announce = func(experiment string, changes []settings.Change) {
-		progress.clear()
+		progress.Clear()
 		for _, c := range changes {
 			_ = a.stderr.Line("%s: --allow-system: %s, put back after each run", experiment, c)
 		}
@@ -204,7 +203,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		l.written = errors.Join(l.written, l.write())
 	}
 	res, err := lab.Run(ctx, opts)
-	progress.clear()
+	progress.Clear()
 	if len(res.Outcomes) == 0 {
 		return err
 	}
@@ -227,17 +226,6 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 		err = errors.Join(exitCode(exitInterrupted), err)
 	}
 	return errors.Join(err, unknown)
-}
-
-func labProgress(p lab.Progress) string {
-	round := "warm-up"
-	switch {
-	case p.Preparing:
-		round = "preparing"
-	case p.Round > 0:
-		round = fmt.Sprintf("round %d of %d", p.Round, p.Rounds)
-	}
-	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, unit.Span(p.Left.Round(time.Second)), p.Arm)
 }
 
 // write brings the result files up to date. Before anything was measured, an

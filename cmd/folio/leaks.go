@@ -115,9 +115,9 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 		if left <= 0 && o.Most > o.Duration {
 			left, until = o.Most-elapsed, "until its Go heap can be judged, at most "
 		}
-		progress.line(fmt.Sprintf("watching process %d: %s%s left", pid, until, unit.Elapsed(max(left, 0).Round(time.Second))))
+		progress.Show(fmt.Sprintf("watching process %d: %s%s left", pid, until, unit.Elapsed(max(left, 0).Round(time.Second))))
 	})
-	progress.clear()
+	progress.Clear()
 	if err != nil {
 		return fmt.Errorf("watch process %d: %w", pid, err)
 	}

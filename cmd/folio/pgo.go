@@ -30,12 +30,12 @@ func (v *variants) sample(ctx context.Context) error {
 		return nil
 	}
 	progress := newProgress(v.a.stderr)
-	defer progress.clear()
+	defer progress.Clear()
 	req := trial.Request{Profile: profileRate, Keep: trial.Keep{Samples: true}, Timeout: v.session.request.Timeout}
 	var taken [][]byte
 	total := uint64(0)
 	for began := time.Now(); total < profileSamples && (total == 0 || time.Since(began) < profileTime); {
-		progress.line(fmt.Sprintf("pgo=auto: sampling the default build, %s of %s", unit.Plural(int(total), "sample"), unit.Plural(len(taken), "run")))
+		progress.Show(fmt.Sprintf("pgo=auto: sampling the default build, %s of %s", unit.Plural(int(total), "sample"), unit.Plural(len(taken), "run")))
 		s, err := v.session.program.Run(ctx, v.session.base, req)
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/scratch"
 	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/build"
@@ -413,16 +412,4 @@ func (s *session) close() error {
 		err = errors.Join(err, s.spool.Close())
 	}
 	return errors.Join(err, s.release())
-}
-
-// terminal returns the file behind w when it is one that a person watches.
-func terminal(w any) (*os.File, bool) {
-	if p, ok := w.(*console.Printer); ok {
-		w = p.Raw()
-	}
-	f, ok := w.(*os.File)
-	if !ok {
-		return nil, false
-	}
-	return f, isTerminal(f)
 }

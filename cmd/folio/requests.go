@@ -200,9 +200,9 @@ func (s *session) findRate(ctx context.Context, a *app, f *programFlags, p *tria
 		return nil, nil
 	}
 	progress := newProgress(a.stderr)
-	defer progress.clear()
-	progress.line("--rate auto: searching")
-	found, err := p.FindRate(ctx, set, func(step load.RateStep) { progress.line("--rate auto: " + step.String()) })
+	defer progress.Clear()
+	progress.Show("--rate auto: searching")
+	found, err := p.FindRate(ctx, set, func(step load.RateStep) { progress.Show("--rate auto: " + step.String()) })
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, errNothing

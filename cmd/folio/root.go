@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -53,9 +55,28 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("folio {{.Version}}\n")
 	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newLeaks(a), newCollapse(a), newExec(a),
 		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newCache(a),
-		newPlugin("agent", agentShort), newPlugin("fleet", fleetShort), newVersion(a), newReference(a))
+		newPlugin("agent", agentShort), newPlugin("fleet", fleetShort), newVersion(a), newReference())
 	usage.Strict(root)
 	return root
+}
+
+// newReference returns the command that writes what packagers and the documentation need.
+func newReference() *cobra.Command {
+	return &cobra.Command{
+		Use:     "reference directory",
+		Short:   "Write commands.md and man pages, made from the help texts",
+		Example: "  folio reference /tmp",
+		Hidden:  true,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if len(args) != 1 {
+				return misusef("reference: want one directory")
+			}
+			for name, text := range usage.Reference(cmd.Root()) {
+				err = errors.Join(err, os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644))
+			}
+			return err
+		},
+	}
 }
 
 // knownCommand refuses an unknown command, and says how to measure a program of that name.

@@ -280,13 +280,17 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 
 	progress := newProgress(a.stderr)
 	var writeErr error
-	opts.Progress = progress.show
+	opts.Progress = func(p tune.Progress) {
+		if p.Sample == nil { // else the next trial's start follows at once
+			progress.Show(p.String())
+		}
+	}
 	opts.Partial = func(r *tune.Result) {
 		s.keepTune(r)
 		writeErr = errors.Join(writeErr, s.write())
 	}
 	res, err := tune.Search(ctx, runner, opts)
-	progress.clear()
+	progress.Clear()
 	if res != nil {
 		s.keepTune(res)
 	}

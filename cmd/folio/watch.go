@@ -56,12 +56,12 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 		line := newProgress(a.stderr)
 		w.show = func(file *result.Inspect, _ bool) error {
 			rss, _ := report.RSS(file.Process)
-			line.line(fmt.Sprintf("process %d: %s of %s, RSS %s", file.Process.PID,
+			line.Show(fmt.Sprintf("process %d: %s of %s, RSS %s", file.Process.PID,
 				unit.ElapsedSeconds(seconds(file.Process)), unit.Span(f.duration), unit.Size(rss)))
 			return nil
 		}
 		err = w.run(ctx)
-		line.clear()
+		line.Clear()
 	}
 	if err == nil && f.duration > 0 {
 		err = w.finish()

@@ -55,6 +55,18 @@ type Progress struct {
 	Preparing       bool // no trial, but what the arm needs is made
 }
 
+// String is a line for who waits.
+func (p Progress) String() string {
+	round := "warm-up"
+	switch {
+	case p.Preparing:
+		round = "preparing"
+	case p.Round > 0:
+		round = fmt.Sprintf("round %d of %d", p.Round, p.Rounds)
+	}
+	return fmt.Sprintf("%s: %s, about %s left: %s", p.Experiment, round, unit.Span(p.Left.Round(time.Second)), p.Arm)
+}
+
 // Process returns a Runner that has command, with a task's arguments behind it,
 // run tasks as processes: in cgroups, unless that is nil.
 func Process(command []string, cgroups *cgroup.Parent) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {

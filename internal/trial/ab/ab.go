@@ -50,6 +50,18 @@ type Progress struct {
 	Detectable float64
 }
 
+// String is a line for who waits.
+func (p Progress) String() string {
+	if p.Round == 0 {
+		return "warm-up: " + p.Arm.Name
+	}
+	text := fmt.Sprintf("round %d, at most %s left", p.Round, p.Left.Round(time.Second))
+	if p.Detectable > 0 && p.Detectable <= 1 {
+		text += fmt.Sprintf(", sees %.1f%%", 100*p.Detectable)
+	}
+	return text + ": " + p.Arm.Name
+}
+
 // Ended says why a comparison ended.
 type Ended string
 

@@ -53,28 +53,6 @@ type Options struct {
 	Partial func(*Result)
 }
 
-// A Stage is a part of a search.
-type Stage string
-
-const (
-	InWarmup Stage = "warm-up" // InBuilds comes next, where there are any
-	InRace   Stage = "race"
-	InFinal  Stage = "final"
-)
-
-// Progress is what is known while the search runs.
-type Progress struct {
-	Stage     Stage
-	Round, Of int // round of the stage, from 1; Of how many, 0 for not known
-	Trials    int // ended so far
-	Settings  int // in the round
-	Arm       *Arm
-	Sample    *trial.Sample // nil: the trial starts
-	Sampled   bool          // where its CPU time goes is to be sampled
-	Best      *Arm          // so far; nil at first
-	Left      time.Duration // of the budget; 0 where there is none
-}
-
 // A Result is what a search found.
 type Result struct {
 	Arms        []*Arm // in the order in which they were first tried; [0] is the default

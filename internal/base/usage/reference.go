@@ -1,55 +1,38 @@
-package main
+package usage
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// newReference returns the command that writes what packagers and the documentation
-// need: it is not for users.
-func newReference(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "reference directory",
-		Short:   "Write commands.md and man pages, made from the help texts",
-		Example: "  folio reference /tmp",
-		Hidden:  true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return misusef("reference: want one directory")
-			}
-			root := cmd.Root()
-			files := map[string]string{"commands.md": reference(root)}
-			for _, c := range visible(root) {
-				files[manName(c)+".1"] = manPage(c)
-			}
-			for name, text := range files {
-				if err := os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+// Reference makes what packagers and the documentation need of a command and its own, as
+// texts by the names of their files: commands.md, and a man page of each.
+func Reference(root *cobra.Command) map[string]string {
+	files := map[string]string{"commands.md": commands(root)}
+	for _, c := range visible(root) {
+		files[manName(c)+".1"] = manPage(c)
 	}
+	return files
 }
 
 // visible returns the commands that users see, each before its own.
 func visible(cmd *cobra.Command) []*cobra.Command {
 	out := []*cobra.Command{cmd}
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "completion" {
+		if listed(c) {
 			out = append(out, visible(c)...)
 		}
 	}
 	return out
 }
 
-// reference is docs/commands.md.
-func reference(root *cobra.Command) string {
+func listed(c *cobra.Command) bool { return c.IsAvailableCommand() && c.Name() != "completion" }
+
+// commands is docs/commands.md.
+func commands(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nMade from the help texts by `folio reference`; a test keeps it up to date.\n")
 	for _, c := range visible(root) {
@@ -61,18 +44,25 @@ func reference(root *cobra.Command) string {
 			fmt.Fprintf(&b, "\nExamples:\n\n```\n%s\n```\n", outdent(text))
 		}
 		var rows strings.Builder
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" {
-				return
+		eachFlag(c, func(f *pflag.Flag, value, text string) {
+			if f.Name != "help" {
+				fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", strings.TrimSpace(flagName(f)+" "+value), cell(text), cell(defaultOf(f)))
 			}
-			placeholder, usage := pflag.UnquoteUsage(f)
-			fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", strings.TrimSpace(flagName(f)+" "+placeholder), cell(usage), cell(defaultOf(f)))
 		})
 		if rows.Len() > 0 {
 			fmt.Fprintf(&b, "\n| flag | what | default |\n|---|---|---|\n%s", rows.String())
 		}
 	}
 	return b.String()
+}
+
+// eachFlag calls f with the flags of a command, the names of their values and their texts.
+func eachFlag(c *cobra.Command, f func(_ *pflag.Flag, value, text string)) {
+	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if value, text := pflag.UnquoteUsage(flag); !flag.Hidden {
+			f(flag, value, strings.Join(strings.Fields(text), " "))
+		}
+	})
 }
 
 func flagName(f *pflag.Flag) string {
@@ -92,16 +82,10 @@ func defaultOf(f *pflag.Flag) string {
 }
 
 // cell keeps a text within one cell of a Markdown table.
-func cell(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
-}
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func outdent(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimPrefix(l, "  ")
-	}
-	return strings.Join(lines, "\n")
+	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
 }
 
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
@@ -110,27 +94,18 @@ func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line(`.TH "%s" 1 "" "folio %s" "Folio"`, strings.ToUpper(manName(c)), roff(version()))
+	line(`.TH "%s" 1 "" "folio %s" "Folio"`, strings.ToUpper(manName(c)), roff(c.Root().Version))
 	line(".SH NAME\n%s \\- %s", roff(manName(c)), roff(c.Short))
 	line(".SH SYNOPSIS\n.nf\n%s\n.fi", roff(c.UseLine()))
 	if text := strings.TrimSpace(c.Long); text != "" {
 		line(".SH DESCRIPTION\n.nf\n%s\n.fi", roff(text))
 	}
-	options := false
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		if !options {
-			options = true
-			line(".SH OPTIONS")
-		}
-		placeholder, usage := pflag.UnquoteUsage(f)
-		text := strings.Join(strings.Fields(usage), " ")
+	line(".SH OPTIONS") // each has --help
+	eachFlag(c, func(f *pflag.Flag, value, text string) {
 		if d := defaultOf(f); d != "" {
 			text += " (default " + strings.Trim(d, "`") + ")"
 		}
-		line(".TP\n\\fB%s\\fR %s\n%s", roff(flagName(f)), roff(placeholder), roff(text))
+		line(".TP\n\\fB%s\\fR %s\n%s", roff(flagName(f)), roff(value), roff(text))
 	})
 	if c.Example != "" {
 		line(".SH EXAMPLES\n.nf\n%s\n.fi", roff(strings.Trim(c.Example, "\n")))
@@ -140,7 +115,7 @@ func manPage(c *cobra.Command) string {
 		also = append(also, manName(c.Parent())+"(1)")
 	}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "completion" {
+		if listed(sub) {
 			also = append(also, manName(sub)+"(1)")
 		}
 	}
@@ -153,11 +128,5 @@ func manPage(c *cobra.Command) string {
 // roff escapes a text for man pages: backslashes, hyphens, and dots that begin a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
-			lines[i] = `\&` + l
-		}
-	}
-	return strings.Join(lines, "\n")
+	return strings.TrimPrefix(strings.NewReplacer("\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n"+text), "\n")
 }
