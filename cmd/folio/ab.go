@@ -210,7 +210,6 @@ type abSession struct {
 	*session
 	file  result.AB
 	arms  []*trial.Arm
-	all   []*trial.Program
 	start time.Time
 	wrote time.Time
 	revs  *build.Built // nil without --rev
@@ -231,7 +230,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.end(err)) }()
-	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.all[0], s.arms[0].Setting); err != nil {
+	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.arms[0].Runner.(*trial.Program), s.arms[0].Setting); err != nil {
 		return err
 	}
 	for i := range s.file.Arms {
@@ -403,7 +402,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	p := *s.program
 	p.Command, p.Dir = arm.command, arm.dir
 	goVersion, module, isGo := host.Program(arm.command[0])
-	p.IsGo = isGo
+	p.IsGo, p.Heap = isGo, trial.ReadHeap(arm.command[0])
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -416,7 +415,6 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 			about.Module = &module
 		}
 	}
-	s.all = append(s.all, &p)
 	if about := s.procs(arm.command[0]); about.text != "" && !sets(arm.env, "GOMAXPROCS=") && !slices.Contains(s.notes, about.text) {
 		s.notes = append(s.notes, about.text)
 	}

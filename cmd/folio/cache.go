@@ -27,12 +27,9 @@ type cached struct {
 var caches = []cached{
 	{toolchain.Toolchains, "releases of Go, of --go", true},
 	{toolchain.Builds, "Go's build cache for builds of folio tune", true},
-	{profiles, "profiles that --pgo auto made", true},
+	{toolchain.Profiles, "profiles that --pgo auto made", true},
 	{"overlay", "patched files of the standard library; not while folio builds", false},
 }
-
-// profiles is where the profiles of --pgo auto are.
-const profiles = "profiles"
 
 const cacheLong = `List what folio keeps in its cache, and how much it is. The cache is in
 $XDG_CACHE_HOME/folio, by default ~/.cache/folio. Go's own caches have nothing of

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,11 +97,10 @@ type session struct {
 
 	generator *load.Options // the load by folio; nil for none
 
-	limits   cgroup.Limits
-	cgroups  *cgroup.Parent // nil without limits
-	built    *build.Program // nil without --build
-	variants *variants      // nil where no builds are searched
-	spool    *os.File       // a copy of standard input; nil for none
+	limits  cgroup.Limits
+	cgroups *cgroup.Parent // nil without limits
+	built   *build.Program // nil without --build
+	spool   *os.File       // a copy of standard input; nil for none
 }
 
 // open checks everything that can be checked before measuring, and builds what is to
@@ -250,7 +248,7 @@ func (s *session) about(kind string, command []string, exe string) {
 		s.notes = append(s.notes, w.Error())
 	}
 	goVersion, module, isGo := host.Program(exe)
-	s.program = &trial.Program{Command: command, FS: fs, IsGo: isGo}
+	s.program = &trial.Program{Command: command, FS: fs, IsGo: isGo, Heap: trial.ReadHeap(exe)}
 	s.file = result.File{
 		Header: result.NewHeader(result.Schema, kind, version()), Host: s.host,
 		Program: result.Program{Command: command, Environment: trial.Baseline()},
@@ -368,15 +366,13 @@ func (s *session) keepProfile(samples []*trial.Sample) error {
 		if sample.Collected == nil {
 			continue
 		}
-		if sample.Profile != nil {
-			var b bytes.Buffer
-			if err := sample.Collected.WritePprof(&b, time.Duration(sample.Span()*float64(time.Second))); err != nil {
-				return fmt.Errorf("--pprof: %w", err)
-			}
-			s.profile = b.Bytes()
+		profile, err := sample.TakePprof()
+		if err != nil {
+			return fmt.Errorf("--pprof: %w", err)
 		}
-		sample.Collected.Close()
-		sample.Collected = nil
+		if sample.Profile != nil {
+			s.profile = profile
+		}
 	}
 	return nil
 }

@@ -270,15 +270,23 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	}
 	s.record(&s.file.Program, &f.programFlags)
 	runner := trial.Runner(s.program)
+	progress := newProgress(a.stderr)
+	var builds *result.Builds
 	if p != nil {
-		v := a.newVariants(p, s)
-		if err := v.MakeAll(ctx, v.sample); err != nil {
+		v := tune.NewVariants(build.NewSet(p, a.builder(), s.built), s.program)
+		s.notes = append(s.notes, p.Notes...)
+		if err := v.MakeAll(ctx, func(ctx context.Context) error {
+			note, err := v.Sample(ctx, s.base, s.request.Timeout, progress.Show)
+			if note != "" {
+				s.notes = append(s.notes, note)
+			}
+			return err
+		}); err != nil {
 			return orNothing(ctx, err)
 		}
-		s.variants, runner, opts.Builds = v, v, v.options()
+		builds, runner, opts.Builds = result.NewBuilds(v.Set), v, v.Builds()
 	}
 
-	progress := newProgress(a.stderr)
 	var writeErr error
 	opts.Progress = func(p tune.Progress) {
 		if p.Sample == nil { // else the next trial's start follows at once
@@ -286,13 +294,13 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		}
 	}
 	opts.Partial = func(r *tune.Result) {
-		s.keepTune(r)
+		s.keepTune(r, builds)
 		writeErr = errors.Join(writeErr, s.write())
 	}
 	res, err := tune.Search(ctx, runner, opts)
 	progress.Clear()
 	if res != nil {
-		s.keepTune(res)
+		s.keepTune(res, builds)
 	}
 	if !s.measured() {
 		if ctx.Err() != nil {
@@ -413,11 +421,9 @@ func (s *session) measured() bool {
 }
 
 // keepTune puts what is known so far into the result file.
-func (s *session) keepTune(r *tune.Result) {
+func (s *session) keepTune(r *tune.Result, builds *result.Builds) {
 	s.file.SetTune(r)
-	if s.variants != nil {
-		s.variants.record(&s.file)
-	}
+	builds.Record(&s.file)
 	if s.file.Metric == nil {
 		s.file.Metric = result.NewTarget(s.spec, nil)
 	}

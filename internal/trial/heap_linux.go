@@ -13,11 +13,24 @@ import (
 	"github.com/foliomem/folio/internal/system/spawn"
 )
 
-// A heapPatch is what is known of a program's heap.
-type heapPatch struct {
-	known   bool
+// A Heap is what THPHeap changes in a program.
+type Heap struct {
 	program *launch.Program
 	err     error
+}
+
+// ReadHeap looks at a command. Trials of a program whose file is then another are errors.
+func ReadHeap(command string) *Heap {
+	path, err := exec.LookPath(command)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return &Heap{err: err}
+	}
+	program, err := launch.Prepare(path)
+	var refused *codepatch.RefusedError
+	if errors.As(err, &refused) && refused.Kind == codepatch.Patched {
+		err = ErrOwnHeap
+	}
+	return &Heap{program, err}
 }
 
 func (p *Program) mayHeap() error {
@@ -40,13 +53,11 @@ func MayTrace() error {
 }
 
 // heapAtExec returns what is to be done when the program is stopped at its exec; nil
-// and ErrOwnHeap for nothing. The program is looked at once: should it change between
-// trials, the next one is an error.
+// and ErrOwnHeap for nothing.
 func (p *Program) heapAtExec() (func(pid int) error, error) {
-	h := &p.heap
-	if !h.known {
-		h.program, h.err = p.readHeap()
-		h.known = true
+	h := p.Heap
+	if h == nil {
+		h = ReadHeap(p.Command[0])
 	}
 	if h.err != nil {
 		return nil, p.heapError(h.err)
@@ -57,19 +68,6 @@ func (p *Program) heapAtExec() (func(pid int) error, error) {
 		}
 		return nil
 	}, nil
-}
-
-func (p *Program) readHeap() (*launch.Program, error) {
-	path, err := exec.LookPath(p.Command[0])
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return nil, err
-	}
-	program, err := launch.Prepare(path)
-	var refused *codepatch.RefusedError
-	if errors.As(err, &refused) && refused.Kind == codepatch.Patched {
-		return nil, ErrOwnHeap
-	}
-	return program, err
 }
 
 // untraced explains why a program could not be stopped at its exec.

@@ -148,6 +148,7 @@ func TestHeapOfChangedProgram(t *testing.T) {
 		}
 	}
 	replace()
+	p.Heap = ReadHeap(p.Command[0])
 	runOK(t, p, Setting{THP: THPHeap})
 	replace()
 	if s, err := p.Run(t.Context(), Setting{THP: THPHeap}); err == nil || !strings.Contains(err.Error(), "another file was executed") {

@@ -66,7 +66,8 @@ type Program struct {
 	// FS reads the kernel's files; the zero value reads the real ones.
 	FS procmem.FS
 
-	heap heapPatch // what THPHeap changes in the program, looked at once
+	// Heap is what THPHeap changes in the program; nil: each trial looks anew.
+	Heap *Heap
 }
 
 // A Request says what one trial samples and keeps, and how long it may take. The zero
@@ -103,7 +104,7 @@ func (r Request) Of(arm *Arm, round int, sampled bool) Request {
 // patch of Patched.
 func (p *Program) Of(command []string, patched bool) *Program {
 	out := *p
-	out.Command, out.Patched, out.heap = command, patched, heapPatch{}
+	out.Command, out.Patched, out.Heap = command, patched, ReadHeap(command[0])
 	return &out
 }
 

@@ -1,8 +1,10 @@
 package trial
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/program/gctrace"
@@ -164,6 +166,15 @@ type Keep struct {
 
 // Span is of what time the figures are, in seconds: rates are by it.
 func (s *Sample) Span() float64 { return s.Wall + s.Outlived }
+
+// TakePprof returns the samples of Collected as a profile of pprof, and lets them go.
+func (s *Sample) TakePprof() ([]byte, error) {
+	var b bytes.Buffer
+	err := s.Collected.WritePprof(&b, time.Duration(s.Span()*float64(time.Second)))
+	s.Collected.Close()
+	s.Collected = nil
+	return b.Bytes(), err
+}
 
 // OK says that the trial counts.
 func (s *Sample) OK() bool { return s.Failure == "" }

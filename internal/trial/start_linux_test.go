@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/test/testenv"
 	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // What cannot be started is one line that says what to do, and no sample.

@@ -1,11 +1,9 @@
 package programs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
-	"time"
 
 	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/trial"
@@ -36,13 +34,11 @@ func Profile(ctx context.Context, file string, run func() (*trial.Sample, error)
 		if s.Collected == nil || s.Profile == nil || s.Profile.Samples == 0 {
 			return errors.New("it could not be sampled")
 		}
-		var b bytes.Buffer
-		err = s.Collected.WritePprof(&b, time.Duration(s.Wall*float64(time.Second)))
-		s.Collected.Close()
+		pprof, err := s.TakePprof()
 		if err != nil {
 			return err
 		}
-		taken, total = append(taken, b.Bytes()), total+s.Profile.Samples
+		taken, total = append(taken, pprof), total+s.Profile.Samples
 	}
 	data, _, err := build.MergePGO(taken)
 	if err != nil {

@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/program/toolchain"
+	"github.com/foliomem/folio/internal/program/variant"
 )
 
 // mostPGO is more than any profile has that a compiler should read.
@@ -89,4 +93,23 @@ func MergePGO(profiles [][]byte) (data []byte, hash string, err error) {
 		return nil, "", err
 	}
 	return b.Bytes(), hashOf(b.Bytes()), pgo(b.Bytes())
+}
+
+// KeepProfile makes the profile of [variant.PGOAuto] of several, and keeps it in folio's
+// cache.
+func (p *Plan) KeepProfile(taken [][]byte) error {
+	data, hash, err := MergePGO(taken)
+	if err != nil {
+		return err
+	}
+	dir, err := scratch.Cache(toolchain.Profiles)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, hash[:16]+".pgo")
+	if err := scratch.WriteFile(file, data); err != nil {
+		return fmt.Errorf("keep the profile: %w", err)
+	}
+	p.profiles[variant.PGOAuto], p.hashes[variant.PGOAuto] = file, hash
+	return nil
 }

@@ -364,9 +364,6 @@ func (p *Plan) Experiments(b variant.Build) string {
 // Profile returns the file and the SHA-256 of a profile; "" for none.
 func (p *Plan) Profile(value string) (file, hash string) { return p.profiles[value], p.hashes[value] }
 
-// SetProfile sets those of a profile that was made.
-func (p *Plan) SetProfile(value, file, hash string) { p.profiles[value], p.hashes[value] = file, hash }
-
 // downloads returns the releases that are not on this machine.
 func (p *Plan) downloads() (out []string) {
 	for _, b := range p.Steps {

@@ -21,6 +21,7 @@ import (
 const (
 	Toolchains = "toolchains" // a module cache that has nothing but toolchains
 	Builds     = "builds"     // a build cache of go
+	Profiles   = "profiles"   // that --pgo auto made
 )
 
 // oldest is the oldest release that is built with: older ones cannot be chosen by
