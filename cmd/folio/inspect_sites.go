@@ -1,21 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"time"
 
-	"github.com/google/pprof/profile"
-
-	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/program/callsite"
-	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/view/report"
 )
 
@@ -63,9 +54,16 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 	defer func() { err = errors.Join(err, out.close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	file, err := a.readSites(ctx, f, arg, out)
+	ask := result.Asked{Heap: f.heap != "", Diff: f.diff, Goroutines: f.goroutines}
+	if ask.PID, err = pidOf(arg); err != nil { // it was checked: a file
+		ask.File = arg
+	}
+	file, heap, err := result.ReadSites(ctx, version(), ask)
 	if ctx.Err() != nil {
 		return errNothing
+	}
+	if heap != nil {
+		err = errors.Join(err, out.put("--heap", heap))
 	}
 	if err != nil {
 		return err
@@ -77,109 +75,4 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 		return err
 	}
 	return report.Sites(a.stdout, file, f.rows)
-}
-
-func (a *app) readSites(ctx context.Context, f *inspectFlags, arg string, out outputs) (*result.Sites, error) {
-	var before, after *profile.Profile
-	var err error
-	if f.diff != "" {
-		if before, err = readHeapFile(f.diff); err != nil {
-			return nil, err
-		}
-	}
-	pid, err := pidOf(arg)
-	if err != nil { // it was checked: a file
-		if after, err = readHeapFile(arg); err != nil {
-			return nil, err
-		}
-		file := result.NewSites(version(), result.KindSites, 0, nil, "")
-		return file, compareHeaps(file, before, after)
-	}
-	s := inspect.New()
-	target, err := attachSites(s, pid)
-	if err != nil {
-		return nil, err
-	}
-	defer target.Close()
-	command, _ := s.FS.Cmdline(pid)
-	file := result.NewSites(version(), result.KindSites, pid, command, target.Version())
-	if f.heap != "" || f.diff != "" {
-		h, err := target.HeapProfile(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("heap profile of process %d: %w", pid, err)
-		}
-		path, _ := os.Readlink(s.FS.ExePath(pid))
-		if after, err = callsite.HeapProfile(h, callsite.Of(target), path, time.Now()); err != nil {
-			return nil, err
-		}
-		file.Notes = append(file.Notes, after.Comments...)
-	}
-	if f.heap != "" {
-		var b bytes.Buffer
-		if err := callsite.Write(&b, after); err != nil {
-			return nil, err
-		}
-		if err := out.put("--heap", b.Bytes()); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case before != nil:
-		err = compareHeaps(file, before, after)
-	case after != nil:
-		d, derr := callsite.Compare(&profile.Profile{SampleType: after.SampleType, Period: after.Period}, after)
-		if err = derr; err == nil {
-			file.SetHeap(d, after.Period)
-		}
-	}
-	if err == nil && f.goroutines {
-		var g *callsite.Goroutines
-		if g, err = callsite.ReadGoroutines(ctx, target); err == nil {
-			file.SetGoroutines(g)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", pid, err)
-	}
-	return file, nil
-}
-
-// attachSites prepares to read the runtime of a process.
-func attachSites(s *inspect.System, pid int) (*goruntime.Target, error) {
-	if err := s.Check(pid); err != nil {
-		return nil, inspect.Failed(pid, err)
-	}
-	target, err := goruntime.Attach(s.FS, pid)
-	switch {
-	case errors.Is(err, goruntime.ErrGone):
-		return nil, inspect.Failed(pid, procmem.ErrNoProcess)
-	case procmem.Gone(err):
-		return nil, inspect.Failed(pid, s.FS.Unseen(pid, err))
-	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("read the runtime of process %d: %s: %w", pid, s.FS.Denied(pid), err)
-	case err != nil:
-		return nil, fmt.Errorf("read the runtime of process %d: %w", pid, err)
-	}
-	return target, nil
-}
-
-func compareHeaps(file *result.Sites, before, after *profile.Profile) error {
-	d, err := callsite.Compare(before, after)
-	if err != nil {
-		return fmt.Errorf("compare heap profiles: %w", err)
-	}
-	file.SetGrowth(d)
-	return nil
-}
-
-func readHeapFile(path string) (p *profile.Profile, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if p, err = callsite.Parse(file); err != nil {
-		err = fmt.Errorf("%s: read profile: %w", path, err)
-	}
-	return p, err
 }

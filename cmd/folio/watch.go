@@ -13,45 +13,40 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/process/history"
 	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/view/report"
 	"github.com/foliomem/folio/internal/view/screen"
 )
 
 // A watching reads one process again and again.
 type watching struct {
-	a       *app
-	f       *inspectFlags
-	out     outputs
-	process *inspect.Watcher
-	history history.History
-	every   time.Duration
-	show    func(file *result.Inspect, first bool) error
-
-	last *inspect.Process // nil: nothing was read
-	over string           // what the process did that ends the readings
+	history.Watch
+	a    *app
+	f    *inspectFlags
+	out  outputs
+	show func(file *result.Inspect, first bool) error
 }
 
 // watchProcess reads a process until it ends, the duration has passed, or the user ends it.
 func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspect.Watcher, out outputs) error {
 	defer process.Close()
-	w := &watching{a: a, f: f, out: out, process: process, every: f.watch}
-	if w.every == 0 {
-		w.every = max(f.duration/300, 100*time.Millisecond)
+	w := &watching{a: a, f: f, out: out, Watch: history.Watch{Process: process, Every: f.watch, Duration: f.duration,
+		Look: f.watch > 0 && (f.json != "" || f.html != "")}}
+	w.Show = w.add
+	if w.Every == 0 {
+		w.Every = max(f.duration/300, 100*time.Millisecond)
 	}
 	tty, watched := terminal(a.stdout)
 	var err error
 	switch {
 	case f.watch > 0 && out.toStdout():
 		w.show = w.line
-		err = w.run(ctx)
+		err = w.Run(ctx)
 	case f.watch > 0 && watched && os.Getenv("TERM") != "dumb":
 		err = w.onScreen(ctx, tty)
 	case f.watch > 0:
 		w.show = w.text
-		err = w.run(ctx)
+		err = w.Run(ctx)
 	default:
 		line := newProgress(a.stderr)
 		w.show = func(file *result.Inspect, _ bool) error {
@@ -60,14 +55,14 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 				unit.ElapsedSeconds(seconds(file.Process)), unit.Span(f.duration), unit.Size(rss)))
 			return nil
 		}
-		err = w.run(ctx)
+		err = w.Run(ctx)
 		line.Clear()
 	}
 	if err == nil && f.duration > 0 {
 		err = w.finish()
 	}
-	if err == nil && w.over != "" {
-		err = a.stderr.Line("process %d %s", w.last.PID, w.over)
+	if err == nil && w.Over != "" {
+		err = a.stderr.Line("process %d %s", w.Last.PID, w.Over)
 	}
 	return err
 }
@@ -80,75 +75,13 @@ func seconds(p *result.Process) float64 {
 	return 0
 }
 
-// files reports whether the result is written at each reading.
-func (w *watching) files() bool { return w.f.watch > 0 && (w.f.json != "" || w.f.html != "") }
-
-// run reads until it is over.
-func (w *watching) run(ctx context.Context) error {
-	if w.f.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, w.f.duration)
-		defer cancel()
-	}
-	for {
-		begin := time.Now()
-		read := w.process.Read
-		if w.files() {
-			read = w.process.Look
-		}
-		p, err := read()
-		switch {
-		case err == nil:
-			if err := w.add(p); err != nil {
-				return err
-			}
-		case ctx.Err() != nil && w.last != nil:
-			return nil
-		case w.last != nil && w.gone(err):
-			return nil
-		case errors.Is(err, procmem.ErrMainThread) && w.last != nil:
-			// Its threads end one after the other: nothing is to be seen until the last.
-		default:
-			return inspect.Failed(w.process.PID(), err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(w.every - time.Since(begin)):
-		}
-	}
-}
-
-// gone says of an error of reading whether the process ended, or is another program now:
-// what was read until then stays.
-func (w *watching) gone(err error) bool {
-	switch {
-	case errors.Is(err, waterfall.ErrExec):
-		w.over = "began another program: readings end there"
-	case errors.Is(err, procmem.ErrNoProcess):
-		w.over = "has ended"
-	default:
-		return false
-	}
-	return true
-}
-
-// keep adds a reading to the history.
-func (w *watching) keep(p *inspect.Process) {
-	minor, major := w.process.Total()
-	w.history.Add(p, minor, major)
-	w.last = p
-}
-
-// add adds a reading, and shows it.
-func (w *watching) add(p *inspect.Process) error {
-	first := w.last == nil
-	w.keep(p)
-	file, err := w.file(w.history.Recent())
+// add shows a reading.
+func (w *watching) add(first bool) error {
+	file, err := w.file(w.Recent())
 	if err != nil {
 		return err
 	}
-	if w.files() {
+	if w.Look {
 		if err := w.out.write(false, file.JSON); err != nil {
 			return err
 		}
@@ -159,8 +92,8 @@ func (w *watching) add(p *inspect.Process) error {
 // file makes a result of the last reading and what was before.
 func (w *watching) file(g *history.Growth) (*result.Inspect, error) {
 	file := result.NewInspect(version())
-	file.SetProcess(w.last)
-	file.SetHistory(&w.history, g)
+	file.SetProcess(w.Last)
+	file.SetHistory(&w.History, g)
 	return shown(file, w.f.redact)
 }
 
@@ -188,17 +121,10 @@ func (w *watching) text(file *result.Inspect, first bool) error {
 
 // finish looks once more, writes the files, and prints how the memory grew.
 func (w *watching) finish() error {
-	if w.over == "" {
-		if p, err := w.process.Look(); err == nil {
-			w.keep(p)
-		} else if !w.gone(err) && !errors.Is(err, procmem.ErrMainThread) {
-			return inspect.Failed(w.process.PID(), err)
-		}
+	if err := w.Finish(); err != nil {
+		return err
 	}
-	if all := w.process.Since(); all != nil {
-		w.last.Faults = all // not since the look before
-	}
-	file, err := w.file(w.history.All())
+	file, err := w.file(w.All())
 	if err != nil {
 		return err
 	}
@@ -227,14 +153,14 @@ func (w *watching) onScreen(ctx context.Context, tty *os.File) error {
 	if !isTerminal(os.Stdin) {
 		options = append(options, tea.WithInput(nil)) // signals end it
 	}
-	p := tea.NewProgram(screen.Model{Every: unit.Span(w.every)}, options...)
+	p := tea.NewProgram(screen.Model{Every: unit.Span(w.Every)}, options...)
 	w.show = func(file *result.Inspect, _ bool) error {
 		p.Send(screen.Reading{Process: file.Process})
 		return nil
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := w.run(ctx)
+		err := w.Run(ctx)
 		p.Quit()
 		done <- err
 	}()
