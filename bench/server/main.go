@@ -208,10 +208,10 @@ func (b *bench) split() error {
 func (b *bench) run(ctx context.Context, list []service, w io.Writer, out *result.Output) (err error) {
 	cgroup.Sweep(procmem.FS{})
 	f := &File{Schema: schema, Begun: time.Now().UTC(), Rounds: b.rounds, Duration: b.times.duration.Seconds(), Warmup: b.times.warmup.Seconds()}
-	var notes []error
+	var notes []string
 	f.Host, notes = host.Read(procmem.FS{})
 	for _, n := range notes {
-		b.say("%v", n)
+		b.say("%s", n)
 	}
 	defer func() {
 		if b.dir != nil {

@@ -16,10 +16,8 @@ import (
 
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/ab"
 	"github.com/foliomem/folio/internal/trial/metric"
@@ -207,7 +205,7 @@ func sets(vars []string, kv string) bool {
 
 // An abSession is a comparison put to work.
 type abSession struct {
-	*session
+	measurement
 	file  result.AB
 	arms  []*trial.Arm
 	start time.Time
@@ -230,7 +228,8 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.end(err)) }()
-	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.arms[0].Runner.(*trial.Program), s.arms[0].Setting); err != nil {
+	first := s.arms[0].Runner.(*trial.Program)
+	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, first); err != nil {
 		return err
 	}
 	for i := range s.file.Arms {
@@ -238,9 +237,9 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	}
 	progress := newProgress(a.stderr)
 	defer progress.Clear()
-	opts.Metric = s.spec
-	keep := s.keeps()
-	opts.Request = trial.Request{Profile: f.sampleRate, Keep: keep, KeepSeries: keep.Stacks, Timeout: f.timeout}
+	opts.Metric = s.program.Metric
+	opts.Request = s.request
+	opts.Request.KeepSeries = s.request.Keep.Stacks
 	opts.Progress = func(p ab.Progress) { progress.Show(p.String()) }
 	var writeErr error
 	opts.Partial = func(result func() *ab.Result) {
@@ -275,12 +274,8 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded 
 	for _, a := range s.arms {
 		all = append(all, a.Samples...)
 	}
-	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), trial.HeapOnlyNote(all), trial.HeapLostNote(all)} {
-		if text != "" {
-			s.notes = append(s.notes, text)
-		}
-	}
-	s.file.Notes = s.notes
+	trial.AddNotesOfArms(&s.notes, all)
+	s.file.Notes = s.notes.Texts()
 	s.file.Complete = err == nil && !interrupted
 	out := io.Writer(a.stdout)
 	if s.out.toStdout() {
@@ -319,7 +314,7 @@ func gated(f *result.AB) error {
 // openAB checks everything that can be checked before measuring, and builds what is to
 // be built.
 func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool) (_ *abSession, err error) {
-	s := &abSession{session: &session{}}
+	s := &abSession{}
 	var arms []abArm
 	var source *build.Revisions
 	if f.given.Changed("rev") {
@@ -330,51 +325,22 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	if err != nil {
 		return nil, err
 	}
-	if err := s.parse(&f.programFlags); err != nil {
-		return nil, misuse(err)
-	}
-	if s.base.THP == trial.THPCollapse {
-		if err := trial.MayCollapse(); err != nil {
-			return nil, err
-		}
-	}
-	s.byLatency()
-	server, err := s.server(&f.programFlags)
-	if err != nil {
-		return nil, misuse(err)
-	}
-	s.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &s.file, f.redact, gobench.AB), asPage(f.html, f.json))
-	if err := errors.Join(checkInput(f.input), err); err != nil {
-		return nil, err
-	}
-	sweep()
-	if s.cgroups, err = openLimits(s.limits); err != nil {
+	if err := s.begin(a, &f.programFlags, true, asBench(f.bench, &s.file, f.redact, gobench.AB)); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.cgroups.Close())
+			err = errors.Join(err, s.revs.Remove(), s.program.Cgroups.Close())
 		}
 	}()
 	if source != nil {
 		if s.revs, err = source.Build(ctx, a.builder()); err != nil {
 			return nil, orNothing(ctx, err)
 		}
-		s.notes, arms = append(s.notes, s.revs.Notes...), revisionArms(s.revs, source)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.revs.Remove())
+		for _, text := range s.revs.Notes {
+			s.notes.Add(text)
 		}
-	}()
-	fs := procmem.New("")
-	var warnings []error
-	s.host, warnings = host.Read(fs)
-	for _, w := range warnings {
-		s.notes = append(s.notes, w.Error())
-	}
-	s.program = &trial.Program{
-		FS: fs, Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit, Metric: s.spec, Server: server, Cgroups: s.cgroups,
+		arms = revisionArms(s.revs, source)
 	}
 	if f.show {
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
@@ -384,16 +350,14 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	}
 	s.file = result.AB{
 		Header: result.NewHeader(result.Schema, result.KindAB, version()), Host: s.host, Seed: f.seed,
-		Metric: result.NewTarget(s.spec, nil), Input: f.input, Setting: result.NewSetting(s.base),
+		Metric: result.NewTarget(s.program.Metric, nil), Input: f.input, Setting: result.NewSetting(s.base),
 	}
 	for _, arm := range arms {
 		if err := s.add(arm, f); err != nil {
 			return nil, err
 		}
 	}
-	if note := s.program.TraceNote(); note != "" {
-		s.notes = append(s.notes, note)
-	}
+	s.notes.Add(s.program.TraceNote())
 	return s, nil
 }
 
@@ -401,22 +365,14 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 func (s *abSession) add(arm abArm, f *abFlags) error {
 	p := *s.program
 	p.Command, p.Dir = arm.command, arm.dir
-	goVersion, module, isGo := host.Program(arm.command[0])
+	about, isGo := result.NewProgram(arm.show, arm.command[0])
 	p.IsGo, p.Heap = isGo, trial.ReadHeap(arm.command[0])
 	if err := p.Check(); err != nil {
 		return err
 	}
-	about := result.Program{Command: arm.show, Stdin: s.session.file.Program.Stdin}
 	s.record(&about, &f.programFlags)
-	about.Version, about.BuildID = host.Build(arm.command[0])
-	if isGo {
-		about.GoVersion = &goVersion
-		if module != "" {
-			about.Module = &module
-		}
-	}
-	if about := s.procs(arm.command[0]); about.text != "" && !sets(arm.env, "GOMAXPROCS=") && !slices.Contains(s.notes, about.text) {
-		s.notes = append(s.notes, about.text)
+	if !sets(arm.env, "GOMAXPROCS=") {
+		s.notes.Add(s.procs(arm.command[0]).Text)
 	}
 	setting := s.base
 	// Its own variables replace those of --env.
@@ -435,7 +391,7 @@ func (s *abSession) keep(res *ab.Result) {
 		s.file.Arms[i].Load = result.SummarizeLoads(arm.Samples)
 		s.file.Arms[i].Profile, s.file.Arms[i].Tree = trial.Profile(arm.Samples), trial.Tree(arm.Samples)
 	}
-	if s.spec != nil || res == nil || len(res.Comparisons) == 0 {
+	if s.program.Metric != nil || res == nil || len(res.Comparisons) == 0 {
 		return
 	}
 	var bench []string
@@ -458,9 +414,5 @@ func (s *abSession) end(err error) error {
 	if s.file.Error = reason(err); s.file.Complete {
 		s.file.Error = "" // a gate that failed is an answer
 	}
-	err = errors.Join(s.write(), s.out.close())
-	if s.spool != nil {
-		err = errors.Join(err, s.spool.Close())
-	}
-	return errors.Join(err, s.revs.Remove(), s.cgroups.Close())
+	return errors.Join(s.write(), s.close(), s.revs.Remove())
 }

@@ -31,14 +31,11 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 		return misusef("--attach %d: --%s is for programs that folio starts", f.pid, other)
 	}
 	s := &session{}
-	if err := s.parse(&f.programFlags); err != nil {
-		return misuse(err)
+	if err := s.begin(a, &f.programFlags, false, s.bench(&f.programFlags), asPprof(&f.programFlags)); err != nil {
+		return err
 	}
 	s.about(result.KindAttach, commandOf(f.pid), fmt.Sprintf("/proc/%d/exe", f.pid))
 	s.file.Program.Attached = f.pid
-	if err := s.openOutputs(a, &f.programFlags); err != nil {
-		return err
-	}
 	defer func() { err = errors.Join(err, s.end(err)) }()
 
 	ctx, stop := interruptible(ctx)
@@ -59,7 +56,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	case sample.Uncounted != nil:
 		note += "; there may have been more GC cycles: " + sample.Uncounted.Error()
 	}
-	s.notes = append(s.notes, note)
+	s.notes.Add(note)
 	err = a.showRun(s, arm)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/process/collapser"
 	"github.com/foliomem/folio/internal/process/inspect"
@@ -117,22 +116,23 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 		return err
 	}
 	defer c.Close()
-	r := &result.Collapsing{PID: pid, Options: c.Options(), Watched: f.watch > 0, Notes: &stat.Notes{}}
-	if err := aboutProcess(r, s); err != nil {
-		return err
+	progress := newProgress(a.stderr)
+	c.Progress = func(done collapser.Outcome, left int) {
+		progress.Show(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Plural(left, "window")))
 	}
-	if r.Before, err = c.State(ctx, faultTime); err != nil {
-		return fmt.Errorf("collapse process %d: %w", pid, err)
-	}
-	var failed error
-	if f.dryRun {
-		plan, err := c.Plan()
-		if err != nil {
-			return fmt.Errorf("collapse process %d: %w", pid, err)
+	r, failed := result.RunCollapse(ctx, s, c, pid, f.dryRun, f.watch, func(o collapser.Outcome) {
+		progress.Clear()
+		if o.Collapsed > 0 || len(o.Refused) > 0 {
+			_ = a.stderr.Line("%s", report.CollapseLine(o))
 		}
-		r.Plan = &plan
-	} else {
-		failed = a.carryOut(ctx, c, f, r)
+	})
+	progress.Clear()
+	if r == nil {
+		return fmt.Errorf("collapse process %d: %w", pid, failed)
+	} else if failed != nil {
+		failed = fmt.Errorf("collapse process %d: %w", pid, failed)
+	} else if r.Interrupted && !r.Watched {
+		failed = exitCode(exitInterrupted)
 	}
 	file, err := shown(result.NewCollapse(version(), r), f.redact)
 	if err != nil {
@@ -143,74 +143,4 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 		err = errors.Join(err, report.Collapse(a.stdout, file))
 	}
 	return errors.Join(err, failed)
-}
-
-// aboutProcess fills in which process it is, and notes what works against its huge
-// pages.
-func aboutProcess(r *result.Collapsing, s *inspect.System) error {
-	p, err := s.Process(r.PID, inspect.Options{MinDensity: r.Options.MinDensity})
-	if err != nil {
-		return fmt.Errorf("collapse process %d: %w", r.PID, err)
-	}
-	r.Command, r.Name, r.GoVersion = p.Command, p.Name, p.GoVersion
-	for _, text := range append(p.Hazards, p.Notes...) {
-		r.Notes.Add(text)
-	}
-	return nil
-}
-
-// carryOut collapses, and says in r what became of it. The error is of what was asked
-// for and could not be done.
-func (a *app) carryOut(ctx context.Context, c *collapser.Collapser, f *collapseFlags, r *result.Collapsing) error {
-	progress := newProgress(a.stderr)
-	begin := time.Now()
-	c.Progress = func(done collapser.Outcome, left int) {
-		progress.Show(fmt.Sprintf("%s collapsed, %s left", unit.Size(done.Bytes), unit.Plural(left, "window")))
-	}
-	var err error
-	if f.watch > 0 {
-		err = c.Watch(ctx, f.watch, func(o collapser.Outcome) {
-			progress.Clear()
-			r.Outcome.Add(o)
-			if o.Collapsed > 0 || len(o.Refused) > 0 {
-				_ = a.stderr.Line("%s", report.CollapseLine(o))
-			}
-		})
-	} else {
-		r.Outcome, err = c.Pass(ctx)
-	}
-	r.Elapsed = time.Since(begin)
-	progress.Clear()
-	if r.Outcome.Reason != nil {
-		r.Notes.Add("refused: " + r.Outcome.Reason.Error())
-	}
-	r.Interrupted = ctx.Err() != nil && errors.Is(err, ctx.Err())
-	r.Ended = errors.Is(err, collapser.ErrEnded)
-	if !r.Ended {
-		// The faults of a moment later; an interrupt is not kept waiting.
-		switch after, aerr := c.State(ctx, faultTime); {
-		case errors.Is(aerr, collapser.ErrEnded):
-			r.Ended = true
-		case aerr != nil:
-			r.Notes.Add("how the process is now is not known: " + aerr.Error())
-		default:
-			r.After = &after
-		}
-	}
-	o := r.Outcome
-	refused := 0
-	for _, n := range o.Refused {
-		refused += n
-	}
-	switch {
-	case r.Watched && (r.Interrupted || r.Ended):
-		return nil // that is how it ends
-	case r.Interrupted:
-		return exitCode(exitInterrupted)
-	case err != nil:
-		return fmt.Errorf("collapse process %d: %w", r.PID, err)
-	case refused > 0 && o.Collapsed == 0 && o.Already == 0:
-		return fmt.Errorf("collapse process %d: the kernel refused every window: %w", r.PID, o.Reason)
-	}
-	return nil
 }

@@ -137,12 +137,10 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	}
 	d := facts.Diagnose(f.skip...)
 
-	info, warnings := host.Read(procmem.New(""))
+	info, notes := host.Read(procmem.New(""))
 	file := result.NewDoctor(version(), facts, d)
 	file.Host = info
-	for _, w := range warnings {
-		file.Notes = append(file.Notes, w.Error())
-	}
+	file.Notes = append(file.Notes, notes...)
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}

@@ -155,9 +155,6 @@ func onePID(needed bool) cobra.PositionalArgs {
 	}
 }
 
-// faultTime is how long page faults are counted.
-const faultTime = 300 * time.Millisecond
-
 func (f *inspectFlags) check() error {
 	switch {
 	case !(f.density >= inspect.LeastDensity && f.density <= 1):
@@ -243,7 +240,7 @@ func (f *inspectFlags) look(ctx context.Context, s *inspect.System, pid int, w i
 		file.SetList(l)
 		return f.show(w, file)
 	}
-	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: faultTime, Waterfall: true, Sites: true, Bloat: true})
+	p, err := s.Process(pid, inspect.Options{MinDensity: f.density, FaultTime: inspect.FaultTime, Waterfall: true, Sites: true, Bloat: true})
 	if err != nil {
 		return inspect.Failed(pid, err)
 	}

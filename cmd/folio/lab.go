@@ -166,11 +166,11 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool)
 	}
 	opts.Self = []string{self, "lab", "guard"}
 	l := &labRun{redact: f.redact}
-	info, warnings := host.Read(procmem.New(""))
+	info, unread := host.Read(procmem.New(""))
 	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Limits: recorded(opts.Limits), Quick: f.quick}
 	notes := &stat.Notes{}
-	for _, w := range warnings {
-		notes.Add(w.Error())
+	for _, text := range unread {
+		notes.Add(text)
 	}
 	if l.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), asPage(f.html, f.json)); err != nil {
 		return err

@@ -2,17 +2,12 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // limitFlags are the limits of a container that runs get.
@@ -57,40 +52,7 @@ func recorded(l cgroup.Limits) *cgroup.Limits {
 	return &l
 }
 
-// procs says what a CPU quota does to the GOMAXPROCS of the program in a file: which value it
-// begins with, and what else is worth a try. What is set by hand stays so; known is false
-// then, and for programs that are not Go.
-type procs struct {
-	known   bool
-	initial int
-	others  []int
-	text    string // for the notes
-}
-
-func (s *session) procs(exe string) (p procs) {
-	goVersion, _, isGo := host.Program(exe)
-	set := os.Getenv("GOMAXPROCS") != "" || slices.ContainsFunc(s.base.Env, func(kv string) bool { return strings.HasPrefix(kv, "GOMAXPROCS=") })
-	if s.limits.CPUs == nil || !isGo || set || s.base.GOMAXPROCS != 0 {
-		return p
-	}
-	quota, have := *s.limits.CPUs, s.host.CPUs
-	p.known, p.initial = true, have
-	round := int(min(math.Ceil(quota), float64(have)))
-	for _, n := range []int{int(max(math.Floor(min(quota, float64(have))), 1)), round} {
-		if !slices.Contains(p.others, n) {
-			p.others = append(p.others, n)
-		}
-	}
-	cpus := unit.Plural(have, "CPU")
-	switch why := host.IgnoresQuota(exe, s.base.Environ(os.Environ())); {
-	case why == "":
-		p.initial = min(max(round, 2), have)
-		p.text = fmt.Sprintf("GOMAXPROCS is %d by default: %s derives it from the quota of %s (never below 2) and the %s here",
-			p.initial, goVersion, cgroup.Limits{CPUs: &quota}, cpus)
-	case round < have:
-		p.text = fmt.Sprintf("GOMAXPROCS is %d by default, as this machine has %s, whatever the quota of %s: %s; set GOMAXPROCS=%d, or build with Go 1.25 or later (and that in go.mod)",
-			have, cpus, cgroup.Limits{CPUs: &quota}, why, round)
-	}
-	p.others = slices.DeleteFunc(p.others, func(n int) bool { return n == p.initial })
-	return p
+// procs says what a CPU quota does to the GOMAXPROCS of the program in a file.
+func (m *measurement) procs(exe string) trial.QuotaProcs {
+	return trial.ProcsOf(exe, m.base, m.limits.CPUs, m.host.CPUs)
 }

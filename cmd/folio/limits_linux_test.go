@@ -16,6 +16,7 @@ import (
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 // needLimits is for tests of programs in cgroups.
@@ -265,11 +266,9 @@ func TestProcsOfQuota(t *testing.T) {
 		{now, 1.5, 16, []string{"GOMAXPROCS=4"}, "0 []", ""},
 		{"/bin/sh", 1.5, 16, nil, "0 []", ""},
 	} {
-		s := &session{}
-		s.limits.CPUs, s.host.CPUs, s.base.Env = &c.cpus, c.have, c.env
-		p := s.procs(c.exe)
-		if got := fmt.Sprint(p.initial, p.others); got != c.want || !strings.Contains(p.text, c.saysd) {
-			t.Errorf("%v of %d CPUs, %v: %s, %q, want %s", c.cpus, c.have, c.env, got, p.text, c.want)
+		p := trial.ProcsOf(c.exe, trial.Setting{Env: c.env}, &c.cpus, c.have)
+		if got := fmt.Sprint(p.Initial, p.Others); got != c.want || !strings.Contains(p.Text, c.saysd) {
+			t.Errorf("%v of %d CPUs, %v: %s, %q, want %s", c.cpus, c.have, c.env, got, p.Text, c.want)
 		}
 	}
 }

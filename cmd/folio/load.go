@@ -86,7 +86,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	info, warnings := host.Read(procmem.New(""))
+	info, notes := host.Read(procmem.New(""))
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	release := load.HoldGC(&o)
@@ -100,9 +100,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	}
 	file := result.NewLoad(version(), r)
 	file.Host = info
-	for _, w := range warnings {
-		file.Notes = append(file.Notes, w.Error())
-	}
+	file.Notes = append(file.Notes, notes...)
 	if file, err = shown(file, f.redact); err != nil {
 		return err
 	}

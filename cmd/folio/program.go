@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/base/scratch"
+	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/result"
@@ -82,25 +83,56 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 // maxSampleRate is what the kernel allows by default (perf_event_max_sample_rate).
 const maxSampleRate = 100000
 
-// A session is a command line put to work: the program, the host and the files.
-type session struct {
-	program *trial.Program
-	request trial.Request // what its trials ask for
+// A measurement is a command line of run, tune or ab put to work.
+type measurement struct {
+	program *trial.Program // what runs; of ab what all of its programs have
+	request trial.Request  // what its trials ask for
 	base    trial.Setting
-	spec    *metric.Spec
+	limits  cgroup.Limits
 	host    host.Info
-	file    result.File
-	notes   []string
+	notes   stat.Notes
 	out     outputs
 	redact  bool
-	profile []byte // of --pprof
 
-	generator *load.Options // the load by folio; nil for none
+	stdin *uint64  // how much every run reads; nil for not known
+	spool *os.File // a copy of standard input; nil for none
+}
 
-	limits  cgroup.Limits
-	cgroups *cgroup.Parent // nil without limits
+// A session is the measurement of one program, by run or tune.
+type session struct {
+	measurement
+	file    result.File
 	built   *build.Program // nil without --build
-	spool   *os.File       // a copy of standard input; nil for none
+	profile []byte         // of --pprof
+}
+
+// begin checks everything that can be checked before anything is built, and opens the files.
+// byLatency makes the tail of the latency what is optimised, where nothing else was named.
+func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench output, more ...output) (err error) {
+	if err := m.parse(f); err != nil {
+		return misuse(err)
+	}
+	if m.base.THP == trial.THPCollapse {
+		if err := trial.MayCollapse(); err != nil {
+			return err // now, not after the warm-up
+		}
+	}
+	if byLatency && m.generator() != nil && m.program.Metric == nil {
+		m.program.Metric = &metric.Spec{Name: metric.P99}
+	}
+	m.out, err = a.openOutputs(append([]output{asJSON(f.json), bench, asPage(f.html, f.json)}, more...)...)
+	if err := errors.Join(checkInput(f.input), err); err != nil {
+		return err
+	}
+	m.request = trial.Request{Profile: f.sampleRate, Keep: m.keeps(), Timeout: f.timeout}
+	var notes []string
+	m.host, notes = host.Read(m.program.FS)
+	for _, text := range notes {
+		m.notes.Add(text)
+	}
+	sweep()
+	m.program.Cgroups, err = openLimits(m.limits)
+	return err
 }
 
 // open checks everything that can be checked before measuring, and builds what is to
@@ -113,31 +145,12 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 		return nil, misusef("%s: the command is empty: folio %s [flags] -- command args", kind, kind)
 	}
 	s := &session{}
-	if err := s.parse(f); err != nil {
-		return nil, misuse(err)
-	}
-	if s.base.THP == trial.THPCollapse {
-		if err := trial.MayCollapse(); err != nil {
-			return nil, err // now, not after the warm-up
-		}
-	}
-	if kind == result.KindTune {
-		s.byLatency()
-	}
-	server, err := s.server(f)
-	if err != nil {
-		return nil, misuse(err)
-	}
-	if err := errors.Join(checkInput(f.input), s.openOutputs(a, f)); err != nil {
-		return nil, err
-	}
-	sweep()
-	if s.cgroups, err = openLimits(s.limits); err != nil {
+	if err := s.begin(a, f, kind == result.KindTune, s.bench(f), asPprof(f)); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.release())
+			err = errors.Join(err, s.built.Remove(), s.program.Cgroups.Close())
 		}
 	}()
 	switch {
@@ -152,57 +165,44 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	if err != nil {
 		return nil, err
 	}
-	s.request = trial.Request{Profile: f.sampleRate, Keep: s.keeps(), Timeout: f.timeout}
-	s.program.Input, s.program.Trace, s.program.IgnoreExit = f.input, !f.noTrace, f.ignoreExit
-	s.program.Cgroups = s.cgroups
-	s.program.Metric = s.spec
 	if err := s.program.Check(); err != nil {
 		return nil, err
 	}
 	if s.base.THP == trial.THPHeap {
 		if err := s.program.MayHeap(); errors.Is(err, trial.ErrOwnHeap) {
-			s.notes = append(s.notes, err.Error())
+			s.notes.Add(err.Error())
 		} else if err != nil {
 			return nil, err // now, not after the warm-up
 		}
 	}
-	s.program.Server = server
-	if note := s.program.TraceNote(); note != "" {
-		s.notes = append(s.notes, note)
-	}
+	s.notes.Add(s.program.TraceNote())
 	if trial.CommandName(args) == "go" && s.built == nil && !f.noTrace {
-		s.notes = append(s.notes, "the GC's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
+		s.notes.Add("the GC's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
 	}
 	s.record(&s.file.Program, f)
 	return s, nil
 }
 
-// byLatency makes the tail of the latency what is optimised, where nothing else was named.
-func (s *session) byLatency() {
-	if s.generator != nil && s.spec == nil {
-		s.spec = &metric.Spec{Name: metric.P99}
-	}
+func (s *session) bench(f *programFlags) output {
+	return asBench(f.bench, &s.file, f.redact, gobench.Run)
 }
 
-// server is the server of the flags; nil where the program is none.
-func (s *session) server(f *programFlags) (*trial.Server, error) {
-	if f.ready == "" {
-		return nil, nil
+func asPprof(f *programFlags) output { return output{flag: "--pprof", path: f.pprof} }
+
+// generator is the load by folio; nil for none.
+func (m *measurement) generator() *load.Options {
+	if m.program.Server == nil {
+		return nil
 	}
-	ready, err := trial.ParseReady(f.ready)
-	if err != nil {
-		return nil, err
-	}
-	ready.TLS = f.load.tls()
-	return &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load.command, Generator: s.generator, StopTimeout: f.stopTimeout}, nil
+	return m.program.Server.Generator
 }
 
 // record puts the conditions of the runs into what the result says of the program.
-func (s *session) record(p *result.Program, f *programFlags) {
-	p.Input, p.IgnoreExit, p.Limits = f.input, f.ignoreExit, recorded(s.limits)
+func (m *measurement) record(p *result.Program, f *programFlags) {
+	p.Input, p.Stdin, p.IgnoreExit, p.Limits = f.input, m.stdin, f.ignoreExit, recorded(m.limits)
 	p.Ready, p.Load = f.ready, f.load.command
-	if s.generator != nil {
-		p.Requests = new(s.generator.Settings())
+	if g := m.generator(); g != nil {
+		p.Requests = new(g.Settings())
 	}
 	given := func(flag string, timeout time.Duration) float64 {
 		if !f.given.Changed(flag) {
@@ -217,12 +217,9 @@ func (s *session) record(p *result.Program, f *programFlags) {
 }
 
 // keeps says what the result files need of the samples of CPU time.
-func (s *session) keeps() trial.Keep {
-	return trial.Keep{Samples: s.out.has("--pprof"), Stacks: s.out.has("--json", "--html")}
+func (m *measurement) keeps() trial.Keep {
+	return trial.Keep{Samples: m.out.has("--pprof"), Stacks: m.out.has("--json", "--html")}
 }
-
-// release removes what was made for the runs.
-func (s *session) release() error { return errors.Join(s.built.Remove(), s.cgroups.Close()) }
 
 // sweep removes what a folio left that was killed.
 func sweep() {
@@ -241,30 +238,15 @@ func (s *session) getsHuge() error {
 // about begins the result: where it is measured, and what. exe is the program's
 // file.
 func (s *session) about(kind string, command []string, exe string) {
-	fs := procmem.New("")
-	var warnings []error
-	s.host, warnings = host.Read(fs)
-	for _, w := range warnings {
-		s.notes = append(s.notes, w.Error())
-	}
-	goVersion, module, isGo := host.Program(exe)
-	s.program = &trial.Program{Command: command, FS: fs, IsGo: isGo, Heap: trial.ReadHeap(exe)}
-	s.file = result.File{
-		Header: result.NewHeader(result.Schema, kind, version()), Host: s.host,
-		Program: result.Program{Command: command, Environment: trial.Baseline()},
-	}
-	s.file.Program.Version, s.file.Program.BuildID = host.Build(exe)
-	if isGo {
-		s.file.Program.GoVersion = &goVersion
-		if module != "" {
-			s.file.Program.Module = &module
-		}
-	}
+	p, isGo := result.NewProgram(command, exe)
+	p.Environment = trial.Baseline()
+	s.file = result.File{Header: result.NewHeader(result.Schema, kind, version()), Host: s.host, Program: p}
+	s.program.Command, s.program.IsGo, s.program.Heap = command, isGo, trial.ReadHeap(exe)
 }
 
 // parse checks the flags' values.
-func (s *session) parse(f *programFlags) error {
-	var err error
+func (s *measurement) parse(f *programFlags) (err error) {
+	s.program = &trial.Program{FS: procmem.New(""), Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit}
 	if s.base.THP, err = trial.ParseTHP(f.thp); err != nil {
 		return err
 	}
@@ -277,7 +259,7 @@ func (s *session) parse(f *programFlags) error {
 	s.base.Env, s.redact = f.env, f.redact
 	for _, key := range trial.GoVariableNames() {
 		if err := trial.CheckVariable(key + "=" + os.Getenv(key)); err != nil && f.envOf(key) == "" {
-			s.notes = append(s.notes, "the environment has "+err.Error())
+			s.notes.Add("the environment has " + err.Error())
 		}
 	}
 	if f.redact && f.pprof != "" {
@@ -288,17 +270,18 @@ func (s *session) parse(f *programFlags) error {
 	}
 	switch {
 	case f.metric != "":
-		if s.spec, err = metric.Parse(f.metric, f.higher); err != nil {
+		if s.program.Metric, err = metric.Parse(f.metric, f.higher); err != nil {
 			return err
 		}
 	case f.higher:
 		return errors.New("--higher-is-better goes with --metric 'NAME=PATTERN'")
 	}
-	if s.generator, err = f.load.check(f.ready); err != nil {
+	generator, err := f.load.check(f.ready)
+	if err != nil {
 		return err
 	}
-	if s.spec != nil && s.spec.OfLoad() && s.generator == nil {
-		return fmt.Errorf("--metric %s needs --rate: %s", f.metric, s.spec.Missing())
+	if spec := s.program.Metric; spec != nil && spec.OfLoad() && generator == nil {
+		return fmt.Errorf("--metric %s needs --rate: %s", f.metric, spec.Missing())
 	}
 	switch {
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
@@ -313,7 +296,15 @@ func (s *session) parse(f *programFlags) error {
 		return errors.New("--ready-timeout goes with --ready")
 	case f.ready == "" && f.given.Changed("stop-timeout"):
 		return errors.New("--stop-timeout goes with --ready")
+	case f.ready == "":
+		return nil
 	}
+	ready, err := trial.ParseReady(f.ready)
+	if err != nil {
+		return err
+	}
+	ready.TLS = f.load.tls()
+	s.program.Server = &trial.Server{Ready: ready, ReadyTimeout: f.readyTimeout, Load: f.load.command, Generator: generator, StopTimeout: f.stopTimeout}
 	return nil
 }
 
@@ -353,12 +344,6 @@ func (f *programFlags) envOf(variable string) string {
 	return f.env[i]
 }
 
-func (s *session) openOutputs(a *app, f *programFlags) (err error) {
-	s.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &s.file, f.redact, gobench.Run), asPage(f.html, f.json),
-		output{flag: "--pprof", path: f.pprof})
-	return err
-}
-
 // keepProfile keeps what --pprof writes of the samples: those of the last run
 // that has any. The others are let go.
 func (s *session) keepProfile(samples []*trial.Sample) error {
@@ -391,21 +376,21 @@ func (s *session) write() error {
 	return s.out.write(!s.measured(), jsonOf(&s.file, s.redact))
 }
 
-// end is close, with the reason of a failure in the files.
+// end writes the last version, with the reason of a failure, and closes and removes what was
+// made for the runs.
 func (s *session) end(err error) error {
 	s.file.Error = reason(err)
-	return s.close()
-}
-
-// close writes the last version and closes the files.
-func (s *session) close() error {
-	err := s.write()
+	err = s.write()
 	if s.profile != nil {
 		err = errors.Join(err, s.out.put("--pprof", s.profile))
 	}
-	err = errors.Join(err, s.out.close())
-	if s.spool != nil {
-		err = errors.Join(err, s.spool.Close())
+	return errors.Join(err, s.close(), s.built.Remove())
+}
+
+func (m *measurement) close() error {
+	err := errors.Join(m.out.close(), m.program.Cgroups.Close())
+	if m.spool != nil {
+		err = errors.Join(err, m.spool.Close())
 	}
-	return errors.Join(err, s.release())
+	return err
 }

@@ -193,26 +193,27 @@ func prefixed(names []string) (out []string) {
 	return out
 }
 
-// findRate searches the rate of --rate auto, with a program under a setting. It returns the
+// findRate searches the rate of --rate auto, with a program. It returns the
 // rates that were tried.
-func (s *session) findRate(ctx context.Context, a *app, f *programFlags, p *trial.Program, set trial.Setting) ([]load.RateStep, error) {
-	if s.generator == nil || f.load.rate != rateAuto {
+func (m *measurement) findRate(ctx context.Context, a *app, f *programFlags, p *trial.Program) ([]load.RateStep, error) {
+	generator := m.generator()
+	if generator == nil || f.load.rate != rateAuto {
 		return nil, nil
 	}
 	progress := newProgress(a.stderr)
 	defer progress.Clear()
 	progress.Show("--rate auto: searching")
-	found, err := p.FindRate(ctx, set, func(step load.RateStep) { progress.Show("--rate auto: " + step.String()) })
+	found, err := p.FindRate(ctx, m.base, func(step load.RateStep) { progress.Show("--rate auto: " + step.String()) })
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, errNothing
 	case err != nil:
 		return nil, err
 	}
-	s.generator.Rate = found.Rate
-	if err := s.generator.Check(); err != nil {
+	generator.Rate = found.Rate
+	if err := generator.Check(); err != nil {
 		return nil, fmt.Errorf("--rate auto found %v requests/s: %w", found.Rate, err)
 	}
-	s.notes = append(s.notes, found.Text())
+	m.notes.Add(found.Text())
 	return found.Steps, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/result/analysis"
 	"github.com/foliomem/folio/internal/trial"
@@ -118,41 +117,38 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Release()) }()
 	s, err := a.open(early, &f.programFlags, "run", args)
-	if err == nil && f.count > 1 {
-		if err = s.takeInput(early, a); err != nil {
-			err = errors.Join(err, s.release())
-		}
+	if err != nil {
+		stop()
+		return err
+	}
+	defer func() { err = errors.Join(err, s.end(err)) }()
+	base.THP, base.Env, base.Build = s.base.THP, s.base.Env, built
+	s.base = base
+	if f.count > 1 {
+		err = s.takeInput(early, a)
 	}
 	if err == nil {
-		set := base
-		set.THP, set.Env = s.base.THP, s.base.Env
-		if s.file.RateSearch, err = s.findRate(early, a, &f.programFlags, s.program, set); err != nil {
-			err = errors.Join(err, s.release())
-		} else {
-			s.record(&s.file.Program, &f.programFlags)
-		}
+		s.file.RateSearch, err = s.findRate(early, a, &f.programFlags, s.program)
 	}
+	s.record(&s.file.Program, &f.programFlags)
 	stop()
 	if err == nil && context.Cause(early) == errInterrupted {
-		err = errors.Join(errNothing, s.release())
+		err = errNothing
 	}
 	if err != nil {
 		return err
 	}
-	base.THP, base.Env, base.Build = s.base.THP, s.base.Env, built
-	s.base = base
 	if p != nil {
-		s.notes = append(s.notes, p.Notes...)
+		for _, text := range p.Notes {
+			s.notes.Add(text)
+		}
 	}
-	if p := s.procs(s.program.Command[0]); p.text != "" {
-		s.notes = append(s.notes, p.text)
-	}
-	defer func() { err = errors.Join(err, s.end(err)) }()
+	s.notes.Add(s.procs(s.program.Command[0]).Text)
 	if base.THP == trial.THPHeap {
 		if err := s.getsHuge(); err != nil {
-			s.notes = append(s.notes, "thp=heap changes nothing here: "+err.Error())
-		} else if text := trial.HeapHazard(s.program.FS); text != "" {
-			s.notes = append(s.notes, text)
+			s.notes.Add("thp=heap changes nothing here: " + err.Error())
+		} else {
+			s.notes.Add(trial.HeapHazard(s.program.FS))
 		}
 	}
 
@@ -279,7 +275,7 @@ var errInterrupted = errors.New("interrupted")
 // keep puts the samples so far into the result file.
 func (s *session) keep(arm *trial.Arm) {
 	s.file.Rounds, s.file.ElapsedSeconds = len(arm.Samples), time.Since(s.file.Created).Seconds()
-	s.file.Metric = result.NewTarget(s.spec, nil)
+	s.file.Metric = result.NewTarget(s.program.Metric, nil)
 	s.file.Arms = []result.Arm{{
 		Name: arm.Name, Setting: result.NewSetting(arm.Setting), Samples: arm.Samples, Summary: result.Summarize(arm.Samples),
 		Load: result.SummarizeLoads(arm.Samples), Tree: trial.Tree(arm.Samples),
@@ -298,13 +294,9 @@ func (s *session) mayHeap(wrapped bool) error {
 
 // showRun analyzes what was measured, once, and shows the result.
 func (a *app) showRun(s *session, arm *trial.Arm) error {
-	notes := &stat.Notes{}
-	for _, n := range s.notes {
-		notes.Add(n)
-	}
-	trial.AddNotes(notes, arm.Samples, s.program.Trace)
+	trial.AddNotes(&s.notes, arm.Samples, s.program.Trace)
 	analysis.Run(&s.file, s.mayHeap)
-	report.SetNotes(&s.file, notes.Texts())
+	report.SetNotes(&s.file, s.notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
 	file, err := shown(&s.file, s.redact)
 	if err != nil {

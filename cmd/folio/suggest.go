@@ -98,13 +98,11 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 
 // complete says where the advice is from.
 func (f *suggestFlags) complete(file *result.Suggest, command []string) {
-	info, warnings := host.Read(procmem.New(""))
+	info, notes := host.Read(procmem.New(""))
 	file.Host = info
 	file.Command = append(file.Command, command...)
 	if f.profile != "" {
 		file.Profile = &f.profile
 	}
-	for _, w := range warnings {
-		file.Notes = append(file.Notes, w.Error())
-	}
+	file.Notes = append(file.Notes, notes...)
 }

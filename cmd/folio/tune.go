@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/process/inspect"
@@ -184,7 +183,7 @@ func (f *tuneFlags) options() (tune.Options, error) {
 
 // search adds to the options what the program and the machine have to do with them.
 func (s *session) search(o tune.Options) tune.Options {
-	o.Base, o.Metric, o.Request = s.base, s.spec, s.request
+	o.Base, o.Metric, o.Request = s.base, s.program.Metric, s.request
 	o.Request.KeepSeries, o.Request.Delays = s.request.Keep.Stacks, true
 	o.SampleWarmup = !s.program.IsGo // the kernel then tells of every program that it starts
 	o.Traced = s.program.Trace && s.program.TraceNote() == ""
@@ -192,7 +191,7 @@ func (s *session) search(o tune.Options) tune.Options {
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
 	if s.program.IsGo && s.base.THP == trial.THPSystem && !o.FixedTHP {
 		if err := errors.Join(s.getsHuge(), s.program.MayHeap()); err != nil {
-			s.notes = append(s.notes, "thp=heap was not tried: "+strings.ReplaceAll(strings.TrimPrefix(err.Error(), "--thp heap: "), "\n", "; "))
+			s.notes.Add("thp=heap was not tried: " + strings.ReplaceAll(strings.TrimPrefix(err.Error(), "--thp heap: "), "\n", "; "))
 		} else {
 			o.Heap = true
 		}
@@ -200,16 +199,14 @@ func (s *session) search(o tune.Options) tune.Options {
 	o.SafeMemory = s.program.FS.SpareMemory()
 	if m := s.limits.Memory; m != nil {
 		if o.Limit = *m; *m > o.SafeMemory {
-			s.notes = append(s.notes, fmt.Sprintf("the machine can spare %s, less than --cgroup-memory %s: a run that takes more is ended",
+			s.notes.Add(fmt.Sprintf("the machine can spare %s, less than --cgroup-memory %s: a run that takes more is ended",
 				unit.Size(o.SafeMemory), unit.Exact(*m)))
 		}
 	}
-	if p := s.procs(s.program.Command[0]); p.known {
-		if p.text != "" {
-			s.notes = append(s.notes, p.text)
-		}
+	if p := s.procs(s.program.Command[0]); p.Known {
+		s.notes.Add(p.Text)
 		if !slices.ContainsFunc(o.Try, func(s trial.Setting) bool { return s.GOMAXPROCS != 0 }) {
-			for _, n := range p.others {
+			for _, n := range p.Others {
 				o.Try = append(o.Try, trial.Setting{GOMAXPROCS: n})
 			}
 		}
@@ -265,7 +262,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 		s.program.Stdout, s.program.Stderr = a.stderr.Raw(), a.stderr.Raw()
 	}
 	s.file.Seed = &f.seed
-	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.program, s.base); err != nil {
+	if s.file.RateSearch, err = s.findRate(ctx, a, &f.programFlags, s.program); err != nil {
 		return err
 	}
 	s.record(&s.file.Program, &f.programFlags)
@@ -274,12 +271,12 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool
 	var builds *result.Builds
 	if p != nil {
 		v := tune.NewVariants(build.NewSet(p, a.builder(), s.built), s.program)
-		s.notes = append(s.notes, p.Notes...)
+		for _, text := range p.Notes {
+			s.notes.Add(text)
+		}
 		if err := v.MakeAll(ctx, func(ctx context.Context) error {
 			note, err := v.Sample(ctx, s.base, s.request.Timeout, progress.Show)
-			if note != "" {
-				s.notes = append(s.notes, note)
-			}
+			s.notes.Add(note)
 			return err
 		}); err != nil {
 			return orNothing(ctx, err)
@@ -366,37 +363,26 @@ func nothingCounts(r *tune.Result) error {
 
 // showTune prints the result.
 func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
-	notes := &stat.Notes{}
-	for _, n := range s.notes {
-		notes.Add(n)
-	}
+	notes := &s.notes
 	if b := s.file.Program.Environment; len(b) > 0 {
 		notes.Add("the default has " + strings.Join(b, " ") + " from the environment")
 	}
-	if w := trial.Profile(res.Arms[0].Samples); w != nil && w.UncertainNames != "" {
+	if w := trial.Profile(res.Arms[0].Samples); w != nil {
 		notes.Add(w.UncertainNames)
 	}
 	var all []*trial.Sample
 	for _, a := range res.Arms {
 		all = append(all, a.Samples...)
 	}
-	for _, text := range []string{trial.RepeatNote(all), trial.LeftOutNote(all), trial.HeapOnlyNote(all), trial.HeapLostNote(all)} {
-		if text != "" {
-			notes.Add(text)
-		}
-	}
+	trial.AddNotesOfArms(notes, all)
 	if i := slices.IndexFunc(res.Answer.Recommended, func(r tune.Recommendation) bool { return r.Arm.Setting.THP == trial.THPHeap }); i >= 0 {
-		if text := trial.HeapHazard(s.program.FS); text != "" {
-			notes.Add(text)
-		}
+		notes.Add(trial.HeapHazard(s.program.FS))
 		if f := res.Answer.Recommended[i].Arm.Final; f != nil && f.Memory != nil && *f.Memory < inspect.LittleHeap {
 			notes.Add(fmt.Sprintf("below %s huge pages save page faults and little else: keep thp=heap only if the program always does as much work as in these runs",
 				unit.Exact(inspect.LittleHeap)))
 		}
 	}
-	if text := byLargest(res); text != "" {
-		notes.Add(text)
-	}
+	notes.Add(byLargest(res))
 	out := io.Writer(a.stdout)
 	if s.out.toStdout() {
 		out = a.stderr
@@ -425,7 +411,7 @@ func (s *session) keepTune(r *tune.Result, builds *result.Builds) {
 	s.file.SetTune(r)
 	builds.Record(&s.file)
 	if s.file.Metric == nil {
-		s.file.Metric = result.NewTarget(s.spec, nil)
+		s.file.Metric = result.NewTarget(s.program.Metric, nil)
 	}
 	if len(r.Notes) > 0 {
 		s.file.Notes = r.Notes

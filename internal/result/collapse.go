@@ -1,10 +1,14 @@
 package result
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/stat"
 	"github.com/foliomem/folio/internal/process/collapser"
+	"github.com/foliomem/folio/internal/process/inspect"
 )
 
 // A Collapsing is what a result of folio collapse is made of: what it did, or would do.
@@ -25,6 +29,72 @@ type Collapsing struct {
 	Interrupted bool
 	Watched     bool // growth was followed
 	Notes       *stat.Notes
+}
+
+// RunCollapse collapses the memory of a process, following its growth where watch is not 0; a
+// dry run only plans. each is told what every pass did. The error is of what was asked for and
+// could not be done; without a result nothing was.
+func RunCollapse(ctx context.Context, s *inspect.System, c *collapser.Collapser, pid int, dryRun bool, watch time.Duration, each func(collapser.Outcome)) (*Collapsing, error) {
+	r := &Collapsing{PID: pid, Options: c.Options(), Watched: watch > 0, Notes: &stat.Notes{}}
+	p, err := s.Process(pid, inspect.Options{MinDensity: r.Options.MinDensity})
+	if err != nil {
+		return nil, err
+	}
+	r.Command, r.Name, r.GoVersion = p.Command, p.Name, p.GoVersion
+	for _, text := range append(p.Hazards, p.Notes...) { // what works against huge pages
+		r.Notes.Add(text)
+	}
+	if r.Before, err = c.State(ctx, inspect.FaultTime); err != nil {
+		return nil, err
+	}
+	if dryRun {
+		plan, err := c.Plan()
+		if err != nil {
+			return nil, err
+		}
+		r.Plan = &plan
+		return r, nil
+	}
+	return r, r.carryOut(ctx, c, watch, each)
+}
+
+// carryOut collapses, and says in r what became of it.
+func (r *Collapsing) carryOut(ctx context.Context, c *collapser.Collapser, watch time.Duration, each func(collapser.Outcome)) error {
+	begin := time.Now()
+	var err error
+	if r.Watched {
+		err = c.Watch(ctx, watch, func(o collapser.Outcome) {
+			r.Outcome.Add(o)
+			each(o)
+		})
+	} else {
+		r.Outcome, err = c.Pass(ctx)
+	}
+	r.Elapsed = time.Since(begin)
+	o := r.Outcome
+	if o.Reason != nil {
+		r.Notes.Add("refused: " + o.Reason.Error())
+	}
+	r.Interrupted = ctx.Err() != nil && errors.Is(err, ctx.Err())
+	r.Ended = errors.Is(err, collapser.ErrEnded)
+	if !r.Ended {
+		// The faults of a moment later; an interrupt is not kept waiting.
+		switch after, aerr := c.State(ctx, inspect.FaultTime); {
+		case errors.Is(aerr, collapser.ErrEnded):
+			r.Ended = true
+		case aerr != nil:
+			r.Notes.Add("how the process is now is not known: " + aerr.Error())
+		default:
+			r.After = &after
+		}
+	}
+	switch {
+	case r.Interrupted, r.Watched && r.Ended:
+		return nil // that is how it ends
+	case err == nil && len(o.Refused) > 0 && o.Collapsed == 0 && o.Already == 0:
+		return fmt.Errorf("the kernel refused every window: %w", o.Reason)
+	}
+	return err
 }
 
 // A Collapse is what folio collapse did, or would do.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/process/host"
 	"github.com/foliomem/folio/internal/program/variant"
 	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/load"
@@ -47,6 +48,20 @@ type Build struct {
 	Patches []string `json:"patches" redact:"keep"`            // of the standard library, as name@hash
 	Test    bool     `json:"test,omitempty"`                   // it is the test of the package
 	Profile string   `json:"profile,omitempty" redact:"blank"` // file of the profile that folio made for pgo=auto
+}
+
+// NewProgram says of a command what its program in the file exe says of itself.
+func NewProgram(command []string, exe string) (p Program, isGo bool) {
+	p.Command = command
+	p.Version, p.BuildID = host.Build(exe)
+	goVersion, module, isGo := host.Program(exe)
+	if isGo {
+		p.GoVersion = &goVersion
+	}
+	if module != "" {
+		p.Module = &module
+	}
+	return p, isGo
 }
 
 // An ArmBuild is all that identifies the build of an arm, where builds were searched.

@@ -127,8 +127,8 @@ func (f Figure) Values(samples []*Sample) []float64 {
 	return out
 }
 
-// LeftOutNote says which figures of Go benchmarks of samples were left out, and why; "" for none.
-func LeftOutNote(samples []*Sample) string {
+// leftOutNote says which figures of Go benchmarks of samples were left out, and why; "" for none.
+func leftOutNote(samples []*Sample) string {
 	var all []string
 	for _, s := range samples {
 		for _, text := range s.LeftOut {

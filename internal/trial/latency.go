@@ -159,9 +159,9 @@ func LateNote(samples []*Sample) string {
 	return lateFailure + ", the 99th percentile of its starts by up to " + unit.Seconds(worst)
 }
 
-// RepeatNote says how many runs of samples were repeated because the generator was late; ""
+// repeatNote says how many runs of samples were repeated because the generator was late; ""
 // for none.
-func RepeatNote(samples []*Sample) string {
+func repeatNote(samples []*Sample) string {
 	n := 0
 	for _, s := range samples {
 		n += len(s.LateBefore)

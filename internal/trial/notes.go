@@ -23,8 +23,8 @@ func collapsed(samples []*Sample) string {
 	return ""
 }
 
-// HeapOnlyNote says which programs --thp heap left as they are.
-func HeapOnlyNote(samples []*Sample) string {
+// heapOnlyNote says which programs --thp heap left as they are.
+func heapOnlyNote(samples []*Sample) string {
 	most := 0
 	for _, s := range samples {
 		if s.GoChildren != nil {
@@ -37,8 +37,8 @@ func HeapOnlyNote(samples []*Sample) string {
 	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
 }
 
-// HeapLostNote says that the change of --thp heap was lost by an exec.
-func HeapLostNote(samples []*Sample) string {
+// heapLostNote says that the change of --thp heap was lost by an exec.
+func heapLostNote(samples []*Sample) string {
 	for _, s := range slices.Backward(samples) {
 		if s.Became != "" {
 			return "--thp heap was lost: the program became another by exec, " + s.Became + ", whose heap is as it was; run that program itself, or build it with the package auto"
@@ -99,6 +99,13 @@ func unseen(samples []*Sample) string {
 	return ""
 }
 
+// AddNotesOfArms notes what a reader of a comparison must know.
+func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
+	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
+		notes.Add(text)
+	}
+}
+
 // AddNotes notes what a reader of the figures must know. traced says that GC cycles were to be
 // seen.
 func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
@@ -126,9 +133,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
 			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), LateNote(samples)))
 		}
 	}
-	if text := LeftOutNote(samples); text != "" {
-		notes.Add(text)
-	}
+	notes.Add(leftOutNote(samples))
 	if left > 0 {
 		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
 	}
@@ -139,20 +144,12 @@ func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
 		}
 	}
 	if traced {
-		if text := unseen(samples); text != "" {
-			notes.Add(text)
-		}
+		notes.Add(unseen(samples))
 	}
-	if text := peaksUnknown(samples); text != "" {
+	notes.Add(peaksUnknown(samples))
+	notes.Add(collapsed(samples))
+	for _, text := range []string{heapOnlyNote(samples), heapLostNote(samples)} {
 		notes.Add(text)
-	}
-	if text := collapsed(samples); text != "" {
-		notes.Add(text)
-	}
-	for _, text := range []string{HeapOnlyNote(samples), HeapLostNote(samples)} {
-		if text != "" {
-			notes.Add(text)
-		}
 	}
 	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {
 		notes.Add(in + "the program ended before its huge pages could be counted")

@@ -148,8 +148,11 @@ type Notes struct {
 	index map[string]int
 }
 
-// Add returns the number, from 1, under which text will be printed.
+// Add returns the number, from 1, under which text will be printed; 0 for "", which is none.
 func (n *Notes) Add(text string) int {
+	if text == "" {
+		return 0
+	}
 	if i, ok := n.index[text]; ok {
 		return i
 	}

@@ -129,7 +129,7 @@ func newCollapser(k kernel, o Options) *Collapser {
 	return &Collapser{
 		options: o, kernel: k, pace: pace{rate: o.Rate},
 		done: make(map[uintptr]bool), refused: make(map[uintptr]time.Time),
-		now: time.Now, sleep: sleep,
+		now: time.Now, sleep: inspect.Wait,
 	}
 }
 
@@ -305,18 +305,4 @@ func ended(err error) error {
 		return ErrEnded
 	}
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

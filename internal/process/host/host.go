@@ -34,9 +34,9 @@ type Info struct {
 	THPMaxPtesNone *int    `json:"thp_max_ptes_none"`
 }
 
-// Read describes the machine that fs shows. The errors say what could not be
+// Read describes the machine that fs shows. The notes say what could not be
 // read; the rest is valid.
-func Read(fs procmem.FS) (Info, []error) {
+func Read(fs procmem.FS) (_ Info, notes []string) {
 	info := Info{
 		OS:        runtime.GOOS,
 		Arch:      runtime.GOARCH,
@@ -44,10 +44,9 @@ func Read(fs procmem.FS) (Info, []error) {
 		PageBytes: fs.PageSize(),
 	}
 	info.Name, _ = os.Hostname() // who looks at a result may know it by that
-	var errs []error
 	note := func(what string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("read %s: %w", what, err))
+			notes = append(notes, fmt.Sprintf("read %s: %v", what, err))
 		}
 	}
 	var err error
@@ -72,7 +71,7 @@ func Read(fs procmem.FS) (Info, []error) {
 	info.THPEnabled = known(thp.Enabled.Selected)
 	info.THPDefrag = known(thp.Defrag.Selected)
 	info.THPMaxPtesNone = thp.MaxPtesNone
-	return info, errs
+	return info, notes
 }
 
 func known(s string) *string {

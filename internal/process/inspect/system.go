@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"os"
 	"sync"
 	"time"
@@ -70,4 +71,15 @@ func (s *System) Program(pid int) (version, module string, isGo bool, err error)
 	}
 	*oldest = p
 	return p.version, p.module, p.isGo, nil
+}
+
+// FaultTime is how long page faults of a process are counted for a look at it.
+const FaultTime = 300 * time.Millisecond
+
+// Wait waits for d; the error is that of a context that ends before.
+func Wait(ctx context.Context, d time.Duration) error {
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-wait.Done()
+	return ctx.Err()
 }

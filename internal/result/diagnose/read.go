@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/foliomem/folio/internal/process/inspect"
 	"github.com/foliomem/folio/internal/program/executable"
 	"github.com/foliomem/folio/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/perf"
@@ -37,7 +38,7 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 		out = *o
 	}
 	if out.wait == nil {
-		out.wait = wait
+		out.wait = inspect.Wait
 	}
 	if out.version == nil {
 		out.version = func(pid int) (string, error) { return goVersion(f.ExePath(pid)) }
@@ -54,20 +55,6 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 		out.memory = readMemory
 	}
 	return out
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // ReadFacts reads the facts from the files below f. What cannot be read is kept
