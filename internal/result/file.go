@@ -84,7 +84,6 @@ type Setting struct {
 	GOGC       *string  `json:"gogc" redact:"keep"`
 	MemLimit   *uint64  `json:"gomemlimit_bytes"`
 	GOMAXPROCS *int     `json:"gomaxprocs"`
-	GODEBUG    *string  `json:"godebug,omitempty" redact:"keep"`
 	THP        string   `json:"thp" redact:"keep"`
 	Env        []string `json:"env" redact:"env"`
 	// Build is in what the program was built otherwise than the default; nil for nothing.
@@ -94,7 +93,7 @@ type Setting struct {
 // NewSetting returns the JSON form of a setting.
 func NewSetting(s trial.Setting) Setting {
 	out := Setting{
-		GOGC: orNull(s.GOGC), MemLimit: orNull(s.MemLimit), GOMAXPROCS: orNull(s.GOMAXPROCS), GODEBUG: orNull(s.GODEBUG),
+		GOGC: orNull(s.GOGC), MemLimit: orNull(s.MemLimit), GOMAXPROCS: orNull(s.GOMAXPROCS),
 		THP: "system", Env: s.Env, Build: orNull(s.Build),
 	}
 	if s.THP != trial.THPSystem {
@@ -125,7 +124,7 @@ func orZero[T any](v *T) (out T) {
 // Trial returns the setting that s is the JSON form of.
 func (s Setting) Trial() trial.Setting {
 	out := trial.Setting{
-		GOGC: orZero(s.GOGC), MemLimit: orZero(s.MemLimit), GOMAXPROCS: orZero(s.GOMAXPROCS), GODEBUG: orZero(s.GODEBUG),
+		GOGC: orZero(s.GOGC), MemLimit: orZero(s.MemLimit), GOMAXPROCS: orZero(s.GOMAXPROCS),
 		Env: s.Env, Build: orZero(s.Build),
 	}
 	if s.THP != "" && s.THP != "system" {

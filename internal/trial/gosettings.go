@@ -51,12 +51,6 @@ var GoVariables = [...]GoVariable{
 		rule: rule{readsGOMAXPROCS, "a Go program ignores this value",
 			"a whole number such as GOMAXPROCS=2", writeGOMAXPROCS},
 	},
-	{
-		Name: "GODEBUG", Flag: "godebug", Help: "`key=value` such as adaptivestackstart=1 or madvdontneed=0",
-		get:  func(s Setting) string { return s.GODEBUG },
-		set:  func(s *Setting, value string) (err error) { s.GODEBUG, err = parseGODEBUG(value); return err },
-		rule: rule{reads: func(string) bool { return true }}, // of what it does not know, it says nothing
-	},
 }
 
 // Key is the variable's configuration key in the Go benchmark format.
@@ -230,15 +224,6 @@ func readsGOMAXPROCS(s string) bool {
 }
 
 func writeGOMAXPROCS(s string) string { return whole("GOMAXPROCS", s) }
-
-func parseGODEBUG(s string) (string, error) {
-	for kv := range strings.SplitSeq(s, ",") {
-		if key, value, _ := strings.Cut(kv, "="); key == "" || value == "" {
-			return "", fmt.Errorf("GODEBUG %q: want KEY=VALUE such as adaptivestackstart=1", s)
-		}
-	}
-	return s, nil
-}
 
 // whole writes a number that is whole, "" for another.
 func whole(key, s string) string {

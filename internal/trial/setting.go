@@ -57,7 +57,6 @@ type Setting struct {
 	GOGC       string   `json:"gogc"`                 // "" as the environment has it, "off", or a percentage
 	MemLimit   uint64   `json:"gomemlimit_bytes"`     // GOMEMLIMIT; 0 as the environment has it
 	GOMAXPROCS int      `json:"gomaxprocs,omitempty"` // 0 as the environment has it
-	GODEBUG    string   `json:"godebug,omitempty"`    // keys and values; "" as the environment has it
 	THP        THP      `json:"thp,omitempty"`
 	Env        []string `json:"env,omitempty"` // further KEY=VALUE pairs
 	// Build is how the program is built. Runners that have one program only take no
