@@ -47,34 +47,25 @@ func Read(name string, data []byte) (*Result, error) {
 	var into any
 	switch {
 	case head.Schema == Schema && head.Kind == KindLab:
-		r.Lab = &Lab{}
-		into = r.Lab
+		into = made(&r.Lab)
 	case head.Schema == Schema && (head.Kind == KindRun || head.Kind == KindTune || head.Kind == KindAttach):
-		r.Program = &File{}
-		into = r.Program
+		into = made(&r.Program)
 	case head.Schema == Schema && head.Kind == KindAB:
-		r.AB = &AB{}
-		into = r.AB
+		into = made(&r.AB)
 	case head.Schema == InspectSchema:
-		r.Inspect = &Inspect{}
-		into = r.Inspect
+		into = made(&r.Inspect)
 	case head.Schema == DoctorSchema:
-		r.Doctor = &Doctor{}
-		into = r.Doctor
+		into = made(&r.Doctor)
 	case head.Schema == "":
 		return nil, fmt.Errorf("%s: not a result of folio: it names no schema", name)
 	case head.Schema == SuggestSchema:
-		r.Suggest = &Suggest{}
-		into = r.Suggest
+		into = made(&r.Suggest)
 	case head.Schema == CollapseSchema:
-		r.Collapse = &Collapse{}
-		into = r.Collapse
+		into = made(&r.Collapse)
 	case head.Schema == LoadSchema:
-		r.Load = &Load{}
-		into = r.Load
+		into = made(&r.Load)
 	case head.Schema == SitesSchema:
-		r.Sites = &Sites{}
-		into = r.Sites
+		into = made(&r.Sites)
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name,
 			head.Schema, head.Kind)
@@ -88,6 +79,12 @@ func Read(name string, data []byte) (*Result, error) {
 		return nil, fmt.Errorf("%s: damaged: %w", name, err)
 	}
 	return r, nil
+}
+
+// made makes what a pointer is for.
+func made[T any](p **T) *T {
+	*p = new(T)
+	return *p
 }
 
 // bounded counts what would take memory of its own: a few bytes of a file can ask for

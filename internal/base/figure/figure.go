@@ -40,19 +40,6 @@ func (k Kind) Format(v float64) string {
 	return unit.Scaled(v)
 }
 
-// Unit names the unit that JSON has the kind in, "" for a plain number.
-func (k Kind) Unit() string {
-	switch k {
-	case Seconds:
-		return "s"
-	case Bytes:
-		return "B"
-	case Share:
-		return "1"
-	}
-	return ""
-}
-
 // Better says which direction of a figure is better.
 type Better int
 
@@ -61,8 +48,6 @@ const (
 	Higher
 	Neither // more is a gain or a loss: it depends
 )
-
-func (b Better) String() string { return [...]string{"less", "more", "-"}[b] }
 
 // A Figure is one thing that is measured of a run.
 type Figure struct {

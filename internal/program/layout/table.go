@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"go/version"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,16 +147,4 @@ func For(goVersion string, machine elf.Machine) (*Layout, error) {
 		return nil, fmt.Errorf("its version of Go is not known: %w", ErrUnknown)
 	}
 	return nil, fmt.Errorf("%.40s: %w (%s to %s)", goVersion, ErrUnknown, all[0].Version, all[len(all)-1].Version)
-}
-
-// Versions returns the versions of Go of the table, ascending.
-func Versions() (out []string) {
-	all, err := table()
-	if err != nil {
-		return nil
-	}
-	for _, l := range all {
-		out = append(out, l.Version)
-	}
-	return slices.Compact(out)
 }

@@ -183,3 +183,12 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Apply patches into the cache of the user.
+func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
+	s, err := findStore("")
+	if err != nil {
+		return nil, err
+	}
+	return s.apply(t, patches, user, dir)
+}

@@ -31,20 +31,6 @@ type replacements struct {
 	Replace map[string]string // by the path of the file; "": there is none
 }
 
-// Apply writes the patched files into the user's cache directory, and the file that
-// -overlay wants. User is the -overlay of the user himself, which is merged: patches
-// apply to what it says that the files are; "" where there is none. Paths in it are
-// relative to dir, the directory that the go command runs in ("": the current one).
-//
-// An error is a [*RefusedError], or says what could not be read or written.
-func Apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
-	s, err := findStore("")
-	if err != nil {
-		return nil, err
-	}
-	return s.apply(t, patches, user, dir)
-}
-
 // A store is where patched files are kept: builds find theirs again in it.
 type store struct{ dir, note string }
 
@@ -77,6 +63,12 @@ type writeError struct{ err error }
 func (e *writeError) Error() string { return "write the patched files: " + e.err.Error() }
 func (e *writeError) Unwrap() error { return e.err }
 
+// apply writes the patched files, and the file that -overlay wants. User is the -overlay of
+// the user himself, which is merged: patches apply to what it says that the files are; ""
+// where there is none. Paths in it are relative to dir, the directory that the go command runs
+// in ("": the current one).
+//
+// An error is a [*RefusedError], or says what could not be read or written.
 func (s store) apply(t *Toolchain, patches []*Patch, user, dir string) (*Overlay, error) {
 	if len(patches) == 0 {
 		return nil, errors.New("no patch")

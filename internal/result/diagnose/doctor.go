@@ -106,16 +106,6 @@ type Diagnosis struct {
 	Outcomes []Outcome
 }
 
-// Count returns how many rules came to this state.
-func (d Diagnosis) Count(s State) (n int) {
-	for _, o := range d.Outcomes {
-		if o.State == s {
-			n++
-		}
-	}
-	return n
-}
-
 // Diagnose applies all rules to the facts, but for those that skip names.
 func (f *Facts) Diagnose(skip ...string) Diagnosis {
 	var d Diagnosis

@@ -246,3 +246,13 @@ func TestBecause(t *testing.T) {
 		}
 	}
 }
+
+// Count returns how many rules came to this state.
+func (d Diagnosis) Count(s State) (n int) {
+	for _, o := range d.Outcomes {
+		if o.State == s {
+			n++
+		}
+	}
+	return n
+}

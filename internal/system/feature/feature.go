@@ -66,15 +66,6 @@ func (f Feature) String() string { return features[f].name }
 // kernel must be built with, "" if that is every kernel.
 func (f Feature) Since() (v Version, config string) { return features[f].since, features[f].config }
 
-// All returns all features.
-func All() []Feature {
-	all := make([]Feature, count)
-	for i := range all {
-		all[i] = Feature(i)
-	}
-	return all
-}
-
 // Have says whether the running kernel can do f: nil, an [*Error], or why nobody can
 // tell.
 func Have(f Feature) error { return have(f, &known[f], features[f].probe) }

@@ -40,7 +40,7 @@ func TestNewKernelsHaveAllFeatures(t *testing.T) {
 	if !ok {
 		t.Fatal("the kernel's version is unknown")
 	}
-	for _, f := range All() {
+	for _, f := range all() {
 		t.Run(f.String(), func(t *testing.T) {
 			err := Have(f)
 			since, config := f.Since()

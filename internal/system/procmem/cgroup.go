@@ -20,6 +20,18 @@ import (
 // memory.high is not a limit in this sense: it slows a process down and never
 // ends it.
 func (f FS) CgroupLimit(pid int) (limit uint64, ok bool, err error) {
+	return least(f, pid, "memory", func(dir string, unified bool) (*uint64, error) {
+		name := "memory.limit_in_bytes"
+		if unified {
+			name = "memory.max"
+		}
+		return load(f.path(path.Join(dir, name)), parseLimit)
+	})
+}
+
+// least returns the least of the limits of a process's cgroup and all above it that are
+// visible. read reads one, nil for none.
+func least[T uint64 | float64](f FS, pid int, controller string, read func(dir string, unified bool) (*T, error)) (limit T, ok bool, err error) {
 	groups, err := load(f.procPath(pid, "cgroup"), parseCgroup)
 	if err != nil {
 		return 0, false, err
@@ -29,15 +41,11 @@ func (f FS) CgroupLimit(pid int) (limit uint64, ok bool, err error) {
 		return 0, false, err
 	}
 	for _, g := range groups {
-		if !g.unified() && !slices.Contains(g.controllers, "memory") {
+		if !g.unified() && !slices.Contains(g.controllers, controller) {
 			continue
 		}
-		name := "memory.limit_in_bytes"
-		if g.unified() {
-			name = "memory.max"
-		}
-		for _, dir := range limitDirs(g, mounts, "memory") {
-			l, err := load(f.path(path.Join(dir, name)), parseLimit)
+		for _, dir := range limitDirs(g, mounts, controller) {
+			l, err := read(dir, g.unified())
 			switch {
 			case noLimit(err):
 				continue

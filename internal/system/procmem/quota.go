@@ -3,7 +3,6 @@ package procmem
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,32 +11,13 @@ import (
 // quota of its cgroup and all above it that are visible, in version 1 and version 2
 // hierarchies. pid 0 is the calling process. ok is false when none has one.
 func (f FS) CPUQuota(pid int) (cpus float64, ok bool, err error) {
-	groups, err := load(f.procPath(pid, "cgroup"), parseCgroup)
-	if err != nil {
-		return 0, false, err
-	}
-	mounts, err := f.mounts()
-	if err != nil {
-		return 0, false, err
-	}
-	for _, g := range groups {
-		if !g.unified() && !slices.Contains(g.controllers, "cpu") {
-			continue
+	return least(f, pid, "cpu", func(dir string, unified bool) (*float64, error) {
+		q, err := f.quota(dir, unified)
+		if q <= 0 {
+			return nil, err
 		}
-		for _, dir := range limitDirs(g, mounts, "cpu") {
-			q, err := f.quota(dir, g.unified())
-			switch {
-			case noLimit(err):
-				continue
-			case err != nil:
-				return 0, false, err
-			}
-			if q > 0 && (!ok || q < cpus) {
-				cpus, ok = q, true
-			}
-		}
-	}
-	return cpus, ok, nil
+		return &q, err
+	})
 }
 
 // quota reads the quota of one cgroup; 0 for none.
