@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,19 +74,18 @@ func newAB(a *app) *cobra.Command {
   folio ab --rev main,HEAD --fail-if 'wall>+3%' --fail-if 'peak_rss>+10%' ./cmd/prog -- args`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ab(cmd.Context(), f, args, cmd.Flags().ArgsLenAtDash() == 0, cmd.Flags().Changed("seed"))
+			return a.ab(cmd.Context(), f, args, cmd.Flags().ArgsLenAtDash() == 0)
 		},
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.SortFlags = false
 	fs.StringSliceVar(&f.revs, "rev", nil, "compare builds of these git `revisions`, such as main,HEAD; . is the working tree")
 	fs.StringArrayVar(&f.failIf, "fail-if", nil, "exit with 1 if a difference lies beyond this `bound`, such as 'wall>+3%' (repeatable)")
 	fs.StringVar(&f.detect, "detect", "2%", "run until a difference of `n` percent would be detected")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of all runs, without builds; a run that exceeds it is ended\n(default "+budgets(abBudget, loadedABBudget)+")")
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds (default 1000)")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
+	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the programs, on standard error")
 	f.addRest(fs)
 	return cmd
@@ -213,10 +211,7 @@ type abSession struct {
 	revs  *build.Built // nil without --rev
 }
 
-func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed, seeded bool) (err error) {
-	if !seeded {
-		f.seed = rand.Uint64() >> 32 // short enough to type
-	}
+func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed bool) (err error) {
 	opts, err := f.options()
 	if err != nil {
 		return misuse(err)

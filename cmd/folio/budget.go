@@ -1,7 +1,10 @@
 package main
 
 import (
+	"math/rand/v2"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -12,6 +15,12 @@ const (
 	tuneBudget, loadedTuneBudget = 5 * time.Minute, 30 * time.Minute
 	abBudget, loadedABBudget     = 5 * time.Minute, 15 * time.Minute
 )
+
+// seedFlag adds the seed of what is in random order.
+func seedFlag(fs *pflag.FlagSet, seed *uint64) {
+	fs.Uint64Var(seed, "seed", rand.Uint64()>>32, "seed `n` of the random order (default random, and recorded)") // short enough to type
+	fs.Lookup("seed").DefValue = "0"
+}
 
 // budgets says what the default is.
 func budgets(plain, loaded time.Duration) string {

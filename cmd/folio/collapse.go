@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -65,7 +66,6 @@ func newCollapse(a *app) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.Float64Var(&f.density, "min-density", inspect.MinDensity, "collapse windows with at least this `share` in memory, 0.5 to 1")
 	fs.StringVar(&f.budget, "budget", "", "collapse at most this `size`, the densest windows first (default no limit)")
 	fs.StringVar(&f.rate, "rate", defaultRate, "collapse at most this `size` per second, evenly, so that few requests wait; off: no limit")
@@ -134,13 +134,5 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	} else if r.Interrupted && !r.Watched {
 		failed = exitCode(exitInterrupted)
 	}
-	file, err := shown(result.NewCollapse(version(), r), f.redact)
-	if err != nil {
-		return errors.Join(err, failed)
-	}
-	err = out.write(false, file.JSON)
-	if !out.toStdout() {
-		err = errors.Join(err, report.Collapse(a.stdout, file))
-	}
-	return errors.Join(err, failed)
+	return errors.Join(finish(a, out, result.NewCollapse(version(), r), f.redact, io.Discard, report.Collapse), failed)
 }

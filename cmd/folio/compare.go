@@ -52,7 +52,6 @@ func newCompare(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(f, args) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the GC and the program's own")
 	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
 	redactFlag(fs, &f.redact)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -57,11 +56,10 @@ func newDoctor(a *app) *cobra.Command {
   folio doctor --html doctor.html 4242
   folio doctor --json - 4242
   folio doctor list`,
-		Args: cobra.ArbitraryArgs,
+		Args: onePID(false),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.DurationVar(&f.watch, "duration", time.Second, "`duration` over which counters are read; 0 skips the checks that need it")
 	fs.StringSliceVar(&f.skip, "skip", nil, "skip these `checks` (repeatable, or with commas)")
 	fs.BoolVar(&f.strict, "strict", false, "exit with 1 if anything is found, even a note")
@@ -95,24 +93,10 @@ func widthOf(w io.Writer) int {
 	return 80
 }
 
-func (f *doctorFlags) pid(args []string) (int, error) {
-	switch {
-	case len(args) == 0:
-		return 0, nil
-	case len(args) > 1:
-		return 0, fmt.Errorf("doctor: %d arguments: it looks at one process", len(args))
-	}
-	pid, err := strconv.Atoi(args[0])
-	if err != nil || pid < 1 {
-		return 0, fmt.Errorf("doctor %s: want the id of a process", args[0])
-	}
-	return pid, nil
-}
-
 func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err error) {
-	pid, err := f.pid(args)
-	if err != nil {
-		return misuse(err)
+	pid := 0
+	if len(args) > 0 {
+		pid, _ = strconv.Atoi(args[0]) // it was checked
 	}
 	if f.watch < 0 {
 		return misusef("--duration %v: must not be negative", f.watch)
@@ -141,15 +125,8 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	file := result.NewDoctor(version(), facts, d)
 	file.Host = info
 	file.Notes = append(file.Notes, notes...)
-	if file, err = shown(file, f.redact); err != nil {
-		return err
-	}
-	written := files.write(false, file.JSON) // the text is shown all the same
-	out := io.Writer(a.stdout)
-	if files.toStdout() {
-		out = a.stderr
-	}
-	if err := errors.Join(report.Doctor(out, file, a.width()), written); err != nil {
+	text := func(w io.Writer, file *result.Doctor) error { return report.Doctor(w, file, a.width()) }
+	if err := finish(a, files, file, f.redact, a.stderr, text); err != nil {
 		return err
 	}
 	if f.strict && len(d.Findings) > 0 {

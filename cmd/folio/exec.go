@@ -51,7 +51,6 @@ func newExec(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.SortFlags = false
 	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
 	f.runtime.add(fs, true)
 	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")

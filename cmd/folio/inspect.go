@@ -107,7 +107,6 @@ func newInspect(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	watchFlag(fs, &f.watch, "2s", "read again every `interval`, until ctrl-C (default 2s)")
 	fs.DurationVar(&f.duration, "duration", 0, "with a pid: read it repeatedly for this `duration` (every 300th of it, or every --watch),\nand show how its memory grew")
 	usage.Positive(fs, "duration")
@@ -147,9 +146,8 @@ func onePID(needed bool) cobra.PositionalArgs {
 			}
 			return misusef("%s: one process at a time, not %d: folio %s PID%s", cmd.Name(), len(args), cmd.Name(), interval)
 		case len(args) == 1:
-			if n, err := strconv.Atoi(args[0]); err != nil || n < 1 {
-				return misusef("%s %s: want the id of a process", cmd.Name(), args[0])
-			}
+			_, err := pidOf(cmd.Name(), args[0])
+			return misuse(err)
 		}
 		return nil
 	}

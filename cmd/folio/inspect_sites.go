@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/foliomem/folio/internal/result"
@@ -28,7 +29,7 @@ func (f *inspectFlags) checkSites(args []string) error {
 	case len(args) > 1:
 		return fmt.Errorf("one process at a time, not %d", len(args))
 	}
-	if _, err := pidOf(args[0]); err != nil && (f.diff == "" || f.heap != "" || f.goroutines) {
+	if _, err := pidOf("inspect", args[0]); err != nil && (f.diff == "" || f.heap != "" || f.goroutines) {
 		return err
 	}
 	return distinctOutputs(f.heapOutput(), asJSON(f.json), output{flag: "--diff", path: f.diff})
@@ -37,11 +38,11 @@ func (f *inspectFlags) checkSites(args []string) error {
 // heapOutput is the heap profile.
 func (f *inspectFlags) heapOutput() output { return output{flag: "--heap", path: f.heap} }
 
-func pidOf(arg string) (int, error) {
+func pidOf(command, arg string) (int, error) {
 	if n, err := strconv.Atoi(arg); err == nil && n > 0 {
 		return n, nil
 	}
-	return 0, fmt.Errorf("inspect %s: want the id of a process", arg)
+	return 0, fmt.Errorf("%s %s: want the id of a process", command, arg)
 }
 
 // inspectSites shows what keeps the memory of a process: by its heap profile, against an
@@ -55,7 +56,7 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	ask := result.Asked{Heap: f.heap != "", Diff: f.diff, Goroutines: f.goroutines}
-	if ask.PID, err = pidOf(arg); err != nil { // it was checked: a file
+	if ask.PID, err = pidOf("inspect", arg); err != nil { // it was checked: a file
 		ask.File = arg
 	}
 	file, heap, err := result.ReadSites(ctx, version(), ask)
@@ -68,11 +69,5 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 	if err != nil {
 		return err
 	}
-	if file, err = shown(file, f.redact); err != nil {
-		return err
-	}
-	if err := out.write(false, file.JSON); err != nil || out.toStdout() {
-		return err
-	}
-	return report.Sites(a.stdout, file, f.rows)
+	return finish(a, out, file, f.redact, io.Discard, func(w io.Writer, file *result.Sites) error { return report.Sites(w, file, f.rows) })
 }

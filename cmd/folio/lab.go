@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"slices"
 
@@ -65,9 +64,7 @@ func newLab(a *app) *cobra.Command {
   folio lab --allow-system --json lab.json pages
   folio lab --bench lab.txt madvise && benchstat -col arm lab.txt`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.lab(cmd.Context(), f, args, cmd.Flags().Changed("seed"))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.lab(cmd.Context(), f, args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, e := range lab.Experiments() {
@@ -77,12 +74,11 @@ func newLab(a *app) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.BoolVar(&f.quick, "quick", false, "less memory and fewer rounds: all default experiments within two minutes")
 	fs.StringVar(&f.size, "size", "", "`size` of the memory to measure with, or the largest of several (default each experiment's\nown, as far as memory allows)")
 	fs.IntVar(&f.rounds, "rounds", 0, "`n` runs of each arm (default each experiment's own)")
 	fs.BoolVar(&f.allowSystem, "allow-system", false, "run arms that change system settings, and restore them")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
+	seedFlag(fs, &f.seed)
 	f.given = fs
 	f.limits.add(fs)
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
@@ -144,10 +140,7 @@ type labRun struct {
 	written error // what went wrong as files were written: measuring goes on
 }
 
-func (a *app) lab(ctx context.Context, f *labFlags, names []string, seeded bool) (err error) {
-	if !seeded {
-		f.seed = rand.Uint64() >> 32 // short enough to type
-	}
+func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) {
 	opts, err := f.options()
 	if err != nil {
 		return misuse(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -68,7 +69,6 @@ func newLeaks(a *app) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged); ctrl-C ends it earlier, with what was read")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
 	usage.Positive(fs, "duration", "interval")
@@ -123,11 +123,5 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	}
 	file := result.NewSites(version(), result.KindLeaks, pid, p.Command, p.GoVersion)
 	file.SetLeaks(r)
-	if file, err = shown(file, f.redact); err != nil {
-		return err
-	}
-	if err := out.write(false, file.JSON); err != nil || out.toStdout() {
-		return err
-	}
-	return report.Sites(a.stdout, file, 0)
+	return finish(a, out, file, f.redact, io.Discard, func(w io.Writer, file *result.Sites) error { return report.Sites(w, file, 0) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +53,6 @@ func newLoad(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.load(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.StringVar(&f.rate, "rate", "", "requests per second, `n`")
 	f.add(fs, "", 0)
 	fs.BoolVar(&f.strict, "strict", false, "exit with 3 when the generator was late")
@@ -101,15 +99,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	file := result.NewLoad(version(), r)
 	file.Host = info
 	file.Notes = append(file.Notes, notes...)
-	if file, err = shown(file, f.redact); err != nil {
-		return err
-	}
-	written := out.write(false, file.JSON) // the text is shown all the same
-	text := io.Writer(a.stdout)
-	if out.toStdout() {
-		text = a.stderr
-	}
-	return errors.Join(report.Load(text, file), written, f.verdict(r))
+	return errors.Join(finish(a, out, file, f.redact, a.stderr, report.Load), f.verdict(r))
 }
 
 // verdict is how a load that ran ends.

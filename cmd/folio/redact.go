@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io"
+
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/internal/result"
@@ -20,6 +23,20 @@ func shown[F redactable](f F, redact bool) (F, error) {
 		return f, nil
 	}
 	return result.Redacted(f)
+}
+
+// finish writes the files of a result and shows its text: elsewhere, if standard output is a
+// file's. What cannot be written is shown all the same.
+func finish[F redactable](a *app, out outputs, file F, redact bool, elsewhere io.Writer, text func(io.Writer, F) error) error {
+	file, err := shown(file, redact)
+	if err != nil {
+		return err
+	}
+	w := io.Writer(a.stdout)
+	if out.toStdout() {
+		w = elsewhere
+	}
+	return errors.Join(out.write(false, file.JSON), text(w, file))
 }
 
 // jsonOf returns what makes the text of a result as it is shown.

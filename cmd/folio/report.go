@@ -56,7 +56,6 @@ func newReport(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(f, args) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.all, "all", false, "tune: list all settings, also those that left the race early")

@@ -90,7 +90,6 @@ func newRun(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.SortFlags = false
 	fs.IntVar(&f.count, "count", 1, "`n` measured runs")
 	f.runtime.add(fs, false)
 	f.add(fs)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +52,6 @@ func newSuggest(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.SortFlags = false
 	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`, which the command, if any, writes")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
@@ -85,15 +83,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	}
 	file := result.NewSuggest(version(), suggest.Suggest(p, cost, suggest.Lines()), m.Notes)
 	f.complete(file, command)
-	if file, err = shown(file, f.redact); err != nil {
-		return err
-	}
-	written := files.write(false, file.JSON)
-	out := io.Writer(a.stdout)
-	if files.toStdout() {
-		out = a.stderr
-	}
-	return errors.Join(report.Suggest(out, file), written)
+	return finish(a, files, file, f.redact, a.stderr, report.Suggest)
 }
 
 // complete says where the advice is from.

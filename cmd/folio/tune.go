@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -90,13 +89,10 @@ func newTune(a *app) *cobra.Command {
   folio tune --ready http://127.0.0.1:8080/healthz --rate 500 --target http://127.0.0.1:8080/ -- ./server
   folio tune --ready http://127.0.0.1:8080/ --rate 500 --metric cpu/request --max-p99 20ms --max-errors 0.1% -- ./server
   folio tune --ready tcp:127.0.0.1:8080 --load './loadgen' --metric 'op/s=([0-9.]+) op/s' --higher-is-better -- ./server`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.tune(cmd.Context(), f, args, cmd.Flags().Changed("seed"))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.tune(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.SortFlags = false
 	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it in any run are out, and GOMEMLIMIT is\nsearched within it")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`: settings that exceed it in any run\nare out")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: maximum of `n` failed requests, or percent, such as 0.1%: settings that exceed it in\nany run are out")
@@ -104,7 +100,7 @@ func newTune(a *app) *cobra.Command {
 	usage.Positive(fs, "budget")
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds of the final (default 10, and more while the answer is inconclusive)")
 	f.try.add(cmd)
-	fs.Uint64Var(&f.seed, "seed", 0, "seed `n` of the random order (default random, and recorded)")
+	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
 	fs.BoolVar(&f.all, "all", false, "list all settings, also those that left the race early")
 	kubernetesFlag(fs, &f.kubernetes)
@@ -214,10 +210,7 @@ func (s *session) search(o tune.Options) tune.Options {
 	return o
 }
 
-func (a *app) tune(ctx context.Context, f *tuneFlags, args []string, seeded bool) (err error) {
-	if !seeded {
-		f.seed = rand.Uint64() >> 32 // short enough to type
-	}
+func (a *app) tune(ctx context.Context, f *tuneFlags, args []string) (err error) {
 	opts, err := f.options()
 	if err != nil {
 		return misuse(err)

@@ -53,7 +53,6 @@ func newAct(stderr io.Writer) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stderr) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.StringVar(&f.policy, "policy", "", "policy `file`")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "log what would be done, and do nothing")
 	fs.StringVar(&f.listen, "listen", ":9466", "`address` of metrics and health checks")

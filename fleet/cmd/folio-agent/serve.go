@@ -63,7 +63,6 @@ func newServe(stderr io.Writer) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stderr) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.StringVar(&f.listen, "listen", ":9464", "`address` of metrics and health checks")
 	fs.StringVar(&f.secure, "secure-listen", "", "`address` of profiles (default none)")
 	fs.StringVar(&f.cert, "tls-cert", "", "certificate of --secure-listen: a `file`, read again when it changes")

@@ -57,7 +57,6 @@ func newRecommend(stdout io.Writer) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], stdout) },
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.Var(&window{&f.window}, "window", "`duration` to look back, such as 7d")
 	fs.StringVar(&f.maxMemory, "max-memory", "", "raise the memory limit up to this `size`, or set one (default: the present limit)")
 	fs.StringArrayVar(&f.former, "formerly", nil, "earlier `name` of the workload (repeatable)")

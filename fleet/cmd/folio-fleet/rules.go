@@ -61,7 +61,6 @@ func newRules(stdout io.Writer) *cobra.Command {
 		all = append(all, string(s))
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	fs.StringSliceVar(&sources, "sources", all, "record figures of these `sources`, such as application,kube")
 	fs.DurationVar(&interval, "interval", rules.DefaultInterval, "evaluate the rules every `duration`, 15s to 4m")
 	fs.BoolVar(&alerts, "alerts", true, "print alerting rules, too")

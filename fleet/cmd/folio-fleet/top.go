@@ -74,7 +74,6 @@ func newTop(stdout io.Writer) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.SortFlags = false
 	prices(cmd, &o.Prices)
 	o.Window = 24 * time.Hour
 	fs.Var(&window{&o.Window}, "window", "`duration` to look back, such as 24h or 7d")

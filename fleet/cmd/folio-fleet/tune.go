@@ -83,14 +83,12 @@ func newTune(stdout, stderr io.Writer) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args, stdout, stderr) },
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(newTuneFlags(f))
 	return cmd
 }
 
 func newTuneFlags(f *tuneFlags) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("tune", pflag.ContinueOnError)
-	fs.SortFlags = false
 	fs.StringVar(&f.folioImage, "folio-image", "", "`image` with folio-fleet, that of fleet/deploy/Dockerfile")
 	fs.StringVar(&f.folioPath, "folio-path", "", "`file` of folio-fleet in the image of the program, instead of --folio-image")
 	fs.StringVar(&f.image, "image", "", "`image` with the program, instead of a file; the command follows --")

@@ -14,8 +14,9 @@ import (
 
 // strict makes the flags of a command, and of its commands, refuse what would be lost
 // or misread: an empty value, the next flag for one, and a second one that is not the
-// first.
+// first. Help lists them in the order in which they were added.
 func strict(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); list {
 			return
