@@ -154,9 +154,6 @@ func (s Setting) GoValue(i int) string { return trial.GoVariables[i].Of(s.Trial(
 // SetsGo says that the setting sets variables of Go's runtime.
 func (s Setting) SetsGo() bool { return trial.Setting{}.With(s.Trial()).Parts() > 0 }
 
-// HasTHP says that the setting is about huge pages.
-func (s Setting) HasTHP() bool { return s.Trial().THP != trial.THPSystem }
-
 // A Summary holds the median and interval of every figure that was measured, or,
 // of those by sampling, what all runs have together.
 type Summary struct {

@@ -89,12 +89,6 @@ type Faults struct {
 	Minor, Major uint64
 }
 
-// PerSecond returns the rates.
-func (f Faults) PerSecond() (minor, major float64) {
-	s := f.Over.Seconds()
-	return float64(f.Minor) / s, float64(f.Major) / s
-}
-
 // Options are the options of a look.
 type Options struct {
 	// MinDensity is the share of a window that must be resident for it to count as

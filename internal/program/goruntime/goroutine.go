@@ -69,8 +69,6 @@ func (s Status) String() string {
 const (
 	// MaxFrames bounds a stack.
 	MaxFrames = 100
-	// MaxGoroutines bounds how many are read.
-	MaxGoroutines = 1 << 22
 	// stackBytes is how much of a stack is read; deeper frames are left out.
 	stackBytes = 32 << 10
 )

@@ -91,15 +91,6 @@ func (h *Heap) Pages(r Range) []PageKind {
 	return h.kinds[from : from+int(r.Len()/PageSize)]
 }
 
-// InObjects is how much of the heap is in spans for objects.
-func (h *Heap) InObjects() (bytes, objects uint64) {
-	for _, c := range h.Classes {
-		bytes += c.Bytes
-		objects += c.Objects
-	}
-	return bytes, objects
-}
-
 // heapFields are where the heap is described.
 type heapFields struct {
 	heap, ranges, total, chunks, spans, arenas layout.Field

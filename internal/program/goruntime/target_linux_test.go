@@ -85,7 +85,10 @@ func TestStats(t *testing.T) {
 // them.
 func checkHeap(t *testing.T, h *Heap, s Stats) {
 	t.Helper()
-	bytes, objects := h.InObjects()
+	var bytes, objects uint64 // in spans for objects
+	for _, c := range h.Classes {
+		bytes, objects = bytes+c.Bytes, objects+c.Objects
+	}
 	if bytes != s.InHeap() || h.Stacks != s.Stacks || h.Work != s.WorkBufs || h.Free != s.Free || h.Released != s.Released {
 		t.Errorf("spans %d, stacks %d, GC %d, free %d, released %d; statistics %+v", bytes, h.Stacks, h.Work, h.Free, h.Released, s)
 	}

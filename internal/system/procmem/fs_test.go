@@ -62,7 +62,6 @@ func TestAbsent(t *testing.T) {
 	_, statusErr := f.Status(1)
 	_, smapsErr := f.SmapsRollup(1)
 	_, meminfoErr := f.Meminfo()
-	_, lastErr := f.LastPID()
 	_, _, cgroupErr := f.CgroupLimit(0)
 	_, _, quotaErr := f.CPUQuota(0)
 	_, cpuErr := f.CPUModel()
@@ -70,7 +69,7 @@ func TestAbsent(t *testing.T) {
 	tree := f.NewTree(1)
 	defer tree.Close()
 	tree.SetReaper(1)
-	for i, err := range []error{statErr, statmErr, statusErr, smapsErr, meminfoErr, lastErr, cgroupErr, quotaErr, cpuErr, descErr, tree.Update()} {
+	for i, err := range []error{statErr, statmErr, statusErr, smapsErr, meminfoErr, cgroupErr, quotaErr, cpuErr, descErr, tree.Update()} {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%d: error = %v, want not exist", i, err)
 		}
@@ -134,4 +133,12 @@ func write(t testing.TB, root, name, data string) {
 	if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// SetReaper is the reaper of [FS.NewTreeOf], of a tree that there is.
+func (t *Tree) SetReaper(pid int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reaper = pid
+	t.scanAll = true
 }

@@ -6,16 +6,12 @@ import (
 	"strings"
 )
 
-// LastPID reads the id that the kernel gave out last, the last field of
+// parseLoadavg reads the id that the kernel gave out last, the last field of
 // /proc/loadavg: any process or thread that starts changes it. It is the only
 // cheap answer to "did anything fork since I looked?". Ids go up, and start
 // again at the bottom after kernel.pid_max.
 //
 // LXCFS and gVisor put a made-up file there, which does not follow forks.
-func (f FS) LastPID() (int, error) {
-	return load(f.path("proc/loadavg"), parseLoadavg)
-}
-
 func parseLoadavg(data []byte) (lastPID int, err error) {
 	fields := strings.Fields(string(data))
 	if len(fields) != 5 {

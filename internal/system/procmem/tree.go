@@ -16,7 +16,7 @@ import (
 // reads one small file per member. Otherwise it looks at the new process ids
 // only, about 10 µs for each process that started on the machine. It looks at
 // all processes when a root or a reaper is added, when ids wrap around, and, at
-// most 1% of the time, where [FS.LastPID] cannot be trusted.
+// most 1% of the time, where the id that the kernel gave out last cannot be trusted.
 //
 // What it misses: a process that starts and ends between two updates, and one
 // whose id was chosen by clone3's set_tid (CRIU).
@@ -77,8 +77,12 @@ func (f FS) NewTree(roots ...int) *Tree {
 
 // NewTreeOf returns a tree of the process that start starts. Nothing of it is
 // older than this call, so that, unlike after [FS.NewTree], the first update
-// need not look at every process of the machine. reaper is as for
-// [Tree.SetReaper]; 0 for none.
+// need not look at every process of the machine.
+//
+// reaper is a process that adopts orphans below it (PR_SET_CHILD_SUBREAPER): its children are
+// members too, other than those that are excluded; 0 for none. Without it an orphan whose
+// parent lived and died between two updates is lost. What the reaper starts for itself looks
+// like an orphan: see [Tree.Apart].
 func (f FS) NewTreeOf(reaper int, start func() (pid int, err error)) (*Tree, error) {
 	t := f.NewTree()
 	mark, ok := t.scanner.lastPID()
@@ -121,19 +125,6 @@ func (t *Tree) AddRoot(pid int) {
 	}
 	m.parent = 0
 	t.roots = append(t.roots, m)
-	t.scanAll = true
-}
-
-// SetReaper tells the tree that this process adopts orphans below it
-// (PR_SET_CHILD_SUBREAPER): its children are members too, other than those
-// that are excluded. Without it an orphan whose parent lived and died
-// between two updates is lost. 0 turns it off.
-//
-// What the reaper starts for itself looks like an orphan: see [Tree.Apart].
-func (t *Tree) SetReaper(pid int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reaper = pid
 	t.scanAll = true
 }
 
