@@ -70,11 +70,11 @@ func compare(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"runtime.mheap_", "runtime.memstats", "runtime.gcController", "runtime.gcBitsArenas", "runtime.allgs", "runtime.allgptr",
+	names := []string{"runtime.mheap_", "runtime.memstats", "runtime.gcController", "runtime.work", "runtime.gcBitsArenas", "runtime.allgs", "runtime.allgptr",
 		"runtime.allglen", "runtime.allp", "runtime.mbuckets", "runtime.bbuckets", "runtime.xbuckets", "runtime.buckhash", "runtime.persistentChunks",
 		"runtime.mProfCycle", "runtime.MemProfileRate"}
 	want := f.Values(names...)
-	for name, have := range map[string]uint64{"mheap_": g.MHeap, "memstats": g.MemStats, "gcController": g.GCController, "gcBitsArenas": g.GCBitsArenas,
+	for name, have := range map[string]uint64{"mheap_": g.MHeap, "memstats": g.MemStats, "gcController": g.GCController, "work": g.Work, "gcBitsArenas": g.GCBitsArenas,
 		"mProfCycle": g.ProfileCycle, "MemProfileRate": g.ProfileRate} {
 		if at := want["runtime."+name]; have != at || at == 0 {
 			t.Errorf("%s at %#x, want %#x", name, have, at)

@@ -15,6 +15,7 @@ type Globals struct {
 	MHeap        uint64 // runtime.mheap_
 	MemStats     uint64 // runtime.memstats
 	GCController uint64 // runtime.gcController
+	Work         uint64 // runtime.work; 0 if it was not found
 	GCBitsArenas uint64 // runtime.gcBitsArenas; 0 if it was not found
 
 	// References are the variables that some functions refer to, ascending: one of them
@@ -62,6 +63,8 @@ type receiver struct {
 	in     []string // the functions
 	field  string   // what of the variable is passed; "" for itself
 	in0    func(*Globals) *uint64
+
+	optional bool // most of what is read does without it
 }
 
 var receivers = []receiver{
@@ -81,7 +84,11 @@ var receivers = []receiver{
 			"runtime.(*mcache).allocLarge", "runtime.(*mcache).releaseAll"},
 	},
 	{
-		name: "gcBitsArenas", calls: []string{"runtime.lock2", "runtime.lock", "runtime.lockWithRank"}, field: "gcBitsArenas.lock",
+		name: "work", method: "runtime.(*cpuStats).accumulate", field: "workType.cpuStats", in0: func(g *Globals) *uint64 { return &g.Work },
+		in: []string{"runtime.gcStart", "runtime.gcMarkDone", "runtime.gcMarkTermination"}, optional: true,
+	},
+	{
+		name: "gcBitsArenas", optional: true, calls: []string{"runtime.lock2", "runtime.lock", "runtime.lockWithRank"}, field: "gcBitsArenas.lock",
 		in0: func(g *Globals) *uint64 { return &g.GCBitsArenas }, in: []string{"runtime.nextMarkBitArenaEpoch"},
 	},
 }
@@ -119,7 +126,7 @@ func Locate(f *symbol.File, l *Layout) (*Globals, error) {
 	g := &Globals{References: map[string][]uint64{}}
 	for _, r := range receivers {
 		at, err := r.find(f, l, follow, funcs)
-		if err != nil && r.name != "gcBitsArenas" {
+		if err != nil && !r.optional {
 			return nil, err
 		}
 		*r.in0(g) = at
