@@ -103,11 +103,11 @@ var paths = []string{
 	// The GC cycle that runs, or ran last, and the CPU time of all.
 	"workType",
 	"workType.cycles",
-	"workType.userForced",
 	"workType.tSweepTerm",
 	"workType.tMark",
 	"workType.tMarkTerm",
 	"workType.tEnd",
+	"workType.pauseNS",
 	"workType.heap0",
 	"workType.heap1",
 	"workType.heap2",

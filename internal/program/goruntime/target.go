@@ -33,6 +33,8 @@ type Target struct {
 	at      *layout.Globals
 	base    uint64 // arenaBaseOffset: the address of arena 0, of chunk 0
 
+	gc *gcReader // nil until the GC is read
+
 	missing []string // fields that were asked for, and that this version does not have
 
 	// Of the answer that is being made: how much more may be read.
@@ -72,10 +74,33 @@ func Attach(fs procmem.FS, pid int) (*Target, error) {
 }
 
 func attach(fs procmem.FS, pid int, exe *os.File, size int64) (*Target, error) {
+	f, err := open(exe, size)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Find(f)
+	if err != nil {
+		return nil, err
+	}
+	t, err := p.attach(fs, pid)
+	if err != nil {
+		return nil, err
+	}
+	t.file, t.closer = f, append(t.closer, exe)
+	f.Forget() // a Target may be kept for as long as its process runs
+	return t, nil
+}
+
+func open(exe *os.File, size int64) (*symbol.File, error) {
 	f, err := symbol.New(exe, size, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the program's file: %w", err)
 	}
+	return f, nil
+}
+
+// attach makes a Target without names of a process of the program.
+func (p *Program) attach(fs procmem.FS, pid int) (*Target, error) {
 	entry, err := fs.Entry(pid, 8)
 	if err != nil {
 		return nil, err
@@ -88,52 +113,51 @@ func attach(fs procmem.FS, pid int, exe *os.File, size int64) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := NewTarget(f, mem, entry-f.Entry())
+	number := 0
+	if fs.Numbered() {
+		number = pid
+	}
+	t, err := p.target(mem, number, entry-p.entry)
 	if err != nil {
 		mem.Close()
 		return nil, err
 	}
-	t.closer = []io.Closer{mem, exe}
-	if fs.Numbered() {
-		t.pid = pid
-	}
+	t.closer = []io.Closer{mem}
 	return t, nil
 }
 
 // NewTarget makes a Target of a program's file and memory in which the program is so many
 // bytes from where its file has it.
 func NewTarget(f *symbol.File, mem io.ReaderAt, moved uint64) (*Target, error) {
-	if !f.IsGo() {
-		return nil, errors.New("not a Go program")
-	}
-	l, err := layout.For(f.GoVersion(), f.Machine())
+	p, err := Find(f)
 	if err != nil {
 		return nil, err
 	}
-	if !f.HasTable() {
-		return nil, errors.New("its table of functions cannot be read")
-	}
-	at, err := layout.Locate(f, l)
+	t, err := p.target(mem, 0, moved)
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{mem: mem, file: f, moved: moved, version: f.GoVersion(), l: l, at: at}
-	if l.Arch == "amd64" {
+	t.file = f
+	f.Forget()
+	return t, nil
+}
+
+func (p *Program) target(mem io.ReaderAt, pid int, moved uint64) (*Target, error) {
+	t := &Target{mem: mem, pid: pid, moved: moved, version: p.version, l: p.l, at: p.at}
+	if p.l.Arch == "amd64" {
 		t.base = 0xffff800000000000
 	}
 	t.begin()
-	want := f.Bytes(at.Code, 64)
-	have := make([]byte, len(want))
-	if err := t.read(at.Code+moved, have); err != nil {
+	have := make([]byte, len(p.code))
+	if err := t.read(p.at.Code+moved, have); err != nil {
 		return nil, err
 	}
-	if len(want) == 0 || !bytes.Equal(want, have) {
+	if !bytes.Equal(p.code, have) {
 		return nil, ErrOtherProgram
 	}
 	if _, err := t.Stats(); err != nil {
 		return nil, err
 	}
-	f.Forget() // a Target may be kept for as long as its process runs
 	return t, nil
 }
 
@@ -149,7 +173,7 @@ func (t *Target) Close() (err error) {
 // one of both asks for names and stacks. It ends with t.
 func (t *Target) Beside() *Target {
 	other := *t
-	other.closer, other.missing = nil, nil
+	other.closer, other.missing, other.gc = nil, nil, nil
 	return &other
 }
 

@@ -15,6 +15,8 @@ var (
 	metricsMain string
 	//go:embed testdata/metrics/cgo.go
 	metricsCgo string
+	//go:embed testdata/cycles/main.go
+	cyclesMain string
 	//go:embed testdata/sites/main.go
 	sitesMain string
 	//go:embed testdata/goroutines/main.go
@@ -38,6 +40,10 @@ func LeaksSource() map[string]string {
 // GoroutinesSource is a program with goroutines in many states, which says their stacks.
 func GoroutinesSource() map[string]string { return Module(goroutinesMain) }
 
+// CyclesSource is a program whose GC runs in a way and as often as its arguments say, and
+// which then says what package runtime counted of it: see its source.
+func CyclesSource() map[string]string { return Module(cyclesMain) }
+
 // SitesSource is a program that allocates known objects and writes its own heap profile.
 func SitesSource() map[string]string { return Module(sitesMain) }
 
@@ -49,7 +55,8 @@ func MetricsSource() map[string]string {
 	return out
 }
 
-// Metrics are what the program says, by the name of the metric without its unit, in bytes.
+// Metrics are what the program says, by the name of the metric without its unit, in bytes
+// or nanoseconds.
 type Metrics map[string]uint64
 
 // Sum adds up metrics.
@@ -60,8 +67,8 @@ func (m Metrics) Sum(names ...string) (sum uint64) {
 	return sum
 }
 
-// StartMetrics starts a program of MetricsSource, and waits until it does nothing. ask
-// makes it say its metrics, by which it allocates nothing.
+// StartMetrics starts a program of MetricsSource or CyclesSource, and waits until it does
+// nothing. ask makes it say its metrics, by which it allocates nothing.
 func StartMetrics(t testing.TB, path string, args ...string) (pid int, ask func() Metrics) {
 	t.Helper()
 	cmd := exec.Command(path, args...)
