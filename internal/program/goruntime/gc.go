@@ -17,7 +17,10 @@ type GC struct {
 	Forced uint32 // of those, by a call of runtime.GC: MemStats.NumForcedGC
 
 	PauseTotal time.Duration // stop-the-world: MemStats.PauseTotalNs
-	pause, end [PauseRing]uint64
+	// PauseNs and PauseEnd are of the last cycles, that of cycle n at (n-1)%PauseRing: how long
+	// each stopped the world, and when it ended, since 1970.
+	PauseNs, PauseEnd [PauseRing]uint64
+	Ended             time.Duration // when the last cycle ended, by CLOCK_MONOTONIC; 0 without any
 
 	CPU GCCPU // of the cycles that ended
 
@@ -33,6 +36,7 @@ type GC struct {
 	Live        uint64 // what the last cycle found: /gc/heap/live
 	Goal        uint64 // of the heap: MemStats.NextGC; math.MaxUint64 with the GC off
 	Allocated   uint64 // Live with what was allocated since
+	HeapEnd     uint64 // objects, with garbage, when all was marked the last time
 	HeapInUse   uint64 // in spans for objects: MemStats.HeapInuse
 	Held        uint64 // what the runtime holds of the system, and did not release
 	Released    uint64 // MemStats.HeapReleased
@@ -70,7 +74,8 @@ type GCCycle struct {
 // A Pause is the time for which a GC cycle stopped the world, which it does twice.
 type Pause struct {
 	Cycle  uint32
-	End    time.Time // of the cycle, and so of the second stop
+	End    time.Time     // of the cycle, and so of the second stop
+	At     time.Duration // the same by CLOCK_MONOTONIC, as far as nobody set the clock since
 	Length time.Duration
 }
 
@@ -81,9 +86,10 @@ func (g *GC) Pauses(after uint32) (all []Pause, lost uint32) {
 	if n > PauseRing {
 		lost, n = n-PauseRing, PauseRing
 	}
+	last := g.PauseEnd[(g.Cycles-1)%PauseRing]
 	for c := g.Cycles - n; c != g.Cycles; c++ {
 		i := c % PauseRing
-		all = append(all, Pause{c + 1, time.Unix(0, int64(g.end[i])), time.Duration(g.pause[i])})
+		all = append(all, Pause{c + 1, time.Unix(0, int64(g.PauseEnd[i])), g.Ended - time.Duration(last-g.PauseEnd[i]), time.Duration(g.PauseNs[i])})
 	}
 	return all, lost
 }
@@ -286,13 +292,14 @@ func (r *gcReader) cpu() GCCPU {
 func (r *gcReader) fill(g *GC) {
 	f, c := &r.f, &r.controller
 	g.Cycles, g.Forced = uint32(r.stats.get(f.cycles)), uint32(r.stats.get(f.forced))
+	g.Ended = time.Duration(r.stats.get(f.last))
 	g.PauseTotal, g.CPU = time.Duration(r.stats.get(f.pauseTotal)), r.cpu()
 	for i := range uint64(PauseRing) {
-		g.pause[i] = r.stats.get(layout.Field{Offset: f.pauses.Offset + 8*i, Size: 8})
-		g.end[i] = r.stats.get(layout.Field{Offset: f.pauseEnds.Offset + 8*i, Size: 8})
+		g.PauseNs[i] = r.stats.get(layout.Field{Offset: f.pauses.Offset + 8*i, Size: 8})
+		g.PauseEnd[i] = r.stats.get(layout.Field{Offset: f.pauseEnds.Offset + 8*i, Size: 8})
 	}
 	g.Percent, g.MemoryLimit = int32(c.get(f.percent)), int64(c.get(f.limit))
-	g.Live, g.Allocated, g.HeapInUse = c.get(f.marked), c.get(f.live), c.get(f.inUse)
+	g.Live, g.Allocated, g.HeapInUse, g.HeapEnd = c.get(f.marked), c.get(f.live), c.get(f.inUse), r.work.get(f.heap1)
 	g.Held, g.Released = c.get(f.ready), c.get(f.released)
 	g.Goal = r.goal()
 	r.cycle(g)

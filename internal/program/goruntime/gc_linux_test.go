@@ -21,15 +21,15 @@ func said(m testenv.Metrics) (g GC) {
 		Goal: m["NextGC"], HeapInUse: m["HeapInuse"], Released: m["HeapReleased"], Held: m["Sys"] - m["HeapReleased"],
 		CPU: GCCPU{Assist: time.Duration(m[cpu+"mark/assist"]), Dedicated: time.Duration(m[cpu+"mark/dedicated"]),
 			Idle: time.Duration(m[cpu+"mark/idle"]), Pause: time.Duration(m[cpu+"pause"])}}
-	for i := range g.pause {
-		g.pause[i], g.end[i] = m[fmt.Sprint("PauseNs", i)], m[fmt.Sprint("PauseEnd", i)]
+	for i := range g.PauseNs {
+		g.PauseNs[i], g.PauseEnd[i] = m[fmt.Sprint("PauseNs", i)], m[fmt.Sprint("PauseEnd", i)]
 	}
 	return g
 }
 
 // short leaves the rings out.
 func short(g GC) string {
-	g.pause, g.end = [PauseRing]uint64{}, [PauseRing]uint64{}
+	g.PauseNs, g.PauseEnd = [PauseRing]uint64{}, [PauseRing]uint64{}
 	return strings.ReplaceAll(fmt.Sprintf("%+v", g), " 0", "")
 }
 
@@ -55,9 +55,9 @@ func compareGC(t *testing.T, target *Target, ask func() testenv.Metrics) (GC, te
 		t.Fatalf("it never rests: %s, %s", short(before), short(after))
 	}
 	have, want := after, said(m)
-	have.Cycle, have.Percent, have.MemoryLimit, have.Allocated = GCCycle{}, 0, 0, 0
+	have.Cycle, have.Ended, have.Percent, have.MemoryLimit, have.Allocated, have.HeapEnd = GCCycle{}, 0, 0, 0, 0, 0
 	if have != want {
-		t.Errorf("read\n%s\nthe program says\n%s\nits pauses are the same: %t", short(have), short(want), have.pause == want.pause && have.end == want.end)
+		t.Errorf("read\n%s\nthe program says\n%s\nits pauses are the same: %t", short(have), short(want), have.PauseNs == want.PauseNs && have.PauseEnd == want.PauseEnd)
 	}
 	if m["/cpu/classes/gc/total"] != uint64(after.CPU.Total()) || m["Sys"] != after.Mapped() || m["/gc/heap/goal"] != after.Goal ||
 		m["/gc/cycles/total"] != uint64(after.Cycles) || m["/gc/cycles/forced"] != uint64(after.Forced) {
@@ -112,7 +112,8 @@ func testGC(t *testing.T, path, mode, cycles string) {
 		if y != (GCCycle{Goal: y.Goal}) || len(all) != 0 {
 			t.Errorf("no cycle, %+v", y)
 		}
-	case y.Number != g.Cycles || y.Start > y.Mark || y.Mark > y.MarkEnd || y.MarkEnd > y.End || y.HeapEnd < y.Live || all[len(all)-1].End.UnixNano() != int64(m["LastGC"]):
+	case y.Number != g.Cycles || y.Start > y.Mark || y.Mark > y.MarkEnd || y.MarkEnd > y.End || y.End != g.Ended || all[len(all)-1].At != y.End ||
+		y.HeapEnd < y.Live || all[len(all)-1].End.UnixNano() != int64(m["LastGC"]):
 		t.Errorf("%+v, last pause %+v", y, all[len(all)-1])
 	}
 	switch {
