@@ -24,7 +24,7 @@ func TestReader(t *testing.T) {
 }
 
 func follow(t *testing.T, path, mode string) {
-	cmd := exec.Command(path, mode, "400")
+	cmd := exec.Command(path, mode, "300")
 	in, out := testenv.Start(t, cmd)
 	defer func() { _ = cmd.Wait() }()
 	defer in.Close()
@@ -80,7 +80,7 @@ func follow(t *testing.T, path, mode string) {
 		}
 	}
 	f := r.Figures()
-	if f.Cycles < 400 || uint32(f.Cycles) != next-1 || f.LostPauses == 0 && f.PauseTotal != pauses+first.PauseTotal {
+	if f.Cycles < 300 || uint32(f.Cycles) != next-1 || f.LostPauses == 0 && f.PauseTotal != pauses+first.PauseTotal {
 		t.Errorf("%d cycles, the next is %d; pauses %v, in all %v and %v", f.Cycles, next, pauses, f.PauseTotal, first.PauseTotal)
 	}
 	g := r.Last()

@@ -212,6 +212,12 @@ func FuzzTarget(f *testing.F) {
 			m.word(c[0]%(1<<48), c[1])
 		}
 		_, _ = target.Stats()
+		var gc GC
+		if target.ReadGC(&gc) == nil {
+			if all, lost := gc.Pauses(0); uint32(len(all))+lost != gc.Cycles {
+				t.Errorf("%d pauses, %d lost of %d", len(all), lost, gc.Cycles)
+			}
+		}
 		if h, err := target.Heap(); err == nil {
 			pages := uint64(0)
 			for _, r := range h.InUse {

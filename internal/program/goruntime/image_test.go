@@ -58,6 +58,7 @@ const (
 	imageP                                 = 0x750000
 	imageBuckets, imageCycle, imageRate    = 0x770000, 0x77f000, 0x77f008
 	imageG                                 = 0x760000
+	imageWork                              = 0x711000
 	imageChunkList                         = 0x7f0000000000
 	imageArenas                            = 0x7e0000000000
 	imageArena                             = 0xc000000000
@@ -75,7 +76,7 @@ func image(t testing.TB) (memory, *Target) {
 	}
 	m := memory{}
 	target := &Target{mem: m, version: "go1.26.8", l: l, base: 0xffff800000000000, at: &layout.Globals{
-		MHeap: imageHeap, MemStats: imageStats, GCController: imageController, Code: imageLists,
+		MHeap: imageHeap, MemStats: imageStats, GCController: imageController, Work: imageWork, Code: imageLists,
 		References: map[string][]uint64{
 			layout.Processors: {imageAllp - 64, imageAllp}, layout.GoroutineAdded: {imageAllgs, imageAllgs + 8, imageAllgs + 16, imageAllgs + 32, imageAllgs + 40},
 			layout.Persistent: {imageChunks}, layout.Buckets: {imageCycle + 16},

@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"internal/program/callsite"},
 	{"internal/program/codepatch", "page"},
 	{"internal/library/heapmap"},
-	{"arena", "goheap", "internal/program/launch", "internal/process/waterfall"},
+	{"arena", "goheap", "internal/program/launch", "internal/process/gccount", "internal/process/waterfall"},
 	{"internal/process/remedy"},
 	{"internal/process/inspect"},
 	{"internal/process/collapser", "internal/process/history", "internal/process/oom"},
