@@ -221,7 +221,8 @@ func WhyDenied(errno syscall.Errno) string {
 	if errno == unix.ENOSYS {
 		return text + ": the kernel or sandbox has none"
 	}
-	if tracer := statusField("TracerPid"); tracer != "" && tracer != "0" {
+	const own = "/proc/self/status"
+	if tracer := StatusField(own, "TracerPid"); tracer != "" && tracer != "0" {
 		return text + ": process " + tracer + " traces it already"
 	}
 	if scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && len(scope) > 0 && scope[0] >= '2' {
@@ -230,15 +231,15 @@ func WhyDenied(errno syscall.Errno) string {
 	if n, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && n != 1 {
 		return text + ": this process may not be traced (PR_SET_DUMPABLE), as when the file of folio cannot be read by its user"
 	}
-	if mode := statusField("Seccomp"); mode != "" && mode != "0" {
+	if mode := StatusField(own, "Seccomp"); mode != "" && mode != "0" {
 		return text + ": a seccomp filter may deny it"
 	}
 	return text
 }
 
-// statusField reads a line of /proc/self/status; "" if there is none.
-func statusField(key string) string {
-	data, err := os.ReadFile("/proc/self/status")
+// StatusField reads a line of a file as /proc/PID/status; "" if there is none.
+func StatusField(path, key string) string {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return ""
 	}

@@ -26,14 +26,16 @@ func gains(f *os.File, st *unix.Stat_t) (why string, err error) {
 	if why := own.change(); why != "" {
 		return why, nil
 	}
-	var fsys unix.Statfs_t
-	if err := unix.Fstatfs(int(f.Fd()), &fsys); err == nil && fsys.Flags&unix.ST_NOSUID != 0 {
-		return "", nil
-	}
-	return fileGains(f, st), nil
+	return Gains(f, st), nil
 }
 
-func fileGains(f *os.File, st *unix.Stat_t) string {
+// Gains says which privileges the execution of a file gives to an ordinary process; "" for
+// none.
+func Gains(f *os.File, st *unix.Stat_t) string {
+	var fsys unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &fsys); err == nil && fsys.Flags&unix.ST_NOSUID != 0 {
+		return ""
+	}
 	const setgid = unix.S_ISGID | unix.S_IXGRP // without x the bit means another thing
 	switch mode := fs.FileMode(st.Mode); {
 	case st.Mode&unix.S_ISUID != 0:

@@ -145,7 +145,7 @@ func playSum(args []string) int {
 
 // playChildren says whether the program has children that it did not make.
 func playChildren() int {
-	fmt.Printf("children: %v; pid %d; tracer %s\n", waitAny(), os.Getpid(), statusField("TracerPid"))
+	fmt.Printf("children: %v; pid %d; tracer %s\n", waitAny(), os.Getpid(), StatusField("/proc/self/status", "TracerPid"))
 	return 0
 }
 

@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -20,6 +21,7 @@ type Program struct {
 	Dir   string      // working directory; "" for that of this process
 	Files [3]*os.File // standard input, output and error
 	NoTHP bool        // no huge pages for the program and its descendants
+	Stays bool        // it goes on if this process dies
 
 	// AtExec, if set, is called when the program is in memory, and stopped before its
 	// first instruction by the calling thread, which traces it (ptrace). Nothing is
@@ -28,7 +30,30 @@ type Program struct {
 	AtExec func(pid int) error
 	// Cgroup, if set, is the cgroup that the program is in from its exec on.
 	Cgroup Cgroup
+	// Filter, if set, is a seccomp filter for the program and its descendants. It needs
+	// the stub: without, the error of Prepare is ErrNoStub.
+	Filter *Filter
 }
+
+// A Filter is a seccomp filter.
+type Filter struct {
+	Code  []unix.SockFilter // at most 16
+	Flags uint32            // SECCOMP_FILTER_FLAG_*
+	// NoNewPrivs sets PR_SET_NO_NEW_PRIVS first, which a filter needs without CAP_SYS_ADMIN.
+	NoNewPrivs bool
+}
+
+const maxFilter = 16
+
+// A FilterError says that the kernel refused the filter.
+type FilterError struct{ Errno syscall.Errno }
+
+func (e *FilterError) Error() string { return "seccomp: " + e.Errno.Error() }
+
+func (e *FilterError) Unwrap() error { return e.Errno }
+
+// ErrNoStub says that programs cannot be started by the stub here.
+var ErrNoStub = errors.New("a program in memory cannot be executed (memfd_create, vm.memfd_noexec)")
 
 // A Cgroup takes a program in before it begins, in one of two ways.
 type Cgroup interface {
@@ -42,13 +67,14 @@ type Cgroup interface {
 }
 
 // A Process is about to become a program. If this process dies, even by SIGKILL,
-// the kernel kills it.
+// the kernel kills it, unless the program stays.
 type Process struct {
-	program *Program
-	pid     int      // 0 if it is forked only by Start
-	socket  *os.File // to the waiting copy of the stub; nil if there is none
-	used    unix.Rusage
-	held    time.Duration
+	program  *Program
+	pid      int      // 0 if it is forked only by Start
+	socket   *os.File // to the waiting copy of the stub; nil if there is none
+	used     unix.Rusage
+	held     time.Duration
+	listener *os.File // of the filter; nil if it has none
 }
 
 // stubOff is set once the stub turned out not to work on this system.
@@ -61,6 +87,9 @@ func (p *Program) Prepare() (*Process, error) {
 		if proc, err := p.prepareStub(); proc != nil || err != nil {
 			return proc, err
 		}
+	}
+	if p.Filter != nil {
+		return nil, ErrNoStub
 	}
 	return p.PrepareFork(), nil
 }
@@ -75,6 +104,10 @@ func (p *Process) PID() (pid int, ok bool) { return p.pid, p.pid != 0 }
 // Used is what the process used so far, which is in the kernel's accounts of the
 // program: a few microseconds and page faults.
 func (p *Process) Used() unix.Rusage { return p.used }
+
+// Listener is that of a filter with SECCOMP_FILTER_FLAG_NEW_LISTENER: the only descriptor
+// of it, and the caller's to close. It is nil without.
+func (p *Process) Listener() *os.File { return p.listener }
 
 // Held is how long the program was stopped at its exec, for AtExec.
 func (p *Process) Held() time.Duration { return p.held }
@@ -106,8 +139,11 @@ func (p *Process) Start() (pid int, err error) {
 	return pid, err
 }
 
-// Abort gives the process up.
+// Abort gives the process up, with its listener.
 func (p *Process) Abort() {
+	if p.listener != nil {
+		p.listener.Close()
+	}
 	if p.socket == nil {
 		return
 	}
@@ -127,7 +163,10 @@ func (p *Program) fork() (pid int, err error) {
 		defer restore()
 	}
 	fds := []uintptr{p.Files[0].Fd(), p.Files[1].Fd(), p.Files[2].Fd()}
-	sys := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: p.AtExec != nil}
+	sys := &syscall.SysProcAttr{Ptrace: p.AtExec != nil}
+	if !p.Stays {
+		sys.Pdeathsig = syscall.SIGKILL
+	}
 	if p.Cgroup != nil {
 		leave, err := p.Cgroup.Enter(unix.Gettid())
 		if err != nil {

@@ -27,21 +27,34 @@ import (
 //
 // the copy
 //
-//   - asks to be killed with this process, ends if that is dead already,
-//   - turns huge pages off if that is ordered,
-//   - reports its process id and waits for one byte, or ends at the end of the stream,
+//   - asks to be killed with this process, ends if that is dead already, if that is ordered,
+//   - turns huge pages off and installs a filter if that is ordered,
+//   - reports its process id, with the listener of the filter, and waits for one byte, or
+//     ends at the end of the stream,
 //   - unblocks the signals and becomes the program, or reports why not and ends.
 //
 // argv[0] of the stub is the program's file, the program's own argv follows. Its
 // environment, working directory and so on are already those of the program. The
 // socket closes on exec, which tells that the program runs.
 //
-// An order is our process id and whether huge pages are to be off, two numbers of 32
-// bits. A report is what follows.
+// An order is what follows, numbers of 32 bits and the filter.
+type order struct {
+	parent      uint32 // our process id; 0: the program stays if this process dies
+	noTHP       uint32
+	noNewPrivs  uint32
+	filterFlags uint32
+	filterLen   uint64
+	_           uint64 // where the stub puts the address of the filter
+	filter      [maxFilter]unix.SockFilter
+}
+
+// A report is what follows.
 type report struct {
-	pid   int32 // of the copy
-	errno int32 // or 0
-	used  unix.Rusage
+	pid    int32 // of the copy
+	errno  int32 // or 0
+	filter int32 // errno is of the filter, unless it is 0
+	_      int32
+	used   unix.Rusage
 }
 
 // prepareStub returns nil if the stub cannot be used.
@@ -72,8 +85,9 @@ func (p *Program) prepareStub() (*Process, error) {
 		return nil, nil
 	}
 	var r report
+	var listener *os.File
 	if err = p.sendOrder(socket); err == nil {
-		r, err = readReport(socket)
+		r, listener, err = readReport(socket)
 	}
 	ws := wait(pid) // it ends at once, or was killed
 	if err != nil {
@@ -83,8 +97,12 @@ func (p *Program) prepareStub() (*Process, error) {
 		}
 		return nil, nil
 	}
-	proc := &Process{program: p, pid: int(r.pid), socket: socket, used: r.used}
-	if r.errno != 0 {
+	proc := &Process{program: p, pid: int(r.pid), socket: socket, used: r.used, listener: listener}
+	switch {
+	case r.errno != 0 && r.filter != 0:
+		proc.Abort()
+		return nil, &FilterError{syscall.Errno(r.errno)}
+	case r.errno != 0:
 		proc.Abort()
 		return nil, noTHP(syscall.Errno(r.errno))
 	}
@@ -109,33 +127,56 @@ func isPassing(err error) bool {
 
 // sendOrder sends the order with the program's streams.
 func (p *Program) sendOrder(to *os.File) error {
-	var b [8]byte
-	binary.NativeEndian.PutUint32(b[:], uint32(os.Getpid()))
-	if p.NoTHP {
-		binary.NativeEndian.PutUint32(b[4:], 1)
+	var o order
+	if !p.Stays {
+		o.parent = uint32(os.Getpid())
 	}
+	if p.NoTHP {
+		o.noTHP = 1
+	}
+	if f := p.Filter; f != nil {
+		if f.NoNewPrivs {
+			o.noNewPrivs = 1
+		}
+		o.filterFlags, o.filterLen = f.Flags, uint64(copy(o.filter[:], f.Code))
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&o)), unsafe.Sizeof(o)) // Safety: it has no pointers.
 	rights := unix.UnixRights(int(p.Files[0].Fd()), int(p.Files[1].Fd()), int(p.Files[2].Fd()))
-	err := unix.Sendmsg(int(to.Fd()), b[:], rights, nil, unix.MSG_NOSIGNAL)
+	err := unix.Sendmsg(int(to.Fd()), b, rights, nil, unix.MSG_NOSIGNAL)
 	runtime.KeepAlive(p.Files)
 	return err
 }
 
-// readReport reads what the copy of the stub says. At the end of the stream the
-// error is errGone.
-func readReport(from *os.File) (r report, err error) {
+// readReport reads what the copy of the stub says, and the listener that comes with it. At
+// the end of the stream the error is errGone.
+func readReport(from *os.File) (r report, listener *os.File, err error) {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&r)), unsafe.Sizeof(r)) // Safety: all bytes are good for its fields.
+	control := make([]byte, unix.CmsgSpace(4))
 	for {
-		n, err := unix.Read(int(from.Fd()), b)
+		n, rights, _, _, err := unix.Recvmsg(int(from.Fd()), b, control, unix.MSG_CMSG_CLOEXEC)
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err != nil:
-			return r, err
+			return r, nil, err
 		case n < len(b):
-			return r, errGone
+			return r, nil, errGone
 		}
-		return r, nil
+		return r, received(control[:rights]), nil
 	}
+}
+
+// received returns the descriptor in a control message, nil if there is none.
+func received(control []byte) *os.File {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil || len(messages) != 1 {
+		return nil
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil
+	}
+	return os.NewFile(uintptr(fds[0]), "seccomp listener")
 }
 
 var errGone = errors.New("the stub ended")
@@ -146,7 +187,7 @@ func (p *Process) release() (pid int, err error) {
 	if err := p.let(); err != nil {
 		return 0, err
 	}
-	r, err := readReport(p.socket)
+	r, _, err := readReport(p.socket)
 	if err != nil {
 		return p.pid, nil // the socket closed on exec
 	}

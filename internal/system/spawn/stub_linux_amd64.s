@@ -3,6 +3,8 @@
 
 #define rt_sigprocmask 14
 #define fcntl 72
+#define close 3
+#define sendmsg 46
 #define recvmsg 47
 #define dup3 292
 #define clone 56
@@ -14,13 +16,14 @@
 #define write 1
 #define execve 59
 #define exit_group 231
+#define seccomp 317
 
 // stub is the whole program of the process between folio and the program: see
 // stub_linux.go. It is copied out of this binary, so it refers to nothing but
 // its stack, and its end is found by the mark behind it.
 //
 // R12 is the stack as the kernel made it (argc, argv, envp), R13 the frame, BX
-// the socket. System calls keep them all.
+// the socket. System calls keep them all, and R14 and R15.
 TEXT ·stub(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ SP, R12
 	LEAQ -FRAME(SP), R13
@@ -50,7 +53,7 @@ TEXT ·stub(SB), NOSPLIT|NOFRAME, $0-0
 	XORL CX, CX
 	LEAQ ORDER(R13), AX
 	MOVQ AX, IOV_BASE(R13)
-	MOVQ $8, IOV_LEN(R13)
+	MOVQ $ORDER_BYTES, IOV_LEN(R13)
 	MOVQ CX, MSG_NAME(R13)
 	MOVQ CX, MSG_NAMELEN(R13)
 	LEAQ IOV_BASE(R13), AX
@@ -66,7 +69,7 @@ TEXT ·stub(SB), NOSPLIT|NOFRAME, $0-0
 	LEAQ MSG_NAME(R13), SI
 	MOVL $MSG_CMSG_CLOEXEC, DX
 	SYSCALL
-	CMPQ AX, $8
+	CMPQ AX, $ORDER_BYTES
 	JNE fail
 	CMPQ CONTROL(R13), $28 // a header of 16 and three numbers of 4
 	JNE fail
@@ -103,7 +106,11 @@ fail:
 	SYSCALL
 
 child:
-	// If folio dies, so does the program. Now, too: folio may be dead already.
+	// If folio dies, so does the program, unless it is to stay. Now, too: folio may be
+	// dead already.
+	MOVL ORDER_PARENT(R13), CX
+	TESTL CX, CX
+	JEQ stays
 	MOVL $prctl, AX
 	MOVL $PR_SET_PDEATHSIG, DI
 	MOVL $SIGKILL, SI
@@ -113,14 +120,18 @@ child:
 	CMPL AX, ORDER_PARENT(R13)
 	JNE gone
 
+stays:
 	MOVL $getpid, AX
 	SYSCALL
 	MOVL AX, REPORT_PID(R13)
 
 	XORL AX, AX
+	MOVL AX, REPORT_FILTER(R13)
+	MOVQ AX, MSG_CONTROLLEN(R13)
+	MOVQ $-1, R14 // the listener
 	MOVL ORDER_THP(R13), SI
 	TESTL SI, SI
-	JEQ ready
+	JEQ restrict
 	MOVL $prctl, AX
 	MOVL $PR_SET_THP_DISABLE, DI
 	MOVL $1, SI
@@ -128,19 +139,65 @@ child:
 	XORL R10, R10
 	XORL R8, R8
 	SYSCALL
-	NEGL AX
+	TESTQ AX, AX
+	JNE ready
+restrict:
+	MOVL $1, CX
+	MOVL CX, REPORT_FILTER(R13)
+	MOVL ORDER_NO_NEW_PRIVS(R13), SI
+	TESTL SI, SI
+	JEQ filter
+	MOVL $prctl, AX
+	MOVL $PR_SET_NO_NEW_PRIVS, DI
+	XORL DX, DX
+	XORL R10, R10
+	XORL R8, R8
+	SYSCALL
+	TESTQ AX, AX
+	JNE ready
+filter:
+	XORL AX, AX
+	MOVL ORDER_LEN(R13), CX
+	TESTL CX, CX
+	JEQ ready
+	LEAQ ORDER_FILTER(R13), CX
+	MOVQ CX, ORDER_CODE(R13)
+	MOVL $seccomp, AX
+	MOVL $SECCOMP_SET_MODE_FILTER, DI
+	MOVL ORDER_FLAGS(R13), SI
+	LEAQ ORDER_LEN(R13), DX
+	SYSCALL
+	TESTQ AX, AX
+	JLT ready
+	// The listener goes with the report. Folio has the only one: this process would
+	// wait for itself.
+	MOVQ AX, R14
+	MOVL AX, CONTROL_FDS(R13)
+	MOVQ $20, CONTROL(R13)
+	MOVQ $SOL_SOCKET_SCM_RIGHTS, CX
+	MOVQ CX, CONTROL_KIND(R13)
+	MOVQ $24, MSG_CONTROLLEN(R13)
+	XORL AX, AX
 ready:
+	NEGL AX
 	MOVL AX, REPORT_ERRNO(R13)
 	MOVL $getrusage, AX
 	XORL DI, DI // RUSAGE_SELF
 	LEAQ REPORT_RUSAGE(R13), SI
 	SYSCALL
-	MOVL $write, AX
+	LEAQ REPORT(R13), AX
+	MOVQ AX, IOV_BASE(R13)
+	MOVQ $REPORT_BYTES, IOV_LEN(R13)
+	MOVL $sendmsg, AX
 	MOVQ BX, DI
-	LEAQ REPORT(R13), SI
-	MOVL $REPORT_BYTES, DX
+	LEAQ MSG_NAME(R13), SI
+	MOVL $MSG_NOSIGNAL, DX
 	SYSCALL
-	CMPQ AX, $REPORT_BYTES
+	MOVQ AX, R15
+	MOVL $close, AX
+	MOVQ R14, DI
+	SYSCALL
+	CMPQ R15, $REPORT_BYTES
 	JNE gone
 
 	MOVL $read, AX

@@ -3,6 +3,8 @@
 
 #define rt_sigprocmask 135
 #define fcntl 25
+#define close 57
+#define sendmsg 211
 #define recvmsg 212
 #define dup3 24
 #define clone 220
@@ -14,6 +16,7 @@
 #define write 64
 #define execve 221
 #define exit_group 94
+#define seccomp 277
 
 // stub: see stub_linux_amd64.s, which this follows line by line. R19 is the stack as
 // the kernel made it, R20 the frame, R21 the socket.
@@ -41,7 +44,7 @@ TEXT ·stub(SB), NOSPLIT|NOFRAME, $0-0
 
 	ADD $ORDER, R20, R9
 	MOVD R9, IOV_BASE(R20)
-	MOVD $8, R9
+	MOVD $ORDER_BYTES, R9
 	MOVD R9, IOV_LEN(R20)
 	MOVD ZR, MSG_NAME(R20)
 	MOVD ZR, MSG_NAMELEN(R20)
@@ -60,7 +63,7 @@ TEXT ·stub(SB), NOSPLIT|NOFRAME, $0-0
 	ADD $MSG_NAME, R20, R1
 	MOVD $MSG_CMSG_CLOEXEC, R2
 	SVC
-	CMP $8, R0
+	CMP $ORDER_BYTES, R0
 	BNE fail
 	MOVD CONTROL(R20), R9
 	CMP $28, R9
@@ -97,6 +100,8 @@ fail:
 	SVC
 
 child:
+	MOVWU ORDER_PARENT(R20), R9
+	CBZ R9, stays
 	MOVD $prctl, R8
 	MOVD $PR_SET_PDEATHSIG, R0
 	MOVD $SIGKILL, R1
@@ -107,13 +112,17 @@ child:
 	CMPW R9, R0
 	BNE gone
 
+stays:
 	MOVD $getpid, R8
 	SVC
 	MOVW R0, REPORT_PID(R20)
 
 	MOVD $0, R0
+	MOVW ZR, REPORT_FILTER(R20)
+	MOVD ZR, MSG_CONTROLLEN(R20)
+	MOVD $-1, R22
 	MOVWU ORDER_THP(R20), R9
-	CBZ R9, ready
+	CBZ R9, restrict
 	MOVD $prctl, R8
 	MOVD $PR_SET_THP_DISABLE, R0
 	MOVD $1, R1
@@ -121,19 +130,62 @@ child:
 	MOVD $0, R3
 	MOVD $0, R4
 	SVC
-	NEG R0, R0
+	CBNZ R0, ready
+restrict:
+	MOVD $1, R9
+	MOVW R9, REPORT_FILTER(R20)
+	MOVWU ORDER_NO_NEW_PRIVS(R20), R1
+	CBZ R1, filter
+	MOVD $prctl, R8
+	MOVD $PR_SET_NO_NEW_PRIVS, R0
+	MOVD $0, R2
+	MOVD $0, R3
+	MOVD $0, R4
+	SVC
+	CBNZ R0, ready
+filter:
+	MOVD $0, R0
+	MOVWU ORDER_LEN(R20), R9
+	CBZ R9, ready
+	ADD $ORDER_FILTER, R20, R9
+	MOVD R9, ORDER_CODE(R20)
+	MOVD $seccomp, R8
+	MOVD $SECCOMP_SET_MODE_FILTER, R0
+	MOVWU ORDER_FLAGS(R20), R1
+	ADD $ORDER_LEN, R20, R2
+	SVC
+	CMP $0, R0
+	BLT ready
+	MOVD R0, R22
+	MOVW R0, CONTROL_FDS(R20)
+	MOVD $20, R9
+	MOVD R9, CONTROL(R20)
+	MOVD $SOL_SOCKET_SCM_RIGHTS, R9
+	MOVD R9, CONTROL_KIND(R20)
+	MOVD $24, R9
+	MOVD R9, MSG_CONTROLLEN(R20)
+	MOVD $0, R0
 ready:
+	NEG R0, R0
 	MOVW R0, REPORT_ERRNO(R20)
 	MOVD $getrusage, R8
 	MOVD $0, R0 // RUSAGE_SELF
 	ADD $REPORT_RUSAGE, R20, R1
 	SVC
-	MOVD $write, R8
+	ADD $REPORT, R20, R9
+	MOVD R9, IOV_BASE(R20)
+	MOVD $REPORT_BYTES, R9
+	MOVD R9, IOV_LEN(R20)
+	MOVD $sendmsg, R8
 	MOVD R21, R0
-	ADD $REPORT, R20, R1
-	MOVD $REPORT_BYTES, R2
+	ADD $MSG_NAME, R20, R1
+	MOVD $MSG_NOSIGNAL, R2
 	SVC
-	CMP $REPORT_BYTES, R0
+	MOVD R0, R23
+	MOVD $close, R8
+	MOVD R22, R0
+	SVC
+	CMP $REPORT_BYTES, R23
 	BNE gone
 
 	MOVD $read, R8

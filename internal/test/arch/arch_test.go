@@ -41,6 +41,8 @@ var layers = [][]string{
 	{"internal/library/heapmap"},
 	{"arena", "goheap", "internal/program/launch", "internal/process/gccount", "internal/process/waterfall"},
 	{"internal/process/remedy"},
+	{"arena", "goheap", "internal/program/launch", "internal/process/waterfall"},
+	{"internal/process/remedy", "internal/process/witness"},
 	{"internal/process/inspect"},
 	{"internal/process/collapser", "internal/process/history", "internal/process/oom"},
 	{"internal/process/leak", "internal/trial"},

@@ -1,0 +1,356 @@
+//go:build linux && (amd64 || arm64)
+
+package witness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/system/spawn"
+)
+
+// Options say what is wanted of a tree. The functions are called from goroutines of the
+// tree, for several processes at once. A process waits for them to return.
+type Options struct {
+	// OnExec, if set, is called when a process is about to execute a program: one whose file is
+	// there, may be executed, and is an ELF file or has an interpreter that is. What it returns is called when the
+	// process can be changed, nil for never.
+	OnExec func(*Exec) AtExec
+	// OnExit, if set, is called when a process ends by exit_group, with its memory readable,
+	// and when it is known that one has ended otherwise.
+	OnExit func(*Exit)
+}
+
+// AtExec is called when a process has the new program in memory, and is stopped by the
+// calling thread, which traces it, before its first instruction. If the process cannot be
+// stopped it is called with the reason, and runs unchanged. It is not called if the exec fails.
+type AtExec func(pid int, err error)
+
+// An Exec is the execution of a program. It may be used until OnExec returns.
+type Exec struct {
+	PID     int      // process id, as this process sees it
+	Path    string   // as the process names the file: of a script, that of the script
+	Program *Program // what runs: of a script, its interpreter
+
+	thread int
+	argv   uint64 // address in the thread's memory
+	file   *os.File
+}
+
+// An Exit is the end of a process.
+type Exit struct {
+	PID     int
+	Program *Program // nil if it is not known
+	// Seen says that the process is about to end and waits, with exit code Code. Without, it
+	// has ended, by a signal for example.
+	Seen bool
+	Code int
+}
+
+// A Tree is a program with all its descendants.
+type Tree struct {
+	options  Options
+	process  *spawn.Process
+	privs    bool // setuid programs get their privileges
+	killable bool // no signal but a fatal one interrupts a wait for an answer
+	stub     identity
+	pid      int // of the program
+
+	listener *os.File
+	fd       int // of the listener
+	stop     int // eventfd: end the workers
+	guard    *guard
+	guardPID atomic.Int32 // 0 for none
+	lifeline int          // the leader's; -1 for none
+
+	programs programs
+	known    processes
+
+	lead    chan struct{} // whose token the worker has that receives
+	ended   chan struct{} // closed when no process of the tree is left, or the tree is closed
+	over    sync.Once
+	idle    atomic.Int32 // workers that wait for lead
+	free    chan int     // slots
+	workers sync.WaitGroup
+	delay   atomic.Int64 // how long an exec is given before it is interrupted, without killable
+}
+
+// Prepare makes the process that becomes the program, with a listener. The error is
+// ErrNested, wraps ErrUnsupported, or is of the program; then there is no process.
+func Prepare(p spawn.Program, o Options) (t *Tree, err error) {
+	if p.Filter, err = newFilter(o.OnExit != nil); err != nil {
+		return nil, err
+	}
+	t = &Tree{options: o, privs: !p.Filter.NoNewPrivs, killable: p.Filter.Flags&flagKillable != 0,
+		lead: make(chan struct{}, 1), ended: make(chan struct{}), free: make(chan int, maxWorkers)}
+	t.delay.Store(int64(firstDelay))
+	for i := range maxWorkers {
+		t.free <- i
+	}
+	t.process, err = p.Prepare()
+	var refused *spawn.FilterError
+	switch {
+	case errors.As(err, &refused):
+		return nil, filterError(refused.Errno)
+	case errors.Is(err, spawn.ErrNoStub):
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	case err != nil:
+		return nil, err
+	}
+	if t.listener = t.process.Listener(); t.listener == nil {
+		t.process.Abort()
+		return nil, fmt.Errorf("%w: the listener did not arrive", ErrUnsupported)
+	}
+	if err := t.serve(); err != nil {
+		t.process.Abort()
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return t, nil
+}
+
+// serve begins to look at the tree.
+func (t *Tree) serve() (err error) {
+	t.fd = int(t.listener.Fd())
+	if pid, ok := t.process.PID(); ok {
+		t.stub, _ = identify(fmt.Sprintf("/proc/%d/exe", pid))
+	}
+	if t.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		return fmt.Errorf("eventfd: %w", err)
+	}
+	if t.guard, err = newGuard(); err == nil {
+		if err = t.newGuard(); err != nil {
+			t.guard.free()
+		}
+	}
+	if err != nil {
+		unix.Close(t.stop)
+		return err
+	}
+	// The thread that waits and the one that answers share a CPU: an error only costs time.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(t.fd), requestFlags, syncWakeUp)
+	t.begin()
+	t.lead <- struct{}{}
+	return nil
+}
+
+// Process is the process that becomes the program.
+func (t *Tree) Process() *spawn.Process { return t.process }
+
+// NoNewPrivs says that setuid programs of the tree run without their privileges.
+func (t *Tree) NoNewPrivs() bool { return !t.privs }
+
+// Guard is the process id of the guard: a child of this process that is not of the tree.
+func (t *Tree) Guard() int { return int(t.guardPID.Load()) }
+
+// Ended is closed when the last process of the tree has ended. Before Linux 6.11 a zombie
+// counts as a process.
+func (t *Tree) Ended() <-chan struct{} { return t.ended }
+
+// Start starts the program, with a listener. The errors are those of Prepare, and of
+// [spawn.Process.Start].
+func Start(p spawn.Program, o Options) (*Tree, error) {
+	t, err := Prepare(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if t.pid, err = t.process.Start(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// PID is the process id of a program that Start has started.
+func (t *Tree) PID() int { return t.pid }
+
+// Wait waits for the end of the program that Start has started: not for that of its descendants.
+func (t *Tree) Wait() (ws unix.WaitStatus, used unix.Rusage, err error) {
+	for {
+		// Without WNOWAIT, this would take a stop from the worker that traces the program.
+		info, e := waitid(unix.P_PID, t.pid, unix.WEXITED|unix.WNOWAIT)
+		switch {
+		case e != 0:
+			return ws, used, fmt.Errorf("wait for process %d: %w", t.pid, e)
+		case info.code == trapped:
+			time.Sleep(100 * time.Microsecond)
+		default:
+			_, err = unix.Wait4(t.pid, &ws, 0, &used)
+			return ws, used, err
+		}
+	}
+}
+
+// Close gives the listener up. What is left of the tree goes on, served by the guard. Exits
+// that were not seen are told of, those of processes that have ended.
+func (t *Tree) Close() {
+	one := [8]byte{0: 1, 7: 1} // not 0, in either byte order
+	_, _ = unix.Write(t.stop, one[:])
+	t.workers.Wait()
+	t.finish()
+	t.known.gone(t)
+	poll := []unix.PollFd{{Fd: int32(t.fd)}}
+	_, _ = unix.Poll(poll, 0)
+	_ = t.listener.Close()
+	unix.Close(t.stop)
+	if pid := t.Guard(); pid != 0 {
+		unix.Close(t.lifeline)
+		if poll[0].Revents&unix.POLLHUP != 0 { // then it ends at once
+			_, _ = waitid(unix.P_PID, pid, unix.WEXITED|unix.WALL)
+		}
+	}
+	t.guard.free()
+}
+
+func (t *Tree) finish() { t.over.Do(func() { close(t.ended) }) }
+
+// A worker is a thread that receives, looks and answers. One at a time receives: the leader.
+// It gives the lead away before anything that may take long.
+type worker struct {
+	tree    *Tree
+	slot    int
+	leading bool
+	retired bool // its thread is to end
+}
+
+// begin starts a worker, if there may be more.
+func (t *Tree) begin() {
+	select {
+	case slot := <-t.free:
+		t.workers.Add(1)
+		go (&worker{tree: t, slot: slot}).run()
+	default:
+	}
+}
+
+func (w *worker) run() {
+	// Only the thread that seized a process may do anything to it. The thread ends with the
+	// goroutine.
+	runtime.LockOSThread()
+	t := w.tree
+	defer t.workers.Done()
+	defer func() {
+		t.free <- w.slot
+		if w.retired {
+			t.begin()
+		}
+	}()
+	for !w.retired {
+		t.idle.Add(1)
+		select {
+		case <-t.lead:
+			t.idle.Add(-1)
+		case <-t.ended:
+			t.idle.Add(-1)
+			return
+		}
+		w.leading = true
+		for w.leading {
+			if !w.next() {
+				t.finish()
+				return
+			}
+		}
+	}
+}
+
+// yield gives the lead to another worker.
+func (w *worker) yield() {
+	if !w.leading {
+		return
+	}
+	w.leading = false
+	if w.tree.idle.Load() == 0 {
+		w.tree.begin()
+	}
+	w.tree.lead <- struct{}{}
+}
+
+// next handles one system call; false if there will be no more.
+func (w *worker) next() bool {
+	t := w.tree
+	fds := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: int32(t.stop), Events: unix.POLLIN}, {Fd: int32(t.lifeline)}}
+	if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
+		return false
+	}
+	switch {
+	case fds[1].Revents != 0:
+		return false
+	case fds[2].Revents != 0:
+		unix.Close(t.lifeline)
+		_, _ = waitid(unix.P_PID, t.Guard(), unix.WEXITED|unix.WALL)
+		_ = t.newGuard() // without one, this process alone holds the listener
+	}
+	switch {
+	case fds[0].Revents&unix.POLLIN != 0:
+		w.receive()
+	case fds[0].Revents != 0:
+		return false
+	}
+	return true
+}
+
+// newGuard starts a guard.
+func (t *Tree) newGuard() error {
+	pid, lifeline, err := t.guard.start(t.fd)
+	t.lifeline = lifeline
+	t.guardPID.Store(int32(pid))
+	return err
+}
+
+// receive takes a system call, looks at it and lets it go on.
+func (w *worker) receive() {
+	t, s := w.tree, &w.tree.guard.slots[w.slot]
+	*s = slot{}
+	for {
+		e := ioctl(t.fd, requestReceive, unsafe.Pointer(s))
+		if e == 0 {
+			break
+		}
+		if e != unix.EINTR {
+			s.id = 0
+			return // the process is gone
+		}
+	}
+	n := s.notification
+	switch {
+	case n.pid == 0:
+	case n.nr == unix.SYS_EXIT_GROUP:
+		w.exit(&n)
+	case t.options.OnExec != nil || t.options.OnExit != nil:
+		w.exec(&n)
+	}
+	w.goOn(&n)
+}
+
+// goOn lets the system call go on, if it has not.
+func (w *worker) goOn(n *notification) unix.Errno {
+	s := &w.tree.guard.slots[w.slot]
+	if s.id == 0 {
+		return 0
+	}
+	a := answer{id: n.id, flags: answerContinue}
+	var e unix.Errno
+	for {
+		if e = ioctl(w.tree.fd, requestSend, unsafe.Pointer(&a)); e != unix.EINTR {
+			break
+		}
+	}
+	s.id = 0
+	return e
+}
+
+// valid says whether the process still waits: what was read by its id is its own.
+func (t *Tree) valid(n *notification) bool {
+	id := n.id
+	return ioctl(t.fd, requestValid, unsafe.Pointer(&id)) == 0
+}
+
+const firstDelay = 2 * time.Millisecond
