@@ -15,12 +15,11 @@
 // A second process, the guard, holds the listener too. Once this process has ended, for
 // whatever reason, the guard lets everything go on, first what this process was looking at
 // when it died, until the last process of the tree has ended: a daemon that the program
-// started runs on. If the guard is killed, this process starts another one. Only if both
-// are killed at once, or the guard is after the end of this process, does nothing hold the
-// listener: then every execve of the tree fails with ENOSYS, waiting ones too, so that
-// no process hangs. An exit_group that fails in this way ends the program all the same, by
-// a signal (SIGILL, SIGSEGV or SIGTRAP, according to its libc); it is filtered only with
-// OnExit.
+// started runs on. The guard has a twin: each replaces the other when that is killed. Only if all
+// three are killed at once does nothing hold the listener. Then every execve of the tree fails
+// with ENOSYS, waiting ones too, so no exec hangs. With OnExit, exit_group fails as well:
+// most programs then end by a signal (their libc executes an illegal instruction), and those that
+// repeat the call have to be killed.
 //
 // # Privileges
 //

@@ -20,20 +20,16 @@ type slot struct {
 	_ [48]byte // for a kernel whose notifications are longer
 }
 
-// A guard is in memory that this process shares with the process of the guard, so that
-// that knows what this one was looking at when it died: the kernel tells of a system call
+// A guard is in memory that this process shares with the processes of the guard, so that
+// they know what this one was looking at when it died: the kernel tells of a system call
 // once.
 type guard struct {
-	slots [maxWorkers]slot
+	slots [maxWorkers + 1]slot // the last one is the guard's
 
-	// For the process of the guard, which may not allocate.
+	// For the processes of the guard, which may not allocate.
 	listener, lifeline int32
-	name               [12]byte
+	name               [16]byte
 	root               [2]byte
-	poll               unix.PollFd
-	own                slot
-	answer             answer
-	word               [8]byte
 }
 
 func newGuard() (*guard, error) {
@@ -43,7 +39,7 @@ func newGuard() (*guard, error) {
 	}
 	// Safety: a mapping is zero and aligned, and the guard has no pointers.
 	g := (*guard)(unsafe.Pointer(unsafe.SliceData(m)))
-	copy(g.name[:], "folio-guard")
+	copy(g.name[:], "seccomp-guard") // pkill -9 folio is not meant for it
 	copy(g.root[:], "/")
 	return g, nil
 }
@@ -53,8 +49,9 @@ func (g *guard) free() {
 	_ = unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(g)), unsafe.Sizeof(*g)))
 }
 
-// start makes the process of the guard. The lifeline is closed at the end of either. No wait
-// of this process but one with __WALL sees the end of it: it has no signal for that.
+// start makes the process of the guard, which makes another one: each replaces the other
+// when that is killed. The lifeline is to close with this process. No wait of this process but one
+// with __WALL sees the end of the guard: it has no signal for that.
 func (g *guard) start(listener int) (pid, lifeline int, err error) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -101,25 +98,93 @@ func (g *guard) fork() (pid int, errno unix.Errno) {
 	}
 }
 
-// run is all that the process does.
+// run is all that the processes do. The one that serves has a twin, which waits for its end
+// and then has a twin itself.
 //
 //go:nosplit
 //go:norace
 func (g *guard) run() {
 	g.leave()
+	dead := false // this process's parent
 	for {
-		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(g.lifeline), uintptr(unsafe.Pointer(&g.word)), 1)
-		if e != unix.EINTR && (e != 0 || n == 0) {
-			break
+		var ends [2]int32
+		twin := ^uintptr(0)
+		_, _, e := syscall.RawSyscall6(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM, 0, uintptr(unsafe.Pointer(&ends)), 0, 0)
+		if e != 0 {
+			ends = [2]int32{-1, -1}
+		} else if twin, _, e = syscall.RawSyscall6(unix.SYS_CLONE, 0, 0, 0, 0, 0, 0); e == 0 && twin == 0 {
+			closeFD(ends[0])
+			if readByte(ends[1]) {
+				return // it is over
+			}
+			closeFD(ends[1])
+			dead = false
+			continue
+		}
+		closeFD(ends[1])
+		if e != 0 { // without a twin, then
+			closeFD(ends[0])
+			ends[0] = -1
+		}
+		if g.serve(ends[0], &dead) {
+			return
+		}
+		closeFD(ends[0])
+		syscall.RawSyscall6(unix.SYS_WAIT4, twin, 0, unix.WALL, 0, 0, 0)
+	}
+}
+
+// serve lets system calls go on once the supervisor is dead, until the tree has ended; false if
+// the twin has ended before.
+//
+//go:nosplit
+//go:norace
+func (g *guard) serve(twin int32, dead *bool) (over bool) {
+	for {
+		fds := [3]unix.PollFd{{Fd: twin}, {Fd: g.lifeline}, {Fd: -1, Events: unix.POLLIN}}
+		if *dead {
+			fds[1].Fd, fds[2].Fd = -1, g.listener
+		}
+		_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), 3, 0, 0, 0, 0)
+		switch {
+		case e == unix.EINTR:
+		case e != 0:
+			return true
+		case fds[0].Revents != 0:
+			return false
+		case fds[1].Revents != 0:
+			*dead = true
+			for i := range g.slots {
+				g.goOn(&g.slots[i])
+			}
+		case fds[2].Revents&unix.POLLIN != 0:
+			own := &g.slots[maxWorkers]
+			*own = slot{}
+			syscall.RawSyscall(unix.SYS_IOCTL, uintptr(g.listener), requestReceive, uintptr(unsafe.Pointer(own)))
+			g.goOn(own)
+		case fds[2].Revents != 0:
+			var word [1]byte
+			syscall.RawSyscall(unix.SYS_WRITE, uintptr(twin), uintptr(unsafe.Pointer(&word)), 1)
+			return true
 		}
 	}
-	for i := range g.slots {
-		if g.slots[i].id != 0 {
-			g.goOn(&g.slots[i])
+}
+
+//go:nosplit
+//go:norace
+func closeFD(fd int32) { syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+
+// readByte waits for a byte; false at the end of the stream.
+//
+//go:nosplit
+//go:norace
+func readByte(fd int32) bool {
+	var word [1]byte
+	for {
+		n, _, e := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&word)), 1)
+		if e != unix.EINTR {
+			return e == 0 && n == 1
 		}
-	}
-	for g.next() {
-		continue
 	}
 }
 
@@ -141,30 +206,15 @@ func (g *guard) leave() {
 	syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(&g.name)), 0, 0, 0, 0)
 }
 
-// next lets one system call go on; false at the end of the tree.
+// goOn lets a system call go on, if the slot has one.
 //
 //go:nosplit
 //go:norace
-func (g *guard) next() bool {
-	g.poll = unix.PollFd{Fd: g.listener, Events: unix.POLLIN}
-	_, _, e := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&g.poll)), 1, 0, 0, 0, 0)
-	switch {
-	case e == unix.EINTR:
-		return true
-	case e != 0 || g.poll.Revents&unix.POLLIN == 0:
-		return false
-	}
-	g.own = slot{}
-	_, _, e = syscall.RawSyscall(unix.SYS_IOCTL, uintptr(g.listener), requestReceive, uintptr(unsafe.Pointer(&g.own)))
-	if e == 0 {
-		g.goOn(&g.own)
-	}
-	return e == 0 || e == unix.ENOENT || e == unix.EINTR
-}
-
-//go:nosplit
-//go:norace
 func (g *guard) goOn(s *slot) {
-	g.answer = answer{id: s.id, flags: answerContinue}
-	syscall.RawSyscall(unix.SYS_IOCTL, uintptr(g.listener), requestSend, uintptr(unsafe.Pointer(&g.answer)))
+	if s.id == 0 {
+		return
+	}
+	a := answer{id: s.id, flags: answerContinue}
+	syscall.RawSyscall(unix.SYS_IOCTL, uintptr(g.listener), requestSend, uintptr(unsafe.Pointer(&a)))
+	s.id = 0
 }

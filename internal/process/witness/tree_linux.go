@@ -68,8 +68,8 @@ type Tree struct {
 	fd       int // of the listener
 	stop     int // eventfd: end the workers
 	guard    *guard
-	guardPID atomic.Int32 // 0 for none
-	lifeline int          // the leader's; -1 for none
+	guardPID int
+	lifeline int
 
 	programs programs
 	known    processes
@@ -126,7 +126,7 @@ func (t *Tree) serve() (err error) {
 		return fmt.Errorf("eventfd: %w", err)
 	}
 	if t.guard, err = newGuard(); err == nil {
-		if err = t.newGuard(); err != nil {
+		if t.guardPID, t.lifeline, err = t.guard.start(t.fd); err != nil {
 			t.guard.free()
 		}
 	}
@@ -147,8 +147,9 @@ func (t *Tree) Process() *spawn.Process { return t.process }
 // NoNewPrivs says that setuid programs of the tree run without their privileges.
 func (t *Tree) NoNewPrivs() bool { return !t.privs }
 
-// Guard is the process id of the guard: a child of this process that is not of the tree.
-func (t *Tree) Guard() int { return int(t.guardPID.Load()) }
+// Guard is the process id of the guard: a child of this process that is not of the tree, with
+// a child.
+func (t *Tree) Guard() int { return t.guardPID }
 
 // Ended is closed when the last process of the tree has ended. Before Linux 6.11 a zombie
 // counts as a process.
@@ -200,11 +201,9 @@ func (t *Tree) Close() {
 	_, _ = unix.Poll(poll, 0)
 	_ = t.listener.Close()
 	unix.Close(t.stop)
-	if pid := t.Guard(); pid != 0 {
-		unix.Close(t.lifeline)
-		if poll[0].Revents&unix.POLLHUP != 0 { // then it ends at once
-			_, _ = waitid(unix.P_PID, pid, unix.WEXITED|unix.WALL)
-		}
+	unix.Close(t.lifeline)
+	if poll[0].Revents&unix.POLLHUP != 0 { // then the guard ends at once
+		_, _ = waitid(unix.P_PID, t.guardPID, unix.WEXITED|unix.WALL)
 	}
 	t.guard.free()
 }
@@ -276,33 +275,19 @@ func (w *worker) yield() {
 // next handles one system call; false if there will be no more.
 func (w *worker) next() bool {
 	t := w.tree
-	fds := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: int32(t.stop), Events: unix.POLLIN}, {Fd: int32(t.lifeline)}}
+	fds := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: int32(t.stop), Events: unix.POLLIN}}
 	if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
 		return false
 	}
 	switch {
 	case fds[1].Revents != 0:
 		return false
-	case fds[2].Revents != 0:
-		unix.Close(t.lifeline)
-		_, _ = waitid(unix.P_PID, t.Guard(), unix.WEXITED|unix.WALL)
-		_ = t.newGuard() // without one, this process alone holds the listener
-	}
-	switch {
 	case fds[0].Revents&unix.POLLIN != 0:
 		w.receive()
 	case fds[0].Revents != 0:
 		return false
 	}
 	return true
-}
-
-// newGuard starts a guard.
-func (t *Tree) newGuard() error {
-	pid, lifeline, err := t.guard.start(t.fd)
-	t.lifeline = lifeline
-	t.guardPID.Store(int32(pid))
-	return err
 }
 
 // receive takes a system call, looks at it and lets it go on.

@@ -3,13 +3,236 @@
 package witness
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
 )
 
-func play(role string, args []string) int { return 0 }
+// isSelf wants this test binary changed.
+func isSelf(e *Exec) bool {
+	own, err := identify("/proc/self/exe")
+	id, err2 := identify(descriptor(e.file))
+	return err == nil && err2 == nil && own == id
+}
 
-func TestTree(t *testing.T) {
+// both runs a test with and without the flag of Linux 5.19.
+func both(t *testing.T, f func(t *testing.T)) {
+	t.Run("killable", f)
+	t.Run("interruptible", func(t *testing.T) {
+		noKillable = true
+		defer func() { noKillable = false }()
+		f(t)
+	})
+}
+
+func sorted(s []string) string {
+	slices.Sort(s)
+	return strings.Join(s, "\n")
+}
+
+// check runs a program and compares what was seen of its tree.
+func check(t *testing.T, want func(*Exec) bool, argv, execs, exits []string) (r result, s *seen) {
+	t.Helper()
+	s = &seen{}
+	r = run(t, s.options(want), argv...)
+	if got := sorted(s.execs); got != sorted(execs) {
+		t.Errorf("%q: execs:\n%s\nwant:\n%s", argv, got, sorted(execs))
+	}
+	if got := sorted(s.exits); got != sorted(exits) {
+		t.Errorf("%q: exits:\n%s\nwant:\n%s", argv, got, sorted(exits))
+	}
+	for pid, n := range s.pids {
+		if n != 1 {
+			t.Errorf("%q: %d exits of process %d", argv, n, pid)
+		}
+	}
+	if len(s.errs) > 0 {
+		t.Errorf("%q: %v", argv, s.errs)
+	}
+	if t.Failed() {
+		t.Logf("%v: %s", r.ws, r.output)
+	}
+	return r, s
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	testenv.WriteProgram(t, path, []byte(text))
+	return path
+}
+
+const advised = "advised true tracer 0\n"
+
+// shell is the file of /bin/sh.
+func shell(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.EvalSymlinks("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEveryKindOfExec(t *testing.T) {
+	both(t, func(t *testing.T) {
+		self, sh := self(t), shell(t)
+		dir, name := filepath.Split(self)
+		text := file(t, "text", "no program\n")
+		if err := os.Chmod(text, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		script := file(t, "script", "#!"+self+" role:heap\n")
+		deep := file(t, "deep", "#!"+script+"\n")
+		ok := func(path string) string { return path + " true 0" }
+		for _, c := range []struct {
+			name         string
+			argv         []string
+			execs, exits []string
+			output       string
+		}{
+			{"the program itself", []string{self, "role:heap"}, []string{self + " role:heap"}, []string{ok(self)}, advised},
+			{"a child", []string{"/bin/sh", "-c", self + " role:heap; exit 0"}, []string{"/bin/sh -c " + self + " role:heap; exit 0", self + " role:heap"},
+				[]string{ok(sh), ok(self)}, advised},
+			{"a second exec", []string{self, "role:become", self, "role:heap"}, []string{self + " role:become " + self + " role:heap", self + " role:heap"},
+				[]string{ok(self)}, advised},
+			{"a thread", []string{self, "role:thread", self, "role:heap"}, []string{self + " role:thread " + self + " role:heap", self + " role:heap"},
+				[]string{ok(self)}, advised},
+			{"execs that fail", []string{self, "role:fails", text}, []string{self + " role:fails " + text, self + " " + strings.Repeat("x", maxPath)},
+				[]string{ok(self)}, advised},
+			{"a script", []string{script, "one"}, []string{script + " one"}, []string{ok(self)}, advised},
+			{"a script of a script", []string{deep}, []string{deep + " "}, []string{ok(self)}, advised},
+			{"relative to a directory", []string{self, "role:at", dir, name, "role:heap"},
+				[]string{self + " role:at " + dir + " " + name + " role:heap", name + " role:heap"}, []string{ok(self)}, advised},
+			{"by a link", []string{self, "role:become", "/proc/self/exe", "role:heap"},
+				[]string{self + " role:become /proc/self/exe role:heap", "/proc/self/exe role:heap"}, []string{ok(self)}, advised},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				for i := range c.execs {
+					c.execs[i] = strings.TrimSpace(c.execs[i])
+				}
+				r, _ := check(t, isSelf, c.argv, c.execs, c.exits)
+				if r.ws != 0 || r.output != c.output {
+					t.Errorf("%v, %q, want %q", r.ws, r.output, c.output)
+				}
+			})
+		}
+	})
+}
+
+// TestMemory executes a program that has no file.
+func TestMemory(t *testing.T) {
+	for _, how := range [][]string{nil, {"at"}} {
+		var s seen
+		r := run(t, s.options(func(e *Exec) bool { return e.Program.IsGo() }), append([]string{self(t), "role:memfd"}, how...)...)
+		if r.ws != 0 || r.output != advised || len(s.execs) != 2 || len(s.exits) != 1 || len(s.errs) > 0 {
+			t.Errorf("%q: %v, %v", how, r, &s)
+		}
+		if len(s.execs) > 1 && !strings.HasPrefix(s.execs[1], "/proc/self/fd/") {
+			t.Errorf("%q: %q", how, s.execs[1])
+		}
+	}
+}
+
+// TestOnlyWhatIsWanted leaves other programs as they are.
+func TestOnlyWhatIsWanted(t *testing.T) {
 	var s seen
-	r := run(t, s.options(func(e *Exec) bool { return e.Program.IsGo() }), "/bin/sh", "-c", "/bin/true; /bin/false; go version; nosuch; exit 7")
-	t.Log(r, s.execs, s.exits, s.errs)
+	r := run(t, s.options(func(*Exec) bool { return false }), self(t), "role:heap")
+	if r.output != "advised false tracer 0\n" {
+		t.Errorf("%q", r.output)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	sh := shell(t)
+	for _, c := range []struct {
+		script, exit string
+		want         unix.WaitStatus
+	}{
+		{"exit 3", " true 3", 3 << 8},
+		{"exit 255", " true 255", 255 << 8},
+		{"kill -9 $$", " false 0", 9},
+		{"kill -TERM $$", " false 0", 15},
+	} {
+		r, _ := check(t, nil, []string{"/bin/sh", "-c", c.script}, []string{"/bin/sh -c " + c.script}, []string{sh + c.exit})
+		if r.ws&^0x80 != c.want { // without the bit of a core dump
+			t.Errorf("%q: %#x, want %#x", c.script, r.ws, c.want)
+		}
+	}
+}
+
+// TestMemoryAtExit reads what a process has in memory while it waits.
+func TestMemoryAtExit(t *testing.T) {
+	found := false
+	r := run(t, Options{OnExit: func(e *Exit) {
+		data, err := os.ReadFile("/proc/" + statusOf(e.PID, "Pid") + "/maps")
+		found = err == nil && e.Seen && strings.Contains(string(data), "[stack]")
+	}}, self(t), "role:exit", "4")
+	if r.ws.ExitStatus() != 4 || !found {
+		t.Errorf("%v, read %v", r.ws, found)
+	}
+}
+
+// TestSignalsWhileItWaits: signals interrupt a wait for an answer, and the call is made again.
+func TestSignalsWhileItWaits(t *testing.T) {
+	both(t, func(t *testing.T) {
+		n := 0
+		r := run(t, Options{OnExit: func(e *Exit) {
+			n++
+			for range 20 {
+				_ = unix.Kill(e.PID, unix.SIGUSR1)
+				time.Sleep(time.Millisecond)
+			}
+		}}, self(t), "role:signalled")
+		if n != 1 || r.ws.ExitStatus() != 5 {
+			t.Errorf("%d exits, %v", n, r.ws)
+		}
+	})
+}
+
+// TestTracedByAnother leaves a program that has a tracer to it.
+func TestTracedByAnother(t *testing.T) {
+	var s seen
+	r := run(t, s.options(func(e *Exec) bool { return e.PID != 0 && isSelf(e) }), self(t), "role:traced", self(t), "role:exit", "6")
+	if r.ws.ExitStatus() != 6 || len(s.errs) != 1 || !strings.Contains(s.errs[0].Error(), " traces it") {
+		t.Errorf("%v, %v", r, s.errs)
+	}
+}
+
+func TestNotStarted(t *testing.T) {
+	p, _ := program(t, file(t, "text", "no program\n"))
+	if _, err := Start(p, Options{OnExit: func(e *Exit) { t.Errorf("an exit: %v", e) }}); err != unix.ENOEXEC {
+		t.Errorf("%v, want ENOEXEC", err)
+	}
+	p.Path = "/nosuch"
+	if _, err := Start(p, Options{OnExit: func(e *Exit) { t.Errorf("an exit: %v", e) }}); err != unix.ENOENT {
+		t.Errorf("%v, want ENOENT", err)
+	}
+}
+
+// TestNested: the outer one sees what the inner one does not start.
+func TestNested(t *testing.T) {
+	var s seen
+	r := run(t, s.options(nil), self(t), "role:nested", "/bin/true")
+	if r.ws != 0 || r.output != ErrNested.Error()+"\n" {
+		t.Errorf("%v", r)
+	}
+}
+
+// TestDenied has a sandbox that does not know seccomp, or denies it.
+func TestDenied(t *testing.T) {
+	for errno, why := range map[string]string{"38": "function not implemented", "1": "operation not permitted", "22": "invalid argument"} {
+		var s seen
+		r := run(t, s.options(nil), "/usr/bin/env", self(t), "role:denied", errno, "/bin/true")
+		if !strings.HasPrefix(r.output, ErrUnsupported.Error()+": seccomp: "+why) {
+			t.Errorf("%s: %v", errno, r)
+		}
+	}
 }

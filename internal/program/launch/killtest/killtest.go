@@ -49,7 +49,7 @@ func (t Test) Run(n int) (r Report, err error) {
 		if err := t.once(&r, mark); err != nil {
 			faults = append(faults, fmt.Errorf("start %d: %w", r.Starts, err))
 		}
-		if left := leftOver(mark); left != "" {
+		if left := LeftOver(mark); left != "" {
 			faults = append(faults, fmt.Errorf("start %d: left over: %s", r.Starts, left))
 			break
 		}
@@ -123,9 +123,9 @@ func ended(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// leftOver names a process that is there although all have ended; "" for none.
-// A helper may take a moment to see that.
-func leftOver(mark string) (found string) {
+// LeftOver names a process with the mark in its environment that is there although all
+// have ended; "" for none. A helper may take a moment to see that.
+func LeftOver(mark string) (found string) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if found = withMark(mark); found == "" {
 			return ""
