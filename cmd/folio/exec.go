@@ -23,6 +23,10 @@ its first instruction. The file stays as it is; no root, no rebuild; the process
 keeps its id, and nothing stays attached to it. It needs transparent huge pages in
 mode madvise or always, and ptrace.
 
+With --tree it stays as the parent of the command, and changes every Go program that the
+command starts, directly or not: folio exec --tree -- npx tsc. Signals, terminal, exit code
+and descriptors are the command's own. It needs Linux 5.9.
+
 A program that cannot be changed (not Go, an older Go, setuid, ptrace denied) runs as
 it is, and one line on standard error says why; --strict fails instead. ` + execSwitch + `=off
 in the environment turns folio exec off: the program runs as if folio were not there.
@@ -34,6 +38,8 @@ changed; 127 if it is not found; 2 for wrong use.`
 type execFlags struct {
 	thp     string
 	runtime goFlags
+	tree    bool
+	verbose bool
 	strict  bool
 }
 
@@ -45,6 +51,7 @@ func newExec(a *app) *cobra.Command {
 		Long:  execLong,
 		Example: `  folio exec -- ./server
   folio exec --gogc 400 --memlimit 2GiB -- ./server
+  folio exec --tree --gogc 400 -- npx tsc -p .
   ENTRYPOINT ["/folio", "exec", "--", "/server"]
   ExecStart=/usr/bin/folio exec -- /usr/bin/server`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.exec(f, args) },
@@ -53,6 +60,8 @@ func newExec(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.StringVar(&f.thp, "thp", "heap", "`mode` of transparent huge pages: heap has the heap ask for them; system changes nothing")
 	f.runtime.add(fs, true)
+	fs.BoolVar(&f.tree, "tree", false, "stay as the parent, and put the heap of every Go program that the command starts on huge pages")
+	fs.BoolVar(&f.verbose, "verbose", false, "with --tree, say at the end which programs were changed, on standard error")
 	fs.BoolVar(&f.strict, "strict", false, "fail with exit code 126 if the program would run unchanged")
 	return cmd
 }
@@ -63,9 +72,11 @@ type launchRequest struct {
 	path    string
 	heap    bool // on huge pages
 	setting trial.Setting
-	strict  bool
-	off     bool
-	note    string // of the switch
+	// wholeTree has the heaps of all Go programs that it starts on huge pages too.
+	wholeTree, verbose bool
+	strict             bool
+	off                bool
+	note               string // of the switch
 }
 
 // request checks flags and switch.
@@ -75,8 +86,10 @@ func (f *execFlags) request(args []string) (r launchRequest, err error) {
 		return r, misusef("exec: no command given: folio exec -- command [args]")
 	case f.thp != "heap" && f.thp != "system":
 		return r, misusef("--thp %q: want heap or system", f.thp)
+	case f.verbose && !f.tree:
+		return r, misusef("--verbose needs --tree")
 	}
-	r = launchRequest{args: args, heap: f.thp == "heap", strict: f.strict}
+	r = launchRequest{args: args, heap: f.thp == "heap", wholeTree: f.tree, verbose: f.verbose, strict: f.strict}
 	if r.setting, err = f.runtime.setting(); err != nil {
 		return r, misuse(err)
 	}

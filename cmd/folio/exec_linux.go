@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -14,6 +15,7 @@ import (
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/program/codepatch"
 	"github.com/foliomem/folio/internal/program/launch"
+	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/trial"
 )
@@ -48,14 +50,24 @@ func (a *app) exec(f *execFlags, args []string) error {
 	if !r.heap {
 		return r.failed(launch.Exec(r.path, r.args, env, inherited))
 	}
-	return r.patched(env, inherited)
+	if r.wholeTree {
+		return r.tree(env, inherited)
+	}
+	return r.patched(env, inherited, true)
 }
 
-// patched becomes the program with its heap on huge pages.
-func (r *launchRequest) patched(env []string, inherited launch.Inherited) error {
-	asIs := func(why error) { r.say(r.args[0] + " runs as it is: " + why.Error()) }
+// patched becomes the program with its heap on huge pages; aloud says why not.
+func (r *launchRequest) patched(env []string, inherited launch.Inherited, aloud bool) error {
+	asIs := func(why error) {
+		if aloud {
+			r.say(r.args[0] + " runs as it is: " + why.Error())
+		}
+	}
 	p, err := r.prepare(env)
 	var refused *codepatch.RefusedError
+	if errors.As(err, &refused) && (refused.Kind == codepatch.NotELF || refused.Kind == codepatch.NotGo) && !r.wholeTree {
+		err = fmt.Errorf("%w; for the Go programs that it starts: folio exec --tree -- %s", err, result.ShellLine(r.args))
+	}
 	switch {
 	case errors.As(err, &refused) && refused.Kind == codepatch.Patched:
 		return r.failed(launch.Exec(r.path, r.args, env, inherited)) // by folio patch
@@ -75,11 +87,13 @@ func (r *launchRequest) patched(env []string, inherited launch.Inherited) error 
 
 // prepare looks at the program and what it will find.
 func (r *launchRequest) prepare(env []string) (*launch.Program, error) {
-	if err := trial.HugeOff(procmem.New(""), env); err != nil {
+	if err := r.mayHuge(env); err != nil {
 		return nil, err
 	}
 	return launch.Prepare(r.path)
 }
+
+func (r *launchRequest) mayHuge(env []string) error { return trial.HugeOff(procmem.New(""), env) }
 
 func (r *launchRequest) strictly(why error) error {
 	return errors.Join(errors.New("exec: --strict: "+r.args[0]+" was not started: "+why.Error()), exitCode(exitCannotRun))

@@ -409,10 +409,15 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 // well: a second interrupt means "now!" to many programs.
 func (r *running) forward(sig os.Signal) {
 	n, ok := sig.(syscall.Signal)
-	if !ok || ((n == unix.SIGINT || n == unix.SIGQUIT) && inForeground()) {
-		return
+	if ok && !FromTerminal(n) {
+		_ = unix.Kill(r.pid, n)
 	}
-	_ = unix.Kill(r.pid, n)
+}
+
+// FromTerminal says whether a signal most likely came from a terminal, which sends it to
+// all programs of the process group.
+func FromTerminal(s syscall.Signal) bool {
+	return (s == unix.SIGINT || s == unix.SIGQUIT) && inForeground()
 }
 
 // inForeground says whether a terminal sends its ctrl-C to this process group,

@@ -141,7 +141,7 @@ func (t *Tree) serve() (err error) {
 	return nil
 }
 
-// Process is the process that becomes the program.
+// Process is the process that becomes the program, for its figures.
 func (t *Tree) Process() *spawn.Process { return t.process }
 
 // NoNewPrivs says that setuid programs of the tree run without their privileges.
@@ -155,24 +155,31 @@ func (t *Tree) Guard() int { return t.guardPID }
 // counts as a process.
 func (t *Tree) Ended() <-chan struct{} { return t.ended }
 
-// Start starts the program, with a listener. The errors are those of Prepare, and of
-// [spawn.Process.Start].
+// Start prepares and starts a program.
 func Start(p spawn.Program, o Options) (*Tree, error) {
 	t, err := Prepare(p, o)
 	if err != nil {
 		return nil, err
 	}
-	if t.pid, err = t.process.Start(); err != nil {
-		t.Close()
+	if err := t.Start(); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// PID is the process id of a program that Start has started.
+// Start lets the program begin. After an error, which is that of [spawn.Process.Start], the
+// tree is closed.
+func (t *Tree) Start() (err error) {
+	if t.pid, err = t.process.Start(); err != nil {
+		t.Close()
+	}
+	return err
+}
+
+// PID is the process id of the program, once it has begun.
 func (t *Tree) PID() int { return t.pid }
 
-// Wait waits for the end of the program that Start has started: not for that of its descendants.
+// Wait waits for the end of the program, not for that of its descendants.
 func (t *Tree) Wait() (ws unix.WaitStatus, used unix.Rusage, err error) {
 	for {
 		// Without WNOWAIT, this would take a stop from the worker that traces the program.
