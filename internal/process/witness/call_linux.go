@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -57,16 +56,6 @@ func readString(pid int, address uint64, most int) (string, error) {
 	return string(out), nil
 }
 
-func readMemory(pid int, address uint64, b []byte) (int, error) {
-	local := []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}
-	remote := []unix.RemoteIovec{{Base: uintptr(address), Len: len(b)}}
-	n, err := unix.ProcessVMReadv(pid, local, remote, 0)
-	if err == nil && n == 0 {
-		err = unix.EFAULT
-	}
-	return n, err
-}
-
 // Argv reads the arguments of the program, its name among them: at most 1,024, of each at most
 // 4 KiB.
 func (e *Exec) Argv() ([]string, error) {
@@ -92,73 +81,59 @@ func (e *Exec) Argv() ([]string, error) {
 
 // find opens the file of the call, as the thread would, without the right to read it. The
 // name is the thread's.
-func (c *call) find() (f *os.File, name string, err error) {
+func (c *call) find() (fd int, name string, err error) {
 	if name, err = readString(c.thread, c.path, maxPath); err != nil {
-		return nil, "", err
+		return -1, "", err
 	}
 	if name == "" {
 		if c.flags&unix.AT_EMPTY_PATH == 0 {
-			return nil, "", unix.ENOENT
+			return -1, "", unix.ENOENT
 		}
 		name = fmt.Sprintf("/proc/self/fd/%d", c.dir)
 	}
-	f, err = c.open(c.dir, name)
-	return f, name, err
+	fd, err = c.open(c.dir, name)
+	return fd, name, err
 }
 
 // open opens a file by a name that the thread has for it.
-func (c *call) open(dir int, name string) (*os.File, error) {
+func (c *call) open(dir int, name string) (int, error) {
 	proc := "/proc/" + strconv.Itoa(c.thread)
-	flags := unix.O_PATH | unix.O_CLOEXEC
-	if c.flags&unix.AT_SYMLINK_NOFOLLOW != 0 {
-		flags |= unix.O_NOFOLLOW
-	}
 	if rest, ok := strings.CutPrefix(name, "/dev/fd/"); ok {
 		name = "/proc/self/fd/" + rest
 	}
 	for _, own := range []string{"/proc/self/", "/proc/thread-self/"} {
 		if rest, ok := strings.CutPrefix(name, own); ok {
-			return opened(unix.AT_FDCWD, proc+"/"+rest, flags, 0)
+			return unix.Open(proc+"/"+rest, unix.O_PATH|unix.O_CLOEXEC, 0)
 		}
 	}
-	if strings.HasPrefix(name, "/") {
-		root, err := unix.Open(proc+"/root", unix.O_PATH|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return nil, err
-		}
-		defer unix.Close(root)
-		f, err := opened(root, name, flags, unix.RESOLVE_IN_ROOT)
-		if err == nil || isNone(err) {
-			return f, err
-		}
-		return opened(unix.AT_FDCWD, proc+"/root"+name, flags, 0) // without openat2, or by a link of /proc
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}
+	if c.flags&unix.AT_SYMLINK_NOFOLLOW != 0 {
+		how.Flags |= unix.O_NOFOLLOW
 	}
 	from := proc + "/cwd"
-	if dir != unix.AT_FDCWD {
+	switch {
+	case strings.HasPrefix(name, "/"):
+		from = proc + "/root"
+		how.Resolve = unix.RESOLVE_IN_ROOT
+	case dir != unix.AT_FDCWD:
 		from = fmt.Sprintf("%s/fd/%d", proc, dir)
 	}
-	at, err := unix.Open(from, unix.O_PATH|unix.O_CLOEXEC, 0)
+	at, err := openProc(from)
 	if err != nil {
-		return nil, err
+		return -1, err
 	}
-	defer unix.Close(at)
-	return opened(at, name, flags, 0)
+	defer closeFile(at)
+	fd, err := openCached(at, name, how)
+	if err == nil || isNone(err) {
+		return fd, err
+	}
+	if fd, err = unix.Openat2(at, name, &how); err == nil || isNone(err) {
+		return fd, err
+	}
+	// Without openat2, or by way of a link of /proc.
+	return unix.Open(from+"/"+name, int(how.Flags), 0)
 }
 
 func isNone(err error) bool {
 	return err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ENAMETOOLONG
-}
-
-func opened(dir int, name string, flags int, resolve uint64) (*os.File, error) {
-	var fd int
-	var err error
-	if resolve != 0 {
-		fd, err = unix.Openat2(dir, name, &unix.OpenHow{Flags: uint64(flags), Resolve: resolve})
-	} else {
-		fd, err = unix.Openat(dir, name, flags, 0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), name), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 	"unsafe"
@@ -49,6 +50,13 @@ func (w *worker) exec(n *notification) {
 
 // stopAt lets the exec go on, and stops it when the program is in memory.
 func (w *worker) stopAt(n *notification, pid int, stop AtExec) {
+	// Only the thread that seized a process may do anything to it.
+	runtime.LockOSThread()
+	defer func() {
+		if !w.retired { // else the thread ends with the goroutine
+			runtime.UnlockOSThread()
+		}
+	}()
 	thread := int(n.pid)
 	if e := ptrace(unix.PTRACE_SEIZE, thread, 0, unix.PTRACE_O_TRACEEXEC); e != 0 {
 		if e != unix.ESRCH {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -136,8 +135,3 @@ const (
 	answerContinue = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	syncWakeUp     = 1 // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 )
-
-func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {
-	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
-	return e
-}

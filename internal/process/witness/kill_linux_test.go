@@ -160,12 +160,12 @@ func TestDaemon(t *testing.T) {
 	if !strings.Contains(s.text(), "all done\n") {
 		t.Errorf("%s", s.text())
 	}
-	for bytes.HasPrefix(status(s.guard), []byte("Name:\tseccomp-guard\n")) {
+	for bytes.HasPrefix(nameOf(s.guard), []byte("Name:\tseccomp-guard\n")) {
 		time.Sleep(time.Millisecond) // it ends with the tree
 	}
 }
 
-func status(pid int) []byte {
+func nameOf(pid int) []byte {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return nil

@@ -4,12 +4,9 @@ package witness
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // exit looks at an exit_group.
@@ -19,7 +16,7 @@ func (w *worker) exit(n *notification) {
 	if pid == 0 || t.options.OnExit == nil {
 		return
 	}
-	id, err := identify(fmt.Sprintf("/proc/%d/exe", pid))
+	id, err := programOf(pid)
 	if err == nil && id == t.stub {
 		return // the program could not be executed
 	}
@@ -93,9 +90,7 @@ func (p *processes) gone(t *Tree) {
 
 // processOf returns the process of a thread, 0 if it is gone.
 func processOf(thread int) int {
-	// Only the first thread of a process has a pidfd like that.
-	if fd, err := unix.PidfdOpen(thread, 0); err == nil {
-		unix.Close(fd)
+	if isProcess(thread) {
 		return thread
 	}
 	pid, _ := strconv.Atoi(statusOf(thread, "Tgid"))

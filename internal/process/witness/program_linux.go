@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -51,31 +52,34 @@ func (e *Exec) Heap() (*launch.Program, error) {
 	return p.heap, p.err
 }
 
-func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+func descriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 func (e *Exec) close() {
-	if e != nil && e.file != nil {
-		e.file.Close()
+	if e != nil {
+		closeFile(e.file)
 	}
 }
 
 // identity tells one state of a file from another.
 type identity struct {
-	dev, ino     uint64
-	size         int64
-	mtime, ctime unix.Timespec
+	major, minor uint32
+	ino, size    uint64
+	mtime, ctime unix.StatxTimestamp
 }
 
-func identityOf(st *unix.Stat_t) identity {
-	return identity{uint64(st.Dev), st.Ino, st.Size, st.Mtim, st.Ctim}
+func identityOf(st *unix.Statx_t) identity {
+	return identity{st.Dev_major, st.Dev_minor, st.Ino, st.Size, st.Mtime, st.Ctime}
 }
 
-func identify(path string) (identity, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
+// programOf identifies the file that a process executes.
+func programOf(pid int) (identity, error) {
+	fd, err := openProc("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
 		return identity{}, err
 	}
-	return identityOf(&st), nil
+	defer closeFile(fd)
+	st, err := status(fd)
+	return identityOf(&st), err
 }
 
 // programs are those that were executed.
@@ -94,11 +98,11 @@ func (p *programs) of(id identity) *Program {
 // lookAt finds out what a call executes; nil for nothing. fresh says that the file has not
 // been seen before.
 func (t *Tree) lookAt(c *call) (e *Exec, fresh bool) {
-	f, name, err := c.find()
+	fd, name, err := c.find()
 	if err != nil {
 		return nil, false
 	}
-	e = &Exec{Path: name, thread: c.thread, argv: c.argv, file: f}
+	e = &Exec{Path: name, thread: c.thread, argv: c.argv, file: fd}
 	const deepest = 5 // scripts of scripts, as in the kernel
 	for range deepest {
 		var isNew bool
@@ -114,7 +118,7 @@ func (t *Tree) lookAt(c *call) (e *Exec, fresh bool) {
 		if err != nil {
 			break
 		}
-		e.file.Close()
+		closeFile(e.file)
 		e.file = next
 	}
 	e.close()
@@ -122,10 +126,10 @@ func (t *Tree) lookAt(c *call) (e *Exec, fresh bool) {
 }
 
 // program returns what is known of a file; nil if it cannot be executed.
-func (t *Tree) program(f *os.File) (p *Program, fresh bool) {
-	var st unix.Stat_t
+func (t *Tree) program(fd int) (p *Program, fresh bool) {
 	const executable = unix.S_IXUSR | unix.S_IXGRP | unix.S_IXOTH
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&executable == 0 {
+	st, err := status(fd)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Mode&executable == 0 {
 		return nil, false
 	}
 	id := identityOf(&st)
@@ -137,23 +141,28 @@ func (t *Tree) program(f *os.File) (p *Program, fresh bool) {
 	if t.programs.byID == nil {
 		t.programs.byID = map[identity]*Program{}
 	}
-	p = newProgram(f, &st)
+	p = newProgram(fd)
 	t.programs.byID[id] = p
 	return p, true
 }
 
-func newProgram(f *os.File, st *unix.Stat_t) *Program {
+func newProgram(fd int) *Program {
 	p := &Program{}
-	p.Path, _ = os.Readlink(descriptor(f))
+	p.Path, _ = os.Readlink(descriptor(fd))
 	p.Path = strings.TrimSuffix(p.Path, " (deleted)")
-	r, err := os.Open(descriptor(f))
+	r, err := os.Open(descriptor(fd))
 	if err != nil {
 		// Who may execute it need not be able to read it. It may be anything.
 		p.runs, p.unreadable = true, fmt.Errorf("cannot read %s: %w", p.Path, err.(*os.PathError).Err)
 		return p
 	}
 	defer r.Close()
-	p.Privileged = launch.Gains(r, st)
+	var st unix.Stat_t
+	if err := unix.Fstat(int(r.Fd()), &st); err != nil {
+		p.unreadable = err
+		return p
+	}
+	p.Privileged = launch.Gains(r, &st)
 	head := make([]byte, 4)
 	_, _ = r.ReadAt(head, 0)
 	switch {

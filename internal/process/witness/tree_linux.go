@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -42,7 +42,7 @@ type Exec struct {
 
 	thread int
 	argv   uint64 // address in the thread's memory
-	file   *os.File
+	file   int    // descriptor of it, -1 for none
 }
 
 // An Exit is the end of a process.
@@ -65,8 +65,8 @@ type Tree struct {
 	pid      int // of the program
 
 	listener *os.File
-	fd       int // of the listener
-	stop     int // eventfd: end the workers
+	waits    syscall.RawConn // for the listener
+	fd       int             // of the listener
 	guard    *guard
 	guardPID int
 	lifeline int
@@ -118,12 +118,23 @@ func Prepare(p spawn.Program, o Options) (t *Tree, err error) {
 
 // serve begins to look at the tree.
 func (t *Tree) serve() (err error) {
-	t.fd = int(t.listener.Fd())
-	if pid, ok := t.process.PID(); ok {
-		t.stub, _ = identify(fmt.Sprintf("/proc/%d/exe", pid))
+	// The runtime waits for the listener along with all else that it waits for, which costs
+	// less than a thread that does. It takes over only what does not block.
+	t.fd, err = unix.FcntlInt(t.listener.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("dup: %w", err)
 	}
-	if t.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
-		return fmt.Errorf("eventfd: %w", err)
+	_ = t.listener.Close()
+	_ = unix.SetNonblock(t.fd, true)
+	t.listener = os.NewFile(uintptr(t.fd), "seccomp listener")
+	if t.waits, err = t.listener.SyscallConn(); err != nil {
+		return err
+	}
+	if err := t.listener.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("wait for the listener: %w", err)
+	}
+	if pid, ok := t.process.PID(); ok {
+		t.stub, _ = programOf(pid)
 	}
 	if t.guard, err = newGuard(); err == nil {
 		if t.guardPID, t.lifeline, err = t.guard.start(t.fd); err != nil {
@@ -131,7 +142,6 @@ func (t *Tree) serve() (err error) {
 		}
 	}
 	if err != nil {
-		unix.Close(t.stop)
 		return err
 	}
 	// The thread that waits and the one that answers share a CPU: an error only costs time.
@@ -199,17 +209,14 @@ func (t *Tree) Wait() (ws unix.WaitStatus, used unix.Rusage, err error) {
 // Close gives the listener up. What is left of the tree goes on, served by the guard. Exits
 // that were not seen are told of, those of processes that have ended.
 func (t *Tree) Close() {
-	one := [8]byte{0: 1, 7: 1} // not 0, in either byte order
-	_, _ = unix.Write(t.stop, one[:])
+	_ = t.listener.SetReadDeadline(time.Unix(1, 0))
 	t.workers.Wait()
 	t.finish()
 	t.known.gone(t)
-	poll := []unix.PollFd{{Fd: int32(t.fd)}}
-	_, _ = unix.Poll(poll, 0)
+	over := pollNow(t.fd)&unix.POLLHUP != 0
 	_ = t.listener.Close()
-	unix.Close(t.stop)
 	unix.Close(t.lifeline)
-	if poll[0].Revents&unix.POLLHUP != 0 { // then the guard ends at once
+	if over { // then the guard ends at once
 		_, _ = waitid(unix.P_PID, t.guardPID, unix.WEXITED|unix.WALL)
 	}
 	t.guard.free()
@@ -217,8 +224,8 @@ func (t *Tree) Close() {
 
 func (t *Tree) finish() { t.over.Do(func() { close(t.ended) }) }
 
-// A worker is a thread that receives, looks and answers. One at a time receives: the leader.
-// It gives the lead away before anything that may take long.
+// A worker receives, looks and answers. One at a time receives: the leader. It gives the lead
+// away before anything that may take long.
 type worker struct {
 	tree    *Tree
 	slot    int
@@ -237,9 +244,6 @@ func (t *Tree) begin() {
 }
 
 func (w *worker) run() {
-	// Only the thread that seized a process may do anything to it. The thread ends with the
-	// goroutine.
-	runtime.LockOSThread()
 	t := w.tree
 	defer t.workers.Done()
 	defer func() {
@@ -281,37 +285,32 @@ func (w *worker) yield() {
 
 // next handles one system call; false if there will be no more.
 func (w *worker) next() bool {
-	t := w.tree
-	fds := []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: int32(t.stop), Events: unix.POLLIN}}
-	if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
+	t, s := w.tree, &w.tree.guard.slots[w.slot]
+	over := false
+	err := t.waits.Read(func(uintptr) bool {
+		for {
+			events := pollNow(t.fd)
+			if over = events&unix.POLLHUP != 0 && events&unix.POLLIN == 0; events == 0 || over {
+				return over
+			}
+			*s = slot{}
+			if ioctl(t.fd, requestReceive, unsafe.Pointer(s)) == 0 {
+				return true
+			}
+			s.id = 0 // the process is gone, or a signal came first
+		}
+	})
+	if err != nil || over {
 		return false
 	}
-	switch {
-	case fds[1].Revents != 0:
-		return false
-	case fds[0].Revents&unix.POLLIN != 0:
-		w.receive()
-	case fds[0].Revents != 0:
-		return false
-	}
+	w.handle()
 	return true
 }
 
-// receive takes a system call, looks at it and lets it go on.
-func (w *worker) receive() {
-	t, s := w.tree, &w.tree.guard.slots[w.slot]
-	*s = slot{}
-	for {
-		e := ioctl(t.fd, requestReceive, unsafe.Pointer(s))
-		if e == 0 {
-			break
-		}
-		if e != unix.EINTR {
-			s.id = 0
-			return // the process is gone
-		}
-	}
-	n := s.notification
+// handle looks at a system call and lets it go on.
+func (w *worker) handle() {
+	t := w.tree
+	n := t.guard.slots[w.slot].notification
 	switch {
 	case n.pid == 0:
 	case n.nr == unix.SYS_EXIT_GROUP:

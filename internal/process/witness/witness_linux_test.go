@@ -17,9 +17,9 @@ import (
 
 // isSelf wants this test binary changed.
 func isSelf(e *Exec) bool {
-	own, err := identify("/proc/self/exe")
-	id, err2 := identify(descriptor(e.file))
-	return err == nil && err2 == nil && own == id
+	own, err := programOf(os.Getpid())
+	st, err2 := status(e.file)
+	return err == nil && err2 == nil && own == identityOf(&st)
 }
 
 // both runs a test with and without the flag of Linux 5.19.
