@@ -57,6 +57,7 @@ func init() {
 		"supervise": playSupervise,
 		"busy":      playBusy,
 		"daemon":    playDaemon,
+		"status":    playStatus,
 	}
 }
 
@@ -289,4 +290,10 @@ func playDaemon(args []string) error {
 	cmd := exec.Command(os.Args[0], "role:daemon", args[0], "below")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Start()
+}
+
+func playStatus([]string) error {
+	data, err := os.ReadFile("/proc/self/status")
+	os.Stdout.Write(data)
+	return err
 }

@@ -3,10 +3,16 @@
 package witness
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -234,5 +240,142 @@ func TestDenied(t *testing.T) {
 		if !strings.HasPrefix(r.output, ErrUnsupported.Error()+": seccomp: "+why) {
 			t.Errorf("%s: %v", errno, r)
 		}
+	}
+}
+
+// TestOtherABI sees the exec of a 32-bit program by a 64-bit one, and leaves it as it is.
+func TestOtherABI(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		testenv.Missing(t, "a 32-bit ABI")
+	}
+	path := testenv.Build{Source: testenv.Module("package main\n\nimport \"os\"\n\nfunc main() { println(\"32 bits\"); os.Exit(4) }\n"),
+		Env: []string{"GOARCH=386", "CGO_ENABLED=0"}}.Do(t)
+	if err := exec.Command(path).Run(); errors.Is(err, unix.ENOEXEC) {
+		testenv.Missing(t, "a kernel that runs 32-bit programs: %v", err)
+	}
+	var h Heaps
+	var exits []Exit
+	r := run(t, Options{OnExec: h.OnExec, OnExit: func(e *Exit) { exits = append(exits, *e) }}, path)
+	if c := h.Counts(); len(c) != 1 || c[0].NotGo || c[0].Changed != 0 || !strings.Contains(c[0].Why, "a Go program for 386") {
+		t.Errorf("%+v", c)
+	}
+	if r.output != "32 bits\n" || r.ws.ExitStatus() != 4 || len(exits) != 1 || exits[0].Seen || !exits[0].Program.IsGo() {
+		t.Errorf("%v, exits %+v", r, exits)
+	}
+}
+
+// TestPrivilegedPrograms are not stopped, and run as they would: with the privileges of root's
+// tree, without them in an ordinary user's.
+func TestPrivilegedPrograms(t *testing.T) {
+	testenv.Root(t, "to make programs that gain privileges")
+	data, err := os.ReadFile(self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil || st.Flags&unix.ST_NOSUID != 0 {
+		testenv.Missing(t, "a file system with setuid programs (%v)", err)
+	}
+	plain := filepath.Join(dir, "plain")
+	testenv.WriteProgram(t, plain, data)
+	if err := os.Chmod(plain, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, why string
+		change    func(path string) error
+	}{
+		{"setuid", "it is setuid (user 0, mode 4755)", func(p string) error { return os.Chmod(p, 0o755|os.ModeSetuid) }},
+		{"capabilities", "it has file capabilities", func(p string) error {
+			return unix.Setxattr(p, "security.capability", []byte{1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0)
+		}},
+	} {
+		path := filepath.Join(dir, c.name)
+		testenv.WriteProgram(t, path, data)
+		if err := c.change(path); err != nil {
+			t.Fatal(err)
+		}
+		var s seen
+		why := ""
+		r := run(t, s.options(func(e *Exec) bool {
+			if strings.HasSuffix(e.Program.Path, c.name) {
+				why = e.Program.Privileged
+				return true
+			}
+			return false
+		}), path, "role:heap")
+		if why != c.why || r.output != "advised false tracer 0\n" || len(s.errs) != 1 || !strings.Contains(s.errs[0].Error(), c.why) {
+			t.Errorf("%s: %q, %v, %v", c.name, why, r, s.errs)
+		}
+		// The same as an ordinary user: the tree is another process's.
+		cmd := exec.Command(plain, "role:supervise", path, "role:status")
+		cmd.Env = append(os.Environ(), isChild+"=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if text := string(out); err != nil || !strings.Contains(text, "Uid:\t65534\t65534\t") || !strings.Contains(text, "CapEff:\t0000000000000000") ||
+			!strings.Contains(text, "NoNewPrivs:\t1") {
+			t.Errorf("%s as an ordinary user: %v, %s", c.name, err, out)
+		}
+	}
+	// Root's tree gives them to an ordinary user.
+	path := filepath.Join(dir, "setuid")
+	r := run(t, Options{OnExit: func(*Exit) {}}, "/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", path, "role:status")
+	if !strings.Contains(r.output, "Uid:\t65534\t0\t") {
+		t.Errorf("an ordinary user in the tree of root: %v", r)
+	}
+}
+
+// TestClose gives a tree up that goes on.
+func TestClose(t *testing.T) {
+	p, output := program(t, "/bin/sh", "-c", "read line; /bin/true && echo ok")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p.Files[0] = r
+	var s seen
+	tree := start(t, p, s.options(nil))
+	tree.Close()
+	if _, err := w.WriteString("\n"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	ws, _, err := tree.Wait()
+	if err != nil || ws != 0 || output() != "ok\n" || len(s.execs) != 1 {
+		t.Errorf("%v, %v, %q, %v", ws, err, output(), s.execs)
+	}
+}
+
+// TestManyAtOnce has more processes that wait than there are workers.
+func TestManyAtOnce(t *testing.T) {
+	const n = 2 * maxWorkers
+	var mu sync.Mutex
+	waiting, exits := 0, 0
+	r := run(t, Options{OnExit: func(*Exit) {
+		mu.Lock()
+		waiting++
+		mu.Unlock()
+		// Until so many wait as can, or all have come.
+		for end := time.Now().Add(testenv.Patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			mu.Lock()
+			enough := waiting >= maxWorkers
+			mu.Unlock()
+			if enough {
+				break
+			}
+		}
+		mu.Lock()
+		exits++
+		mu.Unlock()
+	}}, "/bin/sh", "-c", "i=0; while [ $i -lt "+strconv.Itoa(n)+" ]; do /bin/true & i=$((i+1)); done; wait")
+	if r.ws != 0 || exits != n+1 {
+		t.Errorf("%v, %d exits, want %d", r, exits, n+1)
 	}
 }
