@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -88,6 +87,9 @@ func (r *launchRequest) follow(t treeRun, stay *stay) error {
 	if err != nil {
 		return err
 	}
+	if t.Over() {
+		t.Close() // with the guard, which would end a moment later
+	}
 	if r.verbose {
 		r.summarize(t.heaps.Counts())
 	}
@@ -117,9 +119,7 @@ func ending(ws unix.WaitStatus) error {
 	}
 	// The core is the program's.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-	signal.Reset(ws.Signal())
-	_ = unix.Kill(os.Getpid(), ws.Signal())
-	time.Sleep(100 * time.Millisecond)
+	launch.EndBy(ws.Signal())
 	return exitCode(128 + int(ws.Signal())) // process 1 of a container does not end by a signal
 }
 

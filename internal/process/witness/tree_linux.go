@@ -165,6 +165,9 @@ func (t *Tree) Guard() int { return t.guardPID }
 // counts as a process.
 func (t *Tree) Ended() <-chan struct{} { return t.ended }
 
+// Over says whether no process of the tree is left.
+func (t *Tree) Over() bool { return pollNow(t.fd)&unix.POLLHUP != 0 }
+
 // Start prepares and starts a program.
 func Start(p spawn.Program, o Options) (*Tree, error) {
 	t, err := Prepare(p, o)
@@ -206,14 +209,14 @@ func (t *Tree) Wait() (ws unix.WaitStatus, used unix.Rusage, err error) {
 	}
 }
 
-// Close gives the listener up. What is left of the tree goes on, served by the guard. Exits
+// Close gives the listener up, once what has been seen has been looked at. What is left of the tree goes on, served by the guard. Exits
 // that were not seen are told of, those of processes that have ended.
 func (t *Tree) Close() {
 	_ = t.listener.SetReadDeadline(time.Unix(1, 0))
 	t.workers.Wait()
 	t.finish()
 	t.known.gone(t)
-	over := pollNow(t.fd)&unix.POLLHUP != 0
+	over := t.Over()
 	_ = t.listener.Close()
 	unix.Close(t.lifeline)
 	if over { // then the guard ends at once

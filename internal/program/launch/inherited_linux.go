@@ -160,6 +160,17 @@ type sigaction struct {
 	mask                     uint64
 }
 
+// EndBy ends this process by a signal, without what the Go runtime does at one. It returns
+// if the signal does not end the process, as with process 1 of a container.
+func EndBy(s unix.Signal) {
+	_ = rtSigaction(int(s), &sigaction{}, nil)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mask := ^bit(int(s))
+	_, _ = setMask(&mask)
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), s) // it is delivered before the call returns
+}
+
 func rtSigaction(signal int, set, old *sigaction) error {
 	_, _, e := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 	if e != 0 {

@@ -1,0 +1,165 @@
+//go:build linux && (amd64 || arm64)
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// newTree prepares folio exec --tree for a shell that runs text, with its output in files.
+func newTree(t *testing.T, text string) *child {
+	t.Helper()
+	return newChild(t, "exec", "--tree", "--", "sh", "-c", text)
+}
+
+func (c *child) awaitFile(name string) {
+	c.t.Helper()
+	if !testenv.Within(func() bool { return lines(c.path(name)) > 0 }) {
+		c.t.Fatalf("no file %s", name)
+	}
+}
+
+// Folio alone gets a signal, and passes it on.
+func TestExecTreePassesSignals(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2} {
+		name := strings.TrimPrefix(unix.SignalName(sig), "SIG")
+		c := newTree(t, "trap 'echo "+name+"; exit 7' "+name+"; echo >ready; while :; do sleep 0.01; done")
+		c.start()
+		c.awaitFile("ready")
+		c.signal(sig)
+		c.end(7)
+		if got := c.stdout.String(); got != name+"\n" {
+			t.Errorf("%v: standard output %q", sig, got)
+		}
+	}
+}
+
+// Folio ends as the program does.
+func TestExecTreeEnds(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGKILL, unix.SIGINT, unix.SIGSEGV, unix.SIGPIPE} {
+		c := newTree(t, fmt.Sprintf("kill -%d $$", sig))
+		c.start()
+		c.end(-1)
+		if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != sig || ws.CoreDump() {
+			t.Errorf("%v: %v", sig, c.cmd.ProcessState)
+		}
+	}
+	c := newTree(t, "exit 200")
+	c.start()
+	c.end(200)
+}
+
+// What folio was told to ignore, the program ignores.
+func TestExecTreeIgnores(t *testing.T) {
+	t.Parallel()
+	c := newChild(t, "-c", `trap '' HUP USR1 PIPE; folio exec --tree -- grep SigIgn /proc/self/status; grep SigIgn /proc/self/status`)
+	c.cmd.Path, c.cmd.Args[0] = "/bin/sh", "sh"
+	c.start()
+	c.end(0)
+	if got := strings.Fields(c.stdout.String()); len(got) != 4 || got[1] != got[3] {
+		t.Errorf("with folio, and without: %q", got)
+	}
+}
+
+// Descriptors are passed on, as a jobserver of make has them.
+func TestExecTreeDescriptors(t *testing.T) {
+	t.Parallel()
+	c := newChild(t, "-c", `folio exec --tree -- sh -c 'cat <&5; echo out >&6' 5<in 6>out`)
+	c.cmd.Path, c.cmd.Args[0] = "/bin/sh", "sh"
+	if err := os.WriteFile(c.path("in"), []byte("in\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.start()
+	c.end(0)
+	if out, _ := os.ReadFile(c.path("out")); c.stdout.String() != "in\n" || string(out) != "out\n" {
+		t.Errorf("%q, %q", &c.stdout, out)
+	}
+}
+
+// A daemon that the program leaves behind goes on.
+func TestExecTreeLeavesDaemons(t *testing.T) {
+	t.Parallel()
+	c := newTree(t, `(while ! [ -e go ]; do sleep 0.01; done; /bin/echo done >done.new; mv done.new done) >/dev/null 2>&1 & exit 3`)
+	c.start()
+	if err := c.cmd.Wait(); c.cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(c.path("go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitFile("done")
+	if !testenv.Within(func() bool { return len(processesWith(c.mark)) == 0 }) {
+		c.noProcesses()
+	}
+}
+
+// As process 1 of a container, folio reaps what others leave behind, and ends with the exit code of
+// the program.
+func TestExecTreeIsProcess1(t *testing.T) {
+	testenv.Root(t, "to make a PID namespace")
+	t.Parallel()
+	for text, code := range map[string]int{
+		// A subshell leaves an orphan, which ends; then no zombie is left.
+		`(sleep 0.01 & ) ; while [ $(ps -A -o pid= | wc -l) -gt 6 ]; do sleep 0.01; done; ps -A -o stat= | grep Z; cat /proc/1/comm; exit 5`: 5,
+		`kill -TERM $$`: 143,
+	} {
+		c := newTree(t, "mount -t proc proc /proc && { "+text+"; }")
+		c.cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
+		c.cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS // without what would be mounted outside
+		c.start()
+		c.end(code)
+		if got := c.stdout.String(); code == 5 && got != "folio\n" {
+			t.Errorf("%q says %q", text, got)
+		}
+	}
+}
+
+// The terminal stops and interrupts all of a job.
+func TestExecTreeOnTerminal(t *testing.T) {
+	bash, err := filepath.EvalSymlinks("/bin/bash")
+	if err != nil {
+		testenv.Missing(t, "bash: %v", err)
+	}
+	t.Parallel()
+	p := newPTY(t)
+	c := newChild(t, "--norc", "-i")
+	c.cmd.Path, c.cmd.Args[0] = bash, "bash"
+	p.attach(c)
+	c.cmd.Stdout, c.cmd.Stderr = p.tty, p.tty
+	p.start(c)
+	step := func(typed, want string) {
+		t.Helper()
+		before := len(p.text())
+		if _, err := p.user.WriteString(typed); err != nil {
+			t.Fatal(err)
+		}
+		if !testenv.Within(func() bool { return strings.Contains(p.text()[before:], want) }) {
+			t.Fatalf("%q: no %q on the terminal: %q", typed, want, p.text())
+		}
+	}
+	step("folio exec --tree -- sh -c 'trap \"echo caught\" INT; echo be''gins; while :; do sleep 0.01; done'\n", "begins")
+	step("\x03", "caught")
+	step("\x1a", "Stopped")
+	step("fg\n", "sh -c")
+	step("\x03", "caught")
+	step("\x1a", "Stopped")
+	step("kill -9 %1; wait; echo it is o''ver\n", "it is over")
+	step("folio exec --tree -- sh -c 'read line; echo \"<$line>\"'\nwords\n", "<words>")
+	step("folio exec --tree -- bash --norc -i\necho in''ner\n", "inner")
+	step("sh -c 'echo st''arted; sleep 100'\n", "started")
+	step("\x1a", "Stopped")
+	step("kill %1\nexit\necho out''er\n", "outer")
+	step("exit\n", "exit")
+	c.end(0)
+}
