@@ -126,11 +126,12 @@ func (g *guard) run() {
 			closeFD(ends[0])
 			ends[0] = -1
 		}
-		if g.serve(ends[0], &dead) {
-			return
-		}
+		over := g.serve(ends[0], &dead)
 		closeFD(ends[0])
 		syscall.RawSyscall6(unix.SYS_WAIT4, twin, 0, unix.WALL, 0, 0, 0)
+		if over {
+			return
+		}
 	}
 }
 
