@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/base/usage"
 	"github.com/foliomem/folio/internal/program/build"
 	"github.com/foliomem/folio/internal/result"
@@ -39,10 +38,12 @@ const abLong = `Compare two or more programs: time, CPU time, peak memory, page 
 where the CPU time goes. The first is the base.
 
 Commands follow --, with -- between them. Variables before a command, as in
-GOGC=800 ./prog, are set for it alone. With --rev folio builds a package at
-revisions of its git repository, and runs each build with the arguments after --;
-of 'go test -bench' it builds the test binary of each revision once and compares
-each benchmark. The working tree is a revision as well: . names it.
+GOGC=800 ./prog, are set for it alone. folio exec [flags] -- before a command, as
+folio tune recommends it, is a setting of that command and is not measured itself.
+With --rev folio builds a package at revisions of its git repository, and runs each
+build with the arguments after --; of 'go test -bench' it builds the test binary of
+each revision once and compares each benchmark. The working tree is a revision as
+well: . names it.
 
 The programs run in rounds, each once a round, in random order, and are compared
 within rounds: a machine that changes its speed favours none. Rounds go on until a
@@ -68,6 +69,7 @@ func newAB(a *app) *cobra.Command {
 		Long:  abLong,
 		Example: `  folio ab -- ./old args -- ./new args
   folio ab -- ./prog args -- GOGC=800 ./prog args
+  folio ab -- ./prog args -- folio exec --thp heap --gogc 400 -- ./prog args
   folio ab --ready http://127.0.0.1:8080/ --rate 500 --metric p99 -- ./server -- GOGC=400 ./server
   folio ab --rev main,HEAD ./cmd/prog -- args
   folio ab --rev HEAD,. -- go test -bench Insert ./pkg
@@ -115,69 +117,6 @@ func (f *abFlags) options() (ab.Options, error) {
 	return o, nil
 }
 
-// An abArm is a program to compare.
-type abArm struct {
-	name          string
-	env           []string // KEY=VALUE, of this one alone
-	command, show []string // what is run, and what is shown of it
-	dir           string
-	source        *result.Source
-}
-
-// commands returns the arms of commands with -- between them.
-func abCommands(args []string) ([]abArm, error) {
-	var out []abArm
-	for len(args) > 0 {
-		n := slices.Index(args, "--")
-		if n < 0 {
-			n = len(args)
-		}
-		if n == 0 || args[0] == "" {
-			return nil, misusef("ab: command %d is empty: folio ab -- ./old args -- ./new args", len(out)+1)
-		}
-		vars := 0
-		for vars < n && variable.MatchString(args[vars]) {
-			if sets(args[:vars], args[vars]) {
-				return nil, misusef("ab: command %d sets a variable twice: %s", len(out)+1, args[vars])
-			}
-			if err := trial.CheckVariable(args[vars]); err != nil {
-				return nil, misusef("ab: command %d: %v", len(out)+1, err)
-			}
-			vars++
-		}
-		if vars == n {
-			return nil, misusef("ab: command %d has only variables: folio ab -- ./prog args -- GOGC=800 ./prog args", len(out)+1)
-		}
-		out = append(out, abArm{env: args[:vars:vars], command: args[vars:n:n], show: args[vars:n:n]})
-		if args = args[n:]; len(args) == 1 {
-			return nil, misusef("ab: no command after the last --: folio ab -- ./old args -- ./new args")
-		} else if len(args) > 1 {
-			args = args[1:]
-		}
-	}
-	if len(out) < 2 {
-		return nil, misusef("ab: %s given: it compares two or more: folio ab -- ./old args -- ./new args", unit.Plural(len(out), "command"))
-	}
-	names := make(map[string]int)
-	short := func(a abArm) string {
-		return trial.Setting{Env: a.env}.Line([]string{trial.CommandName(a.command)})
-	}
-	for _, a := range out {
-		names[short(a)]++
-	}
-	used := make(map[string]int)
-	for i := range out {
-		a := &out[i]
-		if a.name = short(*a); names[a.name] > 1 {
-			a.name = trial.Setting{Env: a.env}.Line(a.command)
-		}
-		if used[a.name]++; used[a.name] > 1 {
-			a.name += fmt.Sprintf(" (%d)", used[a.name])
-		}
-	}
-	return out, nil
-}
-
 // revisionArms returns the arms of revisions.
 func revisionArms(built *build.Built, src *build.Revisions) (out []abArm) {
 	used := make(map[string]int)
@@ -190,15 +129,6 @@ func revisionArms(built *build.Built, src *build.Revisions) (out []abArm) {
 			Revision: r.Name, Commit: r.Commit, Dirty: r.Dirty, Package: src.Package, Test: src.Test}})
 	}
 	return out
-}
-
-// variable is a word that sets a variable for the command behind it, as in a shell.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
-
-// sets says whether one of vars sets the variable that kv does.
-func sets(vars []string, kv string) bool {
-	key, _, _ := strings.Cut(kv, "=")
-	return slices.ContainsFunc(vars, func(v string) bool { return strings.HasPrefix(v, key+"=") })
 }
 
 // An abSession is a comparison put to work.
@@ -320,6 +250,11 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(arms, func(a abArm) bool { return a.thp == trial.THPCollapse }) {
+		if err := trial.MayCollapse(); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.begin(a, &f.programFlags, true, asBench(f.bench, &s.file, f.redact, gobench.AB)); err != nil {
 		return nil, err
 	}
@@ -373,8 +308,24 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	// Its own variables replace those of --env.
 	setting.Env = slices.DeleteFunc(slices.Clone(setting.Env), func(kv string) bool { return sets(arm.env, kv) })
 	setting.Env = append(setting.Env, arm.env...)
+	if arm.thp != trial.THPSystem {
+		setting.THP = arm.thp
+	}
+	if setting.THP == trial.THPHeap {
+		note := ""
+		if err := p.MayHeap(); errors.Is(err, trial.ErrOwnHeap) {
+			note = err.Error()
+		} else if err != nil {
+			return err // now, not after the warm-up
+		} else if err := trial.GetsHuge(p.FS, setting.Environ(os.Environ())); err != nil {
+			note = "thp=heap changes nothing here: " + err.Error()
+		}
+		if note != "" {
+			s.notes.Add(note)
+		}
+	}
 	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: setting, Runner: &p})
-	s.file.Arms = append(s.file.Arms, result.ABArm{Name: arm.name, Program: about, Env: arm.env, Source: arm.source})
+	s.file.Arms = append(s.file.Arms, result.ABArm{Name: arm.name, Program: about, Env: arm.env, THP: string(arm.thp), Source: arm.source})
 	return nil
 }
 

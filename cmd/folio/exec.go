@@ -43,8 +43,9 @@ type execFlags struct {
 	strict  bool
 }
 
-func newExec(a *app) *cobra.Command {
-	f := &execFlags{}
+func newExec(a *app) *cobra.Command { return execCommand(a, &execFlags{}) }
+
+func execCommand(a *app, f *execFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- command [args]",
 		Short: "Become a program, with its heap on huge pages",

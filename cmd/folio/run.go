@@ -61,8 +61,9 @@ quota, page faults, or none of these; and what to try against assists.
 Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
 the output. Other programs are measured as well, without the GC.`
 
-func newRun(a *app) *cobra.Command {
-	f := &runFlags{}
+func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
+
+func runCommand(a *app, f *runFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- command [args]",
 		Short: "Measure what memory management costs a program",

@@ -34,8 +34,9 @@ type AB struct {
 type ABArm struct {
 	Name    string          `json:"name" redact:"named"`
 	Program Program         `json:"program"`
-	Env     []string        `json:"env,omitempty" redact:"env"` // KEY=VALUE of its own, besides those of the comparison
-	Source  *Source         `json:"source,omitempty"`           // of a program that folio built
+	Env     []string        `json:"env,omitempty" redact:"env"`  // KEY=VALUE of its own, besides those of the comparison
+	THP     string          `json:"thp,omitempty" redact:"keep"` // of its own, in place of the comparison's
+	Source  *Source         `json:"source,omitempty"`            // of a program that folio built
 	Samples []*trial.Sample `json:"samples"`
 	Summary Summary         `json:"summary"`
 	Load    *LoadSummary    `json:"load,omitempty"` // the loads of the samples together; nil where folio put none on them
@@ -46,7 +47,10 @@ type ABArm struct {
 }
 
 // Line returns what was run, as a shell line.
-func (a *ABArm) Line() string { return trial.Setting{Env: a.Env}.Line(a.Program.Command) }
+func (a *ABArm) Line() string { return a.own().Line(a.Program.Command) }
+
+// own is what the arm sets besides what all do.
+func (a *ABArm) own() trial.Setting { return trial.Setting{THP: trial.THP(a.THP), Env: a.Env} }
 
 // A Source is what folio built a program from.
 type Source struct {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/internal/result/suggest"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // RedactedText says what a result lacks that --redact was given for.
@@ -189,7 +188,9 @@ func (r *redactor) learn(f any) {
 			a := &f.Arms[i]
 			r.program(a.Program)
 			r.variables(a.Env)
-			name := trial.Setting{Env: redactedEnvs(a.Env)}.Line([]string{base(program(first(a.Program.Command)))})
+			own := a.own()
+			own.Env = redactedEnvs(own.Env)
+			name := own.Line([]string{base(program(first(a.Program.Command)))})
 			if a.Source != nil {
 				r.add(a.Source.Revision, short(a.Source.Commit))
 				name = short(a.Source.Commit)
