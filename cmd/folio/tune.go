@@ -179,9 +179,9 @@ func (f *tuneFlags) options() (tune.Options, error) {
 
 // search adds to the options what the program and the machine have to do with them.
 func (s *session) search(o tune.Options) tune.Options {
-	o.Base, o.Metric, o.Request = s.base, s.program.Metric, s.request
+	o.Base, o.Env, o.Metric, o.Request = s.base, trial.BaselineSetting(), s.program.Metric, s.request
 	o.Request.KeepSeries, o.Request.Delays = s.request.Keep.Stacks, true
-	o.SampleWarmup = !s.program.IsGo // the kernel then tells of every program that it starts
+	o.SampleWarmup = !s.program.IsGo // it may start Go programs
 	o.Traced = s.program.Trace && s.program.TraceNote() == ""
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"

@@ -333,3 +333,13 @@ func Baseline() (v []string) {
 	}
 	return v
 }
+
+// BaselineSetting is [Baseline] as a setting. What no setting has, such as GOMEMLIMIT=off, is
+// not in it.
+func BaselineSetting() (s Setting) {
+	for _, kv := range Baseline() {
+		name, value, _ := strings.Cut(kv, "=")
+		_ = GoVariableNamed(name).Set(&s, value)
+	}
+	return s
+}

@@ -219,6 +219,15 @@ func TestBaseline(t *testing.T) {
 	if got, want := strings.Join(Baseline(), " "), "GOGC=50 GOMEMLIMIT=1GiB"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got, want := BaselineSetting(), (Setting{GOGC: "50", MemLimit: 1 << 30}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	t.Setenv("GOMEMLIMIT", "off")
+	t.Setenv("GOGC", "-1")
+	t.Setenv("GOMAXPROCS", "0")
+	if got := BaselineSetting(); !reflect.DeepEqual(got, Setting{GOGC: got.GOGC}) {
+		t.Errorf("what sets nothing gives %+v", got)
+	}
 }
 
 // checkMessage checks that an error is one line that says all of words.

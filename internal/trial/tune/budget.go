@@ -207,7 +207,11 @@ func (s *search) perTrial(a *Arm) time.Duration {
 
 // request is what a trial asks for.
 func (s *search) request(arm *trial.Arm, round int) trial.Request {
-	return s.opts.Request.Of(arm, round, s.sampled || round == 0 && s.opts.SampleWarmup)
+	req, watched := s.opts.Request, round == 0 && s.opts.SampleWarmup
+	if watched {
+		req.Profile = max(req.Profile, 1)
+	}
+	return req.Of(arm, round, s.sampled || watched)
 }
 
 func (s *search) observe(arm *trial.Arm, round int, sample *trial.Sample) {

@@ -52,3 +52,33 @@ func TestArmsAreSampledAlike(t *testing.T) {
 		}
 	}
 }
+
+// What a command starts is looked for in the warm-up, whatever the others sample.
+func TestWarmupIsSampled(t *testing.T) {
+	for _, c := range []struct {
+		rate, warmup int
+		watch        bool
+	}{{0, 0, false}, {499, 0, false}, {0, 1, true}, {499, 499, true}} {
+		m := collecting(3, 50, 4000)
+		opts := m.options(3)
+		opts.Request.Profile, opts.SampleWarmup = c.rate, c.watch
+		var now Progress
+		opts.Progress = func(p Progress) { now = p }
+		asking := runnerFunc(func(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
+			want := 0
+			switch {
+			case now.Stage == InWarmup:
+				want = c.warmup
+			case now.Sampled:
+				want = c.rate
+			}
+			if req.Profile != want {
+				t.Errorf("%+v: a run in the %s, sampled %v, is sampled at %d Hz", c, now.Stage, now.Sampled, req.Profile)
+			}
+			return m.Run(ctx, set, req)
+		})
+		if _, err := Search(t.Context(), asking, opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

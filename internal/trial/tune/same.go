@@ -78,7 +78,7 @@ func (s *search) inert() {
 			limits = append(limits, a)
 		default:
 			levels = append(levels, a)
-			n := float64(level(a.Setting))
+			n := float64(s.space.level(a.Setting))
 			least, most = math.Min(least, n), math.Max(most, n)
 		}
 	}
@@ -177,7 +177,7 @@ func (s *search) limited() {
 	for _, a := range s.res.Arms {
 		for _, b := range s.res.Arms {
 			if !alive(a) || !alive(b) || a == b || a.Setting.MemLimit == 0 || a.Setting.MemLimit != b.Setting.MemLimit ||
-				len(a.Samples) < 2 || len(b.Samples) < 2 || !sameBut(a, b) || !higher(a, b) {
+				len(a.Samples) < 2 || len(b.Samples) < 2 || !sameBut(a, b) || !s.higher(a, b) {
 				continue
 			}
 			ga, gb := seen(a), seen(b)
@@ -194,11 +194,11 @@ func sameBut(a, b *Arm) bool {
 }
 
 // higher says whether a lets the GC run less often than b, by GOGC alone.
-func higher(a, b *Arm) bool {
+func (s *search) higher(a, b *Arm) bool {
 	if b.Setting.GOGC == trial.Off {
 		return false
 	}
-	return a.Setting.GOGC == trial.Off || level(a.Setting) > level(b.Setting)
+	return a.Setting.GOGC == trial.Off || s.space.level(a.Setting) > s.space.level(b.Setting)
 }
 
 // better says which of two settings under which the GC never runs is to be kept:
@@ -212,7 +212,7 @@ func (s *search) better(b, a *Arm) bool {
 		case x.Setting.GOGC == trial.Off:
 			return 1, float64(x.Setting.MemLimit)
 		}
-		return 2, float64(level(x.Setting))
+		return 2, float64(s.space.level(x.Setting))
 	}
 	rb, vb := rank(b)
 	ra, va := rank(a)

@@ -17,6 +17,7 @@ import (
 // Options are the bounds of a search. Zero fields take the defaults named.
 type Options struct {
 	Base       trial.Setting // what every arm has besides what is searched
+	Env        trial.Setting // variables of Go's runtime that the environment sets, for arms that do not
 	Metric     *metric.Spec  // default: wall time, or ns/op when the output is of Go benchmarks
 	Limits     Limits        // settings that break them in any run are out
 	SafeMemory uint64        // no arm may hold more, ever; required
@@ -25,7 +26,8 @@ type Options struct {
 	Limit   uint64
 	Budget  time.Duration // default 5 minutes
 	Request trial.Request // what its runs ask for, those that are to; its timeout is 0 for none but what the budget and the warm-up say
-	// SampleWarmup samples the CPU time of the warm-up too.
+	// SampleWarmup samples the CPU time of the warm-up too, even if Request samples none: the
+	// kernel then tells of every program that the command starts.
 	SampleWarmup bool
 	// MaxRounds is how many rounds the final has at most; 0 for 10, and more while
 	// the answer is inconclusive.
@@ -86,7 +88,7 @@ type Result struct {
 func Search(ctx context.Context, runner trial.Runner, opts Options) (*Result, error) {
 	opts.setDefaults()
 	s := &search{
-		opts: opts, start: opts.Now(), stage: InWarmup,
+		opts: opts, start: opts.Now(), stage: InWarmup, space: &space{},
 		took: make(map[*trial.Arm]time.Duration), trials: make(map[*trial.Arm]int),
 		res: &Result{Seed: opts.Seed, limits: opts.Limits, Package: opts.Package, always: opts.THPAlways,
 			steps: opts.Builds.Steps, places: opts.Builds.Places, Answer: Answer{State: TooLittle}},
@@ -215,7 +217,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	}
 	s.obj = &objective{spec: spec, keys: metric.BenchKeys(warm.Metrics)}
 	s.res.Objective, s.res.obj, s.res.Benchmarks = spec, s.obj, s.obj.keys
-	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, try: s.opts.Try, tail: spec.Tail(), heap: heapOf(warm)}
+	s.space = &space{fixed: s.opts.settings, base: s.opts.Base, env: s.opts.Env, try: s.opts.Try, tail: spec.Tail(), heap: heapOf(warm)}
 	s.space.top = s.opts.SafeMemory / 10 * 9
 	if l := s.opts.Limit; l > 0 {
 		// The limit covers more than the runtime's does: stacks of threads, the program's
@@ -346,7 +348,7 @@ func (s *search) checkDefault() error {
 // add enters an arm, once.
 func (s *search) add(set trial.Setting) *Arm {
 	for _, a := range s.res.Arms {
-		if a.Setting.String() == set.String() {
+		if s.space.effect(a.Setting).String() == s.space.effect(set).String() {
 			return a
 		}
 	}

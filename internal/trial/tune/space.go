@@ -8,8 +8,12 @@ import (
 	"github.com/foliomem/folio/internal/trial"
 )
 
-// coarseGOGC are the levels that every search tries; 100 is the default arm.
-var coarseGOGC = []int{25, 50, 200, 400, 800, 1600, 3200}
+// defaultGOGC is that of the Go runtime.
+const defaultGOGC = 100
+
+// coarseGOGC are the levels that every search tries. The default arm is one of them, unless
+// the environment sets another.
+var coarseGOGC = []int{25, 50, defaultGOGC, 200, 400, 800, 1600, 3200}
 
 // minLimit is the least GOMEMLIMIT that is tried: below it the runtime's own
 // few megabytes decide, not the program.
@@ -22,6 +26,7 @@ var limitFactors = []float64{2, 4, 8, 16}
 // A space is the set of settings that a search may try.
 type space struct {
 	base   trial.Setting   // what every arm has: the user's own flags
+	env    trial.Setting   // what the environment sets, which a setting that names another value replaces
 	guard  uint64          // with --max-rss, or in a cgroup: the limit that every growing arm gets; else 0
 	tight  bool            // with --max-rss: the limits are parts of the bound, not multiples of the heap
 	top    uint64          // the largest GOMEMLIMIT that may be tried
@@ -37,6 +42,29 @@ type space struct {
 	collapse bool // whether thp=collapse is possible, and the heap large enough for it
 	huge     bool // whether thp=heap is possible
 	always   bool // the system gives every program huge pages: asking should change little
+}
+
+// effect is a setting with what the environment and the Go runtime add where it sets
+// nothing: settings whose effect is the same are the same for the program.
+func (sp *space) effect(s trial.Setting) trial.Setting {
+	out := s.With(sp.env.With(s))
+	if out.GOGC == "" {
+		out.GOGC = strconv.Itoa(defaultGOGC)
+	}
+	return out
+}
+
+// apart returns the settings of a list whose effects differ, the first of each.
+func (sp *space) apart(list []trial.Setting) []trial.Setting {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(list, func(s trial.Setting) bool {
+		name := sp.effect(s).String()
+		if seen[name] {
+			return true
+		}
+		seen[name] = true
+		return false
+	})
 }
 
 // gogc returns from with another GOGC.
@@ -62,15 +90,15 @@ func (sp *space) coarse() []trial.Setting {
 		return append([]trial.Setting{sp.base}, sp.fixed...)
 	}
 	if sp.noGo {
-		return append([]trial.Setting{sp.base}, sp.crosses(sp.base)...)
+		return sp.apart(append([]trial.Setting{sp.base}, sp.crosses(sp.base)...))
 	}
-	out := sp.levels()
+	out := sp.apart(sp.levels())
 	if at := 3; sp.tail && len(sp.try) > 0 && len(out) > at {
 		// While the GC runs, requests wait for a P: how many there are decides as much about a
 		// tail as what the heap may have.
 		set := out[1]
 		set.GOGC, set.MemLimit = sp.base.GOGC, sp.base.MemLimit
-		out = slices.Insert(out, at, set.With(sp.try[0]))
+		out = sp.apart(slices.Insert(out, at, set.With(sp.try[0])))
 	}
 	return out
 }
@@ -88,7 +116,7 @@ func (sp *space) levels() []trial.Setting {
 	for _, s := range sp.ladder(sp.onHuge(sp.base)) {
 		out = append(out, s)
 		if s.GOGC == "400" || s.GOGC == "800" {
-			out = append(out, sp.gogc(sp.base, level(s)))
+			out = append(out, sp.gogc(sp.base, sp.level(s)))
 		}
 	}
 	return out
@@ -118,6 +146,7 @@ func (sp *space) ladder(base trial.Setting) []trial.Setting {
 	out := []trial.Setting{base}
 	add := func(n int) { out = append(out, sp.gogc(base, n)) }
 	add(400)
+	add(defaultGOGC)
 	out = append(out, sp.limit(base, sp.top))
 	for _, n := range []int{200, 800, 1600, 50, 3200} {
 		add(n)
@@ -180,7 +209,7 @@ func (sp *space) around(s trial.Setting) []trial.Setting {
 	if sp.noGo {
 		return nil
 	}
-	if s.GOGC == trial.Off {
+	if sp.effect(s).GOGC == trial.Off {
 		ladder := append(sp.limits(), sp.top)
 		for i, l := range ladder {
 			if l != s.MemLimit {
@@ -196,7 +225,7 @@ func (sp *space) around(s trial.Setting) []trial.Setting {
 		return out
 	}
 	for _, f := range []float64{math.Sqrt2 / 2, math.Sqrt2} {
-		n := int(math.Round(float64(level(s)) * f))
+		n := int(math.Round(float64(sp.level(s)) * f))
 		if n > 25 && n < coarseGOGC[len(coarseGOGC)-1] {
 			out = append(out, sp.gogc(s, n))
 		}
@@ -204,12 +233,12 @@ func (sp *space) around(s trial.Setting) []trial.Setting {
 	return out
 }
 
-// level returns the GOGC of a setting that has one; the runtime's default is 100.
-func level(s trial.Setting) int {
-	if n, err := strconv.Atoi(s.GOGC); err == nil {
+// level returns the GOGC of a setting that has one, or that of the environment.
+func (sp *space) level(s trial.Setting) int {
+	if n, err := strconv.Atoi(sp.effect(s).GOGC); err == nil {
 		return n
 	}
-	return 100
+	return defaultGOGC
 }
 
 func middle(a, b uint64) uint64 {
@@ -219,7 +248,7 @@ func middle(a, b uint64) uint64 {
 // crosses returns s with the further dimensions that the user asked for or that
 // this machine offers.
 func (sp *space) crosses(s trial.Setting) []trial.Setting {
-	var out []trial.Setting
+	out := []trial.Setting{s}
 	for _, t := range sp.try {
 		out = append(out, s.With(t))
 	}
@@ -236,7 +265,7 @@ func (sp *space) crosses(s trial.Setting) []trial.Setting {
 		c.THP = trial.THPCollapse
 		out = append(out, c)
 	}
-	return out
+	return sp.apart(out)[1:]
 }
 
 // grid returns every setting that a search could ever try, for an exhaustive
@@ -244,26 +273,14 @@ func (sp *space) crosses(s trial.Setting) []trial.Setting {
 // the default.
 func (sp *space) grid() []trial.Setting {
 	out := sp.coarse()
-	seen := make(map[string]bool)
-	for _, s := range out {
-		seen[s.String()] = true
-	}
-	add := func(list []trial.Setting) {
-		for _, s := range list {
-			if !seen[s.String()] {
-				seen[s.String()] = true
-				out = append(out, s)
-			}
-		}
-	}
 	for _, s := range sp.coarse() {
-		add(sp.around(s))
+		out = append(out, sp.around(s)...)
 	}
-	add(sp.crosses(sp.base))
+	out = append(out, sp.crosses(sp.base)...)
 	if sp.huge {
-		for _, s := range slices.Clone(out) {
-			add(sp.other(s))
+		for _, s := range sp.apart(slices.Clone(out)) {
+			out = append(out, sp.other(s)...)
 		}
 	}
-	return out
+	return sp.apart(out)
 }

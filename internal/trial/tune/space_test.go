@@ -49,6 +49,38 @@ func TestSpaceIsSafe(t *testing.T) {
 	})
 }
 
+// level is the GOGC of a setting where the environment sets none.
+func level(s trial.Setting) int { return (&space{}).level(s) }
+
+// What the environment sets is the default, and not tried again; Go's own default is then
+// one more level.
+func TestEnvironmentIsTheDefault(t *testing.T) {
+	for _, c := range []struct {
+		sp      space
+		coarse  string // begins with
+		not     string
+		crosses string
+	}{
+		{space{env: trial.Setting{GOGC: "400"}}, "[default GOGC=100 GOGC=off GOMEMLIMIT=1GiB GOGC=200 GOGC=800", "GOGC=400", "[]"},
+		{space{env: trial.Setting{GOGC: "100"}}, "[default GOGC=400 GOGC=off GOMEMLIMIT=1GiB GOGC=200", "GOGC=100", "[]"},
+		{space{env: trial.Setting{GOGC: "70"}}, "[default GOGC=400 GOGC=100 GOGC=off GOMEMLIMIT=1GiB GOGC=200", "GOGC=70", "[]"},
+		{space{env: trial.Setting{GOGC: "off", MemLimit: 1 << 30}}, "[default GOGC=400 GOGC=100 GOGC=200", "GOMEMLIMIT=1GiB", "[]"},
+		{space{env: trial.Setting{GOGC: "800"}, huge: true}, "[default thp=heap GOGC=400 thp=heap GOGC=400 GOGC=100 thp=heap", "GOGC=800", "[thp=heap]"},
+		{space{env: trial.Setting{GOMAXPROCS: 2}, try: procs(1, 2), tail: true}, "[default GOGC=400 GOGC=off", "GOMAXPROCS=2", "[GOMAXPROCS=1]"},
+	} {
+		c.sp.top, c.sp.heap = 1<<30, 1<<28
+		if got := fmt.Sprint(c.sp.coarse()); !strings.HasPrefix(got, c.coarse) || strings.Contains(got, c.not) {
+			t.Errorf("%+v: coarse %s, want %s..., without %s", c.sp.env, got, c.coarse, c.not)
+		}
+		if got := fmt.Sprint(c.sp.grid()); strings.Contains(got, c.not) {
+			t.Errorf("%+v: grid %s, want none with %s", c.sp.env, got, c.not)
+		}
+		if got := fmt.Sprint(c.sp.crosses(trial.Setting{})); got != c.crosses {
+			t.Errorf("%+v: crosses %s, want %s", c.sp.env, got, c.crosses)
+		}
+	}
+}
+
 // Huge pages are a dimension only where they may change something.
 func TestCrosses(t *testing.T) {
 	base := trial.Setting{GOGC: "400"}
