@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,6 +152,74 @@ func TestReadyCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkMessage(t, r.wait(t.Context(), time.Hour, never), r.String(), "speaks HTTP without TLS", "--ready http://")
+}
+
+// A server that speaks TLS does not answer to HTTP, whatever it says instead.
+func TestReadySpeaksTLS(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	config := srv.TLS.Clone()
+	config.NextProtos = nil
+	bare := serveEach(t, func(c net.Conn) { _ = tls.Server(c, config).Handshake() }) // answers with an alert, or closes
+	strict := config.Clone()
+	strict.CipherSuites, strict.MaxVersion = []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}, tls.VersionTLS12 // with an RSA key: no handshake succeeds
+	refusing := serveEach(t, func(c net.Conn) { _ = tls.Server(c, strict).Handshake() })
+	never := make(chan struct{})
+	for _, addr := range []string{srv.Listener.Addr().String(), bare, refusing} {
+		r, err := ParseReady("http://" + addr + "/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkMessage(t, r.wait(t.Context(), testenv.Patience, never), r.String(), "speaks TLS", "--ready https://"+addr+"/x")
+	}
+	// Others may have answers that are as bad, and become ready.
+	var n, m atomic.Int32
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1) < 8 {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	defer plain.Close()
+	closing := serveEach(t, func(c net.Conn) {
+		if m.Add(1) > 8 {
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	for _, url := range []string{plain.URL, "http://" + closing} {
+		r, err := ParseReady(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.wait(t.Context(), testenv.Patience, never); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// serveEach serves connections until the test ends, one after the other.
+func serveEach(t *testing.T, serve func(net.Conn)) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(c)
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
 }
 
 func TestServerDefaults(t *testing.T) {

@@ -123,13 +123,18 @@ func (r *Ready) wait(ctx context.Context, timeout time.Duration, gone <-chan str
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: r.TLS, ForceAttemptHTTP2: true}, Timeout: 5 * time.Second}
 	var last error
-	for {
+	for n := 1; ; n++ {
 		err := r.try(ctx, client)
 		if err == nil {
 			return nil
 		}
 		if never := r.never(err); never != nil {
 			return never
+		}
+		// A server that speaks HTTP should not be asked for TLS at each poll.
+		if n&(n-1) == 0 && r.perhapsTLS(err) && r.speaksTLS(ctx) {
+			_, rest, _ := strings.Cut(r.url, "://")
+			return fmt.Errorf("the server at %s speaks TLS: give --ready https://%s", r.text, rest)
 		}
 		if last == nil || time.Now().Before(deadline) { // that time is up explains nothing
 			last = err
@@ -158,6 +163,32 @@ func (r *Ready) never(err error) error {
 		return fmt.Errorf("the server at %s speaks HTTP without TLS: give --ready http://%s", r.text, rest)
 	}
 	return nil
+}
+
+// perhapsTLS says whether an answer to HTTP may be that of a server that speaks TLS: a status
+// that says so in words, something else than HTTP, or the end of the connection.
+func (r *Ready) perhapsTLS(err error) bool {
+	var status statusError
+	if errors.As(err, &status) {
+		return strings.HasPrefix(r.url, "http:") && strings.HasPrefix(string(status), "400 ")
+	}
+	return strings.HasPrefix(r.url, "http:") && !errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// speaksTLS tries a TLS handshake. One that the server refuses by an alert is TLS as well.
+func (r *Ready) speaksTLS(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", r.addr)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	host, _, _ := net.SplitHostPort(r.addr)
+	err = tls.Client(c, &tls.Config{ServerName: host, InsecureSkipVerify: true}).HandshakeContext(ctx) // nothing is sent
+	var alert *net.OpError
+	return err == nil || errors.As(err, &alert) && alert.Op == "remote error"
 }
 
 // late is the error of a server that was not ready in time, by its last answer.
