@@ -65,7 +65,7 @@ func (r *running) generate(ctx context.Context, out *Sample) error {
 	case errors.As(failed, &wrong):
 		return failed
 	case isClosed(r.exited) || out.Interrupted:
-		return r.gone(ctx, out, "under load")
+		return r.gone(ctx, out, "under load", "under load")
 	case failed != nil:
 		out.Failure = r.loadFailure(failed)
 	}

@@ -49,9 +49,9 @@ func TestServerIsInterrupted(t *testing.T) {
 		change  func(p *subject)
 		when    string
 	}{
-		{"never answers", []string{"deaf", "child"}, nil, "before it answered at tcp:"},
-		{"never answers, nor minds TERM", []string{"deaf", "linger"}, func(p *subject) { p.Server.StopTimeout = soon }, "before it answered at tcp:"},
-		{"dies before it answers", []string{"die=4"}, nil, "before it answered at tcp:"},
+		{"never answers", []string{"deaf", "child"}, nil, "before the server answered at tcp:"},
+		{"never answers, nor minds TERM", []string{"deaf", "linger"}, func(p *subject) { p.Server.StopTimeout = soon }, "before the server answered at tcp:"},
+		{"dies before it answers", []string{"die=4"}, nil, "before the server answered at tcp:"},
 		{"under load", nil, func(p *subject) { p.Server.Load = "sleep 1000" }, "under load"},
 		{"dies under load", nil, dies, "under load"},
 		{"the load dies", nil, func(p *subject) { p.Server.Load = "kill -INT $$" }, "under load"},

@@ -182,7 +182,8 @@ func (r *running) awaitReady(ctx context.Context, out *Sample) error {
 	case ended != nil || out.Failure != "":
 		return ended
 	case errors.Is(err, errGone) || out.Interrupted:
-		return r.gone(ctx, out, "before it answered at "+r.p.Server.Ready.String())
+		at := " answered at " + r.p.Server.Ready.String()
+		return r.gone(ctx, out, "before the server"+at, "before it"+at)
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -194,15 +195,15 @@ func (r *running) awaitReady(ctx context.Context, out *Sample) error {
 }
 
 // gone says why the trial of a server ends early: a signal, which the server may have heard of
-// first, or the server's own end. The error says that the trial does not exist.
-func (r *running) gone(ctx context.Context, out *Sample, when string) error {
+// first, or the server's own end, and when. The error says that the trial does not exist.
+func (r *running) gone(ctx context.Context, out *Sample, interrupted, ended string) error {
 	err := r.hear(ctx, out)
 	switch {
 	case err != nil:
 	case out.Interrupted:
-		out.Failure, out.FailureKind = "interrupted "+when, FailedInterrupted
+		out.Failure, out.FailureKind = "interrupted "+interrupted, FailedInterrupted
 	default:
-		out.Failure = "the server ended " + when
+		out.Failure = "the server ended " + ended
 	}
 	return err
 }
@@ -287,7 +288,7 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	}
 	switch {
 	case serverGone || out.Interrupted:
-		return r.gone(ctx, out, "under load")
+		return r.gone(ctx, out, "under load", "under load")
 	case ws.Signaled():
 		out.Failure = "the load generator was killed by " + signalName(ws.Signal())
 	case ws.ExitStatus() != 0:
