@@ -56,6 +56,7 @@ type Process struct {
 	Comm    string
 	Command []string
 	Denied  string // why folio may not look into it, where it may not
+	NoTrace error  // of a Go program: why folio exec cannot change programs here; nil where it can
 
 	Status    Fact[procmem.Status]
 	Rollup    Fact[procmem.SmapsRollup]

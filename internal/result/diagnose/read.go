@@ -27,6 +27,7 @@ type ReadOptions struct {
 	// For tests: what is not in the files below the root.
 	wait    func(context.Context, time.Duration) error
 	version func(pid int) (string, error)
+	trace   func() error // as trial.MayTrace
 	open    func(pid int, version string) (goruntime.StateReader, error)
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
 	memory  func(f procmem.FS, pid int) (Memory, error)
@@ -42,6 +43,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	if out.version == nil {
 		out.version = func(pid int) (string, error) { return goVersion(f.ExePath(pid)) }
+	}
+	if out.trace == nil {
+		out.trace = trial.MayTrace
 	}
 	if out.open == nil {
 		out.open = func(pid int, version string) (goruntime.StateReader, error) {
@@ -125,6 +129,9 @@ func (p *Process) read(f procmem.FS, o ReadOptions) {
 	p.Environ = fact(f.Environ(p.PID))
 	p.Children = fact(children(f, p.PID, p.Comm))
 	p.GoVersion = fact(o.version(p.PID))
+	if p.isGo() {
+		p.NoTrace = o.trace()
+	}
 }
 
 // smallHeap is how much memory a process may have for its time to be sampled,

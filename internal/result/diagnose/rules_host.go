@@ -135,7 +135,7 @@ func lookAlways(f *Facts) ([]Finding, error) {
 		What:     "Every program gets huge pages, asked for or not.",
 		Evidence: []Reading{{thpEnabled, bracketed(f.THP.Value.Enabled)}},
 		Means:    "Large Go heaps gain from it. Small ones can take up to half as much memory again, khugepaged re-populates memory that programs have released (see max-ptes-none), and page faults may wait until a huge page has been made (see defrag-always).",
-		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (folio exec, or import folio/auto):", "madvise",
+		Fix: []Step{set("Let only those have them that ask, and have the large heaps ask (folio exec, folio patch, or import folio/auto):", "madvise",
 			thpEnabled),
 			{Do: "Or keep it for large heaps, with max_ptes_none at 0 and defrag at defer or defer+madvise."}},
 	}}, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/foliomem/folio/internal/base/advice"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/process/inspect"
+	"github.com/foliomem/folio/internal/trial"
 )
 
 var processRules = []Rule{
@@ -153,15 +154,27 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 		if *s.Anonymous < autoHeap {
 			step.Do = "Or have the program ask for them itself, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
 		}
-		h.Fix = append(h.Fix,
-			Step{Do: "For good, without a rebuild: start it with its heap on huge pages (Go 1.21.6 or later):",
-				Code: "folio exec --thp heap -- PROGRAM ARGS"},
-			step, Step{Do: "Or build it with a runtime that asks as the heap grows:", Code: "folio build"})
+		h.Fix = append(append(h.Fix, p.hugeHeap()...), step, Step{Do: "Or build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
 		h.Fix = append(h.Fix, Step{Do: "For good, have its allocator ask for them; for glibc's malloc:",
 			Code: "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})
 	}
 	return []Finding{h}, nil
+}
+
+// hugeHeap is how to have the heap on huge pages from the start of the program; nil where that
+// is not possible.
+func (p *Process) hugeHeap() []Step {
+	const good = "For good, without a rebuild: start "
+	switch {
+	case p.NoTrace == nil:
+		return []Step{{Do: good + "it with its heap on huge pages (Go 1.21.6 or later):", Code: "folio exec --thp heap -- PROGRAM ARGS"}}
+	case errors.Is(p.NoTrace, trial.ErrUntraced):
+		why, _, _ := strings.Cut(p.NoTrace.Error(), "; ")
+		return []Step{{Do: good + "a copy of it whose heap asks for huge pages (Go 1.21.6 or later). folio exec needs ptrace, which is denied here (" + why + "):",
+			Code: "folio patch PROGRAM -o COPY"}}
+	}
+	return nil
 }
 
 // autoHeap is the heap from which on package auto looks for huge pages by default.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/foliomem/folio/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/trial"
 	"github.com/foliomem/folio/internal/trial/profile"
 )
 
@@ -195,6 +196,12 @@ var firing = []struct {
 	{"hardly swapped out", k618, func(w *world) { w.field("proc/4242/status", "VmSwap", "1000 kB") }, "", nil},
 	{"base pages", k618, func(w *world) { w.basePages(512) }, "warning heap-on-base-pages",
 		[]string{"folio collapse 4242", "folio exec --thp heap -- PROGRAM", "folio/auto", "AnonHugePages: 0B"}},
+	{"base pages, ptrace denied", k618, func(w *world) {
+		w.basePages(512)
+		w.noTrace = fmt.Errorf("ptrace: not permitted: why; %w", trial.ErrUntraced)
+	}, "warning heap-on-base-pages", []string{"folio patch PROGRAM -o COPY", "(ptrace: not permitted: why)", "folio/auto"}},
+	{"base pages, another machine", k618, func(w *world) { w.basePages(512); w.noTrace = errors.New("needs another") },
+		"warning heap-on-base-pages", []string{"folio collapse 4242", "folio/auto"}},
 	{"base pages, old kernel, not Go", k510, func(w *world) { w.basePages(512); w.version = "" },
 		"warning heap-on-base-pages", []string{"GLIBC_TUNABLES"}},
 	{"base pages, not large", k618, func(w *world) { w.basePages(511) }, "note heap-on-base-pages", []string{"folio/auto"}},
@@ -411,6 +418,9 @@ func TestRulesFire(t *testing.T) {
 				if !strings.Contains(text, s) {
 					t.Errorf("no %q in:\n%s", s, text)
 				}
+			}
+			if w.noTrace != nil && strings.Contains(text, "folio exec --") {
+				t.Errorf("what is not possible is advised in:\n%s", text)
 			}
 		})
 	}

@@ -31,6 +31,7 @@ type world struct {
 
 	version string // of Go; "" is no Go program
 	noExe   error
+	noTrace error
 	states  []goruntime.State // one after the other, the last one stays
 	noState error
 	samples Samples
@@ -213,6 +214,7 @@ func (w *world) read(pid int) (*Facts, error) {
 			return ctx.Err()
 		},
 		version: func(int) (string, error) { return w.version, w.noExe },
+		trace:   func() error { return w.noTrace },
 		open: func(int, string) (goruntime.StateReader, error) {
 			if w.noState != nil {
 				return nil, w.noState
