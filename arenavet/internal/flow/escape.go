@@ -177,20 +177,25 @@ func (f *function) variableEscapes(a ssa.Value, seen map[ssa.Value]bool, returne
 	return false
 }
 
-// closureEscapes reports whether an arena escapes by a closure that captured it. One
-// that only allocates from it is not a reason. One that may free it is, unless it is
-// deferred.
+// closureEscapes reports whether an arena escapes by a closure that captured it, such as the
+// body of a range over a function. One that only allocates from it is not a reason. One that
+// may free it is, unless it is deferred; and one that puts memory of it into a variable
+// around it, which may outlive the arena's function.
 func (f *function) closureEscapes(m *ssa.MakeClosure, v ssa.Value, seen map[ssa.Value]bool, returned *bool) bool {
 	fn, ok := m.Fn.(*ssa.Function)
-	if !ok || fn.Synthetic != "" { // a method value, such as a.Free
+	if !ok || fn.Synthetic != "" && fn.Synthetic != rangeBody { // a method value, such as a.Free
 		return true
 	}
+	sum := f.pkg.sums[fn]
 	for n, b := range m.Bindings {
-		if b == v && f.variableEscapes(fn.FreeVars[n], seen, returned) {
+		if b == v && (sum != nil && slices.Contains(sum.Stores, len(fn.Params)+n) || f.variableEscapes(fn.FreeVars[n], seen, returned)) {
 			return true
 		}
 	}
-	return endsSomething(f.pkg.sums[fn]) && !deferredOnly(m)
+	if fn.Synthetic == rangeBody && defers(fn) {
+		return true // they run at the end of the function around it
+	}
+	return endsSomething(sum) && !deferredOnly(m)
 }
 
 func endsSomething(s *Summary) bool { return s == nil || len(s.MayEnd)+len(s.Ends) > 0 }
@@ -231,6 +236,20 @@ func (f *function) keeps(c *ssa.CallCommon, v ssa.Value, result *ssa.Call, seen 
 		back := slices.Contains(s.Holds, n) || slices.ContainsFunc(s.Results, func(r Source) bool { return r.Kind == same && r.Path.Root == n })
 		if back && result != nil && f.escapes(result, seen, returned) {
 			return true
+		}
+	}
+	return false
+}
+
+// rangeBody is the [ssa.Function.Synthetic] of the body of a range over a function.
+const rangeBody = "range-over-func yield"
+
+func defers(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, i := range b.Instrs {
+			if _, ok := i.(*ssa.Defer); ok {
+				return true
+			}
 		}
 	}
 	return false

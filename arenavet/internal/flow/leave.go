@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -36,7 +37,13 @@ func (f *function) outside(id identity) bool {
 
 // stored is a value of an arena that is put into a place.
 func (f *function) stored(s *state, instr ssa.Instruction, p place, v value) {
-	if !f.outside(p.in) || v.what == anArena || v.what == aMapping || !f.owns(v.region) {
+	if !f.outside(p.in) || v.what == anArena || v.what == aMapping {
+		return
+	}
+	if from, ok := f.pathOf(v.region); ok && !slices.Contains(f.sum.Stores, from.Root) {
+		f.sum.Stores = append(f.sum.Stores, from.Root)
+	}
+	if !f.owns(v.region) {
 		return
 	}
 	f.leaves[instr] = true

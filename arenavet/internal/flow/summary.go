@@ -54,6 +54,7 @@ type Summary struct {
 	Uses    []Path   // what it reads and writes
 	Keeps   []int    // parameters that may be used after it returns
 	Holds   []int    // parameters that are in what it returns, and nowhere else
+	Stores  []int    // parameters that are arenas whose memory it puts where it stays
 }
 
 // An Ending is an arena or mapping that a function ends.
@@ -249,6 +250,7 @@ func (a Source) join(b Source) Source {
 // summarize finds what callers should know, after the run from the entry.
 func (f *function) summarize() {
 	sum := f.sum
+	slices.Sort(sum.Stores)
 	n := f.fn.Signature.Results().Len()
 	sum.Results = make([]Source, n)
 	for i := range n {
