@@ -15,13 +15,15 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
+// loaded is what analysers need of packages.
+const loaded = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
+	packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
+
 // The examples, and the tests of this repository that use arenas and mappings,
 // have no mistakes. Packages arena and page themselves are passed over.
 func TestCleanCode(t *testing.T) {
 	testenv.Long(t)
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
-		packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
-	pkgs, err := packages.Load(&packages.Config{Mode: mode, Tests: true}, "../arena", "../page", "../gctune", "../auto", "../examples/...")
+	pkgs, err := packages.Load(&packages.Config{Mode: loaded, Tests: true}, "../arena", "../page", "../gctune", "../auto", "../examples/...")
 	if err != nil || packages.PrintErrors(pkgs) > 0 {
 		t.Fatal(err)
 	}

@@ -57,9 +57,7 @@ type source struct {
 
 func load(t *testing.T, patterns ...string) []source {
 	t.Helper()
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
-		packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
-	pkgs, err := packages.Load(&packages.Config{Mode: mode}, patterns...)
+	pkgs, err := packages.Load(&packages.Config{Mode: loaded}, patterns...)
 	if err != nil || packages.PrintErrors(pkgs) > 0 {
 		t.Fatal(err, pkgs)
 	}

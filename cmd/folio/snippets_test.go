@@ -15,7 +15,7 @@ import (
 )
 
 // snippets returns the Go code that the documents and package comments show, by file.
-// Fragments of arenavet's page are wrong on purpose.
+// Those of arenavet's page are wrong on purpose: the tests of that package have them.
 func snippets(t *testing.T) map[string][]string {
 	out := map[string][]string{}
 	block := regexp.MustCompile("(?ms)^ *```go\n(.*?)^ *```")
