@@ -32,9 +32,11 @@ func (s *Set) facts(r *result.Result) {
 	switch {
 	case r.Program != nil:
 		s.target = r.Program.Metric
+		s.complete(r.Program.Complete, r.Program.Error)
 		s.program(r.Program)
 		s.host(r.Program.Host, head.Folio)
 	case r.Lab != nil:
+		s.complete(r.Lab.Complete, r.Lab.Error)
 		for _, e := range r.Lab.Experiments {
 			s.fact("size of "+e.Name, unit.Exact(e.Parameters.SizeBytes))
 		}
@@ -65,6 +67,18 @@ func (s *Set) fact(what, value string) {
 	}
 	if value != "" {
 		s.about = append(s.about, fact{what, value})
+	}
+}
+
+// complete records a result that ended early, and why; a file that is still written has no
+// reason yet.
+func (s *Set) complete(is bool, why string) {
+	switch {
+	case is:
+	case why == "":
+		s.ended = " yet"
+	default:
+		s.ended = " (" + why + ")"
 	}
 }
 

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,4 +50,30 @@ func TestPartialTrace(t *testing.T) {
 func figureOf(unit string) figure.Figure {
 	fig, _ := figure.OfUnit(unit)
 	return fig
+}
+
+// A result that ended early is compared by what it has, and that is said.
+func TestNotCompleted(t *testing.T) {
+	whole := set(t, "whole.json", ran("run", "./prog", "6.1", map[string]float64{"": 1}))
+	for why, want := range map[string]string{
+		"":            "cut.json: not completed yet: what was measured until then is compared",
+		"interrupted": "cut.json: not completed (interrupted): what was measured until then is compared",
+	} {
+		f := ran("run", "./prog", "6.1", map[string]float64{"": 2})
+		f.Complete, f.Error = false, why
+		cut := set(t, "cut.json", f)
+		for _, sides := range [][2]*Set{{whole, cut}, {cut, whole}} {
+			c, err := Compare(sides[0], sides[1], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if notes := c.Notes.Texts(); !slices.Contains(notes, want) {
+				t.Errorf("notes %q, want %q", notes, want)
+			}
+		}
+	}
+	c, err := Compare(whole, whole, nil)
+	if err != nil || strings.Contains(strings.Join(c.Notes.Texts(), "\n"), "not completed") {
+		t.Errorf("%v, notes %q", err, c.Notes.Texts())
+	}
 }

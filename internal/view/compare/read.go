@@ -28,6 +28,7 @@ type Set struct {
 	rows    []key
 	values  map[key][]float64
 	pooled  map[key]float64     // what all runs have together, of a figure that has no median
+	ended   string              // how the measurement was not completed: " (reason)", " yet"; "" where it was
 	partial map[key]bool        // without unit: a GC trace was seen in part
 	config  map[string][]string // values of each configuration key, in order
 	higher  map[string]bool     // units of which more is better
@@ -242,6 +243,9 @@ func (s *Set) warnings() (out []string) {
 	}
 	if len(s.leftOut) > 0 {
 		out = append(out, s.Name+": left out: "+strings.Join(s.leftOut, "; "))
+	}
+	if s.ended != "" {
+		out = append(out, s.Name+": not completed"+s.ended+": what was measured until then is compared")
 	}
 	return out
 }
