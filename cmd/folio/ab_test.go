@@ -8,7 +8,9 @@ import (
 
 func TestABCommands(t *testing.T) {
 	self, err := os.Executable()
-	check(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"a -- b":                         "a|b",
 		"a x -- b y":                     "a|b",
