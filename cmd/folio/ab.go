@@ -250,11 +250,6 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(arms, func(a abArm) bool { return a.thp == trial.THPCollapse }) {
-		if err := trial.MayCollapse(); err != nil {
-			return nil, err
-		}
-	}
 	if err := s.begin(a, &f.programFlags, true, asBench(f.bench, &s.file, f.redact, gobench.AB)); err != nil {
 		return nil, err
 	}
@@ -311,17 +306,18 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	if arm.thp != trial.THPSystem {
 		setting.THP = arm.thp
 	}
-	if setting.THP == trial.THPHeap {
-		note := ""
-		if err := p.MayHeap(); errors.Is(err, trial.ErrOwnHeap) {
-			note = err.Error()
-		} else if err != nil {
-			return err // now, not after the warm-up
-		} else if err := trial.GetsHuge(p.FS, setting.Environ(os.Environ())); err != nil {
-			note = "thp=heap changes nothing here: " + err.Error()
+	switch setting.THP { // now, not after the warm-up
+	case trial.THPCollapse:
+		if err := trial.MayCollapse(); err != nil {
+			return err
 		}
-		if note != "" {
-			s.notes.Add(note)
+	case trial.THPHeap:
+		if err := p.MayHeap(); errors.Is(err, trial.ErrOwnHeap) {
+			s.notes.Add(err.Error())
+		} else if err != nil {
+			return err
+		} else if err := trial.GetsHuge(p.FS, setting.Environ(os.Environ())); err != nil {
+			s.notes.Add("thp=heap changes nothing here: " + err.Error())
 		}
 	}
 	s.arms = append(s.arms, &trial.Arm{Name: arm.name, Setting: setting, Runner: &p})
