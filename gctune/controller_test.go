@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 // costly is a program that allocates much beside a live heap that is dear to
@@ -15,27 +15,27 @@ func costly(live float64) program {
 }
 
 // someParams draws parameters that a user may set.
-func someParams(t *rapid.T) Params {
-	if rapid.Bool().Draw(t, "default parameters") {
+func someParams(t *property.T) Params {
+	if t.Bool("default parameters") {
 		return Params{}
 	}
-	leave := rapid.Float64Range(0.005, 0.1).Draw(t, "leave")
+	leave := t.Float("leave", 0.005, 0.1)
 	return Params{
-		Threshold: leave, Target: leave * rapid.Float64Range(0.2, 1).Draw(t, "target"),
-		MaxCost:  rapid.Float64Range(0.1, 0.4).Draw(t, "most"),
-		MinCycle: time.Duration(rapid.IntRange(1, 200).Draw(t, "cycle ms")) * time.Millisecond,
-		Floor:    rapid.IntRange(1, 40).Draw(t, "floor"),
-		Ceiling:  rapid.IntRange(200, 100_000).Draw(t, "ceiling"),
+		Threshold: leave, Target: leave * t.Float("target", 0.2, 1),
+		MaxCost:  t.Float("most", 0.1, 0.4),
+		MinCycle: time.Duration(t.Int("cycle ms", 1, 200)) * time.Millisecond,
+		Floor:    t.Int("floor", 1, 40),
+		Ceiling:  t.Int("ceiling", 200, 100_000),
 	}
 }
 
 func TestLeavesCheapProgramsAlone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *property.T) {
 		p := program{
-			live:   always(rapid.Float64Range(8*mb, 4*gb).Draw(t, "live")),
+			live:   always(t.Float("live", 8*mb, 4*gb)),
 			budget: always(16 * gb),
 			// Less than 2% at GOGC=100.
-			perByte: rapid.Float64Range(0, 0.0195e-9).Draw(t, "mark"),
+			perByte: t.Float("mark", 0, 0.0195e-9),
 			procs:   1,
 		}
 		// GC cycles that follow each other fast are not cheap: keep them rare.
@@ -51,13 +51,13 @@ func TestLeavesCheapProgramsAlone(t *testing.T) {
 // TestSettles is the promise for a steady program: a second and 12 GC cycles on, the
 // growth is what makes the GC cost its target, or what fits.
 func TestSettles(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		live := rapid.Float64Range(1*mb, 2*gb).Draw(t, "live")
+	property.Check(t, func(t *property.T) {
+		live := t.Float("live", 1*mb, 2*gb)
 		p := program{
-			live: always(live), perByte: rapid.Float64Range(0.05e-9, 0.8e-9).Draw(t, "mark"),
-			perCycle: rapid.Float64Range(0, 1e-3).Draw(t, "fixed"),
-			budget:   always(32*mb + live*rapid.Float64Range(2.5, 60).Draw(t, "budget")),
-			scan:     uint64(rapid.IntRange(0, 4*mb).Draw(t, "scan")),
+			live: always(live), perByte: t.Float("mark", 0.05e-9, 0.8e-9),
+			perCycle: t.Float("fixed", 0, 1e-3),
+			budget:   always(32*mb + live*t.Float("budget", 2.5, 60)),
+			scan:     uint64(t.Int("scan", 0, 4*mb)),
 		}
 		params := someParams(t)
 		full := params.withDefaults()
@@ -85,9 +85,9 @@ func TestSettles(t *testing.T) {
 // TestUsesWhatIsThere has budgets that are too small for the target: all of them is
 // used then.
 func TestUsesWhatIsThere(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		live := rapid.Float64Range(32*mb, 2*gb).Draw(t, "live")
-		budget := live * rapid.Float64Range(3, 8).Draw(t, "budget")
+	property.Check(t, func(t *property.T) {
+		live := t.Float("live", 32*mb, 2*gb)
+		budget := live * t.Float("budget", 3, 8)
 		p := costly(live)
 		p.budget = always(budget)
 		w := simulate(p, Params{}).cycles(30)
@@ -125,13 +125,16 @@ func TestTinyHeap(t *testing.T) {
 // TestChangingPrograms lets live heap, rest and budget change as they like, within
 // bounds that leave room, and looks at every step that the budget is kept.
 func TestChangingPrograms(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *property.T) {
 		const budget = 4 * gb
-		steps := rapid.SliceOfN(rapid.Float64Range(1*mb, 1.4*gb), 4, 12).Draw(t, "live")
-		every := time.Duration(rapid.IntRange(100, 20000).Draw(t, "every ms")) * time.Millisecond
-		ramp := rapid.Bool().Draw(t, "ramp")
+		steps := make([]float64, t.Int("steps", 4, 12))
+		for i := range steps {
+			steps[i] = t.Float("live", 1*mb, 1.4*gb)
+		}
+		every := time.Duration(t.Int("every ms", 100, 20000)) * time.Millisecond
+		ramp := t.Bool("ramp")
 		p := program{
-			perByte: rapid.Float64Range(0.05e-9, 1e-9).Draw(t, "mark"),
+			perByte: t.Float("mark", 0.05e-9, 1e-9),
 			budget:  always(budget), hard: 4.4 * gb,
 			live: func(t time.Duration) float64 {
 				i := int(t / every)
@@ -158,9 +161,9 @@ func TestChangingPrograms(t *testing.T) {
 // TestBudgetLowered is a container whose limit is lowered while it runs, and
 // memory outside the heap that grows: by the next look, room is made.
 func TestBudgetLowered(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *property.T) {
 		at := 20 * time.Second
-		before, after := 8.0*gb, rapid.Float64Range(0.9*gb, 8*gb).Draw(t, "after")
+		before, after := 8.0*gb, t.Float("after", 0.9*gb, 8*gb)
 		shift := func(d time.Duration) float64 {
 			if d < at {
 				return before
@@ -169,7 +172,7 @@ func TestBudgetLowered(t *testing.T) {
 		}
 		p := costly(300 * mb)
 		p.budget = shift
-		if rapid.Bool().Draw(t, "by the rest of the process") {
+		if t.Bool("by the rest of the process") {
 			p.budget = always(before)
 			p.rest = func(d time.Duration) float64 { return 8*mb + before - shift(d) }
 		}
@@ -221,12 +224,12 @@ func TestNearTheLimit(t *testing.T) {
 // TestNoGain has programs that suffer from large heaps, by caches and faults: the
 // growth ends up where the program is within 8% of its best.
 func TestNoGain(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		knee := rapid.Float64Range(30*mb, 600*mb).Draw(t, "knee")
-		slope := rapid.Float64Range(0.05, 0.3).Draw(t, "slope")
+	property.Check(t, func(t *property.T) {
+		knee := t.Float("knee", 30*mb, 600*mb)
+		slope := t.Float("slope", 0.05, 0.3)
 		p := costly(20 * mb)
 		p.perByte = 1e-9
-		p.work = rapid.Bool().Draw(t, "throughput")
+		p.work = t.Bool("throughput")
 		p.mutator = func(h float64) float64 {
 			return 1e-9 * (1 + slope*math.Max(math.Log2(h/knee), 0))
 		}
@@ -246,8 +249,8 @@ func TestNoGain(t *testing.T) {
 // TestNoise makes every step of the program take another time: verdicts of audits
 // must not take away what is well spent.
 func TestNoise(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		seed := rapid.Uint64().Draw(t, "seed")
+	property.Check(t, func(t *property.T) {
+		seed := t.Uint("seed", 0, math.MaxUint64)
 		p := costly(100 * mb)
 		p.noise = func() float64 { // between 0.8 and 1.2
 			seed = seed*6364136223846793005 + 1442695040888963407

@@ -3,7 +3,7 @@ package gctune
 import (
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 func TestExcess(t *testing.T) {
@@ -33,18 +33,18 @@ func TestExcess(t *testing.T) {
 // TestFullHeap follows the counts of a program: how full its heap was is what was
 // live before and what was allocated since, whatever happens between looks.
 func TestFullHeap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *property.T) {
 		m := &meter{}
 		var s Sample
 		m.fullest(&s)
 		for range 20 {
-			cycles := rapid.Uint64Range(0, 3).Draw(t, "cycles")
-			each := rapid.Uint64Range(1, gb).Draw(t, "allocated")
+			cycles := t.Uint("cycles", 0, 3)
+			each := t.Uint("allocated", 1, gb)
 			before, live := m.full, m.ended.Live
 			s.Allocated += each * max(cycles, 1)
 			s.Cycles += cycles
 			if cycles > 0 {
-				s.Live = rapid.Uint64Range(0, gb).Draw(t, "live")
+				s.Live = t.Uint("live", 0, gb)
 			}
 			since := s.Allocated - m.ended.Allocated
 			got := m.fullest(&s)

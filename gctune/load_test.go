@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 // TestServers has servers that wait for requests most of the time: within a limit GC takes
 // 0.25%, or the budget is used; without one 1%, as in any program.
 func TestServers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := costly(rapid.Float64Range(32*mb, 512*mb).Draw(t, "live"))
-		p.perByte = rapid.Float64Range(0.1e-9, 0.5e-9).Draw(t, "mark")
-		p.busy = rapid.Float64Range(0.05, 0.5).Draw(t, "busy")
-		p.open = rapid.Bool().Draw(t, "open")
-		if rapid.Bool().Draw(t, "small budget") {
+	property.Check(t, func(t *property.T) {
+		p := costly(t.Float("live", 32*mb, 512*mb))
+		p.perByte = t.Float("mark", 0.1e-9, 0.5e-9)
+		p.busy = t.Float("busy", 0.05, 0.5)
+		p.open = t.Bool("open")
+		if t.Bool("small budget") {
 			p.budget = always(8 * p.live(0))
 		}
 		w := simulate(p, Params{MemoryPerCPU: 1 << 62}).until(10 * time.Second).cycles(16)

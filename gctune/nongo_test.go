@@ -4,19 +4,19 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 // TestRestInPhases has a cache outside the heap that doubles and halves, over a
 // second each time: the container's limit holds, and from the second time on the
 // heap does not follow: it could not be back in time.
 func TestRestInPhases(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.Float64Range(512*mb, 4*gb).Draw(t, "limit")
-		small := rapid.Float64Range(0.1, 0.25).Draw(t, "rest") * min(limit, gb)
-		every := time.Duration(rapid.IntRange(2000, 10_000).Draw(t, "every ms")) * time.Millisecond
+	property.Check(t, func(t *property.T) {
+		limit := t.Float("limit", 512*mb, 4*gb)
+		small := t.Float("rest", 0.1, 0.25) * min(limit, gb)
+		every := time.Duration(t.Int("every ms", 2000, 10_000)) * time.Millisecond
 		ramp := time.Second
-		p := costly(rapid.Float64Range(0.02, 0.15).Draw(t, "live") * limit)
+		p := costly(t.Float("live", 0.02, 0.15) * limit)
 		p.budget, p.reserve, p.hard = always(0.95*limit), 0.025*limit, 0.975*limit
 		p.rest = func(d time.Duration) float64 {
 			up := min(float64(d%every)/float64(ramp), 1)

@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 // TestBursts has a program that works in bursts: what a burst needs is there at
 // the next one, and a pause is not a reason to begin anew.
 func TestBursts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		live := rapid.Float64Range(16*mb, 1*gb).Draw(t, "live")
-		period := time.Duration(rapid.IntRange(200, 10_000).Draw(t, "period ms")) * time.Millisecond
-		share := rapid.Float64Range(0.1, 0.9).Draw(t, "busy part")
+	property.Check(t, func(t *property.T) {
+		live := t.Float("live", 16*mb, 1*gb)
+		period := time.Duration(t.Int("period ms", 200, 10_000)) * time.Millisecond
+		share := t.Float("busy part", 0.1, 0.9)
 		p := costly(live)
-		p.perByte = rapid.Float64Range(0.05e-9, 0.5e-9).Draw(t, "mark")
+		p.perByte = t.Float("mark", 0.05e-9, 0.5e-9)
 		p.pace = func(d time.Duration) float64 {
 			if float64(d%period) < share*float64(period) {
 				return 1
@@ -37,10 +37,10 @@ func TestBursts(t *testing.T) {
 // TestShrinking has a live heap that falls: within half a minute the heap is no
 // larger than what is live now calls for.
 func TestShrinking(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *property.T) {
 		const at = 20 * time.Second
-		before := rapid.Float64Range(200*mb, 2*gb).Draw(t, "before")
-		after := before / rapid.Float64Range(4, 40).Draw(t, "falls by")
+		before := t.Float("before", 200*mb, 2*gb)
+		after := before / t.Float("falls by", 4, 40)
 		p := costly(before)
 		p.live = func(d time.Duration) float64 {
 			if d < at {
@@ -61,14 +61,14 @@ func TestShrinking(t *testing.T) {
 // though GOGC knows of it only after the GC cycle, and GOGC keeps to the budget
 // whatever the reserve.
 func TestReserve(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.Float64Range(256*mb, 8*gb).Draw(t, "limit")
-		small := rapid.Float64Range(0.02, 0.3).Draw(t, "small") * limit
-		large := rapid.Float64Range(0.3, 0.65).Draw(t, "large") * limit
-		every := time.Duration(rapid.IntRange(300, 8000).Draw(t, "every ms")) * time.Millisecond
+	property.Check(t, func(t *property.T) {
+		limit := t.Float("limit", 256*mb, 8*gb)
+		small := t.Float("small", 0.02, 0.3) * limit
+		large := t.Float("large", 0.3, 0.65) * limit
+		every := time.Duration(t.Int("every ms", 300, 8000)) * time.Millisecond
 		p := program{
 			// Not so dear that the runtime's own bound on its cost exceeds the limit.
-			perByte: rapid.Float64Range(0.02e-9, 0.15e-9).Draw(t, "mark"),
+			perByte: t.Float("mark", 0.02e-9, 0.15e-9),
 			budget:  always(0.95 * limit), reserve: 0.025 * limit, hard: 0.975 * limit,
 			live: func(d time.Duration) float64 {
 				if d/every%2 == 0 {
@@ -111,13 +111,13 @@ func TestPressureIsNamed(t *testing.T) {
 // again under a budget that binds in both phases: the heap is as large in both. A heap that grows and
 // shrinks with its phases has all that it gave up to fault in again.
 func TestUsesABudgetInPhases(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		small := rapid.Float64Range(64*mb, 512*mb).Draw(t, "small")
-		budget := small * rapid.Float64Range(5, 8).Draw(t, "budget")
-		every := time.Duration(rapid.IntRange(500, 8000).Draw(t, "every ms")) * time.Millisecond
-		times := rapid.Float64Range(1, 2).Draw(t, "grows by")
+	property.Check(t, func(t *property.T) {
+		small := t.Float("small", 64*mb, 512*mb)
+		budget := small * t.Float("budget", 5, 8)
+		every := time.Duration(t.Int("every ms", 500, 8000)) * time.Millisecond
+		times := t.Float("grows by", 1, 2)
 		p := costly(small)
-		p.perByte = rapid.Float64Range(0.2e-9, 0.6e-9).Draw(t, "mark")
+		p.perByte = t.Float("mark", 0.2e-9, 0.6e-9)
 		p.budget = always(budget)
 		p.live = func(d time.Duration) float64 {
 			if d/every%2 == 0 {

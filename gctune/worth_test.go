@@ -5,20 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 // TestWorth has programs that nothing limits: memory and CPU time together cost hardly more
 // than at the best growth, whatever the program and the price.
 func TestWorth(t *testing.T) {
 	checked := 0
-	rapid.Check(t, func(t *rapid.T) {
-		live := rapid.Float64Range(16*mb, 4*gb).Draw(t, "live")
-		perCPU := rapid.Float64Range(1*gb, 64*gb).Draw(t, "memory per CPU")
+	property.Check(t, func(t *property.T) {
+		live := t.Float("live", 16*mb, 4*gb)
+		perCPU := t.Float("memory per CPU", 1*gb, 64*gb)
 		p := costly(live)
 		p.open, p.budget = true, always(1000*gb)
-		p.perByte = rapid.Float64Range(0.05e-9, 0.8e-9).Draw(t, "mark")
-		p.busy = rapid.Float64Range(0.2, 1).Draw(t, "busy")
+		p.perByte = t.Float("mark", 0.05e-9, 0.8e-9)
+		p.busy = t.Float("busy", 0.2, 1)
 		w := simulate(p, Params{MemoryPerCPU: uint64(perCPU)}).until(10 * time.Second).cycles(20)
 		if w.c.audit.phase != 0 || w.d.State == Inactive {
 			return // a comparison of two settings; a program that is left alone

@@ -13,14 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/program/build"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/ab"
-	"github.com/foliomem/folio/internal/trial/metric"
-	"github.com/foliomem/folio/internal/view/gobench"
-	"github.com/foliomem/folio/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial/ab"
+	"github.com/foliomem/folio/cmd/internal/trial/metric"
+	"github.com/foliomem/folio/cmd/internal/view/gobench"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 type abFlags struct {

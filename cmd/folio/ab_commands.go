@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // An abArm is a program to compare.

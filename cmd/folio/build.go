@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/program/overlay"
 )
 
 const buildLong = `Build a program with patches of Go's runtime, without a fork: nothing of the

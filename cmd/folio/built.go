@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/internal/program/build"
-	"github.com/foliomem/folio/internal/program/overlay"
-	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/overlay"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // builder builds programs, and says on standard error how far it is.

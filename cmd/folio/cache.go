@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/program/toolchain"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/program/toolchain"
 )
 
 const cacheLong = `List what folio keeps in its cache, and how much it is. The cache is in

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/compare"
+	"github.com/foliomem/folio/cmd/internal/view/html"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/view/compare"
-	"github.com/foliomem/folio/internal/view/html"
 )
 
 type compareFlags struct {

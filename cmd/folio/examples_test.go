@@ -23,10 +23,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // An example is a command line that a reader may copy.
@@ -40,8 +40,8 @@ var notRun = []struct {
 	{pattern: `^docker run`, reason: "needs Docker"},
 	{pattern: `setcap`, reason: "gives a file of the reader's capabilities for good"},
 	{pattern: `folio (agent|fleet)\b`, reason: "a program of the module fleet, which has tests of its own"},
-	{pattern: `folio inspect --(heap|diff|goroutines)`, reason: "needs a process with a heap profile; tests of internal/program/callsite read such"},
-	{pattern: `folio build --verify`, reason: "takes minutes; the tests of internal/program/overlay run it"},
+	{pattern: `folio inspect --(heap|diff|goroutines)`, reason: "needs a process with a heap profile; tests of cmd/internal/program/callsite read such"},
+	{pattern: `folio build --verify`, reason: "takes minutes; the tests of cmd/internal/program/overlay run it"},
 	{pattern: `folio lab( --quick)?$`, reason: "takes a minute; the examples of its experiments run"},
 	{pattern: `folio lab .*(index|malloc|assist|stall)`, reason: "takes minutes, on builds of patched standard libraries or on fragmenting memory; tests of the lab have smaller ones"},
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial"
 )
 
 // execSwitch is the environment variable that turns folio exec off.

@@ -12,12 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+	"github.com/foliomem/folio/cmd/internal/program/launch"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/program/codepatch"
-	"github.com/foliomem/folio/internal/program/launch"
-	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 func init() {

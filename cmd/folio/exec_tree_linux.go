@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/process/witness"
-	"github.com/foliomem/folio/internal/program/launch"
+	"github.com/foliomem/folio/cmd/internal/process/witness"
+	"github.com/foliomem/folio/cmd/internal/program/launch"
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/system/spawn"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // tree runs the program, with the heap of every Go program of its tree on huge pages. Where

@@ -9,9 +9,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/program/build"
-	"github.com/foliomem/folio/internal/program/overlay"
+	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/overlay"
 )
 
 // A workplace is the directory in which a go command works: what it leaves when a signal

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/process/oom"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/process/oom"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 // defaultRows is how many processes a list shows.

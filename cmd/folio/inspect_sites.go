@@ -7,8 +7,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 // sites says that what keeps memory is asked for, not what there is.

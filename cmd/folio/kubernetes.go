@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/kubernetes"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
 )
 
 func kubernetesFlag(fs *pflag.FlagSet, to *string) {

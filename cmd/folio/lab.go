@@ -11,16 +11,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/lab"
+	"github.com/foliomem/folio/cmd/internal/lab/settings"
+	"github.com/foliomem/folio/cmd/internal/process/host"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/gobench"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/lab"
-	"github.com/foliomem/folio/internal/lab/settings"
-	"github.com/foliomem/folio/internal/process/host"
-	"github.com/foliomem/folio/internal/result"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/view/gobench"
-	"github.com/foliomem/folio/internal/view/report"
 )
 
 type labFlags struct {

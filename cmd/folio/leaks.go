@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/process/leak"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/process/leak"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/view/report"
 )
 
 type leaksFlags struct {

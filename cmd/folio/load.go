@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/process/host"
-	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/cmd/internal/process/host"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/trial/load"
-	"github.com/foliomem/folio/internal/view/report"
 )
 
 type loadFlags struct {

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // Exit codes. A program that is run once passes its own code on instead.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/cmd/internal/test/commandtest"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/test/commandtest"
 )
 
 // wrongFlags are command lines that each command must refuse before it does anything:

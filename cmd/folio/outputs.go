@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/view/gobench"
-	"github.com/foliomem/folio/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/gobench"
+	"github.com/foliomem/folio/cmd/internal/view/html"
 )
 
 // An output is a flag that names a file to write, its value ("" for none), and how to make

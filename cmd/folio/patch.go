@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/program/codepatch"
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
 )
 
 const patchLong = `Write a copy of a Go program whose heap asks for huge pages.

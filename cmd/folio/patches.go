@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/program/codepatch"
-	"github.com/foliomem/folio/internal/program/executable"
-	"github.com/foliomem/folio/internal/program/overlay"
 )
 
 const patchesLong = `List the patches of Go's runtime that 'folio build' applies: what each does, and

@@ -11,17 +11,17 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/process/host"
-	"github.com/foliomem/folio/internal/program/build"
-	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/process/host"
+	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
+	"github.com/foliomem/folio/cmd/internal/trial/metric"
+	"github.com/foliomem/folio/cmd/internal/view/gobench"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/load"
-	"github.com/foliomem/folio/internal/trial/metric"
-	"github.com/foliomem/folio/internal/view/gobench"
 )
 
 // programFlags are what run and tune both take: how to run the program and

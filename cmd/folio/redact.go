@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result"
 )
 
 // redactFlag adds --redact.

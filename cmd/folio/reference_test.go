@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/base/usage"
 )
 
 var updateReference = flag.Bool("update-reference", false, "rewrite docs/commands.md")

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
+	"github.com/foliomem/folio/cmd/internal/view/compare"
+	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/input"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/kubernetes"
-	"github.com/foliomem/folio/internal/view/compare"
-	"github.com/foliomem/folio/internal/view/html"
-	"github.com/foliomem/folio/internal/view/report"
 )
 
 type reportFlags struct {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/internal/base/input"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/load"
 )
 
 // requestFlags are what a load consists of: those of folio load, and, with load- before

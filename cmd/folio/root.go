@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/internal/base/console"
-	"github.com/foliomem/folio/internal/base/usage"
 )
 
 // An app is what all commands share.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/scratch"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/analysis"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/analysis"
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 type runFlags struct {

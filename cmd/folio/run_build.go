@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/foliomem/folio/internal/program/build"
-	"github.com/foliomem/folio/internal/program/variant"
+	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/variant"
 )
 
 // oneBuild reads the flags of the build for folio run, which has one: it finds out how to

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial"
 )
 
 // goFlags are the values of the flags that set variables of Go's runtime, in the order of

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/base/stat"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/load"
+	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
 )
 
 // That the load generator was late, by how much and what to do is said once, in a note.

@@ -19,9 +19,9 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/test/testenv"
-	"github.com/foliomem/folio/internal/trial"
 )
 
 // scriptCommands are the scripts' own commands.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/process/host"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/suggest"
+	"github.com/foliomem/folio/cmd/internal/process/host"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/suggest"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/internal/view/report"
 )
 
 const adviseLong = `List the call sites of a program that would gain from an arena: how much they

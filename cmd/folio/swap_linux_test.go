@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/process/host"
-	"github.com/foliomem/folio/internal/program/codepatch"
-	"github.com/foliomem/folio/internal/program/executable"
-	"github.com/foliomem/folio/internal/program/launch"
-	"github.com/foliomem/folio/internal/program/overlay"
-	"github.com/foliomem/folio/internal/program/symbol"
+	"github.com/foliomem/folio/cmd/internal/process/host"
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/launch"
+	"github.com/foliomem/folio/cmd/internal/program/overlay"
+	"github.com/foliomem/folio/cmd/internal/program/symbol"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial/tune"
+	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/program/build"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/result/kubernetes"
-	"github.com/foliomem/folio/internal/trial"
-	"github.com/foliomem/folio/internal/trial/tune"
-	"github.com/foliomem/folio/internal/view/report"
 )
 
 type tuneFlags struct {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/foliomem/folio/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/build"
 )
 
 // variantFlags are the ways to build the program that tune tries.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/internal/base/usage"
-	"github.com/foliomem/folio/internal/program/goversion"
+	"github.com/foliomem/folio/cmd/internal/base/usage"
+	"github.com/foliomem/folio/cmd/internal/program/goversion"
 )
 
 const versionLong = `Print the version of folio, how it was built, and the versions of Go that each part

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/foliomem/folio/arenavet"
-	"github.com/foliomem/folio/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/build"
 )
 
 // vetTool is folio as the tool of go vet, which calls it for each package: with

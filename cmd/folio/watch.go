@@ -10,12 +10,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/foliomem/folio/cmd/internal/process/history"
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/screen"
 	"github.com/foliomem/folio/internal/base/unit"
-	"github.com/foliomem/folio/internal/process/history"
-	"github.com/foliomem/folio/internal/process/inspect"
-	"github.com/foliomem/folio/internal/result"
-	"github.com/foliomem/folio/internal/view/report"
-	"github.com/foliomem/folio/internal/view/screen"
 )
 
 // A watching reads one process again and again.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 

@@ -12,7 +12,7 @@
 //	go run ./examples/decodearena &
 //	curl -s 'localhost:8090/example?items=3' | curl -s --data-binary @- localhost:8090/price
 //
-// go run ./bench/arena -handler compares the three under load.
+// go run ./cmd/bench/arena -handler compares the three under load.
 package main
 
 import (

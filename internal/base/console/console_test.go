@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 func TestEscape(t *testing.T) {
@@ -48,16 +48,16 @@ func obeyed(text string) bool {
 
 // Whatever is printed, in whatever pieces, nothing is obeyed, and nothing is lost.
 func TestPrinterInPieces(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	property.Check(t, func(t *property.T) {
 		var text []byte
-		for _, part := range rapid.SliceOf(rapid.SampledFrom([]string{"a", "\n", "\t", "\x1b[31m", "\a", "\u202e",
-			"\u009b", "é", "日", "👩", "\xff", "\xe2\x80", "\xf0\x9f", "\x80", "\u2069"})).Draw(t, "text") {
+		for _, part := range t.Strings("text", 40, "a", "\n", "\t", "\x1b[31m", "\a", "\u202e",
+			"\u009b", "é", "日", "👩", "\xff", "\xe2\x80", "\xf0\x9f", "\x80", "\u2069") {
 			text = append(text, part...)
 		}
 		var b bytes.Buffer
 		p := New(&b)
 		for rest := text; len(rest) > 0; {
-			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			n := t.Int("n", 1, len(rest))
 			if written, err := p.Write(rest[:n]); written != n || err != nil {
 				t.Fatalf("%d, %v", written, err)
 			}
@@ -97,10 +97,13 @@ func TestPrinter(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := map[string]any{rapid.String().Draw(t, "key"): rapid.SliceOf(rapid.Custom(func(t *rapid.T) any {
-			return rapid.SampledFrom([]string{"\x1b", "\u202e\x7f", "\u0080", "\U000e0041", "plain", "👩", "\ufeff\""}).Draw(t, "s")
-		})).Draw(t, "list")}
+	property.Check(t, func(t *property.T) {
+		parts := []string{"\x1b", "\u202e\x7f", "\u0080", "\U000e0041", "plain", "👩", "\ufeff\"", ""}
+		list := make([]any, 0)
+		for _, part := range t.Strings("list", 20, parts...) {
+			list = append(list, part)
+		}
+		want := map[string]any{strings.Join(t.Strings("key", 5, parts...), ""): list}
 		data, err := json.MarshalIndent(want, "", "\t")
 		if err != nil {
 			t.Fatal(err)

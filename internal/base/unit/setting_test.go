@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"github.com/foliomem/folio/internal/test/property"
 )
 
 func TestParseSize(t *testing.T) {
@@ -44,8 +44,8 @@ func TestExact(t *testing.T) {
 }
 
 func TestBytesRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Uint64Range(1, math.MaxInt64-1024).Draw(t, "n") >> rapid.UintRange(0, 62).Draw(t, "shift")
+	property.Check(t, func(t *property.T) {
+		n := t.Uint("n", 1, math.MaxInt64-1024) >> t.Uint("shift", 0, 62)
 		checkRoundTrip(t, max(n, 1))
 	})
 }

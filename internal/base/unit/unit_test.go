@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/perf/benchunit"
-	"pgregory.net/rapid"
 )
 
 func TestFormats(t *testing.T) {
@@ -100,22 +97,6 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
-}
-
-// Folio's tables stand beside benchstat's: a figure reads the same in both.
-func TestScaleIsBenchstats(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.Float64Range(1e-9, 1e15).Draw(t, "v")
-		if got, want := Scaled(v), benchunit.Scale(v, benchunit.Decimal); got != want {
-			t.Errorf("%v: %s, benchstat has %s", v, got, want)
-		}
-		if v < 1 {
-			return
-		}
-		if got, want := Bytes(v), benchunit.Scale(v, benchunit.Binary)+"B"; got != want {
-			t.Errorf("%v bytes: %s, benchstat has %s", v, got, want)
-		}
-	})
 }
 
 func checkMessage(t testing.TB, err error) {

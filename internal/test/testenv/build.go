@@ -23,8 +23,8 @@ func Module(main string) map[string]string {
 	return map[string]string{"main.go": main, "go.mod": "module program\n\ngo 1.18\n"}
 }
 
-// Do builds the program and returns its file. The environment's GOFLAGS and workspace do
-// not count.
+// Do builds the program and returns its file. The environment's GOFLAGS do not count, nor, for a
+// module of its own, the workspace.
 func (b Build) Do(t testing.TB) string {
 	t.Helper()
 	out, err := b.Try(t)
@@ -60,7 +60,10 @@ func (b Build) Try(t testing.TB) (string, error) {
 	}
 	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, b.Args...), ".")...)
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS=", "PWD="+dir), b.Env...)
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=", "PWD="+dir), b.Env...)
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		cmd.Env = append(cmd.Env, "GOWORK=off") // those without are of the workspace
+	}
 	if slices.Contains(b.Env, "GOTOOLCHAIN=go1.19.13") {
 		cmd.Env = append(cmd.Env, "GODEBUG=goindex=0") // its index does not work in the module cache
 	}

@@ -32,7 +32,7 @@ func Root(t testing.TB, why string) {
 }
 
 // Full says whether tests do all of what takes long, such as every combination of
-// versions and systems: bench/full sets FOLIO_TEST_FULL.
+// versions and systems: cmd/bench/full sets FOLIO_TEST_FULL.
 func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
 
 // FullOnly skips the test except where tests do all of what takes long: other tests find
@@ -40,7 +40,7 @@ func Full() bool { return os.Getenv("FOLIO_TEST_FULL") != "" }
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {
-		t.Skip("takes long: with FOLIO_TEST_FULL=1, as in bench/full")
+		t.Skip("takes long: with FOLIO_TEST_FULL=1, as in cmd/bench/full")
 	}
 }
 

@@ -1,0 +1,188 @@
+//go:build linux
+
+// Command programs measures what huge pages for the heap gain real programs that
+// are as their authors wrote them: the table in docs/lab-notes/exec.md.
+//
+//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [program...]
+//
+// It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
+// dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
+// 400 and 800 that takes the least CPU time, and with both: in each round once, in
+// random order, each time in a fresh process and with a fresh directory. Figures are
+// medians; ratios are taken within rounds, with their 95% confidence interval. One more
+// run of each samples page faults, one in 31; of those in Go heaps the table has the ratio.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/cmd/bench/internal/quiet"
+	"github.com/foliomem/folio/cmd/bench/internal/table"
+	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/trial"
+	"github.com/foliomem/folio/internal/system/procmem"
+)
+
+// sampleRate is how often a second the run that counts faults of heaps is sampled.
+const sampleRate = 997
+
+func main() {
+	rounds := flag.Int("rounds", 10, "rounds")
+	gogc := flag.String("gogc", "", "the `level` of GOGC (default the best of 200, 400 and 800)")
+	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
+	flag.Parse()
+	if err := run(context.Background(), *rounds, *gogc, *keep, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "programs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rounds int, level, dir string, names []string) error {
+	if rounds < 1 {
+		return fmt.Errorf("-rounds %d: want at least 1", rounds)
+	}
+	for _, n := range names {
+		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == n }) {
+			return fmt.Errorf("no program %q", n)
+		}
+	}
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "folio-programs-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	t := table.New(os.Stdout, "program", "arm", "wall", "CPU time", "ratio of CPU time", "ratio of wall time", "faults", "heap faults", "peak RSS", "n")
+	var machine quiet.Machine
+	defer machine.Release()
+	for _, p := range programs {
+		if len(names) > 0 && !slices.Contains(names, p.name) {
+			continue
+		}
+		machine.Release()
+		command, err := p.prepare(ctx, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if err := p.measure(ctx, t, &machine, dir, command, rounds, level); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// An arm is one setting of a program, and what its runs gave.
+type arm struct {
+	name                    string
+	setting                 trial.Setting
+	wall, cpu, faults, peak []float64
+	heapFaults              uint64
+}
+
+// measure prints the rows of a program.
+func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Machine, dir string, command []string, rounds int, level string) error {
+	once := func(a *arm, rate int) error {
+		work := filepath.Join(dir, "work")
+		if err := os.RemoveAll(work); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(work, 0o755); err != nil {
+			return err
+		}
+		set := a.setting
+		set.Env = []string{"STATICCHECK_CACHE=" + work, "GOPLSCACHE=" + work, "XDG_CACHE_HOME=" + work, "GOCACHE=" + goCache, "GOFLAGS="}
+		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true}
+		var s *trial.Sample
+		err := machine.Trial(func() (err error) {
+			s, err = t.Run(ctx, set, trial.Request{Timeout: 10 * time.Minute, Profile: rate})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if !s.OK() {
+			return fmt.Errorf("%s: %s: %s", a.name, s.Failure, s.Tail)
+		}
+		if rate > 0 {
+			if s.Profile == nil {
+				return fmt.Errorf("%s: page faults cannot be sampled: %w", a.name, s.Unsampled)
+			}
+			a.heapFaults = s.Profile.HeapFaults
+			return nil
+		}
+		peak, _ := s.MostMemory()
+		a.wall, a.cpu = append(a.wall, s.Wall), append(a.cpu, s.CPU)
+		a.faults, a.peak = append(a.faults, float64(s.MinorFaults)), append(a.peak, peak)
+		return nil
+	}
+	if level == "" {
+		var err error
+		if level, err = best(once); err != nil {
+			return err
+		}
+	}
+	gogc := trial.Setting{GOGC: level}
+	arms := []*arm{
+		{name: "default"}, {name: "--thp heap", setting: trial.Setting{THP: trial.THPHeap}},
+		{name: "GOGC=" + level, setting: gogc}, {name: "both", setting: trial.Setting{GOGC: level, THP: trial.THPHeap}},
+	}
+	if err := quiet.Rounds(rounds, len(arms), func(_, i int) error { return once(arms[i], 0) }); err != nil {
+		return err
+	}
+	for _, a := range arms {
+		if err := once(a, sampleRate); err != nil {
+			return err
+		}
+	}
+	for _, a := range arms {
+		t.Rowf("%s | %s | %.2f s | %.2f s | %s | %s | %.0f | %.3fx | %.0f MiB | %d", p.name, a.name,
+			stat.Median(a.wall), stat.Median(a.cpu),
+			ratio(arms[0].cpu, a.cpu), ratio(arms[0].wall, a.wall), stat.Median(a.faults),
+			float64(a.heapFaults)/float64(max(arms[0].heapFaults, 1)), stat.Median(a.peak)/(1<<20), len(a.cpu))
+	}
+	return nil
+}
+
+// best returns the GOGC that takes the least CPU time, of three runs each in turn.
+// Those runs do not count.
+func best(once func(a *arm, rate int) error) (string, error) {
+	var levels []*arm
+	for _, n := range []string{"200", "400", "800"} {
+		levels = append(levels, &arm{name: "GOGC=" + n, setting: trial.Setting{GOGC: n}})
+	}
+	for range 3 {
+		for _, a := range levels {
+			if err := once(a, 0); err != nil {
+				return "", err
+			}
+		}
+	}
+	least := slices.MinFunc(levels, func(a, b *arm) int { return int(math.Copysign(1, stat.Median(a.cpu)-stat.Median(b.cpu))) })
+	return strings.TrimPrefix(least.name, "GOGC="), nil
+}
+
+// ratio prints the median ratio within rounds, and its interval where there is one.
+func ratio(base, values []float64) string {
+	if &base[0] == &values[0] {
+		return "1"
+	}
+	p := stat.ComparePairs(base, values)
+	out := fmt.Sprintf("%.2f", p.Ratio)
+	if lo, hi, ok := p.Interval(0.05); ok {
+		out += fmt.Sprintf(" [%.2f, %.2f]", lo, hi)
+	}
+	return out
+}

@@ -1,0 +1,18 @@
+module github.com/foliomem/folio/cmd/bench/server/cache
+
+go 1.26.0
+
+require (
+	github.com/KimMachineGun/automemlimit v1.0.1
+	github.com/dgraph-io/ristretto/v2 v2.4.2
+	github.com/foliomem/folio v0.0.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace github.com/foliomem/folio => ../../../..

@@ -1,0 +1,147 @@
+package gccount
+
+import (
+	"math"
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+)
+
+// Figures are what the GC of a process did from the first reading to the last, or, of a
+// process that is followed from its start, since then. Sizes are bytes.
+type Figures struct {
+	Cycles uint64 // that ended
+	Forced uint64 // of those, by a call of runtime.GC
+
+	PauseTotal time.Duration // stop-the-world
+	// PauseMax is the longest pause of a cycle, the sum of its two stops, of those that were
+	// not lost; LostPauses is how many were.
+	PauseMax   time.Duration
+	LostPauses uint64
+
+	CPU goruntime.GCCPU // that of a cycle which has not ended included
+
+	Live, Goal uint64 // when last read; Goal is math.MaxUint64 with the GC off
+
+	// The largest ones that were seen.
+	HeapPeak   uint64 // objects, with garbage: of cycles when all was marked, and of readings
+	InUsePeak  uint64 // spans for objects
+	LivePeak   uint64 // what a cycle found
+	GoalPeak   uint64
+	MappedPeak uint64 // of all that the runtime mapped, what it did not release
+
+	Readings int
+}
+
+// A Cycle is a GC cycle that ended.
+type Cycle struct {
+	goruntime.Pause
+	// Detail is more of the cycle where it was seen; else nil. HeapEnd, Live and Goal are 0
+	// where it was seen as it ran, and not as the last one.
+	Detail *goruntime.GCCycle
+}
+
+// A Step is what a reading found that the one before did not.
+type Step struct {
+	Cycles []Cycle         // that ended, in order; valid until the next reading
+	Lost   uint64          // those that ended before them, and of which nothing more is known
+	Forced uint64          // of all
+	CPU    goruntime.GCCPU // of all, and of one that has not ended
+}
+
+// A Count adds up readings of one process. Its zero value counts from the first reading on.
+type Count struct {
+	// FromStart has the first reading count in full: that of a process which was started
+	// to be counted.
+	FromStart bool
+
+	f      Figures
+	begun  bool
+	last   reading
+	cycles []Cycle
+	detail [2]goruntime.GCCycle
+}
+
+// A reading is what the next one is compared with.
+type reading struct {
+	cycles, forced uint32
+	pause          time.Duration
+	cpu            goruntime.GCCPU
+	running        goruntime.GCCycle // Number is 0 for none
+}
+
+func readingOf(g *goruntime.GC) reading {
+	r := reading{cycles: g.Cycles, forced: g.Forced, pause: g.PauseTotal, cpu: plus(g.CPU, g.Unfinished)}
+	if g.Running && g.Cycle.Start != 0 {
+		r.running = g.Cycle
+	}
+	return r
+}
+
+// Figures are what was added up.
+func (c *Count) Figures() Figures { return c.f }
+
+// Add adds a reading.
+func (c *Count) Add(g *goruntime.GC) (s Step) {
+	if !c.begun {
+		c.begun = true
+		if !c.FromStart {
+			c.last = readingOf(g)
+		}
+	}
+	now := readingOf(g)
+	n := g.Cycles - c.last.cycles
+	pauses, lost := g.Pauses(c.last.cycles)
+	s.Lost, s.Forced = uint64(lost), uint64(now.forced-c.last.forced)
+	c.cycles = c.cycles[:0]
+	for _, p := range pauses {
+		c.cycles = append(c.cycles, Cycle{p, c.detailOf(g, p)})
+		c.f.PauseMax = max(c.f.PauseMax, p.Length)
+	}
+	s.Cycles = c.cycles
+	s.CPU = minus(now.cpu, c.last.cpu)
+
+	f := &c.f
+	f.Readings++
+	f.Cycles += uint64(n)
+	f.Forced += s.Forced
+	f.LostPauses += s.Lost
+	f.PauseTotal += now.pause - c.last.pause
+	f.CPU = plus(f.CPU, s.CPU)
+	f.Live, f.Goal = g.Live, g.Goal
+	f.HeapPeak = max(f.HeapPeak, g.Allocated)
+	if n > 0 {
+		f.HeapPeak = max(f.HeapPeak, g.HeapEnd)
+	}
+	f.InUsePeak = max(f.InUsePeak, g.HeapInUse)
+	f.LivePeak = max(f.LivePeak, g.Live)
+	f.MappedPeak = max(f.MappedPeak, g.Held)
+	if g.Goal != math.MaxUint64 {
+		f.GoalPeak = max(f.GoalPeak, g.Goal)
+	}
+	c.last = now
+	return s
+}
+
+// detailOf returns what is known of a cycle that ended: all of the last one, and when the
+// one that ran when it was last read began.
+func (c *Count) detailOf(g *goruntime.GC, p goruntime.Pause) *goruntime.GCCycle {
+	switch p.Cycle {
+	case g.Cycle.Number: // it cannot run any more
+		c.detail[0] = g.Cycle
+		return &c.detail[0]
+	case c.last.running.Number:
+		c.detail[1] = c.last.running
+		c.detail[1].End = p.At
+		return &c.detail[1]
+	}
+	return nil
+}
+
+func plus(a, b goruntime.GCCPU) goruntime.GCCPU {
+	return goruntime.GCCPU{Assist: a.Assist + b.Assist, Dedicated: a.Dedicated + b.Dedicated, Idle: a.Idle + b.Idle, Pause: a.Pause + b.Pause}
+}
+
+func minus(a, b goruntime.GCCPU) goruntime.GCCPU {
+	return goruntime.GCCPU{Assist: a.Assist - b.Assist, Dedicated: a.Dedicated - b.Dedicated, Idle: a.Idle - b.Idle, Pause: a.Pause - b.Pause}
+}

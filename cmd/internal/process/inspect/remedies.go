@@ -1,0 +1,53 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/process/remedy"
+	"github.com/foliomem/folio/cmd/internal/process/waterfall"
+	"github.com/foliomem/folio/cmd/internal/program/symbol"
+	"github.com/foliomem/folio/internal/base/advice"
+	"github.com/foliomem/folio/page"
+)
+
+// adviceFacts are what the rules on huge pages go by.
+func (p *Process) adviceFacts() advice.Facts {
+	t := p.Policy.System
+	return advice.Facts{
+		Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone, WindowPages: page.WindowSize() / page.Size(),
+		Asks: p.Policy.Advised != nil && *p.Policy.Advised > 0, OptedOut: p.Policy.Disabled(),
+	}
+}
+
+// stripped reports whether a program has no names of variables.
+func (s *System) stripped(pid int) bool {
+	f, err := symbol.Open(s.FS.ExePath(pid))
+	if err != nil {
+		return false // not known
+	}
+	defer f.Close()
+	return !slices.Contains(f.Sections(), ".symtab")
+}
+
+// remedyFacts are what the rules on the parts of memory go by: those of the waterfall, and
+// what the process was started with.
+func (s *System) remedyFacts(p *Process) *remedy.Facts {
+	f := &remedy.Facts{Waterfall: p.Waterfall, GoVersion: p.GoVersion, PID: p.PID, THP: p.adviceFacts()}
+	if l := p.Limit; l != nil {
+		if m, err := s.FS.Meminfo(); err != nil || m.MemTotal == nil || l.Bytes < *m.MemTotal {
+			f.Container = &l.Bytes
+		}
+	}
+	if w := p.Waterfall; w != nil && uint64(w.Part(waterfall.Data).Bytes) >= remedy.Worth(w.RSS) {
+		f.Stripped = s.stripped(p.PID)
+	}
+	env, _ := s.FS.Environ(p.PID) // unknown is as good as not set
+	for _, pair := range env {
+		if v, ok := strings.CutPrefix(pair, "MALLOC_ARENA_MAX="); ok {
+			f.ArenaMax = v
+			break // the first counts
+		}
+	}
+	return f
+}

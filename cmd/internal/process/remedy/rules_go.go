@@ -1,0 +1,282 @@
+package remedy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/process/waterfall"
+	"github.com/foliomem/folio/cmd/internal/program/callsite"
+	"github.com/foliomem/folio/internal/base/advice"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+const (
+	docLimit  = "https://go.dev/doc/gc-guide#Memory_limit"
+	docGOGC   = "https://go.dev/doc/gc-guide#GOGC"
+	docPprof  = "https://pkg.go.dev/net/http/pprof"
+	docDebug  = "https://pkg.go.dev/runtime/debug#FreeOSMemory"
+	docArena  = "https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html"
+	docMalloc = "https://man7.org/linux/man-pages/man3/malloc_trim.3.html"
+	docProc   = "https://docs.kernel.org/filesystems/proc.html"
+)
+
+var rules = []rule{
+	{"go-live-heap", false, liveHeap},
+	{"go-memory-limit", false, memoryLimit},
+	{"go-gogc", false, gogc},
+	{"go-free-memory", true, freeMemory},
+	{"go-fragmentation", true, fragmentation},
+	{"go-returned-memory", true, returned},
+	{"go-goroutine-stacks", true, stacks},
+	{"go-metadata", false, metadata},
+	{"malloc-arenas", true, arenas},
+	{"malloc-trim", false, trim},
+	{"allocator-cache", false, allocators},
+	{"other-memory", false, other},
+	{"named-memory", false, named},
+	{"thread-stacks", false, threads},
+	{"shared-memory", false, shared},
+	{"program-variables", false, variables},
+	{"uncharged-pages", false, uncharged},
+	{"file-pages", false, files},
+}
+
+// mostSites is how many sites are named.
+const mostSites = 3
+
+func liveHeap(f *Facts) (out []Remedy) {
+	live := f.part(waterfall.Live)
+	for _, s := range f.Sites[:min(len(f.Sites), mostSites)] {
+		if min(s.Bytes, live) < Worth(f.Waterfall.RSS) {
+			break
+		}
+		m := Remedy{
+			Of: []Share{{waterfall.Live, s.Bytes}}, Subject: s.Name, What: "One call site",
+			Means: "The figure is an estimate by the heap profile of the program, which samples one allocation in 512 KiB if the program does not say otherwise.",
+			Do:    "Find what keeps what is allocated at:", See: docPprof,
+		}
+		switch s.Name {
+		case callsite.Runtime:
+			m.What, m.Subject = "The runtime itself", ""
+			m.Means += " Descriptors of goroutines are a part of it: the runtime keeps as many as there were goroutines at once."
+			m.Do, m.Code = "Bound how many goroutines there are at once. See what they are"+whileRuns(f.PID)+":", "folio inspect --goroutines "+pidText(f.PID)
+		case callsite.Unknown:
+			m.What, m.Subject = "Call sites without names", ""
+			m.Do, m.Code = "See their stacks"+whileRuns(f.PID)+":", "folio inspect --heap heap.pprof "+pidText(f.PID)
+		}
+		m.What += fmt.Sprintf(" allocated %s of the live heap, in %s", unit.Size(s.Bytes), unit.Plural(int(min(s.Count, 1<<40)), "object"))
+		if s.Bytes > live {
+			m.What += fmt.Sprintf("; at most %s of it is in memory", unit.Size(live))
+		}
+		m.What += "."
+		out = append(out, m)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	m := Remedy{
+		Of: []Share{{waterfall.Live, live}}, What: fmt.Sprintf("The last GC cycle found %s of objects in use.", unit.Size(live)),
+		Means: "Only the program can drop them: caches, queues, maps that are never emptied. A heap profile names the lines that allocated them.",
+		Do:    "Read its heap profile from outside" + whileRuns(f.PID) + ":", Code: "folio inspect --heap heap.pprof " + pidText(f.PID), See: docPprof,
+	}
+	switch {
+	case f.NoSites != "":
+		m.Means += " Its own could not be read: " + f.NoSites + "."
+	case f.Sites != nil:
+		m.Means += " Its own names no single line that keeps much."
+	}
+	return []Remedy{m}
+}
+
+// room is what a limit must leave above what no GC cycle can free, so that cycles do not
+// come one after the other: a quarter of the live heap, and at least 16 MiB.
+func room(live uint64) uint64 { return max(live/4, 16<<20) }
+
+// Limit returns a memory limit for the program: the least at which the GC does not run all
+// the time, and the most that its container has room for, 0 without one.
+func (f *Facts) Limit() (least, most uint64) {
+	var fixed uint64
+	for _, k := range []waterfall.Kind{waterfall.Live, waterfall.Unused, waterfall.Stacks, waterfall.Metadata} {
+		fixed += f.held(k)
+	}
+	const whole = 1<<20 - 1
+	least = (fixed + room(f.held(waterfall.Live)) + whole) &^ whole
+	if f.Container != nil {
+		most = ContainerLimit(*f.Container, Outside(f.Waterfall)) &^ whole
+	}
+	return least, most
+}
+
+// ContainerLimit is the part of a container's memory that GOMEMLIMIT may have: 90%, less
+// what the Go runtime does not count.
+func ContainerLimit(container, outside uint64) uint64 { return over(container/10*9, outside) }
+
+// Outside is memory that counts to a container and not to GOMEMLIMIT. Clean pages of files
+// can be dropped.
+func Outside(w *waterfall.Waterfall) (n uint64) {
+	for _, k := range []waterfall.Kind{waterfall.Repopulated, waterfall.Rounding, waterfall.Data, waterfall.Malloc, waterfall.ThreadStacks,
+		waterfall.Named, waterfall.Other, waterfall.Shared} {
+		n += uint64(max(w.Part(k).Bytes, 0))
+	}
+	return n
+}
+
+func memoryLimit(f *Facts) []Remedy {
+	gc := f.Waterfall.GC
+	if gc == nil {
+		return nil
+	}
+	least, most := f.Limit()
+	if gc.Limit != nil && *gc.Limit <= least {
+		return nil
+	}
+	var held uint64
+	for _, k := range []waterfall.Kind{waterfall.Live, waterfall.Since, waterfall.Unused, waterfall.Free, waterfall.Stacks, waterfall.Metadata} {
+		held += f.held(k)
+	}
+	excess := over(held, least)
+	free := min(excess, f.part(waterfall.Free))
+	is := "no memory limit"
+	if gc.Limit != nil {
+		is = "a memory limit of " + unit.Size(*gc.Limit)
+	}
+	m := Remedy{
+		Of:   []Share{{waterfall.Free, free}, {waterfall.Since, excess - free}},
+		What: fmt.Sprintf("The Go runtime holds %s, and has %s.", unit.Size(held), is),
+		Means: fmt.Sprintf("A limit of %s leaves %s for garbage above what is in use now: GC cycles come as often as that is allocated. Where the live heap grows beyond it, the GC takes up to half of the CPU time.",
+			unit.Exact(least), unit.Size(room(f.held(waterfall.Live)))),
+		Do: "Set a limit, here or by debug.SetMemoryLimit:", Code: "GOMEMLIMIT=" + unit.Exact(least), See: docLimit,
+	}
+	switch {
+	case f.Container == nil:
+	case most >= least:
+		m.Means += fmt.Sprintf(" The container has room for GOMEMLIMIT=%s.", unit.Exact(most))
+	default:
+		m.Means += fmt.Sprintf(" The container's %s leave room for %s only: too little.", unit.Size(*f.Container), unit.Size(most))
+	}
+	return []Remedy{m}
+}
+
+// scavenged is the free memory that the runtime keeps above the goal of the next cycle.
+const scavenged = 0.1
+
+func gogc(f *Facts) []Remedy {
+	gc := f.Waterfall.GC
+	if gc == nil {
+		return nil
+	}
+	// Half the room, or the default for a GC that is off or set to more.
+	target := 50
+	if gc.Percent > 100 || gc.Percent < 0 {
+		target = 100
+	}
+	if gc.Percent >= 0 && gc.Percent <= target {
+		return nil
+	}
+	base := f.held(waterfall.Live) + f.held(waterfall.Stacks) // globals are few
+	room := uint64(float64(base) * float64(target) / 100)
+	goal := f.held(waterfall.Live) + room
+	m := Remedy{
+		Of: []Share{{waterfall.Since, over(f.part(waterfall.Since), room)},
+			{waterfall.Free, over(f.part(waterfall.Free), uint64(scavenged*float64(goal)))}},
+		What: fmt.Sprintf("GOGC is %d: the heap grows to %s of the live heap before it is collected.", gc.Percent, unit.Percent(1+float64(gc.Percent)/100)),
+		Means: fmt.Sprintf("At %d there are %s times as many GC cycles, of the same cost each. What each setting costs is measured by folio tune.",
+			target, unit.Rate(float64(gc.Percent)/float64(target))),
+		Do: "Collect earlier:", Code: fmt.Sprintf("GOGC=%d", target), See: docGOGC,
+	}
+	if gc.Percent < 0 {
+		m.What, m.Means, m.Do = "The GC is off (GOGC=off).", "Garbage is collected at the memory limit only.", "Turn it on:"
+	}
+	return []Remedy{m}
+}
+
+func freeMemory(f *Facts) []Remedy {
+	free := f.part(waterfall.Free)
+	if free < Worth(f.Waterfall.RSS) {
+		return nil
+	}
+	since, what := f.part(waterfall.Since), fmt.Sprintf("%s of the heap are free, and were not returned to the OS", unit.Size(free))
+	if since > 0 {
+		what += fmt.Sprintf("; %s more may be garbage", unit.Size(since))
+	}
+	return []Remedy{{
+		Of:    []Share{{waterfall.Free, free}, {waterfall.Since, since}},
+		What:  what + ".",
+		Means: "The runtime returns what is more than 10% above its next goal in the background, with at most 1% of a CPU. FreeOSMemory collects and returns all at once, stops for the length of a GC cycle, and what is used again costs page faults.",
+		Do:    "After a peak, such as a large request or a load of data, call:", Code: "debug.FreeOSMemory()", See: docDebug,
+	}}
+}
+
+func fragmentation(f *Facts) []Remedy {
+	unused := f.part(waterfall.Unused)
+	m := Remedy{
+		Of:    []Share{{waterfall.Unused, unused}},
+		What:  fmt.Sprintf("%s are free between objects, in pages that other objects keep.", unit.Size(unused)),
+		Means: "The heap uses it for objects of the same size class only; a page comes back when the last object in it is dead.",
+		Do:    "Keep objects that live long apart from those that do not: allocate them together and early, or in an arena. Of a profile of allocations, see which call sites would gain from one:",
+		Code:  "folio suggest --profile allocs.pprof", See: "https://pkg.go.dev/github.com/foliomem/folio/arena",
+	}
+	if c := f.Waterfall.Classes; len(c) > 0 && c[0].Unused > 0 {
+		of := "large objects"
+		if c[0].Size > 0 {
+			of = fmt.Sprintf("objects of %s", unit.Size(c[0].Size))
+		}
+		m.What = fmt.Sprintf("%s are free between objects, in pages that other objects keep; most, %s, for %s.", unit.Size(unused),
+			unit.Size(min(c[0].Unused, unused)), of)
+	}
+	return []Remedy{m}
+}
+
+func returned(f *Facts) []Remedy {
+	again, around := f.part(waterfall.Repopulated), f.part(waterfall.Rounding)
+	m := Remedy{
+		Of:    []Share{{waterfall.Repopulated, again}, {waterfall.Rounding, around}},
+		What:  fmt.Sprintf("%s that the Go runtime has returned, or never used, are in memory.", unit.Size(again+around)),
+		Means: "They are in huge pages with memory that is in use. The runtime cannot return them again before it has used them.",
+		See:   "https://go.dev/doc/gc-guide#Linux_THP_max_ptes_none_workaround",
+	}
+	if a, ok := advice.ByID("max-ptes-none", &f.THP); ok {
+		m.Means += " khugepaged fills such holes in the background: max_ptes_none says how large they may be. What it has filled stays until the program is restarted."
+		m.Do, m.Code, m.See = a.Do, a.Code, a.See
+	} else {
+		m.Means += " khugepaged does not fill holes here, so page faults did: each makes a whole huge page."
+		m.Do, m.Code = "Without huge pages for its heap there is none of it (Go 1.21.6 and later):", "GODEBUG=disablethp=1"
+	}
+	return []Remedy{m}
+}
+
+func stacks(f *Facts) (out []Remedy) {
+	n := f.part(waterfall.Stacks)
+	if f.Creators == nil {
+		m := Remedy{
+			Of:    []Share{{waterfall.Stacks, n}},
+			What:  fmt.Sprintf("Stacks of goroutines take %s.", unit.Size(n)),
+			Means: "Each GC cycle scans them. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to. A stack that was large once is halved by each GC cycle that finds less than a quarter in use.",
+			Do:    "See where goroutines wait, and which lines began them" + whileRuns(f.PID) + ":", Code: "folio inspect --goroutines " + pidText(f.PID), See: "https://pkg.go.dev/runtime/pprof#Profile",
+		}
+		if strings.HasPrefix(f.GoVersion, "go1.27") {
+			m.Means += " Its profile goroutineleak lists those that can never go on."
+		}
+		return []Remedy{m}
+	}
+	for _, s := range f.Creators[:min(len(f.Creators), mostSites)] {
+		out = append(out, Remedy{
+			Of: []Share{{waterfall.Stacks, s.Bytes}}, Subject: s.Name,
+			What:  fmt.Sprintf("%s goroutines of one go statement have at most %s of stacks.", unit.Count(float64(s.Count)), unit.Size(min(s.Bytes, n))),
+			Means: "Each GC cycle scans them. A goroutine that waits for ever (a leak) keeps its stack, and all that it points to.",
+			Do:    "Bound how many there are, or have them end, of:", See: "https://pkg.go.dev/runtime/pprof#Profile",
+		})
+	}
+	return out
+}
+
+func metadata(f *Facts) []Remedy {
+	n := f.part(waterfall.Metadata)
+	return []Remedy{{
+		Of:    []Share{{waterfall.Metadata, n}},
+		What:  fmt.Sprintf("The Go runtime needs %s for itself.", unit.Size(n)),
+		Means: "Bitmaps, descriptions of spans, and buckets of profiles grow with the largest heap that there was, with goroutines and with call sites, and are never returned.",
+		Do:    "Lower the peak of the heap; where there are many call sites, profile less of them (runtime.MemProfileRate), and restart the program.",
+		See:   "https://pkg.go.dev/runtime#MemStats",
+	}}
+}

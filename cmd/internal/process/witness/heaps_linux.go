@@ -1,0 +1,105 @@
+//go:build linux && (amd64 || arm64)
+
+package witness
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+)
+
+// Heaps puts the heap of every Go program of a tree on huge pages: its OnExec is for
+// [Options].
+type Heaps struct {
+	mu    sync.Mutex
+	files map[*Program]*Heap
+}
+
+// A Heap is what became of the programs of one name.
+type Heap struct {
+	Name    string
+	Execs   int
+	Changed int
+	// NotGo says that no execution was of a Go program. Why is the reason why one of a Go
+	// program was not changed, "" if all were.
+	NotGo bool
+	Why   string
+}
+
+// OnExec changes what can be changed.
+func (h *Heaps) OnExec(e *Exec) AtExec {
+	p := e.Program
+	heap, err := e.Heap()
+	var refused *codepatch.RefusedError
+	switch {
+	case errors.As(err, &refused) && (refused.Kind == codepatch.NotGo || refused.Kind == codepatch.NotELF):
+		h.count(p, true, nil)
+		return nil
+	case err != nil:
+		h.count(p, false, err)
+		return nil
+	}
+	return func(pid int, err error) {
+		if err == nil {
+			err = heap.Apply(pid)
+		}
+		h.count(p, false, err)
+	}
+}
+
+func (h *Heaps) count(p *Program, notGo bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.files == nil {
+		h.files = map[*Program]*Heap{}
+	}
+	c := h.files[p]
+	if c == nil {
+		c = &Heap{Name: filepath.Base(p.Path), NotGo: notGo}
+		h.files[p] = c
+	}
+	c.Execs++
+	switch {
+	case err != nil && c.Why == "":
+		c.Why = err.Error()
+	case err == nil && !notGo:
+		c.Changed++
+	}
+}
+
+// Counts returns what became of the programs so far, Go programs first.
+func (h *Heaps) Counts() (out []Heap) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	byName := map[string]*Heap{}
+	for _, c := range h.files {
+		sum := byName[c.Name]
+		if sum == nil {
+			sum = &Heap{Name: c.Name, NotGo: true}
+			byName[c.Name] = sum
+		}
+		sum.Execs += c.Execs
+		sum.Changed += c.Changed
+		sum.NotGo = sum.NotGo && c.NotGo
+		if sum.Why == "" {
+			sum.Why = c.Why
+		}
+	}
+	for _, c := range byName {
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b Heap) int {
+		if a.NotGo != b.NotGo {
+			if a.NotGo {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(b.Execs-a.Execs, cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}

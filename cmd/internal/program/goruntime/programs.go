@@ -1,0 +1,106 @@
+package goruntime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/layout"
+	"github.com/foliomem/folio/cmd/internal/program/symbol"
+	"github.com/foliomem/folio/internal/base/input"
+	"github.com/foliomem/folio/internal/system/procmem"
+)
+
+// A Program is what the file of a program says of its runtime: it is the same in all
+// processes of the program.
+type Program struct {
+	version string
+	l       *layout.Layout
+	at      *layout.Globals
+	entry   uint64
+	code    []byte // what the process must have at at.Code
+}
+
+// Find finds the runtime in a program's file.
+func Find(f *symbol.File) (*Program, error) {
+	if !f.IsGo() {
+		return nil, fmt.Errorf("not a Go program: %w", executable.ErrNotGo)
+	}
+	l, err := layout.For(f.GoVersion(), f.Machine())
+	if err != nil {
+		return nil, err
+	}
+	if !f.HasTable() {
+		return nil, errors.New("its table of functions cannot be read")
+	}
+	at, err := layout.Locate(f, l)
+	if err != nil {
+		return nil, err
+	}
+	code := f.Bytes(at.Code, 64)
+	if len(code) == 0 {
+		return nil, ErrOtherProgram
+	}
+	return &Program{version: f.GoVersion(), l: l, at: at, entry: f.Entry(), code: append([]byte(nil), code...)}, nil
+}
+
+// Programs remembers what was found in the files of programs, so that each is read once,
+// however many processes there are of it: [Find] takes milliseconds. A file is another one
+// once it was written. Its zero value is ready, and for several goroutines at a time.
+type Programs struct {
+	mu    sync.Mutex
+	known map[identity]found
+}
+
+// A found is what [Find] returned.
+type found struct {
+	program *Program
+	err     error
+}
+
+// mostPrograms bounds what is remembered: a tree that compiles a program before each run of
+// it must not fill the memory.
+const mostPrograms = 1024
+
+// Attach is [Attach] for a Target that gives no names: neither stacks nor heap profiles are
+// read of it.
+func (p *Programs) Attach(fs procmem.FS, pid int) (*Target, error) {
+	exe, info, err := input.Open(fs.ExePath(pid))
+	if err != nil {
+		return nil, err
+	}
+	defer exe.Close()
+	program, err := p.find(exe, info)
+	if err != nil {
+		return nil, err
+	}
+	return program.attach(fs, pid)
+}
+
+func (p *Programs) find(exe *os.File, info os.FileInfo) (*Program, error) {
+	id, ok := identify(info)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f, seen := p.known[id]; ok && seen {
+		return f.program, f.err
+	}
+	program, err := findIn(exe, info.Size())
+	if !ok {
+		return program, err
+	}
+	if p.known == nil || len(p.known) == mostPrograms {
+		p.known = make(map[identity]found)
+	}
+	p.known[id] = found{program, err}
+	return program, err
+}
+
+func findIn(exe *os.File, size int64) (*Program, error) {
+	f, err := open(exe, size)
+	if err != nil {
+		return nil, err
+	}
+	return Find(f)
+}

@@ -1,0 +1,188 @@
+package diagnose
+
+import (
+	"errors"
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/trial/profile"
+	"github.com/foliomem/folio/internal/system/procmem"
+)
+
+// A Fact was read, or Err says why it could not be.
+type Fact[T any] struct {
+	Value T
+	Err   error
+}
+
+func (f Fact[T]) get() (T, error) { return f.Value, f.Err }
+
+func fact[T any](v T, err error) Fact[T] { return Fact[T]{v, err} }
+
+// BeforeAfter is what was read twice, at the ends of the time that was watched.
+type BeforeAfter[T any] struct{ Before, After T }
+
+var errNotWatched = errors.New("nothing was watched: give --duration a time")
+
+// Facts are what the rules look at. They are read once, by ReadFacts.
+type Facts struct {
+	PageBytes int
+	Watched   time.Duration // between two looks; 0: only one was taken
+
+	Release    Fact[procmem.Release]
+	THP        Fact[procmem.THP]
+	Meminfo    Fact[procmem.Meminfo]
+	Pools      Fact[[]procmem.HugetlbPool]
+	Free       Fact[procmem.FreeBlocks]
+	Swappiness Fact[int64]
+	Vmstat     Fact[BeforeAfter[procmem.Vmstat]]
+	Pressure   Fact[BeforeAfter[procmem.Pressure]]
+	// Groups are the memory cgroups of the process, or of folio itself, the
+	// innermost first.
+	Groups Fact[[]Group]
+
+	Process *Process // nil: none was named
+}
+
+// Group is a memory cgroup.
+type Group struct {
+	Dir string
+	procmem.GroupMemory
+}
+
+// Process are the facts about the process that was named.
+type Process struct {
+	PID     int
+	Comm    string
+	Command []string
+	Denied  string // why folio may not look into it, where it may not
+	NoTrace error  // of a Go program: why folio exec cannot change programs here; nil where it can
+
+	Status    Fact[procmem.Status]
+	Rollup    Fact[procmem.SmapsRollup]
+	Advice    Fact[Advice]
+	MaxMaps   Fact[int64] // vm.max_map_count
+	Environ   Fact[[]string]
+	Children  Fact[[]int] // those that run under the same name
+	GoVersion Fact[string]
+	Runtime   Fact[Runtime]
+	Samples   Fact[Samples]
+	Memory    Fact[Memory]
+}
+
+// Runtime is what a Go runtime said while it was watched.
+type Runtime struct {
+	BeforeAfter[goruntime.State]
+	// Live is the least that a GC cycle found alive, nil if that is not known.
+	// What is allocated during a GC cycle counts as alive in that one, so a
+	// single look can find several times what lives.
+	Live *uint64
+}
+
+// see takes one more look.
+func (r *Runtime) see(s goruntime.State) {
+	r.After = s
+	if s.Marked != nil && (r.Live == nil || *s.Marked < *r.Live) {
+		r.Live = s.Marked
+	}
+}
+
+// Advice is what a process asked of transparent huge pages by madvise, with
+// what it has of them: sums over its mappings, in bytes.
+type Advice struct {
+	Mappings           int
+	Huge, NoHuge, None Extent
+}
+
+// Extent is how much anonymous memory some mappings have.
+type Extent struct {
+	Anonymous uint64
+	OnHuge    uint64 // of Anonymous
+}
+
+func newAdvice(mappings []procmem.Mapping, err error) Fact[Advice] {
+	a := Advice{Mappings: len(mappings)}
+	for _, m := range mappings {
+		to := &a.None
+		switch {
+		case m.AdviseHuge:
+			to = &a.Huge
+		case m.AdviseNoHuge:
+			to = &a.NoHuge
+		}
+		to.Anonymous += m.Anonymous
+		to.OnHuge += min(m.Huge, m.Anonymous) // huge pages of files are counted with them
+	}
+	return fact(a, err)
+}
+
+// Samples are where the time of a process went while it was watched.
+type Samples struct {
+	CPU    float64 // seconds
+	Result *profile.Result
+}
+
+// rate returns how often a second these counters of the kernel went up, all
+// together. Those that the kernel lacks do not count, but one must be there.
+func (f *Facts) rate(names ...string) (float64, error) {
+	v, err := f.Vmstat.get()
+	if err != nil {
+		return 0, err
+	}
+	if f.Watched <= 0 {
+		return 0, errNotWatched
+	}
+	var sum uint64
+	seen := false
+	for _, name := range names {
+		before, ok1 := v.Before[name]
+		after, ok2 := v.After[name]
+		if ok1 && ok2 && after >= before {
+			sum, seen = sum+after-before, true
+		}
+	}
+	if !seen {
+		return 0, errors.New("this kernel does not count it in /proc/vmstat")
+	}
+	return float64(sum) / f.Watched.Seconds(), nil
+}
+
+// limit returns the container's memory limit, 0 if there is none. A limit above
+// what the machine has is none.
+func (f *Facts) limit() (bytes uint64, dir string, err error) {
+	groups, err := f.Groups.get()
+	if err != nil {
+		return 0, "", err
+	}
+	for _, g := range groups {
+		if g.Limit != nil && (bytes == 0 || *g.Limit < bytes) {
+			bytes, dir = *g.Limit, g.Dir
+		}
+	}
+	if m := f.Meminfo.Value.MemTotal; m != nil && bytes >= *m {
+		return 0, "", nil
+	}
+	return bytes, dir, nil
+}
+
+// window returns the size of a huge page, 0 without THP.
+func (f *Facts) window() uint64 {
+	if h := f.THP.Value.HugePageBytes; h != nil {
+		return *h
+	}
+	return 0
+}
+
+// env returns a variable of the environment that the process was started with.
+func (p *Process) env(key string) (value string, set bool, err error) {
+	all, err := p.Environ.get()
+	if err != nil {
+		return "", false, err
+	}
+	for _, pair := range all {
+		if len(pair) > len(key) && pair[:len(key)] == key && pair[len(key)] == '=' {
+			return pair[len(key)+1:], true, nil // the first counts, as in the runtime
+		}
+	}
+	return "", false, nil
+}

@@ -1,0 +1,96 @@
+package result
+
+import (
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/process/host"
+)
+
+// The versions of the JSON results. A new version is a new name; keys may be added to
+// one. docs/results.md, inspect.md, doctor.md, suggest.md, collapse.md and load.md describe them.
+const (
+	Schema         = "folio/1" // run, tune, ab, lab
+	InspectSchema  = "folio-inspect/1"
+	DoctorSchema   = "folio-doctor/1"
+	SuggestSchema  = "folio-suggest/1"
+	CollapseSchema = "folio-collapse/1"
+	LoadSchema     = "folio-load/1"
+	SitesSchema    = "folio-sites/1"
+)
+
+// Kinds of results. What was watched of a running process is not a run: its time is what
+// --duration says, and its other figures are of that time.
+const (
+	KindRun      = "run"
+	KindTune     = "tune"
+	KindAttach   = "attach"
+	KindAB       = "ab"
+	KindLab      = "lab"
+	KindProcess  = "process" // folio inspect PID
+	KindList     = "list"    // folio inspect
+	KindDoctor   = "doctor"
+	KindSuggest  = "suggest"
+	KindCollapse = "collapse"
+	KindLoad     = "load"
+	KindSites    = "sites" // folio inspect --heap, --diff, --goroutines
+	KindLeaks    = "leaks"
+)
+
+// A Header is what every result begins with.
+type Header struct {
+	Schema  string    `json:"schema" redact:"keep"`
+	Kind    string    `json:"kind" redact:"keep"`
+	Folio   string    `json:"folio_version" redact:"keep"`
+	Created time.Time `json:"created"`
+	// Redacted says that the result lacks what [Redacted] leaves out.
+	Redacted bool `json:"redacted,omitempty"`
+}
+
+// NewHeader returns the header of a result that this folio begins now.
+func NewHeader(schema, kind, folio string) Header {
+	return Header{Schema: schema, Kind: kind, Folio: folio, Created: time.Now().UTC()}
+}
+
+// Header returns the header of the result, whichever it is.
+func (r *Result) Header() Header {
+	switch {
+	case r.Program != nil:
+		return r.Program.Header
+	case r.Lab != nil:
+		return r.Lab.Header
+	case r.AB != nil:
+		return r.AB.Header
+	case r.Inspect != nil:
+		return r.Inspect.Header
+	case r.Doctor != nil:
+		return r.Doctor.Header
+	case r.Suggest != nil:
+		return r.Suggest.Header
+	case r.Collapse != nil:
+		return r.Collapse.Header
+	case r.Load != nil:
+		return r.Load.Header
+	case r.Sites != nil:
+		return r.Sites.Header
+	}
+	return Header{}
+}
+
+// Host returns the machine that the result is from; nil where it does not say.
+func (r *Result) Host() *host.Info {
+	switch {
+	case r.Program != nil:
+		return &r.Program.Host
+	case r.Lab != nil:
+		return &r.Lab.Host
+	case r.AB != nil:
+		return &r.AB.Host
+	case r.Doctor != nil:
+		return &r.Doctor.Host
+	case r.Suggest != nil:
+		return &r.Suggest.Host
+	case r.Load != nil:
+		return &r.Load.Host
+	}
+	return nil
+}

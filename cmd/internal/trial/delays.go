@@ -1,0 +1,100 @@
+package trial
+
+import (
+	"slices"
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/trial/delay"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
+)
+
+// Delays are how many requests of a load overlap what may have delayed them. A cause that is
+// not known is not among them: GC cycles without a complete trace, the quota and memory stalls
+// without limits.
+type Delays struct {
+	delay.Counts
+	// Looks is how often the kernel was asked during the load, and Cost how long that took.
+	Looks int     `json:"looks"`
+	Cost  float64 `json:"looks_seconds"`
+}
+
+// DelaysOf judges the runs that count together; nil where there is nothing to judge.
+func DelaysOf(samples []*Sample) *delay.Answer {
+	var counts []*delay.Counts
+	for _, s := range samples {
+		if s.OK() && s.Load != nil && s.Delays != nil {
+			counts = append(counts, &s.Delays.Counts)
+		}
+	}
+	return delay.Merge(counts)
+}
+
+// requestSpans places requests of a load that started at a time.
+func requestSpans(requests []load.Request, start time.Duration) (out []delay.Span) {
+	for _, r := range requests {
+		out = append(out, spanOf(start+r.At, start+r.At+r.Took))
+	}
+	return out
+}
+
+func spanOf(from, to time.Duration) delay.Span {
+	return delay.Span{From: from.Seconds(), To: to.Seconds()}
+}
+
+// gcSpans returns when the GC cycles of all processes were that ended after a time; false if
+// not all of those were kept. The processes must have been placed: see [heaps.cycles].
+func (h *heaps) gcSpans(since time.Duration) (out map[delay.Cause][]delay.Span, ok bool) {
+	out = map[delay.Cause][]delay.Span{delay.Pause: {}, delay.Cycle: {}, delay.Assists: {}}
+	add := func(c delay.Cause, from, to time.Duration) { out[c] = append(out[c], spanOf(from, to)) }
+	for _, p := range h.all {
+		if p.cut && p.zero+p.phases[0].end > since {
+			return nil, false
+		}
+		for _, c := range p.phases {
+			end := p.zero + c.end
+			if end <= since {
+				continue
+			}
+			marked := end - c.markTerm
+			begun := marked - c.mark
+			add(delay.Pause, begun-c.sweepTerm, begun)
+			add(delay.Pause, marked, end)
+			add(delay.Cycle, begun-c.sweepTerm, end)
+			if c.assists {
+				add(delay.Assists, begun-c.sweepTerm, end)
+			}
+		}
+	}
+	return out, true
+}
+
+// many returns the bins that have more than twice the mean, those next to each other as one,
+// on a clock on which the first begins at a time.
+func (b *bins) many(start, until time.Duration) []delay.Span {
+	out := []delay.Span{}
+	if b.width == 0 {
+		return out
+	}
+	sum := 0.0
+	for _, n := range b.n {
+		sum += n
+	}
+	mean := sum / max(1, float64(until-start)/float64(b.width))
+	for i, n := range b.n {
+		s := spanOf(start+time.Duration(i)*b.width, start+time.Duration(i+1)*b.width)
+		if n <= 2*mean {
+			continue
+		}
+		if last := len(out) - 1; last >= 0 && i > 0 && b.n[i-1] > 2*mean {
+			out[last].To = s.To
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// inTime returns spans that end after a time and begin before another.
+func inTime(spans []delay.Span, from, to float64) []delay.Span {
+	return slices.DeleteFunc(slices.Clone(spans), func(s delay.Span) bool { return s.To <= from || s.From >= to })
+}

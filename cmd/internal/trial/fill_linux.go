@@ -1,0 +1,178 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/cmd/internal/trial/metric"
+)
+
+// fill turns what was collected into the sample.
+func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
+	if r.p.Server == nil { // else they are of the time under load, and known
+		out.User = float64(ru.Utime.Nano()) / 1e9
+		out.Sys = float64(ru.Stime.Nano()) / 1e9
+		out.CPU = out.User + out.Sys
+		out.MinorFaults, out.MajorFaults = int64(ru.Minflt), int64(ru.Majflt) // 32 bits on some systems
+	}
+	r.fillMemory(out, uint64(ru.Maxrss)<<10)
+	if r.sampler.hugeSeen {
+		huge := r.sampler.peakHuge
+		out.HugePeak = &huge
+	}
+	r.fillGroup(out)
+	r.fillExit(out, ws)
+	if r.follower != nil {
+		r.follower.fill(out)
+	}
+	if r.p.Server == nil { // else the load generator's output has them
+		fillMetrics(out, r.p.Metric, r.files.collectors[:])
+	}
+	if r.sampler.reader != nil && out.PeakRSS != nil {
+		out.Waterfall = r.sampler.reader.best(*out.PeakRSS)
+	}
+	out.Tail = r.files.tail()
+	r.series.finish(r.p.IsGo, r.running)
+	if r.req.KeepSeries {
+		out.Series = r.series
+	}
+}
+
+// fillMemory fills the peaks: that of the tree is the largest process's where there was
+// no other, and else what was seen, if that was more than a glimpse.
+func (r *running) fillMemory(out *Sample, maxrss uint64) {
+	out.PeakRSS, out.PeakRSSSource = r.sampler.peakRSS(maxrss)
+	if r.alone {
+		out.PeakTreeRSS, out.PeakTreeRSSSource = out.PeakRSS, out.PeakRSSSource
+		if out.PeakTreeRSSSource == Sampled {
+			_, out.PeakTreeRSSLooks = r.sampler.largest.most(0)
+		}
+		return
+	}
+	atLeast, _ := value(out.PeakRSS)
+	tree, looks := r.sampler.trees.most(uint64(atLeast))
+	if looks > 0 && r.sampler.trees.looks >= fewLooks || out.OverMemory {
+		out.PeakTreeRSS, out.PeakTreeRSSSource, out.PeakTreeRSSLooks = &tree, Sampled, looks
+	}
+}
+
+// fillTrace fills in what the trace tells of GC cycles. Where the time went must be
+// known by then.
+func (r *running) fillTrace(out *Sample) {
+	if r.p.Server == nil {
+		out.Listening = r.witness.listening()
+	}
+	out.Processes = r.witness.processes(r.alone)
+	if r.thp == THPHeap && (r.traced || r.profile != nil) { // else nobody looked
+		n := r.witness.goChildren()
+		out.GoChildren = &n
+		out.Became = r.witness.became()
+	}
+	if !r.traced {
+		return
+	}
+	told := r.profile != nil && r.profile.err == nil && r.profile.session.Lost() == 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state := r.witness.verdict(r.p.IsGo, r.alone, told)
+	if r.p.Server == nil && state == TraceComplete && out.Waterfall.Cycles() > r.trace.Cycles {
+		state = TracePartial
+	}
+	if state == TraceComplete && slices.ContainsFunc(r.files.pumps[:], func(p *pump) bool { return p.filter.Mixed() }) {
+		state = TracePartial
+	}
+	out.Aside = r.witness.asides()
+	out.setTrace(state, r.trace)
+}
+
+// fillProfile fills in where the CPU time of out went.
+func (r *running) fillProfile(out *Sample) {
+	out.Unsampled = r.unsampled
+	if r.profile != nil {
+		r.profile.fill(out, r.req.Keep)
+	}
+}
+
+func (r *running) fillExit(out *Sample, ws unix.WaitStatus) {
+	switch {
+	case ws.Signaled():
+		out.Signal, out.SignalNumber = signalName(ws.Signal()), int(ws.Signal())
+		if out.Failure == "" && !r.stopped {
+			out.Failure = "killed by " + out.Signal
+			if ws.Signal() == unix.SIGKILL && out.counted().OOMKills == nil { // else it is known: nobody was out of memory
+				out.Failure += " (out of memory?)"
+			}
+		}
+	case ws.Exited():
+		code := ws.ExitStatus()
+		out.ExitCode = &code
+		if code != 0 && out.Failure == "" && !r.stopped && !r.p.IgnoreExit {
+			out.Failure = fmt.Sprintf("exit code %d", code)
+		}
+	}
+}
+
+// signalName names a signal; those for real time (34 to 64) have numbers only.
+func signalName(s unix.Signal) string { return cmp.Or(unix.SignalName(s), fmt.Sprintf("signal %d", s)) }
+
+// fillMetrics takes the figures from collectors of output.
+func fillMetrics(out *Sample, spec *metric.Spec, from []*metric.Collector) {
+	for _, c := range from {
+		c.Close()
+		for k, v := range c.Benchmarks() {
+			out.setMetric(k, v)
+		}
+		out.LeftOut = append(out.LeftOut, c.LeftOut()...)
+		if spec == nil || spec.Pattern == nil {
+			continue
+		}
+		if v, ok, err := c.Value(); ok {
+			out.setMetric(spec.Name, v)
+		} else if err != nil && out.Failure == "" {
+			out.Failure = fmt.Sprintf("metric %s: %v", spec.Name, err)
+		}
+	}
+	if out.Failure == "" && spec != nil && !out.has(spec) {
+		out.Failure = "metric " + spec.Name + ": " + spec.Missing()
+	}
+}
+
+// has says whether the sample has what is to be optimised.
+func (s *Sample) has(spec *metric.Spec) bool {
+	switch {
+	case spec.Pattern != nil:
+		_, ok := s.Metrics[spec.Name]
+		return ok
+	case spec.OfLoad():
+		_, ok := s.OfLoad(spec.Name)
+		return ok
+	case spec.Name == metric.Bench:
+		return len(metric.BenchKeys(s.Metrics)) > 0
+	}
+	return true
+}
+
+func (s *Sample) setMetric(name string, v float64) {
+	if s.Metrics == nil {
+		s.Metrics = make(map[string]float64)
+	}
+	s.Metrics[name] = v
+}
+
+// hadNoChild says that the program, a zombie now, never had a child: none was seen,
+// and the kernel has none in its accounts. Children of a program that ignores SIGCHLD
+// would not be in them.
+func (r *running) hadNoChild() bool {
+	if r.sampler.several {
+		return false
+	}
+	stat, err := r.p.FS.Stat(r.pid)
+	if err != nil || stat.CMinFlt+stat.CMajFlt > 0 || stat.CUTime+stat.CSTime > 0 {
+		return false
+	}
+	status, err := r.p.FS.Status(r.pid)
+	return err == nil && status.Ignored != nil && *status.Ignored&(1<<(unix.SIGCHLD-1)) == 0
+}

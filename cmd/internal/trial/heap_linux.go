@@ -1,0 +1,81 @@
+//go:build linux && (amd64 || arm64)
+
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+	"github.com/foliomem/folio/cmd/internal/program/launch"
+	"github.com/foliomem/folio/internal/system/spawn"
+)
+
+// A Heap is what THPHeap changes in a program.
+type Heap struct {
+	program *launch.Program
+	err     error
+}
+
+// ReadHeap looks at a command. Trials of a program whose file is then another are errors.
+func ReadHeap(command string) *Heap {
+	path, err := exec.LookPath(command)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return &Heap{err: err}
+	}
+	program, err := launch.Prepare(path)
+	var refused *codepatch.RefusedError
+	if errors.As(err, &refused) && refused.Kind == codepatch.Patched {
+		err = ErrOwnHeap
+	}
+	return &Heap{program, err}
+}
+
+func (p *Program) mayHeap() error {
+	if _, err := p.heapAtExec(); err != nil {
+		return err
+	}
+	if err := MayTrace(); err != nil {
+		return p.heapError(err)
+	}
+	return nil
+}
+
+// MayTrace says why no program can be stopped at its exec here, with an error that is
+// ErrUntraced where that is denied.
+func MayTrace() error {
+	if err := spawn.MayTrace(); err != nil {
+		return untraced(err)
+	}
+	return nil
+}
+
+// heapAtExec returns what is to be done when the program is stopped at its exec; nil
+// and ErrOwnHeap for nothing.
+func (p *Program) heapAtExec() (func(pid int) error, error) {
+	h := p.Heap
+	if h == nil {
+		h = ReadHeap(p.Command[0])
+	}
+	if h.err != nil {
+		return nil, p.heapError(h.err)
+	}
+	return func(pid int) error {
+		if err := h.program.Apply(pid); err != nil {
+			return p.heapError(err)
+		}
+		return nil
+	}, nil
+}
+
+// untraced explains why a program could not be stopped at its exec.
+func untraced(err error) error {
+	var trace *spawn.TraceError
+	var errno syscall.Errno
+	if errors.As(err, &trace) && errors.As(trace.Err, &errno) {
+		return fmt.Errorf("%s; %w", launch.WhyDenied(errno), ErrUntraced)
+	}
+	return err
+}

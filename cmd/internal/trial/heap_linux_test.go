@@ -1,0 +1,192 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/cmd/internal/program/codepatch"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// needHuge is for tests of what the kernel gives to programs that ask.
+func needHuge(t *testing.T) {
+	t.Helper()
+	if err := GetsHuge(procmem.New(""), os.Environ()); err != nil {
+		testenv.Missing(t, "huge pages: %v", err)
+	}
+	if thp, err := procmem.New("").THP(); err != nil || thp.Enabled.Selected != "madvise" {
+		testenv.Missing(t, "THP in mode madvise (%v, %v)", thp.Enabled.Selected, err)
+	}
+}
+
+// held is a program that holds a Go heap of some MiB, and says how much of its
+// memory asks for huge pages.
+func held(mib int, words ...string) *subject {
+	return role(append([]string{"advised", fmt.Sprint(mib)}, words...)...)
+}
+
+// checkAdvised checks what the program said of itself.
+func checkAdvised(t *testing.T, s *Sample, mib int, want bool) {
+	t.Helper()
+	var advised int
+	if _, err := fmt.Sscanf(s.Tail, "advised %d", &advised); err != nil {
+		t.Fatalf("%v: %q", err, s.Tail)
+	}
+	if got := advised >= mib<<20; got != want || !want && advised > 0 {
+		t.Errorf("%d bytes ask for huge pages, want %d MiB: %v", advised, mib, want)
+	}
+}
+
+// TestHeapAsks: under --thp heap the heap of a program asks for huge pages, and has
+// one fault for each of them; under no other setting it does. Nothing else changes.
+func TestHeapAsks(t *testing.T) {
+	needHuge(t)
+	for _, fork := range []bool{false, true} {
+		forkOnly = fork
+		defer func() { forkOnly = false }()
+		plain := runOK(t, held(64), Setting{})
+		checkAdvised(t, plain, 64, false)
+		p := held(64)
+		p.Trace = true
+		if err := p.MayHeap(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			huge := runOK(t, p, Setting{THP: THPHeap})
+			checkAdvised(t, huge, 64, true)
+			if least := int64(64<<20/os.Getpagesize()) / 2; plain.MinorFaults-huge.MinorFaults < least {
+				t.Errorf("%d page faults, and %d without huge pages", huge.MinorFaults, plain.MinorFaults)
+			}
+			if huge.GoChildren == nil || *huge.GoChildren != 0 || plain.GoChildren != nil {
+				t.Errorf("Go children: %v, %v", huge.GoChildren, plain.GoChildren)
+			}
+		}
+	}
+}
+
+// TestHeapOfSampledProgram: samples and the trace are as complete as without.
+func TestHeapOfSampledProgram(t *testing.T) {
+	needHuge(t)
+	p := role("advised", "16", "collect")
+	p.Trace, p.Profile = true, 997
+	s := runOK(t, p, Setting{THP: THPHeap})
+	checkAdvised(t, s, 16, true)
+	if s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles < 1 || s.PeakRSSSource != Kernel {
+		t.Errorf("trace %q, cycles %v, peak RSS of %q", s.GCTrace, s.GCCycles, s.PeakRSSSource)
+	}
+}
+
+// TestHeapOfChildren: Go programs that the program starts run as they are, and are
+// counted.
+func TestHeapOfChildren(t *testing.T) {
+	needHuge(t)
+	p := held(8, "child")
+	p.Trace = true
+	s := runOK(t, p, Setting{THP: THPHeap})
+	if s.GoChildren == nil || *s.GoChildren < 1 || *s.GoChildren > 2 {
+		t.Errorf("%v Go children", s.GoChildren)
+	}
+	if !strings.Contains(s.Tail, "child advised 0\n") {
+		t.Errorf("the child says %q", s.Tail)
+	}
+}
+
+// TestHeapRefused: a program that cannot have its heap on huge pages is not run.
+func TestHeapRefused(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	p := shell(": >" + mark)
+	for _, err := range []error{p.MayHeap(), func() error { _, err := p.Run(t.Context(), Setting{THP: THPHeap}); return err }()} {
+		if err == nil || !strings.HasPrefix(err.Error(), "--thp heap: sh: not a Go program") {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it ran")
+	}
+	checkNoneLeft(t)
+}
+
+// TestHeapOfCopy: a copy that folio patch made needs nothing.
+func TestHeapOfCopy(t *testing.T) {
+	needHuge(t)
+	p := held(16)
+	copied := filepath.Join(t.TempDir(), "prog.huge")
+	if _, err := codepatch.Copy(p.Command[0], copied); err != nil {
+		t.Fatal(err)
+	}
+	p.Command[0] = copied
+	if err := p.MayHeap(); !errors.Is(err, ErrOwnHeap) {
+		t.Errorf("%v", err)
+	}
+	for _, thp := range []THP{THPHeap, THPSystem} {
+		checkAdvised(t, runOK(t, p, Setting{THP: thp}), 16, true)
+	}
+}
+
+// TestHeapOfChangedProgram: a program that was replaced between two trials is not the
+// one that is measured, and does not run.
+func TestHeapOfChangedProgram(t *testing.T) {
+	p := held(8)
+	data, err := os.ReadFile(p.Command[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Command[0] = filepath.Join(t.TempDir(), "prog")
+	replace := func() {
+		if err := os.WriteFile(p.Command[0]+".new", data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(p.Command[0]+".new", p.Command[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace()
+	p.Heap = ReadHeap(p.Command[0])
+	runOK(t, p, Setting{THP: THPHeap})
+	replace()
+	if s, err := p.Run(t.Context(), Setting{THP: THPHeap}); err == nil || !strings.Contains(err.Error(), "another file was executed") {
+		t.Errorf("%+v, %v", s, err)
+	}
+	checkNoneLeft(t)
+}
+
+// roleAdvised (MiB, collect or child) holds a Go heap and says how much memory asks
+// for huge pages.
+func roleAdvised(words []string) error {
+	b := make([]byte, number(words, 0)<<20)
+	for i := 0; i < len(b); i += 4096 {
+		b[i] = 1
+	}
+	data, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		return err
+	}
+	size, sum := 0, 0 // in KiB
+	for line := range strings.Lines(string(data)) {
+		_, _ = fmt.Sscanf(line, "Size: %d kB", &size)
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && slices.Contains(strings.Fields(flags), "hg") {
+			sum += size
+		}
+	}
+	fmt.Println("advised", sum<<10)
+	runtime.KeepAlive(b)
+	switch strings.Join(words[1:], " ") {
+	case "collect":
+		runtime.GC()
+	case "child":
+		cmd := roleCmd("advised", "1")
+		cmd.Stderr = os.Stderr // where its trace lines come in pieces, between which its output could fall
+		out, err := cmd.Output()
+		fmt.Printf("child %s", out)
+		// It is looked at while it lives.
+		return errors.Join(err, roleCmd("touch", "1", "200").Run())
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// collapsed says what --thp collapse did, in the last sample that has it.
+func collapsed(samples []*Sample) string {
+	for _, s := range slices.Backward(samples) {
+		switch {
+		case s.CollapsedBytes == nil:
+		case *s.CollapsedBytes == 0:
+			return "--thp collapse found nothing to put on huge pages: no Go heap had a dense window, or the program ended too early"
+		default:
+			return fmt.Sprintf("folio put %s of heap on huge pages, in %s, which is not in the program's CPU time",
+				unit.Size(*s.CollapsedBytes), unit.Seconds(*s.CollapseSeconds))
+		}
+	}
+	return ""
+}
+
+// heapOnlyNote says which programs --thp heap left as they are.
+func heapOnlyNote(samples []*Sample) string {
+	most := 0
+	for _, s := range samples {
+		if s.GoChildren != nil {
+			most = max(most, *s.GoChildren)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
+}
+
+// heapLostNote says that the change of --thp heap was lost by an exec.
+func heapLostNote(samples []*Sample) string {
+	for _, s := range slices.Backward(samples) {
+		if s.Became != "" {
+			return "--thp heap was lost: the program became another by exec, " + s.Became + ", whose heap is as it was; run that program itself, or build it with the package auto"
+		}
+	}
+	return ""
+}
+
+// inRuns says in how many of several runs something is so; "" of one run.
+func inRuns(samples []*Sample, is func(*Sample) bool) (in string, any bool) {
+	n := 0
+	for _, s := range samples {
+		if is(s) {
+			n++
+		}
+	}
+	if len(samples) > 1 {
+		in = fmt.Sprintf("in %d of %d runs ", n, len(samples))
+	}
+	return in, n > 0
+}
+
+// peaksUnknown says which peak of memory some run lacks, and why.
+func peaksUnknown(samples []*Sample) string {
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.PeakRSS == nil }); any {
+		return in + "peak RSS is not known: the program ended before it could be looked at, and this system has no exact figure for programs smaller than folio"
+	}
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.PeakTreeRSS == nil }); any {
+		return in + "the peak RSS of all processes together is not known: it can only be sampled, and they ended too soon"
+	}
+	return ""
+}
+
+// unseen says what is not known of GC cycles, and why.
+func unseen(samples []*Sample) string {
+	unknown := "GC cycles are unknown: "
+	if PeakWaterfall(samples).Cycles() > 0 {
+		unknown = "how many GC cycles there were in all is unknown: "
+	}
+	bounds := "GC cycles, pauses and the heap peak are lower bounds: "
+	for _, s := range samples {
+		switch aside := s.AsideText(); {
+		case aside != "" && s.GCCycles == nil:
+			return unknown + aside
+		case aside != "":
+			return bounds + aside
+		case s.NoLoad: // so is all else
+		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
+			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
+		case s.GCCycles == nil && s.GCTrace == TracePartial:
+			return unknown + "no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
+		case s.GCCycles == nil:
+			return unknown + "no Go program was seen"
+		case s.GCTrace == TracePartial:
+			return bounds + "some gctrace lines could not be seen, or told from other output. A process throws its standard error away, was started with another GODEBUG, was too short-lived to be looked at, or wrote at the same time as another"
+		}
+	}
+	return ""
+}
+
+// AddNotesOfArms notes what a reader of a comparison must know.
+func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
+	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
+		notes.Add(text)
+	}
+}
+
+// AddNotes notes what a reader of the figures must know. traced says that GC cycles were to be
+// seen.
+func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
+	failed, late, left := 0, 0, 0
+	for _, s := range samples {
+		if !s.OK() && s.Late() {
+			late++
+		} else if !s.OK() {
+			failed++
+		}
+		left = max(left, s.Leftovers)
+	}
+	switch last := samples[len(samples)-1]; {
+	case late == len(samples):
+		notes.Add("LATE: no run counts: " + last.Failure)
+	case failed+late == len(samples) && last.FailureKind == FailedInterrupted:
+		notes.Add("the run was " + last.Failure + ": its figures are of the time until then")
+	case failed+late == len(samples):
+		notes.Add("the program failed (" + last.Failure + "): the figures are of a failed run")
+	default:
+		if failed > 0 {
+			notes.Add(fmt.Sprintf("%d of %d runs failed and do not count", failed, len(samples)))
+		}
+		if late > 0 {
+			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), LateNote(samples)))
+		}
+	}
+	notes.Add(leftOutNote(samples))
+	if left > 0 {
+		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
+	}
+	for _, s := range samples {
+		if s.Unsampled != nil {
+			notes.Add("CPU time was not sampled: " + s.Unsampled.Error())
+			break
+		}
+	}
+	if traced {
+		notes.Add(unseen(samples))
+	}
+	notes.Add(peaksUnknown(samples))
+	notes.Add(collapsed(samples))
+	for _, text := range []string{heapOnlyNote(samples), heapLostNote(samples)} {
+		notes.Add(text)
+	}
+	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {
+		notes.Add(in + "the program ended before its huge pages could be counted")
+	}
+	if w := Profile(samples); w != nil {
+		for _, n := range w.Notes {
+			notes.Add(n)
+		}
+	}
+}

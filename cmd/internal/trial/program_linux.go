@@ -1,0 +1,478 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/trial/load"
+	"github.com/foliomem/folio/cmd/internal/trial/metric"
+	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/cgroup"
+)
+
+// oneTrial keeps trials apart: see Program.
+var oneTrial sync.Mutex
+
+// graces for the ways in which a trial ends early.
+const (
+	graceLeftover = time.Second     // processes that the program left behind
+	graceStop     = 2 * time.Second // the search was interrupted
+	graceSignal   = 10 * time.Second
+)
+
+// A running trial.
+type running struct {
+	p         *Program
+	req       Request
+	family    *family
+	pid       int
+	files     files
+	sampler   *sampler
+	witness   *witness
+	series    *Series       // nil: not asked for
+	observer  *observer     // of a server under load; nil: not asked for
+	kept      *load.Kept    // requests of that load
+	follower  *follower     // nil: the heap stays as it is
+	profile   *profiler     // nil: no sampling
+	unsampled error         // why
+	exited    chan struct{} // closed when the root has ended; it is still a zombie then
+	started   time.Time     // when the program was let go
+	running   time.Duration // since then, when it ran at the latest
+	ended     time.Time     // valid once exited is closed
+	emptied   time.Time     // when nothing was left of it
+
+	thp        THP
+	group      *cgroup.Group // nil: the program runs where folio does
+	underLoad  cgroup.Usage  // what the group of a server counted under load
+	groupErr   error         // why that is not known
+	usedBefore unix.Rusage   // of the process, before it became the program
+	alone      bool          // the program never had a child, known once it has ended
+
+	mu     sync.Mutex // guards trace: two pumps write it
+	trace  gctrace.Summary
+	traced bool
+
+	liveBefore uint64 // LivePeak of the trace before the load; 0 where there was no cycle
+
+	endWait func() // ends the load of a server, or the wait for its answer; nil where there is none
+
+	stopped bool // folio ended the program in due course: how it died is not a failure
+}
+
+// files are the program's streams as folio holds them.
+type files struct {
+	pumps      [2]*pump
+	collectors [2]*metric.Collector
+	tails      [2]*tail
+	pass       []*os.File // stdin, stdout, stderr of the program
+}
+
+// stream makes output stream i (0 is standard output): figures are collected
+// from it, its end is kept, and it goes on to dst unless that is nil.
+func (f *files) stream(i int, dst io.Writer, spec *metric.Spec, opts *gctrace.Options) error {
+	f.tails[i] = new(tail)
+	f.collectors[i] = new(metric.Collector)
+	if spec != nil {
+		f.collectors[i].Pattern = spec.Pattern
+	}
+	sinks := []io.Writer{f.collectors[i], f.tails[i]}
+	if dst != nil {
+		sinks = append(sinks, dst)
+	}
+	p, w, err := newPump(io.MultiWriter(sinks...), opts)
+	if err != nil {
+		return err
+	}
+	f.pumps[i] = p
+	f.pass = append(f.pass, w)
+	return nil
+}
+
+// tail returns the end of standard error, or of standard output when there is none, or when that
+// alone says why: what is likely to explain a failure.
+func (f *files) tail() string {
+	out, text := f.tails[0].String(), f.tails[1].String()
+	_, ofOut := reasonIn(out)
+	if _, rank := reasonIn(text); text == "" || ofOut < rank {
+		return out
+	}
+	return text
+}
+
+func (f *files) closePassed() {
+	for _, x := range f.pass {
+		x.Close()
+	}
+	f.pass = nil
+}
+
+// Run runs one trial. No process that it started is left when it returns.
+func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, err error) {
+	oneTrial.Lock()
+	defer oneTrial.Unlock()
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if s.THP == THPCollapse {
+		if err := MayCollapse(); err != nil {
+			return nil, err
+		}
+	}
+	var atExec func(pid int) error
+	if s.THP == THPHeap && !p.Patched {
+		if atExec, err = p.heapAtExec(); err != nil && !errors.Is(err, ErrOwnHeap) {
+			return nil, err
+		}
+	}
+	if err := becomeReaper(); err != nil {
+		return nil, err
+	}
+	if p.Server != nil {
+		if err := p.Server.Ready.PortTaken(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r := &running{p: p, req: req, family: newFamily(p.FS), exited: make(chan struct{})}
+	if p.Cgroups != nil {
+		if r.group, err = p.Cgroups.New(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, r.endGroup()) }()
+	}
+	if err := r.start(s, atExec); err != nil {
+		return nil, err
+	}
+	defer guard()
+	defer r.witness.asides() // where the trial does not exist
+	if p.Server != nil {
+		return r.serve(ctx)
+	}
+	return r.run(ctx)
+}
+
+// guard ends all processes if folio itself fails, before it dies of it.
+func guard() {
+	if v := recover(); v != nil {
+		EndAll()
+		panic(v)
+	}
+}
+
+// background runs f, and ends all processes should it panic: a panic in a
+// goroutine ends folio without running the deferred calls of any other.
+func background(f func()) {
+	go func() {
+		defer guard()
+		f()
+	}()
+}
+
+func (r *running) start(s Setting, atExec func(pid int) error) error {
+	env := r.p.patched(s.Environ(r.p.environ()), s.THP)
+	keep := false
+	if r.p.Trace {
+		env, keep, r.traced = traceEnv(env)
+	}
+	if err := r.open(keep); err != nil {
+		return err
+	}
+	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
+	r.witness.theirs = keep
+	if r.req.KeepSeries || r.delays() {
+		r.series = &Series{}
+	}
+	for _, p := range r.files.pumps {
+		background(p.run)
+	}
+	if err := r.launch(env, s.THP, atExec); err != nil {
+		for _, p := range r.files.pumps {
+			_ = p.finish()
+		}
+		return err
+	}
+	r.witness.root, r.thp = r.pid, s.THP
+	if r.profile != nil {
+		r.profile.series = r.series
+		if r.p.Server != nil {
+			r.profile.members = map[int]bool{r.pid: true}
+			r.profile.since.Store(math.MaxUint64) // until the load begins
+		}
+		background(r.profile.run)
+	}
+	r.family.own = []int{r.pid}
+	r.sampler.series, r.sampler.witness = r.series, r.witness
+	if r.req.KeepWaterfall {
+		r.sampler.reader = newPeakReader(r.p.FS, r.begun)
+		background(r.sampler.reader.run)
+	}
+	background(r.sampler.run)
+	if s.THP == THPCollapse {
+		r.follower = newFollower(r.p.FS, r.sampler.tree.PIDs)
+		r.follower.start()
+	}
+	background(func() {
+		awaitExit(r.pid)
+		r.ended = time.Now()
+		close(r.exited)
+	})
+	return nil
+}
+
+// open makes the program's three streams.
+func (r *running) open(keepTrace bool) (err error) {
+	f := &r.files
+	defer func() {
+		if err != nil {
+			f.closePassed()
+		}
+	}()
+	stdin, err := r.p.stdin()
+	if err != nil {
+		return err
+	}
+	f.pass = append(f.pass, stdin)
+	opened := time.Now() // a little before the start: the pumps run by then
+	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {
+		if err := f.stream(i, dst, r.p.Metric, &gctrace.Options{
+			OnCycle: r.addCycle,
+			Elapsed: func() time.Duration { return time.Since(opened) },
+			Traced:  r.traced,
+			Keep:    keepTrace,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stdin returns the program's standard input as a file of its own.
+func (p *Program) stdin() (*os.File, error) {
+	if p.Input != "" {
+		f, err := os.Open(p.Input)
+		if err != nil {
+			return nil, fmt.Errorf("--input: %w", err)
+		}
+		return f, nil
+	}
+	if p.Stdin == nil {
+		return os.Open(os.DevNull)
+	}
+	if p.Again {
+		// A descriptor of its own has a position of its own. Whose file it is that
+		// somebody else opened may not be ours to open; then trials share it.
+		if f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", p.Stdin.Fd())); err == nil {
+			return f, nil
+		}
+		if _, err := p.Stdin.Seek(0, io.SeekStart); err != nil && !errors.Is(err, unix.ESPIPE) {
+			return nil, fmt.Errorf("read standard input again: %w", err)
+		}
+	}
+	fd, err := unix.FcntlInt(p.Stdin.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("dup stdin", err)
+	}
+	return os.NewFile(uintptr(fd), "stdin"), nil
+}
+
+func (r *running) addCycle(c gctrace.Cycle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace.Add(c)
+	r.series.collected(c)
+}
+
+// run waits for the program's own end.
+func (r *running) run(ctx context.Context) (*Sample, error) {
+	out := &Sample{}
+	err := r.await(ctx, out, r.exited, r.req.Timeout)
+	ru, ws := r.collect(out)
+	if err != nil {
+		return nil, err
+	}
+	out.Wall = r.ended.Sub(r.started).Seconds()
+	if out.Leftovers > 0 {
+		out.Outlived = r.emptied.Sub(r.ended).Seconds()
+	}
+	r.fill(out, &ru, ws)
+	if err := r.ownEnd(ctx, out); err != nil {
+		return nil, err
+	}
+	r.fillProfile(out)
+	r.fillTrace(out)
+	return out, r.streamError()
+}
+
+// ownEnd returns the error of ctx if that may be what a program ended of, in whatever way: the
+// trial does not exist then.
+func (r *running) ownEnd(ctx context.Context, out *Sample) error {
+	code, _ := value(out.ExitCode)
+	likely := slices.Contains(interrupts, out.Signal) || code == exitInterrupted
+	if likely && r.p.Signals == nil && !out.TimedOut && !out.OverMemory {
+		return r.hear(ctx, out)
+	}
+	return ctx.Err()
+}
+
+// interrupts are the signals that ask folio to end, which a terminal, or whoever ends a group of
+// processes, sends to its programs as well. Shells and many programs exit with exitInterrupted
+// after the first.
+var interrupts = []string{"SIGINT", "SIGHUP", "SIGTERM", "SIGQUIT"}
+
+const exitInterrupted = 130
+
+// hearsWithin is how long folio may take to hear of a signal that its program
+// has heard of already.
+const hearsWithin = 500 * time.Millisecond
+
+// hear waits until folio hears of a signal that a program may have ended of: ctrl-C on a terminal
+// goes to the program and to folio at the same instant, and the program can be gone before folio
+// knows. That is not a failure of the program. It returns the error of ctx.
+func (r *running) hear(ctx context.Context, out *Sample) error {
+	if out.Interrupted {
+		return ctx.Err()
+	}
+	t := time.NewTimer(hearsWithin)
+	defer t.Stop()
+	select {
+	case <-r.p.Signals:
+		out.Interrupted = true
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	return ctx.Err()
+}
+
+// await waits for done (the program, or its load) and ends the program early
+// where that is due; limit is for how long it may take, 0 for any time. The
+// error says that the trial does not exist.
+func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, limit time.Duration) error {
+	var timeout, tooLate <-chan time.Time
+	if limit > 0 {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		timeout = t.C
+	}
+	for {
+		select {
+		case <-done:
+			out.Interrupted = out.Interrupted || len(r.p.Signals) > 0 // of the two, chance picks one
+			return nil
+		case sig := <-r.p.Signals:
+			out.Interrupted = true
+			if tooLate != nil { // a second signal: the user does not want to wait
+				r.family.end(0)
+				continue
+			}
+			r.witness.lookNow(r.sampler.tree.PIDs())
+			if r.endWait != nil {
+				r.endWait() // the server is stopped after it
+			} else {
+				r.forward(sig)
+			}
+			tooLate = time.After(graceSignal)
+		case <-tooLate:
+			r.family.end(0)
+		case <-r.sampler.over:
+			out.OverMemory = true
+			out.Failure = fmt.Sprintf("ended: its memory passed %s", unit.Exact(r.p.MaxMemory))
+			r.family.end(0)
+			<-r.exited
+			return nil
+		case <-timeout:
+			out.TimedOut = true
+			out.Failure = fmt.Sprintf("ended: it took longer than %v", limit.Round(time.Millisecond))
+			r.witness.lookNow(r.sampler.tree.PIDs())
+			r.family.end(graceLeftover)
+			<-r.exited
+			return nil
+		case <-ctx.Done():
+			r.family.end(graceStop)
+			<-r.exited
+			return ctx.Err()
+		}
+	}
+}
+
+// forward passes a signal on, unless the terminal gave it to the program as
+// well: a second interrupt means "now!" to many programs.
+func (r *running) forward(sig os.Signal) {
+	n, ok := sig.(syscall.Signal)
+	if ok && !FromTerminal(n) {
+		_ = unix.Kill(r.pid, n)
+	}
+}
+
+// FromTerminal says whether a signal most likely came from a terminal, which sends it to
+// all programs of the process group.
+func FromTerminal(s syscall.Signal) bool {
+	return (s == unix.SIGINT || s == unix.SIGQUIT) && inForeground()
+}
+
+// inForeground says whether a terminal sends its ctrl-C to this process group,
+// and so to the program, which is in the same group.
+func inForeground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// collect ends what the program left behind, reaps everything and drains the
+// output.
+func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
+	if r.follower != nil {
+		r.follower.end()
+	}
+	r.sampler.end()
+	if r.sampler.reader != nil {
+		r.sampler.reader.end()
+	}
+	childless := r.hadNoChild()
+	ws, ru, _ := reap(r.pid)
+	r.family.own = nil
+	out.Leftovers = r.family.end(graceLeftover)
+	r.family.reapOrphans()
+	r.emptied = time.Now()
+	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
+	addRusage(&ru, &r.family.used)
+	subtractRusage(&ru, &r.usedBefore)
+	if r.profile != nil {
+		r.profile.stop()
+	}
+	for _, p := range r.files.pumps {
+		_ = p.finish() // streamError reports
+	}
+	return ru, ws
+}
+
+// streamError returns why the output could not be passed on. That its reader
+// went away (head, for example) is the program's business: it was told in its
+// turn.
+func (r *running) streamError() error {
+	var errs []error
+	for _, p := range r.files.pumps {
+		if err := p.finish(); err != nil && !errors.Is(err, unix.EPIPE) {
+			errs = append(errs, fmt.Errorf("pass the program's output on: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A write to a closed standard output must be an error to us, not the end of
+// folio. Catching the signal, unlike ignoring it, is not inherited by programs.
+func init() { signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) }

@@ -1,0 +1,134 @@
+package html
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+)
+
+const marker = "/home/MARKER/x"
+
+// plant calls f with every text that v reaches, and the name of its field.
+func plant(v reflect.Value, field string, f func(reflect.Value, string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			plant(v.Elem(), field, f)
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			plant(v.Index(i), field, f)
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			to := reflect.New(v.Type().Elem()).Elem()
+			to.Set(v.MapIndex(k))
+			plant(to, field, f)
+			v.SetMapIndex(k, to)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if x := v.Type().Field(i); x.IsExported() && x.Tag.Get("json") != "-" {
+				plant(v.Field(i), v.Type().String()+"."+x.Name, f)
+			}
+		}
+	case reflect.String:
+		f(v, field)
+	}
+}
+
+// of is the part of a result that is there.
+func of(r *result.Result) reflect.Value {
+	v := reflect.ValueOf(r).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).Kind() == reflect.Pointer && !v.Field(i).IsNil() {
+			return v.Field(i)
+		}
+	}
+	panic("an empty result")
+}
+
+// textOf is what folio report prints.
+func textOf(t *testing.T, r *result.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	var err error
+	switch {
+	case r.Program != nil:
+		err = report.Program(&b, r.Program, report.TextOptions{All: true})
+	case r.Lab != nil:
+		err = report.Lab(&b, r.Lab)
+	case r.AB != nil:
+		err = report.AB(&b, r.AB)
+	case r.Inspect != nil:
+		err = report.Inspect(&b, r.Inspect, 0)
+	case r.Doctor != nil:
+		err = report.Doctor(&b, r.Doctor, 0)
+	case r.Suggest != nil:
+		err = report.Suggest(&b, r.Suggest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Neither page nor text of a redacted result has a marker that was in each of its texts
+// which do not stay by their kind; both say that they are redacted.
+func TestRedactedPages(t *testing.T) {
+	for name, file := range map[string]any{"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile(), "ab": abFile(),
+		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"), "suggest": suggestFile("prog")} {
+		stays := make(map[string]bool)
+		trial := read(t, name, file)
+		plant(of(trial), "", func(v reflect.Value, _ string) { v.SetString(v.String() + " " + marker) })
+		if err := trial.Redact(); err != nil {
+			t.Fatal(err)
+		}
+		plant(of(trial), "", func(v reflect.Value, field string) {
+			if strings.Contains(v.String(), "MARKER") {
+				stays[field] = true
+			}
+		})
+		r := read(t, "/home/MARKER/"+name+".json", file)
+		n := 0
+		plant(of(r), "", func(v reflect.Value, field string) {
+			if !stays[field] && v.String() != "" {
+				v.SetString(v.String() + " " + marker)
+				n++
+			}
+		})
+		page := func() string {
+			p := NewPage(r)
+			for _, s := range p.Sections { // what is packed is looked at by itself
+				if s.Raw != nil {
+					s.About = append(s.About, string(s.Raw.JSON), s.Raw.File)
+				}
+			}
+			out, err := Render(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(out)
+		}
+		if before := page() + textOf(t, r); n < 3 || !strings.Contains(before, "MARKER") {
+			t.Fatalf("%s: %d texts have a marker, and none is shown", name, n)
+		}
+		if err := r.Redact(); err != nil {
+			t.Fatal(err)
+		}
+		for what, text := range map[string]string{"page": page(), "text": textOf(t, r)} {
+			if at := strings.Index(text, "MARKER"); at >= 0 {
+				t.Errorf("%s: the %s has a marker: %.200s", name, what, text[max(0, at-100):])
+			}
+			if !strings.Contains(text, result.RedactedText) {
+				t.Errorf("%s: the %s does not say that it is redacted", name, what)
+			}
+		}
+		t.Logf("%s: %d texts", name, n)
+	}
+}

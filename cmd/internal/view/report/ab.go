@@ -1,0 +1,476 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchunit"
+
+	"github.com/foliomem/folio/cmd/internal/base/figure"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// ABLabel names a figure of folio ab.
+func ABLabel(key string) string {
+	if label, ok := abLabels[key]; ok {
+		return label
+	}
+	if i := slices.IndexFunc(figure.All, func(f figure.Figure) bool { return f.Key == key }); i >= 0 {
+		return figure.All[i].Label
+	}
+	return key
+}
+
+var abLabels = map[string]string{
+	"wall_seconds": "wall", "user_seconds": "user CPU", "sys_seconds": "system CPU", "cpu_seconds": "CPU",
+	"peak_rss_bytes": "peak RSS", "peak_tree_rss_bytes": "peak RSS, all processes",
+	"minor_faults": "page faults", "major_faults": "major faults", "gc_cycles": "GC cycles",
+	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause", "gc_trace_cpu_seconds": "GC CPU, traced",
+	"gc_cpu_seconds": "GC CPU", "gc_cpu_fraction": "GC share", "memory_tax_fraction": "memory tax",
+	"p50_seconds": "p50", "p99_seconds": "p99", "p999_seconds": "p99.9", "cpu_per_request_seconds": "CPU per request",
+	"heap_peak_bytes": "peak heap", "huge_peak_bytes": "peak on huge pages",
+}
+
+// ABValue prints a value of a figure.
+func ABValue(f *result.ABFigure, v float64) string {
+	switch f.Unit {
+	case result.UnitSeconds:
+		return unit.Seconds(v)
+	case result.UnitBytes:
+		return unit.Bytes(v)
+	case result.UnitCount:
+		return unit.Count(v)
+	case result.UnitFraction:
+		return unit.Percent(v)
+	}
+	if strings.HasSuffix(f.Key, " ns/op") {
+		return unit.Seconds(v / 1e9)
+	}
+	return benchunit.Scale(v, benchunit.Decimal)
+}
+
+// signed prints a fraction as a difference: +3.1%.
+func signed(v float64) string {
+	text := fmt.Sprintf("%+.1f%%", 100*v)
+	if text == "-0.0%" || text == "+0.0%" {
+		return "0.0%"
+	}
+	return text
+}
+
+// ABDifference prints the difference of a figure, and its interval; "" where there is
+// none: in percent of the base, in points of a share, else in the figure's unit.
+func ABDifference(f *result.ABFigure) (diff, interval string) {
+	if f.Ratio != nil {
+		diff = signed(*f.Ratio - 1)
+		if f.RatioLo != nil && f.RatioHi != nil {
+			interval = signed(*f.RatioLo-1) + " to " + signed(*f.RatioHi-1)
+		}
+		return diff, interval
+	}
+	if f.DifferenceLo != nil && f.DifferenceHi != nil {
+		interval = abInterval(f, *f.DifferenceLo, *f.DifferenceHi)
+	}
+	return abSigned(f, f.Difference), interval
+}
+
+// abInterval prints an interval of a difference in the figure's unit.
+func abInterval(f *result.ABFigure, lo, hi float64) string {
+	low := abSigned(f, lo)
+	if f.Unit == result.UnitFraction {
+		low = strings.TrimSuffix(low, points)
+	}
+	return low + " to " + abSigned(f, hi)
+}
+
+// points are the unit of a difference of two shares.
+const points = " points"
+
+// abSigned prints a difference in the figure's unit: +12, -1.500ms, +3.1 points.
+func abSigned(f *result.ABFigure, v float64) string {
+	if f.Unit == result.UnitFraction {
+		return strings.TrimSuffix(signed(v), "%") + points
+	}
+	text := ABValue(f, math.Abs(v))
+	switch {
+	case v > 0:
+		return "+" + text
+	case v < 0:
+		return "-" + text
+	}
+	return text
+}
+
+// ABSentence says what a figure differs in.
+func ABSentence(f *result.ABFigure) string {
+	diff, interval := ABDifference(f)
+	label := ABLabel(f.Key)
+	switch better, different := f.Better(); {
+	case interval == "":
+		return fmt.Sprintf("%s: too few rounds to tell (%d)", label, f.N)
+	case !different && isZero(f.DifferenceLo) && isZero(f.DifferenceHi):
+		if f.Base == f.Value {
+			return fmt.Sprintf("%s: no difference found (%s in both)", label, ABValue(f, f.Base))
+		}
+		return fmt.Sprintf("%s: no difference found", label)
+	case !different:
+		text := fmt.Sprintf("%s: no difference found (%s)", label, interval)
+		switch {
+		case f.Detectable == nil || *f.Detectable == 0:
+		case *f.Detectable > tooNoisy && (f.Ratio != nil || f.Unit == result.UnitFraction):
+			text += "; too noisy to find any below 100%"
+		default:
+			text += fmt.Sprintf("; differences below %s would be missed", abSeen(f, *f.Detectable))
+		}
+		return text
+	case better:
+		return fmt.Sprintf("%s: %s (%s), better", label, diff, interval)
+	default:
+		return fmt.Sprintf("%s: %s (%s), worse", label, diff, interval)
+	}
+}
+
+// tooNoisy is the difference up to which what can be seen is worth a number: who measures whether
+// one program is faster learns nothing from "below 544% goes undetected".
+const tooNoisy = 1
+
+// atLeast prints a difference that can be seen, rounded up.
+func atLeast(v float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*v)/10) }
+
+func isZero(v *float64) bool { return v != nil && *v == 0 }
+
+// abSeen prints a difference that can be seen, a fraction of the base, as ABDifference
+// prints those of the figure.
+func abSeen(f *result.ABFigure, v float64) string {
+	switch {
+	case f.Ratio != nil:
+		return atLeast(v)
+	case f.Unit == result.UnitFraction:
+		return strings.TrimSuffix(atLeast(v*f.Base), "%") + points
+	}
+	return ABValue(f, v*f.Base)
+}
+
+// ABEnd says why the comparison ended and what it could have seen.
+func ABEnd(f *result.AB) string {
+	r := f.Result
+	text := unit.Plural(r.Rounds, "round") + " in " + unit.Seconds(f.ElapsedSeconds)
+	switch r.Ended {
+	case result.EndedBudget:
+		text += "; --budget is spent"
+	case result.EndedMaxRounds:
+		text += "; --rounds is reached"
+	case result.EndedStopped:
+		text += "; not completed"
+	}
+	switch {
+	case r.Detectable == nil:
+		if abTooFew(r) {
+			text += ". Too few rounds to say what could have been seen"
+		}
+	case *r.Detectable == 0:
+		text += ". The runs had no noise: any difference would have been found"
+	case *r.Detectable > tooNoisy:
+		text += ". Too noisy to find any difference below 100%"
+	case r.Ended == result.EndedPrecise || *r.Detectable <= r.Detect:
+		text += fmt.Sprintf(". A difference of %s would have been found in 8 of 10 such comparisons", atLeast(*r.Detectable))
+	default:
+		text += fmt.Sprintf(". Too noisy for --detect %s: a difference of %s would have been found in 8 of 10 such comparisons",
+			atLeast(r.Detect), atLeast(*r.Detectable))
+	}
+	return text
+}
+
+// abTooFew says whether a figure that decides has no interval.
+func abTooFew(r *result.ABResult) bool {
+	for i := range r.Comparisons {
+		for j := range r.Comparisons[i].Figures {
+			if f := &r.Comparisons[i].Figures[j]; f.Primary && f.DifferenceLo == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ABGate says in a line what --fail-if found.
+func ABGate(f *result.AB, g *result.ABGate) string {
+	name := ""
+	if len(f.Arms) > 2 {
+		name = f.Arms[g.Arm].Name + ": "
+	}
+	verdict, why := abVerdict(f, g)
+	return fmt.Sprintf("%s--fail-if %s: %s: %s", name, result.Quote(g.Bound), verdict, why)
+}
+
+// ABVerdict names what --fail-if found.
+func ABVerdict(f *result.AB, g *result.ABGate) string {
+	verdict, _ := abVerdict(f, g)
+	return verdict
+}
+
+func abVerdict(f *result.AB, g *result.ABGate) (verdict, why string) {
+	var x *result.ABFigure
+	for i := range f.Result.Comparisons {
+		if c := &f.Result.Comparisons[i]; c.Arm == g.Arm {
+			x = c.Find(g.Key)
+		}
+	}
+	switch {
+	case x == nil:
+		return "cannot be judged", "not measured"
+	case g.Verdict == result.VerdictUnknown:
+		return "cannot be judged", fmt.Sprintf("the base is %s, and no percentage of it is a difference; give the bound in units, such as %s",
+			ABValue(x, x.Base), result.Quote(inUnits(g.Bound, x)))
+	case g.Lo == nil || g.Hi == nil:
+		return "too few rounds to tell", unit.Plural(x.N, "round")
+	}
+	why = "the interval is " + signed(*g.Lo) + " to " + signed(*g.Hi)
+	switch {
+	case g.Absolute || x.Base <= 0:
+		why = "the interval is " + abInterval(x, *g.Lo, *g.Hi)
+	case x.Ratio == nil: // its difference is shown in points, or in its unit
+		why += " of the base"
+	}
+	switch g.Verdict {
+	case result.VerdictBeyond:
+		return "failed", why
+	case result.VerdictWithin:
+		return "passed", why
+	}
+	return "too noisy to tell", why
+}
+
+// inUnits turns a bound in percent of a figure into one in its unit, as an example.
+func inUnits(bound string, f *result.ABFigure) string {
+	value := map[result.ABUnit]string{result.UnitSeconds: "5ms", result.UnitBytes: "10MiB", result.UnitFraction: "5points"}[f.Unit]
+	if value == "" {
+		value = "100"
+	}
+	is := strings.LastIndexAny(bound, "<>") + 1
+	sign := strings.IndexAny(bound[is:], "+-") + 1
+	return bound[:is+sign] + value
+}
+
+// TitleAB names the arms, the base first.
+func TitleAB(f *result.AB) []string {
+	var out []string
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		line := a.Name
+		if i == 0 {
+			line += " (base)"
+		}
+		line += ": " + a.Line()
+		if s := a.Source; s != nil {
+			line += ", " + s.Package + " at "
+			line += s.Commit[:min(12, len(s.Commit))]
+			if s.Dirty {
+				line += " with changes"
+			}
+		}
+		if v := a.Program.GoVersion; v != nil {
+			line += ", " + *v
+		}
+		out = append(out, console.Line(line))
+	}
+	return out
+}
+
+// ABNoRound is said of a program that has no run in a round in which the base has one.
+const ABNoRound = "not compared: no round has a run of both"
+
+// AB prints the result: the answers, the figures, where the time goes.
+func AB(w io.Writer, f *result.AB) error {
+	if err := sayRedacted(w, f.Header); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, l := range TitleAB(f) {
+		fmt.Fprintln(&b, l)
+	}
+	what := []string{f.Host.OS + " " + f.Host.Kernel, fmt.Sprintf("%d CPUs", f.Host.CPUs)}
+	if l := f.Limits(); l != nil {
+		what = append(what, "limits: "+l.String())
+	}
+	if s := f.Setting.Trial(); !s.IsZero() {
+		what = append(what, s.String())
+	}
+	fmt.Fprintln(&b, console.Line(strings.Join(what, ", ")))
+	if loaded := LoadedAB(f); len(loaded) > 0 {
+		fmt.Fprintln(&b, console.Line("under load: "+Requests(f.Arms[0].Program.Requests)))
+		lt, caption := loadTable(loaded, 0)
+		fmt.Fprintf(&b, "\n%s\n", caption)
+		if err := lt.write(&b, "  "); err != nil {
+			return err
+		}
+		for _, text := range Failures(loaded) {
+			fmt.Fprintf(&b, "  %s\n", console.Line(text))
+		}
+	}
+	if r := f.Result; r != nil {
+		for i := range r.Comparisons {
+			c := &r.Comparisons[i]
+			fmt.Fprintf(&b, "\n%s against %s\n", console.Line(f.Arms[c.Arm].Name), console.Line(f.Arms[0].Name))
+			for j := range c.Figures {
+				if c.Figures[j].Primary {
+					fmt.Fprintf(&b, "  %s\n", console.Line(ABSentence(&c.Figures[j])))
+				}
+			}
+			if len(c.Figures) == 0 {
+				fmt.Fprintf(&b, "  %s\n", ABNoRound)
+				continue
+			}
+			for _, table := range []*table{abFigures(f, c), abClasses(c.Profile), abSites(c.Profile)} {
+				if table == nil {
+					continue
+				}
+				fmt.Fprintln(&b)
+				if err := table.write(&b, "  "); err != nil {
+					return err
+				}
+			}
+		}
+		fmt.Fprintf(&b, "\n%s.\n", ABEnd(f))
+		for i := range r.Gates {
+			fmt.Fprintln(&b, console.Line(ABGate(f, &r.Gates[i])))
+		}
+	}
+	for i, n := range f.Notes {
+		fmt.Fprintf(&b, "note %d: %s\n", i+1, console.Line(n))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// abFigures lists the figures of an arm.
+func abFigures(f *result.AB, c *result.ABComparison) *table {
+	t := &table{left: map[int]bool{0: true}}
+	t.add("", "base", "this", "difference", "95% interval", "n")
+	for i := range c.Figures {
+		x := &c.Figures[i]
+		if !ABShown(x) {
+			continue
+		}
+		diff, interval := ABDifference(x)
+		if !x.Different {
+			diff = "~"
+		}
+		t.add(ABLabel(x.Key), ABValue(x, x.Base), ABValue(x, x.Value), diff, interval, fmt.Sprint(x.N))
+	}
+	return t
+}
+
+// ABShown says whether a figure is one to show: what is 0 in both tells nothing, and
+// the parts of CPU time are seen in it.
+func ABShown(x *result.ABFigure) bool {
+	switch {
+	case x.Primary:
+		return true
+	case x.Key == "gc_trace_cpu_seconds" || x.Key == "gc_cpu_seconds":
+		return false // the share has it
+	}
+	return x.Base != 0 || x.Difference != 0 || x.Different
+}
+
+// ABSmall is the part of the CPU time below which a class is not shown unless it differs.
+const abSmall = 0.01
+
+// ABClasses returns the classes to show, with the CPU time of the base.
+func ABClasses(p *result.ABProfile) []result.ABClass {
+	total := 0.0
+	for _, c := range p.Classes {
+		total += math.Max(c.Base, c.Seconds)
+	}
+	var out []result.ABClass
+	for _, c := range p.Classes {
+		if c.Different || math.Max(c.Base, c.Seconds) >= abSmall*total {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func signedSeconds(v float64) string {
+	switch {
+	case v > 0:
+		return "+" + unit.Seconds(v)
+	case v < 0:
+		return "-" + unit.Seconds(-v)
+	}
+	return "0s"
+}
+
+// ABClassCells are the cells of a class in tables.
+func ABClassCells(c *result.ABClass) (cells [5]string) {
+	cells = [5]string{c.Class.Info().Title, unit.Seconds(c.Base), unit.Seconds(c.Seconds), "~", ""}
+	if c.Different {
+		cells[3] = signedSeconds(c.Difference)
+	}
+	if c.DifferenceLo != nil && c.DifferenceHi != nil {
+		cells[4] = signedSeconds(*c.DifferenceLo) + " to " + signedSeconds(*c.DifferenceHi)
+	}
+	return cells
+}
+
+func abClasses(p *result.ABProfile) *table {
+	if p == nil || len(p.Classes) == 0 {
+		return nil
+	}
+	t := &table{left: map[int]bool{0: true}}
+	t.add("CPU time per run, "+unit.Plural(p.N, "sampled round"), "base", "this", "difference", "95% interval")
+	for _, c := range ABClasses(p) {
+		cells := ABClassCells(&c)
+		t.add(cells[:]...)
+	}
+	return t
+}
+
+// ABSites returns the functions whose memory work differs by more than sampling does.
+func ABSites(p *result.ABProfile) []result.ABSite {
+	const most = 10
+	var out []result.ABSite
+	for _, s := range p.Sites {
+		if s.Different && len(out) < most {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ABSiteCells are the cells of a function in tables.
+func ABSiteCells(s *result.ABSite) [4]string {
+	side := func(v *float64) string {
+		if v == nil {
+			return none
+		}
+		return unit.Seconds(*v)
+	}
+	diff := signedSeconds(s.Difference)
+	if s.Base == nil || s.Seconds == nil {
+		diff += " or more" // the other side is less than what is listed
+	}
+	return [4]string{s.Func, side(s.Base), side(s.Seconds), diff}
+}
+
+func abSites(p *result.ABProfile) *table {
+	if p == nil {
+		return nil
+	}
+	sites := ABSites(p)
+	if len(sites) == 0 {
+		return nil
+	}
+	t := &table{left: map[int]bool{0: true}}
+	t.add("memory work per run, by function", "base", "this", "difference")
+	for _, s := range sites {
+		cells := ABSiteCells(&s)
+		t.add(cells[:]...)
+	}
+	return t
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// waterfallTable is the memory of a process from its RSS down.
+func waterfallTable(w *result.Waterfall) *table {
+	t := &table{left: map[int]bool{0: true}}
+	t.add("part of RSS", "bytes", "share", "runtime says", "+-")
+	for _, p := range w.Parts {
+		if p.Bytes == 0 && (p.Runtime == nil || *p.Runtime == 0) {
+			continue
+		}
+		t.add(p.Title(), SignedSize(p.Bytes), share(p.Bytes, w.RSS), SizeOr(p.Runtime), SizeOr(p.Uncertainty))
+		for _, of := range p.Of {
+			t.add("  "+console.Line(of.Name), unit.Size(of.Bytes), share(int64(min(of.Bytes, 1<<62)), w.RSS), none, none)
+		}
+	}
+	t.add("RSS", unit.Size(w.RSS), share(int64(min(w.RSS, 1<<62)), w.RSS), none, drift(w.Drift))
+	return t
+}
+
+// NearPeakTitle says of what moment the memory of a run is.
+func NearPeakTitle(w *result.NearPeak) string {
+	at := "at the peak"
+	if w.OfPeak < 0.995 {
+		at = "at " + unit.Percent(w.OfPeak) + " of the peak"
+	}
+	of := ""
+	if w.Runs > 1 {
+		of = fmt.Sprintf(", the highest of %d runs", w.Runs)
+	}
+	return fmt.Sprintf("Memory %s of RSS%s: process %d (%s), %s after the start", at, of, w.PID, console.Line(w.Name), unit.Seconds(w.At))
+}
+
+// nearPeak prints the memory of a run near its peak.
+func (p *printer) nearPeak(w *result.NearPeak) error {
+	p.section(NearPeakTitle(w), nil)
+	if err := waterfallTable(&w.Waterfall).write(p.w, "  "); err != nil {
+		return err
+	}
+	// The run has GC cycles of its own, of all its life.
+	for _, l := range append(WaterfallNotes(&w.Waterfall, GCText(w.GC, false)), w.Why...) {
+		p.line("  %s", console.Line(l))
+	}
+	return p.err
+}
+
+// WaterfallNotes are the lines below a waterfall: what is not part of RSS, where the heap
+// is fragmented, and how sure it is. gc says how the GC is set: see [GCText].
+func WaterfallNotes(w *result.Waterfall, gc string) (lines []string) {
+	var beyond []string
+	for _, b := range []struct {
+		name  string
+		bytes *uint64
+	}{{"page tables", w.PageTables}, {"swap", w.Swap}, {"hugetlb pages", w.HugeTLB}} {
+		if b.bytes != nil && *b.bytes > 0 {
+			beyond = append(beyond, b.name+" "+unit.Size(*b.bytes))
+		}
+	}
+	if len(beyond) > 0 {
+		lines = append(lines, "not part of RSS: "+strings.Join(beyond, ", "))
+	}
+	if gc != "" {
+		lines = append(lines, gc)
+	}
+	if text := fragmented(w.Classes); text != "" {
+		lines = append(lines, "free in spans, most in objects of: "+text)
+	}
+	if len(w.Allocators) > 0 {
+		lines = append(lines, fmt.Sprintf("%s is loaded: what it holds is other anonymous memory", strings.Join(w.Allocators, ", ")))
+	}
+	if w.Changing() {
+		lines = append(lines, "the process changed while it was read: the parts are of different moments, see +-")
+	}
+	return append(lines, w.Notes...)
+}
+
+// GCText says how the GC is set, and, with cycles, how often it ran; "" if that is not known.
+func GCText(gc *result.GCState, cycles bool) string {
+	if gc == nil {
+		return ""
+	}
+	gogc, limit := "off", "none"
+	if gc.GOGC != nil {
+		gogc = strconv.Itoa(*gc.GOGC)
+	}
+	if gc.Limit != nil {
+		limit = unit.Size(*gc.Limit)
+	}
+	text := fmt.Sprintf("GOGC %s, GOMEMLIMIT %s", gogc, limit)
+	if cycles {
+		text = unit.Plural(int(gc.Cycles), "GC cycle") + " since its start, " + text
+	}
+	return text
+}
+
+// MemoryAdviceTitle is the heading of what makes a process smaller.
+func MemoryAdviceTitle(w *result.Waterfall) string {
+	return fmt.Sprintf("What to do: at most %s of %s can come back", unit.Size(w.Together), unit.Size(w.RSS))
+}
+
+// MemoryAdviceBound is how much an advice can return.
+func MemoryAdviceBound(a result.MemoryAdvice) string {
+	text := "at most " + unit.Size(a.Bytes)
+	switch {
+	case a.Beyond == 0:
+		text += ", all of it by what is above, too"
+	case a.Beyond < a.Bytes:
+		text += fmt.Sprintf(", %s of it not by what is above", unit.Size(a.Beyond))
+	}
+	return text
+}
+
+// memoryAdvice are the lines of what to do.
+func memoryAdvice(w *result.Waterfall) (lines []string) {
+	for i, a := range w.Advice {
+		lines = append(lines, fmt.Sprintf("%d. %s: %s", i+1, MemoryAdviceBound(a), console.Line(a.What)))
+		do := strings.TrimSpace(console.Line(a.Do) + " " + console.Line(a.Subject))
+		lines = append(lines, "   "+strings.TrimSpace(do+" "+console.Line(a.Code)))
+	}
+	return lines
+}
+
+// fragmented names the size classes with the most memory that is in no object.
+func fragmented(classes []result.MemoryClass) string {
+	const most, least = 3, 64 << 10
+	var out []string
+	for _, c := range classes {
+		if c.Unused >= least && len(out) < most {
+			out = append(out, fmt.Sprintf("%s (%s)", unit.Size(c.Size), unit.Size(c.Unused)))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// SignedSize is unit.Size of what can be below 0.
+func SignedSize(n int64) string {
+	if n < 0 {
+		return "-" + unit.Size(uint64(-n))
+	}
+	return unit.Size(uint64(n))
+}
+
+func share(n int64, of uint64) string {
+	if of == 0 {
+		return none
+	}
+	return unit.Percent(float64(n) / float64(of))
+}
+
+// SizeOr prints a size; - for nil, which was not read.
+func SizeOr(n *uint64) string {
+	if n == nil {
+		return none
+	}
+	return unit.Size(*n)
+}
+
+func drift(n *int64) string {
+	if n == nil {
+		return none
+	}
+	return unit.Size(uint64(max(*n, -*n)))
+}
