@@ -1,7 +1,6 @@
 package gccount
 
 import (
-	"math"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
@@ -21,7 +20,7 @@ type Figures struct {
 
 	CPU goruntime.GCCPU // that of a cycle which has not ended included
 
-	Live, Goal uint64 // when last read; Goal is math.MaxUint64 with the GC off
+	Live, Goal uint64 // when last read; Goal is 0 if there is none (GOGC=off)
 
 	// The largest ones that were seen.
 	HeapPeak   uint64 // objects, with garbage: of cycles when all was marked, and of readings
@@ -108,7 +107,10 @@ func (c *Count) Add(g *goruntime.GC) (s Step) {
 	f.LostPauses += s.Lost
 	f.PauseTotal += now.pause - c.last.pause
 	f.CPU = plus(f.CPU, s.CPU)
-	f.Live, f.Goal = g.Live, g.Goal
+	f.Live, f.Goal = g.Live, 0
+	if g.HasGoal() {
+		f.Goal, f.GoalPeak = g.Goal, max(f.GoalPeak, g.Goal)
+	}
 	f.HeapPeak = max(f.HeapPeak, g.Allocated)
 	if n > 0 {
 		f.HeapPeak = max(f.HeapPeak, g.HeapEnd)
@@ -116,9 +118,6 @@ func (c *Count) Add(g *goruntime.GC) (s Step) {
 	f.InUsePeak = max(f.InUsePeak, g.HeapInUse)
 	f.LivePeak = max(f.LivePeak, g.Live)
 	f.MappedPeak = max(f.MappedPeak, g.Held)
-	if g.Goal != math.MaxUint64 {
-		f.GoalPeak = max(f.GoalPeak, g.Goal)
-	}
 	c.last = now
 	return s
 }

@@ -50,7 +50,7 @@ func numbers(s Step) (out []int) {
 
 func TestCount(t *testing.T) {
 	var r runtime
-	r.Goal = math.MaxUint64
+	r.Goal, r.Percent, r.MemoryLimit = 8e18, -1, math.MaxInt64 // off
 	c := Count{FromStart: true}
 	for range 3 {
 		r.cycle()
@@ -68,10 +68,10 @@ func TestCount(t *testing.T) {
 	}
 	// One is seen as it runs; when it is read again, three more have ended, and one runs.
 	r.begin(4 * ms)
-	if s := c.Add(&r.GC); len(s.Cycles) != 0 || s.CPU.Assist != ms {
+	if s := c.Add(&r.GC); len(s.Cycles) != 0 || s.CPU.Assist != ms || c.Figures().Goal != 0 {
 		t.Errorf("it runs: %+v", s)
 	}
-	r.Goal = 500
+	r.Goal, r.Percent = 500, 100
 	for range 4 {
 		r.cycle()
 	}

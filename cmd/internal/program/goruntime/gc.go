@@ -2,6 +2,7 @@ package goruntime
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/layout"
@@ -34,7 +35,7 @@ type GC struct {
 	Percent     int32  // GOGC; -1 is off
 	MemoryLimit int64  // GOMEMLIMIT; math.MaxInt64 is none
 	Live        uint64 // what the last cycle found: /gc/heap/live
-	Goal        uint64 // of the heap: MemStats.NextGC; math.MaxUint64 with the GC off
+	Goal        uint64 // of the heap: MemStats.NextGC; see HasGoal
 	Allocated   uint64 // Live with what was allocated since
 	HeapEnd     uint64 // objects, with garbage, when all was marked the last time
 	HeapInUse   uint64 // in spans for objects: MemStats.HeapInuse
@@ -44,6 +45,10 @@ type GC struct {
 
 // Mapped is all memory that the runtime has mapped: MemStats.Sys.
 func (g *GC) Mapped() uint64 { return g.Held + g.Released }
+
+// HasGoal reports whether Goal means anything: with GOGC=off and without GOMEMLIMIT the
+// runtime has a number that no heap comes to.
+func (g *GC) HasGoal() bool { return g.Percent >= 0 || g.MemoryLimit != math.MaxInt64 }
 
 // GCCPU is CPU time as the runtime estimates it: how long Ps did something, even while the
 // kernel ran something else. Package runtime/metrics has the same below /cpu/classes/gc.

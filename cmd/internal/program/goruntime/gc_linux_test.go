@@ -1,10 +1,14 @@
 package goruntime
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +203,32 @@ func TestPrograms(t *testing.T) {
 	if _, err := programs.Attach(procmem.FS{}, cmd.Process.Pid); !errors.Is(err, executable.ErrNotGo) || len(programs.known) != 2 {
 		t.Errorf("%v; %d programs", err, len(programs.known))
 	}
+}
+
+// TestNoBuildInfo: some programs are shipped with the build information removed. The runtime
+// has its version even so.
+func TestNoBuildInfo(t *testing.T) {
+	path := testenv.Build{Source: testenv.CyclesSource(), Args: []string{"-ldflags=-s -w"}, Env: []string{"CGO_ENABLED=0"}}.Do(t)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	magic := []byte("\xff Go buildinf:")
+	if !bytes.Contains(data, magic) {
+		t.Fatal("it has none")
+	}
+	bare := filepath.Join(t.TempDir(), "bare")
+	testenv.WriteProgram(t, bare, bytes.ReplaceAll(data, magic, make([]byte, len(magic))))
+	pid, ask := testenv.StartMetrics(t, bare, "mixed", "10")
+	target, err := new(Programs).Attach(procmem.FS{}, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	if target.Version() != runtime.Version() {
+		t.Errorf("version %q", target.Version())
+	}
+	compareGC(t, target, ask)
 }
 
 func BenchmarkReadGC(b *testing.B) {

@@ -28,7 +28,11 @@ func Find(f *symbol.File) (*Program, error) {
 	if !f.IsGo() {
 		return nil, fmt.Errorf("not a Go program: %w", executable.ErrNotGo)
 	}
-	l, err := layout.For(f.GoVersion(), f.Machine())
+	version := f.GoVersion()
+	if version == "" {
+		version = layout.Version(f)
+	}
+	l, err := layout.For(version, f.Machine())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +47,7 @@ func Find(f *symbol.File) (*Program, error) {
 	if len(code) == 0 {
 		return nil, ErrOtherProgram
 	}
-	return &Program{version: f.GoVersion(), l: l, at: at, entry: f.Entry(), code: append([]byte(nil), code...)}, nil
+	return &Program{version: version, l: l, at: at, entry: f.Entry(), code: append([]byte(nil), code...)}, nil
 }
 
 // Programs remembers what was found in the files of programs, so that each is read once,

@@ -66,6 +66,9 @@ func compare(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if v := Version(f); v != f.GoVersion() {
+		t.Errorf("version %q, want %q", v, f.GoVersion())
+	}
 	g, err := Locate(f, l)
 	if err != nil {
 		t.Fatal(err)

@@ -178,6 +178,34 @@ func (v *shared) find(f *symbol.File, follow follower, funcs map[string]symbol.F
 	return common[0]
 }
 
+// Version returns the version of Go of a program without build information, which some
+// remove: runtime.schedinit refers to the text that runtime.Version returns. "" if it is not
+// found.
+func Version(f *symbol.File) string {
+	const longest = 100
+	follow := followers[f.Machine()]
+	if follow == nil || f.Class() != elf.ELFCLASS64 {
+		return ""
+	}
+	for fn := range f.Funcs() {
+		if fn.Name != "runtime.schedinit" {
+			continue
+		}
+		for _, at := range references(f, follow, fn) {
+			for _, at := range []uint64{at, at - 8} { // it looks at the length first
+				w := f.Words(at, 2)
+				if len(w) == 2 && w[1] > 0 && w[1] <= longest {
+					if text := string(f.Bytes(w[0], int(w[1]))); strings.HasPrefix(text, "go1.") {
+						return text
+					}
+				}
+			}
+		}
+		break
+	}
+	return ""
+}
+
 // wanted are the functions that are followed.
 func wanted() map[string]bool {
 	out := map[string]bool{GoroutineAdded: true, Processors: true, Buckets: true, Persistent: true}
