@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/process/witness"
-	"github.com/foliomem/folio/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/process/witness"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/system/spawn"
 	"github.com/foliomem/folio/internal/test/testenv"
