@@ -29,6 +29,8 @@ var aroundConsole = map[string]string{
 	"cmd/folio/tune.go tune Raw":                                 "the program's output",
 	"cmd/folio/suggest.go suggest Raw":                           "the program's output",
 	"cmd/folio/outputs.go openOutputs Raw":                       "JSON, benchmark text and pages, which are escaped as they are made, and profiles, which are compressed",
+	"cmd/folio/exec_tree_linux.go prepareTree os.Stdout":         "the program's own output",
+	"cmd/folio/exec_tree_linux.go prepareTree os.Stderr":         "the program's own output",
 	"cmd/folio/progress.go terminal Raw":                         "only asks what it is",
 	"cmd/internal/lab/settings/guard_linux.go detach os.Stdout":  "descriptors of the guard",
 	"cmd/internal/lab/settings/guard_linux.go detach os.Stderr":  "descriptors of the guard",
@@ -110,7 +112,7 @@ func TestEverythingIsPrintedThroughTheConsole(t *testing.T) {
 		if d.IsDir() {
 			// Programs of their own: the lab runs them and reads what they print.
 			own := rel == "cmd/bench" || rel == "examples" || rel == "cmd/internal/lab/arenabench/goarenas" ||
-				rel == "internal/test/testenv" || rel == "cmd/fleet/bench" || strings.HasPrefix(d.Name(), "_")
+				rel == "internal/test" || rel == "cmd/fleet/bench" || strings.HasPrefix(d.Name(), "_")
 			if own || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
 				return filepath.SkipDir
 			}
