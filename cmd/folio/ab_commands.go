@@ -46,7 +46,7 @@ func abCommands(args []string) ([]abArm, error) {
 			}
 			vars++
 		}
-		set, rest, err := abSetting(args[vars:])
+		set, before, rest, err := abSetting(args[vars:])
 		if err != nil {
 			return nil, misusef("ab: command %d: %w", len(out)+1, err)
 		}
@@ -57,8 +57,9 @@ func abCommands(args []string) ([]abArm, error) {
 		if n == 0 {
 			return nil, misusef("ab: command %d has settings and no program: folio ab -- ./prog args -- GOGC=800 ./prog args", len(out)+1)
 		}
+		command := slices.Concat(before, rest[:n])
 		out = append(out, abArm{
-			env: trial.Setting{Env: set.Vars()}.Environ(args[:vars]), thp: set.THP, command: rest[:n:n], show: rest[:n:n]})
+			env: trial.Setting{Env: set.Vars()}.Environ(args[:vars]), thp: set.THP, command: command, show: command})
 		if args = rest[n:]; len(args) == 1 {
 			return nil, misusef("ab: no command after the last --: folio ab -- ./old args -- ./new args")
 		} else if len(args) > 1 {
@@ -102,10 +103,11 @@ func sets(vars []string, kv string) bool {
 
 // abSetting reads words that begin with folio exec or folio run, as folio tune recommends
 // them: the setting that they start a program with, and the words behind their own --. Of
-// other words it returns all.
-func abSetting(words []string) (set trial.Setting, rest []string, err error) {
+// other words it returns all. folio exec --tree is no setting of one program, but a program
+// that stays: before is its own words, the -- too.
+func abSetting(words []string) (set trial.Setting, before, rest []string, err error) {
 	if len(words) < 2 || !isFolio(words[0]) {
-		return set, words, nil
+		return set, nil, words, nil
 	}
 	var cmd *cobra.Command
 	var read func(args []string) (trial.Setting, error)
@@ -117,20 +119,23 @@ func abSetting(words []string) (set trial.Setting, rest []string, err error) {
 		f := &runFlags{}
 		cmd, read = runCommand(nil, f), f.asked
 	default:
-		return set, words, nil
+		return set, nil, words, nil
 	}
 	root := &cobra.Command{Use: "folio"}
 	root.AddCommand(cmd)
 	usage.Strict(root)
 	switch err := cmd.ParseFlags(words[2:]); {
 	case errors.Is(err, pflag.ErrHelp):
-		return set, nil, errors.New("--help starts no program")
+		return set, nil, nil, errors.New("--help starts no program")
 	case err != nil:
-		return set, nil, cmd.FlagErrorFunc()(cmd, err)
+		return set, nil, nil, cmd.FlagErrorFunc()(cmd, err)
 	}
 	rest = cmd.Flags().Args()
 	set, err = read(rest)
-	return set, rest, err
+	if tree := cmd.Flags().Lookup("tree"); tree != nil && tree.Value.String() == "true" && err == nil {
+		return trial.Setting{}, words[:len(words)-len(rest)], rest, nil
+	}
+	return set, nil, rest, err
 }
 
 // isFolio says whether a command is folio: by its name, or because it is this program.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/foliomem/folio/internal/trial"
 )
 
 func TestABCommands(t *testing.T) {
@@ -35,13 +37,14 @@ func TestABCommands(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"a -- folio exec --thp heap --gogc 400 -- a":               "a|GOGC=400 folio exec --thp heap -- a",
-		"a -- folio exec --gogc=400 a -x -- b":                     "a|GOGC=400 folio exec --thp heap -- a|b",
-		"folio exec -- a -- /no/such/folio exec --thp system -- b": "folio exec --thp heap -- a|b",
-		"a x -- GOGC=1 A=b folio exec --gogc 2 --strict a x":       "a|A=b GOGC=2 folio exec --thp heap -- a",
-		self + " exec -- a -- folio run --thp=off --env A=b -- a":  "folio exec --thp heap -- a|A=b folio run --thp=off -- a",
-		"a -- folio run --gomaxprocs 2 -- a x -- folio lab -- a y": "a|GOMAXPROCS=2 a|folio|a y",
-		"a -- b exec -- folio":                                     "a|b|folio", // programs
+		"a -- folio exec --thp heap --gogc 400 -- a":                               "a|GOGC=400 folio exec --thp heap -- a",
+		"a -- folio exec --gogc=400 a -x -- b":                                     "a|GOGC=400 folio exec --thp heap -- a|b",
+		"folio exec -- a -- /no/such/folio exec --thp system -- b":                 "folio exec --thp heap -- a|b",
+		"a x -- GOGC=1 A=b folio exec --gogc 2 --strict a x":                       "a|A=b GOGC=2 folio exec --thp heap -- a",
+		self + " exec -- a -- folio run --thp=off --env A=b -- a":                  "folio exec --thp heap -- a|A=b folio run --thp=off -- a",
+		"a -- folio run --gomaxprocs 2 -- a x -- folio lab -- a y":                 "a|GOMAXPROCS=2 a|folio|a y",
+		"a -- folio exec --tree --thp heap -- sh x -- GOGC=2 folio exec --tree sh": "a|folio|GOGC=2 folio",
+		"a -- b exec -- folio":                                                     "a|b|folio", // programs
 	} {
 		arms, err := abCommands(strings.Fields(line))
 		var names []string
@@ -51,6 +54,11 @@ func TestABCommands(t *testing.T) {
 		if got := strings.Join(names, "|"); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", line, got, err, want)
 		}
+	}
+	arms, err := abCommands(strings.Fields("a -- folio exec --tree --gogc 2 -- sh x -- folio exec --tree=false sh"))
+	if err != nil || len(arms) != 3 || strings.Join(arms[1].command, " ") != "folio exec --tree --gogc 2 -- sh x" || len(arms[1].env) > 0 ||
+		strings.Join(arms[2].command, " ") != "sh" || arms[2].thp != trial.THPHeap {
+		t.Errorf("--tree: %+v, %v", arms, err)
 	}
 	for line, want := range map[string]string{
 		"folio exec":                   "command 2: exec: no command given",
