@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/internal/trial"
+	"github.com/foliomem/folio/cmd/internal/trial"
 )
 
 func TestABCommands(t *testing.T) {
