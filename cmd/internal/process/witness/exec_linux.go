@@ -23,6 +23,13 @@ func (w *worker) exec(n *notification) {
 	if c == nil {
 		return // it does not execute anything
 	}
+	if v, ok := t.again.LoadAndDelete(c.thread); ok {
+		if old := v.(*interrupted); old.ip == n.ip && old.args == n.args {
+			w.yield()
+			w.stopAt(n, old.process, old.stop)
+			return
+		}
+	}
 	e, fresh := t.lookAt(c)
 	if e == nil || !t.valid(n) {
 		e.close()
@@ -48,52 +55,50 @@ func (w *worker) exec(n *notification) {
 	w.stopAt(n, e.PID, stop)
 }
 
+// An interrupted exec has failed, or is about to be made again.
+type interrupted struct {
+	ip      uint64
+	args    [6]uint64
+	process int
+	stop    AtExec
+}
+
 // stopAt lets the exec go on, and stops it when the program is in memory.
 func (w *worker) stopAt(n *notification, pid int, stop AtExec) {
 	// Only the thread that seized a process may do anything to it.
 	runtime.LockOSThread()
-	defer func() {
-		if !w.retired { // else the thread ends with the goroutine
-			runtime.UnlockOSThread()
-		}
-	}()
-	thread := int(n.pid)
-	if e := ptrace(unix.PTRACE_SEIZE, thread, 0, unix.PTRACE_O_TRACEEXEC); e != 0 {
+	defer runtime.UnlockOSThread()
+	x := tracee{int(n.pid), pid}
+	if e := ptrace(unix.PTRACE_SEIZE, x.thread, 0, unix.PTRACE_O_TRACEEXEC); e != 0 {
 		if e != unix.ESRCH {
-			stop(pid, whyNot(thread, e))
+			stop(pid, whyNot(x.thread, e))
 		}
 		return
 	}
-	interrupted := w.tree.killable
-	if interrupted {
+	delay := time.Duration(w.tree.delay.Load())
+	if w.tree.killable {
 		// It waits for the answer all the same. A stop comes either way: at the exec, or after an
 		// execve that failed.
-		ptrace(unix.PTRACE_INTERRUPT, thread, 0, 0)
+		ptrace(unix.PTRACE_INTERRUPT, x.thread, 0, 0)
+		w.goOn(n)
+	} else if w.goOn(n); !x.stopsWithin(delay) {
+		// It failed, or takes long. If it has not woken up yet, it will make the call again.
+		ptrace(unix.PTRACE_INTERRUPT, x.thread, 0, 0)
 	}
-	w.goOn(n)
-	delay := time.Duration(w.tree.delay.Load())
-	for {
-		if !interrupted && !awaitStop(delay) {
-			// It failed, or takes long. If it has not woken up yet, it will make the call again.
-			ptrace(unix.PTRACE_INTERRUPT, thread, 0, 0)
-		}
-		interrupted = true
-		got, status, ended := nextStop()
-		if ended {
-			w.retired = got != 0 // a zombie that is our child is its parent's to see
-			return
-		}
-		switch signal, event := status>>8&0xff, status>>16; {
-		case event == unix.PTRACE_EVENT_EXEC:
-			stop(got, nil)
-			ptrace(unix.PTRACE_DETACH, got, 0, 0)
-		case event != 0:
-			ptrace(unix.PTRACE_DETACH, got, 0, 0)
-			w.tree.delay.CompareAndSwap(int64(delay), int64(min(2*delay, 100*time.Millisecond)))
-		default:
-			ptrace(unix.PTRACE_DETACH, got, 0, uintptr(signal))
-		}
-		return
+	got, status := x.nextStop()
+	if got == 0 {
+		return // it has ended
+	}
+	switch signal, event := status>>8&0xff, status>>16; {
+	case event == unix.PTRACE_EVENT_EXEC:
+		stop(got, nil)
+		ptrace(unix.PTRACE_DETACH, got, 0, 0)
+	case event != 0:
+		w.tree.again.Store(got, &interrupted{n.ip, n.args, pid, stop})
+		ptrace(unix.PTRACE_DETACH, got, 0, 0)
+		w.tree.delay.CompareAndSwap(int64(delay), int64(min(2*delay, 100*time.Millisecond)))
+	default:
+		ptrace(unix.PTRACE_DETACH, got, 0, uintptr(signal))
 	}
 }
 
@@ -104,10 +109,7 @@ type siginfo struct {
 	_                     [100]byte
 }
 
-const (
-	anyTracee = unix.WALL | unix.WNOTHREAD
-	trapped   = 4 // CLD_TRAPPED
-)
+const trapped = 4 // CLD_TRAPPED
 
 func waitid(which, pid, options int) (info siginfo, errno unix.Errno) {
 	for {
@@ -118,12 +120,24 @@ func waitid(which, pid, options int) (info siginfo, errno unix.Errno) {
 	}
 }
 
-// awaitStop waits for something to happen to the only tracee of this thread; false if nothing
-// has in time.
-func awaitStop(limit time.Duration) bool {
+// A tracee is a thread that executes a program: then its id becomes that of the process.
+type tracee struct{ thread, process int }
+
+// peek looks whether it has stopped or ended; gone says that there is nothing to wait for. The
+// thread of this process that asks may have other children.
+func (x tracee) peek(options int) (info siginfo, gone bool) {
+	options |= unix.WEXITED | unix.WSTOPPED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+	info, e := waitid(unix.P_PID, x.thread, options)
+	if e != 0 && x.thread != x.process {
+		info, e = waitid(unix.P_PID, x.process, options)
+	}
+	return info, e != 0
+}
+
+// stopsWithin waits for its stop or end; false if there was none in time.
+func (x tracee) stopsWithin(limit time.Duration) bool {
 	for deadline := time.Now().Add(limit); ; time.Sleep(limit / 20) {
-		info, e := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WNOHANG|anyTracee)
-		if e != 0 || info.signo != 0 {
+		if info, gone := x.peek(unix.WNOHANG); gone || info.signo != 0 {
 			return true
 		}
 		if time.Now().After(deadline) {
@@ -132,23 +146,26 @@ func awaitStop(limit time.Duration) bool {
 	}
 }
 
-// nextStop waits for the next stop of the only tracee of this thread. Its process id is another than that
-// of the thread that was seized if that was not the first thread. If it has ended it is reaped,
-// unless it is a child of this process, whose end others wait for: then pid is not 0.
-func nextStop() (pid, status int, ended bool) {
-	info, e := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|anyTracee)
-	pid = int(info.pid)
-	if e != 0 {
-		return 0, 0, true
+// nextStop waits for its stop, and returns the id that it has then; 0 if it has ended. It is
+// reaped then, unless it is a child of this process, whose end others wait for.
+func (x tracee) nextStop() (id, status int) {
+	options := 0
+	if x.thread != x.process {
+		options = unix.WNOHANG // a wait for an id does not end when that changes
 	}
-	if info.code != trapped && parentOf(pid) == os.Getpid() {
-		return pid, 0, true
+	info, gone := x.peek(options)
+	for ; !gone && info.signo == 0; info, gone = x.peek(options) {
+		time.Sleep(100 * time.Microsecond)
+	}
+	id = int(info.pid)
+	if gone || info.code != trapped && parentOf(id) == os.Getpid() {
+		return 0, 0
 	}
 	var ws unix.WaitStatus
-	if _, err := unix.Wait4(pid, &ws, anyTracee, nil); err != nil || !ws.Stopped() {
-		return 0, 0, true
+	if _, err := unix.Wait4(id, &ws, unix.WALL|unix.WNOTHREAD, nil); err != nil || !ws.Stopped() {
+		return 0, 0
 	}
-	return pid, int(ws), false
+	return id, int(ws)
 }
 
 func ptrace(request, pid int, address, data uintptr) unix.Errno {

@@ -72,6 +72,7 @@ type Tree struct {
 	lifeline int
 
 	programs programs
+	again    sync.Map // thread to *interrupted
 	known    processes
 
 	lead    chan struct{} // whose token the worker has that receives
@@ -233,7 +234,6 @@ type worker struct {
 	tree    *Tree
 	slot    int
 	leading bool
-	retired bool // its thread is to end
 }
 
 // begin starts a worker, if there may be more.
@@ -249,13 +249,8 @@ func (t *Tree) begin() {
 func (w *worker) run() {
 	t := w.tree
 	defer t.workers.Done()
-	defer func() {
-		t.free <- w.slot
-		if w.retired {
-			t.begin()
-		}
-	}()
-	for !w.retired {
+	defer func() { t.free <- w.slot }()
+	for {
 		t.idle.Add(1)
 		select {
 		case <-t.lead:
