@@ -110,8 +110,8 @@ func TestExecTreeIsProcess1(t *testing.T) {
 	testenv.Root(t, "to make a PID namespace")
 	t.Parallel()
 	for text, code := range map[string]int{
-		// A subshell leaves an orphan, which ends; then no zombie is left.
-		`(sleep 0.01 & ) ; while [ $(ps -A -o pid= | wc -l) -gt 6 ]; do sleep 0.01; done; ps -A -o stat= | grep Z; cat /proc/1/comm; exit 5`: 5,
+		// A subshell leaves an orphan, which ends: it is there as a zombie until it is reaped.
+		`(sh -c 'echo $$ >orphan' &); until [ -s orphan ]; do sleep 0.01; done; while [ -e /proc/$(cat orphan) ]; do sleep 0.01; done; cat /proc/1/comm; exit 5`: 5,
 		`kill -TERM $$`: 143,
 	} {
 		c := newTree(t, "mount -t proc proc /proc && { "+text+"; }")
