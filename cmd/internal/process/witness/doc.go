@@ -37,6 +37,10 @@
 // more. An exec that the kernel refuses after its file was found good (E2BIG, ETXTBSY) is
 // told of unless it was to be stopped.
 //
+// A process that waits for its execve to be looked at can be stopped (SIGTSTP) as before its
+// execve: after vfork this holds up its parent, which otherwise is as short as the way from vfork
+// to execve.
+//
 // The kernel allows one listener for a process: within a tree that has one, another Folio
 // gets [ErrNested], and the outer one serves.
 package witness
