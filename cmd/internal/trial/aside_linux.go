@@ -25,7 +25,7 @@ type aside struct {
 	from  int64 // where in it what is new begins
 	least bool  // some of it may be before that
 
-	cycles *countedCycles // nil: not open
+	runtime *readRuntime // nil: not open
 }
 
 const (
@@ -83,11 +83,11 @@ func (w *witness) readAsides() {
 	for _, a := range w.aside {
 		switch {
 		case a.file != nil:
-		case a.cycles != nil:
-			a.cycles.read(a.of.pid)
+		case a.runtime != nil:
+			a.runtime.read(a.of.pid)
 		case time.Since(a.since) >= countAfter:
 			if now, ok := w.executionOf(a.of.pid); ok && now == a.of {
-				a.cycles = openCycles(w.fs, a.of.pid, true)
+				a.runtime = openRuntime(&w.files, w.fs, a.of.pid, true)
 			}
 		}
 	}
@@ -100,10 +100,10 @@ func (a *aside) lines() (n int, known, least bool) {
 		least = a.least || !all
 		return n, err == nil && (n > 0 || !least), least
 	}
-	if a.cycles == nil || a.cycles.last == 0 {
+	if a.runtime == nil || a.runtime.f.Cycles == 0 {
 		return 0, false, false
 	}
-	return int(a.cycles.last), true, true // there may have been more since the last look
+	return int(a.runtime.f.Cycles), true, true // there may have been more since the last look
 }
 
 // close closes what is open. A nil one does nothing.
@@ -114,8 +114,8 @@ func (a *aside) close() {
 	if a.file != nil {
 		a.file.Close()
 	}
-	if a.cycles != nil {
-		a.cycles.close()
+	if a.runtime != nil {
+		a.runtime.close()
 	}
 }
 

@@ -35,7 +35,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 	defer session.Close()
 	tree := fs.NewTree(pid)
 	defer tree.Close()
-	w := &watch{fs: fs, tree: tree, last: make(map[int]looked), cycles: newCycleCount(fs)}
+	w := &watch{fs: fs, tree: tree, last: make(map[int]looked), runtimes: newRuntimes(fs)}
 	collector := profile.New(nil)
 	handler := collector.Handler()
 
@@ -81,7 +81,7 @@ func Attach(ctx context.Context, fs procmem.FS, pid, rate int, d time.Duration, 
 		out.Listening = append(out.Listening, a.String())
 	}
 	out.fillWhere(collector, profile.AccountsOf(session, out.User, out.Sys), keep)
-	w.cycles.fill(out)
+	w.runtimes.fill(out)
 	return out, nil
 }
 
@@ -91,7 +91,7 @@ type watch struct {
 	tree *procmem.Tree
 	last map[int]looked
 
-	cycles         *cycleCount
+	runtimes       *runtimes
 	trees, largest peaks
 	peakHuge       uint64
 	hugeSeen       bool
@@ -106,7 +106,7 @@ type looked struct {
 
 func (w *watch) look() {
 	_ = w.tree.Update() // a look that fails leaves what was seen
-	w.cycles.look(w.tree.PIDs())
+	w.runtimes.look(w.tree.PIDs())
 	for _, pid := range w.tree.PIDs() {
 		if st, err := w.fs.Stat(pid); err == nil {
 			w.last[pid] = looked{st, cpuTime(st)}

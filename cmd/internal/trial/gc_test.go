@@ -15,17 +15,17 @@ import (
 
 // contradiction says which GC figure of a sample denies another.
 func (s *Sample) contradiction() error {
-	known, traced := s.GCCycles != nil, s.GCTraceCPU != nil // else by the runtime's count
+	known := s.GCCycles != nil
 	switch {
-	case traced != (s.GCPause != nil) || traced != (s.GCPauseMax != nil) || traced && !known:
-		return fmt.Errorf("figures of the trace are known in part")
+	case known != (s.GCTraceCPU != nil) || known != (s.GCPause != nil) || s.GCPauseMax != nil && !known:
+		return fmt.Errorf("figures of the GC are known in part")
 	case known && s.GCTrace == "":
 		return fmt.Errorf("%d GC cycles, and nothing says whether these are all", *s.GCCycles)
 	case known && *s.GCCycles == 0 && s.GCTrace != TraceComplete:
 		return fmt.Errorf("0 GC cycles by a trace that is %q", s.GCTrace)
 	case known && *s.GCCycles == 0 && s.gcSampled():
 		return fmt.Errorf("0 GC cycles, and samples have a GC share of %v", *s.GCShare)
-	case traced && *s.GCPauseMax > *s.GCPause:
+	case s.GCPauseMax != nil && *s.GCPauseMax > *s.GCPause:
 		return fmt.Errorf("the longest pause is %v s of %v s", *s.GCPauseMax, *s.GCPause)
 	case s.Profile == nil && (s.GCShare != nil || s.GCSeconds != nil || s.MemoryTax != nil):
 		return fmt.Errorf("shares without samples")

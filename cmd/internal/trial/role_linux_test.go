@@ -37,13 +37,16 @@ func init() {
 	}
 }
 
-// roleCycles completes a GC cycle for each line that it reads, and says so.
+// roleCycles completes a GC cycle for each line that it reads, and says how many there were
+// and for how many ns in all they stopped the world.
 func roleCycles([]string) error {
 	debug.SetGCPercent(-1)
 	fmt.Println("ready")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		collect(1)
-		fmt.Println("collected")
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		fmt.Println("collected", m.NumGC, m.PauseTotalNs)
 	}
 	return nil
 }

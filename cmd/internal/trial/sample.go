@@ -47,16 +47,20 @@ type Sample struct {
 
 	// GCTrace says what the figures from here to Growing are, which come from the
 	// trace that Go runtimes print (GODEBUG=gctrace=1), or, of a process that ran already,
-	// from the count of its runtime.
-	GCTrace    TraceState `json:"gc_trace,omitempty" redact:"keep"`
-	GCCycles   *int       `json:"gc_cycles"`
-	GCPause    *float64   `json:"gc_pause_seconds"`
-	GCPauseMax *float64   `json:"gc_pause_max_seconds"`
+	// from what its runtime counts.
+	GCTrace  TraceState `json:"gc_trace,omitempty" redact:"keep"`
+	GCCycles *int       `json:"gc_cycles"`
+	GCPause  *float64   `json:"gc_pause_seconds"`
+	// GCPauseMax is nil of a process that ran already where more cycles ended between two
+	// looks than their stops are known of.
+	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
 	// GCTraceCPU is the runtime's own count of CPU time. It is not part of CPU: GC
 	// workers count from start to end, also while they wait for a CPU, and sweeping
 	// and write barriers are not in it. [Sample.GCShare] is the GC's part of CPU.
 	GCTraceCPU *float64 `json:"gc_trace_cpu_seconds"`
-	HeapPeak   *uint64  `json:"heap_peak_bytes"`
+	// HeapPeak is the largest heap at the end of a GC cycle; of a process that ran already the
+	// largest that was seen, at the end of a cycle or when it was looked at.
+	HeapPeak *uint64 `json:"heap_peak_bytes"`
 	// LivePeak is the largest live heap that a GC cycle found, of a server before the load
 	// included.
 	LivePeak *uint64 `json:"live_peak_bytes,omitempty"`
@@ -65,7 +69,7 @@ type Sample struct {
 	Growing  bool    `json:"still_growing,omitempty"`
 	HugePeak *uint64 `json:"huge_peak_bytes"`
 	// GC has more of what the trace told; nil when GCCycles is, and of a process that ran
-	// already: its runtime counts cycles alone.
+	// already.
 	GC *gctrace.Summary `json:"-"`
 	// Aside says where traces went that folio did not see.
 	Aside []TraceAside `json:"-"`
@@ -339,9 +343,8 @@ func (s *Sample) Recompute() {
 	if s.GCTrace != TraceComplete && s.GCTrace != "" {
 		s.GCTrace = TracePartial
 	}
-	counted := s.GCTraceCPU == nil && s.GCPause == nil && s.GCPauseMax == nil // by the runtime: no more is known
-	unknown := s.GCTrace == "" || s.GCCycles == nil ||
-		!counted && (s.GCTraceCPU == nil || s.GCPause == nil || s.GCPauseMax == nil || *s.GCPauseMax > *s.GCPause)
+	unknown := s.GCTrace == "" || s.GCCycles == nil || s.GCTraceCPU == nil || s.GCPause == nil ||
+		s.GCPauseMax != nil && *s.GCPauseMax > *s.GCPause
 	if unknown || *s.GCCycles < 1 && (s.GCTrace == TracePartial || s.gcSampled()) {
 		s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
 	}

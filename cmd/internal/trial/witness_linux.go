@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/executable"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/perf"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -22,6 +23,7 @@ import (
 // It also notes where a program listens, which tells a server.
 type witness struct {
 	fs     procmem.FS
+	files  goruntime.Programs // of the programs whose runtimes are read
 	root   int
 	traced bool     // the trace was asked for
 	theirs bool     // by the user, who wants it wherever it goes

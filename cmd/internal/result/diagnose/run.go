@@ -90,9 +90,13 @@ func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
 	if !ok {
 		share, _ = s.traceShare()
 	}
+	most := "heap at most"
+	if s.PID != 0 {
+		most = "largest heap seen" // some cycles ended between two looks
+	}
 	return min(share, 1), NextStep{
 		What:     "Collect a small heap less often: " + tinyCosts,
-		Evidence: fmt.Sprintf("%s GCs/s, heap at most %s", unit.Rate(rate), unit.Bytes(*s.HeapPeak)),
+		Evidence: fmt.Sprintf("%s GCs/s, %s %s", unit.Rate(rate), most, unit.Bytes(*s.HeapPeak)),
 		Fix:      s.line("run", "--gogc="+tinyGOGC),
 	}, true
 }

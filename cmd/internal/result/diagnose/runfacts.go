@@ -192,7 +192,11 @@ func (s *RunFacts) gc() []string {
 		if s.AtLeast {
 			least = "at least "
 		}
-		parts = append(parts, fmt.Sprintf("stop-the-world %s%s total, %s max", least, unit.Seconds(*s.Pause), unit.Seconds(*s.PauseMax)))
+		text := fmt.Sprintf("stop-the-world %s%s total", least, unit.Seconds(*s.Pause))
+		if s.PauseMax != nil {
+			text += fmt.Sprintf(", %s max", unit.Seconds(*s.PauseMax))
+		}
+		parts = append(parts, text)
 	}
 	switch {
 	case counted != "" && s.Cycles == nil:
@@ -208,11 +212,15 @@ func (s *RunFacts) gc() []string {
 	}
 	out := []string{"GC: " + strings.Join(parts, "; ") + "."}
 	if trace, ok := s.traceShare(); ok && !sampled && *s.Cycles > 0 {
-		text := fmt.Sprintf("GC CPU by gctrace: %s, an estimate of %s of CPU time", unit.Seconds(*s.TraceCPU), unit.Percent(trace))
+		text := fmt.Sprintf("GC CPU by %s: %s, an estimate of %s of CPU time", s.gcSource(), unit.Seconds(*s.TraceCPU), unit.Percent(trace))
 		if trace >= 1 {
-			text = fmt.Sprintf("GC CPU by gctrace: %s, more than all CPU time: of no use here", unit.Seconds(*s.TraceCPU))
+			text = fmt.Sprintf("GC CPU by %s: %s, more than all CPU time: of no use here", s.gcSource(), unit.Seconds(*s.TraceCPU))
 		}
-		text += ". " + traceCounts
+		subject := "gctrace"
+		if s.PID != 0 {
+			subject = "It"
+		}
+		text += ". " + subject + traceCounts
 		if s.Profile == nil { // else samples were of no use
 			text += "; sampling (--sample-rate) measures the GC share"
 		}
@@ -221,8 +229,16 @@ func (s *RunFacts) gc() []string {
 	return out
 }
 
+// gcSource is what the figures of the GC come from that are not by samples.
+func (s *RunFacts) gcSource() string {
+	if s.PID != 0 {
+		return "the runtime"
+	}
+	return "gctrace"
+}
+
 // traceCounts says what the runtime's own figure is.
-const traceCounts = "gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers"
+const traceCounts = " counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers"
 
 // counted says how many GC cycles one process had, where the trace shows fewer and may have
 // missed some; else "". Under load the trace is of less than its life.

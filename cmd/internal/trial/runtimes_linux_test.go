@@ -1,0 +1,182 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/internal/system/procmem"
+	"github.com/foliomem/folio/internal/test/testenv"
+)
+
+// collecting is a process that completes a GC cycle whenever it is asked to.
+type collecting struct {
+	pid     int
+	collect func()
+	cycles  int           // so far
+	paused  time.Duration // as it says, in all
+	end     func()
+}
+
+func startCollecting(t *testing.T) *collecting {
+	t.Helper()
+	cmd := roleCmd("cycles")
+	in, out := testenv.Start(t, cmd)
+	c := &collecting{pid: cmd.Process.Pid, end: func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}}
+	t.Cleanup(c.end)
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	c.collect = func() {
+		t.Helper()
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := out.ReadString('\n')
+		if err == nil {
+			_, err = fmt.Sscanf(line, "collected %d %d\n", &c.cycles, &c.paused)
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	c.collect()
+	mem, err := os.Open(procmem.New("").MemPath(c.pid))
+	if err != nil {
+		testenv.Missing(t, "reading the memory of another process: %v", err)
+	}
+	mem.Close()
+	return c
+}
+
+// What the GC of a process did that ran already is what its runtime counts meanwhile.
+func TestRuntimes(t *testing.T) {
+	one, born := startCollecting(t), startCollecting(t)
+	c := newRuntimes(procmem.New(""))
+	c.look([]int{one.pid})
+	before := *one
+	for range 3 {
+		one.collect()
+		c.look([]int{one.pid})
+	}
+	born.collect()
+	c.look([]int{one.pid, born.pid})
+	born.collect()
+	c.look(nil)
+	var s Sample
+	c.fill(&s)
+	cycles, paused := one.cycles-before.cycles+born.cycles, one.paused-before.paused+born.paused
+	if cycles != 3+3 || s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != cycles || s.Uncounted != nil {
+		t.Errorf("trace %q, %v cycles, %d are right, %v", s.GCTrace, s.GCCycles, cycles, s.Uncounted)
+	}
+	if s.GCPause == nil || *s.GCPause != paused.Seconds() {
+		t.Errorf("the world stopped for %v, %v is right", s.GCPause, paused)
+	}
+	if s.GCPauseMax != nil && (*s.GCPauseMax <= 0 || *s.GCPauseMax > *s.GCPause) {
+		t.Errorf("once for %v s, of %v", *s.GCPauseMax, paused)
+	}
+	if s.GCTraceCPU == nil || *s.GCTraceCPU <= 0 || s.HeapPeak == nil || s.LivePeak == nil || *s.LivePeak == 0 || *s.LivePeak > *s.HeapPeak {
+		t.Errorf("%+v", s)
+	}
+	s.Recompute()
+	if s.GCCycles == nil || s.GCPause == nil || s.GCTraceCPU == nil {
+		t.Errorf("forgotten when it is read from a file: %+v", s)
+	}
+}
+
+// Of cycles that were each seen the longest single stop is known; and without any all is 0,
+// but for the heap.
+func TestRuntimesSeen(t *testing.T) {
+	one := startCollecting(t)
+	c := newRuntimes(procmem.New(""))
+	c.look([]int{one.pid})
+	var none Sample
+	before := *one
+	for range 2 {
+		one.collect()
+		c.look([]int{one.pid})
+	}
+	var s Sample
+	c.fill(&s)
+	if paused := one.paused - before.paused; s.GCPauseMax == nil || *s.GCPauseMax <= 0 || *s.GCPauseMax > paused.Seconds() {
+		t.Errorf("once for %v, of %v", s.GCPauseMax, paused)
+	}
+	c = newRuntimes(procmem.New(""))
+	c.look([]int{one.pid})
+	c.look(nil)
+	c.fill(&none)
+	if none.GCCycles == nil || *none.GCCycles != 0 || none.GCPauseMax == nil || *none.GCPauseMax != 0 || *none.GCPause != 0 || *none.GCTraceCPU != 0 || none.HeapPeak == nil {
+		t.Errorf("without a cycle: %+v", none)
+	}
+}
+
+// A process that ends before the last look may have had more cycles.
+func TestRuntimesEnded(t *testing.T) {
+	one := startCollecting(t)
+	c := newRuntimes(procmem.New(""))
+	c.look([]int{one.pid})
+	one.collect()
+	c.look([]int{one.pid})
+	one.end()
+	c.look(nil)
+	var s Sample
+	c.fill(&s)
+	if s.GCTrace != TracePartial || s.GCCycles == nil || *s.GCCycles != 1 || s.Uncounted == nil {
+		t.Errorf("trace %q, %v cycles, %v", s.GCTrace, s.GCCycles, s.Uncounted)
+	}
+}
+
+// What is not of Go has nothing to count.
+func TestRuntimesNotGo(t *testing.T) {
+	other := exec.Command("sleep", "1000")
+	testenv.Start(t, other)
+	defer func() {
+		_ = other.Process.Kill()
+		_ = other.Wait()
+	}()
+	c := newRuntimes(procmem.New(""))
+	testenv.Eventually(t, "the exec of sleep", func() bool {
+		command, err := procmem.New("").Cmdline(other.Process.Pid)
+		return err == nil && len(command) > 0 && command[0] == "sleep"
+	})
+	c.look([]int{other.Process.Pid})
+	var s Sample
+	c.fill(&s)
+	if s.GCTrace != "" || s.GCCycles != nil || s.HeapPeak != nil || s.GCPause != nil || s.Uncounted != nil {
+		t.Errorf("sleep: %+v", s)
+	}
+}
+
+func TestStops(t *testing.T) {
+	detail := &goruntime.GCCycle{Start: 10, Mark: 13, MarkEnd: 20, End: 25}
+	half := &goruntime.GCCycle{Start: 10, End: 25} // its end was not seen
+	for _, c := range []struct {
+		name    string
+		cycles  []gccount.Cycle
+		lost    uint64
+		longest time.Duration
+		known   bool
+	}{
+		{"none", nil, 0, 0, true},
+		{"in detail", []gccount.Cycle{{Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 0, 5, true},
+		{"never longer than both", []gccount.Cycle{{Pause: goruntime.Pause{Length: 4}, Detail: detail}}, 0, 4, true},
+		{"another may be longer", []gccount.Cycle{{Pause: goruntime.Pause{Length: 6}}, {Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 0, 5, false},
+		{"another cannot be longer", []gccount.Cycle{{Pause: goruntime.Pause{Length: 5}}, {Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 0, 5, true},
+		{"half seen", []gccount.Cycle{{Pause: goruntime.Pause{Length: 8}, Detail: half}}, 0, 0, false},
+		{"lost", []gccount.Cycle{{Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 1, 5, false},
+	} {
+		var s stops
+		s.add(gccount.Step{Cycles: c.cycles, Lost: c.lost})
+		if s.longest != c.longest || s.known() != c.known {
+			t.Errorf("%s: %v, known %v", c.name, s.longest, s.known())
+		}
+	}
+}
