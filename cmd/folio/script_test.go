@@ -275,10 +275,10 @@ func cmdNoLeft(ts *testscript.TestScript, neg bool, args []string) {
 // scriptT is the key of a script's testscript.T.
 const scriptT = "T"
 
-// cmdNeed skips the rest of a script where root, sampling or collapse is not to be had, or
+// cmdNeed skips the rest of a script where root, sampling, collapse or tree is not to be had, or
 // fails it, as testenv.Missing does.
 func cmdNeed(ts *testscript.TestScript, neg bool, args []string) {
-	scriptUsage(ts, neg, args, 1, "need root|sampling|collapse")
+	scriptUsage(ts, neg, args, 1, "need root|sampling|collapse|tree")
 	var err error
 	switch args[0] {
 	case "root":
@@ -289,6 +289,8 @@ func cmdNeed(ts *testscript.TestScript, neg bool, args []string) {
 		err = perf.Check()
 	case "collapse":
 		err = trial.MayCollapse()
+	case "tree":
+		err = errors.Join(trial.SeesTree(), trial.MayTrace())
 	default:
 		ts.Fatalf("unknown need %q", args[0])
 	}

@@ -66,7 +66,9 @@ func (r *running) fillTrace(out *Sample) {
 		out.Listening = r.witness.listening()
 	}
 	out.Processes = r.witness.processes(r.alone)
-	if r.thp == THPHeap && (r.traced || r.profile != nil) { // else nobody looked
+	if r.tree != nil {
+		r.tree.fill(out)
+	} else if r.thp == THPHeap && (r.traced || r.profile != nil) { // else nobody looked
 		n := r.witness.goChildren()
 		out.GoChildren = &n
 		out.Became = r.witness.became()

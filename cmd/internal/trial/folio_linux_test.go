@@ -22,7 +22,15 @@ func TestFolioIsKilled(t *testing.T) {
 	if err := becomeReaper(); err != nil { // to see what becomes of its orphans
 		t.Fatal(err)
 	}
-	cmd := roleCmd("folio", "sleep")
+	t.Run("plain", func(t *testing.T) { testFolioIsKilled(t) })
+	t.Run("tree", func(t *testing.T) {
+		needTree(t)
+		testFolioIsKilled(t, "heap")
+	})
+}
+
+func testFolioIsKilled(t *testing.T, words ...string) {
+	cmd := roleCmd(append([]string{"folio", "sleep"}, words...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -49,6 +57,7 @@ func TestFolioIsKilled(t *testing.T) {
 	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil || ws.Signal() != unix.SIGKILL {
 		t.Errorf("the program ended with %v, %v", ws, err)
 	}
+	EndAll() // the guard of a tree has ended, too, and is nobody's to reap but ours
 	checkNoneLeft(t)
 }
 

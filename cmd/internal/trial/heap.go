@@ -30,6 +30,27 @@ func (p *Program) MayHeap() error {
 	return p.mayHeap()
 }
 
+// A heapChange is what is done for THPHeap when a trial starts.
+type heapChange struct {
+	tree *heapTree // changes all Go programs; nil where that cannot be
+	// atExec changes the program itself, stopped at its exec, where there is no tree; nil for
+	// nothing. refused is why it cannot.
+	atExec  func(pid int) error
+	refused error
+}
+
+func (p *Program) heapChange() (c heapChange, err error) {
+	c.tree = p.heapTree()
+	c.atExec, err = p.heapAtExec()
+	switch {
+	case errors.Is(err, ErrOwnHeap):
+		err = nil
+	case c.tree != nil && isNotGo(err):
+		c.refused, err = err, nil
+	}
+	return c, err
+}
+
 // heapError names the flag and the command.
 func (p *Program) heapError(err error) error {
 	return fmt.Errorf("--thp heap: %s: %w", p.Command[0], err)
@@ -46,6 +67,15 @@ func (p *Program) patched(env []string, thp THP) []string {
 		env = append(env, overlay.HugePagesVariable+"="+overlay.HugePagesOff)
 	}
 	return env
+}
+
+// HeapPrograms is what THPHeap did to the programs of one name in a tree.
+type HeapPrograms struct {
+	Name    string `json:"name"`
+	Execs   int    `json:"execs"`            // how often one was executed
+	Changed int    `json:"changed"`          // and its heap was put on huge pages
+	NotGo   bool   `json:"not_go,omitempty"` // none of them is a Go program
+	Reason  string `json:"reason,omitempty"` // why one of a Go program was not changed
 }
 
 // HeapHazard says what is unwise about THPHeap on this system; "" for nothing.

@@ -34,7 +34,7 @@ func ReadHeap(command string) *Heap {
 }
 
 func (p *Program) mayHeap() error {
-	if _, err := p.heapAtExec(); err != nil {
+	if _, err := p.heapAtExec(); err != nil && (!isNotGo(err) || SeesTree() != nil) {
 		return err
 	}
 	if err := MayTrace(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foliomem/folio/cmd/internal/program/codepatch"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -48,9 +49,12 @@ func checkAdvised(t *testing.T, s *Sample, mib int, want bool) {
 // one fault for each of them; under no other setting it does. Nothing else changes.
 func TestHeapAsks(t *testing.T) {
 	needHuge(t)
-	for _, fork := range []bool{false, true} {
-		forkOnly = fork
-		defer func() { forkOnly = false }()
+	for _, how := range []struct{ fork, alone bool }{{false, false}, {false, true}, {true, true}} {
+		forkOnly, unlistened = how.fork, how.alone
+		defer func() { forkOnly, unlistened = false, false }()
+		if !how.alone {
+			needTree(t)
+		}
 		plain := runOK(t, held(64), Setting{})
 		checkAdvised(t, plain, 64, false)
 		p := held(64)
@@ -64,8 +68,12 @@ func TestHeapAsks(t *testing.T) {
 			if least := int64(64<<20/os.Getpagesize()) / 2; plain.MinorFaults-huge.MinorFaults < least {
 				t.Errorf("%d page faults, and %d without huge pages", huge.MinorFaults, plain.MinorFaults)
 			}
-			if huge.GoChildren == nil || *huge.GoChildren != 0 || plain.GoChildren != nil {
+			if how.alone == (huge.GoChildren == nil) || how.alone && *huge.GoChildren != 0 || plain.GoChildren != nil {
 				t.Errorf("Go children: %v, %v", huge.GoChildren, plain.GoChildren)
+			}
+			name := filepath.Base(p.Command[0])
+			if want := []HeapPrograms{{Name: name, Execs: 1, Changed: 1}}; !how.alone && !slices.Equal(huge.Heaps, want) || how.alone && huge.Heaps != nil || plain.Heaps != nil {
+				t.Errorf("%v, %v", huge.Heaps, plain.Heaps)
 			}
 		}
 	}
@@ -83,10 +91,103 @@ func TestHeapOfSampledProgram(t *testing.T) {
 	}
 }
 
-// TestHeapOfChildren: Go programs that the program starts run as they are, and are
-// counted.
+// needTree is for tests of trees of which every program is seen.
+func needTree(t *testing.T) {
+	t.Helper()
+	if err := SeesTree(); err != nil {
+		testenv.Missing(t, "a listener: %v", err)
+	}
+	if err := MayTrace(); err != nil {
+		testenv.Missing(t, "ptrace: %v", err)
+	}
+}
+
+// TestHeapOfTree: every Go program of a tree has its heap on huge pages, below programs
+// that are not Go too; they and only they are in the accounts.
+func TestHeapOfTree(t *testing.T) {
+	needHuge(t)
+	needTree(t)
+	for _, c := range []struct {
+		command string
+		least   int64 // bytes that ask for huge pages, of each
+		want    []HeapPrograms
+	}{
+		{"exec \"$0\" \"$@\"", 1, []HeapPrograms{{"", 1, 1, false, ""}, {"sh", 1, 0, true, ""}}},
+		{"\"$0\" \"$@\"; \"$0\" \"$@\"; no-such-command; true", 2, []HeapPrograms{{"", 2, 2, false, ""}, {"sh", 1, 0, true, ""}}},
+		{"(\"$0\" \"$@\") & wait; env \"$0\" \"$@\"", 2, []HeapPrograms{{"", 2, 2, false, ""}, {"env", 1, 0, true, ""}, {"sh", 1, 0, true, ""}}},
+	} {
+		p := held(32)
+		name := filepath.Base(p.Command[0])
+		c.want[0].Name = name
+		p.Command = append([]string{"sh", "-c", c.command}, p.Command...)
+		if err := p.MayHeap(); err != nil {
+			t.Fatal(err)
+		}
+		plain := runOK(t, p, Setting{})
+		s := runOK(t, p, Setting{THP: THPHeap})
+		sh := filepath.Base(must(filepath.EvalSymlinks(must(LookPath("sh")))))
+		for i := range c.want {
+			if c.want[i].Name == "sh" {
+				c.want[i].Name = sh
+			}
+		}
+		slices.SortStableFunc(c.want, func(a, b HeapPrograms) int {
+			if a.NotGo && b.NotGo {
+				return strings.Compare(a.Name, b.Name)
+			}
+			return 0
+		})
+		if !slices.Equal(s.Heaps, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.command, s.Heaps, c.want)
+		}
+		if s.GoChildren != nil || s.Leftovers > 0 {
+			t.Errorf("%s: %v Go children, %d left", c.command, s.GoChildren, s.Leftovers)
+		}
+		if saved := plain.MinorFaults - s.MinorFaults; saved < c.least*32<<20/int64(os.Getpagesize())/2 {
+			t.Errorf("%s: %d page faults, and %d without huge pages", c.command, s.MinorFaults, plain.MinorFaults)
+		}
+		checkNoneLeft(t)
+	}
+}
+
+func must(s string, err error) string {
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// TestHeapOfLeftover: what a program leaves behind is ended, the guard of the tree is no part of it.
+func TestHeapOfLeftover(t *testing.T) {
+	needHuge(t)
+	needTree(t)
+	s := runOK(t, shell("sleep 1000 & exit 0"), Setting{THP: THPHeap})
+	if s.Leftovers != 1 {
+		t.Errorf("%d left", s.Leftovers)
+	}
+	checkNoneLeft(t)
+	p := shell("sleep 1000")
+	p.Timeout = 200 * time.Millisecond
+	s, err := p.Run(t.Context(), Setting{THP: THPHeap})
+	if err != nil || !s.TimedOut {
+		t.Errorf("%+v, %v", s, err)
+	}
+	checkNoneLeft(t)
+	if s, err := shell("kill -9 $$").Run(t.Context(), Setting{THP: THPHeap}); err != nil || s.Signal != "SIGKILL" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := shell("exit 7").Run(t.Context(), Setting{THP: THPHeap}); err != nil || s.ExitCode == nil || *s.ExitCode != 7 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	checkNoneLeft(t)
+}
+
+// TestHeapOfChildren: without a listener, Go programs that the program starts run as they
+// are, and are counted.
 func TestHeapOfChildren(t *testing.T) {
 	needHuge(t)
+	unlistened = true
+	defer func() { unlistened = false }()
 	p := held(8, "child")
 	p.Trace = true
 	s := runOK(t, p, Setting{THP: THPHeap})
@@ -100,6 +201,8 @@ func TestHeapOfChildren(t *testing.T) {
 
 // TestHeapRefused: a program that cannot have its heap on huge pages is not run.
 func TestHeapRefused(t *testing.T) {
+	unlistened = true
+	defer func() { unlistened = false }()
 	mark := filepath.Join(t.TempDir(), "mark")
 	p := shell(": >" + mark)
 	for _, err := range []error{p.MayHeap(), func() error { _, err := p.Run(t.Context(), Setting{THP: THPHeap}); return err }()} {

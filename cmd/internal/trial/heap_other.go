@@ -21,6 +21,15 @@ func (p *Program) heapAtExec() (func(pid int) error, error) {
 	return nil, p.heapError(errNoHeap)
 }
 
+// SeesTree says why THPHeap changes the program alone here.
+func SeesTree() error { return errNoHeap }
+
+type heapTree struct{}
+
+func (p *Program) heapTree() *heapTree { return nil }
+
+func isNotGo(error) bool { return false }
+
 // MayTrace says why no program can be stopped at its exec here.
 func MayTrace() error { return errNoHeap }
 

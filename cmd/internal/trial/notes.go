@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -35,6 +36,62 @@ func heapOnlyNote(samples []*Sample) string {
 		return ""
 	}
 	return "--thp heap changes the program alone: it started " + unit.Plural(most, "Go process") + ", without huge pages for the heap"
+}
+
+// heapTreeNote says what --thp heap did to the programs of the tree: of those of one name in
+// the last run that has it, or in one in which one was not changed.
+func heapTreeNote(samples []*Sample) string {
+	var all []HeapPrograms
+	for _, s := range slices.Backward(samples) {
+		for _, h := range s.Heaps {
+			i := slices.IndexFunc(all, func(o HeapPrograms) bool { return o.Name == h.Name })
+			switch {
+			case i < 0:
+				all = append(all, h)
+			case all[i].Reason == "" && h.Reason != "":
+				all[i] = h
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b HeapPrograms) int {
+		switch {
+		case a.NotGo == b.NotGo:
+			return 0
+		case a.NotGo:
+			return 1
+		}
+		return -1
+	})
+	var said []string
+	for _, h := range all {
+		said = append(said, h.Text())
+	}
+	return "heap on huge pages: " + strings.Join(said, ", ")
+}
+
+// Text is what became of the programs, as "compile 412 of 412".
+func (h HeapPrograms) Text() string {
+	switch text := fmt.Sprintf("%s %d of %d", h.Name, h.Changed, h.Execs); {
+	case h.NotGo:
+		return h.Name + ": not Go"
+	case h.Reason != "":
+		return text + " (" + h.Reason + ")"
+	default:
+		return text
+	}
+}
+
+// unprivilegedNote names the programs that a trial took the privileges of.
+func unprivilegedNote(samples []*Sample) string {
+	for _, s := range samples {
+		if len(s.Unprivileged) > 0 {
+			return s.Unprivileged[0] + " ran without its privileges: with --thp heap an ordinary user sees a tree only without (no_new_privs): start folio as root"
+		}
+	}
+	return ""
 }
 
 // heapLostNote says that the change of --thp heap was lost by an exec.
@@ -101,7 +158,7 @@ func unseen(samples []*Sample) string {
 
 // AddNotesOfArms notes what a reader of a comparison must know.
 func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
-	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
+	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
 		notes.Add(text)
 	}
 }
@@ -148,7 +205,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
 	}
 	notes.Add(peaksUnknown(samples))
 	notes.Add(collapsed(samples))
-	for _, text := range []string{heapOnlyNote(samples), heapLostNote(samples)} {
+	for _, text := range []string{heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
 		notes.Add(text)
 	}
 	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {

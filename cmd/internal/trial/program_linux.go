@@ -54,6 +54,7 @@ type running struct {
 	emptied   time.Time     // when nothing was left of it
 
 	thp        THP
+	tree       *heapTree     // nil: what the program starts stays as it is
 	group      *cgroup.Group // nil: the program runs where folio does
 	underLoad  cgroup.Usage  // what the group of a server counted under load
 	groupErr   error         // why that is not known
@@ -130,9 +131,9 @@ func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, e
 			return nil, err
 		}
 	}
-	var atExec func(pid int) error
+	var change heapChange
 	if s.THP == THPHeap && !p.Patched {
-		if atExec, err = p.heapAtExec(); err != nil && !errors.Is(err, ErrOwnHeap) {
+		if change, err = p.heapChange(); err != nil {
 			return nil, err
 		}
 	}
@@ -151,7 +152,7 @@ func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, e
 		}
 		defer func() { err = errors.Join(err, r.endGroup()) }()
 	}
-	if err := r.start(s, atExec); err != nil {
+	if err := r.start(s, change); err != nil {
 		return nil, err
 	}
 	defer guard()
@@ -179,7 +180,7 @@ func background(f func()) {
 	}()
 }
 
-func (r *running) start(s Setting, atExec func(pid int) error) error {
+func (r *running) start(s Setting, change heapChange) error {
 	env := r.p.patched(s.Environ(r.p.environ()), s.THP)
 	keep := false
 	if r.p.Trace {
@@ -196,7 +197,7 @@ func (r *running) start(s Setting, atExec func(pid int) error) error {
 	for _, p := range r.files.pumps {
 		background(p.run)
 	}
-	if err := r.launch(env, s.THP, atExec); err != nil {
+	if err := r.launch(env, s.THP, change); err != nil {
 		for _, p := range r.files.pumps {
 			_ = p.finish()
 		}
@@ -448,6 +449,9 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	out.Leftovers = r.family.end(graceLeftover)
 	r.family.reapOrphans()
 	r.emptied = time.Now()
+	if r.tree != nil {
+		r.tree.end()
+	}
 	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
 	addRusage(&ru, &r.family.used)
 	subtractRusage(&ru, &r.usedBefore)

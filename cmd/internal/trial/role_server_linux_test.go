@@ -136,7 +136,11 @@ func roleFolio(words []string) error {
 			}
 			defer p.Cgroups.Close()
 		}
-		s, err := p.Run(context.Background(), Setting{})
+		setting := Setting{}
+		if len(words) > 1 && words[1] == "heap" {
+			setting.THP = THPHeap
+		}
+		s, err := p.Run(context.Background(), setting)
 		if err != nil {
 			return err
 		}

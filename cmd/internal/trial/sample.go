@@ -120,8 +120,14 @@ type Sample struct {
 	// other included. Where sampling is off it can be too small, but is 1 only for one.
 	Processes int `json:"processes,omitempty"`
 
+	// Heaps is what became of the programs of the tree under THPHeap; nil under other
+	// settings, and where only the program itself is changed.
+	Heaps []HeapPrograms `json:"heaps,omitempty"`
+	// Unprivileged are programs that ran without their privileges for that (no_new_privs).
+	Unprivileged []string `json:"-"`
+
 	// GoChildren is how many of them were Go programs that the program started, as far
-	// as they were seen: THPHeap leaves those as they are. Nil under other settings.
+	// as they were seen, and THPHeap left as they are. Nil under other settings, and with Heaps.
 	GoChildren *int `json:"go_children,omitempty"`
 
 	// Became is the Go program that the program became by an exec, under THPHeap: that one

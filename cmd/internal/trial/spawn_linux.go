@@ -29,30 +29,47 @@ var becomeReaper = sync.OnceValue(func() error {
 // forkOnly starts programs as where the stub of package spawn does not work.
 var forkOnly bool
 
-// prepare makes the process that becomes the program.
-func prepare(argv, env []string, dir string, thp THP, files []*os.File, atExec func(pid int) error, group *cgroup.Group) (*spawn.Process, error) {
+// prepare makes the process that becomes the program. The tree is nil where what the program
+// starts is not seen.
+func prepare(argv, env []string, dir string, thp THP, files []*os.File, change heapChange, group *cgroup.Group) (_ *spawn.Process, tree *heapTree, err error) {
 	path, err := LookPath(argv[0])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if dir != "" {
 		if _, err := os.Stat(dir); err != nil {
-			return nil, fmt.Errorf("working directory: %w", err)
+			return nil, nil, fmt.Errorf("working directory: %w", err)
 		}
 	}
-	p := &spawn.Program{Path: path, Argv: argv, Env: env, Dir: dir, Files: [3]*os.File(files), NoTHP: thp == THPOff, AtExec: atExec}
+	p := &spawn.Program{Path: path, Argv: argv, Env: env, Dir: dir, Files: [3]*os.File(files), NoTHP: thp == THPOff}
 	if group != nil {
 		p.Cgroup = group
 	}
-	if forkOnly {
-		return p.PrepareFork(), nil
+	if change.tree != nil {
+		proc, err := change.tree.prepare(p)
+		switch {
+		case err == nil || !unseenTree(err):
+			return proc, change.tree, err
+		case change.refused != nil:
+			return nil, nil, change.refused
+		}
 	}
-	return p.Prepare()
+	p.AtExec = change.atExec
+	if forkOnly {
+		return p.PrepareFork(), nil, nil
+	}
+	proc, err := p.Prepare()
+	return proc, nil, err
 }
 
 // begin lets the process become the program.
 func begin(p *spawn.Process, command string) (pid int, err error) {
 	pid, err = p.Start()
+	return pid, unstarted(err, command)
+}
+
+// unstarted explains why a process did not become the program.
+func unstarted(err error, command string) error {
 	if errno, ok := err.(syscall.Errno); ok {
 		err = NotExecuted(command, errno)
 	}
@@ -60,12 +77,12 @@ func begin(p *spawn.Process, command string) (pid int, err error) {
 	if errors.As(err, &trace) {
 		err = fmt.Errorf("--thp heap: %s: %w", command, untraced(err))
 	}
-	return pid, err
+	return err
 }
 
 // start makes a process that is not measured.
 func start(argv, env []string, dir string, files []*os.File) (pid int, err error) {
-	p, err := prepare(argv, env, dir, THPSystem, files, nil, nil)
+	p, _, err := prepare(argv, env, dir, THPSystem, files, heapChange{}, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -73,12 +90,12 @@ func start(argv, env []string, dir string, files []*os.File) (pid int, err error
 }
 
 // launch starts the program, with all that observes it in place.
-func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err error) {
+func (r *running) launch(env []string, thp THP, change heapChange) (err error) {
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
 	waited := false
 	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (pid int, err error) {
-		proc, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, atExec, r.group)
+		proc, tree, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, change, r.group)
 		if err != nil {
 			return 0, err
 		}
@@ -90,7 +107,7 @@ func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err
 		}
 		_, waited = proc.PID()
 		r.usedBefore = proc.Used()
-		return r.begin(proc)
+		return r.begin(proc, tree)
 	})
 	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
 	if err != nil {
@@ -100,6 +117,10 @@ func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err
 		return err
 	}
 	r.pid = r.sampler.root
+	if r.tree != nil {
+		r.family.foreign = append(r.family.foreign, r.tree.guard())
+		r.sampler.tree.Exclude(r.tree.guard())
+	}
 	if !waited {
 		r.sampler.floor = ownHWM(r.p.FS)
 	}
@@ -107,12 +128,22 @@ func (r *running) launch(env []string, thp THP, atExec func(pid int) error) (err
 }
 
 // begin lets the program begin, and time with it.
-func (r *running) begin(proc *spawn.Process) (pid int, err error) {
+func (r *running) begin(proc *spawn.Process, tree *heapTree) (pid int, err error) {
 	begun := time.Now()
 	r.startAt(begun)
-	pid, err = begin(proc, r.p.Command[0])
+	var held time.Duration
+	if tree != nil {
+		pid, held, err = tree.start()
+		err = unstarted(err, r.p.Command[0])
+		if err == nil {
+			r.tree = tree
+		}
+	} else {
+		pid, err = begin(proc, r.p.Command[0])
+		held = proc.Held()
+	}
 	// While it was stopped at its exec, the program took no time.
-	r.startAt(begun.Add(proc.Held()))
+	r.startAt(begun.Add(held))
 	r.running = time.Since(r.started)
 	return pid, err
 }
@@ -157,7 +188,16 @@ func hasExited(pid, flags int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
 		if err != unix.EINTR {
-			return err != nil || info.Signo != 0 // no such child: it has ended, too
+			const trapped = 4 // CLD_TRAPPED: this process traces it, at an exec
+			switch {
+			case err != nil:
+				return true // no such child: it has ended, too
+			case info.Signo == 0 || info.Code != trapped:
+				return info.Signo != 0
+			case flags&unix.WNOHANG != 0:
+				return false
+			}
+			time.Sleep(100 * time.Microsecond) // until the trace has ended
 		}
 	}
 }

@@ -51,6 +51,9 @@ func (h *Heaps) OnExec(e *Exec) AtExec {
 	}
 }
 
+// Count counts an execution of a Go program that somebody else changed, or err.
+func (h *Heaps) Count(p *Program, err error) { h.count(p, false, err) }
+
 func (h *Heaps) count(p *Program, notGo bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

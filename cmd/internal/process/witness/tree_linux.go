@@ -84,6 +84,44 @@ type Tree struct {
 	delay   atomic.Int64 // how long an exec is given before it is interrupted, without killable
 }
 
+// Try says why Prepare would not get a listener here, by getting one for a process that is
+// given up. The error is as that of Prepare.
+func Try() error {
+	filter, err := newFilter(false)
+	if err != nil {
+		return err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	process, err := prepare(&spawn.Program{Path: "/proc/self/exe", Argv: []string{"folio"}, Env: []string{}, Files: [3]*os.File{null, null, null}, Filter: filter})
+	if err == nil {
+		process.Abort()
+	}
+	return err
+}
+
+// prepare makes the process, with the errors of Prepare.
+func prepare(p *spawn.Program) (*spawn.Process, error) {
+	process, err := p.Prepare()
+	var refused *spawn.FilterError
+	switch {
+	case errors.As(err, &refused):
+		return nil, filterError(refused.Errno)
+	case errors.Is(err, spawn.ErrNoStub):
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	case err != nil:
+		return nil, err
+	}
+	if process.Listener() == nil {
+		process.Abort()
+		return nil, fmt.Errorf("%w: the listener did not arrive", ErrUnsupported)
+	}
+	return process, nil
+}
+
 // Prepare makes the process that becomes the program, with a listener. The error is
 // ErrNested, wraps ErrUnsupported, or is of the program; then there is no process.
 func Prepare(p spawn.Program, o Options) (t *Tree, err error) {
@@ -96,20 +134,10 @@ func Prepare(p spawn.Program, o Options) (t *Tree, err error) {
 	for i := range maxWorkers {
 		t.free <- i
 	}
-	t.process, err = p.Prepare()
-	var refused *spawn.FilterError
-	switch {
-	case errors.As(err, &refused):
-		return nil, filterError(refused.Errno)
-	case errors.Is(err, spawn.ErrNoStub):
-		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
-	case err != nil:
+	if t.process, err = prepare(&p); err != nil {
 		return nil, err
 	}
-	if t.listener = t.process.Listener(); t.listener == nil {
-		t.process.Abort()
-		return nil, fmt.Errorf("%w: the listener did not arrive", ErrUnsupported)
-	}
+	t.listener = t.process.Listener()
 	if err := t.serve(); err != nil {
 		t.process.Abort()
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
