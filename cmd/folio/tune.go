@@ -185,7 +185,8 @@ func (s *session) search(o tune.Options) tune.Options {
 	o.Traced = s.program.Trace && s.program.TraceNote() == ""
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
-	if s.program.IsGo && s.base.THP == trial.THPSystem && !o.FixedTHP {
+	// Of what is not a Go program, the warm-up sees whether it starts some.
+	if (s.program.IsGo || trial.SeesTree() == nil) && s.base.THP == trial.THPSystem && !o.FixedTHP {
 		if err := errors.Join(s.getsHuge(), s.program.MayHeap()); err != nil {
 			s.notes.Add("thp=heap was not tried: " + strings.ReplaceAll(strings.TrimPrefix(err.Error(), "--thp heap: "), "\n", "; "))
 		} else {

@@ -39,6 +39,8 @@ type Program struct {
 	// name@hash: see Build for a program that it built for this result.
 	Patches []string `json:"patches,omitempty" redact:"keep"`
 	Build   *Build   `json:"build,omitempty"` // of a program that folio built itself
+	// Tree says that programs that it started had their heap on huge pages under thp=heap.
+	Tree bool `json:"tree,omitempty"`
 }
 
 // A Build says what folio built a program from. The first word of Command is then the
@@ -86,6 +88,9 @@ func (p Program) Line(s trial.Setting) string {
 			return s.TestLine(p.Command)
 		}
 		return s.BuildLine(p.Build.Package, p.Command[1:])
+	}
+	if p.Tree {
+		return s.TreeLine(p.Command)
 	}
 	return s.Line(p.Command)
 }

@@ -32,6 +32,9 @@ func (f *File) SetTune(r *tune.Result) {
 		arm.Delays = trial.DelaysOf(summed)
 		f.Arms = append(f.Arms, arm)
 	}
+	for _, a := range r.Arms {
+		f.Program.Tree = f.Program.Tree || trial.HeapsBelow(a.Samples)
+	}
 	f.keepPaths(r)
 	f.advise()
 	f.Answer, f.Recommendations = &r.Answer, nil

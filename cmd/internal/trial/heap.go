@@ -69,13 +69,19 @@ func (p *Program) patched(env []string, thp THP) []string {
 	return env
 }
 
+// HeapsBelow says whether THPHeap changed a program that the command started: to keep that,
+// the command needs folio exec --tree.
+func HeapsBelow(samples []*Sample) bool {
+	return slices.ContainsFunc(samples, func(s *Sample) bool { return s.HeapsBelow })
+}
+
 // HeapPrograms is what THPHeap did to the programs of one name in a tree.
 type HeapPrograms struct {
-	Name    string `json:"name"`
-	Execs   int    `json:"execs"`            // how often one was executed
-	Changed int    `json:"changed"`          // and its heap was put on huge pages
-	NotGo   bool   `json:"not_go,omitempty"` // none of them is a Go program
-	Reason  string `json:"reason,omitempty"` // why one of a Go program was not changed
+	Name    string `json:"name" redact:"blank"`
+	Execs   int    `json:"execs"`                           // how often one was executed
+	Changed int    `json:"changed"`                         // and its heap was put on huge pages
+	NotGo   bool   `json:"not_go,omitempty"`                // none of them is a Go program
+	Reason  string `json:"reason,omitempty" redact:"blank"` // why one of a Go program was not changed
 }
 
 // HeapHazard says what is unwise about THPHeap on this system; "" for nothing.

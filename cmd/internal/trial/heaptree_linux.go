@@ -42,6 +42,7 @@ type heapTree struct {
 	done  chan struct{} // closed when the program itself is changed, or runs as it is
 	held  time.Duration // how long it was stopped
 	err   error         // why it is not changed
+	own   int           // 1 if it was
 
 	mu           sync.Mutex
 	unprivileged []string
@@ -96,6 +97,9 @@ func (t *heapTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 			defer close(t.done)
 			begin := time.Now()
 			stop(pid, err)
+			if err == nil {
+				t.own = 1
+			}
 			t.held = time.Since(begin)
 		}
 	}
@@ -109,6 +113,8 @@ func (t *heapTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 		t.heaps.Count(of, err)
 		if t.err = err; err != nil {
 			_ = unix.Kill(pid, unix.SIGKILL) // before its first instruction
+		} else {
+			t.own = 1
 		}
 		t.held = time.Since(begin)
 	}
@@ -153,10 +159,12 @@ func (t *heapTree) end() {
 // fill fills in what became of the programs.
 func (t *heapTree) fill(out *Sample) {
 	out.Heaps = []HeapPrograms{}
+	changed := 0
 	for _, c := range t.heaps.Counts() {
+		changed += c.Changed
 		out.Heaps = append(out.Heaps, HeapPrograms{Name: c.Name, Execs: c.Execs, Changed: c.Changed, NotGo: c.NotGo, Reason: c.Why})
 	}
-	out.Unprivileged = t.unprivileged
+	out.HeapsBelow, out.Unprivileged = changed > t.own, t.unprivileged
 }
 
 // isNotGo says whether a command cannot be changed since it is not a Go program.

@@ -123,6 +123,8 @@ type Sample struct {
 	// Heaps is what became of the programs of the tree under THPHeap; nil under other
 	// settings, and where only the program itself is changed.
 	Heaps []HeapPrograms `json:"heaps,omitempty"`
+	// HeapsBelow says that one of them was a program that the command started.
+	HeapsBelow bool `json:"-"`
 	// Unprivileged are programs that ran without their privileges for that (no_new_privs).
 	Unprivileged []string `json:"-"`
 

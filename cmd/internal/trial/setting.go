@@ -198,13 +198,20 @@ func getenv(env []string, key string) (string, bool) {
 // Line returns a shell line that runs command under the setting. Environment
 // variables do all but THP, which has no variable: there folio itself is named. For
 // THPHeap that is folio exec, which stays in no one's way and is for good.
-func (s Setting) Line(command []string) string {
+func (s Setting) Line(command []string) string { return s.line(command, false) }
+
+// TreeLine is Line for a program that starts others that have the setting, too.
+func (s Setting) TreeLine(command []string) string { return s.line(command, true) }
+
+func (s Setting) line(command []string, tree bool) string {
 	vars := s.Vars()
 	var launcher []string
 	switch s.THP {
 	case THPSystem:
 	case THPHeap:
-		launcher, vars = s.exec()
+		if launcher, vars = s.exec(); tree {
+			launcher = slices.Insert(launcher, 2, "--tree")
+		}
 	default:
 		launcher = []string{"folio", "run", "--thp=" + string(s.THP), "--"}
 	}

@@ -44,6 +44,9 @@ func (r *Result) keep(a *Arm) []string {
 		if env != "" {
 			env = ", with " + env
 		}
+		if trial.HeapsBelow(a.Samples) {
+			return []string{"to keep it: the line above as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md); --tree changes the programs that it starts"}
+		}
 		return []string{
 			"to keep it, one of these:",
 			"the line above as ENTRYPOINT of an image or ExecStart of a unit (docs/exec.md)",

@@ -243,7 +243,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	s.space.thpOff = s.opts.THPAlways || (warm.HugePeak != nil && *warm.HugePeak > 0)
 	if s.opts.Base.THP == trial.THPSystem {
 		s.space.always = s.opts.THPAlways
-		if s.opts.Heap {
+		if s.opts.Heap && !s.space.noGo {
 			why := ""
 			if s.opts.Package == "" {
 				why = noGainByHuge(warm)
@@ -253,7 +253,7 @@ func (s *search) begin(warm *trial.Sample) error {
 			}
 		}
 	}
-	if !s.space.thpOff && !s.opts.Heap {
+	if !s.space.thpOff && (!s.opts.Heap || s.space.noGo) {
 		s.note("thp=off was not tried: the program has no huge pages on this system, so there is nothing to turn off")
 	}
 	s.space.collapse = s.opts.Collapse && !s.space.noGo && s.space.heap >= largeHeap
