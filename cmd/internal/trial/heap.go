@@ -77,11 +77,11 @@ func HeapsBelow(samples []*Sample) bool {
 
 // HeapPrograms is what THPHeap did to the programs of one name in a tree.
 type HeapPrograms struct {
-	Name    string `json:"name" redact:"blank"`
+	Name    string `json:"name" redact:"file"`
 	Execs   int    `json:"execs"`                           // how often one was executed
 	Changed int    `json:"changed"`                         // and its heap was put on huge pages
 	NotGo   bool   `json:"not_go,omitempty"`                // none of them is a Go program
-	Reason  string `json:"reason,omitempty" redact:"blank"` // why one of a Go program was not changed
+	Reason  string `json:"reason,omitempty" redact:"prose"` // why one of a Go program was not changed
 }
 
 // HeapHazard says what is unwise about THPHeap on this system; "" for nothing.

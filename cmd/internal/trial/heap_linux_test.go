@@ -72,7 +72,7 @@ func TestHeapAsks(t *testing.T) {
 				t.Errorf("Go children: %v, %v", huge.GoChildren, plain.GoChildren)
 			}
 			name := filepath.Base(p.Command[0])
-			if want := []HeapPrograms{{Name: name, Execs: 1, Changed: 1}}; !how.alone && !slices.Equal(huge.Heaps, want) || how.alone && huge.Heaps != nil || plain.Heaps != nil {
+			if want := []HeapPrograms{{Name: name, Execs: 1, Changed: 1}}; !how.alone && !slices.Equal(huge.Heaps, want) || how.alone && huge.Heaps != nil || plain.Heaps != nil || huge.HeapsBelow {
 				t.Errorf("%v, %v", huge.Heaps, plain.Heaps)
 			}
 		}
@@ -139,6 +139,9 @@ func TestHeapOfTree(t *testing.T) {
 		})
 		if !slices.Equal(s.Heaps, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.command, s.Heaps, c.want)
+		}
+		if !s.HeapsBelow {
+			t.Errorf("%s: no program below it was changed", c.command)
 		}
 		if s.GoChildren != nil || s.Leftovers > 0 {
 			t.Errorf("%s: %v Go children, %d left", c.command, s.GoChildren, s.Leftovers)

@@ -246,3 +246,14 @@ func checkMessage(t testing.TB, err error, words ...string) {
 		}
 	}
 }
+
+func TestTreeLine(t *testing.T) {
+	for want, s := range map[string]Setting{
+		"folio exec --tree --thp heap --gogc 400 -- npx tsc": {GOGC: "400", THP: THPHeap},
+		"GOGC=400 npx tsc": {GOGC: "400"},
+	} {
+		if got := s.TreeLine([]string{"npx", "tsc"}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
