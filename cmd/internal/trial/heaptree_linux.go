@@ -19,9 +19,6 @@ import (
 // mayListen says why the programs of a tree cannot be seen here.
 var mayListen = sync.OnceValue(listen.Try)
 
-// unlistened has tests do without.
-var unlistened bool
-
 // SeesTree says why THPHeap changes the program alone here, and no Go program that it starts.
 func SeesTree() error {
 	if forkOnly || unlistened {

@@ -29,6 +29,9 @@ var becomeReaper = sync.OnceValue(func() error {
 // forkOnly starts programs as where the stub of package spawn does not work.
 var forkOnly bool
 
+// unlistened has tests do without a listener.
+var unlistened bool
+
 // prepare makes the process that becomes the program. The tree is nil where what the program
 // starts is not seen.
 func prepare(argv, env []string, dir string, thp THP, files []*os.File, change heapChange, group *cgroup.Group) (_ *spawn.Process, tree *heapTree, err error) {
