@@ -1,13 +1,15 @@
 package trial
 
 import (
+	"cmp"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 )
 
 // Cycles are GC cycles over time, in columns with an entry each; where there are too many,
-// neighbours share one. Sizes are what the runtime prints, whole MiB.
+// neighbours share one. When a cycle ended and its pause are known of all. What else there is
+// is known of those that were seen as they ran, or as the last one; of others it is 0.
 type Cycles struct {
 	Seconds []float64 `json:"seconds"`          // when the cycle ended
 	Clock   []float64 `json:"duration_seconds"` // for how long it ran: the longest
@@ -15,9 +17,11 @@ type Cycles struct {
 	End     []uint64  `json:"end_bytes"`        // the heap when it ended, the largest
 	Live    []uint64  `json:"live_bytes"`       // of that what was live, the largest
 	Goal    []uint64  `json:"goal_bytes"`       // the largest
-	Pause   []float64 `json:"pause_seconds"`    // the longest stop-the-world
-	Assist  []float64 `json:"assist_cpu_seconds"`
-	// Background is the CPU time of GC workers, without those on idle CPUs.
+	Pause   []float64 `json:"pause_seconds"`    // stop-the-world, the longest
+	// Assist and Background are CPU time; cycles that ended between two looks share what they
+	// took together.
+	Assist []float64 `json:"assist_cpu_seconds"`
+	// Background is that of GC workers, without those on idle CPUs.
 	Background []float64 `json:"background_cpu_seconds"`
 	// Stride is how many cycles an entry stands for at most; 0 without any.
 	Stride int `json:"stride"`
@@ -33,15 +37,28 @@ type moments struct {
 // A moment is a GC cycle, or several.
 type moment struct {
 	at                     time.Duration // its end
-	clock, pause           time.Duration
+	clock, pause           time.Duration // clock is 0 where it is not known
 	start, end, live, goal uint64
 	assist, background     time.Duration
+
+	first, second time.Duration // both stops; 0 where they are not known
 }
 
-func momentOf(at time.Duration, c *gctrace.Cycle) moment {
-	_, pause := c.Pause()
-	return moment{at: at, clock: c.Clock(), pause: pause, start: c.HeapStart, end: c.HeapEnd,
-		live: c.HeapLive, goal: c.Goal, assist: c.AssistCPU, background: c.BackgroundCPU + c.SweepTermCPU + c.MarkTermCPU}
+func byTime(a, b moment) int { return cmp.Compare(a.at, b.at) }
+
+// momentsOf returns the cycles that a reading found.
+func momentsOf(s gccount.Step) (out []moment) {
+	n := time.Duration(len(s.Cycles))
+	for _, c := range s.Cycles {
+		m := moment{at: c.At, pause: c.Length, assist: s.CPU.Assist / n, background: (s.CPU.Dedicated + s.CPU.Pause) / n}
+		if first, second, ok := stopsOf(c); ok {
+			d := c.Detail
+			m.clock, m.first, m.second = d.End-d.Start, first, second
+			m.start, m.end, m.live, m.goal = d.HeapStart, d.HeapEnd, d.Live, d.Goal
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // with puts two neighbours together, at the time of the first.

@@ -9,7 +9,7 @@ import (
 )
 
 // Delays are how many requests of a load overlap what may have delayed them. A cause that is
-// not known is not among them: GC cycles without a complete trace, the quota and memory stalls
+// not known is not among them: GC cycles that were not all seen, the quota and memory stalls
 // without limits.
 type Delays struct {
 	delay.Counts
@@ -41,32 +41,52 @@ func spanOf(from, to time.Duration) delay.Span {
 	return delay.Span{From: from.Seconds(), To: to.Seconds()}
 }
 
-// gcSpans returns when the GC cycles of all processes were that ended after a time; false if
-// not all of those were kept. The processes must have been placed: see [heaps.cycles].
-func (h *heaps) gcSpans(since time.Duration) (out map[delay.Cause][]delay.Span, ok bool) {
+// gcSpans returns when the GC cycles of all processes were that ended after a time, on the clock
+// of the program; false if not all of those were kept. A cycle that was not seen in detail is
+// taken to have been its stop alone, at its end. Where more than a few are like that it is not
+// known for how long cycles ran, and whether assists took a part of that.
+func (s *Series) gcSpans(since time.Duration) (out map[delay.Cause][]delay.Span, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut > 0 {
+		return nil, false
+	}
 	out = map[delay.Cause][]delay.Span{delay.Pause: {}, delay.Cycle: {}, delay.Assists: {}}
 	add := func(c delay.Cause, from, to time.Duration) { out[c] = append(out[c], spanOf(from, to)) }
-	for _, p := range h.all {
-		if p.cut && p.zero+p.phases[0].end > since {
-			return nil, false
+	n, unseen := 0, 0
+	for _, m := range s.cycles {
+		end := m.at - time.Duration(s.clock)
+		if end <= since {
+			continue
 		}
-		for _, c := range p.phases {
-			end := p.zero + c.end
-			if end <= since {
-				continue
-			}
-			marked := end - c.markTerm
-			begun := marked - c.mark
-			add(delay.Pause, begun-c.sweepTerm, begun)
-			add(delay.Pause, marked, end)
-			add(delay.Cycle, begun-c.sweepTerm, end)
-			if c.assists {
-				add(delay.Assists, begun-c.sweepTerm, end)
-			}
+		n++
+		if m.clock == 0 {
+			add(delay.Pause, end-m.pause, end)
+			add(delay.Cycle, end-m.pause, end)
+			unseen++
+			continue
 		}
+		begun := end - m.clock
+		add(delay.Pause, begun, begun+m.first)
+		add(delay.Pause, end-m.second, end)
+		add(delay.Cycle, begun, end)
+		if m.assist > 0 && float64(m.assist) >= assistShare*float64(m.clock) {
+			add(delay.Assists, begun, end)
+		}
+	}
+	if float64(unseen) > mostUnseen*float64(n) {
+		delete(out, delay.Cycle)
+		delete(out, delay.Assists)
 	}
 	return out, true
 }
+
+// assistShare is the part of the time of a cycle that assists take of one CPU, at least,
+// in what is called a cycle with assists: nearly all have some.
+const assistShare = 0.1
+
+// mostUnseen is the part of the cycles that need not have been seen in detail.
+const mostUnseen = 0.05
 
 // many returns the bins that have more than twice the mean, those next to each other as one,
 // on a clock on which the first begins at a time.

@@ -2,8 +2,8 @@ package trial
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -35,7 +35,7 @@ func (r *running) fill(out *Sample, ru *unix.Rusage, ws unix.WaitStatus) {
 		out.Waterfall = r.sampler.reader.best(*out.PeakRSS)
 	}
 	out.Tail = r.files.tail()
-	r.series.finish(r.p.IsGo, r.running)
+	r.series.finish()
 	if r.req.KeepSeries {
 		out.Series = r.series
 	}
@@ -59,36 +59,38 @@ func (r *running) fillMemory(out *Sample, maxrss uint64) {
 	}
 }
 
-// fillTrace fills in what the trace tells of GC cycles. Where the time went must be
-// known by then.
-func (r *running) fillTrace(out *Sample) {
+// fillGC fills in what the GC did. Where the time went must be known by then.
+func (r *running) fillGC(out *Sample) {
 	if r.p.Server == nil {
 		out.Listening = r.witness.listening()
 	}
-	out.Processes = r.witness.processes(r.alone)
+	out.Processes = r.witness.processes(r.pid, r.tree, r.alone)
 	if r.tree != nil {
 		r.tree.fill(out)
-	} else if r.thp == THPHeap && (r.traced || r.profile != nil) { // else nobody looked
-		n := r.witness.goChildren()
-		out.GoChildren = &n
-		out.Became = r.witness.became()
 	}
-	if !r.traced {
+	if r.runtimes == nil {
 		return
 	}
-	told := r.profile != nil && r.profile.err == nil && r.profile.session.Lost() == 0
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	state := r.witness.verdict(r.p.IsGo, r.alone, told)
-	if r.p.Server == nil && state == TraceComplete && out.Waterfall.Cycles() > r.trace.Cycles {
-		state = TracePartial
+	gc := r.gc
+	if r.p.Server == nil {
+		gc = r.runtimes.totals()
 	}
-	if state == TraceComplete && slices.ContainsFunc(r.files.pumps[:], func(p *pump) bool { return p.filter.Mixed() }) {
-		state = TracePartial
+	r.runtimes.end()
+	if r.tree == nil && gc.err == nil && (gc.known || !r.alone) {
+		gc.err = errUntold
 	}
-	out.Aside = r.witness.asides()
-	out.setTrace(state, r.trace)
+	if r.tree == nil && r.thp == THPHeap {
+		n := max(gc.processes-1, 0)
+		out.GoChildren = &n
+	}
+	if lines := r.files.lines.totals(); lines != nil && gc.err != nil && lines.Cycles > gc.Cycles {
+		gc = *lines
+	}
+	out.setGC(gc)
 }
+
+// errUntold is why there may have been more GC cycles where no exit is told.
+var errUntold = errors.New("where no process may be listened to (seccomp), what the GC did right before an exit is not seen, nor processes that were short-lived")
 
 // fillProfile fills in where the CPU time of out went.
 func (r *running) fillProfile(out *Sample) {

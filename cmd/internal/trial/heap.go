@@ -32,20 +32,18 @@ func (p *Program) MayHeap() error {
 
 // A heapChange is what is done for THPHeap when a trial starts.
 type heapChange struct {
-	tree *heapTree // changes all Go programs; nil where that cannot be
 	// atExec changes the program itself, stopped at its exec, where there is no tree; nil for
 	// nothing. refused is why it cannot.
 	atExec  func(pid int) error
 	refused error
 }
 
-func (p *Program) heapChange() (c heapChange, err error) {
-	c.tree = p.heapTree()
+func (p *Program) heapChange(tree *execTree) (c heapChange, err error) {
 	c.atExec, err = p.heapAtExec()
 	switch {
 	case errors.Is(err, ErrOwnHeap):
 		err = nil
-	case c.tree != nil && isNotGo(err):
+	case tree != nil && isNotGo(err):
 		c.refused, err = err, nil
 	}
 	return c, err

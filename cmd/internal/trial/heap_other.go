@@ -24,9 +24,9 @@ func (p *Program) heapAtExec() (func(pid int) error, error) {
 // SeesTree says why THPHeap changes the program alone here.
 func SeesTree() error { return errNoHeap }
 
-type heapTree struct{}
+type execTree struct{ runtimes *runtimes }
 
-func (p *Program) heapTree() *heapTree { return nil }
+func (p *Program) execTree(bool) *execTree { return nil }
 
 func isNotGo(error) bool { return false }
 

@@ -88,7 +88,7 @@ func (h HeapPrograms) Text() string {
 func unprivilegedNote(samples []*Sample) string {
 	for _, s := range samples {
 		if len(s.Unprivileged) > 0 {
-			return s.Unprivileged[0] + " ran without its privileges: with --thp heap an ordinary user sees a tree only without (no_new_privs): start folio as root"
+			return s.Unprivileged[0] + " ran without its privileges: an ordinary user can follow what a program starts only without (no_new_privs): start folio as root"
 		}
 	}
 	return ""
@@ -135,22 +135,15 @@ func unseen(samples []*Sample) string {
 	if PeakWaterfall(samples).Cycles() > 0 {
 		unknown = "how many GC cycles there were in all is unknown: "
 	}
-	bounds := "GC cycles, pauses and the heap peak are lower bounds: "
 	for _, s := range samples {
-		switch aside := s.AsideText(); {
-		case aside != "" && s.GCCycles == nil:
-			return unknown + aside
-		case aside != "":
-			return bounds + aside
+		switch {
 		case s.NoLoad: // so is all else
-		case s.GCCycles == nil && s.GCShare != nil && *s.GCShare > 0 && s.GCTrace != "":
-			return unknown + "samples show GC work, and no gctrace line was seen. A process throws its standard error away, was started with another GODEBUG, or ended in its first cycle"
-		case s.GCCycles == nil && s.GCTrace == TracePartial:
-			return unknown + "no gctrace line was seen, and not every process could be listened to. One may throw its standard error away, or was started with another GODEBUG"
+		case s.Uncounted != nil && s.GCCycles == nil:
+			return unknown + s.Uncounted.Error()
+		case s.Uncounted != nil:
+			return "GC cycles, pauses and the heap peak are lower bounds: " + s.Uncounted.Error()
 		case s.GCCycles == nil:
 			return unknown + "no Go program was seen"
-		case s.GCTrace == TracePartial:
-			return bounds + "some gctrace lines could not be seen, or told from other output. A process throws its standard error away, was started with another GODEBUG, was too short-lived to be looked at, or wrote at the same time as another"
 		}
 	}
 	return ""

@@ -172,7 +172,7 @@ func (r *running) fillDelays(out *Sample) {
 	in := delay.Run{Span: spanOf(start, w.ended.Sub(r.started)), Slow: requestSpans(kept.Slow, start), Some: requestSpans(kept.Some, start),
 		Causes: make(map[delay.Cause][]delay.Span)}
 	if out.GCTrace == TraceComplete {
-		if spans, ok := r.series.heaps.gcSpans(start); ok {
+		if spans, ok := r.series.gcSpans(start); ok {
 			in.Causes = spans
 		}
 	}

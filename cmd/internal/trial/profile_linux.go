@@ -26,8 +26,7 @@ type profiler struct {
 	done      chan struct{}
 	err       error
 
-	witness *witness // told of every exec; nil: nobody
-	series  *Series  // told of page faults; nil: not to be kept
+	series *Series // told of page faults; nil: not to be kept
 
 	// members are the program and its descendants, nil for all processes: then
 	// nothing else is started by folio, as a load generator would be.
@@ -63,18 +62,6 @@ func (p *profiler) ours(to *perf.Handler) *perf.Handler {
 			p.members[pid] = true
 		}
 		to.Fork(pid, parent)
-	}
-	h.Exec = func(pid int, comm string) {
-		if p.witness != nil && p.isOurs(pid) {
-			p.witness.exec(pid)
-		}
-		to.Exec(pid, comm)
-	}
-	h.Mmap = func(m *perf.Mapping) {
-		if p.witness != nil {
-			p.witness.mapped(m)
-		}
-		to.Mmap(m)
 	}
 	h.Sample = func(s *perf.Sample) {
 		since, until := p.since.Load(), p.until.Load()

@@ -36,14 +36,16 @@ type Program struct {
 	Stdin *os.File
 	Again bool
 	Input string
-	// Stdout and Stderr receive the program's output, less the trace lines.
-	// Nil means that it is not shown.
+	// Stdout and Stderr receive the program's output. Nil means that it is not shown.
 	Stdout, Stderr io.Writer
+	// Direct has the program write to Stdout and Stderr itself where those are files: it keeps its
+	// terminal. Then no figure is found in its output.
+	Direct bool
 
-	// Trace asks Go programs for GODEBUG=gctrace=1.
+	// Trace reads what the GC of Go programs counts (Go 1.21 and later). Of others the lines
+	// of GODEBUG=gctrace=1 are counted, if Env asks for them.
 	Trace bool
-	// IsGo says that the command is a Go program: one that never collects prints
-	// no trace, and its figures are then zero instead of unknown.
+	// IsGo says that the command is a Go program.
 	IsGo bool
 	// Patched says that folio built the program with the patch heap-hugepages of
 	// package overlay for these trials: THPHeap leaves it on, every other setting
@@ -236,18 +238,6 @@ func CheckInput(path string) error {
 		return fmt.Errorf("--input: %w", err)
 	}
 	return f.Close()
-}
-
-// TraceNote returns why the GC cannot be traced in this environment, or
-// "" when it can.
-func (p *Program) TraceNote() string {
-	if !p.Trace {
-		return ""
-	}
-	if _, _, ok := traceEnv(p.environ()); !ok {
-		return "the GC was not traced: GOFLAGS or GODEBUG in the environment holds a value that cannot be kept safe from a traced compiler; unset -toolexec in GOFLAGS"
-	}
-	return ""
 }
 
 func (p *Program) environ() []string {

@@ -15,9 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
-	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/cgroup"
 )
@@ -49,74 +47,28 @@ type running struct {
 	unsampled error         // why
 	exited    chan struct{} // closed when the root has ended; it is still a zombie then
 	started   time.Time     // when the program was let go
-	running   time.Duration // since then, when it ran at the latest
 	ended     time.Time     // valid once exited is closed
 	emptied   time.Time     // when nothing was left of it
 
 	thp        THP
-	tree       *heapTree     // nil: what the program starts stays as it is
+	tree       *execTree     // nil: execs and exits are not told
 	group      *cgroup.Group // nil: the program runs where folio does
 	underLoad  cgroup.Usage  // what the group of a server counted under load
 	groupErr   error         // why that is not known
 	usedBefore unix.Rusage   // of the process, before it became the program
 	alone      bool          // the program never had a child, known once it has ended
 
-	mu     sync.Mutex // guards trace: two pumps write it
-	trace  gctrace.Summary
-	traced bool
+	mu sync.Mutex // guards started
 
-	liveBefore uint64 // LivePeak of the trace before the load; 0 where there was no cycle
+	runtimes   *runtimes // nil: the GC is not read
+	reading    *alarm    // rung: end
+	hasRead    chan struct{}
+	gc         gcTotals // what it did, of a server under load
+	liveBefore uint64   // LivePeak before the load; 0 where there was no cycle
 
 	endWait func() // ends the load of a server, or the wait for its answer; nil where there is none
 
 	stopped bool // folio ended the program in due course: how it died is not a failure
-}
-
-// files are the program's streams as folio holds them.
-type files struct {
-	pumps      [2]*pump
-	collectors [2]*metric.Collector
-	tails      [2]*tail
-	pass       []*os.File // stdin, stdout, stderr of the program
-}
-
-// stream makes output stream i (0 is standard output): figures are collected
-// from it, its end is kept, and it goes on to dst unless that is nil.
-func (f *files) stream(i int, dst io.Writer, spec *metric.Spec, opts *gctrace.Options) error {
-	f.tails[i] = new(tail)
-	f.collectors[i] = new(metric.Collector)
-	if spec != nil {
-		f.collectors[i].Pattern = spec.Pattern
-	}
-	sinks := []io.Writer{f.collectors[i], f.tails[i]}
-	if dst != nil {
-		sinks = append(sinks, dst)
-	}
-	p, w, err := newPump(io.MultiWriter(sinks...), opts)
-	if err != nil {
-		return err
-	}
-	f.pumps[i] = p
-	f.pass = append(f.pass, w)
-	return nil
-}
-
-// tail returns the end of standard error, or of standard output when there is none, or when that
-// alone says why: what is likely to explain a failure.
-func (f *files) tail() string {
-	out, text := f.tails[0].String(), f.tails[1].String()
-	_, ofOut := reasonIn(out)
-	if _, rank := reasonIn(text); text == "" || ofOut < rank {
-		return out
-	}
-	return text
-}
-
-func (f *files) closePassed() {
-	for _, x := range f.pass {
-		x.Close()
-	}
-	f.pass = nil
 }
 
 // Run runs one trial. No process that it started is left when it returns.
@@ -131,9 +83,11 @@ func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, e
 			return nil, err
 		}
 	}
+	heap := s.THP == THPHeap && !p.Patched
+	tree := p.execTree(heap)
 	var change heapChange
-	if s.THP == THPHeap && !p.Patched {
-		if change, err = p.heapChange(); err != nil {
+	if heap {
+		if change, err = p.heapChange(tree); err != nil {
 			return nil, err
 		}
 	}
@@ -152,11 +106,10 @@ func (p *Program) Run(ctx context.Context, s Setting, req Request) (_ *Sample, e
 		}
 		defer func() { err = errors.Join(err, r.endGroup()) }()
 	}
-	if err := r.start(s, change); err != nil {
+	if err := r.start(s, tree, change); err != nil {
 		return nil, err
 	}
 	defer guard()
-	defer r.witness.asides() // where the trial does not exist
 	if p.Server != nil {
 		return r.serve(ctx)
 	}
@@ -180,30 +133,29 @@ func background(f func()) {
 	}()
 }
 
-func (r *running) start(s Setting, change heapChange) error {
+func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 	env := r.p.patched(s.Environ(r.p.environ()), s.THP)
-	keep := false
-	if r.p.Trace {
-		env, keep, r.traced = traceEnv(env)
-	}
-	if err := r.open(keep); err != nil {
+	if err := r.open(env); err != nil {
 		return err
 	}
-	r.witness = newWitness(r.p.FS, r.traced, r.files.pumps)
-	r.witness.theirs = keep
+	r.witness = newWitness(r.p.FS)
 	if r.req.KeepSeries || r.delays() {
 		r.series = &Series{}
 	}
-	for _, p := range r.files.pumps {
-		background(p.run)
-	}
-	if err := r.launch(env, s.THP, change); err != nil {
-		for _, p := range r.files.pumps {
-			_ = p.finish()
+	if r.p.Trace {
+		r.runtimes = newRuntimes(r.p.FS)
+		r.runtimes.begun = true
+		r.runtimes.told, r.runtimes.series = tree != nil, r.series
+		if tree != nil {
+			tree.runtimes = r.runtimes
 		}
+	}
+	r.files.carry()
+	if err := r.launch(env, s.THP, tree, change); err != nil {
+		_ = r.files.finish()
 		return err
 	}
-	r.witness.root, r.thp = r.pid, s.THP
+	r.thp = s.THP
 	if r.profile != nil {
 		r.profile.series = r.series
 		if r.p.Server != nil {
@@ -214,6 +166,15 @@ func (r *running) start(s Setting, change heapChange) error {
 	}
 	r.family.own = []int{r.pid}
 	r.sampler.series, r.sampler.witness = r.series, r.witness
+	if r.runtimes != nil {
+		r.runtimes.told = r.tree != nil
+		if r.tree == nil {
+			r.sampler.runtimes = r.runtimes
+		}
+		if err := r.readRuntimes(); err != nil {
+			return err
+		}
+	}
 	if r.req.KeepWaterfall {
 		r.sampler.reader = newPeakReader(r.p.FS, r.begun)
 		background(r.sampler.reader.run)
@@ -231,8 +192,29 @@ func (r *running) start(s Setting, change heapChange) error {
 	return nil
 }
 
+// readEvery is how often the runtimes are read: the observer of delays wants to have seen most
+// cycles in detail.
+func (r *running) readEvery() time.Duration {
+	if r.delays() {
+		return beat
+	}
+	return 2 * beat
+}
+
+// readRuntimes begins to read the runtimes.
+func (r *running) readRuntimes() (err error) {
+	if r.reading, err = newAlarm(); err != nil {
+		r.runtimes.end()
+		r.runtimes = nil // what the GC did is then not known
+		return nil
+	}
+	r.hasRead = make(chan struct{})
+	background(func() { r.runtimes.run(r.reading, r.readEvery(), r.hasRead) })
+	return nil
+}
+
 // open makes the program's three streams.
-func (r *running) open(keepTrace bool) (err error) {
+func (r *running) open(env []string) (err error) {
 	f := &r.files
 	defer func() {
 		if err != nil {
@@ -244,14 +226,17 @@ func (r *running) open(keepTrace bool) (err error) {
 		return err
 	}
 	f.pass = append(f.pass, stdin)
-	opened := time.Now() // a little before the start: the pumps run by then
+	if r.p.Trace && traced(env) {
+		f.lines = &traceLines{}
+	}
 	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {
-		if err := f.stream(i, dst, r.p.Metric, &gctrace.Options{
-			OnCycle: r.addCycle,
-			Elapsed: func() time.Duration { return time.Since(opened) },
-			Traced:  r.traced,
-			Keep:    keepTrace,
-		}); err != nil {
+		file, ok := dst.(*os.File)
+		if ok && r.p.Direct && (i == 0 || f.lines == nil) {
+			err = f.give(i, file)
+		} else {
+			err = f.stream(i, dst, r.p.Metric)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -287,13 +272,6 @@ func (p *Program) stdin() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "stdin"), nil
 }
 
-func (r *running) addCycle(c gctrace.Cycle) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trace.Add(c)
-	r.series.collected(c)
-}
-
 // run waits for the program's own end.
 func (r *running) run(ctx context.Context) (*Sample, error) {
 	out := &Sample{}
@@ -311,7 +289,7 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 		return nil, err
 	}
 	r.fillProfile(out)
-	r.fillTrace(out)
+	r.fillGC(out)
 	return out, r.streamError()
 }
 
@@ -452,29 +430,27 @@ func (r *running) collect(out *Sample) (unix.Rusage, unix.WaitStatus) {
 	if r.tree != nil {
 		r.tree.end()
 	}
+	if r.runtimes != nil {
+		r.reading.ring()
+		<-r.hasRead
+		r.reading.close()
+	}
 	r.alone = childless && out.Leftovers == 0 && r.family.reaped == 0
 	addRusage(&ru, &r.family.used)
 	subtractRusage(&ru, &r.usedBefore)
 	if r.profile != nil {
 		r.profile.stop()
 	}
-	for _, p := range r.files.pumps {
-		_ = p.finish() // streamError reports
-	}
+	_ = r.files.finish() // streamError reports
 	return ru, ws
 }
 
-// streamError returns why the output could not be passed on. That its reader
-// went away (head, for example) is the program's business: it was told in its
-// turn.
+// streamError returns why the output could not be passed on.
 func (r *running) streamError() error {
-	var errs []error
-	for _, p := range r.files.pumps {
-		if err := p.finish(); err != nil && !errors.Is(err, unix.EPIPE) {
-			errs = append(errs, fmt.Errorf("pass the program's output on: %w", err))
-		}
+	if err := r.files.finish(); err != nil {
+		return fmt.Errorf("pass the program's output on: %w", err)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // A write to a closed standard output must be an error to us, not the end of

@@ -3,32 +3,64 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/program/layout"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
-// runtimes reads what the GC did of processes that ran already, by what their runtimes
-// count: nobody asked them for a trace.
+// runtimes reads what the GC of Go processes counts, from outside. Where execs and exits are
+// told, each process is read for the last time as it waits to end, and nothing is missed;
+// else it is read now and then, and the figures are those of the last time.
 type runtimes struct {
 	fs       procmem.FS
 	programs goruntime.Programs
-	of       map[int]*readRuntime
+	told     bool    // of every exec and exit
+	series   *Series // told of GC cycles; nil: nobody
+
+	mu    sync.Mutex
+	of    map[int]*readRuntime // living
+	begun bool                 // there was a look: processes that are new have just begun
+	ended gcTotals             // of processes that have ended
+}
+
+func (t *gcTotals) add(p *readRuntime) {
+	if !p.known && p.err == nil {
+		return
+	}
+	t.Figures, t.stops = t.Plus(p.f), t.stops.with(p.stops)
+	t.processes++
+	t.known = t.known || p.known
+	if t.err == nil {
+		t.err = p.err
+	}
 }
 
 // A readRuntime is the runtime of one process.
 type readRuntime struct {
-	reader *gccount.Reader // nil: not Go, or unread
+	mu     sync.Mutex
+	pid    int
+	born   bool            // it counts from its start
+	over   bool            // it is not to be opened, or not again
+	notGo  int             // how often it was found to be none
+	tries  int             // how often it could not be opened
+	last   bool            // an exec of it was told
+	ending bool            // it waits to end
+	isGo   bool            // it executed a Go program, or is about to
+	reader *gccount.Reader // nil: not open
 	known  bool            // there was a reading
 	f      gccount.Figures // of the last one
-	heap   uint64          // the largest that was seen, at the end of a cycle or now
-	live   uint64          // the largest that a cycle found; 0 before the first
 	stops  stops
 	err    error // why some are not known
 }
+
+// mostTries is how often a runtime that begins is read before something is wrong with it.
+const mostTries = 200
 
 func newRuntimes(fs procmem.FS) *runtimes {
 	return &runtimes{fs: fs, of: make(map[int]*readRuntime)}
@@ -37,61 +69,180 @@ func newRuntimes(fs procmem.FS) *runtimes {
 // look reads the runtimes of these processes, and of those that it read before: one that
 // ended since then may have had more cycles.
 func (c *runtimes) look(pids []int) {
-	born := len(c.of) > 0 // since the first look
+	c.mu.Lock()
 	for _, pid := range pids {
 		if c.of[pid] == nil {
-			c.of[pid] = openRuntime(&c.programs, c.fs, pid, born)
+			c.of[pid] = &readRuntime{pid: pid, born: c.begun}
 		}
 	}
-	for pid, p := range c.of {
-		p.read(pid)
-	}
+	c.begun = true
+	c.mu.Unlock()
+	c.read()
 }
 
-// openRuntime opens the runtime of a process. One that was born meanwhile counts from its start.
-func openRuntime(programs *goruntime.Programs, fs procmem.FS, pid int, born bool) *readRuntime {
-	p := &readRuntime{}
-	r, err := gccount.Open(programs, fs, pid, born)
+// read reads all that live, and returns how many of them are Go programs, or may be.
+func (c *runtimes) read() (n int) {
+	for _, p := range c.living() {
+		p.mu.Lock()
+		if p.reader != nil {
+			c.readAgain(p)
+		}
+		if p.reader == nil && !p.over {
+			c.open(p)
+		}
+		if p.reader != nil || !p.over {
+			n++
+		}
+		p.mu.Unlock()
+	}
+	return n
+}
+
+func (c *runtimes) living() (all []*readRuntime) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.of {
+		all = append(all, p)
+	}
+	return all
+}
+
+// exec is told before a process executes a program: what its memory has now is read for the
+// last time, unless the exec fails.
+func (c *runtimes) exec(pid int, isGo bool) {
+	c.mu.Lock()
+	p := c.of[pid]
+	if p == nil {
+		p = &readRuntime{pid: pid, born: true}
+		c.of[pid] = p
+	}
+	c.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
-	case errors.Is(err, executable.ErrNotGo):
-	case err != nil:
-		p.err = err
+	case p.reader != nil:
+		c.readLast(p)
+	case !p.over:
+		c.open(p) // what it executed before, if nobody looked at that
 	default:
-		p.reader = r
+		c.archive(p)
+		p.renew()
+	}
+	p.last, p.isGo = p.reader != nil, isGo
+}
+
+// exit is told while a process waits to end, and with seen false once it has ended otherwise.
+func (c *runtimes) exit(pid int, seen bool) {
+	c.mu.Lock()
+	p := c.of[pid]
+	delete(c.of, pid)
+	c.mu.Unlock()
+	if p == nil {
+		if !seen {
+			return
+		}
+		p = &readRuntime{pid: pid, born: true}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reader != nil {
+		c.readLast(p)
+	}
+	if p.reader == nil && seen && (!p.over || p.notGo > 0) {
+		p.over, p.ending = false, true // it may have been looked at in the middle of an exec
+		// Too short-lived to have been looked at, or another program since.
+		for deadline := time.Now().Add(settles); ; time.Sleep(time.Millisecond) {
+			if c.open(p); p.reader != nil || p.over || time.Now().After(deadline) {
+				break
+			}
+		}
+	}
+	if !seen && !p.known && p.isGo && p.err == nil {
+		p.err = fmt.Errorf("process %d was ended by a signal before it was read", pid)
+	}
+	p.close()
+	p.over = true
+	c.archive(p)
+}
+
+// settles is how long a runtime is given to come to a state in which it can be read: one of
+// other threads ends a GC cycle.
+const settles = 20 * time.Millisecond
+
+// archive adds up the figures of a process that is not read any more.
+func (c *runtimes) archive(p *readRuntime) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended.add(p)
+}
+
+// open opens the runtime of a process, where it is a Go program. Until its exec, a process
+// is its parent's program.
+func (c *runtimes) open(p *readRuntime) {
+	if st, err := c.fs.Stat(p.pid); err != nil || st.Forked || st.Zombie() {
+		if err != nil && !c.told {
+			p.over = true
+		}
+		return
+	}
+	r, err := gccount.Open(&c.programs, c.fs, p.pid, p.born)
+	p.tries++
+	switch {
+	case err == nil:
+		p.reader, p.err = r, nil
 		f := r.Figures() // what ended before it was looked at
 		p.stops.missed(f.PauseMax, f.LostPauses)
 		p.take()
+	case errors.Is(err, executable.ErrNotGo):
+		// Right after it was told of, an exec may not have come to its end.
+		p.notGo++
+		p.over = !c.told || p.notGo > 2 || p.ending
+	case errors.Is(err, layout.ErrUnknown), errors.Is(err, os.ErrPermission), p.tries == mostTries:
+		p.err, p.over = fmt.Errorf("process %d: %w", p.pid, err), true
 	}
-	return p
 }
 
-// read reads it again, unless it is not open.
-func (p *readRuntime) read(pid int) {
-	if p.reader == nil {
-		return
-	}
+// readAgain reads a process again.
+func (c *runtimes) readAgain(p *readRuntime) {
 	s, err := p.reader.Read()
 	switch {
 	case errors.Is(err, goruntime.ErrInconsistent):
-		p.err = fmt.Errorf("process %d could not be read for the last time: %w", pid, err) // unless it is yet
+		p.err = fmt.Errorf("process %d could not be read for the last time: %w", p.pid, err) // unless it is yet
+	case err != nil && p.last: // its exec
+		p.close()
+		c.archive(p)
+		p.renew()
 	case err != nil:
 		p.close()
-		p.err = fmt.Errorf("process %d ended, or became another program, before it was read for the last time", pid)
+		p.over = true
+		if p.err = fmt.Errorf("process %d ended, or became another program, before it was read for the last time", p.pid); c.told {
+			p.err = fmt.Errorf("process %d was ended by a signal: its figures are those that were last read", p.pid)
+		}
 	default:
 		p.err = nil
 		p.stops.add(s)
+		c.series.collected(s)
 		p.take()
 	}
 }
 
-// take takes what the last reading found.
-func (p *readRuntime) take() {
-	p.known, p.f = true, p.reader.Figures()
-	p.heap = p.f.HeapPeak
-	if p.reader.Last().Cycles > 0 {
-		p.live = p.f.LivePeak
+// readLast reads a process that waits.
+func (c *runtimes) readLast(p *readRuntime) {
+	for deadline := time.Now().Add(settles); ; time.Sleep(time.Millisecond) {
+		if c.readAgain(p); p.reader == nil || p.err == nil || time.Now().After(deadline) {
+			return
+		}
 	}
 }
+
+// renew begins anew, with another program.
+func (p *readRuntime) renew() {
+	p.born, p.over, p.notGo, p.tries, p.last = true, false, 0, 0, false
+	p.known, p.f, p.stops, p.err = false, gccount.Figures{}, stops{}, nil
+}
+
+// take takes what the last reading found.
+func (p *readRuntime) take() { p.known, p.f = true, p.reader.Figures() }
 
 func (p *readRuntime) close() {
 	if p.reader != nil {
@@ -100,80 +251,61 @@ func (p *readRuntime) close() {
 	p.reader = nil
 }
 
-// stops finds the longest single stop-the-world. A cycle stops the world twice: for how long
-// each time is known of cycles that were seen in detail, and of the others the sum of both.
-type stops struct {
-	longest time.Duration // that is known
-	bound   time.Duration // what no other can be longer than
-	lost    bool          // nothing is known of some
-}
-
-func (t *stops) add(s gccount.Step) {
-	t.missed(0, s.Lost)
-	for _, c := range s.Cycles {
-		d := c.Detail
-		if d == nil || d.Start == 0 || d.Mark < d.Start || d.MarkEnd < d.Mark || d.End < d.MarkEnd {
-			t.missed(c.Length, 0)
-			continue
+// restart counts from now on, but for peaks that were before: see [gcTotals].
+func (c *runtimes) restart() (before gcTotals) {
+	before = c.totals()
+	for _, p := range c.living() {
+		p.mu.Lock()
+		if p.reader != nil {
+			p.reader.Restart()
 		}
-		// The moments are a little apart from what the runtime measures as the pause.
-		t.longest = max(t.longest, min(c.Length, max(d.Mark-d.Start, d.End-d.MarkEnd)))
+		p.f, p.stops = gccount.Figures{}, stops{}
+		p.mu.Unlock()
 	}
+	c.mu.Lock()
+	c.ended = gcTotals{known: c.ended.known, processes: c.ended.processes, err: c.ended.err}
+	c.mu.Unlock()
+	return before
 }
 
-// missed notes cycles that were not seen in detail: the longest pause of those, and how many
-// more there were.
-func (t *stops) missed(longest time.Duration, lost uint64) {
-	t.bound, t.lost = max(t.bound, longest), t.lost || lost > 0
+// totals reads all that live, and returns what all did.
+func (c *runtimes) totals() gcTotals {
+	c.read()
+	living := c.living()
+	c.mu.Lock()
+	sum := c.ended
+	c.mu.Unlock()
+	for _, p := range living {
+		p.mu.Lock()
+		sum.add(p)
+		p.mu.Unlock()
+	}
+	return sum
 }
 
-func (t *stops) with(o stops) stops {
-	return stops{max(t.longest, o.longest), max(t.bound, o.bound), t.lost || o.lost}
-}
-
-// known reports whether the longest is that of all.
-func (t *stops) known() bool { return !t.lost && t.bound <= t.longest }
-
-// fill says what the GC did, and closes what was opened. The samples must be filled in.
-func (c *runtimes) fill(out *Sample) {
-	n, known := 0, false
-	var pause, cpu time.Duration
-	var all stops
-	var heap, live uint64
-	var unread error
-	for _, p := range c.of {
+// end ends the reading.
+func (c *runtimes) end() {
+	for _, p := range c.living() {
+		p.mu.Lock()
 		p.close()
-		if p.err != nil && unread == nil {
-			unread = p.err
+		p.mu.Unlock()
+	}
+}
+
+// run reads until the alarm is rung: often enough for the runtime to have all pauses still, and
+// to see most cycles as the last one.
+func (c *runtimes) run(a *alarm, every time.Duration, done chan<- struct{}) {
+	defer close(done)
+	for wait := every; ; {
+		a.wait(untilTick(wait))
+		if a.rung.Load() {
+			return
 		}
-		known = known || p.known
-		n += int(p.f.Cycles)
-		pause, cpu, all = pause+p.f.PauseTotal, cpu+p.f.CPU.Total(), all.with(p.stops)
-		heap, live = max(heap, p.heap), max(live, p.live)
-	}
-	switch {
-	case !known && unread == nil:
-		return // no Go program
-	case n == 0 && unread == nil && out.gcSampled():
-		unread = errors.New("a GC cycle began, and none ended")
-	}
-	out.Uncounted, out.GCTrace = unread, TraceComplete
-	if unread != nil {
-		out.GCTrace = TracePartial
-	}
-	if heap > 0 {
-		out.HeapPeak = &heap
-	}
-	if live > 0 {
-		out.LivePeak = &live
-	}
-	if n == 0 && unread != nil {
-		return
-	}
-	seconds, stopped := cpu.Seconds(), pause.Seconds()
-	out.GCCycles, out.GCTraceCPU, out.GCPause = &n, &seconds, &stopped
-	if all.known() {
-		longest := all.longest.Seconds()
-		out.GCPauseMax = &longest
+		begin := time.Now()
+		n := c.read()
+		wait = max(every, share*time.Since(begin))
+		if n == 0 {
+			wait = max(wait, soleLook)
+		}
 	}
 }

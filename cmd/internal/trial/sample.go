@@ -3,11 +3,12 @@ package trial
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 )
@@ -45,21 +46,19 @@ type Sample struct {
 	MinorFaults int64 `json:"minor_faults"`
 	MajorFaults int64 `json:"major_faults"`
 
-	// GCTrace says what the figures from here to Growing are, which come from the
-	// trace that Go runtimes print (GODEBUG=gctrace=1), or, of a process that ran already,
-	// from what its runtime counts.
+	// GCTrace says what the figures from here to Growing are, which come from what the
+	// runtimes of Go programs count.
 	GCTrace  TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	GCCycles *int       `json:"gc_cycles"`
 	GCPause  *float64   `json:"gc_pause_seconds"`
-	// GCPauseMax is nil of a process that ran already where more cycles ended between two
+	// GCPauseMax is the longest single stop; nil where more cycles ended between two
 	// looks than their stops are known of.
 	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
 	// GCTraceCPU is the runtime's own count of CPU time. It is not part of CPU: GC
 	// workers count from start to end, also while they wait for a CPU, and sweeping
 	// and write barriers are not in it. [Sample.GCShare] is the GC's part of CPU.
 	GCTraceCPU *float64 `json:"gc_trace_cpu_seconds"`
-	// HeapPeak is the largest heap at the end of a GC cycle; of a process that ran already the
-	// largest that was seen, at the end of a cycle or when it was looked at.
+	// HeapPeak is the largest heap that was seen: at the end of a GC cycle, or at a look.
 	HeapPeak *uint64 `json:"heap_peak_bytes"`
 	// LivePeak is the largest live heap that a GC cycle found, of a server before the load
 	// included.
@@ -68,12 +67,9 @@ type Sample struct {
 	// not come to the size that the setting gives it, and its peaks are what they were so far.
 	Growing  bool    `json:"still_growing,omitempty"`
 	HugePeak *uint64 `json:"huge_peak_bytes"`
-	// GC has more of what the trace told; nil when GCCycles is, and of a process that ran
-	// already.
-	GC *gctrace.Summary `json:"-"`
-	// Aside says where traces went that folio did not see.
-	Aside []TraceAside `json:"-"`
-	// Uncounted says why the runtimes of processes that ran already did not tell of all.
+	// GC has more of it; nil when GCCycles is.
+	GC *gccount.Figures `json:"-"`
+	// Uncounted says why the runtimes did not tell of all.
 	Uncounted error `json:"-"`
 
 	// CollapsedBytes are what folio put on huge pages under THPCollapse, and
@@ -236,7 +232,7 @@ func (s *Sample) forgetLoad() {
 	s.Wall, s.User, s.Sys, s.CPU, s.MinorFaults, s.MajorFaults = 0, 0, 0, 0, 0, 0
 	s.Stacks = nil
 	s.setWhere(nil)
-	s.setTrace("", gctrace.Summary{})
+	s.setGC(gcTotals{})
 }
 
 // counted returns what the cgroup counted: all unknown where there was none.
@@ -253,15 +249,14 @@ func (s *Sample) OutOfMemory() bool {
 	return ok && kills > 0
 }
 
-// TraceState says what the trace tells of the GC cycles of a program.
+// TraceState says what is known of the GC cycles of a program.
 type TraceState string
 
 const (
-	// TraceComplete: the trace of every Go process could be seen. The figures are
-	// exact, and without a line there was no cycle.
+	// TraceComplete: every Go process was read to its end. The figures are exact.
 	TraceComplete TraceState = "complete"
-	// TracePartial: that of some process could not, or may not. The figures are lower
-	// bounds, nil where no line was seen.
+	// TracePartial: some process was not. The figures are lower bounds, nil where nothing was
+	// read.
 	TracePartial TraceState = "partial"
 )
 
@@ -278,25 +273,36 @@ func (s *Sample) gcSampled() bool {
 	return s.Profile == nil || s.Profile.Samples >= profile.Fewest || *s.GCShare*float64(s.Profile.Samples) > 1.5
 }
 
-// setTrace sets what the trace tells. Samples must have been set before: where they
-// show GC work, no trace line is not zero cycles.
-func (s *Sample) setTrace(state TraceState, t gctrace.Summary) {
-	s.GCTrace, s.GC, s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.HeapPeak, s.LivePeak = state, nil, nil, nil, nil, nil, nil, nil
-	if t.Cycles == 0 {
-		if state == TraceComplete && s.gcSampled() {
-			s.GCTrace = TracePartial
-		}
-		if s.GCTrace != TraceComplete {
-			return
-		}
-	} else {
-		s.HeapPeak, s.LivePeak = &t.HeapPeak, &t.LivePeak
-		if state == "" {
-			s.GCTrace = TracePartial
-		}
+// setGC sets what the runtimes counted. Samples must have been set before: where they
+// show GC work, no cycle is not zero cycles.
+func (s *Sample) setGC(t gcTotals) {
+	s.GCTrace, s.GC, s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.HeapPeak, s.LivePeak, s.Uncounted = "", nil, nil, nil, nil, nil, nil, nil, t.err
+	n := int(t.Cycles)
+	switch {
+	case !t.known && t.err == nil:
+		return // no Go program
+	case n == 0 && t.err == nil && s.gcSampled():
+		s.Uncounted = errors.New("a GC cycle began, and none ended")
 	}
-	cpu, pause, longest := t.CPU.Seconds(), t.PauseTotal.Seconds(), t.PauseMax.Seconds()
-	s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.GC = &t.Cycles, &cpu, &pause, &longest, &t
+	s.GCTrace = TraceComplete
+	if s.Uncounted != nil {
+		s.GCTrace = TracePartial
+	}
+	if t.HeapPeak > 0 {
+		s.HeapPeak = &t.HeapPeak
+	}
+	if t.LivePeak > 0 {
+		s.LivePeak = &t.LivePeak
+	}
+	if n == 0 && s.Uncounted != nil {
+		return
+	}
+	cpu, pause := t.CPU.Total().Seconds(), t.PauseTotal.Seconds()
+	s.GCCycles, s.GCTraceCPU, s.GCPause, s.GC = &n, &cpu, &pause, &t.Figures
+	if t.stops.known() {
+		longest := min(t.stops.longest.Seconds(), pause)
+		s.GCPauseMax = &longest
+	}
 }
 
 // fewCycles says that too few GC cycles ended for the heap to have come to the size that the

@@ -33,6 +33,7 @@ type sampler struct {
 	sparing        atomic.Bool   // see spare
 	series         *Series       // nil: not to be kept
 	witness        *witness      // nil: nothing else looks
+	runtimes       *runtimes     // nil: they are told of processes, or not read
 	reader         *peakReader   // nil: the parts of the memory are not asked for
 }
 
@@ -109,6 +110,9 @@ func (s *sampler) look() int {
 	_ = s.tree.Update() // a look that fails leaves the peaks as they are
 	if s.witness != nil {
 		s.witness.look(s.tree.PIDs())
+	}
+	if s.runtimes != nil {
+		s.runtimes.look(s.tree.PIDs())
 	}
 	total, largest, n := s.tree.RSS()
 	if n > 0 {

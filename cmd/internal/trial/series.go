@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 )
 
 // A Series is what a trial was doing over time: its memory, GC cycles, page faults. Times are seconds since the
@@ -22,8 +24,11 @@ type Series struct {
 
 	start  time.Time
 	clock  uint64 // the start, on the clock of samples
-	heaps  heaps
 	faults bins
+
+	mu     sync.Mutex
+	cycles []moment // by CLOCK_MONOTONIC
+	cut    int      // how often neighbours were put together
 }
 
 // A Track is one figure over time.
@@ -71,16 +76,40 @@ func (s *Series) looked(track *Track, bytes uint64) {
 	track.add(time.Since(s.start), bytes)
 }
 
-// collected adds a GC cycle whose trace line was just read. A nil series keeps nothing.
-func (s *Series) collected(c gctrace.Cycle) {
-	if s != nil {
-		s.heaps.add(c, time.Since(s.start))
+// collected adds the GC cycles of a step. A nil series keeps nothing.
+func (s *Series) collected(step gccount.Step) {
+	if s == nil || len(step.Cycles) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cycles = append(s.cycles, momentsOf(step)...)
+	if n := len(s.cycles); n > mostCycles {
+		slices.SortStableFunc(s.cycles, byTime)
+		for i := range n / 2 {
+			s.cycles[i] = s.cycles[2*i].with(s.cycles[2*i+1])
+		}
+		s.cycles, s.cut = s.cycles[:n/2], s.cut+1
 	}
 }
 
-// finish places the GC cycles: see [heaps.cycles].
-func (s *Series) finish(isGo bool, running time.Duration) {
-	if s != nil {
-		s.GC = s.heaps.cycles(isGo, running)
+// mostCycles bounds the GC cycles that are kept until the end: some minutes of a program that
+// does hardly anything else.
+const mostCycles = 50_000
+
+// finish makes the GC cycles.
+func (s *Series) finish() {
+	if s == nil {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortStableFunc(s.cycles, byTime)
+	var out moments
+	for _, m := range s.cycles {
+		m.at -= time.Duration(s.clock)
+		out.add(m)
+	}
+	s.GC = out.columns()
+	s.GC.Stride <<= s.cut
 }

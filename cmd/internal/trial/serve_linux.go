@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -72,9 +71,9 @@ type window struct {
 }
 
 func (r *running) openWindow() *window {
-	r.look()
-	r.liveBefore = r.traceSoFar().LivePeak
-	r.resetTrace()
+	if r.runtimes != nil {
+		r.liveBefore = r.runtimes.restart().LivePeak
+	}
 	w := &window{before: r.used(), idle: r.groupUsage(), begin: time.Now()}
 	if r.profile != nil {
 		r.profile.since.Store(clock())
@@ -114,8 +113,9 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	default:
 		collectors, err = r.runLoad(ctx, out)
 	}
-	r.look()
-	trace := r.traceSoFar()
+	if r.runtimes != nil {
+		r.gc = r.runtimes.totals()
+	}
 	// A server that we stop may die of it in any way: that is not a failure.
 	r.stopped = !isClosed(r.exited)
 	last := r.files.tail() // what it says when it is stopped explains no failure
@@ -124,13 +124,12 @@ func (r *running) serve(ctx context.Context) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.setTrace(trace)
 	r.fill(out, &ru, ws)
 	if r.stopped {
 		out.Tail = last
 	}
 	r.fillProfile(out)
-	r.fillTrace(out)
+	r.fillGC(out)
 	if out.NoLoad {
 		out.forgetLoad()
 	} else {
@@ -228,12 +227,12 @@ func (r *running) startLoad() (*loadRun, error) {
 	}
 	l.files.pass = append(l.files.pass, null)
 	defer l.files.closePassed()
-	for i := range l.files.pumps {
-		if err := l.files.stream(i, nil, r.p.Metric, &gctrace.Options{Keep: true}); err != nil {
+	for i := range l.files.outputs {
+		if err := l.files.stream(i, nil, r.p.Metric); err != nil {
 			return nil, err
 		}
-		background(l.files.pumps[i].run)
 	}
+	l.files.carry()
 	if l.pid, err = start([]string{"sh", "-c", r.p.Server.Load}, r.p.environ(), r.p.Dir, l.files.pass); err != nil {
 		return nil, fmt.Errorf("--load: %w", err)
 	}
@@ -274,10 +273,8 @@ func (r *running) awaitLoad(ctx context.Context, out *Sample, l *loadRun) error 
 	r.family.end(graceLeftover, l.server...) // what the generator left behind
 	r.family.reapOrphans(l.server...)
 	r.family.used, r.family.reaped = used, reaped
-	for i := range l.files.pumps {
-		l.files.closePassed()
-		_ = l.files.pumps[i].finish()
-	}
+	l.files.closePassed()
+	_ = l.files.finish()
 	if err != nil || out.Failure != "" {
 		return err
 	}
@@ -322,19 +319,4 @@ func (r *running) stopServer(limit time.Duration) {
 			<-r.exited
 		}
 	}
-}
-
-// look takes in the trace lines that have been written so far.
-func (r *running) look() {
-	for _, p := range r.files.pumps {
-		p.look()
-	}
-}
-
-func (r *running) resetTrace()                { r.setTrace(gctrace.Summary{}) }
-func (r *running) setTrace(s gctrace.Summary) { r.mu.Lock(); r.trace = s; r.mu.Unlock() }
-func (r *running) traceSoFar() gctrace.Summary {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.trace
 }

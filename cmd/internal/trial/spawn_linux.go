@@ -34,7 +34,7 @@ var unlistened bool
 
 // prepare makes the process that becomes the program. The tree is nil where what the program
 // starts is not seen.
-func prepare(argv, env []string, dir string, thp THP, files []*os.File, change heapChange, group *cgroup.Group) (_ *spawn.Process, tree *heapTree, err error) {
+func prepare(argv, env []string, dir string, thp THP, files []*os.File, tree *execTree, change heapChange, group *cgroup.Group) (*spawn.Process, *execTree, error) {
 	path, err := LookPath(argv[0])
 	if err != nil {
 		return nil, nil, err
@@ -48,11 +48,11 @@ func prepare(argv, env []string, dir string, thp THP, files []*os.File, change h
 	if group != nil {
 		p.Cgroup = group
 	}
-	if change.tree != nil {
-		proc, err := change.tree.prepare(p)
+	if tree != nil {
+		proc, err := tree.prepare(p)
 		switch {
 		case err == nil || !unseenTree(err):
-			return proc, change.tree, err
+			return proc, tree, err
 		case change.refused != nil:
 			return nil, nil, change.refused
 		}
@@ -85,7 +85,7 @@ func unstarted(err error, command string) error {
 
 // start makes a process that is not measured.
 func start(argv, env []string, dir string, files []*os.File) (pid int, err error) {
-	p, _, err := prepare(argv, env, dir, THPSystem, files, heapChange{}, nil)
+	p, _, err := prepare(argv, env, dir, THPSystem, files, nil, heapChange{}, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -93,26 +93,23 @@ func start(argv, env []string, dir string, files []*os.File) (pid int, err error
 }
 
 // launch starts the program, with all that observes it in place.
-func (r *running) launch(env []string, thp THP, change heapChange) (err error) {
+func (r *running) launch(env []string, thp THP, tree *execTree, change heapChange) (err error) {
 	// A load generator's orphans would be taken for the server's.
 	orphans := r.p.Server == nil
 	waited := false
 	r.sampler, err = newSampler(r.p.FS, r.p.MaxMemory, orphans, r.family.foreign, func() (pid int, err error) {
-		proc, tree, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, change, r.group)
+		proc, tree, err := prepare(r.p.Command, env, r.p.Dir, thp, r.files.pass, tree, change, r.group)
 		if err != nil {
 			return 0, err
 		}
 		if r.req.Profile > 0 {
 			r.profile, r.unsampled = newProfiler(r.req.Profile, proc.Thread())
-			if r.profile != nil {
-				r.profile.witness = r.witness
-			}
 		}
 		_, waited = proc.PID()
 		r.usedBefore = proc.Used()
 		return r.begin(proc, tree)
 	})
-	r.files.closePassed() // the pumps see the end of the stream now if nobody has it
+	r.files.closePassed() // the outputs see the end of the stream now if nobody has it
 	if err != nil {
 		if r.profile != nil {
 			r.profile.abort()
@@ -131,7 +128,7 @@ func (r *running) launch(env []string, thp THP, change heapChange) (err error) {
 }
 
 // begin lets the program begin, and time with it.
-func (r *running) begin(proc *spawn.Process, tree *heapTree) (pid int, err error) {
+func (r *running) begin(proc *spawn.Process, tree *execTree) (pid int, err error) {
 	begun := time.Now()
 	r.startAt(begun)
 	var held time.Duration
@@ -147,7 +144,6 @@ func (r *running) begin(proc *spawn.Process, tree *heapTree) (pid int, err error
 	}
 	// While it was stopped at its exec, the program took no time.
 	r.startAt(begun.Add(held))
-	r.running = time.Since(r.started)
 	return pid, err
 }
 

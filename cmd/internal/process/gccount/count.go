@@ -25,11 +25,25 @@ type Figures struct {
 	// The largest ones that were seen.
 	HeapPeak   uint64 // objects, with garbage: of cycles when all was marked, and of readings
 	InUsePeak  uint64 // spans for objects
-	LivePeak   uint64 // what a cycle found
+	LivePeak   uint64 // what a cycle found; 0 before the first
 	GoalPeak   uint64
 	MappedPeak uint64 // of all that the runtime mapped, what it did not release
 
+	// Sums over the cycles that were seen as the last one, for means: how many those were, the
+	// heap when all was marked, and of that what was live.
+	Seen             uint64
+	HeapSum, LiveSum uint64
+
 	Readings int
+}
+
+// Plus are the figures of two processes, or of one and then of another time.
+func (f Figures) Plus(o Figures) Figures {
+	return Figures{Cycles: f.Cycles + o.Cycles, Forced: f.Forced + o.Forced, PauseTotal: f.PauseTotal + o.PauseTotal,
+		PauseMax: max(f.PauseMax, o.PauseMax), LostPauses: f.LostPauses + o.LostPauses, CPU: plus(f.CPU, o.CPU),
+		Live: f.Live + o.Live, Goal: f.Goal + o.Goal, HeapPeak: max(f.HeapPeak, o.HeapPeak), InUsePeak: max(f.InUsePeak, o.InUsePeak),
+		LivePeak: max(f.LivePeak, o.LivePeak), GoalPeak: max(f.GoalPeak, o.GoalPeak), MappedPeak: max(f.MappedPeak, o.MappedPeak),
+		Seen: f.Seen + o.Seen, HeapSum: f.HeapSum + o.HeapSum, LiveSum: f.LiveSum + o.LiveSum, Readings: f.Readings + o.Readings}
 }
 
 // A Cycle is a GC cycle that ended.
@@ -80,6 +94,9 @@ func readingOf(g *goruntime.GC) reading {
 // Figures are what was added up.
 func (c *Count) Figures() Figures { return c.f }
 
+// Restart adds up anew, from the last reading on.
+func (c *Count) Restart() { c.f = Figures{} }
+
 // Add adds a reading.
 func (c *Count) Add(g *goruntime.GC) (s Step) {
 	if !c.begun {
@@ -114,9 +131,12 @@ func (c *Count) Add(g *goruntime.GC) (s Step) {
 	f.HeapPeak = max(f.HeapPeak, g.Allocated)
 	if n > 0 {
 		f.HeapPeak = max(f.HeapPeak, g.HeapEnd)
+		f.Seen, f.HeapSum, f.LiveSum = f.Seen+1, f.HeapSum+g.HeapEnd, f.LiveSum+g.Live
 	}
 	f.InUsePeak = max(f.InUsePeak, g.HeapInUse)
-	f.LivePeak = max(f.LivePeak, g.Live)
+	if g.Cycles > 0 {
+		f.LivePeak = max(f.LivePeak, g.Live)
+	}
 	f.MappedPeak = max(f.MappedPeak, g.Held)
 	c.last = now
 	return s

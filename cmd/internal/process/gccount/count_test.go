@@ -93,9 +93,19 @@ func TestCount(t *testing.T) {
 	f := c.Figures()
 	n := uint64(r.Cycles)
 	want := Figures{Cycles: n, Forced: 2, PauseTotal: time.Duration(n * (n + 1) / 2), PauseMax: time.Duration(n), LostPauses: 5, CPU: r.CPU,
-		Live: r.Live, Goal: 500, HeapPeak: 303, LivePeak: f.LivePeak, GoalPeak: 500, Readings: 5}
-	if f != want || f.LivePeak < 100 {
+		Live: r.Live, Goal: 500, HeapPeak: 303, LivePeak: f.LivePeak, GoalPeak: 500,
+		Seen: 3, HeapSum: f.HeapSum, LiveSum: f.LiveSum, Readings: 5}
+	if f != want || f.LivePeak < 100 || f.HeapSum < 3*300 || f.LiveSum < 3*100 {
 		t.Errorf("%+v\nwant %+v", f, want)
+	}
+	c.Restart()
+	r.cycle()
+	c.Add(&r.GC)
+	if g := c.Figures(); g.Cycles != 1 || g.Readings != 1 || g.Forced != 0 {
+		t.Errorf("anew: %+v", g)
+	}
+	if sum := f.Plus(c.Figures()); sum.Cycles != f.Cycles+1 || sum.CPU != r.CPU || sum.HeapPeak != 304 {
+		t.Errorf("together: %+v", sum)
 	}
 }
 

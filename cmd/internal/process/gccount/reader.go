@@ -46,6 +46,9 @@ func (r *Reader) Last() *goruntime.GC { return &r.gc }
 // Figures are what was added up, up to the last reading.
 func (r *Reader) Figures() Figures { return r.count.Figures() }
 
+// Restart has Figures begin anew with the next reading.
+func (r *Reader) Restart() { r.count.Restart() }
+
 // Version returns the version of Go of the program.
 func (r *Reader) Version() string { return r.target.Version() }
 

@@ -5,6 +5,8 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	listen "github.com/foliomem/folio/cmd/internal/process/witness"
 	"github.com/foliomem/folio/cmd/internal/program/codepatch"
 	"github.com/foliomem/folio/cmd/internal/program/launch"
+	"github.com/foliomem/folio/internal/base/input"
 	"github.com/foliomem/folio/internal/system/spawn"
 )
 
@@ -27,13 +30,14 @@ func SeesTree() error {
 	return mayListen()
 }
 
-// A heapTree is a program with all that descends from it, of which every Go program has its
-// heap changed at its exec.
-type heapTree struct {
-	tree    *listen.Tree
-	heaps   listen.Heaps
-	program *launch.Program // the program itself, nil if it is not to be changed by that
-	fail    func(error) error
+// An execTree is a program with all that descends from it, of which every exec and exit is
+// told: for the GC to be read, and the heap of every Go program to be changed.
+type execTree struct {
+	tree     *listen.Tree
+	runtimes *runtimes       // nil: the GC is not read
+	heaps    *listen.Heaps   // nil: heaps stay as they are
+	program  *launch.Program // the program itself, nil if it is not to be changed by that
+	fail     func(error) error
 
 	begun sync.Once
 	done  chan struct{} // closed when the program itself is changed, or runs as it is
@@ -42,28 +46,52 @@ type heapTree struct {
 	own   int           // 1 if it was
 
 	mu           sync.Mutex
+	pids         map[int]bool // of processes that executed something
 	unprivileged []string
 }
 
-// heapTree returns nil where no tree can be seen.
-func (p *Program) heapTree() *heapTree {
-	if SeesTree() != nil {
+// execTree returns nil where no tree can be seen, or nothing is to be known of it. As an
+// ordinary user, the program would be without its privileges.
+func (p *Program) execTree(heap bool) *execTree {
+	if !p.Trace && !heap || SeesTree() != nil {
 		return nil
 	}
+	t := &execTree{done: make(chan struct{}), fail: p.heapError, pids: make(map[int]bool)}
+	if !heap {
+		if p.gains() {
+			return nil
+		}
+		return t
+	}
+	t.heaps = &listen.Heaps{}
 	h := p.Heap
 	if h == nil {
 		h = ReadHeap(p.Command[0])
 	}
-	t := &heapTree{done: make(chan struct{}), fail: p.heapError}
 	if h.err == nil {
 		t.program = h.program
 	}
 	return t
 }
 
+// gains says whether the command has privileges that this process cannot pass on.
+func (p *Program) gains() bool {
+	path, err := exec.LookPath(p.Command[0])
+	if err != nil || os.Geteuid() == 0 {
+		return false
+	}
+	f, _, err := input.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && launch.Gains(f, &st) != ""
+}
+
 // prepare makes the process that becomes the program.
-func (t *heapTree) prepare(p *spawn.Program) (_ *spawn.Process, err error) {
-	if t.tree, err = listen.Prepare(*p, listen.Options{OnExec: t.onExec}); err != nil {
+func (t *execTree) prepare(p *spawn.Program) (_ *spawn.Process, err error) {
+	if t.tree, err = listen.Prepare(*p, t.options()); err != nil {
 		return nil, err
 	}
 	return t.tree.Process(), nil
@@ -74,15 +102,33 @@ func unseenTree(err error) bool {
 	return errors.Is(err, listen.ErrNested) || errors.Is(err, listen.ErrUnsupported)
 }
 
-func (t *heapTree) onExec(e *listen.Exec) (stop listen.AtExec) {
+func (t *execTree) options() listen.Options {
+	o := listen.Options{OnExec: t.onExec}
+	if t.runtimes != nil {
+		o.OnExit = func(e *listen.Exit) { t.runtimes.exit(e.PID, e.Seen) }
+	}
+	return o
+}
+
+func (t *execTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 	first := false
 	t.begun.Do(func() { first = true })
+	t.mu.Lock()
+	t.pids[e.PID] = true
 	if why := e.Program.Privileged; why != "" && t.tree.NoNewPrivs() {
-		t.mu.Lock()
 		t.unprivileged = append(t.unprivileged, fmt.Sprintf("%s (%s)", e.Path, why))
-		t.mu.Unlock()
 	}
-	if !first {
+	t.mu.Unlock()
+	if t.runtimes != nil {
+		t.runtimes.exec(e.PID, e.Program.IsGo())
+	}
+	switch {
+	case t.heaps == nil && first:
+		close(t.done)
+		return nil
+	case t.heaps == nil:
+		return nil
+	case !first:
 		return t.heaps.OnExec(e)
 	}
 	if t.program == nil {
@@ -119,7 +165,7 @@ func (t *heapTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 
 // start lets the program begin; held is how long it was stopped at its exec. After an error
 // there is no process.
-func (t *heapTree) start() (pid int, held time.Duration, err error) {
+func (t *execTree) start() (pid int, held time.Duration, err error) {
 	if err := t.tree.Start(); err != nil {
 		return 0, 0, err
 	}
@@ -142,10 +188,10 @@ func (t *heapTree) start() (pid int, held time.Duration, err error) {
 }
 
 // guard is a process that is not of the trial.
-func (t *heapTree) guard() int { return t.tree.Guard() }
+func (t *execTree) guard() int { return t.tree.Guard() }
 
 // end gives the tree up, when nothing is left of it.
-func (t *heapTree) end() {
+func (t *execTree) end() {
 	select { // the guard is reaped then, too
 	case <-t.tree.Ended():
 	case <-time.After(time.Second):
@@ -154,14 +200,17 @@ func (t *heapTree) end() {
 }
 
 // fill fills in what became of the programs.
-func (t *heapTree) fill(out *Sample) {
+func (t *execTree) fill(out *Sample) {
+	if out.Unprivileged = t.unprivileged; t.heaps == nil {
+		return
+	}
 	out.Heaps = []HeapPrograms{}
 	changed := 0
 	for _, c := range t.heaps.Counts() {
 		changed += c.Changed
 		out.Heaps = append(out.Heaps, HeapPrograms{Name: c.Name, Execs: c.Execs, Changed: c.Changed, NotGo: c.NotGo, Reason: c.Why})
 	}
-	out.HeapsBelow, out.Unprivileged = changed > t.own, t.unprivileged
+	out.HeapsBelow = changed > t.own
 }
 
 // isNotGo says whether a command cannot be changed since it is not a Go program.

@@ -1,0 +1,21 @@
+//go:build linux && !(amd64 || arm64)
+
+package trial
+
+import (
+	"time"
+
+	"github.com/foliomem/folio/internal/system/spawn"
+)
+
+func (*execTree) prepare(*spawn.Program) (*spawn.Process, error) { return nil, errNoHeap }
+
+func unseenTree(error) bool { return true }
+
+func (*execTree) start() (pid int, held time.Duration, err error) { return 0, 0, errNoHeap }
+
+func (*execTree) guard() int { return 0 }
+
+func (*execTree) end() {}
+
+func (*execTree) fill(*Sample) {}
