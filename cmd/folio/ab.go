@@ -282,7 +282,6 @@ func (a *app) openAB(ctx context.Context, f *abFlags, args []string, dashed bool
 			return nil, err
 		}
 	}
-	s.notes.Add(s.program.TraceNote())
 	return s, nil
 }
 

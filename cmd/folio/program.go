@@ -34,7 +34,7 @@ type programFlags struct {
 	higher       bool
 	input        string
 	timeout      time.Duration
-	noTrace      bool
+	noGC         bool
 	sampleRate   int
 	ignoreExit   bool
 	ready        string
@@ -66,7 +66,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.higher, "higher-is-better", false, "larger values of the metric are better")
 	fs.StringVar(&f.input, "input", "", "standard input of every run: a `file`")
 	fs.DurationVar(&f.timeout, "timeout", 0, "end runs that take longer than this `duration` (default none)")
-	fs.BoolVar(&f.noTrace, "no-gctrace", false, "do not set GODEBUG=gctrace=1; GC figures are then not available")
+	fs.BoolVar(&f.noGC, "no-gc", false, "do not read what the GC of Go programs counts, nor follow what the program starts")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off). Of several\nruns of a setting the first are sampled, until there are 1000 samples:\nat least 6 runs by folio run, at most 3 by tune and ab")
 	fs.BoolVar(&f.ignoreExit, "ignore-exit", false, "count runs whatever the program's exit code")
 	fs.StringVar(&f.ready, "ready", "", "the program is a server, ready once this `address` answers: tcp:HOST:PORT or\nhttp://HOST:PORT/PATH; needs --rate or --load")
@@ -175,10 +175,6 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 			return nil, err // now, not after the warm-up
 		}
 	}
-	s.notes.Add(s.program.TraceNote())
-	if trial.CommandName(args) == "go" && s.built == nil && !f.noTrace {
-		s.notes.Add("the GC's figures are of the go command and of the tests and programs it runs; compilers and other tools are not traced, since the go command would store their trace lines in the build cache")
-	}
 	s.record(&s.file.Program, f)
 	return s, nil
 }
@@ -246,7 +242,7 @@ func (s *session) about(kind string, command []string, exe string) {
 
 // parse checks the flags' values.
 func (s *measurement) parse(f *programFlags) (err error) {
-	s.program = &trial.Program{FS: procmem.New(""), Input: f.input, Trace: !f.noTrace, IgnoreExit: f.ignoreExit}
+	s.program = &trial.Program{FS: procmem.New(""), Input: f.input, Trace: !f.noGC, IgnoreExit: f.ignoreExit}
 	if s.base.THP, err = trial.ParseTHP(f.thp); err != nil {
 		return err
 	}

@@ -154,6 +154,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 
 	s.request.KeepSeries, s.request.KeepWaterfall, s.request.Delays = true, true, true
 	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
+	s.program.Direct = s.program.Metric == nil
 	if s.out.toStdout() {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}

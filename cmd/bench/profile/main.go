@@ -209,7 +209,7 @@ func (b *bench) round(p program) (s shares, n int, t *tally, err error) {
 func (b *bench) underFolio(p program, before ...string) (shares, int, error) {
 	file := filepath.Join(b.dir, "result.json")
 	// The trace costs time that perf's run does not have.
-	command := append(before, b.folio, "run", "--no-gctrace", "--sample-rate", rate, "--json", file)
+	command := append(before, b.folio, "run", "--no-gc", "--sample-rate", rate, "--json", file)
 	command = append(append(append(command, p.server...), "--"), p.command...)
 	if err := quiet(command[0], command[1:]...); err != nil {
 		return nil, 0, err
@@ -250,7 +250,7 @@ func (b *bench) underFolio(p program, before ...string) (shares, int, error) {
 func (b *bench) underPerf(p program) (*tally, error) {
 	command := append(b.perf(), p.command...)
 	if p.server != nil {
-		args := append([]string{b.folio, "run", "--no-gctrace", "--sample-rate", "0", "--ignore-exit"}, p.server...)
+		args := append([]string{b.folio, "run", "--no-gc", "--sample-rate", "0", "--ignore-exit"}, p.server...)
 		command = append(append(args, "--"), command...)
 	}
 	if err := quiet(command[0], command[1:]...); err != nil {

@@ -20,7 +20,7 @@ const most = 10
 // both profiles of this one run.
 func (b *bench) profiles(w io.Writer, index string) error {
 	own, ours := filepath.Join(b.dir, "own.pb.gz"), filepath.Join(b.dir, "folio.pb.gz")
-	if err := quiet(b.folio, "run", "--no-gctrace", "--sample-rate", rate, "--pprof", ours, "--", index, "-docs",
+	if err := quiet(b.folio, "run", "--no-gc", "--sample-rate", rate, "--pprof", ours, "--", index, "-docs",
 		"4000", "-profile", own); err != nil {
 		return err
 	}

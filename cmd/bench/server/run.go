@@ -148,11 +148,14 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 	if err != nil {
 		return nil, err
 	}
-	if g := r.Sample.GC; g != nil && r.Sample.GCTrace == trial.TraceComplete {
-		r.Collecting = new(g.Clock.Seconds())
+	if g := r.Sample.GC; g != nil && r.Sample.GCTrace == trial.TraceComplete && float64(g.Timed) >= mostTimed*float64(g.Cycles) {
+		r.Collecting = new(g.Clock.Seconds() * float64(g.Cycles) / max(float64(g.Timed), 1))
 	}
 	return r, nil
 }
+
+// mostTimed is the part of the cycles whose start must have been seen.
+const mostTimed = 0.9
 
 // sayRun is a run in a line, for standard error.
 func sayRun(r *Run) string {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -93,17 +93,18 @@ func sampledGC(a *ArmResult) float64 {
 }
 
 func (f *gogcFinding) digest(rank string, a *ArmResult) string {
-	var all gctrace.Summary
+	var all gccount.Figures
 	wall := 0.0
 	for _, s := range a.Traced {
 		if s.GC != nil {
-			all.Merge(*s.GC)
+			all = all.Plus(*s.GC)
 			wall += s.Wall
 		}
 	}
 	did := "no GC cycle."
-	if n := float64(all.Cycles); n > 0 && wall > 0 {
-		did = fmt.Sprintf("%s GCs/s; mean heap %s, %s live.", unit.Rate(n/wall), unit.Bytes(float64(all.HeapSum)/n), unit.Bytes(float64(all.LiveSum)/n))
+	if n := float64(all.Cycles); n > 0 && wall > 0 && all.Seen > 0 {
+		seen := float64(all.Seen)
+		did = fmt.Sprintf("%s GCs/s; mean heap %s, %s live.", unit.Rate(n/wall), unit.Bytes(float64(all.HeapSum)/seen), unit.Bytes(float64(all.LiveSum)/seen))
 		if share := sampledGC(a); !math.IsNaN(share) {
 			did = fmt.Sprintf("GC takes %s of CPU time, by sampling; %s", unit.Percent(share), did)
 		}

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial/delay"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 )
@@ -25,15 +26,14 @@ func sameSpans(t *testing.T, what string, got []delay.Span, want ...float64) {
 
 // The phases of GC cycles are at their times, on the clock of the program.
 func TestGCSpans(t *testing.T) {
-	var h heaps
-	cycle := func(n int, at, mark, assist time.Duration) gctrace.Cycle {
-		return gctrace.Cycle{N: n, At: at, SweepTermClock: ms, MarkClock: mark, MarkTermClock: 2 * ms, AssistCPU: assist}
+	s := &Series{clock: uint64(time.Hour)}
+	cycle := func(end, took, assist time.Duration) {
+		s.cycles = append(s.cycles, moment{at: time.Hour + end, clock: took, first: ms, second: 2 * ms, pause: 3 * ms, assist: assist})
 	}
-	h.add(cycle(1, 100*ms, 20*ms, 0), 200*ms)
-	h.add(cycle(2, 300*ms, 20*ms, 2*ms), 330*ms) // read 7 ms after its end
-	h.add(cycle(3, 500*ms, 20*ms, 2*ms-1), 540*ms)
-	h.cycles(true, 5*ms)
-	spans, ok := h.gcSpans(200 * ms)
+	cycle(123*ms, 23*ms, 0)
+	cycle(328*ms, 23*ms, 3*ms)
+	cycle(528*ms, 23*ms, 2*ms)
+	spans, ok := s.gcSpans(200 * ms)
 	if !ok || len(spans) != 3 {
 		t.Fatalf("%v, %v", spans, ok)
 	}
@@ -41,25 +41,31 @@ func TestGCSpans(t *testing.T) {
 	sameSpans(t, "pauses", spans[delay.Pause], 0.305, 0.306, 0.326, 0.328, 0.505, 0.506, 0.526, 0.528)
 	sameSpans(t, "with assists", spans[delay.Assists], 0.305, 0.328)
 	// A program that never collected has none, which is known.
-	if spans, ok := new(heaps).gcSpans(0); !ok || spans[delay.Cycle] == nil || len(spans[delay.Cycle]) != 0 {
+	if spans, ok := new(Series).gcSpans(0); !ok || spans[delay.Cycle] == nil || len(spans[delay.Cycle]) != 0 {
 		t.Errorf("%v, %v", spans, ok)
 	}
+	// Of one that was not seen in detail the stop is known, and if it is one of few no more.
+	s.cycles = append(s.cycles, moment{at: time.Hour + 700*ms, pause: ms})
+	spans, ok = s.gcSpans(600 * ms)
+	if _, cycles := spans[delay.Cycle]; !ok || cycles || len(spans) != 1 {
+		t.Errorf("%v, %v", spans, ok)
+	}
+	sameSpans(t, "a stop", spans[delay.Pause], 0.699, 0.7)
 }
 
-// Where there were too many cycles to keep, the last are known.
+// Where there were too many cycles to keep, none is placed.
 func TestGCSpansAreBounded(t *testing.T) {
-	var h heaps
-	const n = mostPhases + 10
-	for i := 1; i <= n; i++ {
+	s := &Series{}
+	for i := range mostCycles + 10 {
 		at := time.Duration(i) * ms
-		h.add(gctrace.Cycle{N: i, At: at, MarkClock: ms / 2}, at+ms)
+		s.collected(gccount.Step{Cycles: []gccount.Cycle{{Pause: goruntime.Pause{At: at, Length: ms / 2}}}})
 	}
-	h.cycles(true, 0)
-	if _, ok := h.gcSpans(5 * ms); ok {
+	if _, ok := s.gcSpans(5 * ms); ok {
 		t.Error("cycles that were not kept are known")
 	}
-	if spans, ok := h.gcSpans(1000 * ms); !ok || len(spans[delay.Cycle]) != n-999 {
-		t.Errorf("%v: %d cycles", ok, len(spans[delay.Cycle]))
+	s.finish()
+	if n := s.GC.Len(); n == 0 || n > mostPoints || s.GC.Stride*n < mostCycles {
+		t.Errorf("%d entries of %d cycles", n, s.GC.Stride)
 	}
 }
 

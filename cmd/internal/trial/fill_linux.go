@@ -2,7 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -83,14 +82,11 @@ func (r *running) fillGC(out *Sample) {
 		n := max(gc.processes-1, 0)
 		out.GoChildren = &n
 	}
-	if lines := r.files.lines.totals(); lines != nil && gc.err != nil && lines.Cycles > gc.Cycles {
+	if lines := tracedTotals(r.files.lines); lines != nil && gc.err != nil && lines.Cycles > gc.Cycles {
 		gc = *lines
 	}
 	out.setGC(gc)
 }
-
-// errUntold is why there may have been more GC cycles where no exit is told.
-var errUntold = errors.New("where no process may be listened to (seccomp), what the GC did right before an exit is not seen, nor processes that were short-lived")
 
 // fillProfile fills in where the CPU time of out went.
 func (r *running) fillProfile(out *Sample) {

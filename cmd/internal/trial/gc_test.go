@@ -9,7 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
+	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 )
 
@@ -58,9 +59,16 @@ func anySample(t *rapid.T) *Sample {
 	}
 	// The CPU time of a trace has no bound: workers wait for CPUs.
 	pause := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "pause"))
-	g := gctrace.Summary{Cycles: rapid.IntRange(0, 3).Draw(t, "cycles"),
-		CPU: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "trace")), PauseTotal: pause, PauseMax: pause / 2}
-	s.setTrace(rapid.SampledFrom([]TraceState{"", TracePartial, TraceComplete}).Draw(t, "state"), g)
+	g := gcTotals{known: rapid.Bool().Draw(t, "known")}
+	if g.known {
+		g.Figures = gccount.Figures{Cycles: rapid.Uint64Range(0, 3).Draw(t, "cycles"),
+			CPU: goruntime.GCCPU{Idle: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "runtime"))}, PauseTotal: pause}
+		g.stops.longest = pause / 2
+	}
+	if rapid.Bool().Draw(t, "in part") {
+		g.err = errUntold
+	}
+	s.setGC(g)
 	return s
 }
 
@@ -107,34 +115,36 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 	})
 }
 
-func TestSetTrace(t *testing.T) {
-	some := gctrace.Summary{Cycles: 3, CPU: time.Second, HeapPeak: 5}
+func TestSetGC(t *testing.T) {
+	some := gccount.Figures{Cycles: 3, CPU: goruntime.GCCPU{Idle: time.Second}, HeapPeak: 5}
+	none := gccount.Figures{HeapPeak: 4}
 	for _, c := range []struct {
 		name   string
 		share  *float64
-		state  TraceState
-		trace  gctrace.Summary
+		of     gcTotals
 		want   TraceState
 		cycles *int
 	}{
-		{"all seen", new(0.3), TraceComplete, some, TraceComplete, new(3)},
-		{"a child hides its trace", new(0.3), TracePartial, some, TracePartial, new(3)},
-		{"lines of a program that is not Go", nil, "", some, TracePartial, new(3)},
-		{"never collected", new(0.0), TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
-		{"never collected, not sampled", nil, TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
-		{"never collected, one stray sample of many", new(0.0001), TraceComplete, gctrace.Summary{}, TraceComplete, new(0)},
-		{"samples show GC", new(0.02), TraceComplete, gctrace.Summary{}, TracePartial, nil},
-		{"a child may have collected", nil, TracePartial, gctrace.Summary{}, TracePartial, nil},
-		{"no Go program", new(0.0), "", gctrace.Summary{}, "", nil},
+		{"all read", new(0.3), gcTotals{Figures: some, known: true}, TraceComplete, new(3)},
+		{"a child was not", new(0.3), gcTotals{Figures: some, known: true, err: errUntold}, TracePartial, new(3)},
+		{"never collected", new(0.0), gcTotals{Figures: none, known: true}, TraceComplete, new(0)},
+		{"never collected, not sampled", nil, gcTotals{Figures: none, known: true}, TraceComplete, new(0)},
+		{"never collected, one stray sample of many", new(0.0001), gcTotals{Figures: none, known: true}, TraceComplete, new(0)},
+		{"samples show GC", new(0.02), gcTotals{Figures: none, known: true}, TracePartial, nil},
+		{"a child may have collected", nil, gcTotals{Figures: none, known: true, err: errUntold}, TracePartial, nil},
+		{"none could be read", nil, gcTotals{err: errUntold}, TracePartial, nil},
+		{"no Go program", new(0.0), gcTotals{}, "", nil},
 	} {
-		s := &Sample{GCShare: c.share}
-		s.setTrace(c.state, c.trace)
-		if s.GCTrace != c.want || (s.GCCycles == nil) != (c.cycles == nil) || c.cycles != nil && *s.GCCycles != *c.cycles {
-			t.Errorf("%s: %q, %v cycles", c.name, s.GCTrace, value2(s.GCCycles))
-		}
-		if (s.HeapPeak != nil) != (c.trace.Cycles > 0) || (s.GC != nil) != (c.cycles != nil) {
-			t.Errorf("%s: %+v", c.name, s)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s := &Sample{GCShare: c.share}
+			s.setGC(c.of)
+			if s.GCTrace != c.want || (s.GCCycles == nil) != (c.cycles == nil) || c.cycles != nil && *s.GCCycles != *c.cycles {
+				t.Errorf("got %q, %v cycles, want %q, %v", s.GCTrace, value2(s.GCCycles), c.want, value2(c.cycles))
+			}
+			if (s.HeapPeak != nil) != c.of.known || (s.GC != nil) != (c.cycles != nil) || (s.Uncounted != nil) != (c.want == TracePartial) {
+				t.Errorf("got %+v", s)
+			}
+		})
 	}
 }
 
@@ -142,7 +152,7 @@ func TestSetTrace(t *testing.T) {
 func TestFewSamplesOfGC(t *testing.T) {
 	for gc, want := range map[float64]bool{0: false, 1: false, 2: true} {
 		s := &Sample{GCShare: new(gc / 10), Profile: &profile.Result{Samples: 10}}
-		if s.setTrace(TraceComplete, gctrace.Summary{}); (s.GCCycles == nil) != want {
+		if s.setGC(gcTotals{known: true}); (s.GCCycles == nil) != want {
 			t.Errorf("%v of 10 samples: %v cycles", gc, value2(s.GCCycles))
 		}
 	}
@@ -188,14 +198,14 @@ func TestPooled(t *testing.T) {
 		t.Errorf("%v by %d samples", got, profile.Fewest-1)
 	}
 	if got, ok := FigureOf("gc_cycles").Center(samples); ok {
-		t.Errorf("%v GC cycles of runs that were not traced", got)
+		t.Errorf("%v GC cycles of runs that were not read", got)
 	}
 }
 
 // A file says what its figures are.
 func TestGCTraceInJSON(t *testing.T) {
 	s := &Sample{}
-	s.setTrace(TracePartial, gctrace.Summary{Cycles: 2, CPU: 3 * time.Second})
+	s.setGC(gcTotals{Figures: gccount.Figures{Cycles: 2, CPU: goruntime.GCCPU{Assist: 3 * time.Second}}, known: true, err: errUntold})
 	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/gccount"
@@ -61,3 +62,6 @@ func (t *stops) with(o stops) stops {
 
 // known reports whether the longest is that of all.
 func (t *stops) known() bool { return !t.lost && t.bound <= t.longest }
+
+// errUntold is why there may have been more GC cycles where no exit is told.
+var errUntold = errors.New("where no process may be listened to (seccomp), what the GC did right before an exit is not seen, nor processes that were short-lived")

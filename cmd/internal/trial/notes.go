@@ -94,16 +94,6 @@ func unprivilegedNote(samples []*Sample) string {
 	return ""
 }
 
-// heapLostNote says that the change of --thp heap was lost by an exec.
-func heapLostNote(samples []*Sample) string {
-	for _, s := range slices.Backward(samples) {
-		if s.Became != "" {
-			return "--thp heap was lost: the program became another by exec, " + s.Became + ", whose heap is as it was; run that program itself, or build it with the package auto"
-		}
-	}
-	return ""
-}
-
 // inRuns says in how many of several runs something is so; "" of one run.
 func inRuns(samples []*Sample, is func(*Sample) bool) (in string, any bool) {
 	n := 0
@@ -151,7 +141,7 @@ func unseen(samples []*Sample) string {
 
 // AddNotesOfArms notes what a reader of a comparison must know.
 func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
-	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
+	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples)} {
 		notes.Add(text)
 	}
 }
@@ -198,7 +188,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
 	}
 	notes.Add(peaksUnknown(samples))
 	notes.Add(collapsed(samples))
-	for _, text := range []string{heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples), heapLostNote(samples)} {
+	for _, text := range []string{heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples)} {
 		notes.Add(text)
 	}
 	if in, any := inRuns(samples, func(s *Sample) bool { return s.HugePeak == nil }); any {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 )
 
@@ -16,8 +17,8 @@ type files struct {
 	outputs    [2]*output // nil: it is the program's alone
 	collectors [2]*metric.Collector
 	tails      [2]*tail
-	lines      *traceLines // nil: nobody asked for a trace
-	pass       []*os.File  // stdin, stdout, stderr of the program
+	lines      *gctrace.Counter // nil: nobody asked for a trace
+	pass       []*os.File       // stdin, stdout, stderr of the program
 }
 
 // stream makes output stream i (0 is standard output): figures are collected

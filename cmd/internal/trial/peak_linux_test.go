@@ -62,7 +62,7 @@ func compileStatic(t *testing.T, source string) string {
 
 func needStub(t *testing.T) {
 	t.Helper()
-	p, _, err := prepare([]string{"true"}, nil, "", THPSystem, []*os.File{os.Stdin, os.Stdout, os.Stderr}, heapChange{}, nil)
+	p, _, err := prepare([]string{"true"}, nil, "", THPSystem, []*os.File{os.Stdin, os.Stdout, os.Stderr}, nil, heapChange{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/cgroup"
@@ -227,7 +228,7 @@ func (r *running) open(env []string) (err error) {
 	}
 	f.pass = append(f.pass, stdin)
 	if r.p.Trace && traced(env) {
-		f.lines = &traceLines{}
+		f.lines = &gctrace.Counter{}
 	}
 	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {
 		file, ok := dst.(*os.File)

@@ -30,7 +30,7 @@ func init() {
 		"touch": roleTouch, "huge": roleHuge, "pair": rolePair, "faults": roleFaults, "binary": roleBinary, "collect": roleCollect,
 		"burn": roleBurn, "headless": roleHeadless, "folio": roleFolio, "serve": roleServe, "load": roleLoad,
 		"heap": roleHeap, "unwaited": roleUnwaited, "paced": rolePaced,
-		"parent": roleParent, "cycles": roleCycles, "listen": roleListen, "objects": roleObjects, "cut": roleCut, "exit in gc": roleExitInGC, "charged": roleCharged, "advised": roleAdvised,
+		"parent": roleParent, "cycles": roleCycles, "listen": roleListen, "objects": roleObjects, "exit in gc": roleExitInGC, "charged": roleCharged, "advised": roleAdvised,
 	}
 	if os.Getenv(roleEnv) != "" && len(os.Args) > 1 && os.Args[1] == "headless" {
 		runtime.LockOSThread() // in init: main is then on the main thread

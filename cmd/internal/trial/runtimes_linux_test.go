@@ -72,7 +72,7 @@ func TestRuntimes(t *testing.T) {
 	born.collect()
 	c.look(nil)
 	var s Sample
-	c.fill(&s)
+	s.setGC(c.totals())
 	cycles, paused := one.cycles-before.cycles+born.cycles, one.paused-before.paused+born.paused
 	if cycles != 3+3 || s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != cycles || s.Uncounted != nil {
 		t.Errorf("trace %q, %v cycles, %d are right, %v", s.GCTrace, s.GCCycles, cycles, s.Uncounted)
@@ -105,14 +105,14 @@ func TestRuntimesSeen(t *testing.T) {
 		c.look([]int{one.pid})
 	}
 	var s Sample
-	c.fill(&s)
+	s.setGC(c.totals())
 	if paused := one.paused - before.paused; s.GCPauseMax == nil || *s.GCPauseMax <= 0 || *s.GCPauseMax > paused.Seconds() {
 		t.Errorf("once for %v, of %v", s.GCPauseMax, paused)
 	}
 	c = newRuntimes(procmem.New(""))
 	c.look([]int{one.pid})
 	c.look(nil)
-	c.fill(&none)
+	none.setGC(c.totals())
 	if none.GCCycles == nil || *none.GCCycles != 0 || none.GCPauseMax == nil || *none.GCPauseMax != 0 || *none.GCPause != 0 || *none.GCTraceCPU != 0 || none.HeapPeak == nil {
 		t.Errorf("without a cycle: %+v", none)
 	}
@@ -128,7 +128,7 @@ func TestRuntimesEnded(t *testing.T) {
 	one.end()
 	c.look(nil)
 	var s Sample
-	c.fill(&s)
+	s.setGC(c.totals())
 	if s.GCTrace != TracePartial || s.GCCycles == nil || *s.GCCycles != 1 || s.Uncounted == nil {
 		t.Errorf("trace %q, %v cycles, %v", s.GCTrace, s.GCCycles, s.Uncounted)
 	}
@@ -149,7 +149,7 @@ func TestRuntimesNotGo(t *testing.T) {
 	})
 	c.look([]int{other.Process.Pid})
 	var s Sample
-	c.fill(&s)
+	s.setGC(c.totals())
 	if s.GCTrace != "" || s.GCCycles != nil || s.HeapPeak != nil || s.GCPause != nil || s.Uncounted != nil {
 		t.Errorf("sleep: %+v", s)
 	}
@@ -157,7 +157,8 @@ func TestRuntimesNotGo(t *testing.T) {
 
 func TestStops(t *testing.T) {
 	detail := &goruntime.GCCycle{Start: 10, Mark: 13, MarkEnd: 20, End: 25}
-	half := &goruntime.GCCycle{Start: 10, End: 25} // its end was not seen
+	half := &goruntime.GCCycle{Start: 10, Mark: 13, End: 25} // it marked when it was seen
+	begun := &goruntime.GCCycle{Start: 10, End: 25}
 	for _, c := range []struct {
 		name    string
 		cycles  []gccount.Cycle
@@ -170,7 +171,8 @@ func TestStops(t *testing.T) {
 		{"never longer than both", []gccount.Cycle{{Pause: goruntime.Pause{Length: 4}, Detail: detail}}, 0, 4, true},
 		{"another may be longer", []gccount.Cycle{{Pause: goruntime.Pause{Length: 6}}, {Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 0, 5, false},
 		{"another cannot be longer", []gccount.Cycle{{Pause: goruntime.Pause{Length: 5}}, {Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 0, 5, true},
-		{"half seen", []gccount.Cycle{{Pause: goruntime.Pause{Length: 8}, Detail: half}}, 0, 0, false},
+		{"half seen", []gccount.Cycle{{Pause: goruntime.Pause{Length: 9}, Detail: half}}, 0, 6, true},
+		{"begun", []gccount.Cycle{{Pause: goruntime.Pause{Length: 8}, Detail: begun}}, 0, 0, false},
 		{"lost", []gccount.Cycle{{Pause: goruntime.Pause{Length: 8}, Detail: detail}}, 1, 5, false},
 	} {
 		var s stops

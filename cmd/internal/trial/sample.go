@@ -128,10 +128,6 @@ type Sample struct {
 	// as they were seen, and THPHeap left as they are. Nil under other settings, and with Heaps.
 	GoChildren *int `json:"go_children,omitempty"`
 
-	// Became is the Go program that the program became by an exec, under THPHeap: that one
-	// is as it was. "" for none, and where execs are not told (no sampling).
-	Became string `json:"-"`
-
 	// Listening are the TCP addresses that the program listened on: a server.
 	Listening []string `json:"listening,omitempty" redact:"drop"`
 

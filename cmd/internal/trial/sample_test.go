@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 )
 
 func TestUnknownFiguresAreNull(t *testing.T) {
@@ -37,7 +36,7 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 // it says the same.
 func TestNoLoadIsNull(t *testing.T) {
 	s := &Sample{NoLoad: true, PeakRSS: new(uint64(5)), MinorFaults: 3, Wall: 4}
-	s.setTrace(TraceComplete, gctrace.Summary{})
+	s.setGC(gcTotals{known: true})
 	s.forgetLoad()
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -1,14 +1,11 @@
 package trial
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -125,249 +121,57 @@ func roleListen([]string) error {
 	return nil
 }
 
-// A program whose children throw their standard error away has GC cycles that nobody
-// saw. That is not zero, nor are the parent's all.
-func TestHiddenCollectionsAreNotDenied(t *testing.T) {
+// What children do counts, wherever their standard error goes and whatever their environment.
+func TestCollectionsOfChildren(t *testing.T) {
 	testenv.Long(t)
 	if testenv.Apart(t) {
 		return
 	}
+	needTree(t)
 	for _, profile := range []int{0, testRate} {
 		if profile > 0 {
 			needSampling(t)
 		}
-		for _, how := range []string{"hide", "unasked"} {
+		for _, how := range []string{"hide", "unasked", "child"} {
 			for _, own := range []int{0, 3} {
-				p := role("parent", how, "20", fmt.Sprint(own))
-				p.Trace, p.Profile = true, profile
-				s := runOK(t, p, Setting{GOGC: Off})
-				switch {
-				case s.Processes != 2:
-					t.Errorf("%s, sampling %d: %d processes", how, profile, s.Processes)
-				case s.GCTrace != TracePartial:
-					t.Errorf("%s, own %d, sampling %d: the trace is %q", how, own, profile, s.GCTrace)
-				case own == 0 && s.GCCycles != nil:
-					t.Errorf("%s, sampling %d: %d GC cycles, where nobody saw the 20 of the child", how, profile, *s.GCCycles)
-				case own > 0 && (s.GCCycles == nil || *s.GCCycles != own):
-					t.Errorf("%s, sampling %d: %v GC cycles, %d were seen", how, profile, orNone(s.GCCycles), own)
-				}
+				t.Run(fmt.Sprintf("%s, %d, sampled %d", how, own, profile), func(t *testing.T) {
+					p := role("parent", how, "20", fmt.Sprint(own))
+					p.Trace, p.Profile = true, profile
+					s := runOK(t, p, Setting{GOGC: Off})
+					if s.Processes != 2 || s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 20+own {
+						t.Errorf("got %d processes, %q, %v GC cycles; want 2, all, %d", s.Processes, s.GCTrace, orNone(s.GCCycles), 20+own)
+					}
+				})
 			}
 		}
 	}
 }
 
-// Of a single Go program that folio can hear, without a line there was no cycle.
+// A program that becomes another counts with what it was before; one that is killed with what
+// was last read of it, which is said.
+func TestCollectionsOfExecs(t *testing.T) {
+	needTree(t)
+	p := shell("(" + roleLine("parent", "child", "5", "2") + "); exec " + roleLine("parent", "child", "7", "1"))
+	p.Trace = true
+	if s := runOK(t, p, Setting{GOGC: Off}); s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 15 {
+		t.Errorf("got %q, %v GC cycles, want 15", s.GCTrace, orNone(s.GCCycles))
+	}
+	p = shell(roleLine("collect", "1", "1") + "& sleep 0.3; wait; " + roleLine("listen") + "& sleep 0.3; kill -9 $!")
+	p.Trace = true
+	s := runOK(t, p, Setting{})
+	if s.GCTrace != TracePartial || s.GCCycles == nil || s.Uncounted == nil || !strings.Contains(s.Uncounted.Error(), "was ended by a signal") {
+		t.Errorf("got %q, %v GC cycles, %v", s.GCTrace, orNone(s.GCCycles), s.Uncounted)
+	}
+}
+
+// Of a Go program that never collects this is known.
 func TestZeroIsKnownOfASingleProgram(t *testing.T) {
+	needTree(t)
 	p := role("touch", "0", "0")
 	p.Trace = true
 	if s := runOK(t, p, Setting{GOGC: Off}); s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 0 || s.Processes != 1 {
 		t.Errorf("%q, %v GC cycles", s.GCTrace, orNone(s.GCCycles))
 	}
-	p = role("parent", "child", "7", "0")
-	p.Trace = true
-	if s := runOK(t, p, Setting{GOGC: Off}); s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 7 {
-		t.Errorf("%q, %v GC cycles of 7", s.GCTrace, orNone(s.GCCycles))
-	}
-}
-
-// watched starts a command that stays until the end of the test, with its standard
-// error at w, and waits until it is its own program.
-func watched(t *testing.T, w *os.File, env []string, command ...string) int {
-	t.Helper()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env, cmd.Stderr = env, w
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cmd.StdinPipe(); err != nil { // which a shell waits for
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	if _, err := drain(bufio.NewReader(out), "ready"); err != nil {
-		t.Fatal(err)
-	}
-	return cmd.Process.Pid
-}
-
-func TestWitness(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	asked, unasked := roleEnviron("GODEBUG=gctrace=1"), roleEnviron("GODEBUG=gctrace=0")
-	goProgram, script := []string{self(), "listen"}, []string{"sh", "-c", "echo ready; read line"}
-	heard := watched(t, w, asked, goProgram...)
-	deaf := watched(t, null, asked, goProgram...)
-	silent := watched(t, w, unasked, goProgram...)
-	shell := watched(t, null, asked, script...)
-
-	inode := func(pid int) uint64 {
-		info, err := os.Stat(procmem.FS{}.ExePath(pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return inodeOf(info)
-	}
-	at := func(pid int) execution { return execution{pid, inode(pid)} }
-	gone := execution{1 << 30, inode(shell)}   // a shell that nobody looked at
-	goneGo := execution{1 << 30, inode(heard)} // a Go program, likewise
-	lost := execution{1 << 30, 1 << 60}        // a program whose file is gone
-	for _, c := range []struct {
-		name            string
-		root            int
-		rootIsGo        bool
-		looked          []int
-		execs           []execution
-		childless, told bool
-		want            TraceState
-	}{
-		{"one Go program", heard, true, []int{heard}, []execution{at(heard)}, true, true, TraceComplete},
-		{"one Go program, not sampled", heard, true, []int{heard}, nil, true, false, TraceComplete},
-		{"one Go program that nobody looked at", heard, true, nil, nil, true, false, TraceComplete},
-		{"one that turned its standard error away", deaf, true, []int{deaf}, []execution{at(deaf)}, true, true, TracePartial},
-		{"a Go program by way of a shell's exec", heard, false, nil, []execution{{heard, inode(shell)}, at(heard)}, true, true, TraceComplete},
-		{"one shell", shell, false, []int{shell}, []execution{at(shell)}, true, true, ""},
-		{"a child that is heard", shell, false, []int{shell, heard}, []execution{at(shell), at(heard)}, false, true, TraceComplete},
-		{"a child that is heard, not sampled", shell, false, []int{shell, heard}, nil, false, false, TracePartial},
-		{"a child that is not heard", heard, true, []int{heard, deaf}, []execution{at(heard), at(deaf)}, false, true, TracePartial},
-		{"a child that was not asked", heard, true, []int{heard, silent}, []execution{at(heard), at(silent)}, false, true, TracePartial},
-		{"a child that nobody looked at", heard, true, []int{heard}, []execution{at(heard), goneGo}, false, true, TracePartial},
-		{"a child whose program is gone", heard, true, []int{heard}, []execution{at(heard), lost}, false, true, TracePartial},
-		{"a child that is no Go program", heard, true, []int{heard, shell}, []execution{at(heard), at(shell)}, false, true, TraceComplete},
-		{"such a child that nobody looked at", heard, true, []int{heard}, []execution{at(heard), gone}, false, true, TraceComplete},
-		{"a child that the kernel counts and nobody saw", heard, true, []int{heard}, []execution{at(heard)}, false, false, TracePartial},
-		{"a child that only a look saw", heard, true, []int{heard, deaf}, nil, true, false, TracePartial},
-		{"shells", shell, false, []int{shell}, []execution{at(shell), gone}, false, true, ""},
-	} {
-		wit := newWitness(procmem.FS{}, true, [2]*pump{{r: r}, {r: r}})
-		wit.root = c.root
-		wit.look(c.looked)
-		wit.execs = c.execs
-		for _, pid := range []int{heard, shell} {
-			path, err := os.Readlink(procmem.FS{}.ExePath(pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			wit.paths[inode(pid)] = path
-		}
-		if got := wit.verdict(c.rootIsGo, c.childless, c.told); got != c.want {
-			t.Errorf("%s: %q, want %q (%v)", c.name, got, c.want, wit.seen)
-		}
-	}
-}
-
-// The program that was started can turn its standard error away after the first look.
-func TestWitnessLooksAgain(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	self := os.Getpid()
-	saved, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	restore := func() { _ = unix.Dup3(saved, 2, 0) }
-	defer unix.Close(saved)
-	defer restore()
-	t.Setenv("GODEBUG", "gctrace=1") // the environment that a process was started with counts
-	wit := newWitness(procmem.FS{}, true, [2]*pump{{r: r}, {r: r}})
-	wit.root = self
-	if err := unix.Dup3(int(w.Fd()), 2, 0); err != nil {
-		t.Fatal(err)
-	}
-	wit.look([]int{self})
-	for e, s := range wit.seen {
-		if s.visible || !s.isGo {
-			t.Errorf("%v: %+v: it was not started with that environment", e, s)
-		}
-		wit.seen[e] = sight{true, true} // as if it had been
-	}
-	wit.look([]int{self})
-	if got := wit.verdict(true, true, true); got != TraceComplete {
-		t.Errorf("while it writes to us: %q", got)
-	}
-	restore()
-	wit.look([]int{self})
-	if got := wit.verdict(true, true, true); got != TracePartial {
-		t.Errorf("after it turned away: %q", got)
-	}
-}
-
-// A program that ends while it is looked at has no files any more. It has not turned its
-// standard error away, and its file is as much a Go program as before.
-func TestWitnessOfAnEnd(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
-	for _, looked := range []bool{true, false} {
-		cmd := exec.Command(self(), "listen")
-		cmd.Env, cmd.Stderr = roleEnviron("GODEBUG=gctrace=1"), w
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := drain(bufio.NewReader(out), "ready"); err != nil {
-			t.Fatal(err)
-		}
-		pid := cmd.Process.Pid
-		wit := newWitness(procmem.FS{}, true, [2]*pump{{r: r}, {r: r}})
-		wit.root = pid
-		if looked {
-			wit.look([]int{pid})
-		}
-		e, ok := wit.executionOf(pid)
-		if !ok {
-			t.Fatal("no program")
-		}
-		cmd.Process.Kill()
-		testenv.Eventually(t, "its end", func() bool { _, err := os.Stat(procmem.FS{}.ExePath(pid)); return err != nil })
-		wit.lookAtExecution(e)
-		wit.fs = stateless(t, pid) // as if its end had come behind the look at its state
-		wit.lookAtExecution(e)
-		if got := wit.verdict(true, true, false); got != TraceComplete {
-			t.Errorf("looked at before: %t: %q, %v", looked, got, wit.seen)
-		}
-		if isGo, known := wit.programs[e.inode]; known != looked || isGo != looked {
-			t.Errorf("looked at before: %t: its file is Go: %t, known: %t", looked, isGo, known)
-		}
-		cmd.Wait()
-	}
-}
-
-// stateless returns a file system in which a process runs, and has neither program nor
-// files.
-func stateless(t *testing.T, pid int) procmem.FS {
-	t.Helper()
-	root := t.TempDir()
-	dir := filepath.Join(root, "proc", fmt.Sprint(pid))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	stat := fmt.Sprintf("%d (x) R 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5\n", pid)
-	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return procmem.New(root)
 }
 
 // Where a program listened is known although a signal ended it.
@@ -392,25 +196,5 @@ func TestListening(t *testing.T) {
 	p.Stdout = onOutput("ready", func() { signals <- unix.SIGTERM })
 	if s := run(t, p, Setting{}); !s.Interrupted || len(s.Listening) != 1 || s.ExitCode == nil || *s.ExitCode != 0 {
 		t.Errorf("interrupted %v, listened on %q, exit code %v", s.Interrupted, s.Listening, orNone(s.ExitCode))
-	}
-}
-
-// A program that becomes another Go program loses what was changed in its memory.
-func TestBecame(t *testing.T) {
-	w := &witness{root: 7, paths: map[uint64]string{1: "/first", 2: "/memfd:app (deleted)", 3: "/bin/sh"}, programs: map[uint64]bool{1: true, 2: true, 3: false}}
-	for _, c := range []struct {
-		name  string
-		execs []execution
-		want  string
-	}{
-		{"stays", []execution{{7, 1}}, ""},
-		{"unpacks itself", []execution{{7, 1}, {7, 2}}, "/memfd:app (deleted)"},
-		{"runs itself again", []execution{{7, 1}, {7, 1}}, "/first"},
-		{"becomes a shell", []execution{{7, 1}, {7, 3}}, ""},
-		{"has a child", []execution{{7, 1}, {8, 2}}, ""},
-	} {
-		if w.execs = c.execs; w.became() != c.want {
-			t.Errorf("%s: %q, want %q", c.name, w.became(), c.want)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package gccount
 import (
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 )
 
@@ -33,6 +34,9 @@ type Figures struct {
 	// heap when all was marked, and of that what was live.
 	Seen             uint64
 	HeapSum, LiveSum uint64
+	// Clock is for how long those cycles ran whose start was seen, which are Timed.
+	Clock time.Duration
+	Timed uint64
 
 	Readings int
 }
@@ -43,7 +47,16 @@ func (f Figures) Plus(o Figures) Figures {
 		PauseMax: max(f.PauseMax, o.PauseMax), LostPauses: f.LostPauses + o.LostPauses, CPU: plus(f.CPU, o.CPU),
 		Live: f.Live + o.Live, Goal: f.Goal + o.Goal, HeapPeak: max(f.HeapPeak, o.HeapPeak), InUsePeak: max(f.InUsePeak, o.InUsePeak),
 		LivePeak: max(f.LivePeak, o.LivePeak), GoalPeak: max(f.GoalPeak, o.GoalPeak), MappedPeak: max(f.MappedPeak, o.MappedPeak),
-		Seen: f.Seen + o.Seen, HeapSum: f.HeapSum + o.HeapSum, LiveSum: f.LiveSum + o.LiveSum, Readings: f.Readings + o.Readings}
+		Seen: f.Seen + o.Seen, HeapSum: f.HeapSum + o.HeapSum, LiveSum: f.LiveSum + o.LiveSum,
+		Clock: f.Clock + o.Clock, Timed: f.Timed + o.Timed, Readings: f.Readings + o.Readings}
+}
+
+// OfTrace are the figures of a trace. Its sizes are whole MiB, rounded down.
+func OfTrace(s gctrace.Summary) Figures {
+	n := uint64(s.Cycles)
+	return Figures{Cycles: n, Forced: uint64(s.Forced), PauseTotal: s.PauseTotal, HeapPeak: s.HeapPeak, LivePeak: s.LivePeak,
+		CPU:  goruntime.GCCPU{Assist: s.AssistCPU, Dedicated: s.CPU - s.AssistCPU - s.IdleCPU - s.PauseCPU, Idle: s.IdleCPU, Pause: s.PauseCPU},
+		Seen: n, HeapSum: s.HeapSum, LiveSum: s.LiveSum}
 }
 
 // A Cycle is a GC cycle that ended.
@@ -111,7 +124,11 @@ func (c *Count) Add(g *goruntime.GC) (s Step) {
 	s.Lost, s.Forced = uint64(lost), uint64(now.forced-c.last.forced)
 	c.cycles = c.cycles[:0]
 	for _, p := range pauses {
-		c.cycles = append(c.cycles, Cycle{p, c.detailOf(g, p)})
+		d := c.detailOf(g, p)
+		if d != nil && d.Start != 0 && d.Start < d.End {
+			c.f.Clock, c.f.Timed = c.f.Clock+d.End-d.Start, c.f.Timed+1
+		}
+		c.cycles = append(c.cycles, Cycle{p, d})
 		c.f.PauseMax = max(c.f.PauseMax, p.Length)
 	}
 	s.Cycles = c.cycles

@@ -94,7 +94,7 @@ func TestCount(t *testing.T) {
 	n := uint64(r.Cycles)
 	want := Figures{Cycles: n, Forced: 2, PauseTotal: time.Duration(n * (n + 1) / 2), PauseMax: time.Duration(n), LostPauses: 5, CPU: r.CPU,
 		Live: r.Live, Goal: 500, HeapPeak: 303, LivePeak: f.LivePeak, GoalPeak: 500,
-		Seen: 3, HeapSum: f.HeapSum, LiveSum: f.LiveSum, Readings: 5}
+		Seen: 3, HeapSum: f.HeapSum, LiveSum: f.LiveSum, Clock: f.Clock, Timed: 3, Readings: 5}
 	if f != want || f.LivePeak < 100 || f.HeapSum < 3*300 || f.LiveSum < 3*100 {
 		t.Errorf("%+v\nwant %+v", f, want)
 	}

@@ -13,8 +13,7 @@ const (
 )
 
 // Parse reads one line of GODEBUG=gctrace=1, with or without its newline. It
-// accepts what the runtime can print and nothing else: the filter relies on it to
-// tell a trace line from text that resembles one. The error names what was
+// accepts what the runtime can print and nothing else. The error names what was
 // expected at which byte.
 func Parse(line []byte) (Cycle, error) {
 	s := scanner{b: line}

@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// DigestOf is the digest of all samples that were traced. Its rate is that of the medians
+// DigestOf is the digest of all samples whose GC was read. Its rate is that of the medians
 // that are shown beside it.
 func DigestOf(samples []*trial.Sample) []string {
-	var all gctrace.Summary
+	var all gccount.Figures
 	var cycles, span []float64
 	partial := false
 	for _, s := range samples {
@@ -22,7 +22,7 @@ func DigestOf(samples []*trial.Sample) []string {
 		}
 		span, partial = append(span, s.Span()), partial || partlySeen(s)
 		if s.GC != nil {
-			all.Merge(*s.GC)
+			all = all.Plus(*s.GC)
 			cycles = append(cycles, float64(s.GC.Cycles))
 		}
 	}
@@ -38,15 +38,18 @@ func partlySeen(s *trial.Sample) bool { return s.GCTrace == trial.TracePartial |
 // digest says in a sentence or two what the GC did: how often it ran, on what, and who
 // marked; nothing when there was no GC cycle.
 //
-// It is told the rate of GC cycles. Of processes whose trace was seen in part the rate
-// is a lower bound, and the rest is of the cycles that were seen.
-func digest(g gctrace.Summary, perSecond float64, partial bool) []string {
+// It is told the rate of GC cycles. Of processes that were read in part the rate
+// is a lower bound, and the rest is of the cycles that were seen. Means of the heap are of those
+// cycles that were the last one when the runtime was read.
+func digest(g gccount.Figures, perSecond float64, partial bool) []string {
 	if g.Cycles == 0 {
 		return nil
 	}
 	n := float64(g.Cycles)
-	heap, live := float64(g.HeapSum)/n, float64(g.LiveSum)/n
-	text, seen := fmt.Sprintf("mean heap %s, %s live", atLeast(heap), atLeast(live)), ""
+	text, seen := "mean heap not known", ""
+	if seen := float64(g.Seen); seen > 0 {
+		text = fmt.Sprintf("mean heap %s, %s live", unit.Bytes(float64(g.HeapSum)/seen), unit.Bytes(float64(g.LiveSum)/seen))
+	}
 	if partial {
 		seen = ", of the cycles seen"
 		text += seen
@@ -66,23 +69,22 @@ func digest(g gctrace.Summary, perSecond float64, partial bool) []string {
 		text += fmt.Sprintf("; %s forced (runtime.GC)", unit.Percent(float64(g.Forced)/n))
 	}
 	out := []string{text + "."}
-	if g.CPU > 0 {
-		background := max(g.CPU-g.AssistCPU-g.IdleCPU-g.PauseCPU, 0)
+	if total := g.CPU.Total(); total > 0 {
 		var parts []string
 		for _, p := range []struct {
 			cpu  float64
 			what string
 		}{
-			{background.Seconds(), "background marking"},
-			{g.AssistCPU.Seconds(), "mark assists"},
-			{g.IdleCPU.Seconds(), "marking on idle CPUs"},
-			{g.PauseCPU.Seconds(), "stop-the-world"},
+			{g.CPU.Dedicated.Seconds(), "background marking"},
+			{g.CPU.Assist.Seconds(), "mark assists"},
+			{g.CPU.Idle.Seconds(), "marking on idle CPUs"},
+			{g.CPU.Pause.Seconds(), "stop-the-world"},
 		} {
-			if p.cpu >= 0.005*g.CPU.Seconds() {
-				parts = append(parts, unit.Percent(p.cpu/g.CPU.Seconds())+" "+p.what)
+			if p.cpu >= 0.005*total.Seconds() {
+				parts = append(parts, unit.Percent(p.cpu/total.Seconds())+" "+p.what)
 			}
 		}
-		out = append(out, "GC work by gctrace"+seen+": "+strings.Join(parts, ", ")+".")
+		out = append(out, "GC work by the runtime"+seen+": "+strings.Join(parts, ", ")+".")
 	}
 	return out
 }
@@ -93,12 +95,4 @@ func frequency(perSecond float64) string {
 		return unit.Rate(perSecond) + " GCs/s"
 	}
 	return "one GC per " + unit.Seconds(1/perSecond)
-}
-
-// atLeast is a mean of sizes in whole MiB, as the trace has them: rounded down.
-func atLeast(v float64) string {
-	if v < 1<<20 {
-		return "less than " + unit.Size(1<<20)
-	}
-	return unit.Bytes(v)
 }

@@ -80,7 +80,7 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 		}
 		gain = estimate
 		f.What = "Tune the GC: what it costs is not known by samples"
-		f.Evidence = fmt.Sprintf("GC CPU by %s %s, in %s", s.gcSource(), unit.Seconds(*s.TraceCPU), s.cycles())
+		f.Evidence = fmt.Sprintf("GC CPU by the runtime %s, in %s", unit.Seconds(*s.TraceCPU), s.cycles())
 	}
 	f.Fix = s.line("tune")
 	return gain, f, gain >= littleGC

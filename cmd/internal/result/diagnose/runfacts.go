@@ -19,7 +19,7 @@ type RunFacts struct {
 	Command []string
 	Flags   []string // what further folio commands need to run the program as it was run
 	Server  bool     // figures are of the time under load
-	Go      bool     // it is known to be a Go program: by its trace, or because the caller says so
+	Go      bool     // it is known to be a Go program: by its runtime, or because the caller says so
 	Wrapped bool     // the command is not a Go program, but starts or becomes one: a script
 	PID     int      // of a process that ran already, and was watched for a while; else 0
 
@@ -35,7 +35,7 @@ type RunFacts struct {
 	Stopped        bool     // a signal or folio ended it, not its work
 	ExitCode       int      // of a program that failed; else 0
 
-	// What the trace of the Go runtimes says. Where AtLeast is set some of it was not
+	// What the Go runtimes counted. Where AtLeast is set some of it was not
 	// seen, and the figures are lower bounds.
 	Cycles          *float64
 	AtLeast         bool
@@ -137,7 +137,7 @@ func (s *RunFacts) gcShare() (share float64, ok bool) {
 	return *s.Profile.GCFraction, true
 }
 
-// traceShare is what gctrace says of the GC's CPU time, as a share of CPU time. It is
+// traceShare is what the runtime says of the GC's CPU time, as a share of CPU time. It is
 // an estimate, and can be more than 1: see [trial.Sample.GCTraceCPU].
 func (s *RunFacts) traceShare() (share float64, ok bool) {
 	if s.TraceCPU == nil || s.CPU <= 0 {
@@ -200,41 +200,24 @@ func (s *RunFacts) gc() []string {
 	}
 	switch {
 	case counted != "" && s.Cycles == nil:
-		parts = append(parts, "no gctrace line was seen")
-	case s.Cycles == nil && s.PID != 0: // nobody asked for a trace
-		parts = append(parts, "cycles unknown")
-	case s.Cycles == nil && sampled && share >= 0.0005:
-		parts = append(parts, "cycles unknown: no gctrace line was seen")
 	case s.Cycles == nil && !sampled:
-		return []string{"GC: unknown. No gctrace line was seen."}
+		return []string{"GC: unknown."}
 	case s.Cycles == nil:
 		parts = append(parts, "cycles unknown")
 	}
 	out := []string{"GC: " + strings.Join(parts, "; ") + "."}
 	if trace, ok := s.traceShare(); ok && !sampled && *s.Cycles > 0 {
-		text := fmt.Sprintf("GC CPU by %s: %s, an estimate of %s of CPU time", s.gcSource(), unit.Seconds(*s.TraceCPU), unit.Percent(trace))
+		text := fmt.Sprintf("GC CPU by the runtime: %s, an estimate of %s of CPU time", unit.Seconds(*s.TraceCPU), unit.Percent(trace))
 		if trace >= 1 {
-			text = fmt.Sprintf("GC CPU by %s: %s, more than all CPU time: of no use here", s.gcSource(), unit.Seconds(*s.TraceCPU))
+			text = fmt.Sprintf("GC CPU by the runtime: %s, more than all CPU time: of no use here", unit.Seconds(*s.TraceCPU))
 		}
-		subject := "gctrace"
-		if s.PID != 0 {
-			subject = "It"
-		}
-		text += ". " + subject + traceCounts
+		text += ". It" + traceCounts
 		if s.Profile == nil { // else samples were of no use
 			text += "; sampling (--sample-rate) measures the GC share"
 		}
 		out = append(out, text+".")
 	}
 	return out
-}
-
-// gcSource is what the figures of the GC come from that are not by samples.
-func (s *RunFacts) gcSource() string {
-	if s.PID != 0 {
-		return "the runtime"
-	}
-	return "gctrace"
 }
 
 // traceCounts says what the runtime's own figure is.

@@ -152,9 +152,6 @@ func failure(arm *trial.Arm, s *trial.Sample) error {
 	if last := s.Reason(); last != "" {
 		text += ": " + last
 	}
-	if aside := s.AsideText(); aside != "" {
-		text += "; " + aside
-	}
 	return errors.New(text)
 }
 

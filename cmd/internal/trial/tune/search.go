@@ -276,9 +276,6 @@ func Failure(s *trial.Sample) error {
 	if line == "" && strings.HasPrefix(s.Failure, "exit code ") {
 		line = "; --show-output shows what it prints, --ignore-exit counts its runs all the same"
 	}
-	if aside := s.AsideText(); aside != "" {
-		line += "; " + aside
-	}
 	if s.OutOfMemory() {
 		line += "; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."
 	}
