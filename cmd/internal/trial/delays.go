@@ -42,9 +42,10 @@ func spanOf(from, to time.Duration) delay.Span {
 }
 
 // gcSpans returns when the GC cycles of all processes were that ended after a time, on the clock
-// of the program; false if not all of those were kept. A cycle that was not seen in detail is
-// taken to have been its stop alone, at its end. Where more than a few are like that it is not
-// known for how long cycles ran, and whether assists took a part of that.
+// of the program; false if not all of those were kept. Of a cycle that was not seen in detail,
+// since several ended between two looks, the end and the length of the stops are known: it is taken
+// to have run for as long as those that were seen did on average, and to have stopped the world at
+// its end. Where next to none was seen it is not known for how long they ran.
 func (s *Series) gcSpans(since time.Duration) (out map[delay.Cause][]delay.Span, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,28 +54,34 @@ func (s *Series) gcSpans(since time.Duration) (out map[delay.Cause][]delay.Span,
 	}
 	out = map[delay.Cause][]delay.Span{delay.Pause: {}, delay.Cycle: {}, delay.Assists: {}}
 	add := func(c delay.Cause, from, to time.Duration) { out[c] = append(out[c], spanOf(from, to)) }
-	n, unseen := 0, 0
+	n, seen, ran := 0, 0, time.Duration(0)
+	for _, m := range s.cycles {
+		if m.at-time.Duration(s.clock) > since {
+			if n++; m.clock > 0 {
+				seen, ran = seen+1, ran+m.clock
+			}
+		}
+	}
+	mean := ran / time.Duration(max(seen, 1))
 	for _, m := range s.cycles {
 		end := m.at - time.Duration(s.clock)
 		if end <= since {
 			continue
 		}
-		n++
 		if m.clock == 0 {
-			add(delay.Pause, end-m.pause, end)
-			add(delay.Cycle, end-m.pause, end)
-			unseen++
-			continue
+			m.clock, m.second = max(mean, m.pause), m.pause
 		}
 		begun := end - m.clock
-		add(delay.Pause, begun, begun+m.first)
+		if m.first > 0 {
+			add(delay.Pause, begun, begun+m.first)
+		}
 		add(delay.Pause, end-m.second, end)
 		add(delay.Cycle, begun, end)
 		if m.assist > 0 && float64(m.assist) >= assistShare*float64(m.clock) {
 			add(delay.Assists, begun, end)
 		}
 	}
-	if float64(unseen) > mostUnseen*float64(n) {
+	if 2*seen < min(n, 2*leastSeen) {
 		delete(out, delay.Cycle)
 		delete(out, delay.Assists)
 	}
@@ -85,8 +92,8 @@ func (s *Series) gcSpans(since time.Duration) (out map[delay.Cause][]delay.Span,
 // in what is called a cycle with assists: nearly all have some.
 const assistShare = 0.1
 
-// mostUnseen is the part of the cycles that need not have been seen in detail.
-const mostUnseen = 0.05
+// leastSeen is how many cycles must have been seen in detail, if there were as many.
+const leastSeen = 10
 
 // many returns the bins that have more than twice the mean, those next to each other as one,
 // on a clock on which the first begins at a time.

@@ -44,8 +44,10 @@ func TestGCSpans(t *testing.T) {
 	if spans, ok := new(Series).gcSpans(0); !ok || spans[delay.Cycle] == nil || len(spans[delay.Cycle]) != 0 {
 		t.Errorf("%v, %v", spans, ok)
 	}
-	// Of one that was not seen in detail the stop is known, and if it is one of few no more.
+	// One that was not seen in detail is as long as the others, if some were.
 	s.cycles = append(s.cycles, moment{at: time.Hour + 700*ms, pause: ms})
+	spans, _ = s.gcSpans(200 * ms)
+	sameSpans(t, "one was not seen", spans[delay.Cycle], 0.305, 0.328, 0.505, 0.528, 0.677, 0.7)
 	spans, ok = s.gcSpans(600 * ms)
 	if _, cycles := spans[delay.Cycle]; !ok || cycles || len(spans) != 1 {
 		t.Errorf("%v, %v", spans, ok)

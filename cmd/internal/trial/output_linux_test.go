@@ -143,12 +143,13 @@ func TestGCIsRead(t *testing.T) {
 func TestGCIsReadWithoutListener(t *testing.T) {
 	unlistened = true
 	defer func() { unlistened = false }()
+	var out bytes.Buffer
 	p := role("collect", "4", "100")
-	p.Trace = true
+	p.Trace, p.Stdout = true, &out
 	s := runOK(t, p, Setting{GOGC: "5"})
-	n := 0
-	if _, err := fmt.Sscanf(s.Tail, "collections %d", &n); err != nil {
-		t.Fatalf("%q: %v", s.Tail, err)
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out.String(), "collections")))
+	if err != nil {
+		t.Fatalf("%q: %v", &out, err)
 	}
 	if s.GCTrace == TraceComplete || s.Uncounted == nil || s.GCCycles != nil && *s.GCCycles > n {
 		t.Errorf("%q, %v cycles of %d, %v", s.GCTrace, orNone(s.GCCycles), n, s.Uncounted)

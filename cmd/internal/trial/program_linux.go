@@ -166,6 +166,7 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 		background(r.profile.run)
 	}
 	r.family.own = []int{r.pid}
+	r.witness.told = r.tree != nil
 	r.sampler.series, r.sampler.witness = r.series, r.witness
 	if r.runtimes != nil {
 		r.runtimes.told = r.tree != nil

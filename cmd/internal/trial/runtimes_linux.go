@@ -190,9 +190,7 @@ func (c *runtimes) open(p *readRuntime) {
 	switch {
 	case err == nil:
 		p.reader, p.err = r, nil
-		f := r.Figures() // what ended before it was looked at
-		p.stops.missed(f.PauseMax, f.LostPauses)
-		p.take()
+		c.take(p, r.First())
 	case errors.Is(err, executable.ErrNotGo):
 		// Right after it was told of, an exec may not have come to its end.
 		p.notGo++
@@ -220,9 +218,7 @@ func (c *runtimes) readAgain(p *readRuntime) {
 		}
 	default:
 		p.err = nil
-		p.stops.add(s)
-		c.series.collected(s)
-		p.take()
+		c.take(p, s)
 	}
 }
 
@@ -241,8 +237,12 @@ func (p *readRuntime) renew() {
 	p.known, p.f, p.stops, p.err = false, gccount.Figures{}, stops{}, nil
 }
 
-// take takes what the last reading found.
-func (p *readRuntime) take() { p.known, p.f = true, p.reader.Figures() }
+// take takes what a reading found.
+func (c *runtimes) take(p *readRuntime, s gccount.Step) {
+	p.stops.add(s)
+	c.series.collected(s)
+	p.known, p.f = true, p.reader.Figures()
+}
 
 func (p *readRuntime) close() {
 	if p.reader != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 func TestUnknownFiguresAreNull(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 type witness struct {
 	fs    procmem.FS
 	start time.Time
+	told  bool // of every exec
 
 	mu      sync.Mutex
 	seen    map[int]bool // processes that lived at a look
@@ -33,7 +34,13 @@ func (w *witness) look(pids []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, pid := range pids {
-		w.seen[pid] = true
+		if w.told || w.seen[pid] {
+			continue
+		}
+		// Before its exec, a process is its parent's program.
+		if st, err := w.fs.Stat(pid); err == nil && !st.Forked {
+			w.seen[pid] = true
+		}
 	}
 	if since := time.Since(w.start); since >= w.again {
 		w.again = 2 * since

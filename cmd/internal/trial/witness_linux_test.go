@@ -132,7 +132,7 @@ func TestCollectionsOfChildren(t *testing.T) {
 		if profile > 0 {
 			needSampling(t)
 		}
-		for _, how := range []string{"hide", "unasked", "child"} {
+		for _, how := range []string{"hide", "unasked", "shown"} {
 			for _, own := range []int{0, 3} {
 				t.Run(fmt.Sprintf("%s, %d, sampled %d", how, own, profile), func(t *testing.T) {
 					p := role("parent", how, "20", fmt.Sprint(own))
@@ -151,7 +151,7 @@ func TestCollectionsOfChildren(t *testing.T) {
 // was last read of it, which is said.
 func TestCollectionsOfExecs(t *testing.T) {
 	needTree(t)
-	p := shell("(" + roleLine("parent", "child", "5", "2") + "); exec " + roleLine("parent", "child", "7", "1"))
+	p := shell("(" + roleLine("parent", "hide", "5", "2") + "); exec " + roleLine("parent", "hide", "7", "1"))
 	p.Trace = true
 	if s := runOK(t, p, Setting{GOGC: Off}); s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 15 {
 		t.Errorf("got %q, %v GC cycles, want 15", s.GCTrace, orNone(s.GCCycles))

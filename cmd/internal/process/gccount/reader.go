@@ -10,6 +10,7 @@ type Reader struct {
 	target *goruntime.Target
 	count  Count
 	gc     goruntime.GC
+	first  Step
 }
 
 // Open begins to count what the GC of a process does, from the start of the process or from
@@ -23,12 +24,15 @@ func Open(programs *goruntime.Programs, fs procmem.FS, pid int, fromStart bool) 
 		return nil, err
 	}
 	r := &Reader{target: target, count: Count{FromStart: fromStart}}
-	if _, err := r.Read(); err != nil {
+	if r.first, err = r.Read(); err != nil {
 		target.Close()
 		return nil, err
 	}
 	return r, nil
 }
+
+// First is what the first reading found, until the next one.
+func (r *Reader) First() Step { return r.first }
 
 // Read reads the process again, which takes microseconds. An error is of the process that is
 // gone, and of readings that contradict themselves (goruntime.ErrInconsistent): the next one
