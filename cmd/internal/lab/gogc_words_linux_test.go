@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
@@ -64,11 +65,11 @@ func rated(rates map[string][2]float64) func(Task) (*trial.Sample, error) {
 		if t.Trace {
 			// The trace counts workers that wait for a CPU: more than all CPU time.
 			s.Wall, s.CPU = 1, 2
-			s.GC = &gctrace.Summary{Cycles: 100, CPU: 6 * time.Second, HeapSum: 400 << 20, LiveSum: 100 << 20}
+			s.GC = new(gccount.OfTrace(gctrace.Summary{Cycles: 100, CPU: 6 * time.Second, HeapSum: 400 << 20, LiveSum: 100 << 20}))
 			s.Profile = &profile.Result{Samples: 900,
 				Classes: []profile.ClassShare{{Class: profile.GCMark, Seconds: 0.2}, {Class: profile.Program, Seconds: 1.8}}}
 			if t.Arm == "ecdsa-400" {
-				s.GC, s.Profile = &gctrace.Summary{}, &profile.Result{Samples: 900, Classes: []profile.ClassShare{{Class: profile.Program, Seconds: 2}}}
+				s.GC, s.Profile = new(gccount.OfTrace(gctrace.Summary{})), &profile.Result{Samples: 900, Classes: []profile.ClassShare{{Class: profile.Program, Seconds: 2}}}
 			}
 			s.Recompute()
 		}

@@ -9,7 +9,7 @@ import (
 // An Analysis is what was found in the samples of a run. It is made once, right after
 // measuring, and kept in the result: what shows the result adds nothing to it.
 type Analysis struct {
-	// GC says what the figures from gctrace are; "" where none are known.
+	// GC says what the figures of the GC are; "" where none are known.
 	GC trial.TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
 	Profile *profile.Result `json:"profile"`

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial"
 )
@@ -12,24 +13,24 @@ import (
 const ms = time.Millisecond
 
 func TestDigest(t *testing.T) {
-	tiny := gctrace.Summary{Cycles: 2000, CPU: 1000 * ms, AssistCPU: 100 * ms, IdleCPU: 200 * ms, PauseCPU: 100 * ms,
-		HeapSum: 2000 * 4 << 20, LiveSum: 20 << 20}
+	tiny := gccount.OfTrace(gctrace.Summary{Cycles: 2000, CPU: 1000 * ms, AssistCPU: 100 * ms, IdleCPU: 200 * ms, PauseCPU: 100 * ms,
+		HeapSum: 2000 * 4 << 20, LiveSum: 20 << 20})
 	for _, tt := range []struct {
 		name string
-		g    gctrace.Summary
+		g    gccount.Figures
 		wall float64
 		want []string
 	}{
-		{"never", gctrace.Summary{}, 1, nil},
+		{"never", gccount.OfTrace(gctrace.Summary{}), 1, nil},
 		{"tiny heap", tiny, 10, []string{
-			"200 GCs/s; mean heap 4.000MiB, less than 1.000MiB live.",
-			"GC work by gctrace: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
+			"200 GCs/s; mean heap 4.000MiB, 10.24KiB live.",
+			"GC work by the runtime: 60.0% background marking, 10.0% mark assists, 20.0% marking on idle CPUs, 10.0% stop-the-world.",
 		}},
-		{"rarely", gctrace.Summary{Cycles: 2, Forced: 2, CPU: 10 * ms, HeapSum: 300 << 20, LiveSum: 200 << 20}, 5, []string{
+		{"rarely", gccount.OfTrace(gctrace.Summary{Cycles: 2, Forced: 2, CPU: 10 * ms, HeapSum: 300 << 20, LiveSum: 200 << 20}), 5, []string{
 			"one GC per 2.500s; mean heap 150.0MiB, 100.0MiB live; all forced (runtime.GC).",
-			"GC work by gctrace: 100.0% background marking.",
+			"GC work by the runtime: 100.0% background marking.",
 		}},
-		{"asked for at times", gctrace.Summary{Cycles: 30, Forced: 1, HeapSum: 30 << 20, LiveSum: 30 << 20}, 20, []string{
+		{"asked for at times", gccount.OfTrace(gctrace.Summary{Cycles: 30, Forced: 1, HeapSum: 30 << 20, LiveSum: 30 << 20}), 20, []string{
 			"1.5 GCs/s; mean heap 1.000MiB, 1.000MiB live; 3.3% forced (runtime.GC).",
 		}},
 	} {
@@ -42,7 +43,7 @@ func TestDigest(t *testing.T) {
 // Several runs are taken together; those that failed do not count.
 func TestDigestOfSamples(t *testing.T) {
 	sample := func(cycles int, wall float64, failure string) *trial.Sample {
-		return &trial.Sample{Wall: wall, Failure: failure, GCTrace: trial.TraceComplete, GCCycles: &cycles, GC: &gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}}
+		return &trial.Sample{Wall: wall, Failure: failure, GCTrace: trial.TraceComplete, GCCycles: &cycles, GC: new(gccount.OfTrace(gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}))}
 	}
 	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), sample(60, 5, "")}
 	if got := DigestOf([]*trial.Sample{sample(10, 0, "")}); got != nil {
@@ -53,9 +54,9 @@ func TestDigestOfSamples(t *testing.T) {
 		want    string
 	}{
 		"the rate is that of the medians": {samples, "25 GCs/s; mean heap 1.000MiB"},
-		"one without a trace":             {append(samples[:2:2], &trial.Sample{Wall: 1}), "At least 30 GCs/s; mean heap 1.000MiB, less than 1.000MiB live, of the cycles seen."},
-		"a part": {[]*trial.Sample{{Wall: 4, GCTrace: trial.TracePartial, GCCycles: new(2), GC: &gctrace.Summary{Cycles: 2, HeapSum: 2 << 20}}},
-			"At least one GC per 2.000s; mean heap 1.000MiB, less than 1.000MiB live, of the cycles seen."},
+		"one that was not read":             {append(samples[:2:2], &trial.Sample{Wall: 1}), "At least 30 GCs/s; mean heap 1.000MiB, 0B live, of the cycles seen."},
+		"a part": {[]*trial.Sample{{Wall: 4, GCTrace: trial.TracePartial, GCCycles: new(2), GC: new(gccount.OfTrace(gctrace.Summary{Cycles: 2, HeapSum: 2 << 20}))}},
+			"At least one GC per 2.000s; mean heap 1.000MiB, 0B live, of the cycles seen."},
 		"in one run of three": {[]*trial.Sample{sample(0, 1, ""), sample(0, 1, ""), sample(2, 1, "")}, "Mean heap 1.000MiB"},
 	} {
 		if got := DigestOf(c.samples); len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
@@ -63,6 +64,6 @@ func TestDigestOfSamples(t *testing.T) {
 		}
 	}
 	if got := DigestOf([]*trial.Sample{{Wall: 1}}); got != nil {
-		t.Errorf("no trace: %q", got)
+		t.Errorf("not read: %q", got)
 	}
 }

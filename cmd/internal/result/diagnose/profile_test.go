@@ -65,7 +65,7 @@ func TestNoProblem(t *testing.T) {
 	}
 }
 
-// What gctrace counts is never shown as a share beside what samples show, and no
+// What It counts is never shown as a share beside what samples show, and no
 // sentence denies GC that samples show.
 func TestGCSentences(t *testing.T) {
 	for _, tt := range []struct {
@@ -75,17 +75,17 @@ func TestGCSentences(t *testing.T) {
 	}{
 		{"sampled and traced", func(*RunFacts) {},
 			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"gctrace counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 },
+		{"It counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 },
 			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
 		{"a child is not seen", func(s *RunFacts) { s.AtLeast = true },
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world at least 2.000ms total, 1.000ms max."}},
 		{"no trace", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil },
-			[]string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
+			[]string{"GC: 30.0% of CPU time (3.000s); cycles unknown."}},
 		{"no trace, and the runtime counted", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted = nil, nil, nil, nil, 11 },
-			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted; no gctrace line was seen."}},
+			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted."}},
 		{"nothing is seen, and the runtime counted", func(s *RunFacts) {
 			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted, s.Runs = nil, nil, nil, nil, nil, 1, 3
-		}, []string{"GC: at least 1 cycle in one run, as the runtime of the largest process counted; no gctrace line was seen."}},
+		}, []string{"GC: at least 1 cycle in one run, as the runtime of the largest process counted."}},
 		{"a child is not seen, which counted more", func(s *RunFacts) { s.AtLeast, s.Counted = true, 11 },
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted; stop-the-world at least 2.000ms total, 1.000ms max."}},
 		{"a child is not seen, which counted fewer", func(s *RunFacts) { s.AtLeast, s.Counted = true, 3 },
@@ -93,7 +93,7 @@ func TestGCSentences(t *testing.T) {
 		{"all are seen", func(s *RunFacts) { s.Counted = 4 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world"}},
 		{"under load, the runtime counted before", func(s *RunFacts) {
 			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted, s.Server = nil, nil, nil, nil, 11, true
-		}, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown: no gctrace line was seen."}},
+		}, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown."}},
 		{"no GC", func(s *RunFacts) {
 			*s = *sampledSheet(nil)
 			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(0.0), new(0.0), new(0.0), new(0.0)
@@ -102,12 +102,12 @@ func TestGCSentences(t *testing.T) {
 			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, new(0.0), new(0.0), new(0.0), new(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"not sampled", func(s *RunFacts) { s.Profile = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
-			"GC CPU by gctrace: 2.500s, an estimate of 25.0% of CPU time. gctrace counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
+			"GC CPU by the runtime: 2.500s, an estimate of 25.0% of CPU time. It counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
 		{"not sampled, workers waited", func(s *RunFacts) { s.Profile, *s.TraceCPU = nil, 25 },
 			[]string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
-				"GC CPU by gctrace: 25.00s, more than all CPU time: of no use here. gctrace counts"}},
+				"GC CPU by the runtime: 25.00s, more than all CPU time: of no use here. It counts"}},
 		{"nothing is known", func(s *RunFacts) { s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
-			[]string{"GC: unknown. No gctrace line was seen."}},
+			[]string{"GC: unknown."}},
 	} {
 		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
 		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(4.0), new(2.5), new(0.002), new(0.001)
@@ -119,8 +119,8 @@ func TestGCSentences(t *testing.T) {
 			}
 		}
 		// Only one line may speak of a share of the GC.
-		if n := strings.Count(strings.Join(got, " "), "GC CPU by gctrace") + strings.Count(strings.Join(got, " "),
-			"GC: 30.0%"); s.Profile != nil && strings.Contains(strings.Join(got, " "), "by gctrace:") || n > 1 {
+		if n := strings.Count(strings.Join(got, " "), "GC CPU by the runtime") + strings.Count(strings.Join(got, " "),
+			"GC: 30.0%"); s.Profile != nil && strings.Contains(strings.Join(got, " "), "by the runtime:") || n > 1 {
 			t.Errorf("%s: two shares: %q", tt.name, got)
 		}
 	}
@@ -146,7 +146,7 @@ func TestNoVerdictWithoutNames(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	text := strings.Join(a.Time, "\n")
-	for _, want := range []string{"GC: 190 cycles.", "GC CPU by gctrace: 100.0ms, an estimate of 1.0% of CPU time.",
+	for _, want := range []string{"GC: 190 cycles.", "GC CPU by the runtime: 100.0ms, an estimate of 1.0% of CPU time.",
 		"Memory tax (*): unknown: 90.0% of CPU time is in code without names."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in: %s", want, text)

@@ -40,7 +40,7 @@ func TestTime(t *testing.T) {
 	}{
 		{"all", busy(), nil, []string{
 			"GC: 100 cycles; stop-the-world 50.00ms total, 1.200ms max.",
-			"GC CPU by gctrace: 3.060s, an estimate of 20.0% of CPU time.",
+			"GC CPU by the runtime: 3.060s, an estimate of 20.0% of CPU time.",
 			"User time 15.00s, system time 300.0ms (2.0%); 1,000 page faults.",
 			"1.5 of 2 CPUs busy on average.",
 		}},
@@ -138,7 +138,7 @@ func TestFindings(t *testing.T) {
 	got := s.Advise()
 	want := []NextStep{
 		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs is not known by samples",
-			"GC CPU by gctrace 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'", "https://go.dev/doc/gc-guide"},
+			"GC CPU by the runtime 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'", "https://go.dev/doc/gc-guide"},
 		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
 			"folio run --thp=heap -- ./prog 'a b'   # the heap then asks for huge pages: one fault per 2MiB instead of 512", docGuideTHP},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/lab"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
@@ -37,8 +38,8 @@ func sample(round int, wall float64, mem uint64) *trial.Sample {
 		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: new(40), GCTraceCPU: new(wall / 5),
 		Processes: 1, GCPause: new(0.01), GCPauseMax: new(0.001),
 		HeapPeak: new(mem / 2), HugePeak: new(uint64(0)), ExitCode: new(0),
-		GC: &gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7),
-			HeapSum: 20 * mem, LiveSum: 10 * mem},
+		GC: new(gccount.OfTrace(gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7),
+			HeapSum: 20 * mem, LiveSum: 10 * mem})),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/program/gctrace"
@@ -63,10 +64,10 @@ func goSample(i int) *trial.Sample {
 		MinorFaults: 76_886, MajorFaults: 0, Processes: 1,
 		GCTrace: trial.TraceComplete, GCCycles: new(120), GCTraceCPU: new(2.0), GCPause: new(0.012), GCPauseMax: new(0.0005),
 		HeapPeak: new(uint64(96 << 20)), HugePeak: new(uint64(2 << 20)), ExitCode: new(0),
-		GC: &gctrace.Summary{
+		GC: new(gccount.OfTrace(gctrace.Summary{
 			Cycles: 120, CPU: 2 * time.Second, AssistCPU: 200 * time.Millisecond, PauseCPU: 20 * time.Millisecond,
 			HeapSum: 120 * 64 << 20, LiveSum: 120 * 32 << 20,
-		},
+		})),
 		Metrics: map[string]float64{"op/s": 1250, "Insert-2 ns/op": 800, "Insert-2 B/op": 64, "Lookup-2 ns/op": 90.5},
 	}
 }

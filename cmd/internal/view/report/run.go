@@ -144,7 +144,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	return t
 }
 
-// TraceCPUSays says whether the GC's CPU time by gctrace is to be shown: it is an estimate for
+// TraceCPUSays says whether the GC's CPU time by the runtime is to be shown: it is an estimate for
 // where samples do not tell, and can be more than all CPU time.
 func TraceCPUSays(s *result.Summary) bool {
 	_, sampled := s.Center("gc_cpu_seconds")

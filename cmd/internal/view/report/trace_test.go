@@ -6,7 +6,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 )
 
-// What gctrace counts is no figure beside samples, nor beside a CPU time that it exceeds.
+// What the runtime counts is no figure beside samples, nor beside a CPU time that it exceeds.
 func TestTraceCPUSays(t *testing.T) {
 	sum := func(traced, cpu float64) *result.Summary {
 		return &result.Summary{Figures: map[string]result.Interval{"gc_trace_cpu_seconds": {N: 1, Median: traced}, "cpu_seconds": {N: 1, Median: cpu}}}
