@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
 	"github.com/foliomem/folio/cmd/internal/view/html"
@@ -28,7 +30,8 @@ const reportLong = `Show saved results: in the terminal as the command itself sh
 HTML page with charts.
 
 The files are what run, tune, ab, lab, inspect, leaks, doctor, suggest, collapse and load write
-with --json. Without --html each is printed as its command printed it, and several
+with --json, and the output of a program that was run with GODEBUG=gctrace=1
+(Go 1.9 to 1.27), which is read by its whole lines. Without --html each is printed as its command printed it, and several
 runs of one load also together, as merged histograms. With --html several are
 shown side by side, with what differs between them: two machines, two kernels,
 before and after. The page answers first, then draws, then lists; all samples are in
@@ -44,12 +47,13 @@ makes the same page.`
 func newReport(a *app) *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
-		Use:   "report [flags] FILE.json...",
+		Use:   "report [flags] FILE...",
 		Short: "Show saved results, in the terminal or as a page",
 		Long:  reportLong,
 		Example: `  folio report tune.json
   folio report tune.json --html tune.html
   folio report before.json after.json --html both.html
+  GODEBUG=gctrace=1 ./prog 2>gc.log; folio report gc.log
   folio report tune.json --kubernetes deployment/checkout:server
   folio tune --json - -- ./prog | folio report --html tune.html -`,
 		Args: cobra.ArbitraryArgs,
@@ -101,6 +105,20 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			full = name
 		}
 		r, err := result.Read(full, data)
+		if lines := traceLines(data); err != nil && lines != nil {
+			if f.html != "" || f.kubernetes != "" {
+				return fmt.Errorf("%s is a GC trace: there is no page and no patch of one: folio report %s shows it", full, full)
+			}
+			if len(args) > 1 {
+				lines = append([]string{"== " + name}, lines...)
+			}
+			for _, l := range lines {
+				if err := a.stdout.Line("%s", l); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -113,6 +131,8 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		results = append(results, r)
 	}
 	switch {
+	case len(results) == 0:
+		return nil
 	case f.kubernetes != "" && (results[0].Program == nil || results[0].Program.Kind != result.KindTune):
 		return fmt.Errorf("%s is a result of %s: a patch is made of one of tune", results[0].Name, results[0].Header().Kind)
 	case f.kubernetes != "":
@@ -126,6 +146,16 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		}
 	}
 	return a.writePage(f.html, html.NewPage(results...))
+}
+
+// traceLines says what a saved GC trace tells; nil of anything else.
+func traceLines(data []byte) []string {
+	var c gctrace.Counter
+	_, _ = c.Write(data)
+	if c.End(); c.Cycles == 0 {
+		return nil
+	}
+	return diagnose.Trace(&c)
 }
 
 // writePage writes a page of saved results.

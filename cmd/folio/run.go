@@ -58,8 +58,12 @@ itself, or by a command (--load), and stopped: figures are of the time under loa
 With --rate it says what delays the slow requests: GC cycles, mark assists, the CPU
 quota, page faults, or none of these; and what to try against assists.
 
-Go programs are run with GODEBUG=gctrace=1; its lines are read and taken out of
-the output. Other programs are measured as well, without the GC.`
+What the GC does is read in the memory of every Go program, of those that the command
+starts too (Go 1.21 and later): nothing is added to the environment, and the output is
+the program's own. To see each exit, folio starts the command under a seccomp listener
+(Linux 5.9): for an ordinary user, setuid programs below it run without their privileges.
+--no-gc leaves all that out. Where a runtime cannot be read, GODEBUG=gctrace=1 in the
+environment has the lines of its trace counted.`
 
 func newRun(a *app) *cobra.Command { return runCommand(a, &runFlags{}) }
 

@@ -195,8 +195,10 @@ func (c *runtimes) open(p *readRuntime) {
 		// Right after it was told of, an exec may not have come to its end.
 		p.notGo++
 		p.over = !c.told || p.notGo > 2 || p.ending
-	case errors.Is(err, layout.ErrUnknown), errors.Is(err, os.ErrPermission), p.tries == mostTries:
-		p.err, p.over = fmt.Errorf("process %d: %w", p.pid, err), true
+	case errors.Is(err, layout.ErrUnknown):
+		p.err, p.over = fmt.Errorf("the runtime of process %d cannot be read: %w; with GODEBUG=gctrace=1 in the environment, folio counts the lines of its trace", p.pid, err), true
+	case errors.Is(err, os.ErrPermission), p.tries == mostTries:
+		p.err, p.over = fmt.Errorf("the runtime of process %d cannot be read: %w", p.pid, err), true
 	}
 }
 

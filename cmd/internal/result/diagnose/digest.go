@@ -6,6 +6,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/process/gccount"
+	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -30,6 +31,18 @@ func DigestOf(samples []*trial.Sample) []string {
 		return nil
 	}
 	return digest(all, stat.Median(cycles)/stat.Median(span), partial)
+}
+
+// Trace says what a saved trace of GODEBUG=gctrace=1 tells.
+func Trace(c *gctrace.Counter) []string {
+	cycles, text := unit.Plural(c.Cycles, "cycle"), ""
+	if c.Gaps {
+		cycles = "at least " + cycles
+		text = " Lines are missing, or mixed with other output: there were more cycles."
+	}
+	out := []string{fmt.Sprintf("GC: %s in the first %s of the process; stop-the-world %s total, %s max.%s",
+		cycles, unit.Seconds(c.Until.Seconds()), unit.Seconds(c.PauseTotal.Seconds()), unit.Seconds(c.PauseMax.Seconds()), text)}
+	return append(out, digest(gccount.OfTrace(c.Summary), float64(c.Cycles)/max(c.Until.Seconds(), 0.001), c.Gaps)...)
 }
 
 // partlySeen says that a sample may have had more GC cycles than its trace shows.

@@ -40,6 +40,25 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// A saved trace says how much of it is whole.
+func TestTrace(t *testing.T) {
+	const line = "gc 1 @0.021s 0%: 0.15+0.37+0.25 ms clock, 3.0+0.19/0.39/0.60+5.0 ms cpu, 4->4->2 MB, 5 MB goal, 2 P\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"whole", line, "GC: 1 cycle in the first 21.77ms of the process; stop-the-world 400.0µs total, 250.0µs max.\n" +
+			"46 GCs/s; mean heap 4.000MiB, 2.000MiB live.\n" +
+			"GC work by the runtime: 4.2% background marking, 2.1% mark assists, 6.5% marking on idle CPUs, 87.1% stop-the-world."},
+		{"mixed", line + "x" + line, "GC: at least 1 cycle in"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var c gctrace.Counter
+			_, _ = c.Write([]byte(tt.text))
+			if got := strings.Join(Trace(&c), "\n"); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // Several runs are taken together; those that failed do not count.
 func TestDigestOfSamples(t *testing.T) {
 	sample := func(cycles int, wall float64, failure string) *trial.Sample {
@@ -54,7 +73,7 @@ func TestDigestOfSamples(t *testing.T) {
 		want    string
 	}{
 		"the rate is that of the medians": {samples, "25 GCs/s; mean heap 1.000MiB"},
-		"one that was not read":             {append(samples[:2:2], &trial.Sample{Wall: 1}), "At least 30 GCs/s; mean heap 1.000MiB, 0B live, of the cycles seen."},
+		"one that was not read":           {append(samples[:2:2], &trial.Sample{Wall: 1}), "At least 30 GCs/s; mean heap 1.000MiB, 0B live, of the cycles seen."},
 		"a part": {[]*trial.Sample{{Wall: 4, GCTrace: trial.TracePartial, GCCycles: new(2), GC: new(gccount.OfTrace(gctrace.Summary{Cycles: 2, HeapSum: 2 << 20}))}},
 			"At least one GC per 2.000s; mean heap 1.000MiB, 0B live, of the cycles seen."},
 		"in one run of three": {[]*trial.Sample{sample(0, 1, ""), sample(0, 1, ""), sample(2, 1, "")}, "Mean heap 1.000MiB"},
