@@ -35,7 +35,7 @@ var wrongFlags = map[string][]string{
 		"--cgroup-memory 0 -- true", "--cgroup-memory -1MiB -- true", "--cgroup-memory much -- true", "--cgroup-memory 4095KiB -- true",
 		"--cgroup-cpus 0 -- true", "--cgroup-cpus -1 -- true", "--cgroup-cpus NaN -- true", "--cgroup-cpus Inf -- true",
 		"--cgroup-cpus 0.009 -- true", "--attach 1 --cgroup-memory 64MiB", "--attach 1 --cgroup-cpus 1",
-		"--attach 1 --no-gctrace", "--attach 1 --gogc 50", "--duration 5s -- true", "",
+		"--attach 1 --no-gc", "--attach 1 --gogc 50", "--duration 5s -- true", "",
 	},
 	"tune": {
 		"--max-p99 1s -- true", "--max-p99 -1s --rate 1 --ready http://a/ -- true", "--max-errors 100% --rate 1 --ready http://a/ -- true",

@@ -60,7 +60,8 @@ quota, page faults, or none of these; and what to try against assists.
 
 What the GC does is read in the memory of every Go program, of those that the command
 starts too (Go 1.21 and later): nothing is added to the environment, and the output is
-the program's own. To see each exit, folio starts the command under a seccomp listener
+the program's own, with its terminal (but for --metric, --count and --bench, which
+look for figures in it). To see each exit, folio starts the command under a seccomp listener
 (Linux 5.9): for an ordinary user, setuid programs below it run without their privileges.
 --no-gc leaves all that out. Where a runtime cannot be read, GODEBUG=gctrace=1 in the
 environment has the lines of its trace counted.`
@@ -158,7 +159,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 
 	s.request.KeepSeries, s.request.KeepWaterfall, s.request.Delays = true, true, true
 	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
-	s.program.Direct = s.program.Metric == nil
+	s.program.Direct = s.program.Metric == nil && f.count == 1 && f.bench == "" // no figure is found in its output
 	if s.out.toStdout() {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}

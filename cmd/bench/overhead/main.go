@@ -2,8 +2,7 @@
 //
 //	go run ./cmd/bench/overhead [-rounds 40]
 //
-// Every round runs each program bare, with the runtime's trace thrown away, and
-// under folio run with more and more of what it measures, in random order, in
+// Every round runs each program bare and under folio run with more and more of what it measures, in random order, in
 // fresh processes, and takes the differences to the bare run; the first table has
 // the medians over the rounds with their intervals. The promise is 10 ms and 1%
 // of the wall time.
@@ -120,18 +119,16 @@ var arms = []struct {
 	name  string
 	folio bool
 	flags []string
-	env   string
 }{
 	{name: "bare"},
-	{name: "its trace alone", env: "GODEBUG=gctrace=1"},
-	{name: "folio run --sample-rate 0 --no-gctrace", folio: true, flags: []string{"--sample-rate", "0", "--no-gctrace"}},
+	{name: "folio run --sample-rate 0 --no-gc", folio: true, flags: []string{"--sample-rate", "0", "--no-gc"}},
 	{name: "folio run --sample-rate 0", folio: true, flags: []string{"--sample-rate", "0"}},
 	{name: "499 samples/s", folio: true, flags: []string{"--sample-rate", "499"}},
 	{name: "997 samples/s", folio: true, flags: []string{"--sample-rate", "997"}},
 }
 
 // plain is the arm without samples that those with them are compared with.
-const plain = 3
+const plain = 2
 
 type bench struct {
 	folio, result string
@@ -149,7 +146,7 @@ func (b *bench) measure(p programs.Program) ([]timing, error) {
 		if a.folio {
 			argv = slices.Concat([]string{b.folio, "run", "--json", b.result}, a.flags, []string{"--"}, p.Command)
 		}
-		t, err := once(argv, a.env)
+		t, err := once(argv)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
@@ -190,11 +187,8 @@ func (b *bench) wall() (float64, error) {
 	return f.Arms[0].Samples[0].Wall, nil
 }
 
-func once(argv []string, env string) (float64, error) {
+func once(argv []string) (float64, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	if env != "" {
-		cmd.Env = append(os.Environ(), env)
-	}
 	start := time.Now()
 	err := cmd.Run()
 	return time.Since(start).Seconds(), err

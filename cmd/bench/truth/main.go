@@ -8,8 +8,7 @@
 // profile themselves (runtime/pprof). The time of runtime/metrics is that of GC workers
 // from start to end, also while they wait for a CPU, without sweeps and write barriers:
 // it is shown, not compared with the GC share. GC
-// cycles of the others are the lines of GODEBUG=gctrace=1, which folio passes on where
-// the user asked for it. Once on the machine as it is, once beside a busy loop for each
+// cycles of the others are the lines of GODEBUG=gctrace=1, which they write to standard error. Once on the machine as it is, once beside a busy loop for each
 // CPU. The tables have medians of
 // what the others say, and how folio differed in the run where it did most. Needs Linux and a C compiler.
 //

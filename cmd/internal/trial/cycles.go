@@ -165,3 +165,16 @@ func (b *bins) rates(total float64) *Rates {
 	}
 	return out
 }
+
+// stopsOf returns for how long a cycle stopped the world each time, where that is known.
+func stopsOf(c gccount.Cycle) (first, second time.Duration, ok bool) {
+	d := c.Detail
+	if d == nil || d.Start == 0 || d.Mark < d.Start {
+		return 0, 0, false
+	}
+	first = d.Mark - d.Start
+	if d.MarkEnd >= d.Mark && d.End >= d.MarkEnd {
+		return first, d.End - d.MarkEnd, true
+	}
+	return first, max(c.Length-first, 0), true // it was seen as it marked
+}

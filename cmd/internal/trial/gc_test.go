@@ -62,8 +62,7 @@ func anySample(t *rapid.T) *Sample {
 	g := gcTotals{known: rapid.Bool().Draw(t, "known")}
 	if g.known {
 		g.Figures = gccount.Figures{Cycles: rapid.Uint64Range(0, 3).Draw(t, "cycles"),
-			CPU: goruntime.GCCPU{Idle: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "runtime"))}, PauseTotal: pause}
-		g.stops.longest = pause / 2
+			CPU: goruntime.GCCPU{Idle: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "runtime"))}, PauseTotal: pause, PauseMax: pause / 2}
 	}
 	if rapid.Bool().Draw(t, "in part") {
 		g.err = errUntold

@@ -33,7 +33,7 @@ func (t *gcTotals) add(p *readRuntime) {
 	if !p.known && p.err == nil {
 		return
 	}
-	t.Figures, t.stops = t.Plus(p.f), t.stops.with(p.stops)
+	t.Figures = t.Plus(p.f)
 	t.processes++
 	t.known = t.known || p.known
 	if t.err == nil {
@@ -55,8 +55,7 @@ type readRuntime struct {
 	reader *gccount.Reader // nil: not open
 	known  bool            // there was a reading
 	f      gccount.Figures // of the last one
-	stops  stops
-	err    error // why some are not known
+	err    error           // why some are not known
 }
 
 // mostTries is how often a runtime that begins is read before something is wrong with it.
@@ -236,12 +235,11 @@ func (c *runtimes) readLast(p *readRuntime) {
 // renew begins anew, with another program.
 func (p *readRuntime) renew() {
 	p.born, p.over, p.notGo, p.tries, p.last = true, false, 0, 0, false
-	p.known, p.f, p.stops, p.err = false, gccount.Figures{}, stops{}, nil
+	p.known, p.f, p.err = false, gccount.Figures{}, nil
 }
 
 // take takes what a reading found.
 func (c *runtimes) take(p *readRuntime, s gccount.Step) {
-	p.stops.add(s)
 	c.series.collected(s)
 	p.known, p.f = true, p.reader.Figures()
 }
@@ -261,7 +259,7 @@ func (c *runtimes) restart() (before gcTotals) {
 		if p.reader != nil {
 			p.reader.Restart()
 		}
-		p.f, p.stops = gccount.Figures{}, stops{}
+		p.f = gccount.Figures{}
 		p.mu.Unlock()
 	}
 	c.mu.Lock()

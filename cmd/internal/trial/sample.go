@@ -51,8 +51,8 @@ type Sample struct {
 	GCTrace  TraceState `json:"gc_trace,omitempty" redact:"keep"`
 	GCCycles *int       `json:"gc_cycles"`
 	GCPause  *float64   `json:"gc_pause_seconds"`
-	// GCPauseMax is the longest single stop; nil where more cycles ended between two
-	// looks than their stops are known of.
+	// GCPauseMax is the longest of a cycle, its two stops together; nil where more cycles ended
+	// between two looks than the runtime keeps.
 	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
 	// GCTraceCPU is the runtime's own count of CPU time. It is not part of CPU: GC
 	// workers count from start to end, also while they wait for a CPU, and sweeping
@@ -295,8 +295,8 @@ func (s *Sample) setGC(t gcTotals) {
 	}
 	cpu, pause := t.CPU.Total().Seconds(), t.PauseTotal.Seconds()
 	s.GCCycles, s.GCTraceCPU, s.GCPause, s.GC = &n, &cpu, &pause, &t.Figures
-	if t.stops.known() {
-		longest := min(t.stops.longest.Seconds(), pause)
+	if t.LostPauses == 0 {
+		longest := t.PauseMax.Seconds()
 		s.GCPauseMax = &longest
 	}
 }

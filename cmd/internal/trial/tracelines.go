@@ -28,7 +28,7 @@ func tracedTotals(c *gctrace.Counter) *gcTotals {
 	if c == nil || c.Cycles == 0 {
 		return nil
 	}
-	t := &gcTotals{Figures: gccount.OfTrace(c.Summary), stops: stops{longest: c.PauseMax}, processes: 1, known: true}
+	t := &gcTotals{Figures: gccount.OfTrace(c.Summary), processes: 1, known: true}
 	if c.Gaps {
 		t.err = errLines
 	}

@@ -84,7 +84,7 @@ var All = []Figure{
 	{Key: "major_faults", Unit: "major-faults/op", Kind: Count, Label: "major page faults", Short: "major faults"},
 	{Key: "gc_cycles", Unit: "gc-cycles/op", Kind: Count, Label: "GC cycles", Short: "GC cycles", Traced: true},
 	{Key: "gc_pause_seconds", Unit: "gc-pause-sec/op", Kind: Seconds, Label: "stop-the-world, total", Short: "stop-the-world", Traced: true},
-	{Key: "gc_pause_max_seconds", Unit: "gc-pause-max-sec", Kind: Seconds, Label: "stop-the-world, max", Short: "stop-the-world, max", Traced: true},
+	{Key: "gc_pause_max_seconds", Unit: "gc-pause-max-sec", Kind: Seconds, Label: "stop-the-world, max of a cycle", Short: "stop-the-world, max", Traced: true},
 	{Key: "gc_trace_cpu_seconds", Unit: "gc-trace-cpu-sec/op", Kind: Seconds, Label: "GC CPU by the runtime", Short: "GC (runtime)", Traced: true},
 	{Key: "gc_cpu_seconds", Unit: "gc-cpu-sec/op", Kind: Seconds, Label: "GC CPU time", Short: "GC CPU", Pooled: true, BySamples: true, Main: true},
 	{Key: "gc_cpu_fraction", Unit: "gc-cpu-fraction", Kind: Share, Label: "GC share of CPU time", Short: "GC share", Pooled: true, BySamples: true},

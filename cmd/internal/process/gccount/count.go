@@ -54,7 +54,7 @@ func (f Figures) Plus(o Figures) Figures {
 // OfTrace are the figures of a trace. Its sizes are whole MiB, rounded down.
 func OfTrace(s gctrace.Summary) Figures {
 	n := uint64(s.Cycles)
-	return Figures{Cycles: n, Forced: uint64(s.Forced), PauseTotal: s.PauseTotal, HeapPeak: s.HeapPeak, LivePeak: s.LivePeak,
+	return Figures{Cycles: n, Forced: uint64(s.Forced), PauseTotal: s.PauseTotal, PauseMax: s.PauseMax, HeapPeak: s.HeapPeak, LivePeak: s.LivePeak,
 		CPU:  goruntime.GCCPU{Assist: s.AssistCPU, Dedicated: s.CPU - s.AssistCPU - s.IdleCPU - s.PauseCPU, Idle: s.IdleCPU, Pause: s.PauseCPU},
 		Seen: n, HeapSum: s.HeapSum, LiveSum: s.LiveSum}
 }

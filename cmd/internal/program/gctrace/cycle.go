@@ -40,8 +40,5 @@ func (c Cycle) CPU() time.Duration {
 // Clock returns for how long the GC cycle ran, by the clock.
 func (c Cycle) Clock() time.Duration { return c.SweepTermClock + c.MarkClock + c.MarkTermClock }
 
-// Pause returns for how long the GC cycle stopped the world, in total and in
-// the longer of its two pauses.
-func (c Cycle) Pause() (total, longest time.Duration) {
-	return c.SweepTermClock + c.MarkTermClock, max(c.SweepTermClock, c.MarkTermClock)
-}
+// Pause returns for how long the GC cycle stopped the world, which it does twice.
+func (c Cycle) Pause() time.Duration { return c.SweepTermClock + c.MarkTermClock }

@@ -16,7 +16,7 @@ type Summary struct {
 	PauseCPU  time.Duration // CPU time in which the world was stopped
 
 	PauseTotal time.Duration // world stopped, in all
-	PauseMax   time.Duration // longest single pause
+	PauseMax   time.Duration // of the longest cycle, its two stops together
 
 	HeapPeak uint64 // largest HeapEnd, in bytes
 	LivePeak uint64 // largest HeapLive, in bytes
@@ -36,9 +36,9 @@ func (s *Summary) Add(c Cycle) {
 	s.IdleCPU += c.IdleCPU
 	s.AssistCPU += c.AssistCPU
 	s.PauseCPU += c.SweepTermCPU + c.MarkTermCPU
-	total, longest := c.Pause()
+	total := c.Pause()
 	s.PauseTotal += total
-	s.PauseMax = max(s.PauseMax, longest)
+	s.PauseMax = max(s.PauseMax, total)
 	s.HeapPeak = max(s.HeapPeak, c.HeapEnd)
 	s.LivePeak = max(s.LivePeak, c.HeapLive)
 	s.HeapSum += c.HeapEnd

@@ -44,7 +44,7 @@ func TestDigest(t *testing.T) {
 func TestTrace(t *testing.T) {
 	const line = "gc 1 @0.021s 0%: 0.15+0.37+0.25 ms clock, 3.0+0.19/0.39/0.60+5.0 ms cpu, 4->4->2 MB, 5 MB goal, 2 P\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"whole", line, "GC: 1 cycle in the first 21.77ms of the process; stop-the-world 400.0µs total, 250.0µs max.\n" +
+		{"whole", line, "GC: 1 cycle in the first 21.77ms of the process; stop-the-world 400.0µs total, 400.0µs max.\n" +
 			"46 GCs/s; mean heap 4.000MiB, 2.000MiB live.\n" +
 			"GC work by the runtime: 4.2% background marking, 2.1% mark assists, 6.5% marking on idle CPUs, 87.1% stop-the-world."},
 		{"mixed", line + "x" + line, "GC: at least 1 cycle in"},
