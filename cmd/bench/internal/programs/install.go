@@ -36,10 +36,15 @@ func Install(ctx context.Context, dir, path, release string) (string, error) {
 	return bin, err
 }
 
-// Output returns what a command prints; the error has its standard error.
+// Output returns what a command prints; the error has its standard error. In a directory, which
+// is that of another module, there is no workspace.
 func Output(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GOFLAGS=", "GOWORK=off"), env...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=")
+	if dir != "" {
+		cmd.Env = append(cmd.Env, "GOWORK=off")
+	}
+	cmd.Env = append(cmd.Env, env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
