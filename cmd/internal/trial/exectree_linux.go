@@ -48,15 +48,16 @@ type execTree struct {
 	mu           sync.Mutex
 	pids         map[int]bool // of processes that executed something
 	unprivileged []string
+	learnt       map[*listen.Program]struct{}
 }
 
-// execTree returns nil where no tree can be seen, or nothing is to be known of it. As an
-// ordinary user, the program would be without its privileges.
+// execTree returns nil where nothing is to be known of a tree, or, as an ordinary user, the
+// program would be without its privileges.
 func (p *Program) execTree(heap bool) *execTree {
-	if !p.Trace && !heap || SeesTree() != nil {
+	if !p.Trace && !heap || forkOnly || unlistened {
 		return nil
 	}
-	t := &execTree{done: make(chan struct{}), fail: p.heapError, pids: make(map[int]bool)}
+	t := &execTree{done: make(chan struct{}), fail: p.heapError, pids: make(map[int]bool), learnt: make(map[*listen.Program]struct{})}
 	if !heap {
 		if p.gains() {
 			return nil
@@ -121,6 +122,7 @@ func (t *execTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 	t.mu.Unlock()
 	if t.runtimes != nil {
 		t.runtimes.exec(e.PID, e.Program.IsGo())
+		t.learn(e)
 	}
 	switch {
 	case t.heaps == nil && first:
@@ -162,6 +164,26 @@ func (t *execTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 		t.held = time.Since(begin)
 	}
 }
+
+// learn finds the runtime of a Go program that is executed for the first time, beside its start.
+func (t *execTree) learn(e *listen.Exec) {
+	t.mu.Lock()
+	_, known := t.learnt[e.Program]
+	t.learnt[e.Program] = struct{}{}
+	t.mu.Unlock()
+	if known || !e.Program.IsGo() {
+		return
+	}
+	if f, err := e.Open(); err == nil {
+		background(func() {
+			defer f.Close()
+			goPrograms.Learn(f)
+		})
+	}
+}
+
+// executed are the processes that executed something.
+func (t *execTree) executed() map[int]bool { return t.pids }
 
 // start lets the program begin; held is how long it was stopped at its exec. After an error
 // there is no process.

@@ -8,11 +8,15 @@ import (
 	"github.com/foliomem/folio/internal/system/spawn"
 )
 
+type execTree struct{ runtimes *runtimes }
+
 func (*execTree) prepare(*spawn.Program) (*spawn.Process, error) { return nil, errNoHeap }
 
 func unseenTree(error) bool { return true }
 
 func (*execTree) start() (pid int, held time.Duration, err error) { return 0, 0, errNoHeap }
+
+func (*execTree) executed() map[int]bool { return nil }
 
 func (*execTree) guard() int { return 0 }
 

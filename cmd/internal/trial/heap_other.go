@@ -24,8 +24,6 @@ func (p *Program) heapAtExec() (func(pid int) error, error) {
 // SeesTree says why THPHeap changes the program alone here.
 func SeesTree() error { return errNoHeap }
 
-type execTree struct{ runtimes *runtimes }
-
 func (p *Program) execTree(bool) *execTree { return nil }
 
 func isNotGo(error) bool { return false }

@@ -24,3 +24,5 @@ func EndAll() {}
 func Attach(context.Context, procmem.FS, int, int, time.Duration, Keep) (*Sample, error) {
 	return nil, ErrNotSupported
 }
+
+type execTree struct{}

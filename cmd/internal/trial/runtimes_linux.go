@@ -18,10 +18,9 @@ import (
 // told, each process is read for the last time as it waits to end, and nothing is missed;
 // else it is read now and then, and the figures are those of the last time.
 type runtimes struct {
-	fs       procmem.FS
-	programs goruntime.Programs
-	told     bool    // of every exec and exit
-	series   *Series // told of GC cycles; nil: nobody
+	fs     procmem.FS
+	told   bool    // of every exec and exit
+	series *Series // told of GC cycles; nil: nobody
 
 	mu    sync.Mutex
 	of    map[int]*readRuntime // living
@@ -57,6 +56,9 @@ type readRuntime struct {
 	f      gccount.Figures // of the last one
 	err    error           // why some are not known
 }
+
+// goPrograms are those of all trials: to find the runtime in a file takes milliseconds.
+var goPrograms goruntime.Programs
 
 // mostTries is how often a runtime that begins is read before something is wrong with it.
 const mostTries = 200
@@ -184,7 +186,7 @@ func (c *runtimes) open(p *readRuntime) {
 		}
 		return
 	}
-	r, err := gccount.Open(&c.programs, c.fs, p.pid, p.born)
+	r, err := gccount.Open(&goPrograms, c.fs, p.pid, p.born)
 	p.tries++
 	switch {
 	case err == nil:

@@ -83,7 +83,7 @@ func (w *witness) processes(root int, tree *execTree, childless bool) int {
 	defer w.mu.Unlock()
 	w.seen[root] = true
 	if tree != nil {
-		for pid := range tree.pids {
+		for pid := range tree.executed() {
 			w.seen[pid] = true
 		}
 	}

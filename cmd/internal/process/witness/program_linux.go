@@ -52,6 +52,9 @@ func (e *Exec) Heap() (*launch.Program, error) {
 	return p.heap, p.err
 }
 
+// Open opens the file of the program, which may be used after OnExec has returned.
+func (e *Exec) Open() (*os.File, error) { return os.Open(descriptor(e.file)) }
+
 func descriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 func (e *Exec) close() {

@@ -55,11 +55,12 @@ func Find(f *symbol.File) (*Program, error) {
 // once it was written. Its zero value is ready, and for several goroutines at a time.
 type Programs struct {
 	mu    sync.Mutex
-	known map[identity]found
+	known map[identity]*found
 }
 
-// A found is what [Find] returned.
+// A found is what [Find] returns.
 type found struct {
+	once    sync.Once
 	program *Program
 	err     error
 }
@@ -83,22 +84,35 @@ func (p *Programs) Attach(fs procmem.FS, pid int) (*Target, error) {
 	return program.attach(fs, pid)
 }
 
+// Learn looks at the file of a program, which [Programs.Attach] then knows of a process of it.
+func (p *Programs) Learn(exe *os.File) {
+	if info, err := exe.Stat(); err == nil {
+		_, _ = p.find(exe, info)
+	}
+}
+
 func (p *Programs) find(exe *os.File, info os.FileInfo) (*Program, error) {
 	id, ok := identify(info)
+	if !ok {
+		return findIn(exe, info.Size())
+	}
+	f := p.of(id)
+	f.once.Do(func() { f.program, f.err = findIn(exe, info.Size()) })
+	return f.program, f.err
+}
+
+func (p *Programs) of(id identity) *found {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f, seen := p.known[id]; ok && seen {
-		return f.program, f.err
+	f := p.known[id]
+	if f == nil {
+		if p.known == nil || len(p.known) == mostPrograms {
+			p.known = make(map[identity]*found)
+		}
+		f = &found{}
+		p.known[id] = f
 	}
-	program, err := findIn(exe, info.Size())
-	if !ok {
-		return program, err
-	}
-	if p.known == nil || len(p.known) == mostPrograms {
-		p.known = make(map[identity]found)
-	}
-	p.known[id] = found{program, err}
-	return program, err
+	return f
 }
 
 func findIn(exe *os.File, size int64) (*Program, error) {
