@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -45,6 +46,9 @@ func realMain() int {
 			panic(v)
 		}
 	}()
+	// The start leaves some 4 MiB, and each cycle takes a processor from the program. What the
+	// environment says is meant for that.
+	debug.SetGCPercent(400)
 	stderr := console.New(os.Stderr)
 	code := exit(stderr, run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, stderr))
 	_ = stderr.Flush()

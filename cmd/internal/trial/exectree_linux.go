@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +44,9 @@ type execTree struct {
 	done  chan struct{} // closed when the program itself is changed, or runs as it is
 	held  time.Duration // how long it was stopped
 	err   error         // why it is not changed
-	own   int           // 1 if it was
+
+	heldAtEnd atomic.Int64 // how long it waited to end
+	own       int          // 1 if it was
 
 	mu           sync.Mutex
 	pids         map[int]bool // of processes that executed something
@@ -65,12 +68,8 @@ func (p *Program) execTree(heap bool) *execTree {
 		return t
 	}
 	t.heaps = &listen.Heaps{}
-	h := p.Heap
-	if h == nil {
-		h = ReadHeap(p.Command[0])
-	}
-	if h.err == nil {
-		t.program = h.program
+	if program, err := p.heap(); err == nil {
+		t.program = program
 	}
 	return t
 }
@@ -106,7 +105,13 @@ func unseenTree(err error) bool {
 func (t *execTree) options() listen.Options {
 	o := listen.Options{OnExec: t.onExec}
 	if t.runtimes != nil {
-		o.OnExit = func(e *listen.Exit) { t.runtimes.exit(e.PID, e.Seen) }
+		o.OnExit = func(e *listen.Exit) {
+			begin := time.Now()
+			t.runtimes.exit(e.PID, e.Seen)
+			if e.Seen && e.PID == t.tree.PID() {
+				t.heldAtEnd.Store(int64(time.Since(begin)))
+			}
+		}
 	}
 	return o
 }
@@ -181,6 +186,9 @@ func (t *execTree) learn(e *listen.Exec) {
 		})
 	}
 }
+
+// waited is for how long the program waited for folio before it ended.
+func (t *execTree) waited() time.Duration { return time.Duration(t.heldAtEnd.Load()) }
 
 // executed are the processes that executed something.
 func (t *execTree) executed() map[int]bool { return t.pids }

@@ -16,6 +16,8 @@ func unseenTree(error) bool { return true }
 
 func (*execTree) start() (pid int, held time.Duration, err error) { return 0, 0, errNoHeap }
 
+func (*execTree) waited() time.Duration { return 0 }
+
 func (*execTree) executed() map[int]bool { return nil }
 
 func (*execTree) guard() int { return 0 }

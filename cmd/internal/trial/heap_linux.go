@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"sync"
 	"syscall"
 
 	"github.com/foliomem/folio/cmd/internal/program/codepatch"
@@ -15,22 +16,32 @@ import (
 
 // A Heap is what THPHeap changes in a program.
 type Heap struct {
-	program *launch.Program
-	err     error
+	read func() (*launch.Program, error)
 }
 
-// ReadHeap looks at a command. Trials of a program whose file is then another are errors.
+// ReadHeap looks at a command, when that is first asked for. Trials of a program whose file is
+// then another are errors.
 func ReadHeap(command string) *Heap {
-	path, err := exec.LookPath(command)
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return &Heap{err: err}
+	return &Heap{sync.OnceValues(func() (*launch.Program, error) {
+		path, err := exec.LookPath(command)
+		if err != nil && !errors.Is(err, exec.ErrDot) {
+			return nil, err
+		}
+		program, err := launch.Prepare(path)
+		var refused *codepatch.RefusedError
+		if errors.As(err, &refused) && refused.Kind == codepatch.Patched {
+			err = ErrOwnHeap
+		}
+		return program, err
+	})}
+}
+
+// heap is what THPHeap changes in the command.
+func (p *Program) heap() (*launch.Program, error) {
+	if p.Heap == nil {
+		return ReadHeap(p.Command[0]).read()
 	}
-	program, err := launch.Prepare(path)
-	var refused *codepatch.RefusedError
-	if errors.As(err, &refused) && refused.Kind == codepatch.Patched {
-		err = ErrOwnHeap
-	}
-	return &Heap{program, err}
+	return p.Heap.read()
 }
 
 func (p *Program) mayHeap() error {
@@ -55,15 +66,12 @@ func MayTrace() error {
 // heapAtExec returns what is to be done when the program is stopped at its exec; nil
 // and ErrOwnHeap for nothing.
 func (p *Program) heapAtExec() (func(pid int) error, error) {
-	h := p.Heap
-	if h == nil {
-		h = ReadHeap(p.Command[0])
-	}
-	if h.err != nil {
-		return nil, p.heapError(h.err)
+	program, err := p.heap()
+	if err != nil {
+		return nil, p.heapError(err)
 	}
 	return func(pid int) error {
-		if err := h.program.Apply(pid); err != nil {
+		if err := program.Apply(pid); err != nil {
 			return p.heapError(err)
 		}
 		return nil

@@ -283,6 +283,9 @@ func (r *running) run(ctx context.Context) (*Sample, error) {
 		return nil, err
 	}
 	out.Wall = r.ended.Sub(r.started).Seconds()
+	if r.tree != nil {
+		out.Wall = max(r.ended.Sub(r.started)-r.tree.waited(), 0).Seconds()
+	}
 	if out.Leftovers > 0 {
 		out.Outlived = r.emptied.Sub(r.ended).Seconds()
 	}

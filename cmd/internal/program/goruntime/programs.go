@@ -24,7 +24,9 @@ type Program struct {
 }
 
 // Find finds the runtime in a program's file.
-func Find(f *symbol.File) (*Program, error) {
+func Find(f *symbol.File) (*Program, error) { return find(f, layout.Locate) }
+
+func find(f *symbol.File, locate func(*symbol.File, *layout.Layout) (*layout.Globals, error)) (*Program, error) {
 	if !f.IsGo() {
 		return nil, fmt.Errorf("not a Go program: %w", executable.ErrNotGo)
 	}
@@ -39,7 +41,7 @@ func Find(f *symbol.File) (*Program, error) {
 	if !f.HasTable() {
 		return nil, errors.New("its table of functions cannot be read")
 	}
-	at, err := layout.Locate(f, l)
+	at, err := locate(f, l)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +71,7 @@ type found struct {
 // it must not fill the memory.
 const mostPrograms = 1024
 
-// Attach is [Attach] for a Target that gives no names: neither stacks nor heap profiles are
-// read of it.
+// Attach is [Attach] for a Target of which [Target.ReadGC] is read, and nothing else.
 func (p *Programs) Attach(fs procmem.FS, pid int) (*Target, error) {
 	exe, info, err := input.Open(fs.ExePath(pid))
 	if err != nil {
@@ -120,5 +121,5 @@ func findIn(exe *os.File, size int64) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Find(f)
+	return find(f, layout.LocateGC)
 }

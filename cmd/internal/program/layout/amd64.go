@@ -7,31 +7,35 @@ import (
 )
 
 // instructions decodes a function up to its padding, or to what is not an instruction.
-func instructions(code []byte, visit func(off int, in x86asm.Inst)) {
+func instructions(code []byte) (all []x86asm.Inst) {
+	all = make([]x86asm.Inst, 0, len(code)/4)
 	for off := 0; off < len(code) && code[off] != 0xcc; { // INT3 fills up
 		in, err := x86asm.Decode(code[off:], 64)
 		if err != nil || in.Op == 0 || in.Len == 0 {
-			return
+			break
 		}
-		visit(off, in)
+		all = append(all, in)
 		off += in.Len
 	}
+	return all
 }
 
 func followAMD64(fn symbol.Func, code []byte, visit func(event)) {
 	targets := make(map[uint64]bool)
-	instructions(code, func(off int, in x86asm.Inst) {
+	all, next := instructions(code), fn.Entry
+	for _, in := range all {
+		next += uint64(in.Len)
 		if rel, ok := in.Args[0].(x86asm.Rel); ok && in.Op != x86asm.CALL {
-			targets[fn.Entry+uint64(off+in.Len)+uint64(int64(rel))] = true
+			targets[next+uint64(int64(rel))] = true
 		}
-	})
+	}
 	known := make(map[x86asm.Reg]uint64)
-	instructions(code, func(off int, in x86asm.Inst) {
-		address := fn.Entry + uint64(off)
-		if targets[address] {
+	next = fn.Entry
+	for _, in := range all {
+		if targets[next] {
 			clear(known)
 		}
-		next := address + uint64(in.Len)
+		next += uint64(in.Len)
 		for _, a := range in.Args {
 			if at, ok := addressAMD64(a, next, known); ok && in.Op != x86asm.LEA {
 				visit(event{address: at})
@@ -54,7 +58,7 @@ func followAMD64(fn symbol.Func, code []byte, visit func(event)) {
 		case x86asm.MOV:
 			to, isReg := in.Args[0].(x86asm.Reg)
 			if !isReg {
-				return
+				continue
 			}
 			from, _ := in.Args[1].(x86asm.Reg)
 			at, ok := known[from]
@@ -74,7 +78,7 @@ func followAMD64(fn symbol.Func, code []byte, visit func(event)) {
 				clear(known) // which registers it changes does not matter here
 			}
 		}
-	})
+	}
 }
 
 // addressAMD64 returns the address that an operand refers to, where that is known.

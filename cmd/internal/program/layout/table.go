@@ -106,8 +106,12 @@ func parse(text string) (all []*Layout, err error) {
 				if w == "-" {
 					continue
 				}
+				offset, size, _ := strings.Cut(w, ":") // Sscanf takes a millisecond for all
 				var f Field
-				if _, err := fmt.Sscanf(w, "%d:%d", &f.Offset, &f.Size); err != nil {
+				var err, err2 error
+				f.Offset, err = strconv.ParseUint(offset, 10, 64)
+				f.Size, err2 = strconv.ParseUint(size, 10, 64)
+				if err := errors.Join(err, err2); err != nil {
 					return nil, fmt.Errorf("%s: %q: %w", words[0], w, err)
 				}
 				all[i].fields[words[0]] = f
