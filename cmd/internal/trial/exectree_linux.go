@@ -45,6 +45,7 @@ type execTree struct {
 	held  time.Duration // how long it was stopped
 	err   error         // why it is not changed
 
+	root      atomic.Int64 // its process id
 	heldAtEnd atomic.Int64 // how long it waited to end
 	own       int          // 1 if it was
 
@@ -91,7 +92,13 @@ func (p *Program) gains() bool {
 
 // prepare makes the process that becomes the program.
 func (t *execTree) prepare(p *spawn.Program) (_ *spawn.Process, err error) {
+	if t.runtimes != nil {
+		t.runtimes.told = true
+	}
 	if t.tree, err = listen.Prepare(*p, t.options()); err != nil {
+		if t.runtimes != nil {
+			t.runtimes.told = false
+		}
 		return nil, err
 	}
 	return t.tree.Process(), nil
@@ -108,7 +115,7 @@ func (t *execTree) options() listen.Options {
 		o.OnExit = func(e *listen.Exit) {
 			begin := time.Now()
 			t.runtimes.exit(e.PID, e.Seen)
-			if e.Seen && e.PID == t.tree.PID() {
+			if e.Seen && int64(e.PID) == t.root.Load() {
 				t.heldAtEnd.Store(int64(time.Since(begin)))
 			}
 		}
@@ -118,7 +125,10 @@ func (t *execTree) options() listen.Options {
 
 func (t *execTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 	first := false
-	t.begun.Do(func() { first = true })
+	t.begun.Do(func() {
+		first = true
+		t.root.Store(int64(e.PID))
+	})
 	t.mu.Lock()
 	t.pids[e.PID] = true
 	if why := e.Program.Privileged; why != "" && t.tree.NoNewPrivs() {

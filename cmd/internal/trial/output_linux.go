@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -103,7 +104,8 @@ func (f *files) closePassed() {
 type output struct {
 	r    *os.File
 	dst  io.Writer
-	seen bool // somebody waits for it
+	seen bool        // somebody waits for it
+	over atomic.Bool // nothing writes to it any more
 	done chan struct{}
 	err  error // why output could not be passed on
 }
@@ -137,8 +139,9 @@ func (o *output) run() {
 // up.
 func (o *output) carry() {
 	buf := make([]byte, 64<<10)
+	read := o.r.Read
 	for {
-		n, err := o.r.Read(buf)
+		n, err := read(buf)
 		if n > 0 {
 			if _, err := o.dst.Write(buf[:n]); err != nil {
 				// Nobody reads our output any more. Closing the pipe lets the program
@@ -147,24 +150,48 @@ func (o *output) carry() {
 				return
 			}
 		}
-		if err != nil {
-			if err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
-				o.err = err
-			}
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded): // given up, but for what is there
+			read = o.readNow
+			continue
+		case err == io.EOF:
+			return
+		case err != nil:
+			o.err = err
 			return
 		}
 		// Every time that folio wakes up it takes a processor from the program. For output
 		// that nobody sees it does so when there is a good deal of it.
-		if !o.seen && n < len(buf) {
+		if !o.seen && n < len(buf) && !o.over.Load() {
 			time.Sleep(beat)
 		}
 	}
+}
+
+// readNow reads what is there, or nothing, which is the end.
+func (o *output) readNow(buf []byte) (n int, err error) {
+	if err := o.r.SetReadDeadline(time.Time{}); err != nil {
+		return 0, err
+	}
+	conn, err := o.r.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	bad := conn.Read(func(fd uintptr) bool {
+		n, err = unix.Read(int(fd), buf)
+		return true
+	})
+	if n <= 0 {
+		return 0, io.EOF
+	}
+	return n, bad
 }
 
 // finish waits for the end of the stream, which comes when its last writer is
 // gone. A descriptor that a process outside the tree holds would keep it open
 // for ever; so after a while the pipe is given up.
 func (o *output) finish() error {
+	o.over.Store(true)
 	select {
 	case <-o.done:
 	case <-time.After(time.Second):

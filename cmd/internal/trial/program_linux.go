@@ -146,7 +146,7 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 	if r.p.Trace {
 		r.runtimes = newRuntimes(r.p.FS)
 		r.runtimes.begun = true
-		r.runtimes.told, r.runtimes.series = tree != nil, r.series
+		r.runtimes.series = r.series
 		if tree != nil {
 			tree.runtimes = r.runtimes
 		}
@@ -169,7 +169,6 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 	r.witness.told = r.tree != nil
 	r.sampler.series, r.sampler.witness = r.series, r.witness
 	if r.runtimes != nil {
-		r.runtimes.told = r.tree != nil
 		if r.tree == nil {
 			r.sampler.runtimes = r.runtimes
 		}
