@@ -49,7 +49,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 	s.keep(arm)
 	note := fmt.Sprintf("process %d was watched for %s of its life; peaks are of that time", f.pid, unit.Seconds(sample.Wall))
 	switch {
-	case sample.GCTrace == trial.TraceComplete:
+	case sample.GCCounted == trial.GCComplete:
 		note = strings.Replace(note, "peaks are", "peaks and GC cycles are", 1)
 	case sample.Uncounted != nil && sample.GCCycles == nil:
 		note += "; how many GC cycles there were is unknown: " + sample.Uncounted.Error()

@@ -242,7 +242,7 @@ func (s *session) about(kind string, command []string, exe string) {
 
 // parse checks the flags' values.
 func (s *measurement) parse(f *programFlags) (err error) {
-	s.program = &trial.Program{FS: procmem.New(""), Input: f.input, Trace: !f.noGC, IgnoreExit: f.ignoreExit}
+	s.program = &trial.Program{FS: procmem.New(""), Input: f.input, ReadGC: !f.noGC, IgnoreExit: f.ignoreExit}
 	if s.base.THP, err = trial.ParseTHP(f.thp); err != nil {
 		return err
 	}

@@ -300,7 +300,7 @@ func (s *session) mayHeap(wrapped bool) error {
 
 // showRun analyzes what was measured, once, and shows the result.
 func (a *app) showRun(s *session, arm *trial.Arm) error {
-	trial.AddNotes(&s.notes, arm.Samples, s.program.Trace)
+	trial.AddNotes(&s.notes, arm.Samples, s.program.ReadGC)
 	analysis.Run(&s.file, s.mayHeap)
 	report.SetNotes(&s.file, s.notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())

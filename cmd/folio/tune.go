@@ -182,7 +182,7 @@ func (s *session) search(o tune.Options) tune.Options {
 	o.Base, o.Env, o.Metric, o.Request = s.base, trial.BaselineSetting(), s.program.Metric, s.request
 	o.Request.KeepSeries, o.Request.Delays = s.request.Keep.Stacks, true
 	o.SampleWarmup = !s.program.IsGo // it may start Go programs
-	o.Traced = s.program.Trace
+	o.ReadGC = s.program.ReadGC
 	o.Collapse = trial.MayCollapse() == nil
 	o.THPAlways = s.host.THPEnabled != nil && *s.host.THPEnabled == "always"
 	// Of what is not a Go program, the warm-up sees whether it starts some.

@@ -48,7 +48,7 @@ func newFigures(a, base *Arm) (f figures) {
 		f.counted++
 		samples = append(samples, r.Sample)
 		wall := r.Sample.Wall
-		if r.Sample.GCCycles != nil && r.Sample.GCTrace == trial.TraceComplete {
+		if r.Sample.GCCycles != nil && r.Sample.GCCounted == trial.GCComplete {
 			add("cycles", float64(*r.Sample.GCCycles)/wall, wall > 0)
 		}
 		if r.Collecting != nil {

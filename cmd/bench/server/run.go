@@ -76,7 +76,7 @@ func (s *subject) program(parent *cgroup.Parent) (*trial.Program, error) {
 		return nil, err
 	}
 	o, err := s.generator(s.times)
-	return &trial.Program{Command: s.command(), Env: environ(os.Environ()), Trace: true, IsGo: true,
+	return &trial.Program{Command: s.command(), Env: environ(os.Environ()), ReadGC: true, IsGo: true,
 		Cgroups: parent, Server: &trial.Server{Ready: ready, Generator: o}}, err
 }
 
@@ -148,7 +148,7 @@ func (s *subject) once(ctx context.Context, p *trial.Program, a *Arm) (*Run, err
 	if err != nil {
 		return nil, err
 	}
-	if g := r.Sample.GC; g != nil && r.Sample.GCTrace == trial.TraceComplete && float64(g.Timed) >= mostTimed*float64(g.Cycles) {
+	if g := r.Sample.GC; g != nil && r.Sample.GCCounted == trial.GCComplete && float64(g.Timed) >= mostTimed*float64(g.Cycles) {
 		r.Collecting = new(g.Clock.Seconds() * float64(g.Cycles) / max(float64(g.Timed), 1))
 	}
 	return r, nil

@@ -149,7 +149,7 @@ func aRun(round int, p99 time.Duration, cpu, collecting float64) *Run {
 	s := &trial.Sample{Load: aLoad(p99, 0), Wall: 10, CPU: cpu, PeakRSS: &rss,
 		Counts: &trial.Counts{CPUPeriods: new(uint64(50)), ThrottledPeriods: new(uint64(5)), OOMKills: new(uint64(0))}}
 	s.Recompute() // what follows from the load
-	s.GCCycles, s.GCTrace = new(20), trial.TraceComplete
+	s.GCCycles, s.GCCounted = new(20), trial.GCComplete
 	return &Run{Round: round, Sample: s, Collecting: &collecting}
 }
 

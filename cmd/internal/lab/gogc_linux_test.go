@@ -71,7 +71,7 @@ func TestGogcTraced(t *testing.T) {
 	if err != nil || !s.OK() {
 		t.Fatal(err, s)
 	}
-	if s.GC == nil || s.GCCycles == nil || *s.GCCycles == 0 || s.GCTrace != trial.TraceComplete {
+	if s.GC == nil || s.GCCycles == nil || *s.GCCycles == 0 || s.GCCounted != trial.GCComplete {
 		t.Errorf("nothing was seen: %+v", s)
 	}
 	if s.Profile != nil && !(*s.GCShare <= *s.MemoryTax && *s.MemoryTax <= 1) {

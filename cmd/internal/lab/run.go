@@ -71,7 +71,7 @@ func (p Progress) String() string {
 // run tasks as processes: in cgroups, unless that is nil.
 func Process(command []string, cgroups *cgroup.Parent) func(context.Context, Task, trial.Setting) (*trial.Sample, error) {
 	return func(ctx context.Context, t Task, s trial.Setting) (*trial.Sample, error) {
-		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), Trace: t.Trace, IsGo: t.Trace, Cgroups: cgroups}
+		p := &trial.Program{Command: append(slices.Clone(command), t.Args()...), ReadGC: t.Trace, IsGo: t.Trace, Cgroups: cgroups}
 		req := trial.Request{Timeout: 10 * time.Minute}
 		if t.Trace {
 			req.Profile = tracedRate

@@ -105,7 +105,7 @@ const (
 // Of settings and samples.
 const (
 	Off           = trial.Off // GOGC=off
-	TracePartial  = trial.TracePartial
+	GCPartial     = trial.GCPartial
 	EnoughSamples = trial.EnoughSamples
 )
 

@@ -39,7 +39,7 @@ func TestCompileErrorIsShown(t *testing.T) {
 	testenv.Long(t)
 	dir := module(t, map[string]string{"m.go": "package m\n\nvar x int = \"text\"\n"})
 	var errOut bytes.Buffer
-	p := &subject{Program: Program{Command: []string{"go", "build", "./..."}, Dir: dir, Env: goEnviron(t.TempDir()), Trace: true, Stderr: &errOut}}
+	p := &subject{Program: Program{Command: []string{"go", "build", "./..."}, Dir: dir, Env: goEnviron(t.TempDir()), ReadGC: true, Stderr: &errOut}}
 	s := run(t, p, Setting{GOGC: "5"})
 	if orNone(s.ExitCode) != 1 || !strings.HasPrefix(errOut.String(), "# example.com/m\n") || strings.Count(errOut.String(), "\n") != 2 ||
 		!strings.Contains(s.Reason(), "m.go:3") {
@@ -79,7 +79,7 @@ func BenchmarkCollect(b *testing.B) {
 	// The user's cache has the standard library.
 	env := setenv(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off", "GODEBUG=")
 	var out, errOut bytes.Buffer
-	p := &subject{Program: Program{Command: []string{"go", "run", "."}, Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}}
+	p := &subject{Program: Program{Command: []string{"go", "run", "."}, Dir: dir, Env: env, ReadGC: true, Stdout: &out, Stderr: &errOut}}
 	s := runOK(t, p, Setting{})
 	if s.GCCycles == nil || *s.GCCycles < cycles {
 		t.Errorf("go run: %v collections of a program that makes %d", orNone(s.GCCycles), cycles)
@@ -90,7 +90,7 @@ func BenchmarkCollect(b *testing.B) {
 
 	errOut.Reset()
 	p = &subject{Program: Program{Command: []string{"go", "test", "-run=^$", "-bench=.", "-benchtime=" + strconv.Itoa(cycles) + "x"},
-		Dir: dir, Env: env, Trace: true, Stdout: &out, Stderr: &errOut}}
+		Dir: dir, Env: env, ReadGC: true, Stdout: &out, Stderr: &errOut}}
 	s = runOK(t, p, Setting{})
 	if s.GCCycles == nil || *s.GCCycles < cycles {
 		t.Errorf("go test: %v collections of a benchmark that makes %d", orNone(s.GCCycles), cycles)

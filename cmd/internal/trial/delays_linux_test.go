@@ -45,7 +45,7 @@ func TestDelaysOfGC(t *testing.T) {
 		return
 	}
 	p := generated(t, "live=16", "garbage=2048")
-	p.Server.run, p.Trace, p.Delays, p.KeepSeries = punctual, true, true, true
+	p.Server.run, p.ReadGC, p.Delays, p.KeepSeries = punctual, true, true, true
 	p.Server.Generator.Duration = 1500 * time.Millisecond
 	s := run(t, p, Setting{GOGC: "5"})
 	if !s.OK() {
@@ -57,8 +57,8 @@ func TestDelaysOfGC(t *testing.T) {
 		t.Fatalf("over time %+v, %v", o, err)
 	}
 	cycle, pause, assists, faults := s.Delays.overlapOf(delay.Cycle), s.Delays.overlapOf(delay.Pause), s.Delays.overlapOf(delay.Assists), s.Delays.overlapOf(delay.Faults)
-	if s.GCTrace != TraceComplete || pause == nil || faults == nil || (cycle == nil) != (assists == nil) {
-		t.Fatalf("trace %q: %+v", s.GCTrace, s.Delays)
+	if s.GCCounted != GCComplete || pause == nil || faults == nil || (cycle == nil) != (assists == nil) {
+		t.Fatalf("trace %q: %+v", s.GCCounted, s.Delays)
 	}
 	causes := 4
 	if cycle == nil { // folio did not come to look at more than a few
@@ -138,7 +138,7 @@ func TestDelaysOfQuota(t *testing.T) {
 
 func TestDelaysAreAskedFor(t *testing.T) {
 	p := generated(t)
-	p.Server.run, p.Trace = punctual, true
+	p.Server.run, p.ReadGC = punctual, true
 	if s := run(t, p, Setting{}); !s.OK() || s.Delays != nil || s.Series != nil || s.Load.OverTime != nil || DelaysOf([]*Sample{s}) != nil {
 		t.Errorf("%s: %+v", s.Failure, s.Delays)
 	}

@@ -58,7 +58,7 @@ type execTree struct {
 // execTree returns nil where nothing is to be known of a tree, or, as an ordinary user, the
 // program would be without its privileges.
 func (p *Program) execTree(heap bool) *execTree {
-	if !p.Trace && !heap || forkOnly || unlistened {
+	if !p.ReadGC && !heap || forkOnly || unlistened {
 		return nil
 	}
 	t := &execTree{done: make(chan struct{}), fail: p.heapError, pids: make(map[int]bool), learnt: make(map[*listen.Program]struct{})}

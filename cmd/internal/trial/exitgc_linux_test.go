@@ -37,7 +37,7 @@ func TestExitInGC(t *testing.T) {
 	for i := range testenv.Some(40, 160) {
 		var out, err strings.Builder
 		p := role("exit in gc", fmt.Sprint(1000+i*37%9000))
-		p.Trace, p.Stdout, p.Stderr = true, &out, &err
+		p.ReadGC, p.Stdout, p.Stderr = true, &out, &err
 		s := runOK(t, p, Setting{GOGC: "10"})
 		if out.String() != "ok  \tprogs/bench\t0.075s\n" || err.String() != "" {
 			t.Errorf("run %d, %v GC cycles: %q, %q", i, orNone(s.GCCycles), &out, &err)

@@ -18,12 +18,12 @@ import (
 func (s *Sample) contradiction() error {
 	known := s.GCCycles != nil
 	switch {
-	case known != (s.GCTraceCPU != nil) || known != (s.GCPause != nil) || s.GCPauseMax != nil && !known:
+	case known != (s.GCRuntimeCPU != nil) || known != (s.GCPause != nil) || s.GCPauseMax != nil && !known:
 		return fmt.Errorf("figures of the GC are known in part")
-	case known && s.GCTrace == "":
+	case known && s.GCCounted == "":
 		return fmt.Errorf("%d GC cycles, and nothing says whether these are all", *s.GCCycles)
-	case known && *s.GCCycles == 0 && s.GCTrace != TraceComplete:
-		return fmt.Errorf("0 GC cycles by a trace that is %q", s.GCTrace)
+	case known && *s.GCCycles == 0 && s.GCCounted != GCComplete:
+		return fmt.Errorf("0 GC cycles by a trace that is %q", s.GCCounted)
 	case known && *s.GCCycles == 0 && s.gcSampled():
 		return fmt.Errorf("0 GC cycles, and samples have a GC share of %v", *s.GCShare)
 	case s.GCPauseMax != nil && *s.GCPauseMax > *s.GCPause:
@@ -98,7 +98,7 @@ func TestNoGCFigureDeniesAnother(t *testing.T) {
 			return new(rapid.Float64Range(-1, 300).Draw(t, name))
 		}
 		s := &Sample{
-			GCTrace: TraceState(rapid.SampledFrom([]string{"", "partial", "complete", "x"}).Draw(t, "trace")), GCTraceCPU: some("trace cpu"),
+			GCCounted: GCState(rapid.SampledFrom([]string{"", "partial", "complete", "x"}).Draw(t, "trace")), GCRuntimeCPU: some("trace cpu"),
 			GCPause: new(1.0), GCPauseMax: new(0.5), GCSeconds: some("seconds"), GCShare: some("share"), MemoryTax: some("tax"),
 		}
 		if rapid.Bool().Draw(t, "cycles known") {
@@ -121,26 +121,26 @@ func TestSetGC(t *testing.T) {
 		name   string
 		share  *float64
 		of     gcTotals
-		want   TraceState
+		want   GCState
 		cycles *int
 	}{
-		{"all read", new(0.3), gcTotals{Figures: some, known: true}, TraceComplete, new(3)},
-		{"a child was not", new(0.3), gcTotals{Figures: some, known: true, err: errUntold}, TracePartial, new(3)},
-		{"never collected", new(0.0), gcTotals{Figures: none, known: true}, TraceComplete, new(0)},
-		{"never collected, not sampled", nil, gcTotals{Figures: none, known: true}, TraceComplete, new(0)},
-		{"never collected, one stray sample of many", new(0.0001), gcTotals{Figures: none, known: true}, TraceComplete, new(0)},
-		{"samples show GC", new(0.02), gcTotals{Figures: none, known: true}, TracePartial, nil},
-		{"a child may have collected", nil, gcTotals{Figures: none, known: true, err: errUntold}, TracePartial, nil},
-		{"none could be read", nil, gcTotals{err: errUntold}, TracePartial, nil},
+		{"all read", new(0.3), gcTotals{Figures: some, known: true}, GCComplete, new(3)},
+		{"a child was not", new(0.3), gcTotals{Figures: some, known: true, err: errUntold}, GCPartial, new(3)},
+		{"never collected", new(0.0), gcTotals{Figures: none, known: true}, GCComplete, new(0)},
+		{"never collected, not sampled", nil, gcTotals{Figures: none, known: true}, GCComplete, new(0)},
+		{"never collected, one stray sample of many", new(0.0001), gcTotals{Figures: none, known: true}, GCComplete, new(0)},
+		{"samples show GC", new(0.02), gcTotals{Figures: none, known: true}, GCPartial, nil},
+		{"a child may have collected", nil, gcTotals{Figures: none, known: true, err: errUntold}, GCPartial, nil},
+		{"none could be read", nil, gcTotals{err: errUntold}, GCPartial, nil},
 		{"no Go program", new(0.0), gcTotals{}, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &Sample{GCShare: c.share}
 			s.setGC(c.of)
-			if s.GCTrace != c.want || (s.GCCycles == nil) != (c.cycles == nil) || c.cycles != nil && *s.GCCycles != *c.cycles {
-				t.Errorf("got %q, %v cycles, want %q, %v", s.GCTrace, value2(s.GCCycles), c.want, value2(c.cycles))
+			if s.GCCounted != c.want || (s.GCCycles == nil) != (c.cycles == nil) || c.cycles != nil && *s.GCCycles != *c.cycles {
+				t.Errorf("got %q, %v cycles, want %q, %v", s.GCCounted, value2(s.GCCycles), c.want, value2(c.cycles))
 			}
-			if (s.HeapPeak != nil) != c.of.known || (s.GC != nil) != (c.cycles != nil) || (s.Uncounted != nil) != (c.want == TracePartial) {
+			if (s.HeapPeak != nil) != c.of.known || (s.GC != nil) != (c.cycles != nil) || (s.Uncounted != nil) != (c.want == GCPartial) {
 				t.Errorf("got %+v", s)
 			}
 		})
@@ -213,7 +213,7 @@ func TestGCTraceInJSON(t *testing.T) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		t.Fatal(err)
 	}
-	if m["gc_trace"] != "partial" || m["gc_cycles"] != 2.0 || m["gc_trace_cpu_seconds"] != 3.0 ||
+	if m["gc_counted"] != "partial" || m["gc_cycles"] != 2.0 || m["gc_runtime_cpu_seconds"] != 3.0 ||
 		m["gc_cpu_seconds"] != nil || m["gc_cpu_fraction"] != nil {
 		t.Errorf("%s", data)
 	}

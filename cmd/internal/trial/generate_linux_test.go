@@ -64,7 +64,7 @@ func TestGenerateHoldsGC(t *testing.T) {
 func TestGenerate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "arrived")
 	p := generated(t, "log="+file, "burn=300", "gc=100", "touch=40")
-	p.Server.run, p.Trace = punctual, true
+	p.Server.run, p.ReadGC = punctual, true
 	s := run(t, p, Setting{})
 	if !s.OK() || s.Signal != "SIGTERM" {
 		t.Fatalf("failure %q, signal %q", s.Failure, s.Signal)

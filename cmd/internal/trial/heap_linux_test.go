@@ -58,7 +58,7 @@ func TestHeapAsks(t *testing.T) {
 		plain := runOK(t, held(64), Setting{})
 		checkAdvised(t, plain, 64, false)
 		p := held(64)
-		p.Trace = true
+		p.ReadGC = true
 		if err := p.MayHeap(); err != nil {
 			t.Fatal(err)
 		}
@@ -83,11 +83,11 @@ func TestHeapAsks(t *testing.T) {
 func TestHeapOfSampledProgram(t *testing.T) {
 	needHuge(t)
 	p := role("advised", "16", "collect")
-	p.Trace, p.Profile = true, 997
+	p.ReadGC, p.Profile = true, 997
 	s := runOK(t, p, Setting{THP: THPHeap})
 	checkAdvised(t, s, 16, true)
-	if s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles < 1 || s.PeakRSSSource != Kernel {
-		t.Errorf("trace %q, cycles %v, peak RSS of %q", s.GCTrace, s.GCCycles, s.PeakRSSSource)
+	if s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles < 1 || s.PeakRSSSource != Kernel {
+		t.Errorf("trace %q, cycles %v, peak RSS of %q", s.GCCounted, s.GCCycles, s.PeakRSSSource)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestHeapOfChildren(t *testing.T) {
 	unlistened = true
 	defer func() { unlistened = false }()
 	p := held(8, "child")
-	p.Trace = true
+	p.ReadGC = true
 	s := runOK(t, p, Setting{THP: THPHeap})
 	if s.GoChildren == nil || *s.GoChildren < 1 || *s.GoChildren > 2 {
 		t.Errorf("%v Go children", s.GoChildren)

@@ -146,9 +146,9 @@ func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
 	}
 }
 
-// AddNotes notes what a reader of the figures must know. traced says that GC cycles were to be
+// AddNotes notes what a reader of the figures must know. read says that GC cycles were to be
 // seen.
-func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
+func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 	failed, late, left := 0, 0, 0
 	for _, s := range samples {
 		if !s.OK() && s.Late() {
@@ -183,7 +183,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, traced bool) {
 			break
 		}
 	}
-	if traced {
+	if read {
 		notes.Add(unseen(samples))
 	}
 	notes.Add(peaksUnknown(samples))

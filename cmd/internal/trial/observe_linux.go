@@ -171,7 +171,7 @@ func (r *running) fillDelays(out *Sample) {
 	start := kept.Start.Sub(r.started)
 	in := delay.Run{Span: spanOf(start, w.ended.Sub(r.started)), Slow: requestSpans(kept.Slow, start), Some: requestSpans(kept.Some, start),
 		Causes: make(map[delay.Cause][]delay.Span)}
-	if out.GCTrace == TraceComplete {
+	if out.GCCounted == GCComplete {
 		if spans, ok := r.series.gcSpans(start); ok {
 			in.Causes = spans
 		}

@@ -89,7 +89,7 @@ func TestOutputByteForByte(t *testing.T) {
 	for _, trace := range []bool{false, true} {
 		var out, errOut bytes.Buffer
 		p := role("binary", "1", strconv.Itoa(size))
-		p.Stdout, p.Stderr, p.Trace = &out, &errOut, trace
+		p.Stdout, p.Stderr, p.ReadGC = &out, &errOut, trace
 		runOK(t, p, Setting{GOGC: Off})
 		for i, got := range [][]byte{out.Bytes(), errOut.Bytes()} {
 			if want := randomBytes(uint64(1+i), size); !bytes.Equal(got, want) {
@@ -118,7 +118,7 @@ func TestGCIsRead(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		var out, errOut bytes.Buffer
 		p := role("collect", "4", "100")
-		p.Trace, p.Stdout, p.Stderr = true, &out, &errOut
+		p.ReadGC, p.Stdout, p.Stderr = true, &out, &errOut
 		if asked {
 			p.Env = setenv(p.Env, "GODEBUG=gctrace=1")
 		}
@@ -130,7 +130,7 @@ func TestGCIsRead(t *testing.T) {
 		if s.GCCycles == nil || *s.GCCycles != n {
 			t.Errorf("asked %v: %v collections counted, the program had %d", asked, orNone(s.GCCycles), n)
 		}
-		if s.GCTrace != TraceComplete || s.GCTraceCPU == nil || *s.GCTraceCPU <= 0 || s.GCShare != nil || s.GCPause == nil || s.HeapPeak == nil {
+		if s.GCCounted != GCComplete || s.GCRuntimeCPU == nil || *s.GCRuntimeCPU <= 0 || s.GCShare != nil || s.GCPause == nil || s.HeapPeak == nil {
 			t.Errorf("asked %v: figures of the GC %+v", asked, s)
 		}
 		if got := strings.Count(errOut.String(), " MB goal, "); got > 0 != asked {
@@ -145,14 +145,14 @@ func TestGCIsReadWithoutListener(t *testing.T) {
 	defer func() { unlistened = false }()
 	var out bytes.Buffer
 	p := role("collect", "4", "100")
-	p.Trace, p.Stdout = true, &out
+	p.ReadGC, p.Stdout = true, &out
 	s := runOK(t, p, Setting{GOGC: "5"})
 	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out.String(), "collections")))
 	if err != nil {
 		t.Fatalf("%q: %v", &out, err)
 	}
-	if s.GCTrace == TraceComplete || s.Uncounted == nil || s.GCCycles != nil && *s.GCCycles > n {
-		t.Errorf("%q, %v cycles of %d, %v", s.GCTrace, orNone(s.GCCycles), n, s.Uncounted)
+	if s.GCCounted == GCComplete || s.Uncounted == nil || s.GCCycles != nil && *s.GCCycles > n {
+		t.Errorf("%q, %v cycles of %d, %v", s.GCCounted, orNone(s.GCCycles), n, s.Uncounted)
 	}
 	// The lines of a trace that the environment asks for say it.
 	p.Env = setenv(p.Env, "GODEBUG=gctrace=1")
@@ -174,7 +174,7 @@ func TestDirectOutput(t *testing.T) {
 		}
 		defer f.Close()
 		p := shell("for i in 1 2 3; do echo out $i; echo err $i >&2; done; readlink /proc/self/fd/1; env | grep -c ^GODEBUG=")
-		p.Stdout, p.Stderr, p.Direct, p.Trace = f, f, true, traced
+		p.Stdout, p.Stderr, p.Direct, p.ReadGC = f, f, true, traced
 		p.Env = slices.DeleteFunc(p.Env, func(kv string) bool { return envKey(kv) == "GODEBUG" })
 		p.IgnoreExit = true // grep finds none
 		run(t, p, Setting{})
@@ -195,22 +195,22 @@ func orNone(p *int) any {
 // Only of a Go program is it known that there was no GC cycle.
 func TestCollectorFiguresAreKnownOrNot(t *testing.T) {
 	p := shell(":")
-	p.Trace = true
-	if s := runOK(t, p, Setting{}); s.GCCycles != nil || s.GCTraceCPU != nil || s.HeapPeak != nil {
+	p.ReadGC = true
+	if s := runOK(t, p, Setting{}); s.GCCycles != nil || s.GCRuntimeCPU != nil || s.HeapPeak != nil {
 		t.Errorf("a shell has figures of a collector: %+v", s)
 	}
 	p = role("touch", "0", "0")
-	p.Trace = true
-	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCycles == nil || *s.GCCycles != 0 || s.GCTraceCPU == nil || s.HeapPeak == nil {
+	p.ReadGC = true
+	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCycles == nil || *s.GCCycles != 0 || s.GCRuntimeCPU == nil || s.HeapPeak == nil {
 		t.Errorf("a Go program without a GC cycle has the figures %+v", s)
 	}
-	p.Trace = false
+	p.ReadGC = false
 	if s := runOK(t, p, Setting{}); s.GCCycles != nil {
 		t.Error("collections are known, and were not to be read")
 	}
 	// A Go program below a shell counts.
 	p = shell(roleLine("collect", "1", "1"))
-	p.Trace = true
+	p.ReadGC = true
 	if s := runOK(t, p, Setting{}); s.GCCycles == nil || *s.GCCycles < 50 {
 		t.Errorf("%v collections of a program that made 51", orNone(s.GCCycles))
 	}

@@ -42,9 +42,9 @@ type Program struct {
 	// terminal. Then no figure is found in its output.
 	Direct bool
 
-	// Trace reads what the GC of Go programs counts (Go 1.21 and later). Of others the lines
+	// ReadGC reads what the GC of Go programs counts (Go 1.21 and later). Of others the lines
 	// of GODEBUG=gctrace=1 are counted, if Env asks for them.
-	Trace bool
+	ReadGC bool
 	// IsGo says that the command is a Go program.
 	IsGo bool
 	// Patched says that folio built the program with the patch heap-hugepages of

@@ -143,7 +143,7 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 	if r.req.KeepSeries || r.delays() {
 		r.series = &Series{}
 	}
-	if r.p.Trace {
+	if r.p.ReadGC {
 		r.runtimes = newRuntimes(r.p.FS)
 		r.runtimes.begun = true
 		r.runtimes.series = r.series
@@ -227,7 +227,7 @@ func (r *running) open(env []string) (err error) {
 		return err
 	}
 	f.pass = append(f.pass, stdin)
-	if r.p.Trace && traced(env) {
+	if r.p.ReadGC && traced(env) {
 		f.lines = &gctrace.Counter{}
 	}
 	for i, dst := range []io.Writer{r.p.Stdout, r.p.Stderr} {

@@ -72,8 +72,8 @@ func TestRuntimes(t *testing.T) {
 	var s Sample
 	s.setGC(c.totals())
 	cycles, paused := one.cycles-before.cycles+born.cycles, one.paused-before.paused+born.paused
-	if cycles != 3+3 || s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != cycles || s.Uncounted != nil {
-		t.Errorf("trace %q, %v cycles, %d are right, %v", s.GCTrace, s.GCCycles, cycles, s.Uncounted)
+	if cycles != 3+3 || s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles != cycles || s.Uncounted != nil {
+		t.Errorf("trace %q, %v cycles, %d are right, %v", s.GCCounted, s.GCCycles, cycles, s.Uncounted)
 	}
 	if s.GCPause == nil || *s.GCPause != paused.Seconds() {
 		t.Errorf("the world stopped for %v, %v is right", s.GCPause, paused)
@@ -81,11 +81,11 @@ func TestRuntimes(t *testing.T) {
 	if s.GCPauseMax == nil || *s.GCPauseMax <= 0 || *s.GCPauseMax > *s.GCPause {
 		t.Errorf("once for %v s, of %v", s.GCPauseMax, paused)
 	}
-	if s.GCTraceCPU == nil || *s.GCTraceCPU <= 0 || s.HeapPeak == nil || s.LivePeak == nil || *s.LivePeak == 0 || *s.LivePeak > *s.HeapPeak {
+	if s.GCRuntimeCPU == nil || *s.GCRuntimeCPU <= 0 || s.HeapPeak == nil || s.LivePeak == nil || *s.LivePeak == 0 || *s.LivePeak > *s.HeapPeak {
 		t.Errorf("%+v", s)
 	}
 	s.Recompute()
-	if s.GCCycles == nil || s.GCPause == nil || s.GCTraceCPU == nil {
+	if s.GCCycles == nil || s.GCPause == nil || s.GCRuntimeCPU == nil {
 		t.Errorf("forgotten when it is read from a file: %+v", s)
 	}
 }
@@ -111,7 +111,7 @@ func TestRuntimesSeen(t *testing.T) {
 	c.look([]int{one.pid})
 	c.look(nil)
 	none.setGC(c.totals())
-	if none.GCCycles == nil || *none.GCCycles != 0 || none.GCPauseMax == nil || *none.GCPauseMax != 0 || *none.GCPause != 0 || *none.GCTraceCPU != 0 || none.HeapPeak == nil {
+	if none.GCCycles == nil || *none.GCCycles != 0 || none.GCPauseMax == nil || *none.GCPauseMax != 0 || *none.GCPause != 0 || *none.GCRuntimeCPU != 0 || none.HeapPeak == nil {
 		t.Errorf("without a cycle: %+v", none)
 	}
 }
@@ -127,8 +127,8 @@ func TestRuntimesEnded(t *testing.T) {
 	c.look(nil)
 	var s Sample
 	s.setGC(c.totals())
-	if s.GCTrace != TracePartial || s.GCCycles == nil || *s.GCCycles != 1 || s.Uncounted == nil {
-		t.Errorf("trace %q, %v cycles, %v", s.GCTrace, s.GCCycles, s.Uncounted)
+	if s.GCCounted != GCPartial || s.GCCycles == nil || *s.GCCycles != 1 || s.Uncounted == nil {
+		t.Errorf("trace %q, %v cycles, %v", s.GCCounted, s.GCCycles, s.Uncounted)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestRuntimesNotGo(t *testing.T) {
 	c.look([]int{other.Process.Pid})
 	var s Sample
 	s.setGC(c.totals())
-	if s.GCTrace != "" || s.GCCycles != nil || s.HeapPeak != nil || s.GCPause != nil || s.Uncounted != nil {
+	if s.GCCounted != "" || s.GCCycles != nil || s.HeapPeak != nil || s.GCPause != nil || s.Uncounted != nil {
 		t.Errorf("sleep: %+v", s)
 	}
 }

@@ -46,18 +46,18 @@ type Sample struct {
 	MinorFaults int64 `json:"minor_faults"`
 	MajorFaults int64 `json:"major_faults"`
 
-	// GCTrace says what the figures from here to Growing are, which come from what the
+	// GCCounted says what the figures from here to Growing are, which come from what the
 	// runtimes of Go programs count.
-	GCTrace  TraceState `json:"gc_trace,omitempty" redact:"keep"`
-	GCCycles *int       `json:"gc_cycles"`
-	GCPause  *float64   `json:"gc_pause_seconds"`
+	GCCounted GCState  `json:"gc_counted,omitempty" redact:"keep"`
+	GCCycles  *int     `json:"gc_cycles"`
+	GCPause   *float64 `json:"gc_pause_seconds"`
 	// GCPauseMax is the longest of a cycle, its two stops together; nil where more cycles ended
 	// between two looks than the runtime keeps.
 	GCPauseMax *float64 `json:"gc_pause_max_seconds"`
-	// GCTraceCPU is the runtime's own count of CPU time. It is not part of CPU: GC
+	// GCRuntimeCPU is the runtime's own count of CPU time. It is not part of CPU: GC
 	// workers count from start to end, also while they wait for a CPU, and sweeping
 	// and write barriers are not in it. [Sample.GCShare] is the GC's part of CPU.
-	GCTraceCPU *float64 `json:"gc_trace_cpu_seconds"`
+	GCRuntimeCPU *float64 `json:"gc_runtime_cpu_seconds"`
 	// HeapPeak is the largest heap that was seen: at the end of a GC cycle, or at a look.
 	HeapPeak *uint64 `json:"heap_peak_bytes"`
 	// LivePeak is the largest live heap that a GC cycle found, of a server before the load
@@ -245,15 +245,15 @@ func (s *Sample) OutOfMemory() bool {
 	return ok && kills > 0
 }
 
-// TraceState says what is known of the GC cycles of a program.
-type TraceState string
+// GCState says what is known of the GC cycles of a program.
+type GCState string
 
 const (
-	// TraceComplete: every Go process was read to its end. The figures are exact.
-	TraceComplete TraceState = "complete"
-	// TracePartial: some process was not. The figures are lower bounds, nil where nothing was
+	// GCComplete: every Go process was read to its end. The figures are exact.
+	GCComplete GCState = "complete"
+	// GCPartial: some process was not. The figures are lower bounds, nil where nothing was
 	// read.
-	TracePartial TraceState = "partial"
+	GCPartial GCState = "partial"
 )
 
 // straySamples is the GC share up to which samples do not prove that a GC cycle ran:
@@ -272,7 +272,7 @@ func (s *Sample) gcSampled() bool {
 // setGC sets what the runtimes counted. Samples must have been set before: where they
 // show GC work, no cycle is not zero cycles.
 func (s *Sample) setGC(t gcTotals) {
-	s.GCTrace, s.GC, s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax, s.HeapPeak, s.LivePeak, s.Uncounted = "", nil, nil, nil, nil, nil, nil, nil, t.err
+	s.GCCounted, s.GC, s.GCCycles, s.GCRuntimeCPU, s.GCPause, s.GCPauseMax, s.HeapPeak, s.LivePeak, s.Uncounted = "", nil, nil, nil, nil, nil, nil, nil, t.err
 	n := int(t.Cycles)
 	switch {
 	case !t.known && t.err == nil:
@@ -280,9 +280,9 @@ func (s *Sample) setGC(t gcTotals) {
 	case n == 0 && t.err == nil && s.gcSampled():
 		s.Uncounted = errors.New("a GC cycle began, and none ended")
 	}
-	s.GCTrace = TraceComplete
+	s.GCCounted = GCComplete
 	if s.Uncounted != nil {
-		s.GCTrace = TracePartial
+		s.GCCounted = GCPartial
 	}
 	if t.HeapPeak > 0 {
 		s.HeapPeak = &t.HeapPeak
@@ -294,7 +294,7 @@ func (s *Sample) setGC(t gcTotals) {
 		return
 	}
 	cpu, pause := t.CPU.Total().Seconds(), t.PauseTotal.Seconds()
-	s.GCCycles, s.GCTraceCPU, s.GCPause, s.GC = &n, &cpu, &pause, &t.Figures
+	s.GCCycles, s.GCRuntimeCPU, s.GCPause, s.GC = &n, &cpu, &pause, &t.Figures
 	if t.LostPauses == 0 {
 		longest := t.PauseMax.Seconds()
 		s.GCPauseMax = &longest
@@ -304,7 +304,7 @@ func (s *Sample) setGC(t gcTotals) {
 // fewCycles says that too few GC cycles ended for the heap to have come to the size that the
 // setting gives it: the first may begin with what the start left.
 func (s *Sample) fewCycles() bool {
-	return s.GCTrace == TraceComplete && s.GCCycles != nil && *s.GCCycles < 2
+	return s.GCCounted == GCComplete && s.GCCycles != nil && *s.GCCycles < 2
 }
 
 // Growing says of the samples that count that the heap was still growing in each.
@@ -350,13 +350,13 @@ func (s *Sample) Recompute() {
 		s.Profile.Recompute()
 	}
 	s.setWhere(s.Profile)
-	if s.GCTrace != TraceComplete && s.GCTrace != "" {
-		s.GCTrace = TracePartial
+	if s.GCCounted != GCComplete && s.GCCounted != "" {
+		s.GCCounted = GCPartial
 	}
-	unknown := s.GCTrace == "" || s.GCCycles == nil || s.GCTraceCPU == nil || s.GCPause == nil ||
+	unknown := s.GCCounted == "" || s.GCCycles == nil || s.GCRuntimeCPU == nil || s.GCPause == nil ||
 		s.GCPauseMax != nil && *s.GCPauseMax > *s.GCPause
-	if unknown || *s.GCCycles < 1 && (s.GCTrace == TracePartial || s.gcSampled()) {
-		s.GCCycles, s.GCTraceCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
+	if unknown || *s.GCCycles < 1 && (s.GCCounted == GCPartial || s.gcSampled()) {
+		s.GCCycles, s.GCRuntimeCPU, s.GCPause, s.GCPauseMax = nil, nil, nil, nil
 	}
 	s.Growing = s.Growing && s.fewCycles()
 }

@@ -17,7 +17,7 @@ func TestUnknownFiguresAreNull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{
-		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_trace_cpu_seconds", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
+		"peak_rss_bytes", "peak_tree_rss_bytes", "gc_cycles", "gc_runtime_cpu_seconds", "gc_cpu_seconds", "gc_cpu_fraction", "gc_pause_seconds",
 		"gc_pause_max_seconds", "heap_peak_bytes", "huge_peak_bytes", "exit_code", "metrics", "memory_tax_fraction", "profile",
 		"cpu_periods", "throttled_periods", "throttled_seconds", "memory_stall_seconds", "memory_full_stall_seconds", "file_refaults",
 		"anon_refaults", "cgroup_peak_bytes", "oom_kills",
@@ -68,7 +68,7 @@ func TestNoLoadIsNull(t *testing.T) {
 func TestFiguresCoverTheSample(t *testing.T) {
 	s := Sample{
 		Wall: 1, User: 2, Sys: 3, CPU: 4, PeakRSS: new(uint64(5)), PeakTreeRSS: new(uint64(6)), MinorFaults: 7, MajorFaults: 8,
-		GCCycles: new(9), GCPause: new(10.0), GCPauseMax: new(11.0), GCTraceCPU: new(12.0),
+		GCCycles: new(9), GCPause: new(10.0), GCPauseMax: new(11.0), GCRuntimeCPU: new(12.0),
 		GCSeconds: new(13.0), GCShare: new(14.0), MemoryTax: new(15.0), HeapPeak: new(uint64(16)), HugePeak: new(uint64(17)),
 		Counts: &Counts{CPUPeriods: new(uint64(18)), ThrottledPeriods: new(uint64(19)), Throttled: new(20.0), MemoryStall: new(21.0),
 			MemoryFullStall: new(22.0), FileRefaults: new(uint64(23)), AnonRefaults: new(uint64(24)), CgroupPeak: new(uint64(25)),

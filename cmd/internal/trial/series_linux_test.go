@@ -14,7 +14,7 @@ func TestSeriesHasTimesOfCycles(t *testing.T) {
 	const n = 40
 	var out bytes.Buffer
 	p := role("paced", fmt.Sprint(n))
-	p.Trace, p.KeepSeries, p.Stdout = true, true, &out
+	p.ReadGC, p.KeepSeries, p.Stdout = true, true, &out
 	s := runOK(t, p, Setting{})
 	var ended []float64
 	for l := range strings.Lines(out.String()) {

@@ -35,7 +35,7 @@ func server(t *testing.T, requests int, options ...string) *subject {
 func TestServer(t *testing.T) {
 	var out, errOut strings.Builder
 	p := server(t, 20)
-	p.Stdout, p.Stderr, p.Trace = &out, &errOut, true
+	p.Stdout, p.Stderr, p.ReadGC = &out, &errOut, true
 	p.Metric = &metric.Spec{Name: "ops", Pattern: regexp.MustCompile(`([0-9]+) ops`), Higher: true}
 	ready, err := ParseReady("http://" + p.Server.Ready.addr + "/")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestServerFiguresAreOfTheLoad(t *testing.T) {
 		return
 	}
 	p := server(t, 10, "touch=100", "burn=700", "gc=200")
-	p.Trace = true
+	p.ReadGC = true
 	s := run(t, p, Setting{})
 	if !s.OK() {
 		t.Fatal(s.Failure)
@@ -115,7 +115,7 @@ func TestServerStillGrows(t *testing.T) {
 }
 
 func withTrace(p *subject) *subject {
-	p.Trace = true
+	p.ReadGC = true
 	return p
 }
 

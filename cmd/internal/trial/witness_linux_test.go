@@ -87,7 +87,7 @@ func TestSharesBesideBusyLoops(t *testing.T) {
 		defer busy.Process.Kill()
 	}
 	p := role("objects", size, "3")
-	p.Trace, p.Profile = true, testRate
+	p.ReadGC, p.Profile = true, testRate
 	for _, gogc := range []string{"25", ""} {
 		s, err := p.Run(t.Context(), Setting{GOGC: gogc})
 		if err != nil || !s.OK() {
@@ -95,8 +95,8 @@ func TestSharesBesideBusyLoops(t *testing.T) {
 		}
 		checkSample(t, s) // the invariants
 		checkWhere(t, s)
-		if s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles == 0 || s.GCShare == nil || *s.GCShare == 0 {
-			t.Errorf("GOGC=%q: trace %q, %v cycles, GC share %v", gogc, s.GCTrace, orNone(s.GCCycles), s.GCShare)
+		if s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles == 0 || s.GCShare == nil || *s.GCShare == 0 {
+			t.Errorf("GOGC=%q: trace %q, %v cycles, GC share %v", gogc, s.GCCounted, orNone(s.GCCycles), s.GCShare)
 		}
 		sheet := []*Sample{s, s}
 		gc, _ := FigureOf("gc_cpu_fraction").Center(sheet)
@@ -104,7 +104,7 @@ func TestSharesBesideBusyLoops(t *testing.T) {
 		if !(gc <= tax && tax <= 1) {
 			t.Errorf("together: GC share %v, memory tax %v", gc, tax)
 		}
-		t.Logf("GOGC=%q: GC share %.3f, memory tax %.3f; gctrace: %.3f of CPU time", gogc, *s.GCShare, *s.MemoryTax, *s.GCTraceCPU/s.CPU)
+		t.Logf("GOGC=%q: GC share %.3f, memory tax %.3f; gctrace: %.3f of CPU time", gogc, *s.GCShare, *s.MemoryTax, *s.GCRuntimeCPU/s.CPU)
 	}
 }
 
@@ -136,10 +136,10 @@ func TestCollectionsOfChildren(t *testing.T) {
 			for _, own := range []int{0, 3} {
 				t.Run(fmt.Sprintf("%s, %d, sampled %d", how, own, profile), func(t *testing.T) {
 					p := role("parent", how, "20", fmt.Sprint(own))
-					p.Trace, p.Profile = true, profile
+					p.ReadGC, p.Profile = true, profile
 					s := runOK(t, p, Setting{GOGC: Off})
-					if s.Processes != 2 || s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 20+own {
-						t.Errorf("got %d processes, %q, %v GC cycles; want 2, all, %d", s.Processes, s.GCTrace, orNone(s.GCCycles), 20+own)
+					if s.Processes != 2 || s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles != 20+own {
+						t.Errorf("got %d processes, %q, %v GC cycles; want 2, all, %d", s.Processes, s.GCCounted, orNone(s.GCCycles), 20+own)
 					}
 				})
 			}
@@ -152,15 +152,15 @@ func TestCollectionsOfChildren(t *testing.T) {
 func TestCollectionsOfExecs(t *testing.T) {
 	needTree(t)
 	p := shell("(" + roleLine("parent", "hide", "5", "2") + "); exec " + roleLine("parent", "hide", "7", "1"))
-	p.Trace = true
-	if s := runOK(t, p, Setting{GOGC: Off}); s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 15 {
-		t.Errorf("got %q, %v GC cycles, want 15", s.GCTrace, orNone(s.GCCycles))
+	p.ReadGC = true
+	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles != 15 {
+		t.Errorf("got %q, %v GC cycles, want 15", s.GCCounted, orNone(s.GCCycles))
 	}
 	p = shell(roleLine("collect", "1", "1") + "& sleep 0.3; wait; " + roleLine("listen") + "& sleep 0.3; kill -9 $!")
-	p.Trace = true
+	p.ReadGC = true
 	s := runOK(t, p, Setting{})
-	if s.GCTrace != TracePartial || s.GCCycles == nil || s.Uncounted == nil || !strings.Contains(s.Uncounted.Error(), "was ended by a signal") {
-		t.Errorf("got %q, %v GC cycles, %v", s.GCTrace, orNone(s.GCCycles), s.Uncounted)
+	if s.GCCounted != GCPartial || s.GCCycles == nil || s.Uncounted == nil || !strings.Contains(s.Uncounted.Error(), "was ended by a signal") {
+		t.Errorf("got %q, %v GC cycles, %v", s.GCCounted, orNone(s.GCCycles), s.Uncounted)
 	}
 }
 
@@ -168,9 +168,9 @@ func TestCollectionsOfExecs(t *testing.T) {
 func TestZeroIsKnownOfASingleProgram(t *testing.T) {
 	needTree(t)
 	p := role("touch", "0", "0")
-	p.Trace = true
-	if s := runOK(t, p, Setting{GOGC: Off}); s.GCTrace != TraceComplete || s.GCCycles == nil || *s.GCCycles != 0 || s.Processes != 1 {
-		t.Errorf("%q, %v GC cycles", s.GCTrace, orNone(s.GCCycles))
+	p.ReadGC = true
+	if s := runOK(t, p, Setting{GOGC: Off}); s.GCCounted != GCComplete || s.GCCycles == nil || *s.GCCycles != 0 || s.Processes != 1 {
+		t.Errorf("%q, %v GC cycles", s.GCCounted, orNone(s.GCCycles))
 	}
 }
 

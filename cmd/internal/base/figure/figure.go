@@ -61,9 +61,9 @@ type Figure struct {
 	Pooled bool
 	// BySamples says that it is known only of runs whose CPU time was sampled.
 	BySamples bool
-	// Traced says that it is of the GC: a lower bound where the runtime of some process was
+	// OfGC says that it is of the GC: a lower bound where the runtime of some process was
 	// not seen.
-	Traced bool
+	OfGC   bool
 	Better Better
 	// Main says that a first look at two results compares it.
 	Main bool
@@ -82,15 +82,15 @@ var All = []Figure{
 	{Key: "peak_tree_rss_bytes", Unit: "peak-tree-RSS-bytes", Kind: Bytes, Label: "peak RSS, all processes", Short: "peak RSS", Main: true},
 	{Key: "minor_faults", Unit: "minor-faults/op", Kind: Count, Label: "minor page faults", Short: "faults", Main: true},
 	{Key: "major_faults", Unit: "major-faults/op", Kind: Count, Label: "major page faults", Short: "major faults"},
-	{Key: "gc_cycles", Unit: "gc-cycles/op", Kind: Count, Label: "GC cycles", Short: "GC cycles", Traced: true},
-	{Key: "gc_pause_seconds", Unit: "gc-pause-sec/op", Kind: Seconds, Label: "stop-the-world, total", Short: "stop-the-world", Traced: true},
-	{Key: "gc_pause_max_seconds", Unit: "gc-pause-max-sec", Kind: Seconds, Label: "stop-the-world, max of a cycle", Short: "stop-the-world, max", Traced: true},
-	{Key: "gc_trace_cpu_seconds", Unit: "gc-trace-cpu-sec/op", Kind: Seconds, Label: "GC CPU by the runtime", Short: "GC (runtime)", Traced: true},
+	{Key: "gc_cycles", Unit: "gc-cycles/op", Kind: Count, Label: "GC cycles", Short: "GC cycles", OfGC: true},
+	{Key: "gc_pause_seconds", Unit: "gc-pause-sec/op", Kind: Seconds, Label: "stop-the-world, total", Short: "stop-the-world", OfGC: true},
+	{Key: "gc_pause_max_seconds", Unit: "gc-pause-max-sec", Kind: Seconds, Label: "stop-the-world, max of a cycle", Short: "stop-the-world, max", OfGC: true},
+	{Key: "gc_runtime_cpu_seconds", Unit: "gc-runtime-cpu-sec/op", Kind: Seconds, Label: "GC CPU by the runtime", Short: "GC (runtime)", OfGC: true},
 	{Key: "gc_cpu_seconds", Unit: "gc-cpu-sec/op", Kind: Seconds, Label: "GC CPU time", Short: "GC CPU", Pooled: true, BySamples: true, Main: true},
 	{Key: "gc_cpu_fraction", Unit: "gc-cpu-fraction", Kind: Share, Label: "GC share of CPU time", Short: "GC share", Pooled: true, BySamples: true},
 	{Key: "memory_tax_fraction", Unit: "memory-tax-fraction", Kind: Share, Label: "memory tax, share of CPU time",
 		Short: "memory tax", Pooled: true, BySamples: true, Main: true},
-	{Key: "heap_peak_bytes", Unit: "heap-peak-bytes", Kind: Bytes, Label: "heap peak", Short: "heap peak", Traced: true, Better: Neither},
+	{Key: "heap_peak_bytes", Unit: "heap-peak-bytes", Kind: Bytes, Label: "heap peak", Short: "heap peak", OfGC: true, Better: Neither},
 	{Key: "huge_peak_bytes", Unit: "huge-peak-bytes", Kind: Bytes, Label: "on huge pages at the peak",
 		Short: "on huge pages", Better: Neither},
 	{Key: "cpu_periods", Unit: "cpu-periods/op", Kind: Count, Label: "CPU quota periods", Short: "periods", Better: Neither},

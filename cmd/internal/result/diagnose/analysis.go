@@ -10,7 +10,7 @@ import (
 // measuring, and kept in the result: what shows the result adds nothing to it.
 type Analysis struct {
 	// GC says what the figures of the GC are; "" where none are known.
-	GC trial.TraceState `json:"gc_trace,omitempty" redact:"keep"`
+	GC trial.GCState `json:"gc_counted,omitempty" redact:"keep"`
 	// Where is where the time of all runs together went; nil: not sampled, or too little.
 	Profile *profile.Result `json:"profile"`
 	// Tax is the one figure of a run: what managing memory costs. Nil where Profile is, and
@@ -48,9 +48,9 @@ func (s *RunFacts) Analyze() *Analysis {
 	switch {
 	case s.Cycles == nil:
 	case s.AtLeast:
-		a.GC = trial.TracePartial
+		a.GC = trial.GCPartial
 	default:
-		a.GC = trial.TraceComplete
+		a.GC = trial.GCComplete
 	}
 	if len(a.Findings) == 0 {
 		a.Nothing = s.Nothing()

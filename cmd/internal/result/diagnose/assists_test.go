@@ -65,7 +65,7 @@ func TestAdviseAssistsInOrder(t *testing.T) {
 	if got := s.Advise(); len(got) != 2 || got[0].Rule != "gc" || got[1].Rule != "assists" {
 		t.Errorf("%+v", got)
 	}
-	*s.TraceCPU = 0
+	*s.RuntimeCPU = 0
 	a := s.Analyze()
 	if len(a.Findings) != 1 || a.Findings[0].Rule != "assists" || a.Nothing != "" {
 		t.Errorf("%+v", a)

@@ -46,7 +46,7 @@ func Trace(c *gctrace.Counter) []string {
 }
 
 // partlySeen says that a sample may have had more GC cycles than its trace shows.
-func partlySeen(s *trial.Sample) bool { return s.GCTrace == trial.TracePartial || s.GCCycles == nil }
+func partlySeen(s *trial.Sample) bool { return s.GCCounted == trial.GCPartial || s.GCCycles == nil }
 
 // digest says in a sentence or two what the GC did: how often it ran, on what, and who
 // marked; nothing when there was no GC cycle.

@@ -62,7 +62,7 @@ func TestTrace(t *testing.T) {
 // Several runs are taken together; those that failed do not count.
 func TestDigestOfSamples(t *testing.T) {
 	sample := func(cycles int, wall float64, failure string) *trial.Sample {
-		return &trial.Sample{Wall: wall, Failure: failure, GCTrace: trial.TraceComplete, GCCycles: &cycles, GC: new(gccount.OfTrace(gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}))}
+		return &trial.Sample{Wall: wall, Failure: failure, GCCounted: trial.GCComplete, GCCycles: &cycles, GC: new(gccount.OfTrace(gctrace.Summary{Cycles: cycles, HeapSum: uint64(cycles) << 20}))}
 	}
 	samples := []*trial.Sample{sample(10, 1, ""), sample(50, 2, ""), sample(9999, 1, "exit code 1"), sample(60, 5, "")}
 	if got := DigestOf([]*trial.Sample{sample(10, 0, "")}); got != nil {
@@ -74,7 +74,7 @@ func TestDigestOfSamples(t *testing.T) {
 	}{
 		"the rate is that of the medians": {samples, "25 GCs/s; mean heap 1.000MiB"},
 		"one that was not read":           {append(samples[:2:2], &trial.Sample{Wall: 1}), "At least 30 GCs/s; mean heap 1.000MiB, 0B live, of the cycles seen."},
-		"a part": {[]*trial.Sample{{Wall: 4, GCTrace: trial.TracePartial, GCCycles: new(2), GC: new(gccount.OfTrace(gctrace.Summary{Cycles: 2, HeapSum: 2 << 20}))}},
+		"a part": {[]*trial.Sample{{Wall: 4, GCCounted: trial.GCPartial, GCCycles: new(2), GC: new(gccount.OfTrace(gctrace.Summary{Cycles: 2, HeapSum: 2 << 20}))}},
 			"At least one GC per 2.000s; mean heap 1.000MiB, 0B live, of the cycles seen."},
 		"in one run of three": {[]*trial.Sample{sample(0, 1, ""), sample(0, 1, ""), sample(2, 1, "")}, "Mean heap 1.000MiB"},
 	} {

@@ -74,13 +74,13 @@ func adviseGC(s *RunFacts) (float64, NextStep, bool) {
 			f.Evidence += ", in " + s.cycles()
 		}
 	} else {
-		estimate, ok := s.traceShare()
+		estimate, ok := s.runtimeShare()
 		if !ok || estimate >= 1 { // more than all CPU time says nothing: see runfacts
 			return 0, NextStep{}, false
 		}
 		gain = estimate
 		f.What = "Tune the GC: what it costs is not known by samples"
-		f.Evidence = fmt.Sprintf("GC CPU by the runtime %s, in %s", unit.Seconds(*s.TraceCPU), s.cycles())
+		f.Evidence = fmt.Sprintf("GC CPU by the runtime %s, in %s", unit.Seconds(*s.RuntimeCPU), s.cycles())
 	}
 	f.Fix = s.line("tune")
 	return gain, f, gain >= littleGC

@@ -75,16 +75,16 @@ func TestGCSentences(t *testing.T) {
 	}{
 		{"sampled and traced", func(*RunFacts) {},
 			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
-		{"It counts workers that wait", func(s *RunFacts) { *s.TraceCPU = 25 },
+		{"It counts workers that wait", func(s *RunFacts) { *s.RuntimeCPU = 25 },
 			[]string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world 2.000ms total, 1.000ms max."}},
 		{"a child is not seen", func(s *RunFacts) { s.AtLeast = true },
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world at least 2.000ms total, 1.000ms max."}},
-		{"no trace", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil },
+		{"no trace", func(s *RunFacts) { s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = nil, nil, nil, nil },
 			[]string{"GC: 30.0% of CPU time (3.000s); cycles unknown."}},
-		{"no trace, and the runtime counted", func(s *RunFacts) { s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted = nil, nil, nil, nil, 11 },
+		{"no trace, and the runtime counted", func(s *RunFacts) { s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax, s.Counted = nil, nil, nil, nil, 11 },
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted."}},
 		{"nothing is seen, and the runtime counted", func(s *RunFacts) {
-			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted, s.Runs = nil, nil, nil, nil, nil, 1, 3
+			s.Profile, s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax, s.Counted, s.Runs = nil, nil, nil, nil, nil, 1, 3
 		}, []string{"GC: at least 1 cycle in one run, as the runtime of the largest process counted."}},
 		{"a child is not seen, which counted more", func(s *RunFacts) { s.AtLeast, s.Counted = true, 11 },
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 11 cycles, as the runtime of the largest process counted; stop-the-world at least 2.000ms total, 1.000ms max."}},
@@ -92,25 +92,25 @@ func TestGCSentences(t *testing.T) {
 			[]string{"GC: 30.0% of CPU time (3.000s); at least 4 cycles; stop-the-world"}},
 		{"all are seen", func(s *RunFacts) { s.Counted = 4 }, []string{"GC: 30.0% of CPU time (3.000s); 4 cycles; stop-the-world"}},
 		{"under load, the runtime counted before", func(s *RunFacts) {
-			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.Counted, s.Server = nil, nil, nil, nil, 11, true
+			s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax, s.Counted, s.Server = nil, nil, nil, nil, 11, true
 		}, []string{"GC: 30.0% of CPU time (3.000s); cycles unknown."}},
 		{"no GC", func(s *RunFacts) {
 			*s = *sampledSheet(nil)
-			s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(0.0), new(0.0), new(0.0), new(0.0)
+			s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = new(0.0), new(0.0), new(0.0), new(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"no GC, not sampled", func(s *RunFacts) {
-			s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, new(0.0), new(0.0), new(0.0), new(0.0)
+			s.Profile, s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = nil, new(0.0), new(0.0), new(0.0), new(0.0)
 		}, []string{"GC: 0 cycles."}},
 		{"not sampled", func(s *RunFacts) { s.Profile = nil }, []string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 			"GC CPU by the runtime: 2.500s, an estimate of 25.0% of CPU time. It counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers; sampling (--sample-rate) measures the GC share."}},
-		{"not sampled, workers waited", func(s *RunFacts) { s.Profile, *s.TraceCPU = nil, 25 },
+		{"not sampled, workers waited", func(s *RunFacts) { s.Profile, *s.RuntimeCPU = nil, 25 },
 			[]string{"GC: 4 cycles; stop-the-world 2.000ms total, 1.000ms max.",
 				"GC CPU by the runtime: 25.00s, more than all CPU time: of no use here. It counts"}},
-		{"nothing is known", func(s *RunFacts) { s.Profile, s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
+		{"nothing is known", func(s *RunFacts) { s.Profile, s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = nil, nil, nil, nil, nil },
 			[]string{"GC: unknown."}},
 	} {
 		s := sampledSheet(map[profile.Class]float64{profile.GCMark: 0.3})
-		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax = new(4.0), new(2.5), new(0.002), new(0.001)
+		s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax = new(4.0), new(2.5), new(0.002), new(0.001)
 		tt.change(s)
 		got := s.Time()
 		for i, want := range tt.want {
@@ -140,7 +140,7 @@ func TestTooFewSamples(t *testing.T) {
 func TestNoVerdictWithoutNames(t *testing.T) {
 	site := profile.Site{Func: "main.load", Seconds: 1, Classes: map[profile.Class]float64{profile.Allocation: 1}}
 	s := sampledSheet(map[profile.Class]float64{profile.Unnamed: 0.9, profile.Allocation: 0.05}, site)
-	s.Cycles, s.TraceCPU = new(190.0), new(0.1)
+	s.Cycles, s.RuntimeCPU = new(190.0), new(0.1)
 	a := s.Analyze()
 	if a.Tax != nil || len(a.Findings) != 0 || a.Nothing != "No recommendation: what memory costs is unknown: 90.0% of CPU time is in code without names." {
 		t.Errorf("%+v", a)

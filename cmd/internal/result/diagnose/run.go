@@ -88,7 +88,7 @@ func adviseTinyHeap(s *RunFacts) (float64, NextStep, bool) {
 	}
 	share, ok := s.gcShare()
 	if !ok {
-		share, _ = s.traceShare()
+		share, _ = s.runtimeShare()
 	}
 	most := "heap at most"
 	if s.PID != 0 {

@@ -20,14 +20,14 @@ func busy() RunFacts {
 		Command:   []string{"./prog", "a b"},
 		Processes: 1, Span: 10, User: 15, Sys: 0.3, CPU: 15.3, Faults: 1000,
 		RSS: new(200.0 * (1 << 20)), Huge: new(0.0),
-		Cycles: new(100.0), TraceCPU: new(3.06), Pause: new(0.05), PauseMax: new(0.0012), HeapPeak: new(150.0 * (1 << 20)),
+		Cycles: new(100.0), RuntimeCPU: new(3.06), Pause: new(0.05), PauseMax: new(0.0012), HeapPeak: new(150.0 * (1 << 20)),
 	}
 }
 
 // collectorless is what is known of a program that prints no trace.
 func collectorless() RunFacts {
 	s := busy()
-	s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.HeapPeak = nil, nil, nil, nil, nil
+	s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax, s.HeapPeak = nil, nil, nil, nil, nil
 	return s
 }
 
@@ -51,7 +51,7 @@ func TestTime(t *testing.T) {
 		{"one GC cycle", busy(), func(s *RunFacts) { *s.Cycles = 1 }, []string{"GC: 1 cycle; stop-the-world", "GC CPU", "User time", "1.5 of"}},
 		{"no pauses known", busy(), func(s *RunFacts) { s.Pause, s.PauseMax = nil, nil },
 			[]string{"GC: 100 cycles.", "GC CPU", "User time", "1.5 of"}},
-		{"never collected", busy(), func(s *RunFacts) { *s.Cycles, *s.TraceCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},
+		{"never collected", busy(), func(s *RunFacts) { *s.Cycles, *s.RuntimeCPU = 0, 0 }, []string{"GC: 0 cycles.", "User time", "1.5 of"}},
 		{"collector unknown", collectorless(), nil, []string{"GC: unknown.", "User time", "1.5 of"}},
 		{"no faults", busy(), func(s *RunFacts) { s.Faults = 0 },
 			[]string{"GC: 100", "GC CPU", "User time 15.00s, system time 300.0ms (2.0%).", "1.5 of"}},
@@ -76,7 +76,7 @@ func TestTime(t *testing.T) {
 // The thresholds, from both sides, and the order by what can be gained.
 func TestAdvise(t *testing.T) {
 	const collector, tiny, faults = "Tune the GC", "Collect a small heap less often", "Fewer page faults"
-	share := func(s *RunFacts, part float64) { *s.TraceCPU = part * s.CPU }
+	share := func(s *RunFacts, part float64) { *s.RuntimeCPU = part * s.CPU }
 	kernel := func(s *RunFacts, part float64) { s.Sys = part * s.CPU }
 	small := func(s *RunFacts) { *s.HeapPeak, *s.Cycles = 4<<20, 1000 }
 	for _, tt := range []struct {
@@ -137,7 +137,7 @@ func TestFindings(t *testing.T) {
 	s.Go, s.Sys, s.Faults = true, 1.53, 60_000
 	got := s.Advise()
 	want := []NextStep{
-		{"gc", *s.TraceCPU / s.CPU, "Tune the GC: what it costs is not known by samples",
+		{"gc", *s.RuntimeCPU / s.CPU, "Tune the GC: what it costs is not known by samples",
 			"GC CPU by the runtime 3.060s, in 100 cycles", "folio tune -- ./prog 'a b'", "https://go.dev/doc/gc-guide"},
 		{"page-faults", s.Sys / s.CPU, "Fewer page faults: up to 10.0% less CPU time",
 			"60,000 faults, 6,000/s; system time 10.0%, not all of it for faults; 234.4MiB faulted in, peak RSS 200.0MiB: first touches",
@@ -148,7 +148,7 @@ func TestFindings(t *testing.T) {
 	}
 
 	s = busy()
-	*s.HeapPeak, *s.Cycles, *s.TraceCPU = 4<<20, 2000, 0.153
+	*s.HeapPeak, *s.Cycles, *s.RuntimeCPU = 4<<20, 2000, 0.153
 	s.Flags, s.Server = []string{"--ready", "tcp:localhost:80", "--load", "curl x"}, true
 	want = []NextStep{{
 		"tiny-heap", 0.153 / s.CPU, "Collect a small heap less often: each GC cycle stops and starts all threads, which no GC figure counts",
@@ -221,7 +221,7 @@ func TestFaultAdvice(t *testing.T) {
 		{"a process that ran already", func(s *RunFacts) { s.Faults, s.PID = 9*pages, 42 }, "", reuse},
 	} {
 		s := busy()
-		s.Go, s.Sys, *s.TraceCPU = true, 5, 0
+		s.Go, s.Sys, *s.RuntimeCPU = true, 5, 0
 		tt.change(&s)
 		s.Faults = max(s.Faults, manyFaults)
 		got := s.Advise()
@@ -275,14 +275,14 @@ func TestNewSheet(t *testing.T) {
 		return &trial.Sample{
 			Wall: float64(i), User: 2 * float64(i), Sys: 0.5, CPU: 2*float64(i) + 0.5, MinorFaults: int64(100 * i),
 			PeakRSS: new(uint64(1 << 20)), PeakTreeRSS: new(uint64(i) << 20), GCCycles: new(i),
-			GCTrace: trial.TraceComplete, GCTraceCPU: new(0.1), ExitCode: new(0), Processes: i, GCPause: new(0.01),
+			GCCounted: trial.GCComplete, GCRuntimeCPU: new(0.1), ExitCode: new(0), Processes: i, GCPause: new(0.01),
 			GCPauseMax: new(0.001), HeapPeak: new(uint64(5)),
 		}
 	}
 	bad := sample(100)
 	bad.Failure = "exit code 1"
 	s := NewRunFacts(host.Info{CPUs: 4}, trial.Setting{GOGC: "50"}, []string{"x"}, []*trial.Sample{sample(3), bad, sample(1), sample(2)})
-	got := fmt.Sprint(s.Span, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.TraceCPU, *s.Pause, *s.PauseMax,
+	got := fmt.Sprint(s.Span, s.User, s.Sys, s.CPU, s.Faults, *s.RSS, *s.Cycles, *s.RuntimeCPU, *s.Pause, *s.PauseMax,
 		*s.HeapPeak, s.Huge == nil)
 	if want := fmt.Sprint(2.0, 4.0, 0.5, 4.5, 200.0, 2.0*(1<<20), 2.0, 0.1, 0.01, 0.001, 5.0, true); got != want {
 		t.Errorf("sheet %s, want %s", got, want)
@@ -290,9 +290,9 @@ func TestNewSheet(t *testing.T) {
 
 	// The tree's memory was not seen: the largest process stands for it.
 	one := sample(1)
-	one.PeakTreeRSS, one.GCCycles, one.GCTraceCPU = nil, nil, nil
+	one.PeakTreeRSS, one.GCCycles, one.GCRuntimeCPU = nil, nil, nil
 	s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{one})
-	if s.RSS == nil || *s.RSS != 1<<20 || s.Cycles != nil || s.TraceCPU != nil || s.AtLeast {
+	if s.RSS == nil || *s.RSS != 1<<20 || s.Cycles != nil || s.RuntimeCPU != nil || s.AtLeast {
 		t.Errorf("sheet %+v", s)
 	}
 
@@ -300,8 +300,8 @@ func TestNewSheet(t *testing.T) {
 	// not zero.
 	for cycles, want := range map[int]string{0: "unknown", 3: "at least 3 cycles"} {
 		part, none := sample(cycles), sample(0)
-		part.GCCycles, part.GCTrace = &cycles, trial.TracePartial
-		none.GCCycles, none.GCTrace = nil, trial.TracePartial
+		part.GCCycles, part.GCCounted = &cycles, trial.GCPartial
+		none.GCCycles, none.GCCounted = nil, trial.GCPartial
 		s = NewRunFacts(host.Info{}, trial.Setting{}, nil, []*trial.Sample{part, none})
 		if text := strings.Join(s.Time(), " "); !strings.Contains(text, want) {
 			t.Errorf("%d cycles seen in part: %q", cycles, text)

@@ -39,7 +39,7 @@ type RunFacts struct {
 	// seen, and the figures are lower bounds.
 	Cycles          *float64
 	AtLeast         bool
-	TraceCPU        *float64
+	RuntimeCPU      *float64
 	Pause, PauseMax *float64
 	HeapPeak        *float64
 	Digest          []string // see [Digest]
@@ -80,7 +80,7 @@ func NewRunFacts(h host.Info, set trial.Setting, command []string, samples []*tr
 		User: known("user_seconds"), Sys: known("sys_seconds"), CPU: known("cpu_seconds"),
 		Faults: known("minor_faults"),
 		RSS:    median("peak_tree_rss_bytes"), Huge: median("huge_peak_bytes"),
-		Cycles: median("gc_cycles"), TraceCPU: median("gc_trace_cpu_seconds"),
+		Cycles: median("gc_cycles"), RuntimeCPU: median("gc_runtime_cpu_seconds"),
 		Pause: median("gc_pause_seconds"), PauseMax: median("gc_pause_max_seconds"), HeapPeak: median("heap_peak_bytes"),
 	}
 	if s.RSS == nil {
@@ -124,7 +124,7 @@ func (s *RunFacts) lookAt(samples []*trial.Sample) {
 	}
 	if s.Cycles == nil || *s.Cycles == 0 && s.AtLeast {
 		// None was seen, which is not zero.
-		s.Cycles, s.TraceCPU, s.Pause, s.PauseMax, s.AtLeast = nil, nil, nil, nil, false
+		s.Cycles, s.RuntimeCPU, s.Pause, s.PauseMax, s.AtLeast = nil, nil, nil, nil, false
 	}
 }
 
@@ -137,13 +137,13 @@ func (s *RunFacts) gcShare() (share float64, ok bool) {
 	return *s.Profile.GCFraction, true
 }
 
-// traceShare is what the runtime says of the GC's CPU time, as a share of CPU time. It is
-// an estimate, and can be more than 1: see [trial.Sample.GCTraceCPU].
-func (s *RunFacts) traceShare() (share float64, ok bool) {
-	if s.TraceCPU == nil || s.CPU <= 0 {
+// runtimeShare is what the runtime says of the GC's CPU time, as a share of CPU time. It is
+// an estimate, and can be more than 1: see [trial.Sample.GCRuntimeCPU].
+func (s *RunFacts) runtimeShare() (share float64, ok bool) {
+	if s.RuntimeCPU == nil || s.CPU <= 0 {
 		return 0, false
 	}
-	return *s.TraceCPU / s.CPU, true
+	return *s.RuntimeCPU / s.CPU, true
 }
 
 func (s *RunFacts) sysShare() float64 {
@@ -206,12 +206,12 @@ func (s *RunFacts) gc() []string {
 		parts = append(parts, "cycles unknown")
 	}
 	out := []string{"GC: " + strings.Join(parts, "; ") + "."}
-	if trace, ok := s.traceShare(); ok && !sampled && *s.Cycles > 0 {
-		text := fmt.Sprintf("GC CPU by the runtime: %s, an estimate of %s of CPU time", unit.Seconds(*s.TraceCPU), unit.Percent(trace))
+	if trace, ok := s.runtimeShare(); ok && !sampled && *s.Cycles > 0 {
+		text := fmt.Sprintf("GC CPU by the runtime: %s, an estimate of %s of CPU time", unit.Seconds(*s.RuntimeCPU), unit.Percent(trace))
 		if trace >= 1 {
-			text = fmt.Sprintf("GC CPU by the runtime: %s, more than all CPU time: of no use here", unit.Seconds(*s.TraceCPU))
+			text = fmt.Sprintf("GC CPU by the runtime: %s, more than all CPU time: of no use here", unit.Seconds(*s.RuntimeCPU))
 		}
-		text += ". It" + traceCounts
+		text += ". It" + runtimeCounts
 		if s.Profile == nil { // else samples were of no use
 			text += "; sampling (--sample-rate) measures the GC share"
 		}
@@ -220,8 +220,8 @@ func (s *RunFacts) gc() []string {
 	return out
 }
 
-// traceCounts says what the runtime's own figure is.
-const traceCounts = " counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers"
+// runtimeCounts says what the runtime's own figure is.
+const runtimeCounts = " counts GC workers also while they wait for a CPU, and leaves out sweeping and write barriers"
 
 // counted says how many GC cycles one process had, where the trace shows fewer and may have
 // missed some; else "". Under load the trace is of less than its life.

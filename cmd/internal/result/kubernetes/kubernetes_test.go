@@ -210,7 +210,7 @@ spec:
 func TestRequestOfAGrowingHeap(t *testing.T) {
 	const mib = 1 << 20
 	run := func(cycles int, peak, heap, live uint64) *trial.Sample {
-		s := &trial.Sample{Round: 1, Wall: 10, CPU: 1, Processes: 1, PeakRSS: new(peak * mib), GCTrace: trial.TraceComplete, GCCycles: &cycles,
+		s := &trial.Sample{Round: 1, Wall: 10, CPU: 1, Processes: 1, PeakRSS: new(peak * mib), GCCounted: trial.GCComplete, GCCycles: &cycles,
 			Growing: cycles < 2, Load: &load.Result{}}
 		if live > 0 {
 			s.LivePeak = new(live * mib)

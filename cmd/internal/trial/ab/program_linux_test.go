@@ -15,7 +15,7 @@ func TestProgramsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := &trial.Program{Command: []string{exe, "-test.run=^$"}, Trace: true, IsGo: true}
+	first := &trial.Program{Command: []string{exe, "-test.run=^$"}, ReadGC: true, IsGo: true}
 	second := *first
 	second.Heap = trial.ReadHeap(exe)
 	before := testenv.Dump([]*trial.Program{first, &second})

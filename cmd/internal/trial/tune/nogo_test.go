@@ -11,14 +11,14 @@ import (
 // traced says of the samples of a simulated program what the trace of GC cycles tells.
 type traced struct {
 	*simulated
-	state trial.TraceState
+	state trial.GCState
 	huge  uint64
 }
 
 func (s traced) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
 	out, err := s.simulated.Run(ctx, set, req)
 	if err == nil {
-		out.GCTrace, out.HugePeak = s.state, &s.huge
+		out.GCCounted, out.HugePeak = s.state, &s.huge
 	}
 	return out, err
 }
@@ -41,14 +41,14 @@ func TestNoGoProgram(t *testing.T) {
 		{"huge pages fixed", func(o *Options, s *traced) { o.FixedTHP, s.huge = true, 1<<30 }, 2, NoEffect, ""},
 		{"huge pages", func(_ *Options, s *traced) { s.huge = 1 << 30 }, 0, Conclusive, "thp=off"},
 		{"huge pages, exhaustive", func(o *Options, s *traced) { o.THPAlways, o.Exhaustive = true, true }, 0, Conclusive, "thp=off"},
-		{"not traced", func(o *Options, _ *traced) { o.Traced = false }, 0, Conclusive, "..."},
-		{"Go", func(_ *Options, s *traced) { s.state = trial.TraceComplete }, 0, Conclusive, "..."},
-		{"perhaps Go", func(_ *Options, s *traced) { s.state = trial.TracePartial }, 0, Conclusive, "..."},
+		{"not traced", func(o *Options, _ *traced) { o.ReadGC = false }, 0, Conclusive, "..."},
+		{"Go", func(_ *Options, s *traced) { s.state = trial.GCComplete }, 0, Conclusive, "..."},
+		{"perhaps Go", func(_ *Options, s *traced) { s.state = trial.GCPartial }, 0, Conclusive, "..."},
 	} {
 		s := traced{simulated: newSimulated(1)}
 		s.simulated.noise = 0.001
 		opts := s.options()
-		opts.Traced = true
+		opts.ReadGC = true
 		c.with(&opts, &s)
 		res, err := Search(t.Context(), s, opts)
 		if err != nil {

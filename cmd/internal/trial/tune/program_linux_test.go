@@ -16,9 +16,9 @@ func TestProgramStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, heap := range []*trial.Heap{nil, trial.ReadHeap(exe)} {
-		p := &trial.Program{Command: []string{exe, "-test.run=^$"}, Trace: true, IsGo: true, Heap: heap}
+		p := &trial.Program{Command: []string{exe, "-test.run=^$"}, ReadGC: true, IsGo: true, Heap: heap}
 		before := testenv.Dump(p)
-		opts := Options{SafeMemory: 1 << 62, Budget: time.Hour, MaxRounds: 2, Exhaustive: true, Traced: true,
+		opts := Options{SafeMemory: 1 << 62, Budget: time.Hour, MaxRounds: 2, Exhaustive: true, ReadGC: true,
 			Request: trial.Request{Profile: 99, KeepSeries: true, Delays: true}, settings: []trial.Setting{{}, {GOGC: "400"}}}
 		if p.MayHeap() == nil {
 			opts.settings = append(opts.settings, trial.Setting{THP: trial.THPHeap})

@@ -38,9 +38,9 @@ type Options struct {
 	FixedTHP  bool            // huge pages stay as Base has them
 	Heap      bool            // thp=heap is possible: the program can have its heap on huge pages
 	Package   string          // of a program that folio built: what recommendations name; else ""
-	// Traced says that the trace of GC cycles is on: a sample without a state of it is then of
+	// ReadGC says that the GC of Go programs is read: a sample that says nothing of it is then of
 	// a command of which no process was a Go program.
-	Traced     bool
+	ReadGC     bool
 	Exhaustive bool   // no race: every arm of the space is in the final, whatever the budget
 	Builds     Builds // what else the program may be built as
 	Seed       uint64
@@ -234,7 +234,7 @@ func (s *search) begin(warm *trial.Sample) error {
 	if text := tooShort(spec, warm); text != "" {
 		s.note(text)
 	}
-	if s.opts.Traced && warm.GCTrace == "" {
+	if s.opts.ReadGC && warm.GCCounted == "" {
 		s.noGo()
 	}
 	if s.opts.FixedTHP {

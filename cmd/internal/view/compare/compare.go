@@ -104,7 +104,7 @@ func Compare(before, after *Set, opts *Options) (*Comparison, error) {
 		t.Higher = before.moreIsBetter(k.unit) || after.moreIsBetter(k.unit)
 		fig, _ := figure.OfUnit(k.unit)
 		r := Row{Name: k.label(single), Once: before.once || after.once, Sampled: fig.BySamples,
-			Partial: fig.Traced && (before.partly(k) || after.partly(other))}
+			Partial: fig.OfGC && (before.partly(k) || after.partly(other))}
 		r.Old, r.New = before.summary(k), after.summary(other)
 		r.Test = stat.Compare(before.values[k], after.values[other])
 		r.Test.Ratio = r.New.Median / r.Old.Median

@@ -41,7 +41,7 @@ func ran(kind, command, kernel string, arms map[string]float64) *result.File {
 		for i := range 10 {
 			mem := uint64(wall*100)<<20 + uint64(i)<<16
 			s := &trial.Sample{Round: i + 1, Wall: wall + float64(i)/1000, CPU: wall, PeakRSS: &mem, PeakTreeRSS: &mem,
-				MinorFaults: 1000, GCTrace: trial.TraceComplete, GCCycles: new(3), GCTraceCPU: new(wall / 8),
+				MinorFaults: 1000, GCCounted: trial.GCComplete, GCCycles: new(3), GCRuntimeCPU: new(wall / 8),
 				Profile: eighth(wall), GCPause: new(0.01), GCPauseMax: new(0.001)}
 			s.Recompute()
 			a.Samples = append(a.Samples, s)

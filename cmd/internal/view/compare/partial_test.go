@@ -15,7 +15,7 @@ import (
 func TestPartialTrace(t *testing.T) {
 	whole := set(t, "whole.json", ran("run", "./prog", "6.1", map[string]float64{"": 1}))
 	f := ran("run", "./prog", "6.1", map[string]float64{"": 2})
-	f.Arms[0].Samples[9].GCTrace = trial.TracePartial
+	f.Arms[0].Samples[9].GCCounted = trial.GCPartial
 	part := set(t, "part.json", f)
 	for _, sides := range [][2]*Set{{whole, part}, {part, whole}, {part, part}} {
 		c, err := Compare(sides[0], sides[1], &Options{All: true})
@@ -25,10 +25,10 @@ func TestPartialTrace(t *testing.T) {
 		unknown, other := 0, 0
 		for _, table := range c.Tables {
 			r, fig := table.Rows[0], figureOf(table.Unit)
-			if r.Unknown() != fig.Traced || (r.Delta() == "unknown") != fig.Traced {
+			if r.Unknown() != fig.OfGC || (r.Delta() == "unknown") != fig.OfGC {
 				t.Errorf("%s: %s (%s)", table.Unit, r.Delta(), r.Why())
 			}
-			if fig.Traced {
+			if fig.OfGC {
 				unknown++
 			} else {
 				other++

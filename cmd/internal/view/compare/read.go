@@ -183,7 +183,7 @@ func (s *Set) measured(f *result.File) error {
 			}
 			name, arm := string(b.Name), armOf(b)
 			s.partial[key{name, arm, ""}] = slices.ContainsFunc(result.Usable(samples),
-				func(s *result.Sample) bool { return s.GCTrace == result.TracePartial })
+				func(s *result.Sample) bool { return s.GCCounted == result.GCPartial })
 			for _, fig := range result.Figures {
 				if v, ok := fig.Center(samples); ok && fig.Pooled {
 					s.pooled[key{name, arm, fig.Unit}] = v

@@ -35,7 +35,7 @@ func testHost() host.Info {
 func sample(round int, wall float64, mem uint64) *trial.Sample {
 	return &trial.Sample{
 		Round: round, Sequence: round, Wall: wall, User: wall, Sys: wall / 10, CPU: wall * 1.1, PeakRSS: &mem, PeakTreeRSS: &mem,
-		MinorFaults: int64(mem >> 12), GCTrace: trial.TraceComplete, GCCycles: new(40), GCTraceCPU: new(wall / 5),
+		MinorFaults: int64(mem >> 12), GCCounted: trial.GCComplete, GCCycles: new(40), GCRuntimeCPU: new(wall / 5),
 		Processes: 1, GCPause: new(0.01), GCPauseMax: new(0.001),
 		HeapPeak: new(mem / 2), HugePeak: new(uint64(0)), ExitCode: new(0),
 		GC: new(gccount.OfTrace(gctrace.Summary{Cycles: 40, CPU: time.Duration(wall * 2e8), AssistCPU: time.Duration(wall * 2e7),

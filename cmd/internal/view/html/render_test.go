@@ -341,7 +341,7 @@ func TestLittleMeasured(t *testing.T) {
 	none.Arms[0].Samples = nil
 	bare := runFile(1)
 	s := bare.Arms[0].Samples[0]
-	s.Series, s.Profile, s.GCTraceCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
+	s.Series, s.Profile, s.GCRuntimeCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
 	lab := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}
 	for i, f := range []any{empty, failed, none, bare, lab} {
 		if out := raws.ReplaceAll(scripts.ReplaceAll(pageOf(t, f), nil), nil); bytes.Contains(out, []byte("NaN")) ||

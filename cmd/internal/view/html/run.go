@@ -67,7 +67,7 @@ func runSection(f *result.File) *Section {
 	} else {
 		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
 	}
-	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary, found != nil && found.GC == result.TracePartial)}})
+	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary, found != nil && found.GC == result.GCPartial)}})
 	return s
 }
 
@@ -132,14 +132,14 @@ func figures(sum *result.Summary, partial bool) *Table {
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(label), num(format(i.Median), i.Median), plain(between), num(itoa(i.N), float64(i.N))}})
 	}
 	for _, f := range figure.All {
-		if f.Key == "gc_trace_cpu_seconds" && !report.TraceCPUSays(sum) {
+		if f.Key == "gc_runtime_cpu_seconds" && !report.RuntimeCPUSays(sum) {
 			continue
 		}
 		label := f.Label
 		if sum.Figures[f.Key].Sampled {
 			label += " (sampled)"
 		}
-		if partial && f.Traced {
+		if partial && f.OfGC {
 			label += ", at least"
 		}
 		if i, ok := sum.Figures[f.Key]; ok {

@@ -30,7 +30,7 @@ var abLabels = map[string]string{
 	"wall_seconds": "wall", "user_seconds": "user CPU", "sys_seconds": "system CPU", "cpu_seconds": "CPU",
 	"peak_rss_bytes": "peak RSS", "peak_tree_rss_bytes": "peak RSS, all processes",
 	"minor_faults": "page faults", "major_faults": "major faults", "gc_cycles": "GC cycles",
-	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause", "gc_trace_cpu_seconds": "GC CPU, traced",
+	"gc_pause_seconds": "GC pauses", "gc_pause_max_seconds": "longest GC pause", "gc_runtime_cpu_seconds": "GC CPU, traced",
 	"gc_cpu_seconds": "GC CPU", "gc_cpu_fraction": "GC share", "memory_tax_fraction": "memory tax",
 	"p50_seconds": "p50", "p99_seconds": "p99", "p999_seconds": "p99.9", "cpu_per_request_seconds": "CPU per request",
 	"heap_peak_bytes": "peak heap", "huge_peak_bytes": "peak on huge pages",
@@ -372,7 +372,7 @@ func ABShown(x *result.ABFigure) bool {
 	switch {
 	case x.Primary:
 		return true
-	case x.Key == "gc_trace_cpu_seconds" || x.Key == "gc_cpu_seconds":
+	case x.Key == "gc_runtime_cpu_seconds" || x.Key == "gc_cpu_seconds":
 		return false // the share has it
 	}
 	return x.Base != 0 || x.Difference != 0 || x.Different

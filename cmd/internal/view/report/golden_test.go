@@ -62,7 +62,7 @@ func goSample(i int) *trial.Sample {
 		Wall: 5.125 + ms, User: 7.5 + ms, Sys: 0.5, CPU: 8 + ms,
 		PeakRSS: new(uint64(200 << 20)), PeakTreeRSS: new(uint64(201 << 20)),
 		MinorFaults: 76_886, MajorFaults: 0, Processes: 1,
-		GCTrace: trial.TraceComplete, GCCycles: new(120), GCTraceCPU: new(2.0), GCPause: new(0.012), GCPauseMax: new(0.0005),
+		GCCounted: trial.GCComplete, GCCycles: new(120), GCRuntimeCPU: new(2.0), GCPause: new(0.012), GCPauseMax: new(0.0005),
 		HeapPeak: new(uint64(96 << 20)), HugePeak: new(uint64(2 << 20)), ExitCode: new(0),
 		GC: new(gccount.OfTrace(gctrace.Summary{
 			Cycles: 120, CPU: 2 * time.Second, AssistCPU: 200 * time.Millisecond, PauseCPU: 20 * time.Millisecond,
@@ -96,7 +96,7 @@ func TestRunText(t *testing.T) {
 	many := goSample(1)
 	many.PeakTreeRSS, many.Processes = new(uint64(700<<20)), 5
 	part := goSample(1)
-	part.GCTrace = trial.TracePartial
+	part.GCCounted = trial.GCPartial
 	var noisy []*trial.Sample
 	for i := range 7 {
 		noisy = append(noisy, readSample(i+1, 0.998))
@@ -191,7 +191,7 @@ func (f *fake) Run(_ context.Context, set trial.Setting, req trial.Request) (*tr
 	gc := float64(cycles*f.perCycle) / 1e6
 	out := &trial.Sample{
 		Wall: wall, User: wall, CPU: wall, PeakRSS: new(uint64(heap+10) << 20), PeakTreeRSS: new(uint64(heap+10) << 20),
-		MinorFaults: int64(faults), GCTrace: trial.TraceComplete, GCCycles: &cycles, GCTraceCPU: &gc,
+		MinorFaults: int64(faults), GCCounted: trial.GCComplete, GCCycles: &cycles, GCRuntimeCPU: &gc,
 		HeapPeak: new(uint64(heap) << 20), HugePeak: new(uint64(0)), ExitCode: new(0),
 	}
 	if f.bench {

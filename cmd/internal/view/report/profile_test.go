@@ -89,7 +89,7 @@ func TestTuneTableShares(t *testing.T) {
 			a := result.Arm{Name: fmt.Sprint("setting ", i), Final: &tune.Final{Rank: i}}
 			for range rapid.IntRange(1, 6).Draw(rt, "runs") {
 				s := goSample(1)
-				s.GCTraceCPU = new(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
+				s.GCRuntimeCPU = new(rapid.Float64Range(0, 300).Draw(rt, "trace")) // of 8 s
 				if rapid.Bool().Draw(rt, "sampled") {
 					s.Profile = &profile.Result{Samples: rapid.Uint64Range(1, 1e4).Draw(rt, "samples")}
 					for _, k := range profile.Classes {

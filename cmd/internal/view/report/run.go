@@ -84,7 +84,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	arm := &f.Arms[0]
 	sum, samples := &arm.Summary, result.Usable(arm.Samples)
 	t := &table{left: map[int]bool{1: true}}
-	partial := f.Analysis != nil && f.Analysis.GC == result.TracePartial
+	partial := f.Analysis != nil && f.Analysis.GC == result.GCPartial
 	row := func(key string) {
 		center, ok := sum.Center(key)
 		if !ok {
@@ -92,7 +92,7 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 		}
 		fig, i := figure.ByKey(key), sum.Figures[key]
 		text, spread := fig.Label, ""
-		if partial && fig.Traced {
+		if partial && fig.OfGC {
 			text += ", at least"
 		}
 		if i.Sampled {
@@ -122,8 +122,8 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	}
 	row("gc_cpu_seconds")
 	row("gc_cpu_fraction")
-	if f.Analysis != nil && f.Analysis.GC != "" && TraceCPUSays(sum) {
-		row("gc_trace_cpu_seconds")
+	if f.Analysis != nil && f.Analysis.GC != "" && RuntimeCPUSays(sum) {
+		row("gc_runtime_cpu_seconds")
 	}
 	row("cpu_per_request_seconds")
 	row("memory_tax_fraction")
@@ -144,11 +144,11 @@ func runFigures(f *result.File, notes *stat.Notes) *table {
 	return t
 }
 
-// TraceCPUSays says whether the GC's CPU time by the runtime is to be shown: it is an estimate for
+// RuntimeCPUSays says whether the GC's CPU time by the runtime is to be shown: it is an estimate for
 // where samples do not tell, and can be more than all CPU time.
-func TraceCPUSays(s *result.Summary) bool {
+func RuntimeCPUSays(s *result.Summary) bool {
 	_, sampled := s.Center("gc_cpu_seconds")
-	traced, ok := s.Center("gc_trace_cpu_seconds")
+	traced, ok := s.Center("gc_runtime_cpu_seconds")
 	cpu, known := s.Center("cpu_seconds")
 	return ok && !sampled && (!known || traced <= cpu)
 }

@@ -96,8 +96,8 @@ func SetNotes(f *result.File, first []string) {
 	case len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0:
 	case f.Kind == result.KindTune:
 		t := &Tune{File: f, Notes: notes}
-		if compared(f) && slices.ContainsFunc(t.columns(), func(c column) bool { return c.head == byGctrace }) {
-			notes.Add(byGctrace + ": " + gctraceIs)
+		if compared(f) && slices.ContainsFunc(t.columns(), func(c column) bool { return c.head == byRuntime }) {
+			notes.Add(byRuntime + ": " + runtimeIs)
 		}
 	default:
 		runFigures(f, notes)

@@ -9,7 +9,7 @@ import (
 // What the runtime counts is no figure beside samples, nor beside a CPU time that it exceeds.
 func TestTraceCPUSays(t *testing.T) {
 	sum := func(traced, cpu float64) *result.Summary {
-		return &result.Summary{Figures: map[string]result.Interval{"gc_trace_cpu_seconds": {N: 1, Median: traced}, "cpu_seconds": {N: 1, Median: cpu}}}
+		return &result.Summary{Figures: map[string]result.Interval{"gc_runtime_cpu_seconds": {N: 1, Median: traced}, "cpu_seconds": {N: 1, Median: cpu}}}
 	}
 	sampled := sum(0.3, 0.6)
 	sampled.Pooled = map[string]result.Pooled{"gc_cpu_seconds": {N: 1, Pooled: 0.13}}
@@ -18,7 +18,7 @@ func TestTraceCPUSays(t *testing.T) {
 		sum  *result.Summary
 		want bool
 	}{{"less than all", sum(0.3, 0.6), true}, {"more than all", sum(0.6406, 0.5963), false}, {"sampled", sampled, false}, {"not traced", &result.Summary{}, false}} {
-		if got := TraceCPUSays(c.sum); got != c.want {
+		if got := RuntimeCPUSays(c.sum); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

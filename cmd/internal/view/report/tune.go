@@ -227,12 +227,12 @@ func (t *Tune) columns() []column {
 	adjusted := map[string]func(*result.Final) float64{
 		result.MetricWall: func(f *result.Final) float64 { return f.Wall }, result.MetricCPU: func(f *result.Final) float64 { return f.CPU },
 	}
-	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_trace_cpu_seconds", "wall_seconds",
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "gc_runtime_cpu_seconds", "wall_seconds",
 		"cpu_seconds", "minor_faults"} {
 		c := figure.ByKey(key)
 		known := slices.ContainsFunc(f.Arms, func(a result.Arm) bool { _, ok := a.Summary.Center(c.Key); return ok })
 		sampled := slices.ContainsFunc(out, func(o column) bool { return o.head == figure.ByKey("gc_cpu_fraction").Short })
-		if c.Short == spec.Name || !known || c.Short == byGctrace && sampled {
+		if c.Short == spec.Name || !known || c.Short == byRuntime && sampled {
 			continue
 		}
 		cell := median(c.Key, c.Format)
@@ -265,11 +265,11 @@ func Peak(a *result.Arm, bytes float64) string {
 	return unit.Bytes(bytes)
 }
 
-// byGctrace heads what stands in where nothing was sampled, gctraceIs says what it is.
-var byGctrace = figure.ByKey("gc_trace_cpu_seconds").Short
+// byRuntime heads what stands in where nothing was sampled, runtimeIs says what it is.
+var byRuntime = figure.ByKey("gc_runtime_cpu_seconds").Short
 
 const (
-	gctraceIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
+	runtimeIs = "CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers"
 )
 
 // asMeasured prints the median of an arm where nothing was compared.
