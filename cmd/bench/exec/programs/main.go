@@ -3,7 +3,7 @@
 // Command programs measures what huge pages for the heap gain real programs that
 // are as their authors wrote them: the table in docs/lab-notes/exec.md.
 //
-//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [program...]
+//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [program...]
 //
 // It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
 // dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
@@ -11,6 +11,9 @@
 // random order, each time in a fresh process and with a fresh directory. Figures are
 // medians; ratios are taken within rounds, with their 95% confidence interval. One more
 // run of each samples page faults, one in 31; of those in Go heaps the table has the ratio.
+//
+// With -trees the commands are such that start the Go programs, as npx tsc, with one arm more:
+// "watched", in which nothing is changed, but every exec and exit is seen, and the GC read.
 package main
 
 import (
@@ -37,8 +40,12 @@ const sampleRate = 997
 func main() {
 	rounds := flag.Int("rounds", 10, "rounds")
 	gogc := flag.String("gogc", "", "the `level` of GOGC (default the best of 200, 400 and 800)")
+	ofTrees := flag.Bool("trees", false, "measure commands that start Go programs")
 	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
 	flag.Parse()
+	if *ofTrees {
+		programs = trees
+	}
 	if err := run(context.Background(), *rounds, *gogc, *keep, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
 		os.Exit(1)
@@ -88,6 +95,7 @@ func run(ctx context.Context, rounds int, level, dir string, names []string) err
 type arm struct {
 	name                    string
 	setting                 trial.Setting
+	watched                 bool // its execs and exits are seen
 	wall, cpu, faults, peak []float64
 	heapFaults              uint64
 }
@@ -104,7 +112,10 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 		}
 		set := a.setting
 		set.Env = []string{"STATICCHECK_CACHE=" + work, "GOPLSCACHE=" + work, "XDG_CACHE_HOME=" + work, "GOCACHE=" + goCache, "GOFLAGS="}
-		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: true}
+		if p.tree {
+			set.Env = append(set.Env, "GOCACHE="+work)
+		}
+		t := &trial.Program{Command: command, FS: procmem.New(""), IsGo: !p.tree, ReadGC: a.watched}
 		var s *trial.Sample
 		err := machine.Trial(func() (err error) {
 			s, err = t.Run(ctx, set, trial.Request{Timeout: 10 * time.Minute, Profile: rate})
@@ -138,6 +149,9 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 	arms := []*arm{
 		{name: "default"}, {name: "--thp heap", setting: trial.Setting{THP: trial.THPHeap}},
 		{name: "GOGC=" + level, setting: gogc}, {name: "both", setting: trial.Setting{GOGC: level, THP: trial.THPHeap}},
+	}
+	if p.tree {
+		arms = append(arms, &arm{name: "watched", watched: true})
 	}
 	if err := quiet.Rounds(rounds, len(arms), func(_, i int) error { return once(arms[i], 0) }); err != nil {
 		return err

@@ -19,26 +19,27 @@ type program struct {
 	// prepare builds it below dir, with its input, and returns its command line.
 	// Work that it leaves goes to dir/work, which is empty for each run.
 	prepare func(ctx context.Context, dir string) ([]string, error)
+	tree    bool // what it starts does the work
 }
 
 var programs = []program{
-	{"compile go/types", compile},
-	{"link folio", link},
-	{"staticcheck go/types", func(ctx context.Context, dir string) ([]string, error) {
+	{name: "compile go/types", prepare: compile},
+	{name: "link folio", prepare: link},
+	{name: "staticcheck go/types", prepare: func(ctx context.Context, dir string) ([]string, error) {
 		bin, err := measured.Install(ctx, dir, measured.Staticcheck, "")
 		return []string{bin, "-checks", "all", "-fail", "none", "go/types"}, err
 	}},
-	{"esbuild, 26 MB", esbuild},
-	{"gopls check", func(ctx context.Context, dir string) ([]string, error) {
+	{name: "esbuild, 26 MB", prepare: esbuild},
+	{name: "gopls check", prepare: func(ctx context.Context, dir string) ([]string, error) {
 		bin, err := measured.Install(ctx, dir, measured.Gopls, measured.GoplsNeeds)
 		return []string{bin, "check", "cmd/internal/trial/setting.go", "cmd/folio/run.go"}, err
 	}},
-	{"prometheus tsdb", func(ctx context.Context, dir string) ([]string, error) {
+	{name: "prometheus tsdb", prepare: func(ctx context.Context, dir string) ([]string, error) {
 		bin, err := module(ctx, dir, "tsdb")
 		return []string{bin, filepath.Join(dir, "work"), "50000", "100"}, err
 	}},
-	{"bleve", bleve},
-	{"badger", func(ctx context.Context, dir string) ([]string, error) {
+	{name: "bleve", prepare: bleve},
+	{name: "badger", prepare: func(ctx context.Context, dir string) ([]string, error) {
 		bin, err := module(ctx, dir, "badger")
 		return []string{bin, filepath.Join(dir, "work"), "1000000"}, err
 	}},
