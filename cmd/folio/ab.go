@@ -89,6 +89,7 @@ func newAB(a *app) *cobra.Command {
 	fs.IntVar(&f.rounds, "rounds", 0, "at most `n` rounds (default 1000)")
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the programs, on standard error")
+	usage.Group(fs, "The comparison")
 	f.addRest(fs)
 	return cmd
 }

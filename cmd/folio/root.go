@@ -21,23 +21,13 @@ type app struct {
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,
 page faults, TLB misses) and gives it back. It works on programs as they are.
 
-  folio run -- ./prog args      what memory management costs this program
-  folio tune -- ./prog args     the settings that give it back
-  folio ab -- ./old -- ./new    what two programs, or two revisions, differ in
-  folio load --rate 500 URL     the latency of a server at a fixed rate of requests
-  folio lab                     what pages and page faults cost on this machine
-  folio inspect 1234            what a running program has in memory, and could gain
-  folio collapse 1234           its heap on huge pages
-  folio doctor 1234             what makes its memory slow, and the fix
-  folio build ./cmd/server      a build with a patched Go runtime, without a fork
-  folio vet ./...               mistakes with arenas
-  folio cache                   toolchains and builds that folio keeps
-  folio agent --help            what memory costs the Go processes of a node, as metrics
-  folio fleet --help            what the services of a cluster lose, and should set
+  folio run -- ./prog args                  what memory management costs this program
+  folio tune -- ./prog args                 the settings that give it back
+  folio exec --tree --thp heap -- npx tsc   all Go programs that it starts, on huge pages
 
-Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab
---fail-if, or late in folio load --strict; 126 the program to measure cannot be executed; 127 it is not found;
-130 interrupted. A program that is run once passes its own exit code on.`
+Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab --fail-if, or
+late in folio load --strict; 126 the program to measure cannot be executed; 127 it
+is not found; 130 interrupted. A program that is run once passes its own exit code on.`
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -53,9 +43,15 @@ func newRoot(a *app) *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetVersionTemplate("folio {{.Version}}\n")
-	root.AddCommand(newRun(a), newTune(a), newAB(a), newLab(a), newDoctor(a), newInspect(a), newLeaks(a), newCollapse(a), newExec(a),
-		newPatch(a), newBuild(a), newGo(a), newPatches(a), newVet(a), newSuggest(a), newReport(a), newCompare(a), newLoad(a), newCache(a),
-		newPlugin("agent", agentShort), newPlugin("fleet", fleetShort), newVersion(a), newReference())
+	type group = usage.CommandGroup
+	type commands = []*cobra.Command
+	usage.AddCommands(root,
+		group{Title: "Everyday", Commands: commands{newRun(a), newTune(a), newAB(a), newExec(a)}},
+		group{Title: "Look inside", Commands: commands{newInspect(a), newLeaks(a), newDoctor(a), newLoad(a), newLab(a)}},
+		group{Title: "Change a program", Commands: commands{newCollapse(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newSuggest(a), newVet(a)}},
+		group{Title: "Saved results", Commands: commands{newReport(a), newCompare(a)}},
+		group{Title: "Fleets", Commands: commands{newPlugin("agent", agentShort), newPlugin("fleet", fleetShort)}},
+		group{Title: "More", Commands: commands{newCache(a), newVersion(a), newReference()}})
 	usage.Strict(root)
 	return root
 }

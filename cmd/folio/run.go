@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
+	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/analysis"
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -100,9 +101,12 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	f.runtime.add(fs, false)
 	f.add(fs)
 	f.variants.add(fs, false)
+	usage.Group(fs, "Builds")
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")
+	usage.Group(fs, "Output")
 	fs.IntVar(&f.pid, "attach", 0, "run no command: sample the process `pid` and its descendants")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: sample for this `duration`")
+	usage.Group(fs, "A process that runs already")
 	return cmd
 }
 

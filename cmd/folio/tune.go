@@ -105,8 +105,10 @@ func newTune(a *app) *cobra.Command {
 	fs.BoolVar(&f.all, "all", false, "list all settings, also those that left the race early")
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the program, on standard error")
+	usage.Group(fs, "The search")
 	f.add(fs)
 	f.variants.add(fs, true)
+	usage.Group(fs, "Builds")
 	return cmd
 }
 

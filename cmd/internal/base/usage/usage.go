@@ -28,6 +28,7 @@ func Strict(root *cobra.Command) {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
 	strict(root)
+	grouped(root)
 	// Cobra's own commands answer an unknown word with their help and exit code 0.
 	root.InitDefaultCompletionCmd("completion")
 	root.SetHelpCommand(newHelp(root))
@@ -40,9 +41,14 @@ func Strict(root *cobra.Command) {
 }
 
 func newHelp(root *cobra.Command) *cobra.Command {
+	group := ""
+	if all := root.Groups(); len(all) > 0 {
+		group = all[len(all)-1].ID
+	}
 	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about any command",
+		Use:     "help [command]",
+		Short:   "Help about any command",
+		GroupID: group,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
