@@ -42,6 +42,9 @@ type Answer struct {
 	Rounds  int     `json:"missing_rounds,omitempty"`
 	Missing float64 `json:"missing_seconds,omitempty"`
 	Try     string  `json:"try,omitempty" redact:"keep"`
+	// ByCPU is, where wall time leaves the answer open, the setting that takes the least CPU
+	// time of those that clearly take less than the default; nil for none.
+	ByCPU *CPUChange `json:"by_cpu_time,omitempty"`
 	// Untried is how many settings the budget had no room for: not those half-way between others,
 	// nor those that do what another one does.
 	Untried int `json:"untried_settings,omitempty"`
@@ -83,6 +86,12 @@ type Saving struct {
 	Ratio, Memory *Estimate
 }
 
+// A CPUChange is what a setting does to the CPU time of the default.
+type CPUChange struct {
+	Arm   string    `json:"arm" redact:"named"`
+	Ratio *Estimate `json:"ratio"`
+}
+
 // A BenchmarkChange is what a recommendation does to a Go benchmark.
 type BenchmarkChange struct {
 	Name    string    `json:"name" redact:"keep"`
@@ -108,6 +117,9 @@ func (r *Result) answer(v *verdict) {
 		r.Answer.State, r.Answer.Rounds, r.Answer.UpTo = Inconclusive, rounds, upTo
 	} else if r.untried > 0 {
 		r.Answer.State = Inconclusive
+	}
+	if r.Answer.State == Inconclusive && r.Objective.Name == metric.Wall {
+		r.Answer.ByCPU = v.byCPU()
 	}
 	r.recommend(v, Fastest, main, alike)
 	if a := v.leastWithinBand(main); a != nil {
@@ -362,6 +374,30 @@ func (v *verdict) benchmarks(main *Arm) []BenchmarkChange {
 		out[i].Ratio = newEstimate(pairs[i], levels[i])
 	}
 	return slices.DeleteFunc(out, func(b BenchmarkChange) bool { return b.Ratio == nil })
+}
+
+// byCPU compares CPU time, which is steadier than wall time where other programs run.
+func (v *verdict) byCPU() *CPUChange {
+	def := v.r.Arms[0]
+	var arms []*Arm
+	var pairs []stat.Paired
+	var p []float64
+	for _, a := range v.arms {
+		if a == def || !v.r.allowed(a) {
+			continue
+		}
+		c := reading(cpuOf).compare(v.samples[def], v.samples[a])
+		arms, pairs, p = append(arms, a), append(pairs, c), append(p, c.P)
+	}
+	levels := stat.Holm(p, v.level, func(i int, level float64) bool { return pairs[i].Differs(level) })
+	var best *CPUChange
+	for i, a := range arms {
+		e := newEstimate(pairs[i], levels[i])
+		if e != nil && e.Different && e.Ratio < 1 && (best == nil || e.Ratio < best.Ratio.Ratio) {
+			best = &CPUChange{a.Name, e}
+		}
+	}
+	return best
 }
 
 // MostAdvised is the longest search that a flag is advised for: what takes longer than that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -456,6 +457,37 @@ func TestOneSlowRunIsForgiven(t *testing.T) {
 		}
 		if failed != 1 {
 			t.Errorf("seed %d: %d slow runs, want one", seed, failed)
+		}
+	}
+}
+
+// Where wall time leaves the answer open, CPU time may decide it; where it does not, it is not
+// named.
+func TestByCPU(t *testing.T) {
+	for _, steady := range []bool{true, false} {
+		s := newSimulated(3)
+		s.noise, s.steadyCPU = 1.5, steady
+		opts := s.options()
+		opts.MaxRounds = 8
+		res, err := Search(t.Context(), s, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := res.Answer.ByCPU
+		if res.Answer.State != Inconclusive || (by != nil) != steady {
+			t.Fatalf("steady %v: got %s, %+v", steady, res.Answer.State, by)
+		}
+		if !steady {
+			continue
+		}
+		i := slices.IndexFunc(res.Arms, func(a *Arm) bool { return a.Name == by.Arm })
+		if i < 1 {
+			t.Fatalf("no setting %q", by.Arm)
+		}
+		def, _ := s.truth(res.Arms[0].Setting)
+		best, _ := s.truth(res.Arms[i].Setting)
+		if e := by.Ratio; !e.Different || e.Hi == nil || *e.Hi >= 1 || math.Abs(e.Ratio-best/def) > 0.01 {
+			t.Errorf("got %+v of %s, want a ratio of %.3f", e, by.Arm, best/def)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type simulated struct {
 	perMiB      float64 // seconds of page faults
 	procs       map[int]float64
 	noise       float64
+	steadyCPU   bool                                   // CPU time is without the noise and the drift
 	advise      float64                                // cost of the program's own work with thp=heap; page faults are then a twentieth
 	built       func(variant.Build) (work, gc float64) // factors of a build; nil: none
 	failBelow   int                                    // GOGC below which the program dies
@@ -72,12 +73,15 @@ func (s *simulated) Run(ctx context.Context, set trial.Setting, req trial.Reques
 	}
 	s.trials++
 	wall, mem := s.truth(set)
+	cpu := wall
 	drift := 1 + 0.3*math.Sin(float64(s.trials)/40)
-	wall *= drift * math.Exp(s.noise*s.rng.NormFloat64())
+	if wall *= drift * math.Exp(s.noise*s.rng.NormFloat64()); !s.steadyCPU {
+		cpu = wall
+	}
 	s.now = s.now.Add(time.Duration(wall * float64(time.Second)))
 	s.spent += time.Duration(wall * float64(time.Second))
 	bytes, heap, none := uint64(mem*(1<<20)), uint64((mem-10)*(1<<20)), uint64(0)
-	out := &trial.Sample{Wall: wall, CPU: wall, PeakRSS: &bytes, PeakTreeRSS: &bytes, HeapPeak: &heap, HugePeak: &none,
+	out := &trial.Sample{Wall: wall, CPU: cpu, PeakRSS: &bytes, PeakTreeRSS: &bytes, HeapPeak: &heap, HugePeak: &none,
 		Metrics: map[string]float64{"op/s": 1000 / wall}}
 	if n, err := strconv.Atoi(set.GOGC); err == nil && n < s.failBelow {
 		out.Failure = "exit code 1"

@@ -252,6 +252,9 @@ func openText(f *result.File) string {
 	case a.Missing > 0:
 		what += fmt.Sprintf("; needs about %s more (%s)", unit.About(time.Duration(a.Missing*float64(time.Second))), a.Try)
 	}
+	if by := a.ByCPU; by != nil {
+		what += fmt.Sprintf("; by CPU time it is decided: %s with %s", Change(by.Ratio), by.Arm)
+	}
 	return what + "."
 }
 

@@ -30,6 +30,9 @@ func TestAnswerSaysWhatWasNotTried(t *testing.T) {
 			"One may be, by up to 5.0%; too noisy to tell within an hour: stop what else runs on this machine."},
 		{"default", tune.Answer{Untried: 14, Rounds: 1e4, Missing: 1e6, UpTo: 0.05, Try: "--budget 3m"}, "Inconclusive: no setting is known to be better than the default.",
 			"One may be, by up to 5.0%, and 14 settings were not tried; too noisy to tell within an hour: stop what else runs on this machine, and try all (--budget 3m)."},
+		{"default", tune.Answer{Rounds: 40, Missing: 3000, UpTo: 0.05, Try: "--budget 1h", ByCPU: &tune.CPUChange{Arm: "GOGC=400",
+			Ratio: &tune.Estimate{N: 10, Ratio: 0.83, Lo: new(0.79), Hi: new(0.88), Different: true}}}, "Inconclusive: no setting is known to be better than the default.",
+			"One may be, by up to 5.0%; needs about 50m more (--budget 1h); by CPU time it is decided: -17.0% [-21.0%, -12.0%] with GOGC=400."},
 		{"default", tune.Answer{Untried: 14, Missing: 1e6}, "Inconclusive: no setting is known to be better than the default.",
 			"14 settings were not tried; a search of all takes more than an hour."},
 	} {
