@@ -56,18 +56,18 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// newReference returns the command that writes what packagers and the documentation need.
+// newReference returns the command that writes the man pages, for packagers.
 func newReference() *cobra.Command {
 	return &cobra.Command{
 		Use:     "reference directory",
-		Short:   "Write commands.md and man pages, made from the help texts",
+		Short:   "Write man pages, made from the help texts",
 		Example: "  folio reference /tmp",
 		Hidden:  true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if len(args) != 1 {
 				return misusef("reference: want one directory")
 			}
-			for name, text := range usage.Reference(cmd.Root()) {
+			for name, text := range usage.ManPages(cmd.Root()) {
 				err = errors.Join(err, os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644))
 			}
 			return err

@@ -32,7 +32,7 @@ var oldWords = []struct{ old, say string }{
 var otherSense = []string{
 	"cmd/internal/test/arch/words_test.go",
 	"cmd/internal/trial/profile/",                     // its Collector collects samples
-	"cmd/folio/root.go:give", "docs/commands.md:give", // time
+	"cmd/folio/root.go:give", // time
 	"cmd/internal/program/overlay/patches/", // a patch's name has a hash of its text
 }
 

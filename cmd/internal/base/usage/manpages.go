@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference makes what packagers and the documentation need of a command and its own, as
-// texts by the names of their files: commands.md, and a man page of each.
-func Reference(root *cobra.Command) map[string]string {
-	files := map[string]string{"commands.md": commands(root)}
+// ManPages makes a man page of a command and of each of its own, as texts by the names of their
+// files.
+func ManPages(root *cobra.Command) map[string]string {
+	files := make(map[string]string)
 	for _, c := range visible(root) {
 		files[manName(c)+".1"] = manPage(c)
 	}
@@ -30,31 +30,6 @@ func visible(cmd *cobra.Command) []*cobra.Command {
 }
 
 func listed(c *cobra.Command) bool { return c.IsAvailableCommand() && c.Name() != "completion" }
-
-// commands is docs/commands.md.
-func commands(root *cobra.Command) string {
-	var b strings.Builder
-	b.WriteString("# Commands\n\nMade from the help texts by `folio reference`; a test keeps it up to date.\n")
-	for _, c := range visible(root) {
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n```\n%s\n```\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."), c.UseLine())
-		if text := strings.TrimSpace(c.Long); text != "" {
-			fmt.Fprintf(&b, "\n```\n%s\n```\n", text)
-		}
-		if text := strings.Trim(c.Example, "\n"); text != "" {
-			fmt.Fprintf(&b, "\nExamples:\n\n```\n%s\n```\n", outdent(text))
-		}
-		var rows strings.Builder
-		eachFlag(c, func(f *pflag.Flag, value, text string) {
-			if f.Name != "help" {
-				fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", strings.TrimSpace(flagName(f)+" "+value), cell(text), cell(defaultOf(f)))
-			}
-		})
-		if rows.Len() > 0 {
-			fmt.Fprintf(&b, "\n| flag | what | default |\n|---|---|---|\n%s", rows.String())
-		}
-	}
-	return b.String()
-}
 
 // eachFlag calls f with the flags of a command, the names of their values and their texts.
 func eachFlag(c *cobra.Command, f func(_ *pflag.Flag, value, text string)) {
@@ -78,14 +53,7 @@ func defaultOf(f *pflag.Flag) string {
 	case "", "0", "false", "[]", "0s":
 		return ""
 	}
-	return "`" + f.DefValue + "`"
-}
-
-// cell keeps a text within one cell of a Markdown table.
-func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
-
-func outdent(text string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
+	return f.DefValue
 }
 
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
@@ -103,7 +71,7 @@ func manPage(c *cobra.Command) string {
 	line(".SH OPTIONS") // each has --help
 	eachFlag(c, func(f *pflag.Flag, value, text string) {
 		if d := defaultOf(f); d != "" {
-			text += " (default " + strings.Trim(d, "`") + ")"
+			text += " (default " + d + ")"
 		}
 		line(".TP\n\\fB%s\\fR %s\n%s", roff(flagName(f)), roff(value), roff(text))
 	})
