@@ -66,7 +66,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 // already, "" if there is none.
 func (f *runFlags) notAttach() (name string) {
 	f.given.Visit(func(flag *pflag.Flag) {
-		if name == "" && !slices.Contains([]string{"attach", "duration", "sample-rate", "json", "html", "bench", "pprof", "redact"}, flag.Name) {
+		if name == "" && !slices.Contains([]string{"attach", "duration", "sample-rate", "json", "html", "markdown", "bench", "pprof", "redact"}, flag.Name) {
 			name = flag.Name
 		}
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ import (
 
 type compareFlags struct {
 	all    bool
-	html   string
+	pages  pageFlags
 	redact bool
 }
 
@@ -53,7 +54,7 @@ func newCompare(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&f.all, "all", false, "all figures, not only times, peak memory, page faults, the GC and the program's own")
-	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
+	f.pages.add(fs)
 	redactFlag(fs, &f.redact)
 	return cmd
 }
@@ -65,8 +66,8 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if args[0] == "-" && args[1] == "-" {
 		return misusef("compare: only one of the two can be standard input")
 	}
-	if sameFile(args[0], f.html) || sameFile(args[1], f.html) {
-		return misusef("compare: --html %s: that is one of the results, and would be replaced", f.html)
+	if err := errors.Join(f.pages.replaces("compare", args[0]), f.pages.replaces("compare", args[1])); err != nil {
+		return err
 	}
 	names, opts := resultNames(args), &compare.Options{All: f.all}
 	var sets [2]*compare.Set
@@ -79,7 +80,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		if name != "-" {
 			name = filepath.Clean(name)
 		}
-		if f.redact || f.html != "" {
+		if f.redact || f.pages.given() {
 			name = names[i] // as in a page of folio report
 		}
 		var r *result.Result
@@ -94,13 +95,13 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.html == "" {
+	if !f.pages.given() {
 		return c.Text(a.stdout, pictureWidth(a.stdout)) // nothing is shortened in a file or pipe
 	}
 	if len(results) == len(sets) {
-		return a.writePage(f.html, html.NewPageOf(opts, results...))
+		return a.writePages(&f.pages, html.NewPageOf(opts, results...))
 	}
-	return a.writePage(f.html, html.NewComparison(c, results...))
+	return a.writePages(&f.pages, html.NewComparison(c, results...))
 }
 
 // readCompared reads a side of a comparison. The result is nil of a file in the Go

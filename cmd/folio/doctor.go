@@ -18,12 +18,13 @@ import (
 )
 
 type doctorFlags struct {
-	watch  time.Duration
-	skip   []string
-	strict bool
-	json   string
-	html   string
-	redact bool
+	watch    time.Duration
+	skip     []string
+	strict   bool
+	json     string
+	html     string
+	markdown string
+	redact   bool
 }
 
 const doctorLong = `Check this machine, and a process, for what makes memory slow.
@@ -65,6 +66,7 @@ func newDoctor(a *app) *cobra.Command {
 	fs.BoolVar(&f.strict, "strict", false, "exit with 1 if anything is found, even a note")
 	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as an HTML page (- for standard output)")
+	markdownFlag(fs, &f.markdown)
 	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: usage.OnlyCommands,
@@ -104,7 +106,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)
 	}
-	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json))
+	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json), asMarkdown(f.markdown))
 	if err != nil {
 		return err
 	}

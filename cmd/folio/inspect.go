@@ -30,6 +30,7 @@ type inspectFlags struct {
 	rows     int
 	json     string
 	html     string
+	markdown string
 	redact   bool
 	oom      bool
 	save     string
@@ -118,6 +119,7 @@ func newInspect(a *app) *cobra.Command {
 	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
 	fs.StringVar(&f.json, "json", "", "write what was read to `file` as JSON (- for standard output; with --watch a line for\neach reading)")
 	fs.StringVar(&f.html, "html", "", "write what was read to `file` as an HTML page with charts (- for standard output;\nwith --watch the last reading)")
+	markdownFlag(fs, &f.markdown)
 	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is;\nends with the process, or by ctrl-C")
 	fs.StringVar(&f.save, "save", ".", "with --oom: `directory` for what is saved")
 	redactFlag(fs, &f.redact)
@@ -157,14 +159,14 @@ func (f *inspectFlags) check() error {
 	switch {
 	case !(f.density >= inspect.LeastDensity && f.density <= 1):
 		return fmt.Errorf("--min-density %v: must be from %v to 1", f.density, inspect.LeastDensity)
-	case f.oom && (f.watch > 0 || f.duration > 0 || f.json != "" || f.html != "" || f.sites()):
+	case f.oom && (f.watch > 0 || f.duration > 0 || f.json != "" || f.html != "" || f.markdown != "" || f.sites()):
 		return errors.New("--oom goes with --save only: it saves JSON files in the directory of --save; folio report makes pages of them")
 	case f.save != "." && !f.oom:
 		return errors.New("--save: is for --oom")
 	case f.rows < 0:
 		return fmt.Errorf("--rows %d: must not be negative", f.rows)
-	case f.watch > 0 && f.html == "-":
-		return errors.New("--html - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
+	case f.watch > 0 && (f.html == "-" || f.markdown == "-"):
+		return errors.New("--html - and --markdown - with --watch: one page can go to standard output, not one for each look: name a file, which is replaced at each")
 	}
 	return nil
 }
@@ -189,7 +191,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	if f.watch > 0 && f.json == "-" {
 		file.text = nil // lines are written, one for each reading
 	}
-	out, err := a.openOutputs(file, asPage(f.html, f.json))
+	out, err := a.openOutputs(file, asPage(f.html, f.json), asMarkdown(f.markdown))
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ func (f *inspectFlags) checkSites(args []string) error {
 		return nil
 	case f.watch > 0 || f.duration > 0:
 		return errors.New("--heap, --diff and --goroutines read once: for growth over time use folio leaks PID")
-	case f.html != "":
-		return errors.New("--html: there is no page of --heap, --diff and --goroutines: go tool pprof -http : FILE shows the file of --heap")
+	case f.html != "" || f.markdown != "":
+		return errors.New("--html, --markdown: there is no page of --heap, --diff and --goroutines: go tool pprof -http : FILE shows the file of --heap")
 	case len(args) == 0 && f.diff != "":
 		return fmt.Errorf("--diff %s: want a second heap profile, or the id of a process: folio inspect --diff %s PID", f.diff, f.diff)
 	case len(args) == 0:

@@ -31,6 +31,7 @@ type labFlags struct {
 	seed        uint64
 	json, bench string
 	html        string
+	markdown    string
 	redact      bool
 	limits      limitFlags
 	given       *pflag.FlagSet
@@ -83,6 +84,7 @@ func newLab(a *app) *cobra.Command {
 	f.limits.add(fs)
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as an HTML page with charts (- for standard output)")
+	markdownFlag(fs, &f.markdown)
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
@@ -165,7 +167,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 	for _, text := range unread {
 		notes.Add(text)
 	}
-	if l.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), asPage(f.html, f.json)); err != nil {
+	if l.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), asPage(f.html, f.json), asMarkdown(f.markdown)); err != nil {
 		return err
 	}
 	defer func() {

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/pflag"
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
 	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/markdown"
 )
 
 // An output is a flag that names a file to write, its value ("" for none), and how to make
@@ -42,6 +44,21 @@ func asPage(path, jsonPath string) output {
 	}}
 }
 
+// asMarkdown is the same page for pull requests and job summaries.
+func asMarkdown(path string) output {
+	return output{flag: "--markdown", path: path, text: func(json []byte) ([]byte, error) {
+		r, err := result.Read("folio.json", json)
+		if err != nil {
+			return nil, err
+		}
+		return markdown.Render(html.NewPage(r)), nil
+	}}
+}
+
+func markdownFlag(fs *pflag.FlagSet, to *string) {
+	fs.StringVar(to, "markdown", "", "write the same to `file` as Markdown, for pull requests and job summaries (- for standard output)")
+}
+
 // asBench is a result in the Go benchmark format.
 func asBench[F redactable](path string, f F, redact bool, all func(F) []*benchfmt.Result) output {
 	return output{flag: "--bench", path: path, text: func([]byte) ([]byte, error) {
@@ -51,6 +68,39 @@ func asBench[F redactable](path string, f F, redact bool, all func(F) []*benchfm
 		}
 		return gobench.Text(all(f))
 	}}
+}
+
+// pageFlags are where pages of saved results go.
+type pageFlags struct{ html, markdown string }
+
+func (f *pageFlags) add(fs *pflag.FlagSet) {
+	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
+	markdownFlag(fs, &f.markdown)
+}
+
+func (f *pageFlags) given() bool { return f.html != "" || f.markdown != "" }
+
+// replaces is an error where a page would replace one of the results.
+func (f *pageFlags) replaces(command, name string) error {
+	for flag, path := range map[string]string{"--html": f.html, "--markdown": f.markdown} {
+		if sameFile(name, path) {
+			return misusef("%s: %s %s: that is one of the results, and would be replaced", command, flag, path)
+		}
+	}
+	return nil
+}
+
+// writePages writes a page of saved results.
+func (a *app) writePages(f *pageFlags, p *html.Page) error {
+	out, err := a.openOutputs(output{flag: "--html", path: f.html}, output{flag: "--markdown", path: f.markdown})
+	if err != nil {
+		return err
+	}
+	page, err := html.Render(p)
+	if err == nil {
+		err = errors.Join(out.put("--html", page), out.put("--markdown", markdown.Render(p)))
+	}
+	return errors.Join(err, out.close())
 }
 
 // outputs are the files that a command writes.

@@ -45,6 +45,7 @@ type programFlags struct {
 	limits       limitFlags
 	json, bench  string
 	html         string
+	markdown     string
 	redact       bool
 	pprof        string        // of run
 	test         *build.Source // of tune: the test that folio builds; nil for none
@@ -81,6 +82,7 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	usage.Group(fs, "Limits")
 	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the result to `file` as an HTML page with charts (- for standard output)")
+	markdownFlag(fs, &f.markdown)
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
 	redactFlag(fs, &f.redact)
 	usage.Group(fs, "Output")
@@ -126,7 +128,7 @@ func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench outpu
 	if byLatency && m.generator() != nil && m.program.Metric == nil {
 		m.program.Metric = &metric.Spec{Name: metric.P99}
 	}
-	m.out, err = a.openOutputs(append([]output{asJSON(f.json), bench, asPage(f.html, f.json)}, more...)...)
+	m.out, err = a.openOutputs(append([]output{asJSON(f.json), bench, asPage(f.html, f.json), asMarkdown(f.markdown)}, more...)...)
 	if err := errors.Join(checkInput(f.input), err); err != nil {
 		return err
 	}

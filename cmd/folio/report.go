@@ -20,7 +20,7 @@ import (
 )
 
 type reportFlags struct {
-	html       string
+	pages      pageFlags
 	kubernetes string
 	all        bool
 	redact     bool
@@ -60,7 +60,7 @@ func newReport(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return a.report(f, args) },
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&f.html, "html", "o", "", "write a page with charts to `file` (- for standard output) instead of text")
+	f.pages.add(fs)
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.all, "all", false, "tune: list all settings, also those that left the race early")
 	redactFlag(fs, &f.redact)
@@ -76,8 +76,8 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		if name == "-" {
 			stdins++
 		}
-		if sameFile(name, f.html) {
-			return misusef("report: --html %s: that is one of the results, and would be replaced", f.html)
+		if err := f.pages.replaces("report", name); err != nil {
+			return err
 		}
 	}
 	if stdins > 1 {
@@ -88,8 +88,8 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		switch target, err = kubernetesTarget(f.kubernetes); {
 		case err != nil:
 			return err
-		case f.html != "" || f.all:
-			return misusef("report: --kubernetes prints a patch alone: give it without --html and --all")
+		case f.pages.given() || f.all:
+			return misusef("report: --kubernetes prints a patch alone: give it without --html, --markdown and --all")
 		case len(args) > 1:
 			return misusef("report: --kubernetes makes a patch of one result; %d are given", len(args))
 		}
@@ -106,7 +106,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		}
 		r, err := result.Read(full, data)
 		if lines := traceLines(data); err != nil && lines != nil {
-			if f.html != "" || f.kubernetes != "" {
+			if f.pages.given() || f.kubernetes != "" {
 				return fmt.Errorf("%s is a GC trace: there is no page and no patch of one: folio report %s shows it", full, full)
 			}
 			if len(args) > 1 {
@@ -137,7 +137,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		return fmt.Errorf("%s is a result of %s: a patch is made of one of tune", results[0].Name, results[0].Header().Kind)
 	case f.kubernetes != "":
 		return a.kubernetesPatch(a.stdout, results[0].Program, target, results[0].Name)
-	case f.html == "":
+	case !f.pages.given():
 		return a.showResults(results, f.all)
 	}
 	for _, r := range results {
@@ -145,7 +145,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			return fmt.Errorf("%s: there is no page of a %s: folio report %s shows it", r.Name, kind, r.Name)
 		}
 	}
-	return a.writePage(f.html, html.NewPage(results...))
+	return a.writePages(&f.pages, html.NewPage(results...))
 }
 
 // traceLines says what a saved GC trace tells; nil of anything else.
@@ -156,19 +156,6 @@ func traceLines(data []byte) []string {
 		return nil
 	}
 	return diagnose.Trace(&c)
-}
-
-// writePage writes a page of saved results.
-func (a *app) writePage(path string, p *html.Page) error {
-	page, err := html.Render(p)
-	if err != nil {
-		return err
-	}
-	out, err := a.openOutputs(output{flag: "--html", path: path})
-	if err != nil {
-		return err
-	}
-	return errors.Join(out.put("--html", page), out.close())
 }
 
 // comparable says that results have figures that a reader would hold against one another.

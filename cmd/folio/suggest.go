@@ -32,10 +32,10 @@ all of that and nine tenths of its share of allocation time. Its share of the GC
 time is its share of the bytes.`
 
 type suggestFlags struct {
-	profile    string
-	sampleRate int
-	json, html string
-	redact     bool
+	profile              string
+	sampleRate           int
+	json, html, markdown string
+	redact               bool
 }
 
 func newSuggest(a *app) *cobra.Command {
@@ -56,6 +56,7 @@ func newSuggest(a *app) *cobra.Command {
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
 	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
 	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page (- for standard output)")
+	markdownFlag(fs, &f.markdown)
 	redactFlag(fs, &f.redact)
 	return cmd
 }
@@ -69,7 +70,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json))
+	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json), asMarkdown(f.markdown))
 	if err != nil {
 		return err
 	}

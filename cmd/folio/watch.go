@@ -31,7 +31,7 @@ type watching struct {
 func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspect.Watcher, out outputs) error {
 	defer process.Close()
 	w := &watching{a: a, f: f, out: out, Watch: history.Watch{Process: process, Every: f.watch, Duration: f.duration,
-		Look: f.watch > 0 && (f.json != "" || f.html != "")}}
+		Look: f.watch > 0 && (f.json != "" || f.html != "" || f.markdown != "")}}
 	w.Show = w.add
 	if w.Every == 0 {
 		w.Every = max(f.duration/300, 100*time.Millisecond)

@@ -65,6 +65,9 @@ type Block struct {
 	Folds []*Fold
 }
 
+// HeadingsSort is part of the caption of tables that readers may sort.
+const HeadingsSort = "; headings sort"
+
 // A Table is shown as such and is what a chart is for those who do not see it.
 type Table struct {
 	Caption string

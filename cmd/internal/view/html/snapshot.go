@@ -34,7 +34,7 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 		c.Caption += formatf(" The first %d of %d processes.", inList, len(processes))
 	}
 	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "to gain", Color: 1}
-	tb := &Table{Caption: "Processes; headings sort", Sort: true,
+	tb := &Table{Caption: "Processes" + HeadingsSort, Sort: true,
 		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
 	tb.Head[3].Num = false
 	tb.Head = append(tb.Head, Column{Label: "command"})

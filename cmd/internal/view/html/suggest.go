@@ -85,7 +85,7 @@ func allocations(f *result.Suggest) *Chart {
 
 // sites lists all call sites.
 func sites(f *result.Suggest) *Table {
-	tb := &Table{Caption: "Call sites; headings sort. In use: the part that was in use at the end.", Sort: true,
+	tb := &Table{Caption: "Call sites" + HeadingsSort + ". In use: the part that was in use at the end.", Sort: true,
 		Head: cols("place", "of all bytes", "bytes", "objects", "in use", "GC", "gain at least", "at most")}
 	tb.Head = append(tb.Head, Column{Label: "function"}, Column{Label: "not for an arena because"})
 	part := func(v *float64) Cell {

@@ -92,15 +92,12 @@ func bytesOf(t *result.Track) (x, y []float64) {
 	return x, y
 }
 
-// cyclesOf returns a figure of the GC cycles.
+// cyclesOf returns a figure of the GC cycles, of those that have it.
 func cyclesOf[V uint64 | float64](s *result.Series, of []V) (x, y []float64) {
-	any := false
 	for i := range s.GC.Len() {
-		x, y = append(x, s.GC.Seconds[i]), append(y, float64(of[i]))
-		any = any || of[i] > 0
-	}
-	if !any {
-		return nil, nil
+		if of[i] > 0 {
+			x, y = append(x, s.GC.Seconds[i]), append(y, float64(of[i]))
+		}
 	}
 	return x, y
 }
@@ -110,6 +107,9 @@ func cyclesOf[V uint64 | float64](s *result.Series, of []V) (x, y []float64) {
 func heapInUse(s *result.Series) (x, y []float64) {
 	last := 0.0
 	for i := range s.GC.Len() {
+		if s.GC.Start[i] == 0 || s.GC.Live[i] == 0 {
+			continue // nobody saw that
+		}
 		end := s.GC.Seconds[i]
 		begin := max(last, end-s.GC.Clock[i])
 		x, y = append(x, begin, max(begin, end)), append(y, float64(s.GC.Start[i]), float64(s.GC.Live[i]))

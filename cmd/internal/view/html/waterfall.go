@@ -11,7 +11,7 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 	c := &Chart{Kind: Bars, Title: "RSS by part", X: Axis{Label: "memory", Format: Bytes},
 		Caption: formatf("The parts add up to RSS, %s.", unit.Size(w.RSS))}
 	in := Series{Name: "in memory", Color: 1}
-	tb := &Table{Caption: "RSS by part; headings sort", Sort: true, Head: cols("part", "in memory", "share", "runtime says", "+-", "how")}
+	tb := &Table{Caption: "RSS by part" + HeadingsSort, Sort: true, Head: cols("part", "in memory", "share", "runtime says", "+-", "how")}
 	tb.Head[5].Num = false
 	for _, p := range w.Parts {
 		cells := []Cell{plain(p.Title()), num(report.SignedSize(p.Bytes), float64(p.Bytes)), plain("-"), plain("-"), plain("-"), plain(p.How)}

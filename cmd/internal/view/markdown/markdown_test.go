@@ -1,0 +1,83 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/cmd/internal/view/html"
+)
+
+func TestEscape(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"plain text, -38.2% [-40.0%, -36.1%]", `plain text, -38.2% \[-40.0%, -36.1%\]`},
+		{"a_b *c* `d` | <e> #1 @f", "a\\_b \\*c\\* \\`d\\` \\| &#60;e\\> \\#1 \\@f"},
+		{"- no list", `\- no list`},
+		{"see https://go.dev/doc/gc-guide#Linux_transparent.", "see <https://go.dev/doc/gc-guide#Linux_transparent>."},
+		{"two\n lines", "two lines"},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			if got := escape(tt.text); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCode(t *testing.T) {
+	w := &writer{}
+	w.fence("echo ```\n")
+	if got, want := w.b.String(), "````sh\necho ```\n````\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := span("a `b`"), "`` a `b` ``"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The answer comes first; what is behind it is folded, with tables that GitHub shows.
+func TestRender(t *testing.T) {
+	p := &html.Page{Sections: []*html.Section{{
+		Kicker: "folio run", Heading: "./prog -x", Code: true, Notes: []string{"a note"},
+		Answers: []html.Answer{{Figure: "-38%", Text: "Set it.", Sure: "10 rounds", Line: "GOGC=400 ./prog"}},
+		Blocks: []*html.Block{
+			{Title: "Words", Words: []string{"no table"}},
+			{Title: "A table", Lead: "It says <so>", Tables: []*html.Table{{Caption: "Rows" + html.HeadingsSort,
+				Head: []html.Column{{Label: "name"}, {Label: "n", Num: true}},
+				Rows: []html.Row{{Cells: []html.Cell{{Text: "a|b", Code: true}, {Text: "1"}}}, {Mark: true, Cells: []html.Cell{{Text: "c"}, {Text: "2"}}}}}},
+				Folds: []*html.Fold{{Words: []string{"folded"}}}},
+		},
+	}}}
+	want := strings.ReplaceAll(`## folio run: 'x./prog -x'x
+
+**-38%** Set it.
+
+10 rounds
+
+'xxsh
+GOGC=400 ./prog
+'xx
+
+- a note
+
+### Words
+
+no table
+
+<details><summary>A table: It says &lt;so&gt;</summary>
+
+Rows
+
+| name | n |
+|---|--:|
+| 'xa\|b'x | 1 |
+| **c** | **2** |
+
+- folded
+
+</details>
+`, "'xx", "```")
+	want = strings.NewReplacer("'x", "`").Replace(want)
+	if got := string(Render(p)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
