@@ -57,7 +57,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 		note += "; there may have been more GC cycles: " + sample.Uncounted.Error()
 	}
 	s.notes.Add(note)
-	err = a.showRun(s, arm)
+	err = a.showRun(s, arm, f.full)
 	s.file.Complete = err == nil && ctx.Err() == nil
 	return err
 }
@@ -66,7 +66,7 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 // already, "" if there is none.
 func (f *runFlags) notAttach() (name string) {
 	f.given.Visit(func(flag *pflag.Flag) {
-		if name == "" && !slices.Contains([]string{"attach", "duration", "sample-rate", "json", "html", "markdown", "bench", "pprof", "redact"}, flag.Name) {
+		if name == "" && !slices.Contains([]string{"attach", "duration", "sample-rate", "json", "html", "markdown", "bench", "pprof", "redact", "full"}, flag.Name) {
 			name = flag.Name
 		}
 	})

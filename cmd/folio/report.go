@@ -22,7 +22,7 @@ import (
 type reportFlags struct {
 	pages      pageFlags
 	kubernetes string
-	all        bool
+	all, full  bool
 	redact     bool
 }
 
@@ -63,6 +63,7 @@ func newReport(a *app) *cobra.Command {
 	f.pages.add(fs)
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.all, "all", false, "tune: list all settings, also those that left the race early")
+	fs.BoolVar(&f.full, "full", false, "run: show all figures, classes, call sites and their evidence")
 	redactFlag(fs, &f.redact)
 	return cmd
 }
@@ -138,7 +139,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	case f.kubernetes != "":
 		return a.kubernetesPatch(a.stdout, results[0].Program, target, results[0].Name)
 	case !f.pages.given():
-		return a.showResults(results, f.all)
+		return a.showResults(results, f)
 	}
 	for _, r := range results {
 		if kind := r.Header().Kind; r.Collapse != nil || r.Load != nil || r.Sites != nil {
@@ -200,7 +201,7 @@ func (a *app) showDifferences(results []*result.Result) error {
 }
 
 // showResults prints results as their commands did.
-func (a *app) showResults(results []*result.Result, all bool) error {
+func (a *app) showResults(results []*result.Result, f *reportFlags) error {
 	if err := a.showDifferences(results); err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func (a *app) showResults(results []*result.Result, all bool) error {
 		var err error
 		switch {
 		case r.Program != nil:
-			err = report.Program(a.stdout, r.Program, report.TextOptions{Width: pictureWidth(a.stdout), All: all})
+			err = report.Program(a.stdout, r.Program, report.TextOptions{Width: pictureWidth(a.stdout), All: f.all, Brief: !f.full})
 		case r.Inspect != nil:
 			err = report.Inspect(a.stdout, r.Inspect, defaultRows)
 		case r.Doctor != nil:

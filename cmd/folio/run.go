@@ -27,14 +27,14 @@ type runFlags struct {
 	pid      int
 	variants variantFlags
 	duration time.Duration
+	full     bool
 }
 
-const runLong = `Run a program and print its memory sheet: time, CPU time, peak memory,
-page faults, garbage collection, huge pages; then CPU time by class, the call
-sites with the most memory tax, and recommendations.
+const runLong = `Run a program and say what memory management costs it, what of that matters, who pays
+for it, and what to do next. With --full: all figures, CPU time by class, call sites, and
+recommendations with their evidence.
 
-The program's output passes through untouched (it writes to pipes, not to a
-terminal); the sheet goes to standard error.
+The program has its own input, output and terminal; the answer goes to standard error.
 With --count 1, the default, the program's exit code becomes folio's (128 + N
 when signal N ended it). With a larger count one more run comes first that does
 not count, and the sheet shows medians.
@@ -103,6 +103,7 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	f.variants.add(fs, false)
 	usage.Group(fs, "Builds")
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")
+	fs.BoolVar(&f.full, "full", false, "show all figures, classes, call sites and their evidence")
 	usage.Group(fs, "Output")
 	fs.IntVar(&f.pid, "attach", 0, "run no command: sample the process `pid` and its descendants")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: sample for this `duration`")
@@ -183,7 +184,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	case len(arm.Samples) == 0:
 		return err
 	}
-	err = errors.Join(err, a.showRun(s, arm))
+	err = errors.Join(err, a.showRun(s, arm, f.full))
 	s.file.Complete = err == nil && !interrupted
 	switch {
 	case interrupted:
@@ -303,7 +304,7 @@ func (s *session) mayHeap(wrapped bool) error {
 }
 
 // showRun analyzes what was measured, once, and shows the result.
-func (a *app) showRun(s *session, arm *trial.Arm) error {
+func (a *app) showRun(s *session, arm *trial.Arm, full bool) error {
 	trial.AddNotes(&s.notes, arm.Samples, s.program.ReadGC)
 	analysis.Run(&s.file, s.mayHeap)
 	report.SetNotes(&s.file, s.notes.Texts())
@@ -312,7 +313,7 @@ func (a *app) showRun(s *session, arm *trial.Arm) error {
 	if err != nil {
 		return errors.Join(err, profErr)
 	}
-	return errors.Join(report.Program(a.stderr, file, report.TextOptions{Width: pictureWidth(a.stderr)}), profErr)
+	return errors.Join(report.Program(a.stderr, file, report.TextOptions{Width: pictureWidth(a.stderr), Brief: !full}), profErr)
 }
 
 // errLate ends a measurement in which the load generator was late each time. A note says by

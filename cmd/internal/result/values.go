@@ -30,14 +30,15 @@ type (
 	Figure = trial.Figure
 	Metric = metric.Spec
 
-	Profile   = profile.Result
-	CallTree  = profile.Tree
-	Class     = profile.Class
-	ClassInfo = profile.ClassInfo
-	Site      = profile.Site
-	Analysis  = diagnose.Analysis
-	NextStep  = diagnose.NextStep
-	Noise     = stat.Noise
+	Profile    = profile.Result
+	CallTree   = profile.Tree
+	Class      = profile.Class
+	ClassInfo  = profile.ClassInfo
+	ClassShare = profile.ClassShare
+	Site       = profile.Site
+	Analysis   = diagnose.Analysis
+	NextStep   = diagnose.NextStep
+	Noise      = stat.Noise
 
 	Final    = tune.Final
 	Estimate = tune.Estimate

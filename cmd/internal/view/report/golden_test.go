@@ -146,6 +146,7 @@ func TestRunText(t *testing.T) {
 				t.Errorf("read back, %v:\n%s", err, again.String())
 			}
 			golden(t, "run-"+tt.name+".txt", b.Bytes())
+			briefGolden(t, f, tt.name)
 		})
 	}
 }

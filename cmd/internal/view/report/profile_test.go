@@ -58,6 +58,7 @@ func TestRunTextSampled(t *testing.T) {
 		t.Errorf("read back, %v:\n%s", err, again.String())
 	}
 	golden(t, "run-sampled.txt", b.Bytes())
+	briefGolden(t, f, "sampled")
 }
 
 func TestRemoved(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 type TextOptions struct {
 	// Width is how many columns tables, bars and plots may take; 0 when that is not known.
 	Width int
+	// Brief is the answer of a run alone.
+	Brief bool
 	// All lists the settings of a search that are not in its final, too.
 	All bool
 }
@@ -35,6 +37,9 @@ func Program(w io.Writer, f *result.File, o TextOptions) error {
 		return p.err
 	case f.Kind == result.KindTune:
 		return (&Tune{File: f, Notes: notesOf(f), Width: o.Width, All: o.All}).Text(w)
+	}
+	if o.Brief {
+		return runBrief(f, w, o.Width)
 	}
 	return runText(f, w, o.Width)
 }
