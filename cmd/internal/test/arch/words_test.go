@@ -31,8 +31,8 @@ var oldWords = []struct{ old, say string }{
 // otherSense are places where such words mean something else.
 var otherSense = []string{
 	"cmd/internal/test/arch/words_test.go",
-	"cmd/internal/trial/profile/",                     // its Collector collects samples
-	"cmd/folio/root.go:give", // time
+	"cmd/internal/trial/profile/",           // its Collector collects samples
+	"cmd/folio/root.go:give",                // time
 	"cmd/internal/program/overlay/patches/", // a patch's name has a hash of its text
 }
 
