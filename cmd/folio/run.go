@@ -30,9 +30,9 @@ type runFlags struct {
 	full     bool
 }
 
-const runLong = `Run a program and say what memory management costs it, what of that matters, who pays
-for it, and what to do next. With --full: all figures, CPU time by class, call sites, and
-recommendations with their evidence.
+const runLong = `Run a program and say what memory management costs it, by class and call site, and what
+to do next. With --full: all figures, classes and call sites, and recommendations with
+their evidence.
 
 The program has its own input, output and terminal; the answer goes to standard error.
 With --count 1, the default, the program's exit code becomes folio's (128 + N

@@ -117,7 +117,7 @@ func briefFigures(f *result.File) string {
 	return strings.Join(out, ", ")
 }
 
-// briefProfile shows the classes that matter, and who pays.
+// briefProfile shows the classes that matter, and the call sites that pay most.
 func (p *printer) briefProfile(r *result.Profile, width int) {
 	if r == nil {
 		return
