@@ -24,6 +24,7 @@ type abArm struct {
 	name          string
 	env           []string // KEY=VALUE, of this one alone
 	thp           trial.THP
+	tree          bool     // it is meant for what the command starts, too: how it is named
 	command, show []string // what is run, and what is shown of it
 	dir           string
 	source        *result.Source
@@ -46,7 +47,7 @@ func abCommands(args []string) ([]abArm, error) {
 			}
 			vars++
 		}
-		set, before, rest, err := abSetting(args[vars:])
+		set, tree, rest, err := abSetting(args[vars:])
 		if err != nil {
 			return nil, misusef("ab: command %d: %w", len(out)+1, err)
 		}
@@ -57,9 +58,9 @@ func abCommands(args []string) ([]abArm, error) {
 		if n == 0 {
 			return nil, misusef("ab: command %d has settings and no program: folio ab -- ./prog args -- GOGC=800 ./prog args", len(out)+1)
 		}
-		command := slices.Concat(before, rest[:n])
+		command := slices.Clone(rest[:n])
 		out = append(out, abArm{
-			env: trial.Setting{Env: set.Vars()}.Environ(args[:vars]), thp: set.THP, command: command, show: command})
+			env: trial.Setting{Env: set.Vars()}.Environ(args[:vars]), thp: set.THP, tree: tree, command: command, show: command})
 		if args = rest[n:]; len(args) == 1 {
 			return nil, misusef("ab: no command after the last --: folio ab -- ./old args -- ./new args")
 		} else if len(args) > 1 {
@@ -71,7 +72,7 @@ func abCommands(args []string) ([]abArm, error) {
 	}
 	names := make(map[string]int)
 	short := func(a abArm) string {
-		return a.own().Line([]string{trial.CommandName(a.command)})
+		return a.line([]string{trial.CommandName(a.command)})
 	}
 	for _, a := range out {
 		names[short(a)]++
@@ -80,7 +81,7 @@ func abCommands(args []string) ([]abArm, error) {
 	for i := range out {
 		a := &out[i]
 		if a.name = short(*a); names[a.name] > 1 {
-			a.name = a.own().Line(a.command)
+			a.name = a.line(a.command)
 		}
 		if used[a.name]++; used[a.name] > 1 {
 			a.name += fmt.Sprintf(" (%d)", used[a.name])
@@ -91,6 +92,14 @@ func abCommands(args []string) ([]abArm, error) {
 
 // own is what the arm sets besides what all do.
 func (a abArm) own() trial.Setting { return trial.Setting{THP: a.thp, Env: a.env} }
+
+// line starts a command with what is the arm's own.
+func (a abArm) line(command []string) string {
+	if a.tree {
+		return a.own().TreeLine(command)
+	}
+	return a.own().Line(command)
+}
 
 // variable is a word that sets a variable for the command behind it, as in a shell.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
@@ -103,11 +112,11 @@ func sets(vars []string, kv string) bool {
 
 // abSetting reads words that begin with folio exec or folio run, as folio tune recommends
 // them: the setting that they start a program with, and the words behind their own --. Of
-// other words it returns all. folio exec --tree is no setting of one program, but a program
-// that stays: before is its own words, the -- too.
-func abSetting(words []string) (set trial.Setting, before, rest []string, err error) {
+// other words it returns all. The runs of a program follow what it starts: folio exec --tree is
+// a setting as well.
+func abSetting(words []string) (set trial.Setting, tree bool, rest []string, err error) {
 	if len(words) < 2 || !isFolio(words[0]) {
-		return set, nil, words, nil
+		return set, false, words, nil
 	}
 	var cmd *cobra.Command
 	var read func(args []string) (trial.Setting, error)
@@ -119,23 +128,23 @@ func abSetting(words []string) (set trial.Setting, before, rest []string, err er
 		f := &runFlags{}
 		cmd, read = runCommand(nil, f), f.asked
 	default:
-		return set, nil, words, nil
+		return set, false, words, nil
 	}
 	root := &cobra.Command{Use: "folio"}
 	root.AddCommand(cmd)
 	usage.Strict(root)
 	switch err := cmd.ParseFlags(words[2:]); {
 	case errors.Is(err, pflag.ErrHelp):
-		return set, nil, nil, errors.New("--help starts no program")
+		return set, false, nil, errors.New("--help starts no program")
 	case err != nil:
-		return set, nil, nil, cmd.FlagErrorFunc()(cmd, err)
+		return set, false, nil, cmd.FlagErrorFunc()(cmd, err)
 	}
 	rest = cmd.Flags().Args()
 	set, err = read(rest)
-	if tree := cmd.Flags().Lookup("tree"); tree != nil && tree.Value.String() == "true" && err == nil {
-		return trial.Setting{}, words[:len(words)-len(rest)], rest, nil
+	if flag := cmd.Flags().Lookup("tree"); flag != nil {
+		tree = flag.Value.String() == "true"
 	}
-	return set, nil, rest, err
+	return set, tree, rest, err
 }
 
 // isFolio says whether a command is folio: by its name, or because it is this program.

@@ -43,7 +43,7 @@ func TestABCommands(t *testing.T) {
 		"a x -- GOGC=1 A=b folio exec --gogc 2 --strict a x":                       "a|A=b GOGC=2 folio exec --thp heap -- a",
 		self + " exec -- a -- folio run --thp=off --env A=b -- a":                  "folio exec --thp heap -- a|A=b folio run --thp=off -- a",
 		"a -- folio run --gomaxprocs 2 -- a x -- folio lab -- a y":                 "a|GOMAXPROCS=2 a|folio|a y",
-		"a -- folio exec --tree --thp heap -- sh x -- GOGC=2 folio exec --tree sh": "a|folio|GOGC=2 folio",
+		"a -- folio exec --tree --thp heap -- sh x -- GOGC=2 folio exec --tree sh": "a|folio exec --tree --thp heap -- sh|GOGC=2 folio exec --tree --thp heap -- sh",
 		"a -- b exec -- folio":                                                     "a|b|folio", // programs
 	} {
 		arms, err := abCommands(strings.Fields(line))
@@ -56,7 +56,7 @@ func TestABCommands(t *testing.T) {
 		}
 	}
 	arms, err := abCommands(strings.Fields("a -- folio exec --tree --gogc 2 -- sh x -- folio exec --tree=false sh"))
-	if err != nil || len(arms) != 3 || strings.Join(arms[1].command, " ") != "folio exec --tree --gogc 2 -- sh x" || len(arms[1].env) > 0 ||
+	if err != nil || len(arms) != 3 || strings.Join(arms[1].command, " ") != "sh x" || strings.Join(arms[1].env, " ") != "GOGC=2" || arms[1].thp != trial.THPHeap ||
 		strings.Join(arms[2].command, " ") != "sh" || arms[2].thp != trial.THPHeap {
 		t.Errorf("--tree: %+v, %v", arms, err)
 	}
