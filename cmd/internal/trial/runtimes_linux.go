@@ -196,6 +196,8 @@ func (c *runtimes) open(p *readRuntime) {
 		// Right after it was told of, an exec may not have come to its end.
 		p.notGo++
 		p.over = !c.told || p.notGo > 2 || p.ending
+	case errors.Is(err, os.ErrPermission) && c.told && !p.isGo:
+		p.over = true // it is no Go program, as far as its file says
 	case errors.Is(err, layout.ErrUnknown):
 		p.err, p.over = fmt.Errorf("the runtime of process %d cannot be read: %w; with GODEBUG=gctrace=1 in the environment, folio counts the lines of its trace", p.pid, err), true
 	case errors.Is(err, os.ErrPermission), p.tries == mostTries:
