@@ -3,13 +3,14 @@ package gctune
 import (
 	"testing"
 
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // BenchmarkLook is what the tuner does when it wakes: at most 50 times a second
 // and only after GC cycles, so 1% of a millisecond is 0.05% of a processor.
 func BenchmarkLook(b *testing.B) {
-	t := &Tuner{c: NewController(Params{})}
+	t := &Tuner{c: gccontrol.NewController(gccontrol.Params{})}
 	t.meter = newMeter(procmem.FS{}, newBudgeter(procmem.FS{}, &Options{}), nil)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -24,19 +25,5 @@ func BenchmarkRefresh(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		budget.refresh(budget.at, 0)
-	}
-}
-
-// BenchmarkNext is the decision alone.
-func BenchmarkNext(b *testing.B) {
-	w := simulate(costly(100*mb), Params{})
-	b.ReportAllocs()
-	for b.Loop() {
-		w.s.Time += 20e6
-		w.s.Cycles++
-		w.s.CPU += 40e6
-		w.s.GCTime += 1e6
-		w.s.Allocated += 20 * mb
-		w.c.Next(w.s)
 	}
 }

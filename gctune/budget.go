@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -44,7 +45,7 @@ func newBudgeter(fs procmem.FS, o *Options) *budgeter {
 
 // read puts the budget, what lies beyond it and the pressure into a sample; they
 // are 0 when unknown. anon is what the process itself uses.
-func (b *budgeter) read(s *Sample, now time.Time, anon uint64) {
+func (b *budgeter) read(s *gccontrol.Sample, now time.Time, anon uint64) {
 	if b.at.IsZero() || now.Sub(b.at) >= budgetEvery {
 		b.at = now
 		b.refresh(now, anon)
@@ -112,10 +113,10 @@ func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, reserve, 
 		if m.Usage == nil {
 			return 0
 		}
-		n := sub(*m.Usage, anon)
+		n := less(*m.Usage, anon)
 		for _, c := range cache {
 			if c != nil {
-				n = sub(n, *c)
+				n = less(n, *c)
 			}
 		}
 		return n
@@ -127,8 +128,8 @@ func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, reserve, 
 	}
 	reserve = max(reserve, slack)
 	// Not 0, which would mean that there is no limit.
-	budget = max(sub(*limit, others(m.InactiveFile, m.Unsplit)+reserve), 1)
-	hard = max(sub(*limit, others(m.InactiveFile, m.Unsplit, m.ActiveFile)+slack), 1)
+	budget = max(less(*limit, others(m.InactiveFile, m.Unsplit)+reserve), 1)
+	hard = max(less(*limit, others(m.InactiveFile, m.Unsplit, m.ActiveFile)+slack), 1)
 	return budget, reserve - slack, hard
 }
 
@@ -147,4 +148,12 @@ func (b *budgeter) pressed(now time.Time) float64 {
 		return 0
 	}
 	return min(max(float64(p.Some-last)/float64(now.Sub(since)), 0), 1)
+}
+
+// less is a-b, 0 where b is larger.
+func less(a, b uint64) uint64 {
+	if a < b {
+		return 0
+	}
+	return a - b
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -78,7 +79,7 @@ func TestBudget(t *testing.T) {
 			(4096 + 100) * 95 / 100, "quarter of the machine's free memory"},
 	} {
 		b := newBudgeter(machine(t, c.files), &c.opts)
-		var s Sample
+		var s gccontrol.Sample
 		b.read(&s, time.Now(), anon)
 		near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= 2 }
 		if !near(s.Budget/mb, c.budget) || !near(s.Reserve/mb, c.reserve) || !near(s.Hard/mb, c.hard) ||
@@ -106,7 +107,7 @@ func TestBudgetIsReadAgain(t *testing.T) {
 	write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n")
 	b := newBudgeter(procmem.New(root), &Options{})
 	now := time.Now()
-	var s Sample
+	var s gccontrol.Sample
 	if b.read(&s, now, 0); s.Budget != 950*mb || s.Reserve != 25*mb || s.Hard != 975*mb || s.Pressure != 0 {
 		t.Errorf("%+v", s)
 	}

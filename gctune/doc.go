@@ -28,7 +28,7 @@
 //
 // # How it decides
 //
-// [Controller] makes the decisions: a pure function of the samples. The CPU time of
+// Decisions are a function of samples alone, which is tested on simulated heaps. The CPU time of
 // a GC cycle, and the CPU time that the program itself takes for each allocated
 // byte, give the heap growth between two cycles at which GC takes a wanted share.
 // Nothing is tried out, so it converges within a few cycles and does not oscillate.

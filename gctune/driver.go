@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"github.com/foliomem/folio/internal/library/gccontrol"
 )
 
 // wakeGap bounds how often the tuner looks when GC cycles follow each other
@@ -37,7 +39,7 @@ func (t *Tuner) run() {
 	defer close(t.done)
 	wake := make(chan struct{}, 1)
 	arm(wake)
-	pause := tick
+	pause := gccontrol.Tick
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
@@ -58,7 +60,7 @@ func (t *Tuner) run() {
 		case <-timer.C:
 		}
 		s, d := t.look()
-		pause = nextLook(pause, &before, &s, &d, t.found.gogc)
+		pause = gccontrol.NextLook(pause, &before, &s, &d, t.found.gogc)
 		if pause > 0 {
 			timer.Reset(pause)
 		} else {
@@ -74,10 +76,10 @@ func (t *Tuner) settle() time.Duration {
 }
 
 // look takes a sample and puts in force what follows from it.
-func (t *Tuner) look() (Sample, Decision) {
+func (t *Tuner) look() (gccontrol.Sample, gccontrol.Decision) {
 	s := t.meter.sample(time.Now(), t.procs.extra())
 	d := t.c.Next(s)
-	t.procs.look(t.c.load.late, t.meter.count(mGoal))
+	t.procs.look(t.c.Late(), t.meter.count(mGoal))
 	var gogc, limit uint64
 	if !d.UserGOGC && d.GOGC != s.GOGC {
 		if was := debug.SetGCPercent(d.GOGC); was != s.GOGC {
@@ -95,9 +97,11 @@ func (t *Tuner) look() (Sample, Decision) {
 		}
 	}
 	t.mu.Lock()
-	wasUnmet := t.stats.State == Emergency
+	wasUnmet := t.decided.State == gccontrol.Emergency
 	st := &t.stats
-	st.Decision, st.Live, st.NonGo, st.Hard, st.Pressure = d, s.Live, s.NonGo, s.Hard, s.Pressure
+	t.decided = d
+	st.decide(&d)
+	st.Live, st.NonGo, st.Hard, st.Pressure = s.Live, s.NonGo, s.Hard, s.Pressure
 	st.BudgetSource = *t.meter.budget.source.Load()
 	st.Wakes++
 	st.GOGCChanges += gogc
@@ -105,7 +109,7 @@ func (t *Tuner) look() (Sample, Decision) {
 	if d.Release && t.release() {
 		st.Releases++
 	}
-	unmet := d.State == Emergency && !wasUnmet
+	unmet := d.State == gccontrol.Emergency && !wasUnmet
 	if unmet {
 		st.Unmet++
 	}

@@ -3,6 +3,7 @@ package gctune
 import (
 	"testing"
 
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/test/property"
 )
 
@@ -35,7 +36,7 @@ func TestExcess(t *testing.T) {
 func TestFullHeap(t *testing.T) {
 	property.Check(t, func(t *property.T) {
 		m := &meter{}
-		var s Sample
+		var s gccontrol.Sample
 		m.fullest(&s)
 		for range 20 {
 			cycles := t.Uint("cycles", 0, 3)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/internal/base/ballast"
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/system/cputime"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -23,9 +24,9 @@ type meter struct {
 	anon     uint64    // resident memory that belongs to no file; 0 when unknown
 	nonGo    uint64    // of that, what the runtime did not know of at that moment
 	collect  collection
-	ended    Sample // the first after the last GC cycle
-	full     uint64 // heap objects when that cycle ended, with garbage
-	last     Sample
+	ended    gccontrol.Sample // the first after the last GC cycle
+	full     uint64           // heap objects when that cycle ended, with garbage
+	last     gccontrol.Sample
 }
 
 // collection is the CPU time of GC cycles, taken from the runtime's
@@ -124,7 +125,7 @@ func (m *meter) seconds(i int) time.Duration {
 
 // sample reads everything. The runtime counts CPU time once for each
 // GC cycle, at its end: a sample soon after one is the most exact.
-func (m *meter) sample(now time.Time, second extra) Sample {
+func (m *meter) sample(now time.Time, second extra) gccontrol.Sample {
 	var allocated, cycles uint64 // of goheap
 	ballast.Read(func(a, c uint64) {
 		metrics.Read(m.samples)
@@ -141,32 +142,32 @@ func (m *meter) sample(now time.Time, second extra) Sample {
 	if second.now {
 		cpus--
 	}
-	s := Sample{
+	s := gccontrol.Sample{
 		Time:   now.Sub(m.start),
 		Cycles: m.count(mCycles), Forced: m.count(mForced) + cycles,
 		GCTime: gc, CPU: cpu - idle, CPUs: cpus,
-		Allocated: sub(m.count(mAllocs), allocated),
+		Allocated: less(m.count(mAllocs), allocated),
 		Live:      m.count(mLive), Scan: m.count(mStack) + m.count(mGlobals),
 		GOGC: int(int32(m.count(mGOGC))), MemoryLimit: int64(min(m.count(mLimit), math.MaxInt64)),
 	}
 	if m.work != nil {
 		s.Work, s.HasWork = m.work(), true
 	}
-	ready := sub(m.count(mMapped), m.count(mReleased))
+	ready := less(m.count(mMapped), m.count(mReleased))
 	heap := footprint{
 		objects: m.count(mObjects), unused: m.count(mUnused), free: m.count(mFree), goal: m.count(mGoal), full: m.fullest(&s),
 	}
-	s.Committed, s.Overhead = ready, sub(ready, heap.objects+heap.unused+heap.free)+heap.excess()
-	s.Releasable = heap.free + sub(heap.objects, s.Live)
+	s.Committed, s.Overhead = ready, less(ready, heap.objects+heap.unused+heap.free)+heap.excess()
+	s.Releasable = heap.free + less(heap.objects, s.Live)
 	if now.Sub(m.resident) >= residentEvery {
 		m.resident = now
 		m.anon = 0
 		if st, err := m.fs.Statm(0); err == nil {
-			m.anon = sub(st.RSS, st.Shared)
+			m.anon = less(st.RSS, st.Shared)
 		}
 		// Both of one moment: a heap that shrinks between two readings must not
 		// look like something else that grows.
-		m.nonGo = sub(m.anon, ready)
+		m.nonGo = less(m.anon, ready)
 	}
 	s.NonGo = m.nonGo
 	m.budget.read(&s, now, m.anon)
@@ -189,15 +190,15 @@ type footprint struct {
 // when the heap was full last.
 func (f *footprint) excess() uint64 {
 	most := max(f.goal, f.full)
-	return min(max(sub(f.objects+f.unused+f.free, most), f.goal/100), f.unused)
+	return min(max(less(f.objects+f.unused+f.free, most), f.goal/100), f.unused)
 }
 
 // fullest is how large the heap was when the last GC cycle ended: what was live
 // before it, and what was allocated since then.
-func (m *meter) fullest(s *Sample) uint64 {
-	cycles := sub(s.Cycles, m.ended.Cycles)
+func (m *meter) fullest(s *gccontrol.Sample) uint64 {
+	cycles := less(s.Cycles, m.ended.Cycles)
 	if cycles > 0 {
-		m.full = m.ended.Live + sub(s.Allocated, m.ended.Allocated)/cycles
+		m.full = m.ended.Live + less(s.Allocated, m.ended.Allocated)/cycles
 		m.ended = *s
 	}
 	return m.full

@@ -1,6 +1,10 @@
 package gctune
 
-import "time"
+import (
+	"time"
+
+	"github.com/foliomem/folio/internal/library/gccontrol"
+)
 
 // Options of a Tuner. Nil and zero fields mean the defaults; shares are from 0 to
 // 1, sizes are bytes.
@@ -91,8 +95,8 @@ type Unmet struct {
 	Growth float64
 }
 
-func (o *Options) params() Params {
-	return Params{
+func (o *Options) params() gccontrol.Params {
+	return gccontrol.Params{
 		Threshold: o.Threshold, Target: o.Target, MaxCost: o.MaxCost, MinCycle: o.MinCycle,
 		Floor: o.Floor, Ceiling: o.Ceiling, MemoryPerCPU: o.MemoryPerCPU,
 	}

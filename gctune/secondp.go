@@ -292,7 +292,7 @@ func (h *heapView) read() {
 	metrics.Read(h.samples)
 	value := func(i int) uint64 { return h.samples[i].Value.Uint64() }
 	h.cycles, h.allocated, h.live = value(0), value(1), value(2)
-	h.growth, h.objects = sub(value(3), h.live), sub(value(4), h.live)
+	h.growth, h.objects = less(value(3), h.live), less(value(4), h.live)
 }
 
 // ended reports whether a GC cycle has ended on the way.
@@ -301,14 +301,17 @@ func (h *heapView) ended() bool { return h.cycles != h.from.cycles }
 // swept reports whether the heap is swept, where the way began as that did: then it has what is
 // live and what was allocated since, but for what the beginning missed.
 func (h *heapView) swept() bool {
-	return h.objects <= sub(h.allocated, h.from.allocated)+(h.live+h.objects)/200
+	return h.objects <= less(h.allocated, h.from.allocated)+(h.live+h.objects)/200
 }
 
 // grown is how far the heap has grown on its way. The news of its beginning may have come late,
 // when much had been allocated; and what the last cycle left is swept only in time.
 func (h *heapView) grown() uint64 {
-	return min(h.objects, 2*sub(h.allocated, h.from.allocated))
+	return min(h.objects, 2*less(h.allocated, h.from.allocated))
 }
+
+// longestWait is for a heap that does not grow.
+const longestWait = 30 * time.Second
 
 // wait is how long to wait until the next reading, 0 if the cycle may begin soon. before is
 // what had been allocated at the last reading, and last how long ago that was to be.
@@ -317,9 +320,9 @@ func (h *heapView) wait(before uint64, last time.Duration) time.Duration {
 	if left <= 0 {
 		return 0
 	}
-	recent := sub(h.allocated, before)
+	recent := less(h.allocated, before)
 	if recent == 0 {
-		return min(2*last, maxTick)
+		return min(2*last, longestWait)
 	}
 	half := left / float64(recent) * float64(h.elapsed) / 2 // it may allocate faster soon
 	return max(time.Duration(min(half, float64(time.Second))), secondPTick/2)

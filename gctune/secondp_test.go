@@ -25,7 +25,7 @@ func TestSecondPWait(t *testing.T) {
 		{"a long way", 10, 9, time.Second, time.Second, time.Second},
 		{"a burst", 129, 1, 10 * time.Millisecond, time.Second, secondPTick / 2},
 		{"nothing happens", 10, 10, time.Second, time.Second, 2 * time.Second},
-		{"nothing happens for long", 10, 10, time.Second, 20 * time.Second, maxTick},
+		{"nothing happens for long", 10, 10, time.Second, 20 * time.Second, longestWait},
 	} {
 		h := view(c.since, c.since)
 		h.elapsed = c.elapsed

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -17,7 +18,7 @@ import (
 // has done nothing.
 type Tuner struct {
 	opts  Options
-	c     *Controller
+	c     *gccontrol.Controller
 	meter *meter
 	found settings
 	ours  settings // what is in force because of us
@@ -29,9 +30,10 @@ type Tuner struct {
 
 	releasing atomic.Bool // memory is being released
 
-	mu     sync.Mutex // guards stats
-	stats  Stats
-	logged Decision
+	mu      sync.Mutex // guards stats
+	stats   Stats
+	decided gccontrol.Decision // the last one
+	logged  gccontrol.Decision
 }
 
 // settings are those that a Tuner may change.
@@ -42,8 +44,25 @@ type settings struct {
 
 // Stats is what a Tuner has done and measured. Sizes are bytes.
 type Stats struct {
-	Decision            // the last one
-	BudgetSource string // where Budget comes from
+	// What is in force, and why: State in a word (inactive, spending, holding, shrinking,
+	// emergency, user-set), Reason in a few.
+	State, Reason string
+	GOGC          int
+	MemoryLimit   int64
+	// UserGOGC and UserLimit are true if the user has set GOGC or the memory limit, which is
+	// then left alone.
+	UserGOGC, UserLimit bool
+	// Goal is the heap size at which the next GC cycle ends by GOGC, Short by how much the live
+	// heap and memory outside the runtime exceed the budget; 0 if they fit.
+	Goal, Short uint64
+	// Cost is the GC share of CPU time at these settings, CostAtBase that at GOGC=100.
+	Cost, CostAtBase float64
+	// Growth is the trend of the live heap in bytes per second if it has grown steadily, which
+	// suggests a leak; else 0.
+	Growth float64
+
+	Budget       uint64 // for the whole process
+	BudgetSource string // where it comes from
 	Live         uint64 // heap that the last GC cycle found reachable
 	NonGo        uint64 // resident memory outside the Go runtime; Linux only
 	Hard         uint64 // the limit at which the process is killed; 0 for none
@@ -55,6 +74,13 @@ type Stats struct {
 	Releases     uint64 // how often free heap memory was released at once, because memory outside the runtime grew
 	Unmet        uint64 // how often the live heap came to exceed the budget
 	SecondP      uint64 // GC cycles for which the program had a second P, see Options.SecondP
+}
+
+// decide takes what was decided.
+func (s *Stats) decide(d *gccontrol.Decision) {
+	s.State, s.Reason, s.GOGC, s.MemoryLimit = d.State.String(), d.Reason.String(), d.GOGC, d.MemoryLimit
+	s.UserGOGC, s.UserLimit, s.Goal, s.Short = d.UserGOGC, d.UserLimit, d.Goal, d.Short
+	s.Cost, s.CostAtBase, s.Growth, s.Budget = d.Cost, d.CostAtBase, d.Growth, d.Budget
 }
 
 // ErrRunning is wrapped by the error of a second Start.
@@ -83,9 +109,9 @@ func start(o *Options, fs procmem.FS) (*Tuner, error) {
 	found := inForce()
 	t.found, t.ours = found, found
 	p := o.params()
-	p.UserGOGC = found.gogc != base || validGOGC(os.Getenv("GOGC"))
+	p.UserGOGC = found.gogc != gccontrol.Base || validGOGC(os.Getenv("GOGC"))
 	p.UserLimit = found.limit != math.MaxInt64 || os.Getenv("GOMEMLIMIT") != ""
-	t.c = NewController(p)
+	t.c = gccontrol.NewController(p)
 	t.look() // the limit holds from now on, not from the first GC cycle
 	go t.run()
 	return t, nil

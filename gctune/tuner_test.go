@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/internal/library/gccontrol"
 	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -21,6 +22,11 @@ import (
 // What a Tuner changes is the whole process's, so each case runs in a process of
 // its own: this test binary with the name of the case in the environment.
 const childEnv = "GCTUNE_TEST_CHILD"
+
+const (
+	mb = 1 << 20
+	gb = 1 << 30
+)
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childEnv); name != "" {
@@ -86,7 +92,7 @@ var eager = &Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second}
 // pinned are children that may run on one CPU only.
 var pinned map[string]child
 
-var goDefault = settings{base, math.MaxInt64}
+var goDefault = settings{gccontrol.Base, math.MaxInt64}
 
 var children = map[string]child{
 	"Stop restores": {run: func() error {
@@ -133,7 +139,7 @@ var children = map[string]child{
 			return err
 		}
 		st, have := t.Stats(), inForce()
-		if have.gogc != 150 || st.GOGCChanges != 0 || !st.UserGOGC || st.UserLimit || st.State != UserSet || have.limit == math.MaxInt64 {
+		if have.gogc != 150 || st.GOGCChanges != 0 || !st.UserGOGC || st.UserLimit || st.State != "user-set" || have.limit == math.MaxInt64 {
 			return fmt.Errorf("%+v, %+v", have, st)
 		}
 		t.Stop()
@@ -165,7 +171,7 @@ var children = map[string]child{
 			return fmt.Errorf("%+v, %+v", have, st)
 		}
 		t.Stop()
-		if have := inForce(); have != (settings{base, 512 << 20}) {
+		if have := inForce(); have != (settings{gccontrol.Base, 512 << 20}) {
 			return fmt.Errorf("after Stop: %+v", have)
 		}
 		return nil
@@ -179,7 +185,7 @@ var children = map[string]child{
 			return err
 		}
 		ours := debug.SetGCPercent(77)
-		if err := churn("yielding", func() bool { return t.Stats().State == UserSet }); err != nil {
+		if err := churn("yielding", func() bool { return t.Stats().State == "user-set" }); err != nil {
 			return err
 		}
 		if have := inForce(); have.gogc != 77 {
@@ -191,7 +197,7 @@ var children = map[string]child{
 			return err
 		}
 		debug.SetGCPercent(78)
-		if err := churn("yielding again", func() bool { return t.Stats().State == UserSet }); err != nil {
+		if err := churn("yielding again", func() bool { return t.Stats().State == "user-set" }); err != nil {
 			return err
 		}
 		t.Stop()
@@ -210,7 +216,7 @@ var children = map[string]child{
 			return err
 		}
 		t.Stop()
-		if have := inForce(); have != (settings{base, 300 << 20}) {
+		if have := inForce(); have != (settings{gccontrol.Base, 300 << 20}) {
 			return fmt.Errorf("after Stop: %+v", have)
 		}
 		return nil
@@ -247,7 +253,7 @@ var children = map[string]child{
 		runtime.KeepAlive(hold)
 		hold = nil
 		// There is room again, so it is reported again.
-		if err := churn("room", func() bool { return t.Stats().State != Emergency }); err != nil {
+		if err := churn("room", func() bool { return t.Stats().State != "emergency" }); err != nil {
 			return err
 		}
 		t.SetBudget(4 << 20)

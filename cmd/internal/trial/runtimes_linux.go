@@ -3,7 +3,9 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,13 +101,10 @@ func (c *runtimes) read() (n int) {
 	return n
 }
 
-func (c *runtimes) living() (all []*readRuntime) {
+func (c *runtimes) living() []*readRuntime {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.of {
-		all = append(all, p)
-	}
-	return all
+	return slices.Collect(maps.Values(c.of))
 }
 
 // exec is told before a process executes a program: what its memory has now is read for the
@@ -136,13 +135,13 @@ func (c *runtimes) exec(pid int, isGo bool) {
 func (c *runtimes) exit(pid int, seen bool) {
 	c.mu.Lock()
 	p := c.of[pid]
-	delete(c.of, pid)
+	if p == nil && seen {
+		p = &readRuntime{pid: pid, born: true}
+		c.of[pid] = p
+	}
 	c.mu.Unlock()
 	if p == nil {
-		if !seen {
-			return
-		}
-		p = &readRuntime{pid: pid, born: true}
+		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,12 +157,17 @@ func (c *runtimes) exit(pid int, seen bool) {
 			}
 		}
 	}
-	if !seen && !p.known && p.isGo && p.err == nil {
-		p.err = fmt.Errorf("process %d was ended by a signal before it was read", pid)
+	if p.isGo && !p.known && p.notGo == 0 && p.err == nil {
+		if p.err = fmt.Errorf("process %d was ended by a signal before it was read", pid); seen {
+			p.err = fmt.Errorf("process %d could not be read before it ended", pid)
+		}
 	}
 	p.close()
 	p.over = true
-	c.archive(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, pid)
+	c.ended.add(p)
 }
 
 // settles is how long a runtime is given to come to a state in which it can be read: one of
@@ -275,9 +279,8 @@ func (c *runtimes) restart() (before gcTotals) {
 // totals reads all that live, and returns what all did.
 func (c *runtimes) totals() gcTotals {
 	c.read()
-	living := c.living()
 	c.mu.Lock()
-	sum := c.ended
+	sum, living := c.ended, slices.Collect(maps.Values(c.of))
 	c.mu.Unlock()
 	for _, p := range living {
 		p.mu.Lock()

@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import (
 	"encoding/binary"
@@ -44,7 +44,7 @@ func FuzzController(f *testing.F) {
 			}
 			before := c.window
 			d := c.Next(s)
-			if pause := nextLook(tick, &before, &s, &d, base); pause < 0 || pause > maxTick {
+			if pause := NextLook(Tick, &before, &s, &d, base); pause < 0 || pause > maxTick {
 				t.Fatalf("the next look after %v", pause)
 			}
 			switch {
@@ -61,7 +61,7 @@ func FuzzController(f *testing.F) {
 			case math.IsNaN(d.Growth) || math.IsInf(d.Growth, 0):
 				t.Fatalf("growth %v", d.Growth)
 			}
-			_ = describe(&s, &d, base)
+			_ = Describe(&s, &d, base)
 			s.GOGC, s.MemoryLimit = d.GOGC, d.MemoryLimit
 		}
 	})

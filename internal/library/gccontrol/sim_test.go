@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import (
 	"math"
@@ -77,7 +77,7 @@ func simulate(p program, params Params) *world {
 		p.budget = always(0)
 	}
 	w := &world{program: p, c: NewController(params)}
-	w.pause = tick
+	w.pause = Tick
 	w.s = Sample{GOGC: base, MemoryLimit: math.MaxInt64, HasWork: p.work, Scan: p.scan}
 	w.look()
 	return w
@@ -95,7 +95,7 @@ func (w *world) look() {
 	}
 	before, audit := w.s.GOGC, w.d.Audit
 	w.d = w.c.Next(w.s)
-	w.pause = nextLook(w.pause, &w.last, &w.s, &w.d, base)
+	w.pause = NextLook(w.pause, &w.last, &w.s, &w.d, base)
 	w.looked, w.last = w.s.Time, w.s
 	w.s.GOGC, w.s.MemoryLimit = w.d.GOGC, w.d.MemoryLimit
 	if before != w.d.GOGC {

@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import (
 	"math"
@@ -326,3 +326,6 @@ func (c *Controller) explain(s *Sample, r room, gogc int, normal float64) (State
 	}
 	return Spending, Frequent
 }
+
+// Late is the share of its CPUs that the program has used of late.
+func (c *Controller) Late() float64 { return c.load.late }

@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import "math"
 

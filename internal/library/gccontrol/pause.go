@@ -1,11 +1,11 @@
-package gctune
+package gccontrol
 
 import "time"
 
 const (
 	// While memory is spent, what happens outside the heap is looked at as
 	// often as this; less and less often while nothing happens.
-	tick    = time.Second
+	Tick    = time.Second
 	maxTick = 30 * time.Second
 	// closeTick is for when there is little room left.
 	closeTick = 50 * time.Millisecond
@@ -16,19 +16,19 @@ const (
 	slow = 16 << 20
 )
 
-// nextLook is how long to wait for the next look if no GC cycle comes first; 0
+// NextLook is how long to wait for the next look if no GC cycle comes first; 0
 // for as long as it takes. last is what it was before this look, before the
 // sample of then, and found the GOGC of the program without us.
-func nextLook(last time.Duration, before, s *Sample, d *Decision, found int) time.Duration {
-	least, most := tick, maxTick
+func NextLook(last time.Duration, before, s *Sample, d *Decision, found int) time.Duration {
+	least, most := Tick, maxTick
 	if spare, known := s.spare(d); known {
-		least = min(max(fill(spare, fast), closeTick), tick)
-		most = min(max(fill(spare, slow), tick), maxTick)
+		least = min(max(fill(spare, fast), closeTick), Tick)
+		most = min(max(fill(spare, slow), Tick), maxTick)
 	}
 	switch {
 	case d.State == Emergency || d.State == Shrinking:
 		least = closeTick
-	case d.GOGC == found && least == tick:
+	case d.GOGC == found && least == Tick:
 		return 0 // the program is as it would be without us
 	}
 	if s.Allocated-before.Allocated < 1<<20 && s.NonGo < before.NonGo+before.NonGo/20+1<<20 {

@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import "math"
 
@@ -20,9 +20,10 @@ const (
 	marginShare = 0.125
 )
 
-// unknownMultiple bounds what is spent where nobody knows how much memory there
+// UnknownMultiple bounds what is spent where nobody knows how much memory there
 // is: the heap may grow to 1+4 times what is live.
-const unknownMultiple = 4
+// UnknownMultiple bounds the growth of the heap, in live heaps, where nothing is known of memory.
+const UnknownMultiple = 4
 
 // room is what the heap and its limit can be.
 type room struct {
@@ -40,7 +41,7 @@ type room struct {
 // roomFor finds the room within the budget of a sample.
 func (c *Controller) roomFor(s *Sample) room {
 	if s.Budget == 0 && !c.userLimit {
-		h := max(unknownMultiple*(float64(s.Live)+float64(s.Scan)), 16*minHeap)
+		h := max(UnknownMultiple*(float64(s.Live)+float64(s.Scan)), 16*minHeap)
 		return room{growth: h, goal: float64(s.Live) + h, limit: s.MemoryLimit}
 	}
 	r := room{known: true}

@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import (
 	"testing"
@@ -112,25 +112,25 @@ func TestNextLook(t *testing.T) {
 		last time.Duration
 		want time.Duration
 	}{
-		{"plenty", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: 200}, true, tick, tick},
+		{"plenty", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: 200}, true, Tick, Tick},
 		{"plenty, at rest", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: 200}, false, 20 * time.Second, maxTick},
-		{"left alone", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: base}, true, tick, 0},
-		{"nothing known", Sample{Committed: gb}, Decision{GOGC: 200}, true, tick, tick},
-		{"128 MB", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, true, tick, 250 * time.Millisecond},
+		{"left alone", Sample{Hard: 8 * gb, Committed: gb}, Decision{GOGC: base}, true, Tick, 0},
+		{"nothing known", Sample{Committed: gb}, Decision{GOGC: 200}, true, Tick, Tick},
+		{"128 MB", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, true, Tick, 250 * time.Millisecond},
 		{"128 MB when the heap is full", Sample{Hard: gb, Committed: 100 * mb, Overhead: 10 * mb},
-			Decision{GOGC: 200, Goal: gb - 138*mb}, true, tick, 250 * time.Millisecond},
-		{"128 MB of a budget", Sample{Budget: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, true, tick, 250 * time.Millisecond},
+			Decision{GOGC: 200, Goal: gb - 138*mb}, true, Tick, 250 * time.Millisecond},
+		{"128 MB of a budget", Sample{Budget: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, true, Tick, 250 * time.Millisecond},
 		{"128 MB, at rest", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: 200}, false, 20 * time.Second, 8 * time.Second},
-		{"128 MB, left alone", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: base}, true, tick, 250 * time.Millisecond},
-		{"nothing", Sample{Hard: gb, Committed: 2 * gb}, Decision{GOGC: 200}, true, tick, closeTick},
-		{"shrinking", Sample{Hard: 8 * gb}, Decision{GOGC: 200, State: Shrinking}, true, tick, closeTick},
+		{"128 MB, left alone", Sample{Hard: gb, Committed: gb - 128*mb}, Decision{GOGC: base}, true, Tick, 250 * time.Millisecond},
+		{"nothing", Sample{Hard: gb, Committed: 2 * gb}, Decision{GOGC: 200}, true, Tick, closeTick},
+		{"shrinking", Sample{Hard: 8 * gb}, Decision{GOGC: 200, State: Shrinking}, true, Tick, closeTick},
 	} {
 		c.s.Allocated = gb
 		before := c.s
 		if c.busy {
 			before = busy(&c.s)
 		}
-		if got := nextLook(c.last, &before, &c.s, &c.d, base); got != c.want {
+		if got := NextLook(c.last, &before, &c.s, &c.d, base); got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
 	}

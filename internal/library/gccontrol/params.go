@@ -1,4 +1,4 @@
-package gctune
+package gccontrol
 
 import "time"
 
@@ -62,8 +62,10 @@ func (p *Params) shares(waits bool) (most, target float64) {
 	return most, min(target, most)
 }
 
-// base is the default GOGC.
-const base = 100
+// Base is the default GOGC.
+const Base = 100
+
+const base = Base
 
 func (p Params) withDefaults() Params {
 	share := func(v *float64, otherwise, least, most float64) {
