@@ -56,7 +56,6 @@ var reductions = []struct {
 	{from: `^systemd-run --user --scope -p Delegate=yes `, to: ""},
 	{from: `\bgo run \./cmd/folio\b`, to: "folio"},
 	{from: `\b(1234|4242)\b`, to: "$$PID"},
-	{from: `(folio load .*) URL$`, to: "$1 --duration 1s http://127.0.0.1:8080/"},
 	{from: `\b8080\b`, to: "$$PORT"},
 	{from: `/tmp/(loadgen|jsonserver)`, to: "./$1"},
 	{from: `/tmp/server\.huge`, to: "./another.huge"},

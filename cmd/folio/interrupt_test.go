@@ -285,7 +285,7 @@ func TestRunInterruptedBeforeReady(t *testing.T) {
 			c.awaitRuns(1)
 			c.signal(sig)
 			c.end(130)
-			if got := c.stderr.String(); !strings.Contains(got, ": the run was interrupted before the server answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
+			if got := c.stderr.String(); !strings.Contains(strings.Join(strings.Fields(got), " "), ": the run was interrupted before the server answered at http://127.0.0.1:") || strings.Contains(got, "folio: ") {
 				t.Errorf("%s, %v: standard error %q", load, sig, got)
 			}
 		}
@@ -319,8 +319,8 @@ func TestRunPassesSignals(t *testing.T) {
 		if got := c.stdout.String(); got != "interrupts: 1\n" {
 			t.Errorf("standard output %q", got)
 		}
-		if !strings.Contains(c.stderr.String(), "s  wall clock\n") {
-			t.Error("no sheet")
+		if !strings.Contains(c.stderr.String(), "s wall, ") {
+			t.Error("no figures")
 		}
 		if r, n := c.result("f.json"); !r.Complete || n != 1 {
 			t.Errorf("result: complete %v, %d samples", r.Complete, n)
