@@ -1,3 +1,5 @@
+// Package gccontrol decides on GOGC and on the memory limit of a program that runs: a function
+// of samples, without a clock or a runtime of its own, which package gctune gives them.
 package gccontrol
 
 import (
