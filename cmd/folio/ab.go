@@ -204,7 +204,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed bool) (e
 	s.file.Notes = s.notes.Texts()
 	s.file.Complete = err == nil && !interrupted
 	out := io.Writer(a.stdout)
-	if s.out.toStdout() {
+	if s.out.ToStdout() {
 		out = a.stderr
 	}
 	file, textErr := shown(&s.file, s.redact)
@@ -348,7 +348,7 @@ func (s *abSession) keep(res *ab.Result) {
 }
 
 func (s *abSession) write() error {
-	return s.out.write(!s.file.Measured(), jsonOf(&s.file, s.redact))
+	return s.out.Write(!s.file.Measured(), jsonOf(&s.file, s.redact))
 }
 
 // end writes the last version, with the reason of a failure, and closes the files.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/process/collapser"
@@ -103,11 +105,11 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	if err != nil {
 		return misuse(err)
 	}
-	out, err := a.openOutputs(asJSON(f.json))
+	out, err := a.openOutputs(output.JSON(f.json))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()

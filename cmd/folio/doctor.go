@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
@@ -106,11 +108,11 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)
 	}
-	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json), asMarkdown(f.markdown))
+	files, err := a.openOutputs(output.JSON(f.json), output.Page(f.html, f.json), output.Markdown(f.markdown))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, files.close()) }()
+	defer func() { err = errors.Join(err, files.Close()) }()
 
 	ctx, stop := interruptible(ctx)
 	defer stop()

@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/process/witness"
 	"github.com/foliomem/folio/cmd/internal/program/launch"
-	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/system/spawn"
 )
 
@@ -29,17 +26,17 @@ func (r *launchRequest) tree(env []string, inherited launch.Inherited) error {
 		r.say(r.args[0] + " runs as it is: " + err.Error())
 		return r.failed(launch.Exec(r.path, r.args, env, inherited))
 	}
-	stay := r.stay(inherited)
+	stay := launch.Stay(inherited)
 	t, err := r.prepareTree(env)
 	switch {
 	case errors.Is(err, witness.ErrNested):
 		// Whoever sees the tree may change its programs, or not.
-		stay.end()
+		stay.End()
 		return r.patched(env, inherited, false)
 	case errors.Is(err, witness.ErrUnsupported) && r.strict:
 		return r.strictly(err)
 	case errors.Is(err, witness.ErrUnsupported):
-		stay.end()
+		stay.End()
 		r.say("--tree: " + err.Error() + "; only " + r.args[0] + " itself is changed")
 		return r.patched(env, inherited, true)
 	case err != nil:
@@ -72,7 +69,7 @@ func (r *launchRequest) prepareTree(env []string) (t treeRun, err error) {
 
 // follow stays until the program has ended, and ends as it did. What the program leaves behind
 // goes on.
-func (r *launchRequest) follow(t treeRun, stay *stay) error {
+func (r *launchRequest) follow(t treeRun, stay *launch.Parent) error {
 	err := t.Start()
 	if err != nil {
 		return r.failed(err)
@@ -83,7 +80,7 @@ func (r *launchRequest) follow(t treeRun, stay *stay) error {
 		defer close(ended)
 		ws, _, err = t.Wait()
 	}()
-	stay.pass(t.PID(), ended)
+	stay.Pass(t.PID(), ended)
 	if err != nil {
 		return err
 	}
@@ -117,73 +114,7 @@ func ending(ws unix.WaitStatus) error {
 	if !ws.Signaled() {
 		return exitCode(ws.ExitStatus())
 	}
-	// The core is the program's.
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the core is the program's
 	launch.EndBy(ws.Signal())
 	return exitCode(128 + int(ws.Signal())) // process 1 of a container does not end by a signal
-}
-
-// A stay is what a process does that stays as the parent of a program.
-type stay struct {
-	signals chan os.Signal
-	ignored []os.Signal
-}
-
-// passed are the signals that are passed on to the program.
-var passed = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
-	unix.SIGALRM, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGCONT, unix.SIGWINCH}
-
-// stay prepares: the program inherits which signals are ignored.
-func (r *launchRequest) stay(inherited launch.Inherited) *stay {
-	s := &stay{signals: make(chan os.Signal, 64)}
-	for n := syscall.Signal(1); n < 65; n++ {
-		// This process has to hear of the end of its children.
-		if inherited.Ignored>>(n-1)&1 != 0 && n != unix.SIGCHLD {
-			s.ignored = append(s.ignored, n)
-		}
-	}
-	if len(s.ignored) > 0 { // else it would be all
-		signal.Ignore(s.ignored...)
-	}
-	notify(s.signals, append(passed, unix.SIGCHLD)...)
-	return s
-}
-
-// end undoes it.
-func (s *stay) end() {
-	signal.Stop(s.signals)
-	if len(s.ignored) > 0 {
-		signal.Reset(s.ignored...)
-	}
-}
-
-// pass passes signals on until the program has ended. It runs on the first thread of the
-// process, whose children orphans become.
-func (s *stay) pass(pid int, ended <-chan struct{}) {
-	for {
-		select {
-		case <-ended:
-			return
-		case sig := <-s.signals:
-			switch n := sig.(syscall.Signal); {
-			case n == unix.SIGCHLD:
-				reapOrphans()
-			case !trial.FromTerminal(n):
-				_ = unix.Kill(pid, n)
-			}
-		}
-	}
-}
-
-// reapOrphans waits for processes that became children of process 1 of a container, or of
-// a reaper, and for no others: those are children of other threads.
-func reapOrphans() {
-	if unix.Gettid() != os.Getpid() {
-		return
-	}
-	for {
-		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WNOTHREAD, nil); pid <= 0 && err != unix.EINTR {
-			return
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/foliomem/folio/internal/system/procmem"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -125,6 +126,18 @@ func TestExecTreeIsProcess1(t *testing.T) {
 	}
 }
 
+// stopped says whether all programs of this name in a session have stopped.
+func stopped(session int, name string) bool {
+	pids, _ := procmem.FS{}.PIDs()
+	for _, pid := range pids {
+		s, err := procmem.FS{}.Stat(pid)
+		if err == nil && s.Session == session && s.Comm == name && s.State != 'T' {
+			return false
+		}
+	}
+	return true
+}
+
 // The terminal stops and interrupts all of a job.
 func TestExecTreeOnTerminal(t *testing.T) {
 	bash, err := filepath.EvalSymlinks("/bin/bash")
@@ -161,24 +174,38 @@ func TestExecTreeOnTerminal(t *testing.T) {
 	}
 	const prompt = "# "
 	await(prompt)
+	// suspend stops the job. A shell of it that was about to read would still take what is
+	// typed until it has stopped.
+	suspend := func() {
+		t.Helper()
+		step("\x1a", "Stopped", prompt)
+		if !testenv.Within(func() bool { return stopped(c.cmd.Process.Pid, "sh") }) {
+			t.Fatal("the job goes on")
+		}
+	}
 	// They start no processes meanwhile: a vfork that is stopped before its exec holds up its parent,
 	// with folio or without.
 	step("folio exec --tree -- sh -c 'trap \"echo caught\" INT; echo be''gins; while :; do read x; done'\n", "begins")
 	step("\x03", "caught")
-	step("\x1a", "Stopped", prompt)
+	suspend()
 	step("fg\n", "sh -c")
 	step("\x03", "caught")
-	step("\x1a", "Stopped", prompt)
+	suspend()
 	step("kill -9 %1; wait; echo it is o''ver\n", "it is over", prompt)
 	step("folio exec --tree -- sh -c 'echo re''ads; read line; echo \"<$line>\"'\n", "reads")
 	step("words\n", "<words>", prompt)
 	step("folio exec --tree -- bash --norc -i\n", prompt)
 	step("echo in''ner\n", "inner", prompt)
 	step("sh -c 'echo st''arted; while :; do read x; done'\n", "started")
-	step("\x1a", "Stopped", prompt)
+	suspend()
 	step("kill -9 %1; wait; echo stopped no mo''re\n", "stopped no more", prompt)
 	step("exit\n", "exit", prompt)
 	step("echo out''er\n", "outer", prompt)
 	step("exit\n")
+	defer func() {
+		if t.Failed() {
+			t.Logf("terminal: %q", p.text())
+		}
+	}()
 	c.end(0)
 }

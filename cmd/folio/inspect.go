@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -187,15 +189,15 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	} else if f.duration > 0 {
 		return misusef("--duration %v: want the id of a process: folio inspect --duration %v PID", f.duration, f.duration)
 	}
-	file := asJSON(f.json)
+	file := output.JSON(f.json)
 	if f.watch > 0 && f.json == "-" {
-		file.text = nil // lines are written, one for each reading
+		file.Text = nil // lines are written, one for each reading
 	}
-	out, err := a.openOutputs(file, asPage(f.html, f.json), asMarkdown(f.markdown))
+	out, err := a.openOutputs(file, output.Page(f.html, f.json), output.Markdown(f.markdown))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	s := inspect.New()
@@ -278,15 +280,15 @@ func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {
 }
 
 // showLook shows one look: on a terminal in place of the last one.
-func (a *app) showLook(out outputs, file *result.Inspect, text []byte, again, first bool) error {
-	if again && out.toStdout() {
+func (a *app) showLook(out output.List, file *result.Inspect, text []byte, again, first bool) error {
+	if again && out.ToStdout() {
 		line, err := file.Line()
 		if err == nil {
 			_, err = a.stdout.Write(line)
 		}
-		return errors.Join(err, out.write(false, file.JSON))
+		return errors.Join(err, out.Write(false, file.JSON))
 	}
-	if err := out.write(false, file.JSON); err != nil || out.toStdout() {
+	if err := out.Write(false, file.JSON); err != nil || out.ToStdout() {
 		return err
 	}
 	if again {

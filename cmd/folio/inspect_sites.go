@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 )
@@ -32,11 +34,11 @@ func (f *inspectFlags) checkSites(args []string) error {
 	if _, err := pidOf("inspect", args[0]); err != nil && (f.diff == "" || f.heap != "" || f.goroutines) {
 		return err
 	}
-	return distinctOutputs(f.heapOutput(), asJSON(f.json), output{flag: "--diff", path: f.diff})
+	return output.Distinct(f.heapOutput(), output.JSON(f.json), output.File{Flag: "--diff", Path: f.diff})
 }
 
 // heapOutput is the heap profile.
-func (f *inspectFlags) heapOutput() output { return output{flag: "--heap", path: f.heap} }
+func (f *inspectFlags) heapOutput() output.File { return output.File{Flag: "--heap", Path: f.heap} }
 
 func pidOf(command, arg string) (int, error) {
 	if n, err := strconv.Atoi(arg); err == nil && n > 0 {
@@ -48,11 +50,11 @@ func pidOf(command, arg string) (int, error) {
 // inspectSites shows what keeps the memory of a process: by its heap profile, against an
 // earlier one, by its goroutines.
 func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (err error) {
-	out, err := a.openOutputs(asJSON(f.json), f.heapOutput())
+	out, err := a.openOutputs(output.JSON(f.json), f.heapOutput())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	ask := result.Asked{Heap: f.heap != "", Diff: f.diff, Goroutines: f.goroutines}
@@ -64,7 +66,7 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 		return errNothing
 	}
 	if heap != nil {
-		err = errors.Join(err, out.put("--heap", heap))
+		err = errors.Join(err, out.Put("--heap", heap))
 	}
 	if err != nil {
 		return err

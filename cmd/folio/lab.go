@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -137,7 +139,7 @@ func choose(names []string) (chosen []*lab.Experiment, err error) {
 // A labRun is a lab's command line put to work.
 type labRun struct {
 	file    result.Lab
-	out     outputs
+	out     output.List
 	redact  bool
 	written error // what went wrong as files were written: measuring goes on
 }
@@ -167,12 +169,12 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 	for _, text := range unread {
 		notes.Add(text)
 	}
-	if l.out, err = a.openOutputs(asJSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), asPage(f.html, f.json), asMarkdown(f.markdown)); err != nil {
+	if l.out, err = a.openOutputs(output.JSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), output.Page(f.html, f.json), output.Markdown(f.markdown)); err != nil {
 		return err
 	}
 	defer func() {
 		l.file.Error = reason(err)
-		err = errors.Join(err, l.write(), l.out.close())
+		err = errors.Join(err, l.write(), l.out.Close())
 	}()
 
 	ctx, stop := interruptible(ctx)
@@ -207,7 +209,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 		return errors.Join(err, errNothing)
 	}
 	out := io.Writer(a.stdout)
-	if l.out.toStdout() {
+	if l.out.ToStdout() {
 		out = a.stderr
 	}
 	report.SetLabNotes(&l.file, notes.Texts())
@@ -229,7 +231,7 @@ func (l *labRun) write() error {
 	empty := !slices.ContainsFunc(l.file.Experiments, func(e result.LabExperiment) bool {
 		return slices.ContainsFunc(e.Arms, func(a result.LabArm) bool { return len(a.Samples) > 0 })
 	})
-	return l.out.write(empty, jsonOf(&l.file, l.redact))
+	return l.out.Write(empty, jsonOf(&l.file, l.redact))
 }
 
 // labArm is the process of an arm: see lab.Work.

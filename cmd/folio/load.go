@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/process/host"
@@ -79,11 +81,11 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	if err != nil {
 		return misuse(err)
 	}
-	out, err := a.openOutputs(asJSON(f.json))
+	out, err := a.openOutputs(output.JSON(f.json))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
 	info, notes := host.Read(procmem.New(""))
 	ctx, stop := interruptible(ctx)
 	defer stop()

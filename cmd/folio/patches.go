@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	goversion "go/version"
 	"os"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/cmd/internal/program/codepatch"
-	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/internal/base/console"
 )
@@ -56,32 +53,6 @@ func newPatches(a *app) *cobra.Command {
 	return cmd
 }
 
-// A patchJSON is what --json says of a patch.
-type patchJSON struct {
-	Name     string   `json:"name"`
-	Hash     string   `json:"hash"`
-	Summary  string   `json:"summary,omitempty"`
-	Why      string   `json:"why,omitempty"`
-	Upstream string   `json:"upstream,omitempty"`
-	Remove   string   `json:"remove,omitempty"`
-	Evidence string   `json:"evidence,omitempty"`
-	Switch   string   `json:"switch,omitempty"`
-	Go       []string `json:"go,omitempty"`
-	Default  bool     `json:"default,omitempty"`
-	Fits     *bool    `json:"fits,omitempty"`
-	Note     string   `json:"note,omitempty"`
-}
-
-// A patchesJSON is the document of --json.
-type patchesJSON struct {
-	Schema  string      `json:"schema"` // folio-patches/1
-	Go      string      `json:"go,omitempty"`
-	Target  string      `json:"target,omitempty"`
-	Patches []patchJSON `json:"patches"`
-	// Copy tells that folio patch made the program, of --of.
-	Copy *bool `json:"copy,omitempty"`
-}
-
 func (a *app) writeJSON(doc any) error {
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
@@ -113,14 +84,9 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	if err != nil {
 		return fmt.Errorf("patches: %w", err)
 	}
-	doc := patchesJSON{Schema: "folio-patches/1", Go: t.Version, Target: t.OS + "/" + t.Arch}
-	for _, p := range list {
-		fits, note, err := fitting(p, t)
-		if err != nil {
-			return fmt.Errorf("patches: %w", err)
-		}
-		doc.Patches = append(doc.Patches, patchJSON{p.Name, p.Hash, p.Summary, p.Why, p.Upstream, p.Remove, p.Evidence,
-			p.Switch, p.Go, p.Default, &fits, note})
+	doc, err := overlay.List(list, t)
+	if err != nil {
+		return fmt.Errorf("patches: %w", err)
 	}
 	switch {
 	case f.json:
@@ -162,28 +128,7 @@ func (a *app) patches(ctx context.Context, f patchesFlags, names []string) error
 	return a.stdout.Line("  folio patches NAME   why, what Go's developers say, what was measured")
 }
 
-// fitting says whether a patch can be applied, and why not. The experiment that it
-// needs is no matter of the toolchain.
-func fitting(p *overlay.Patch, t *overlay.Toolchain) (fits bool, note string, err error) {
-	with := *t
-	with.Experiment = p.Experiment
-	err = p.Fits(&with)
-	var refused *overlay.RefusedError
-	switch {
-	case errors.As(err, &refused) && refused.File == "":
-		return false, "not for " + refused.Version + ": " + refused.Why, nil
-	case errors.As(err, &refused):
-		return false, err.Error(), nil
-	case err != nil:
-		return false, "", err
-	}
-	if idle := p.Idle(t); idle != "" {
-		return true, "idle: " + idle, nil
-	}
-	return true, "", nil
-}
-
-func (a *app) describe(p patchJSON, t *overlay.Toolchain) {
+func (a *app) describe(p overlay.Listed, t *overlay.Toolchain) {
 	_ = a.stdout.Line("%s (%s)", p.Name, p.Hash)
 	fits := "to the letter"
 	if p.Note != "" {
@@ -209,42 +154,24 @@ func (a *app) wrapped(text, indent string) {
 
 // patchesOf says what was patched in a program.
 func (a *app) patchesOf(f patchesFlags) error {
-	r, err := overlay.ReadFile(f.of)
+	doc, err := overlay.ListFile(f.of)
 	if err != nil {
 		return fmt.Errorf("--of: %w", err)
-	}
-	doc := patchesJSON{Schema: "folio-patches/1", Patches: []patchJSON{}}
-	patch, err := codepatch.Open(f.of)
-	copied := err == nil && patch.Applied // what is refused is not a copy
-	if r == nil && !copied {              // then it must be a program that could have been patched
-		if _, err := executable.ReadBuild(f.of); err != nil {
-			return fmt.Errorf("--of %s: not a Go program: %w", f.of, err)
-		}
-	}
-	doc.Copy = &copied
-	if copied {
-		doc.Go = patch.GoVersion
-	}
-	if r != nil {
-		doc.Go = r.Go
-		for _, p := range r.Patches {
-			doc.Patches = append(doc.Patches, patchJSON{Name: p.Name, Hash: p.Hash})
-		}
 	}
 	switch {
 	case f.json:
 		return a.writeJSON(doc)
-	case copied:
-		_ = a.stdout.Line("%s: a copy by folio patch (%s, %s): its heap asks for huge pages", f.of, patch.GoVersion, patch.Arch)
-		for _, e := range patch.Edits {
+	case *doc.Copy:
+		_ = a.stdout.Line("%s: a copy by folio patch (%s, %s): its heap asks for huge pages", f.of, doc.Go, doc.Arch)
+		for _, e := range doc.Edits {
 			_ = a.stdout.Line("  %#x (file offset %#x): %x -> %x", e.Address, e.Offset, e.Old, e.New)
 		}
 		return nil
-	case r == nil:
+	case len(doc.Patches) == 0:
 		return a.stdout.Line("%s: nothing was patched in it by folio", f.of)
 	}
-	_ = a.stdout.Line("%s: %s with", f.of, r.Go)
-	for _, p := range r.Patches {
+	_ = a.stdout.Line("%s: %s with", f.of, doc.Go)
+	for _, p := range doc.Patches {
 		note := ""
 		if mine, err := overlay.Lookup(p.Name); err != nil {
 			note = ", which this folio does not know"

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
@@ -99,7 +101,7 @@ type measurement struct {
 	limits  cgroup.Limits
 	host    host.Info
 	notes   stat.Notes
-	out     outputs
+	out     output.List
 	redact  bool
 
 	stdin *uint64  // how much every run reads; nil for not known
@@ -116,7 +118,7 @@ type session struct {
 
 // begin checks everything that can be checked before anything is built, and opens the files.
 // byLatency makes the tail of the latency what is optimised, where nothing else was named.
-func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench output, more ...output) (err error) {
+func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench output.File, more ...output.File) (err error) {
 	if err := m.parse(f); err != nil {
 		return misuse(err)
 	}
@@ -128,7 +130,7 @@ func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench outpu
 	if byLatency && m.generator() != nil && m.program.Metric == nil {
 		m.program.Metric = &metric.Spec{Name: metric.P99}
 	}
-	m.out, err = a.openOutputs(append([]output{asJSON(f.json), bench, asPage(f.html, f.json), asMarkdown(f.markdown)}, more...)...)
+	m.out, err = a.openOutputs(append([]output.File{output.JSON(f.json), bench, output.Page(f.html, f.json), output.Markdown(f.markdown)}, more...)...)
 	if err := errors.Join(checkInput(f.input), err); err != nil {
 		return err
 	}
@@ -187,11 +189,11 @@ func (a *app) open(ctx context.Context, f *programFlags, kind string, args []str
 	return s, nil
 }
 
-func (s *session) bench(f *programFlags) output {
+func (s *session) bench(f *programFlags) output.File {
 	return asBench(f.bench, &s.file, f.redact, gobench.Run)
 }
 
-func asPprof(f *programFlags) output { return output{flag: "--pprof", path: f.pprof} }
+func asPprof(f *programFlags) output.File { return output.File{Flag: "--pprof", Path: f.pprof} }
 
 // generator is the load by folio; nil for none.
 func (m *measurement) generator() *load.Options {
@@ -222,7 +224,7 @@ func (m *measurement) record(p *result.Program, f *programFlags) {
 
 // keeps says what the result files need of the samples of CPU time.
 func (m *measurement) keeps() trial.Keep {
-	return trial.Keep{Samples: m.out.has("--pprof"), Stacks: m.out.has("--json", "--html")}
+	return trial.Keep{Samples: m.out.Has("--pprof"), Stacks: m.out.Has("--json", "--html")}
 }
 
 // sweep removes what a folio left that was killed.
@@ -368,7 +370,7 @@ func (s *session) keepProfile(samples []*trial.Sample) error {
 
 // noProfile says why --pprof has nothing to write.
 func (s *session) noProfile() error {
-	if !s.out.has("--pprof") || s.profile != nil {
+	if !s.out.Has("--pprof") || s.profile != nil {
 		return nil
 	}
 	return errors.New("--pprof: no samples: the program ended too early, or could not be sampled (see the notes)")
@@ -377,7 +379,7 @@ func (s *session) noProfile() error {
 // write brings the result files up to date. Before anything was measured they
 // say so, unless they hold an older result: that is worth more than an empty one.
 func (s *session) write() error {
-	return s.out.write(!s.measured(), jsonOf(&s.file, s.redact))
+	return s.out.Write(!s.measured(), jsonOf(&s.file, s.redact))
 }
 
 // end writes the last version, with the reason of a failure, and closes and removes what was
@@ -386,13 +388,13 @@ func (s *session) end(err error) error {
 	s.file.Error = reason(err)
 	err = s.write()
 	if s.profile != nil {
-		err = errors.Join(err, s.out.put("--pprof", s.profile))
+		err = errors.Join(err, s.out.Put("--pprof", s.profile))
 	}
 	return errors.Join(err, s.close(), s.built.Remove())
 }
 
 func (m *measurement) close() error {
-	err := errors.Join(m.out.close(), m.program.Cgroups.Close())
+	err := errors.Join(m.out.Close(), m.program.Cgroups.Close())
 	if m.spool != nil {
 		err = errors.Join(err, m.spool.Close())
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -27,16 +29,16 @@ func shown[F redactable](f F, redact bool) (F, error) {
 
 // finish writes the files of a result and shows its text: elsewhere, if standard output is a
 // file's. What cannot be written is shown all the same.
-func finish[F redactable](a *app, out outputs, file F, redact bool, elsewhere io.Writer, text func(io.Writer, F) error) error {
+func finish[F redactable](a *app, out output.List, file F, redact bool, elsewhere io.Writer, text func(io.Writer, F) error) error {
 	file, err := shown(file, redact)
 	if err != nil {
 		return err
 	}
 	w := io.Writer(a.stdout)
-	if out.toStdout() {
+	if out.ToStdout() {
 		w = elsewhere
 	}
-	return errors.Join(out.write(false, file.JSON), text(w, file))
+	return errors.Join(out.Write(false, file.JSON), text(w, file))
 }
 
 // jsonOf returns what makes the text of a result as it is shown.

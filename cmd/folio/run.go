@@ -165,7 +165,7 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	s.request.KeepSeries, s.request.KeepWaterfall, s.request.Delays = true, true, true
 	s.program.Stdout, s.program.Stderr = a.stdout.Raw(), a.stderr.Raw()
 	s.program.Direct = s.program.Metric == nil && f.count == 1 && f.bench == "" // no figure is found in its output
-	if s.out.toStdout() {
+	if s.out.ToStdout() {
 		s.program.Stdout = a.stderr.Raw() // standard output is the result's
 	}
 	arm := trial.NewArm(base)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/foliomem/folio/cmd/internal/view/output"
+
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/process/host"
@@ -70,11 +72,11 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	files, err := a.openOutputs(asJSON(f.json), asPage(f.html, f.json), asMarkdown(f.markdown))
+	files, err := a.openOutputs(output.JSON(f.json), output.Page(f.html, f.json), output.Markdown(f.markdown))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, files.close()) }()
+	defer func() { err = errors.Join(err, files.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	m := &suggest.Measurement{Command: command, Profile: f.profile, SampleRate: f.sampleRate, Stderr: a.stderr.Raw()}

@@ -28,8 +28,8 @@ func TestErrorsSayWhatWasTyped(t *testing.T) {
 		code int
 		want string
 	}{
-		{"patches --of text", exitFailure, "--of text: not a Go program: no build information of Go"},
-		{"patches --of text --json", exitFailure, "--of text: not a Go program: no build information of Go"},
+		{"patches --of text", exitFailure, "--of: text: not a Go program: no build information of Go"},
+		{"patches --of text --json", exitFailure, "--of: text: not a Go program: no build information of Go"},
 		{"patches --of nosuch", exitFailure, "--of: open nosuch: no such file or directory"},
 		{"patches --goversion foo", exitMisuse, "--goversion foo: not a version of Go: want such as go1.25.5"},
 		{"patch " + self + " -o nosuch/x", exitFailure, "patch: write nosuch/x: no such file or directory"},

@@ -380,7 +380,7 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	}
 	notes.Add(byLargest(res))
 	out := io.Writer(a.stdout)
-	if s.out.toStdout() {
+	if s.out.ToStdout() {
 		out = a.stderr
 	}
 	report.SetNotes(&s.file, notes.Texts())

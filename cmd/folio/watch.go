@@ -3,19 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
+	"github.com/foliomem/folio/cmd/internal/view/output"
 
 	"github.com/foliomem/folio/cmd/internal/process/history"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/cmd/internal/view/screen"
-	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // A watching reads one process again and again.
@@ -23,12 +20,12 @@ type watching struct {
 	history.Watch
 	a    *app
 	f    *inspectFlags
-	out  outputs
+	out  output.List
 	show func(file *result.Inspect, first bool) error
 }
 
 // watchProcess reads a process until it ends, the duration has passed, or the user ends it.
-func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspect.Watcher, out outputs) error {
+func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspect.Watcher, out output.List) error {
 	defer process.Close()
 	w := &watching{a: a, f: f, out: out, Watch: history.Watch{Process: process, Every: f.watch, Duration: f.duration,
 		Look: f.watch > 0 && (f.json != "" || f.html != "" || f.markdown != "")}}
@@ -39,7 +36,7 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 	tty, watched := terminal(a.stdout)
 	var err error
 	switch {
-	case f.watch > 0 && out.toStdout():
+	case f.watch > 0 && out.ToStdout():
 		w.show = w.line
 		err = w.Run(ctx)
 	case f.watch > 0 && watched && os.Getenv("TERM") != "dumb":
@@ -50,9 +47,7 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 	default:
 		line := newProgress(a.stderr)
 		w.show = func(file *result.Inspect, _ bool) error {
-			rss, _ := report.RSS(file.Process)
-			line.Show(fmt.Sprintf("process %d: %s of %s, RSS %s", file.Process.PID,
-				unit.ElapsedSeconds(seconds(file.Process)), unit.Span(f.duration), unit.Size(rss)))
+			line.Show(report.InspectProgress(file.Process, f.duration))
 			return nil
 		}
 		err = w.Run(ctx)
@@ -67,14 +62,6 @@ func (a *app) watchProcess(ctx context.Context, f *inspectFlags, process *inspec
 	return err
 }
 
-// seconds is how long a process has been watched.
-func seconds(p *result.Process) float64 {
-	if n := len(p.OverTime.Seconds); n > 0 {
-		return p.OverTime.Seconds[n-1]
-	}
-	return 0
-}
-
 // add shows a reading.
 func (w *watching) add(first bool) error {
 	file, err := w.file(w.Recent())
@@ -82,7 +69,7 @@ func (w *watching) add(first bool) error {
 		return err
 	}
 	if w.Look {
-		if err := w.out.write(false, file.JSON); err != nil {
+		if err := w.out.Write(false, file.JSON); err != nil {
 			return err
 		}
 	}
@@ -128,7 +115,7 @@ func (w *watching) finish() error {
 	if err != nil {
 		return err
 	}
-	if err := w.out.write(false, file.JSON); err != nil || w.out.toStdout() {
+	if err := w.out.Write(false, file.JSON); err != nil || w.out.ToStdout() {
 		return err
 	}
 	var text bytes.Buffer
@@ -142,37 +129,13 @@ func (w *watching) finish() error {
 	return err
 }
 
-// frames bounds how often the screen is drawn a second: it changes with readings and keys.
-const frames = 10
-
 // onScreen shows readings on the whole terminal.
 func (w *watching) onScreen(ctx context.Context, tty *os.File) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithOutput(tty), tea.WithFPS(frames), tea.WithoutSignalHandler()}
-	if !isTerminal(os.Stdin) {
-		options = append(options, tea.WithInput(nil)) // signals end it
-	}
-	p := tea.NewProgram(screen.Model{Every: unit.Span(w.Every)}, options...)
-	w.show = func(file *result.Inspect, _ bool) error {
-		p.Send(screen.Reading{Process: file.Process})
-		return nil
-	}
-	done := make(chan error, 1)
-	go func() {
-		err := w.Run(ctx)
-		p.Quit()
-		done <- err
-	}()
-	_, shown := p.Run()
-	stopped := ctx.Err() != nil
-	cancel()
-	read := <-done
-	if stopped || errors.Is(shown, context.Canceled) {
-		shown = nil
-	}
-	if shown != nil {
-		shown = fmt.Errorf("draw on the terminal: %w", shown)
-	}
-	return errors.Join(read, shown)
+	return screen.Run(ctx, tty, isTerminal(os.Stdin), w.Every, func(ctx context.Context, show func(*result.Process)) error {
+		w.show = func(file *result.Inspect, _ bool) error {
+			show(file.Process)
+			return nil
+		}
+		return w.Run(ctx)
+	})
 }

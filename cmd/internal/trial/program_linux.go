@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/program/launch"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/cgroup"
@@ -392,27 +393,9 @@ func (r *running) await(ctx context.Context, out *Sample, done <-chan struct{}, 
 // well: a second interrupt means "now!" to many programs.
 func (r *running) forward(sig os.Signal) {
 	n, ok := sig.(syscall.Signal)
-	if ok && !FromTerminal(n) {
+	if ok && !launch.FromTerminal(n) {
 		_ = unix.Kill(r.pid, n)
 	}
-}
-
-// FromTerminal says whether a signal most likely came from a terminal, which sends it to
-// all programs of the process group.
-func FromTerminal(s syscall.Signal) bool {
-	return (s == unix.SIGINT || s == unix.SIGQUIT) && inForeground()
-}
-
-// inForeground says whether a terminal sends its ctrl-C to this process group,
-// and so to the program, which is in the same group.
-func inForeground() bool {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // collect ends what the program left behind, reaps everything and drains the

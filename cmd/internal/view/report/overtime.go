@@ -196,6 +196,16 @@ func OverTimeWords(p *result.Process) []string {
 // goParts are the kinds of parts that the Go runtime manages, but for the live heap.
 var goParts = []string{"go_since", "go_unused", "go_free", "go_repopulated", "go_rounding", "go_stacks", "go_metadata"}
 
+// InspectProgress says how far a process has been watched that is to be for this long.
+func InspectProgress(p *result.Process, whole time.Duration) string {
+	elapsed := 0.0
+	if n := len(p.OverTime.Seconds); n > 0 {
+		elapsed = p.OverTime.Seconds[n-1]
+	}
+	rss, _ := RSS(p)
+	return fmt.Sprintf("process %d: %s of %s, RSS %s", p.PID, unit.ElapsedSeconds(elapsed), unit.Span(whole), unit.Size(rss))
+}
+
 // watchColumns are those of a process that is looked at again and again without a terminal:
 // a line for each reading.
 var watchColumns = []struct {
