@@ -29,9 +29,9 @@ type Listed struct {
 // A Listing is patches, and whether they fit a toolchain or are in a program: the document of
 // folio patches --json.
 type Listing struct {
-	Schema  string      `json:"schema"` // folio-patches/1
-	Go      string      `json:"go,omitempty"`
-	Target  string      `json:"target,omitempty"`
+	Schema  string   `json:"schema"` // folio-patches/1
+	Go      string   `json:"go,omitempty"`
+	Target  string   `json:"target,omitempty"`
 	Patches []Listed `json:"patches"`
 	// Copy tells that folio patch made the program.
 	Copy *bool `json:"copy,omitempty"`
