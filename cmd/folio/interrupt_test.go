@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -129,12 +128,6 @@ func (c *child) result(name string) (r written, samples int) {
 }
 
 func TestTuneInterrupted(t *testing.T) {
-	if signal.Ignored(unix.SIGHUP) {
-		// Under nohup(1) folio would ignore it, too, and rightly so. While it is
-		// handled here, children begin with the default.
-		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
-		t.Cleanup(func() { signal.Ignore(unix.SIGHUP) })
-	}
 	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			if sig != unix.SIGINT {

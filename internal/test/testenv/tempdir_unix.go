@@ -18,13 +18,18 @@ const tempEnv = "FOLIO_TEST_TMPDIR"
 // their own, that no other user may write to. It is removed when the tests end, even if
 // they are killed: a shell waits for that.
 func init() {
-	if os.Getenv(tempEnv) == os.TempDir() || !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.") }) {
+	if os.Getenv(tempEnv) == os.TempDir() || !isTest() {
 		return
 	}
 	if err := ownTemp(); err != nil {
 		fmt.Fprintln(os.Stderr, "testenv: make a temporary directory for the tests:", err)
 		os.Exit(1)
 	}
+}
+
+// isTest reports whether this process runs tests: it may also be a program of theirs.
+func isTest() bool {
+	return slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.") })
 }
 
 // whenDead removes the directory $0 when standard input ends, and what is mounted in it.
