@@ -256,7 +256,7 @@ func newExampleWorld(t *testing.T, first *exampleWorld) *exampleWorld {
 		t.Fatal(err)
 	}
 	w.port = port
-	w.env = append(os.Environ(), "PORT="+port, "PATH="+w.dir+"/bin:"+os.Getenv("PATH"))
+	w.env = append(os.Environ(), "PORT="+port, "GITHUB_STEP_SUMMARY="+w.dir+"/summary.md", "PATH="+w.dir+"/bin:"+os.Getenv("PATH"))
 	if first != nil {
 		if out, err := exec.Command("sh", "-c", `cp -a "$0" "$1" && rm "$1/pid"`, first.dir, w.dir).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)

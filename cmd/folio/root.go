@@ -21,9 +21,9 @@ type app struct {
 const rootLong = `Folio finds the time that a Go program loses to memory (garbage collection,
 page faults, TLB misses) and gives it back. It works on programs as they are.
 
-  folio run -- ./prog args                  what memory management costs this program
-  folio tune -- ./prog args                 the settings that give it back
-  folio exec --tree --thp heap -- npx tsc   all Go programs that it starts, on huge pages
+  folio run -- ./prog args             what memory management costs this program
+  folio tune -- ./prog args            the settings that give it back
+  folio exec --tree -- npx tsc -p .    all Go programs that it starts, on huge pages
 
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 too noisy for folio ab --fail-if, or
 late in folio load --strict; 126 the program to measure cannot be executed; 127 it
