@@ -191,14 +191,16 @@ func TestExecTreeOnTerminal(t *testing.T) {
 	step("fg\n", "sh -c")
 	step("\x03", "caught")
 	suspend()
-	step("kill -9 %1; wait; echo it is o''ver\n", "it is over", prompt)
+	// wait would not: to the shell the job may still be one that stopped.
+	const end = "kill -9 %1; while [[ $(jobs) = *Stopped* ]]; do sleep 0.1; done; "
+	step(end+"echo it is o''ver\n", "it is over", prompt)
 	step("folio exec --tree -- sh -c 'echo re''ads; read line; echo \"<$line>\"'\n", "reads")
 	step("words\n", "<words>", prompt)
 	step("folio exec --tree -- bash --norc -i\n", prompt)
 	step("echo in''ner\n", "inner", prompt)
 	step("sh -c 'echo st''arted; while :; do read x; done'\n", "started")
 	suspend()
-	step("kill -9 %1; wait; echo stopped no mo''re\n", "stopped no more", prompt)
+	step(end+"echo stopped no mo''re\n", "stopped no more", prompt)
 	step("exit\n", "exit", prompt)
 	step("echo out''er\n", "outer", prompt)
 	step("exit\n")
