@@ -1,9 +1,11 @@
 package auto
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -52,31 +54,44 @@ func begin(env string, w io.Writer) (r running) {
 	for _, err := range wrong {
 		say(err.Error())
 	}
-	failed := func(err error) {
-		if env != "" {
-			say(err.Error())
-		}
+	level := slog.LevelWarn
+	switch {
+	case s.log:
+		level = slog.LevelInfo
+	case env == "":
+		level = math.MaxInt
 	}
+	log := slog.New(&lines{level, say})
+	failed := func(err error) { log.Warn(err.Error()) }
 	var err error
 	// The heap first: a reserve goes by the limit that the user has set, not by
 	// the tuner's, and the tuner should not see it being made.
 	if s.heap {
-		if s.log {
-			s.options.Log = func(text string) { say("heap: " + text) }
-		}
-		s.options.Warn = func(text string) { failed(errors.New("goheap: " + text)) }
+		s.options.Log = log
 		if r.heap, err = goheap.Start(&s.options); err != nil {
 			failed(err)
 		}
 	}
 	if s.gc {
-		o := &gctune.Options{MemoryPerCPU: s.memoryPerCPU, SecondP: s.secondP}
-		if s.log {
-			o.Logf = func(format string, args ...any) { say(fmt.Sprintf(format, args...)) } // its lines begin with its name
-		}
+		o := &gctune.Options{MemoryPerCPU: s.memoryPerCPU, SecondP: s.secondP, Log: log}
 		if r.tuner, err = gctune.Start(o); err != nil {
 			failed(err)
 		}
 	}
 	return r
+}
+
+// lines says the messages from a level on: they name the package that they are from.
+type lines struct {
+	level slog.Level
+	say   func(string)
+}
+
+func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= l.level }
+func (l *lines) WithAttrs([]slog.Attr) slog.Handler               { return l }
+func (l *lines) WithGroup(string) slog.Handler                    { return l }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.say(r.Message)
+	return nil
 }

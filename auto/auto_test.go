@@ -22,7 +22,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	on := settings{heap: true, gc: true, options: goheap.Options{Reserve: goheap.ReserveAdaptive}}
+	on := settings{heap: true, gc: true, options: goheap.Options{ReserveMode: goheap.ReserveAdaptive}}
 	with := func(change func(*settings)) settings { s := on; change(&s); return s }
 	for env, want := range map[string]settings{
 		"":                              on,
@@ -39,15 +39,15 @@ func TestRead(t *testing.T) {
 		"secondp=gc":                    with(func(s *settings) { s.secondP = gctune.SecondPGC }),
 		"secondp=sweep":                 with(func(s *settings) { s.secondP = gctune.SecondPSweep }),
 		"gc=off":                        with(func(s *settings) { s.gc = false }),
-		"reserve=4GiB":                  with(func(s *settings) { s.options.Reserve = 4 << 30 }),
-		"reserve=0":                     with(func(s *settings) { s.options.Reserve = 0 }),
+		"reserve=4GiB":                  with(func(s *settings) { s.options.Reserve, s.options.ReserveMode = 4<<30, goheap.ReserveFixed }),
+		"reserve=0":                     with(func(s *settings) { s.options.ReserveMode = goheap.ReserveFixed }),
 		"reserve=1GiB,reserve=adaptive": on,
-		"reserve=auto":                  with(func(s *settings) { s.options.Reserve = goheap.ReserveAuto }),
-		"heap=reserve":                  with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = goheap.ReserveAuto, true }),
+		"reserve=limit":                 with(func(s *settings) { s.options.ReserveMode = goheap.ReserveLimit }),
+		"heap=reserve":                  with(func(s *settings) { s.options.ReserveMode, s.options.NoCollapse = goheap.ReserveLimit, true }),
 		"heap=reserve,reserve=adaptive": with(func(s *settings) { s.options.NoCollapse = true }),
-		"heap=reserve,reserve=1MiB":     with(func(s *settings) { s.options.Reserve, s.options.NoCollapse = 1<<20, true }),
+		"heap=reserve,reserve=1MiB":     with(func(s *settings) { s.options = goheap.Options{Reserve: 1 << 20, NoCollapse: true} }),
 		"heap=collapse,minheap=0,density=0.9,bloat=0.1,budget=0.5,release=0": with(func(s *settings) {
-			s.options = goheap.Options{Reserve: goheap.ReserveAdaptive, MinHeap: -1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}
+			s.options = goheap.Options{ReserveMode: goheap.ReserveAdaptive, MinHeap: 1, MinDensity: 0.9, MaxBloat: 0.1, Budget: 0.5, NoRelease: true}
 		}),
 	} {
 		got, wrong := read(env)
@@ -118,7 +118,7 @@ func FuzzRead(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		if s.options.Reserve < goheap.ReserveAdaptive {
+		if s.options.Reserve < 0 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -140,7 +140,7 @@ var lockAll func() (locked, end uint64)
 func TestMain(m *testing.M) {
 	if os.Getenv(testenv.RoleEnv) == "" {
 		if r := program; r.heap != nil {
-			_ = r.heap.Stop()
+			r.heap.Stop()
 		}
 		os.Exit(m.Run())
 	}
@@ -208,9 +208,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Stop(); err != nil {
-		t.Error(err)
-	}
+	r.Stop()
 	s, stderr := role(t, "grow", defaults)
 	if !s.Heap || s.Stats.Coverage() < 0.8 || stderr != "" {
 		t.Errorf("%+v\n%s", s, stderr)

@@ -15,7 +15,7 @@
 //	heap=MODE      collapse  collapse: dense parts of the heap are put on huge pages;
 //	                         reserve: the reserve only; off: neither
 //	reserve=SIZE   adaptive  the heap grows into huge pages up to this size from the
-//	                         start; auto: GOMEMLIMIT, or the container's limit
+//	                         start; limit: GOMEMLIMIT, or the container's limit
 //	                         (the default of heap=reserve); adaptive: within such a
 //	                         limit, from 64 MiB on, given up if they do not suit; 0: none
 //	minheap=SIZE   256MiB    smaller heaps are not collapsed

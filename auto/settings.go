@@ -23,7 +23,7 @@ var others = map[string]bool{"arenadebug": true}
 
 // read returns what the variable says, and what is wrong with it.
 func read(env string) (s settings, wrong []error) {
-	s = settings{heap: true, gc: true, options: goheap.Options{Reserve: goheap.ReserveAdaptive}}
+	s = settings{heap: true, gc: true, options: goheap.Options{ReserveMode: goheap.ReserveAdaptive}}
 	mode, given := "", false // given: reserve
 	for _, item := range config.Parse(env) {
 		var err error
@@ -47,20 +47,20 @@ func read(env string) (s settings, wrong []error) {
 			}
 		case "reserve":
 			switch item.Value {
-			case "auto":
-				s.options.Reserve = goheap.ReserveAuto
+			case "limit":
+				s.options.Reserve, s.options.ReserveMode = 0, goheap.ReserveLimit
 			case "adaptive":
-				s.options.Reserve = goheap.ReserveAdaptive
+				s.options.Reserve, s.options.ReserveMode = 0, goheap.ReserveAdaptive
 			default:
 				var n int64
 				if n, err = item.Size(); err == nil {
-					s.options.Reserve = n
+					s.options.Reserve, s.options.ReserveMode = n, goheap.ReserveFixed
 				}
 			}
 			given = given || err == nil
 		case "minheap":
 			if s.options.MinHeap, err = item.Size(); err == nil && s.options.MinHeap == 0 {
-				s.options.MinHeap = -1 // any
+				s.options.MinHeap = 1 // any
 			}
 		case "density":
 			s.options.MinDensity, err = item.Share(goheap.LeastMinDensity)
@@ -114,8 +114,8 @@ func read(env string) (s settings, wrong []error) {
 		s.heap = false
 	case "reserve":
 		s.options.NoCollapse = true
-		if s.options.Reserve == 0 || !given {
-			s.options.Reserve = goheap.ReserveAuto
+		if !given || s.options.ReserveMode == goheap.ReserveFixed && s.options.Reserve == 0 {
+			s.options.ReserveMode = goheap.ReserveLimit
 		}
 	}
 	return s, wrong

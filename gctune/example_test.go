@@ -3,6 +3,7 @@ package gctune_test
 import (
 	"fmt"
 	"log"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/foliomem/folio/gctune"
@@ -12,7 +13,7 @@ func ExampleStart() {
 	var requests atomic.Uint64
 	tuner, err := gctune.Start(&gctune.Options{
 		Throughput: requests.Load,
-		Logf:       log.Printf,
+		Log:        slog.Default(),
 		OnUnmet: func(u gctune.Unmet) {
 			log.Printf("%d bytes too little memory: dropping the cache", u.Short)
 		},

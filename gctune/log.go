@@ -1,17 +1,19 @@
 package gctune
 
 import (
+	"fmt"
+
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/library/gccontrol"
 )
 
 // log logs what changed, except for audits and small changes.
 func (t *Tuner) log(s *gccontrol.Sample, d *gccontrol.Decision) {
-	if t.opts.Logf == nil {
+	if t.opts.Log == nil {
 		return
 	}
 	if d.Release {
-		t.opts.Logf("gctune: memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)",
+		t.info("memory outside the Go runtime has grown to %s: releasing free heap memory (the runtime holds %s)",
 			unit.Bytes(float64(s.NonGo)), unit.Bytes(float64(s.Committed)))
 	}
 	was := t.logged
@@ -22,17 +24,21 @@ func (t *Tuner) log(s *gccontrol.Sample, d *gccontrol.Decision) {
 	}
 	if first {
 		if s.Budget > 0 {
-			t.opts.Logf("gctune: budget %s (%s)", unit.Bytes(float64(s.Budget)), *t.meter.budget.source.Load())
+			t.info("budget %s (%s)", unit.Bytes(float64(s.Budget)), *t.meter.budget.source.Load())
 		} else {
-			t.opts.Logf("gctune: memory of the machine unknown: no memory limit set, the heap may grow to %d times the live heap", 1+gccontrol.UnknownMultiple)
+			t.info("memory of the machine unknown: no memory limit set, the heap may grow to %d times the live heap", 1+gccontrol.UnknownMultiple)
 		}
 	}
 	if d.UserLimit && !was.UserLimit {
-		t.opts.Logf("gctune: GOMEMLIMIT set by the user to %s: left alone", gccontrol.LimitText(s.MemoryLimit))
+		t.info("GOMEMLIMIT set by the user to %s: left alone", gccontrol.LimitText(s.MemoryLimit))
 	}
 	if was.UserLimit && !d.UserLimit {
-		t.opts.Logf("gctune: GOMEMLIMIT is back at the tuner's value: tuning it again")
+		t.info("GOMEMLIMIT is back at the tuner's value: tuning it again")
 	}
-	t.opts.Logf("gctune: %s", gccontrol.Describe(s, d, was.GOGC))
+	t.info("%s", gccontrol.Describe(s, d, was.GOGC))
 	t.logged = *d
+}
+
+func (t *Tuner) info(format string, args ...any) {
+	t.opts.Log.Info("gctune: " + fmt.Sprintf(format, args...))
 }

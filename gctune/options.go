@@ -1,6 +1,7 @@
 package gctune
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/foliomem/folio/internal/library/gccontrol"
@@ -81,8 +82,8 @@ type Options struct {
 	// only if the heap fitted in between.
 	OnUnmet func(Unmet)
 
-	// Logf logs changes of state and settings. Default: nothing is logged.
-	Logf func(format string, args ...any)
+	// Log logs changes of state and settings, at level info. Default: nothing is logged.
+	Log *slog.Logger
 }
 
 // Unmet is why the budget cannot be met. Sizes are bytes.

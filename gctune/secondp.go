@@ -1,6 +1,7 @@
 package gctune
 
 import (
+	"log/slog"
 	"math"
 	"os"
 	"runtime"
@@ -59,7 +60,7 @@ const (
 // secondP gives a program on a single CPU a second P.
 type secondP struct {
 	when   SecondP
-	logf   func(format string, args ...any)
+	log    *slog.Logger
 	ended  chan struct{} // a GC cycle has ended, and sweeping begins
 	stop   chan struct{}
 	done   sync.WaitGroup
@@ -76,7 +77,7 @@ type secondP struct {
 }
 
 func newSecondP(o *Options) *secondP {
-	p := &secondP{when: o.SecondP, logf: o.Logf, ended: make(chan struct{}, 1), stop: make(chan struct{})}
+	p := &secondP{when: o.SecondP, log: o.Log, ended: make(chan struct{}, 1), stop: make(chan struct{})}
 	p.used.Store(math.Float64bits(1))
 	if n, err := strconv.Atoi(os.Getenv("GOMAXPROCS")); err == nil && n > 0 {
 		p.when = SecondPOff // the user has set it
@@ -214,13 +215,13 @@ func (p *secondP) raise(busy float64) bool {
 	}
 	p.up.Store(true)
 	runtime.GOMAXPROCS(2)
-	if p.logf != nil && !p.said {
+	if p.log != nil && !p.said {
 		p.said = true
 		what := "the heap is swept after a GC cycle"
 		if p.when == SecondPGC {
 			what = "the GC runs"
 		}
-		p.logf("gctune: there is one CPU: GOMAXPROCS is 2 while %s, so that goroutines wait less for it", what)
+		p.log.Info("gctune: there is one CPU: GOMAXPROCS is 2 while " + what + ", so that goroutines wait less for it")
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package gctune
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -76,11 +77,11 @@ func init() {
 // second has a second P for some cycles, and says so once.
 func second(when SecondP, says string) error {
 	var lines []string
-	t, err := Start(&Options{Budget: 512 << 20, SecondP: when, Logf: func(format string, args ...any) {
-		if text := fmt.Sprintf(format, args...); strings.Contains(text, "GOMAXPROCS") {
+	t, err := Start(&Options{Budget: 512 << 20, SecondP: when, Log: testenv.Log(func(_ slog.Level, text string) {
+		if strings.Contains(text, "GOMAXPROCS") {
 			lines = append(lines, text)
 		}
-	}})
+	}).Logger()})
 	if err != nil {
 		return err
 	}

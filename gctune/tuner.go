@@ -83,8 +83,8 @@ func (s *Stats) decide(d *gccontrol.Decision) {
 	s.Cost, s.CostAtBase, s.Growth, s.Budget = d.Cost, d.CostAtBase, d.Growth, d.Budget
 }
 
-// ErrRunning is wrapped by the error of a second Start.
-var ErrRunning = errors.New("a tuner is already running in this process: stop it first")
+// ErrStarted is wrapped by the error of a second Start.
+var ErrStarted = errors.New("a tuner runs in this process already: stop it first")
 
 var running atomic.Bool
 
@@ -102,7 +102,7 @@ func start(o *Options, fs procmem.FS) (*Tuner, error) {
 		return nil, err
 	}
 	if !running.CompareAndSwap(false, true) {
-		return nil, &startError{ErrRunning}
+		return nil, &startError{ErrStarted}
 	}
 	t := &Tuner{opts: *o, stop: make(chan struct{}), nudge: make(chan struct{}, 1), done: make(chan struct{}), procs: newSecondP(o)}
 	t.meter = newMeter(fs, newBudgeter(fs, o), o.Throughput)

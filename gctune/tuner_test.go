@@ -3,6 +3,7 @@ package gctune
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -118,7 +119,7 @@ var children = map[string]child{
 		if err != nil {
 			return err
 		}
-		if _, err := Start(nil); !errors.Is(err, ErrRunning) {
+		if _, err := Start(nil); !errors.Is(err, ErrStarted) {
 			return fmt.Errorf("second Start: %v", err)
 		}
 		t.Stop()
@@ -328,9 +329,9 @@ var children = map[string]child{
 	}},
 	"words": {run: func() error {
 		var lines []string
-		t, err := Start(&Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second, Logf: func(format string, args ...any) {
-			lines = append(lines, fmt.Sprintf(format, args...))
-		}})
+		t, err := Start(&Options{Budget: 1 << 30, Threshold: 1e-3, MinCycle: time.Second, Log: testenv.Log(func(_ slog.Level, text string) {
+			lines = append(lines, text)
+		}).Logger()})
 		if err != nil {
 			return err
 		}

@@ -231,7 +231,7 @@ func (a *Advisor) extend(h *heapState) error {
 		r = both
 	}
 	s.Reserved = r
-	a.options.Log(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(s.Reserved.Len())))
+	a.info(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(s.Reserved.Len())))
 	return nil
 }
 
@@ -286,7 +286,7 @@ func (a *Advisor) giveUp(now time.Time, why string) {
 	s.Advised, s.GivenUp = page.Range{}, why
 	a.reach, a.fencedTo = 0, 0
 	a.adaptive.wait.again(now)
-	a.options.Log("the reserve no longer asks for huge pages: " + why)
+	a.info("the reserve no longer asks for huge pages: " + why)
 	if err := a.survey(readHeap(), now); err != nil {
 		a.failed(err)
 	} else if a.bloated() {

@@ -52,7 +52,7 @@ func adapting(role func(*Advisor) error) error {
 	var a *Advisor
 	if os.Getenv(withoutEnv) == "" {
 		o := eager()
-		o.Reserve, o.NoCollapse = ReserveAdaptive, true // what the reserve does, not collapsing
+		o.ReserveMode, o.NoCollapse = ReserveAdaptive, true // what the reserve does, not collapsing
 		var err error
 		if a, err = Start(o); err != nil {
 			return err
@@ -78,7 +78,7 @@ func adapting(role func(*Advisor) error) error {
 	if a != nil {
 		st := a.Stats()
 		s.Reserved, s.Advised, s.GivenUp = uint64(st.Reserved.Len()), uint64(st.Advised.Len()), st.GivenUp
-		if err := a.Stop(); err != nil {
+		if err := stop(a); err != nil {
 			return err
 		}
 	}

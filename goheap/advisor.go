@@ -14,9 +14,9 @@ import (
 	"github.com/foliomem/folio/page"
 )
 
-// ErrStarted says that the process has an advisor already. Two would double each other's
-// budgets.
-var ErrStarted = errors.New("an advisor runs in this process already")
+// ErrStarted is wrapped by the error of a second Start. Two advisors would double each
+// other's budgets.
+var ErrStarted = errors.New("an advisor runs in this process already: stop it first")
 
 var started atomic.Bool
 
@@ -51,7 +51,6 @@ type Advisor struct {
 	quit      chan struct{}
 	done      chan struct{}
 	stop      sync.Once
-	stopErr   error
 }
 
 // Start starts an advisor, which works in the background until Stop. A process can have
@@ -100,26 +99,26 @@ func (a *Advisor) prepare() error {
 		return err
 	}
 	collapse := mayCollapse()
-	if a.options.Reserve == ReserveAdaptive {
+	if a.options.ReserveMode == ReserveAdaptive {
 		var err error
 		if a.adaptive, err = newAdaptive(a.fs); err != nil {
-			a.options.Log("no adaptive reserve: " + err.Error())
-			a.options.Reserve = 0
+			a.info("no adaptive reserve: " + err.Error())
+			a.options.ReserveMode = ReserveFixed
 			if a.options.NoCollapse {
 				return err
 			}
 		}
 	}
-	if collapse != nil && a.options.Reserve == 0 {
+	if collapse != nil && !a.options.reserves() {
 		return collapse
 	}
 	if thp, err := a.fs.THP(); err == nil {
 		a.stats.Hazards = hazards(thp, a.options)
 		for _, h := range a.stats.Hazards {
-			a.options.Log("hazard: " + h)
+			a.info("hazard: " + h)
 		}
 	}
-	if a.options.Reserve != 0 && a.adaptive == nil {
+	if a.options.reserves() && a.adaptive == nil {
 		n, err := reserveSize(a.fs, a.options)
 		if err == nil {
 			a.stats.Reserved, err = reserve(a.fs, n)
@@ -131,7 +130,7 @@ func (a *Advisor) prepare() error {
 			}
 			a.warn(err)
 		} else {
-			a.options.Log(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(a.stats.Reserved.Len())))
+			a.info(fmt.Sprintf("reserved %s for the heap to grow into huge pages", unit.Size(a.stats.Reserved.Len())))
 		}
 	}
 	if collapse != nil {
@@ -163,22 +162,21 @@ func (a *Advisor) Stats() Stats {
 // it is released. The advice for a reserve cannot be taken back, only turned
 // into its opposite: under THP policy madvise the reserve is advised against huge
 // pages, which for faults and khugepaged is what it was without the advisor, but
-// keeps others from collapsing it; under always it stays advised. The error
-// says that this failed. Stopping twice does nothing more.
-func (a *Advisor) Stop() error {
+// keeps others from collapsing it; under always it stays advised. Where this
+// fails, [Stats.Err] says so. Stop may be called more than once.
+func (a *Advisor) Stop() {
 	if a == nil {
-		return nil
+		return
 	}
 	a.stop.Do(func() {
 		close(a.quit)
 		<-a.done
 		if err := a.release(); err != nil {
-			a.stopErr = fmt.Errorf("goheap: stop: %w", err)
+			a.failed(fmt.Errorf("stop: %w", err))
 		}
 		a.publish()
 		started.Store(false)
 	})
-	return a.stopErr
 }
 
 func (a *Advisor) publish() {
@@ -192,12 +190,14 @@ func (a *Advisor) failed(err error) {
 	const most = 20
 	if text := err.Error(); !a.said[text] && len(a.said) < most {
 		a.said[text] = true
-		a.options.Log(text)
+		a.info(text)
 	}
 }
 
-// warn keeps an error about the reserve, and says it.
+// warn keeps an error about the reserve, and logs it.
 func (a *Advisor) warn(err error) {
 	a.stats.Err = err
-	a.options.Warn(err.Error())
+	a.options.Log.Warn("goheap: " + err.Error())
 }
+
+func (a *Advisor) info(text string) { a.options.Log.Info("goheap: " + text) }

@@ -3,6 +3,7 @@ package goheap
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -61,12 +62,10 @@ func denseRole() error {
 	if s.Windows.Collapsed < dense*8/10/page.HugeSize() || s.Looks == 0 || s.Spent <= 0 || s.Err != nil || size(s.Ranges) != s.Mapped {
 		return fmt.Errorf("%+v", s)
 	}
-	if err := a.Stop(); err != nil {
+	if err := stop(a); err != nil {
 		return err
 	}
-	if err := a.Stop(); err != nil {
-		return fmt.Errorf("a second Stop: %w", err)
-	}
+	a.Stop() // once more does nothing
 	if err := check(all); err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func denseRole() error {
 	if a, err = Start(eager()); err != nil {
 		return err
 	}
-	return a.Stop()
+	return stop(a)
 }
 
 func TestWindowAtATime(t *testing.T) {
@@ -288,7 +287,7 @@ func reserveRole() error {
 		return err
 	}
 	reserved := a.Stats().Reserved
-	if err := a.Stop(); err != nil {
+	if err := stop(a); err != nil {
 		return err
 	}
 	// Under madvise, the reserve is no longer advised: what is used anew gets base pages.
@@ -463,7 +462,7 @@ func stressRole() error {
 func TestOnceLarge(t *testing.T) {
 	a := &Advisor{options: Options{MinHeap: math.MaxInt32, MinDensity: 0.8, MaxBloat: 1, MaxWait: time.Hour},
 		fs: procFS, said: map[string]bool{}}
-	a.options.Log = func(text string) { t.Log(text) }
+	a.options.Log = testenv.Log(func(_ slog.Level, text string) { t.Log(text) }).Logger()
 	if a.look(time.Now()); a.stats.Looks != 0 {
 		t.Errorf("%+v", a.stats)
 	}

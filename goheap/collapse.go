@@ -70,7 +70,7 @@ func (a *Advisor) collapse(now time.Time) (next time.Duration) {
 	spent := max(threadTime()-first, 0)
 	a.pace.took(a.stats.Windows.Collapsed-before, spent)
 	if before == 0 && a.stats.Windows.Collapsed > 0 {
-		a.options.Log(fmt.Sprintf("collapsing %s of heap", unit.Size(a.stats.Committed)))
+		a.info(fmt.Sprintf("collapsing %s of heap", unit.Size(a.stats.Committed)))
 	}
 	if a.stats.Waiting != "" {
 		return markWait

@@ -26,7 +26,7 @@
 // is known to become large: even a small one is rounded up to whole huge pages. What
 // grows beyond the reserve is left to Collapse. A program that locks its memory
 // (mlockall) cannot have a reserve, as the kernel would put all of it in memory: it is
-// refused, or released within a second if memory is locked later ([Options.Warn]).
+// refused, or released within a second if memory is locked later (see [Options.Log]).
 //
 // An adaptive reserve ([ReserveAdaptive]) goes by a memory limit, of a cgroup or GOMEMLIMIT,
 // and by the heap. A heap below 64 MiB is left as it is. When it is about to pass that, its

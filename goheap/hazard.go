@@ -13,7 +13,7 @@ import (
 func facts(t procmem.THP, o Options) *advice.Facts {
 	return &advice.Facts{
 		Enabled: t.Enabled.Selected, Defrag: t.Defrag.Selected, MaxPtesNone: t.MaxPtesNone,
-		WindowPages: page.WindowSize() / page.Size(), Asks: o.Reserve != 0,
+		WindowPages: page.WindowSize() / page.Size(), Asks: o.reserves(),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -66,11 +67,14 @@ func locksRole() error {
 	var mu sync.Mutex
 	var a *Advisor
 	if when != "" {
-		o := &Options{Reserve: lockReserve, NoCollapse: true, MinWait: 10 * time.Millisecond, Warn: func(text string) {
+		o := &Options{Reserve: lockReserve, NoCollapse: true, MinWait: 10 * time.Millisecond, Log: testenv.Log(func(level slog.Level, text string) {
+			if level < slog.LevelWarn {
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			s.Warned = append(s.Warned, text)
-		}}
+		}).Logger()}
 		var err error
 		if a, err = Start(o); err != nil {
 			s.Error = err.Error()
@@ -103,7 +107,7 @@ func locksRole() error {
 	}
 	s.GrownIsLocked = locked
 	if a != nil {
-		if err := a.Stop(); err != nil {
+		if err := stop(a); err != nil {
 			return err
 		}
 	}
@@ -157,7 +161,7 @@ func TestReserveOfAProgramThatLocksItsMemory(t *testing.T) {
 				}
 			}
 			if after.Reserved || len(after.Warned) != 1 ||
-				!strings.HasPrefix(after.Warned[0], "reserve: released: the program locks its memory (mlockall), ") ||
+				!strings.HasPrefix(after.Warned[0], "goheap: reserve: released: the program locks its memory (mlockall), ") ||
 				strings.Contains(after.Warned[0], "\n") {
 				t.Errorf("locked after: reserve %v, said %q", after.Reserved, after.Warned)
 			}

@@ -3,10 +3,11 @@ package goheap
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,11 +41,20 @@ func needTHP(t testing.TB) {
 
 // eager are options for tests: nothing waits for long, nor for a busy machine.
 func eager() *Options {
-	o := &Options{MinHeap: -1, MinWait: 10 * time.Millisecond, Budget: 1, MaxPressure: 1}
+	o := &Options{MinHeap: 1, MinWait: 10 * time.Millisecond, Budget: 1, MaxPressure: 1}
 	if os.Getenv("GOHEAP_TEST_LOG") != "" {
-		o.Log = func(s string) { fmt.Fprintln(os.Stderr, s) }
+		o.Log = slog.Default()
 	}
 	return o
+}
+
+// stop stops an advisor, and returns what failed in that.
+func stop(a *Advisor) error {
+	a.Stop()
+	if err := a.Stats().Err; err != nil && strings.HasPrefix(err.Error(), "stop: ") {
+		return err
+	}
+	return nil
 }
 
 func rollup() (rss, huge uint64, err error) {

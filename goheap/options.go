@@ -3,33 +3,43 @@ package goheap
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
 	"github.com/foliomem/folio/internal/base/advice"
 )
 
-// ReserveAuto as [Options.Reserve] is the memory limit of the runtime (GOMEMLIMIT)
-// if there is one, else the limit of the container. Without either it is an error.
-const ReserveAuto = -1
+// ReserveMode says what decides the size of a reserve.
+type ReserveMode int
 
-// ReserveAdaptive as [Options.Reserve] makes a reserve where a memory limit (GOMEMLIMIT, or
-// of a cgroup) says how large the heap can become, once the heap is larger than 64 MiB,
-// and gives it up when the heap stays small, is sparse, or memory is short. See the
-// package's documentation. Without a limit there is no reserve, and no error.
-const ReserveAdaptive = -2
+const (
+	// ReserveFixed is a reserve of Options.Reserve bytes.
+	ReserveFixed ReserveMode = iota
+	// ReserveLimit is a reserve as large as the memory limit of the runtime (GOMEMLIMIT) if
+	// there is one, else the limit of the container. Without either it is an error.
+	ReserveLimit
+	// ReserveAdaptive is a reserve where a memory limit (GOMEMLIMIT, or of a cgroup) says how
+	// large the heap can become, once the heap is larger than 64 MiB. It is given up when the
+	// heap stays small, is sparse, or memory is short. See the package's documentation.
+	// Without a limit there is no reserve, and no error.
+	ReserveAdaptive
+)
 
 // Options are the options of [Start]. nil and zero fields are the defaults.
 type Options struct {
 	// Reserve is how many bytes of heap begin on huge pages, see the package's
 	// documentation: the size that the heap is expected to reach. It costs address
 	// space, and about 1 MiB of memory for each GiB. Needs a THP policy of
-	// madvise or always. ReserveAuto, ReserveAdaptive: see there. Default: no reserve.
+	// madvise or always. Default: no reserve.
 	Reserve int64
+	// ReserveMode may have something else decide the size; Reserve is then 0.
+	// Default: ReserveFixed.
+	ReserveMode ReserveMode
 	// NoCollapse leaves the heap beyond the reserve as it is. Default: collapse.
 	NoCollapse bool
 	// MinHeap is the size in bytes of the heap, as far as it is in use, from which on
-	// it is collapsed. Default: 256 MiB. Negative: any.
+	// it is collapsed. Default: 256 MiB. 1: any.
 	MinHeap int64
 	// MinDensity is the share of a window's pages that must be in memory for it
 	// to be collapsed, from LeastMinDensity to 1. Default: DefaultMinDensity, 0.8.
@@ -59,14 +69,11 @@ type Options struct {
 	// without a GC cycle, which wakes the advisor. Others are looked at at
 	// least once a second. Default: 250 ms, 30 s.
 	MinWait, MaxWait time.Duration
-	// Log is called with a line of text when something happened that an operator
-	// may want to know: at the start, hazards, the first windows that were
-	// collapsed, released memory, errors (once each). Default: nothing is logged.
-	Log func(text string)
-	// Warn is called, and Log is not, with a line of text when the reserve that Reserve
-	// asks for cannot be made, or was released because the program locks its memory
-	// (mlockall). Default: Log.
-	Warn func(text string)
+	// Log logs what an operator may want to know: at level info the start, hazards, the
+	// first windows that were collapsed, released memory, errors (once each); at level warn
+	// that the reserve cannot be made, or was released because the program locks its memory
+	// (mlockall). Default: nothing is logged.
+	Log *slog.Logger
 }
 
 // DefaultMinDensity is the density from which on a window is worth a huge page, and
@@ -99,17 +106,23 @@ func (o *Options) withDefaults() (own Options, err error) {
 	share("MaxBloat", &own.MaxBloat, 0.05, 0.01)
 	share("Budget", &own.Budget, 0, 0.001) // 0: see pace
 	share("MaxPressure", &own.MaxPressure, 0.1, 0)
-	if own.Reserve < ReserveAdaptive || own.Reserve > math.MaxInt/2 {
-		err = errors.Join(err, fmt.Errorf("option Reserve is %d: want a size, ReserveAuto or ReserveAdaptive", own.Reserve))
-	}
-	if own.NoCollapse && own.Reserve == 0 {
-		err = errors.Join(err, errors.New("option NoCollapse without Reserve leaves nothing to do"))
+	if own.Reserve < 0 || own.Reserve > math.MaxInt/2 {
+		err = errors.Join(err, fmt.Errorf("option Reserve is %d: want a size in bytes", own.Reserve))
 	}
 	switch {
-	case own.MinHeap == 0:
+	case own.ReserveMode < ReserveFixed || own.ReserveMode > ReserveAdaptive:
+		err = errors.Join(err, fmt.Errorf("option ReserveMode is %d: want ReserveFixed, ReserveLimit or ReserveAdaptive", own.ReserveMode))
+	case own.ReserveMode != ReserveFixed && own.Reserve != 0:
+		err = errors.Join(err, errors.New("option Reserve is for ReserveFixed only: leave one of them out"))
+	}
+	if own.NoCollapse && !own.reserves() {
+		err = errors.Join(err, errors.New("option NoCollapse without a reserve leaves nothing to do"))
+	}
+	if own.MinHeap < 0 {
+		err = errors.Join(err, errors.New("option MinHeap must not be negative"))
+	}
+	if own.MinHeap == 0 {
 		own.MinHeap = defaultMinHeap
-	case own.MinHeap < 0:
-		own.MinHeap = 0
 	}
 	if own.MinWait < 0 || own.MaxWait < 0 {
 		err = errors.Join(err, errors.New("options MinWait and MaxWait must not be negative"))
@@ -122,10 +135,10 @@ func (o *Options) withDefaults() (own Options, err error) {
 	}
 	own.MaxWait = max(own.MaxWait, own.MinWait)
 	if own.Log == nil {
-		own.Log = func(string) {}
-	}
-	if own.Warn == nil {
-		own.Warn = own.Log
+		own.Log = slog.New(slog.DiscardHandler)
 	}
 	return own, err
 }
+
+// reserves reports whether a reserve is asked for.
+func (o *Options) reserves() bool { return o.Reserve != 0 || o.ReserveMode != ReserveFixed }

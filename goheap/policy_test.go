@@ -21,12 +21,13 @@ func TestOptions(t *testing.T) {
 		o.MinWait != 250*time.Millisecond || o.MaxWait != 30*time.Second || o.Reserve != 0 || o.NoCollapse || o.NoRelease || o.Log == nil {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if o, err := (&Options{MinHeap: -1, MinWait: time.Minute}).withDefaults(); err != nil || o.MinHeap != 0 || o.MaxWait != time.Minute {
+	if o, err := (&Options{MinHeap: 1, MinWait: time.Minute}).withDefaults(); err != nil || o.MinHeap != 1 || o.MaxWait != time.Minute {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for name, o := range map[string]Options{
 		"MinDensity": {MinDensity: 0.1}, "MaxBloat": {MaxBloat: 2}, "Budget": {Budget: -1}, "MaxPressure": {MaxPressure: -1},
-		"Reserve": {Reserve: -3}, "NoCollapse": {NoCollapse: true}, "MinWait": {MinWait: -1},
+		"Reserve": {Reserve: -3}, "ReserveMode": {ReserveMode: 3}, "ReserveFixed": {ReserveMode: ReserveLimit, Reserve: 1}, "MinHeap": {MinHeap: -1},
+		"NoCollapse": {NoCollapse: true}, "MinWait": {MinWait: -1},
 	} {
 		if _, err := o.withDefaults(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -148,11 +149,11 @@ func TestReserveSize(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
-	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); n != 1<<40 || err != nil {
+	if n, err := reserveSize(procmem.New(t.TempDir()), Options{ReserveMode: ReserveLimit}); n != 1<<40 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
-	if n, err := reserveSize(procmem.New(t.TempDir()), Options{Reserve: ReserveAuto}); err == nil ||
+	if n, err := reserveSize(procmem.New(t.TempDir()), Options{ReserveMode: ReserveLimit}); err == nil ||
 		!strings.Contains(err.Error(), "GOMEMLIMIT") {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -78,7 +78,7 @@ func (a *Advisor) releaseAgain(now time.Time) bool {
 	saved := sub(before, a.stats.Resident)
 	a.stats.Released += saved
 	a.stats.Releases++
-	a.options.Log(fmt.Sprintf("released %s of the heap; %s were not in use", unit.Size(saved), unit.Size(bloat)))
+	a.info(fmt.Sprintf("released %s of the heap; %s were not in use", unit.Size(saved), unit.Size(bloat)))
 	return true
 }
 

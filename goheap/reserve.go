@@ -80,7 +80,7 @@ func memory(fs procmem.FS) (uint64, error) {
 
 // reserveSize returns what Options.Reserve means.
 func reserveSize(fs procmem.FS, o Options) (uint64, error) {
-	if o.Reserve >= 0 {
+	if o.ReserveMode == ReserveFixed {
 		return uint64(o.Reserve), nil
 	}
 	return memoryLimit(fs, readHeap().limit)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
 	"runtime"
@@ -72,7 +73,7 @@ func tune() (stop func(), err error) {
 			o.Budget = *limit / 10 * 9
 		}
 		if *talk {
-			o.Logf = log.Printf
+			o.Log = slog.Default()
 		}
 		if *tuner == "folio-work" {
 			o.Throughput = done.Load

@@ -141,7 +141,7 @@ func TestKeep(t *testing.T) {
 	}
 	unknown := &Arm{Arm: trial.NewArm(trial.Setting{THP: trial.THPHeap})}
 	if got := (&Result{Arms: []*Arm{def, unknown}, Package: "a.go b.go"}).keep(unknown); !strings.Contains(got[2],
-		"folio build 'a.go b.go':") || !strings.Contains(got[3], "FOLIO=reserve=auto,gc=off ") {
+		"folio build 'a.go b.go':") || !strings.Contains(got[3], "FOLIO=reserve=limit,gc=off ") {
 		t.Errorf("with memory unknown: %q", got)
 	}
 }

@@ -162,7 +162,7 @@ func (r *Result) goBuild(flag string) string {
 // auto returns the setting of package auto that comes next to what was measured: the
 // heap asks for huge pages as it grows, and the GC is left alone.
 func (r *Result) auto(a *Arm) string {
-	out := "reserve=auto"
+	out := "reserve=limit"
 	if m := mostMemory(a); !math.IsNaN(m) {
 		out = "reserve=" + unit.Exact(roundLimit(uint64(m)))
 	}
