@@ -8,7 +8,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
-	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -99,9 +99,9 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		return c.Text(a.stdout, pictureWidth(a.stdout)) // nothing is shortened in a file or pipe
 	}
 	if len(results) == len(sets) {
-		return a.writePages(&f.pages, html.NewPageOf(opts, results...))
+		return a.writePages(&f.pages, document.NewOf(opts, results...))
 	}
-	return a.writePages(&f.pages, html.NewComparison(c, results...))
+	return a.writePages(&f.pages, document.NewComparison(c, results...))
 }
 
 // readCompared reads a side of a comparison. The result is nil of a file in the Go

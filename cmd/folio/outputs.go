@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/output"
 )
 
@@ -33,7 +33,7 @@ func (f *pageFlags) replaces(command, name string) error {
 }
 
 // writePages writes a page of saved results.
-func (a *app) writePages(f *pageFlags, p *html.Page) error {
+func (a *app) writePages(f *pageFlags, p *document.Document) error {
 	out, err := a.openOutputs(output.File{Flag: "--html", Path: f.html}, output.File{Flag: "--markdown", Path: f.markdown})
 	if err != nil {
 		return err

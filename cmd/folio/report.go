@@ -14,7 +14,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
-	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/input"
 )
@@ -146,7 +146,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			return fmt.Errorf("%s: there is no page of a %s: folio report %s shows it", r.Name, kind, r.Name)
 		}
 	}
-	return a.writePages(&f.pages, html.NewPage(results...))
+	return a.writePages(&f.pages, document.New(results...))
 }
 
 // traceLines says what a saved GC trace tells; nil of anything else.

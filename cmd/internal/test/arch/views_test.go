@@ -17,9 +17,10 @@ var views = map[string][]string{
 	"cmd/internal/view/gobench":  nil,
 	"cmd/internal/view/compare":  {"cmd/internal/view/gobench", "internal/base/input"},
 	"cmd/internal/view/screen":   {"cmd/internal/view/report"},
-	"cmd/internal/view/html":     {"cmd/internal/view/compare", "cmd/internal/view/report"},
-	"cmd/internal/view/markdown": {"cmd/internal/view/html"},
-	"cmd/internal/view/output":   {"cmd/internal/view/gobench", "cmd/internal/view/html", "cmd/internal/view/markdown"},
+	"cmd/internal/view/document": {"cmd/internal/view/compare", "cmd/internal/view/report"},
+	"cmd/internal/view/html":     {"cmd/internal/view/document"},
+	"cmd/internal/view/markdown": {"cmd/internal/view/document"},
+	"cmd/internal/view/output":   {"cmd/internal/view/document", "cmd/internal/view/gobench", "cmd/internal/view/html", "cmd/internal/view/markdown"},
 }
 
 var viewsImport = []string{"internal/base/console", "cmd/internal/base/figure", "cmd/internal/result", "cmd/internal/base/stat", "internal/base/unit"}

@@ -9,30 +9,31 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // everyPage is a page of each kind, with little and with much in it.
 func everyPage(t *testing.T) map[string][]byte {
 	const evil = "./</script><img src=x onerror=alert(1)>\u202egnp"
-	hostile := searchFile(6, 8)
+	hostile := resulttest.Search(6, 8)
 	hostile.Program.Command = []string{evil}
 	for i := range hostile.Arms {
 		hostile.Arms[i].Name += evil
 	}
-	twelve := labFile()
+	twelve := resulttest.Lab()
 	for i := 0; len(twelve.Experiments) < 12; i++ {
 		twelve.Experiments = append(twelve.Experiments, twelve.Experiments[i])
 	}
 	out := map[string][]byte{
-		"tune": pageOf(t, tuneFile(8, "./prog")), "search of 20 settings": pageOf(t, searchFile(20, 12)),
-		"run": pageOf(t, runFile(6)), "one run": pageOf(t, runFile(1)), "ab": pageOf(t, abFile()),
-		"lab": pageOf(t, labFile()), "lab of 12": pageOf(t, twelve), "hostile": pageOf(t, hostile),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, "prog")), "list": pageOf(t, listFile("prog")), "inspected over time": pageOf(t, overTimeFile("prog", 60)),
-		"doctor": pageOf(t, doctorFile("prog")), "suggest": pageOf(t, suggestFile("prog")),
-		"tunes":    pageOf(t, tuneFile(8, "./prog"), tuneFile(8, "./prog")),
-		"runs":     pageOf(t, runFile(6), runFile(6), runFile(1)),
-		"several":  pageOf(t, tuneFile(8, "./prog"), runFile(2), labFile(), doctorFile("prog"), inspectFile(inspect.GoHeap, "prog"), abFile()),
+		"tune": pageOf(t, resulttest.Tune(8, "./prog")), "search of 20 settings": pageOf(t, resulttest.Search(20, 12)),
+		"run": pageOf(t, resulttest.Run(6)), "one run": pageOf(t, resulttest.Run(1)), "ab": pageOf(t, resulttest.AB()),
+		"lab": pageOf(t, resulttest.Lab()), "lab of 12": pageOf(t, twelve), "hostile": pageOf(t, hostile),
+		"inspect": pageOf(t, resulttest.Inspect(inspect.GoHeap, "prog")), "list": pageOf(t, resulttest.List("prog")), "inspected over time": pageOf(t, resulttest.OverTime("prog", 60)),
+		"doctor": pageOf(t, resulttest.Doctor("prog")), "suggest": pageOf(t, resulttest.Suggest("prog")),
+		"tunes":    pageOf(t, resulttest.Tune(8, "./prog"), resulttest.Tune(8, "./prog")),
+		"runs":     pageOf(t, resulttest.Run(6), resulttest.Run(6), resulttest.Run(1)),
+		"several":  pageOf(t, resulttest.Tune(8, "./prog"), resulttest.Run(2), resulttest.Lab(), resulttest.Doctor("prog"), resulttest.Inspect(inspect.GoHeap, "prog"), resulttest.AB()),
 		"collapse": pageOf(t, &result.Collapse{Header: result.NewHeader(result.CollapseSchema, result.KindCollapse, "v0")}),
 	}
 	for name, c := range brokenFiles() {

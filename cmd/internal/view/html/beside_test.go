@@ -10,16 +10,18 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 )
 
 // Two searches of one program are not an experiment: what differs stands above the
 // figures, the figure is of the metric, no colour says which is better, and each
 // default names its file.
 func TestBesideIsNeutral(t *testing.T) {
-	before, after := tuneFile(8, "./prog", "-n", "60"), tuneFile(8, "./prog", "-n", "300")
+	before, after := resulttest.Tune(8, "./prog", "-n", "60"), resulttest.Tune(8, "./prog", "-n", "300")
 	before.Metric, after.Metric = &result.Target{Name: "cpu"}, &result.Target{Name: "cpu"}
-	after.Created = created.Add(5 * time.Minute)
+	after.Created = resulttest.Created.Add(5 * time.Minute)
 	for i := range after.Arms {
 		for _, s := range after.Arms[i].Samples {
 			s.Wall, s.CPU = s.Wall*2, s.CPU/3
@@ -52,7 +54,7 @@ func TestBesideIsNeutral(t *testing.T) {
 
 // Runs side by side have a chart of their figures and one of the runs in order.
 func TestRunsBeside(t *testing.T) {
-	page := NewPage(read(t, "a.json", runFile(6)), read(t, "b.json", runFile(6)), read(t, "c.json", runFile(1)))
+	page := document.New(resulttest.Read(t, "a.json", resulttest.Run(6)), resulttest.Read(t, "b.json", resulttest.Run(6)), resulttest.Read(t, "c.json", resulttest.Run(1)))
 	block := page.Sections[0].Blocks[0]
 	if len(block.Charts) != 3 || len(block.Tables) != 2 {
 		t.Fatalf("the first block, %q, has %d charts and %d tables", block.Title, len(block.Charts), len(block.Tables))
@@ -93,7 +95,7 @@ func benchPage(t testing.TB, before, after []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Render(NewComparison(c))
+	out, err := Render(document.NewComparison(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +121,11 @@ func TestBenchmarksPage(t *testing.T) {
 		t.Error("a difference stands alone, or there is a result file where there is none")
 	}
 	found := charts.FindAllSubmatch([]byte(text), -1)
-	var c Chart
+	var c document.Chart
 	if len(found) != 2 || json.Unmarshal(found[0][2], &c) != nil {
 		t.Fatalf("%d charts", len(found))
 	}
-	if len(c.Series) != 2 || len(c.Series[0].P) != 2 || c.Series[1].Name != "new.txt" || c.X.Format != Seconds {
+	if len(c.Series) != 2 || len(c.Series[0].P) != 2 || c.Series[1].Name != "new.txt" || c.X.Format != document.Seconds {
 		t.Fatalf("the chart is %+v", c)
 	}
 	for _, s := range c.Series {
@@ -137,9 +139,9 @@ func TestBenchmarksPage(t *testing.T) {
 
 // What cannot be compared is shown side by side all the same, with the reason first.
 func TestBesideRefused(t *testing.T) {
-	window := runFile(1)
+	window := resulttest.Run(1)
 	window.Kind = result.KindAttach
-	text := string(pageOf(t, runFile(6), window))
+	text := string(pageOf(t, resulttest.Run(6), window))
 	if want := "Not compared: file0.json is a run and file1.json is a window of a running process (--attach): these do not compare"; !strings.Contains(text, want) {
 		t.Errorf("the page does not say %q", want)
 	}

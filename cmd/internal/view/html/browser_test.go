@@ -21,6 +21,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -184,11 +186,11 @@ func (b *tab) theme(name string) {
 
 func pages(t *testing.T) map[string][]byte {
 	return map[string][]byte{
-		"tune": pageOf(t, tuneFile(8, "./prog", "-n", "5")), "run": pageOf(t, runFile(6)), "lab": pageOf(t, labFile()),
-		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()),
-		"inspect": pageOf(t, overTimeFile("./prog", 60), inspectFile(inspect.GoHeap, "./prog"), listFile("./prog"), doctorFile("./prog"), suggestFile("./prog")),
-		"both":    pageOf(t, tuneFile(8, "./prog"), tuneFile(6, "./other")),
-		"hostile": pageOf(t, tuneFile(6, "./</script><img src=x onerror=alert(1)>", "\u202egnp")),
+		"tune": pageOf(t, resulttest.Tune(8, "./prog", "-n", "5")), "run": pageOf(t, resulttest.Run(6)), "lab": pageOf(t, resulttest.Lab()),
+		"search": pageOf(t, resulttest.Search(20, 12)), "ab": pageOf(t, resulttest.AB()),
+		"inspect": pageOf(t, resulttest.OverTime("./prog", 60), resulttest.Inspect(inspect.GoHeap, "./prog"), resulttest.List("./prog"), resulttest.Doctor("./prog"), resulttest.Suggest("./prog")),
+		"both":    pageOf(t, resulttest.Tune(8, "./prog"), resulttest.Tune(6, "./other")),
+		"hostile": pageOf(t, resulttest.Tune(6, "./</script><img src=x onerror=alert(1)>", "\u202egnp")),
 	}
 }
 
@@ -276,7 +278,7 @@ func (b *tab) keep(name string) {
 // A pointer over a point shows the setting and its figures; a click copies the
 // line with the setting.
 func TestHoverAndCopy(t *testing.T) {
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	x, y := b.spot("GOGC=400")
 	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
 	b.until(`!document.getElementById('tip').hidden`)
@@ -300,7 +302,7 @@ func TestHoverAndCopy(t *testing.T) {
 
 // All that a pointer does, keys do.
 func TestKeys(t *testing.T) {
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	eval[bool](b, `(document.querySelector('.chart > svg').focus(), true)`)
 	points := eval[int](b, `JSON.parse(document.querySelector('script.chart-data').textContent).series.reduce((n, s) => n + (s.mute ? 0 : s.p.length), 0)`)
 	seen := make(map[string]bool)
@@ -322,7 +324,7 @@ func TestKeys(t *testing.T) {
 
 // Headings sort, up and down, by number; what is not known comes last.
 func TestSort(t *testing.T) {
-	f := tuneFile(8, "./prog")
+	f := resulttest.Tune(8, "./prog")
 	f.Arms[2].Final.Memory, f.Arms[2].Final.MemoryRatio = nil, nil
 	b := open(t, pageOf(t, f), 1280, 900)
 	column := `[...document.querySelectorAll('table.sortable tbody')][0].rows, r => r.cells[4].dataset.v ? Number(r.cells[4].dataset.v) / (1 << 20) | 0 : null`
@@ -356,7 +358,7 @@ func TestSort(t *testing.T) {
 
 // The legend hides a series, and shows it again.
 func TestLegend(t *testing.T) {
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	marks := `document.querySelector('.chart > svg').querySelectorAll('.mark').length`
 	before := eval[int](b, marks)
 	button := chromedp.Click(chromedp.CSS(`.chart .legend li:nth-child(2) button`))
@@ -373,9 +375,9 @@ func TestLegend(t *testing.T) {
 // The samples can be looked at, a page at a time, and taken out as they were.
 func TestSamples(t *testing.T) {
 	testenv.Long(t)
-	f := tuneFile(60, "./prog")
-	r := read(t, "tune.json", f)
-	page, err := Render(NewPage(r))
+	f := resulttest.Tune(60, "./prog")
+	r := resulttest.Read(t, "tune.json", f)
+	page, err := Render(document.New(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +440,7 @@ func TestLoadTime(t *testing.T) {
 
 // Without script, all words and figures are there.
 func TestNoScript(t *testing.T) {
-	text := string(scripts.ReplaceAll(pageOf(t, tuneFile(8, "./prog")), nil))
+	text := string(scripts.ReplaceAll(pageOf(t, resulttest.Tune(8, "./prog")), nil))
 	for _, want := range []string{"Set GOGC=400.", "GOGC=400 ./prog", "The chart needs the script of this page",
 		"GOGC=off GOMEMLIMIT=512MiB"} {
 		if !strings.Contains(text, want) {
@@ -449,7 +451,7 @@ func TestNoScript(t *testing.T) {
 
 // On paper there are no buttons.
 func TestPrint(t *testing.T) {
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		t.Fatal(err)
 	}

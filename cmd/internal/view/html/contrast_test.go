@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -96,7 +97,7 @@ const inks = `(() => {` + contrast + `
 // Texts can be read on every colour that charts have, in both themes, and printed.
 func TestInks(t *testing.T) {
 	testenv.Long(t)
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	for _, media := range []string{"screen", "print"} {
 		for _, theme := range []string{"light", "dark"} {
 			if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media,
@@ -117,7 +118,7 @@ func TestInks(t *testing.T) {
 // The test of contrast finds what is hard to read.
 func TestFaint(t *testing.T) {
 	testenv.Long(t)
-	b := open(t, pageOf(t, runFile(1)), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Run(1)), 1280, 900)
 	if got := eval[[]string](b, faint); len(got) > 0 {
 		t.Errorf("%q", got)
 	}

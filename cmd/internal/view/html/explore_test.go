@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
@@ -37,7 +38,7 @@ const shownCalls = `[...document.querySelector('.chart .calls svg').querySelecto
 
 // Call paths can be searched, entered, and compared; what is chosen is in the address.
 func TestCallPaths(t *testing.T) {
-	page := pageOf(t, tuneFile(8, "./prog"))
+	page := pageOf(t, resulttest.Tune(8, "./prog"))
 	b := open(t, page, 1280, 900)
 	const tools = ".chart .tools"
 	calls := func(want ...string) {
@@ -113,7 +114,7 @@ func TestCallPaths(t *testing.T) {
 
 // What a tree lacks is said, and a page without one has none.
 func TestCallPathsOfLittle(t *testing.T) {
-	f := runFile(2)
+	f := resulttest.Run(2)
 	f.Arms[0].Tree.Pruned = 0.022
 	page := pageOf(t, f)
 	if !strings.Contains(string(page), "Calls that are too small to keep are part of their callers (1.0% of the time)") {
@@ -141,9 +142,9 @@ func TestCallPathsOfLittle(t *testing.T) {
 	if text := string(pageOf(t, f)); strings.Contains(text, `"kind":"calls"`) {
 		t.Error("there are call paths without any")
 	}
-	f = runFile(2)
+	f = resulttest.Run(2)
 	f.Arms[0].Tree.Parents[2] = 5
-	if _, err := result.Read("x", encode(t, f)); err == nil {
+	if _, err := result.Read("x", resulttest.Encode(t, f)); err == nil {
 		t.Error("a tree whose parents come later is taken")
 	}
 }
@@ -151,7 +152,7 @@ func TestCallPathsOfLittle(t *testing.T) {
 // A timeline is zoomed by dragging and by keys; the window is in the address.
 func TestTimeline(t *testing.T) {
 	testenv.Long(t)
-	page := pageOf(t, runFile(2))
+	page := pageOf(t, resulttest.Run(2))
 	b := open(t, page, 1280, 900)
 	const svg = `document.querySelector('svg[aria-label*="over time"]')`
 	ticks := `[...` + svg + `.querySelectorAll('.axis:last-of-type .tick text')].map(e => e.textContent).join(' ')`
@@ -189,7 +190,7 @@ func TestTimeline(t *testing.T) {
 
 // Two settings are on one axis, a lane for each figure.
 func TestTimelineOfTwo(t *testing.T) {
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	names := eval[[]string](b, `[...document.querySelectorAll('.chart')].filter(e => e.querySelector('[aria-label*="over time"]')).flatMap(e => [...e.querySelectorAll('.legend span')].map(s => s.textContent))`)
 	if strings.Join(names, " ") != "default GOGC=400" {
 		t.Errorf("the timeline has %q", names)
@@ -198,7 +199,7 @@ func TestTimelineOfTwo(t *testing.T) {
 
 // Runs of several files can be compared by call path, and over time, with a warning.
 func TestSeveralInDetail(t *testing.T) {
-	text := string(pageOf(t, runFile(2), runFile(2)))
+	text := string(pageOf(t, resulttest.Run(2), resulttest.Run(2)))
 	if !strings.Contains(text, `"trees":[{"name":"file0.json"`) || !strings.Contains(text, `{"name":"file1.json","total":`) ||
 		!strings.Contains(text, "The runs were not interleaved: a difference may be the machine&#39;s.") {
 		t.Error("two runs are not compared by call path")

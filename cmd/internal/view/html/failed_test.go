@@ -8,18 +8,11 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
-
-// fails makes the last samples of an arm those of failed runs.
-func fails(a *result.Arm, from int) {
-	for _, s := range a.Samples[from:] {
-		s.Failure, s.ExitCode = "exit code 3", new(3)
-	}
-	a.Summary = result.Summarize(a.Samples)
-}
 
 // brokenFiles are results of commands that failed, were interrupted, or had hardly
 // anything to measure, as folio writes them; each with what its page must say.
@@ -32,7 +25,7 @@ func brokenFiles() map[string]struct {
 		says []string
 	}
 	incomplete := func(rounds int, why string) *result.File {
-		f := tuneFile(rounds, "./prog")
+		f := resulttest.Tune(rounds, "./prog")
 		f.Complete, f.Error, f.Recommendations, f.Rounds = false, why, nil, rounds
 		return f
 	}
@@ -44,23 +37,23 @@ func brokenFiles() map[string]struct {
 		Timeout: 5, MaxInFlight: 10_000, Method: "GET", HTTP: "negotiated", Arrivals: "constant"}
 	second := incomplete(2, "the command failed with its default settings, though not the first time: exit code 3")
 	for i := range second.Arms {
-		fails(&second.Arms[i], 1)
+		resulttest.Fail(&second.Arms[i], 1)
 	}
 	first := incomplete(1, "interrupted")
 	first.Arms = first.Arms[:2]
 	all := incomplete(2, "the command worked once and then failed in every run: exit code 3")
 	for i := range all.Arms {
-		fails(&all.Arms[i], 0)
+		resulttest.Fail(&all.Arms[i], 0)
 		all.Arms[i].Status, all.Arms[i].Reason = string(tune.Failed), "exit code 3"
 	}
 	one := incomplete(1, "interrupted")
 	one.Arms = one.Arms[:1]
-	failedRun := runFile(1)
-	fails(&failedRun.Arms[0], 0)
+	failedRun := resulttest.Run(1)
+	resulttest.Fail(&failedRun.Arms[0], 0)
 	failedRun.Arms[0].Samples[0].Series, failedRun.Arms[0].Samples[0].Profile = nil, nil
-	nothing := runFile(1)
+	nothing := resulttest.Run(1)
 	nothing.Complete, nothing.Error, nothing.Arms = false, "interrupted before anything was measured", []result.Arm{{}}
-	half := labFile()
+	half := resulttest.Lab()
 	half.Complete, half.Error = false, "interrupted"
 	for i := range half.Experiments {
 		e := &half.Experiments[i]
@@ -73,17 +66,17 @@ func brokenFiles() map[string]struct {
 			e.Arms[j].Samples, e.Arms[j].Points, e.Arms[j].NotRun = []*trial.Sample{}, nil, new("the lab ended before")
 		}
 	}
-	before := abFile()
+	before := resulttest.AB()
 	before.Complete, before.Error, before.Result = false, "./<old>: exit code 3: no database", nil
 	for i := range before.Arms {
 		before.Arms[i].Samples = nil
 	}
-	stopped := abFile()
+	stopped := resulttest.AB()
 	stopped.Complete, stopped.Error = false, "interrupted"
-	window := runFile(1)
+	window := resulttest.Run(1)
 	window.Kind, window.Program.Attached, window.Error = result.KindAttach, 4242, "process 4242 has ended"
 	window.Arms, window.Analysis, window.Complete = []result.Arm{{}}, nil, false
-	blind := doctorFile("prog")
+	blind := resulttest.Doctor("prog")
 	blind.Findings = nil
 	for i := range blind.Checks {
 		blind.Checks[i].State, blind.Checks[i].Why = diagnose.NotChecked, new("open /proc/4242/smaps: permission denied")
@@ -95,7 +88,7 @@ func brokenFiles() map[string]struct {
 	none.Kind, none.Processes, none.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Denied: 12, DeniedBytes: 1 << 30}
 	unlisted := result.NewInspect("v0")
 	unlisted.Kind, unlisted.Processes, unlisted.Unseen = result.KindList, &[]result.ProcessLine{}, &result.Unseen{Hidden: new("/proc is mounted with hidepid=invisible")}
-	useless := suggestFile("./prog")
+	useless := resulttest.Suggest("./prog")
 	useless.Suggestions, useless.Others, useless.Nothing = nil, nil, new("the profile has no samples")
 	useless.Cost = result.SuggestCost{}
 	return map[string]broken{
@@ -179,7 +172,7 @@ func TestFailedPagesInBrowser(t *testing.T) {
 func TestChartWithoutSeries(t *testing.T) {
 	testenv.Long(t)
 	n := 0
-	page := charts.ReplaceAllFunc(pageOf(t, tuneFile(8, "./prog"), labFile()), func(script []byte) []byte {
+	page := charts.ReplaceAllFunc(pageOf(t, resulttest.Tune(8, "./prog"), resulttest.Lab()), func(script []byte) []byte {
 		parts := charts.FindSubmatchIndex(script)
 		var c map[string]any
 		if err := json.Unmarshal(script[parts[4]:parts[5]], &c); err != nil {

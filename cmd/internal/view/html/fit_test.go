@@ -13,13 +13,14 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
 // wideTune is a search with the longest names and reasons that a search has.
 func wideTune() *result.File {
-	f := tuneFile(8, "./prog", "-config", strings.Repeat("/very/long/path", 12))
+	f := resulttest.Tune(8, "./prog", "-config", strings.Repeat("/very/long/path", 12))
 	for i := range f.Arms {
 		set := trial.Setting{GOGC: "off", MemLimit: 14832 << 20, GOMAXPROCS: 2, THP: trial.THPOff}
 		if i == 0 {
@@ -31,7 +32,7 @@ func wideTune() *result.File {
 		for _, s := range a.Samples {
 			s.MinorFaults = 123456789
 		}
-		sampled(a.Samples[0])
+		resulttest.Sampled(a.Samples[0])
 	}
 	best := f.Arms[3]
 	for i := range f.Recommendations {
@@ -43,7 +44,7 @@ func wideTune() *result.File {
 // fitPages are one page of each kind, with names as long as they come.
 func fitPages(t *testing.T) map[string][]byte {
 	long := "github.com/example/some-service/internal/storage/segment.(*Writer[go.shape.string]).appendBatchLocked.func1"
-	lab := labFile()
+	lab := resulttest.Lab()
 	for i := range lab.Experiments {
 		e := &lab.Experiments[i]
 		e.Source = "https://example.com/" + strings.Repeat("a-long-path/", 20)
@@ -52,11 +53,11 @@ func fitPages(t *testing.T) map[string][]byte {
 	other := wideTune()
 	other.Host.Kernel, other.Program.Command = "6.19.0-a-rather-long-name-of-a-kernel-of-a-cloud", []string{"./prog", strings.Repeat("y", 300)}
 	out := map[string][]byte{
-		"tune": pageOf(t, wideTune()), "run": pageOf(t, runFile(6)), "lab": pageOf(t, lab),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, long)), "list": pageOf(t, listFile(long)), "inspected over time": pageOf(t, overTimeFile(long, 60)),
-		"doctor": pageOf(t, doctorFile(long)), "suggest": pageOf(t, suggestFile(long)),
-		"several": pageOf(t, wideTune(), other, runFile(6), runFile(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
-		"search": pageOf(t, searchFile(20, 12)), "ab": pageOf(t, abFile()), "runs": pageOf(t, runFile(6), runFile(5), runFile(1)),
+		"tune": pageOf(t, wideTune()), "run": pageOf(t, resulttest.Run(6)), "lab": pageOf(t, lab),
+		"inspect": pageOf(t, resulttest.Inspect(inspect.GoHeap, long)), "list": pageOf(t, resulttest.List(long)), "inspected over time": pageOf(t, resulttest.OverTime(long, 60)),
+		"doctor": pageOf(t, resulttest.Doctor(long)), "suggest": pageOf(t, resulttest.Suggest(long)),
+		"several": pageOf(t, wideTune(), other, resulttest.Run(6), resulttest.Run(2)), "failed": pageOf(t, brokenFiles()["all arms failed"].file),
+		"search": pageOf(t, resulttest.Search(20, 12)), "ab": pageOf(t, resulttest.AB()), "runs": pageOf(t, resulttest.Run(6), resulttest.Run(5), resulttest.Run(1)),
 	}
 	names := []string{long, "A"}
 	for i := range 30 {
@@ -183,7 +184,7 @@ func TestPaper(t *testing.T) {
 // A tap shows the figures of a point and keeps them there; a second one copies.
 func TestTap(t *testing.T) {
 	testenv.Long(t)
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 390, 800)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 390, 800)
 	if _, err := chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled,
 		emulation.SetTouchEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
@@ -220,7 +221,7 @@ func TestTap(t *testing.T) {
 // which of its series are not shown.
 func TestPrintedCharts(t *testing.T) {
 	testenv.Long(t)
-	b := open(t, pageOf(t, tuneFile(8, "./prog")), 1280, 900)
+	b := open(t, pageOf(t, resulttest.Tune(8, "./prog")), 1280, 900)
 	eval[bool](b, `(document.querySelector('.chart .legend li:nth-child(3) button').click(), true)`)
 	const drawn = `(() => {
 		const fill = (s, p = 'fill') => getComputedStyle(document.querySelector(s))[p];

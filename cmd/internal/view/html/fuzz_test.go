@@ -10,14 +10,16 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 // damaged returns a result file of which a few values were replaced or left out:
 // what a file of another version, or one that somebody edited, may be.
 func damaged(t *rapid.T) []byte {
-	files := []any{tuneFile(1, "./prog"), runFile(1), labFile(), inspectFile(inspect.GoHeap, "x"), listFile("x"), overTimeFile("x", 7),
-		doctorFile("x"), suggestFile("x"), abFile(),
+	files := []any{resulttest.Tune(1, "./prog"), resulttest.Run(1), resulttest.Lab(), resulttest.Inspect(inspect.GoHeap, "x"), resulttest.List("x"), resulttest.OverTime("x", 7),
+		resulttest.Doctor("x"), resulttest.Suggest("x"), resulttest.AB(),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"process","process":{"pid":1,"name":"x","command":["x"],"memory":[{"kind":"heap","resident_bytes":5}],"windows_of":"heap","windows":{"window_bytes":2097152,"count":3,"density":[1,2,3],"coverage":0.5,"gain_bytes":5},"bloat":{"most_bytes":1},"policy":{"means":"m"},"hazards":["h"]}}`),
 		json.RawMessage(`{"schema":"folio-inspect/1","kind":"list","processes":[{"pid":1,"name":"x","resident_bytes":1,"windows":null},{"pid":2,"windows":{"count":1,"gain_bytes":7}}],"unseen":{"small":3}}`),
 		json.RawMessage(`{"schema":"folio-doctor/1","kind":"doctor","process":{"pid":3},"findings":[{"rule":"a","what":"b","fix":[{"do":"c","code":"d"},{"do":"e"}],"evidence":[{"from":"x","says":"y"}]}],"checks":[{"id":"a","state":"clean","why":null}]}`),
@@ -91,7 +93,7 @@ func makesPage(t *rapid.T) {
 		return
 	}
 	for _, results := range [][]*result.Result{{r}, {r, r}} {
-		page, err := Render(NewPage(results...))
+		page, err := Render(document.New(results...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +113,7 @@ func FuzzRender(f *testing.F)  { f.Fuzz(rapid.MakeFuzz(makesPage)) }
 
 // A file of somebody else's may recommend the default and have no answer.
 func TestRecommendationWithoutAnswer(t *testing.T) {
-	f := tuneFile(8, "./prog")
+	f := resulttest.Tune(8, "./prog")
 	f.Answer, f.Recommendations[0].Arm = nil, f.Arms[0].Name
 	pageOf(t, f)
 	if got := report.Mark(f, &f.Arms[0]); got != ">" {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
@@ -81,10 +83,10 @@ func textOf(t *testing.T, r *result.Result) string {
 // Neither page nor text of a redacted result has a marker that was in each of its texts
 // which do not stay by their kind; both say that they are redacted.
 func TestRedactedPages(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile(), "ab": abFile(),
-		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"), "suggest": suggestFile("prog")} {
+	for name, file := range map[string]any{"tune": resulttest.Tune(8, "./prog", "-n", "5"), "run": resulttest.Run(6), "lab": resulttest.Lab(), "ab": resulttest.AB(),
+		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "doctor": resulttest.Doctor("prog"), "suggest": resulttest.Suggest("prog")} {
 		stays := make(map[string]bool)
-		trial := read(t, name, file)
+		trial := resulttest.Read(t, name, file)
 		plant(of(trial), "", func(v reflect.Value, _ string) { v.SetString(v.String() + " " + marker) })
 		if err := trial.Redact(); err != nil {
 			t.Fatal(err)
@@ -94,7 +96,7 @@ func TestRedactedPages(t *testing.T) {
 				stays[field] = true
 			}
 		})
-		r := read(t, "/home/MARKER/"+name+".json", file)
+		r := resulttest.Read(t, "/home/MARKER/"+name+".json", file)
 		n := 0
 		plant(of(r), "", func(v reflect.Value, field string) {
 			if !stays[field] && v.String() != "" {
@@ -103,7 +105,7 @@ func TestRedactedPages(t *testing.T) {
 			}
 		})
 		page := func() string {
-			p := NewPage(r)
+			p := document.New(r)
 			for _, s := range p.Sections { // what is packed is looked at by itself
 				if s.Raw != nil {
 					s.About = append(s.About, string(s.Raw.JSON), s.Raw.File)

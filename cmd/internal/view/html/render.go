@@ -9,12 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 )
 
 var (
@@ -59,8 +57,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		data, err := json.Marshal(v) // with <, > and & escaped
 		return template.JS(data), err
 	},
-	"detail": isDetail,
-	"raw": func(r *Raw) (template.HTML, error) {
+	"detail": document.IsDetail,
+	"raw": func(r *document.Raw) (template.HTML, error) {
 		text, err := pack(r.JSON)
 		return template.HTML(text), err // base64, in an element without markup
 	},
@@ -85,18 +83,16 @@ var policy = sync.OnceValue(func() string {
 	}, "; ")
 })
 
-// Render returns the file of a page.
-func Render(p *Page) ([]byte, error) {
-	p.finish()
-	clean(reflect.ValueOf(p))
+// Render returns the file of a document.
+func Render(d *document.Document) ([]byte, error) {
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, struct {
-		*Page
+		*document.Document
 		Policy string
 		D3     template.JS
 		App    template.JS
 		Style  template.CSS
-	}{p, policy(), template.JS(d3), template.JS(app), template.CSS(style)})
+	}{d, policy(), template.JS(d3), template.JS(app), template.CSS(style)})
 	if err != nil {
 		return nil, fmt.Errorf("render the page: %w", err)
 	}
@@ -119,32 +115,3 @@ func pack(text []byte) (string, error) {
 	}
 	return base64.StdEncoding.EncodeToString(zipped.Bytes()), err
 }
-
-// clean makes what cannot be seen visible, in all strings that v reaches:
-// control characters, and those that turn the direction of text, with which a
-// name could look like another one. It leaves bytes as they are.
-func clean(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			clean(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			clean(v.Field(i))
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if v.Type().Elem().Kind() == reflect.Uint8 {
-				return
-			}
-			clean(v.Index(i))
-		}
-	case reflect.String:
-		if s := v.String(); console.Escape(s) != s {
-			v.SetString(console.Escape(s))
-		}
-	}
-}
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -18,7 +18,9 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/analysis"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
@@ -34,8 +36,8 @@ var (
 // What a page says, without its script and style, must not change unseen.
 func TestGolden(t *testing.T) {
 	for name, file := range map[string]any{
-		"tune": tuneFile(8, "./prog", "-n", "5"), "run": runFile(6), "lab": labFile(),
-		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "doctor": doctorFile("prog"), "suggest": suggestFile("prog"),
+		"tune": resulttest.Tune(8, "./prog", "-n", "5"), "run": resulttest.Run(6), "lab": resulttest.Lab(),
+		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "doctor": resulttest.Doctor("prog"), "suggest": resulttest.Suggest("prog"),
 	} {
 		got := pageOf(t, file)
 		for _, re := range []*regexp.Regexp{scripts, styles, raws, regexp.MustCompile(`content="default-src[^"]*"`)} {
@@ -70,7 +72,7 @@ func TestOneConfidence(t *testing.T) {
 		},
 		"no effect": func(f *result.File) { f.Answer = &tune.Answer{State: tune.NoEffect}; f.Ended = "nothing to compare" },
 	} {
-		f := tuneFile(8, "./prog")
+		f := resulttest.Tune(8, "./prog")
 		change(f)
 		_, sure := report.Answers(f)
 		text := string(pageOf(t, f))
@@ -89,7 +91,7 @@ func TestOneConfidence(t *testing.T) {
 // The first thing that a page says is what to do, with the figure and how sure
 // it is, and the line to paste.
 func TestAnswerFirst(t *testing.T) {
-	text := string(pageOf(t, tuneFile(8, "./prog")))
+	text := string(pageOf(t, resulttest.Tune(8, "./prog")))
 	answer := strings.Index(text, "Set GOGC=400.")
 	if answer < 0 || answer > strings.Index(text, "<figure>") {
 		t.Errorf("the answer is at %d, the first chart at %d", answer, strings.Index(text, "<figure>"))
@@ -100,13 +102,13 @@ func TestAnswerFirst(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	f := tuneFile(8, "./prog")
+	f := resulttest.Tune(8, "./prog")
 	f.Recommendations[0].Permanent = []string{"to keep it: one of these:", "folio build '<x>'"}
 	if text := string(pageOf(t, f)); !strings.Contains(text, "To keep it: one of these:") ||
 		!strings.Contains(text, "folio build &#39;&lt;x&gt;&#39;") {
 		t.Error("the page does not say how to keep what a build has")
 	}
-	f = tuneFile(8, "./prog")
+	f = resulttest.Tune(8, "./prog")
 	f.Recommendations = []result.Recommendation{{Goal: tune.Fastest, Arm: "default"}}
 	if text := string(pageOf(t, f)); !strings.Contains(text, "Keep the default: no setting is better by more than 3%.") {
 		t.Error("the page does not say to keep the default")
@@ -121,7 +123,7 @@ func TestAnswerFirst(t *testing.T) {
 		strings.Contains(text, "Keep the default") {
 		t.Error("the page does not say that settings were not tried")
 	}
-	f = tuneFile(0, "./prog")
+	f = resulttest.Tune(0, "./prog")
 	f.Recommendations, f.Answer, f.Ended = nil, &tune.Answer{State: tune.TooLittle}, "interrupted in round 1 of the race"
 	if text := string(pageOf(t, f)); !strings.Contains(text,
 		"Nothing was compared: interrupted in round 1 of the race, after 0 runs.") {
@@ -131,7 +133,7 @@ func TestAnswerFirst(t *testing.T) {
 
 // A page says what the result says: it adds no sentence, and no name becomes markup.
 func TestPageSaysWhatTheResultSays(t *testing.T) {
-	f := runFile(3)
+	f := resulttest.Run(3)
 	f.Analysis.Time = append(f.Analysis.Time, "<b>\u202e")
 	text := string(pageOf(t, f))
 	for _, line := range f.Analysis.Time[:len(f.Analysis.Time)-1] {
@@ -150,7 +152,7 @@ func TestPageSaysWhatTheResultSays(t *testing.T) {
 
 // A line to paste runs the program as it was run, with its input and all.
 func TestLinesToPaste(t *testing.T) {
-	f := runFile(1)
+	f := resulttest.Run(1)
 	f.Program.Input, f.Program.IgnoreExit = "in put.txt", true
 	f.Program.Limits = &result.Limits{Memory: new(uint64(512 << 20)), CPUs: new(1.5)}
 	f.Metric = &result.Target{Name: "op/s", Pattern: "([0-9.]*) op/s", Higher: true}
@@ -161,7 +163,7 @@ func TestLinesToPaste(t *testing.T) {
 	} else if !strings.Contains(text, "limits: 512MiB, 1.5 CPUs") {
 		t.Error("the page does not say the limits")
 	}
-	f = runFile(1)
+	f = resulttest.Run(1)
 	f.Program.Build = &result.Build{Package: "./cmd/prog", Patches: []string{"heap-hugepages@abc"}}
 	analysis.Run(f, nil)
 	text := string(pageOf(t, f))
@@ -171,7 +173,7 @@ func TestLinesToPaste(t *testing.T) {
 			t.Errorf("of a program that folio built, the page does not say %q", want)
 		}
 	}
-	g := tuneFile(6, "prog", "-n", "5")
+	g := resulttest.Tune(6, "prog", "-n", "5")
 	g.Program.Build = f.Program.Build
 	if text := string(pageOf(t, g)); !strings.Contains(text, `"c":"folio run --build ./cmd/prog --gogc=400 --thp=system -- -n 5"`) {
 		t.Error("a click on a point copies another line")
@@ -180,13 +182,13 @@ func TestLinesToPaste(t *testing.T) {
 
 // Every chart has a table, and data that its script can read; ids are unique.
 func TestChartsHaveTables(t *testing.T) {
-	for name, file := range map[string]any{"tune": tuneFile(8, "./prog"), "run": runFile(2), "lab": labFile(),
-		"inspect": inspectFile(inspect.GoHeap, "prog"), "list": listFile("prog"), "suggest": suggestFile("prog")} {
-		p := NewPage(read(t, name, file))
+	for name, file := range map[string]any{"tune": resulttest.Tune(8, "./prog"), "run": resulttest.Run(2), "lab": resulttest.Lab(),
+		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "suggest": resulttest.Suggest("prog")} {
+		p := document.New(resulttest.Read(t, name, file))
 		n := 0
 		for _, s := range p.Sections {
 			for _, b := range s.Blocks {
-				charts, tables := b.allCharts(), b.allTables()
+				charts, tables := b.AllCharts(), b.AllTables()
 				n += len(charts)
 				if len(charts) > 0 && len(tables) == 0 {
 					t.Errorf("%s: %s: charts without a table", name, b.Title)
@@ -209,7 +211,7 @@ func TestChartsHaveTables(t *testing.T) {
 			t.Errorf("%s: %d charts, %d with data", name, n, len(found))
 		}
 		for _, m := range found {
-			var c Chart
+			var c document.Chart
 			if err := json.Unmarshal(m[2], &c); err != nil {
 				t.Errorf("%s: %s: %v", name, m[1], err)
 			}
@@ -223,21 +225,21 @@ func TestChartsHaveTables(t *testing.T) {
 // Whatever a program, a path or a host is called, it stays text.
 func TestHostileNames(t *testing.T) {
 	const evil = `</script><img src=x onerror=alert(1)>"'&<!--` + "\u202egnp.exe\u2066\x00\x1b[31m`${1}\u2028"
-	f := tuneFile(8, "./"+evil, evil)
+	f := resulttest.Tune(8, "./"+evil, evil)
 	f.Host.CPU, f.Host.Kernel, f.Notes = evil, evil, []string{evil}
 	f.Arms[2].Name, f.Arms[1].Reason = evil, evil
 	f.Arms[0].Samples[0].Metrics = map[string]float64{evil: 1}
 	f.Arms[0].Samples[0].Profile.Sites[0].Func = evil
 	f.Program.Load, f.Program.GoVersion = evil, new(evil)
-	l := labFile()
+	l := resulttest.Lab()
 	l.Experiments[0].Name, l.Experiments[0].Conclusions, l.Experiments[0].Arms[0].Name = evil, []string{evil}, evil
 	l.Notes = []string{evil}
 	for name, out := range map[string][]byte{"tune": pageOf(t, f), "lab": pageOf(t, l), "both": pageOf(t, f, l),
-		"inspect": pageOf(t, inspectFile(inspect.GoHeap, evil)), "list": pageOf(t, listFile(evil)),
-		"doctor": pageOf(t, doctorFile(evil)), "suggest": pageOf(t, suggestFile(evil))} {
-		plain := pageOf(t, tuneFile(8, "./prog"))
+		"inspect": pageOf(t, resulttest.Inspect(inspect.GoHeap, evil)), "list": pageOf(t, resulttest.List(evil)),
+		"doctor": pageOf(t, resulttest.Doctor(evil)), "suggest": pageOf(t, resulttest.Suggest(evil))} {
+		plain := pageOf(t, resulttest.Tune(8, "./prog"))
 		if name == "lab" {
-			plain = pageOf(t, labFile())
+			plain = pageOf(t, resulttest.Lab())
 		}
 		text := string(out)
 		if strings.Contains(text, "<img") || strings.Contains(text, "<!--") && !strings.Contains(string(plain), "<!--") {
@@ -257,7 +259,7 @@ func TestHostileNames(t *testing.T) {
 
 // The policy allows exactly the script and style of the page, and no request.
 func TestPolicy(t *testing.T) {
-	out := pageOf(t, tuneFile(8, "./prog"))
+	out := pageOf(t, resulttest.Tune(8, "./prog"))
 	policy := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindSubmatch(out)
 	if policy == nil {
 		t.Fatal("no policy")
@@ -287,7 +289,7 @@ func TestPolicy(t *testing.T) {
 
 // The result can be taken out of the page as it was.
 func TestRaw(t *testing.T) {
-	f := tuneFile(8, "./prog")
+	f := resulttest.Tune(8, "./prog")
 	m := raws.FindSubmatch(pageOf(t, f))
 	if m == nil {
 		t.Fatal("no result in the page")
@@ -315,13 +317,13 @@ func TestRaw(t *testing.T) {
 
 // A page stays small enough to mail.
 func TestSize(t *testing.T) {
-	if n := len(pageOf(t, tuneFile(40, "./prog"))); n > 500<<10 {
+	if n := len(pageOf(t, resulttest.Tune(40, "./prog"))); n > 500<<10 {
 		t.Errorf("200 samples: %d bytes", n)
 	}
-	if n := len(pageOf(t, searchFile(20, 60))); n > 1<<20 {
+	if n := len(pageOf(t, resulttest.Search(20, 60))); n > 1<<20 {
 		t.Errorf("a search of 20 settings and 660 runs: %d bytes", n)
 	}
-	if n := len(pageOf(t, searchFile(20, 994))); n > 4<<20 {
+	if n := len(pageOf(t, resulttest.Search(20, 994))); n > 4<<20 {
 		t.Errorf("a search of 20 settings and 10,000 runs: %d bytes", n)
 	}
 	if n := len(largePage(t)); n > 4<<20 {
@@ -332,14 +334,14 @@ func TestSize(t *testing.T) {
 // What was not measured does not break a page.
 func TestLittleMeasured(t *testing.T) {
 	empty := &result.File{Header: result.Header{Schema: result.Schema, Kind: "tune"}, Program: result.Program{Command: []string{"./prog"}}}
-	failed := tuneFile(1, "./prog")
+	failed := resulttest.Tune(1, "./prog")
 	for i := range failed.Arms {
 		failed.Arms[i].Samples[0].Failure = "exit code 1"
 		failed.Arms[i].Status = "failed"
 	}
-	none := runFile(1)
+	none := resulttest.Run(1)
 	none.Arms[0].Samples = nil
-	bare := runFile(1)
+	bare := resulttest.Run(1)
 	s := bare.Arms[0].Samples[0]
 	s.Series, s.Profile, s.GCRuntimeCPU, s.GCCycles, s.PeakTreeRSS, s.PeakRSS, s.CPU = nil, nil, nil, nil, nil, nil, 0
 	lab := &result.Lab{Header: result.Header{Schema: result.Schema, Kind: "lab"}}

@@ -1,18 +1,17 @@
-// Package markdown renders the pages of package html as GitHub Flavored Markdown: answers first,
+// Package markdown renders the documents as GitHub Flavored Markdown: answers first,
 // then what is behind them, folded. A chart is its table.
 package markdown
 
 import (
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 )
 
-// Render returns the text of a page.
-func Render(p *html.Page) []byte {
+// Render returns the text of a document.
+func Render(p *document.Document) []byte {
 	w := &writer{}
 	for _, s := range p.Sections {
 		w.section(s)
@@ -29,7 +28,7 @@ func (w *writer) para(text string) {
 	}
 }
 
-func (w *writer) section(s *html.Section) {
+func (w *writer) section(s *document.Section) {
 	heading := escape(s.Heading)
 	if s.Code {
 		heading = span(s.Heading)
@@ -47,7 +46,7 @@ func (w *writer) section(s *html.Section) {
 	w.para(escape(strings.Join(s.About, "; ")))
 }
 
-func (w *writer) answer(a html.Answer) {
+func (w *writer) answer(a document.Answer) {
 	text := escape(a.Text)
 	if a.Figure != "" {
 		text = "**" + escape(a.Figure) + "** " + text
@@ -66,11 +65,11 @@ func (w *writer) answer(a html.Answer) {
 }
 
 // block writes a block, folded below its answer where it has tables.
-func (w *writer) block(b *html.Block) {
-	title, tables := b.Title, slices.Clone(b.Tables)
+func (w *writer) block(b *document.Block) {
+	title, tables := b.Title, b.AllTables()
 	var words []string
 	for _, f := range b.Folds {
-		words, tables = append(words, f.Words...), append(tables, f.Tables...)
+		words = append(words, f.Words...)
 	}
 	if len(tables)+len(words) == 0 {
 		if title != "" && len(b.Words) > 0 {
@@ -99,7 +98,7 @@ func (w *writer) block(b *html.Block) {
 	w.para("</details>")
 }
 
-func (w *writer) words(b *html.Block) {
+func (w *writer) words(b *document.Block) {
 	w.para(escape(b.Sure))
 	for _, l := range b.Words {
 		if l != b.Says() || len(b.Tables) == 0 {
@@ -117,12 +116,12 @@ func (w *writer) list(texts []string) {
 }
 
 // tablesOf writes tables under a title; of rows that are recommended the cells are bold.
-func (w *writer) tablesOf(title string, all []*html.Table) {
+func (w *writer) tablesOf(title string, all []*document.Table) {
 	for _, t := range all {
 		if len(t.Rows) == 0 || len(t.Head) == 0 {
 			continue
 		}
-		if caption := strings.Replace(t.Caption, html.HeadingsSort, "", 1); caption != title {
+		if caption := strings.Replace(t.Caption, document.HeadingsSort, "", 1); caption != title {
 			w.para(escape(caption))
 		}
 		var out strings.Builder
@@ -148,7 +147,7 @@ func (w *writer) tablesOf(title string, all []*html.Table) {
 	}
 }
 
-func cell(c html.Cell, mark bool) string {
+func cell(c document.Cell, mark bool) string {
 	switch {
 	case c.Text == "":
 		return ""

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/foliomem/folio/cmd/internal/view/html"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 )
 
 func TestEscape(t *testing.T) {
@@ -36,15 +36,15 @@ func TestCode(t *testing.T) {
 
 // The answer comes first; what is behind it is folded, with tables that GitHub shows.
 func TestRender(t *testing.T) {
-	p := &html.Page{Sections: []*html.Section{{
+	p := &document.Document{Sections: []*document.Section{{
 		Kicker: "folio run", Heading: "./prog -x", Code: true, Notes: []string{"a note"},
-		Answers: []html.Answer{{Figure: "-38%", Text: "Set it.", Sure: "10 rounds", Line: "GOGC=400 ./prog"}},
-		Blocks: []*html.Block{
+		Answers: []document.Answer{{Figure: "-38%", Text: "Set it.", Sure: "10 rounds", Line: "GOGC=400 ./prog"}},
+		Blocks: []*document.Block{
 			{Title: "Words", Words: []string{"no table"}},
-			{Title: "A table", Lead: "It says <so>", Tables: []*html.Table{{Caption: "Rows" + html.HeadingsSort,
-				Head: []html.Column{{Label: "name"}, {Label: "n", Num: true}},
-				Rows: []html.Row{{Cells: []html.Cell{{Text: "a|b", Code: true}, {Text: "1"}}}, {Mark: true, Cells: []html.Cell{{Text: "c"}, {Text: "2"}}}}}},
-				Folds: []*html.Fold{{Words: []string{"folded"}}}},
+			{Title: "A table", Lead: "It says <so>", Tables: []*document.Table{{Caption: "Rows" + document.HeadingsSort,
+				Head: []document.Column{{Label: "name"}, {Label: "n", Num: true}},
+				Rows: []document.Row{{Cells: []document.Cell{{Text: "a|b", Code: true}, {Text: "1"}}}, {Mark: true, Cells: []document.Cell{{Text: "c"}, {Text: "2"}}}}}},
+				Folds: []*document.Fold{{Words: []string{"folded"}}}},
 		},
 	}}}
 	want := strings.ReplaceAll(`## folio run: 'x./prog -x'x

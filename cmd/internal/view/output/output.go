@@ -13,6 +13,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
 	"github.com/foliomem/folio/cmd/internal/view/html"
 	"github.com/foliomem/folio/cmd/internal/view/markdown"
@@ -42,7 +43,7 @@ func Page(path, jsonPath string) File {
 		if err != nil {
 			return nil, err
 		}
-		return html.Render(html.NewPage(r))
+		return html.Render(document.New(r))
 	}}
 }
 
@@ -53,7 +54,7 @@ func Markdown(path string) File {
 		if err != nil {
 			return nil, err
 		}
-		return markdown.Render(html.NewPage(r)), nil
+		return markdown.Render(document.New(r)), nil
 	}}
 }
 
@@ -173,7 +174,7 @@ func Same(a, b string) bool {
 }
 
 // Pages are a page and Markdown of saved results.
-func Pages(out List, p *html.Page) error {
+func Pages(out List, p *document.Document) error {
 	page, err := html.Render(p)
 	if err == nil {
 		err = errors.Join(out.Put("--html", page), out.Put("--markdown", markdown.Render(p)))

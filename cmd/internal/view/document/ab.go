@@ -1,0 +1,170 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+)
+
+// abSection is what folio ab found: programs compared within rounds.
+func abSection(f *result.AB) *Section {
+	s := &Section{Kicker: "folio ab", Code: true, Notes: f.Notes}
+	var names []string
+	for _, a := range f.Arms {
+		names = append(names, a.Line())
+	}
+	s.Heading = strings.Join(names, " -- ")
+	s.About = append(report.TitleAB(f), append(machine(f.Host), limits(f.Limits())...)...)
+	s.About = append(s.About, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
+	if f.Result == nil || len(f.Result.Comparisons) == 0 {
+		s.Answers = []Answer{{Main: true, Text: "Nothing was compared."}}
+		return s
+	}
+	for i := range f.Result.Gates {
+		g := &f.Result.Gates[i]
+		s.Answers = append(s.Answers, Answer{Goal: upper(report.ABVerdict(f, g)), Text: report.ABGate(f, g) + ".",
+			Bad: g.Verdict == result.VerdictBeyond, Neutral: g.Verdict == result.VerdictNoisy || g.Verdict == result.VerdictUnknown})
+	}
+	for i := range f.Result.Comparisons {
+		c := &f.Result.Comparisons[i]
+		versus := f.Arms[c.Arm].Name + " against " + f.Arms[0].Name
+		for j := range c.Figures {
+			if x := &c.Figures[j]; x.Primary {
+				s.Answers = append(s.Answers, abAnswer(x, versus))
+			}
+		}
+		s.Blocks = append(s.Blocks, abCompared(c, versus))
+		if c.Profile != nil {
+			s.Blocks = append(s.Blocks, abProfile(c.Profile, versus))
+		}
+	}
+	if b := loadBlock(report.LoadedAB(f)); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	s.Blocks = append(s.Blocks, abDetail(f)...)
+	s.Answers[0].Main = true
+	s.Answers[0].Sure = report.ABEnd(f) + "."
+	if b := abRuns(f); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	return s
+}
+
+// abDetail are the programs by call path and over time.
+func abDetail(f *result.AB) (out []*Block) {
+	var paths []called
+	var over []timed
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		paths = append(paths, called{a.Name, a.Profile, a.Tree})
+		if x, ok := timedOf(a.Name, a.Samples); ok {
+			over = append(over, x)
+		}
+	}
+	if b := callsBlock(paths); b != nil {
+		out = append(out, b)
+	}
+	if len(over) > 0 {
+		out = append(out, timeline(over))
+	}
+	return out
+}
+
+// abAnswer says what a figure that decides differs in.
+func abAnswer(x *result.ABFigure, versus string) Answer {
+	a := Answer{Goal: versus, Text: upper(report.ABSentence(x)) + "."}
+	better, different := x.Better()
+	if different {
+		a.Figure, _ = report.ABDifference(x)
+	}
+	a.Neutral, a.Bad = !different, different && !better
+	return a
+}
+
+// abCompared shows the figures of an arm.
+func abCompared(c *result.ABComparison, versus string) *Block {
+	b := &Block{Title: versus}
+	if len(c.Figures) == 0 {
+		b.Words = []string{upper(report.ABNoRound) + "."}
+		return b
+	}
+	if ch := abRatios(c); len(ch.Y.Categories) > 0 {
+		b.Charts = []*Chart{ch}
+	}
+	b.Tables = []*Table{abFigures(c)}
+	return b
+}
+
+// abRatios draws figures relative to the base, those with an interval.
+func abRatios(c *result.ABComparison) *Chart {
+	ch := &Chart{Kind: Bars, Title: "Difference from the base", X: Axis{Label: "of the base", Format: Percent},
+		Lines: []Line{{At: 1, Text: "base"}}}
+	decides, others := Series{Name: "decides", Color: 1}, Series{Name: "other figures", Shape: 1}
+	for i := range c.Figures {
+		x := &c.Figures[i]
+		if x.Ratio == nil || x.RatioLo == nil || x.RatioHi == nil || !report.ABShown(x) {
+			continue
+		}
+		diff, interval := report.ABDifference(x)
+		label := report.ABLabel(x.Key)
+		p := Point{X: *x.Ratio, Y: float64(len(ch.Y.Categories)), XLo: x.RatioLo, XHi: x.RatioHi, Name: label, Text: diff,
+			Tip: [][2]string{{"base", report.ABValue(x, x.Base)}, {"this", report.ABValue(x, x.Value)},
+				{"difference", diff}, {"95% interval", interval}, {"rounds", itoa(x.N)}}}
+		ch.Y.Categories = append(ch.Y.Categories, label)
+		if x.Primary {
+			decides.P = append(decides.P, p)
+		} else {
+			others.P = append(others.P, p)
+		}
+	}
+	ch.Series = []Series{decides, others}
+	return ch
+}
+
+func abFigures(c *result.ABComparison) *Table {
+	t := &Table{Caption: "All figures: base and this are medians of the runs, the difference is within rounds, so adjusted for drift; ~: no difference found",
+		Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
+	for i := range c.Figures {
+		x := &c.Figures[i]
+		diff, interval := report.ABDifference(x)
+		if !x.Different {
+			diff = "~"
+		}
+		t.Rows = append(t.Rows, Row{Mark: x.Primary, Cells: []Cell{
+			plain(report.ABLabel(x.Key)), num(report.ABValue(x, x.Base), x.Base), num(report.ABValue(x, x.Value), x.Value),
+			num(diff, x.Difference), plain(interval), num(formatf("%.3g", x.P), x.P), num(itoa(x.N), float64(x.N)),
+		}})
+	}
+	return t
+}
+
+// abProfile shows what differs in where the CPU time goes.
+func abProfile(p *result.ABProfile, versus string) *Block {
+	b := &Block{Title: "CPU time, " + versus, Words: []string{formatf("Seconds per run, of %d rounds in which the CPU was sampled.", p.N)}}
+	ch := &Chart{Kind: Bars, Title: "CPU time by class", X: Axis{Label: "CPU-seconds a run", Format: Seconds, Zero: true}}
+	base, this := Series{Name: "base"}, Series{Name: "this", Color: 1, Shape: 1}
+	t := &Table{Caption: "By class; ~: no difference found", Head: cols("class", "base", "this", "difference", "95% interval")}
+	for _, c := range report.ABClasses(p) {
+		cells := report.ABClassCells(&c)
+		at := float64(len(ch.Y.Categories))
+		ch.Y.Categories = append(ch.Y.Categories, cells[0])
+		tip := [][2]string{{"base", cells[1]}, {"this", cells[2]}, {"difference", cells[3]}, {"95% interval", cells[4]}}
+		base.P = append(base.P, Point{X: c.Base, Y: at, Name: cells[0], Text: cells[1], Tip: tip})
+		this.P = append(this.P, Point{X: c.Seconds, Y: at, Name: cells[0], Text: cells[2], Tip: tip})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(cells[0]), num(cells[1], c.Base), num(cells[2], c.Seconds),
+			num(cells[3], c.Difference), plain(cells[4])}})
+	}
+	ch.Series = []Series{base, this}
+	b.Charts, b.Tables = append(b.Charts, ch), append(b.Tables, t)
+	if sites := report.ABSites(p); len(sites) > 0 {
+		t := &Table{Caption: "Memory work by function, where it differs by more than sampling does",
+			Head: cols("function", "base", "this", "difference")}
+		for _, s := range sites {
+			cells := report.ABSiteCells(&s)
+			t.Rows = append(t.Rows, Row{Cells: []Cell{code(cells[0]), plain(cells[1]), plain(cells[2]), num(cells[3], s.Difference)}})
+		}
+		b.Tables = append(b.Tables, t)
+	}
+	return b
+}

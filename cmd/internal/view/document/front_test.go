@@ -1,0 +1,85 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/test/resulttest"
+)
+
+// frontOf is the line of a search, and what it has for a chart.
+func frontOf(t *testing.T, f *result.File) string {
+	t.Helper()
+	var names []string
+	tuned := newTuned(f)
+	for _, a := range tuned.front() {
+		names = append(names, a.Name)
+	}
+	lines := 0
+	c := tuned.scatter()
+	for _, s := range c.Series {
+		if s.Line {
+			lines++
+			if len(s.P) != len(names) {
+				t.Errorf("%d points on the line of %d settings", len(s.P), len(names))
+			}
+		}
+	}
+	if (lines == 1) != (len(names) > 0) || strings.Contains(c.Caption, "The line joins") != (lines == 1) {
+		t.Errorf("%d lines for %q: %s", lines, names, c.Caption)
+	}
+	return strings.Join(names, " ")
+}
+
+// The line of the front joins what intervals tell apart, and nothing else.
+func TestFront(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(f *result.File)
+		want   string
+	}{
+		"all apart":    {func(*result.File) {}, "default GOGC=200 GOGC=400"},
+		"not on it":    {func(f *result.File) { f.Arms[2].Final.Front = false }, "default GOGC=400"},
+		"2 runs":       {func(f *result.File) { f.Arms[2].Final.N = 2 }, "default GOGC=400"},
+		"3 runs":       {func(f *result.File) { f.Arms[2].Final.N = 3 }, "default GOGC=200 GOGC=400"},
+		"one metric":   {func(f *result.File) { f.Arms[2].Final.Ratio.Lo = new(0.6) }, "default GOGC=400"},
+		"one memory":   {func(f *result.File) { memory(&f.Arms[2], 140<<20, 230<<20) }, "default GOGC=400"},
+		"touching":     {func(f *result.File) { memory(&f.Arms[2], 140<<20, 210<<20); memory(&f.Arms[3], 210<<20, 230<<20) }, "default GOGC=400"},
+		"nothing else": {func(f *result.File) { f.Arms[0].Final.Front, f.Arms[2].Final.Front = false, false }, ""},
+		"no final":     {func(f *result.File) { f.Arms[2].Final, f.Arms[3].Final = nil, nil }, ""},
+		// The recommended one stays; with another answer, its neighbour does.
+		"recommended": {func(f *result.File) {
+			f.Arms[2].Final.Ratio.Lo = new(0.6)
+			f.Recommendations[0].Arm = f.Arms[2].Name
+		}, "default GOGC=200"},
+		// Without intervals, by what was measured.
+		"no intervals": {func(f *result.File) {
+			for i := range f.Arms {
+				memory(&f.Arms[i], 0, 0)
+				if e := f.Arms[i].Final; e != nil && e.Ratio != nil {
+					e.Ratio.Lo, e.Ratio.Hi, e.MemoryRatio.Lo, e.MemoryRatio.Hi = nil, nil, nil, nil
+				}
+			}
+		}, "default GOGC=200 GOGC=400"},
+	} {
+		f := resulttest.Tune(8, "./prog")
+		c.change(f)
+		if got := frontOf(t, f); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// memory sets the interval of an arm's peak memory; 0 for none.
+func memory(a *result.Arm, lo, hi float64) {
+	for _, key := range []string{"peak_rss_bytes", "peak_tree_rss_bytes"} {
+		i := a.Summary.Figures[key]
+		if i.Lo, i.Hi = &lo, &hi; hi == 0 {
+			i.Lo, i.Hi = nil, nil
+		}
+		if a.Final != nil {
+			a.Final.Memory = &i.Median
+		}
+		a.Summary.Figures[key] = i
+	}
+}

@@ -1,0 +1,155 @@
+package document
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// partLines is how many parts of RSS the picture has, those with the most.
+const partLines = 5
+
+// overTimeBlock draws the memory of a process over time; nil where it was read once.
+func overTimeBlock(p *result.Process) *Block {
+	o := p.OverTime
+	if o == nil || len(o.Seconds) < 2 || !increasing(o.Seconds) {
+		return nil
+	}
+	end := o.Seconds[len(o.Seconds)-1]
+	c := &Chart{Kind: Time, Title: "Memory, GC cycles and page faults over time", Partly: true, End: end,
+		Caption: "Drag to look closer. Parts of RSS are those with the most; the table has all.",
+		X:       Axis{Label: "seconds since the first reading", Format: Seconds}}
+	x := rounded(o.Seconds)
+	memory := Lane{Label: "memory", Format: Bytes, Series: []LaneSeries{
+		{Name: "RSS", Kind: "line", Color: 1, Area: true, X: x, Y: rounded(floats(o.RSS))},
+	}}
+	parts := slices.Clone(o.Parts)
+	slices.SortStableFunc(parts, func(a, b result.PartOverTime) int { return cmp.Compare(mostOf(b), mostOf(a)) })
+	for i, part := range parts[:min(partLines, len(parts))] {
+		if uint64(mostOf(part)) < slices.Max(o.RSS)/100 {
+			break // it would be the axis
+		}
+		if y, at := known(part.Bytes, x); len(y) > 1 {
+			memory.Series = append(memory.Series, LaneSeries{Name: part.Title(), Kind: "line", Color: []int{2, 3, 4, 5, 6}[i], X: at, Y: rounded(y)})
+		}
+	}
+	level := func(name string, bytes uint64, color int) {
+		memory.Series = append(memory.Series, LaneSeries{Name: name, Kind: "line", Color: color, Dash: true, X: []float64{0, x[len(x)-1]},
+			Y: rounded([]float64{float64(bytes), float64(bytes)})})
+	}
+	if p.Limit != nil {
+		level("limit of its cgroup", p.Limit.Bytes, 7)
+		if used, at := known(o.Used, x); len(used) > 1 {
+			memory.Series = append(memory.Series, LaneSeries{Name: "used by its cgroup", Kind: "line", Color: 7, X: at, Y: rounded(used)})
+		}
+	}
+	if w := p.Waterfall; w != nil && w.GC != nil && w.GC.Limit != nil {
+		level("GOMEMLIMIT", *w.GC.Limit, 2)
+	}
+	c.Lanes = []Lane{memory}
+	if cycles, at := known(o.Cycles, o.Seconds); len(cycles) > 1 {
+		c.Lanes = append(c.Lanes, rateLane("GC cycles a second", LaneSeries{Name: "GC cycles", Color: 5, X: at, Y: cycles}))
+	}
+	c.Lanes = append(c.Lanes, rateLane("page faults a second", LaneSeries{Name: "minor page faults", Color: 6, X: o.Seconds, Y: floats(o.Minor)}))
+	if o.Major[len(o.Major)-1] > 0 {
+		c.Lanes = append(c.Lanes, rateLane("major page faults a second", LaneSeries{Name: "major page faults", Color: 2, X: o.Seconds, Y: floats(o.Major)}))
+	}
+	if o.Stride > 1 {
+		c.Caption += formatf(" A point stands for up to %d readings: that with the most RSS.", o.Stride)
+	}
+	tb := &Table{Caption: "RSS by part, over time", Sort: true, Head: cols("part", "first", "least", "most", "last", "a minute", "95% interval")}
+	add := func(name string, bytes []*int64, g *result.Growth) {
+		cells := []Cell{plain(name)}
+		for _, n := range report.Extremes(bytes) {
+			if n == nil {
+				cells = append(cells, plain("-"))
+			} else {
+				cells = append(cells, num(report.SignedSize(*n), float64(*n)))
+			}
+		}
+		cells = append(cells, plain("-"), plain("-"))
+		if g != nil {
+			cells[5] = num(report.GrowthText(g), g.PerMinute)
+			if g.Lo != nil && g.Hi != nil && *g.Lo != *g.Hi {
+				cells[6] = plain(formatf("%s to %s", report.Grown(*g.Lo), report.Grown(*g.Hi)))
+			}
+		}
+		tb.Rows = append(tb.Rows, Row{Cells: cells})
+	}
+	for _, part := range o.Parts {
+		add(part.Title(), part.Bytes, part.Growth)
+	}
+	rss := make([]*int64, len(o.RSS))
+	for i, n := range o.RSS {
+		rss[i] = new(int64(min(n, math.MaxInt64)))
+	}
+	add("RSS", rss, o.Growth)
+	b := &Block{Title: "Over time", Charts: []*Chart{c}, Tables: []*Table{tb}}
+	words := report.OverTimeWords(p)
+	if o.Growth != nil {
+		words = words[len(words)-1:] // the answer has the others
+	}
+	for _, w := range words {
+		b.Words = append(b.Words, upper(w)+".")
+	}
+	return b
+}
+
+// mostOf is the most that a part ever had.
+func mostOf(p result.PartOverTime) int64 { return slices.Max(append(p.Known(), 0)) }
+
+func floats(values []uint64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// known leaves out the readings in which a figure was not known.
+func known[V uint32 | uint64 | int64](values []*V, at []float64) (y, x []float64) {
+	for i, v := range values {
+		if v != nil {
+			y, x = append(y, float64(*v)), append(x, at[i])
+		}
+	}
+	return y, x
+}
+
+// rateLane is a lane of a count by its rate between readings.
+func rateLane(label string, s LaneSeries) Lane {
+	out := s
+	out.Kind, out.Area, out.Step, out.X, out.Y = "line", true, true, nil, nil
+	for i := 1; i < len(s.X); i++ {
+		if d := s.X[i] - s.X[i-1]; d > 0 {
+			out.X, out.Y = append(out.X, s.X[i-1]), append(out.Y, max(0, s.Y[i]-s.Y[i-1])/d)
+		}
+	}
+	out.X, out.Y = append(out.X, s.X[len(s.X)-1]), append(out.Y, 0)
+	out.X, out.Y = rounded(out.X), rounded(out.Y)
+	return Lane{Label: label, Format: Count, Series: []LaneSeries{out}}
+}
+
+// growthAnswer is what a process that was read over time is answered with; nil for one that
+// was read once.
+func growthAnswer(p *result.Process) *Answer {
+	o := p.OverTime
+	if o == nil || o.Growth == nil || len(o.Seconds) == 0 {
+		return nil
+	}
+	a := &Answer{Main: true, Neutral: true, Figure: report.GrowthText(o.Growth), Sure: formatf("%s in %s.",
+		unit.Plural(len(o.Seconds), "reading"), unit.ElapsedSeconds(o.Seconds[len(o.Seconds)-1]))}
+	words := report.GrowthWords(p)
+	a.Text = upper(words[0]) + "."
+	if !o.Growth.Steady() {
+		a.Figure += " a minute"
+	}
+	for _, w := range words[1:] {
+		a.Sure += " " + upper(w) + "."
+	}
+	return a
+}

@@ -1,0 +1,138 @@
+package document
+
+import (
+	"slices"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// A split is where the time of a row of bars went.
+type split struct {
+	name string
+	of   *result.Profile
+}
+
+// classColors puts the memory classes on colours, the GC's on warm ones,
+// and leaves the rest grey. Lighter ones are in classLight.
+var classColors = map[result.Class]int{
+	result.ClassGCMark: 2, result.ClassGCAssist: 2, result.ClassGCSweep: 4, result.ClassWriteBarrier: 4,
+	result.ClassAllocation: 1, result.ClassZeroing: 6, result.ClassGrowth: 3, result.ClassPageFaults: 5,
+}
+
+var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true,
+	result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
+
+// whereBlock draws where CPU time went, a bar for each split; nil when
+// nothing was sampled.
+func whereBlock(splits []split) *Block {
+	c := &Chart{Kind: Stack, Title: "CPU time by what it was spent on", X: Axis{Label: "seconds of CPU time", Format: Seconds}}
+	tb := &Table{Caption: "CPU time; * is part of the memory tax", Head: cols("class")}
+	var rows []split
+	for _, s := range splits {
+		if s.of != nil && s.of.Samples > 0 {
+			rows = append(rows, s)
+			c.Y.Categories = append(c.Y.Categories, s.name)
+			tb.Head = append(tb.Head, Column{Label: s.name, Num: true}, Column{Label: "share", Num: true})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, class := range result.Classes {
+		series := Series{Name: class.Title, Color: classColors[class.Class], Light: classLight[class.Class]}
+		if class.Memory {
+			series.Name += " *"
+		}
+		row := Row{Cells: []Cell{plain(series.Name)}}
+		any := false
+		for i, s := range rows {
+			share := s.of.Share(class.Class)
+			any = any || share.Seconds > 0
+			if share.Seconds > 0 {
+				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: unit.Percent(share.Fraction),
+					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", unit.Percent(share.Fraction)}}})
+			}
+			row.Cells = append(row.Cells, num(unit.Seconds(share.Seconds), share.Seconds), num(unit.Percent(share.Fraction), share.Fraction))
+		}
+		if any {
+			c.Series, tb.Rows = append(c.Series, series), append(tb.Rows, row)
+		}
+	}
+	for _, sum := range []struct {
+		label string
+		of    func(*result.Profile) *float64
+	}{
+		{"GC share: marking to write barrier", func(r *result.Profile) *float64 { return r.GCFraction }},
+		{"memory tax, together", func(r *result.Profile) *float64 { return r.MemoryTaxFraction }},
+	} {
+		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true}
+		for _, s := range rows {
+			share := plain("unknown")
+			if v := sum.of(s.of); v != nil {
+				share = num(unit.Percent(*v), *v)
+			}
+			row.Cells = append(row.Cells, plain(""), share)
+		}
+		tb.Rows = append(tb.Rows, row)
+	}
+	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
+	return &Block{Title: "CPU time by class", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
+}
+
+// sitesTable lists the call sites that pay the memory tax.
+func sitesTable(r *result.Profile) *Table {
+	if r == nil || len(r.Sites) == 0 {
+		return nil
+	}
+	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true,
+		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
+	for _, s := range r.Sites {
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()),
+			num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
+	}
+	return tb
+}
+
+// where compares where the time of the default and of the recommended arms went.
+func (t *tuned) where() *Block {
+	splits := []split{{"default", t.arms[0].Profile}}
+	seen := map[string]bool{t.arms[0].Name: true}
+	for _, r := range t.file.Recommendations {
+		if !seen[r.Arm] {
+			splits = append(splits, split{r.Arm, t.arm(r.Arm).Profile})
+			seen[r.Arm] = true
+		}
+	}
+	return whereBlock(splits)
+}
+
+// inDetail are the default and what is recommended, by call path and over time.
+func (t *tuned) inDetail() (out []*Block) {
+	var paths []called
+	var over []timed
+	add := func(name string) {
+		a := t.arm(name)
+		if slices.ContainsFunc(paths, func(c called) bool { return c.name == a.Name }) {
+			return
+		}
+		paths = append(paths, called{a.Name, a.Profile, a.Tree})
+		if x, ok := timedOf(a.Name, a.Samples); ok {
+			over = append(over, x)
+		}
+	}
+	add(t.arms[0].Name)
+	for _, r := range t.file.Recommendations {
+		add(r.Arm)
+	}
+	if b := callsBlock(paths); b != nil {
+		out = append(out, b)
+	} else if tb := sitesTable(paths[0].profile); tb != nil {
+		tb.Caption += " (default)"
+		out = append(out, &Block{Title: "Call sites", Tables: []*Table{tb}, Fold: true})
+	}
+	if len(over) > 0 {
+		out = append(out, timeline(over))
+	}
+	return out
+}

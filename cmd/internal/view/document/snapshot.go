@@ -1,0 +1,259 @@
+package document
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+func size(v uint64) Cell { return num(unit.Size(v), float64(v)) }
+
+// inspectSection is what folio inspect saw: of one process, or of all.
+func inspectSection(f *result.Inspect) *Section {
+	s := &Section{Kicker: "folio inspect", About: []string{f.Created.UTC().Format("2 Jan 2006 15:04 UTC")}}
+	if f.Process != nil {
+		s.inspectProcess(f.Process)
+	} else {
+		s.inspectList(*f.Processes, f.Unseen)
+	}
+	return s
+}
+
+// inList is how many processes the picture of a list has.
+const inList = 20
+
+func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Unseen) {
+	s.Heading = "Processes with memory that huge pages could hold"
+	c := &Chart{Kind: Bars, Title: "What huge pages would gain", X: Axis{Label: "memory", Format: Bytes},
+		Caption: "On huge pages now; and not, in dense windows. Of Go programs the heap counts, of others all anonymous memory."}
+	if len(processes) > inList {
+		c.Caption += formatf(" The first %d of %d processes.", inList, len(processes))
+	}
+	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "to gain", Color: 1}
+	tb := &Table{Caption: "Processes" + HeadingsSort, Sort: true,
+		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
+	tb.Head[3].Num = false
+	tb.Head = append(tb.Head, Column{Label: "command"})
+	var total uint64
+	for _, p := range processes {
+		row := Row{Cells: []Cell{code(p.Name), num(itoa(p.PID), float64(p.PID)), plain("-"), plain("-"),
+			size(p.Resident), plain("-"), plain("-"), plain("-"), plain("-"), code(shortened(strings.Join(p.Command, " ")))}}
+		if p.UID != nil {
+			row.Cells[2] = num(itoa(*p.UID), float64(*p.UID))
+		}
+		if p.GoVersion != nil {
+			row.Cells[3] = plain(strings.TrimPrefix(*p.GoVersion, "go"))
+		}
+		if w := p.Windows; w != nil {
+			total += w.Gain
+			if y := float64(len(c.Y.Categories)); y < inList {
+				c.Y.Categories = append(c.Y.Categories, formatf("%s %d", p.Name, p.PID))
+				huge.P = append(huge.P, Point{X: float64(w.HugeSize), Y: y, Name: p.Name, Text: unit.Size(w.HugeSize)})
+				gain.P = append(gain.P, Point{X: float64(w.Gain), Y: y, Name: p.Name, Text: unit.Size(w.Gain),
+					Tip: [][2]string{{"to gain", unit.Size(w.Gain)}, {"coverage", unit.Percent(w.Coverage)}}})
+			}
+			copy(row.Cells[5:], []Cell{size(w.HugeSize), num(unit.Percent(w.Coverage), w.Coverage), size(w.Gain),
+				num(itoa(w.Sparse), float64(w.Sparse))})
+		}
+		tb.Rows = append(tb.Rows, row)
+	}
+	if u := unseen; u != nil && u.Denied > 0 {
+		s.Notes = append(s.Notes, formatf("not looked at: %d of other users or protected, with %s of anonymous memory: CAP_SYS_PTRACE (sudo) opens all but what a security module or another user namespace protects", u.Denied, unit.Size(u.DeniedBytes)))
+	}
+	if u := unseen; u != nil && u.Hidden != nil {
+		s.Notes = append(s.Notes, formatf("not seen: %s", *u.Hidden))
+	}
+	if u := unseen; u != nil && u.Small > 0 {
+		s.Notes = append(s.Notes, formatf("not in the list: %d with less than a window of anonymous memory", u.Small))
+	}
+	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
+		Text: "could be on huge pages and is not, in dense windows of these processes.",
+		Sure: "One look: it says what is there, not how much time that would save."}}
+	if a, none := unseenProcesses(processes, unseen); none {
+		s.Answers = []Answer{a}
+	}
+	b := &Block{Tables: []*Table{tb}}
+	if len(c.Y.Categories) > 0 {
+		c.Series = []Series{huge, gain}
+		b.Charts = []*Chart{c}
+	}
+	s.Blocks = []*Block{b}
+}
+
+// shortened cuts a command line that is too long for a table.
+func shortened(s string) string {
+	const most = 100
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return s
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func (s *Section) inspectProcess(p *result.Process) {
+	s.Heading, s.Code = strings.Join(p.Command, " "), true
+	if s.Heading == "" {
+		s.Heading = p.Name
+	}
+	s.About = slices.Concat([]string{formatf("process %d, %s", p.PID, p.Name)}, report.About(p), s.About)
+	s.Notes = slices.Concat(p.Hazards, p.Notes)
+	a := Answer{Main: true, Text: upper(p.Policy.Means) + ".", Sure: "One look; resident " + report.SizeOr(p.Resident) + "."}
+	if w := p.Windows; w != nil {
+		a.Figure, a.Line = unit.Size(w.Gain), report.CollapseHint(p)
+		a.Text = formatf("of %s could be on huge pages and is not; %s is covered now.", report.Area(p), unit.Percent(w.Coverage))
+		a.Sure += " " + upper(p.Policy.Means) + "."
+		if w.Fill > 0 {
+			a.Sure += formatf(" It would take %s more memory.", unit.Size(w.Fill))
+		}
+	}
+	s.Answers = []Answer{a}
+	if a, none := unseenProcess(p); none {
+		s.Answers = []Answer{a}
+	}
+	short := &Table{Caption: "In short", Wrap: true, Head: []Column{{Label: "what"}, {Label: "seen"}}}
+	name := ""
+	for _, row := range report.Short(p) {
+		name = cmp.Or(row[0], name) // a row without a name goes on with the one above
+		row[0] = name
+		short.Rows = append(short.Rows, Row{Cells: []Cell{plain(row[0]), plain(row[1])}})
+	}
+	memory := &Chart{Kind: Bars, Title: "Memory by kind", X: Axis{Label: "memory", Format: Bytes}}
+	resident, huge := Series{Name: "resident", Color: 1}, Series{Name: "of it on huge pages", Color: 3}
+	tb := &Table{Caption: "Memory by kind", Sort: true, Head: cols("kind", "mappings", "mapped", "resident", "on huge pages", "swapped")}
+	for i, m := range p.Memory {
+		kind, swapped := m.Title(), plain("-")
+		if m.Swapped != nil {
+			swapped = size(*m.Swapped)
+		}
+		memory.Y.Categories = append(memory.Y.Categories, kind)
+		resident.P = append(resident.P, Point{X: float64(m.Resident), Y: float64(i), Name: kind, Text: unit.Size(m.Resident)})
+		huge.P = append(huge.P, Point{X: float64(m.Huge), Y: float64(i), Name: kind, Text: unit.Size(m.Huge)})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(kind), num(itoa(m.Mappings), float64(m.Mappings)),
+			size(m.Size), size(m.Resident), size(m.Huge), swapped}})
+	}
+	b := &Block{Title: "What is in memory", Tables: []*Table{short}}
+	if len(p.Memory) > 0 {
+		memory.Series = []Series{resident, huge}
+		b.Charts, b.Tables = []*Chart{memory}, []*Table{short, tb}
+	}
+	if g := growthAnswer(p); g != nil {
+		s.Answers[0].Main = false
+		s.Answers = append([]Answer{*g}, s.Answers...)
+	}
+	if over := overTimeBlock(p); over != nil {
+		s.Blocks = append(s.Blocks, over)
+	}
+	if p.Waterfall != nil {
+		s.Blocks = append(s.Blocks, waterfallBlock(p.Waterfall, report.GCText(p.Waterfall.GC, true)))
+	}
+	s.Blocks = append(s.Blocks, b)
+	if w := p.Windows; w != nil && w.Count > 0 {
+		s.Blocks = append(s.Blocks, densityBlock(report.Area(p), w))
+	}
+}
+
+// densityBlock draws how full the windows are: the huge ones, then the densest first.
+func densityBlock(of string, w *result.Windows) *Block {
+	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory",
+		Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page holds unused memory.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
+	series := Series{Name: "windows", Color: 1}
+	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
+	add := func(name string, n int) {
+		y := float64(len(c.Y.Categories))
+		c.Y.Categories = append(c.Y.Categories, name)
+		series.P = append(series.P, Point{X: float64(n), Y: y, Name: name, Text: itoa(n)})
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{plain(name), num(itoa(n), float64(n))}})
+	}
+	add("huge", w.Huge)
+	for i, n := range slices.Backward(w.Density[:]) {
+		add(formatf("%d to %d%%", 100*i/result.DensityBins, 100*(i+1)/result.DensityBins), n)
+	}
+	c.Series = []Series{series}
+	optedOut := "an unknown number of the dense ones"
+	if w.OptedOut != nil {
+		optedOut = itoa(*w.OptedOut)
+	}
+	return &Block{Title: "Windows of " + of, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true,
+		Words: []string{formatf("%s: %d on huge pages, %d dense, %d sparse, %s opted out.",
+			unit.Plural(w.Count, "window"), w.Huge, w.Dense, w.Sparse, optedOut)}}
+}
+
+// doctorSection is what folio doctor found.
+func doctorSection(f *result.Doctor) *Section {
+	s := &Section{Kicker: "folio doctor", Heading: "This machine",
+		About: append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC")), Notes: f.Notes}
+	if p := f.Process; p != nil {
+		s.Heading = formatf("Process %d: %s", p.PID, p.Name)
+		if v := text(p.GoVersion); v != "" {
+			s.About = slices.Insert(s.About, 0, v)
+		}
+		if line := strings.Join(p.Command, " "); line != "" {
+			s.About = slices.Insert(s.About, 0, shortened(line))
+		}
+	}
+	ran, found := 0, &Block{Title: "What was read"}
+	checks := &Table{Caption: "Checks that found something, or could not be made", Sort: true, Wrap: true,
+		Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
+	clean, apart := &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}, &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}
+	for _, c := range f.Checks {
+		if c.State == result.CheckClean || c.State == result.CheckFound {
+			ran++
+		}
+		to := checks
+		switch c.State {
+		case result.CheckClean:
+			to = clean
+		case result.CheckDoesNotApply, result.CheckNotAsked:
+			to = apart
+		}
+		to.Rows = append(to.Rows, Row{Cells: []Cell{code(c.ID), plain(string(c.Scope)),
+			plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
+	}
+	for i, h := range f.Findings {
+		a := Answer{Main: i == 0, Goal: upper(string(h.Severity)) + ": " + h.Rule, Text: upper(h.What), Sure: h.Means}
+		for _, step := range h.Fix {
+			a.Steps = append(a.Steps, Step{step.Do, step.Code})
+		}
+		s.Answers = append(s.Answers, a)
+		tb := &Table{Caption: h.Rule + ": " + h.Reference, Wrap: true, Head: []Column{{Label: "from"}, {Label: "says"}}}
+		for _, e := range h.Evidence {
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(e.From), code(e.Says)}})
+		}
+		found.Tables = append(found.Tables, tb)
+	}
+	title := formatf("%d of %d checks ran", ran, len(f.Checks))
+	if a, none := noChecks(f); none {
+		s.Answers = []Answer{a}
+	} else if len(f.Findings) == 0 {
+		s.Answers = []Answer{{Main: true, Figure: "none", Text: "Nothing was found.", Sure: title + "."}}
+	} else {
+		s.Blocks = append(s.Blocks, found)
+	}
+	b := &Block{Title: title}
+	if len(checks.Rows) > 0 {
+		b.Tables = []*Table{checks}
+		checks.dropEmpty()
+	}
+	for _, x := range []struct {
+		of   *Table
+		what string
+	}{{clean, " passed"}, {apart, " left out, or about something else"}} {
+		if n := len(x.of.Rows); n > 0 {
+			x.of.dropEmpty()
+			x.of.Caption = upper(unit.Plural(n, "check")) + x.what
+			b.Folds = append(b.Folds, &Fold{Title: x.of.Caption, Tables: []*Table{x.of}})
+		}
+	}
+	s.Blocks = append(s.Blocks, b)
+	return s
+}

@@ -1,0 +1,487 @@
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/base/figure"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// formatf is fmt.Sprintf by a name that reads well in expressions.
+func formatf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// A tuned is a search with what its page needs of each arm.
+type tuned struct {
+	file *result.File
+	of   target
+	arms []tunedArm // the default first
+}
+
+type tunedArm struct {
+	*result.Arm
+	memory result.Interval
+	x, y   float64 // its place in a picture: memory and metric
+	placed bool    // it has one
+	lo, hi *float64
+}
+
+func newTuned(f *result.File) *tuned {
+	t := &tuned{file: f, of: targetOf(f)}
+	for i := range f.Arms {
+		a := tunedArm{Arm: &f.Arms[i], memory: f.Arms[i].PeakMemory()}
+		a.x, a.y, a.placed = report.Place(a.Arm)
+		if base := f.Arms[0].Final; a.Final != nil && base != nil && a.Final.Ratio != nil && a.Final.Ratio.Lo != nil && a.Final.Ratio.Hi != nil {
+			lo, hi := base.Adjusted**a.Final.Ratio.Lo, base.Adjusted**a.Final.Ratio.Hi
+			a.lo, a.hi = &lo, &hi
+		}
+		t.arms = append(t.arms, a)
+	}
+	return t
+}
+
+func tuneSection(f *result.File) *Section {
+	t := newTuned(f)
+	s := &Section{Kicker: "folio tune", Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f)}
+	n := 0
+	for _, a := range f.Arms {
+		n += len(a.Samples)
+	}
+	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"),
+		unit.ElapsedSeconds(f.ElapsedSeconds)))
+	if ended := report.Ended(f); ended != "" {
+		s.About = append(s.About, ended)
+	}
+	s.Answers = t.answers()
+	s.Notes = slices.Clone(f.Notes)
+	if !f.Complete {
+		s.Notes = append([]string{"the search was not completed: this is what was known when it ended"}, s.Notes...)
+	}
+	if b := t.steps(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	title := formatf("%s against memory", t.of.label())
+	if c := t.scatter(); len(c.Series) > 0 {
+		s.Blocks = append(s.Blocks, &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{t.table()}})
+	} else {
+		s.Blocks = append(s.Blocks, &Block{Title: "What was measured", Tables: []*Table{t.table()}})
+	}
+	if b := loadBlock(report.LoadedArms(f, false)); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if b := delaysBlock(answered(f)...); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if tb := t.leftEarly(); tb != nil {
+		s.Blocks = append(s.Blocks, &Block{Title: unit.Plural(len(tb.Rows), "setting") + " not in the final",
+			Tables: []*Table{tb}, Fold: true})
+	}
+	if b := t.everyRun(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if b := t.benchmarks(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if b := t.byGOGC(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if b := t.where(); b != nil {
+		s.Blocks = append(s.Blocks, b)
+	}
+	if len(t.arms) > 0 {
+		s.Blocks = append(s.Blocks, t.inDetail()...)
+	}
+	return s
+}
+
+// about says where a program was measured.
+func about(f *result.File) []string {
+	var out []string
+	if v := f.Program.GoVersion; v != nil {
+		out = append(out, *v)
+	}
+	if b := f.Program.Build; b != nil {
+		out = append(out, "built from "+b.Package+" with "+join(b.Patches))
+	}
+	out = append(out, machine(f.Host)...)
+	out = append(out, limits(f.Program.Limits)...)
+	if f.Program.Input != "" {
+		out = append(out, "input: "+f.Program.Input)
+	}
+	if f.Program.Load != "" {
+		out = append(out, "under load: "+f.Program.Load)
+	}
+	if f.Program.Requests != nil {
+		out = append(out, "under load: "+report.Requests(f.Program.Requests))
+	}
+	return append(out, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
+}
+
+// answered returns the default and what is recommended.
+func answered(f *result.File) (out []*result.Arm) {
+	for i := range f.Arms {
+		a := &f.Arms[i]
+		if i == 0 || slices.ContainsFunc(f.Recommendations, func(r result.Recommendation) bool { return r.Arm == a.Name }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func (t *tuned) arm(name string) *tunedArm {
+	i := slices.IndexFunc(t.arms, func(a tunedArm) bool { return a.Name == name })
+	if i < 0 {
+		return &t.arms[0]
+	}
+	return &t.arms[i]
+}
+
+// answers says in sentences what the search recommends.
+func (t *tuned) answers() []Answer {
+	said, sure := report.Answers(t.file)
+	var out []Answer
+	for i, s := range said {
+		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
+			Line: s.Line, Detail: strings.Join(s.Notes, " ")}
+		if s.Cost != "" {
+			a.Sure += "; " + s.Cost
+		}
+		if i == 0 {
+			a.Detail = strings.TrimSpace(a.Detail + " " + sure)
+			if s.Arm != nil && s.Figure == "" && s.Arm.Name == t.file.Arms[0].Name {
+				a.Figure = "default"
+			}
+		} else {
+			a.Goal, a.Text = report.Heading(s.Goal), "Set "+s.Set+"."
+		}
+		for j, way := range s.Permanent { // huge pages of a build with a patched runtime
+			if j == 0 {
+				way = upper(way) // a sentence; those after it begin with commands
+			}
+			a.Steps = append(a.Steps, Step{Do: way})
+		}
+		out = append(out, a)
+	}
+	for _, n := range t.file.Advice {
+		out = append(out, nextStep(n))
+	}
+	return out
+}
+
+// tip lists what is known of an arm.
+func (t *tuned) tip(a *tunedArm) [][2]string {
+	var out [][2]string
+	add := func(label, text string) { out = append(out, [2]string{label, text}) }
+	switch f := a.Final; {
+	case f != nil && f.Ratio != nil:
+		add(t.of.label()+", adjusted", t.of.text(f.Adjusted))
+		add("vs default", report.Change(f.Ratio))
+	case f != nil:
+		add(t.of.label(), t.of.text(f.Adjusted))
+	default:
+		add(t.of.label()+", about", t.of.text(a.y))
+		add("left early", strings.TrimPrefix(report.LeftEarly(a.Arm), "left early: "))
+	}
+	add("peak memory", unit.Bytes(a.x))
+	for _, key := range []string{"cpu_seconds", "minor_faults", "gc_cycles", "gc_cpu_fraction", "gc_pause_max_seconds",
+		"memory_tax_fraction", "huge_peak_bytes"} {
+		if v, ok := a.Summary.Center(key); ok {
+			add(figure.ByKey(key).Short, figure.ByKey(key).Format(v))
+		}
+	}
+	add("runs", itoa(t.runs(a)))
+	return out
+}
+
+// runs is how many runs the figures of an arm are of.
+func (t *tuned) runs(a *tunedArm) int {
+	if a.Final != nil {
+		return a.Final.N
+	}
+	return len(a.Samples)
+}
+
+// named returns what an arm is recommended as, "" for nothing.
+func (t *tuned) named(a *tunedArm) string {
+	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory",
+		result.GoalCompromise: "cheaper"}
+	var out []string
+	for _, r := range t.file.Recommendations {
+		if r.Arm == a.Name {
+			out = append(out, short[r.Goal])
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (t *tuned) point(a *tunedArm, lo, hi *float64) Point {
+	p := Point{X: a.x, XLo: lo, XHi: hi, Y: t.of.scale(a.y), Name: a.Name, Tip: t.tip(a), Copy: t.line(a)}
+	if a.lo != nil {
+		l, h := t.of.scale(*a.lo), t.of.scale(*a.hi)
+		p.YLo, p.YHi = &l, &h
+	}
+	return p
+}
+
+// line is what is to be pasted into a shell for an arm.
+func (t *tuned) line(a *tunedArm) string { return t.file.Program.Line(a.Setting.Trial()) }
+
+func (t *tuned) scatter() *Chart {
+	c := &Chart{
+		Kind: XY, Link: true, Title: formatf("%s against peak memory, one point for each setting", t.of.label()),
+		Caption: "Better is " + map[bool]string{true: "up",
+			false: "down"}[t.of.spec.Higher] + " and to the left. Upright bars are intervals of the difference to the default, together at 95%, level ones 95% intervals of memory. Grey points left early: about where they were in the race.",
+		X: Axis{Label: "peak memory of all processes", Scale: Log2, Format: Bytes}, Y: t.of.axis(),
+		Hint: "Click a point, or press Enter on it, to copy the command line with its setting.",
+	}
+	front := Series{Name: "nothing is both better and smaller", Line: true, Bare: true, Dash: true, Mute: true}
+	early := Series{Name: "left early, about", Shape: shapeGOGC, Light: true}
+	series := make([]Series, shapeTHP+1)
+	for i := range t.arms {
+		a := &t.arms[i]
+		if !a.placed {
+			continue
+		}
+		if a.Final == nil {
+			early.P = append(early.P, t.point(a, nil, nil))
+			continue
+		}
+		shape, name := kindOf(a.Setting)
+		if i == 0 {
+			shape, name = shapeDefault, "default"
+		}
+		p := t.point(a, a.memory.Lo, a.memory.Hi)
+		if p.Text = t.named(a); p.Text == "" && i == 0 {
+			p.Text = "default"
+		}
+		p.Big = p.Text != ""
+		series[shape].Name, series[shape].Shape, series[shape].Color = name, shape, []int{shapeGOGC: 1, shapeDefault: 2,
+			shapeLimit: 3, shapeBoth: 4, shapeTHP: 5}[shape]
+		series[shape].P = append(series[shape].P, p)
+	}
+	for _, a := range t.front() {
+		front.P = append(front.P, Point{X: a.x, Y: t.of.scale(a.y)})
+	}
+	if len(front.P) > 0 {
+		c.Series = append(c.Series, front)
+		c.Caption += " The line joins settings of the final that no other beats in both, of at least 3 runs, where intervals tell neighbours apart in both."
+	}
+	for _, s := range append([]Series{early}, series...) {
+		if len(s.P) > 0 {
+			c.Series = append(c.Series, s)
+		}
+	}
+	return c
+}
+
+// byGOGC draws metric and memory against GOGC, for arms that set nothing else.
+func (t *tuned) byGOGC() *Block {
+	m := Series{Name: t.of.label(), Color: 1, Line: true}
+	mem := Series{Name: "peak memory", Color: 3, Shape: 2, Line: true}
+	for i := range t.arms {
+		a := &t.arms[i]
+		x, err := 100.0, error(nil)
+		if g := a.Setting.GOGC; g != nil {
+			x, err = strconv.ParseFloat(*g, 64)
+		} else if i > 0 {
+			continue
+		}
+		rest := a.Setting.Trial()
+		rest.GOGC, rest.Env = "", nil
+		if err != nil || !a.placed || !rest.IsZero() {
+			continue
+		}
+		p := t.point(a, nil, nil)
+		p.X = x
+		m.P = append(m.P, p)
+		p.Y, p.YLo, p.YHi = a.memory.Median, a.memory.Lo, a.memory.Hi
+		mem.P = append(mem.P, p)
+	}
+	if len(m.P) < 3 {
+		return nil
+	}
+	byX := func(a, b Point) int { return cmp.Compare(a.X, b.X) }
+	slices.SortFunc(m.P, byX)
+	slices.SortFunc(mem.P, byX)
+	tb := &Table{Caption: "Settings of GOGC alone", Head: cols("GOGC", t.of.label(), "peak memory"), Sort: true}
+	for i, p := range m.P {
+		y := p.Y / t.of.scale(1)
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{num(formatf("%g", p.X), p.X), num(t.of.text(y), y), num(unit.Bytes(mem.P[i].Y), mem.P[i].Y)}})
+	}
+	x := Axis{Label: "GOGC", Scale: Log, Format: Count}
+	hint := "Click a point to copy the command line with its setting."
+	return &Block{
+		Title: "What GOGC does", Fold: true, Tables: []*Table{tb},
+		Words: []string{"Only settings that change nothing else; the default is at 100 unless the environment sets another. Points without bars left early: they are approximate."},
+		Charts: []*Chart{
+			{Kind: XY, Link: true, Title: t.of.label() + " against GOGC", X: x, Y: t.of.axis(), Series: []Series{m}, Height: 280, Hint: hint},
+			{Kind: XY, Link: true, Title: "Peak memory against GOGC", X: x,
+				Y: Axis{Label: "peak memory", Scale: Log2, Format: Bytes}, Series: []Series{mem}, Height: 240, Hint: hint},
+		},
+	}
+}
+
+// figures are the further columns of the tables.
+func (t *tuned) figures() (out []figure.Figure) {
+	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "wall_seconds", "cpu_seconds", "minor_faults"} {
+		if f := figure.ByKey(key); f.Short != t.of.spec.Name {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// cells are those of the further columns.
+func (t *tuned) cells(a *tunedArm) (out []Cell) {
+	for _, m := range t.figures() {
+		v, ok := a.Summary.Center(m.Key)
+		switch {
+		case m.Short == result.MetricWall:
+			v, ok = a.Final.Wall, true
+		case m.Short == result.MetricCPU:
+			v, ok = a.Final.CPU, true
+		}
+		if ok {
+			out = append(out, num(m.Format(v), v))
+		} else {
+			out = append(out, plain("-"))
+		}
+	}
+	return out
+}
+
+func (t *tuned) heads(tb *Table) {
+	for _, m := range t.figures() {
+		tb.Head = append(tb.Head, Column{Label: m.Short, Num: true})
+	}
+}
+
+// table lists the final: the default first, then the best first. Where there was none,
+// it lists what was measured.
+func (t *tuned) table() *Table {
+	if len(t.arms) == 0 || t.arms[0].Final == nil {
+		return t.measured()
+	}
+	tb := &Table{
+		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = is not different from the recommended setting, ? has too few runs to tell it from that. Headings sort.", t.of.label()),
+		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
+			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
+	}
+	if report.AnyGrowing(t.file) {
+		tb.Caption += " " + report.Growing + "."
+	}
+	tb.Head[3].Label = "answer"
+	t.heads(tb)
+	order := t.ranked()
+	for _, a := range order {
+		delta, more := plain(report.OverLimit(a.Arm)), plain("") // the first of the default, which has no ratio
+		if e := a.Final.Ratio; e != nil {
+			delta = num(report.Change(e), e.Ratio)
+		}
+		if e := a.Final.MemoryRatio; e != nil && a != order[0] {
+			more = num(report.Change(e), e.Ratio)
+		}
+		name := t.named(a)
+		mark := name
+		if stands := report.Mark(t.file, a.Arm); stands == "=" || stands == "?" {
+			mark = strings.TrimPrefix(name+", "+stands, ", ")
+		}
+		tb.Rows = append(tb.Rows, Row{Mark: name != "", Cells: append([]Cell{
+			code(a.Name), num(t.of.text(a.Final.Adjusted), a.Final.Adjusted), delta, plain(mark), peak(a), more,
+			num(itoa(a.Final.N), float64(a.Final.N)),
+		}, t.cells(a)...)})
+	}
+	return tb
+}
+
+// ranked are the arms of the final: the default first, then the best first.
+func (t *tuned) ranked() (out []*tunedArm) {
+	for i := range t.arms {
+		if t.arms[i].Final != nil {
+			out = append(out, &t.arms[i])
+		}
+	}
+	if len(out) > 1 {
+		slices.SortStableFunc(out[1:], func(a, b *tunedArm) int { return cmp.Compare(a.Final.Rank, b.Final.Rank) })
+	}
+	return out
+}
+
+func peak(a *tunedArm) Cell {
+	if m := a.Final.Memory; m != nil {
+		return num(report.Peak(a.Arm, *m), *m)
+	}
+	return plain("-")
+}
+
+// measured lists the arms of a search that ended before anything could be compared.
+func (t *tuned) measured() *Table {
+	tb := &Table{Caption: "Medians as measured. The machine may have changed its speed in between: they are not to be compared.",
+		Head: append(cols("setting", t.of.label(), "peak memory", "runs"), Column{Label: "status"})}
+	for i := range t.arms {
+		a := &t.arms[i]
+		median := plain("-")
+		if m := a.Measured; m != nil {
+			median = num(t.of.text(m.Median), m.Median)
+		}
+		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), median,
+			a.peak(), num(itoa(len(a.Samples)), float64(len(a.Samples))), plain(report.LeftEarly(a.Arm))}})
+	}
+	return tb
+}
+
+// peak is the cell of an arm's peak memory.
+func (a *tunedArm) peak() Cell {
+	if a.memory.N == 0 {
+		return plain("-")
+	}
+	return num(report.Peak(a.Arm, a.memory.Median), a.memory.Median)
+}
+
+// leftEarly lists the arms that are not in the final; nil where there is none.
+func (t *tuned) leftEarly() *Table {
+	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.",
+		Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: t.of.label() + ", about", Num: true}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
+	if len(t.arms) == 0 || t.arms[0].Final == nil {
+		return nil
+	}
+	for i := range t.arms {
+		if a := &t.arms[i]; a.Final == nil {
+			about := plain("")
+			if a.placed {
+				about = num(t.of.text(a.y), a.y)
+			}
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)), about,
+				a.peak(), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+		}
+	}
+	if len(tb.Rows) == 0 {
+		return nil
+	}
+	tb.dropEmpty()
+	return tb
+}
+
+// benchmarks compares each Go benchmark, where there are several.
+func (t *tuned) benchmarks() *Block {
+	a := t.file.Answer
+	if a == nil || len(a.Benchmarks) == 0 || len(t.file.Recommendations) == 0 {
+		return nil
+	}
+	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true,
+		Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
+	for _, b := range a.Benchmarks {
+		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+result.MetricBench)),
+			num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
+		if b.Ratio != nil {
+			row.Cells[3] = num(report.Change(b.Ratio), b.Ratio.Ratio)
+		}
+		tb.Rows = append(tb.Rows, row)
+	}
+	return &Block{Title: "Benchmarks", Tables: []*Table{tb}}
+}
