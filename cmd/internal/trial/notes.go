@@ -174,6 +174,9 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 		}
 	}
 	notes.Add(leftOutNote(samples))
+	if Growing(samples) {
+		notes.Add("the heap was still growing when the load ended, after fewer than two GC cycles: its memory is what it took so far; a longer --load-duration shows more")
+	}
 	if left > 0 {
 		notes.Add("the program left " + unit.Plural(left, "process") + " behind; ended by folio")
 	}

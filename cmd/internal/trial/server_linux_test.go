@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/internal/test/testenv"
 )
@@ -107,6 +108,16 @@ func TestServerStillGrows(t *testing.T) {
 	}
 	if !Growing([]*Sample{few, {Failure: "x"}}) || Growing([]*Sample{few, many}) || Growing([]*Sample{{Failure: "x", Growing: true}}) {
 		t.Error("of several runs")
+	}
+	for _, x := range []struct {
+		s    *Sample
+		says bool
+	}{{few, true}, {many, false}} {
+		var notes stat.Notes
+		AddNotes(&notes, []*Sample{x.s}, false)
+		if said := strings.Contains(strings.Join(notes.Texts(), "\n"), "still growing"); said != x.says {
+			t.Errorf("%v cycles: notes %q", orNone(x.s.GCCycles), notes.Texts())
+		}
 	}
 	many.GCCycles, many.Growing = nil, true
 	if many.Recompute(); many.Growing {

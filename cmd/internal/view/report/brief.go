@@ -106,6 +106,9 @@ func briefFigures(f *result.File) string {
 		}
 		fig := figure.ByKey(x.key)
 		text := fig.Format(v) + " " + x.what
+		if x.what == "peak RSS" && f.Arms[0].Growing() {
+			text += " and still growing"
+		}
 		if v == 1 && fig.Kind == figure.Count {
 			text = strings.TrimSuffix(text, "s")
 		}
