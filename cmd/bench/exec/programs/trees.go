@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,36 @@ var trees = []program{
 	{name: "go build -a cmd/gofmt", prepare: goCommand("build", "-a", "-o", "gofmt", "cmd/gofmt"), tree: true},
 	{name: "go vet go/types", prepare: goCommand("vet", "go/types"), tree: true},
 	{name: "go test -run ^$ go/printer", prepare: goCommand("test", "-run", "^$", "go/printer"), tree: true},
+	{name: "make, fzf", prepare: makeFZF, tree: true},
+	{name: "staticcheck go/printer", prepare: func(ctx context.Context, dir string) ([]string, error) {
+		bin, err := measured.Install(ctx, dir, measured.Staticcheck, "")
+		return []string{bin, "-fail", "none", "go/printer"}, err
+	}, tree: true},
+}
+
+// makeFZF builds a program by its own Makefile.
+func makeFZF(ctx context.Context, dir string) ([]string, error) {
+	const release = "0.65.2"
+	project := filepath.Join(dir, "fzf")
+	command := []string{"make", "-B", "-C", project, "FZF_VERSION=" + release, "FZF_REVISION=v" + release, "target/fzf-linux_amd64"}
+	if _, err := os.Stat(project); err == nil {
+		return command, nil
+	}
+	out, err := measured.Output(ctx, dir, nil, "go", "mod", "download", "-json", "github.com/junegunn/fzf@v"+release)
+	var module struct{ Dir string }
+	if err == nil {
+		err = json.Unmarshal(out, &module)
+	}
+	if err == nil {
+		err = os.CopyFS(project, os.DirFS(module.Dir))
+	}
+	if err == nil { // the copy is as read-only as the module's files
+		_, err = measured.Output(ctx, project, nil, "chmod", "-R", "u+w", ".")
+	}
+	if err == nil {
+		_, err = measured.Output(ctx, project, nil, "go", "mod", "download")
+	}
+	return command, err
 }
 
 // goCommand runs the go command with an empty cache of its own.
