@@ -17,7 +17,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/launch"
 )
 
-// A Program is a file, in one state: all executions of it have the same one.
+// A Program is a file, in one state: all executions of it have the same one, in any tree.
 type Program struct {
 	Path string // from the root of this process; as it was when first executed
 	// GoVersion is the release of Go that built it, "" if it is not a Go program, or cannot be
@@ -85,6 +85,10 @@ func programOf(pid int) (identity, error) {
 	return identityOf(&st), err
 }
 
+// found are the programs of all trees: what is found in a file holds for those that follow, as
+// the trials of a search do.
+var found programs
+
 // programs are those that were executed.
 type programs struct {
 	mu   sync.Mutex
@@ -136,17 +140,24 @@ func (t *Tree) program(fd int) (p *Program, fresh bool) {
 		return nil, false
 	}
 	id := identityOf(&st)
-	t.programs.mu.Lock()
-	defer t.programs.mu.Unlock()
-	if p = t.programs.byID[id]; p != nil {
-		return p, false
+	return t.programs.get(id, func() *Program {
+		p, _ := found.get(id, func() *Program { return newProgram(fd) })
+		return p
+	})
+}
+
+// get returns the program of a file, and whether it is made only now.
+func (p *programs) get(id identity, make func() *Program) (_ *Program, fresh bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.byID[id]; known != nil {
+		return known, false
 	}
-	if t.programs.byID == nil {
-		t.programs.byID = map[identity]*Program{}
+	if p.byID == nil {
+		p.byID = map[identity]*Program{}
 	}
-	p = newProgram(fd)
-	t.programs.byID[id] = p
-	return p, true
+	p.byID[id] = make()
+	return p.byID[id], true
 }
 
 func newProgram(fd int) *Program {

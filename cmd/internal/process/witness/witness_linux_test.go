@@ -379,3 +379,25 @@ func TestManyAtOnce(t *testing.T) {
 		t.Errorf("%v, %d exits, want %d", r, exits, n+1)
 	}
 }
+
+// What is found in a file holds for the trees that follow, until the file changes.
+func TestFilesAreLookedAtOnce(t *testing.T) {
+	data, err := os.ReadFile(self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "program")
+	of := func() (found *Program) {
+		run(t, Options{OnExec: func(e *Exec) AtExec { found = e.Program; return nil }}, file, "role:heap")
+		return found
+	}
+	testenv.WriteProgram(t, file, data)
+	first := of()
+	if again := of(); first == nil || again != first {
+		t.Errorf("the same file, another program: %p, %p", first, again)
+	}
+	testenv.WriteProgram(t, file, data)
+	if changed := of(); changed == nil || changed == first {
+		t.Errorf("another file, the same program: %p", changed)
+	}
+}
