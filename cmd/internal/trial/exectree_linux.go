@@ -163,14 +163,14 @@ func (t *execTree) onExec(e *listen.Exec) (stop listen.AtExec) {
 			t.held = time.Since(begin)
 		}
 	}
-	of := e.Program
+	name := e.Name()
 	return func(pid int, err error) {
 		defer close(t.done)
 		begin := time.Now()
 		if err == nil {
 			err = t.program.Apply(pid)
 		}
-		t.heaps.Count(of, err)
+		t.heaps.Count(name, err)
 		if t.err = err; err != nil {
 			_ = unix.Kill(pid, unix.SIGKILL) // before its first instruction
 		} else {

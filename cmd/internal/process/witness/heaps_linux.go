@@ -5,7 +5,6 @@ package witness
 import (
 	"cmp"
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -15,8 +14,8 @@ import (
 // Heaps puts the heap of every Go program of a tree on huge pages: its OnExec is for
 // [Options].
 type Heaps struct {
-	mu    sync.Mutex
-	files map[*Program]*Heap
+	mu     sync.Mutex
+	byName map[string]*Heap
 }
 
 // A Heap is what became of the programs of one name.
@@ -32,39 +31,40 @@ type Heap struct {
 
 // OnExec changes what can be changed.
 func (h *Heaps) OnExec(e *Exec) AtExec {
-	p := e.Program
+	name := e.Name()
 	heap, err := e.Heap()
 	var refused *codepatch.RefusedError
 	switch {
 	case errors.As(err, &refused) && (refused.Kind == codepatch.NotGo || refused.Kind == codepatch.NotELF):
-		h.count(p, true, nil)
+		h.count(name, true, nil)
 		return nil
 	case err != nil:
-		h.count(p, false, err)
+		h.count(name, false, err)
 		return nil
 	}
 	return func(pid int, err error) {
 		if err == nil {
 			err = heap.Apply(pid)
 		}
-		h.count(p, false, err)
+		h.count(name, false, err)
 	}
 }
 
 // Count counts an execution of a Go program that somebody else changed, or err.
-func (h *Heaps) Count(p *Program, err error) { h.count(p, false, err) }
+func (h *Heaps) Count(name string, err error) { h.count(name, false, err) }
 
-func (h *Heaps) count(p *Program, notGo bool, err error) {
+func (h *Heaps) count(name string, notGo bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.files == nil {
-		h.files = map[*Program]*Heap{}
+	if h.byName == nil {
+		h.byName = map[string]*Heap{}
 	}
-	c := h.files[p]
+	c := h.byName[name]
 	if c == nil {
-		c = &Heap{Name: filepath.Base(p.Path), NotGo: notGo}
-		h.files[p] = c
+		c = &Heap{Name: name, NotGo: true}
+		h.byName[name] = c
 	}
+	c.NotGo = c.NotGo && notGo
 	c.Execs++
 	switch {
 	case err != nil && c.Why == "":
@@ -78,21 +78,7 @@ func (h *Heaps) count(p *Program, notGo bool, err error) {
 func (h *Heaps) Counts() (out []Heap) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	byName := map[string]*Heap{}
-	for _, c := range h.files {
-		sum := byName[c.Name]
-		if sum == nil {
-			sum = &Heap{Name: c.Name, NotGo: true}
-			byName[c.Name] = sum
-		}
-		sum.Execs += c.Execs
-		sum.Changed += c.Changed
-		sum.NotGo = sum.NotGo && c.NotGo
-		if sum.Why == "" {
-			sum.Why = c.Why
-		}
-	}
-	for _, c := range byName {
+	for _, c := range h.byName {
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(a, b Heap) int {

@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +55,16 @@ func (e *Exec) Heap() (*launch.Program, error) {
 
 // Open opens the file of the program, which may be used after OnExec has returned.
 func (e *Exec) Open() (*os.File, error) { return os.Open(descriptor(e.file)) }
+
+// Name is the last part of the path of the file of the program: a file may have several, as hard
+// links are.
+func (e *Exec) Name() string { return filepath.Base(pathOf(e.file)) }
+
+// pathOf is the path of an open file, from the root of this process.
+func pathOf(fd int) string {
+	path, _ := os.Readlink(descriptor(fd))
+	return strings.TrimSuffix(path, " (deleted)")
+}
 
 func descriptor(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
@@ -161,9 +172,7 @@ func (p *programs) get(id identity, make func() *Program) (_ *Program, fresh boo
 }
 
 func newProgram(fd int) *Program {
-	p := &Program{}
-	p.Path, _ = os.Readlink(descriptor(fd))
-	p.Path = strings.TrimSuffix(p.Path, " (deleted)")
+	p := &Program{Path: pathOf(fd)}
 	r, err := os.Open(descriptor(fd))
 	if err != nil {
 		// Who may execute it need not be able to read it. It may be anything.

@@ -401,3 +401,25 @@ func TestFilesAreLookedAtOnce(t *testing.T) {
 		t.Errorf("another file, the same program: %p", changed)
 	}
 }
+
+// A file that has several names, as hard links are, is counted by that which was executed.
+func TestHeapsByName(t *testing.T) {
+	data, err := os.ReadFile(self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	testenv.WriteProgram(t, one, data)
+	if err := os.Link(one, two); err != nil {
+		t.Fatal(err)
+	}
+	var h Heaps
+	for _, path := range []string{one, two, two} {
+		run(t, Options{OnExec: h.OnExec}, path, "role:heap")
+	}
+	want := []Heap{{Name: "two", Execs: 2, Changed: 2}, {Name: "one", Execs: 1, Changed: 1}}
+	if got := h.Counts(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
