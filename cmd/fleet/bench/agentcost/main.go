@@ -4,7 +4,7 @@
 // CPU time and memory, while they allocate, collect, begin and end.
 //
 //	go build -o /tmp/folio-agent ./cmd/folio-agent
-//	go run ./cmd/bench/agentcost -agent /tmp/folio-agent -duration 1h
+//	go run ./bench/agentcost -agent /tmp/folio-agent -duration 1h
 //
 // It starts -processes copies of itself that allocate, and each second another that lives
 // for a moment, and scrapes the agent each -scrape. It fails if the agent takes more than

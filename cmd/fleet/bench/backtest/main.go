@@ -1,7 +1,7 @@
 // Command backtest judges folio-fleet's recommendations by workloads whose future is
 // known, and prints the table of docs/fleet-recommend.md:
 //
-//	go run ./cmd/bench/backtest
+//	go run ./bench/backtest
 //
 // A workload of package synthetic is recorded for some days, as the rules would record it;
 // package recommend makes a recommendation of that; package replay plays the days after with

@@ -6,7 +6,7 @@
 // pods as processes.
 //
 //	dir=$(cmd/fleet/bench/cluster/build.sh)
-//	cd fleet && go build -o $dir ./cmd/... && go run ./cmd/bench/cluster -dir $dir
+//	cd cmd/fleet && go build -o $dir ./cmd/... && go run ./bench/cluster -dir $dir
 //
 // It runs, in order, and fails at the first that is not as it should be:
 //

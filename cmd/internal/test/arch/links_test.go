@@ -56,6 +56,40 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+var (
+	goCommand = regexp.MustCompile("go (?:run|build|install|test|doc) [^`\n]*")
+	ownPath   = regexp.MustCompile(`(?:^| )\./((?:cmd|bench|examples|fleet|internal|arenavet)/[a-z0-9/_-]+)\b`)
+)
+
+// What commands of the go command in documents build is there: from the root, or of the fleet.
+func TestPathsOfCommands(t *testing.T) {
+	testenv.Alone(t)
+	const root = "../../../../"
+	n := 0
+	for _, f := range tracked(t, "docs/lab-notes/*.md", "docs/*.md", "README.md", "CONTRIBUTING.md") {
+		data, err := os.ReadFile(root + f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		for _, command := range goCommand.FindAllString(text, -1) {
+			for _, m := range ownPath.FindAllStringSubmatch(command, -1) {
+				n++
+				_, err := os.Stat(root + m[1])
+				if err != nil && strings.Contains(text, "cmd/fleet") {
+					_, err = os.Stat(root + "cmd/fleet/" + m[1])
+				}
+				if err != nil {
+					t.Errorf("%s: %s: %v", f, command, err)
+				}
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("only %d paths found", n)
+	}
+}
+
 // anchors are those of the headings of a Markdown file, as code hosts make them.
 func anchors(md string) map[string]bool {
 	seen := make(map[string]bool)
