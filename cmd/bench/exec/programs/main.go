@@ -3,7 +3,7 @@
 // Command programs measures what huge pages for the heap gain real programs that
 // are as their authors wrote them: the table in docs/lab-notes/exec.md.
 //
-//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [program...]
+//	go run ./cmd/bench/exec/programs [-rounds 10] [-gogc n] [-keep dir] [-trees] [-costs] [program...]
 //
 // It downloads and builds them (-trimpath -ldflags='-s -w') and their input, below
 // dir. Each runs with its default settings, with --thp heap, with the GOGC of 200,
@@ -14,6 +14,7 @@
 //
 // With -trees the commands are such that start the Go programs, as npx tsc, with one arm more:
 // "watched", in which nothing is changed, but every exec and exit is seen, and the GC read.
+// With -costs, only that is compared with the default.
 package main
 
 import (
@@ -41,20 +42,28 @@ func main() {
 	rounds := flag.Int("rounds", 10, "rounds")
 	gogc := flag.String("gogc", "", "the `level` of GOGC (default the best of 200, 400 and 800)")
 	ofTrees := flag.Bool("trees", false, "measure commands that start Go programs")
+	costs := flag.Bool("costs", false, "measure only what it costs to watch -trees")
 	keep := flag.String("keep", "", "build in this `directory` and leave the programs there")
 	flag.Parse()
 	if *ofTrees {
 		programs = trees
 	}
-	if err := run(context.Background(), *rounds, *gogc, *keep, flag.Args()); err != nil {
+	if err := run(context.Background(), options{*rounds, *gogc, *costs}, *keep, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "programs:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, level, dir string, names []string) error {
-	if rounds < 1 {
-		return fmt.Errorf("-rounds %d: want at least 1", rounds)
+// options are those of a measurement.
+type options struct {
+	rounds int
+	level  string // of GOGC; "": the best
+	costs  bool   // without the arms in which something is changed
+}
+
+func run(ctx context.Context, o options, dir string, names []string) error {
+	if o.rounds < 1 {
+		return fmt.Errorf("-rounds %d: want at least 1", o.rounds)
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == n }) {
@@ -84,7 +93,7 @@ func run(ctx context.Context, rounds int, level, dir string, names []string) err
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if err := p.measure(ctx, t, &machine, dir, command, rounds, level); err != nil {
+		if err := p.measure(ctx, t, &machine, dir, command, o); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -95,13 +104,13 @@ func run(ctx context.Context, rounds int, level, dir string, names []string) err
 type arm struct {
 	name                    string
 	setting                 trial.Setting
-	watched                 bool // its execs and exits are seen
+	watched                 bool // its execs and exits are seen, and the GC read
 	wall, cpu, faults, peak []float64
 	heapFaults              uint64
 }
 
 // measure prints the rows of a program.
-func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Machine, dir string, command []string, rounds int, level string) error {
+func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Machine, dir string, command []string, o options) error {
 	once := func(a *arm, rate int) error {
 		work := filepath.Join(dir, "work")
 		if err := os.RemoveAll(work); err != nil {
@@ -139,21 +148,18 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 		a.faults, a.peak = append(a.faults, float64(s.MinorFaults)), append(a.peak, peak)
 		return nil
 	}
-	if level == "" {
-		var err error
-		if level, err = best(once); err != nil {
+	arms := []*arm{{name: "default"}}
+	if !o.costs {
+		changed, err := changes(o.level, once)
+		if err != nil {
 			return err
 		}
-	}
-	gogc := trial.Setting{GOGC: level}
-	arms := []*arm{
-		{name: "default"}, {name: "--thp heap", setting: trial.Setting{THP: trial.THPHeap}},
-		{name: "GOGC=" + level, setting: gogc}, {name: "both", setting: trial.Setting{GOGC: level, THP: trial.THPHeap}},
+		arms = append(arms, changed...)
 	}
 	if p.tree {
 		arms = append(arms, &arm{name: "watched", watched: true})
 	}
-	if err := quiet.Rounds(rounds, len(arms), func(_, i int) error { return once(arms[i], 0) }); err != nil {
+	if err := quiet.Rounds(o.rounds, len(arms), func(_, i int) error { return once(arms[i], 0) }); err != nil {
 		return err
 	}
 	for _, a := range arms {
@@ -168,6 +174,21 @@ func (p program) measure(ctx context.Context, t *table.Table, machine *quiet.Mac
 			float64(a.heapFaults)/float64(max(arms[0].heapFaults, 1)), stat.Median(a.peak)/(1<<20), len(a.cpu))
 	}
 	return nil
+}
+
+// changes are the arms in which something is changed.
+func changes(level string, once func(a *arm, rate int) error) ([]*arm, error) {
+	if level == "" {
+		var err error
+		if level, err = best(once); err != nil {
+			return nil, err
+		}
+	}
+	return []*arm{
+		{name: "--thp heap", setting: trial.Setting{THP: trial.THPHeap}},
+		{name: "GOGC=" + level, setting: trial.Setting{GOGC: level}},
+		{name: "both", setting: trial.Setting{GOGC: level, THP: trial.THPHeap}},
+	}, nil
 }
 
 // best returns the GOGC that takes the least CPU time, of three runs each in turn.
