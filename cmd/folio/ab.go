@@ -21,6 +21,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
 	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 type abFlags struct {
@@ -208,7 +209,7 @@ func (a *app) ab(ctx context.Context, f *abFlags, args []string, dashed bool) (e
 		out = a.stderr
 	}
 	file, textErr := shown(&s.file, s.redact)
-	err = errors.Join(err, textErr, report.AB(out, file), writeErr)
+	err = errors.Join(err, textErr, show(out, file, text.Options{Full: s.full}), writeErr)
 	if interrupted {
 		return errors.Join(err, exitCode(exitInterrupted))
 	}

@@ -57,8 +57,10 @@ func (a *app) attach(ctx context.Context, f *runFlags, args []string) (err error
 		note += "; there may have been more GC cycles: " + sample.Uncounted.Error()
 	}
 	s.notes.Add(note)
-	err = a.showRun(s, arm, f.full)
-	s.file.Complete = err == nil && ctx.Err() == nil
+	s.file.Complete = ctx.Err() == nil
+	if err = a.showRun(s, arm, f.full); err != nil {
+		s.file.Complete = false
+	}
 	return err
 }
 

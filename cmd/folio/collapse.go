@@ -8,15 +8,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/process/collapser"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -26,8 +25,7 @@ type collapseFlags struct {
 	dryRun       bool
 	watch        time.Duration
 	all          bool
-	json         string
-	redact       bool
+	resultFlags
 }
 
 const collapseLong = `Put the heap of a running Go program on huge pages. The program is not changed and
@@ -74,8 +72,7 @@ func newCollapse(a *app) *cobra.Command {
 	fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing; needs no CAP_SYS_NICE")
 	watchFlag(fs, &f.watch, "1s", "follow the growth of the program, reading every `interval`, until it ends or ctrl-C (default 1s)")
 	fs.BoolVar(&f.all, "all-anonymous", false, "collapse all private anonymous memory but stacks of threads, of any program")
-	fs.StringVar(&f.json, "json", "", "write what was done to `file` as JSON (- for standard output)")
-	redactFlag(fs, &f.redact)
+	f.add(fs, "what was done")
 	return cmd
 }
 
@@ -105,7 +102,7 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	if err != nil {
 		return misuse(err)
 	}
-	out, err := a.openOutputs(output.JSON(f.json))
+	out, err := a.openOutputs(f.files()...)
 	if err != nil {
 		return err
 	}
@@ -125,7 +122,7 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	r, failed := result.RunCollapse(ctx, s, c, pid, f.dryRun, f.watch, func(o collapser.Outcome) {
 		progress.Clear()
 		if o.Collapsed > 0 || len(o.Refused) > 0 {
-			_ = a.stderr.Line("%s", report.CollapseLine(o))
+			_ = a.stderr.Line("%s", document.CollapseLine(o))
 		}
 	})
 	progress.Clear()
@@ -136,5 +133,5 @@ func (a *app) collapse(ctx context.Context, f *collapseFlags, pid int) (err erro
 	} else if r.Interrupted && !r.Watched {
 		failed = exitCode(exitInterrupted)
 	}
-	return errors.Join(finish(a, out, result.NewCollapse(version(), r), f.redact, io.Discard, report.Collapse), failed)
+	return errors.Join(finish(a, out, result.NewCollapse(version(), r), f.redact, io.Discard, text.Options{}), failed)
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
@@ -16,17 +14,15 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 type doctorFlags struct {
-	watch    time.Duration
-	skip     []string
-	strict   bool
-	json     string
-	html     string
-	markdown string
-	redact   bool
+	watch  time.Duration
+	skip   []string
+	strict bool
+	resultFlags
 }
 
 const doctorLong = `Check this machine, and a process, for what makes memory slow.
@@ -66,10 +62,7 @@ func newDoctor(a *app) *cobra.Command {
 	fs.DurationVar(&f.watch, "duration", time.Second, "`duration` over which counters are read; 0 skips the checks that need it")
 	fs.StringSliceVar(&f.skip, "skip", nil, "skip these `checks` (repeatable, or with commas)")
 	fs.BoolVar(&f.strict, "strict", false, "exit with 1 if anything is found, even a note")
-	fs.StringVar(&f.json, "json", "", "write the findings and all checks to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the findings and all checks to `file` as an HTML page (- for standard output)")
-	markdownFlag(fs, &f.markdown)
-	redactFlag(fs, &f.redact)
+	f.add(fs, "the findings and all checks")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, diagnose.Rules(), a.width()) },
@@ -108,7 +101,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	if err := diagnose.CheckRules(f.skip); err != nil {
 		return misusef("--skip: %w", err)
 	}
-	files, err := a.openOutputs(output.JSON(f.json), output.Page(f.html, f.json), output.Markdown(f.markdown))
+	files, err := a.openOutputs(f.files()...)
 	if err != nil {
 		return err
 	}
@@ -129,8 +122,7 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags, args []string) (err er
 	file := result.NewDoctor(version(), facts, d)
 	file.Host = info
 	file.Notes = append(file.Notes, notes...)
-	text := func(w io.Writer, file *result.Doctor) error { return report.Doctor(w, file, a.width()) }
-	if err := finish(a, files, file, f.redact, a.stderr, text); err != nil {
+	if err := finish(a, files, file, f.redact, a.stderr, text.Options{Full: f.full}); err != nil {
 		return err
 	}
 	if f.strict && len(d.Findings) > 0 {

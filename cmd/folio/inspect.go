@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +20,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/oom"
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 // defaultRows is how many processes a list shows.
@@ -30,14 +30,12 @@ type inspectFlags struct {
 	duration time.Duration
 	density  float64
 	rows     int
-	json     string
-	html     string
-	markdown string
-	redact   bool
-	oom      bool
-	save     string
+	resultFlags
+	oom  bool
+	save string
 
 	heap, diff string
+	width      int // of the terminal
 	goroutines bool
 }
 
@@ -119,12 +117,9 @@ func newInspect(a *app) *cobra.Command {
 	fs.StringVar(&f.heap, "heap", "", "with a pid: write the heap profile to `file`, for go tool pprof, and list the lines that\nkeep most (- for standard output)")
 	fs.StringVar(&f.diff, "diff", "", "compare the heap profile of the pid, or in the file that is given instead, with that in\n`file`, and list the lines that have grown")
 	fs.BoolVar(&f.goroutines, "goroutines", false, "with a pid: list its goroutines by state, stack and the line that started them")
-	fs.StringVar(&f.json, "json", "", "write what was read to `file` as JSON (- for standard output; with --watch a line for\neach reading)")
-	fs.StringVar(&f.html, "html", "", "write what was read to `file` as an HTML page with charts (- for standard output;\nwith --watch the last reading)")
-	markdownFlag(fs, &f.markdown)
+	f.add(fs, "what was read, with --watch - a line for each reading,")
 	fs.BoolVar(&f.oom, "oom", false, "wait until the memory of the process or cgroup is nearly used up, and save where it is;\nends with the process, or by ctrl-C")
 	fs.StringVar(&f.save, "save", ".", "with --oom: `directory` for what is saved")
-	redactFlag(fs, &f.redact)
 	return cmd
 }
 
@@ -189,26 +184,27 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 	} else if f.duration > 0 {
 		return misusef("--duration %v: want the id of a process: folio inspect --duration %v PID", f.duration, f.duration)
 	}
-	file := output.JSON(f.json)
+	files := f.files()
 	if f.watch > 0 && f.json == "-" {
-		file.Text = nil // lines are written, one for each reading
+		files[0].Text = nil // lines are written, one for each reading
 	}
-	out, err := a.openOutputs(file, output.Page(f.html, f.json), output.Markdown(f.markdown))
+	out, err := a.openOutputs(files...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	f.width = pictureWidth(a.stdout)
 	s := inspect.New()
 	if pid != 0 && (f.watch > 0 || f.duration > 0) {
 		return a.watchProcess(ctx, f, s.Watch(pid, inspect.Options{MinDensity: f.density, Bloat: true}), out)
 	}
 	for first := true; ; first = false {
 		begin := time.Now()
-		var text bytes.Buffer
+		var buf bytes.Buffer
 		file := result.NewInspect(version())
-		err := f.look(ctx, s, pid, &text, file)
+		err := f.look(ctx, s, pid, &buf, file)
 		switch {
 		case ctx.Err() != nil && f.watch > 0:
 			return nil // that is how it ends
@@ -217,7 +213,7 @@ func (a *app) inspect(ctx context.Context, f *inspectFlags, args []string) (err 
 		case err != nil:
 			return err
 		default:
-			if err := a.showLook(out, file, text.Bytes(), f.watch > 0, first); err != nil || f.watch == 0 {
+			if err := a.showLook(out, file, buf.Bytes(), f.watch > 0, first); err != nil || f.watch == 0 {
 				return err
 			}
 		}
@@ -276,7 +272,7 @@ func (f *inspectFlags) show(w io.Writer, file *result.Inspect) error {
 		return err
 	}
 	*file = *to
-	return report.Inspect(w, file, f.rows)
+	return show(w, file, text.Options{Width: f.width, Rows: f.rows, Full: f.full})
 }
 
 // showLook shows one look: on a terminal in place of the last one.

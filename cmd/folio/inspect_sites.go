@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/cmd/internal/view/report"
 )
 
 // sites says that what keeps memory is asked for, not what there is.
@@ -22,8 +22,6 @@ func (f *inspectFlags) checkSites(args []string) error {
 		return nil
 	case f.watch > 0 || f.duration > 0:
 		return errors.New("--heap, --diff and --goroutines read once: for growth over time use folio leaks PID")
-	case f.html != "" || f.markdown != "":
-		return errors.New("--html, --markdown: there is no page of --heap, --diff and --goroutines: go tool pprof -http : FILE shows the file of --heap")
 	case len(args) == 0 && f.diff != "":
 		return fmt.Errorf("--diff %s: want a second heap profile, or the id of a process: folio inspect --diff %s PID", f.diff, f.diff)
 	case len(args) == 0:
@@ -34,7 +32,7 @@ func (f *inspectFlags) checkSites(args []string) error {
 	if _, err := pidOf("inspect", args[0]); err != nil && (f.diff == "" || f.heap != "" || f.goroutines) {
 		return err
 	}
-	return output.Distinct(f.heapOutput(), output.JSON(f.json), output.File{Flag: "--diff", Path: f.diff})
+	return output.Distinct(append(f.files(), f.heapOutput(), output.File{Flag: "--diff", Path: f.diff})...)
 }
 
 // heapOutput is the heap profile.
@@ -50,7 +48,7 @@ func pidOf(command, arg string) (int, error) {
 // inspectSites shows what keeps the memory of a process: by its heap profile, against an
 // earlier one, by its goroutines.
 func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (err error) {
-	out, err := a.openOutputs(output.JSON(f.json), f.heapOutput())
+	out, err := a.openOutputs(append(f.files(), f.heapOutput())...)
 	if err != nil {
 		return err
 	}
@@ -71,5 +69,5 @@ func (a *app) inspectSites(ctx context.Context, f *inspectFlags, arg string) (er
 	if err != nil {
 		return err
 	}
-	return finish(a, out, file, f.redact, io.Discard, func(w io.Writer, file *result.Sites) error { return report.Sites(w, file, f.rows) })
+	return finish(a, out, file, f.redact, io.Discard, text.Options{Rows: f.rows})
 }

@@ -255,11 +255,11 @@ func TestRunInterruptedUnderRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := result.Read("f.json", data)
-	if err != nil || len(r.Program.Arms[0].Samples) != 1 {
+	if err != nil || len(r.Program().Arms[0].Samples) != 1 {
 		t.Fatalf("%v, %s", err, data)
 	}
-	s := r.Program.Arms[0].Samples[0]
-	if s.Failure != "interrupted under load" || !s.Interrupted || s.Load == nil || s.Load.Complete || s.Load.Succeeded == 0 || r.Program.Arms[0].Load.Runs != 0 {
+	s := r.Program().Arms[0].Samples[0]
+	if s.Failure != "interrupted under load" || !s.Interrupted || s.Load == nil || s.Load.Complete || s.Load.Succeeded == 0 || r.Program().Arms[0].Load.Runs != 0 {
 		t.Errorf("%+v, load %+v", s, s.Load)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,12 +33,10 @@ type labFlags struct {
 	rounds      int
 	allowSystem bool
 	seed        uint64
-	json, bench string
-	html        string
-	markdown    string
-	redact      bool
-	limits      limitFlags
-	given       *pflag.FlagSet
+	resultFlags
+	bench  string
+	limits limitFlags
+	given  *pflag.FlagSet
 }
 
 const labLong = `Measure what pages, page faults, returning memory to the OS, allocation and GC
@@ -84,11 +84,8 @@ func newLab(a *app) *cobra.Command {
 	seedFlag(fs, &f.seed)
 	f.given = fs
 	f.limits.add(fs)
-	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the result to `file` as an HTML page with charts (- for standard output)")
-	markdownFlag(fs, &f.markdown)
+	f.add(fs, "all samples and summaries")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
-	redactFlag(fs, &f.redact)
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error {
@@ -138,9 +135,9 @@ func choose(names []string) (chosen []*lab.Experiment, err error) {
 
 // A labRun is a lab's command line put to work.
 type labRun struct {
-	file    result.Lab
-	out     output.List
-	redact  bool
+	file result.Lab
+	out  output.List
+	resultFlags
 	written error // what went wrong as files were written: measuring goes on
 }
 
@@ -162,14 +159,14 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 		return fmt.Errorf("find folio's own program: %w", err)
 	}
 	opts.Self = []string{self, "lab", "guard"}
-	l := &labRun{redact: f.redact}
+	l := &labRun{resultFlags: f.resultFlags}
 	info, unread := host.Read(procmem.New(""))
 	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Limits: recorded(opts.Limits), Quick: f.quick}
 	notes := &stat.Notes{}
 	for _, text := range unread {
 		notes.Add(text)
 	}
-	if l.out, err = a.openOutputs(output.JSON(f.json), asBench(f.bench, &l.file, f.redact, gobench.Lab), output.Page(f.html, f.json), output.Markdown(f.markdown)); err != nil {
+	if l.out, err = a.openOutputs(append(f.files(), asBench(f.bench, &l.file, f.redact, gobench.Lab))...); err != nil {
 		return err
 	}
 	defer func() {
@@ -212,9 +209,9 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 	if l.out.ToStdout() {
 		out = a.stderr
 	}
-	report.SetLabNotes(&l.file, notes.Texts())
+	document.SetLabNotes(&l.file, notes.Texts())
 	file, textErr := shown(&l.file, l.redact)
-	err = errors.Join(err, textErr, report.Lab(out, file), l.written)
+	err = errors.Join(err, textErr, show(out, file, text.Options{Full: l.full}), l.written)
 	l.file.Complete = err == nil && !slices.ContainsFunc(res.Outcomes, func(o *lab.Outcome) bool { return !o.Complete })
 	for _, o := range res.Outcomes {
 		err = errors.Join(err, o.Err)

@@ -8,22 +8,19 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/leak"
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
 type leaksFlags struct {
 	duration, interval time.Duration
-	json               string
-	redact             bool
+	resultFlags
 }
 
 const leaksLong = `Watch a process, and say what of it grows without end: lines of the program whose
@@ -74,8 +71,7 @@ func newLeaks(a *app) *cobra.Command {
 	fs.DurationVar(&f.duration, "duration", 0, "watch for exactly this `duration` (default 5m, or up to 30m until the Go heap can be judged); ctrl-C ends it earlier, with what was read")
 	fs.DurationVar(&f.interval, "interval", 0, "read about every `interval` (default 1/60 of the duration)")
 	usage.Positive(fs, "duration", "interval")
-	fs.StringVar(&f.json, "json", "", "write what grows to `file` as JSON (- for standard output)")
-	redactFlag(fs, &f.redact)
+	f.add(fs, "what grows")
 	return cmd
 }
 
@@ -99,7 +95,7 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	if err != nil {
 		return misuse(err)
 	}
-	out, err := a.openOutputs(output.JSON(f.json))
+	out, err := a.openOutputs(f.files()...)
 	if err != nil {
 		return err
 	}
@@ -125,5 +121,5 @@ func (a *app) leaks(ctx context.Context, f *leaksFlags, pid int) (err error) {
 	}
 	file := result.NewSites(version(), result.KindLeaks, pid, p.Command, p.GoVersion)
 	file.SetLeaks(r)
-	return finish(a, out, file, f.redact, io.Discard, func(w io.Writer, file *result.Sites) error { return report.Sites(w, file, 0) })
+	return finish(a, out, file, f.redact, io.Discard, text.Options{})
 }

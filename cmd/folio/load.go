@@ -5,21 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 type loadFlags struct {
 	requestFlags
-	strict, redact bool
-	json           string
+	resultFlags
+	strict bool
 }
 
 const loadLong = `Put a fixed rate of requests on a server, and measure the tail of its latency.
@@ -50,16 +48,15 @@ func newLoad(a *app) *cobra.Command {
 		Example: `  folio load --rate 2000 --duration 10s --warmup 2s http://127.0.0.1:8080/
   folio load --rate 500 --arrivals poisson --json load.json http://127.0.0.1:8080/
   folio load --rate 200 --header 'Content-Type: application/json' --body request.json http://127.0.0.1:8080/
-  folio tune --ready http://127.0.0.1:8080/ --load 'folio load --rate 500 --duration 2s http://127.0.0.1:8080/' --metric 'p99=p99 (\S+)' -- ./server`,
+  folio tune --ready http://127.0.0.1:8080/ --load 'folio load --rate 500 --duration 2s http://127.0.0.1:8080/' --metric 'p99=p99 +(\S+)' -- ./server`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.load(cmd.Context(), f, args) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.rate, "rate", "", "requests per second, `n`")
-	f.add(fs, "", 0)
+	f.requestFlags.add(fs, "", 0)
 	fs.BoolVar(&f.strict, "strict", false, "exit with 3 when the generator was late")
-	fs.StringVar(&f.json, "json", "", "write the result to `file` as JSON (- for standard output), with the histogram")
-	redactFlag(fs, &f.redact)
+	f.resultFlags.add(fs, "the result, with the histogram,")
 	return cmd
 }
 
@@ -81,7 +78,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	if err != nil {
 		return misuse(err)
 	}
-	out, err := a.openOutputs(output.JSON(f.json))
+	out, err := a.openOutputs(f.files()...)
 	if err != nil {
 		return err
 	}
@@ -101,7 +98,7 @@ func (a *app) load(ctx context.Context, f *loadFlags, urls []string) (err error)
 	file := result.NewLoad(version(), r)
 	file.Host = info
 	file.Notes = append(file.Notes, notes...)
-	return errors.Join(finish(a, out, file, f.redact, a.stderr, report.Load), f.verdict(r))
+	return errors.Join(finish(a, out, file, f.redact, a.stderr, text.Options{}), f.verdict(r))
 }
 
 // verdict is how a load that ran ends.

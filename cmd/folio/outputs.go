@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/output"
 )
@@ -50,7 +51,7 @@ func (a *app) openOutputs(all ...output.File) (output.List, error) {
 }
 
 // asBench is a result in the Go benchmark format.
-func asBench[F redactable](path string, f F, redact bool, all func(F) []*benchfmt.Result) output.File {
+func asBench[F result.Kind](path string, f F, redact bool, all func(F) []*benchfmt.Result) output.File {
 	return output.Bench(path, func() ([]*benchfmt.Result, error) {
 		f, err := shown(f, redact)
 		if err != nil {

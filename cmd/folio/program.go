@@ -45,13 +45,11 @@ type programFlags struct {
 	load         serverLoad
 	stopTimeout  time.Duration
 	limits       limitFlags
-	json, bench  string
-	html         string
-	markdown     string
-	redact       bool
-	pprof        string        // of run
-	test         *build.Source // of tune: the test that folio builds; nil for none
-	recipe       *build.Recipe // how to build; nil: as go build does
+	resultFlags
+	bench  string
+	pprof  string        // of run
+	test   *build.Source // of tune: the test that folio builds; nil for none
+	recipe *build.Recipe // how to build; nil: as go build does
 
 	given *pflag.FlagSet
 }
@@ -82,11 +80,8 @@ func (f *programFlags) addRest(fs *pflag.FlagSet) {
 	usage.Group(fs, "A server under load")
 	f.limits.add(fs)
 	usage.Group(fs, "Limits")
-	fs.StringVar(&f.json, "json", "", "write all samples and summaries to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the result to `file` as an HTML page with charts (- for standard output)")
-	markdownFlag(fs, &f.markdown)
+	f.resultFlags.add(fs, "all samples and summaries")
 	fs.StringVar(&f.bench, "bench", "", "write all samples to `file` in the Go benchmark format, for benchstat (- for standard output)")
-	redactFlag(fs, &f.redact)
 	usage.Group(fs, "Output")
 }
 
@@ -102,7 +97,7 @@ type measurement struct {
 	host    host.Info
 	notes   stat.Notes
 	out     output.List
-	redact  bool
+	resultFlags
 
 	stdin *uint64  // how much every run reads; nil for not known
 	spool *os.File // a copy of standard input; nil for none
@@ -130,7 +125,7 @@ func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench outpu
 	if byLatency && m.generator() != nil && m.program.Metric == nil {
 		m.program.Metric = &metric.Spec{Name: metric.P99}
 	}
-	m.out, err = a.openOutputs(append([]output.File{output.JSON(f.json), bench, output.Page(f.html, f.json), output.Markdown(f.markdown)}, more...)...)
+	m.out, err = a.openOutputs(slices.Concat(f.files(), []output.File{bench}, more)...)
 	if err := errors.Join(checkInput(f.input), err); err != nil {
 		return err
 	}
@@ -262,7 +257,7 @@ func (s *measurement) parse(f *programFlags) (err error) {
 	if err := checkEnv(f.env); err != nil {
 		return err
 	}
-	s.base.Env, s.redact = f.env, f.redact
+	s.base.Env, s.resultFlags = f.env, f.resultFlags
 	for _, key := range trial.GoVariableNames() {
 		if err := trial.CheckVariable(key + "=" + os.Getenv(key)); err != nil && f.envOf(key) == "" {
 			s.notes.Add("the environment has " + err.Error())

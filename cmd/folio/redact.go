@@ -1,26 +1,50 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/result"
 )
 
+// resultFlags are where a result goes, and what is left out of it.
+type resultFlags struct {
+	json, html, markdown string
+	redact, full         bool
+}
+
+// add adds the flags; what is it that they write?
+func (f *resultFlags) add(fs *pflag.FlagSet, what string) {
+	fs.StringVar(&f.json, "json", "", "write "+what+" to `file` as JSON (- for standard output)")
+	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page (- for standard output)")
+	markdownFlag(fs, &f.markdown)
+	fullFlag(fs, &f.full)
+	redactFlag(fs, &f.redact)
+}
+
+func fullFlag(fs *pflag.FlagSet, full *bool) {
+	fs.BoolVar(full, "full", false, "show all that was found, not the answer alone")
+}
+
+// files are those that are asked for.
+func (f *resultFlags) files() []output.File {
+	return []output.File{output.JSON(f.json), output.Page(f.html, f.json), output.Markdown(f.markdown)}
+}
+
 // redactFlag adds --redact.
 func redactFlag(fs *pflag.FlagSet, redact *bool) {
 	fs.BoolVar(redact, "redact", false, "omit arguments, directories, values of the environment, cgroups, users and the host from\noutput and files")
 }
 
-// A redactable is a result.
-type redactable interface{ JSON() ([]byte, error) }
-
 // shown returns a result as it is shown and written: itself, or what --redact leaves.
-func shown[F redactable](f F, redact bool) (F, error) {
+func shown[F result.Kind](f F, redact bool) (F, error) {
 	if !redact {
 		return f, nil
 	}
@@ -29,7 +53,7 @@ func shown[F redactable](f F, redact bool) (F, error) {
 
 // finish writes the files of a result and shows its text: elsewhere, if standard output is a
 // file's. What cannot be written is shown all the same.
-func finish[F redactable](a *app, out output.List, file F, redact bool, elsewhere io.Writer, text func(io.Writer, F) error) error {
+func finish[F result.Kind](a *app, out output.List, file F, redact bool, elsewhere io.Writer, o text.Options) error {
 	file, err := shown(file, redact)
 	if err != nil {
 		return err
@@ -38,11 +62,17 @@ func finish[F redactable](a *app, out output.List, file F, redact bool, elsewher
 	if out.ToStdout() {
 		w = elsewhere
 	}
-	return errors.Join(out.Write(false, file.JSON), text(w, file))
+	return errors.Join(out.Write(false, file.JSON), show(w, file, o))
+}
+
+// show prints a result, as wide as the terminal is.
+func show(w io.Writer, of result.Kind, o text.Options) error {
+	o.Width = cmp.Or(o.Width, pictureWidth(w))
+	return text.Render(w, document.Text(of), o)
 }
 
 // jsonOf returns what makes the text of a result as it is shown.
-func jsonOf[F redactable](f F, redact bool) func() ([]byte, error) {
+func jsonOf[F result.Kind](f F, redact bool) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		f, err := shown(f, redact)
 		if err != nil {

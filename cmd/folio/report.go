@@ -15,14 +15,14 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
 	"github.com/foliomem/folio/cmd/internal/view/document"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/input"
 )
 
 type reportFlags struct {
 	pages      pageFlags
 	kubernetes string
-	all, full  bool
+	full       bool
 	redact     bool
 }
 
@@ -62,8 +62,7 @@ func newReport(a *app) *cobra.Command {
 	fs := cmd.Flags()
 	f.pages.add(fs)
 	kubernetesFlag(fs, &f.kubernetes)
-	fs.BoolVar(&f.all, "all", false, "tune: list all settings, also those that left the race early")
-	fs.BoolVar(&f.full, "full", false, "run: show all figures, classes, call sites and their evidence")
+	fullFlag(fs, &f.full)
 	redactFlag(fs, &f.redact)
 	return cmd
 }
@@ -89,8 +88,8 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		switch target, err = kubernetesTarget(f.kubernetes); {
 		case err != nil:
 			return err
-		case f.pages.given() || f.all:
-			return misusef("report: --kubernetes prints a patch alone: give it without --html, --markdown and --all")
+		case f.pages.given() || f.full:
+			return misusef("report: --kubernetes prints a patch alone: give it without --html, --markdown and --full")
 		case len(args) > 1:
 			return misusef("report: --kubernetes makes a patch of one result; %d are given", len(args))
 		}
@@ -134,17 +133,12 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	switch {
 	case len(results) == 0:
 		return nil
-	case f.kubernetes != "" && (results[0].Program == nil || results[0].Program.Kind != result.KindTune):
+	case f.kubernetes != "" && (results[0].Program() == nil || results[0].Program().Kind != result.KindTune):
 		return fmt.Errorf("%s is a result of %s: a patch is made of one of tune", results[0].Name, results[0].Header().Kind)
 	case f.kubernetes != "":
-		return a.kubernetesPatch(a.stdout, results[0].Program, target, results[0].Name)
+		return a.kubernetesPatch(a.stdout, results[0].Program(), target, results[0].Name)
 	case !f.pages.given():
 		return a.showResults(results, f)
-	}
-	for _, r := range results {
-		if kind := r.Header().Kind; r.Collapse != nil || r.Load != nil || r.Sites != nil {
-			return fmt.Errorf("%s: there is no page of a %s: folio report %s shows it", r.Name, kind, r.Name)
-		}
 	}
 	return a.writePages(&f.pages, document.New(results...))
 }
@@ -163,7 +157,11 @@ func traceLines(data []byte) []string {
 func comparable(results []*result.Result) bool {
 	first := results[0].Header().Kind
 	same := func(r *result.Result) bool {
-		return r.Header().Kind == first && r.AB == nil && r.Suggest == nil && r.Collapse == nil && r.Load == nil && r.Sites == nil
+		switch r.Of.(type) {
+		case *result.AB, *result.Suggest, *result.Collapse, *result.Load, *result.Sites:
+			return false
+		}
+		return r.Header().Kind == first
 	}
 	return len(results) > 1 && !slices.ContainsFunc(results, func(r *result.Result) bool { return !same(r) })
 }
@@ -214,28 +212,7 @@ func (a *app) showResults(results []*result.Result, f *reportFlags) error {
 				return err
 			}
 		}
-		var err error
-		switch {
-		case r.Program != nil:
-			err = report.Program(a.stdout, r.Program, report.TextOptions{Width: pictureWidth(a.stdout), All: f.all, Brief: !f.full})
-		case r.Inspect != nil:
-			err = report.Inspect(a.stdout, r.Inspect, defaultRows)
-		case r.Doctor != nil:
-			err = report.Doctor(a.stdout, r.Doctor, a.width())
-		case r.Suggest != nil:
-			err = report.Suggest(a.stdout, r.Suggest)
-		case r.Collapse != nil:
-			err = report.Collapse(a.stdout, r.Collapse)
-		case r.Load != nil:
-			err = report.Load(a.stdout, r.Load)
-		case r.Sites != nil:
-			err = report.Sites(a.stdout, r.Sites, defaultRows)
-		case r.Lab != nil:
-			err = report.Lab(a.stdout, r.Lab)
-		case r.AB != nil:
-			err = report.AB(a.stdout, r.AB)
-		}
-		if err != nil {
+		if err := show(a.stdout, r.Of, text.Options{Full: f.full, Rows: defaultRows}); err != nil {
 			return err
 		}
 	}
@@ -244,7 +221,7 @@ func (a *app) showResults(results []*result.Result, f *reportFlags) error {
 	case err != nil:
 		return errors.Join(a.stdout.Line(""), a.stdout.Line("Together: %v", err))
 	case m != nil:
-		return errors.Join(a.stdout.Line(""), report.Loads(a.stdout, m))
+		return errors.Join(a.stdout.Line(""), text.Render(a.stdout, document.Loads(m), text.Options{Width: pictureWidth(a.stdout)}))
 	}
 	return nil
 }

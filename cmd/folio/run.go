@@ -17,7 +17,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/analysis"
 	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 type runFlags struct {
@@ -27,7 +28,6 @@ type runFlags struct {
 	pid      int
 	variants variantFlags
 	duration time.Duration
-	full     bool
 }
 
 const runLong = `Run a program and say what memory management costs it, by class and call site, and what
@@ -103,7 +103,6 @@ func runCommand(a *app, f *runFlags) *cobra.Command {
 	f.variants.add(fs, false)
 	usage.Group(fs, "Builds")
 	fs.StringVar(&f.pprof, "pprof", "", "write the CPU samples of the last sampled run to `file`, for go tool pprof")
-	fs.BoolVar(&f.full, "full", false, "show all figures, classes, call sites and their evidence")
 	usage.Group(fs, "Output")
 	fs.IntVar(&f.pid, "attach", 0, "run no command: sample the process `pid` and its descendants")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "with --attach: sample for this `duration`")
@@ -184,8 +183,10 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) (err error) {
 	case len(arm.Samples) == 0:
 		return err
 	}
-	err = errors.Join(err, a.showRun(s, arm, f.full))
 	s.file.Complete = err == nil && !interrupted
+	if failed := a.showRun(s, arm, f.full); failed != nil {
+		err, s.file.Complete = errors.Join(err, failed), false
+	}
 	switch {
 	case interrupted:
 		return errors.Join(err, exitCode(exitInterrupted))
@@ -307,13 +308,13 @@ func (s *session) mayHeap(wrapped bool) error {
 func (a *app) showRun(s *session, arm *trial.Arm, full bool) error {
 	trial.AddNotes(&s.notes, arm.Samples, s.program.ReadGC)
 	analysis.Run(&s.file, s.mayHeap)
-	report.SetNotes(&s.file, s.notes.Texts())
+	document.SetNotes(&s.file, s.notes.Texts())
 	profErr := errors.Join(s.keepProfile(arm.Samples), s.noProfile())
 	file, err := shown(&s.file, s.redact)
 	if err != nil {
 		return errors.Join(err, profErr)
 	}
-	return errors.Join(report.Program(a.stderr, file, report.TextOptions{Width: pictureWidth(a.stderr), Brief: !full}), profErr)
+	return errors.Join(show(a.stderr, file, text.Options{Full: full}), profErr)
 }
 
 // errLate ends a measurement in which the load generator was late each time. A note says by

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-
 	"github.com/spf13/cobra"
 
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/suggest"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -34,10 +32,9 @@ all of that and nine tenths of its share of allocation time. Its share of the GC
 time is its share of the bytes.`
 
 type suggestFlags struct {
-	profile              string
-	sampleRate           int
-	json, html, markdown string
-	redact               bool
+	resultFlags
+	profile    string
+	sampleRate int
 }
 
 func newSuggest(a *app) *cobra.Command {
@@ -56,10 +53,7 @@ func newSuggest(a *app) *cobra.Command {
 	fs.SetInterspersed(false)
 	fs.StringVar(&f.profile, "profile", "", "read the allocation profile from `file`, which the command, if any, writes")
 	fs.IntVar(&f.sampleRate, "sample-rate", 499, "CPU samples per CPU-second, in `Hz` (0 = off)")
-	fs.StringVar(&f.json, "json", "", "write the advice, and what was measured, to `file` as JSON (- for standard output)")
-	fs.StringVar(&f.html, "html", "", "write the same to `file` as an HTML page (- for standard output)")
-	markdownFlag(fs, &f.markdown)
-	redactFlag(fs, &f.redact)
+	f.add(fs, "the advice, and what was measured,")
 	return cmd
 }
 
@@ -72,7 +66,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	case f.sampleRate < 0 || f.sampleRate > maxSampleRate:
 		return misusef("--sample-rate %d: must be from 0 to %d", f.sampleRate, maxSampleRate)
 	}
-	files, err := a.openOutputs(output.JSON(f.json), output.Page(f.html, f.json), output.Markdown(f.markdown))
+	files, err := a.openOutputs(f.files()...)
 	if err != nil {
 		return err
 	}
@@ -86,7 +80,7 @@ func (a *app) suggest(ctx context.Context, f *suggestFlags, command []string) (e
 	}
 	file := result.NewSuggest(version(), suggest.Suggest(p, cost, suggest.Lines()), m.Notes)
 	f.complete(file, command)
-	return finish(a, files, file, f.redact, a.stderr, report.Suggest)
+	return finish(a, files, file, f.redact, a.stderr, text.Options{Full: f.full})
 }
 
 // complete says where the advice is from.

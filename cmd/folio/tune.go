@@ -18,7 +18,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -33,7 +34,6 @@ type tuneFlags struct {
 	seed       uint64
 	exhaustive bool
 	show       bool
-	all        bool
 	kubernetes string
 	target     kubernetes.Target // from kubernetes
 	variants   variantFlags
@@ -102,7 +102,6 @@ func newTune(a *app) *cobra.Command {
 	f.try.add(cmd)
 	seedFlag(fs, &f.seed)
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "no race: run every setting, refined ones too, in the final; ignores --budget")
-	fs.BoolVar(&f.all, "all", false, "list all settings, also those that left the race early")
 	kubernetesFlag(fs, &f.kubernetes)
 	fs.BoolVar(&f.show, "show-output", false, "show the output of the program, on standard error")
 	usage.Group(fs, "The search")
@@ -301,8 +300,8 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, args []string) (err error)
 		}
 		return err
 	}
-	textErr := a.showTune(s, f, res)
 	s.file.Complete = err == nil && !res.Interrupted
+	textErr := a.showTune(s, f, res)
 	if err == nil && !res.Interrupted && res.Answer.State == tune.TooLittle {
 		err = nothingCounts(res)
 		s.file.Complete = false
@@ -383,12 +382,12 @@ func (a *app) showTune(s *session, f *tuneFlags, res *tune.Result) error {
 	if s.out.ToStdout() {
 		out = a.stderr
 	}
-	report.SetNotes(&s.file, notes.Texts())
+	document.SetNotes(&s.file, notes.Texts())
 	file, err := shown(&s.file, s.redact)
 	if err != nil {
 		return err
 	}
-	if err := report.Program(out, file, report.TextOptions{Width: pictureWidth(out), All: f.all}); err != nil || f.kubernetes == "" || res.Answer.State == tune.TooLittle {
+	if err := show(out, file, text.Options{Full: f.full}); err != nil || f.kubernetes == "" || res.Answer.State == tune.TooLittle {
 		return err
 	}
 	if _, err := io.WriteString(out, "\n"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 
 	"github.com/foliomem/folio/cmd/internal/process/history"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
@@ -118,14 +119,14 @@ func (w *watching) finish() error {
 	if err := w.out.Write(false, file.JSON); err != nil || w.out.ToStdout() {
 		return err
 	}
-	var text bytes.Buffer
-	if err := report.Inspect(&text, file, w.f.rows); err != nil {
+	var buf bytes.Buffer
+	if err := show(&buf, file, text.Options{Width: w.f.width, Rows: w.f.rows, Full: w.f.full}); err != nil {
 		return err
 	}
 	if w.f.watch > 0 {
-		text = *bytes.NewBufferString("\n" + text.String())
+		buf = *bytes.NewBufferString("\n" + buf.String())
 	}
-	_, err = w.a.stdout.Write(text.Bytes())
+	_, err = w.a.stdout.Write(buf.Bytes())
 	return err
 }
 

@@ -63,7 +63,7 @@ func (s *subject) tune(ctx context.Context) (*Tuned, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.answer(r.Program)
+	out.answer(r.Program())
 	s.say("%s: folio tune: %s (%s)", s.name, out.Arm, out.State)
 	return out, nil
 }

@@ -51,46 +51,31 @@ func NewHeader(schema, kind, folio string) Header {
 	return Header{Schema: schema, Kind: kind, Folio: folio, Created: time.Now().UTC()}
 }
 
+func (h *Header) head() *Header { return h }
+
 // Header returns the header of the result, whichever it is.
 func (r *Result) Header() Header {
-	switch {
-	case r.Program != nil:
-		return r.Program.Header
-	case r.Lab != nil:
-		return r.Lab.Header
-	case r.AB != nil:
-		return r.AB.Header
-	case r.Inspect != nil:
-		return r.Inspect.Header
-	case r.Doctor != nil:
-		return r.Doctor.Header
-	case r.Suggest != nil:
-		return r.Suggest.Header
-	case r.Collapse != nil:
-		return r.Collapse.Header
-	case r.Load != nil:
-		return r.Load.Header
-	case r.Sites != nil:
-		return r.Sites.Header
+	if r.Of == nil {
+		return Header{}
 	}
-	return Header{}
+	return *r.Of.head()
 }
 
 // Host returns the machine that the result is from; nil where it does not say.
 func (r *Result) Host() *host.Info {
-	switch {
-	case r.Program != nil:
-		return &r.Program.Host
-	case r.Lab != nil:
-		return &r.Lab.Host
-	case r.AB != nil:
-		return &r.AB.Host
-	case r.Doctor != nil:
-		return &r.Doctor.Host
-	case r.Suggest != nil:
-		return &r.Suggest.Host
-	case r.Load != nil:
-		return &r.Load.Host
+	switch f := r.Of.(type) {
+	case *File:
+		return &f.Host
+	case *Lab:
+		return &f.Host
+	case *AB:
+		return &f.Host
+	case *Doctor:
+		return &f.Host
+	case *Suggest:
+		return &f.Host
+	case *Load:
+		return &f.Host
 	}
 	return nil
 }

@@ -21,28 +21,33 @@ func (r *Result) Holds() []string {
 	add("the host's name", host != nil && host.Name != "")
 	args := func(words []string) bool { return len(words) > 0 && !slices.Equal(words, redactedCommand(words)) }
 	env := func(list []string) bool { return !slices.Equal(list, redactedEnvs(list)) }
-	switch {
-	case r.Program != nil:
-		p := r.Program.Program
+	switch f := r.Of.(type) {
+	case *File:
+		p := f.Program
 		add("the command line", args(p.Command))
 		add("the name of its input", p.Input != "" && p.Input != left)
 		add("what starts and loads the server", p.Load != "" && p.Load != left)
-		add("addresses of the server", p.Requests != nil && !r.Program.Redacted)
-		for _, a := range r.Program.Arms {
+		add("addresses of the server", p.Requests != nil && !f.Redacted)
+		for _, a := range f.Arms {
 			add("variables of the environment", env(a.Setting.Env))
 			for _, s := range a.Samples {
 				add("addresses that the program listened at", len(s.Listening) > 0)
 			}
 		}
-	case r.AB != nil:
-		for _, a := range r.AB.Arms {
+	case *AB:
+		for _, a := range f.Arms {
 			add("the command lines", args(a.Program.Command))
-			add("addresses of the server", a.Program.Requests != nil && !r.AB.Redacted)
-			add("variables of the environment", env(a.Env) || env(r.AB.Setting.Env))
+			add("addresses of the server", a.Program.Requests != nil && !f.Redacted)
+			add("variables of the environment", env(a.Env) || env(f.Setting.Env))
 		}
-	case r.Inspect != nil && r.Inspect.Processes != nil:
+	case *Inspect:
+		if p := f.Process; p != nil {
+			add(fmt.Sprintf("the command line of process %d", p.PID), args(p.Command))
+			add("its user", p.UID != nil)
+			break
+		}
 		n, users := 0, false
-		for _, p := range *r.Inspect.Processes {
+		for _, p := range *f.Processes {
 			users = users || p.UID != nil
 			if args(p.Command) {
 				n++
@@ -50,21 +55,21 @@ func (r *Result) Holds() []string {
 		}
 		add("command lines of "+unit.Plural(n, "process"), n > 0)
 		add("their users", users)
-	case r.Inspect != nil && r.Inspect.Process != nil:
-		p := r.Inspect.Process
-		add(fmt.Sprintf("the command line of process %d", p.PID), args(p.Command))
-		add("its user", p.UID != nil)
-	case r.Doctor != nil && r.Doctor.Process != nil:
-		add(fmt.Sprintf("the command line of process %d", r.Doctor.Process.PID), args(r.Doctor.Process.Command))
-	case r.Suggest != nil:
-		add("the command line", args(r.Suggest.Command))
-		add("lines of source code", slices.ContainsFunc(r.Suggest.Suggestions, func(s Suggestion) bool { return s.Source != nil }))
-	case r.Load != nil:
-		add("addresses of the server", !r.Load.Redacted)
-	case r.Sites != nil && r.Sites.PID != nil:
-		add(fmt.Sprintf("the command line of process %d", *r.Sites.PID), args(r.Sites.Command))
-	case r.Collapse != nil:
-		add(fmt.Sprintf("the command line of process %d", r.Collapse.PID), args(r.Collapse.Command))
+	case *Doctor:
+		if p := f.Process; p != nil {
+			add(fmt.Sprintf("the command line of process %d", p.PID), args(p.Command))
+		}
+	case *Suggest:
+		add("the command line", args(f.Command))
+		add("lines of source code", slices.ContainsFunc(f.Suggestions, func(s Suggestion) bool { return s.Source != nil }))
+	case *Load:
+		add("addresses of the server", !f.Redacted)
+	case *Sites:
+		if f.PID != nil {
+			add(fmt.Sprintf("the command line of process %d", *f.PID), args(f.Command))
+		}
+	case *Collapse:
+		add(fmt.Sprintf("the command line of process %d", f.PID), args(f.Command))
 	}
 	add("cgroup paths", bytes.Contains(r.JSON, []byte("/sys/fs/cgroup/")) && !r.Header().Redacted)
 	add("directories of source files", sourceDirs(r.JSON))

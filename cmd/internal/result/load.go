@@ -29,10 +29,11 @@ func (f *Load) JSON() ([]byte, error) { return indented(f) }
 func MergeLoads(results []*Result) (*LoadMerged, error) {
 	var runs []*load.Result
 	for _, r := range results {
-		if r.Load == nil || r.Load.Redacted { // which servers those were of is not known
+		l, ok := r.Of.(*Load)
+		if !ok || l.Redacted { // which servers those were of is not known
 			return nil, nil
 		}
-		runs = append(runs, &r.Load.Result)
+		runs = append(runs, &l.Result)
 	}
 	if len(runs) < 2 {
 		return nil, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -15,18 +16,30 @@ import (
 type Result struct {
 	Name string // of the file, for the reader
 	JSON []byte
+	Of   Kind
+}
 
-	// One of these is set.
-	Program *File // run, tune
-	Lab     *Lab
-	Inspect *Inspect
-	Doctor  *Doctor
-	Suggest *Suggest
-	AB      *AB
-	// There are no pages and no comparisons of a collapse, a load or sites.
-	Collapse *Collapse
-	Load     *Load
-	Sites    *Sites
+// A Kind is what one command finds, or several of a kind: *File of run, tune and run
+// --attach, *AB, *Lab, *Inspect, *Doctor, *Suggest, *Collapse, *Load, *Sites.
+type Kind interface {
+	JSON() ([]byte, error)
+	head() *Header
+}
+
+// Program is the result of run, tune or run --attach; nil for another one.
+func (r *Result) Program() *File {
+	f, _ := r.Of.(*File)
+	return f
+}
+
+// kinds are those of the schemas that have one.
+var kinds = map[string]func() Kind{
+	InspectSchema:  func() Kind { return new(Inspect) },
+	DoctorSchema:   func() Kind { return new(Doctor) },
+	SuggestSchema:  func() Kind { return new(Suggest) },
+	CollapseSchema: func() Kind { return new(Collapse) },
+	LoadSchema:     func() Kind { return new(Load) },
+	SitesSchema:    func() Kind { return new(Sites) },
 }
 
 // Read reads a result file: run, tune and lab (folio/1), inspect, doctor, suggest,
@@ -44,47 +57,30 @@ func Read(name string, data []byte) (*Result, error) {
 		return nil, fmt.Errorf("%s: not a result of folio: %w", name, notJSON(data, err))
 	}
 	r := &Result{Name: name, JSON: data}
-	var into any
-	switch {
+	switch make := kinds[head.Schema]; {
 	case head.Schema == Schema && head.Kind == KindLab:
-		into = made(&r.Lab)
+		r.Of = new(Lab)
 	case head.Schema == Schema && (head.Kind == KindRun || head.Kind == KindTune || head.Kind == KindAttach):
-		into = made(&r.Program)
+		r.Of = new(File)
 	case head.Schema == Schema && head.Kind == KindAB:
-		into = made(&r.AB)
-	case head.Schema == InspectSchema:
-		into = made(&r.Inspect)
-	case head.Schema == DoctorSchema:
-		into = made(&r.Doctor)
+		r.Of = new(AB)
+	case make != nil:
+		r.Of = make()
 	case head.Schema == "":
 		return nil, fmt.Errorf("%s: not a result of folio: it names no schema", name)
-	case head.Schema == SuggestSchema:
-		into = made(&r.Suggest)
-	case head.Schema == CollapseSchema:
-		into = made(&r.Collapse)
-	case head.Schema == LoadSchema:
-		into = made(&r.Load)
-	case head.Schema == SitesSchema:
-		into = made(&r.Sites)
 	case strings.HasPrefix(head.Schema, "folio"):
 		return nil, fmt.Errorf("%s: schema %q, kind %q: this folio does not know it: use the one that wrote it, or a newer one", name,
 			head.Schema, head.Kind)
 	default:
 		return nil, fmt.Errorf("%s: not a result of folio: schema %q", name, head.Schema)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal(data, r.Of); err != nil {
 		return nil, fmt.Errorf("%s: damaged: %w", name, jsonError(err))
 	}
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("%s: damaged: %w", name, err)
 	}
 	return r, nil
-}
-
-// made makes what a pointer is for.
-func made[T any](p **T) *T {
-	*p = new(T)
-	return *p
 }
 
 // bounded counts what would take memory of its own: a few bytes of a file can ask for
@@ -149,68 +145,68 @@ func jsonError(err error) error {
 	return err
 }
 
-// check refuses what the pages could not be made of.
+// check refuses what the pages could not be made of, and computes what they rely on.
 func (r *Result) check() error {
-	if r.Inspect != nil && r.Inspect.Process == nil && r.Inspect.Processes == nil {
-		return errors.New("neither process nor processes")
-	}
-	if r.Inspect != nil && r.Inspect.Process != nil && r.Inspect.Process.OverTime != nil && !r.Inspect.Process.OverTime.sameLen() {
-		return errors.New("over_time has lists of different lengths")
-	}
-	if r.Load != nil {
-		return r.Load.Check()
-	}
-	if r.Program != nil {
+	switch f := r.Of.(type) {
+	case *Inspect:
+		if f.Process == nil && f.Processes == nil {
+			return errors.New("neither process nor processes")
+		}
+		if f.Process != nil && f.Process.OverTime != nil && !f.Process.OverTime.sameLen() {
+			return errors.New("over_time has lists of different lengths")
+		}
+	case *Load:
+		return f.Check()
+	case *File:
 		var all []*trial.Sample
-		for _, a := range r.Program.Arms {
-			for _, s := range a.Samples {
-				if s == nil {
-					return fmt.Errorf("arm %q has a sample that is null", a.Name)
-				}
-				if err := checkLoad(a.Name, s); err != nil {
-					return err
-				}
-				s.Recompute() // the pages rely on figures that agree
-			}
-			if a.Tree != nil && !a.Tree.Valid() {
-				return fmt.Errorf("arm %q has a call tree that is none", a.Name)
+		for _, a := range f.Arms {
+			if err := checkArm(a.Name, a.Samples, a.Tree); err != nil {
+				return err
 			}
 			all = append(all, a.Samples...)
 		}
 		trial.Together(all...)
-	}
-	if r.AB != nil {
-		if err := r.AB.Check(); err != nil {
+	case *AB:
+		if err := f.Check(); err != nil {
 			return err
 		}
 		var all []*trial.Sample
-		for _, a := range r.AB.Arms {
-			for _, s := range a.Samples {
-				if err := checkLoad(a.Name, s); err != nil {
-					return err
-				}
-				s.Recompute()
-			}
-			if a.Tree != nil && !a.Tree.Valid() {
-				return fmt.Errorf("arm %q has a call tree that is none", a.Name)
+		for _, a := range f.Arms {
+			if err := checkArm(a.Name, a.Samples, a.Tree); err != nil {
+				return err
 			}
 			all = append(all, a.Samples...)
 		}
 		trial.Together(all...)
-	}
-	if r.Suggest != nil && r.Suggest.Tree != nil && !r.Suggest.Tree.Valid() {
-		return errors.New("a call tree that is none")
-	}
-	if r.Lab != nil {
-		for _, e := range r.Lab.Experiments {
+	case *Suggest:
+		if f.Tree != nil && !f.Tree.Valid() {
+			return errors.New("a call tree that is none")
+		}
+	case *Lab:
+		for _, e := range f.Experiments {
 			for _, a := range e.Arms {
-				for _, s := range a.Samples {
-					if s == nil {
-						return fmt.Errorf("arm %q has a sample that is null", a.Name)
-					}
+				if slices.Contains(a.Samples, nil) {
+					return fmt.Errorf("arm %q has a sample that is null", a.Name)
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// checkArm checks the samples of an arm, and makes their figures agree.
+func checkArm(name string, samples []*trial.Sample, tree *CallTree) error {
+	for _, s := range samples {
+		if s == nil {
+			return fmt.Errorf("arm %q has a sample that is null", name)
+		}
+		if err := checkLoad(name, s); err != nil {
+			return err
+		}
+		s.Recompute()
+	}
+	if tree != nil && !tree.Valid() {
+		return fmt.Errorf("arm %q has a call tree that is none", name)
 	}
 	return nil
 }
@@ -228,18 +224,17 @@ func checkLoad(arm string, s *trial.Sample) error {
 
 // Samples counts the samples of a result; 0 for a snapshot.
 func (r *Result) Samples() (n int) {
-	if r.Program != nil {
-		for _, a := range r.Program.Arms {
+	switch f := r.Of.(type) {
+	case *File:
+		for _, a := range f.Arms {
 			n += len(a.Samples)
 		}
-	}
-	if r.AB != nil {
-		for _, a := range r.AB.Arms {
+	case *AB:
+		for _, a := range f.Arms {
 			n += len(a.Samples)
 		}
-	}
-	if r.Lab != nil {
-		for _, e := range r.Lab.Experiments {
+	case *Lab:
+		for _, e := range f.Experiments {
 			for _, a := range e.Arms {
 				n += len(a.Samples)
 			}

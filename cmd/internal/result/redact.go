@@ -38,13 +38,8 @@ func Redacted[F interface{ JSON() ([]byte, error) }](f F) (F, error) {
 
 // Redact does to a result that was read what [Redacted] does.
 func (r *Result) Redact() (err error) {
-	of := reflect.ValueOf(r).Elem()
-	for i := range of.NumField() {
-		if f, ok := of.Field(i).Interface().(interface{ JSON() ([]byte, error) }); ok && !of.Field(i).IsNil() {
-			redact(of.Field(i))
-			r.JSON, err = f.JSON()
-		}
-	}
+	redact(reflect.ValueOf(r.Of))
+	r.JSON, err = r.Of.JSON()
 	r.Name = path.Base(strings.ReplaceAll(r.Name, `\`, "/"))
 	return err
 }

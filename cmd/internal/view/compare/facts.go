@@ -29,28 +29,28 @@ var kinds = map[string]string{
 func (s *Set) facts(r *result.Result) {
 	head := r.Header()
 	s.kind, s.created, s.redacted = head.Kind, head.Created, head.Redacted
-	switch {
-	case r.Program != nil:
-		s.target = r.Program.Metric
-		s.complete(r.Program.Complete, r.Program.Error)
-		s.program(r.Program)
-		s.host(r.Program.Host, head.Folio)
-	case r.Lab != nil:
-		s.complete(r.Lab.Complete, r.Lab.Error)
-		for _, e := range r.Lab.Experiments {
+	switch f := r.Of.(type) {
+	case *result.File:
+		s.target = f.Metric
+		s.complete(f.Complete, f.Error)
+		s.program(f)
+		s.host(f.Host, head.Folio)
+	case *result.Lab:
+		s.complete(f.Complete, f.Error)
+		for _, e := range f.Experiments {
 			s.fact("size of "+e.Name, unit.Exact(e.Parameters.SizeBytes))
 		}
-		s.limits(r.Lab.Limits)
-		s.host(r.Lab.Host, head.Folio)
-	case r.Doctor != nil:
-		if p := r.Doctor.Process; p != nil {
+		s.limits(f.Limits)
+		s.host(f.Host, head.Folio)
+	case *result.Doctor:
+		if p := f.Process; p != nil {
 			s.process(p.PID, p.Command, p.GoVersion)
 		} else {
 			s.fact("process", "none")
 		}
-		s.host(r.Doctor.Host, head.Folio)
-	case r.Inspect != nil:
-		if p := r.Inspect.Process; p != nil {
+		s.host(f.Host, head.Folio)
+	case *result.Inspect:
+		if p := f.Process; p != nil {
 			s.process(p.PID, p.Command, p.GoVersion)
 		}
 		s.fact("folio", head.Folio)

@@ -121,40 +121,37 @@ func Read(name string, data []byte) (*Set, error) {
 
 // Of returns the measurements of a result.
 func NewSet(r *result.Result) (*Set, error) {
-	if r.Collapse != nil {
-		return nil, fmt.Errorf("%s: a collapse is not compared: folio report %s shows it", r.Name, r.Name)
-	}
-	if r.Load != nil {
-		return nil, fmt.Errorf("%s: loads are not compared: folio report shows each, and runs of one load together", r.Name)
-	}
-	if r.Sites != nil {
-		return nil, fmt.Errorf("%s: heap profiles are compared by folio inspect --diff, of the files of --heap", r.Name)
-	}
 	s := newSet(r.Name)
 	s.facts(r)
 	var own []*benchfmt.Result
 	var err error
-	switch {
-	case r.Program != nil:
-		if err = s.measured(r.Program); err != nil {
+	switch f := r.Of.(type) {
+	case *result.File:
+		if err = s.measured(f); err != nil {
 			return nil, err
 		}
-		if m := r.Program.Metric; m != nil && m.Higher {
+		if m := f.Metric; m != nil && m.Higher {
 			s.higher[m.Name] = true
 		}
-	case r.Lab != nil:
-		own = gobench.Lab(r.Lab)
-	case r.Inspect != nil:
-		s.inspect(r.Inspect)
-	case r.AB != nil:
+	case *result.Lab:
+		own = gobench.Lab(f)
+	case *result.Inspect:
+		s.inspect(f)
+	case *result.AB:
 		return nil, fmt.Errorf("%s: a result of folio ab is a comparison itself: show it with folio report %s -o FILE.html", s.Name, s.Name)
-	case r.Suggest != nil:
+	case *result.Suggest:
 		return nil, fmt.Errorf("%s: advice is not compared: measure the change with folio run --json", r.Name)
-	case r.Doctor != nil:
+	case *result.Doctor:
 		s.doctor = true
-		for _, h := range r.Doctor.Findings {
+		for _, h := range f.Findings {
 			s.rules = append(s.rules, h.Rule+": "+h.What)
 		}
+	case *result.Collapse:
+		return nil, fmt.Errorf("%s: a collapse is not compared: folio report %s shows it", r.Name, r.Name)
+	case *result.Load:
+		return nil, fmt.Errorf("%s: loads are not compared: folio report shows each, and runs of one load together", r.Name)
+	case *result.Sites:
+		return nil, fmt.Errorf("%s: heap profiles are compared by folio inspect --diff, of the files of --heap", r.Name)
 	}
 	for _, b := range own {
 		if err == nil {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -15,8 +16,16 @@ func abSection(f *result.AB) *Section {
 		names = append(names, a.Line())
 	}
 	s.Heading = strings.Join(names, " -- ")
-	s.About = append(report.TitleAB(f), append(machine(f.Host), limits(f.Limits())...)...)
-	s.About = append(s.About, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
+	if slices.ContainsFunc(f.Arms, func(a result.ABArm) bool { return a.Name != a.Line() }) {
+		s.About = report.TitleAB(f)
+	}
+	s.About = append(s.About, limits(f.Limits())...)
+	if set := f.Setting.Trial(); !set.IsZero() {
+		s.About = append(s.About, set.String())
+	}
+	if len(report.LoadedAB(f)) > 0 {
+		s.About = append(s.About, "under load: "+report.Requests(f.Arms[0].Program.Requests))
+	}
 	if f.Result == nil || len(f.Result.Comparisons) == 0 {
 		s.Answers = []Answer{{Main: true, Text: "Nothing was compared."}}
 		return s
@@ -84,7 +93,7 @@ func abAnswer(x *result.ABFigure, versus string) Answer {
 
 // abCompared shows the figures of an arm.
 func abCompared(c *result.ABComparison, versus string) *Block {
-	b := &Block{Title: versus}
+	b := &Block{Key: true, Title: versus}
 	if len(c.Figures) == 0 {
 		b.Words = []string{upper(report.ABNoRound) + "."}
 		return b
@@ -123,15 +132,16 @@ func abRatios(c *result.ABComparison) *Chart {
 }
 
 func abFigures(c *result.ABComparison) *Table {
-	t := &Table{Caption: "All figures: base and this are medians of the runs, the difference is within rounds, so adjusted for drift; ~: no difference found",
+	t := &Table{Caption: "Medians; the difference is within rounds, so adjusted for drift; ~: none found",
 		Head: cols("figure", "base", "this", "difference", "95% interval", "p", "rounds")}
+	t.Head[5].Minor = true
 	for i := range c.Figures {
 		x := &c.Figures[i]
 		diff, interval := report.ABDifference(x)
 		if !x.Different {
 			diff = "~"
 		}
-		t.Rows = append(t.Rows, Row{Mark: x.Primary, Cells: []Cell{
+		t.Rows = append(t.Rows, Row{Mark: x.Primary, Minor: !report.ABShown(x), Cells: []Cell{
 			plain(report.ABLabel(x.Key)), num(report.ABValue(x, x.Base), x.Base), num(report.ABValue(x, x.Value), x.Value),
 			num(diff, x.Difference), plain(interval), num(formatf("%.3g", x.P), x.P), num(itoa(x.N), float64(x.N)),
 		}})

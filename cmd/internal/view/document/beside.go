@@ -254,15 +254,18 @@ func together(results []*result.Result) []*Block {
 	labs := make(map[string][]*Chart)
 	var order []string
 	for _, r := range results {
-		switch {
-		case r.Program != nil && len(r.Program.Arms) == 0:
-		case r.Program != nil && r.Program.Kind == result.KindTune:
-			tuned = append(tuned, r)
-		case r.Program != nil && r.Program.Kind == result.KindRun:
-			ran = append(ran, r)
-		case r.Lab != nil:
-			for i := range r.Lab.Experiments {
-				e := &r.Lab.Experiments[i]
+		switch f := r.Of.(type) {
+		case *result.File:
+			switch {
+			case len(f.Arms) == 0:
+			case f.Kind == result.KindTune:
+				tuned = append(tuned, r)
+			case f.Kind == result.KindRun:
+				ran = append(ran, r)
+			}
+		case *result.Lab:
+			for i := range f.Experiments {
+				e := &f.Experiments[i]
 				l := labOf(e)
 				if len(l.ran) == 0 || !slices.ContainsFunc(l.ran, func(a *result.LabArm) bool { return len(a.Points) > 1 }) {
 					continue
@@ -309,16 +312,16 @@ func together(results []*result.Result) []*Block {
 }
 
 func sameMetric(results []*result.Result) bool {
-	first := targetOf(results[0].Program)
+	first := targetOf(results[0].Program())
 	return !slices.ContainsFunc(results, func(r *result.Result) bool {
-		t := targetOf(r.Program)
+		t := targetOf(r.Program())
 		return t.spec.Name != first.spec.Name || t.spec.Higher != first.spec.Higher
 	})
 }
 
 // tunedTogether is the picture of several searches: a colour and shape each.
 func tunedTogether(results []*result.Result) *Chart {
-	of := targetOf(results[0].Program)
+	of := targetOf(results[0].Program())
 	c := &Chart{
 		Kind: XY, Below: true, Title: formatf("%s against peak memory", of.label()),
 		Caption: "A colour and a shape for each file; large: its default and what is recommended.",
@@ -326,8 +329,8 @@ func tunedTogether(results []*result.Result) *Chart {
 		Hint: "Click a point to copy the command line with its setting.",
 	}
 	for i, r := range results {
-		t := newTuned(r.Program)
-		s := Series{Name: formatf("%s: %s", r.Name, result.ShellLine(r.Program.Program.Command)), Color: 1 + i%6, Shape: i}
+		t := newTuned(r.Program())
+		s := Series{Name: formatf("%s: %s", r.Name, result.ShellLine(r.Program().Program.Command)), Color: 1 + i%6, Shape: i}
 		for j := range t.arms {
 			a := &t.arms[j]
 			if !a.placed {

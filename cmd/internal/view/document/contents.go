@@ -44,6 +44,9 @@ func (b *Block) Says() string {
 	return b.Lead
 }
 
+// All is what a section is about, and where it was measured.
+func (s *Section) All() []string { return slices.Concat(s.About, s.Where) }
+
 // Name is the heading in a line.
 func (s *Section) Name() string { return shortened(s.Heading) }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // A Document is what is shown in one file.
@@ -17,11 +18,12 @@ type Document struct {
 
 // A Section is a result, or a comparison of several.
 type Section struct {
-	ID      string // for links, unique in the page
-	Kicker  string // what kind of result it is
-	Heading string // what was measured
-	Code    bool   // Heading is a command
-	About   []string
+	ID      string   // for links, unique in the page
+	Kicker  string   // what kind of result it is
+	Heading string   // what was measured
+	Code    bool     // Heading is a command
+	About   []string // what it is a result of
+	Where   []string // the machine, and the time
 	Verdict string   // how well runs can be compared
 	First   []*Table // what must be known before the answers are read
 	Answers []Answer
@@ -44,6 +46,7 @@ type Answer struct {
 	Detail string
 	Steps  []Step // what to do, where that is more than a line
 	Main   bool
+	Minor  bool // left out where only the answer is shown
 	// Neutral figures are neither good nor bad: nothing says which.
 	Neutral bool
 	Bad     bool // something failed
@@ -60,10 +63,13 @@ type Block struct {
 	Charts []*Chart
 	Tables []*Table
 	Fold   bool // the tables are folded away at first
+	Key    bool // part of the answer where only that is shown
 	// Lead is the block's answer in a sentence, Sure how well it is known; "" for none.
 	Lead, Sure string
-	// Folds are what few readers want, folded away below the rest.
+	// Folds are what few readers want, folded away below the rest. Where there may be many,
+	// More is what one of them is called.
 	Folds []*Fold
+	More  string
 }
 
 // HeadingsSort is part of the caption of tables that readers may sort.
@@ -77,18 +83,27 @@ type Table struct {
 	Rows    []Row
 	Sort    bool // rows may be sorted
 	Wrap    bool // cells are sentences: let them wrap
+	// Bar is the column of which bars are drawn where there are no charts; 0 for none.
+	Bar int
+	// More is what a row is called in a list that may be long; "" in those that are not.
+	More string
 }
+
+// TextCaption is the caption where nothing can be sorted by headings.
+func (t *Table) TextCaption() string { return strings.Replace(t.Caption, HeadingsSort, "", 1) }
 
 // A Column is a column's heading.
 type Column struct {
 	Label string
 	Num   bool // flush right
+	Minor bool // left out where only the answer is shown
 }
 
 // A Row is a line of a table.
 type Row struct {
 	Cells []Cell
 	Mark  bool // what the section recommends
+	Minor bool // left out where only the answer is shown
 }
 
 // A Cell is a text, with the number that it is sorted by.

@@ -12,17 +12,26 @@ import (
 
 func labSection(f *result.Lab) *Section {
 	s := &Section{Kicker: "folio lab", Heading: "What pages, faults and returning memory to the OS cost here", Notes: slices.Clone(f.Notes)}
-	s.About = append(append(machine(f.Host), limits(f.Limits)...), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"),
+	s.About = append(limits(f.Limits),
 		unit.Plural(len(f.Experiments), "experiment")+" in "+unit.ElapsedSeconds(f.ElapsedSeconds))
 	if f.Quick {
 		s.Notes = append([]string{"measured with --quick: less memory and fewer rounds, so direction only"}, s.Notes...)
 	}
+	if f.Seed != nil {
+		s.About = append(s.About, formatf("seed %d", *f.Seed))
+	}
+	if f.Interrupted {
+		s.About = append(s.About, "interrupted")
+	}
 	for i := range f.Experiments {
 		e := &f.Experiments[i]
+		if e.Parameters.Rounds == 0 && e.Error == nil && f.Interrupted {
+			continue // it did not begin
+		}
 		b := labBlock(e)
 		s.Blocks = append(s.Blocks, b)
 		if e.Error != nil {
-			s.Notes = append(s.Notes, e.Name+": "+*e.Error)
+			s.Notes = append(s.Notes, e.Name+": "+strings.TrimPrefix(*e.Error, e.Name+": "))
 		}
 		for _, n := range e.Notes {
 			if text := e.Name + ": " + n; !slices.Contains(s.Notes, text) {
@@ -51,7 +60,7 @@ func labSection(f *result.Lab) *Section {
 // labBlock is an experiment: one chart, and folded away what else it found, its tables,
 // what did not run, and what others measured.
 func labBlock(e *result.LabExperiment) *Block {
-	b := &Block{Title: e.Name + ": " + e.Question}
+	b := &Block{Key: true, Title: e.Name + ": " + e.Question}
 	more, others := &Fold{}, &Fold{Title: "Measured by others, on other machines"}
 	if len(e.Conclusions) > 0 {
 		more.Words = slices.Clone(e.Conclusions[1:]) // the first one is above
@@ -67,6 +76,11 @@ func labBlock(e *result.LabExperiment) *Block {
 		charts := l.draw(more, others)
 		b.Charts, more.Charts = charts[:min(1, len(charts))], charts[min(1, len(charts)):]
 		more.Tables = append(l.tables(), more.Tables...)
+		for _, key := range e.Curves {
+			if t := l.bySize(key, upper(l.figure(key).Label)); len(t.Rows) > 1 {
+				more.Tables = append(more.Tables, t)
+			}
+		}
 	}
 	if tb := l.missing(); tb != nil {
 		more.Tables = append(more.Tables, tb)
@@ -124,7 +138,11 @@ func last(a *result.LabArm) result.LabPoint { return a.Points[len(a.Points)-1] }
 
 // tables lists the arms at the largest size, a table for each group.
 func (l *labView) tables() []*Table {
+	if l.Across {
+		return l.across()
+	}
 	var out []*Table
+	base := l.named(l.Base)
 	for _, a := range l.ran {
 		i := slices.IndexFunc(out, func(t *Table) bool { return t.Caption == l.caption(a.Group) })
 		if i < 0 {
@@ -132,7 +150,11 @@ func (l *labView) tables() []*Table {
 			for _, f := range l.Figures {
 				tb.Head = append(tb.Head, Column{Label: f.Label, Num: true})
 			}
-			tb.Head = append(tb.Head, Column{Label: "interval of the first", Num: true}, Column{Label: "runs", Num: true})
+			versus := Column{Num: true}
+			if base != nil && len(l.Figures) > 0 {
+				versus.Label = l.Figures[0].Label + " vs " + base.Name
+			}
+			tb.Head = append(tb.Head, Column{Label: "interval of the first", Num: true}, versus, Column{Label: "runs", Num: true})
 			out, i = append(out, tb), len(out)
 		}
 		row := Row{Cells: []Cell{code(a.Name)}}
@@ -153,7 +175,11 @@ func (l *labView) tables() []*Table {
 			}
 			row.Cells = append(row.Cells, num(text, v.Median))
 		}
-		row.Cells = append(row.Cells, plain(between), num(itoa(n), float64(n)))
+		differs := plain("")
+		if len(l.Figures) > 0 {
+			differs = against(a, l.Figures[0].Key)
+		}
+		row.Cells = append(row.Cells, plain(between), differs, num(itoa(n), float64(n)))
 		out[i].Rows = append(out[i].Rows, row)
 	}
 	for _, tb := range out {
@@ -202,9 +228,6 @@ func (l *labView) draw(more, others *Fold) (out []*Chart) {
 			others.Charts = append(others.Charts, beside)
 		}
 		out = append(out, c)
-		if d.Listed {
-			more.Tables = append(more.Tables, l.bySize(d.Figures[0], d.Title))
-		}
 	}
 	return out
 }
@@ -228,7 +251,6 @@ func (l *labView) chart(d result.LabChart) *Chart {
 		return l.bars(d.Title, d.Scale, d.Figures...)
 	case result.OverSizes:
 		c = l.curve(d.Figures[0], d.Title)
-		c.Partly = !d.Listed // the table is of the largest size
 	case result.VariesGOGC, result.VariesGoroutines:
 		c = l.varied(d)
 	default:

@@ -1,6 +1,9 @@
 package document
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/report"
@@ -34,7 +37,29 @@ func loadBlock(arms []report.Loaded) *Block {
 		}
 		tb.Rows = append(tb.Rows, Row{Cells: append(row, c, num(report.LoadRuns(a.Load), float64(a.Load.Runs)))})
 	}
-	return &Block{Title: "Latency under load", Tables: []*Table{tb}, Words: report.Failures(arms)}
+	return &Block{Key: true, Title: "Latency under load", Tables: []*Table{tb}, Words: report.Failures(arms)}
+}
+
+// loadSays says whether the latencies of a run count, and how the load was put on.
+func loadSays(f *result.File) string {
+	l, text := f.Arms[0].Load, ""
+	if set := f.Program.Requests; set != nil {
+		text = report.Arrivals(*set)
+	}
+	says := ""
+	switch {
+	case l.Intended == 0:
+		says = "no request was measured"
+	case l.Runs == 0 && l.LateRuns > 0:
+		says = "LATE: do not count these latencies"
+	case l.Runs == 0 && slices.ContainsFunc(f.Arms[0].Samples, func(s *result.Sample) bool { return s.Load != nil && !s.Load.Complete }):
+		says = "not complete: of the requests until then"
+	case l.Runs == 0:
+		says = "of a run that failed: do not count these latencies"
+	case l.LateRuns > 0:
+		says = formatf("%d LATE, left out", l.LateRuns)
+	}
+	return strings.TrimPrefix(text+"; "+says, "; ")
 }
 
 // delaysBlock says what delays the slow requests of arms; nil where nothing is known.

@@ -29,50 +29,69 @@ func NewOf(opts *compare.Options, results ...*result.Result) *Document {
 
 const foot = "Made by folio. This file needs no network: script, style and data are in it."
 
+// Text returns the document of a result that was not saved, without its samples.
+func Text(of result.Kind) *Document {
+	d := &Document{Sections: []*Section{kindSection(of)}}
+	return d.finish()
+}
+
+// Loads returns the document of several runs of one load.
+func Loads(m *result.LoadMerged) *Document {
+	d := &Document{Sections: []*Section{loadsSection(m)}}
+	return d.finish()
+}
+
 func section(r *result.Result) *Section {
-	var s *Section
-	switch {
-	case r.Lab != nil:
-		s = labSection(r.Lab)
-	case r.Inspect != nil:
-		s = inspectSection(r.Inspect)
-	case r.Doctor != nil:
-		s = doctorSection(r.Doctor)
-	case r.AB != nil:
-		s = abSection(r.AB)
-	case r.Suggest != nil:
-		s = suggestSection(r.Suggest)
-	case r.Collapse != nil:
-		s = &Section{Kicker: "folio collapse", Heading: formatf("process %d", r.Collapse.PID), Notes: r.Collapse.Notes,
-			Answers: []Answer{{Main: true, Text: "There is no page of a collapse: folio report shows it as text."}}}
-	case r.Load != nil:
-		s = &Section{Kicker: "folio load", Heading: strings.Join(r.Load.Settings.URLs, " "), Notes: r.Load.Notes,
-			Answers: []Answer{{Main: true, Text: "There is no page of a load: folio report shows it as text."}}}
-	case r.Sites != nil:
-		s = &Section{Kicker: "folio " + r.Sites.Kind, Heading: "Who keeps the memory", Notes: r.Sites.Notes,
-			Answers: []Answer{{Main: true, Text: "There is no page of sites: folio report shows them as text."}}}
-	case len(r.Program.Arms) == 0:
-		f := r.Program
-		s = &Section{Kicker: "folio " + f.Kind, Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,
-			Answers: []Answer{{Main: true, Text: "Nothing was measured."}}}
-	case r.Program.Kind == "tune":
-		s = tuneSection(r.Program)
-	default:
-		s = runSection(r.Program)
+	s := kindSection(r.Of)
+	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples(), Holds: holds(r)}
+	return s
+}
+
+func kindSection(of result.Kind) (s *Section) {
+	switch f := of.(type) {
+	case *result.Lab:
+		s = labSection(f)
+		s.failed(f.Error, labAgain(f)...)
+	case *result.Inspect:
+		s = inspectSection(f)
+	case *result.Doctor:
+		s = doctorSection(f)
+	case *result.AB:
+		s = abSection(f)
+		s.failed(f.Error, abAgain(f)...)
+	case *result.Suggest:
+		s = suggestSection(f)
+	case *result.Collapse:
+		s = collapseSection(f)
+	case *result.Load:
+		s = loadSection(f)
+	case *result.Sites:
+		s = sitesSection(f)
+	case *result.File:
+		s = fileSection(f)
+		s.failed(f.Error, again(f)...)
 	}
-	switch {
-	case r.Program != nil:
-		s.failed(r.Program.Error, again(r.Program)...)
-	case r.Lab != nil:
-		s.failed(r.Lab.Error, labAgain(r.Lab)...)
-	case r.AB != nil:
-		s.failed(r.AB.Error, abAgain(r.AB)...)
+	r := &result.Result{Of: of}
+	if h := r.Host(); h != nil {
+		s.Where = machine(*h)
 	}
+	s.Where = append(s.Where, r.Header().Created.UTC().Format("2 Jan 2006 15:04 UTC"))
 	if r.Header().Redacted {
 		s.About = append(s.About, result.RedactedText)
 	}
-	s.Raw = &Raw{Name: r.Name, File: fileName(r.Name), JSON: r.JSON, Samples: r.Samples(), Holds: holds(r)}
 	return s
+}
+
+// fileSection is that of run, tune or run --attach.
+func fileSection(f *result.File) *Section {
+	switch {
+	case len(f.Arms) == 0:
+		return &Section{Kicker: "folio " + f.Kind, Heading: result.ShellLine(f.Program.Command), Code: true, About: about(f), Notes: f.Notes,
+			Answers: []Answer{{Main: true, Text: "Nothing was measured."}}}
+	case f.Kind == result.KindTune:
+		return tuneSection(f)
+	}
+	return runSection(f)
 }
 
 // holds says in a line what of a result somebody may not want to pass on.

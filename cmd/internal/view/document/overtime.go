@@ -62,6 +62,7 @@ func overTimeBlock(p *result.Process) *Block {
 		c.Caption += formatf(" A point stands for up to %d readings: that with the most RSS.", o.Stride)
 	}
 	tb := &Table{Caption: "RSS by part, over time", Sort: true, Head: cols("part", "first", "least", "most", "last", "a minute", "95% interval")}
+	tb.Head[6].Minor = true
 	add := func(name string, bytes []*int64, g *result.Growth) {
 		cells := []Cell{plain(name)}
 		for _, n := range report.Extremes(bytes) {
@@ -88,7 +89,7 @@ func overTimeBlock(p *result.Process) *Block {
 		rss[i] = new(int64(min(n, math.MaxInt64)))
 	}
 	add("RSS", rss, o.Growth)
-	b := &Block{Title: "Over time", Charts: []*Chart{c}, Tables: []*Table{tb}}
+	b := &Block{Key: true, Title: "Over time", Charts: []*Chart{c}, Tables: []*Table{tb}}
 	words := report.OverTimeWords(p)
 	if o.Growth != nil {
 		words = words[len(words)-1:] // the answer has the others

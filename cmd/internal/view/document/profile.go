@@ -23,11 +23,22 @@ var classColors = map[result.Class]int{
 var classLight = map[result.Class]bool{result.ClassGCAssist: true, result.ClassWriteBarrier: true,
 	result.ClassScheduler: true, result.ClassProgram: true, result.ClassUnnamed: true}
 
+// littleClass is the share of CPU time below which a class is not part of the answer.
+const littleClass = 0.02
+
+// keySites is how many call sites are part of the answer.
+const keySites = 3
+
 // whereBlock draws where CPU time went, a bar for each split; nil when
 // nothing was sampled.
 func whereBlock(splits []split) *Block {
 	c := &Chart{Kind: Stack, Title: "CPU time by what it was spent on", X: Axis{Label: "seconds of CPU time", Format: Seconds}}
-	tb := &Table{Caption: "CPU time; * is part of the memory tax", Head: cols("class")}
+	const title = "CPU time by class; * is part of the memory tax"
+	tb := &Table{Caption: title, Head: cols("class")}
+	alone := len(splits) == 1
+	if alone {
+		tb.Bar = 2
+	}
 	var rows []split
 	for _, s := range splits {
 		if s.of != nil && s.of.Samples > 0 {
@@ -44,11 +55,12 @@ func whereBlock(splits []split) *Block {
 		if class.Memory {
 			series.Name += " *"
 		}
-		row := Row{Cells: []Cell{plain(series.Name)}}
+		row := Row{Cells: []Cell{plain(series.Name)}, Minor: true}
 		any := false
 		for i, s := range rows {
 			share := s.of.Share(class.Class)
 			any = any || share.Seconds > 0
+			row.Minor = row.Minor && share.Fraction < littleClass
 			if share.Seconds > 0 {
 				series.P = append(series.P, Point{X: share.Seconds, Y: float64(i), Name: s.name, Text: unit.Percent(share.Fraction),
 					Tip: [][2]string{{"time", unit.Seconds(share.Seconds)}, {"of all", unit.Percent(share.Fraction)}}})
@@ -66,7 +78,7 @@ func whereBlock(splits []split) *Block {
 		{"GC share: marking to write barrier", func(r *result.Profile) *float64 { return r.GCFraction }},
 		{"memory tax, together", func(r *result.Profile) *float64 { return r.MemoryTaxFraction }},
 	} {
-		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true}
+		row := Row{Cells: []Cell{plain(sum.label)}, Mark: true, Minor: alone} // the answer has it
 		for _, s := range rows {
 			share := plain("unknown")
 			if v := sum.of(s.of); v != nil {
@@ -77,7 +89,7 @@ func whereBlock(splits []split) *Block {
 		tb.Rows = append(tb.Rows, row)
 	}
 	c.Caption = "Coloured: the memory tax, what managing memory costs. By sampling."
-	return &Block{Title: "CPU time by class", Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
+	return &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{tb}, Fold: true}
 }
 
 // sitesTable lists the call sites that pay the memory tax.
@@ -87,8 +99,8 @@ func sitesTable(r *result.Profile) *Table {
 	}
 	tb := &Table{Caption: "Call sites with the most memory tax", Sort: true,
 		Head: []Column{{Label: "function"}, {Label: "place"}, {Label: "of all time", Num: true}, {Label: "seconds", Num: true}}}
-	for _, s := range r.Sites {
-		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(s.Name()), code(s.Place()),
+	for i, s := range r.Sites {
+		tb.Rows = append(tb.Rows, Row{Minor: i >= keySites, Cells: []Cell{code(s.Name()), code(s.Place()),
 			num(unit.Percent(s.Fraction), s.Fraction), num(unit.Seconds(s.Seconds), s.Seconds)}})
 	}
 	return tb

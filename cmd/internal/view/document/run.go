@@ -32,21 +32,38 @@ func runSection(f *result.File) *Section {
 	if text := report.Noise(found.Noise); text != "" {
 		s.Verdict = text + "."
 	}
-	s.Answers = advice(found, &arm.Summary, len(samples))
+	s.Answers = advice(found, mainFigures(f), len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
+		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool { return strings.HasPrefix(n, "the program failed (") })
 	}
 	var over []timed
 	if t, ok := timedOf("this run", arm.Samples); ok {
 		over = []timed{t}
 	}
 	if b := loadBlock(report.LoadedArms(f, true)); b != nil {
+		b.Lead = loadSays(f)
 		s.Blocks = append(s.Blocks, b)
 	}
 	if b := delaysBlock(arm); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
 	s.Blocks = append(s.Blocks, timeline(over))
+	where := whereBlock([]split{{"time", found.Profile}})
+	if where != nil {
+		where.Key = true
+		where.Charts[0].Y.Categories[0] = "CPU time"
+		where.Words = found.Time
+		if tb := sitesTable(found.Profile); tb != nil {
+			where.Tables = append(where.Tables, tb)
+		}
+		s.Blocks = append(s.Blocks, where)
+		if c := callsBlock([]called{{"this run", found.Profile, arm.Tree}}); c != nil {
+			s.Blocks = append(s.Blocks, c)
+		}
+	} else {
+		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
+	}
 	if w := arm.Waterfall; w != nil {
 		b := waterfallBlock(&w.Waterfall, report.GCText(w.GC, false))
 		b.Title, b.Words = report.NearPeakTitle(w), append(b.Words, w.Why...)
@@ -54,18 +71,6 @@ func runSection(f *result.File) *Section {
 	}
 	if b := everyRun(f); b != nil {
 		s.Blocks = append(s.Blocks, b)
-	}
-	if b := whereBlock([]split{{"all", found.Profile}}); b != nil {
-		b.Charts[0].Y.Categories[0] = "CPU time"
-		b.Words = found.Time
-		s.Blocks = append(s.Blocks, b)
-		if c := callsBlock([]called{{"this run", found.Profile, arm.Tree}}); c != nil {
-			s.Blocks = append(s.Blocks, c)
-		} else if tb := sitesTable(found.Profile); tb != nil {
-			b.Tables = append(b.Tables, tb)
-		}
-	} else {
-		s.Blocks = append(s.Blocks, &Block{Title: "CPU time", Words: found.Time})
 	}
 	s.Blocks = append(s.Blocks, &Block{Title: "Figures", Tables: []*Table{figures(&arm.Summary, found != nil && found.GC == result.GCPartial)}})
 	return s
@@ -79,43 +84,92 @@ func kicker(f *result.File) string {
 }
 
 // advice is the one figure of the run and what was found, the largest gain first.
-func advice(found *result.Analysis, sum *result.Summary, runs int) []Answer {
-	wall, cpu := sum.Figures["wall_seconds"], sum.Figures["cpu_seconds"]
-	sure := formatf("wall %s%s, CPU time %s, %s", unit.Seconds(wall.Median), spread(wall.Summary()),
-		unit.Seconds(cpu.Median), unit.Plural(runs, "run"))
+func advice(found *result.Analysis, figures string, runs int) []Answer {
+	a := Answer{Main: true, Neutral: true, Sure: figures + "."}
 	if runs == 1 {
-		sure += ": how much it varies is not known"
+		a.Sure = figures + " (one run)."
 	}
-	out := recommendations(found)
-	if tax := found.Tax; tax != nil && found.Profile != nil {
-		return append([]Answer{{Main: true, Neutral: true, Figure: unit.Percent(tax.Fraction),
-			Text: "of CPU time goes to memory: GC, allocation, page faults.",
-			Sure: formatf("By %s, %s to %s; %s.", unit.Plural(int(found.Profile.Samples), "sample"),
-				unit.Percent(tax.Lo), unit.Percent(tax.Hi), sure)}}, out...)
+	switch tax := found.Tax; {
+	case len(found.Time) > 0 && strings.HasPrefix(found.Time[0], "Unknown"):
+		a.Text = found.Time[0]
+	case tax == nil || found.Profile == nil:
+		a.Text = "What memory costs it is not known: there are no samples, or too few."
+		for _, l := range found.Time {
+			if of, ok := strings.CutPrefix(l, "GC CPU by the runtime: "); ok {
+				of, _, _ = strings.Cut(of, ". ")
+				a.Text += " The GC, as the runtime counts: " + of + "."
+			}
+		}
+	default:
+		a.Figure = unit.Percent(tax.Fraction)
+		a.Text = formatf("[%s, %s] of CPU time goes to memory", unit.Percent(tax.Lo), unit.Percent(tax.Hi))
+		if gc := found.Profile.GCFraction; gc != nil {
+			a.Text += formatf(": GC %s, the rest %s", unit.Percent(*gc), unit.Percent(max(tax.Fraction-*gc, 0)))
+		}
+		a.Text += "."
+		a.Sure = strings.TrimSuffix(a.Sure, ".") + formatf("; shares by %s.", unit.Plural(int(found.Profile.Samples), "sample"))
 	}
-	out[0].Main, out[0].Sure = true, strings.TrimSpace(out[0].Sure+" "+upper(sure)+".")
-	return out
+	return append([]Answer{a}, recommendations(found)...)
+}
+
+// mainFigures are the figures of a run that most readers look for, with how much they vary.
+func mainFigures(f *result.File) string {
+	sum := &f.Arms[0].Summary
+	partial := f.Analysis != nil && f.Analysis.GC == result.GCPartial
+	var out []string
+	for _, x := range []struct{ key, what string }{
+		{"wall_seconds", "wall"}, {"cpu_seconds", "CPU time"}, {"peak_tree_rss_bytes", "peak RSS"}, {"minor_faults", "page faults"},
+		{"gc_cycles", "GC cycles"}, {"gc_pause_seconds", "stop-the-world"}, {"throttled_seconds", "throttled"}, {"oom_kills", "OOM kills"},
+	} {
+		v, ok := sum.Center(x.key)
+		if !ok && x.key == "peak_tree_rss_bytes" {
+			x.key = "peak_rss_bytes"
+			v, ok = sum.Center(x.key)
+		}
+		if !ok || v == 0 && x.key == "oom_kills" {
+			continue
+		}
+		fig := figure.ByKey(x.key)
+		text := fig.Format(v) + " " + x.what
+		if i, ok := sum.Figures[x.key]; ok && x.key == "wall_seconds" {
+			text += spread(i.Summary())
+		}
+		if x.what == "peak RSS" && f.Arms[0].Growing() {
+			text += " and still growing"
+		}
+		if v == 1 && fig.Kind == figure.Count {
+			text = strings.TrimSuffix(text, "s")
+		}
+		if partial && fig.OfGC {
+			text = "at least " + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
 }
 
 // recommendations are what to try, or why there is nothing: one at least.
 func recommendations(found *result.Analysis) (out []Answer) {
-	for _, f := range found.Findings {
+	for i, f := range found.Findings {
 		out = append(out, nextStep(f))
+		out[i].Minor = i > 0
 	}
 	if len(out) == 0 {
-		return []Answer{{Goal: "Recommendations", Text: found.Nothing}}
+		return []Answer{{Text: found.Nothing}}
 	}
 	out[0].Goal = "What to try first"
 	return out
 }
 
 func nextStep(f result.NextStep) Answer {
-	a := Answer{Text: upper(f.What) + ".", Sure: "Seen: " + f.Evidence + ".", Detail: "Try: " + f.Fix}
+	a := Answer{Text: upper(f.What) + ".", Detail: "Seen: " + f.Evidence + "."}
 	if f.Source != "" {
-		a.Sure += " Explained at " + f.Source + "."
+		a.Detail += " Explained at " + f.Source + "."
 	}
 	if strings.HasPrefix(f.Fix, "folio ") {
-		a.Line, a.Detail = f.Fix, ""
+		a.Line = f.Fix
+	} else {
+		a.Sure = "Try: " + f.Fix
 	}
 	return a
 }

@@ -319,10 +319,10 @@ func abRuns(f *result.AB) *Block {
 
 // runsBeside draws the runs of several results, each in its own order.
 func runsBeside(results []*result.Result) *Block {
-	of := targetOf(results[0].Program)
+	of := targetOf(results[0].Program())
 	var arms []ranArm
 	for _, r := range results {
-		a := &r.Program.Arms[0]
+		a := &r.Program().Arms[0]
 		arms = append(arms, ranArm{r.Name, a.Samples, of.median(a.Measured, &a.Summary)})
 	}
 	return newRuns(of, 0, true, arms).draw(of, "file")

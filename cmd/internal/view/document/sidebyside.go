@@ -19,14 +19,14 @@ func ranTogether(results []*result.Result) *Block {
 	}
 	least, most := math.Inf(1), 0.0
 	add := func(label string, format func(float64) string, of func(*result.Arm) (stat.Summary, bool)) {
-		first, ok := of(&results[0].Program.Arms[0])
+		first, ok := of(&results[0].Program().Arms[0])
 		if !ok {
 			return
 		}
 		base := first.Median
 		row := Row{Cells: []Cell{plain(label)}}
 		for i, r := range results {
-			s, ok := of(&r.Program.Arms[0])
+			s, ok := of(&r.Program().Arms[0])
 			if !ok {
 				row.Cells = append(row.Cells, plain("-"))
 				continue
@@ -51,7 +51,7 @@ func ranTogether(results []*result.Result) *Block {
 			bars.Y.Categories = append(bars.Y.Categories, label)
 		}
 	}
-	if of := targetOf(results[0].Program); of.spec.Pattern != nil {
+	if of := targetOf(results[0].Program()); of.spec.Pattern != nil {
 		add(of.label(), of.text, func(a *result.Arm) (stat.Summary, bool) {
 			if a.Measured == nil {
 				return stat.Summary{}, false
@@ -83,9 +83,9 @@ func inDetail(results []*result.Result) (out []*Block) {
 	var paths []called
 	var over []timed
 	for _, r := range results {
-		a := &r.Program.Arms[0]
-		if r.Program.Analysis != nil {
-			paths = append(paths, called{r.Name, r.Program.Analysis.Profile, a.Tree})
+		a := &r.Program().Arms[0]
+		if r.Program().Analysis != nil {
+			paths = append(paths, called{r.Name, r.Program().Analysis.Profile, a.Tree})
 		}
 		if t, ok := timedOf(r.Name, a.Samples); ok {
 			over = append(over, t)

@@ -14,7 +14,7 @@ func size(v uint64) Cell { return num(unit.Size(v), float64(v)) }
 
 // inspectSection is what folio inspect saw: of one process, or of all.
 func inspectSection(f *result.Inspect) *Section {
-	s := &Section{Kicker: "folio inspect", About: []string{f.Created.UTC().Format("2 Jan 2006 15:04 UTC")}}
+	s := &Section{Kicker: "folio inspect"}
 	if f.Process != nil {
 		s.inspectProcess(f.Process)
 	} else {
@@ -36,7 +36,9 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	huge, gain := Series{Name: "on huge pages", Color: 3}, Series{Name: "to gain", Color: 1}
 	tb := &Table{Caption: "Processes" + HeadingsSort, Sort: true,
 		Head: cols("process", "pid", "user", "go", "resident", "on huge pages", "coverage", "to gain", "sparse windows")}
+	tb.More = "process"
 	tb.Head[3].Num = false
+	tb.Head[0].Minor, tb.Head[8].Minor = true, true
 	tb.Head = append(tb.Head, Column{Label: "command"})
 	var total uint64
 	for _, p := range processes {
@@ -72,11 +74,11 @@ func (s *Section) inspectList(processes []result.ProcessLine, unseen *result.Uns
 	}
 	s.Answers = []Answer{{Main: true, Figure: unit.Size(total),
 		Text: "could be on huge pages and is not, in dense windows of these processes.",
-		Sure: "One look: it says what is there, not how much time that would save."}}
+		Sure: "One look: it says what is there, not how much time that would save. Of Go programs the heap counts, of others all anonymous memory."}}
 	if a, none := unseenProcesses(processes, unseen); none {
 		s.Answers = []Answer{a}
 	}
-	b := &Block{Tables: []*Table{tb}}
+	b := &Block{Key: true, Tables: []*Table{tb}}
 	if len(c.Y.Categories) > 0 {
 		c.Series = []Series{huge, gain}
 		b.Charts = []*Chart{c}
@@ -153,8 +155,14 @@ func (s *Section) inspectProcess(p *result.Process) {
 	if over := overTimeBlock(p); over != nil {
 		s.Blocks = append(s.Blocks, over)
 	}
-	if p.Waterfall != nil {
-		s.Blocks = append(s.Blocks, waterfallBlock(p.Waterfall, report.GCText(p.Waterfall.GC, true)))
+	if w := p.Waterfall; w != nil {
+		b := waterfallBlock(w, report.GCText(w.GC, true))
+		b.Key = true
+		s.Blocks = append(s.Blocks, b)
+		if b := adviceBlock(w); b != nil {
+			b.Key = true
+			s.Blocks = append(s.Blocks, b)
+		}
 	}
 	s.Blocks = append(s.Blocks, b)
 	if w := p.Windows; w != nil && w.Count > 0 {
@@ -167,7 +175,7 @@ func densityBlock(of string, w *result.Windows) *Block {
 	c := &Chart{Kind: Bars, Title: "Windows by how much of them is in memory",
 		Caption: formatf("A window is the range of one huge page (%s). Dense ones gain; a sparse one on a huge page holds unused memory.", unit.Size(w.Size)), X: Axis{Label: "windows", Format: Count}}
 	series := Series{Name: "windows", Color: 1}
-	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows")}
+	tb := &Table{Caption: "Windows of " + of, Head: cols("in memory", "windows"), Bar: 1}
 	add := func(name string, n int) {
 		y := float64(len(c.Y.Categories))
 		c.Y.Categories = append(c.Y.Categories, name)
@@ -191,7 +199,7 @@ func densityBlock(of string, w *result.Windows) *Block {
 // doctorSection is what folio doctor found.
 func doctorSection(f *result.Doctor) *Section {
 	s := &Section{Kicker: "folio doctor", Heading: "This machine",
-		About: append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC")), Notes: f.Notes}
+		Notes: f.Notes}
 	if p := f.Process; p != nil {
 		s.Heading = formatf("Process %d: %s", p.PID, p.Name)
 		if v := text(p.GoVersion); v != "" {
@@ -201,7 +209,7 @@ func doctorSection(f *result.Doctor) *Section {
 			s.About = slices.Insert(s.About, 0, shortened(line))
 		}
 	}
-	ran, found := 0, &Block{Title: "What was read"}
+	ran := 0
 	checks := &Table{Caption: "Checks that found something, or could not be made", Sort: true, Wrap: true,
 		Head: []Column{{Label: "check"}, {Label: "about"}, {Label: "outcome"}, {Label: "what it looks for"}, {Label: "why"}}}
 	clean, apart := &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}, &Table{Sort: true, Wrap: true, Head: slices.Clone(checks.Head)}
@@ -220,25 +228,24 @@ func doctorSection(f *result.Doctor) *Section {
 			plain(strings.ReplaceAll(string(c.State), "_", " ")), plain(c.Title), plain(text(c.Why))}})
 	}
 	for i, h := range f.Findings {
-		a := Answer{Main: i == 0, Goal: upper(string(h.Severity)) + ": " + h.Rule, Text: upper(h.What), Sure: h.Means}
+		var read []string
+		for _, e := range h.Evidence {
+			read = append(read, e.From+": "+e.Says)
+		}
+		a := Answer{Main: i == 0, Goal: upper(string(h.Severity)) + ": " + h.Rule, Text: upper(h.What), Sure: h.Means, Detail: "Read: " + strings.Join(read, "; ")}
 		for _, step := range h.Fix {
 			a.Steps = append(a.Steps, Step{step.Do, step.Code})
 		}
+		a.Steps = append(a.Steps, Step{Do: "See " + h.Reference})
 		s.Answers = append(s.Answers, a)
-		tb := &Table{Caption: h.Rule + ": " + h.Reference, Wrap: true, Head: []Column{{Label: "from"}, {Label: "says"}}}
-		for _, e := range h.Evidence {
-			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(e.From), code(e.Says)}})
-		}
-		found.Tables = append(found.Tables, tb)
 	}
 	title := formatf("%d of %d checks ran", ran, len(f.Checks))
 	if a, none := noChecks(f); none {
 		s.Answers = []Answer{a}
 	} else if len(f.Findings) == 0 {
-		s.Answers = []Answer{{Main: true, Figure: "none", Text: "Nothing was found.", Sure: title + "."}}
-	} else {
-		s.Blocks = append(s.Blocks, found)
+		s.Answers = []Answer{{Main: true, Text: "Nothing was found.", Sure: title + "."}}
 	}
+	s.Verdict = report.DoctorSum(f)
 	b := &Block{Title: title}
 	if len(checks.Rows) > 0 {
 		b.Tables = []*Table{checks}

@@ -25,5 +25,5 @@ func (t *tuned) steps() *Block {
 		}
 		tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(r.What), gives, plain(in)}})
 	}
-	return &Block{Title: "What each step gives alone, and together", Tables: []*Table{tb}}
+	return &Block{Key: true, Title: "What each step gives alone, and together", Tables: []*Table{tb}}
 }

@@ -16,7 +16,6 @@ func suggestSection(f *result.Suggest) *Section {
 	if len(f.Command) > 0 {
 		s.Heading = result.ShellLine(f.Command)
 	}
-	s.About = append(machine(f.Host), f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
 	cost := upper(report.CostWords(f.Cost)) + "."
 	for i, sg := range f.Suggestions {
 		s.Answers = append(s.Answers, suggested(sg, f.Cost, i == 0))

@@ -54,6 +54,9 @@ func tuneSection(f *result.File) *Section {
 	}
 	s.About = append(s.About, formatf("%s, %s in %s", unit.Plural(len(f.Arms), "setting"), unit.Plural(n, "run"),
 		unit.ElapsedSeconds(f.ElapsedSeconds)))
+	if f.Seed != nil {
+		s.About = append(s.About, formatf("seed %d", *f.Seed))
+	}
 	if ended := report.Ended(f); ended != "" {
 		s.About = append(s.About, ended)
 	}
@@ -65,12 +68,11 @@ func tuneSection(f *result.File) *Section {
 	if b := t.steps(); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
-	title := formatf("%s against memory", t.of.label())
+	b := &Block{Title: "What was measured", Tables: []*Table{t.table()}, Key: f.Answer == nil || f.Answer.State != result.AnswerNoEffect}
 	if c := t.scatter(); len(c.Series) > 0 {
-		s.Blocks = append(s.Blocks, &Block{Title: title, Charts: []*Chart{c}, Tables: []*Table{t.table()}})
-	} else {
-		s.Blocks = append(s.Blocks, &Block{Title: "What was measured", Tables: []*Table{t.table()}})
+		b.Title, b.Charts = formatf("%s against memory", t.of.label()), []*Chart{c}
 	}
+	s.Blocks = append(s.Blocks, b)
 	if b := loadBlock(report.LoadedArms(f, false)); b != nil {
 		s.Blocks = append(s.Blocks, b)
 	}
@@ -108,7 +110,6 @@ func about(f *result.File) []string {
 	if b := f.Program.Build; b != nil {
 		out = append(out, "built from "+b.Package+" with "+join(b.Patches))
 	}
-	out = append(out, machine(f.Host)...)
 	out = append(out, limits(f.Program.Limits)...)
 	if f.Program.Input != "" {
 		out = append(out, "input: "+f.Program.Input)
@@ -119,7 +120,7 @@ func about(f *result.File) []string {
 	if f.Program.Requests != nil {
 		out = append(out, "under load: "+report.Requests(f.Program.Requests))
 	}
-	return append(out, f.Created.UTC().Format("2 Jan 2006 15:04 UTC"))
+	return out
 }
 
 // answered returns the default and what is recommended.
@@ -144,6 +145,7 @@ func (t *tuned) arm(name string) *tunedArm {
 // answers says in sentences what the search recommends.
 func (t *tuned) answers() []Answer {
 	said, sure := report.Answers(t.file)
+	ways := "" // those that were said
 	var out []Answer
 	for i, s := range said {
 		a := Answer{Main: i == 0, Text: s.Set, Figure: strings.Replace(s.Figure, "-", "−", 1), Sure: s.Gain,
@@ -158,6 +160,14 @@ func (t *tuned) answers() []Answer {
 			}
 		} else {
 			a.Goal, a.Text = report.Heading(s.Goal), "Set "+s.Set+"."
+		}
+		if len(s.Permanent) > 0 && strings.HasSuffix(s.Permanent[0], " these:") && !strings.HasSuffix(s.Permanent[0], "all of these:") {
+			// They differ little from one setting to another.
+			if head := strings.TrimSuffix(s.Permanent[0], "these:"); ways != "" {
+				s.Permanent = []string{head + "the above"}
+			} else {
+				ways = head
+			}
 		}
 		for j, way := range s.Permanent { // huge pages of a build with a patched runtime
 			if j == 0 {
@@ -328,7 +338,14 @@ func (t *tuned) byGOGC() *Block {
 
 // figures are the further columns of the tables.
 func (t *tuned) figures() (out []figure.Figure) {
-	for _, key := range []string{"memory_tax_fraction", "gc_cpu_fraction", "wall_seconds", "cpu_seconds", "minor_faults"} {
+	gc := "gc_cpu_fraction"
+	known := func(key string) bool {
+		return slices.ContainsFunc(t.arms, func(a tunedArm) bool { _, ok := a.Summary.Center(key); return ok })
+	}
+	if !known(gc) && known(byRuntime) {
+		gc = byRuntime
+	}
+	for _, key := range []string{"memory_tax_fraction", gc, "wall_seconds", "cpu_seconds", "minor_faults"} {
 		if f := figure.ByKey(key); f.Short != t.of.spec.Name {
 			out = append(out, f)
 		}
@@ -357,7 +374,7 @@ func (t *tuned) cells(a *tunedArm) (out []Cell) {
 
 func (t *tuned) heads(tb *Table) {
 	for _, m := range t.figures() {
-		tb.Head = append(tb.Head, Column{Label: m.Short, Num: true})
+		tb.Head = append(tb.Head, Column{Label: m.Short, Num: true, Minor: true})
 	}
 }
 
@@ -368,14 +385,15 @@ func (t *tuned) table() *Table {
 		return t.measured()
 	}
 	tb := &Table{
-		Caption: formatf("The final, ranked by %s. Times are adjusted for drift: the default's median times the ratio within rounds. Intervals hold together at 95%%. = is not different from the recommended setting, ? has too few runs to tell it from that. Headings sort.", t.of.label()),
+		Caption: formatf("Ranked by %s, adjusted for drift; intervals hold together at 95%%; = not different from the recommended setting, ? too few runs to tell", t.of.label()),
 		Sort:    true, Head: append(cols("setting", t.of.label(), "vs default"), Column{Label: ""},
 			Column{Label: "peak memory", Num: true}, Column{Label: "vs default", Num: true}, Column{Label: "runs", Num: true}),
 	}
 	if report.AnyGrowing(t.file) {
-		tb.Caption += " " + report.Growing + "."
+		tb.Caption += "; " + report.Growing
 	}
-	tb.Head[3].Label = "answer"
+	tb.Caption += HeadingsSort
+	tb.Head[3].Label, tb.Head[5].Minor = "answer", true
 	t.heads(tb)
 	order := t.ranked()
 	for _, a := range order {
@@ -483,5 +501,5 @@ func (t *tuned) benchmarks() *Block {
 		}
 		tb.Rows = append(tb.Rows, row)
 	}
-	return &Block{Title: "Benchmarks", Tables: []*Table{tb}}
+	return &Block{Key: true, Title: "Benchmarks", Tables: []*Table{tb}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/test/resulttest"
 	"github.com/foliomem/folio/cmd/internal/view/document"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 const marker = "/home/MARKER/x"
@@ -44,36 +44,11 @@ func plant(v reflect.Value, field string, f func(reflect.Value, string)) {
 	}
 }
 
-// of is the part of a result that is there.
-func of(r *result.Result) reflect.Value {
-	v := reflect.ValueOf(r).Elem()
-	for i := range v.NumField() {
-		if v.Field(i).Kind() == reflect.Pointer && !v.Field(i).IsNil() {
-			return v.Field(i)
-		}
-	}
-	panic("an empty result")
-}
-
 // textOf is what folio report prints.
 func textOf(t *testing.T, r *result.Result) string {
 	t.Helper()
 	var b bytes.Buffer
-	var err error
-	switch {
-	case r.Program != nil:
-		err = report.Program(&b, r.Program, report.TextOptions{All: true})
-	case r.Lab != nil:
-		err = report.Lab(&b, r.Lab)
-	case r.AB != nil:
-		err = report.AB(&b, r.AB)
-	case r.Inspect != nil:
-		err = report.Inspect(&b, r.Inspect, 0)
-	case r.Doctor != nil:
-		err = report.Doctor(&b, r.Doctor, 0)
-	case r.Suggest != nil:
-		err = report.Suggest(&b, r.Suggest)
-	}
+	err := text.Render(&b, document.Text(r.Of), text.Options{Full: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,18 +62,18 @@ func TestRedactedPages(t *testing.T) {
 		"inspect": resulttest.Inspect(inspect.GoHeap, "prog"), "list": resulttest.List("prog"), "doctor": resulttest.Doctor("prog"), "suggest": resulttest.Suggest("prog")} {
 		stays := make(map[string]bool)
 		trial := resulttest.Read(t, name, file)
-		plant(of(trial), "", func(v reflect.Value, _ string) { v.SetString(v.String() + " " + marker) })
+		plant(reflect.ValueOf(trial.Of), "", func(v reflect.Value, _ string) { v.SetString(v.String() + " " + marker) })
 		if err := trial.Redact(); err != nil {
 			t.Fatal(err)
 		}
-		plant(of(trial), "", func(v reflect.Value, field string) {
+		plant(reflect.ValueOf(trial.Of), "", func(v reflect.Value, field string) {
 			if strings.Contains(v.String(), "MARKER") {
 				stays[field] = true
 			}
 		})
 		r := resulttest.Read(t, "/home/MARKER/"+name+".json", file)
 		n := 0
-		plant(of(r), "", func(v reflect.Value, field string) {
+		plant(reflect.ValueOf(r.Of), "", func(v reflect.Value, field string) {
 			if !stays[field] && v.String() != "" {
 				v.SetString(v.String() + " " + marker)
 				n++
@@ -123,11 +98,11 @@ func TestRedactedPages(t *testing.T) {
 		if err := r.Redact(); err != nil {
 			t.Fatal(err)
 		}
-		for what, text := range map[string]string{"page": page(), "text": textOf(t, r)} {
-			if at := strings.Index(text, "MARKER"); at >= 0 {
-				t.Errorf("%s: the %s has a marker: %.200s", name, what, text[max(0, at-100):])
+		for what, shown := range map[string]string{"page": page(), "text": textOf(t, r)} {
+			if at := strings.Index(shown, "MARKER"); at >= 0 {
+				t.Errorf("%s: the %s has a marker: %.200s", name, what, shown[max(0, at-100):])
 			}
-			if !strings.Contains(text, result.RedactedText) {
+			if !strings.Contains(shown, result.RedactedText) {
 				t.Errorf("%s: the %s does not say that it is redacted", name, what)
 			}
 		}

@@ -43,7 +43,7 @@ func (w *writer) section(s *document.Section) {
 	for _, b := range s.Blocks {
 		w.block(b)
 	}
-	w.para(escape(strings.Join(s.About, "; ")))
+	w.para(escape(strings.Join(s.All(), "; ")))
 }
 
 func (w *writer) answer(a document.Answer) {
@@ -121,7 +121,7 @@ func (w *writer) tablesOf(title string, all []*document.Table) {
 		if len(t.Rows) == 0 || len(t.Head) == 0 {
 			continue
 		}
-		if caption := strings.Replace(t.Caption, document.HeadingsSort, "", 1); caption != title {
+		if caption := t.TextCaption(); caption != title {
 			w.para(escape(caption))
 		}
 		var out strings.Builder

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -285,87 +284,6 @@ func TitleAB(f *result.AB) []string {
 // ABNoRound is said of a program that has no run in a round in which the base has one.
 const ABNoRound = "not compared: no round has a run of both"
 
-// AB prints the result: the answers, the figures, where the time goes.
-func AB(w io.Writer, f *result.AB) error {
-	if err := sayRedacted(w, f.Header); err != nil {
-		return err
-	}
-	var b strings.Builder
-	for _, l := range TitleAB(f) {
-		fmt.Fprintln(&b, l)
-	}
-	what := []string{f.Host.OS + " " + f.Host.Kernel, fmt.Sprintf("%d CPUs", f.Host.CPUs)}
-	if l := f.Limits(); l != nil {
-		what = append(what, "limits: "+l.String())
-	}
-	if s := f.Setting.Trial(); !s.IsZero() {
-		what = append(what, s.String())
-	}
-	fmt.Fprintln(&b, console.Line(strings.Join(what, ", ")))
-	if loaded := LoadedAB(f); len(loaded) > 0 {
-		fmt.Fprintln(&b, console.Line("under load: "+Requests(f.Arms[0].Program.Requests)))
-		lt, caption := loadTable(loaded, 0)
-		fmt.Fprintf(&b, "\n%s\n", caption)
-		if err := lt.write(&b, "  "); err != nil {
-			return err
-		}
-		for _, text := range Failures(loaded) {
-			fmt.Fprintf(&b, "  %s\n", console.Line(text))
-		}
-	}
-	if r := f.Result; r != nil {
-		for i := range r.Comparisons {
-			c := &r.Comparisons[i]
-			fmt.Fprintf(&b, "\n%s against %s\n", console.Line(f.Arms[c.Arm].Name), console.Line(f.Arms[0].Name))
-			for j := range c.Figures {
-				if c.Figures[j].Primary {
-					fmt.Fprintf(&b, "  %s\n", console.Line(ABSentence(&c.Figures[j])))
-				}
-			}
-			if len(c.Figures) == 0 {
-				fmt.Fprintf(&b, "  %s\n", ABNoRound)
-				continue
-			}
-			for _, table := range []*table{abFigures(f, c), abClasses(c.Profile), abSites(c.Profile)} {
-				if table == nil {
-					continue
-				}
-				fmt.Fprintln(&b)
-				if err := table.write(&b, "  "); err != nil {
-					return err
-				}
-			}
-		}
-		fmt.Fprintf(&b, "\n%s.\n", ABEnd(f))
-		for i := range r.Gates {
-			fmt.Fprintln(&b, console.Line(ABGate(f, &r.Gates[i])))
-		}
-	}
-	for i, n := range f.Notes {
-		fmt.Fprintf(&b, "note %d: %s\n", i+1, console.Line(n))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// abFigures lists the figures of an arm.
-func abFigures(f *result.AB, c *result.ABComparison) *table {
-	t := &table{left: map[int]bool{0: true}}
-	t.add("", "base", "this", "difference", "95% interval", "n")
-	for i := range c.Figures {
-		x := &c.Figures[i]
-		if !ABShown(x) {
-			continue
-		}
-		diff, interval := ABDifference(x)
-		if !x.Different {
-			diff = "~"
-		}
-		t.add(ABLabel(x.Key), ABValue(x, x.Base), ABValue(x, x.Value), diff, interval, fmt.Sprint(x.N))
-	}
-	return t
-}
-
 // ABShown says whether a figure is one to show: what is 0 in both tells nothing, and
 // the parts of CPU time are seen in it.
 func ABShown(x *result.ABFigure) bool {
@@ -418,19 +336,6 @@ func ABClassCells(c *result.ABClass) (cells [5]string) {
 	return cells
 }
 
-func abClasses(p *result.ABProfile) *table {
-	if p == nil || len(p.Classes) == 0 {
-		return nil
-	}
-	t := &table{left: map[int]bool{0: true}}
-	t.add("CPU time per run, "+unit.Plural(p.N, "sampled round"), "base", "this", "difference", "95% interval")
-	for _, c := range ABClasses(p) {
-		cells := ABClassCells(&c)
-		t.add(cells[:]...)
-	}
-	return t
-}
-
 // ABSites returns the functions whose memory work differs by more than sampling does.
 func ABSites(p *result.ABProfile) []result.ABSite {
 	const most = 10
@@ -456,21 +361,4 @@ func ABSiteCells(s *result.ABSite) [4]string {
 		diff += " or more" // the other side is less than what is listed
 	}
 	return [4]string{s.Func, side(s.Base), side(s.Seconds), diff}
-}
-
-func abSites(p *result.ABProfile) *table {
-	if p == nil {
-		return nil
-	}
-	sites := ABSites(p)
-	if len(sites) == 0 {
-		return nil
-	}
-	t := &table{left: map[int]bool{0: true}}
-	t.add("memory work per run, by function", "base", "this", "difference")
-	for _, s := range sites {
-		cells := ABSiteCells(&s)
-		t.add(cells[:]...)
-	}
-	return t
 }

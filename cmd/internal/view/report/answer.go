@@ -170,14 +170,6 @@ func taxChange(def, arm *result.Arm) string {
 	return fmt.Sprintf("Memory tax: %s of CPU time instead of %s.", now, before)
 }
 
-// short prints a ratio without its interval.
-func short(e *result.Estimate) string {
-	if e == nil || !e.Different {
-		return "~"
-	}
-	return unit.Change(e.Ratio)
-}
-
 // memoryChange prints what a setting does to the memory.
 func memoryChange(e *result.Estimate) string {
 	switch {
@@ -321,6 +313,3 @@ func LeftEarly(a *result.Arm) string {
 	}
 	return ""
 }
-
-// benchmarkName is the name of a Go benchmark without its unit.
-func benchmarkName(key string) string { return strings.TrimSuffix(key, " "+result.MetricBench) }

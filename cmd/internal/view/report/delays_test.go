@@ -1,22 +1,17 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/delay"
 	"github.com/foliomem/folio/cmd/internal/trial/tune"
 )
 
 // delaysFile is a run of a server whose requests are slow while it collects garbage.
 func delaysFile() *result.File {
-	f := loadedFile([]*trial.Sample{loadedSample(1, 41e6)})
-	f.Arms[0].Delays = testDelays()
-	return f
+	return &result.File{Arms: []result.Arm{{Name: "default", Delays: testDelays(),
+		Load: &result.LoadSummary{Runs: 1, P99: result.Percentile{Value: new(0.041)}}}}}
 }
 
 func testDelays() *delay.Answer {
@@ -65,25 +60,6 @@ func TestDelaysSentence(t *testing.T) {
 	}
 }
 
-// The sentence is in the sheet, and the same of the file.
-func TestDelaysOfRun(t *testing.T) {
-	f := delaysFile()
-	var b, again bytes.Buffer
-	if err := Program(&b, f, TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "\n  "+Delays(&f.Arms[0])+"\n") {
-		t.Errorf("%s", b.String())
-	}
-	if err := Program(&again, savedAgain(t, f), TextOptions{}); err != nil || again.String() != b.String() {
-		t.Errorf("%v: read back\n%s", err, again.String())
-	}
-	data, err := json.Marshal(f.Arms[0])
-	if err != nil || !strings.Contains(string(data), `"delays":{"runs":1,"slow_requests":20,"slow_episodes":8,"state":"found","cause":"gc_cycle_with_assists"`) {
-		t.Errorf("%v: %s", err, data)
-	}
-}
-
 // A search says what delays requests under the default, and what the answer changes.
 func TestDelaysAnswer(t *testing.T) {
 	f := delaysFile()
@@ -112,34 +88,6 @@ func TestDelaysAnswer(t *testing.T) {
 	f.Arms[0].Delays = nil
 	if got := delaysAnswer(f, &f.Arms[1]); got != "" {
 		t.Errorf("not known: %q", got)
-	}
-}
-
-// What a search advises beside its settings stands below them, and in the file.
-func TestAdviceOfSearch(t *testing.T) {
-	f := delaysFile()
-	f.Program.Command = []string{"./server"}
-	step, ok := f.Delayed(&f.Arms[0]).Advise()
-	if !ok {
-		t.Fatal("no advice")
-	}
-	f.Advice = []result.NextStep{step}
-	var b bytes.Buffer
-	p := &printer{w: &b}
-	(&Tune{File: f}).advice(p)
-	const want = `Keep requests from marking for the GC, by the patch gc-noassist: costs 5% more heap, at worst 16%, and more GC cycles.
-  evidence: 83.0% of the slow requests overlap a GC cycle with assists, 20.0% would by chance
-  fix:      folio build --patch gc-noassist -o server-noassist PACKAGE   # PACKAGE: what it is built from; then run it under the same load; FOLIO_ASSIST=on in its environment turns the patch off
-`
-	if b.String() != want || p.err != nil {
-		t.Errorf("%v\n%s", p.err, b.String())
-	}
-	if again := savedAgain(t, f); len(again.Advice) != 1 || again.Advice[0] != step {
-		t.Errorf("read back: %+v", again.Advice)
-	}
-	f.Program.Patches = []string{"gc-noassist@0123456789ab"}
-	if _, ok := f.Delayed(&f.Arms[0]).Advise(); ok {
-		t.Error("advice for a program that has the patch")
 	}
 }
 

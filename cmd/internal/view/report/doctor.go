@@ -10,104 +10,6 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// Doctor prints each hazard, the worst first, with what was read, what it means,
-// how to fix it and where to read on; what could not be checked; and how many
-// checks there were. Width is in columns; 0 is 80.
-func Doctor(w io.Writer, f *result.Doctor, width int) error {
-	if err := sayRedacted(w, f.Header); err != nil {
-		return err
-	}
-	p := &printer{w: w}
-	if width <= 0 {
-		width = 80
-	}
-	width = max(width, 40)
-	say := func(first, rest, text string) {
-		for _, l := range console.Wrap(first, rest, text, width) {
-			p.line("%s", l)
-		}
-	}
-	for _, t := range doctorTitle(f) {
-		say("", "  ", t)
-	}
-	for _, h := range f.Findings {
-		p.line("")
-		say("", "  ", fmt.Sprintf("%s: %s [%s]", h.Severity, h.What, h.Rule))
-		for _, e := range h.Evidence {
-			say("  read  ", "        ", e.From+": "+e.Says)
-		}
-		say("        ", "        ", h.Means)
-		for i, s := range h.Fix {
-			label := "        "
-			if i == 0 {
-				label = "  fix   "
-			}
-			say(label, "        ", s.Do)
-			if s.Code != "" {
-				p.line("          %s", s.Code) // never broken: it is to be pasted
-			}
-		}
-		p.line("  see   %s", h.Reference)
-	}
-	// Often one reason keeps several checks from knowing.
-	var reasons []string
-	unknown := make(map[string][]string)
-	for _, c := range f.Checks {
-		if c.State != result.CheckNotChecked {
-			continue
-		}
-		why := ""
-		if c.Why != nil {
-			why = *c.Why
-		}
-		if unknown[why] == nil {
-			reasons = append(reasons, why)
-		}
-		unknown[why] = append(unknown[why], c.ID)
-	}
-	if len(reasons) > 0 {
-		p.line("")
-	}
-	for _, why := range reasons {
-		say("not checked: ", "  ", strings.Join(unknown[why], ", ")+": "+why)
-	}
-	p.line("")
-	say("", "  ", doctorSum(f))
-	return p.err
-}
-
-// doctorTitle says what was looked at.
-func doctorTitle(f *result.Doctor) []string {
-	h := f.Host
-	if f.THP != "" {
-		h.THPEnabled = nil // said at length
-	}
-	out := []string{"folio doctor: " + MachineName(h)}
-	if p := f.Process; p != nil {
-		what := fmt.Sprintf("process %d: %s", p.PID, p.Name)
-		if p.GoVersion != nil {
-			what += ", " + *p.GoVersion
-		}
-		out = append(out, what)
-	}
-	if f.THP != "" {
-		out = append(out, f.THP)
-	}
-	return out
-}
-
-// MachineName describes a machine in a line.
-func MachineName(h result.Host) string {
-	parts := []string{h.OS + " " + h.Kernel, unit.Plural(h.CPUs, "CPU")}
-	if h.CPU != "" {
-		parts[1] += " " + h.CPU
-	}
-	if h.THPEnabled != nil {
-		parts = append(parts, "THP "+*h.THPEnabled)
-	}
-	return strings.Join(parts, ", ")
-}
-
 // countChecks is how many checks came to a state.
 func countChecks(f *result.Doctor, s result.State) (n int) {
 	for _, c := range f.Checks {
@@ -118,8 +20,8 @@ func countChecks(f *result.Doctor, s result.State) (n int) {
 	return n
 }
 
-// doctorSum says how many checks there were, and what became of them.
-func doctorSum(f *result.Doctor) string {
+// DoctorSum says how many checks there were, and what became of them.
+func DoctorSum(f *result.Doctor) string {
 	text := unit.Plural(countChecks(f, result.CheckFound)+countChecks(f, result.CheckClean), "check") + ": "
 	if len(f.Findings) == 0 {
 		text += "nothing found"

@@ -2,88 +2,18 @@ package report
 
 import (
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// Inspect prints what was seen of a process, on one screen, or all processes, at most the
-// first rows of them, 0 for all.
-func Inspect(w io.Writer, f *result.Inspect, rows int) error {
-	if err := sayRedacted(w, f.Header); err != nil {
-		return err
-	}
-	if f.Process != nil {
-		return processText(f.Process, w)
-	}
-	return inspectList(f, w, rows)
-}
-
-func processText(p *result.Process, w io.Writer) error {
-	out := &printer{w: w}
-	out.line("process %d: %s", p.PID, commandText(p.Command, p.Name))
-	out.line("%s", strings.Join(About(p), ", "))
-	if p.Waterfall != nil {
-		out.line("")
-		if err := waterfallTable(p.Waterfall).write(w, "  "); err != nil {
-			return err
-		}
-		for _, l := range WaterfallNotes(p.Waterfall, GCText(p.Waterfall.GC, true)) {
-			out.line("  %s", l)
-		}
-	}
-	if o := p.OverTime; o != nil && len(o.Seconds) > 1 {
-		out.line("")
-		if err := overTimeTable(o).write(w, "  "); err != nil {
-			return err
-		}
-		for _, l := range OverTimeWords(p) {
-			out.line("  %s", l)
-		}
-	}
-	if p.Memory != nil {
-		out.line("")
-		if err := memoryTable(p.Memory).write(w, "  "); err != nil {
-			return err
-		}
-	}
-	if p.Windows != nil {
-		out.section(fmt.Sprintf("Windows of %s, %s each, by how much of them is in memory", Area(p),
-			unit.Size(p.Windows.Size)), densityBars(p.Windows))
-	}
-	var short []string
-	for _, s := range Short(p) {
-		short = append(short, padRight(s[0], 7)+" "+s[1])
-	}
-	out.section("In short", short)
-	if w := p.Waterfall; w != nil && len(w.Advice) > 0 {
-		out.section(MemoryAdviceTitle(w), memoryAdvice(w))
-	}
-	if len(p.Hazards) > 0 {
-		var lines []string
-		for i, h := range p.Hazards {
-			lines = append(lines, fmt.Sprintf("%d. %s", i+1, h))
-		}
-		out.section("Hazards", lines)
-	}
-	notes := &stat.Notes{}
-	for _, n := range p.Notes {
-		notes.Add(n)
-	}
-	out.notes(notes)
-	return out.err
-}
-
 // maxCommand is how much of a command line is shown.
 const maxCommand = 100
 
-// commandText returns a command line, or the kernel's name for what has none.
-func commandText(command []string, name string) string {
+// Command returns a command line, or the kernel's name for what has none.
+func Command(command []string, name string) string {
 	text := strings.Join(command, " ")
 	if text == "" {
 		text = "[" + name + "]"
@@ -129,56 +59,6 @@ func About(p *result.Process) (out []string) {
 	}
 	if p.Swapped != nil && *p.Swapped > 0 {
 		out = append(out, unit.Size(*p.Swapped)+" in swap")
-	}
-	return out
-}
-
-func memoryTable(memory []result.Memory) *table {
-	t := &table{left: map[int]bool{0: true}}
-	t.add("memory", "resident", "huge", "coverage", "mapped", "swapped")
-	sum := result.Memory{Swapped: new(uint64)}
-	row := func(title string, m result.Memory) {
-		cells := []string{title, unit.Size(m.Resident), unit.Size(m.Huge), none, unit.Size(m.Size), SizeOr(m.Swapped)}
-		if m.Resident > 0 {
-			cells[3] = unit.Percent(float64(m.Huge) / float64(m.Resident))
-		}
-		t.add(cells...)
-	}
-	for _, m := range memory {
-		row(m.Title(), m)
-		sum.Resident += m.Resident
-		sum.Huge += m.Huge
-		sum.Size += m.Size
-		if m.Swapped == nil || sum.Swapped == nil {
-			sum.Swapped = nil
-		} else {
-			*sum.Swapped += *m.Swapped
-		}
-	}
-	row("all", sum)
-	return t
-}
-
-// densityBars draws a bar for each step of density, the densest first.
-func densityBars(w *result.Windows) []string {
-	const label = 9
-	line := func(name string, n int) string {
-		share := 0.0
-		if w.Count > 0 {
-			share = float64(n) / float64(w.Count)
-		}
-		bar := strings.Repeat("█", int(share*barWidth+0.5))
-		if bar == "" && n > 0 {
-			bar = "▏"
-		}
-		return fmt.Sprintf("%*s  %s %7s", label, name, padRight(bar, barWidth), unit.Count(float64(n)))
-	}
-	if w.Count == 0 {
-		return []string{"none: nothing is in memory"}
-	}
-	out := []string{line("huge", w.Huge)}
-	for i := result.DensityBins - 1; i >= 0; i-- {
-		out = append(out, line(fmt.Sprintf("%d-%d%%", 100/result.DensityBins*i, 100/result.DensityBins*(i+1)), w.Density[i]))
 	}
 	return out
 }
@@ -269,59 +149,4 @@ func policyWords(p result.Policy) string {
 		return "unknown"
 	}
 	return strings.Join(parts, ", ")
-}
-
-func inspectList(f *result.Inspect, w io.Writer, rows int) error {
-	out := &printer{w: w}
-	var all []result.ProcessLine
-	if f.Processes != nil {
-		all = *f.Processes
-	}
-	shown := all
-	if rows > 0 && len(shown) > rows {
-		shown = shown[:rows]
-	}
-	if len(all) == 0 {
-		out.line("no process that could be looked at has a window (%s) of anonymous memory", unit.Size(f.WindowBytes))
-	} else {
-		t := &table{left: map[int]bool{2: true, 8: true}}
-		t.add("pid", "user", "go", "resident", "huge", "coverage", "gain", "sparse", "command")
-		for _, r := range shown {
-			if r.Windows == nil {
-				continue
-			}
-			t.add(strconv.Itoa(r.PID), userText(r.UID), goText(r.GoVersion), unit.Size(r.Resident), unit.Size(r.Windows.HugeSize),
-				unit.Percent(r.Windows.Coverage), unit.Size(r.Windows.Gain), unit.Count(float64(r.Windows.Sparse)), commandText(r.Command, r.Name))
-		}
-		if err := t.write(w, ""); err != nil {
-			return err
-		}
-	}
-	out.line("")
-	if n := len(all) - len(shown); n > 0 {
-		out.line("and %d more with less to gain (--rows)", n)
-	}
-	out.line("gain: what could be on huge pages and is not. Of Go programs the heap counts, of others all anonymous memory.")
-	if u := f.Unseen; u != nil && u.Denied > 0 {
-		out.line("not looked at: %d of other users or protected, with %s of anonymous memory: CAP_SYS_PTRACE (sudo) opens all but what a security module or another user namespace protects", u.Denied,
-			unit.Size(u.DeniedBytes))
-	}
-	if u := f.Unseen; u != nil && u.Hidden != nil {
-		out.line("not seen: %s", *u.Hidden)
-	}
-	return out.err
-}
-
-func userText(uid *int) string {
-	if uid == nil {
-		return none
-	}
-	return strconv.Itoa(*uid)
-}
-
-func goText(version *string) string {
-	if version == nil {
-		return none
-	}
-	return strings.TrimPrefix(*version, "go")
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
@@ -15,11 +14,11 @@ func Requests(s *result.LoadSettings) string {
 	if s == nil {
 		return ""
 	}
-	return rateText(s.Rate) + " requests/s, " + requestText(s)
+	return rateText(s.Rate) + " requests/s, " + Request(s)
 }
 
-// requestText says what was requested.
-func requestText(s *result.LoadSettings) string {
+// Request says what was requested.
+func Request(s *result.LoadSettings) string {
 	verb := s.Method
 	if s.GRPC != "" {
 		verb = "gRPC"
@@ -129,89 +128,3 @@ const (
 	loadCaption  = "Latency from the intended start and CPU time per request, as measured"
 	intervalFrom = " ["
 )
-
-// loadTable lists what a load found of arms. Where there is no room for it in so many
-// columns, 0 for any, it is without intervals, and then without p50 and runs. It is nil for
-// no arms.
-func loadTable(arms []Loaded, columns int) (t *table, caption string) {
-	if len(arms) == 0 {
-		return nil, ""
-	}
-	plain := func(cell string) string {
-		cell, _, _ = strings.Cut(cell, intervalFrom)
-		return cell
-	}
-	if t = loadRows(arms, func(cell string) string { return cell }); columns <= 0 || t.width() <= columns {
-		return t, LoadCaption
-	}
-	if t = loadRows(arms, plain); t.width() > columns {
-		t = loadRows(arms, plain, "p50", "runs")
-	}
-	return t, loadCaption
-}
-
-// loadRows makes the table, but for some columns.
-func loadRows(arms []Loaded, cell func(string) string, without ...string) *table {
-	t := &table{left: map[int]bool{0: true}}
-	perRequest := figure.ByKey("cpu_per_request_seconds").Short
-	head := []string{"", "requests", "failed"}
-	for _, p := range LoadPercentiles {
-		head = append(head, p.Name)
-	}
-	head = append(head, perRequest, "runs")
-	add := func(row []string) {
-		var out []string
-		for i, c := range row {
-			if !slices.Contains(without, head[i]) {
-				out = append(out, c)
-			}
-		}
-		t.add(out...)
-	}
-	add(head)
-	for _, a := range arms {
-		row := []string{a.Name, unit.Number(a.Load.Intended), FailedRequests(a.Load)}
-		for _, p := range LoadPercentiles {
-			row = append(row, cell(Percentile(a.Load, p.Of(a.Load))))
-		}
-		add(append(row, cell(CPUPerRequest(a.Summary)), LoadRuns(a.Load)))
-	}
-	return t
-}
-
-// interrupted says that a run was ended under load: its last requests are not known.
-func interrupted(f *result.File) bool {
-	return slices.ContainsFunc(f.Arms[0].Samples, func(s *result.Sample) bool { return s.Load != nil && !s.Load.Complete })
-}
-
-// loadLines says what the load of a run found.
-func loadLines(f *result.File) []string {
-	l := f.Arms[0].Load
-	if l == nil {
-		return nil
-	}
-	var out []string
-	if s := f.Program.Requests; s != nil {
-		out = append(out, arrivalsText(*s))
-	}
-	switch {
-	case l.Intended == 0:
-		return append(out, "no request was measured")
-	case l.Runs == 0 && l.LateRuns > 0:
-		out = append(out, "LATE: do not count these latencies")
-	case l.Runs == 0 && !interrupted(f):
-		out = append(out, "of a run that failed: do not count these latencies")
-	case l.Runs == 0:
-		out = append(out, "not complete: of the requests until then")
-	case l.LateRuns > 0:
-		out = append(out, unit.Plural(l.Runs, "run")+fmt.Sprintf("; %d LATE, left out", l.LateRuns))
-	}
-	out = append(append(out, countsText(l.Counts)), failuresText(l.Failures.Kinds(f.Program.Requests, l.Errors))...)
-	for _, p := range LoadPercentiles {
-		out = append(out, p.Name+" "+Percentile(l, p.Of(l)))
-	}
-	if text := Delays(&f.Arms[0]); text != "" {
-		out = append(out, text)
-	}
-	return out
-}

@@ -109,6 +109,26 @@ func GrowthWords(p *result.Process) (out []string) {
 	return out
 }
 
+// RSSText says by how much RSS has grown, whatever of it grows; "" if it is not known.
+func RSSText(l *result.Leaks) string {
+	if l.RSSFirst == nil || l.RSSLast == nil {
+		return ""
+	}
+	levels := fmt.Sprintf("%s at first, %s at last", unit.Size(*l.RSSFirst), unit.Size(*l.RSSLast))
+	switch g := l.RSSGrowth; {
+	case g == nil:
+		return "RSS: " + levels + "; too few readings to say how it grows"
+	case g.Steady():
+		return "RSS: " + levels + "; no significant trend"
+	default:
+		text := "RSS: " + levels + "; it " + rssTrend(g)
+		if l.RSSPart != nil && l.RSSPartGrowth != nil {
+			text += fmt.Sprintf(", most of it in: %s (%s a minute)", *l.RSSPart, GrowthText(l.RSSPartGrowth))
+		}
+		return text
+	}
+}
+
 // rssTrend says by how much RSS grows or shrinks that is not steady.
 func rssTrend(g *result.Growth) string {
 	verb := "grows"
@@ -143,25 +163,6 @@ func cyclesSeen(o *result.OverTime) (n int, ok bool) {
 		return int(*o.Cycles[last]), true
 	}
 	return 0, false
-}
-
-// overTimeTable lists the parts of RSS over time.
-func overTimeTable(o *result.OverTime) *table {
-	t := &table{left: map[int]bool{0: true}}
-	t.add("over time", "first", "least", "most", "last", "a minute")
-	for _, p := range o.Parts {
-		cells := []string{p.Title()}
-		for _, n := range Extremes(p.Bytes) {
-			text := none
-			if n != nil {
-				text = SignedSize(*n)
-			}
-			cells = append(cells, text)
-		}
-		t.add(append(cells, GrowthText(p.Growth))...)
-	}
-	t.add("RSS", unit.Size(o.RSS[0]), unit.Size(slices.Min(o.RSS)), unit.Size(slices.Max(o.RSS)), unit.Size(o.RSS[len(o.RSS)-1]), GrowthText(o.Growth))
-	return t
 }
 
 // Extremes are the first, least, most and last of values; nil for what is not known.
@@ -267,7 +268,7 @@ func partsText(p *result.Process, kinds ...string) string {
 // InspectHead says what process it is that the lines of [InspectLine] are about, and what is
 // in their columns.
 func InspectHead(p *result.Process) string {
-	head := fmt.Sprintf("process %d: %s\n", p.PID, CommandText(p))
+	head := fmt.Sprintf("process %d: %s\n", p.PID, Command(p.Command, p.Name))
 	if about := strings.Join(About(p), ", "); about != "" {
 		head += about + "\n"
 	}
@@ -292,6 +293,3 @@ func inspectLine(cell func(i int) string) string {
 	}
 	return b.String() + "\n"
 }
-
-// CommandText is the command line of a process in short, or the kernel's name for it.
-func CommandText(p *result.Process) string { return commandText(p.Command, p.Name) }

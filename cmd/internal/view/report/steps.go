@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/internal/base/unit"
 )
 
 // A StepRow is what one step of a search of builds gives, in words.
@@ -49,30 +48,6 @@ func Steps(f *result.File) []StepRow {
 		out = append(out, row(Together, true, main.Ratio))
 	}
 	return out
-}
-
-// steps prints what each build gives.
-func (t *Tune) steps(p *printer) {
-	rows := Steps(t.File)
-	if len(rows) == 0 {
-		return
-	}
-	tb := &table{left: map[int]bool{0: true, 1: true, 2: true}}
-	tb.add("", "each alone", t.label()+" vs default [95%]")
-	for _, r := range rows {
-		mark := ""
-		if r.In {
-			mark = ">"
-		}
-		tb.add(mark, r.What, r.Gives)
-	}
-	p.line("")
-	if p.err == nil {
-		p.err = tb.write(p.w, "")
-	}
-	if s := t.File.BuildSeconds; s != nil {
-		p.line("builds took %s, which is not part of the search", unit.ElapsedSeconds(*s))
-	}
 }
 
 // setText says in a sentence what to set, and how to build.

@@ -2,68 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/base/unit"
 )
-
-// Suggest prints the call sites that would gain from an arena.
-func Suggest(w io.Writer, f *result.Suggest) error {
-	if err := sayRedacted(w, f.Header); err != nil {
-		return err
-	}
-	p := &printer{w: w}
-	p.line("%s", suggestTitle(f))
-	p.line("")
-	p.line("  %s", CostWords(f.Cost))
-	p.line("  %s in %s objects were allocated", unit.Size(f.Total.AllocBytes), unit.Count(float64(f.Total.AllocObjects)))
-	if f.Nothing != nil {
-		p.section("An arena", []string{"nothing to gain: " + *f.Nothing})
-	}
-	for i, s := range f.Suggestions {
-		p.section(fmt.Sprintf("%d. %s", i+1, s.Place()+"  "+s.Func), suggestion(s, f.Cost))
-	}
-	if len(f.Others) > 0 {
-		var lines []string
-		for _, o := range f.Others {
-			lines = append(lines, fmt.Sprintf("%6s  %s", unit.Percent(o.Share), o.Place()+"  "+o.Func), "        "+o.Why)
-		}
-		p.section("Not for an arena, by the share of bytes", lines)
-	}
-	if len(f.Suggestions) > 0 {
-		p.section("How", ArenaHow)
-	}
-	notes := &stat.Notes{}
-	for _, n := range f.Notes {
-		notes.Add(n)
-	}
-	p.notes(notes)
-	return p.err
-}
-
-// suggestTitle says what was looked at.
-func suggestTitle(f *result.Suggest) string {
-	switch {
-	case len(f.Command) > 0:
-		return "folio suggest: " + result.ShellLine(f.Command)
-	case f.Profile != nil:
-		return "folio suggest: " + *f.Profile
-	}
-	return "folio suggest"
-}
-
-// suggestion describes a call site.
-func suggestion(s result.Suggestion, c result.SuggestCost) []string {
-	out := SuggestionWords(s, c)
-	if s.Source != nil {
-		out = append(out, "line: "+strings.ReplaceAll(*s.Source, "\t", " "))
-	}
-	return append(out, "fix:  "+s.Sketch)
-}
 
 // SuggestionWords says in sentences what a call site allocates, how long that lives, and what
 // an arena would save.

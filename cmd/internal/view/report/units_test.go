@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -46,20 +45,5 @@ func TestSpread(t *testing.T) {
 		if got := stat.Summarize(tt.values).SpreadText(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-	}
-}
-
-func TestTable(t *testing.T) {
-	tb := &table{left: map[int]bool{0: true}}
-	tb.add("name", "", "n", "note")
-	tb.add("µs", "", "10", "")
-	tb.add("longer")
-	var b strings.Builder
-	if err := tb.write(&b, "> "); err != nil {
-		t.Fatal(err)
-	}
-	want := "> name     n  note\n> µs      10\n> longer\n"
-	if b.String() != want {
-		t.Errorf("table:\n%swant:\n%s", b.String(), want)
 	}
 }

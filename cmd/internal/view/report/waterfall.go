@@ -10,23 +10,6 @@ import (
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// waterfallTable is the memory of a process from its RSS down.
-func waterfallTable(w *result.Waterfall) *table {
-	t := &table{left: map[int]bool{0: true}}
-	t.add("part of RSS", "bytes", "share", "runtime says", "+-")
-	for _, p := range w.Parts {
-		if p.Bytes == 0 && (p.Runtime == nil || *p.Runtime == 0) {
-			continue
-		}
-		t.add(p.Title(), SignedSize(p.Bytes), share(p.Bytes, w.RSS), SizeOr(p.Runtime), SizeOr(p.Uncertainty))
-		for _, of := range p.Of {
-			t.add("  "+console.Line(of.Name), unit.Size(of.Bytes), share(int64(min(of.Bytes, 1<<62)), w.RSS), none, none)
-		}
-	}
-	t.add("RSS", unit.Size(w.RSS), share(int64(min(w.RSS, 1<<62)), w.RSS), none, drift(w.Drift))
-	return t
-}
-
 // NearPeakTitle says of what moment the memory of a run is.
 func NearPeakTitle(w *result.NearPeak) string {
 	at := "at the peak"
@@ -38,19 +21,6 @@ func NearPeakTitle(w *result.NearPeak) string {
 		of = fmt.Sprintf(", the highest of %d runs", w.Runs)
 	}
 	return fmt.Sprintf("Memory %s of RSS%s: process %d (%s), %s after the start", at, of, w.PID, console.Line(w.Name), unit.Seconds(w.At))
-}
-
-// nearPeak prints the memory of a run near its peak.
-func (p *printer) nearPeak(w *result.NearPeak) error {
-	p.section(NearPeakTitle(w), nil)
-	if err := waterfallTable(&w.Waterfall).write(p.w, "  "); err != nil {
-		return err
-	}
-	// The run has GC cycles of its own, of all its life.
-	for _, l := range append(WaterfallNotes(&w.Waterfall, GCText(w.GC, false)), w.Why...) {
-		p.line("  %s", console.Line(l))
-	}
-	return p.err
 }
 
 // WaterfallNotes are the lines below a waterfall: what is not part of RSS, where the heap
@@ -107,28 +77,6 @@ func MemoryAdviceTitle(w *result.Waterfall) string {
 	return fmt.Sprintf("What to do: at most %s of %s can come back", unit.Size(w.Together), unit.Size(w.RSS))
 }
 
-// MemoryAdviceBound is how much an advice can return.
-func MemoryAdviceBound(a result.MemoryAdvice) string {
-	text := "at most " + unit.Size(a.Bytes)
-	switch {
-	case a.Beyond == 0:
-		text += ", all of it by what is above, too"
-	case a.Beyond < a.Bytes:
-		text += fmt.Sprintf(", %s of it not by what is above", unit.Size(a.Beyond))
-	}
-	return text
-}
-
-// memoryAdvice are the lines of what to do.
-func memoryAdvice(w *result.Waterfall) (lines []string) {
-	for i, a := range w.Advice {
-		lines = append(lines, fmt.Sprintf("%d. %s: %s", i+1, MemoryAdviceBound(a), console.Line(a.What)))
-		do := strings.TrimSpace(console.Line(a.Do) + " " + console.Line(a.Subject))
-		lines = append(lines, "   "+strings.TrimSpace(do+" "+console.Line(a.Code)))
-	}
-	return lines
-}
-
 // fragmented names the size classes with the most memory that is in no object.
 func fragmented(classes []result.MemoryClass) string {
 	const most, least = 3, 64 << 10
@@ -149,24 +97,10 @@ func SignedSize(n int64) string {
 	return unit.Size(uint64(n))
 }
 
-func share(n int64, of uint64) string {
-	if of == 0 {
-		return none
-	}
-	return unit.Percent(float64(n) / float64(of))
-}
-
 // SizeOr prints a size; - for nil, which was not read.
 func SizeOr(n *uint64) string {
 	if n == nil {
 		return none
 	}
 	return unit.Size(*n)
-}
-
-func drift(n *int64) string {
-	if n == nil {
-		return none
-	}
-	return unit.Size(uint64(max(*n, -*n)))
 }

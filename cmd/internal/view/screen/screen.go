@@ -114,7 +114,7 @@ func fill(lines []string, foot string, height int) []string {
 
 // head says which process it is, and how its memory stands.
 func (m Model) head(p *result.Process, width int) []string {
-	out := []string{styled(bold, cut(fmt.Sprintf("process %d: %s", p.PID, report.CommandText(p)), width)),
+	out := []string{styled(bold, cut(fmt.Sprintf("process %d: %s", p.PID, report.Command(p.Command, p.Name)), width)),
 		cut(console.Line(strings.Join(report.About(p), ", ")), width)}
 	if text := report.LimitText(p); text != "" {
 		rss, _ := report.Charged(p)

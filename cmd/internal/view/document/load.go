@@ -1,0 +1,119 @@
+package document
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// loadSection is what a load found.
+func loadSection(f *result.Load) *Section {
+	set := &f.Settings
+	s := &Section{Kicker: "folio load", Heading: report.Request(set), Notes: f.Notes,
+		About: []string{report.Arrivals(*set)}}
+	if !f.Complete {
+		s.failed("interrupted")
+	}
+	if f.Intended == 0 {
+		s.Answers = append(s.Answers, Answer{Main: true, Text: "Nothing was measured."})
+		return s
+	}
+	a := Answer{Main: f.Complete, Text: report.Counts(f.Counts) + ".", Bad: f.Late}
+	if f.Late {
+		a.Sure = "LATE: do not count these latencies. The 99th percentile of late starts is above " + unit.Seconds(f.Lateness.Bound)
+		if longer := f.Lateness.Added; longer != nil {
+			a.Sure += ", and makes p99 longer by " + unit.Seconds(*longer)
+		}
+		a.Sure += ". Give the generator a CPU of its own, or a lower --rate."
+	}
+	s.Answers = append(s.Answers, a)
+	b := &Block{Key: true}
+	if len(f.Status) > 0 {
+		b.Words = append(b.Words, "Answers: "+tally(f.Status)+" by "+protocols(f.Protocols)+".")
+	}
+	if len(f.Codes) > 0 {
+		b.Words = append(b.Words, "Status of gRPC: "+tally(f.Codes)+".")
+	}
+	if l := f.Lateness; l.P99 != nil {
+		b.Words = append(b.Words, formatf("Generator: starts late by %s (median), %s (99th percentile), %s (maximum); %s later than %s.",
+			unit.Seconds(*l.P50), unit.Seconds(*l.P99), unit.Seconds(*l.Max), unit.Number(l.LateStarts), unit.Span(result.LateStart)))
+	}
+	s.Blocks = []*Block{percentiles(f.Latency, result.LoadIntervals{}), b}
+	if t := failures(f.Failures.Kinds(set, f.Errors)); t != nil {
+		s.Blocks = append(s.Blocks, &Block{Key: true, Tables: []*Table{t}})
+	}
+	return s
+}
+
+// loadsSection is several runs of one load together.
+func loadsSection(m *result.LoadMerged) *Section {
+	s := &Section{Kicker: "folio load", Heading: unit.Plural(m.Runs, "run") + " together"}
+	if m.LateRuns > 0 {
+		s.About = append(s.About, unit.Plural(m.LateRuns, "run")+" left out: the generator was late")
+	}
+	if m.PartialRuns > 0 {
+		s.About = append(s.About, unit.Plural(m.PartialRuns, "run")+" left out: interrupted")
+	}
+	s.Answers = []Answer{{Main: true, Text: report.Counts(m.Counts) + "."}}
+	s.Blocks = []*Block{percentiles(m.Latency, m.Intervals)}
+	if t := failures(m.Failures.Kinds(nil, m.Errors)); t != nil {
+		s.Blocks = append(s.Blocks, &Block{Key: true, Tables: []*Table{t}})
+	}
+	return s
+}
+
+// failures lists the kinds of failures that there were; nil for none.
+func failures(kinds []result.LoadFailedKind) *Table {
+	t := &Table{Caption: "Failed", Head: []Column{{Label: "requests", Num: true}, {Label: "why"}}}
+	for _, k := range kinds {
+		t.Rows = append(t.Rows, Row{Cells: []Cell{num(unit.Number(k.Requests), float64(k.Requests)), plain(k.Text)}})
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// tally lists counts by name.
+func tally(m map[string]int64) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, unit.Number(m[k])+" "+k)
+	}
+	return join(out)
+}
+
+func protocols(m map[string]int64) string {
+	if len(m) > 1 {
+		return tally(m)
+	}
+	return strings.Join(slices.Sorted(maps.Keys(m)), "")
+}
+
+// percentiles lists those of a load. One that falls among failed requests is "failed".
+func percentiles(l result.LoadLatency, in result.LoadIntervals) *Block {
+	t := &Table{Head: cols("", "", "95% interval, by resampling runs")}
+	for _, x := range []struct {
+		name     string
+		v        *float64
+		interval *result.LoadInterval
+	}{{"p50", l.P50, in.P50}, {"p90", l.P90, in.P90}, {"p99", l.P99, in.P99}, {"p99.9", l.P999, in.P999}, {"max", l.Max, nil}} {
+		cells := []Cell{plain(x.name), plain("failed"), plain("")}
+		if x.v != nil {
+			cells[1] = num(unit.Seconds(*x.v), *x.v)
+		}
+		if i := x.interval; i != nil {
+			cells[2] = plain(formatf("%s to %s", unit.Seconds(i.Lo), unit.Seconds(i.Hi)))
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells})
+	}
+	if l.Max == nil && l.SlowestAnswer != nil {
+		t.Rows = append(t.Rows, Row{Cells: []Cell{plain("slowest answer"), num(unit.Seconds(*l.SlowestAnswer), *l.SlowestAnswer), plain("")}})
+	}
+	t.dropEmpty()
+	return &Block{Key: true, Title: "Latency, from the intended start", Tables: []*Table{t}}
+}

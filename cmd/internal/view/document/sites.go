@@ -1,0 +1,270 @@
+package document
+
+import (
+	"strings"
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// sitesSection is who keeps the memory of a process.
+func sitesSection(f *result.Sites) *Section {
+	s := &Section{Kicker: "folio " + f.Kind, Heading: "profiles", Notes: f.Notes}
+	if f.PID != nil {
+		s.Heading = formatf("process %d, %s", *f.PID, report.Command(f.Command, "unknown"))
+	}
+	if f.GoVersion != nil {
+		s.About = []string{*f.GoVersion}
+	}
+	if f.Heap != nil {
+		s.heap(f.Heap)
+	}
+	if f.Growth != nil {
+		s.growth(f.Growth)
+	}
+	if f.Goroutines != nil {
+		s.goroutines(f.Goroutines)
+	}
+	if f.Leaks != nil {
+		s.leaks(f.Leaks)
+	}
+	if len(s.Answers) > 0 {
+		s.Answers[0].Main = true
+	}
+	return s
+}
+
+// siteText names a line, the function of the library that allocates there, and its caller.
+func siteText(s result.SiteLine, inside *string, callers []string) string {
+	text := result.ShortFunc(s.Func)
+	switch place := s.Place(); {
+	case place != "":
+		text += " " + place
+	case s.Func == result.SiteRuntime:
+		text = "the runtime itself"
+	case s.Func == result.SiteUnknown:
+		text = "unknown: the stack has no names"
+	}
+	if inside != nil && *inside != s.Func {
+		text += ", in " + result.ShortFunc(*inside)
+	}
+	if len(callers) > 0 {
+		text += ", from " + result.ShortFunc(callers[0])
+	}
+	return text
+}
+
+// heap lists the lines that allocate what is in use.
+func (s *Section) heap(h *result.HeapSites) {
+	sampled := "every object counted"
+	if h.Rate > 1 {
+		sampled = "estimated from a sample for every " + unit.Size(h.Rate)
+	}
+	s.Answers = append(s.Answers, Answer{Figure: unit.Size(h.InUseBytes), Neutral: true,
+		Text: formatf("in %s objects in use after the last GC cycle; %s in %s allocated since the start (%s).",
+			unit.Count(float64(h.InUseObjects)), unit.Size(h.AllocBytes), unit.Count(float64(h.AllocObjects)), sampled)})
+	t := &Table{Caption: "Lines that allocate" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "in use", Num: true}, {Label: "objects", Num: true},
+		{Label: "share", Num: true}, {Label: "allocated", Num: true}, {Label: "line that allocates"}}}
+	for _, x := range h.Sites {
+		part := plain(unit.None)
+		if h.InUseBytes > 0 {
+			part = share(float64(x.InUseBytes) / float64(h.InUseBytes))
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{sizeOf(x.InUseBytes), count(x.InUseObjects), part, sizeOf(x.AllocBytes), code(siteText(x.SiteLine, x.Inside, x.Callers))}})
+	}
+	s.Blocks = append(s.Blocks, &Block{Key: true, Title: "Lines that allocate", Tables: []*Table{t}})
+}
+
+func sizeOf(n int64) Cell { return num(unit.Size(n), float64(n)) }
+
+func count(n int64) Cell { return num(unit.Count(float64(n)), float64(n)) }
+
+// growth lists the lines whose objects in use have become more between two profiles.
+func (s *Section) growth(g *result.HeapGrowth) {
+	a := Answer{Figure: signed(g.After.InUseBytes - g.Before.InUseBytes), Neutral: true,
+		Text: formatf("of heap in use: %s before, %s after.", unit.Size(g.Before.InUseBytes), unit.Size(g.After.InUseBytes))}
+	if g.Other {
+		a.Sure = "The second profile has allocated less than the first: it is of another process, or of an earlier time."
+	}
+	t := &Table{Caption: "Lines that have grown" + HeadingsSort, Sort: true, More: "line", Head: []Column{{Label: "growth", Num: true}, {Label: "+-", Num: true},
+		{Label: "objects", Num: true}, {Label: "before", Num: true}, {Label: "after", Num: true}, {Label: "line that allocates"}}}
+	unsure := 0
+	for i := range g.Sites {
+		switch x := &g.Sites[i]; {
+		case x.Bytes <= 0:
+		case !x.Certain():
+			unsure++
+		default:
+			t.Rows = append(t.Rows, Row{Cells: []Cell{num(signed(x.Bytes), float64(x.Bytes)), num(unit.Bytes(x.Error), x.Error),
+				num(formatf("%+d", x.Objects), float64(x.Objects)), sizeOf(x.Before.InUseBytes), sizeOf(x.After.InUseBytes),
+				code(siteText(x.SiteLine, x.Inside, x.Callers))}})
+		}
+	}
+	if len(t.Rows) == 0 {
+		a.Detail = "No line has grown."
+	}
+	if unsure > 0 {
+		a.Detail = strings.TrimSpace(a.Detail + formatf(" %s grew by less than the error of the sample.", upper(unit.Plural(unsure, "line"))))
+	}
+	s.Answers = append(s.Answers, a)
+	s.Blocks = append(s.Blocks, &Block{Key: true, Title: "Lines that have grown", Tables: []*Table{t}})
+}
+
+func signed(n int64) string {
+	if n < 0 {
+		return "-" + unit.Size(-n)
+	}
+	return "+" + unit.Size(n)
+}
+
+// goroutines lists them by where they were created and where they wait.
+func (s *Section) goroutines(g *result.GoroutineSites) {
+	a := Answer{Figure: unit.Plural(g.Total, "goroutine"), Neutral: true, Text: formatf("of them %d of the runtime itself", g.Runtime)}
+	if g.Leaked != nil {
+		a.Text += formatf(", %d leaked (as of the program's last profile goroutineleak)", *g.Leaked)
+	}
+	a.Text += "."
+	if g.Unread > 0 {
+		a.Sure = formatf("%d could not be read.", g.Unread)
+	}
+	s.Answers = append(s.Answers, a)
+	b := &Block{Key: true, Title: "By where they were created, and wait", More: "group"}
+	for _, x := range g.Groups {
+		state := x.State
+		if x.Leaked {
+			state += ", leaked"
+		}
+		if x.Waits != nil {
+			state += ", up to " + unit.Elapsed(time.Duration(*x.Waits*float64(time.Second)))
+		}
+		created := "started by the runtime"
+		if x.Created != nil {
+			created = "created by " + result.ShortFunc(x.Created.Func) + " " + x.Created.Place()
+		}
+		stack := x.Stack // without how the runtime waits, which the state says
+		for len(stack) > 1 && strings.HasPrefix(stack[0].Func, "runtime.") {
+			stack = stack[1:]
+		}
+		b.Folds = append(b.Folds, &Fold{Title: formatf("%s [%s] %s", unit.Count(float64(x.Count)), state, created), Words: calls(stack)})
+	}
+	s.Blocks = append(s.Blocks, b)
+}
+
+// shownFrames is how many calls of a stack are shown.
+const shownFrames = 8
+
+// calls are the first ones of a stack.
+func calls(stack []result.SiteLine) (out []string) {
+	for i, l := range stack {
+		if i == shownFrames {
+			return append(out, formatf("... %d more", len(stack)-i))
+		}
+		out = append(out, strings.TrimSpace(result.ShortFunc(l.Func)+" "+l.Place()))
+	}
+	return out
+}
+
+// leaks says what grew while a process was watched.
+func (s *Section) leaks(l *result.Leaks) {
+	watched := watchedText(l)
+	blind := watched == ""
+	if blind {
+		watched = "nothing of it could be read"
+	}
+	ended := ""
+	switch {
+	case l.Ended:
+		ended = ", when it ended"
+	case l.Interrupted:
+		ended = ", when it was interrupted"
+	}
+	s.About = append(s.About, formatf("watched for %s%s: %s", unit.ElapsedSeconds(l.Seconds), ended, watched))
+	a := Answer{Bad: len(l.Growing) > 0, Sure: upper(report.RSSText(l))}
+	switch {
+	case len(l.Growing) > 0:
+		a.Text = formatf("%s without end.", upper(map[bool]string{true: "one thing grows", false: formatf("%d things grow", len(l.Growing))}[len(l.Growing) == 1]))
+	case !l.Enough:
+		a.Text = "Not judged: too few readings."
+	case blind:
+		a.Text = "Not judged."
+	case l.HeapUnjudged != nil:
+		a.Text = "No go statement or part of memory outside of the Go heap grows without end."
+	default:
+		a.Text = "No line, go statement or part of memory grows without end."
+	}
+	if l.HeapUnjudged != nil {
+		a.Detail = "Whether the Go heap grows without end is not known yet: " + *l.HeapUnjudged
+	}
+	s.Answers = append(s.Answers, a)
+	b := &Block{Key: true, Title: "What grows", More: "stack"}
+	t := &Table{Caption: b.Title, Head: []Column{{Label: "growth/min", Num: true}, {Label: "95% interval", Num: true}, {Label: "from", Num: true},
+		{Label: "to", Num: true}, {Label: "confidence", Num: true}, {Label: "what grows"}}}
+	for _, g := range l.Growing {
+		t.Rows = append(t.Rows, leakRow(g))
+		if g.Kind == "goroutines" && len(g.Stack) > 0 && g.Site != nil && g.State != nil {
+			b.Folds = append(b.Folds, &Fold{Title: formatf("goroutines of %s wait here [%s]:", g.Site.Place(), *g.State), Words: calls(g.Stack)})
+		}
+	}
+	b.Tables = []*Table{t}
+	s.Blocks = append(s.Blocks, b)
+	for _, x := range l.Blocked {
+		s.Answers = append(s.Answers, Answer{Bad: true, Text: formatf("A %s has been waiting for about %s [%s]: the %ss queued behind it do not run, and what they would free stays.",
+			x.Kind, unit.ElapsedSeconds(x.Seconds), x.State, x.Kind)})
+		s.Blocks = append(s.Blocks, &Block{Key: true, Title: formatf("Where the %s waits", x.Kind), Words: calls(x.Stack)})
+	}
+}
+
+// watchedText says what of a process was watched; "" for nothing.
+func watchedText(l *result.Leaks) string {
+	var out []string
+	if l.Cycles != nil && l.Sites != nil {
+		lines := unit.Plural(*l.Sites, "line") + " that allocate"
+		if *l.Sites == 1 {
+			lines += "s"
+		}
+		out = append(out, formatf("%s (%s)", lines, unit.Plural(*l.Cycles, "heap profile")))
+	}
+	if l.Starts != nil {
+		out = append(out, unit.Plural(*l.Starts, "go statement"))
+	}
+	if l.Parts != nil {
+		out = append(out, unit.Plural(*l.Parts, "part")+" of its memory")
+	}
+	return join(out)
+}
+
+func leakRow(g result.Leak) Row {
+	value := unit.Bytes
+	if g.Kind == "goroutines" {
+		value = func(v float64) string { return unit.Count(float64(int64(v + 0.5))) }
+	}
+	sure := unit.Percent(g.Confidence)
+	if g.Confidence > 0.999 { // never 100%
+		sure = ">99.9%"
+	}
+	return Row{Cells: []Cell{num("+"+value(60*g.Slope), g.Slope), plain(value(60*g.Low) + " to " + value(60*g.High)),
+		num(value(g.From), g.From), num(value(g.To), g.To), num(sure, g.Confidence), plain(leakText(g))}}
+}
+
+func leakText(g result.Leak) string {
+	switch {
+	case g.Title != nil && g.Name != nil:
+		return *g.Title + ", most of it " + *g.Name
+	case g.Title != nil:
+		return *g.Title
+	case g.Site == nil:
+		return g.Kind
+	case g.Kind == "goroutines":
+		text := "goroutines created by " + result.ShortFunc(g.Site.Func) + " " + g.Site.Place()
+		if g.State != nil {
+			text += ", " + *g.State
+		}
+		if g.Leaked {
+			text += ", leaked"
+		}
+		return text
+	}
+	return siteText(*g.Site, g.Inside, g.Callers)
+}

@@ -1,0 +1,121 @@
+package text
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foliomem/folio/cmd/internal/base/stat"
+	"github.com/foliomem/folio/cmd/internal/process/leak"
+	"github.com/foliomem/folio/cmd/internal/program/callsite"
+	"github.com/foliomem/folio/cmd/internal/result"
+)
+
+// What could not be watched is null in the file, and not 0 of it in the text.
+func TestLeaksUnread(t *testing.T) {
+	for _, c := range []struct {
+		report leak.Report
+		text   string
+		null   string // of the keys
+	}{
+		{leak.Report{Sites: new(7), Starts: new(0), Parts: new(6), Cycles: new(9)}, "7 lines that allocate (9 heap profiles), 0 go statements, 6 parts of its memory", ""},
+		{leak.Report{Sites: new(1), Starts: new(1), Parts: new(1), Cycles: new(1)}, ": 1 line that allocates (1 heap profile), 1 go statement, 1 part of its memory", ""},
+		{leak.Report{Starts: new(2), Parts: new(6)}, ": 2 go statements, 6 parts of its memory", "allocation_sites heap_profiles"},
+		{leak.Report{Parts: new(6)}, ": 6 parts of its memory", "allocation_sites goroutine_sites heap_profiles"},
+		{leak.Report{}, ": nothing of it could be read", "allocation_sites goroutine_sites heap_profiles memory_parts"},
+	} {
+		c.report.Elapsed = time.Minute
+		f := result.NewSites("v1", "leaks", 7, nil, "")
+		f.SetLeaks(&c.report)
+		var b strings.Builder
+		if err := show(&b, f, Options{Rows: 20}); err != nil || !strings.Contains(b.String(), c.text+"\n") {
+			t.Errorf("no %q in %q, %v", c.text, b.String(), err)
+		}
+		data, err := f.JSON()
+		var keys struct {
+			Leaks map[string]any `json:"leaks"`
+		}
+		if err != nil || json.Unmarshal(data, &keys) != nil {
+			t.Fatalf("%s, %v", data, err)
+		}
+		for _, key := range []string{"allocation_sites", "goroutine_sites", "heap_profiles", "memory_parts"} {
+			if value, has := keys.Leaks[key]; !has || (value == nil) != strings.Contains(c.null, key) {
+				t.Errorf("%s: %v, %v; null should be %s", key, value, has, c.null)
+			}
+		}
+	}
+}
+
+// A growth of the Go heap that could not be judged, and one of RSS, are not denied.
+func TestLeaksNotJudged(t *testing.T) {
+	const mib = 1 << 20
+	why := "only 3 of 5 GC cycles; they take at most 8m, for one is forced every 2m: folio leaks --duration 8m 7"
+	grows := &leak.RSS{
+		First: 100 * mib, Last: 400 * mib, Over: 25 * time.Second, Growth: &stat.Trend{N: 60, Slope: 594 * mib, Lo: 580 * mib, Hi: 600 * mib},
+		Part: "Go heap", PartGrowth: &stat.Trend{N: 60, Slope: 590 * mib, Lo: 580 * mib, Hi: 600 * mib},
+	}
+	growing := []leak.Finding{{Kind: leak.Memory, Title: "malloc"}}
+	said := "RSS: 100.0MiB at first, 400.0MiB at last; it grows by 594.0MiB a minute (95% interval +580.0MiB to +600.0MiB), most of it in: Go heap (+590.0MiB a minute)\n"
+	for _, c := range []struct {
+		report leak.Report
+		text   string // the end of it
+		json   string
+	}{
+		{
+			leak.Report{HeapUnjudged: why, RSS: grows},
+			"\n\nNo go statement or part of memory outside of the Go heap grows without end.\n  " + said +
+				"  Whether the Go heap grows without end is not known yet: " + why + "\n",
+			`"heap_judged":false,"heap_not_judged":"` + why + `","rss_first_bytes":104857600,"rss_last_bytes":419430400,"rss_growth":{"bytes_per_minute":622854144,"lo":608174080,"hi":629145600},"rss_part":"Go heap","rss_part_growth":{"bytes_per_minute":618659840,`,
+		},
+		{
+			leak.Report{HeapUnjudged: why, RSS: grows, Found: growing},
+			"  Whether the Go heap grows without end is not known yet: " + why + "\n\nWhat grows\n  growth/min  95% interval  from  to  confidence  what grows\n         +0B      0B to 0B    0B  0B        0.0%  malloc\n",
+			`"heap_judged":false,"heap_not_judged":"` + why + `"`,
+		},
+		{
+			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: 100 * mib, Last: 99 * mib}},
+			"\nNo line, go statement or part of memory grows without end.\n  RSS: 100.0MiB at first, 99.00MiB at last; too few readings to say how it grows\n",
+			`"heap_judged":true,"heap_not_judged":null,"rss_first_bytes":104857600,"rss_last_bytes":103809024,"rss_growth":null,"rss_part":null,"rss_part_growth":null`,
+		},
+		{
+			leak.Report{HeapJudged: true, RSS: &leak.RSS{First: mib, Last: mib, Growth: &stat.Trend{Lo: -1, Hi: 1}}},
+			"\nNo line, go statement or part of memory grows without end.\n  RSS: 1.000MiB at first, 1.000MiB at last; no significant trend\n",
+			`"rss_growth":{"bytes_per_minute":0,"lo":-1,"hi":1}`,
+		},
+		{leak.Report{}, ": nothing of it could be read\n\nNot judged.\n", `"heap_judged":false,"heap_not_judged":null`},
+		{leak.Report{HeapJudged: true}, "\nNo line, go statement or part of memory grows without end.\n", `"rss_first_bytes":null,"rss_last_bytes":null,"rss_growth":null`},
+	} {
+		if c.report.Readings = 60; c.report.HeapJudged || c.report.HeapUnjudged != "" {
+			c.report.Parts = new(6)
+		}
+		f := result.NewSites("v1", "leaks", 7, nil, "")
+		f.SetLeaks(&c.report)
+		var b, compact bytes.Buffer
+		if err := show(&b, f, Options{Rows: 20}); err != nil || !strings.HasSuffix(b.String(), c.text) {
+			t.Errorf("%q does not end with %q, %v", b.String(), c.text, err)
+		}
+		if data, err := f.JSON(); err != nil || json.Compact(&compact, data) != nil || !strings.Contains(compact.String(), c.json) {
+			t.Errorf("no %s in %s, %v", c.json, compact.String(), err)
+		}
+	}
+}
+
+// The rows of a heap profile name what is no line, too.
+func TestSitesNotLines(t *testing.T) {
+	use := func(n int64) callsite.Use { return callsite.Use{InUseBytes: n, InUseObjects: 1} }
+	f := result.NewSites("v1", "sites", 7, nil, "")
+	f.SetHeap(&callsite.Diff{After: use(100), Changes: []callsite.Change{
+		{Func: "main.f", File: "/src/main.go", Line: 3, After: use(70)}, {Func: callsite.Runtime, After: use(20)}, {Func: callsite.Unknown, After: use(10)},
+	}}, 1)
+	var b strings.Builder
+	if err := show(&b, f, Options{Rows: 20}); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{" 70.0%     0B  main.f main.go:3\n", " 20.0%     0B  the runtime itself\n", " 10.0%     0B  unknown: the stack has no names\n"} {
+		if text := strings.ReplaceAll(b.String(), "         0B", "     0B"); !strings.Contains(text, row) {
+			t.Errorf("no %q in %s", row, text)
+		}
+	}
+}

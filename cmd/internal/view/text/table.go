@@ -1,0 +1,205 @@
+package text
+
+import (
+	"cmp"
+	"math"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/internal/base/console"
+)
+
+// The bar of the largest share, in columns.
+const leastBar, barWidth, mostBar = 10, 30, 60
+
+// table prints a table below its caption, unless that is the title above it, or the table is
+// alone there and the caption explains nothing.
+func (p *printer) table(t *document.Table, title string, alone bool) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	if caption := t.TextCaption(); caption != title && (p.o.Full || !alone || strings.Contains(caption, ";")) {
+		p.say("  ", caption)
+	}
+	t = p.shown(t)
+	if t.Wrap && len(t.Head) > 2 {
+		p.sentences(t)
+		return
+	}
+	rows := t.Rows
+	if t.More != "" && p.o.Rows > 0 && len(rows) > p.o.Rows {
+		rows = rows[:p.o.Rows]
+	}
+	all := [][]string{nil}
+	for _, c := range t.Head {
+		all[0] = append(all[0], c.Label)
+	}
+	for _, r := range rows {
+		var cells []string
+		for _, c := range r.Cells {
+			cells = append(cells, c.Text)
+		}
+		all = append(all, cells)
+	}
+	if strings.Join(all[0], "") == "" || t.Bar > 0 && !p.o.Full { // what has bars speaks for itself
+		all = all[1:]
+	}
+	for _, l := range p.columns(t, all) {
+		p.line(l)
+	}
+	p.more(len(t.Rows)-len(rows), t.More)
+}
+
+// shown is a table without what is not part of the answer, unless all is to be shown.
+func (p *printer) shown(t *document.Table) *document.Table {
+	if p.o.Full {
+		return t
+	}
+	out := *t
+	out.Head, out.Rows = nil, nil
+	for i, c := range t.Head {
+		if c.Minor {
+			if i < t.Bar {
+				out.Bar--
+			}
+			continue
+		}
+		out.Head = append(out.Head, c)
+	}
+	for _, r := range t.Rows {
+		if r.Minor {
+			continue
+		}
+		cells := r.Cells
+		r.Cells = nil
+		for i, c := range cells {
+			if !t.Head[i].Minor {
+				r.Cells = append(r.Cells, c)
+			}
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return &out
+}
+
+// columns lays out rows. Columns that are empty in every row take no room.
+func (p *printer) columns(t *document.Table, rows [][]string) (lines []string) {
+	width := make([]int, len(t.Head))
+	for _, r := range rows {
+		for i, c := range r {
+			r[i] = console.Line(c)
+			width[i] = max(width[i], console.Width(r[i]))
+		}
+	}
+	p.fit(t, rows, width)
+	bars := p.bars(t, width)
+	for n, r := range rows {
+		var b strings.Builder
+		for i, c := range r {
+			if width[i] == 0 {
+				continue
+			}
+			b.WriteString("  ")
+			pad := strings.Repeat(" ", width[i]-console.Width(c))
+			if t.Head[i].Num {
+				b.WriteString(pad + c)
+			} else {
+				b.WriteString(c + pad)
+			}
+			if bars != nil && i == 0 {
+				b.WriteString("  " + bars[n+len(bars)-len(rows)])
+			}
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+// fit shortens the widest column of words where the terminal is too narrow: in the middle,
+// where names are longest.
+func (p *printer) fit(t *document.Table, rows [][]string, width []int) {
+	if p.o.Width <= 0 || t.Bar > 0 {
+		return
+	}
+	over, widest := -p.o.Width, -1
+	for i, w := range width {
+		if w > 0 {
+			over += w + 2
+		}
+		if !t.Head[i].Num && (widest < 0 || w > width[widest]) {
+			widest = i
+		}
+	}
+	if over <= 0 || widest < 0 {
+		return
+	}
+	most := max(width[widest]-over, leastWords)
+	for _, r := range rows {
+		if c := []rune(r[widest]); len(c) > most {
+			r[widest] = string(c[:most/3]) + "..." + string(c[len(c)-(most-most/3-3):])
+		}
+	}
+	width[widest] = min(width[widest], most)
+}
+
+// leastWords is to how many columns one is shortened at most.
+const leastWords = 20
+
+// bars draws the column that a table has bars of, with one for its head; nil for none.
+func (p *printer) bars(t *document.Table, width []int) []string {
+	if t.Bar == 0 {
+		return nil
+	}
+	long := barWidth
+	if p.o.Width > 0 {
+		long = p.o.Width - 4
+		for _, w := range width {
+			long -= w + 2
+		}
+		long = max(leastBar, min(mostBar, long))
+	}
+	most := 0.0
+	value := func(r document.Row) float64 {
+		if v := r.Cells[t.Bar].Sort; v != nil && !math.IsInf(*v, 0) && !r.Mark {
+			return *v
+		}
+		return 0
+	}
+	for _, r := range t.Rows {
+		most = max(most, value(r))
+	}
+	out := []string{strings.Repeat(" ", long)}
+	for _, r := range t.Rows {
+		bar := ""
+		if v := value(r); v > 0 {
+			bar = cmp.Or(strings.Repeat("█", int(v/most*float64(long)+0.5)), "▏")
+		}
+		out = append(out, bar+strings.Repeat(" ", long-console.Width(bar)))
+	}
+	return out
+}
+
+// sentences prints a table whose cells are sentences: what is short on one line, and each
+// sentence on lines of its own below.
+func (p *printer) sentences(t *document.Table) {
+	for _, r := range t.Rows {
+		var head, below []string
+		for i, c := range r.Cells {
+			switch {
+			case c.Text == "":
+			case i == 0 || t.Head[i].Num:
+				label := ""
+				if t.Head[i].Num {
+					label = t.Head[i].Label + " "
+				}
+				head = append(head, label+c.Text)
+			default:
+				below = append(below, c.Text)
+			}
+		}
+		p.say("  ", strings.Join(head, ", "))
+		for _, l := range below {
+			p.say("    ", l)
+		}
+	}
+}

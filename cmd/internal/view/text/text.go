@@ -1,0 +1,205 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/internal/base/console"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// Options say how a text is laid out.
+type Options struct {
+	// Width is how many columns there are; 0 where that is not known: then nothing is wrapped.
+	Width int
+	// Rows bounds the lists that may be long; 0 for no bound.
+	Rows int
+	// Full has all, not the answer alone.
+	Full bool
+}
+
+// Render prints a document.
+func Render(w io.Writer, d *document.Document, o Options) error {
+	p := &printer{w: w, o: o}
+	for i, s := range d.Sections {
+		if i > 0 {
+			p.line("")
+		}
+		p.section(s)
+	}
+	return p.err
+}
+
+// A printer writes lines and keeps the first error.
+type printer struct {
+	w   io.Writer
+	o   Options
+	err error
+}
+
+func (p *printer) line(text string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, strings.TrimRight(console.Line(text), " ")+"\n")
+	}
+}
+
+// say prints a text in lines as wide as the terminal, unless it is empty; all but the first
+// are indented further.
+func (p *printer) say(indent, text string) {
+	switch {
+	case text == "":
+	case p.o.Width <= 0:
+		p.line(indent + text)
+	default:
+		for _, l := range console.Wrap(indent, indent+"  ", text, p.o.Width) {
+			p.line(l)
+		}
+	}
+}
+
+// noCycleCounter begins the note of a machine without one: it holds of each run there, and
+// folio doctor has it as well.
+const noCycleCounter = "no cycle counter can be used here"
+
+func (p *printer) section(s *document.Section) {
+	if s.Code {
+		p.line("$ " + s.Heading)
+	} else {
+		p.say("", s.Kicker+": "+s.Heading)
+	}
+	about := s.About
+	if p.o.Full {
+		about = s.All()
+	}
+	p.say("", strings.Join(about, ", "))
+	for _, t := range s.First {
+		p.line("")
+		p.table(t, "", false)
+	}
+	if len(s.Answers) > 0 {
+		p.line("")
+	}
+	left := false
+	for _, a := range s.Answers {
+		if a.Minor && !p.o.Full {
+			left = true
+			continue
+		}
+		p.answer(a)
+	}
+	p.say("", s.Verdict)
+	for _, b := range s.Blocks {
+		if p.o.Full || b.Key && says(b) {
+			p.block(b)
+		}
+		left = left || !p.o.Full && (!b.Key || len(b.Folds) > 0 && b.More == "")
+	}
+	n := 0
+	for _, text := range s.Notes {
+		if !p.o.Full && strings.HasPrefix(text, noCycleCounter) {
+			continue
+		}
+		if n++; n == 1 {
+			p.line("")
+		}
+		p.say("", fmt.Sprintf("note %d: %s", n, text))
+	}
+	if left {
+		p.line("")
+		p.line("--full shows the rest.")
+	}
+}
+
+func (p *printer) answer(a document.Answer) {
+	text := a.Text
+	if !strings.Contains(text, strings.TrimLeft(a.Figure, "+-−")) {
+		text = a.Figure + " " + text
+	}
+	if strings.HasSuffix(a.Goal, "?") {
+		text = a.Goal + " " + text
+	} else if a.Goal != "" {
+		text = a.Goal + ": " + text
+	}
+	p.say("", text)
+	p.say("  ", a.Sure)
+	p.code("  ", a.Line)
+	if a.Main || p.o.Full {
+		p.say("  ", a.Detail)
+	}
+	for _, s := range a.Steps {
+		p.say("  ", s.Do)
+		p.code("    ", s.Code)
+	}
+}
+
+// says reports whether a block says anything where folds are not shown.
+func says(b *document.Block) bool {
+	return b.Lead != "" || len(b.Words)+len(b.Tables) > 0 || b.More != "" && len(b.Folds) > 0
+}
+
+// code prints what is to be pasted: it is never wrapped.
+func (p *printer) code(indent, text string) {
+	if text == "" {
+		return
+	}
+	for l := range strings.SplitSeq(text, "\n") {
+		p.line(indent + l)
+	}
+}
+
+func (p *printer) block(b *document.Block) {
+	p.line("")
+	title := b.Title
+	if b.Lead != "" && !strings.HasSuffix(title, "?") {
+		title = strings.TrimPrefix(title+": "+b.Lead, ": ")
+	}
+	p.say("", title)
+	if strings.HasSuffix(title, "?") {
+		p.say("  ", b.Lead)
+	}
+	p.say("  ", b.Sure)
+	words := p.o.Full || len(b.Tables) == 0
+	for _, l := range b.Words {
+		if words {
+			p.say("  ", l)
+		}
+	}
+	for i, t := range b.Tables {
+		if i > 0 || words && len(b.Words) > 0 {
+			p.line("")
+		}
+		p.table(t, b.Title, len(b.Tables) == 1)
+	}
+	p.folds(b)
+}
+
+func (p *printer) folds(b *document.Block) {
+	folds := b.Folds
+	if b.More == "" && !p.o.Full {
+		return
+	}
+	if b.More != "" && p.o.Rows > 0 && len(folds) > p.o.Rows {
+		folds = folds[:p.o.Rows]
+	}
+	for _, f := range folds {
+		p.line("")
+		p.say("  ", f.Title)
+		for _, l := range f.Words {
+			p.say("    ", l)
+		}
+		for _, t := range f.Tables {
+			p.line("")
+			p.table(t, f.Title, false)
+		}
+	}
+	p.more(len(b.Folds)-len(folds), b.More)
+}
+
+// more says how much of a list is not shown.
+func (p *printer) more(n int, what string) {
+	if n > 0 {
+		p.line("  and " + strings.Replace(unit.Plural(n, "*"), "*", what, 1) + " (--rows)")
+	}
+}
