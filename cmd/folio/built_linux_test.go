@@ -137,7 +137,7 @@ func TestBuildProgress(t *testing.T) {
 	c.end(0)
 	<-p.done
 	before, after, ok := strings.Cut(p.text(), "building ./x with heap-hugepages")
-	if !ok || strings.TrimSpace(before) != "" || !strings.Contains(after, "\r\x1b[K$ gcprog   built from ./x") {
+	if !ok || strings.TrimSpace(before) != "" || !strings.Contains(after, "\r\x1b[K$ folio run --build ./x --thp=heap\r\n") {
 		t.Errorf("on the terminal: %q", p.text())
 	}
 }

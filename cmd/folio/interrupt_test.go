@@ -140,7 +140,7 @@ func TestTuneInterrupted(t *testing.T) {
 			c.awaitRuns(60)
 			c.signal(sig)
 			c.end(130)
-			if out := c.stdout.String(); !strings.Contains(out, ": interrupted in round ") || !strings.Contains(out, "\n   default ") {
+			if out := c.stdout.String(); !strings.Contains(out, ", interrupted in round ") || !strings.Contains(out, "\n  default ") {
 				t.Error("what is known is not shown")
 			}
 			if c.stderr.Len() > 0 {
@@ -201,8 +201,8 @@ func TestTuneInterruptedInRoundOne(t *testing.T) {
 	c.signal(unix.SIGINT)
 	c.end(130)
 	out := c.stdout.String()
-	if !strings.HasPrefix(out, "Nothing was compared: interrupted in round 1 of the race, after ") ||
-		!strings.Contains(out, "\nsetting ") || strings.Contains(out, "vs default") {
+	if !strings.Contains(out, "\n\nNothing was compared: interrupted in round 1 of the race, after ") ||
+		!strings.Contains(out, "\n  setting ") || strings.Contains(out, "vs default") {
 		t.Errorf("standard output: %s", out)
 	}
 	if c.stderr.Len() > 0 {
@@ -247,7 +247,7 @@ func TestRunInterruptedUnderRate(t *testing.T) {
 	c.awaitRuns(40) // of which a busy server has answered but some
 	c.signal(unix.SIGINT)
 	c.end(130)
-	if got := c.stderr.String(); !strings.Contains(got, "\n  not complete: of the requests until then\n") || strings.Contains(got, "folio: ") {
+	if got := c.stderr.String(); !strings.Contains(got, "; not complete: of the requests until then\n") || strings.Contains(got, "folio: ") {
 		t.Errorf("standard error %q", got)
 	}
 	data, err := os.ReadFile(c.path("f.json"))
@@ -292,7 +292,7 @@ func TestRunCountInterrupted(t *testing.T) {
 	c.awaitRuns(10)
 	c.signal(unix.SIGINT)
 	c.end(130)
-	if !strings.Contains(c.stderr.String(), "; medians of ") || strings.Contains(c.stderr.String(), "folio: ") {
+	if !strings.Contains(c.stderr.String(), ", medians of ") || strings.Contains(c.stderr.String(), "folio: ") {
 		t.Error("the sheet is not shown, or more than it")
 	}
 	if r, n := c.result("f.json"); r.Complete || n < 8 {

@@ -89,14 +89,14 @@ func TestLimits(t *testing.T) {
 		says []string // on standard output and error
 	}{
 		{"run", []string{"--full", "--", "gcprog", "-alloc", "10"}, 0,
-			[]string{", limits: 64MiB, 0.5 CPUs\n", "  peak memory of the cgroup\n", "         0  OOM kills\n", "  throttled periods\n", "  page cache refaults\n"}},
-		{"run", []string{"--", "gcprog", "-alloc", "100"}, 137, []string{"the program failed (" + killed}},
+			[]string{", limits: 64MiB, 0.5 CPUs, ", "\n  peak memory of the cgroup ", "\n  OOM kills ", "\n  throttled periods ", "\n  page cache refaults "}},
+		{"run", []string{"--", "gcprog", "-alloc", "100"}, 137, []string{"he program failed (" + killed}},
 		{"run", []string{"--count", "2", "--", "gcprog", "-alloc", "100"}, 1, []string{"2 of 2 runs failed: " + killed}},
-		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"the program failed (killed by SIGKILL):"}},
+		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"he program failed (killed by SIGKILL):"}},
 		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed with its default settings: " + killed,
 			"; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ...\n"}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "10"}, 0,
-			[]string{", limits: 64MiB, 0.5 CPUs\n", "\n  peak memory of the cgroup  "}},
+			[]string{"\nlimits: 64MiB, 0.5 CPUs\n", "\n  peak memory of the cgroup  "}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "100"}, 1, []string{killed}},
 	} {
 		c := newChild(t, append(append([]string{x.name}, limits...), x.args...)...)
@@ -149,7 +149,7 @@ func TestLabLimits(t *testing.T) {
 	c.start()
 	c.end(0)
 	c.noGroups()
-	if out := c.stdout.String(); !strings.Contains(out, ", limits: 256MiB, 1 CPU\n") {
+	if out := c.stdout.String(); !strings.Contains(out, "\nlimits: 256MiB, 1 CPU, ") {
 		t.Error("the limits are not shown")
 	}
 	data, err := os.ReadFile(c.path("f.json"))

@@ -23,7 +23,7 @@ func TestLoadInterrupted(t *testing.T) {
 	}
 	c.signal(syscall.SIGINT)
 	c.end(exitInterrupted)
-	if out := c.stdout.String(); !strings.Contains(out, "\nInterrupted: what follows is of the requests until then.\n") || !strings.Contains(out, "\n  p50 ") {
+	if out := c.stdout.String(); !strings.Contains(out, "\nNot completed: Interrupted. This is what was known by then.\n") || !strings.Contains(out, "\n  p50 ") {
 		t.Error("what is known is not shown")
 	}
 	if c.stderr.Len() > 0 {

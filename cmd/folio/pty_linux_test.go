@@ -109,7 +109,7 @@ func TestProgressOnTerminal(t *testing.T) {
 			t.Errorf("the line wraps: %q", l)
 		}
 	}
-	if strings.Contains(c.stdout.String(), "\x1b") || !strings.Contains(c.stdout.String(), "\n   default ") {
+	if strings.Contains(c.stdout.String(), "\x1b") || !strings.Contains(c.stdout.String(), "\n  default ") {
 		t.Errorf("standard output: %q", &c.stdout)
 	}
 }
@@ -136,7 +136,7 @@ func TestNoProgress(t *testing.T) {
 	p.start(c)
 	c.end(0)
 	<-p.done
-	if got := p.text(); strings.Contains(got, "\x1b") || !strings.Contains(got, "   default ") {
+	if got := p.text(); strings.Contains(got, "\x1b") || !strings.Contains(got, "\n  default ") {
 		t.Errorf("on standard output: %q", got)
 	}
 	if c.stderr.Len() > 0 {
@@ -160,8 +160,8 @@ func TestCtrlC(t *testing.T) {
 		<-p.done
 		report := strings.ReplaceAll(p.text(), "\r\n", "\n")
 		report = report[strings.LastIndex(report, "\r\x1b[K")+len("\r\x1b[K"):]
-		if !strings.Contains(report, "\n$ gcprog ") || !strings.Contains(report, ": interrupted in round ") ||
-			!strings.Contains(report, "\n   default ") {
+		if !strings.HasPrefix(report, "$ gcprog ") || !strings.Contains(strings.ReplaceAll(report, "\n ", ""), " interrupted in round ") ||
+			!strings.Contains(report, "\n  default ") {
 			t.Errorf("what is known is not shown: %q", report)
 		}
 		if strings.Contains(report, "SIGINT") {

@@ -128,7 +128,7 @@ func TestWatchedProgramBecomesAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := r.Inspect.Process
+	p := r.Of.(*result.Inspect).Process
 	if len(p.OverTime.Seconds) < 2 || !slices.Contains(p.Command, "-become") {
 		t.Errorf("%d readings of %q", len(p.OverTime.Seconds), p.Command)
 	}
@@ -144,7 +144,7 @@ func TestWatchFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := r.Inspect.Process
+	p := r.Of.(*result.Inspect).Process
 	last := len(p.OverTime.Seconds) - 1
 	// The last look begins after the reading before it.
 	if p.Faults == nil || p.Faults.Minor != p.OverTime.Minor[last] || p.Faults.Seconds < p.OverTime.Seconds[max(last-1, 0)] {

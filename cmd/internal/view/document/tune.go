@@ -221,6 +221,9 @@ func (t *tuned) named(a *tunedArm) string {
 	short := map[string]string{result.GoalFastest: "recommended", result.GoalCheapest: "least memory",
 		result.GoalCompromise: "cheaper"}
 	var out []string
+	if t.file.Answer != nil && t.file.Answer.State == result.AnswerInconclusive && a.Arm == t.arms[0].Arm {
+		return "" // nothing is recommended yet
+	}
 	for _, r := range t.file.Recommendations {
 		if r.Arm == a.Name {
 			out = append(out, short[r.Goal])

@@ -24,7 +24,7 @@ func waterfallBlock(w *result.Waterfall, gc string) *Block {
 		if p.Uncertainty != nil {
 			cells[4] = size(*p.Uncertainty)
 		}
-		tb.Rows = append(tb.Rows, Row{Cells: cells})
+		tb.Rows = append(tb.Rows, Row{Cells: cells, Minor: max(p.Bytes, -p.Bytes) < int64(w.RSS/100)})
 		for _, of := range p.Of {
 			tb.Rows = append(tb.Rows, Row{Minor: true, Cells: []Cell{plain("  " + of.Name), size(of.Bytes), part(float64(of.Bytes), w.RSS), plain("-"), plain("-"), plain("")}})
 		}
