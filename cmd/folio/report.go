@@ -26,14 +26,14 @@ type reportFlags struct {
 	redact     bool
 }
 
-const reportLong = `Show saved results: in the terminal as the command itself showed them, or as one
-HTML page with charts.
+const reportLong = `Show saved results: in the terminal as the command itself showed them, as one HTML
+page with charts, or as Markdown.
 
-The files are what run, tune, ab, lab, inspect, leaks, doctor, suggest, collapse and load write
-with --json, and the output of a program that was run with GODEBUG=gctrace=1
-(Go 1.9 to 1.27), which is read by its whole lines. Without --html each is printed as its command printed it, and several
-runs of one load also together, as merged histograms. With --html several are
-shown side by side, with what differs between them: two machines, two kernels,
+The files are what run, tune, ab, lab, inspect, leaks, doctor, suggest, collapse and
+load write with --json, and the output of a program that was run with
+GODEBUG=gctrace=1 (Go 1.9 to 1.27), which is read by its whole lines. Without --html
+each is printed as its command printed it, with --full in full, and several runs of
+one load together, too, as merged histograms. With --html several are shown side by side, with what differs between them: two machines, two kernels,
 before and after. The page answers first, then draws, then lists; all samples are in
 it. It needs no network, and loads nothing.
 
@@ -41,8 +41,7 @@ it. It needs no network, and loads nothing.
 runs the container: variables, and limits and requests where it was measured in a
 cgroup (--cgroup-memory, --cgroup-cpus).
 
-While measuring, --html FILE of run, tune, ab, lab, inspect, doctor and suggest
-makes the same page.`
+While measuring, --html FILE of each of these commands makes the same page.`
 
 func newReport(a *app) *cobra.Command {
 	f := &reportFlags{}

@@ -1,0 +1,52 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// leftEarly lists the arms that are not in the final; nil where there is none.
+func (t *tuned) leftEarly() *Table {
+	tb := &Table{Caption: "Few runs each, while the machine was as it was then: no percentages are made of them.",
+		Sort: true, Head: []Column{{Label: "setting"}, {Label: "what is known"}, {Label: t.of.label() + ", about", Num: true}, {Label: "peak memory", Num: true}, {Label: "runs", Num: true}}}
+	if len(t.arms) == 0 || t.arms[0].Final == nil {
+		return nil
+	}
+	for i := range t.arms {
+		if a := &t.arms[i]; a.Final == nil {
+			about := plain("")
+			if a.placed {
+				about = num(t.of.text(a.y), a.y)
+			}
+			tb.Rows = append(tb.Rows, Row{Cells: []Cell{code(a.Name), plain(report.LeftEarly(a.Arm)), about,
+				a.peak(), num(itoa(len(a.Samples)), float64(len(a.Samples)))}})
+		}
+	}
+	if len(tb.Rows) == 0 {
+		return nil
+	}
+	tb.dropEmpty()
+	return tb
+}
+
+// benchmarks compares each Go benchmark, where there are several.
+func (t *tuned) benchmarks() *Block {
+	a := t.file.Answer
+	if a == nil || len(a.Benchmarks) == 0 || len(t.file.Recommendations) == 0 {
+		return nil
+	}
+	tb := &Table{Caption: "Each benchmark, adjusted for drift", Sort: true,
+		Head: cols("benchmark", "default", t.file.Recommendations[0].Arm, "vs default")}
+	for _, b := range a.Benchmarks {
+		row := Row{Cells: []Cell{code(strings.TrimSuffix(b.Name, " "+result.MetricBench)),
+			num(unit.Seconds(b.Default/1e9), b.Default), num(unit.Seconds(b.Setting/1e9), b.Setting), plain("-")}}
+		if b.Ratio != nil {
+			row.Cells[3] = num(report.Change(b.Ratio), b.Ratio.Ratio)
+		}
+		tb.Rows = append(tb.Rows, row)
+	}
+	return &Block{Key: true, Title: "Benchmarks", Tables: []*Table{tb}}
+}
