@@ -35,7 +35,9 @@ func runSection(f *result.File) *Section {
 	s.Answers = advice(found, mainFigures(f), len(samples))
 	if last := arm.Samples[len(arm.Samples)-1]; f.Error == "" && !slices.ContainsFunc(arm.Samples, (*result.Sample).OK) {
 		s.failed(formatf("the program failed (%s): these are the figures of a failed run", last.Failure))
-		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool { return strings.HasPrefix(n, "the program failed (") && strings.HasSuffix(n, ": the figures are of a failed run") })
+		s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool {
+			return strings.HasPrefix(n, "the program failed (") && strings.HasSuffix(n, ": the figures are of a failed run")
+		})
 	}
 	var over []timed
 	if t, ok := timedOf("this run", arm.Samples); ok {
