@@ -9,6 +9,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/compare"
 	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -96,7 +97,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		return err
 	}
 	if !f.pages.given() {
-		return c.Text(a.stdout, pictureWidth(a.stdout)) // nothing is shortened in a file or pipe
+		return text.Render(a.stdout, document.NewComparison(c), text.Options{Width: pictureWidth(a.stdout)})
 	}
 	if len(results) == len(sets) {
 		return a.writePages(&f.pages, document.NewOf(opts, results...))

@@ -188,7 +188,7 @@ func (a *app) showDifferences(results []*result.Result) error {
 		if err != nil {
 			err = a.stdout.Line("Not compared: %v.", err)
 		} else {
-			err = c.Head(a.stdout, pictureWidth(a.stdout))
+			err = text.Render(a.stdout, document.Differences(c), text.Options{Width: pictureWidth(a.stdout)})
 		}
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ var (
 // texts, comparisons and pages have no other.
 func TestGoldenTextsHaveOneFormat(t *testing.T) {
 	lines := 0
-	for _, pattern := range []string{"../../view/report/testdata/*.txt", "../../view/compare/testdata/*.txt",
+	for _, pattern := range []string{"../../view/text/testdata/*.txt", "../../view/compare/testdata/*.txt",
 		"../../view/html/testdata/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

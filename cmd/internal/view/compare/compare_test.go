@@ -1,4 +1,4 @@
-package compare
+package compare_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -20,7 +21,10 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
+	. "github.com/foliomem/folio/cmd/internal/view/compare"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files in testdata")
@@ -120,7 +124,7 @@ func TestGolden(t *testing.T) {
 			continue
 		}
 		var b bytes.Buffer
-		if err := got.Text(&b, 80); err != nil {
+		if err := said(&b, got, 80); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {
@@ -239,15 +243,15 @@ func TestDiffersFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := got.Text(&b, 0); err != nil {
+		if err := said(&b, got, 0); err != nil {
 			t.Fatal(err)
 		}
-		text := b.String()
-		line := fmt.Sprintf("\nThey differ in\n  %s  %s\n\nNot interleaved: ", c.what, c.want)
+		text := strings.Join(strings.Fields(b.String()), " ")
+		line := fmt.Sprintf(" they differ in what a.json b.json %s %s Not interleaved: ", c.what, strings.Replace(c.want, " -> ", " ", 1))
 		if at := strings.Index(text, line); at < 0 || at > strings.Index(text, "sec/op") {
 			t.Errorf("%q is not above the figures:\n%s", line, text)
 		}
-		if !strings.Contains(text, "(p=0.000 n=10)") {
+		if !strings.Contains(text, " 0.000 10, 10 ") {
 			t.Errorf("%s: the test is missing:\n%s", c.what, text)
 		}
 		if strings.Contains(text, "better  ") || strings.Contains(text, "worse") {
@@ -275,10 +279,10 @@ func TestRedactedSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := c.Text(&b, 0); err != nil {
+	if err := said(&b, c, 0); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Differs) > 0 || !strings.Contains(b.String(), "\nLeft out of both (--redact), and so not compared: arguments, host\n") {
+	if len(c.Differs) > 0 || !strings.Contains(b.String(), ": Left out of both (--redact), and so not compared: arguments, host.\n") {
 		t.Errorf("differs %v:\n%s", c.Differs, b.String())
 	}
 	metric := func(pattern string) func(*result.File) {
@@ -384,12 +388,17 @@ func TestWholeNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := c.Text(&b, 0); err != nil {
+	if err := said(&b, c, 0); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "\nARatherLongNameOfABenchmarkThatGoesOn/size=1048576-2  ") || strings.Contains(b.String(), "…") {
+	if !strings.Contains(b.String(), "\n  ARatherLongNameOfABenchmarkThatGoesOn/size=1048576-2  ") || strings.Contains(b.String(), "...") {
 		t.Errorf("a name is shortened:\n%s", b.String())
 	}
+}
+
+// said prints a comparison.
+func said(w io.Writer, c *Comparison, width int) error {
+	return text.Render(w, document.NewComparison(c), text.Options{Full: true, Width: width})
 }
 
 func FuzzRead(f *testing.F) {
@@ -415,40 +424,10 @@ func FuzzRead(f *testing.F) {
 		if len(c.Differs) > 0 {
 			t.Fatalf("it differs from itself in %v", c.Differs)
 		}
-		if err := c.Text(&bytes.Buffer{}, 80); err != nil {
+		if err := said(io.Discard, c, 80); err != nil {
 			t.Fatal(err)
 		}
 	})
-}
-
-// Three runs a side cannot be told apart by any test, so none is shown.
-func TestTooFewRuns(t *testing.T) {
-	var r Row
-	r.Test.P, r.Test.Ratio = 1, 2
-	for n, want := range map[[2]int]string{{1, 1}: "1 run each: too few to tell",
-		{2, 2}: "2 runs each: too few to tell", {1, 4}: "1 and 4 runs: too few to tell", {3, 3}: "3 runs each: too few to tell",
-		{3, 4}: "3 and 4 runs: too few to tell", {2, 40}: "2 and 40 runs: too few to tell", {4, 4}: "", {3, 9}: ""} {
-		r.Test.N1, r.Test.N2 = n[0], n[1]
-		if few := want != ""; r.Unknown() != few || (r.Delta() == "unknown") != few || few && r.Why() != want {
-			t.Errorf("%v: %t, %s, %s", n, r.Unknown(), r.Delta(), r.Why())
-		}
-	}
-	r.Test.N1, r.Test.N2, r.Sampled = 3, 3, true
-	if got := r.Why(); got != "3 sampled runs each: too few to tell" {
-		t.Error(got)
-	}
-	r.Test.N1, r.Test.N2 = 4, 4
-	table := Table{Rows: []Row{r, r}}
-	for i := range table.Rows {
-		table.Rows[i].Old.Median, table.Rows[i].New.Median = 1, 2
-	}
-	if table.mean(); table.Mean != 2 {
-		t.Errorf("mean %v", table.Mean)
-	}
-	table.Mean, table.Rows[1].Test.N1 = 0, 1
-	if table.mean(); table.Mean != 0 {
-		t.Errorf("mean %v of what was run once", table.Mean)
-	}
 }
 
 // A pooled figure is the one that the report of each result shows, and the difference is

@@ -1,9 +1,11 @@
-package compare
+package compare_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
+
+	. "github.com/foliomem/folio/cmd/internal/view/compare"
 )
 
 // What is compared in one unit is not one-sided: only the units are that a side lacks.

@@ -1,4 +1,4 @@
-package compare
+package compare_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/trial"
+	. "github.com/foliomem/folio/cmd/internal/view/compare"
 )
 
 // Of a GC trace that was seen in part nothing is said to differ: it is a lower bound. Other
@@ -38,10 +39,10 @@ func TestPartialTrace(t *testing.T) {
 			t.Errorf("%d figures of the trace and %d others", unknown, other)
 		}
 		var text bytes.Buffer
-		if err := c.Text(&text, 120); err != nil {
+		if err := said(&text, c, 120); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(text.String(), "(lower bounds: not all GC cycles were seen)"); got != unknown {
+		if got := strings.Count(text.String(), "  lower bounds: not all GC cycles were seen  "); got != unknown {
 			t.Errorf("said %d times of %d:\n%s", got, unknown, text.String())
 		}
 	}

@@ -3,6 +3,7 @@ package document
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/base/stat"
@@ -45,7 +46,7 @@ func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
 	b.Tables = tables(c)
 	s.Blocks = append(s.Blocks, b)
 	if len(c.Unsaid) > 0 {
-		s.Notes = append(s.Notes, "Left out of both (--redact), and so not compared: "+join(c.Unsaid)+".")
+		s.Notes = append(s.Notes, leftOut(c))
 	}
 }
 
@@ -53,8 +54,9 @@ func (s *Section) compared(c *compare.Comparison, a Answer, b *Block) {
 // format, and so no result; results are those that are.
 func NewComparison(c *compare.Comparison, results ...*result.Result) *Document {
 	s := &Section{Kicker: "folio compare", Heading: c.Old + " against " + c.New}
-	b := &Block{Title: "Figures"}
+	b := &Block{Title: "Figures", Key: true}
 	s.compared(c, Answer{Main: true, Neutral: true}, b)
+	s.Notes = append(s.Notes, c.Notes.Texts()...)
 	for _, t := range c.Tables {
 		b.Charts = append(b.Charts, bothBars(c, t))
 	}
@@ -63,6 +65,26 @@ func NewComparison(c *compare.Comparison, results ...*result.Result) *Document {
 		p.Sections = append(p.Sections, section(r))
 	}
 	return p.finish()
+}
+
+// Differences returns what of a comparison must be known before figures of the two are read:
+// what differs beside them, and that no verdict is possible.
+func Differences(c *compare.Comparison) *Document {
+	s := &Section{Kicker: "folio compare", Heading: c.Old + " against " + c.New}
+	if t := differences(c, ""); t != nil {
+		s.First = []*Table{t}
+	}
+	if !c.Once() && !c.Doctor {
+		s.Answers = []Answer{{Text: compare.NotInterleaved}}
+	}
+	if len(c.Unsaid) > 0 {
+		s.Notes = []string{leftOut(c)}
+	}
+	return (&Document{Sections: []*Section{s}}).finish()
+}
+
+func leftOut(c *compare.Comparison) string {
+	return "Left out of both (--redact), and so not compared: " + join(c.Unsaid) + "."
 }
 
 // bothBars draws the medians of both sides, with their intervals.
@@ -115,7 +137,7 @@ func better(t compare.Table) string {
 
 // differences lists what two results differ in beside their figures; nil for nothing.
 func differences(c *compare.Comparison, title string) *Table {
-	t := &Table{Caption: title + ": they differ in", Wrap: true, Head: []Column{{Label: "what"}, {Label: c.Old}, {Label: c.New}}}
+	t := &Table{Caption: strings.TrimPrefix(title+": they differ in", ": "), Wrap: true, Head: []Column{{Label: "what"}, {Label: c.Old}, {Label: c.New}}}
 	if c.Old == c.New {
 		t.Head[1].Label, t.Head[2].Label = "first", "second"
 	}
@@ -221,6 +243,11 @@ func tables(c *compare.Comparison) []*Table {
 				num(format(r.New.Median), r.New.Median), plain(r.New.SpreadText()),
 				num(r.Delta(), r.Test.Ratio), p, plain(formatf("%d, %d", r.Test.N1, r.Test.N2)),
 			}})
+		}
+		if t.Mean > 0 {
+			cells := make([]Cell, len(tb.Head))
+			cells[0], cells[5] = plain("geometric mean"), num(unit.Change(t.Mean), t.Mean)
+			tb.Rows = append(tb.Rows, Row{Mark: true, Cells: cells})
 		}
 		if c.Flat() && len(out) > 0 {
 			out[0].Rows = append(out[0].Rows, tb.Rows...)

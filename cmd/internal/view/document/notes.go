@@ -1,8 +1,6 @@
 package document
 
 import (
-	"slices"
-
 	"github.com/foliomem/folio/cmd/internal/base/figure"
 	"github.com/foliomem/folio/cmd/internal/base/stat"
 	"github.com/foliomem/folio/cmd/internal/result"
@@ -15,9 +13,6 @@ func SetNotes(f *result.File, first []string) {
 	switch {
 	case len(f.Arms) == 0 || len(f.Arms[0].Samples) == 0:
 	case f.Kind == result.KindTune:
-		if t := newTuned(f); slices.ContainsFunc(t.figures(), func(f figure.Figure) bool { return f.Key == byRuntime }) {
-			notes.Add(figure.ByKey(byRuntime).Short + ": CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers")
-		}
 	case len(result.Usable(f.Arms[0].Samples)) > 1:
 		for _, fig := range figure.All {
 			if i, ok := f.Arms[0].Summary.Figures[fig.Key]; ok && !fig.Pooled {

@@ -69,6 +69,9 @@ func tuneSection(f *result.File) *Section {
 		s.Blocks = append(s.Blocks, b)
 	}
 	b := &Block{Title: "What was measured", Tables: []*Table{t.table()}, Key: f.Answer == nil || f.Answer.State != result.AnswerNoEffect}
+	if slices.ContainsFunc(t.figures(), func(f figure.Figure) bool { return f.Key == byRuntime }) {
+		b.Words = []string{figure.ByKey(byRuntime).Short + ": CPU time as the runtime counts it: GC workers also while they wait for a CPU, without sweeping and write barriers."}
+	}
 	if c := t.scatter(); len(c.Series) > 0 {
 		b.Title, b.Charts = formatf("%s against memory", t.of.label()), []*Chart{c}
 	}

@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/view/document"
@@ -22,7 +23,7 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		p.say("  ", caption)
 	}
 	t = p.shown(t)
-	if t.Wrap && len(t.Head) > 2 {
+	if t.Wrap && len(t.Head) > 2 && long(t) {
 		p.sentences(t)
 		return
 	}
@@ -41,7 +42,7 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		}
 		all = append(all, cells)
 	}
-	if strings.Join(all[0], "") == "" || t.Bar > 0 && !p.o.Full { // what has bars speaks for itself
+	if len(t.Head) == 1 || strings.Join(all[0], "") == "" || t.Bar > 0 && !p.o.Full { // what has bars speaks for itself
 		all = all[1:]
 	}
 	for _, l := range p.columns(t, all) {
@@ -177,6 +178,16 @@ func (p *printer) bars(t *document.Table, width []int) []string {
 		out = append(out, bar+strings.Repeat(" ", long-console.Width(bar)))
 	}
 	return out
+}
+
+// shortCell is how many columns a cell has at most that is not a sentence.
+const shortCell = 40
+
+// long says whether a table has sentences.
+func long(t *document.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r document.Row) bool {
+		return slices.ContainsFunc(r.Cells, func(c document.Cell) bool { return console.Width(c.Text) > shortCell })
+	})
 }
 
 // sentences prints a table whose cells are sentences: what is short on one line, and each
