@@ -3,7 +3,6 @@ package text
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/view/document"
@@ -23,7 +22,7 @@ func (p *printer) table(t *document.Table, title string, alone bool) {
 		p.say("  ", caption)
 	}
 	t = p.shown(t)
-	if t.Wrap && len(t.Head) > 2 && long(t) {
+	if t.Wrap && len(t.Head) > 2 && p.long(t) {
 		p.sentences(t)
 		return
 	}
@@ -180,15 +179,25 @@ func (p *printer) bars(t *document.Table, width []int) []string {
 	return out
 }
 
-// shortCell is how many columns a cell has at most that is not a sentence.
-const shortCell = 40
+// widest is how many columns a table of words takes at most where the width is not known.
+const widest = 120
 
-// long says whether a table has sentences.
-func long(t *document.Table) bool {
-	return slices.ContainsFunc(t.Rows, func(r document.Row) bool {
-		return slices.ContainsFunc(r.Cells, func(c document.Cell) bool { return console.Width(c.Text) > shortCell })
-	})
+// long says whether a table has sentences that leave no room for columns.
+func (p *printer) long(t *document.Table) bool {
+	room, sum := cmp.Or(p.o.Width, widest), 0
+	for i := range t.Head {
+		most := 0
+		for _, r := range t.Rows {
+			most = max(most, console.Width(r.Cells[i].Text))
+		}
+		sum += most + 2
+	}
+	return sum > room
 }
+
+// sides is how many columns a table has that compares two sides: which one a cell is of must
+// be said.
+const sides = 3
 
 // sentences prints a table whose cells are sentences: what is short on one line, and each
 // sentence on lines of its own below.
@@ -204,6 +213,8 @@ func (p *printer) sentences(t *document.Table) {
 					label = t.Head[i].Label + " "
 				}
 				head = append(head, label+c.Text)
+			case len(t.Head) == sides:
+				below = append(below, t.Head[i].Label+": "+c.Text)
 			default:
 				below = append(below, c.Text)
 			}
