@@ -52,7 +52,7 @@ func liveHeap(f *Facts) (out []Remedy) {
 		}
 		m := Remedy{
 			Of: []Share{{waterfall.Live, s.Bytes}}, Subject: s.Name, What: "One call site",
-			Means: "The figure is an estimate by the heap profile of the program, which samples one allocation in 512 KiB if the program does not say otherwise.",
+			Means: "The figure is an estimate by the heap profile of the program, which samples one allocation in 512KiB if the program does not say otherwise.",
 			Do:    "Find what keeps what is allocated at:", See: docPprof,
 		}
 		switch s.Name {

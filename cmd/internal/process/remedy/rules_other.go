@@ -72,7 +72,7 @@ func other(f *Facts) []Remedy {
 	m := Remedy{
 		Of:    []Share{{waterfall.Other, n}},
 		What:  fmt.Sprintf("Nothing says what %s of anonymous memory are for.", unit.Size(n)),
-		Means: "Allocations of malloc of 128 KiB and more have a mapping each, and so do buffers of libraries and mmap in the program.",
+		Means: "Allocations of malloc of 128KiB and more have a mapping each, and so do buffers of libraries and mmap in the program.",
 		Do:    "See who maps it, while it grows:", Code: "sudo perf trace -e mmap,munmap,brk --call-graph dwarf -p " + pidText(f.PID),
 		See: "https://man7.org/linux/man-pages/man1/perf-trace.1.html",
 	}

@@ -52,7 +52,7 @@ var hostRules = []Rule{
 		ID: "swappiness", Title: "memory is swapped out readily", Scope: Host, Severity: Note,
 		Reads: []string{meminfo, swappiness}, Reference: docVM + "#swappiness", look: lookSwappiness,
 	}, {
-		ID: "base-page-size", Title: "base pages are larger than 4 KiB", Scope: Host, Severity: Note,
+		ID: "base-page-size", Title: "base pages are larger than 4KiB", Scope: Host, Severity: Note,
 		Reads: []string{"getpagesize(2)", thpDir + "hpage_pmd_size"}, Reference: docTHP, look: lookPageSize,
 	},
 }
@@ -279,8 +279,8 @@ func lookPageSize(f *Facts) ([]Finding, error) {
 	h := Finding{
 		What:     fmt.Sprintf("Base pages are %s.", unit.Size(uint64(f.PageBytes))),
 		Evidence: []Reading{{"getpagesize(2)", fmt.Sprint(f.PageBytes)}},
-		Means:    "Page faults and TLB misses are fewer than with 4 KiB pages, so huge pages gain less here; memory is given in whole pages, so many small mappings and stacks take more.",
-		Fix: []Step{{Do: "Nothing, if there is enough memory. Figures from machines with 4 KiB pages do not hold here: measure.",
+		Means:    "Page faults and TLB misses are fewer than with 4KiB pages, so huge pages gain less here; memory is given in whole pages, so many small mappings and stacks take more.",
+		Fix: []Step{{Do: "Nothing, if there is enough memory. Figures from machines with 4KiB pages do not hold here: measure.",
 			Code: "folio lab pages"}},
 	}
 	if w := f.window(); w > 0 {

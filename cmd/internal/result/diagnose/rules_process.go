@@ -20,7 +20,7 @@ var processRules = []Rule{
 		ID: "swapped-out", Title: "part of the process is swapped out", Scope: OfProcess, Severity: Problem,
 		Reads: []string{"/proc/PID/status"}, Reference: docVM + "#swappiness", look: lookSwapped,
 	}, {
-		ID: "heap-on-base-pages", Title: "64 MiB or more of memory is on base pages", Scope: OfProcess, Severity: Warning,
+		ID: "heap-on-base-pages", Title: "64MiB or more of memory is on base pages", Scope: OfProcess, Severity: Warning,
 		Reads: []string{"/proc/PID/smaps_rollup", thpEnabled}, Reference: docGuideTHP, look: lookBasePages,
 	}, {
 		ID: "advised-not-huge", Title: "memory that asked for huge pages is on base pages", Scope: OfProcess, Severity: Warning,
@@ -152,7 +152,7 @@ func lookBasePages(f *Facts) ([]Finding, error) {
 	if p.isGo() {
 		step := Step{Do: "Or have the program ask for them itself, by one import:", Code: `import _ "github.com/foliomem/folio/auto"`}
 		if *s.Anonymous < autoHeap {
-			step.Do = "Or have the program ask for them itself, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256 MiB alone):"
+			step.Do = "Or have the program ask for them itself, by one import, with FOLIO=minheap=32MiB in its environment (by default it leaves heaps below 256MiB alone):"
 		}
 		h.Fix = append(append(h.Fix, p.hugeHeap()...), step, Step{Do: "Or build it with a runtime that asks as the heap grows:", Code: "folio build"})
 	} else {
