@@ -58,7 +58,8 @@ type undo struct {
 	Dir   bool
 }
 
-func (u undo) run() error {
+// Undo takes the change back.
+func (u undo) Undo() error {
 	if !u.Dir {
 		return writeSetting(u.Path, u.Value)
 	}

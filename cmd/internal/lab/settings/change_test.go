@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/foliomem/folio/cmd/internal/base/guard"
 	_ "github.com/foliomem/folio/internal/test/testenv" // temporary files are gone with the tests
 )
 
@@ -30,8 +31,8 @@ func files(t *testing.T) (dir, defrag, enabled string) {
 // A memo is a keeper as the guard is one.
 type memo struct{ undos []undo }
 
-func (m *memo) keep(u undo) error { m.undos = append(m.undos, u); return nil }
-func (m *memo) drop(u undo) error {
+func (m *memo) Keep(u undo) error { m.undos = append(m.undos, u); return nil }
+func (m *memo) Drop(u undo) error {
 	i := len(m.undos) - 1
 	for ; i >= 0 && m.undos[i] != u; i-- {
 	}
@@ -85,7 +86,7 @@ func TestChangerModel(t *testing.T) {
 		}
 		if rapid.Bool().Draw(rt, "killed") {
 			for _, u := range slices.Backward(m.undos) {
-				if err := u.run(); err != nil {
+				if err := u.Undo(); err != nil {
 					rt.Fatal(err)
 				}
 			}
@@ -170,7 +171,7 @@ func TestGuard(t *testing.T) {
 	in, inW := io.Pipe()
 	var out bytes.Buffer
 	done := make(chan error, 1)
-	go func() { done <- Guard(in, &out) }()
+	go func() { done <- guard.Serve[undo](in, &out) }()
 	for _, l := range []string{
 		`{"Keep":{"Path":"` + a + `","Value":"madvise","Dir":false}}`,
 		`{"Keep":{"Path":"` + b + `","Value":"madvise","Dir":false}}`,
@@ -204,7 +205,7 @@ func TestGuard(t *testing.T) {
 	}
 	// What cannot be understood ends it, but it puts back what it knows.
 	in2 := strings.NewReader(`{"Keep":{"Path":"` + b + `","Value":"never","Dir":false}}` + "\nnonsense\n")
-	if err := Guard(in2, io.Discard); err != nil {
+	if err := guard.Serve[undo](in2, io.Discard); err != nil {
 		t.Error(err)
 	}
 	if got, _ := Read(b); got != "never" {

@@ -3,15 +3,18 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
+
+	"github.com/foliomem/folio/cmd/internal/base/guard"
 )
 
 // A keeper remembers how to take changes back in case that this process cannot:
 // the guard, or nobody in tests.
 type keeper interface {
-	keep(undo) error // returns when it is remembered
-	drop(undo) error // it was taken back
+	Keep(undo) error // returns when it is remembered
+	Drop(undo) error // it was taken back
 }
 
 // A Changer makes changes and takes them back, the last one first.
@@ -20,18 +23,23 @@ type Changer struct {
 	mu     sync.Mutex
 	keeper keeper
 	undos  []undo
-	guard  *guard // nil: there is none
+	guard  *guard.Guard[undo] // nil: there is none
 }
 
 // New returns a changer with a guard: a process that outlives this one, whatever ends it,
 // and then takes back what was changed. command runs this program so that it calls
 // [Main]. Call it before anything is started whose leftovers will be ended: the guard would be one.
 func New(command []string) (*Changer, error) {
-	g, err := startGuard(command)
+	g, err := guard.Start[undo](command)
 	if err != nil {
 		return nil, err
 	}
 	return &Changer{keeper: g, guard: g}, nil
+}
+
+// Main is the main function of the guard's processes: see [guard.Main].
+func Main(command, args []string, in io.Reader, out io.Writer) error {
+	return guard.Main[undo](command, args, in, out)
 }
 
 // Guarded says that there is a guard.
@@ -41,7 +49,7 @@ func (c *Changer) Guarded() bool { return c.guard != nil }
 func (c *Changer) Close() error {
 	err := c.Restore()
 	if c.guard != nil {
-		err = errors.Join(err, c.guard.close())
+		err = errors.Join(err, c.guard.Close())
 	}
 	return err
 }
@@ -62,7 +70,7 @@ func (c *Changer) one(ch Change) error {
 		return err
 	}
 	if c.keeper != nil {
-		if err := c.keeper.keep(u); err != nil {
+		if err := c.keeper.Keep(u); err != nil {
 			return err
 		}
 	}
@@ -81,12 +89,12 @@ func (c *Changer) Restore() error {
 	c.mu.Unlock()
 	var errs []error
 	for _, u := range slices.Backward(undos) {
-		if err := u.run(); err != nil {
+		if err := u.Undo(); err != nil {
 			errs = append(errs, fmt.Errorf("put back %s: %w", u.Path, err))
 			continue // the guard will try again
 		}
 		if c.keeper != nil {
-			errs = append(errs, c.keeper.drop(u))
+			errs = append(errs, c.keeper.Drop(u))
 		}
 	}
 	return errors.Join(errs...)

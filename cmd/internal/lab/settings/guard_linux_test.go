@@ -36,7 +36,7 @@ func TestGuardProcess(t *testing.T) {
 	if got, _ := Read(file); got != "never" {
 		t.Errorf("%s holds %s", file, got)
 	}
-	if err := c.guard.close(); err != nil { // what the kernel does when this process dies
+	if err := c.guard.Close(); err != nil { // what the kernel does when this process dies
 		t.Fatal(err)
 	}
 	if got, _ := Read(file); got != "madvise" {

@@ -1,4 +1,4 @@
-package settings
+package guard
 
 import (
 	"os"
@@ -24,6 +24,3 @@ func detach(command []string) error {
 func deafen() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 }
-
-// mayWrite returns an error if this process may not write to a file or into a directory.
-func mayWrite(path string) error { return syscall.Access(path, 2) } // W_OK

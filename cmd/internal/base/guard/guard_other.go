@@ -1,6 +1,6 @@
 //go:build !linux
 
-package settings
+package guard
 
 import (
 	"errors"
@@ -11,9 +11,7 @@ import (
 func ownSession() *syscall.SysProcAttr { return nil }
 
 // detach needs Linux.
-func detach([]string) error { return fmt.Errorf("system settings: %w", errors.ErrUnsupported) }
+func detach([]string) error { return fmt.Errorf("a guard: %w", errors.ErrUnsupported) }
 
 // deafen does nothing: there is no guard here.
 func deafen() {}
-
-func mayWrite(string) error { return errors.ErrUnsupported }

@@ -1,4 +1,6 @@
-package settings
+// Package guard takes back what a process changed, whatever ends it: a second process, out of
+// reach for what ends the first, is told of each change before it is made.
+package guard
 
 import (
 	"bufio"
@@ -11,22 +13,27 @@ import (
 	"slices"
 )
 
-// A guard is a process that outlives this one, whatever ends it, and then takes
+// An Undo takes a change back. It passes through JSON.
+type Undo interface {
+	comparable
+	Undo() error
+}
+
+// A Guard is a process that outlives this one, whatever ends it, and then takes
 // back what was changed. It is told each change before it is made.
-type guard struct {
+type Guard[U Undo] struct {
 	in   io.WriteCloser
 	out  *bufio.Reader
 	pipe io.Closer
 }
 
 // message is a line to the guard: keep an undo, or drop it.
-type message struct {
-	Keep, Drop *undo `json:",omitempty"`
+type message[U Undo] struct {
+	Keep, Drop *U `json:",omitempty"`
 }
 
-// startGuard starts the guard: command runs this program so that it calls
-// [Guard].
-func startGuard(command []string) (*guard, error) {
+// Start starts a guard: command runs this program so that it calls [Main].
+func Start[U Undo](command []string) (*Guard[U], error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -45,7 +52,7 @@ func startGuard(command []string) (*guard, error) {
 	err = cmd.Run()
 	inR.Close()
 	outW.Close()
-	g := &guard{in: inW, out: bufio.NewReader(outR), pipe: outR}
+	g := &Guard[U]{in: inW, out: bufio.NewReader(outR), pipe: outR}
 	if err == nil {
 		err = g.answer()
 	}
@@ -57,10 +64,13 @@ func startGuard(command []string) (*guard, error) {
 	return g, nil
 }
 
-func (g *guard) keep(u undo) error { return g.send(message{Keep: &u}) }
-func (g *guard) drop(u undo) error { return g.send(message{Drop: &u}) }
+// Keep returns when it is remembered, so before the change is made.
+func (g *Guard[U]) Keep(u U) error { return g.send(message[U]{Keep: &u}) }
 
-func (g *guard) send(m message) error {
+// Drop says that a change was taken back.
+func (g *Guard[U]) Drop(u U) error { return g.send(message[U]{Drop: &u}) }
+
+func (g *Guard[U]) send(m message[U]) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -72,7 +82,7 @@ func (g *guard) send(m message) error {
 }
 
 // answer waits for the guard to say that it is done.
-func (g *guard) answer() error {
+func (g *Guard[U]) answer() error {
 	line, err := g.out.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("no answer: %w", err)
@@ -83,20 +93,20 @@ func (g *guard) answer() error {
 	return nil
 }
 
-// close ends the guard, and waits for its end.
-func (g *guard) close() error {
+// Close ends the guard, and waits for its end.
+func (g *Guard[U]) Close() error {
 	err := g.in.Close()
 	_, rerr := io.Copy(io.Discard, g.out)
 	return errors.Join(err, rerr, g.pipe.Close())
 }
 
-// Main is the main function of the guard's processes: of the one that [New] starts, where
+// Main is the main function of the guard's processes: of the one that [Start] starts, where
 // args is empty, and of the one that this starts, and that stays. command, without the
 // program, runs this program so that it calls Main with what follows as args.
-func Main(command, args []string, in io.Reader, out io.Writer) error {
+func Main[U Undo](command, args []string, in io.Reader, out io.Writer) error {
 	if len(args) > 0 {
 		deafen()
-		return Guard(in, out)
+		return Serve[U](in, out)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -105,16 +115,16 @@ func Main(command, args []string, in io.Reader, out io.Writer) error {
 	return detach(slices.Concat([]string{self}, command, []string{"stay"}))
 }
 
-// Guard is the guard's own main function. It reads messages from in until that
+// Serve is the guard's own main function. It reads messages from in until that
 // ends, which it does when the process that started the guard ends, in whatever
 // way; then it takes back what was not dropped.
-func Guard(in io.Reader, out io.Writer) error {
-	var undos []undo
+func Serve[U Undo](in io.Reader, out io.Writer) error {
+	var undos []U
 	say := func() error { _, err := io.WriteString(out, "ok\n"); return err }
 	err := say()
 	sc := bufio.NewScanner(in)
 	for err == nil && sc.Scan() {
-		var m message
+		var m message[U]
 		if err = json.Unmarshal(sc.Bytes(), &m); err != nil {
 			break
 		}
@@ -136,7 +146,7 @@ func Guard(in io.Reader, out io.Writer) error {
 		errs = append(errs, err)
 	}
 	for _, u := range slices.Backward(undos) {
-		errs = append(errs, u.run())
+		errs = append(errs, u.Undo())
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package settings
+
+import "errors"
+
+func mayWrite(string) error { return errors.ErrUnsupported }
