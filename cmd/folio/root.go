@@ -48,7 +48,7 @@ func newRoot(a *app) *cobra.Command {
 	usage.AddCommands(root,
 		group{Title: "Everyday", Commands: commands{newRun(a), newTune(a), newAB(a), newExec(a)}},
 		group{Title: "Look inside", Commands: commands{newInspect(a), newLeaks(a), newDoctor(a), newLoad(a), newLab(a)}},
-		group{Title: "Change a program", Commands: commands{newCollapse(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newSuggest(a), newVet(a)}},
+		group{Title: "Change a program", Commands: commands{newSet(a), newCollapse(a), newPatch(a), newBuild(a), newGo(a), newPatches(a), newSuggest(a), newVet(a)}},
 		group{Title: "Saved results", Commands: commands{newReport(a), newCompare(a)}},
 		group{Title: "Fleets", Commands: commands{newPlugin("agent", agentShort), newPlugin("fleet", fleetShort)}},
 		group{Title: "More", Commands: commands{newCache(a), newVersion(a), newReference()}})

@@ -82,7 +82,7 @@ func (p *Programs) Attach(fs procmem.FS, pid int) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return program.attach(fs, pid)
+	return program.attach(fs, pid, os.O_RDONLY)
 }
 
 // Learn looks at the file of a program, which [Programs.Attach] then knows of a process of it.

@@ -82,7 +82,7 @@ func attach(fs procmem.FS, pid int, exe *os.File, size int64) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := p.attach(fs, pid)
+	t, err := p.attach(fs, pid, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +99,14 @@ func open(exe *os.File, size int64) (*symbol.File, error) {
 	return f, nil
 }
 
-// attach makes a Target without names of a process of the program.
-func (p *Program) attach(fs procmem.FS, pid int) (*Target, error) {
+// attach makes a Target without names of a process of the program, whose memory is opened to
+// be read, or written too.
+func (p *Program) attach(fs procmem.FS, pid, flag int) (*Target, error) {
 	entry, err := fs.Entry(pid, 8)
 	if err != nil {
 		return nil, err
 	}
-	mem, err := os.Open(fs.MemPath(pid))
+	mem, err := os.OpenFile(fs.MemPath(pid), flag, 0)
 	if errors.Is(err, os.ErrPermission) {
 		// More is needed than for the files before, which the same user may read.
 		return nil, &deniedError{err, fs.Denied(pid)}
