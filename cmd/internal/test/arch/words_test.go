@@ -25,7 +25,7 @@ var oldWords = []struct{ old, say string }{
 	{`nobody listens`, "connection refused"},
 	{`worth having`, "significant, or a figure"},
 	{`folio advise`, "folio suggest"},
-	{`--(higher|mem|for)\b`, "--higher-is-better, --max-rss, --duration"},
+	{`--(higher|mem)\b`, "--higher-is-better, --max-rss"},
 }
 
 // otherSense are places where such words mean something else.
