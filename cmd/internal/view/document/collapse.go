@@ -56,7 +56,7 @@ func collapsed(f *result.Collapse) Answer {
 
 // states compares before and after.
 func states(f *result.Collapse) *Table {
-	t := &Table{Head: cols("", "before", "after")}
+	t := &Table{Head: cols("figure", "before", "after")}
 	cells := func(s *result.CollapseState) [4]Cell {
 		out := [4]Cell{plain(unit.None), plain(unit.None), plain(unit.None), plain(unit.None)}
 		if s == nil || s.Windows == nil {
@@ -71,7 +71,7 @@ func states(f *result.Collapse) *Table {
 	}
 	before, after := cells(f.Before), cells(f.After)
 	if f.DryRun {
-		t.Head = cols("", "now")
+		t.Head = cols("figure", "now")
 	}
 	for i, name := range []string{"resident, process", "huge", "coverage", "faults/s"} {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{plain(name), before[i], after[i]}[:len(t.Head)]})
@@ -81,7 +81,7 @@ func states(f *result.Collapse) *Table {
 
 // outcomes counts windows by what became of them; those of nothing are left out.
 func outcomes(f *result.Collapse) *Table {
-	t := &Table{Head: []Column{{Num: true}, {}}}
+	t := &Table{Head: []Column{{Label: "windows", Num: true}, {Label: "what became of them"}}}
 	add := func(n int, what string) {
 		if n > 0 {
 			t.Rows = append(t.Rows, Row{Cells: []Cell{num(unit.Count(float64(n)), float64(n)), plain(what)}})

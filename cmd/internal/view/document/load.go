@@ -96,7 +96,7 @@ func protocols(m map[string]int64) string {
 
 // percentiles lists those of a load. One that falls among failed requests is "failed".
 func percentiles(l result.LoadLatency, in result.LoadIntervals) *Block {
-	t := &Table{Head: cols("", "", "95% interval, by resampling runs")}
+	t := &Table{Head: cols("percentile", "latency", "95% interval, by resampling runs")}
 	for _, x := range []struct {
 		name     string
 		v        *float64

@@ -11,7 +11,10 @@ import (
 
 // sitesSection is who keeps the memory of a process.
 func sitesSection(f *result.Sites) *Section {
-	s := &Section{Kicker: "folio " + f.Kind, Heading: "profiles", Notes: f.Notes}
+	s := &Section{Kicker: "folio inspect", Heading: "profiles", Notes: f.Notes}
+	if f.Kind == result.KindLeaks {
+		s.Kicker = "folio leaks"
+	}
 	if f.PID != nil {
 		s.Heading = formatf("process %d, %s", *f.PID, report.Command(f.Command, "unknown"))
 	}
@@ -121,7 +124,7 @@ func signed(n int64) string {
 
 // goroutines lists them by where they were created and where they wait.
 func (s *Section) goroutines(g *result.GoroutineSites) {
-	a := Answer{Figure: unit.Plural(g.Total, "goroutine"), Neutral: true, Text: formatf("of them %d of the runtime itself", g.Runtime)}
+	a := Answer{Neutral: true, Text: formatf("%s, %d of them of the runtime itself", unit.Plural(g.Total, "goroutine"), g.Runtime)}
 	if g.Leaked != nil {
 		a.Text += formatf(", %d leaked (as of the program's last profile goroutineleak)", *g.Leaked)
 	}

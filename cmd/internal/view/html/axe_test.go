@@ -35,11 +35,34 @@ func everyPage(t *testing.T) map[string][]byte {
 		"runs":     pageOf(t, resulttest.Run(6), resulttest.Run(6), resulttest.Run(1)),
 		"several":  pageOf(t, resulttest.Tune(8, "./prog"), resulttest.Run(2), resulttest.Lab(), resulttest.Doctor("prog"), resulttest.Inspect(inspect.GoHeap, "prog"), resulttest.AB()),
 		"collapse": pageOf(t, &result.Collapse{Header: result.NewHeader(result.CollapseSchema, result.KindCollapse, "v0")}),
+		"sites":    pageOf(t, sites()),
+	}
+	for _, name := range []string{"collapse-done", "load-done", "load-failing"} { // as their commands wrote them
+		data, err := os.ReadFile("../text/testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = pageOf(t, json.RawMessage(data))
 	}
 	for name, c := range brokenFiles() {
 		out[name] = pageOf(t, c.file)
 	}
 	return out
+}
+
+// sites has everything that keeps memory, which no command shows at once.
+func sites() *result.Sites {
+	line := func(n int64) result.SiteLine { return result.SiteLine{Func: "main.(*cache).add", File: "/src/cache.go", Line: n} }
+	use := result.HeapUse{InUseBytes: 64 << 20, InUseObjects: 1000, AllocBytes: 80 << 20, AllocObjects: 2000}
+	f := result.NewSites("v0", result.KindLeaks, 7, []string{"./prog", "-x"}, "go1.26.8")
+	f.Heap = &result.HeapSites{HeapUse: use, Rate: 512 << 10, Sites: []result.HeapSite{{SiteLine: line(7), HeapUse: use}, {SiteLine: line(9), HeapUse: use}}}
+	f.Growth = &result.HeapGrowth{Before: use, After: use, Sites: []result.GrowthSite{{SiteLine: line(7), Bytes: 1 << 20, Objects: 3}}}
+	created := line(20)
+	f.Goroutines = &result.GoroutineSites{Total: 12, Runtime: 4, Groups: []result.GoroutineGroup{
+		{Count: 8, State: "chan receive", Created: &created, Waits: new(60.0), Stack: []result.SiteLine{line(21), line(22)}}}}
+	f.Leaks = &result.Leaks{Seconds: 60, Readings: 60, Enough: true, Parts: new(7), RSSFirst: new(uint64(1 << 20)), RSSLast: new(uint64(2 << 20)),
+		Growing: []result.Leak{{Kind: "goroutines", Site: &created, State: new("chan receive"), Stack: f.Goroutines.Groups[0].Stack, Slope: 1, Low: 0.5, High: 2, To: 8, Confidence: 1}}}
+	return f
 }
 
 // axe is the checker of pages, as it comes from the npm registry: .ci/run fetches it.

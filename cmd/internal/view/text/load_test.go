@@ -73,7 +73,7 @@ func TestLoadText(t *testing.T) {
 			t.Errorf("%s: of the saved result it is\n%s%v", name, &again, err)
 		}
 		// What reads the last "p99 x" of the text, as tune --metric does, gets the latency's.
-		if at := strings.LastIndex(b.String(), "p99  "); name == "late" && !strings.HasPrefix(b.String()[at:], "p99    12.35ms\n") {
+		if at := strings.LastIndex(b.String(), "p99  "); name == "late" && !strings.HasPrefix(b.String()[at:], "p99         12.35ms\n") {
 			t.Errorf("the last p99 is %q", b.String()[at:])
 		}
 	}
