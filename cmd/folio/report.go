@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
-	"github.com/foliomem/folio/cmd/internal/view/compare"
 	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/input"
@@ -137,7 +135,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 	case f.kubernetes != "":
 		return a.kubernetesPatch(a.stdout, results[0].Program(), target, results[0].Name)
 	case !f.pages.given():
-		return a.showResults(results, f)
+		return text.Render(a.stdout, document.InTurn(results), text.Options{Width: pictureWidth(a.stdout), Full: f.full, Rows: defaultRows})
 	}
 	return a.writePages(&f.pages, document.New(results...))
 }
@@ -150,79 +148,6 @@ func traceLines(data []byte) []string {
 		return nil
 	}
 	return diagnose.Trace(&c)
-}
-
-// comparable says that results have figures that a reader would hold against one another.
-func comparable(results []*result.Result) bool {
-	first := results[0].Header().Kind
-	same := func(r *result.Result) bool {
-		switch r.Of.(type) {
-		case *result.AB, *result.Suggest, *result.Collapse, *result.Load, *result.Sites:
-			return false
-		}
-		return r.Header().Kind == first
-	}
-	return len(results) > 1 && !slices.ContainsFunc(results, func(r *result.Result) bool { return !same(r) })
-}
-
-// showDifferences prints what differs beside the figures of results that are about to be
-// shown one after the other, and that they were not interleaved.
-func (a *app) showDifferences(results []*result.Result) error {
-	if !comparable(results) {
-		return nil
-	}
-	for i, r := range results[1:] {
-		var c *compare.Comparison
-		x, err := compare.NewSet(results[0])
-		if err == nil {
-			var y *compare.Set
-			if y, err = compare.NewSet(r); err == nil {
-				c, err = compare.Compare(x, y, nil)
-			}
-		}
-		if i > 0 {
-			if err := a.stdout.Line(""); err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			err = a.stdout.Line("Not compared: %v.", err)
-		} else {
-			err = text.Render(a.stdout, document.Differences(c), text.Options{Width: pictureWidth(a.stdout)})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// showResults prints results as their commands did.
-func (a *app) showResults(results []*result.Result, f *reportFlags) error {
-	if err := a.showDifferences(results); err != nil {
-		return err
-	}
-	for i, r := range results {
-		if len(results) > 1 {
-			if i > 0 || comparable(results) {
-				_ = a.stdout.Line("") // the next line has the error
-			}
-			if err := a.stdout.Line("== %s", r.Name); err != nil {
-				return err
-			}
-		}
-		if err := show(a.stdout, r.Of, text.Options{Full: f.full, Rows: defaultRows}); err != nil {
-			return err
-		}
-	}
-	m, err := result.MergeLoads(results)
-	switch {
-	case err != nil:
-		return errors.Join(a.stdout.Line(""), a.stdout.Line("Together: %v", err))
-	case m != nil:
-		return errors.Join(a.stdout.Line(""), text.Render(a.stdout, document.Loads(m), text.Options{Width: pictureWidth(a.stdout)}))
-	}
-	return nil
 }
 
 // resultNames returns what a page calls result files: their names without the

@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +14,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/guard"
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/livegc"
-	"github.com/foliomem/folio/cmd/internal/program/executable"
-	"github.com/foliomem/folio/cmd/internal/trial"
-	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -91,27 +83,14 @@ func newSet(a *app) *cobra.Command {
 // change is what the flags ask for.
 func (f *setFlags) change() (c livegc.Change, err error) {
 	if f.given.Changed("gogc") {
-		text, err := trial.ParseGOGC(f.gogc)
-		if err != nil || text == "" {
-			return c, fmt.Errorf("--gogc %q: want off or a whole percentage such as 200", f.gogc)
+		if c.Percent, err = livegc.ParseGOGC(f.gogc); err != nil {
+			return c, fmt.Errorf("--gogc %w", err)
 		}
-		percent := int32(-1)
-		if text != trial.Off {
-			n, _ := strconv.ParseInt(text, 10, 32) // it was checked
-			percent = int32(n)
-		}
-		c.Percent = &percent
 	}
 	if f.given.Changed("memlimit") {
-		limit := int64(math.MaxInt64)
-		if f.memlimit != trial.Off {
-			n, err := unit.ParseSize(f.memlimit)
-			if err != nil {
-				return c, fmt.Errorf("--memlimit: %w, or off", err)
-			}
-			limit = int64(min(n, math.MaxInt64))
+		if c.Limit, err = livegc.ParseGOMEMLIMIT(f.memlimit); err != nil {
+			return c, fmt.Errorf("--memlimit: %w", err)
 		}
-		c.Limit = &limit
 	}
 	if f.duration > 0 && c.IsZero() {
 		return c, fmt.Errorf("--for %v: nothing is to be set: give --gogc or --memlimit", f.duration)
@@ -124,7 +103,11 @@ func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
 	if err != nil {
 		return misuse(err)
 	}
-	all, err := f.open(args)
+	w := livegc.Which{Cgroup: f.cgroup, Name: f.name}
+	if len(args) > 0 {
+		w.PID, _ = strconv.Atoi(args[0]) // it was checked
+	}
+	all, err := livegc.OpenAll(procmem.New(""), w)
 	defer func() {
 		for _, p := range all {
 			err = errors.Join(err, p.Close())
@@ -137,19 +120,15 @@ func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
 		return a.showSettings(all)
 	}
 	for _, p := range all {
-		if err := errors.Join(p.Check(c)); err != nil {
+		if err := errors.Join(p.Check(c), p.Hold(), p.Plan(c)); err != nil {
 			return fmt.Errorf("set: %w", err)
 		}
 	}
-	for _, p := range all {
-		if err := errors.Join(p.Hold(), p.Plan(c)); err != nil {
-			return fmt.Errorf("set: %w", err)
-		}
-	}
+	say := func(text string) error { return a.stdout.Line("%s", text) }
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	if f.duration == 0 {
-		return a.apply(all, nil)
+		return livegc.SetAll(all, nil, say)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -159,81 +138,14 @@ func (a *app) set(ctx context.Context, f *setFlags, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("set: %w", err)
 	}
-	if err := a.apply(all, g); err != nil {
+	if err := livegc.SetAll(all, g, say); err != nil {
 		return errors.Join(err, g.Close())
 	}
-	return a.hold(ctx, f.duration, all, g)
-}
-
-// open opens the processes that are meant.
-func (f *setFlags) open(args []string) (all []*livegc.Process, err error) {
-	proc := procmem.New("")
-	if len(args) == 1 {
-		pid, _ := strconv.Atoi(args[0]) // it was checked
-		p, err := livegc.Open(proc, pid)
-		if err != nil {
-			return nil, err
-		}
-		return []*livegc.Process{p}, nil
+	err = livegc.Hold(ctx, f.duration, all, g, say)
+	if ctx.Err() != nil {
+		err = errors.Join(err, exitCode(exitInterrupted))
 	}
-	var pids []int
-	if f.cgroup != "" {
-		pids, err = inCgroup(f.cgroup)
-	} else {
-		pids, err = proc.PIDs()
-	}
-	if err != nil {
-		return nil, err
-	}
-	var denied error
-	for _, pid := range pids {
-		if f.name != "" && !named(proc, pid, f.name) || pid == os.Getpid() {
-			continue
-		}
-		switch p, err := livegc.Open(proc, pid); {
-		case err == nil:
-			all = append(all, p)
-		case errors.Is(err, executable.ErrNotGo), errors.Is(err, os.ErrNotExist):
-		default:
-			denied = errors.Join(denied, err)
-		}
-	}
-	switch {
-	case denied != nil:
-		return all, denied
-	case len(all) == 0 && f.cgroup != "":
-		return nil, fmt.Errorf("no Go program is in the cgroup %s", f.cgroup)
-	case len(all) == 0:
-		return nil, fmt.Errorf("no Go program is called %s", f.name)
-	}
-	return all, nil
-}
-
-// inCgroup lists the processes of a cgroup, and of those below it.
-func inCgroup(dir string) (pids []int, err error) {
-	if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
-		return nil, fmt.Errorf("--cgroup %s: not the directory of a cgroup: no cgroup.procs is in it", dir)
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() != "cgroup.procs" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		for _, word := range strings.Fields(string(data)) {
-			if pid, err := strconv.Atoi(word); err == nil && pid > 0 {
-				pids = append(pids, pid)
-			}
-		}
-		return err
-	})
-	slices.Sort(pids)
-	return slices.Compact(pids), err
-}
-
-// named says whether a process is called so, by its command line.
-func named(proc procmem.FS, pid int, name string) bool {
-	command, err := proc.Cmdline(pid)
-	return err == nil && len(command) > 0 && filepath.Base(command[0]) == name
+	return err
 }
 
 // showSettings says what is in effect.
@@ -249,85 +161,4 @@ func (a *app) showSettings(all []*livegc.Process) error {
 		}
 	}
 	return nil
-}
-
-// apply sets all, or none.
-func (a *app) apply(all []*livegc.Process, g *guard.Guard[livegc.Undo]) error {
-	for i, p := range all {
-		var err error
-		if g != nil {
-			err = g.Keep(p.Undo)
-		}
-		if err == nil {
-			err = p.Apply()
-		}
-		if err != nil {
-			for _, before := range all[:i+1] {
-				err = errors.Join(err, putBack(before, g))
-			}
-			return fmt.Errorf("set: %w", err)
-		}
-	}
-	for _, p := range all {
-		b, n := p.Undo.Before, p.Undo.After
-		if err := a.stdout.Line("process %d (%s): GOGC %s -> %s, GOMEMLIMIT %s -> %s", p.PID, p.Name, livegc.GOGC(b.Percent), livegc.GOGC(n.Percent),
-			livegc.GOMEMLIMIT(b.Limit), livegc.GOMEMLIMIT(n.Limit)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// putBack takes back what was set in a process. The guard need not know that it is done: to
-// do it twice does no harm.
-func putBack(p *livegc.Process, g *guard.Guard[livegc.Undo]) error {
-	if err := p.Undo.Undo(); err != nil {
-		return err
-	}
-	if g != nil {
-		_ = g.Drop(p.Undo)
-	}
-	return nil
-}
-
-// hold keeps the settings for a while, and puts back what was before. What a program has set
-// itself meanwhile is left to it.
-func (a *app) hold(ctx context.Context, d time.Duration, all []*livegc.Process, g *guard.Guard[livegc.Undo]) (err error) {
-	end := time.After(d)
-	look := time.NewTicker(time.Second)
-	defer look.Stop()
-	left := slices.Clone(all)
-	for waiting := true; waiting && len(left) > 0; {
-		select {
-		case <-ctx.Done():
-			waiting = false
-		case <-end:
-			waiting = false
-		case <-look.C:
-			left = slices.DeleteFunc(left, func(p *livegc.Process) bool {
-				now, kept, lost := p.Kept()
-				switch {
-				case lost != nil:
-					err = errors.Join(err, a.stdout.Line("process %d (%s) has ended", p.PID, p.Name))
-				case !kept:
-					err = errors.Join(err, a.stdout.Line("process %d (%s): the program has set GOGC %s, GOMEMLIMIT %s itself: it is left with that", p.PID, p.Name,
-						livegc.GOGC(now.Percent), livegc.GOMEMLIMIT(now.Limit)))
-				}
-				return lost != nil || !kept
-			})
-		}
-	}
-	for _, p := range all {
-		if failed := putBack(p, g); failed != nil {
-			err = errors.Join(err, fmt.Errorf("set: put back what was before: %w", failed))
-		} else if slices.Contains(left, p) {
-			err = errors.Join(err, a.stdout.Line("process %d (%s): GOGC %s, GOMEMLIMIT %s again", p.PID, p.Name,
-				livegc.GOGC(p.Undo.Before.Percent), livegc.GOMEMLIMIT(p.Undo.Before.Limit)))
-		}
-	}
-	_ = g.Close() // if it was killed, all is done without it
-	if ctx.Err() != nil {
-		err = errors.Join(err, exitCode(exitInterrupted))
-	}
-	return err
 }

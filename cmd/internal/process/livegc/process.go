@@ -26,6 +26,30 @@ type Change struct {
 // IsZero says that there is nothing to be set.
 func (c Change) IsZero() bool { return c.Percent == nil && c.Limit == nil }
 
+// ParseGOGC reads a GOGC: off, or a whole percentage.
+func ParseGOGC(text string) (*int32, error) {
+	if text == "off" {
+		return new(int32(-1)), nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("%q: want off or a whole percentage such as 200", text)
+	}
+	return new(int32(n)), nil
+}
+
+// ParseGOMEMLIMIT reads a limit: off, or a size.
+func ParseGOMEMLIMIT(text string) (*int64, error) {
+	if text == "off" {
+		return new(int64(math.MaxInt64)), nil
+	}
+	n, err := unit.ParseSize(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or off", err)
+	}
+	return new(int64(min(n, math.MaxInt64))), nil
+}
+
 // of returns settings with the change.
 func (c Change) of(s goruntime.GCSettings) goruntime.GCSettings {
 	if c.Percent != nil {

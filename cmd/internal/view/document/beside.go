@@ -67,22 +67,6 @@ func NewComparison(c *compare.Comparison, results ...*result.Result) *Document {
 	return p.finish()
 }
 
-// Differences returns what of a comparison must be known before figures of the two are read:
-// what differs beside them, and that no verdict is possible.
-func Differences(c *compare.Comparison) *Document {
-	s := &Section{Kicker: "folio compare", Heading: c.Old + " against " + c.New}
-	if t := differences(c, ""); t != nil {
-		s.First = []*Table{t}
-	}
-	if !c.Once() && !c.Doctor {
-		s.Answers = []Answer{{Text: compare.NotInterleaved}}
-	}
-	if len(c.Unsaid) > 0 {
-		s.Notes = []string{leftOut(c)}
-	}
-	return (&Document{Sections: []*Section{s}}).finish()
-}
-
 func leftOut(c *compare.Comparison) string {
 	return "Left out of both (--redact), and so not compared: " + join(c.Unsaid) + "."
 }

@@ -19,6 +19,7 @@ type Document struct {
 // A Section is a result, or a comparison of several.
 type Section struct {
 	ID      string   // for links, unique in the page
+	From    string   // the file, where several are shown one after the other
 	Kicker  string   // what kind of result it is
 	Heading string   // what was measured
 	Code    bool     // Heading is a command

@@ -52,7 +52,9 @@ func everyPage(t *testing.T) map[string][]byte {
 
 // sites has everything that keeps memory, which no command shows at once.
 func sites() *result.Sites {
-	line := func(n int64) result.SiteLine { return result.SiteLine{Func: "main.(*cache).add", File: "/src/cache.go", Line: n} }
+	line := func(n int64) result.SiteLine {
+		return result.SiteLine{Func: "main.(*cache).add", File: "/src/cache.go", Line: n}
+	}
 	use := result.HeapUse{InUseBytes: 64 << 20, InUseObjects: 1000, AllocBytes: 80 << 20, AllocObjects: 2000}
 	f := result.NewSites("v0", result.KindLeaks, 7, []string{"./prog", "-x"}, "go1.26.8")
 	f.Heap = &result.HeapSites{HeapUse: use, Rate: 512 << 10, Sites: []result.HeapSite{{SiteLine: line(7), HeapUse: use}, {SiteLine: line(9), HeapUse: use}}}

@@ -64,6 +64,9 @@ func (p *printer) say(indent, text string) {
 const noCycleCounter = "no cycle counter can be used here"
 
 func (p *printer) section(s *document.Section) {
+	if s.From != "" {
+		p.line("== " + s.From)
+	}
 	if s.Code {
 		p.line("$ " + s.Heading)
 	} else {
