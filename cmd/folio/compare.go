@@ -70,7 +70,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if err := errors.Join(f.pages.replaces("compare", args[0]), f.pages.replaces("compare", args[1])); err != nil {
 		return err
 	}
-	names, opts := resultNames(args), &compare.Options{All: f.all}
+	names, opts := result.Names(args), &compare.Options{All: f.all}
 	var sets [2]*compare.Set
 	var results []*result.Result
 	for i, name := range args {
@@ -85,7 +85,7 @@ func (a *app) compare(f *compareFlags, args []string) error {
 			name = names[i] // as in a page of folio report
 		}
 		var r *result.Result
-		if sets[i], r, err = readCompared(name, data, f.redact); err != nil {
+		if sets[i], r, err = compare.ReadSide(name, data, f.redact); err != nil {
 			return err
 		}
 		if r != nil {
@@ -103,25 +103,4 @@ func (a *app) compare(f *compareFlags, args []string) error {
 		return a.writePages(&f.pages, document.NewOf(opts, results...))
 	}
 	return a.writePages(&f.pages, document.NewComparison(c, results...))
-}
-
-// readCompared reads a side of a comparison. The result is nil of a file in the Go
-// benchmark format.
-func readCompared(name string, data []byte, redact bool) (*compare.Set, *result.Result, error) {
-	if data = compare.Plain(data); !compare.IsResult(data) {
-		if redact {
-			data = result.RedactBench(data)
-		}
-		s, err := compare.Read(name, data)
-		return s, nil, err
-	}
-	r, err := result.Read(name, data)
-	if err == nil && redact {
-		err = r.Redact()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := compare.NewSet(r)
-	return s, r, err
 }

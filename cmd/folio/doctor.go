@@ -13,7 +13,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -65,7 +65,9 @@ func newDoctor(a *app) *cobra.Command {
 	f.add(fs, "the findings and all checks")
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the checks", Args: usage.OnlyCommands,
-		RunE: func(*cobra.Command, []string) error { return report.DoctorList(a.stdout, diagnose.Rules(), a.width()) },
+		RunE: func(*cobra.Command, []string) error {
+			return text.Render(a.stdout, document.Checks(diagnose.Rules()), text.Options{Width: a.width(), Full: true})
+		},
 	})
 	return cmd
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
-	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -89,7 +88,7 @@ func newLab(a *app) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error {
-			return report.LabList(a.stdout, listExperiments(lab.ReadMachine()))
+			return text.Render(a.stdout, document.Experiments(lab.ReadMachine()), text.Options{Width: pictureWidth(a.stdout), Full: true})
 		},
 	}, &cobra.Command{
 		Use: "arm", Hidden: true, DisableFlagParsing: true,
@@ -246,24 +245,4 @@ func (a *app) labArm(args []string) error {
 // labGuard is the process that puts settings back.
 func (a *app) labGuard(args []string) error {
 	return settings.Main([]string{"lab", "guard"}, args, a.stdin, a.stdout)
-}
-
-// listExperiments says what experiments there are, with their arms on this machine.
-func listExperiments(m *lab.Machine) (out []report.ListedExperiment) {
-	for _, e := range lab.Experiments() {
-		size := e.Size()
-		l := report.ListedExperiment{Name: e.Name, Question: e.Question, Source: e.Source, Size: size[0], Quick: size[1], Apart: e.Apart}
-		for _, a := range e.List(m) {
-			about := a.About
-			switch {
-			case a.NotRun != "":
-				about += " (not here: " + a.NotRun + ")"
-			case len(a.Changes) > 0:
-				about += " (needs --allow-system)"
-			}
-			l.Arms = append(l.Arms, [2]string{a.Name, about})
-		}
-		out = append(out, l)
-	}
-	return out
 }

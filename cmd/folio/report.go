@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/foliomem/folio/cmd/internal/program/gctrace"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
 	"github.com/foliomem/folio/cmd/internal/result/kubernetes"
@@ -92,7 +90,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		}
 	}
 	var results []*result.Result
-	for i, name := range resultNames(args) {
+	for i, name := range result.Names(args) {
 		data, err := a.readResult(args[i])
 		if err != nil {
 			return err
@@ -102,7 +100,7 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 			full = name
 		}
 		r, err := result.Read(full, data)
-		if lines := traceLines(data); err != nil && lines != nil {
+		if lines := diagnose.SavedTrace(data); err != nil && lines != nil {
 			if f.pages.given() || f.kubernetes != "" {
 				return fmt.Errorf("%s is a GC trace: there is no page and no patch of one: folio report %s shows it", full, full)
 			}
@@ -138,35 +136,6 @@ func (a *app) report(f *reportFlags, args []string) (err error) {
 		return text.Render(a.stdout, document.InTurn(results), text.Options{Width: pictureWidth(a.stdout), Full: f.full, Rows: defaultRows})
 	}
 	return a.writePages(&f.pages, document.New(results...))
-}
-
-// traceLines says what a saved GC trace tells; nil of anything else.
-func traceLines(data []byte) []string {
-	var c gctrace.Counter
-	_, _ = c.Write(data)
-	if c.End(); c.Cycles == 0 {
-		return nil
-	}
-	return diagnose.Trace(&c)
-}
-
-// resultNames returns what a page calls result files: their names without the
-// directories, where these differ.
-func resultNames(paths []string) []string {
-	count := make(map[string]int)
-	for _, p := range paths {
-		count[filepath.Base(p)]++
-	}
-	out := make([]string, len(paths))
-	for i, p := range paths {
-		switch out[i] = filepath.Base(p); {
-		case p == "-":
-			out[i] = "standard input"
-		case count[out[i]] > 1:
-			out[i] = filepath.Clean(p)
-		}
-	}
-	return out
 }
 
 // readResult reads a result file; - is standard input. Pipes are files too, such as

@@ -32,7 +32,9 @@ func TestSetKilled(t *testing.T) {
 				t.Fatal(got)
 			}
 			c.start()
-			if !testenv.Within(func() bool { return strings.HasSuffix(now(), ": GOGC 25, by folio set; GOMEMLIMIT 1GiB, by folio set\n") }) {
+			if !testenv.Within(func() bool {
+				return strings.HasSuffix(now(), ": GOGC 25, by folio set; GOMEMLIMIT 1GiB, by folio set\n")
+			}) {
 				t.Fatal(now())
 			}
 			other := exec.Command("folio", "set", "--gogc", "50", pid)
@@ -47,7 +49,9 @@ func TestSetKilled(t *testing.T) {
 				c.signal(sig)
 				c.end(code)
 			}
-			if !testenv.Within(func() bool { return strings.HasSuffix(now(), ": GOGC 100, the default; GOMEMLIMIT none, the default\n") }) {
+			if !testenv.Within(func() bool {
+				return strings.HasSuffix(now(), ": GOGC 100, the default; GOMEMLIMIT none, the default\n")
+			}) {
 				t.Errorf("after %v: %s", sig, now())
 			}
 			if !testenv.Within(func() bool { return len(processesWith(c.mark)) == 0 }) {

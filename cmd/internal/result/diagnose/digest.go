@@ -33,6 +33,16 @@ func DigestOf(samples []*trial.Sample) []string {
 	return digest(all, stat.Median(cycles)/stat.Median(span), partial)
 }
 
+// SavedTrace says what the output of a program with GODEBUG=gctrace=1 tells; nil of anything else.
+func SavedTrace(data []byte) []string {
+	var c gctrace.Counter
+	_, _ = c.Write(data)
+	if c.End(); c.Cycles == 0 {
+		return nil
+	}
+	return Trace(&c)
+}
+
 // Trace says what a saved trace of GODEBUG=gctrace=1 tells.
 func Trace(c *gctrace.Counter) []string {
 	cycles, text := unit.Plural(c.Cycles, "cycle"), ""

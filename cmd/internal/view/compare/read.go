@@ -384,3 +384,24 @@ func isMinor(unit string) bool {
 
 // ErrNothing says that two results have nothing to compare.
 var ErrNothing = errors.New("nothing in common: neither the same benchmarks nor the same experiments")
+
+// ReadSide reads a side of a comparison. The result is nil of a file in the Go
+// benchmark format.
+func ReadSide(name string, data []byte, redact bool) (*Set, *result.Result, error) {
+	if data = Plain(data); !IsResult(data) {
+		if redact {
+			data = result.RedactBench(data)
+		}
+		s, err := Read(name, data)
+		return s, nil, err
+	}
+	r, err := result.Read(name, data)
+	if err == nil && redact {
+		err = r.Redact()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := NewSet(r)
+	return s, r, err
+}

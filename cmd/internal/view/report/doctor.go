@@ -2,11 +2,9 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/result"
-	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
@@ -54,29 +52,4 @@ func DoctorSum(f *result.Doctor) string {
 		}
 	}
 	return text + "."
-}
-
-// DoctorList prints what checks there are: what each finds, and what it reads.
-func DoctorList(w io.Writer, rules []result.Rule, width int) error {
-	p := &printer{w: w}
-	var last result.Scope
-	for _, r := range rules {
-		if r.Scope != last {
-			if last != "" {
-				p.line("")
-			}
-			p.line("%s", scopeTitle[r.Scope])
-			last = r.Scope
-		}
-		p.line("  %-26s %s: %s", r.ID, r.Severity, r.Title)
-		for _, l := range console.Wrap(strings.Repeat(" ", 29)+"reads ", strings.Repeat(" ", 31), strings.Join(r.Reads, ", "), max(width, 60)) {
-			p.line("%s", l)
-		}
-	}
-	return p.err
-}
-
-var scopeTitle = map[result.Scope]string{
-	result.ScopeHost: "The machine", result.ScopeContainer: "The container (memory cgroup)",
-	result.ScopeProcess: "A process", result.ScopeGo: "A Go program",
 }

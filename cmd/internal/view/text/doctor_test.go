@@ -12,7 +12,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/result/diagnose"
-	"github.com/foliomem/folio/cmd/internal/view/report"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/internal/base/console"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -131,15 +131,15 @@ func TestDoctorSum(t *testing.T) {
 
 func TestDoctorList(t *testing.T) {
 	var b bytes.Buffer
-	if err := report.DoctorList(&b, diagnose.Rules(), 80); err != nil {
+	if err := Render(&b, document.Checks(diagnose.Rules()), Options{Full: true, Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range diagnose.Rules() {
-		if !strings.Contains(b.String(), "  "+r.ID+" ") || !strings.Contains(b.String(), r.Title) {
+		if !strings.Contains(b.String(), "  "+r.ID+": "+string(r.Severity)) || !strings.Contains(b.String(), r.Title) {
 			t.Errorf("no %s", r.ID)
 		}
 	}
-	for _, want := range []string{"The machine\n", "\nThe container (memory cgroup)\n", "\nA process\n", "\nA Go program\n"} {
+	for _, want := range []string{"\nThe machine\n", "\nThe container (memory cgroup)\n", "\nA process\n", "\nA Go program\n"} {
 		if strings.Count(b.String(), want) != 1 {
 			t.Errorf("%q is there %d times", want, strings.Count(b.String(), want))
 		}

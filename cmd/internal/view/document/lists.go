@@ -1,0 +1,56 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/foliomem/folio/cmd/internal/lab"
+	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/internal/base/unit"
+)
+
+// Experiments lists those of the lab: what each asks, what is known of it, and its arms on a
+// machine.
+func Experiments(m *lab.Machine) *Document {
+	s := &Section{Kicker: "folio lab", Heading: "experiments"}
+	for _, e := range lab.Experiments() {
+		size := e.Size()
+		b := &Block{Title: e.Name + ": " + e.Question, Words: []string{"source: " + e.Source,
+			formatf("memory: %s, quick %s", unit.Exact(size[0]), unit.Exact(size[1]))}}
+		if e.Apart {
+			b.Words = append(b.Words, "only when it is named: it builds programs with the go command")
+		}
+		t := &Table{Head: []Column{{Label: "arm"}, {Label: "what it does"}}}
+		for _, a := range e.List(m) {
+			about := a.About
+			switch {
+			case a.NotRun != "":
+				about += " (not here: " + a.NotRun + ")"
+			case len(a.Changes) > 0:
+				about += " (needs --allow-system)"
+			}
+			t.Rows = append(t.Rows, Row{Cells: []Cell{code(a.Name), plain(about)}})
+		}
+		b.Tables = []*Table{t}
+		s.Blocks = append(s.Blocks, b)
+	}
+	return (&Document{Sections: []*Section{s}}).finish()
+}
+
+// Checks lists those of folio doctor: what each finds, and what it reads.
+func Checks(rules []result.Rule) *Document {
+	s := &Section{Kicker: "folio doctor", Heading: "checks"}
+	var b *Block
+	for i, r := range rules {
+		if i == 0 || r.Scope != rules[i-1].Scope {
+			b = &Block{Title: scopeTitle[r.Scope], Tables: []*Table{{Head: []Column{{Label: "check"}, {Label: "finds"}, {Label: "reads"}}, Wrap: true}}}
+			s.Blocks = append(s.Blocks, b)
+		}
+		b.Tables[0].Rows = append(b.Tables[0].Rows, Row{Cells: []Cell{plain(formatf("%s: %s", r.ID, r.Severity)), plain(r.Title), plain(strings.Join(r.Reads, ", "))}})
+	}
+	return (&Document{Sections: []*Section{s}}).finish()
+}
+
+var scopeTitle = map[result.Scope]string{
+	result.ScopeHost: "The machine", result.ScopeContainer: "The container (memory cgroup)",
+	result.ScopeProcess: "A process", result.ScopeGo: "A Go program",
+}
