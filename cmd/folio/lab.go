@@ -88,7 +88,7 @@ func newLab(a *app) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "Explain the experiments", Args: usage.OnlyCommands,
 		RunE: func(*cobra.Command, []string) error {
-			return text.Render(a.stdout, document.Experiments(lab.ReadMachine()), text.Options{Width: pictureWidth(a.stdout), Full: true})
+			return text.Render(a.stdout, document.Experiments(result.Experiments(lab.ReadMachine())), text.Options{Width: pictureWidth(a.stdout), Full: true})
 		},
 	}, &cobra.Command{
 		Use: "arm", Hidden: true, DisableFlagParsing: true,

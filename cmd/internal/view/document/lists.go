@@ -3,32 +3,22 @@ package document
 import (
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/lab"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/internal/base/unit"
 )
 
-// Experiments lists those of the lab: what each asks, what is known of it, and its arms on a
-// machine.
-func Experiments(m *lab.Machine) *Document {
+// Experiments lists those of the lab: what each asks, what is known of it, and its arms.
+func Experiments(all []result.ListedExperiment) *Document {
 	s := &Section{Kicker: "folio lab", Heading: "experiments"}
-	for _, e := range lab.Experiments() {
-		size := e.Size()
+	for _, e := range all {
 		b := &Block{Title: e.Name + ": " + e.Question, Words: []string{"source: " + e.Source,
-			formatf("memory: %s, quick %s", unit.Exact(size[0]), unit.Exact(size[1]))}}
+			formatf("memory: %s, quick %s", unit.Exact(e.Size), unit.Exact(e.Quick))}}
 		if e.Apart {
 			b.Words = append(b.Words, "only when it is named: it builds programs with the go command")
 		}
 		t := &Table{Head: []Column{{Label: "arm"}, {Label: "what it does"}}}
-		for _, a := range e.List(m) {
-			about := a.About
-			switch {
-			case a.NotRun != "":
-				about += " (not here: " + a.NotRun + ")"
-			case len(a.Changes) > 0:
-				about += " (needs --allow-system)"
-			}
-			t.Rows = append(t.Rows, Row{Cells: []Cell{code(a.Name), plain(about)}})
+		for _, a := range e.Arms {
+			t.Rows = append(t.Rows, Row{Cells: []Cell{code(a[0]), plain(a[1])}})
 		}
 		b.Tables = []*Table{t}
 		s.Blocks = append(s.Blocks, b)

@@ -1,0 +1,31 @@
+package result
+
+import "github.com/foliomem/folio/cmd/internal/lab"
+
+// A ListedExperiment is what the list of experiments says of one.
+type ListedExperiment struct {
+	Name, Question, Source string
+	Size, Quick            uint64 // bytes
+	Apart                  bool   // only when it is named
+	Arms                   [][2]string
+}
+
+// Experiments are those of the lab, with their arms on a machine.
+func Experiments(m *lab.Machine) (out []ListedExperiment) {
+	for _, e := range lab.Experiments() {
+		size := e.Size()
+		l := ListedExperiment{Name: e.Name, Question: e.Question, Source: e.Source, Size: size[0], Quick: size[1], Apart: e.Apart}
+		for _, a := range e.List(m) {
+			about := a.About
+			switch {
+			case a.NotRun != "":
+				about += " (not here: " + a.NotRun + ")"
+			case len(a.Changes) > 0:
+				about += " (needs --allow-system)"
+			}
+			l.Arms = append(l.Arms, [2]string{a.Name, about})
+		}
+		out = append(out, l)
+	}
+	return out
+}
