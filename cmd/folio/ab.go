@@ -63,7 +63,7 @@ a base of 0) and none fails; 3 too noisy or too few rounds to tell for a gate, n
 fails; 126, 127 and 130 as of folio run.`
 
 func newAB(a *app) *cobra.Command {
-	f := &abFlags{}
+	f := &abFlags{programFlags: programFlags{compares: true}}
 	cmd := &cobra.Command{
 		Use:   "ab [flags] -- command [args] -- command [args]",
 		Short: "Compare two programs, or two revisions of one",
@@ -304,6 +304,7 @@ func (s *abSession) add(arm abArm, f *abFlags) error {
 	// Its own variables replace those of --env.
 	setting.Env = slices.DeleteFunc(slices.Clone(setting.Env), func(kv string) bool { return sets(arm.env, kv) })
 	setting.Env = append(setting.Env, arm.env...)
+	s.noteSettings(setting, &about)
 	if arm.thp != trial.THPSystem {
 		setting.THP = arm.thp
 	}

@@ -42,7 +42,7 @@ func abCommands(args []string) ([]abArm, error) {
 			if sets(args[:vars], args[vars]) {
 				return nil, misusef("ab: command %d sets a variable twice: %s", len(out)+1, args[vars])
 			}
-			if err := trial.CheckVariable(args[vars]); err != nil {
+			if err := checkVariable(args[vars]); err != nil {
 				return nil, misusef("ab: command %d: %v", len(out)+1, err)
 			}
 			vars++

@@ -18,6 +18,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/base/usage"
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/program/build"
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
@@ -50,6 +51,9 @@ type programFlags struct {
 	pprof  string        // of run
 	test   *build.Source // of tune: the test that folio builds; nil for none
 	recipe *build.Recipe // how to build; nil: as go build does
+
+	// compares says that settings are compared: none may be another than it is named by.
+	compares bool
 
 	given *pflag.FlagSet
 }
@@ -241,6 +245,7 @@ func (s *session) getsHuge() error {
 func (s *session) about(kind string, command []string, exe string) {
 	p, isGo := result.NewProgram(command, exe)
 	p.Environment = trial.Baseline()
+	s.noteSettings(s.base, &p)
 	s.file = result.File{Header: result.NewHeader(result.Schema, kind, version()), Host: s.host, Program: p}
 	s.program.Command, s.program.IsGo, s.program.Heap = command, isGo, trial.ReadHeap(exe)
 }
@@ -258,9 +263,14 @@ func (s *measurement) parse(f *programFlags) (err error) {
 		return err
 	}
 	s.base.Env, s.resultFlags = f.env, f.resultFlags
-	for _, key := range trial.GoVariableNames() {
-		if err := trial.CheckVariable(key + "=" + os.Getenv(key)); err != nil && f.envOf(key) == "" {
-			s.notes.Add("the environment has " + err.Error())
+	for _, p := range gosetting.CheckAll(s.base.Environ(os.Environ()), "") {
+		switch {
+		case p.Unknown:
+			s.notes.Add(p.Error())
+		case f.compares: // every run would be of another setting than it is named by, or fail
+			return fmt.Errorf("the environment has %w", p)
+		default:
+			s.notes.Add("the environment has " + p.Error())
 		}
 	}
 	if f.redact && f.pprof != "" {
@@ -328,12 +338,34 @@ func checkEnv(env []string) error {
 		if first, twice := seen[key]; twice {
 			return fmt.Errorf("--env %s and --env %s both set %s: give one", first, kv, key)
 		}
-		if err := trial.CheckVariable(kv); err != nil {
+		if err := checkVariable(kv); err != nil {
 			return fmt.Errorf("--env %w", err)
 		}
 		seen[key] = kv
 	}
 	return nil
+}
+
+// checkVariable refuses a variable that Go programs do not read as it is meant. A setting of GODEBUG
+// that folio does not know may be of a newer Go.
+func checkVariable(kv string) error {
+	err := gosetting.Check(kv, "")
+	if p, ok := errors.AsType[*gosetting.Problem](err); ok && p.Unknown {
+		return nil
+	}
+	return err
+}
+
+// noteSettings names the settings of GODEBUG that a program's version of Go does not have.
+func (m *measurement) noteSettings(set trial.Setting, p *result.Program) {
+	if p.GoVersion == nil {
+		return
+	}
+	for _, problem := range gosetting.CheckAll(set.Environ(os.Environ()), *p.GoVersion) {
+		if problem.Unknown {
+			m.notes.Add(problem.Error())
+		}
+	}
 }
 
 // envOf returns what --env sets a variable to, as KEY=VALUE; "" for nothing.

@@ -75,7 +75,7 @@ or --metric p50, p999 or cpu/request, within --max-p99, --max-errors and --max-r
 what delays the slow requests of the default.`
 
 func newTune(a *app) *cobra.Command {
-	f := &tuneFlags{}
+	f := &tuneFlags{programFlags: programFlags{compares: true}}
 	cmd := &cobra.Command{
 		Use:   "tune [flags] -- command [args]",
 		Short: "Find the settings that give the time back",

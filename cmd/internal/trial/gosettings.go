@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +21,8 @@ type GoVariable struct {
 	Exec     bool   // folio exec has the flag
 	Searched bool   // folio tune chooses the values to try; else they are given by its flag
 
-	get  func(Setting) string         // "" as the environment has it
-	set  func(*Setting, string) error // of any value but ""
-	rule rule
+	get func(Setting) string         // "" as the environment has it
+	set func(*Setting, string) error // of any value but ""
 }
 
 // GoVariables are the settings of Go's runtime that Folio knows, in the order in which
@@ -34,22 +32,16 @@ var GoVariables = [...]GoVariable{
 		Name: "GOGC", Flag: "gogc", Help: "`n` percent, or off", Exec: true, Searched: true,
 		get: func(s Setting) string { return s.GOGC },
 		set: func(s *Setting, value string) (err error) { s.GOGC, err = ParseGOGC(value); return err },
-		rule: rule{readsGOGC, "a Go program takes this value for 100",
-			"a whole percentage such as GOGC=200, or off", writeGOGC},
 	},
 	{
 		Name: "GOMEMLIMIT", Flag: "memlimit", Help: "a `size` such as 512MiB", Exec: true, Searched: true,
 		get: func(s Setting) string { return text(s.MemLimit, unit.Exact) },
 		set: func(s *Setting, value string) (err error) { s.MemLimit, err = unit.ParseSize(value); return err },
-		rule: rule{readsGOMEMLIMIT, "a Go program ends at its start with this value",
-			"a whole number with B, KiB, MiB, GiB or TiB, such as GOMEMLIMIT=512MiB, or off", writeGOMEMLIMIT},
 	},
 	{
 		Name: "GOMAXPROCS", Flag: "gomaxprocs", Help: "`n`",
 		get: func(s Setting) string { return text(s.GOMAXPROCS, strconv.Itoa) },
 		set: func(s *Setting, value string) (err error) { s.GOMAXPROCS, err = parseGOMAXPROCS(value); return err },
-		rule: rule{readsGOMAXPROCS, "a Go program ignores this value",
-			"a whole number such as GOMAXPROCS=2", writeGOMAXPROCS},
 	},
 }
 
@@ -108,41 +100,6 @@ func text[T int | uint64](v T, format func(T) string) string {
 	return format(v)
 }
 
-// CheckVariable says why a Go program does not take KEY=VALUE as it is meant, and how to
-// write it, in a line; nil where it does, and for variables that are no settings of Go's
-// runtime. The rules are the runtime's own (readGOGC, readGOMEMLIMIT and schedinit).
-func CheckVariable(kv string) error {
-	key, value, _ := strings.Cut(kv, "=")
-	v := GoVariableNamed(key)
-	if v == nil || value == "" || v.rule.reads(value) {
-		return nil
-	}
-	rule := v.rule
-	means := Meant(kv)
-	if means == "" {
-		return fmt.Errorf("%s: %s; want %s", kv, rule.does, rule.want)
-	}
-	return fmt.Errorf("%s: %s; write %s", kv, rule.does, means)
-}
-
-// Meant returns what was probably meant by a variable that [CheckVariable] refuses, as KEY=VALUE;
-// "" for not known.
-func Meant(kv string) string {
-	key, value, _ := strings.Cut(kv, "=")
-	if v := GoVariableNamed(key); v != nil {
-		return v.rule.write(strings.TrimSpace(value))
-	}
-	return ""
-}
-
-// A rule is how Go's runtime reads a variable.
-type rule struct {
-	reads func(value string) bool
-	does  string                    // with a value that it does not read
-	want  string                    // what it reads
-	write func(value string) string // what was probably meant, as KEY=VALUE; "" for not known
-}
-
 // ParseGOGC checks a GOGC value: "off" or a whole percentage.
 func ParseGOGC(s string) (string, error) {
 	if s == "" || s == Off {
@@ -155,60 +112,6 @@ func ParseGOGC(s string) (string, error) {
 	return strconv.Itoa(n), nil
 }
 
-// byteCount is what the runtime takes for a size; decimal one in units of 1000, as
-// Kubernetes writes them.
-var (
-	byteCount = regexp.MustCompile(`^[0-9]+(([KMGT]i)?B)?$`)
-	decimal   = regexp.MustCompile(`^[0-9]+[KMGT]B?$`)
-)
-
-func readsGOMEMLIMIT(s string) bool {
-	if s == Off {
-		return true
-	}
-	if !byteCount.MatchString(s) {
-		return false
-	}
-	digits := strings.TrimRight(s, "BiKMGT")
-	shift := 0
-	if len(s) > len(digits)+1 {
-		shift = 10 * (1 + strings.IndexByte("KMGT", s[len(digits)]))
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	return err == nil && n <= math.MaxInt64>>shift
-}
-
-func writeGOMEMLIMIT(s string) string {
-	if strings.EqualFold(s, Off) {
-		return "GOMEMLIMIT=off"
-	}
-	if byteCount.MatchString(s + "B") {
-		return "GOMEMLIMIT=" + s + "B" // as Kubernetes writes it: 512Mi
-	}
-	n, err := unit.ParseSize(s)
-	if err != nil {
-		return ""
-	}
-	out := "GOMEMLIMIT=" + unit.Exact(n)
-	if decimal.MatchString(s) {
-		digits := strings.TrimRight(s, "KMGTB")
-		out += ", or GOMEMLIMIT=" + digits + strings.Repeat("000", 1+strings.IndexByte("KMGT", s[len(digits)])) + "B"
-	}
-	return out
-}
-
-func readsGOGC(s string) bool {
-	_, err := strconv.ParseInt(s, 10, 32)
-	return err == nil || s == Off
-}
-
-func writeGOGC(s string) string {
-	if strings.EqualFold(s, Off) {
-		return "GOGC=off"
-	}
-	return whole("GOGC", strings.TrimSpace(strings.TrimSuffix(s, "%")))
-}
-
 // parseGOMAXPROCS reads a number that sets something: the runtime ignores others.
 func parseGOMAXPROCS(s string) (int, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
@@ -216,20 +119,4 @@ func parseGOMAXPROCS(s string) (int, error) {
 		return 0, fmt.Errorf("GOMAXPROCS %q: want a whole number, 1 or more", s)
 	}
 	return int(n), nil
-}
-
-func readsGOMAXPROCS(s string) bool {
-	_, err := strconv.ParseInt(s, 10, 32)
-	return err == nil
-}
-
-func writeGOMAXPROCS(s string) string { return whole("GOMAXPROCS", s) }
-
-// whole writes a number that is whole, "" for another.
-func whole(key, s string) string {
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || n != math.Trunc(n) || n < 0 || n > math.MaxInt32 {
-		return ""
-	}
-	return key + "=" + strconv.Itoa(int(n))
 }

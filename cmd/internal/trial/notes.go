@@ -94,6 +94,15 @@ func unprivilegedNote(samples []*Sample) string {
 	return ""
 }
 
+// noteUnread names settings that programs do not read as they are meant.
+func noteUnread(notes *stat.Notes, samples []*Sample) {
+	for _, s := range samples {
+		for _, text := range s.Unread {
+			notes.Add(text)
+		}
+	}
+}
+
 // inRuns says in how many of several runs something is so; "" of one run.
 func inRuns(samples []*Sample, is func(*Sample) bool) (in string, any bool) {
 	n := 0
@@ -144,6 +153,7 @@ func AddNotesOfArms(notes *stat.Notes, samples []*Sample) {
 	for _, text := range []string{repeatNote(samples), leftOutNote(samples), heapTreeNote(samples), unprivilegedNote(samples), heapOnlyNote(samples)} {
 		notes.Add(text)
 	}
+	noteUnread(notes, samples)
 }
 
 // AddNotes notes what a reader of the figures must know. read says that GC cycles were to be
@@ -173,6 +183,7 @@ func AddNotes(notes *stat.Notes, samples []*Sample, read bool) {
 			notes.Add(fmt.Sprintf("%d of %d runs do not count: %s", late, len(samples), LateNote(samples)))
 		}
 	}
+	noteUnread(notes, samples)
 	notes.Add(leftOutNote(samples))
 	if Growing(samples) {
 		notes.Add("the heap was still growing when the load ended, after fewer than two GC cycles: its memory is what it took so far; a longer --load-duration shows more")

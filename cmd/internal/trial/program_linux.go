@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/program/gctrace"
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/program/launch"
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/internal/base/unit"
@@ -148,6 +149,9 @@ func (r *running) start(s Setting, tree *execTree, change heapChange) error {
 		r.runtimes = newRuntimes(r.p.FS)
 		r.runtimes.begun = true
 		r.runtimes.series = r.series
+		for _, problem := range gosetting.CheckAll(env, "") {
+			r.runtimes.inherited = append(r.runtimes.inherited, problem.Variable)
+		}
 		if tree != nil {
 			tree.runtimes = r.runtimes
 		}

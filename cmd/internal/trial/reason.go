@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 )
 
 // tailBytes is how much output is kept to explain a failure, beside the line that begins the
@@ -45,6 +47,7 @@ func rank(line []byte) int {
 // none is known to, the last that is not of a stack.
 func (s *Sample) Reason() string {
 	line, _ := reasonIn(s.Tail)
+	line = cmp.Or(gosetting.Died(s.Tail), line)
 	if r := []rune(line); len(r) > 200 {
 		line = string(r[:200]) + "..."
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/gccount"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/program/layout"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -28,6 +29,10 @@ type runtimes struct {
 	of    map[int]*readRuntime // living
 	begun bool                 // there was a look: processes that are new have just begun
 	ended gcTotals             // of processes that have ended
+	// unread are settings that a Go program of the tree does not read as they are meant, with
+	// its name. Those of inherited are known already.
+	unread    []string
+	inherited []string
 }
 
 func (t *gcTotals) add(p *readRuntime) {
@@ -52,6 +57,7 @@ type readRuntime struct {
 	tries  int             // how often it could not be opened
 	last   bool            // an exec of it was told
 	ending bool            // it waits to end
+	asked  bool            // its settings were checked
 	isGo   bool            // it executed a Go program, or is about to
 	reader *gccount.Reader // nil: not open
 	known  bool            // there was a reading
@@ -162,6 +168,9 @@ func (c *runtimes) exit(pid int, seen bool) {
 			p.err = fmt.Errorf("process %d could not be read before it ended", pid)
 		}
 	}
+	if seen && p.isGo {
+		c.checkSettings(p)
+	}
 	p.close()
 	p.over = true
 	c.mu.Lock()
@@ -196,6 +205,7 @@ func (c *runtimes) open(p *readRuntime) {
 	case err == nil:
 		p.reader, p.err = r, nil
 		c.take(p, r.First())
+		c.checkSettings(p)
 	case errors.Is(err, executable.ErrNotGo):
 		// Right after it was told of, an exec may not have come to its end.
 		p.notGo++
@@ -207,6 +217,43 @@ func (c *runtimes) open(p *readRuntime) {
 	case errors.Is(err, os.ErrPermission), p.tries == mostTries:
 		p.err, p.over = fmt.Errorf("the runtime of process %d cannot be read: %w", p.pid, err), true
 	}
+}
+
+// mostUnread is how many programs with a setting that they do not read are named.
+const mostUnread = 5
+
+// checkSettings checks once what a Go program has in its environment: a script may have set
+// something for it.
+func (c *runtimes) checkSettings(p *readRuntime) {
+	if p.asked {
+		return
+	}
+	p.asked = true
+	env, err := c.fs.Environ(p.pid)
+	if err != nil {
+		return // of a program that took its privileges: nothing is said of it
+	}
+	for _, problem := range gosetting.CheckAll(env, "") {
+		if slices.Contains(c.inherited, problem.Variable) {
+			continue
+		}
+		text := problem.Error()
+		if st, err := c.fs.Stat(p.pid); err == nil {
+			text = st.Comm + " had " + text
+		}
+		c.mu.Lock()
+		if !slices.Contains(c.unread, text) && len(c.unread) < mostUnread {
+			c.unread = append(c.unread, text)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// unreadSettings returns what checkSettings found.
+func (c *runtimes) unreadSettings() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.unread)
 }
 
 // readAgain reads a process again.
@@ -242,7 +289,7 @@ func (c *runtimes) readLast(p *readRuntime) {
 
 // renew begins anew, with another program.
 func (p *readRuntime) renew() {
-	p.born, p.over, p.notGo, p.tries, p.last = true, false, 0, 0, false
+	p.born, p.over, p.notGo, p.tries, p.last, p.asked = true, false, 0, 0, false, false
 	p.known, p.f, p.err = false, gccount.Figures{}, nil
 }
 

@@ -157,6 +157,8 @@ type Sample struct {
 	Leftovers int `json:"leftover_processes,omitempty"`
 	// Tail is the end of the program's output, kept to explain a failure.
 	Tail string `json:"-"`
+	// Unread are settings that Go programs which the program started do not read as they are meant.
+	Unread []string `json:"-"`
 
 	set *set // what the sample is compared with; nil: nothing
 }

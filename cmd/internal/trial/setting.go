@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/program/overlay"
 	"github.com/foliomem/folio/cmd/internal/program/variant"
 )
@@ -334,7 +335,7 @@ func CommandName(command []string) string {
 // Go program does not read is not set.
 func Baseline() (v []string) {
 	for _, key := range GoVariableNames() {
-		if s := os.Getenv(key); s != "" && CheckVariable(key+"="+s) == nil {
+		if s := os.Getenv(key); s != "" && gosetting.Check(key+"="+s, "") == nil {
 			v = append(v, key+"="+s)
 		}
 	}

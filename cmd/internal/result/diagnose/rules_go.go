@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -49,14 +48,20 @@ var goRules = []Rule{
 		Reads: []string{fromRuntime, fromPages}, Reference: "https://go.dev/doc/gc-guide", look: wastes("go-fragmentation"),
 	}, {
 		ID: "go-disablethp", Title: "GODEBUG keeps the Go heap off huge pages", Scope: OfGo, Severity: Warning,
-		Reads: []string{"/proc/PID/environ"}, Reference: "https://pkg.go.dev/runtime#hdr-Environment_Variables", look: lookDisableTHP,
+		Reads: []string{"/proc/PID/environ"}, Reference: docEnvironment, look: lookDisableTHP,
 	}, {
 		ID: "go-setting-ignored", Title: "the Go runtime does not read a setting of the environment", Scope: OfGo, Severity: Warning,
-		Reads: []string{"/proc/PID/environ", fromRuntime}, Reference: "https://pkg.go.dev/runtime#hdr-Environment_Variables", look: lookIgnored,
+		Reads: []string{"/proc/PID/environ", fromRuntime}, Reference: docEnvironment, look: lookIgnored,
+	}, {
+		ID: "go-setting-overridden", Title: "the program does not keep a setting of its environment", Scope: OfGo, Severity: Note,
+		Reads: []string{"/proc/PID/environ", fromRuntime}, Reference: docEnvironment, look: lookOverridden,
 	},
 }
 
-const fromRuntime = "the runtime's memory (/proc/PID/mem)"
+const (
+	fromRuntime    = "the runtime's memory (/proc/PID/mem)"
+	docEnvironment = "https://pkg.go.dev/runtime#hdr-Environment_Variables"
+)
 
 // runtime is a reading of the runtime's own variables.
 func (p *Process) runtime(format string, args ...any) Reading {
@@ -232,40 +237,6 @@ func lookCollectorOff(f *Facts) ([]Finding, error) {
 		Means:    "The heap grows until the kernel kills the program, and each page of it is a page fault." + p.unsure(),
 		Fix:      []Step{{Do: "Set a limit, at which GC cycles then start:", Code: "GOGC=off GOMEMLIMIT=2GiB"}},
 	}}, nil
-}
-
-// lookIgnored finds settings that the runtime takes for others. With a GOMEMLIMIT of that kind no
-// program starts.
-func lookIgnored(f *Facts) (out []Finding, err error) {
-	p := f.Process
-	for _, key := range []string{"GOGC", "GOMAXPROCS"} {
-		value, _, err := p.env(key)
-		if err != nil {
-			return nil, err
-		}
-		problem := trial.CheckVariable(key + "=" + value)
-		if problem == nil {
-			continue
-		}
-		evidence := []Reading{{p.file("environ"), key + "=" + value}}
-		if r, err := p.Runtime.get(); err == nil && r.After.Percent != nil && key == "GOGC" {
-			if *r.After.Percent != 100 {
-				continue // the program set it itself
-			}
-			evidence = append(evidence, p.runtime("GOGC is 100"))
-		}
-		fix := Step{Do: "Correct it, and start the program again:", Code: trial.Meant(key + "=" + value)}
-		if fix.Code == "" {
-			fix = Step{Do: "Remove it, and start the program again:", Code: "unset " + key}
-		}
-		out = append(out, Finding{
-			What:     "The Go runtime does not read " + key + "=" + value + ".",
-			Evidence: evidence,
-			Means:    "It is as if it were not set: " + strings.TrimPrefix(problem.Error(), key+"="+value+": ") + ".",
-			Fix:      []Step{fix},
-		})
-	}
-	return out, nil
 }
 
 func lookTiny(f *Facts) ([]Finding, error) {

@@ -3,12 +3,14 @@
 package kubernetes
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/internal/base/console"
 )
 
@@ -37,7 +39,8 @@ func (r Resources) isZero() bool { return r.Memory == 0 && r.CPU == 0 }
 func (p Patch) IsEmpty() bool { return len(p.Env) == 0 && p.Requests.isZero() && p.Limits.isZero() }
 
 // YAML returns the patch for a target: a strategic merge patch, which goes by the names of
-// containers and variables. The error names a variable that cannot be in one.
+// containers and variables. The error names a variable that cannot be in one, or that a Go
+// program does not read as it is meant.
 func (p Patch) YAML(t Target) (string, error) {
 	var b yaml
 	for _, c := range p.Comments {
@@ -60,7 +63,7 @@ func (p Patch) YAML(t Target) (string, error) {
 	if p.IsEmpty() {
 		b.comment("nothing is to be changed")
 	}
-	if err := b.container(p); err != nil {
+	if err := b.container(p, true); err != nil {
 		return "", err
 	}
 	return b.String(), nil
@@ -82,14 +85,15 @@ func (p Patch) Values(keys ...string) (string, error) {
 		b.line(scalar(k) + ":")
 		b.depth++
 	}
-	if err := b.container(p); err != nil {
+	if err := b.container(p, false); err != nil {
 		return "", err
 	}
 	return b.String(), nil
 }
 
-// container writes what the container is to get.
-func (b *yaml) container(p Patch) error {
+// container writes what the container is to get. A patch is merged into what is there: of a variable
+// that has valueFrom, such as limits.memory, that must go, or Kubernetes refuses the object.
+func (b *yaml) container(p Patch, merged bool) error {
 	if len(p.Env) > 0 {
 		b.line("env:")
 		b.depth++
@@ -103,6 +107,9 @@ func (b *yaml) container(p Patch) error {
 			b.item("name: " + scalar(v.Name))
 			// Kubernetes replaces $(NAME) in a value, and takes $$ for $.
 			b.line("value: " + quote(strings.ReplaceAll(v.Value, "$", "$$")))
+			if merged {
+				b.line("valueFrom: null")
+			}
 			b.depth--
 		}
 		b.depth--
@@ -129,7 +136,11 @@ func (v Variable) check() error {
 	case !utf8.ValidString(v.Value) || strings.ContainsRune(v.Value, 0):
 		return fmt.Errorf("variable %s cannot be set by Kubernetes: its value %q is not text", v.Name, v.Value)
 	}
-	return nil
+	err := gosetting.Check(v.Name+"="+v.Value, "")
+	if p, ok := errors.AsType[*gosetting.Problem](err); ok && p.Unknown {
+		return nil // of a newer Go than folio knows
+	}
+	return err
 }
 
 // yaml is a text of lines, indented by depth.
