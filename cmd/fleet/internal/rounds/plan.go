@@ -2,11 +2,13 @@ package rounds
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 )
@@ -111,6 +113,9 @@ func ParseSetting(text string) (s trial.Setting, err error) {
 			}
 		default:
 			s.Env = append(s.Env, word)
+			if p, ok := errors.AsType[*gosetting.Problem](gosetting.Check(word, "")); ok && !p.Unknown {
+				err = p
+			}
 		}
 		if err != nil {
 			return wrong(err)

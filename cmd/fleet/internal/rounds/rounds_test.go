@@ -233,7 +233,8 @@ func TestParseSetting(t *testing.T) {
 		"": "changes nothing", "GOGC": "NAME=VALUE", "GOGC=": "NAME=VALUE", "GOGC=x": "whole percentage", "GOGC=1 GOGC=2": "twice",
 		"GOGC=off": "add GOMEMLIMIT", "thp=collapse": "rights", "thp=x": `--setting "thp=x": thp "x": want heap or off`, "GOMAXPROCS=0": "1 or more", "GOMEMLIMIT=x": "x",
 		"GOMAXPROCS=x": `--setting "GOMAXPROCS=x": GOMAXPROCS "x": want a whole number, 1 or more`,
-		"thp=system":   "changes nothing",
+		"thp=system":         "changes nothing",
+		"GODEBUG=gctrace=on": "a Go program ignores this value",
 	} {
 		if s, err := ParseSetting(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "strconv") {
 			t.Errorf("%q: %v, %v", text, s, err)

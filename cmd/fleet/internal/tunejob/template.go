@@ -13,6 +13,7 @@ import (
 
 	"github.com/foliomem/folio/cmd/fleet/internal/manifest"
 	"github.com/foliomem/folio/cmd/fleet/internal/rounds"
+	"github.com/foliomem/folio/cmd/internal/program/gosetting"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -113,10 +114,32 @@ func (t *Template) choose(name string) error {
 	if len(c.Command) == 0 {
 		return fmt.Errorf("container %s has no command: the entry point of an image is not known to Kubernetes, write it as command", c.Name)
 	}
+	if err := checkEnv(c); err != nil {
+		return err
+	}
 	for _, other := range slices.Delete(names, i, i+1) {
 		t.Notes = append(t.Notes, "container "+other+" of the pod is left out")
 	}
 	t.Pod.Spec.Containers, t.Container = []corev1.Container{c}, c.Name
+	return nil
+}
+
+// checkEnv refuses variables that a Go program does not read as they are meant.
+func checkEnv(c corev1.Container) error {
+	for _, v := range c.Env {
+		err := gosetting.Check(v.Name+"="+v.Value, "")
+		if p, ok := errors.AsType[*gosetting.Problem](err); ok && !p.Unknown {
+			return fmt.Errorf("container %s: env %w", c.Name, err)
+		}
+		if v.ValueFrom == nil || v.ValueFrom.ResourceFieldRef == nil || v.Name != "GOMEMLIMIT" {
+			continue
+		}
+		// Kubernetes writes the quotient without a unit, and Go reads bytes.
+		if d := v.ValueFrom.ResourceFieldRef.Divisor; !d.IsZero() && d.Cmp(resource.MustParse("1")) != 0 {
+			return fmt.Errorf("container %s: env GOMEMLIMIT of %s with divisor %s: a Go program reads the number as bytes; write divisor: \"1\"",
+				c.Name, v.ValueFrom.ResourceFieldRef.Resource, d.String())
+		}
+	}
 	return nil
 }
 

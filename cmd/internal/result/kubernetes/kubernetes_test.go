@@ -118,8 +118,10 @@ spec:
           env:
             - name: GOGC
               value: "300"
+              valueFrom: null
             - name: GOMEMLIMIT
               value: "460MiB"
+              valueFrom: null
           resources:
             requests:
               # 310.0MiB: the largest peak of the cgroup, page cache and kernel memory included, of 2 runs, and 10%
@@ -361,7 +363,7 @@ func FuzzYAML(f *testing.F) {
 		for _, key := range where.Kind.path {
 			want = append(want, key+":")
 		}
-		want = append(want, "containers:", "- name: "+where.Container, "env:", "- name: "+name, "value: "+value)
+		want = append(want, "containers:", "- name: "+where.Container, "env:", "- name: "+name, "value: "+value, "valueFrom: null")
 		if len(lines) != len(want) {
 			t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), text)
 		}
@@ -380,4 +382,34 @@ func FuzzYAML(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A patch never has a value that a Go program does not read as it is meant: neither as Kubernetes
+// writes it nor otherwise.
+func TestValuesThatGoReads(t *testing.T) {
+	target, err := ParseTarget("checkout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string]Variable{
+		"write GOMEMLIMIT=966MiB": {Name: "GOMEMLIMIT", Value: "966Mi"},
+		"write GOGC=200":          {Name: "GOGC", Value: "200%"},
+		"ignores this value":      {Name: "GODEBUG", Value: "gctrace=on"},
+		"":                        {Name: "GODEBUG", Value: "ofanewergo=1"},
+	} {
+		p := Patch{Env: []Variable{v}, Limits: Resources{Memory: 966 * mib}}
+		for _, make := range []func() (string, error){func() (string, error) { return p.YAML(target) }, func() (string, error) { return p.Values() }} {
+			text, err := make()
+			if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
+				t.Errorf("%v: %v\n%s", v, err, text)
+			}
+		}
+	}
+	// Units of the two differ.
+	p := Patch{Limits: Resources{Memory: 966 * mib}}
+	p.Set(trial.Setting{GOGC: "200", MemLimit: 966 * mib})
+	text, err := p.YAML(target)
+	if err != nil || !strings.Contains(text, `value: "966MiB"`) || !strings.Contains(text, "memory: 966Mi\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
 }
