@@ -101,7 +101,7 @@ func checkField(name, value string, ok bool, release string) *Problem {
 	return p
 }
 
-// minorOf is the minor version of a release of Go; 0 for none, and for what is no release.
+// minorOf is the minor version of a release of Go; 0 for what is not a release.
 func minorOf(release string) int {
 	release, _, _ = strings.Cut(release, " ") // behind it are experiments
 	n, _ := strconv.Atoi(strings.TrimPrefix(version.Lang(release), "go1."))

@@ -57,6 +57,14 @@ func lookIgnored(f *Facts) (out []Finding, err error) {
 // lookOverridden compares what the environment asks for with what is in effect.
 func lookOverridden(f *Facts) (out []Finding, err error) {
 	p := f.Process
+	percent, _, err := p.env("GOGC")
+	if err != nil {
+		return nil, err
+	}
+	limit, _, err := p.env("GOMEMLIMIT")
+	if err != nil || percent == "" && limit == "" {
+		return nil, err
+	}
 	r, err := p.Runtime.get()
 	if err != nil {
 		return nil, err
@@ -70,31 +78,19 @@ func lookOverridden(f *Facts) (out []Finding, err error) {
 			Fix:      []Step{{Do: "Find what sets it, or remove the variable:", Code: call}},
 		})
 	}
-	percent, set, err := p.env("GOGC")
-	if err != nil {
-		return nil, err
-	}
-	if set && r.After.Percent != nil && gosetting.Check("GOGC="+percent, "") == nil {
-		if asked, is := gogcOf(percent), *r.After.Percent; asked != max(is, -1) {
-			effect := "GOGC=" + strconv.Itoa(is)
-			if is < 0 {
-				effect = "GOGC=off"
-			}
-			add("GOGC="+percent, effect, "debug.SetGCPercent")
+	if is := r.After.Percent; percent != "" && is != nil && gosetting.Check("GOGC="+percent, "") == nil && gogcOf(percent) != max(*is, -1) {
+		effect := "GOGC=off"
+		if *is >= 0 {
+			effect = "GOGC=" + strconv.Itoa(*is)
 		}
+		add("GOGC="+percent, effect, "debug.SetGCPercent")
 	}
-	limit, set, err := p.env("GOMEMLIMIT")
-	if err != nil {
-		return nil, err
-	}
-	if set && r.After.Limit != nil && gosetting.Check("GOMEMLIMIT="+limit, "") == nil {
-		if asked, is := limitOf(limit), *r.After.Limit; asked != is {
-			effect := "no GOMEMLIMIT"
-			if is != math.MaxInt64 {
-				effect = "GOMEMLIMIT=" + unit.Exact(uint64(max(is, 0)))
-			}
-			add("GOMEMLIMIT="+limit, effect, "debug.SetMemoryLimit")
+	if is := r.After.Limit; limit != "" && is != nil && gosetting.Check("GOMEMLIMIT="+limit, "") == nil && limitOf(limit) != *is {
+		effect := "no memory limit"
+		if *is != math.MaxInt64 {
+			effect = "GOMEMLIMIT=" + unit.Exact(uint64(max(*is, 0)))
 		}
+		add("GOMEMLIMIT="+limit, effect, "debug.SetMemoryLimit")
 	}
 	return out, nil
 }
@@ -102,10 +98,7 @@ func lookOverridden(f *Facts) (out []Finding, err error) {
 // gogcOf is the percentage of a value of GOGC that the runtime reads: -1 for off.
 func gogcOf(value string) int {
 	n, err := strconv.Atoi(value)
-	switch {
-	case value == "":
-		return 100
-	case err != nil:
+	if err != nil { // off
 		return -1
 	}
 	return max(n, -1)
@@ -114,7 +107,7 @@ func gogcOf(value string) int {
 // limitOf is the limit of a value of GOMEMLIMIT that the runtime reads.
 func limitOf(value string) int64 {
 	n, err := unit.ParseSize(value)
-	if value == "" || err != nil { // off
+	if err != nil { // off
 		return math.MaxInt64
 	}
 	return int64(min(n, math.MaxInt64))

@@ -55,15 +55,18 @@ func collecting(share float64, samples uint64) Samples {
 	return Samples{CPU: 0.9, Result: r}
 }
 
-// firing has, for each rule, what makes it find something, and what just does
-// not. want are all findings, so no other rule takes part.
-var firing = []struct {
+// fires is a change of a fixture, and what is then found.
+type fires struct {
 	name    string
 	fixture string
 	change  func(*world)
 	want    string   // "severity rule", more behind commas; "" for nothing
 	says    []string // in the text of the first
-}{
+}
+
+// firing has, for each rule, what makes it find something, and what just does
+// not. want are all findings, so no other rule takes part.
+var firing = []fires{
 	{"no THP", k61, func(w *world) { w.remove("sys/kernel/mm/transparent_hugepage") }, "warning thp-missing",
 		[]string{"CONFIG_TRANSPARENT_HUGEPAGE"}},
 	{"never, with collapse", k618, func(w *world) { w.write(thpEnabled, "always madvise [never]\n") }, "warning thp-never",
@@ -176,6 +179,7 @@ var firing = []struct {
 	{"the group above is full", k68, func(w *world) {
 		w.write("sys/fs/cgroup/system.slice/memory.max", "1000000000\n")
 		w.write("sys/fs/cgroup/system.slice/memory.current", "990000000\n")
+		w.noLimit()
 		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(900e6)) })
 	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice:"}},
 	{"throttled", k68, func(w *world) { w.write(service+"memory.high", "300000000\n") }, "problem container-throttled",
@@ -247,28 +251,19 @@ var firing = []struct {
 	{"go1.21.4", k515, func(w *world) { w.version = "go1.21.4" }, "", nil},
 	{"go1.20.14", k515, func(w *world) { w.version = "go1.20.14" }, "", nil},
 
-	{"no limit", k510, func(w *world) { w.runtimes(unlimited) }, "warning go-no-memory-limit",
+	{"no limit", k510, func(w *world) { w.unlimited() }, "warning go-no-memory-limit",
 		[]string{"2.000GiB", "GOMEMLIMIT=1843MiB", "no memory limit"}},
 	{"no limit, and little of the memory is the GC's", k510, func(w *world) {
+		w.noLimit()
 		w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Held = new(uint64(8 << 20)) })
 	}, "note go-no-memory-limit", []string{"Now the Go runtime holds 8.000MiB of ", "most of the memory is not the GC's"}},
 	{"no limit, and the memory is the GC's", k510, func(w *world) {
+		w.noLimit()
 		w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Held = new(uint64(1 << 30)) })
 	}, "warning go-no-memory-limit", nil},
-	{"a GOGC that Go does not read", k515, func(w *world) {
-		w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(100) })
-		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOGC=200%")
-	}, "warning go-setting-ignored", []string{"GOGC=200%", "takes this value for 100", "GOGC=200"}},
-	{"a GOGC that Go does not read, and another that the program set", k515, func(w *world) {
-		w.runtimes(func(_ int, s *goruntime.State) { s.Percent = new(300) })
-		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOGC=200%")
-	}, "", nil},
-	{"a GOMAXPROCS that Go does not read", k515, func(w *world) {
-		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=1800MiB\x00GOMAXPROCS=1.5")
-	}, "warning go-setting-ignored", []string{"GOMAXPROCS=1.5", "ignores this value", "such as GOMAXPROCS=2", "unset GOMAXPROCS"}},
-	{"no limit, and no container", k61, func(w *world) { w.runtimes(unlimited) }, "", nil},
+	{"no limit, and no container", k61, func(w *world) { w.unlimited() }, "", nil},
 	{"a limit above the machine's memory", k510, func(w *world) {
-		w.runtimes(unlimited)
+		w.unlimited()
 		w.write("sys/fs/cgroup/memory/system.slice/orders.service/memory.limit_in_bytes", "171798691840\n")
 	}, "", nil},
 	{"the environment is not all", k515, func(w *world) { w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "A=b") }, "", nil},
@@ -282,7 +277,10 @@ var firing = []struct {
 		w.change("proc/4242/environ", "GOMEMLIMIT", "X")
 	},
 		"warning go-no-memory-limit", []string{"Go 1.19 or newer"}},
-	{"limit above", k618, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(3 << 30)) }) },
+	{"limit above", k618, func(w *world) {
+		w.noLimit()
+		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(3 << 30)) })
+	},
 		"problem go-limit-above-container", []string{"3.000GiB", "2.000GiB"}},
 	{"limit above, by the environment", k515, func(w *world) {
 		w.noState = goruntime.ErrNoDebugInfo
@@ -294,6 +292,7 @@ var firing = []struct {
 		w.runtimes(func(i int, s *goruntime.State) { s.Marked = new([]uint64{1500 << 20, 900 << 20, 1500 << 20}[i]) })
 	}, "", nil},
 	{"collector off", k61, func(w *world) {
+		w.noLimit()
 		w.runtimes(func(i int, s *goruntime.State) {
 			unlimited(i,
 				s)
@@ -375,6 +374,15 @@ var firing = []struct {
 	{"disablethp=0", k515, func(w *world) { w.change("proc/4242/environ", "HOME=/", "GODEBUG=disablethp=1,disablethp=0") }, "", nil},
 }
 
+// unlimited has a process that nothing gave a memory limit.
+func (w *world) unlimited() {
+	w.noLimit()
+	w.runtimes(unlimited)
+}
+
+// noLimit takes GOMEMLIMIT out of the environment.
+func (w *world) noLimit() { w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "A=b") }
+
 func unlimited(_ int, s *goruntime.State) { s.Limit = new(int64(1<<63 - 1)) }
 
 func (w *world) sampled(share float64, samples uint64) {
@@ -397,7 +405,7 @@ const ordersStat = "4242 (orders) S 1 4242 4242 0 -1 4194560 81233 0 12 0 5123 8
 
 func TestRulesFire(t *testing.T) {
 	fired := make(map[string]bool)
-	for _, tt := range firing {
+	for _, tt := range slices.Concat(firing, firingSettings) {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
 			w := newWorld(t, tt.fixture)
 			tt.change(w)
