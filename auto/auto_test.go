@@ -235,7 +235,7 @@ func TestReserveWithinALimit(t *testing.T) {
 	if s, _ := role(t, "grow", "reserve=0", limit); s.Stats.Reserved.Len() != 0 {
 		t.Errorf("reserve=0: %+v", s)
 	}
-	if _, limited, err := procmem.New("").CgroupLimit(0); err == nil && !limited {
+	if _, limited, err := procmem.New("").MemoryLimit(0); err == nil && !limited {
 		if s, _ := role(t, "grow", defaults); s.Stats.Reserved.Len() != 0 {
 			t.Errorf("without a limit: %+v", s)
 		}

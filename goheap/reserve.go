@@ -90,10 +90,10 @@ func reserveSize(fs procmem.FS, o Options) (uint64, error) {
 // process's cgroups.
 func memoryLimit(fs procmem.FS, limit uint64) (uint64, error) {
 	const none = 1 << 62
-	group, ok, err := fs.CgroupLimit(0)
-	if ok && group < limit {
+	group, ok, err := fs.MemoryLimit(0)
+	if ok && group.Bytes < limit {
 		// The rest of the process needs some of it too.
-		limit = group / 10 * 9
+		limit = group.Bytes / 10 * 9
 	}
 	if total, memErr := memory(fs); memErr == nil && limit > total && limit < none {
 		limit = total / 10 * 9

@@ -11,24 +11,6 @@ import (
 	"syscall"
 )
 
-// CgroupLimit returns the memory limit in bytes that binds a process: the least
-// of the limits of its cgroup and all cgroups above it that are visible, in
-// version 1 and version 2 hierarchies. pid 0 is the calling process. ok is
-// false when nothing limits it. In a container the limits above the mounted
-// directory cannot be seen.
-//
-// memory.high is not a limit in this sense: it slows a process down and never
-// ends it.
-func (f FS) CgroupLimit(pid int) (limit uint64, ok bool, err error) {
-	return least(f, pid, "memory", func(dir string, unified bool) (*uint64, error) {
-		name := "memory.limit_in_bytes"
-		if unified {
-			name = "memory.max"
-		}
-		return load(f.path(path.Join(dir, name)), parseLimit)
-	})
-}
-
 // least returns the least of the limits of a process's cgroup and all above it that are
 // visible. read reads one, nil for none.
 func least[T uint64 | float64](f FS, pid int, controller string, read func(dir string, unified bool) (*T, error)) (limit T, ok bool, err error) {
@@ -139,6 +121,9 @@ func relative(root, group string) (string, bool) {
 	return path.Join("/", rest), true
 }
 
+// unlimited is what no limit is: version 1 writes a number near 2^63 for none.
+const unlimited = 1 << 62
+
 // parseLimit returns nil for "max", and for the number near 2^63 that means
 // unlimited in version 1 (it depends on the page size).
 func parseLimit(data []byte) (*uint64, error) {
@@ -150,7 +135,7 @@ func parseLimit(data []byte) (*uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n >= 1<<62 {
+	if n >= unlimited {
 		return nil, nil
 	}
 	return &n, nil

@@ -7,32 +7,33 @@ import (
 	"testing"
 )
 
-func TestCgroupLimit(t *testing.T) {
+func TestMemoryLimit(t *testing.T) {
 	for _, c := range []struct {
 		fixture string
 		pid     int
 		want    uint64 // 0 for none
+		level   string
 	}{
-		{"cgroup-v1", 0, 1 << 30},             // the parent's is lower
-		{"cgroup-v1-container", 0, 256 << 20}, // the host's path, the container's mount
-		{"cgroup-v2", 0, 3 << 30},             // own is max, and a space in the name
-		{"cgroup-v2", 99, 0},                  // all max
-		{"cgroup-v2", 100, 0},                 // the directory is gone
-		{"cgroup-v2-outside", 0, 512 << 20},   // outside the cgroup namespace
-		{"cgroup-hybrid", 0, 8 << 30},         // memory is with version 1
-		{"cgroup-none", 0, 0},
-		{"linux-6.1-arm64-64k", 0, 4 << 30},
+		{"cgroup-v1", 0, 1 << 30, "/sys/fs/cgroup/memory/user.slice"},             // the parent's is lower
+		{"cgroup-v1-container", 0, 256 << 20, "/sys/fs/cgroup/memory"}, // the host's path, the container's mount
+		{"cgroup-v2", 0, 3 << 30, "/sys/fs/cgroup/system.slice/a b.service"},             // own is max, and a space in the name
+		{"cgroup-v2", 99, 0, ""},                  // all max
+		{"cgroup-v2", 100, 0, ""},                 // the directory is gone
+		{"cgroup-v2-outside", 0, 512 << 20, "/sys/fs/cgroup"},   // outside the cgroup namespace
+		{"cgroup-hybrid", 0, 8 << 30, "/sys/fs/cgroup/memory/api"},         // memory is with version 1
+		{"cgroup-none", 0, 0, ""},
+		{"linux-6.1-arm64-64k", 0, 4 << 30, "/sys/fs/cgroup"},
 	} {
-		got, ok, err := fixture(c.fixture).CgroupLimit(c.pid)
-		if got != c.want || ok != (c.want != 0) || err != nil {
-			t.Errorf("%s: CgroupLimit(%d) = %d, %v, %v, want %d", c.fixture, c.pid, got, ok, err, c.want)
+		got, ok, err := fixture(c.fixture).MemoryLimit(c.pid)
+		if got.Bytes != c.want || ok != (c.want != 0) || err != nil || got.Level() != c.level {
+			t.Errorf("%s: MemoryLimit(%d) = %d of %q, %v, %v, want %d of %q", c.fixture, c.pid, got.Bytes, got.Level(), ok, err, c.want, c.level)
 		}
 	}
 }
 
-// TestCgroupLimitErrors is a limit that is there but means nothing to us: better
+// TestMemoryLimitErrors is a limit that is there but means nothing to us: better
 // an error than "unlimited".
-func TestCgroupLimitErrors(t *testing.T) {
+func TestMemoryLimitErrors(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS(filepath.Join("testdata", "cgroup-v2-outside"))); err != nil {
 		t.Fatal(err)
@@ -41,9 +42,9 @@ func TestCgroupLimitErrors(t *testing.T) {
 	if err := os.WriteFile(file, []byte("lots\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, ok, err := New(root).CgroupLimit(0)
+	_, ok, err := New(root).MemoryLimit(0)
 	if ok || err == nil || !strings.HasPrefix(err.Error(), "parse "+file) {
-		t.Errorf("CgroupLimit = %v, %v", ok, err)
+		t.Errorf("MemoryLimit = %v, %v", ok, err)
 	}
 }
 

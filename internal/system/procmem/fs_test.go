@@ -62,7 +62,7 @@ func TestAbsent(t *testing.T) {
 	_, statusErr := f.Status(1)
 	_, smapsErr := f.SmapsRollup(1)
 	_, meminfoErr := f.Meminfo()
-	_, _, cgroupErr := f.CgroupLimit(0)
+	_, _, cgroupErr := f.MemoryLimit(0)
 	_, _, quotaErr := f.CPUQuota(0)
 	_, cpuErr := f.CPUModel()
 	_, descErr := f.Descendants(1)

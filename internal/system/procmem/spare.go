@@ -8,8 +8,8 @@ func (f FS) SpareMemory() uint64 {
 	if m, err := f.Meminfo(); err == nil && m.MemAvailable != nil {
 		free = *m.MemAvailable
 	}
-	if l, ok, err := f.CgroupLimit(0); err == nil && ok {
-		free = min(free, l)
+	if l, ok, err := f.MemoryLimit(0); err == nil && ok {
+		free = min(free, l.Bytes)
 	}
 	return free / 10 * 7
 }

@@ -389,11 +389,11 @@ func TestRealSelf(t *testing.T) {
 	if _, err := f.THP(); err != nil {
 		t.Errorf("THP: %v", err)
 	}
-	if limit, ok, err := f.CgroupLimit(0); err != nil || ok && limit < mib {
-		t.Errorf("CgroupLimit = %d, %v, %v", limit, ok, err)
+	if limit, ok, err := f.MemoryLimit(0); err != nil || ok && limit.Bytes < mib {
+		t.Errorf("MemoryLimit = %d, %v, %v", limit.Bytes, ok, err)
 	}
-	if _, _, err := f.CgroupLimit(os.Getppid()); err != nil {
-		t.Errorf("CgroupLimit of the parent: %v", err)
+	if _, _, err := f.MemoryLimit(os.Getppid()); err != nil {
+		t.Errorf("MemoryLimit of the parent: %v", err)
 	}
 	before, err := load(f.path("proc/loadavg"), parseLoadavg)
 	if err != nil {

@@ -59,10 +59,10 @@ func Read(fs procmem.FS) (_ Info, notes []string) {
 	note("memory size", err)
 	info.MemoryBytes = mem.MemTotal
 
-	limit, ok, err := fs.CgroupLimit(0)
+	limit, ok, err := fs.MemoryLimit(0)
 	note("cgroup memory limit", err)
 	if ok {
-		info.CgroupLimitBytes = &limit
+		info.CgroupLimitBytes = &limit.Bytes
 	}
 
 	thp, err := fs.THP()
