@@ -91,25 +91,16 @@ func (s *System) hazards(p *Process) (out []string) {
 	return out
 }
 
-// limit returns the limit of the memory cgroups that a process is in of which the least is
-// left; nil if there is none, or if that is not known.
-func (s *System) limit(pid int) (least *Limit) {
-	groups, err := s.FS.MemoryGroups(pid)
-	if err != nil {
+// limit returns the memory limit in effect for a process; nil if there is none, or if that is not
+// known.
+func (s *System) limit(pid int) *Limit {
+	l, ok, err := s.FS.MemoryLimit(pid)
+	if err != nil || !ok || l.Memory.Usage == nil {
 		return nil
 	}
-	for _, g := range groups {
-		m, err := g.Read()
-		if err != nil || m.Limit == nil || m.Usage == nil {
-			continue
-		}
-		l := &Limit{Dir: s.FS.GroupDir(g), Bytes: *m.Limit, Used: *m.Usage}
-		if m.InactiveFile != nil {
-			l.Cache = *m.InactiveFile
-		}
-		if least == nil || l.Left() < least.Left() {
-			least = l
-		}
+	out := &Limit{Dir: l.Level(), Bytes: l.Bytes, Used: *l.Memory.Usage}
+	if m := l.Memory.InactiveFile; m != nil {
+		out.Cache = *m
 	}
-	return least
+	return out
 }

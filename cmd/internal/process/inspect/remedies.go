@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
@@ -30,15 +31,29 @@ func (s *System) stripped(pid int) bool {
 	return !slices.Contains(f.Sections(), ".symtab")
 }
 
+// fit is how the process fits into its container; nil without a limit in effect, or where the
+// runtime cannot be read.
+func (s *System) fit(p *Process, o Options) *memlimit.Fit {
+	if p.Waterfall == nil || p.Waterfall.GC == nil {
+		return nil
+	}
+	l, ok, err := s.FS.MemoryLimit(p.PID)
+	if err != nil || !ok {
+		return nil
+	}
+	own, outside := memlimit.OfWaterfall(p.PID, p.Waterfall)
+	var others []memlimit.Runtime
+	if !o.Brief { // to find them takes milliseconds
+		others = memlimit.Others(s.FS, l.Group, p.PID)
+	}
+	return new(memlimit.NewContainer(l).Fit(own, outside, others...))
+}
+
 // remedyFacts are what the rules on the parts of memory go by: those of the waterfall, and
 // what the process was started with.
-func (s *System) remedyFacts(p *Process) *remedy.Facts {
+func (s *System) remedyFacts(p *Process, o Options) *remedy.Facts {
 	f := &remedy.Facts{Waterfall: p.Waterfall, GoVersion: p.GoVersion, PID: p.PID, THP: p.adviceFacts()}
-	if l := p.Limit; l != nil {
-		if m, err := s.FS.Meminfo(); err != nil || m.MemTotal == nil || l.Bytes < *m.MemTotal {
-			f.Container = &l.Bytes
-		}
-	}
+	f.Fit = s.fit(p, o)
 	if w := p.Waterfall; w != nil && uint64(w.Part(waterfall.Data).Bytes) >= remedy.Worth(w.RSS) {
 		f.Stripped = s.stripped(p.PID)
 	}

@@ -47,7 +47,7 @@ func (s *System) fillWaterfall(p *Process, w *Watcher) (err error) {
 	if err != nil {
 		p.note("the parts of its memory are not known: %s", s.denied(p.PID, err))
 	}
-	facts := s.remedyFacts(p)
+	facts := s.remedyFacts(p, w.o)
 	if w.o.Ends {
 		facts.PID = 0
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/base/advice"
 )
@@ -13,8 +14,8 @@ type Facts struct {
 	Waterfall *waterfall.Waterfall
 	GoVersion string
 	PID       int
-	// Container is the memory limit of the cgroups of the process; nil for none.
-	Container *uint64
+	// Fit is how the program fits into its container; nil without a memory limit in effect.
+	Fit *memlimit.Fit
 	// THP is what the system does about huge pages.
 	THP advice.Facts
 	// ArenaMax is MALLOC_ARENA_MAX of the environment that the process began with.

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/internal/base/advice"
 )
@@ -111,20 +112,26 @@ func TestRules(t *testing.T) {
 // TestLimit is what GOMEMLIMIT can be within a container.
 func TestLimit(t *testing.T) {
 	f := process(map[waterfall.Kind]int64{waterfall.Live: 100, waterfall.Since: 90, waterfall.Metadata: 5, waterfall.Malloc: 40})
-	f.Container = new(uint64(300 * mib))
-	least, most := f.Limit()
-	if least != 130*mib || most != 230*mib {
-		t.Errorf("%d to %d MiB", least/mib, most/mib)
+	fit := func(limit uint64) {
+		own, outside := memlimit.OfWaterfall(1, f.Waterfall)
+		f.Fit = new(memlimit.Container{Limit: limit * mib}.Fit(own, outside))
 	}
-	if m := memoryLimit(f)[0]; !strings.Contains(m.Means, "room for GOMEMLIMIT=230MiB") || m.Code != "GOMEMLIMIT=130MiB" {
-		t.Errorf("%+v", m)
+	if least := f.Limit(); least != 130*mib {
+		t.Errorf("%d MiB", least/mib)
 	}
-	f.Container = new(uint64(150 * mib))
-	if m := memoryLimit(f)[0]; !strings.Contains(m.Means, "leave room for 95.00MiB only") {
-		t.Errorf("%+v", m)
-	}
-	if n := ContainerLimit(100, 1000); n != 0 {
-		t.Errorf("%d", n)
+	for _, c := range []struct {
+		limit      uint64
+		says, code string
+	}{
+		{300, "room for GOMEMLIMIT=245MiB: 300.0MiB less 40.00MiB outside the Go runtime", "GOMEMLIMIT=130MiB"},
+		{165, "room for GOMEMLIMIT=116MiB only: 165.0MiB less 40.00MiB outside the Go runtime", "GOMEMLIMIT=116MiB"},
+		{150, "No limit helps: the Go runtime needs 105.0MiB now, and 40.00MiB are elsewhere", ""},
+		{60, "No limit helps: 40.00MiB of 60.00MiB are elsewhere", ""},
+	} {
+		fit(c.limit)
+		if m := memoryLimit(f)[0]; !strings.Contains(m.Means, c.says) || m.Code != c.code {
+			t.Errorf("%d: %+v", c.limit, m)
+		}
 	}
 }
 
@@ -138,7 +145,7 @@ func TestComplete(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, change := range []func(*Facts){
 		func(f *Facts) { f.THP = fills() },
-		func(f *Facts) { f.Container = new(uint64(mib)) },
+		func(f *Facts) { f.Fit = new(memlimit.Container{Limit: mib}.Fit(memlimit.OfWaterfall(1, f.Waterfall))) },
 		func(f *Facts) { f.Waterfall.Allocators = []string{"libtcmalloc"}; f.GoVersion = "go1.27.1" },
 		func(f *Facts) { f.PID = 0; f.Waterfall.GC.Percent = -1; f.Waterfall.GC.Limit = new(uint64(0)) },
 		func(f *Facts) {
@@ -200,7 +207,8 @@ func TestBounds(t *testing.T) {
 		}
 		f := &Facts{Waterfall: w, THP: fills()}
 		if rapid.Bool().Draw(t, "contained") {
-			f.Container = new(rapid.Uint64().Draw(t, "container"))
+			own, outside := memlimit.OfWaterfall(1, w)
+			f.Fit = new(memlimit.Container{Limit: rapid.Uint64().Draw(t, "container")}.Fit(own, outside))
 		}
 		if rapid.Bool().Draw(t, "looked") {
 			f.Sites = []Site{{"a", 1, rapid.Uint64().Draw(t, "site")}, {"b", 1, rapid.Uint64().Draw(t, "site")}}

@@ -93,32 +93,14 @@ func liveHeap(f *Facts) (out []Remedy) {
 func room(live uint64) uint64 { return max(live/4, 16<<20) }
 
 // Limit returns a memory limit for the program: the least at which the GC does not run all
-// the time, and the most that its container has room for, 0 without one.
-func (f *Facts) Limit() (least, most uint64) {
+// the time.
+func (f *Facts) Limit() uint64 {
 	var fixed uint64
 	for _, k := range []waterfall.Kind{waterfall.Live, waterfall.Unused, waterfall.Stacks, waterfall.Metadata} {
 		fixed += f.held(k)
 	}
 	const whole = 1<<20 - 1
-	least = (fixed + room(f.held(waterfall.Live)) + whole) &^ whole
-	if f.Container != nil {
-		most = ContainerLimit(*f.Container, Outside(f.Waterfall)) &^ whole
-	}
-	return least, most
-}
-
-// ContainerLimit is the part of a container's memory that GOMEMLIMIT may have: 90%, less
-// what the Go runtime does not count.
-func ContainerLimit(container, outside uint64) uint64 { return over(container/10*9, outside) }
-
-// Outside is memory that counts to a container and not to GOMEMLIMIT. Clean pages of files
-// can be dropped.
-func Outside(w *waterfall.Waterfall) (n uint64) {
-	for _, k := range []waterfall.Kind{waterfall.Repopulated, waterfall.Rounding, waterfall.Data, waterfall.Malloc, waterfall.ThreadStacks,
-		waterfall.Named, waterfall.Other, waterfall.Shared} {
-		n += uint64(max(w.Part(k).Bytes, 0))
-	}
-	return n
+	return (fixed + room(f.held(waterfall.Live)) + whole) &^ whole
 }
 
 func memoryLimit(f *Facts) []Remedy {
@@ -126,7 +108,7 @@ func memoryLimit(f *Facts) []Remedy {
 	if gc == nil {
 		return nil
 	}
-	least, most := f.Limit()
+	least := f.Limit()
 	if gc.Limit != nil && *gc.Limit <= least {
 		return nil
 	}
@@ -148,11 +130,15 @@ func memoryLimit(f *Facts) []Remedy {
 		Do: "Set a limit, here or by debug.SetMemoryLimit:", Code: "GOMEMLIMIT=" + unit.Exact(least), See: docLimit,
 	}
 	switch {
-	case f.Container == nil:
-	case most >= least:
-		m.Means += fmt.Sprintf(" The container has room for GOMEMLIMIT=%s.", unit.Exact(most))
+	case f.Fit == nil:
+	case f.Fit.Most >= least:
+		m.Means += fmt.Sprintf(" The container has room for %s: %s", f.Fit.Setting(), f.Fit.Reason())
+	case f.Fit.Most > 0:
+		m.Means += fmt.Sprintf(" The container has room for %s only: %s", f.Fit.Setting(), f.Fit.Reason())
+		m.Code = f.Fit.Setting()
 	default:
-		m.Means += fmt.Sprintf(" The container's %s leave room for %s only: too little.", unit.Size(*f.Container), unit.Size(most))
+		m.Means += " " + f.Fit.Reason()
+		m.Do, m.Code = "Free what is elsewhere, or raise the limit of the container.", ""
 	}
 	return []Remedy{m}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial/profile"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -40,6 +41,8 @@ type Facts struct {
 	// Groups are the memory cgroups of the process, or of folio itself, the
 	// innermost first.
 	Groups Fact[[]Group]
+	// Others are further Go runtimes under the memory limit in effect.
+	Others []memlimit.Runtime
 
 	Process *Process // nil: none was named
 }
@@ -48,6 +51,7 @@ type Facts struct {
 type Group struct {
 	Dir string
 	procmem.GroupMemory
+	group procmem.MemoryGroup
 }
 
 // Process are the facts about the process that was named.
@@ -147,22 +151,41 @@ func (f *Facts) rate(names ...string) (float64, error) {
 	return float64(sum) / f.Watched.Seconds(), nil
 }
 
-// limit returns the container's memory limit, 0 if there is none. A limit above
-// what the machine has is none.
-func (f *Facts) limit() (bytes uint64, dir string, err error) {
+// limit returns the memory limit in effect, false if there is none.
+func (f *Facts) limit() (l procmem.Limit, ok bool, err error) {
 	groups, err := f.Groups.get()
 	if err != nil {
-		return 0, "", err
+		return l, false, err
 	}
-	for _, g := range groups {
-		if g.Limit != nil && (bytes == 0 || *g.Limit < bytes) {
-			bytes, dir = *g.Limit, g.Dir
+	levels := make([]procmem.GroupMemory, len(groups))
+	for i, g := range groups {
+		levels[i] = g.GroupMemory
+	}
+	i, bytes, hidden := procmem.LimitInEffect(levels, f.Meminfo.Value.MemTotal)
+	if i < 0 {
+		return l, false, nil
+	}
+	return procmem.Limit{Bytes: bytes, Dir: groups[i].Dir, Hidden: hidden, Memory: groups[i].GroupMemory, Group: groups[i].group}, true, nil
+}
+
+// fit is how the process fits into its container, or into another limit of it. Without a process
+// whose runtime can be read there is none.
+func (f *Facts) fit(l procmem.Limit) (memlimit.Fit, bool) {
+	p := f.Process
+	if p == nil {
+		return memlimit.Fit{}, false
+	}
+	own, outside := p.Memory.Value.Runtime, p.Memory.Value.Outside
+	if p.Memory.Err != nil || own.Resident == 0 {
+		r, err := p.Runtime.get()
+		if err != nil || p.Status.Value.RssAnon == nil {
+			return memlimit.Fit{}, false
 		}
+		anon := *p.Status.Value.RssAnon
+		own = memlimit.OfState(p.PID, p.Comm, r.After, anon)
+		outside = anon - own.Resident
 	}
-	if m := f.Meminfo.Value.MemTotal; m != nil && bytes >= *m {
-		return 0, "", nil
-	}
-	return bytes, dir, nil
+	return memlimit.NewContainer(l).Fit(own, outside, f.Others...), true
 }
 
 // window returns the size of a huge page, 0 without THP.

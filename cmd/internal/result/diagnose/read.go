@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/program/executable"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/trial"
@@ -31,6 +32,7 @@ type ReadOptions struct {
 	open    func(pid int, version string) (goruntime.StateReader, error)
 	sample  func(ctx context.Context, pid int, d time.Duration) (Samples, error)
 	memory  func(f procmem.FS, pid int) (Memory, error)
+	others  func(f procmem.FS, g procmem.MemoryGroup, pid int) []memlimit.Runtime
 }
 
 func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
@@ -57,6 +59,9 @@ func (o *ReadOptions) withDefaults(f procmem.FS) ReadOptions {
 	}
 	if out.memory == nil {
 		out.memory = readMemory
+	}
+	if out.others == nil {
+		out.others = memlimit.Others
 	}
 	return out
 }
@@ -92,6 +97,9 @@ func ReadFacts(ctx context.Context, f procmem.FS, opts *ReadOptions) (*Facts, er
 		p.Rollup = fact(f.SmapsRollup(p.PID))
 		p.Advice = newAdvice(f.Mappings(p.PID))
 		p.Memory = fact(o.memory(f, p.PID))
+		if l, ok, err := out.limit(); err == nil && ok && p.isGo() {
+			out.Others = o.others(f, l.Group, p.PID)
+		}
 		if now, err := identify(f, p.PID); err != nil || now.start != id.start {
 			return nil, fmt.Errorf("doctor %d: the process ended while it was looked at", p.PID)
 		}
@@ -116,7 +124,7 @@ func (out *Facts) readGroups(f procmem.FS, pid int) {
 	for _, g := range groups {
 		m, rerr := g.Read()
 		err = errors.Join(err, rerr)
-		all = append(all, Group{f.GroupDir(g), m})
+		all = append(all, Group{f.GroupDir(g), m, g})
 	}
 	out.Groups = fact(all, err)
 }

@@ -3,8 +3,8 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/foliomem/folio/cmd/internal/process/remedy"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 const docGroup = "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory"
@@ -28,34 +28,35 @@ func (g Group) reading(format string, args ...any) Reading {
 
 func lookFull(f *Facts) ([]Finding, error) {
 	const full = 0.9
-	groups, err := f.Groups.get()
-	if err != nil {
+	limit, ok, err := f.limit()
+	if err != nil || !ok {
 		return nil, err
 	}
-	limit, dir, err := f.limit()
-	if err != nil || limit == 0 {
-		return nil, err
+	if limit.Memory.Usage == nil {
+		return nil, fmt.Errorf("%s does not say how much is in use", limit.Level())
 	}
-	for _, g := range groups {
-		if g.Dir != dir || g.Usage == nil {
-			continue
-		}
-		used := *g.Usage
-		if g.InactiveFile != nil {
-			used -= min(used, *g.InactiveFile)
-		}
-		if float64(used) < full*float64(limit) {
-			return nil, nil
-		}
-		return []Finding{{
-			What:     fmt.Sprintf("The container's memory is nearly used up: %s.", unit.Percent(float64(used)/float64(limit))),
-			Evidence: []Reading{g.reading("limit %s, in use %s without caches that are easily dropped", unit.Size(limit), unit.Size(used))},
-			Means:    "At the limit the kernel reclaims caches, and then kills a process. Before that it refuses huge pages, which need room.",
-			Fix: []Step{{Do: "Raise the limit, or set GOMEMLIMIT of the Go programs in it to about 90% of the limit in all.",
-				Code: "GOMEMLIMIT=" + limitFor(limit)}},
-		}}, nil
+	used := *limit.Memory.Usage
+	if m := limit.Memory.InactiveFile; m != nil {
+		used -= min(used, *m)
 	}
-	return nil, fmt.Errorf("%s does not say how much is in use", dir)
+	if float64(used) < full*float64(limit.Bytes) {
+		return nil, nil
+	}
+	reading := uses(limit)
+	reading.Says += ", in use " + unit.Size(used) + " without caches that are easily dropped"
+	h := Finding{
+		What:     fmt.Sprintf("The container's memory is nearly used up: %s.", unit.Percent(float64(used)/float64(limit.Bytes))),
+		Evidence: []Reading{reading},
+		Means:    "At the limit the kernel reclaims caches, and then kills a process. Before that it refuses huge pages, which need room.",
+		Fix:      []Step{f.fits(limit, "Raise the limit, or set GOMEMLIMIT")},
+	}
+	if m := limit.Memory.Shared; m != nil && *m >= limit.Bytes/4 {
+		h.Means += fmt.Sprintf(" %s are tmpfs and other shared memory, which stays when processes end.", unit.Size(*m))
+		if h.Fix[0].Code != listTmpfs {
+			h.Fix = append(h.Fix, Step{Do: "Or " + freeTmpfs, Code: listTmpfs})
+		}
+	}
+	return []Finding{h}, nil
 }
 
 func lookThrottled(f *Facts) ([]Finding, error) {
@@ -71,28 +72,8 @@ func lookThrottled(f *Facts) ([]Finding, error) {
 			What:     "The container is throttled: its memory use is above memory.high.",
 			Evidence: []Reading{g.reading("memory.high %s, memory.current %s", unit.Size(*g.High), unit.Size(*g.Usage))},
 			Means:    "Each allocation waits while the kernel reclaims memory of the container.",
-			Fix:      []Step{{Do: "Raise memory.high, or keep the program below it:", Code: "GOMEMLIMIT=" + limitFor(*g.High)}},
+			Fix:      []Step{f.fits(procmem.Limit{Bytes: *g.High, Dir: g.Dir, Memory: g.GroupMemory}, "Raise memory.high, or keep the program below it")},
 		}}, nil
 	}
 	return nil, nil
-}
-
-// limitFor returns the value of GOMEMLIMIT for a container: 90%, so that there
-// is room for what the runtime does not count.
-func limitFor(bytes uint64) string { return wholeLimit(remedy.ContainerLimit(bytes, 0)) }
-
-// limitFor is as limitFor, less the memory of the process that is not the runtime's, as
-// far as that is known and leaves room.
-func (p *Process) limitFor(bytes uint64) string {
-	if limit := remedy.ContainerLimit(bytes, p.Memory.Value.Outside); limit > bytes/4 {
-		return wholeLimit(limit)
-	}
-	return limitFor(bytes)
-}
-
-func wholeLimit(bytes uint64) string {
-	if bytes < 9<<20 {
-		return unit.Exact(bytes &^ (1<<10 - 1))
-	}
-	return unit.Exact(bytes &^ (1<<20 - 1))
 }

@@ -19,10 +19,10 @@ var goRules = []Rule{
 		Reads: []string{"build information of /proc/PID/exe"}, Reference: "https://github.com/golang/go/issues/63334", look: lookVersion,
 	}, {
 		ID: "go-no-memory-limit", Title: "the container has a memory limit, the program has none", Scope: OfGo, Severity: Warning,
-		Reads: []string{"memory.max of the cgroups", fromRuntime, "/proc/PID/environ"}, Reference: docGuideLimit, look: lookNoLimit,
+		Reads: readsLimit, Reference: docGuideLimit, look: lookNoLimit,
 	}, {
-		ID: "go-limit-above-container", Title: "the program's memory limit is above the container's", Scope: OfGo, Severity: Problem,
-		Reads: []string{"memory.max of the cgroups", fromRuntime, "/proc/PID/environ"}, Reference: docGuideLimit, look: lookLimitAbove,
+		ID: "go-limit-above-container", Title: "the program's memory limit does not fit into the container", Scope: OfGo, Severity: Problem,
+		Reads: readsLimit, Reference: docGuideLimit, look: lookLimitAbove,
 	}, {
 		ID: "go-limit-too-low", Title: "the live heap fills the memory limit", Scope: OfGo, Severity: Problem,
 		Reads: []string{fromRuntime}, Reference: "https://github.com/golang/go/issues/58106", look: lookLimitLow,
@@ -57,6 +57,9 @@ var goRules = []Rule{
 		Reads: []string{"/proc/PID/environ", fromRuntime}, Reference: docEnvironment, look: lookOverridden,
 	},
 }
+
+// readsLimit is what the rules on the limits of program and container read.
+var readsLimit = []string{"memory.max, memory.stat, cgroup.procs of the cgroups", fromRuntime, "/proc/PID/environ"}
 
 const (
 	fromRuntime    = "the runtime's memory (/proc/PID/mem)"
@@ -97,87 +100,6 @@ func lookVersion(f *Facts) ([]Finding, error) {
 		h.Reference = "https://github.com/golang/go/issues/61718"
 	}
 	return []Finding{h}, nil
-}
-
-// memoryLimit returns the limit in effect, math.MaxInt64 for none. sure is
-// false when only the environment tells: the program may have set one itself.
-func (p *Process) memoryLimit() (limit uint64, from Reading, sure bool, err error) {
-	if s, rerr := p.Runtime.get(); rerr == nil && s.After.Limit != nil {
-		l := *s.After.Limit
-		if unlimited, _ := s.After.Unlimited(); unlimited {
-			return math.MaxInt64, p.runtime("no memory limit"), true, nil
-		}
-		return uint64(max(l, 0)), p.runtime("memory limit %s", unit.Size(uint64(max(l, 0)))), true, nil
-	}
-	value, set, err := p.env("GOMEMLIMIT")
-	if err != nil {
-		return 0, Reading{}, false, err
-	}
-	from = Reading{p.file("environ"), "no GOMEMLIMIT"}
-	if set {
-		from.Says = "GOMEMLIMIT=" + value
-	}
-	if value == "" || value == "off" {
-		return math.MaxInt64, from, false, nil
-	}
-	limit, err = unit.ParseSize(value)
-	return limit, from, false, err
-}
-
-// unsure is what to say where only the environment was seen.
-func (p *Process) unsure() string {
-	if p.Runtime.Err == nil {
-		return ""
-	}
-	return " The program may set one itself (debug.SetMemoryLimit), which cannot be seen here: " + p.Runtime.Err.Error() + "."
-}
-
-func lookNoLimit(f *Facts) ([]Finding, error) {
-	p := f.Process
-	container, dir, err := f.limit()
-	if err != nil || container == 0 {
-		return nil, err
-	}
-	limit, from, sure, err := p.memoryLimit()
-	if err != nil || limit < math.MaxInt64 {
-		return nil, err
-	}
-	h := Finding{
-		What:     fmt.Sprintf("The container's limit is %s; the program has no memory limit.", unit.Size(container)),
-		Evidence: []Reading{{dir, "limit " + unit.Size(container)}, from},
-		Means:    "The heap may grow to twice the live heap before a GC cycle, past the container's limit: the kernel then kills the program, although half of it is garbage. Further below the limit there may be room that would save GC cycles.",
-		Fix: []Step{{Do: "Set one, with 10% to spare for what the runtime does not count:", Code: "GOMEMLIMIT=" + p.limitFor(container)},
-			{Do: "Or import the package that reads the limit and tunes GOGC within it:", Code: `import _ "github.com/foliomem/folio/auto"`}},
-	}
-	if !sure {
-		h.Means += p.unsure()
-	}
-	if held, rss := p.Runtime.Value.After.Held, p.Status.Value.VmRSS; held != nil && rss != nil && *held < *rss/10 {
-		h.Severity = Note
-		h.Means += fmt.Sprintf(" Now the Go runtime holds %s of %s, so most of the memory is not the GC's.", unit.Size(*held), unit.Size(*rss))
-	}
-	if v := p.release(); v != "" && version.Compare(v, "go1.19") < 0 {
-		h.Fix = []Step{{Do: v + " has no memory limit: build it with Go 1.19 or newer, and set:", Code: "GOMEMLIMIT=" + p.limitFor(container)}}
-	}
-	return []Finding{h}, nil
-}
-
-func lookLimitAbove(f *Facts) ([]Finding, error) {
-	p := f.Process
-	container, dir, err := f.limit()
-	if err != nil || container == 0 {
-		return nil, err
-	}
-	limit, from, _, err := p.memoryLimit()
-	if err != nil || limit == math.MaxInt64 || limit <= container {
-		return nil, err
-	}
-	return []Finding{{
-		What:     fmt.Sprintf("The program's memory limit is %s, the container's only %s.", unit.Size(limit), unit.Size(container)),
-		Evidence: []Reading{from, {dir, "limit " + unit.Size(container)}},
-		Means:    "The container's limit is reached first: the kernel kills the program before the GC starts to work harder.",
-		Fix:      []Step{{Do: "Set the program's limit below the container's:", Code: "GOMEMLIMIT=" + p.limitFor(container)}},
-	}}, nil
 }
 
 func lookLimitLow(f *Facts) ([]Finding, error) {

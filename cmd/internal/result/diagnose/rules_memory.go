@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
 	"github.com/foliomem/folio/internal/base/unit"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -20,6 +21,7 @@ type Memory struct {
 	RSS uint64
 	// Outside is what counts to a container and not to GOMEMLIMIT.
 	Outside  uint64
+	Runtime  memlimit.Runtime // what of it is the Go runtime's
 	Remedies []remedy.Remedy
 }
 
@@ -41,7 +43,9 @@ func NewMemory(p *inspect.Process) (Memory, error) {
 		}
 		return Memory{}, errors.New("the parts of its memory are not known")
 	}
-	return Memory{p.Waterfall.RSS, remedy.Outside(p.Waterfall), p.Remedies.List}, nil
+	m := Memory{RSS: p.Waterfall.RSS, Remedies: p.Remedies.List}
+	m.Runtime, m.Outside = memlimit.OfWaterfall(p.PID, p.Waterfall)
+	return m, nil
 }
 
 // wastes makes a rule of one of package remedy.

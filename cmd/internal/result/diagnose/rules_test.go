@@ -167,7 +167,7 @@ var firing = []fires{
 	{"full, version 2", k68, func(w *world) {
 		w.write(service+"memory.current", "2100000000\n")
 		w.change(service+"memory.stat", "inactive_file 62914560", "inactive_file 10000000")
-	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice/orders.service", "GOMEMLIMIT=1843MiB"}},
+	}, "warning container-full", []string{"/sys/fs/cgroup/system.slice/orders.service", "GOMEMLIMIT=1945MiB"}},
 	{"full of caches", k68, func(w *world) {
 		w.write(service+"memory.current", "2100000000\n")
 		w.change(service+"memory.stat", "inactive_file 62914560", "inactive_file 1000000000")
@@ -251,41 +251,6 @@ var firing = []fires{
 	{"go1.21.4", k515, func(w *world) { w.version = "go1.21.4" }, "", nil},
 	{"go1.20.14", k515, func(w *world) { w.version = "go1.20.14" }, "", nil},
 
-	{"no limit", k510, func(w *world) { w.unlimited() }, "warning go-no-memory-limit",
-		[]string{"2.000GiB", "GOMEMLIMIT=1843MiB", "no memory limit"}},
-	{"no limit, and little of the memory is the GC's", k510, func(w *world) {
-		w.noLimit()
-		w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Held = new(uint64(8 << 20)) })
-	}, "note go-no-memory-limit", []string{"Now the Go runtime holds 8.000MiB of ", "most of the memory is not the GC's"}},
-	{"no limit, and the memory is the GC's", k510, func(w *world) {
-		w.noLimit()
-		w.runtimes(func(i int, s *goruntime.State) { unlimited(i, s); s.Held = new(uint64(1 << 30)) })
-	}, "warning go-no-memory-limit", nil},
-	{"no limit, and no container", k61, func(w *world) { w.unlimited() }, "", nil},
-	{"a limit above the machine's memory", k510, func(w *world) {
-		w.unlimited()
-		w.write("sys/fs/cgroup/memory/system.slice/orders.service/memory.limit_in_bytes", "171798691840\n")
-	}, "", nil},
-	{"the environment is not all", k515, func(w *world) { w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "A=b") }, "", nil},
-	{"only the environment", k515, func(w *world) {
-		w.noState = goruntime.ErrNoDebugInfo
-		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=off")
-	}, "warning go-no-memory-limit", []string{"debug.SetMemoryLimit", "GOMEMLIMIT=off"}},
-	{"no limit before 1.19", k515, func(w *world) {
-		w.version = "go1.18.10"
-		w.states = []goruntime.State{{}}
-		w.change("proc/4242/environ", "GOMEMLIMIT", "X")
-	},
-		"warning go-no-memory-limit", []string{"Go 1.19 or newer"}},
-	{"limit above", k618, func(w *world) {
-		w.noLimit()
-		w.runtimes(func(_ int, s *goruntime.State) { s.Limit = new(int64(3 << 30)) })
-	},
-		"problem go-limit-above-container", []string{"3.000GiB", "2.000GiB"}},
-	{"limit above, by the environment", k515, func(w *world) {
-		w.noState = goruntime.ErrNoDebugInfo
-		w.change("proc/4242/environ", "GOMEMLIMIT=1800MiB", "GOMEMLIMIT=3GiB")
-	}, "problem go-limit-above-container", []string{"GOMEMLIMIT=3GiB"}},
 	{"limit too low", k515, func(w *world) { w.runtimes(func(_ int, s *goruntime.State) { s.Marked = new(uint64(1500 << 20)) }) },
 		"problem go-limit-too-low", []string{"83.3%"}},
 	{"limit too low for a moment", k515, func(w *world) {
@@ -405,7 +370,7 @@ const ordersStat = "4242 (orders) S 1 4242 4242 0 -1 4194560 81233 0 12 0 5123 8
 
 func TestRulesFire(t *testing.T) {
 	fired := make(map[string]bool)
-	for _, tt := range slices.Concat(firing, firingSettings) {
+	for _, tt := range slices.Concat(firing, firingSettings, firingLimits) {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
 			w := newWorld(t, tt.fixture)
 			tt.change(w)
@@ -495,14 +460,6 @@ func TestNeverAndCollapse(t *testing.T) {
 		w.write(thpEnabled, "always madvise [never]\n")
 		if got := strings.Contains(w.diagnose(0).finding(t, "thp-never").Means, "MADV_COLLAPSE"); got != want {
 			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
-func TestLimitFor(t *testing.T) {
-	for bytes, want := range map[uint64]string{2 << 30: "1843MiB", 100 << 20: "90MiB", 8 << 20: "7372KiB"} {
-		if got := limitFor(bytes); got != want {
-			t.Errorf("%d: %s, want %s", bytes, got, want)
 		}
 	}
 }

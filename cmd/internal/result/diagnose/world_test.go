@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/process/remedy"
 	"github.com/foliomem/folio/cmd/internal/process/waterfall"
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
@@ -37,7 +38,8 @@ type world struct {
 	samples Samples
 	memory  *inspect.Process
 	noParts error
-	later   func() // changes before the second look
+	others  []memlimit.Runtime // of its container
+	later   func()             // changes before the second look
 
 	touched []string // files and directories that were changed
 }
@@ -215,6 +217,7 @@ func (w *world) read(pid int) (*Facts, error) {
 		},
 		version: func(int) (string, error) { return w.version, w.noExe },
 		trace:   func() error { return w.noTrace },
+		others:  func(procmem.FS, procmem.MemoryGroup, int) []memlimit.Runtime { return w.others },
 		open: func(int, string) (goruntime.StateReader, error) {
 			if w.noState != nil {
 				return nil, w.noState
