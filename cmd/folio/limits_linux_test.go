@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -94,7 +96,7 @@ func TestLimits(t *testing.T) {
 		{"run", []string{"--count", "2", "--", "gcprog", "-alloc", "100"}, 1, []string{"2 of 2 runs failed: " + killed}},
 		{"run", []string{"--", "gcprog", "-kill", "KILL"}, 137, []string{"he program failed (killed by SIGKILL):"}},
 		{"tune", []string{"--", "gcprog", "-alloc", "100"}, 1, []string{"folio: the command failed with its default settings: " + killed,
-			"; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ...\n"}},
+			"; give a larger --cgroup-memory"}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "10"}, 0,
 			[]string{"\nlimits: 64MiB, 0.5 CPUs\n", "\n  peak memory of the cgroup  "}},
 		{"ab", []string{"--rounds", "2", "--", "gcprog", "-alloc", "5", "--", "gcprog", "-alloc", "100"}, 1, []string{killed}},
@@ -272,4 +274,42 @@ func TestProcsOfQuota(t *testing.T) {
 			t.Errorf("%v of %d CPUs, %v: %s, %q, want %s", c.cpus, c.have, c.env, got, p.Text, c.want)
 		}
 	}
+}
+
+// The GOMEMLIMIT that run and tune offer for a program that was killed keeps it alive.
+func TestOfferedLimitLives(t *testing.T) {
+	t.Parallel()
+	needLimits(t)
+	exe := testenv.Build{Source: testenv.HungrySource(), Env: []string{"CGO_ENABLED=0"}}.Do(t)
+	input := filepath.Join(t.TempDir(), "line")
+	if err := os.WriteFile(input, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folio := func(code int, args ...string) *child {
+		t.Helper()
+		c := newChild(t, slices.Concat(args[:1], []string{"--cgroup-memory", "192MiB", "--input", input}, args[1:], []string{"--", exe, "70", "40", "400", "slowly"})...)
+		c.cmd.Env = append(c.cmd.Env, "GOGC=off")
+		c.start()
+		c.end(code)
+		c.noGroups()
+		return c
+	}
+	number := func(text, before string) string {
+		t.Helper()
+		m := regexp.MustCompile(before + "([0-9]+MiB)").FindStringSubmatch(strings.Join(strings.Fields(text), " "))
+		if m == nil {
+			t.Fatalf("no number in %s", text)
+		}
+		return m[1]
+	}
+	for _, killed := range []string{"150MiB", "172MiB"} {
+		c := folio(137, "run", "--env", "GOMEMLIMIT="+killed, "--full")
+		text := c.stdout.String() + c.stderr.String()
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), "GOMEMLIMIT does not fit into the memory limit: the OOM killer ended the program") {
+			t.Errorf("%s: %s", killed, text)
+		}
+		folio(0, "run", "--memlimit", number(text, "folio run --memlimit="))
+	}
+	c := folio(1, "tune")
+	folio(0, "run", "--memlimit", number(c.stderr.String(), "or a default that fits: GOMEMLIMIT="))
 }

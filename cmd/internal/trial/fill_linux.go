@@ -75,6 +75,7 @@ func (r *running) fillGC(out *Sample) {
 		gc = r.runtimes.totals()
 	}
 	r.runtimes.end()
+	out.Held = r.runtimes.holds()
 	out.Unread = r.runtimes.unreadSettings()
 	if r.tree == nil && gc.err == nil && (gc.known || !r.alone) {
 		gc.err = errUntold

@@ -21,6 +21,19 @@ func (r *running) groupUsage() (u cgroup.Usage) {
 	return u
 }
 
+// charged is what is charged to the cgroup of the trial and the kernel cannot take back.
+func (r *running) charged() (uint64, bool) {
+	m, ok, err := r.group.Memory()
+	if err != nil || !ok {
+		return 0, false
+	}
+	fixed := m.Fixed()
+	if fixed == nil {
+		return 0, false
+	}
+	return *fixed, true
+}
+
 // fillGroup fills in what the cgroup of the trial counted: of a server, under load.
 func (r *running) fillGroup(out *Sample) {
 	if r.group == nil {

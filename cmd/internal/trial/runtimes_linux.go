@@ -33,6 +33,9 @@ type runtimes struct {
 	// its name. Those of inherited are known already.
 	unread    []string
 	inherited []string
+
+	charged func() (uint64, bool) // to the cgroup of the trial; nil: it has no memory limit
+	held    Held                  // of the last reading in which all that live were read
 }
 
 func (t *gcTotals) add(p *readRuntime) {
@@ -91,6 +94,7 @@ func (c *runtimes) look(pids []int) {
 
 // read reads all that live, and returns how many of them are Go programs, or may be.
 func (c *runtimes) read() (n int) {
+	var held Held
 	for _, p := range c.living() {
 		p.mu.Lock()
 		if p.reader != nil {
@@ -102,9 +106,31 @@ func (c *runtimes) read() (n int) {
 		if p.reader != nil || !p.over {
 			n++
 		}
+		if p.reader != nil && p.known && p.err == nil {
+			held.Runtimes++
+			held.Bytes += p.f.Held
+			held.Live += p.f.Live
+		}
 		p.mu.Unlock()
 	}
+	c.hold(held)
 	return n
+}
+
+// hold keeps what runtimes hold with what is charged to their cgroup at this moment.
+func (c *runtimes) hold(h Held) {
+	if c.charged == nil || h.Runtimes == 0 {
+		return
+	}
+	var ok bool
+	if h.Charged, ok = c.charged(); !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.Charged >= h.Bytes || h.Charged >= c.held.Charged { // the memory of one that is being killed is gone
+		c.held = h
+	}
 }
 
 func (c *runtimes) living() []*readRuntime {
@@ -247,6 +273,13 @@ func (c *runtimes) checkSettings(p *readRuntime) {
 		}
 		c.mu.Unlock()
 	}
+}
+
+// holds returns what hold kept.
+func (c *runtimes) holds() Held {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held
 }
 
 // unreadSettings returns what checkSettings found.

@@ -159,6 +159,8 @@ type Sample struct {
 	Tail string `json:"-"`
 	// Unread are settings that Go programs which the program started do not read as they are meant.
 	Unread []string `json:"-"`
+	// Held is what Go runtimes held when the trial ended, those that exited by themselves left out.
+	Held Held `json:"-"`
 
 	set *set // what the sample is compared with; nil: nothing
 }

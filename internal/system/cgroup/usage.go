@@ -40,6 +40,17 @@ func (g *Group) Usage() (u Usage, err error) {
 	return u, nil
 }
 
+// Memory reads what is charged to the group; ok is false where its memory is not limited.
+func (g *Group) Memory() (m procmem.GroupMemory, ok bool, err error) {
+	for i, p := range g.parent.places {
+		if p.has(memory) {
+			m, err = procmem.MemoryGroupAt(g.dirs[i], p.unified).Read()
+			return m, err == nil, err
+		}
+	}
+	return m, false, nil
+}
+
 // Waits reads for how long the program was kept waiting: ThrottledFor and Stalled, and what
 // is in the same files. It takes some ten microseconds for each limit, where [Group.Usage] reads
 // five files. The kernel counts throttling when it ends, and adds up stalls every two seconds.

@@ -15,6 +15,11 @@ type MemoryGroup struct {
 	unified bool
 }
 
+// MemoryGroupAt is the memory cgroup of a directory, of version 2 or not.
+func MemoryGroupAt(dir string, unified bool) MemoryGroup {
+	return MemoryGroup{dir: dir, unified: unified}
+}
+
 // GroupMemory is what a memory cgroup allows and uses, in bytes. What the kernel
 // does not say is nil: the root of version 2 has none of these files.
 type GroupMemory struct {

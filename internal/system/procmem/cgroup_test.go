@@ -14,13 +14,13 @@ func TestMemoryLimit(t *testing.T) {
 		want    uint64 // 0 for none
 		level   string
 	}{
-		{"cgroup-v1", 0, 1 << 30, "/sys/fs/cgroup/memory/user.slice"},             // the parent's is lower
-		{"cgroup-v1-container", 0, 256 << 20, "/sys/fs/cgroup/memory"}, // the host's path, the container's mount
-		{"cgroup-v2", 0, 3 << 30, "/sys/fs/cgroup/system.slice/a b.service"},             // own is max, and a space in the name
-		{"cgroup-v2", 99, 0, ""},                  // all max
-		{"cgroup-v2", 100, 0, ""},                 // the directory is gone
-		{"cgroup-v2-outside", 0, 512 << 20, "/sys/fs/cgroup"},   // outside the cgroup namespace
-		{"cgroup-hybrid", 0, 8 << 30, "/sys/fs/cgroup/memory/api"},         // memory is with version 1
+		{"cgroup-v1", 0, 1 << 30, "/sys/fs/cgroup/memory/user.slice"},        // the parent's is lower
+		{"cgroup-v1-container", 0, 256 << 20, "/sys/fs/cgroup/memory"},       // the host's path, the container's mount
+		{"cgroup-v2", 0, 3 << 30, "/sys/fs/cgroup/system.slice/a b.service"}, // own is max, and a space in the name
+		{"cgroup-v2", 99, 0, ""},                                   // all max
+		{"cgroup-v2", 100, 0, ""},                                  // the directory is gone
+		{"cgroup-v2-outside", 0, 512 << 20, "/sys/fs/cgroup"},      // outside the cgroup namespace
+		{"cgroup-hybrid", 0, 8 << 30, "/sys/fs/cgroup/memory/api"}, // memory is with version 1
 		{"cgroup-none", 0, 0, ""},
 		{"linux-6.1-arm64-64k", 0, 4 << 30, "/sys/fs/cgroup"},
 	} {

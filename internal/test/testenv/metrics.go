@@ -19,6 +19,8 @@ var (
 	cyclesMain string
 	//go:embed testdata/sites/main.go
 	sitesMain string
+	//go:embed testdata/hungry/main.go
+	hungryMain string
 	//go:embed testdata/goroutines/main.go
 	goroutinesMain string
 	//go:embed testdata/leaks/main.go
@@ -46,6 +48,11 @@ func CyclesSource() map[string]string { return Module(cyclesMain) }
 
 // SitesSource is a program that allocates known objects and writes its own heap profile.
 func SitesSource() map[string]string { return Module(sitesMain) }
+
+// HungrySource is the source of a program for tests of memory limits. Its arguments are MiB outside
+// the Go runtime, of live heap, and of garbage that it allocates once it has read a line, slowly with a
+// fourth one.
+func HungrySource() map[string]string { return Module(hungryMain) }
 
 // MetricsSource is a program that has memory of many kinds, and says what package
 // runtime/metrics says of it. Built with cgo it has memory of the C library, too.

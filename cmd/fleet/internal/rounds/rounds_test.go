@@ -232,7 +232,7 @@ func TestParseSetting(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "changes nothing", "GOGC": "NAME=VALUE", "GOGC=": "NAME=VALUE", "GOGC=x": "whole percentage", "GOGC=1 GOGC=2": "twice",
 		"GOGC=off": "add GOMEMLIMIT", "thp=collapse": "rights", "thp=x": `--setting "thp=x": thp "x": want heap or off`, "GOMAXPROCS=0": "1 or more", "GOMEMLIMIT=x": "x",
-		"GOMAXPROCS=x": `--setting "GOMAXPROCS=x": GOMAXPROCS "x": want a whole number, 1 or more`,
+		"GOMAXPROCS=x":       `--setting "GOMAXPROCS=x": GOMAXPROCS "x": want a whole number, 1 or more`,
 		"thp=system":         "changes nothing",
 		"GODEBUG=gctrace=on": "a Go program ignores this value",
 	} {

@@ -22,6 +22,7 @@ type Figures struct {
 	CPU goruntime.GCCPU // that of a cycle which has not ended included
 
 	Live, Goal uint64 // when last read; Goal is 0 if there is none (GOGC=off)
+	Held       uint64 // when last read: what the runtime mapped and did not release
 
 	// The largest ones that were seen.
 	HeapPeak   uint64 // objects, with garbage: of cycles when all was marked, and of readings
@@ -45,7 +46,7 @@ type Figures struct {
 func (f Figures) Plus(o Figures) Figures {
 	return Figures{Cycles: f.Cycles + o.Cycles, Forced: f.Forced + o.Forced, PauseTotal: f.PauseTotal + o.PauseTotal,
 		PauseMax: max(f.PauseMax, o.PauseMax), LostPauses: f.LostPauses + o.LostPauses, CPU: plus(f.CPU, o.CPU),
-		Live: f.Live + o.Live, Goal: f.Goal + o.Goal, HeapPeak: max(f.HeapPeak, o.HeapPeak), InUsePeak: max(f.InUsePeak, o.InUsePeak),
+		Live: f.Live + o.Live, Goal: f.Goal + o.Goal, Held: f.Held + o.Held, HeapPeak: max(f.HeapPeak, o.HeapPeak), InUsePeak: max(f.InUsePeak, o.InUsePeak),
 		LivePeak: max(f.LivePeak, o.LivePeak), GoalPeak: max(f.GoalPeak, o.GoalPeak), MappedPeak: max(f.MappedPeak, o.MappedPeak),
 		Seen: f.Seen + o.Seen, HeapSum: f.HeapSum + o.HeapSum, LiveSum: f.LiveSum + o.LiveSum,
 		Clock: f.Clock + o.Clock, Timed: f.Timed + o.Timed, Readings: f.Readings + o.Readings}
@@ -141,7 +142,7 @@ func (c *Count) Add(g *goruntime.GC) (s Step) {
 	f.LostPauses += s.Lost
 	f.PauseTotal += now.pause - c.last.pause
 	f.CPU = plus(f.CPU, s.CPU)
-	f.Live, f.Goal = g.Live, 0
+	f.Live, f.Goal, f.Held = g.Live, 0, g.Held
 	if g.HasGoal() {
 		f.Goal, f.GoalPeak = g.Goal, max(f.GoalPeak, g.Goal)
 	}

@@ -25,9 +25,10 @@ type Runtime struct {
 	Name string
 	// Resident is what GOMEMLIMIT counts of the runtime and is in memory.
 	Resident uint64
-	// Needs is what no GC cycle can free of it: the live heap, stacks, metadata.
-	Needs uint64
-	Limit uint64 // GOMEMLIMIT; 0 for none
+	// Needs is what no GC cycle can free of it: the live heap, stacks, metadata. Live is the live heap
+	// and stacks alone.
+	Needs, Live uint64
+	Limit       uint64 // GOMEMLIMIT; 0 for none
 }
 
 const (
@@ -96,15 +97,15 @@ func (c Container) Fit(own Runtime, outside uint64, others ...Runtime) Fit {
 			left = rest
 		}
 	}
-	needs := own.Needs
+	live := own.Live
 	for i, o := range others {
 		if !small[i] {
-			needs += o.Needs
+			live += o.Live
 		}
 	}
-	if needs < left {
-		f.each = (left - needs) / uint64(f.Shares)
-		f.Most = whole(own.Needs + f.each)
+	if live < left {
+		f.each = (left - live) / uint64(f.Shares)
+		f.Most = whole(own.Live + f.each)
 	}
 	if f.Most < own.Needs+max(own.Needs/20, minRoom) || f.Most < c.Limit/leastPart/uint64(f.Shares) {
 		f.Most = 0
@@ -149,7 +150,7 @@ func (f Fit) Reason() string {
 		text += fmt.Sprintf(", shared by %d Go programs", f.Shares)
 	}
 	for _, o := range f.Others {
-		if most := whole(o.Needs + f.each); o.Limit == 0 || o.Limit > most {
+		if most := whole(o.Live + f.each); o.PID != 0 && (o.Limit == 0 || o.Limit > most) {
 			text += fmt.Sprintf("; process %d (%s) needs GOMEMLIMIT=%s as well", o.PID, o.Name, unit.Exact(most))
 		}
 	}

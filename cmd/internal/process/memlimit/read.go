@@ -44,6 +44,7 @@ func OfWaterfall(pid int, w *waterfall.Waterfall) (r Runtime, outside uint64) {
 		waterfall.Named, waterfall.Other, waterfall.Shared} {
 		outside += part(k)
 	}
+	r.Live = held(waterfall.Live) + held(waterfall.Stacks)
 	if w.GC != nil && w.GC.Limit != nil {
 		r.Limit = *w.GC.Limit
 	}
@@ -59,9 +60,10 @@ func OfState(pid int, name string, s goruntime.State, anonymous uint64) Runtime 
 	}
 	for _, n := range []*uint64{s.Marked, s.Stacks} {
 		if n != nil {
-			r.Needs += *n
+			r.Live += *n
 		}
 	}
+	r.Needs = r.Live
 	if s.Limit != nil && *s.Limit != math.MaxInt64 {
 		r.Limit = uint64(max(*s.Limit, 0))
 	}

@@ -2,7 +2,10 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/foliomem/folio/cmd/internal/process/memlimit"
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/base/unit"
 )
@@ -12,6 +15,8 @@ type OOMKills struct {
 	Runs, Of int     // of them there were Of
 	Failure  string  // of the last one
 	Limit    *uint64 // of the memory of the cgroup; nil for none
+	// Fit is how the last of them fits into the limit; nil where no Go runtime could be read.
+	Fit *memlimit.Fit
 }
 
 // NewOOMKills counts the runs of samples that an OOM killer ended.
@@ -20,6 +25,12 @@ func NewOOMKills(samples []*trial.Sample, limit *uint64) OOMKills {
 	for _, s := range samples {
 		if s.OutOfMemory() {
 			out.Runs, out.Failure = out.Runs+1, s.Failure
+			if limit == nil {
+				continue
+			}
+			if fit, ok := s.Fit(*limit); ok {
+				out.Fit = &fit
+			}
 		}
 	}
 	return out
@@ -30,12 +41,8 @@ const (
 	sourceOOM = "https://go.dev/doc/gc-guide#Memory_limit"
 )
 
-// memoryLimitPart is the part of a cgroup's limit that GOMEMLIMIT is advised to be: the rest is
-// for what the Go runtime does not count.
-const memoryLimitPart = 0.9
-
-// adviseOOM says what to do about a limit that a run went beyond: GOMEMLIMIT where there is
-// none, else more memory.
+// adviseOOM says what to do about a limit that a run went beyond: the GOMEMLIMIT that fits, or
+// more memory.
 func adviseOOM(s *RunFacts) (NextStep, bool) {
 	k := s.OOM
 	if k.Runs == 0 {
@@ -53,16 +60,52 @@ func adviseOOM(s *RunFacts) (NextStep, bool) {
 		evidence += "; heap at most " + unit.Bytes(*s.HeapPeak)
 	}
 	out := NextStep{Rule: ruleOOM, Source: sourceOOM, What: "Keep within the memory limit: the OOM killer ended the program", Evidence: evidence}
-	switch {
-	case k.Limit == nil:
+	if k.Limit == nil {
 		out.Fix = "give the program more memory, or less load"
 		return out, true
-	case s.Setting.MemLimit != 0:
-		out.Fix = fmt.Sprintf("a --cgroup-memory above %s, or less load: GOMEMLIMIT is set already", unit.Exact(*k.Limit))
+	}
+	more := "a --cgroup-memory above " + unit.Exact(*k.Limit) + ", or less load"
+	set := s.memLimit()
+	if k.Fit == nil {
+		out.Fix = more
+		if set > 0 {
+			out.Fix += ", or a smaller GOMEMLIMIT than " + unit.Exact(set)
+		}
 		return out, true
 	}
-	const remark = "GC cycles then come before the limit; a run that is killed even so needs a larger --cgroup-memory, or less load"
-	limit := unit.Exact(uint64(memoryLimitPart*float64(*k.Limit)) >> 20 << 20)
-	out.Fix = s.lineWith(remark, "run", "--memlimit="+limit)
+	if set > 0 && k.Fit.Breaks(set) {
+		out.What = "GOMEMLIMIT does not fit into the memory limit: the OOM killer ended the program"
+		out.Evidence += fmt.Sprintf("; GOMEMLIMIT is %s, %s of the limit, and %s were outside the Go runtime", unit.Exact(set),
+			unit.Percent(float64(set)/float64(*k.Limit)), unit.Size(k.Fit.Outside))
+	}
+	switch {
+	case k.Fit.Most == 0:
+		out.Fix = more
+		out.Evidence += ". " + strings.TrimSuffix(k.Fit.Reason(), ".")
+	case set > 0 && set <= k.Fit.Most:
+		out.Fix = more + ": GOMEMLIMIT is small enough already"
+	default:
+		remark := strings.TrimSuffix(k.Fit.Reason(), ".") + "; a run that is killed even so needs a larger --cgroup-memory, or less load"
+		// Its flag, and not the variable, is given.
+		t := *s
+		t.Setting.Env = slices.DeleteFunc(slices.Clone(s.Setting.Env), func(kv string) bool { return strings.HasPrefix(kv, "GOMEMLIMIT=") })
+		out.Fix = t.lineWith(remark, "run", "--memlimit="+unit.Exact(k.Fit.Most))
+	}
 	return out, true
+}
+
+// memLimit is the GOMEMLIMIT that the runs had by their setting or the environment; 0 for none.
+func (s *RunFacts) memLimit() uint64 {
+	if s.Setting.MemLimit != 0 {
+		return s.Setting.MemLimit
+	}
+	for _, env := range [][]string{s.Setting.Env, trial.Baseline()} {
+		for _, kv := range env {
+			if value, ok := strings.CutPrefix(kv, "GOMEMLIMIT="); ok {
+				n, _ := unit.ParseSize(value) // 0 for off
+				return n
+			}
+		}
+	}
+	return 0
 }

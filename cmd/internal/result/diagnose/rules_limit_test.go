@@ -66,12 +66,12 @@ var firingLimits = []fires{
 		[]string{"GOMEMLIMIT=112MiB", "192.0MiB less 70.00MiB outside the Go runtime"}},
 	{"two runtimes", k68, func(w *world) {
 		w.contains(900, 100, 800, 210, 0)
-		w.others = []memlimit.Runtime{{PID: 43, Name: "other", Resident: 100 << 20, Needs: 50 << 20, Limit: 800 << 20}}
+		w.others = []memlimit.Runtime{{PID: 43, Name: "other", Resident: 100 << 20, Needs: 50 << 20, Live: 50 << 20, Limit: 800 << 20}}
 	}, "problem go-limit-above-container", []string{"GOMEMLIMIT=422MiB", "less 10.00MiB outside the Go runtime", "shared by 2 Go programs",
 		"process 43 (other) needs GOMEMLIMIT=422MiB as well", "memory limit 800.0MiB, in memory 100.0MiB"}},
 	{"two runtimes that fit", k68, func(w *world) {
 		w.contains(900, 100, 422, 210, 0)
-		w.others = []memlimit.Runtime{{PID: 43, Name: "other", Resident: 100 << 20, Needs: 50 << 20, Limit: 422 << 20}}
+		w.others = []memlimit.Runtime{{PID: 43, Name: "other", Resident: 100 << 20, Needs: 50 << 20, Live: 50 << 20, Limit: 422 << 20}}
 	}, "", nil},
 	{"240 of 300 MiB in tmpfs", k68, func(w *world) { w.contains(300, 20, 1<<30, 263, 240); w.runtimes(unlimited) }, "warning go-no-memory-limit",
 		[]string{"No limit helps: 243.0MiB of 300.0MiB are elsewhere (240.0MiB tmpfs and other shared memory)"}},

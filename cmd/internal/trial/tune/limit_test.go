@@ -14,6 +14,7 @@ type limitedRun struct {
 	*simulated
 	limit uint64
 	over  int // extra bytes of GOMEMLIMIT that a program takes: the kernel's own memory and so on, MiB
+	held  trial.Held
 }
 
 func (l limitedRun) Run(ctx context.Context, set trial.Setting, req trial.Request) (*trial.Sample, error) {
@@ -26,7 +27,7 @@ func (l limitedRun) Run(ctx context.Context, set trial.Setting, req trial.Reques
 		kills, s.Signal = 1, "SIGKILL"
 		s.Failure = "killed by the kernel's OOM killer: memory of the cgroup reached its limit"
 	}
-	s.Counts = &trial.Counts{OOMKills: &kills}
+	s.Counts, s.Held = &trial.Counts{OOMKills: &kills}, l.held
 	return s, nil
 }
 
@@ -36,7 +37,7 @@ func TestSearchWithinLimit(t *testing.T) {
 	s := newSimulated(1)
 	opts := s.options()
 	opts.Limit = 256 << 20
-	res, err := Search(t.Context(), limitedRun{s, opts.Limit, 60}, opts)
+	res, err := Search(t.Context(), limitedRun{s, opts.Limit, 60, trial.Held{}}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestSearchWithinLimit(t *testing.T) {
 	}
 	// With a bound below the limit, that decides.
 	opts.Limits.RSS = 200 << 20
-	if res, err = Search(t.Context(), limitedRun{newSimulated(2), opts.Limit, 0}, opts); err != nil {
+	if res, err = Search(t.Context(), limitedRun{newSimulated(2), opts.Limit, 0, trial.Held{}}, opts); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range res.Arms {
@@ -79,13 +80,23 @@ func TestDefaultOutOfMemory(t *testing.T) {
 	s := newSimulated(1)
 	opts := s.options()
 	opts.Limit = 64 << 20
-	_, err := Search(t.Context(), limitedRun{s, opts.Limit, 0}, opts)
-	if want := "the command failed with its default settings: killed by the kernel's OOM killer: memory of the cgroup reached its limit; " +
-		"give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."; err == nil || err.Error() != want {
-		t.Errorf("%v", err)
-	}
-	if s.trials != 1 {
-		t.Errorf("%d runs", s.trials)
+	const killed = "the command failed with its default settings: killed by the kernel's OOM killer: memory of the cgroup reached its limit; give a larger --cgroup-memory"
+	for _, c := range []struct {
+		held trial.Held
+		want string
+	}{
+		{trial.Held{}, ""}, // no Go runtime was read
+		{trial.Held{Runtimes: 1, Bytes: 50 << 20, Live: 10 << 20, Charged: 64 << 20},
+			", or a default that fits: GOMEMLIMIT=42MiB folio tune ... (64.00MiB less 14.00MiB outside the Go runtime (14.00MiB other memory of processes), less a margin of 8.000MiB)"},
+		{trial.Held{Runtimes: 1, Bytes: 4 << 20, Live: 2 << 20, Charged: 64 << 20}, ": No limit helps: 60.00MiB of 64.00MiB are elsewhere (60.00MiB other memory of processes)"},
+	} {
+		s.trials = 0
+		if _, err := Search(t.Context(), limitedRun{s, opts.Limit, 0, c.held}, opts); err == nil || err.Error() != killed+c.want {
+			t.Errorf("%+v: %v", c.held, err)
+		}
+		if s.trials != 1 {
+			t.Errorf("%d runs", s.trials)
+		}
 	}
 }
 

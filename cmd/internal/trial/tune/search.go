@@ -206,7 +206,7 @@ func (s *search) alone(ctx context.Context) error {
 // begin learns from the warm-up what to search and how.
 func (s *search) begin(warm *trial.Sample) error {
 	if !warm.OK() {
-		return Failure(warm)
+		return Failure(warm, s.opts.Limit)
 	}
 	spec := s.opts.Metric
 	if spec == nil {
@@ -260,8 +260,25 @@ func (s *search) begin(warm *trial.Sample) error {
 	return nil
 }
 
-// Failure is the error for a command that fails with its default settings.
-func Failure(s *trial.Sample) error {
+// beginWith names the GOMEMLIMIT by which a default that was killed fits into its cgroup; "" where
+// that is not known.
+func beginWith(s *trial.Sample, limit uint64) string {
+	if limit == 0 {
+		return ""
+	}
+	fit, ok := s.Fit(limit)
+	switch {
+	case !ok:
+		return ""
+	case fit.Most == 0:
+		return ": " + strings.TrimSuffix(fit.Reason(), ".")
+	}
+	return fmt.Sprintf(", or a default that fits: %s folio tune ... (%s)", fit.Setting(), strings.TrimSuffix(fit.Reason(), "."))
+}
+
+// Failure is the error for a command that fails with its default settings. limit is that of its
+// cgroup, 0 for none.
+func Failure(s *trial.Sample, limit uint64) error {
 	if s.Late() {
 		return errors.New(s.Failure)
 	}
@@ -277,7 +294,7 @@ func Failure(s *trial.Sample) error {
 		line = "; --show-output shows what it prints, --ignore-exit counts its runs all the same"
 	}
 	if s.OutOfMemory() {
-		line += "; give a larger --cgroup-memory, or a default that needs less: GOMEMLIMIT=... folio tune ..."
+		line += "; give a larger --cgroup-memory" + beginWith(s, limit)
 	}
 	return fmt.Errorf("the command failed with its default settings%s: %s%s", when, s.Failure, line)
 }
@@ -337,7 +354,7 @@ func (s *search) partial() {
 // checkDefault ends the search of a program that does not work by itself.
 func (s *search) checkDefault() error {
 	if def := s.def(); def.Status == Failed {
-		return Failure(def.Samples[len(def.Samples)-1])
+		return Failure(def.Samples[len(def.Samples)-1], s.opts.Limit)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (v *Variants) Sample(ctx context.Context, base trial.Setting, timeout time.
 			return "", err
 		}
 		if !s.OK() {
-			return "", fmt.Errorf("--pgo auto: %w", Failure(s))
+			return "", fmt.Errorf("--pgo auto: %w", Failure(s, 0))
 		}
 		if s.Collected == nil {
 			break
