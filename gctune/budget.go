@@ -11,7 +11,7 @@ import (
 // budgeter finds what this process may use.
 type budgeter struct {
 	fs     procmem.FS
-	groups []procmem.MemoryGroup
+	groups []procmem.MemoryGroup // each level has a budget, by what is left of its limit: the least counts
 	waits  procmem.PressureSource
 	wish   atomic.Uint64 // Options.Budget; 0 for none
 	keep   uint64        // Options.Reserve
@@ -85,7 +85,7 @@ func (b *budgeter) refresh(now time.Time, anon uint64) {
 					budget, reserve = most, 0
 				}
 			}
-			b.budget, b.reserve, b.limited, source = budget, reserve, true, "the memory limit of the cgroup"
+			b.budget, b.reserve, b.limited, source = budget, reserve, true, "the memory limit of the cgroup "+b.fs.GroupDir(g)
 		}
 		if hard > 0 && (b.hard == 0 || hard < b.hard) {
 			b.hard = hard
@@ -102,7 +102,7 @@ func (b *budgeter) refresh(now time.Time, anon uint64) {
 func (b *budgeter) within(m procmem.GroupMemory, anon uint64) (budget, reserve, hard uint64) {
 	// Beyond memory.high, what asks for memory is made to wait, for so long that
 	// it is no better than being killed.
-	limit := m.Limit
+	limit := m.Bound()
 	if limit == nil || m.High != nil && *m.High < *limit {
 		limit = m.High
 	}

@@ -49,6 +49,14 @@ func (f FS) MemoryLimit(pid int) (l Limit, ok bool, err error) {
 	return Limit{Bytes: bytes, Dir: f.GroupDir(groups[i]), Hidden: hidden, Memory: all[i], Group: groups[i]}, true, nil
 }
 
+// Bound is the smallest limit of a level and of all above it that is known there; nil for none.
+func (m GroupMemory) Bound() *uint64 {
+	if m.Limit == nil || m.Inherited != nil && *m.Inherited < *m.Limit {
+		return m.Inherited
+	}
+	return m.Limit
+}
+
 // LimitInEffect returns the smallest limit of the levels of a hierarchy, the innermost first, and
 // the index of its level; -1 for none. hidden says that it is the limit of a level above that
 // one. total is the memory of the machine; nil for not known.

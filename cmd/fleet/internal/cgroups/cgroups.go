@@ -145,15 +145,16 @@ func (d Dir) Read() (u Usage, ok bool) {
 	} else if n, err := procmem.ReadNumber(filepath.Join(cpuacct, d.below, "cpuacct.usage")); err == nil && n != nil {
 		u.CPU = new(float64(*n) / 1e9)
 	}
+	var levels []procmem.GroupMemory
 	for below := d.below; below != "/" && below != "." && below != ""; below = filepath.Dir(below) {
-		if n, err := procmem.ReadNumber(filepath.Join(memory, below, limit)); err == nil && n != nil {
-			if u.MemoryLimit == nil || *n < *u.MemoryLimit {
-				u.MemoryLimit = n
-			}
-		}
+		n, _ := procmem.ReadNumber(filepath.Join(memory, below, limit)) // what cannot be read limits nothing that is known
+		levels = append(levels, procmem.GroupMemory{Limit: n})
 		if cores, ok := d.root.quota(filepath.Join(cpu, below)); ok && (u.CPULimit == nil || cores < *u.CPULimit) {
 			u.CPULimit = &cores
 		}
+	}
+	if i, bytes, _ := procmem.LimitInEffect(levels, nil); i >= 0 {
+		u.MemoryLimit = &bytes
 	}
 	return u, true
 }
