@@ -74,7 +74,7 @@ func lookOverridden(f *Facts) (out []Finding, err error) {
 		out = append(out, Finding{
 			What:     fmt.Sprintf("%s is not in effect: the program runs with %s.", variable, effect),
 			Evidence: []Reading{{p.file("environ"), variable}, p.runtime("%s", effect)},
-			Means:    "The program, or a package that it imports, set another value after its start (" + call + "). Another " + key + " in the environment changes nothing.",
+			Means:    "The program, a package that it imports (" + call + "), or folio set, set another value after its start. Another " + key + " in the environment changes nothing.",
 			Fix:      []Step{{Do: "Find what sets it, or remove the variable:", Code: call}},
 		})
 	}
