@@ -44,7 +44,7 @@ func maxrss() {
 	if cmd.ProcessState == nil {
 		check(err)
 	}
-	check(os.WriteFile(file, []byte(strconv.FormatInt(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss, 10)), 0o600))
+	check(os.WriteFile(file, []byte(fmt.Sprint(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)), 0o600))
 	if s := cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
 		os.Exit(128 + int(s.Signal()))
 	}
