@@ -14,9 +14,8 @@ import (
 
 	"github.com/foliomem/folio/internal/library/heapmap"
 	"github.com/foliomem/folio/internal/system/procmem"
-	"github.com/foliomem/folio/page"
-
 	"github.com/foliomem/folio/internal/test/testenv"
+	"github.com/foliomem/folio/page"
 )
 
 var procFS = procmem.New("")

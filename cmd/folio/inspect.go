@@ -10,9 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-	"github.com/foliomem/folio/cmd/internal/view/text"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -20,6 +17,8 @@ import (
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/process/oom"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 // defaultRows is how many processes a list shows.

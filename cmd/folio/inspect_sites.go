@@ -7,10 +7,9 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/foliomem/folio/cmd/internal/result"
 	"github.com/foliomem/folio/cmd/internal/view/output"
 	"github.com/foliomem/folio/cmd/internal/view/text"
-
-	"github.com/foliomem/folio/cmd/internal/result"
 )
 
 // sites says that what keeps memory is asked for, not what there is.

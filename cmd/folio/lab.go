@@ -8,10 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/foliomem/folio/cmd/internal/view/document"
-	"github.com/foliomem/folio/cmd/internal/view/output"
-	"github.com/foliomem/folio/cmd/internal/view/text"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -21,8 +17,12 @@ import (
 	"github.com/foliomem/folio/cmd/internal/lab/settings"
 	"github.com/foliomem/folio/cmd/internal/process/host"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/document"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
+	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 	"github.com/foliomem/folio/internal/base/unit"
+	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
 
@@ -160,7 +160,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 	opts.Self = []string{self, "lab", "guard"}
 	l := &labRun{resultFlags: f.resultFlags}
 	info, unread := host.Read(procmem.New(""))
-	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Limits: recorded(opts.Limits), Quick: f.quick}
+	l.file = result.Lab{Header: result.NewHeader(result.Schema, result.KindLab, version()), Host: info, Limits: opts.Limits.OrNil(), Quick: f.quick}
 	notes := &stat.Notes{}
 	for _, text := range unread {
 		notes.Add(text)
@@ -176,7 +176,7 @@ func (a *app) lab(ctx context.Context, f *labFlags, names []string) (err error) 
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	sweep()
-	cgroups, err := openLimits(opts.Limits)
+	cgroups, err := cgroup.Open(procmem.New(""), opts.Limits)
 	if err != nil {
 		return err
 	}

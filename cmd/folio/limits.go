@@ -7,7 +7,6 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/trial"
 	"github.com/foliomem/folio/internal/system/cgroup"
-	"github.com/foliomem/folio/internal/system/procmem"
 )
 
 // limitFlags are the limits of a container that runs get.
@@ -34,22 +33,6 @@ func (f *limitFlags) parse(given *pflag.FlagSet) (l cgroup.Limits, err error) {
 		}
 	}
 	return l, nil
-}
-
-// openLimits returns where cgroups with these limits are made; nil for no limits.
-func openLimits(l cgroup.Limits) (*cgroup.Parent, error) {
-	if l.IsZero() {
-		return nil, nil
-	}
-	return cgroup.Open(procmem.New(""), l)
-}
-
-// recorded is what a result says of limits: nil for none.
-func recorded(l cgroup.Limits) *cgroup.Limits {
-	if l.IsZero() {
-		return nil
-	}
-	return &l
 }
 
 // procs says what a CPU quota does to the GOMAXPROCS of the program in a file.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/base/scratch"
@@ -24,6 +22,7 @@ import (
 	"github.com/foliomem/folio/cmd/internal/trial/load"
 	"github.com/foliomem/folio/cmd/internal/trial/metric"
 	"github.com/foliomem/folio/cmd/internal/view/gobench"
+	"github.com/foliomem/folio/cmd/internal/view/output"
 	"github.com/foliomem/folio/internal/system/cgroup"
 	"github.com/foliomem/folio/internal/system/procmem"
 )
@@ -140,7 +139,7 @@ func (m *measurement) begin(a *app, f *programFlags, byLatency bool, bench outpu
 		m.notes.Add(text)
 	}
 	sweep()
-	m.program.Cgroups, err = openLimits(m.limits)
+	m.program.Cgroups, err = cgroup.Open(procmem.New(""), m.limits)
 	return err
 }
 
@@ -204,7 +203,7 @@ func (m *measurement) generator() *load.Options {
 
 // record puts the conditions of the runs into what the result says of the program.
 func (m *measurement) record(p *result.Program, f *programFlags) {
-	p.Input, p.Stdin, p.IgnoreExit, p.Limits = f.input, m.stdin, f.ignoreExit, recorded(m.limits)
+	p.Input, p.Stdin, p.IgnoreExit, p.Limits = f.input, m.stdin, f.ignoreExit, m.limits.OrNil()
 	p.Ready, p.Load = f.ready, f.load.command
 	if g := m.generator(); g != nil {
 		p.Requests = new(g.Settings())

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"io"
 
-	"github.com/foliomem/folio/cmd/internal/view/document"
-	"github.com/foliomem/folio/cmd/internal/view/output"
-	"github.com/foliomem/folio/cmd/internal/view/text"
-
 	"github.com/spf13/pflag"
 
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/document"
+	"github.com/foliomem/folio/cmd/internal/view/output"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 // resultFlags are where a result goes, and what is left out of it.

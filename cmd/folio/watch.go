@@ -6,14 +6,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/foliomem/folio/cmd/internal/view/output"
-	"github.com/foliomem/folio/cmd/internal/view/text"
-
 	"github.com/foliomem/folio/cmd/internal/process/history"
 	"github.com/foliomem/folio/cmd/internal/process/inspect"
 	"github.com/foliomem/folio/cmd/internal/result"
+	"github.com/foliomem/folio/cmd/internal/view/output"
 	"github.com/foliomem/folio/cmd/internal/view/report"
 	"github.com/foliomem/folio/cmd/internal/view/screen"
+	"github.com/foliomem/folio/cmd/internal/view/text"
 )
 
 // A watching reads one process again and again.

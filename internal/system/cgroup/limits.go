@@ -54,6 +54,14 @@ func CheckCPUs(n float64) (*float64, error) {
 // IsZero says that nothing is limited.
 func (l Limits) IsZero() bool { return l.Memory == nil && l.CPUs == nil }
 
+// OrNil is what a result says of limits: nil for none.
+func (l Limits) OrNil() *Limits {
+	if l.IsZero() {
+		return nil
+	}
+	return &l
+}
+
 // String lists the limits: "512MiB, 1.5 CPUs"; "" for none.
 func (l Limits) String() string {
 	text := ""

@@ -13,7 +13,6 @@ import (
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/cmd/internal/program/symbol"
-
 	"github.com/foliomem/folio/internal/test/testenv"
 )
 
