@@ -7,10 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/foliomem/folio/cmd/internal/program/goruntime"
 	"github.com/foliomem/folio/internal/system/procmem"
@@ -61,7 +58,7 @@ func recordDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
+	if !info.IsDir() || !mine(info) || info.Mode().Perm()&0o022 != 0 {
 		return "", fmt.Errorf("%s is not a directory that only this user may write into: remove it, or set XDG_RUNTIME_DIR", dir)
 	}
 	return dir, nil
@@ -70,7 +67,7 @@ func recordDir() (string, error) {
 // open opens the file, and makes it where it is not there.
 func (r *record) open() (err error) {
 	if r.file == nil {
-		r.file, err = os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		r.file, err = os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	}
 	return err
 }
@@ -79,11 +76,7 @@ func (r *record) lock() error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	err := unix.Flock(int(r.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return ErrHeld
-	}
-	return err
+	return lock(r.file)
 }
 
 // read returns what folio set last; the zero value if it did not.
