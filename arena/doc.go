@@ -18,8 +18,8 @@
 //	}
 //
 // The names and meanings are those of Go's experimental package arena, so that
-// programs that use it need to change the import line only (but for reflect.ArenaNew,
-// of which there is no counterpart). What is more is
+// programs that use it need to change the import line only, except for reflect.ArenaNew,
+// which has no counterpart. Additions:
 // [Of], [Append] and [AppendSlice], [String] and [Bytes], [Arena.Reset],
 // [Arena.Stats], [NewArenaWith] and [Pool].
 //
@@ -54,7 +54,7 @@
 // takes it, for two GC cycles after Free, and the third frees it. Reset clears
 // everything that it keeps.
 //
-// Options.IdleBytes bounds what is idle. Up to 16 KiB for each processor and type,
+// Options.IdleBytes bounds what is idle. Up to 16 KiB for each P and type,
 // which serve small arenas without a lock, do not count, nor do up to 16 KiB more
 // that were not added up yet; up to 256 KiB for each that were taken count until the next
 // GC cycle.

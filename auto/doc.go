@@ -2,10 +2,11 @@
 //
 //	import _ "github.com/foliomem/folio/auto"
 //
-// It puts the heap on huge pages ([goheap]), within a memory limit as it grows beyond 64 MiB,
-// else where it is dense and 256 MiB or more, and tunes the GC within the memory of the container ([gctune]). Programs that collect
-// little are left as they are; the heap of one that collects often may grow up to the limit, also
-// if little of it is live. A GOGC or GOMEMLIMIT that is set keeps its meaning.
+// With a memory limit, heaps above 64 MiB use huge pages; without one, dense heaps of 256 MiB or
+// more do ([goheap]). GOGC is tuned within the memory of the container ([gctune]): the heap of a
+// program that collects often may grow up to the limit, even if little of it is live. A GOGC or
+// GOMEMLIMIT that is set keeps its meaning. Import it in services with a memory limit; small or
+// short programs gain nothing, and those that collect little are left as they are.
 //
 // It is configured by the environment variable FOLIO only, settings separated by
 // commas, for example FOLIO=heap=collapse,reserve=4GiB,log=1:
@@ -22,9 +23,9 @@
 //	density=SHARE  0.8       windows that are less full are not collapsed, 0.5 to 1
 //	bloat=SHARE    0.05      memory that huge pages may take in vain, 0.01 to 1
 //	release=0|1    1         release memory when there is more bloat than that
-//	budget=SHARE   by need   of one processor, for collapsing, 0.001 to 1; by need is what
-//	                         takes two seconds, from 0.25 to 1; on a single CPU that is
-//	                         idle at times what takes ten, from 0.02 to 0.1
+//	budget=SHARE   adaptive  the most of one CPU that collapsing takes, 0.001 to 1;
+//	                         adaptive: as much as finishes in two seconds, from 0.25 to
+//	                         1; on a single CPU in ten seconds, from 0.02 to 0.1
 //	gc=on|off      on        tune the GC
 //	percpu=SIZE    8GiB      memory that one CPU is worth: beyond what that buys, the heap
 //	                         does not grow. 0: no bound (the default within a limit)

@@ -14,7 +14,7 @@ import (
 // execSwitch is the environment variable that turns folio exec off.
 const execSwitch = "FOLIO_EXEC"
 
-const execLong = `Become a program, with its heap on huge pages from the first touch.
+const execLong = `Run a program with its heap on huge pages from the first touch.
 
 A Go program built with Go 1.21.6 or later asks for huge pages for its heap after
 two instructions of its runtime (runtime.sysMapOS) are changed. folio exec changes
@@ -48,7 +48,7 @@ func newExec(a *app) *cobra.Command { return execCommand(a, &execFlags{}) }
 func execCommand(a *app, f *execFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- command [args]",
-		Short: "Become a program, with its heap on huge pages",
+		Short: "Run a program with its heap on huge pages",
 		Long:  execLong,
 		Example: `  folio exec -- ./server
   folio exec --gogc 400 --memlimit 2GiB -- ./server

@@ -24,7 +24,7 @@ func newPlugin(name, short string) *cobra.Command {
 		Long: fmt.Sprintf(`%s.
 
 folio %s is the program %s, which folio looks for on the PATH and becomes with the
-same arguments. From a clone: go install ./cmd/... in the directory fleet. See docs/fleet.md.`, short, name, program),
+same arguments. From a clone of Folio: cd cmd/fleet && go install ./cmd/%s. See docs/fleet.md.`, short, name, program, program),
 		Example:            fmt.Sprintf("  folio %s --help", name),
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ same arguments. From a clone: go install ./cmd/... in the directory fleet. See d
 			case err != nil && !errors.Is(err, exec.ErrNotFound):
 				return errors.Join(fmt.Errorf("%s: cannot run %s: %w", name, program, err), exitCode(exitCannotRun))
 			case err != nil:
-				return errors.Join(fmt.Errorf("%s: %s is not on the PATH; install it from a clone of folio: go install ./cmd/%s in its directory fleet", name, program, program), exitCode(exitNotFound))
+				return errors.Join(fmt.Errorf("%s: %s is not on the PATH; install it from a clone of Folio: cd cmd/fleet && go install ./cmd/%s", name, program, program), exitCode(exitNotFound))
 			}
 			if err := become(path, append([]string{program}, args...)); err != nil {
 				return errors.Join(fmt.Errorf("%s: cannot run %s: %w", name, path, err), exitCode(exitCannotRun))

@@ -66,8 +66,8 @@ than the machine can spare is ended.
 --cgroup-memory and --cgroup-cpus run it under the limits of a container: GOMEMLIMIT
 and GOMAXPROCS are then searched within them.
 
-The program must do the same work every time. It is run some hundred times, its
-output is not shown, and it reads nothing (see --input).
+The program must do the same work every time. Folio runs it some
+hundred times, hides its output, and gives it empty standard input (see --input).
 
 A server is put under load, by --rate requests a second from folio itself, or by a
 command (--load). With --rate the 99th percentile of the latency is what is optimised,
@@ -93,7 +93,7 @@ func newTune(a *app) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it in any run are out, and GOMEMLIMIT is\nsearched within it")
+	fs.StringVar(&f.mem, "max-rss", "", "maximum peak RSS, a `size`: settings that exceed it in any run are dropped, and GOMEMLIMIT is\nsearched within it")
 	fs.DurationVar(&f.maxP99, "max-p99", 0, "with --rate: maximum 99th percentile of latency, a `duration`: settings that exceed it in any run\nare out")
 	fs.StringVar(&f.maxErrors, "max-errors", "", "with --rate: maximum of `n` failed requests, or percent, such as 0.1%: settings that exceed it in\nany run are out")
 	fs.DurationVar(&f.budget, "budget", 0, "maximum `duration` of the search, without builds; a run that exceeds it is ended\n(default "+budgets(tuneBudget, loadedTuneBudget)+")")

@@ -103,7 +103,7 @@ func holds(r *result.Result) string {
 	case len(list) == 0:
 		return ""
 	}
-	return "This file holds: " + join(list) + ". Without them: folio report --redact FILE.json --html PAGE.html"
+	return "This file holds: " + join(list) + ". To leave them out, run it again with --redact"
 }
 
 // fileName makes the name of a JSON file of that of a result, which may be a path.

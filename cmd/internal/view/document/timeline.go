@@ -78,7 +78,7 @@ var lanes = []struct {
 		{name: "assists", kind: "stick", color: 4, of: func(s *result.Series) (x, y []float64) { return cyclesOf(s, s.GC.Assist) }},
 	}},
 	{"page faults a second", Count, []track{
-		{name: "page faults", kind: "line", color: 6, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Faults) }},
+		{name: "page faults a second", kind: "line", color: 6, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Faults) }},
 	}},
 	{"throttled by the CPU quota: seconds a second", Count, []track{
 		{name: "throttled", kind: "line", color: 3, area: true, step: true, of: func(s *result.Series) (x, y []float64) { return ratesOf(s.Throttled) }},
@@ -149,7 +149,7 @@ func timeline(runs []timed) *Block {
 	c := &Chart{Kind: Time, Title: "Memory, GC cycles and page faults over time", Partly: true,
 		Caption: "Drag to look closer. Memory is of all processes together; the heap is known when GC cycles start and end.",
 		X:       Axis{Label: "seconds since the start", Format: Seconds}}
-	tb := &Table{Caption: "Over time", Head: cols("figure", "values", "least", "most", "last")}
+	tb := &Table{Caption: "Over time", Head: cols("figure", "readings", "min", "max", "last")}
 	for _, l := range lanes {
 		lane := Lane{Label: l.label, Format: l.format}
 		for _, t := range l.tracks {
