@@ -64,6 +64,8 @@ var reductions = []struct {
 	{from: ` --goamd64 v3 --pgo auto`, to: ""},
 	{from: `^folio cache clean`, to: "XDG_CACHE_HOME=$$PWD folio cache clean"}, // not the user's
 	{from: `--duration [0-9]+[smh]`, to: "--duration 300ms"},
+	{from: `--for [0-9]+m`, to: "--for 300ms"},
+	{from: `(folio set .*)--name server`, to: "$1--name gcprog"}, // the processes to look at
 	{from: `folio leaks \$PID`, to: "folio leaks --duration 300ms $$PID"},
 	{from: `(folio load .*|--ready \S+ )--rate [0-9]+`, to: "$1--rate 50"},
 	{from: ` --load-duration [0-9]+s`, to: ""},
@@ -73,7 +75,7 @@ var reductions = []struct {
 	{from: `^(folio exec .*\./server.*)$`, to: "timeout --preserve-status -s TERM 1 $1"}, // it becomes the server, which ends well at TERM
 	{from: `(folio \w+ .*)--watch(=\w+)?`, to: "timeout --foreground --preserve-status -s INT 2 $1--watch=50ms"},
 	{from: `--save /var/tmp`, to: "--save ."},
-	{from: `/sys/fs/cgroup/system\.slice/orders\.service`, to: "$$PID"},
+	{from: `(folio inspect .*)/sys/fs/cgroup/system\.slice/orders\.service`, to: "$1$$PID"},
 	{from: `(folio inspect --oom .*?)( &)?$`, to: "timeout --foreground --preserve-status -s INT 1 $1"},
 	{from: `(folio tune.*) --budget [0-9]+m`, to: "$1"},
 	{from: `\bfolio tune `, to: "folio tune --rounds 1 --budget 5m "},
@@ -303,6 +305,8 @@ func missing(line string) string {
 		return "needs CAP_SYS_NICE and Linux 6.1"
 	case strings.Contains(line, "--cgroup-") && !mayLimit():
 		return "needs cgroups that may be written"
+	case strings.Contains(line, "folio set") && strings.Contains(line, "--cgroup "):
+		return "needs a cgroup with nothing in it but the process to look at"
 	case strings.Contains(line, "--allow-system") && os.Getuid() != 0:
 		return "needs root"
 	case (strings.Contains(line, "--pprof") || strings.Contains(line, "--attach")) && perf.Check() != nil:
