@@ -91,6 +91,8 @@ var paths = []string{
 	"gcControllerState.totalFree",
 	"gcControllerState.mappedReady",
 	"gcControllerState.maxStackScan",
+	"gcControllerState.lastStackScan",
+	"gcControllerState.globalsScan",
 	"gcControllerState.gcPercentHeapGoal",
 	"gcControllerState.sweepDistMinTrigger",
 	"gcControllerState.triggered",
