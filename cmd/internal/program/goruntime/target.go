@@ -102,15 +102,24 @@ func open(exe *os.File, size int64) (*symbol.File, error) {
 // attach makes a Target without names of a process of the program, whose memory is opened to
 // be read, or written too.
 func (p *Program) attach(fs procmem.FS, pid, flag int) (*Target, error) {
-	entry, err := fs.Entry(pid, 8)
-	if err != nil {
-		return nil, err
-	}
 	mem, err := os.OpenFile(fs.MemPath(pid), flag, 0)
 	if errors.Is(err, os.ErrPermission) {
 		// More is needed than for the files before, which the same user may read.
 		return nil, &deniedError{err, fs.Denied(pid)}
 	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := p.attachTo(fs, pid, mem)
+	if err != nil {
+		mem.Close()
+	}
+	return t, err
+}
+
+// attachTo is attach with the open memory of the process.
+func (p *Program) attachTo(fs procmem.FS, pid int, mem *os.File) (*Target, error) {
+	entry, err := fs.Entry(pid, 8)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +129,6 @@ func (p *Program) attach(fs procmem.FS, pid, flag int) (*Target, error) {
 	}
 	t, err := p.target(mem, number, entry-p.entry)
 	if err != nil {
-		mem.Close()
 		return nil, err
 	}
 	t.closer = []io.Closer{mem}

@@ -24,6 +24,7 @@ const (
 	State     = "state"
 	Waterfall = "waterfall"
 	Sites     = "sites"
+	Settings  = "settings"
 )
 
 // Table lists what is supported. docs/new-go-version.md says what a new row or a later
@@ -36,6 +37,7 @@ var Table = []Support{
 	{State, "GC settings and heap of a running program: folio doctor", "go1.19", "go1.27"},
 	{Waterfall, "heap, stacks and metadata of a running program, from RSS on: folio inspect", "go1.21", "go1.27"},
 	{Sites, "what keeps memory in a running program: folio inspect --heap, --goroutines, folio leaks", "go1.21", "go1.27"},
+	{Settings, "GOGC and GOMEMLIMIT of a running program: folio set", "go1.21", "go1.27"},
 }
 
 // Releases are the toolchains that tests use: the release of each minor version

@@ -61,6 +61,7 @@ func TestDocuments(t *testing.T) {
 		"../../../../README.md":           strings.Replace(SupportOf(Module).String(), " to ", " or ", 1),
 		"../../../../CONTRIBUTING.md":     strings.Replace(SupportOf(Module).String(), " to ", " or ", 1),
 		"../../../../docs/build.md":       SupportOf(Patches).String(),
+		"../../../../docs/set.md":         SupportOf(Settings).String(),
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
